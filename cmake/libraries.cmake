@@ -1,0 +1,24 @@
+# The shared libraries. They export the C functions of include/tensortap/ and nothing else (cmake/exports.map); tools/check_symbols.py checks.
+
+function(tensortap_shared_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  add_library(${name} SHARED ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE tensortap_flags ${arg_LIBRARIES})
+  target_link_options(${name} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map -Wl,--exclude-libs,ALL -Wl,-z,nodelete)
+  set_target_properties(${name} PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+endfunction()
+
+file(GLOB_RECURSE api_sources CONFIGURE_DEPENDS src/api/*.cc)
+list(FILTER api_sources EXCLUDE REGEX "_test\\.cc$")
+if(api_sources)
+  # The C entries must be in the library whether or not anything in it calls them.
+  tensortap_shared_library(tensortap_capture_library SOURCES ${api_sources} LIBRARIES tensortap_registry tensortap_capture)
+  set_target_properties(tensortap_capture_library PROPERTIES OUTPUT_NAME tensortap_capture)
+endif()
+
+file(GLOB_RECURSE onnxruntime_sources CONFIGURE_DEPENDS src/source/onnxruntime/*.cc)
+list(FILTER onnxruntime_sources EXCLUDE REGEX "_test\\.cc$")
+if(onnxruntime_sources)
+  tensortap_shared_library(tensortap_onnxruntime SOURCES ${onnxruntime_sources}
+    LIBRARIES tensortap_base tensortap_capture_library Threads::Threads ${CMAKE_DL_LIBS})
+endif()

@@ -1,0 +1,236 @@
+/*
+ * The C interface of tensortap: how a runtime, or any C or C++ engine, reports the operators that it runs.
+ *
+ * An engine opens a session, registers each operator once, and calls tensortap_on_op() after (or before) each execution. The
+ * session decides what is kept, computes statistics, copies, queues and writes; the engine neither filters nor names files.
+ * examples/engine shows the whole of it in sixty lines.
+ *
+ * Rules that hold for every function here:
+ *  - No function throws, exits, aborts, prints on stdout or changes a tensor. Whatever goes wrong, the engine goes on; the failure is
+ *    said once on stderr and stands in the session's report.
+ *  - Every pointer passed in is borrowed for the call only. Every string is UTF-8 (other bytes are kept as they are).
+ *  - Structures begin with their size, set by the caller to sizeof. Fields and functions are only ever appended, so that a caller
+ *    compiled against an older header goes on working; fields that the caller's size does not reach count as zero.
+ *  - Functions are thread-safe unless they say otherwise. A null session is accepted everywhere and does nothing.
+ *  - After fork() the session is off in the child and stays as it was in the parent.
+ */
+#ifndef TENSORTAP_CAPTURE_H_
+#define TENSORTAP_CAPTURE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define TENSORTAP_NOEXCEPT noexcept
+extern "C" {
+#else
+#define TENSORTAP_NOEXCEPT
+#endif
+
+#define TENSORTAP_API __attribute__((visibility("default")))
+#define TENSORTAP_CAPTURE_VERSION 1
+
+/* Element types. The numbers are permanent: they stand in files (column "dtype" of records.npy). */
+enum tensortap_dtype {
+  TENSORTAP_UNDEFINED = 0,
+  TENSORTAP_BOOL = 1,
+  TENSORTAP_INT8 = 2,
+  TENSORTAP_INT16 = 3,
+  TENSORTAP_INT32 = 4,
+  TENSORTAP_INT64 = 5,
+  TENSORTAP_UINT8 = 6,
+  TENSORTAP_UINT16 = 7,
+  TENSORTAP_UINT32 = 8,
+  TENSORTAP_UINT64 = 9,
+  TENSORTAP_FLOAT16 = 10,
+  TENSORTAP_BFLOAT16 = 11,
+  TENSORTAP_FLOAT32 = 12,
+  TENSORTAP_FLOAT64 = 13,
+  TENSORTAP_COMPLEX64 = 14,
+  TENSORTAP_COMPLEX128 = 15,
+  TENSORTAP_FLOAT8_E4M3FN = 16,
+  TENSORTAP_FLOAT8_E4M3FNUZ = 17,
+  TENSORTAP_FLOAT8_E5M2 = 18,
+  TENSORTAP_FLOAT8_E5M2FNUZ = 19,
+  TENSORTAP_FLOAT8_E8M0 = 20,
+  TENSORTAP_INT4 = 21, /* two elements to a byte, the first in the low bits */
+  TENSORTAP_UINT4 = 22,
+  TENSORTAP_INT2 = 23, /* four elements to a byte, the first in the lowest bits */
+  TENSORTAP_UINT2 = 24,
+  TENSORTAP_UINT1 = 25, /* eight elements to a byte, the first in the lowest bit */
+  TENSORTAP_FLOAT4_E2M1 = 26,
+  TENSORTAP_STRING = 27, /* data points to tensortap_string[numel] */
+  TENSORTAP_DTYPE_COUNT = 28
+};
+
+/* Which tensor of an operator. */
+enum tensortap_slot_kind { TENSORTAP_SLOT_OUTPUT = 0, TENSORTAP_SLOT_INPUT = 1, TENSORTAP_SLOT_WEIGHT = 2, TENSORTAP_SLOT_GRADIENT = 3 };
+
+enum tensortap_phase {
+  TENSORTAP_PHASE_INFERENCE = 0,
+  TENSORTAP_PHASE_FORWARD = 1,
+  TENSORTAP_PHASE_BACKWARD = 2,
+  TENSORTAP_PHASE_UPDATE = 3,
+  TENSORTAP_PHASE_LOAD = 4 /* weights, seen once when a model is loaded */
+};
+
+/* When the tensors of an event were looked at: an operator that writes into its input has both. */
+enum tensortap_moment { TENSORTAP_MOMENT_AFTER = 0, TENSORTAP_MOMENT_BEFORE = 1 };
+
+enum tensortap_status {
+  TENSORTAP_OK = 0,
+  TENSORTAP_INVALID_ARGUMENT = 1, /* wrong usage or wrong config */
+  TENSORTAP_NOT_FOUND = 2,
+  TENSORTAP_UNSUPPORTED = 3,
+  TENSORTAP_CORRUPT = 4,
+  TENSORTAP_IO = 5,
+  TENSORTAP_EXHAUSTED = 6, /* disk or memory budget full */
+  TENSORTAP_INTERNAL = 7
+};
+
+typedef struct tensortap_session tensortap_session;
+
+/* Number of a registered operator in its session, from 0. */
+typedef uint32_t tensortap_op_id;
+#define TENSORTAP_NO_OP 0xffffffffu
+
+typedef struct tensortap_string {
+  const char* data;
+  uint64_t size;
+} tensortap_string;
+
+/* Runs task(context, i) for i in [0, count), on as many threads as the runtime likes, and returns when all are done. Given by
+ * a source whose runtime has a thread pool: big tensors are then split over the program's own threads. */
+typedef void (*tensortap_parallel_for)(void* pool, void (*task)(void* context, size_t index), size_t count, void* context);
+
+typedef struct tensortap_session_options {
+  uint32_t size;
+  uint32_t version;        /* TENSORTAP_CAPTURE_VERSION */
+  const char* config;      /* text of a dump config in any dialect; null or "" = statistics of everything (docs/capture_config.md) */
+  const char* config_name; /* what to call the config in messages, such as its path; may be null */
+  const char* source;      /* runtime and version, such as "onnxruntime 1.31.1" */
+  const char* program;     /* the program or model in words, for run.json; may be null */
+  int32_t rank;            /* number of this process among the ranks of a job, 0 when alone */
+  int32_t world_size;      /* 0 and 1 both mean alone */
+} tensortap_session_options;
+
+/* An operator as the graph or the program has it, described once. Only name and type are required. */
+typedef struct tensortap_op {
+  uint32_t size;
+  uint32_t level;               /* 0 op, 1 kernel, 2 module, 3 model */
+  const char* name;             /* stable from process to process, unique in the session ("#2" is appended where it is not) */
+  const char* type;             /* operator type, such as "Conv"; "Input" and "Initializer" for a graph's inputs and weights */
+  const char* domain;           /* operator set, may be null */
+  const char* graph;            /* path of the (nested) graph that holds it, "" for the main graph */
+  const char* module;           /* module path of the author's program, may be null */
+  const char* source_location;  /* "train.py:41", may be null */
+  const char* const* originals; /* names of the author's nodes that this op executes; empty = inserted by the runtime */
+  uint64_t original_count;
+  const char* const* original_types; /* as many as originals, or null */
+  const char* const* inputs;         /* names of the input values, "" where skipped */
+  const tensortap_op_id* producers;  /* for each input the op that makes it, or TENSORTAP_NO_OP; may be null */
+  const uint32_t* producer_slots;    /* for each input the output number of its producer; may be null */
+  uint64_t input_count;
+  const char* const* outputs; /* names of the output values, "" where skipped */
+  uint64_t output_count;
+  const char* attributes; /* JSON object text, may be null */
+  tensortap_op_id parent; /* the op whose body holds this one, or TENSORTAP_NO_OP */
+  uint32_t flags;         /* TENSORTAP_OP_* */
+} tensortap_op;
+
+#define TENSORTAP_OP_INSERTED_BY_RUNTIME 1u /* no node of the author's: the runtime made it */
+
+/* One tensor of one event. */
+typedef struct tensortap_tensor {
+  uint32_t size;
+  uint32_t dtype;         /* enum tensortap_dtype */
+  const void* data;       /* first element, in host memory; null = description only. Any alignment. */
+  const int64_t* dims;    /* rank numbers, none negative */
+  const int64_t* strides; /* in elements, rank numbers; null = contiguous, last dimension fastest */
+  uint32_t rank;
+  uint32_t slot_kind; /* enum tensortap_slot_kind */
+  uint32_t slot_index;
+  uint32_t flags;   /* reserved, 0 */
+  const char* name; /* value name, may be null when the op's registration has it */
+  int64_t element;  /* element number of a sequence, otherwise -1 */
+} tensortap_tensor;
+
+/* One execution of one operator. */
+typedef struct tensortap_op_event {
+  uint32_t size;
+  tensortap_op_id op;
+  int64_t step;
+  uint64_t run;        /* which of several runs at the same time; any number, equal for the events of one run */
+  uint32_t phase;      /* enum tensortap_phase */
+  uint32_t moment;     /* enum tensortap_moment */
+  int64_t duration_ns; /* of the op itself; -1 = not measured */
+  const tensortap_tensor* tensors;
+  uint64_t tensor_count;
+  tensortap_parallel_for parallel_for; /* may be null */
+  void* pool;
+} tensortap_op_event;
+
+/* ---- session ---------------------------------------------------------------------------------------------------------------- */
+
+/* Opens a session and creates its output folder. On failure returns a status, leaves *session null, and writes a message (what, where,
+ * how to mend it) to `message`, cut to `capacity` bytes and always terminated. Starts no thread. */
+TENSORTAP_API int tensortap_session_open(const tensortap_session_options* options, tensortap_session** session, char* message,
+                                         size_t capacity) TENSORTAP_NOEXCEPT;
+
+/* Finishes writing, ends the writer thread, writes run.json. The session is gone afterwards. Not to be called while
+ * another thread still uses the session. Returns the first error of the session, if any. */
+TENSORTAP_API int tensortap_session_close(tensortap_session* session) TENSORTAP_NOEXCEPT;
+
+/* Turns capture off and on. Off costs one load and one branch per event. */
+TENSORTAP_API void tensortap_session_enable(tensortap_session* session, int enabled) TENSORTAP_NOEXCEPT;
+
+/* Waits until everything handed over so far is written. Returns the first error of the session, if any. */
+TENSORTAP_API int tensortap_session_flush(tensortap_session* session) TENSORTAP_NOEXCEPT;
+
+/* The session's report so far as JSON text (keys: docs/layouts/tap.md, run.json): coverage, losses, governor, first non-finite value.
+ * Flushes. The caller frees the text with tensortap_free(). Null when there is no memory. */
+TENSORTAP_API char* tensortap_session_report(tensortap_session* session) TENSORTAP_NOEXCEPT;
+
+TENSORTAP_API void tensortap_free(void* text) TENSORTAP_NOEXCEPT;
+
+/* ---- operators -------------------------------------------------------------------------------------------------------------- */
+
+/* Registers an operator. Returns TENSORTAP_NO_OP when the session is off or out of memory; events of that id are ignored. */
+TENSORTAP_API tensortap_op_id tensortap_register_op(tensortap_session* session, const tensortap_op* op) TENSORTAP_NOEXCEPT;
+
+/* Ends the registration of a graph: selections are bound, names that match nothing are an error with the nearest ones
+ * (TENSORTAP_INVALID_ARGUMENT and `message`). An engine that learns its ops as they run never calls this; each op is then bound when
+ * registered, and names that matched nothing are reported at the end. */
+TENSORTAP_API int tensortap_bind(tensortap_session* session, char* message, size_t capacity) TENSORTAP_NOEXCEPT;
+
+/* Says that an op, or one of its values, can not be captured, and why, for the coverage report. `reason` is a short class such as
+ * "sequence output"; equal reasons are counted together. */
+TENSORTAP_API void tensortap_not_captured(tensortap_session* session, tensortap_op_id op, const char* reason) TENSORTAP_NOEXCEPT;
+
+/* Whether anything of this op may be kept in some step: 0 no, 1 yes. A source may leave unwanted ops without a callback. */
+TENSORTAP_API int tensortap_wants_op(tensortap_session* session, tensortap_op_id op) TENSORTAP_NOEXCEPT;
+
+/* ---- execution -------------------------------------------------------------------------------------------------------------- */
+
+/* Begins a step. Returns whether anything will be captured in it: 0 no (filter or governor), 1 yes. Optional; needed for --budget. */
+TENSORTAP_API int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t run) TENSORTAP_NOEXCEPT;
+TENSORTAP_API void tensortap_step_end(tensortap_session* session, int64_t step, uint64_t run) TENSORTAP_NOEXCEPT;
+
+/* Whether an event of this op in this step would be kept: 0 no, 1 yes. Costs one load; lets a source skip the work of filling the event. */
+TENSORTAP_API int tensortap_wants(tensortap_session* session, tensortap_op_id op, int64_t step) TENSORTAP_NOEXCEPT;
+
+/* Reports one execution. Statistics are computed and copies made before it returns. An event made while the same thread
+ * is inside this function is ignored. */
+TENSORTAP_API void tensortap_on_op(tensortap_session* session, const tensortap_op_event* event) TENSORTAP_NOEXCEPT;
+
+/* Reports that an op failed, with the runtime's message; the tensors of the event are the inputs that it had. They are kept whatever the
+ * selection says. */
+TENSORTAP_API void tensortap_op_failed(tensortap_session* session, const tensortap_op_event* event, const char* error) TENSORTAP_NOEXCEPT;
+
+/* Version of the library, such as "0.1.0". */
+TENSORTAP_API const char* tensortap_version(void) TENSORTAP_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* TENSORTAP_CAPTURE_H_ */

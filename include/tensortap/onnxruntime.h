@@ -1,0 +1,60 @@
+/*
+ * The ONNX Runtime source as a C library (libtensortap_onnxruntime.so): loads a released libonnxruntime with dlopen, runs a model under
+ * capture, verifies and measures. The command line and the Python module call it; the capture itself goes through capture.h.
+ *
+ * No function here throws, exits or prints on stdout. Thread-safe: each call has its own runtime environment.
+ */
+#ifndef TENSORTAP_ONNXRUNTIME_H_
+#define TENSORTAP_ONNXRUNTIME_H_
+
+#include "tensortap/capture.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An input of the model for one step. `tensor.name` null or "" = by position `tensor.slot_index`. */
+typedef struct tensortap_onnxruntime_input {
+  uint32_t size;
+  uint32_t reserved;
+  int64_t step; /* -1 = every step */
+  tensortap_tensor tensor;
+} tensortap_onnxruntime_input;
+
+typedef struct tensortap_onnxruntime_run_options {
+  uint32_t size;
+  uint32_t reserved;
+  /* JSON object; unknown keys are an error. All but "model" optional:
+   *   "model": path            "runtime": path of a libonnxruntime, else searched for (docs/environment.md)
+   *   "config": text of the capture config (capture.h), "config_name": its name in messages
+   *   "capture": false = run plain        "dims": {"N": 4}       "seed": 0        "runs": 1        "threads": 0 = the runtime's default
+   *   "optimize": "none" | "basic" | "extended" | "all"          "as_written": false
+   *   "carry": {"output": "input"}: an output of one step is an input of the next
+   *   "verify": false          "overhead": false                  "program": text for run.json */
+  const char* request;
+  const tensortap_onnxruntime_input* inputs;
+  uint64_t input_count;
+  /* Called for each output of each run of the captured session, in order; may be null. */
+  void (*on_output)(void* user, int64_t step, const tensortap_tensor* output);
+  /* Called between stages and runs; `done` of `total`, total 0 = unknown; may be null. */
+  void (*on_progress)(void* user, const char* stage, uint64_t done, uint64_t total);
+  void* user;
+} tensortap_onnxruntime_run_options;
+
+/* Runs a model. Returns enum tensortap_status and a JSON object in *report, always, to be freed with tensortap_free():
+ *   on success the summary of docs/command_line.md (the object that `tensortap run --json` prints);
+ *   on failure {"error": message, "failed_op": {...} or null, "dump": path or null}.
+ * A wrong model, input, selection or runtime is TENSORTAP_INVALID_ARGUMENT; a failure of the runtime while running is TENSORTAP_INTERNAL. */
+TENSORTAP_API int tensortap_onnxruntime_run(const tensortap_onnxruntime_run_options* options, char** report) TENSORTAP_NOEXCEPT;
+
+/* Describes a model without running it: {"inputs": [...], "outputs": [...], "ops": [{"name", "type", "graph", "originals"...}]} of the graph
+ * that would run. `request` has the keys above that make sense. */
+TENSORTAP_API int tensortap_onnxruntime_describe(const char* request, char** report) TENSORTAP_NOEXCEPT;
+
+/* What this library finds on this machine: {"runtimes": [{"path", "version", "usable", "reason", "self_test"}]}. */
+TENSORTAP_API int tensortap_onnxruntime_doctor(const char* request, char** report) TENSORTAP_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* TENSORTAP_ONNXRUNTIME_H_ */

@@ -1,0 +1,30 @@
+#include "base/clock.h"
+
+#include <array>
+
+namespace tensortap {
+namespace {
+
+std::string formatted(const tm& time, const char* format) {
+  std::array<char, 64> text{};
+  const size_t size = strftime(text.data(), text.size(), format, &time);
+  return {text.data(), size};
+}
+
+}  // namespace
+
+std::string wall_clock_name() {
+  const time_t now = time(nullptr);
+  tm parts{};
+  localtime_r(&now, &parts);
+  return formatted(parts, "%Y%m%d-%H%M%S");
+}
+
+std::string wall_clock_iso() {
+  const time_t now = time(nullptr);
+  tm parts{};
+  gmtime_r(&now, &parts);
+  return formatted(parts, "%Y-%m-%dT%H:%M:%SZ");
+}
+
+}  // namespace tensortap

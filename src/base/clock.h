@@ -1,0 +1,25 @@
+// Time: monotonic for intervals, wall clock for names and manifests.
+
+#ifndef TENSORTAP_BASE_CLOCK_H_
+#define TENSORTAP_BASE_CLOCK_H_
+
+#include <cstdint>
+#include <ctime>
+#include <string>
+
+namespace tensortap {
+
+inline int64_t monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// "20261121-080311" in local time; the default name of a dump.
+std::string wall_clock_name();
+// "2026-11-21T08:03:11Z".
+std::string wall_clock_iso();
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_BASE_CLOCK_H_

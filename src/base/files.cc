@@ -1,0 +1,207 @@
+#include "base/files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "base/text.h"
+
+namespace tensortap {
+namespace {
+
+constexpr mode_t kFileMode = 0666;
+constexpr mode_t kFolderMode = 0777;
+
+}  // namespace
+
+Status errno_status(std::string_view what, int error) {
+  std::array<char, 128> buffer{};
+  const char* reason = strerror_r(error, buffer.data(), buffer.size());
+  StatusCode code = StatusCode::kIo;
+  if (error == ENOENT || error == ENOTDIR) code = StatusCode::kNotFound;
+  if (error == ENOSPC || error == EDQUOT) code = StatusCode::kExhausted;
+  return {code, concat(what, ": ", reason)};
+}
+
+File& File::operator=(File&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+File::~File() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<File> File::open(const std::string& path, int flags) {
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, kFileMode);
+  if (fd < 0) return errno_status(path, errno);
+  return File(fd, path);
+}
+
+Status File::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno_status(path_, errno);
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+Status File::write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
+
+Status File::write_at(uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno_status(path_, errno);
+    offset += static_cast<uint64_t>(written);
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+Status File::read_at(uint64_t offset, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno_status(path_, errno);
+    if (count == 0) return corrupt(concat(path_, ": ends at byte ", offset, ", ", bytes.size(), " bytes too early"));
+    offset += static_cast<uint64_t>(count);
+    bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+  return {};
+}
+
+Result<uint64_t> File::size() const {
+  struct stat info {};
+  if (fstat(fd_, &info) != 0) return errno_status(path_, errno);
+  return static_cast<uint64_t>(info.st_size);
+}
+
+Status File::truncate(uint64_t size) {
+  if (ftruncate(fd_, static_cast<off_t>(size)) != 0) return errno_status(path_, errno);
+  return {};
+}
+
+Status File::sync() {
+  if (fsync(fd_) != 0) return errno_status(path_, errno);
+  return {};
+}
+
+Status File::close() {
+  const int fd = std::exchange(fd_, -1);
+  if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) return errno_status(path_, errno);
+  return {};
+}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) munmap(data_, size_);
+}
+
+Result<MappedFile> MappedFile::open(const std::string& path) {
+  TENSORTAP_ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY));
+  struct stat info {};
+  if (fstat(file.fd(), &info) != 0) return errno_status(path, errno);
+  if (!S_ISREG(info.st_mode)) return invalid_argument(concat(path, ": not a regular file"));
+  MappedFile map;
+  if (info.st_size == 0) return map;
+  void* data = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_SHARED, file.fd(), 0);
+  if (data == MAP_FAILED) return errno_status(path, errno);
+  map.data_ = data;
+  map.size_ = static_cast<size_t>(info.st_size);
+  return map;
+}
+
+Result<std::string> read_file(const std::string& path, uint64_t limit) {
+  TENSORTAP_ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY));
+  if (is_directory(path)) return invalid_argument(concat(path, ": is a folder"));
+  std::string content;
+  std::array<char, 65536> block{};
+  for (;;) {
+    const ssize_t count = ::read(file.fd(), block.data(), block.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno_status(path, errno);
+    if (count == 0) return content;
+    if (content.size() + static_cast<size_t>(count) > limit) return exhausted(concat(path, ": larger than ", bytes_text(limit)));
+    content.append(block.data(), static_cast<size_t>(count));
+  }
+}
+
+Status write_file_atomically(const std::string& path, std::string_view content) {
+  static std::atomic<unsigned> counter{0};
+  const std::string temporary = concat(path, ".tmp-", getpid(), "-", counter.fetch_add(1));
+  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(temporary, O_WRONLY | O_CREAT | O_EXCL));
+  Status status = file.write(content);
+  if (status.ok()) status = file.close();
+  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) status = errno_status(path, errno);
+  if (!status.ok()) unlink(temporary.c_str());
+  return status;
+}
+
+Status make_directories(const std::string& path) {
+  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (mkdir(part.c_str(), kFolderMode) != 0 && errno != EEXIST) return errno_status(part, errno);
+    if (end == std::string::npos) break;
+  }
+  if (!is_directory(path)) return io_error(concat(path, ": exists and is not a folder"));
+  return {};
+}
+
+bool path_exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+bool is_directory(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+Result<std::vector<std::string>> list_directory(const std::string& path) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), closedir);
+  if (folder == nullptr) return errno_status(path, errno);
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(folder.get())) {  // NOLINT(concurrency-mt-unsafe): glibc's readdir is safe per stream
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+Result<uint64_t> free_disk_bytes(const std::string& path) {
+  struct statvfs info {};
+  if (statvfs(path.c_str(), &info) != 0) return errno_status(path, errno);
+  return uint64_t{info.f_bavail} * info.f_frsize;
+}
+
+std::string join_path(std::string_view folder, std::string_view name) {
+  if (folder.empty() || name.starts_with('/')) return std::string(name);
+  return concat(folder, folder.ends_with('/') ? "" : "/", name);
+}
+
+std::string file_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+
+std::string parent_path(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return ".";
+  return std::string(slash == 0 ? "/" : path.substr(0, slash));
+}
+
+}  // namespace tensortap

@@ -1,0 +1,184 @@
+#include "base/json.h"
+
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "base/text.h"
+
+namespace tensortap {
+namespace {
+
+std::string line_and_column(std::string_view text, size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  size_t line = 1;
+  size_t begin = 0;
+  for (size_t at = before.find('\n'); at != std::string_view::npos; at = before.find('\n', at + 1)) {
+    ++line;
+    begin = at + 1;
+  }
+  return concat(line, ":", before.size() - begin + 1);
+}
+
+// Checks what nlohmann's parser lets through (depth, duplicate keys) and keeps where an error was.
+class Checker : public nlohmann::json_sax<Json> {
+ public:
+  std::string problem;
+  size_t offset = 0;  // of the character after the error, 0 = unknown
+
+  bool null() override { return true; }
+  bool boolean(bool /*value*/) override { return true; }
+  bool number_integer(number_integer_t /*value*/) override { return true; }
+  bool number_unsigned(number_unsigned_t /*value*/) override { return true; }
+  bool number_float(number_float_t /*value*/, const string_t& /*text*/) override { return true; }
+  bool string(string_t& /*value*/) override { return true; }
+  bool binary(binary_t& /*value*/) override { return true; }
+  bool start_object(size_t /*count*/) override { return open(); }
+  bool end_object() override { return close(); }
+  bool start_array(size_t /*count*/) override { return open(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    if (keys_.back().insert(name).second) return true;
+    problem = concat("the key ", quote(name), " stands twice");
+    duplicate = name;
+    return false;
+  }
+
+  bool parse_error(size_t position, const std::string& /*token*/, const nlohmann::detail::exception& error) override {
+    offset = position;
+    problem = error.what();
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ...": the part after the position is for people.
+    const size_t colon = problem.find(": ");
+    if (colon != std::string::npos) problem.erase(0, colon + 2);
+    return false;
+  }
+
+  std::string duplicate;
+
+ private:
+  bool open() {
+    keys_.emplace_back();
+    if (keys_.size() <= static_cast<size_t>(kMaxJsonDepth)) return true;
+    problem = concat("nested more than ", kMaxJsonDepth, " deep");
+    return false;
+  }
+  bool close() {
+    keys_.pop_back();
+    return true;
+  }
+  std::vector<std::set<std::string>> keys_;
+};
+
+// Offset of the second member called `name` of one object, or of the last place where the text stands.
+size_t last_key_offset(std::string_view text, const std::string& name) {
+  const size_t at = text.rfind(quote(name));
+  return at == std::string_view::npos ? 0 : at;
+}
+
+// A reader of known-valid JSON text that can step over values; used to find positions.
+class Cursor {
+ public:
+  explicit Cursor(std::string_view text) : text_(text) {}
+  size_t at = 0;
+
+  void skip_space() { at = std::min(text_.find_first_not_of(" \t\r\n", at), text_.size()); }
+  [[nodiscard]] char peek() const { return at < text_.size() ? text_[at] : '\0'; }
+
+  std::string string() {
+    const size_t begin = at++;
+    while (at < text_.size() && text_[at] != '"') at += text_[at] == '\\' ? 2 : 1;
+    ++at;
+    const Json value = Json::parse(text_.substr(begin, at - begin), nullptr, false);
+    return value.is_string() ? value.get<std::string>() : "";
+  }
+
+  void value() {
+    skip_space();
+    if (peek() == '"') {
+      string();
+    } else if (peek() == '{' || peek() == '[') {
+      container();
+    } else {
+      at = std::min(text_.find_first_of(",]} \t\r\n", at), text_.size());
+    }
+  }
+
+ private:
+  void container() {
+    int depth = 0;
+    do {
+      if (peek() == '"') {
+        string();
+        continue;
+      }
+      if (peek() == '{' || peek() == '[') ++depth;
+      if (peek() == '}' || peek() == ']') --depth;
+      ++at;
+    } while (depth > 0 && at < text_.size());
+  }
+  std::string_view text_;
+};
+
+// Moves `cursor` (at an object or array) to the member `part`; returns the offset to report, or npos.
+size_t enter(Cursor& cursor, const std::string& part) {
+  cursor.skip_space();
+  const bool object = cursor.peek() == '{';
+  if (!object && cursor.peek() != '[') return std::string_view::npos;
+  ++cursor.at;
+  for (size_t index = 0;; ++index) {
+    cursor.skip_space();
+    const size_t begin = cursor.at;
+    if (cursor.peek() == '}' || cursor.peek() == ']' || cursor.peek() == '\0') return std::string_view::npos;
+    std::string name = std::to_string(index);
+    if (object) {
+      name = cursor.string();
+      cursor.skip_space();
+      ++cursor.at;
+      cursor.skip_space();
+    }
+    if (name == part) return begin;
+    cursor.value();
+    cursor.skip_space();
+    if (cursor.peek() == ',') ++cursor.at;
+  }
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, std::string_view name) {
+  Checker checker;
+  if (!Json::sax_parse(text, &checker)) {
+    size_t offset = checker.offset > 0 ? checker.offset - 1 : 0;
+    if (!checker.duplicate.empty()) offset = last_key_offset(text, checker.duplicate);
+    return invalid_argument(concat(name, ":", line_and_column(text, std::min(offset, text.size())), ": ", checker.problem));
+  }
+  Json value = Json::parse(text, nullptr, false);
+  if (value.is_discarded()) return invalid_argument(concat(name, ":1:1: not JSON"));
+  return value;
+}
+
+std::string json_position(std::string_view text, std::string_view pointer) {
+  Cursor cursor(text);
+  size_t found = 0;
+  if (pointer.starts_with('/')) pointer.remove_prefix(1);
+  if (pointer.empty()) return line_and_column(text, std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  for (const std::string_view raw : split(pointer, '/')) {
+    std::string part(raw);
+    for (const auto& [escape, plain] : {std::pair{"~1", "/"}, std::pair{"~0", "~"}}) {
+      for (size_t at = part.find(escape); at != std::string::npos; at = part.find(escape, at + 1)) part.replace(at, 2, plain);
+    }
+    found = enter(cursor, part);
+    if (found == std::string_view::npos) return "1:1";
+  }
+  return line_and_column(text, found);
+}
+
+std::string to_json_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Json json_number(double value) {
+  if (std::isfinite(value)) return value;
+  return to_text(value);
+}
+
+}  // namespace tensortap

@@ -1,0 +1,34 @@
+// JSON text to nlohmann::json without exceptions and with positions, and back strictly.
+
+#ifndef TENSORTAP_BASE_JSON_H_
+#define TENSORTAP_BASE_JSON_H_
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "base/status.h"
+
+namespace tensortap {
+
+// Objects keep the order of the text.
+using Json = nlohmann::ordered_json;
+
+inline constexpr int kMaxJsonDepth = 100;
+
+// `name` is what messages call the text ("acl.json"). Errors: kInvalidArgument "name:line:column: what"; nesting deeper than
+// kMaxJsonDepth, duplicate keys and invalid UTF-8 are errors too.
+Result<Json> parse_json(std::string_view text, std::string_view name);
+
+// "line:column" of the value at `pointer` (such as "/common_dump_settings/iteration") in `text`, of its key when it is a member of an
+// object; "1:1" when it is not there. For messages about values that parsed but are wrong.
+std::string json_position(std::string_view text, std::string_view pointer);
+
+// Strict JSON: non-finite numbers become the strings "nan", "inf", "-inf"; invalid UTF-8 is replaced. One line.
+std::string to_json_text(const Json& value);
+Json json_number(double value);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_BASE_JSON_H_

@@ -1,0 +1,41 @@
+#include "base/json.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tensortap {
+namespace {
+
+std::string error_of(std::string_view text) {
+  const Result<Json> result = parse_json(text, "c.json");
+  return result.ok() ? "" : result.status().message();
+}
+
+TEST(Json, ErrorsSayLineAndColumn) {
+  EXPECT_TRUE(error_of("{\n  \"a\": 1,\n  \"b\": x}").starts_with("c.json:3:8: ")) << error_of("{\n  \"a\": 1,\n  \"b\": x}");
+  EXPECT_TRUE(error_of("").starts_with("c.json:1:1: "));
+  EXPECT_EQ(error_of("{\"a\": 1, \"a\": 2}"), "c.json:1:10: the key \"a\" stands twice");
+}
+
+TEST(Json, DeepNestingIsRefused) {
+  EXPECT_NE(error_of(std::string(200, '[') + std::string(200, ']')).find("nested more than"), std::string::npos);
+  EXPECT_EQ(error_of(std::string(90, '[') + std::string(90, ']')), "");
+}
+
+TEST(Json, PositionsOfValues) {
+  const std::string text = "{\"a\": [1, {\"b/c\": \"},\\\"\", \"d\": true}],\n \"e\": {}}";
+  EXPECT_EQ(json_position(text, ""), "1:1");
+  EXPECT_EQ(json_position(text, "/a"), "1:2");
+  EXPECT_EQ(json_position(text, "/a/1/d"), "1:27");
+  EXPECT_EQ(json_position(text, "/a/1/b~1c"), "1:12");
+  EXPECT_EQ(json_position(text, "/e"), "2:2");
+  EXPECT_EQ(json_position(text, "/nothing"), "1:1");
+}
+
+TEST(Json, NonFiniteNumbersAreTexts) {
+  EXPECT_EQ(to_json_text({{"x", json_number(-INFINITY)}, {"y", json_number(0.5)}}), R"({"x":"-inf","y":0.5})");
+}
+
+}  // namespace
+}  // namespace tensortap

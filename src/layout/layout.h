@@ -1,0 +1,78 @@
+// A layout: one directory tree, written live and read back. Each lives in src/layout/<name>/ and has one row in src/registry/layouts.cc.
+
+#ifndef TENSORTAP_LAYOUT_LAYOUT_H_
+#define TENSORTAP_LAYOUT_LAYOUT_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "plan/capture_spec.h"
+#include "stats/stats.h"
+#include "trace/dump_index.h"
+#include "trace/op_info.h"
+#include "trace/record_row.h"
+
+namespace tensortap {
+
+// What a layout is told when a dump begins.
+struct DumpInfo {
+  std::string folder;  // exists, and is empty
+  std::string program;
+  std::string source;  // "onnxruntime 1.31.1"
+  int32_t rank = 0;
+  int32_t world_size = 1;
+};
+
+// Writes one dump. Created in an existing, empty folder.
+class LayoutWriter {
+ public:
+  virtual ~LayoutWriter() = default;
+  LayoutWriter(const LayoutWriter&) = delete;
+  LayoutWriter& operator=(const LayoutWriter&) = delete;
+
+  // Ops are added before any record of theirs, in the order of their ids, one at a time. Called under the session's registration lock.
+  virtual Status add_op(OpId id, const OpInfo& op) = 0;
+
+  // Whether add_record() may be called from any thread at once for records without data. True lets the session skip the
+  // writer thread for statistics.
+  [[nodiscard]] virtual bool takes_statistics_on_any_thread() const = 0;
+
+  // Adds one record. `data` is null for statistics only, otherwise packed, contiguous, and borrowed for the call. `histogram` may be null.
+  // Records with data come from one thread at a time. A layout that would overwrite an earlier record's file keeps the
+  // earlier one and returns kUnsupported; the session counts it as a collision. After kIo or kExhausted the layout is still usable:
+  // nothing of the failed record is left behind, and the next one may be tried.
+  // On success `row` holds what the layout filled in (data_offset, member, committed).
+  virtual Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) = 0;
+
+  // Writes what was buffered, so that a reader sees it.
+  virtual Status flush() = 0;
+
+  // Ends the dump. `manifest` is the JSON text of run.json. Called once, last; also after errors.
+  virtual Status finish(std::string_view manifest) = 0;
+
+  // Bytes written so far.
+  [[nodiscard]] virtual uint64_t bytes_written() const = 0;
+
+ protected:
+  LayoutWriter() = default;
+};
+
+enum class Confidence : uint8_t { kNo, kMaybe, kCertain };
+
+// One row of the registry: plain functions, so that the table is constant data.
+struct Layout {
+  std::string_view name;
+  std::string_view description;
+  Result<std::unique_ptr<LayoutWriter>> (*create)(const DumpInfo& info, const CaptureSpec& spec);
+  // Looks at the names in a folder, opens little.
+  Confidence (*recognise)(const std::string& folder);
+  Result<std::unique_ptr<DumpIndex>> (*open)(const std::string& folder);
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_LAYOUT_LAYOUT_H_

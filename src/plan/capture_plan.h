@@ -1,0 +1,68 @@
+// CapturePlan: a CaptureSpec bound to the ops of a program. Every mistake a user can make is reported here, before the program runs.
+
+#ifndef TENSORTAP_PLAN_CAPTURE_PLAN_H_
+#define TENSORTAP_PLAN_CAPTURE_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "plan/capture_spec.h"
+#include "plan/where.h"
+#include "trace/op_info.h"
+
+namespace tensortap {
+
+// What is wanted of one op, slot by slot. Small, immutable, held beside the op.
+struct OpDecision {
+  bool wanted = false;  // false: nothing of this op is ever kept
+  bool inputs = false;  // input slots that arrive with the event
+  bool outputs = false;
+  bool outputs_for_consumers = false;  // outputs kept because a selected op reads them
+  std::vector<uint32_t> output_slots;  // when only some outputs are wanted (for consumers); empty = all
+  std::vector<uint32_t> excluded_inputs;
+  std::vector<uint32_t> excluded_outputs;
+
+  [[nodiscard]] bool wants_slot(SlotKind kind, uint32_t index) const;
+};
+
+// Thread-safe after bind(); decide() may be called at any time by one thread at a time (the session's registration lock).
+class CapturePlan {
+ public:
+  // Compiles the spec: regular expressions, the where expression, conflicts. Errors: kInvalidArgument naming the origin and, for
+  // expressions, the position.
+  static Result<std::unique_ptr<CapturePlan>> compile(CaptureSpec spec);
+  ~CapturePlan();
+
+  [[nodiscard]] const CaptureSpec& spec() const;
+  [[nodiscard]] const WhereExpression* where() const;  // null when there is none
+
+  // Decides for an op that becomes known while the program runs; ranges and producers of inputs can not be resolved then.
+  OpDecision decide(const OpInfo& op);
+
+  // Decides for a whole graph in execution order. Errors: kInvalidArgument for selectors that match nothing, with the nearest names;
+  // for an order range whose ends are unknown or the wrong way round.
+  Result<std::vector<OpDecision>> bind(std::span<const OpInfo> ops);
+
+  // Notes made while deciding, for people: "the original node relu_1 runs inside conv_1 (fused); it is captured as that".
+  [[nodiscard]] std::span<const std::string> notes() const;
+  // Selectors that have matched nothing so far, in the user's words.
+  [[nodiscard]] std::vector<std::string> unmatched() const;
+
+ private:
+  CapturePlan();
+  struct Compiled;
+  std::unique_ptr<Compiled> compiled_;
+};
+
+// The plan in words, one sentence a line: what is captured, when, in which form, where it goes, what defaults added, limits and what
+// happens at them. With decisions (from bind) also which ops match, in numbers and the first names.
+std::vector<std::string> explain(const CaptureSpec& spec);
+std::vector<std::string> explain_match(std::span<const OpInfo> ops, std::span<const OpDecision> decisions);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_PLAN_CAPTURE_PLAN_H_

@@ -1,0 +1,123 @@
+// CaptureSpec: what was asked, in one neutral form that every dialect translates into. Unresolved; see capture_plan.h for the bound form.
+
+#ifndef TENSORTAP_PLAN_CAPTURE_SPEC_H_
+#define TENSORTAP_PLAN_CAPTURE_SPEC_H_
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/status.h"
+
+namespace tensortap {
+
+// Steps as closed ranges. "0,3-5,10-" and "0|3-5|10" are both read.
+class StepSet {
+ public:
+  static Result<StepSet> parse(std::string_view text, char separator = ',');
+  static StepSet all();
+  void add(int64_t first, int64_t last);
+  [[nodiscard]] bool contains(int64_t step) const;
+  [[nodiscard]] bool is_all() const;
+  // The first step after which none follows; nothing when open-ended. Lets a run stop early.
+  [[nodiscard]] int64_t last() const;
+  [[nodiscard]] std::string to_text() const;  // "0,3-5,10-"
+
+ private:
+  struct Range {
+    int64_t first;
+    int64_t last;
+  };
+  std::vector<Range> ranges_;  // sorted, disjoint
+};
+
+// One way to pick ops. An op is picked by a list of selectors when any of them picks it.
+struct OpSelector {
+  enum class Kind : uint8_t {
+    kName,           // exact name of the op, of an original node, or of an output value
+    kNamePrefix,     //
+    kNameRegex,      // RE2, unanchored search over the op's name, its original nodes' names and its output values' names
+    kType,           // exact type of the op or of an original node
+    kTypeSubstring,  // ignoring case
+    kOrderRange,     // from the op `text` to the op `text_end` in execution order, both included
+    kModule,         // module path prefix, at a "." or "/" border
+    kSource,         // "train.py:41"
+    kId,             // "2,3_1" of the operation tree; with children when `children`
+  };
+  Kind kind = Kind::kName;
+  std::string text;
+  std::string text_end;
+  bool children = false;
+  std::vector<uint32_t> input_slots;  // of an exclusion: only these slots are left out; both empty = the whole op
+  std::vector<uint32_t> output_slots;
+  std::string origin;  // where it was said ("--ops", "acl.json:4:7"), for messages
+};
+
+enum class Payload : uint8_t { kDescription, kStatistics, kTensor, kFull };  // kFull = statistics and tensor
+enum class MomentChoice : uint8_t { kAfter, kBefore, kBoth };
+enum class Trigger : uint8_t { kAlways, kOverflow, kException, kWatch, kOnRequest };
+enum class FullPolicy : uint8_t { kBlock, kStatsOnly, kDrop };  // when the memory budget for tensors is full
+
+struct Sampling {
+  uint64_t elements = 0;  // > 0: keep only about this many elements of each tensor in statistics (the governor's tool, and M9)
+};
+
+struct Limits {
+  uint64_t max_bytes = 0;                  // of the dump, 0 = none
+  uint64_t keep_free = uint64_t{2} << 30;  // bytes to leave free on the disk
+  int64_t stop_after = -1;                 // steps, -1 = none
+  uint64_t max_records = 0;
+  uint64_t pool_bytes = uint64_t{256} << 20;  // memory for copies that wait to be written
+};
+
+struct Extras {
+  bool weights = true;  // weights once at load
+  bool graph_inputs = true;
+  bool graphs = false;
+  bool execution_order = false;
+  bool attributes = false;
+  bool constants = false;
+  bool topology = false;
+};
+
+struct CaptureSpec {
+  std::vector<OpSelector> include;  // empty = every op
+  std::vector<OpSelector> exclude;
+  StepSet steps = StepSet::all();
+  bool inputs = false;  // slots
+  bool outputs = true;
+  MomentChoice moment = MomentChoice::kAfter;
+  Payload payload = Payload::kStatistics;
+  uint32_t stats = 0;                   // Stat bits, 0 = the full set
+  std::string non_finite = "skip-nan";  // policy: "skip-nan", "propagate", "skip-nonfinite"
+  std::string digest = "none";          // "none", "xxh3", "md5", "sha1"
+  bool histogram = false;
+  std::vector<std::string> levels = {"op"};
+  Trigger trigger = Trigger::kAlways;
+  std::string where;  // condition on a record, "" = none (plan/where.h)
+  Sampling sampling;
+  Limits limits;
+  Extras extras;
+  double budget = 0;  // most relative slow-down, 0.03 = 3 %; 0 = no governor
+  FullPolicy full_policy = FullPolicy::kBlock;
+  bool strict = false;
+
+  std::string layout = "tap";
+  std::string profile;  // "mindspore-2.10/cpu"
+  std::string out;      // folder; "" = tensortap_dump/TIME
+  std::string dialect = "tensortap";
+  std::map<std::string, std::string> layout_options;  // what only one layout understands
+};
+
+// The neutral form as JSON (docs/capture_config.md): the native dialect, and how the command line hands a spec to a source.
+Json spec_to_json(const CaptureSpec& spec);
+// Errors: kInvalidArgument "name:line:column: what" for unknown keys (with the nearest), wrong types and values out of range.
+Result<CaptureSpec> spec_from_json(std::string_view text, std::string_view name);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_PLAN_CAPTURE_SPEC_H_

@@ -1,0 +1,73 @@
+// Statistics of a tensor in one pass over its data.
+//
+// One source, compiled for every instruction set that highway knows and chosen at run time. Every choice equals the scalar reference:
+// counts and extremes exactly; sums (mean, std, L2) within the bound of docs/statistics.md.
+
+#ifndef TENSORTAP_STATS_STATS_H_
+#define TENSORTAP_STATS_STATS_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "tensor/tensor.h"
+#include "tensor/tensor_stats.h"
+
+namespace tensortap {
+
+// Which values enter min, max, mean, std, L2 and absmax when NaN or Inf is present. Counts are never affected.
+enum class NonFinitePolicy : uint8_t {
+  kSkipNan,        // NaN is left out, Inf counts (our default): min of {1, NaN, -Inf} is -Inf
+  kPropagate,      // as NumPy: any NaN makes them NaN
+  kSkipNonFinite,  // NaN and Inf are left out
+};
+
+// Runs task(context, i) for i in [0, count) and returns when all are done; the runtime's own pool, or null for none.
+struct ParallelFor {
+  void (*run)(void* pool, void (*task)(void* context, size_t index), size_t count, void* context) = nullptr;
+  void* pool = nullptr;
+};
+
+struct StatsOptions {
+  uint32_t wanted = kStatFull;  // Stat bits; first_nonfinite and the exact integer extremes come along
+  NonFinitePolicy policy = NonFinitePolicy::kSkipNan;
+  uint64_t sample_limit = 0;  // > 0: look at no more than about this many elements, in evenly spread blocks (kStatSampled is set)
+  ParallelFor parallel_for;
+};
+
+// Computes the wanted statistics. `view` may have any strides, any alignment and no elements (then counts are 0 and the others NaN).
+// Complex numbers count by modulus, as NumPy's abs: min, max, mean, std and L2 of |z|; NaN and Inf when either part is. String tensors and
+// null data give `valid` 0. No allocation for contiguous views. Thread-safe.
+TensorStats compute_stats(const TensorView& view, const StatsOptions& options);
+
+// The same by a plain loop in double, one element at a time: what every kernel is held against.
+TensorStats compute_stats_reference(const TensorView& view, const StatsOptions& options);
+
+// Counts of values by binary exponent of their magnitude. Mergeable by adding. Bin i holds |x| in [2^(i-150), 2^(i-149)); the first bin also
+// holds everything smaller, the last everything larger; zeros, NaN and Inf stand apart.
+struct ExponentHistogram {
+  static constexpr int kBins = 280;
+  static constexpr int kLowestExponent = -150;
+  uint64_t bins[kBins] = {};
+  uint64_t zero = 0;
+  uint64_t nan = 0;
+  uint64_t inf = 0;
+};
+void add_to_histogram(const TensorView& view, ExponentHistogram& histogram);
+void merge_histogram(const ExponentHistogram& other, ExponentHistogram& histogram);
+// Bounds [low, high) of the magnitude below which the share `q` (0..1) of the counted non-zero finite values lies.
+struct QuantileBounds {
+  double low;
+  double high;
+};
+QuantileBounds quantile_bounds(const ExponentHistogram& histogram, double q);
+
+// Name of the instruction set in use ("AVX3", "AVX2", "SSE4", "scalar") and of all that this machine can run.
+std::string_view stats_target();
+std::vector<std::string_view> stats_targets();
+// Makes later calls use one of stats_targets(); false when it is not one. For tests and TENSORTAP_SIMD. Not thread-safe.
+bool set_stats_target(std::string_view name);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_STATS_STATS_H_

@@ -1,0 +1,70 @@
+// Shape, TensorDesc and TensorView: what a tensor is, and a borrowed look at one.
+
+#ifndef TENSORTAP_TENSOR_TENSOR_H_
+#define TENSORTAP_TENSOR_TENSOR_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tensor/dtype.h"
+
+namespace tensortap {
+
+// More dimensions than any operator set allows today; a tensor with more is described as unsupported and counted.
+inline constexpr int kMaxRank = 16;
+
+// Dimensions, at most kMaxRank, held in place so that describing a tensor never allocates. Value type.
+class Shape {
+ public:
+  Shape() = default;
+  // Extra dimensions are not kept: callers check the rank first.
+  explicit Shape(std::span<const int64_t> dims);
+  Shape(std::initializer_list<int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int64_t operator[](int i) const { return dims_[static_cast<size_t>(i)]; }
+  [[nodiscard]] std::span<const int64_t> dims() const { return {dims_.data(), static_cast<size_t>(rank_)}; }
+  // 1 for rank 0; nothing when a dimension is negative or the product overflows.
+  [[nodiscard]] std::optional<uint64_t> numel() const;
+  // "[1, 3, 224, 224]"
+  [[nodiscard]] std::string to_text() const;
+  friend bool operator==(const Shape& a, const Shape& b) { return a.rank_ == b.rank_ && a.dims_ == b.dims_; }
+
+ private:
+  std::array<int64_t, kMaxRank> dims_{};
+  int rank_ = 0;
+};
+
+struct TensorDesc {
+  DType dtype = DType::kUndefined;
+  Shape shape;
+};
+
+// One string of a string tensor, borrowed. Same layout as tensortap_string.
+struct StringElement {
+  const char* data;
+  uint64_t size;
+};
+
+// A tensor in host memory, borrowed. `data` may have any alignment; null means description only. For kString `data` points to
+// StringElement[numel]. Types narrower than a byte are packed and always contiguous.
+struct TensorView {
+  TensorDesc desc;
+  const void* data = nullptr;
+  const int64_t* strides = nullptr;  // in elements, rank numbers, may be negative or zero; null = contiguous, last dimension fastest
+
+  // Strides null, or equal to what contiguous data would have (dimensions of one element have any stride).
+  [[nodiscard]] bool is_contiguous() const;
+};
+
+// Copies a view's elements in logical order to `target`, packed; `target` holds packed_bytes() bytes. Not for strings.
+void copy_packed(const TensorView& view, void* target);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_TENSOR_TENSOR_H_

@@ -1,0 +1,59 @@
+// What is known about an operator before it runs; the C++ owner of a tensortap_op.
+
+#ifndef TENSORTAP_TRACE_OP_INFO_H_
+#define TENSORTAP_TRACE_OP_INFO_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tensortap {
+
+using OpId = uint32_t;  // position in the table of ops
+inline constexpr OpId kNoOp = 0xffffffffU;
+
+enum class Level : uint8_t { kOp = 0, kKernel = 1, kModule = 2, kModel = 3 };
+enum class SlotKind : uint8_t { kOutput = 0, kInput = 1, kWeight = 2, kGradient = 3 };
+enum class Phase : uint8_t { kInference = 0, kForward = 1, kBackward = 2, kUpdate = 3, kLoad = 4 };
+enum class Moment : uint8_t { kAfter = 0, kBefore = 1 };
+
+std::string_view phase_name(Phase phase);     // "inference", "forward", "backward", "update", "load"
+std::string_view moment_name(Moment moment);  // "after", "before"
+std::string_view level_name(Level level);
+
+// Types of the pseudo-ops that stand for a graph's inputs and weights.
+inline constexpr std::string_view kInputType = "Input";
+inline constexpr std::string_view kInitializerType = "Initializer";
+
+struct OpInput {
+  std::string name;       // of the value; "" = skipped
+  OpId producer = kNoOp;  // who makes it, where known
+  uint32_t producer_slot = 0;
+};
+
+// A node of the author's graph that an executed op stands for.
+struct OriginalNode {
+  std::string name;
+  std::string type;
+};
+
+struct OpInfo {
+  std::string name;  // unique in its dump
+  std::string type;
+  std::string domain;
+  std::string graph;  // path of the nested graph that holds it, "" for the main graph
+  std::string module;
+  std::string source_location;  // "train.py:41"
+  std::vector<OriginalNode> originals;
+  bool inserted_by_runtime = false;
+  Level level = Level::kOp;
+  OpId parent = kNoOp;
+  std::vector<OpInput> inputs;
+  std::vector<std::string> outputs;
+  std::string attributes;  // JSON object text, or ""
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_TRACE_OP_INFO_H_

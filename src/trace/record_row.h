@@ -1,0 +1,91 @@
+// RecordRow: one tensor of one execution of one op, as a fixed row. The unit of every layout, reader and comparison, and, byte for byte,
+// the row of records.npy (docs/layouts/tap.md): fields are only ever appended, within `spare` first.
+
+#ifndef TENSORTAP_TRACE_RECORD_ROW_H_
+#define TENSORTAP_TRACE_RECORD_ROW_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tensor/tensor.h"
+#include "tensor/tensor_stats.h"
+#include "trace/op_info.h"
+
+namespace tensortap {
+
+// RecordRow::flags.
+enum RecordFlag : uint8_t {
+  kRecordHasData = 1U << 0,   // data_offset and data_bytes are set
+  kRecordDataLost = 1U << 1,  // data was wanted and is not there (budget, disk, crash); the losses say why
+  kRecordRaw = 1U << 2,       // data is raw bits of a type NumPy can not name
+  kRecordFailedOp = 1U << 3,  // an input of an op that failed
+};
+
+struct RecordRow {
+  uint64_t sequence = 0;  // order in which events were seen, from 0
+  int64_t step = 0;
+  uint64_t run = 0;          // which of several runs at the same time
+  int64_t time_ns = 0;       // since the session opened
+  int64_t duration_ns = -1;  // of the op, -1 = not measured
+  uint32_t op = kNoOp;       // line of ops.jsonl, from 0
+  uint32_t call = 0;         // how many times the op had run in this step and run before
+  uint32_t thread = 0;       // number given to each thread by the session
+  int32_t rank = 0;          // of the process in its job
+  int64_t element = -1;      // element number of a sequence
+  uint16_t slot_index = 0;
+  uint8_t slot_kind = 0;   // SlotKind
+  uint8_t phase = 0;       // Phase
+  uint8_t moment = 0;      // Moment
+  uint8_t dtype = 0;       // DType
+  uint8_t dims_count = 0;  // of `shape`
+  uint8_t flags = 0;       // RecordFlag bits
+  uint64_t numel = 0;
+  uint64_t bytes = 0;  // packed size of the whole tensor
+  int64_t shape[kMaxRank] = {};
+  TensorStats stats;
+  uint64_t data_offset = 0;  // of the packed elements in tensors.npz (other layouts: reader's own number)
+  uint64_t data_bytes = 0;
+  uint64_t member = 0;     // member number in tensors.npz
+  uint64_t histogram = 0;  // row of histograms.npy + 1, 0 = none
+  uint8_t digest[20] = {};
+  uint8_t digest_kind = 0;  // DigestKind
+  uint8_t committed = 0;    // 1 once everything the row speaks of is in the files; written last
+  uint8_t spare[98] = {};
+
+  void set_desc(const TensorDesc& desc);  // dtype, shape, numel, bytes
+  [[nodiscard]] TensorDesc desc() const;  // hostile rows give a desc of at most kMaxRank dimensions
+};
+static_assert(sizeof(RecordRow) == 512);
+
+// One column of records.npy, for the npy header, `ls --sort` and docs. In order, without gaps.
+struct RecordField {
+  std::string_view name;
+  std::string_view numpy_type;  // "<u8", "|u1", "(16,)<i8" is given as type "<i8" and count 16
+  uint32_t offset;
+  uint32_t count;  // 1 for a scalar
+};
+std::span<const RecordField> record_fields();
+
+// "out0", "in1", "weight0", "grad0".
+std::string slot_name(SlotKind kind, uint32_t index);
+bool parse_slot(std::string_view text, SlotKind& kind, uint32_t& index);
+
+// "name:out0", with "@step" and "#call" when they are not 0 and "[element]" for elements of a sequence: how people write a record.
+std::string record_name(const RecordRow& row, std::string_view op_name);
+struct RecordKey {
+  std::string op;
+  SlotKind slot_kind = SlotKind::kOutput;
+  uint32_t slot_index = 0;
+  std::string weight;  // of "weight:NAME"
+  int64_t step = 0;
+  uint32_t call = 0;
+  int64_t element = -1;
+};
+// Splits from the right, since op names may hold any character. A text without ":slot" means out0. False when nothing is left as a name.
+bool parse_record_name(std::string_view text, RecordKey& key);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_TRACE_RECORD_ROW_H_
