@@ -1,0 +1,70 @@
+"""Checks the symbols of the built libraries: what the shared ones export, and what the capture half may not call.
+
+usage: check_symbols.py BUILD_FOLDER
+
+The capture half runs inside somebody else's program: it exports its C functions only, and none of its own objects ends the process,
+prints on stdout or brings the iostreams' initialiser along.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from project_files import report
+
+CAPTURE_HALF = ["base", "tensor", "trace", "plan", "stats", "format", "layout", "dialect", "registry", "capture", "api"]
+SHARED = ("libtensortap_capture.so", "libtensortap_onnxruntime.so")
+BANNED = {
+    **dict.fromkeys(["exit", "_exit", "_Exit", "quick_exit", "abort", "__assert_fail"], "ends the host program"),
+    **dict.fromkeys(["printf", "__printf_chk", "puts", "putchar", "vprintf", "__vprintf_chk", "stdout"], "writes on stdout"),
+    **dict.fromkeys(["_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", "_ZNSt8ios_base4InitC1Ev"], "uses iostreams"),
+}
+
+
+def symbols(path: Path, *options: str) -> list[str]:
+    """List symbol lines of an object, archive or library."""
+    listed = subprocess.run(["nm", "-P", *options, str(path)], check=True, capture_output=True, text=True)
+    return listed.stdout.splitlines()
+
+
+def exported_problems(library: Path) -> list[str]:
+    """Find exports of a shared library that are not functions of the C interface."""
+    names = [line.split()[0] for line in symbols(library, "-D", "--defined-only")]
+    foreign = [name for name in names if not name.startswith("tensortap_")]
+    return [f"{library.name} exports {name}" for name in foreign]
+
+
+def banned_problems(archive: Path) -> list[str]:
+    """Find calls in an archive or object that the capture half may not make."""
+    problems = []
+    member = archive.name
+    for line in symbols(archive, "-u"):
+        if match := re.search(r"\[(.+)\]:$", line):
+            member = match[1]
+        elif line.split() and (reason := BANNED.get(line.split()[0].split("@")[0])):
+            problems.append(f"{archive.name}({member}) uses {line.split()[0]}, which {reason}")
+    return problems
+
+
+def main() -> int:
+    """Check the libraries of one build."""
+    build = Path(sys.argv[1])
+    problems: list[str] = []
+    for name in SHARED:
+        library = build / name
+        problems += exported_problems(library) if library.exists() else [f"{name} was not built"]
+    for layer in CAPTURE_HALF:
+        archive = build / f"libtensortap_{layer}.a"
+        if archive.exists():
+            problems += banned_problems(archive)
+    for target in ("tensortap_onnxruntime.dir", "tensortap_capture_library.dir"):
+        for item in sorted((build / "CMakeFiles" / target).rglob("*.o")):
+            problems += banned_problems(item)
+    return report("symbols", problems)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
