@@ -21,7 +21,7 @@ from pathlib import Path
 from project_files import ROOT
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-TOOL = "clang-tidy-14"
+TOOL = "clang-tidy-16"
 # GCC's warning flags that clang does not know are no finding.
 EXTRA = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error"]
 
