@@ -1,0 +1,65 @@
+// A subcommand of `tensortap`: one file each, one row each in commands.cc.
+
+#ifndef TENSORTAP_CLI_COMMAND_H_
+#define TENSORTAP_CLI_COMMAND_H_
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "base/status.h"
+#include "cli/terminal.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tensortap::cli {
+
+// What the program ends with; the same for every command.
+enum class ExitCode {
+  kFine = 0,
+  kFound = 1,   // the check found something
+  kUsage = 2,   // wrong usage or wrong config
+  kFailed = 3,  // the run or the dump failed
+};
+
+ExitCode exit_code_of(StatusCode code);
+
+// Does the work of one command, once its options are parsed. A failed Status is printed by main().
+using Action = std::function<Result<ExitCode>(Terminal& terminal)>;
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;   // one line of the list of commands
+  std::string_view examples;  // shown below the options
+  bool json_lines;            // --json prints one object a line, so that a failure prints none
+  // Adds the options of the command to `app` and returns what runs it. The action owns what the options are parsed into.
+  Action (*declare)(CLI::App& app);
+};
+
+// In the order of the help text. Constant data.
+std::span<const Command> commands();
+
+// The program with all its commands and options, as main() parses it: the completions are made from it, too.
+struct DeclaredCommand {
+  const Command* command;
+  CLI::App* app;
+  Action action;
+};
+std::vector<DeclaredCommand> declare_commands(CLI::App& program, Terminal& terminal);
+
+// One per command, in <name>_command.cc.
+Action declare_run(CLI::App& app);
+Action declare_explain(CLI::App& app);
+Action declare_ls(CLI::App& app);
+Action declare_show(CLI::App& app);
+Action declare_find(CLI::App& app);
+Action declare_repair(CLI::App& app);
+Action declare_doctor(CLI::App& app);
+Action declare_completion(CLI::App& app);
+Action declare_version(CLI::App& app);
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_COMMAND_H_

@@ -1,0 +1,115 @@
+// The command `tensortap`: parses the command line and runs one subcommand.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+
+namespace tensortap::cli {
+namespace {
+
+constexpr const char* kDescription = "tensortap: what every operator of a running neural network read and wrote.";
+constexpr const char* kFooter =
+    "Exit codes: 0 fine; 1 the check found something; 2 wrong usage or configuration; 3 the run or the dump failed.\n"
+    "`tensortap COMMAND --help` says more about each command.";
+
+const DeclaredCommand* chosen_command(const CLI::App& program, const std::vector<DeclaredCommand>& declared) {
+  const auto chosen = program.get_subcommands();
+  if (chosen.empty()) return nullptr;
+  const auto row = std::ranges::find(declared, chosen.front(), &DeclaredCommand::app);
+  return row == declared.end() ? nullptr : &*row;
+}
+
+// What was not understood, with the nearest words that would have been.
+std::string unknown_word(const CLI::App& program, const DeclaredCommand* chosen, const std::string& word) {
+  std::vector<std::string> candidates;
+  if (chosen == nullptr) {
+    for (const Command& command : commands()) candidates.emplace_back(command.name);
+    return fmt::format("{} is not a command.{}", quote(word), did_you_mean(word, candidates));
+  }
+  if (!word.starts_with("-")) return fmt::format("one argument too many: {}", quote(word));
+  const std::string name = word.substr(0, word.find('='));
+  for (const CLI::Option* option : chosen->app->get_options()) candidates.push_back(option->get_name());
+  return fmt::format("{} {} has no option {}.{}", program.get_name(), chosen->command->name, name, did_you_mean(name, candidates));
+}
+
+std::string usage_message(const CLI::App& program, const DeclaredCommand* chosen, const CLI::ParseError& error) {
+  const auto rest = program.remaining(true);
+  const bool extra = chosen == nullptr || error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  if (extra && !rest.empty()) return unknown_word(program, chosen, rest.front());
+  return chosen == nullptr ? "a command is required" : error.what();
+}
+
+int usage_error(Terminal& terminal, const CLI::App& program, const DeclaredCommand* chosen, const std::string& message) {
+  terminal.error(message);
+  const std::string command = chosen == nullptr ? "" : fmt::format(" {}", chosen->command->name);
+  terminal.note(fmt::format("Try `{}{} --help`.", program.get_name(), command));
+  if (terminal.json && (chosen == nullptr || !chosen->command->json_lines)) terminal.json_line(Json{{"error", message}});
+  terminal.flush();
+  return static_cast<int>(ExitCode::kUsage);
+}
+
+int run_command(Terminal& terminal, const DeclaredCommand& chosen) {
+  const Result<ExitCode> result = chosen.action(terminal);
+  if (!result.ok()) {
+    terminal.error(result.status().message());
+    if (terminal.json && !chosen.command->json_lines) terminal.json_line(Json{{"error", result.status().message()}});
+  }
+  terminal.flush();
+  return static_cast<int>(result.ok() ? *result : exit_code_of(result.status().code()));
+}
+
+int run_program(int argc, char** argv) {
+  Terminal terminal;
+  CLI::App program{kDescription, "tensortap"};
+  program.set_help_flag("-h,--help", "Print this help");
+  program.footer(kFooter);
+  program.require_subcommand(1);
+  bool version = false;
+  program.add_flag_callback(
+      "--version",
+      [&version] {
+        version = true;
+        throw CLI::Success();
+      },
+      "Print the version");
+  const std::vector<DeclaredCommand> declared = declare_commands(program, terminal);
+  try {
+    program.parse(command_line_words(argc, argv, declared));
+  } catch (const CLI::CallForHelp&) {
+    terminal.out(program.help());
+    terminal.flush();
+    return 0;
+  } catch (const CLI::Success&) {
+    if (version) terminal.line("tensortap " TENSORTAP_VERSION);
+    terminal.flush();
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    const DeclaredCommand* chosen = chosen_command(program, declared);
+    return usage_error(terminal, program, chosen, usage_message(program, chosen, error));
+  }
+  return run_command(terminal, *chosen_command(program, declared));
+}
+
+}  // namespace
+}  // namespace tensortap::cli
+
+int main(int argc, char** argv) {
+  // A reader that goes away is noticed where standard output is written, so that a dump in the making is finished first.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return tensortap::cli::run_program(argc, argv);
+  } catch (const std::exception& error) {
+    tensortap::cli::Terminal().error(error.what());
+    return static_cast<int>(tensortap::cli::ExitCode::kFailed);
+  }
+}

@@ -1,0 +1,185 @@
+#include "cli/terminal.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/text.h"
+
+namespace tensortap::cli {
+namespace {
+
+constexpr size_t kFlushSize = size_t{1} << 16;
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kQuietTime = 2 * kSecond;
+
+bool colours_on(int fd) { return isatty(fd) == 1 && !environment_value("NO_COLOR"); }
+
+size_t columns_of_stdout() {
+  if (const auto columns = environment_value("COLUMNS")) {
+    uint64_t value = 0;
+    if (parse_unsigned(*columns, value) && value >= 20 && value < 10'000) return value;
+  }
+  winsize size{};
+  if (isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 0;
+}
+
+void write_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+}  // namespace
+
+std::string Palette::wrap(std::string_view code, std::string_view text) const {
+  if (!enabled_) return std::string(text);
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+Terminal::Terminal() : out_palette_(colours_on(STDOUT_FILENO)), error_palette_(colours_on(STDERR_FILENO)), width_(columns_of_stdout()) {}
+
+void Terminal::out(std::string_view text) {
+  buffer_ += text;
+  if (buffer_.size() >= kFlushSize) flush();
+}
+
+void Terminal::line(std::string_view text) {
+  buffer_ += text;
+  out("\n");
+}
+
+void Terminal::json_line(const Json& value) { line(to_json_text(value)); }
+
+void Terminal::flush() {
+  std::string_view rest = buffer_;
+  while (!rest.empty()) {
+    const ssize_t written = write(STDOUT_FILENO, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EPIPE) std::_Exit(0);
+    if (written < 0) {
+      error(fmt::format("writing standard output: {}", std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe)
+      std::_Exit(3);
+    }
+    rest.remove_prefix(static_cast<size_t>(written));
+  }
+  buffer_.clear();
+}
+
+void Terminal::note(std::string_view text) const {
+  if (!quiet) write_stderr(fmt::format("{}\n", text));
+}
+
+void Terminal::warn(std::string_view text) const { write_stderr(fmt::format("{} {}\n", error_palette_.yellow("warning:"), text)); }
+
+void Terminal::error(std::string_view text) const { write_stderr(fmt::format("{} {}\n", error_palette_.red("error:"), text)); }
+
+Progress::Progress(const Terminal& terminal)
+    : enabled_(!terminal.quiet), terminal_(isatty(STDERR_FILENO) == 1), started_ns_(monotonic_ns()), next_ns_(started_ns_ + kQuietTime) {}
+
+Progress::~Progress() { finish(); }
+
+void Progress::update(std::string_view stage, uint64_t done, uint64_t total) {
+  const int64_t now = monotonic_ns();
+  if (!enabled_ || now < next_ns_) return;
+  next_ns_ = now + (terminal_ ? kSecond / 5 : 10 * kSecond);
+  std::string text = fmt::format("{}", printable(stage));
+  if (total > 0) text += fmt::format(": {} of {} ({} %)", done, total, done * 100 / total);
+  text += fmt::format(", {} s", (now - started_ns_) / kSecond);
+  write_stderr(terminal_ ? fmt::format("\r\x1b[K{}", text) : fmt::format("{}\n", text));
+  shown_ = true;
+}
+
+void Progress::finish() {
+  if (shown_ && terminal_) write_stderr("\r\x1b[K");
+  shown_ = false;
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    // U+0080..U+009F, the second way to write control characters, are C2 80..9F.
+    const bool second_set = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    if (byte < 0x20 || byte == 0x7F || second_set) {
+      result += fmt::format("\\x{:02x}", second_set ? static_cast<unsigned char>(text[++i]) : byte);
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
+size_t text_width(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+std::string shorten_middle(std::string_view text, size_t width) {
+  if (text_width(text) <= width) return std::string(text);
+  if (width < 3) return std::string(width, '.');
+  std::vector<size_t> starts;  // of each character
+  for (size_t i = 0; i < text.size(); ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U) starts.push_back(i);
+  }
+  const size_t head = (width - 1) / 2;
+  const size_t tail = width - 1 - head;
+  return std::string(text.substr(0, starts[head])) + "…" + std::string(text.substr(starts[starts.size() - tail]));
+}
+
+namespace {
+
+std::vector<size_t> column_widths(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows, size_t width) {
+  constexpr size_t kGap = 2;
+  constexpr size_t kLeast = 8;
+  std::vector<size_t> widths;
+  for (const Column& column : columns) widths.push_back(text_width(column.title));
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], text_width(row[i]));
+  }
+  if (width == 0) return widths;
+  size_t total = kGap * (columns.size() - 1);
+  for (const size_t one : widths) total += one;
+  while (total > width) {
+    size_t widest = columns.size();
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].may_shrink && widths[i] > kLeast && (widest == columns.size() || widths[i] > widths[widest])) widest = i;
+    }
+    if (widest == columns.size()) break;
+    --widths[widest];
+    --total;
+  }
+  return widths;
+}
+
+void append_cell(std::string& line, std::string_view text, size_t width, bool right) {
+  const std::string cell = shorten_middle(text, width);
+  const std::string space(width - std::min(width, text_width(cell)), ' ');
+  line += right ? space + cell : cell + space;
+}
+
+}  // namespace
+
+std::string format_table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows, size_t width,
+                         const Palette& palette) {
+  const std::vector<size_t> widths = column_widths(columns, rows, width);
+  const auto render = [&](auto&& cell_of) {
+    std::string line;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (i > 0) line += "  ";
+      append_cell(line, cell_of(i), widths[i], columns[i].right);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line;
+  };
+  std::string text = palette.bold(render([&](size_t i) { return columns[i].title; })) + "\n";
+  for (const auto& row : rows) text += render([&](size_t i) { return i < row.size() ? row[i] : std::string(); }) + "\n";
+  return text;
+}
+
+}  // namespace tensortap::cli
