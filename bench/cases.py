@@ -1,0 +1,88 @@
+"""The models of the overhead table, with real input where it is at hand."""
+
+from __future__ import annotations
+
+import sys
+import wave
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "examples"))
+import magika_demo  # noqa: E402  # the example's own folder
+
+Inputs = dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One model of the table."""
+
+    name: str
+    path: str  # below the models folder
+    inputs: Callable[[Path], Inputs]  # takes the models folder
+
+
+def magika_inputs(models: Path) -> Inputs:
+    """Give this project's README.md."""
+    config = magika_demo.read_config(models / "magika/magika/models/standard_v3_3")
+    return {"bytes": magika_demo.model_input((ROOT / "README.md").read_bytes(), config)}
+
+
+def drawn_text(height: int, width: int) -> npt.NDArray[np.float32]:
+    """Draw dark strokes on a light ground, scaled as the OCR models want it: values from -1 to 1."""
+    picture = np.full((1, 3, height, width), 0.9, np.float32)
+    random = np.random.default_rng(7)
+    for line in range(max(1, height // 48)):
+        top = line * 48 + 12
+        for left in range(8, width - 16, 14):
+            stroke_height, stroke_width = int(random.integers(6, 24)), int(random.integers(2, 10))
+            picture[:, :, top : top + stroke_height, left : left + stroke_width] = -0.8
+    noisy: npt.NDArray[np.float32] = picture + random.normal(0, 0.02, picture.shape).astype(np.float32)
+    return noisy
+
+
+def chord(models: Path) -> Inputs:
+    """Give two seconds of a chord."""
+    del models
+    time = np.arange(43844, dtype=np.float32) / 22050
+    sound = sum(np.sin(2 * np.pi * tone * time) for tone in (220.0, 277.18, 329.63)) / 4
+    return {"serving_default_input_2:0": np.asarray(sound, np.float32).reshape(1, -1, 1)}
+
+
+def mel_noise(models: Path) -> Inputs:
+    """Give eight seconds of noise as a log mel spectrum."""
+    del models
+    return {"input_features": np.random.default_rng(3).standard_normal((1, 80, 800)).astype(np.float32)}
+
+
+def speech_windows(models: Path) -> Inputs:
+    """Give a spoken word in windows of 512 samples, each with the 64 before it."""
+    with wave.open(str(models / "pipecat_ai/pipecat/services/aws/nova_sonic/ready.wav")) as file:
+        sound = np.frombuffer(file.readframes(file.getnframes()), np.int16).astype(np.float32) / 32768
+    count = len(sound) // 512
+    padded = np.concatenate([np.zeros(64, np.float32), sound])
+    windows = np.stack([padded[index * 512 : index * 512 + 576] for index in range(count)])
+    state = np.zeros((1, 1, 128), np.float32)
+    return {"input": windows, "h": state, "c": state}
+
+
+OCR = "rapidocr/rapidocr/models/"
+CASES = (
+    Case("magika", "magika/magika/models/standard_v3_3/model.onnx", magika_inputs),
+    Case("OCR det 320x320", OCR + "PP-OCRv6_det_small.onnx", lambda _: {"x": drawn_text(320, 320)}),
+    Case("OCR rec 48x320", OCR + "PP-OCRv6_rec_small.onnx", lambda _: {"x": drawn_text(48, 320)}),
+    Case("basic-pitch", "basic_pitch/basic_pitch/saved_models/icassp_2022/nmp.onnx", chord),
+    Case("smart-turn int8", "pipecat_ai/pipecat/audio/turn/smart_turn/data/smart-turn-v3.2-cpu.onnx", mel_noise),
+    Case("silero sequence", "silero_vad/silero_vad/data/silero_vad_16k_sequence.onnx", speech_windows),
+)
+
+
+def case_named(name: str) -> Case:
+    """Find a case; children are told their case by its name."""
+    return next(case for case in CASES if case.name == name)

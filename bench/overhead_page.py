@@ -1,0 +1,181 @@
+"""Turns what bench/overhead.py measured into the page docs/overhead.md."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import re
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+# The figure to reach and how it is judged, by heading of the big table.
+TARGETS: dict[str, tuple[str, Callable[[list[float]], bool]]] = {
+    "nothing selected": ("≤ 1.02 on each", lambda cells: max(cells) <= 1.02),
+    "minimal statistics": ("≤ 1.08 in the geometric mean", lambda cells: geometric_mean(cells) <= 1.08),
+    "full statistics": ("≤ 1.15 in the geometric mean", lambda cells: geometric_mean(cells) <= 1.15),
+    "budget 3 %": ("≤ 1.03 on each", lambda cells: max(cells) <= 1.03),
+    "everything written": ("≤ 1.7 in the geometric mean", lambda cells: geometric_mean(cells) <= 1.7),
+}
+NOTES = Path(__file__).with_name("overhead_notes.md")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure: the median of some values, and between what they lay."""
+
+    median: float
+    low: float
+    high: float
+
+    @staticmethod
+    def of(values: list[float]) -> Cell:
+        """Summarise values; NaN when there are none."""
+        if not values:
+            return Cell(math.nan, math.nan, math.nan)
+        return Cell(statistics.median(values), min(values), max(values))
+
+    def text(self) -> str:
+        """Give the figure as the page has it."""
+        if math.isnan(self.median):
+            return "–"
+        if self.high - self.low < 0.005:
+            return f"{self.median:.2f}"
+        return f"{self.median:.2f} ({self.low:.2f}–{self.high:.2f})"
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything that was measured."""
+
+    ratios: dict[int, dict[str, dict[str, Cell]]]
+    memory: dict[str, dict[str, float | None]]
+    writing: dict[str, float]
+    numpy: dict[str, float]
+    kernels: list[dict[str, Any]]
+    opening: list[dict[str, Any]]
+    problems: list[str]
+    processes: int
+
+
+def geometric_mean(values: list[float]) -> float:
+    """Give the geometric mean of the values that were measured."""
+    known = [value for value in values if not math.isnan(value)]
+    return math.exp(sum(math.log(value) for value in known) / len(known)) if known else math.nan
+
+
+def machine_class() -> str:
+    """Describe the machine by what matters: cores, instruction set, memory, caches."""
+    text = Path("/proc/cpuinfo").read_text()
+    maker = re.search(r"^vendor_id\s*:\s*(\S+)", text, re.MULTILINE)
+    flags = re.search(r"^flags\s*:\s*(.*)$", text, re.MULTILINE)
+    names = flags[1].split() if flags else []
+    level = "AVX-512" if "avx512bw" in names else "AVX2" if "avx2" in names else "SSE"
+    vendor = {"AuthenticAMD": "AMD", "GenuineIntel": "Intel"}.get(maker[1] if maker else "", platform.machine())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    virtual = ", virtual machine" if "hypervisor" in names else ""
+    return f"{os.cpu_count()} cores, {vendor} {platform.machine()} with {level}, {memory:.0f} GiB of memory{virtual}"
+
+
+def ratio_table(table: dict[str, dict[str, Cell]]) -> list[str]:
+    """Write the table of one thread count: a row for each model."""
+    headings = list(table)
+    cases = list(next(iter(table.values())))
+    lines = ["| model | " + " | ".join(headings) + " |", "|---|" + "---|" * len(headings)]
+    for case in cases:
+        lines.append(f"| {case} | " + " | ".join(table[heading][case].text() for heading in headings) + " |")
+    means = [geometric_mean([cell.median for cell in table[heading].values()]) for heading in headings]
+    lines.append("| **geometric mean** | " + " | ".join("–" if math.isnan(mean) else f"**{mean:.2f}**" for mean in means) + " |")
+    lines.append("| to reach | " + " | ".join(TARGETS[heading][0] if heading in TARGETS else "" for heading in headings) + " |")
+    lines.append("| reached | " + " | ".join(verdict(heading, table[heading]) for heading in headings) + " |")
+    return lines
+
+
+def verdict(heading: str, cells: dict[str, Cell]) -> str:
+    """Say whether a column reached its figure."""
+    values = [cell.median for cell in cells.values()]
+    if heading not in TARGETS:
+        return ""
+    if any(math.isnan(value) for value in values):
+        return "not measured"
+    return "yes" if TARGETS[heading][1](values) else "**no**"
+
+
+def memory_table(memory: dict[str, dict[str, float | None]]) -> list[str]:
+    """Write the table of peak memory."""
+    lines = [
+        "| model | plain | statistics | written | ratio, statistics | Python session | all tensors as outputs |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    ratios = []
+
+    def megabytes(value: float | None) -> str:
+        return "–" if value is None else f"{value / 1e6:.0f} MB"
+
+    for case, row in memory.items():
+        plain, captured = row["plain"], row["statistics"]
+        ratio = captured / plain if plain and captured else math.nan
+        ratios.append(ratio)
+        shown = "–" if math.isnan(ratio) else f"{ratio:.2f}"
+        cells = [megabytes(row[name]) for name in ("plain", "statistics", "written")]
+        peers = [megabytes(row[name]) for name in ("plain session", "all tensors as outputs")]
+        lines.append(f"| {case} | {' | '.join(cells)} | {shown} | {' | '.join(peers)} |")
+    reached = "not measured" if any(map(math.isnan, ratios)) else "yes" if max(ratios) <= 1.1 else "**no**"
+    lines += ["", f"To reach: ≤ 1.1 × plain on each. Reached: {reached}."]
+    return lines
+
+
+def writing_lines(writing: dict[str, float]) -> list[str]:
+    """Write the comparison with direct I/O."""
+    share = writing["dump"] / writing["direct"]
+    if math.isnan(share):
+        return ["Not measured in this run."]
+    verdict_text = "yes" if share >= 0.8 else "**no**"
+    return [
+        f"A dump of {writing['bytes'] / 1e9:.1f} GB, model runs and the last sync to the disk included: {writing['dump'] / 1e6:.0f} MB/s. "
+        f"The same number of bytes by `dd` with direct I/O, before and after: {writing['direct'] / 1e6:.0f} MB/s. Share: {share:.0%}. "
+        f"To reach: ≥ 80 %. Reached: {verdict_text}."
+    ]
+
+
+def benchmark_table(results: list[dict[str, Any]]) -> list[str]:
+    """Write the results of a Google Benchmark program."""
+    if not results:
+        return ["Not measured in this run."]
+    lines = ["| benchmark | time | rate |", "|---|---|---|"]
+    for result in results:
+        if "real_time" not in result:
+            continue
+        rate = f"{result['bytes_per_second'] / 1e9:.1f} GB/s" if "bytes_per_second" in result else ""
+        lines.append(f"| {result['name']} | {result['real_time']:.4g} {result['time_unit']} | {rate} |")
+    return lines
+
+
+def write_page(page: Page, target: Path) -> None:
+    """Write the page."""
+    lines = [
+        "# What capture costs",
+        "",
+        "Made by `./dev bench`; nobody edits the figures. Machine: " + machine_class() + ".",
+        "",
+        "Ratios of the time of a run to the untouched session's, in one process, bursts of both in ABBA order. Each figure is the median",
+        f"of {page.processes} processes, with the lowest and the highest in brackets. 1.00 is free. "
+        "A figure that falls short is published as it is; the reasons are at the end.",
+        "",
+    ]
+    for threads, table in page.ratios.items():
+        lines += [f"## {threads} thread{'s' if threads > 1 else ''}", "", *ratio_table(table), ""]
+    lines += ["## Peak memory", "", "Highest resident memory of the process over what it had before the model was loaded.", ""]
+    lines += [*memory_table(page.memory), "", "## Writing more than the page cache should hold", "", *writing_lines(page.writing), ""]
+    lines += ["## Statistics kernels", "", *benchmark_table(page.kernels), ""]
+    rates = ", ".join(f"{name} {rate / 1e9:.2f} GB/s" for name, rate in page.numpy.items())
+    lines += [f"NumPy in the same run, 256 MB, one call for each of the minimal statistics: {rates}.", ""]
+    lines += ["## Opening a dump of a million records", "", *benchmark_table(page.opening), ""]
+    if page.problems:
+        lines += ["## What could not be measured", "", *[f"- {problem}" for problem in page.problems], ""]
+    if NOTES.exists():
+        lines += [NOTES.read_text().rstrip(), ""]
+    target.write_text("\n".join(lines))
