@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+pytestmark = pytest.mark.skipif(not os.access(os.environ.get("TENSORTAP_COMMAND", ""), os.X_OK), reason="the command is not built")
 BLOCK = re.compile(r"<!-- tested -->\n```(\w+)\n(.*?)```", re.DOTALL)
 
 
