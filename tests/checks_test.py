@@ -1,0 +1,103 @@
+"""The checks of ./dev check find what they are there for: each is shown a planted mistake."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def tool(name: str) -> ModuleType:
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("file", "included", "complaint"),
+    [
+        ("src/base/text.cc", "tensor/dtype.h", "base/ may not include tensor/"),
+        ("src/source/onnxruntime/tap.cc", "capture/session.h", "source/ may not include capture/"),
+        ("src/format/npy/npy.cc", "format/npz/npz.h", "format/npz/ is included by itself"),
+        ("src/capture/session.cc", "layout/tap/tap_layout.h", "layout/tap/ is included by itself"),
+        ("src/find/find.cc", "helpers/x.h", "no folder of tools/layers.txt"),
+    ],
+)
+def test_a_forbidden_include_is_found(file: str, included: str, complaint: str) -> None:
+    layers = tool("check_layers")
+    assert complaint in layers.problem_with(Path(file), included, layers.read_layers())
+
+
+@pytest.mark.parametrize(
+    ("file", "included"),
+    [
+        ("src/registry/formats.cc", "format/npy/npy_format.h"),
+        ("src/format/npy/npy_decode.cc", "format/npy/npy_header.h"),
+        ("src/capture/session.cc", "layout/layout.h"),
+        ("src/source/onnxruntime/tap.cc", "tensortap/capture.h"),
+    ],
+)
+def test_an_allowed_include_is_not(file: str, included: str) -> None:
+    layers = tool("check_layers")
+    assert layers.problem_with(Path(file), included, layers.read_layers()) is None
+
+
+def test_getenv_outside_its_file_is_found() -> None:
+    layers = tool("check_layers")
+    assert layers.check_source(Path("src/plan/x.cc"), 'auto x = std::getenv("HOME");', layers.read_layers())
+
+
+def test_a_cycle_of_layers_is_found() -> None:
+    assert tool("check_layers").cycle_in({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == ["a", "b", "c"]
+
+
+def test_a_long_function_is_found(tmp_path: Path) -> None:
+    source = tmp_path / "long.cc"
+    source.write_text("int f() {\n  int x = 0;\n" + "  ++x;\n" * 90 + "  return x;\n}\n")
+    problems, functions, long = tool("check_sizes").check_functions(source)
+    assert functions == long == 1
+    assert "93" in problems[0] or "94" in problems[0]
+
+
+def test_a_banned_call_is_found_in_an_object(tmp_path: Path) -> None:
+    source = tmp_path / "bad.cc"
+    source.write_text('#include <cstdio>\n#include <cstdlib>\nvoid f(int x) { if (x == 1) std::exit(x); std::puts("x"); }\n')
+    subprocess.run(["g++", "-c", str(source), "-o", str(tmp_path / "bad.o")], check=True)
+    problems = "\n".join(tool("check_symbols").banned_problems(tmp_path / "bad.o"))
+    assert "exit" in problems
+    assert "puts" in problems
+
+
+def test_a_foreign_export_is_found(tmp_path: Path) -> None:
+    source = tmp_path / "bad.cc"
+    source.write_text('extern "C" void tensortap_good() {}\nvoid bad() {}\n')
+    library = tmp_path / "bad.so"
+    subprocess.run(["g++", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    problems = tool("check_symbols").exported_problems(library)
+    assert any("bad" in problem for problem in problems)
+    assert not any("tensortap_good" in problem for problem in problems)
+
+
+@pytest.mark.parametrize("line", ["see " + "/" + "home/somebody/x", "trailing ", 'open("' + "/" + 'work/main/x")'])
+def test_a_bad_line_is_found(line: str) -> None:
+    assert tool("check_text").check_lines(Path("docs/x.md"), line + "\n")
+
+
+@pytest.mark.parametrize("line", ["https://example.org/home/x", "build/home/x", "$HOME/work/x", "a/tmp/b"])
+def test_a_harmless_path_is_not(line: str) -> None:
+    assert not tool("check_text").check_lines(Path("docs/x.md"), line + "\n")
+
+
+def test_a_dead_link_is_found() -> None:
+    text = tool("check_text")
+    assert text.check_links(Path("README.md"), "see [this](docs/nowhere.md)")
+    assert text.check_links(Path("README.md"), "see [this](ARCHITECTURE.md#no-such-heading)")
+    assert not text.check_links(Path("README.md"), "see [this](ARCHITECTURE.md#folders) and [that](LICENSE)")
