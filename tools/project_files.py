@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -13,8 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 def project_files() -> tuple[Path, ...]:
     """List every file of the work tree that git does not ignore, relative to the root."""
     command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, check=False, capture_output=True)
-    if listed.returncode != 0:  # An unpacked archive has no git: take everything but the build folder.
+    listed = subprocess.run(command, check=False, capture_output=True) if shutil.which("git") else None
+    if listed is None or listed.returncode != 0:  # An unpacked archive, or no git: take everything but the build folder.
         found = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
         return tuple(sorted(path for path in found if path.parts[0] not in ("build", ".git")))
     names = {name for name in listed.stdout.decode().split("\0") if name}
