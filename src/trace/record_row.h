@@ -50,9 +50,10 @@ struct RecordRow {
   uint64_t member = 0;     // member number in tensors.npz
   uint64_t histogram = 0;  // row of histograms.npy + 1, 0 = none
   uint8_t digest[20] = {};
-  uint8_t digest_kind = 0;  // DigestKind
-  uint8_t committed = 0;    // 1 once everything the row speaks of is in the files; written last
-  uint8_t spare[98] = {};
+  uint8_t digest_kind = 0;   // DigestKind
+  uint8_t committed = 0;     // 1 once everything the row speaks of is in the files; written last
+  uint16_t data_header = 0;  // bytes between the beginning of the member's local header in tensors.npz and data_offset
+  uint8_t spare[96] = {};
 
   void set_desc(const TensorDesc& desc);  // dtype, shape, numel, bytes
   [[nodiscard]] TensorDesc desc() const;  // hostile rows give a desc of at most kMaxRank dimensions

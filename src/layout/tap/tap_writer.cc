@@ -1,0 +1,185 @@
+#include <fcntl.h>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "format/npy_header.h"
+#include "layout/tap/ops_file.h"
+#include "layout/tap/records_file.h"
+#include "layout/tap/tap_files.h"
+#include "layout/tap/tensors_file.h"
+
+namespace tensortap {
+namespace {
+
+// A string tensor's bytes as docs/layouts/tap.md has them: sizes, then texts.
+std::string pack_strings(const StringElement* strings, uint64_t count) {
+  std::string packed(count * sizeof(uint64_t), '\0');
+  for (uint64_t i = 0; i < count; ++i) std::memcpy(packed.data() + i * sizeof(uint64_t), &strings[i].size, sizeof(uint64_t));
+  for (uint64_t i = 0; i < count; ++i) packed.append(strings[i].data, strings[i].size);
+  return packed;
+}
+
+class TapWriter : public LayoutWriter {
+ public:
+  TapWriter(std::string folder, File ops, std::unique_ptr<RecordsFile> records)
+      : folder_(std::move(folder)), ops_(std::move(ops)), records_(std::move(records)) {}
+
+  Status add_op(OpId id, const OpInfo& op) override;
+  [[nodiscard]] bool takes_statistics_on_any_thread() const override { return true; }
+  Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
+  Status flush() override;
+  Status finish(std::string_view manifest) override;
+  [[nodiscard]] uint64_t bytes_written() const override;
+
+ private:
+  Status write_ops();
+  Status add_histogram(RecordRow& row, const ExponentHistogram& histogram);
+  Status add_data(RecordRow& row, const TensorView& data);
+  std::string name_of(OpId op);
+  Status update_histograms();
+
+  const std::string folder_;
+  std::mutex ops_mutex_;  // everything about ops
+  File ops_;
+  std::string ops_waiting_;  // lines that are not in the file yet, because the disk was full
+  uint64_t ops_bytes_ = 0;
+  std::vector<std::string> names_;  // by op id, for the names of members
+  std::unique_ptr<RecordsFile> records_;
+  std::unique_ptr<TensorsFile> tensors_;  // made with its first member; the thread of add_record() with data, flush() and finish()
+  std::atomic<TensorsFile*> tensors_seen_{nullptr};
+  std::mutex histograms_mutex_;
+  File histograms_;
+  std::atomic<uint64_t> histogram_rows_{0};
+};
+
+Status TapWriter::add_op(OpId id, const OpInfo& op) {
+  const std::lock_guard lock(ops_mutex_);
+  if (names_.size() <= id) names_.resize(size_t{id} + 1);
+  names_[id] = op.name;
+  ops_waiting_ += op_line(id, op);
+  return write_ops();
+}
+
+Status TapWriter::write_ops() {
+  if (ops_waiting_.empty()) return {};
+  if (Status status = ops_.write_at(ops_bytes_, std::as_bytes(std::span(ops_waiting_))); !status.ok()) {
+    (void)ops_.truncate(ops_bytes_);
+    return status;
+  }
+  ops_bytes_ += ops_waiting_.size();
+  ops_waiting_.clear();
+  return {};
+}
+
+std::string TapWriter::name_of(OpId op) {
+  const std::lock_guard lock(ops_mutex_);
+  return op < names_.size() ? names_[op] : "";
+}
+
+Status TapWriter::add_histogram(RecordRow& row, const ExponentHistogram& histogram) {
+  const std::lock_guard lock(histograms_mutex_);
+  if (!histograms_.is_open()) {
+    TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(join_path(folder_, kHistogramsFile), O_RDWR | O_CREAT | O_EXCL));
+    histograms_ = std::move(file);
+    const std::string header = make_histograms_header(0);
+    TENSORTAP_RETURN_IF_ERROR(histograms_.write_at(0, std::as_bytes(std::span(header))));
+  }
+  static_assert(sizeof(ExponentHistogram) == kHistogramNumbers * sizeof(uint64_t));
+  const uint64_t number = histogram_rows_.load();
+  const uint64_t offset = kHistogramsBegin + number * sizeof(ExponentHistogram);
+  if (Status status = histograms_.write_at(offset, std::as_bytes(std::span(&histogram, 1))); !status.ok()) {
+    (void)histograms_.truncate(offset);
+    return status;
+  }
+  histogram_rows_.store(number + 1);
+  row.histogram = number + 1;
+  return {};
+}
+
+Status TapWriter::add_data(RecordRow& row, const TensorView& data) {
+  if (tensors_ == nullptr) {
+    TENSORTAP_ASSIGN_OR_RETURN(tensors_, TensorsFile::create(join_path(folder_, kTensorsFile)));
+    tensors_seen_.store(tensors_.get(), std::memory_order_release);
+  }
+  const DTypeInfo& info = dtype_info(data.desc.dtype);
+  std::string packed;
+  std::span<const std::byte> bytes(static_cast<const std::byte*>(data.data), row.bytes);
+  if (info.kind == DTypeKind::kString) {
+    packed = pack_strings(static_cast<const StringElement*>(data.data), row.numel);
+    bytes = std::as_bytes(std::span(packed));
+  }
+  const std::string name = member_name(row, name_of(row.op));
+  TENSORTAP_ASSIGN_OR_RETURN(const TensorsFile::Place place,
+                             tensors_->append(name, make_tensor_npy_header(data.desc, bytes.size()), bytes));
+  row.data_offset = place.data_offset;
+  row.data_header = static_cast<uint16_t>(place.data_offset - place.header_offset);
+  row.data_bytes = bytes.size();
+  row.member = place.member;
+  row.flags |= kRecordHasData;
+  if (info.is_raw_in_numpy || info.kind == DTypeKind::kString) row.flags |= kRecordRaw;
+  if (Status status = records_->append(row); !status.ok()) {
+    tensors_->undo(place);
+    return status;
+  }
+  return {};
+}
+
+Status TapWriter::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) {
+  RecordRow filled = row;
+  filled.flags &= static_cast<uint8_t>(~(kRecordHasData | kRecordRaw));
+  filled.histogram = 0;
+  filled.data_offset = filled.data_bytes = filled.member = filled.data_header = 0;
+  if (histogram != nullptr) TENSORTAP_RETURN_IF_ERROR(add_histogram(filled, *histogram));
+  const bool has_data = data != nullptr && (data->data != nullptr || row.numel == 0) && data->desc.dtype != DType::kUndefined;
+  TENSORTAP_RETURN_IF_ERROR(has_data ? add_data(filled, *data) : records_->append(filled));
+  row = filled;
+  return {};
+}
+
+Status TapWriter::update_histograms() {
+  const std::lock_guard lock(histograms_mutex_);
+  if (!histograms_.is_open()) return {};
+  const std::string header = make_histograms_header(histogram_rows_.load());
+  return histograms_.write_at(0, std::as_bytes(std::span(header)));
+}
+
+Status TapWriter::flush() {
+  {
+    const std::lock_guard lock(ops_mutex_);
+    TENSORTAP_RETURN_IF_ERROR(write_ops());
+  }
+  TENSORTAP_RETURN_IF_ERROR(update_histograms());
+  return records_->update_header();
+}
+
+Status TapWriter::finish(std::string_view manifest) {
+  Status first = flush();
+  const auto keep_first = [&first](Status status) {
+    if (first.ok()) first = std::move(status);
+  };
+  if (tensors_ != nullptr) keep_first(tensors_->finish());
+  keep_first(records_->finish());
+  keep_first(write_file_atomically(join_path(folder_, kRunFile), manifest));
+  return first;
+}
+
+uint64_t TapWriter::bytes_written() const {
+  const TensorsFile* tensors = tensors_seen_.load(std::memory_order_acquire);
+  return kRowsBegin + records_->rows() * sizeof(RecordRow) + (tensors != nullptr ? tensors->bytes_written() : 0) +
+         histogram_rows_.load() * sizeof(ExponentHistogram);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LayoutWriter>> create_tap(const DumpInfo& info, const CaptureSpec& /*spec*/) {
+  TENSORTAP_ASSIGN_OR_RETURN(File ops, File::open(join_path(info.folder, kOpsFile), O_RDWR | O_CREAT | O_EXCL));
+  TENSORTAP_ASSIGN_OR_RETURN(auto records, RecordsFile::create(join_path(info.folder, kRecordsFile)));
+  return std::unique_ptr<LayoutWriter>(new TapWriter(info.folder, std::move(ops), std::move(records)));
+}
+
+}  // namespace tensortap

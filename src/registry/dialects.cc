@@ -1,0 +1,23 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "registry/registry.h"
+
+namespace tensortap {
+
+std::span<const Dialect> dialects() { return {}; }
+
+const Dialect* find_dialect(std::string_view name) {
+  const auto table = dialects();
+  const auto found = std::ranges::find(table, name, &Dialect::name);
+  return found == table.end() ? nullptr : &*found;
+}
+
+const Dialect* recognise_dialect(std::string_view text) {
+  if (trim(text).empty()) return find_dialect("tensortap");
+  const auto table = dialects();
+  const auto found = std::ranges::find_if(table, [text](const Dialect& dialect) { return dialect.recognise(text); });
+  return found == table.end() ? nullptr : &*found;
+}
+
+}  // namespace tensortap

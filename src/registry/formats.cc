@@ -1,0 +1,24 @@
+#include <algorithm>
+
+#include "format/npy/npy.h"
+#include "format/npz/npz.h"
+#include "registry/registry.h"
+
+namespace tensortap {
+namespace {
+
+constexpr Format kFormats[] = {
+    {"npy", "one tensor as NumPy saves it", ".npy", npy_holds, npy_recognise, npy_decode, npy_encode},
+    {"npz", "named tensors as NumPy saves them", ".npz", npz_holds, npz_recognise, npz_decode, npz_encode},
+};
+
+}  // namespace
+
+std::span<const Format> formats() { return kFormats; }
+
+const Format* find_format(std::string_view name) {
+  const auto* found = std::ranges::find(kFormats, name, &Format::name);
+  return found == std::end(kFormats) ? nullptr : found;
+}
+
+}  // namespace tensortap
