@@ -19,7 +19,7 @@ target_include_directories(tensortap_flags SYSTEM INTERFACE ${NLOHMANN_JSON_INCL
 
 # What single folders need besides the folders below them.
 set(tensortap_libraries_plan ${RE2_LIBRARY})
-set(tensortap_libraries_stats ${HIGHWAY_LIBRARY} OpenSSL::Crypto)
+set(tensortap_libraries_stats OpenSSL::Crypto)
 set(tensortap_libraries_layout ${LIBDEFLATE_LIBRARY})
 set(tensortap_libraries_format ${LIBDEFLATE_LIBRARY})
 set(tensortap_libraries_capture Threads::Threads)

@@ -1,11 +1,235 @@
+// The way of a tensor through the kernels: blocks, retries where a block needs a closer look, parts on several threads, one state at the end.
+
 #include "stats/stats.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "stats/block_plan.h"
+#include "stats/code_counts.h"
+#include "stats/float_environment.h"
+#include "stats/modulus.h"
+#include "stats/stats_state.h"
+#include "stats/stats_target.h"
+#include "tensor/number_formats.h"
+
 namespace tensortap {
+namespace {
 
-TensorStats compute_stats(const TensorView& view, const StatsOptions& options) { return compute_stats_reference(view, options); }
+// Statistics that need more than extremes and sums of the elements themselves.
+constexpr uint32_t kNeedsCounts = kStatStd | kStatZero | kStatNegZero | kStatPositive | kStatNegative;
+// Strided and complex elements pass through a buffer of this size on the stack.
+constexpr uint64_t kBufferBytes = 16384;
+constexpr uint64_t kParallelBytes = uint64_t{256} << 10;
+constexpr uint64_t kMaxParts = 32;
+// Squares below this many times the number of elements may have lost bits to underflow.
+constexpr double kSmallFloatSquare = 0x1p-126;
+constexpr double kSmallDoubleSquare = 0x1p-970;
+// How far (in standard deviations, squared) the shift may be from the mean before cancellation costs more than the sums' own error.
+constexpr double kFloatCancellation = 4;
+constexpr double kDoubleCancellation = 1024;
 
-std::string_view stats_target() { return "scalar"; }
-std::vector<std::string_view> stats_targets() { return {"scalar"}; }
-bool set_stats_target(std::string_view name) { return name == "scalar"; }
+// Everything that is the same for all blocks of a tensor.
+struct Job {
+  Job(const TensorView& tensor, const StatsOptions& options, const KernelTable& kernels, uint64_t numel)
+      : view(tensor), plan(numel, options.sample_limit), info(dtype_info(tensor.desc.dtype)) {
+    is_contiguous = view.is_contiguous();
+    is_complex = info.kind == DTypeKind::kComplex;
+    is_unsigned = info.kind == DTypeKind::kUnsigned || info.kind == DTypeKind::kBool;
+    is_floating = is_complex || info.kind == DTypeKind::kFloat;
+    has_float_lanes = info.kind == DTypeKind::kFloat && info.bits <= 32;
+    needs_counts = (options.wanted & kNeedsCounts) != 0;
+    const auto row = static_cast<size_t>(is_complex ? DType::kFloat64 : info.dtype);
+    fast = kernels.fast[row];
+    careful = kernels.careful[row];
+  }
+
+  const TensorView& view;
+  BlockPlan plan;
+  const DTypeInfo& info;
+  BlockKernel fast;
+  BlockKernel careful;
+  bool is_contiguous;
+  bool is_complex;
+  bool is_unsigned;
+  bool is_floating;
+  bool has_float_lanes;
+  bool needs_counts;
+};
+
+// Calls visit(packed elements, count, flat index of the first) for a block: once when the elements stand together, else for pieces.
+template <class Visit>
+void for_each_piece(const Job& job, const BlockRange& block, const Visit& visit) {
+  if (job.is_contiguous) {
+    visit(static_cast<const std::byte*>(job.view.data) + block.begin * job.info.bits / 8, block.count, block.begin);
+    return;
+  }
+  alignas(64) std::array<std::byte, kBufferBytes> buffer;
+  const uint64_t piece = kBufferBytes / (job.info.bits / 8U);
+  for (uint64_t done = 0; done < block.count; done += piece) {
+    const uint64_t count = std::min(piece, block.count - done);
+    copy_packed_range(job.view, block.begin + done, count, buffer.data());
+    visit(buffer.data(), count, block.begin + done);
+  }
+}
+
+// Takes the blocks of one part of a tensor. One thread.
+class BlockReducer {
+ public:
+  explicit BlockReducer(const Job& job) : job_(job) {}
+
+  void add(const BlockRange& block) {
+    for_each_piece(job_, block, [&](const std::byte* data, uint64_t count, uint64_t begin) {
+      if (job_.is_complex) {
+        add_complex(data, count, begin);
+      } else {
+        add_piece(data, count, begin);
+      }
+    });
+  }
+
+  [[nodiscard]] const StatsState& state() const { return state_; }
+
+ private:
+  void add_complex(const std::byte* data, uint64_t count, uint64_t begin) {
+    constexpr uint64_t kPiece = 512;
+    alignas(64) std::array<double, kPiece> moduli;
+    for (uint64_t done = 0; done < count; done += kPiece) {
+      const uint64_t some = std::min(kPiece, count - done);
+      to_moduli(job_.info.dtype, data, done, some, moduli.data());
+      add_piece(moduli.data(), some, begin + done);
+    }
+  }
+
+  void add_piece(const void* data, uint64_t count, uint64_t begin) {
+    BlockSums sums = measure(data, count);
+    if (job_.needs_counts && sums.deviations < 0 && cancels(sums)) {
+      const double mean = shift_ + sums.sum / static_cast<double>(sums.finite);
+      shift_ = job_.has_float_lanes ? static_cast<double>(static_cast<float>(mean)) : mean;
+      sums = measure(data, count);
+    }
+    const uint64_t nonfinite = sums.nan + sums.pos_inf + sums.neg_inf;
+    if (nonfinite > 0 && state_.first_nonfinite < 0) find_nonfinite(data, count, begin);
+    add_block(sums, shift_, job_.is_unsigned, state_);
+  }
+
+  [[nodiscard]] BlockSums measure(const void* data, uint64_t count) {
+    BlockSums sums;
+    const BlockRequest request{shift_, job_.needs_counts};
+    job_.fast(data, count, request, sums);
+    if (!job_.is_floating || is_plausible(sums)) return sums;
+    sums = {};
+    job_.careful(data, count, request, sums);
+    if (!job_.has_float_lanes && !is_plausible(sums)) state_.out_of_range = true;
+    return sums;
+  }
+
+  // Whether the sums can be taken as they are.
+  [[nodiscard]] bool is_plausible(const BlockSums& sums) const {
+    if (!std::isfinite(sums.squares) || !std::isfinite(sums.sum)) return false;
+    const double small = (job_.has_float_lanes ? kSmallFloatSquare : kSmallDoubleSquare) * static_cast<double>(sums.finite);
+    if (sums.squares >= small || sums.finite == 0) return true;
+    return shift_ == 0 ? sums.min == 0 && sums.max == 0 : sums.min == sums.max;
+  }
+
+  [[nodiscard]] bool cancels(const BlockSums& sums) const {
+    if (sums.finite == 0 || sums.min == sums.max) return false;
+    const double limit = job_.has_float_lanes ? kFloatCancellation : kDoubleCancellation;
+    const double of_mean = sums.sum * (sums.sum / static_cast<double>(sums.finite));
+    return of_mean > limit * (sums.squares - of_mean);
+  }
+
+  void find_nonfinite(const void* data, uint64_t count, uint64_t begin) {
+    const DType dtype = job_.is_complex ? DType::kFloat64 : job_.info.dtype;
+    for (uint64_t i = 0; i < count; ++i) {
+      double value = 0;
+      to_float64(dtype, data, i, 1, &value);
+      if (std::isfinite(value)) continue;
+      state_.first_nonfinite = static_cast<int64_t>(begin + i);
+      return;
+    }
+  }
+
+  const Job& job_;
+  double shift_ = 0;
+  StatsState state_;
+};
+
+int64_t first_nonfinite_code(const Job& job, uint64_t first_block, uint64_t end_block) {
+  int64_t found = -1;
+  for (uint64_t b = first_block; b < end_block && found < 0; ++b) {
+    for_each_piece(job, job.plan.block(b), [&](const std::byte* data, uint64_t count, uint64_t begin) {
+      for (uint64_t i = 0; i < count && found < 0; ++i) {
+        double value = 0;
+        to_float64(job.info.dtype, data, i, 1, &value);
+        if (!std::isfinite(value)) found = static_cast<int64_t>(begin + i);
+      }
+    });
+  }
+  return found;
+}
+
+StatsState reduce_blocks(const Job& job, uint64_t first_block, uint64_t end_block) {
+  if (!CodeCounts::serves(job.info.dtype)) {
+    BlockReducer reducer(job);
+    for (uint64_t b = first_block; b < end_block; ++b) reducer.add(job.plan.block(b));
+    return reducer.state();
+  }
+  CodeCounts counts(job.info.dtype);
+  for (uint64_t b = first_block; b < end_block; ++b) {
+    for_each_piece(job, job.plan.block(b), [&](const std::byte* data, uint64_t count, uint64_t) { counts.add(data, count); });
+  }
+  StatsState state = counts.state();
+  if (state.count > state.finite) state.first_nonfinite = first_nonfinite_code(job, first_block, end_block);
+  return state;
+}
+
+// The parts of a tensor that go to different threads, and what each found.
+struct Parts {
+  const Job& job;
+  uint64_t count;
+  std::array<StatsState, kMaxParts> states;
+
+  static void run(void* context, size_t index) {
+    auto& parts = *static_cast<Parts*>(context);
+    if (index >= parts.count) return;
+    const FloatEnvironment environment;
+    const uint64_t blocks = parts.job.plan.blocks();
+    parts.states[index] = reduce_blocks(parts.job, blocks * index / parts.count, blocks * (index + 1) / parts.count);
+  }
+};
+
+uint64_t part_count(const Job& job, const ParallelFor& parallel_for) {
+  if (parallel_for.run == nullptr || job.plan.blocks() < 2) return 1;
+  const uint64_t bytes = job.plan.blocks() * job.plan.block(0).count * job.info.bits / 8;
+  return std::min({(bytes + kParallelBytes - 1) / kParallelBytes, job.plan.blocks(), kMaxParts});
+}
+
+StatsState reduce(const Job& job, const ParallelFor& parallel_for) {
+  const uint64_t count = part_count(job, parallel_for);
+  if (count == 1) return reduce_blocks(job, 0, job.plan.blocks());
+  Parts parts{job, count, {}};
+  parallel_for.run(parallel_for.pool, &Parts::run, count, &parts);
+  StatsState state;
+  for (uint64_t i = 0; i < count; ++i) merge(parts.states[i], job.is_unsigned, state);
+  return state;
+}
+
+}  // namespace
+
+TensorStats compute_stats(const TensorView& view, const StatsOptions& options) {
+  const FloatEnvironment environment;
+  const KernelTable* kernels = kernels_in_use();
+  const auto numel = view.desc.shape.numel();
+  if (kernels == nullptr || !numel || *numel == 0 || view.data == nullptr || dtype_info(view.desc.dtype).bits == 0) {
+    return compute_stats_reference(view, options);
+  }
+  const Job job(view, options, *kernels, *numel);
+  const StatsState state = reduce(job, options.parallel_for);
+  if (state.out_of_range) return compute_stats_reference(view, options);
+  const uint32_t valid = (options.wanted & kStatFull) | (job.plan.sampled() ? kStatSampled : 0U);
+  return finish(state, valid, options.policy);
+}
 
 }  // namespace tensortap

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "stats/block_plan.h"
+#include "stats/modulus.h"
 #include "stats/stats.h"
 #include "tensor/number_formats.h"
 
@@ -14,12 +15,6 @@ namespace {
 
 constexpr uint64_t kPieceElements = 256;
 constexpr uint64_t kPieceBytes = kPieceElements * 16;
-
-// Modulus of a complex number; NaN when either part is NaN, which hypot would hide behind an infinite other part.
-double modulus(double real, double imaginary) {
-  if (std::isnan(real) || std::isnan(imaginary)) return std::numeric_limits<double>::quiet_NaN();
-  return std::hypot(real, imaginary);
-}
 
 // Calls visit(flat index, value, integer value) for each element of the plan.
 template <class Visit>
@@ -35,12 +30,7 @@ void for_each_element(const TensorView& view, const BlockPlan& plan, const Visit
       const uint64_t count = std::min(kPieceElements, block.count - done);
       copy_packed_range(view, block.begin + done, count, packed.data());
       if (kind == DTypeKind::kComplex) {
-        for (uint64_t i = 0; i < count; ++i) {
-          double real = 0;
-          double imaginary = 0;
-          to_complex128(dtype, packed.data(), i, real, imaginary);
-          values[i] = modulus(real, imaginary);
-        }
+        to_moduli(dtype, packed.data(), 0, count, values.data());
       } else {
         to_float64(dtype, packed.data(), 0, count, values.data());
         to_int64(dtype, packed.data(), 0, count, integers.data());

@@ -1,0 +1,132 @@
+// Speed of the statistics kernels beside a loop that only reads and beside memcpy. Counter: bytes read a second.
+
+#include <benchmark/benchmark.h>
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "stats/stats.h"
+#include "tensor/number_formats.h"
+
+namespace tensortap {
+namespace {
+
+// Numbers as activations have them: normal, a third of them cut to zero.
+double activation(std::mt19937& random) {
+  static std::normal_distribution<double> normal(0, 1);
+  const double value = normal(random);
+  return random() % 3 == 0 ? 0 : value;
+}
+
+void store(DType dtype, double value, std::byte* target) {
+  const auto put = [&](auto number) { std::memcpy(target, &number, sizeof(number)); };
+  switch (dtype) {
+    case DType::kFloat32:
+      return put(static_cast<float>(value));
+    case DType::kFloat64:
+      return put(value);
+    case DType::kFloat16:
+      return put(float_to_float16(static_cast<float>(value)));
+    case DType::kBFloat16:
+      return put(float_to_bfloat16(static_cast<float>(value)));
+    case DType::kInt16:
+      return put(static_cast<int16_t>(value * 1000));
+    case DType::kInt32:
+      return put(static_cast<int32_t>(value * 10000));
+    case DType::kInt64:
+      return put(static_cast<int64_t>(value * 10000));
+    default:
+      return put(static_cast<int8_t>(value * 30));
+  }
+}
+
+std::vector<std::byte> make_data(DType dtype, uint64_t bytes) {
+  const uint64_t size = dtype_info(dtype).bits / 8;
+  std::vector<std::byte> data(bytes);
+  std::mt19937 random(1);
+  const uint64_t pattern = std::min<uint64_t>(bytes, 1 << 20);
+  for (uint64_t i = 0; i < pattern; i += size) store(dtype, activation(random), data.data() + i);
+  for (uint64_t i = pattern; i < bytes; i += pattern) std::memcpy(data.data() + i, data.data(), std::min(pattern, bytes - i));
+  return data;
+}
+
+void set_speed(benchmark::State& state, uint64_t bytes) {
+  state.SetBytesProcessed(static_cast<int64_t>(bytes) * static_cast<int64_t>(state.iterations()));
+}
+
+void run_stats(benchmark::State& state, DType dtype, uint32_t wanted) {
+  const auto bytes = static_cast<uint64_t>(state.range(0));
+  const std::vector<std::byte> data = make_data(dtype, bytes);
+  const TensorView view{{dtype, Shape{static_cast<int64_t>(bytes * 8 / dtype_info(dtype).bits)}}, data.data(), nullptr};
+  StatsOptions options;
+  options.wanted = wanted;
+  for (auto _ : state) benchmark::DoNotOptimize(compute_stats(view, options));
+  set_speed(state, bytes);
+}
+
+#if defined(__x86_64__)
+__attribute__((target_clones("avx2", "avx512f", "default")))
+#endif
+uint64_t
+read_only(const uint64_t* words, uint64_t count) {
+  uint64_t lanes[32] = {};
+  for (uint64_t i = 0; i + 32 <= count; i += 32) {
+    for (int k = 0; k < 32; ++k) lanes[k] ^= words[i + static_cast<uint64_t>(k)];
+  }
+  uint64_t all = 0;
+  for (const uint64_t lane : lanes) all ^= lane;
+  return all;
+}
+
+void run_read_only(benchmark::State& state) {
+  const auto bytes = static_cast<uint64_t>(state.range(0));
+  const std::vector<uint64_t> data(bytes / 8, 7);
+  for (auto _ : state) benchmark::DoNotOptimize(read_only(data.data(), data.size()));
+  set_speed(state, bytes);
+}
+
+void run_memcpy(benchmark::State& state) {
+  const auto bytes = static_cast<uint64_t>(state.range(0));
+  const std::vector<char> source(bytes, 1);
+  std::vector<char> target(bytes);
+  for (auto _ : state) {
+    std::memcpy(target.data(), source.data(), bytes);
+    benchmark::ClobberMemory();
+  }
+  set_speed(state, bytes);
+}
+
+void run_tiny(benchmark::State& state) {
+  const std::vector<float> data(static_cast<size_t>(state.range(0)), 1.5F);
+  const TensorView view{{DType::kFloat32, Shape{state.range(0)}}, data.data(), nullptr};
+  for (auto _ : state) benchmark::DoNotOptimize(compute_stats(view, {}));
+}
+
+void add_sizes(benchmark::internal::Benchmark* benchmark) {
+  for (const int64_t bytes : {int64_t{64} << 10, int64_t{1} << 20, int64_t{16} << 20, int64_t{512} << 20}) benchmark->Arg(bytes);
+}
+
+int register_all() {
+  add_sizes(benchmark::RegisterBenchmark("read_only", run_read_only));
+  add_sizes(benchmark::RegisterBenchmark("memcpy", run_memcpy));
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16, DType::kInt8, DType::kInt16, DType::kInt32, DType::kFloat64,
+                            DType::kInt64, DType::kFloat8E4M3FN}) {
+    const std::string name(dtype_name(dtype));
+    add_sizes(benchmark::RegisterBenchmark((name + "/minimal").c_str(), run_stats, dtype, kStatMinimal));
+    add_sizes(benchmark::RegisterBenchmark((name + "/full").c_str(), run_stats, dtype, kStatFull));
+  }
+  benchmark::RegisterBenchmark("tiny", run_tiny)->Arg(1)->Arg(10)->Arg(100)->Arg(1000);
+  return 0;
+}
+
+}  // namespace
+}  // namespace tensortap
+
+int main(int argc, char** argv) {
+  tensortap::register_all();
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

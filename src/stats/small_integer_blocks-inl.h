@@ -1,0 +1,199 @@
+// Kernels of bool and of 8 and 16 bit integers: exact in integer lanes. A block is short enough for 32-bit sums.
+
+#if defined(TENSORTAP_STATS_SMALL_INTEGER_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENSORTAP_STATS_SMALL_INTEGER_BLOCKS_INL_H_
+#undef TENSORTAP_STATS_SMALL_INTEGER_BLOCKS_INL_H_
+#else
+#define TENSORTAP_STATS_SMALL_INTEGER_BLOCKS_INL_H_
+#endif
+
+#include "stats/wide_blocks-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tensortap {
+namespace HWY_NAMESPACE {
+
+// What is known exactly of a block of small integers.
+struct ExactSums {
+  int64_t sum = 0;
+  int64_t squares = 0;
+  uint64_t zero = 0;
+  uint64_t negative = 0;
+
+  template <class T>
+  HWY_INLINE void add_scalar(T value) {
+    sum += value;
+    squares += int64_t{value} * value;
+    zero += value == 0 ? 1 : 0;
+    negative += value < 0 ? 1 : 0;
+  }
+
+  HWY_INLINE void finish(uint64_t count, BlockSums& sums) const {
+    sums.finite = count;
+    sums.sum = static_cast<double>(sum);
+    sums.squares = static_cast<double>(squares);
+    sums.zero = zero;
+    sums.negative = negative;
+    // count <= 2^14, squares <= 2^46 and |sum| <= 2^30: nothing overflows, and the difference is exact.
+    const int64_t scaled = static_cast<int64_t>(count) * squares - sum * sum;
+    sums.deviations = count > 0 ? static_cast<double>(scaled) / static_cast<double>(count) : 0;
+  }
+};
+
+template <class D>
+HWY_INLINE int64_t sum_words(D d, hn::Vec<D> words) {
+  alignas(64) int32_t lanes[HWY_MAX_BYTES / sizeof(int32_t)];
+  hn::Store(words, d, lanes);
+  int64_t total = 0;
+  for (size_t i = 0; i < hn::Lanes(d); ++i) total += lanes[i];
+  return total;
+}
+
+// Highway has no reductions of bytes.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE T smallest_lane(D d, hn::Vec<D> value) {
+  alignas(64) T lanes[HWY_MAX_BYTES / sizeof(T)];
+  hn::Store(value, d, lanes);
+  T smallest = lanes[0];
+  for (size_t i = 1; i < hn::Lanes(d); ++i) smallest = HWY_MIN(smallest, lanes[i]);
+  return smallest;
+}
+
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE T largest_lane(D d, hn::Vec<D> value) {
+  alignas(64) T lanes[HWY_MAX_BYTES / sizeof(T)];
+  hn::Store(value, d, lanes);
+  T largest = lanes[0];
+  for (size_t i = 1; i < hn::Lanes(d); ++i) largest = HWY_MAX(largest, lanes[i]);
+  return largest;
+}
+
+// Widens the bytes of a vector to 16 bits, the even and the odd ones apart.
+template <class T, class V>
+HWY_INLINE void split_bytes(V value, hn::Vec<hn::ScalableTag<int16_t>>& even, hn::Vec<hn::ScalableTag<int16_t>>& odd) {
+  const hn::ScalableTag<int16_t> half;
+  if constexpr (std::is_signed_v<T>) {
+    even = hn::ShiftRight<8>(hn::ShiftLeft<8>(hn::BitCast(half, value)));
+    odd = hn::ShiftRight<8>(hn::BitCast(half, value));
+  } else {
+    const hn::RebindToUnsigned<decltype(half)> unsigned_half;
+    even = hn::And(hn::BitCast(half, value), hn::Set(half, 0x00FF));
+    odd = hn::BitCast(half, hn::ShiftRight<8>(hn::BitCast(unsigned_half, value)));
+  }
+}
+
+template <class T>
+HWY_INLINE T one_byte(const uint8_t* data, size_t i, bool is_bool) {
+  const T value = load_scalar<T>(data, i);
+  return is_bool && value != 0 ? T{1} : value;
+}
+
+// int8 and uint8; bool is uint8 whose bytes above 1 count as 1.
+template <class T, bool kIsBool>
+void byte_block(const void* data, uint64_t count, const BlockRequest&, BlockSums& sums) {
+  const auto* bytes = static_cast<const uint8_t*>(data);
+  const hn::ScalableTag<T> d;
+  const hn::ScalableTag<int32_t> word;
+  const hn::ScalableTag<int16_t> half;
+  const size_t lanes = hn::Lanes(d);
+  const auto ones = hn::Set(half, 1);
+  auto min = hn::Set(d, std::numeric_limits<T>::max());
+  auto max = hn::Set(d, std::numeric_limits<T>::lowest());
+  auto sum = hn::Zero(word);
+  auto sum_odd = hn::Zero(word);
+  auto squares = hn::Zero(word);
+  auto squares_odd = hn::Zero(word);
+  ExactSums exact;
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    auto value = hn::LoadU(d, reinterpret_cast<const T*>(bytes + i));
+    if constexpr (kIsBool) value = hn::Min(value, hn::Set(d, T{1}));
+    min = hn::Min(min, value);
+    max = hn::Max(max, value);
+    exact.zero += hn::CountTrue(d, hn::Eq(value, hn::Zero(d)));
+    if constexpr (std::is_signed_v<T>) exact.negative += hn::CountTrue(d, hn::Lt(value, hn::Zero(d)));
+    hn::Vec<decltype(half)> even, odd;
+    split_bytes<T>(value, even, odd);
+    sum = hn::ReorderWidenMulAccumulate(word, hn::Add(even, odd), ones, sum, sum_odd);
+    squares = hn::ReorderWidenMulAccumulate(word, even, even, squares, squares_odd);
+    squares = hn::ReorderWidenMulAccumulate(word, odd, odd, squares, squares_odd);
+  }
+  T low = smallest_lane(d, min);
+  T high = largest_lane(d, max);
+  exact.sum = sum_words(word, sum) + sum_words(word, sum_odd);
+  exact.squares = sum_words(word, squares) + sum_words(word, squares_odd);
+  for (; i < count; ++i) {
+    const T value = one_byte<T>(bytes, i, kIsBool);
+    low = value < low ? value : low;
+    high = value > high ? value : high;
+    exact.add_scalar(value);
+  }
+  set_extremes(low, high, sums);
+  exact.finish(count, sums);
+}
+
+// Adds the lanes of `words`, which are unsigned, to the 64-bit lanes of `total`.
+template <class V, class W>
+HWY_INLINE W add_unsigned_words(V words, W total) {
+  const hn::ScalableTag<uint64_t> wide;
+  const auto both = hn::BitCast(wide, words);
+  return hn::Add(total, hn::Add(hn::And(both, hn::Set(wide, 0xFFFFFFFFU)), hn::ShiftRight<32>(both)));
+}
+
+// int16, and uint16 by way of x - 32768, which is an int16.
+template <class T>
+void short_block(const void* data, uint64_t count, const BlockRequest&, BlockSums& sums) {
+  constexpr bool kIsUnsigned = std::is_unsigned_v<T>;
+  const auto* bytes = static_cast<const uint8_t*>(data);
+  const hn::ScalableTag<T> d;
+  const hn::ScalableTag<int16_t> half;
+  const hn::ScalableTag<int32_t> word;
+  const hn::ScalableTag<uint64_t> wide;
+  const size_t lanes = hn::Lanes(d);
+  const auto ones = hn::Set(half, 1);
+  auto min = hn::Set(d, std::numeric_limits<T>::max());
+  auto max = hn::Set(d, std::numeric_limits<T>::lowest());
+  auto sum = hn::Zero(word);
+  auto sum_odd = hn::Zero(word);
+  auto squares = hn::Zero(wide);
+  ExactSums exact;
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto value = hn::LoadU(d, reinterpret_cast<const T*>(bytes + i * 2));
+    min = hn::Min(min, value);
+    max = hn::Max(max, value);
+    exact.zero += hn::CountTrue(d, hn::Eq(value, hn::Zero(d)));
+    if constexpr (!kIsUnsigned) exact.negative += hn::CountTrue(d, hn::Lt(value, hn::Zero(d)));
+    auto moved = hn::BitCast(half, value);
+    if constexpr (kIsUnsigned) moved = hn::Xor(moved, hn::Set(half, std::numeric_limits<int16_t>::min()));
+    sum = hn::ReorderWidenMulAccumulate(word, moved, ones, sum, sum_odd);
+    auto odd = hn::Zero(word);
+    const auto even = hn::ReorderWidenMulAccumulate(word, moved, moved, hn::Zero(word), odd);
+    // Two squares of -32768 make 2^31, which is right as an unsigned number.
+    squares = add_unsigned_words(even, squares);
+    squares = add_unsigned_words(odd, squares);
+  }
+  T low = smallest_lane(d, min);
+  T high = largest_lane(d, max);
+  exact.sum = sum_words(word, sum) + sum_words(word, sum_odd);
+  exact.squares = static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(wide, squares)));
+  if constexpr (kIsUnsigned) {
+    const auto added = static_cast<int64_t>(i);
+    exact.squares += 65536 * exact.sum + added * (int64_t{1} << 30);
+    exact.sum += 32768 * added;
+  }
+  for (; i < count; ++i) {
+    const T value = load_scalar<T>(bytes, i);
+    low = value < low ? value : low;
+    high = value > high ? value : high;
+    exact.add_scalar(value);
+  }
+  set_extremes(low, high, sums);
+  exact.finish(count, sums);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tensortap
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard of this target
