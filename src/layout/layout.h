@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "plan/capture_spec.h"
@@ -61,6 +62,17 @@ class LayoutWriter {
   LayoutWriter() = default;
 };
 
+// What mending a dump found and did (or would do).
+struct RepairReport {
+  bool healthy = false;  // nothing is wrong and nothing was touched
+  uint64_t records_kept = 0;
+  uint64_t records_lost = 0;  // rows that were begun and never completed
+  uint64_t tensors_kept = 0;
+  uint64_t tensors_lost = 0;         // of records that are kept with their statistics
+  std::vector<std::string> lost;     // names of the first of these
+  std::vector<std::string> actions;  // what was mended, one sentence each
+};
+
 enum class Confidence : uint8_t { kNo, kMaybe, kCertain };
 
 // One row of the registry: plain functions, so that the table is constant data.
@@ -71,6 +83,9 @@ struct Layout {
   // Looks at the names in a folder, opens little.
   Confidence (*recognise)(const std::string& folder);
   Result<std::unique_ptr<DumpIndex>> (*open)(const std::string& folder);
+  // Keeps what is complete in a dump whose program died, so that open() and other readers take it as whole. Touches nothing when `dry_run` or when
+  // the dump is healthy. Null when the layout can not.
+  Result<RepairReport> (*repair)(const std::string& folder, bool dry_run);
 };
 
 }  // namespace tensortap

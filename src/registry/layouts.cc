@@ -7,7 +7,7 @@ namespace tensortap {
 namespace {
 
 constexpr Layout kLayouts[] = {
-    {"tap", "tensortap's own: NumPy files, one folder per process", create_tap, recognise_tap, open_tap},
+    {"tap", "tensortap's own: NumPy files, one folder per process", create_tap, recognise_tap, open_tap, nullptr},
 };
 
 }  // namespace

@@ -1,0 +1,75 @@
+#include "read/open_dump.h"
+
+#include <vector>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "registry/registry.h"
+
+namespace tensortap {
+namespace {
+
+constexpr int kDepth = 3;
+constexpr size_t kMostFolders = 10000;  // looked into
+constexpr size_t kNamesInMessage = 5;
+
+const Layout* recognise(const std::string& folder) {
+  const Layout* best = nullptr;
+  Confidence confidence = Confidence::kNo;
+  for (const Layout& layout : layouts()) {
+    const Confidence found = layout.recognise(folder);
+    if (found > confidence) best = &layout;
+    confidence = std::max(confidence, found);
+  }
+  return best;
+}
+
+void find_below(const std::string& folder, int depth, size_t& budget, std::vector<FoundDump>& found) {
+  if (const Layout* layout = recognise(folder)) {
+    found.push_back({folder, layout});
+    return;
+  }
+  if (depth == 0) return;
+  const auto names = list_directory(folder);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    const std::string path = join_path(folder, name);
+    if (budget == 0 || !is_directory(path)) continue;
+    --budget;
+    find_below(path, depth - 1, budget, found);
+  }
+}
+
+std::string first_names(const std::string& folder) {
+  const auto names = list_directory(folder);
+  if (!names.ok() || names->empty()) return "it is empty";
+  std::string text = "it holds ";
+  for (size_t i = 0; i < std::min(names->size(), kNamesInMessage); ++i) text += concat(i > 0 ? ", " : "", quote((*names)[i]));
+  if (names->size() > kNamesInMessage) text += concat(" and ", names->size() - kNamesInMessage, " more");
+  return text;
+}
+
+}  // namespace
+
+Result<FoundDump> locate_dump(const std::string& path) {
+  if (!path_exists(path)) return not_found(concat(path, ": no such dump. A dump is the folder that tensortap run --out made."));
+  if (!is_directory(path)) {
+    return invalid_argument(concat(path, ": a file, not a dump; give the folder that holds it (", parent_path(path), ")"));
+  }
+  std::vector<FoundDump> found;
+  size_t budget = kMostFolders;
+  find_below(path, kDepth, budget, found);
+  if (found.empty()) return not_found(concat(path, ": no dump is here or below; ", first_names(path)));
+  if (found.size() == 1) return found[0];
+  std::string message = concat(path, ": ", found.size(), " dumps are below; give one of them:");
+  for (size_t i = 0; i < std::min(found.size(), kNamesInMessage); ++i) message += concat(i > 0 ? ", " : " ", found[i].folder);
+  if (found.size() > kNamesInMessage) message += ", ...";
+  return invalid_argument(message);
+}
+
+Result<std::unique_ptr<DumpIndex>> open_dump(const std::string& path) {
+  TENSORTAP_ASSIGN_OR_RETURN(const FoundDump found, locate_dump(path));
+  return found.layout->open(found.folder);
+}
+
+}  // namespace tensortap

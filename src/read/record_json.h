@@ -1,0 +1,20 @@
+// A record as JSON, the same everywhere: ls, show, find, Python.
+
+#ifndef TENSORTAP_READ_RECORD_JSON_H_
+#define TENSORTAP_READ_RECORD_JSON_H_
+
+#include <cstddef>
+
+#include "base/json.h"
+#include "trace/dump_index.h"
+
+namespace tensortap {
+
+// step, call, rank, phase, op, type, slot, dtype, shape, numel, min, max, mean, std, l2, absmax, nan, pos_inf, neg_inf, zero, hash, file, source.
+// What was not measured is null; extremes of integer types are exact. "element" and "moment" are there only where they tell records apart.
+// `row` is a valid row number.
+Json record_json(const DumpIndex& dump, size_t row);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_READ_RECORD_JSON_H_

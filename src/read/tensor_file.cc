@@ -1,0 +1,96 @@
+#include "read/tensor_file.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "format/npy_header.h"
+#include "registry/registry.h"
+
+namespace tensortap {
+namespace {
+
+constexpr size_t kHead = 64;
+
+const Format* recognise(const std::string& path, std::span<const std::byte> bytes) {
+  const std::span<const std::byte> head = bytes.first(std::min(bytes.size(), kHead));
+  for (const Format& format : formats()) {
+    if (format.recognise(head)) return &format;
+  }
+  const auto by_name = std::ranges::find_if(formats(), [&path](const Format& format) { return path.ends_with(format.extension); });
+  return by_name == formats().end() ? nullptr : &*by_name;
+}
+
+std::string format_names() {
+  std::vector<std::string> names;
+  for (const Format& format : formats()) names.emplace_back(format.name);
+  return join(names, ", ");
+}
+
+// The code points of a UTF-8 text. False when it is not UTF-8.
+bool decode_utf8(std::string_view text, std::vector<uint32_t>& codes) {
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    if (length == 0) return false;
+    const auto first = static_cast<unsigned char>(text[0]);
+    uint32_t code = length == 1 ? first : first & (0xffU >> (length + 1));
+    for (size_t i = 1; i < length; ++i) code = code << 6 | (static_cast<unsigned char>(text[i]) & 0x3fU);
+    codes.push_back(code);
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+Result<std::string> strings_to_npy(const TensorView& view, uint64_t numel) {
+  const auto* elements = static_cast<const StringElement*>(view.data);
+  std::vector<std::vector<uint32_t>> texts(numel);
+  size_t longest = 1;
+  for (uint64_t i = 0; i < numel; ++i) {
+    const std::string_view text(elements[i].data, elements[i].size);
+    if (!decode_utf8(text, texts[i]) || text.ends_with('\0')) {
+      return unsupported(concat("NumPy's fixed-width texts can not hold element ", i, " (", quote(text), ") as it is"));
+    }
+    longest = std::max(longest, texts[i].size());
+  }
+  std::string file = make_npy_header(concat("'<U", longest, "'"), view.desc.shape.dims());
+  const size_t begin = file.size();
+  file.resize(begin + numel * longest * 4);
+  for (uint64_t i = 0; i < numel; ++i) {
+    if (!texts[i].empty()) std::memcpy(file.data() + begin + i * longest * 4, texts[i].data(), texts[i].size() * 4);
+  }
+  return file;
+}
+
+Result<std::string> to_npy(const TensorView& view) {
+  const uint64_t numel = view.desc.shape.numel().value_or(0);
+  if (view.data == nullptr && numel > 0) return invalid_argument("a tensor without values can not be saved");
+  if (view.desc.dtype == DType::kString) return strings_to_npy(view, numel);
+  const std::optional<uint64_t> bytes = packed_bytes(view.desc.dtype, numel);
+  if (!bytes) return invalid_argument("a tensor without a dtype can not be saved");
+  std::string file = make_tensor_npy_header(view.desc, *bytes);
+  if (*bytes > 0) file.append(static_cast<const char*>(view.data), *bytes);
+  return file;
+}
+
+}  // namespace
+
+Result<TensorFile> read_tensor_file(const std::string& path) {
+  TensorFile file;
+  TENSORTAP_ASSIGN_OR_RETURN(file.map, MappedFile::open(path));
+  const Format* format = recognise(path, file.map.bytes());
+  if (format == nullptr) return unsupported(concat(path, ": not a tensor file that is known (", format_names(), ")"));
+  Result<std::vector<NamedTensor>> tensors = format->decode(file.map.bytes());
+  if (!tensors.ok()) return tensors.status().with_context(path);
+  file.tensors = *std::move(tensors);
+  file.format = format->name;
+  return file;
+}
+
+Status save_npy(const std::string& path, const TensorView& view) {
+  const Result<std::string> file = to_npy(view);
+  if (!file.ok()) return file.status().with_context(path);
+  return write_file_atomically(path, *file);
+}
+
+}  // namespace tensortap

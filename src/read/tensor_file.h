@@ -1,0 +1,33 @@
+// Tensor files of any format: read by what they hold, and one npy written.
+
+#ifndef TENSORTAP_READ_TENSOR_FILE_H_
+#define TENSORTAP_READ_TENSOR_FILE_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "base/status.h"
+#include "format/format.h"
+
+namespace tensortap {
+
+// The tensors borrow from the map: move the whole, never a part.
+struct TensorFile {
+  MappedFile map;
+  std::vector<NamedTensor> tensors;
+  std::string_view format;  // "npy"
+};
+
+// Every tensor of a file, whose format is recognised by its first bytes, else by its extension. Errors name the path.
+Result<TensorFile> read_tensor_file(const std::string& path);
+
+// Saves a contiguous tensor for np.load: types NumPy has no name for as raw bits, narrow ones as packed bytes, strings as '<U' (kUnsupported when they
+// are not UTF-8 or end in a zero). Atomic.
+Status save_npy(const std::string& path, const TensorView& view);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_READ_TENSOR_FILE_H_
