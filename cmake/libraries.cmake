@@ -19,6 +19,11 @@ endif()
 file(GLOB_RECURSE onnxruntime_sources CONFIGURE_DEPENDS src/source/onnxruntime/*.cc)
 list(FILTER onnxruntime_sources EXCLUDE REGEX "_test\\.cc$")
 if(onnxruntime_sources)
-  tensortap_shared_library(tensortap_onnxruntime SOURCES ${onnxruntime_sources}
-    LIBRARIES tensortap_base tensortap_capture_library Threads::Threads ${CMAKE_DL_LIBS})
+  # The inside of the source as a static library, for its unit tests, the model tests and the fuzz target.
+  add_library(tensortap_source STATIC ${onnxruntime_sources})
+  target_link_libraries(tensortap_source PUBLIC tensortap_flags tensortap_base Threads::Threads ${CMAKE_DL_LIBS})
+  if(TARGET tensortap_capture_library)
+    tensortap_shared_library(tensortap_onnxruntime SOURCES src/source/onnxruntime/entry.cc
+      LIBRARIES tensortap_source tensortap_capture_library)
+  endif()
 endif()

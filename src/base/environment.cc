@@ -16,6 +16,7 @@ constexpr std::array kVariables = {
     EnvironmentVariable{"NO_COLOR", "Any value: no colours."},
     EnvironmentVariable{"COLUMNS", "Width of the terminal, when it can not be asked."},
     EnvironmentVariable{"HOME", "The user's folder, to search for the onnxruntime package."},
+    EnvironmentVariable{"TMPDIR", "Where scratch files go while a model runs; otherwise /tmp."},
     EnvironmentVariable{"PATH", "Where to look for python3, to ask it for the onnxruntime package."},
 };
 

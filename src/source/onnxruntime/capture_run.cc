@@ -1,0 +1,234 @@
+#include "source/onnxruntime/capture_run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "base/text.h"
+#include "source/onnxruntime/failure_finder.h"
+#include "source/onnxruntime/run_summary.h"
+#include "source/onnxruntime/weight_sender.h"
+
+namespace tensortap::onnxruntime {
+namespace {
+
+// Whatever is wrong with a model, an input or a runtime is the caller's to mend.
+Status as_usage(const Status& status) {
+  if (status.ok() || status.code() == StatusCode::kIo || status.code() == StatusCode::kExhausted) return status;
+  return invalid_argument(status.message());
+}
+
+bool wants_anything(tensortap_session* session, const OpTable& table, const OpIds& ids) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (table.entries[i].role == OpRole::kNode && tensortap_wants_op(session, ids[i]) != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Status CaptureRun::run() {
+  Status status = as_usage(prepare());
+  if (status.ok() && request_.capture) status = open_capture();
+  if (status.ok()) status = as_usage(open_sessions());
+  if (status.ok()) status = run_steps();
+  if (!status.ok()) {
+    describe_failure(status);
+    return status;
+  }
+  if (request_.overhead && request_.capture) measure();
+  summarise();
+  return {};
+}
+
+Status CaptureRun::prepare() {
+  callbacks_.progress("loading");
+  if (request_.model.empty()) return invalid_argument("run request: \"model\" is missing");
+  TENSORTAP_ASSIGN_OR_RETURN(library_, load_runtime(request_.runtime));
+  TENSORTAP_ASSIGN_OR_RETURN(model_, PreparedModel::prepare(library_, request_.model_options()));
+  for (const auto& [output, input] : request_.carry) {
+    const auto inputs = model_->inputs();
+    if (std::ranges::find(model_->output_names(), output) == model_->output_names().end() ||
+        std::ranges::find(inputs, input, &ValueInfo::name) == inputs.end()) {
+      return invalid_argument(concat("carry: the model has no output ", quote(output), " or no input ", quote(input)));
+    }
+  }
+  const RunInputs::Options options{&model_->inputs(), options_.inputs, options_.input_count, request_.dims, request_.seed};
+  TENSORTAP_ASSIGN_OR_RETURN(inputs_, RunInputs::create(library_->api(), options));
+  style_ = request_.taps;
+  return {};
+}
+
+Status CaptureRun::open_capture() {
+  TENSORTAP_ASSIGN_OR_RETURN(session_, open_capture_session(request_, request_.config, library_->version()));
+  OpIds ids = register_ops(session_.get(), model_->ops());
+  TENSORTAP_RETURN_IF_ERROR(bind_capture_session(session_.get()));
+  sender_ = std::make_unique<EventSender>(session_.get(), model_->ops(), std::move(ids), request_.threads != 1);
+  return {};
+}
+
+Status CaptureRun::open_sessions() {
+  if (sender_ && wants_anything(session_.get(), model_->ops(), sender_->ids())) {
+    TENSORTAP_ASSIGN_OR_RETURN(tapped_, TappedSession::open(*model_, style_, ""));
+  } else {
+    TENSORTAP_ASSIGN_OR_RETURN(plain_, model_->open_plain(""));
+  }
+  if (request_.verify && tapped_) {
+    TENSORTAP_ASSIGN_OR_RETURN(verification_, Verification::create(*model_));
+  }
+  if (!sender_) return {};
+  if (tapped_) report_untapped(session_.get(), *model_, *tapped_, sender_->ids());
+  send_weights(session_.get(), model_->ops(), sender_->ids(), model_->external_folder());
+  return {};
+}
+
+Status CaptureRun::run_steps() {
+  for (int64_t step = 0; step < request_.runs; ++step) {
+    callbacks_.progress("running", static_cast<uint64_t>(step), static_cast<uint64_t>(request_.runs));
+    TENSORTAP_RETURN_IF_ERROR(run_step(step));
+    ++steps_done_;
+  }
+  return {};
+}
+
+RunOutcome CaptureRun::execute(int64_t step, const std::vector<NamedValue>& inputs, EventSender* sender) {
+  Run run;
+  run.step = step;
+  run.number = static_cast<uint64_t>(step);
+  const bool active = sender != nullptr && sender->begin(run);
+  if (active) sender->send_inputs(library_->api(), inputs, run);
+  RunOutcome outcome;
+  if (tapped_) {
+    run.listener = active ? sender : nullptr;
+    outcome = tapped_->run(inputs, run);
+  } else {
+    auto outputs = plain_->run(inputs, model_->output_names());
+    outcome.status = outputs.status();
+    if (outputs.ok()) outcome.outputs = *std::move(outputs);
+  }
+  if (sender != nullptr) sender->end(run);
+  return outcome;
+}
+
+Status CaptureRun::run_step(int64_t step) {
+  const std::vector<NamedValue> inputs = inputs_.of_step(step);
+  RunOutcome outcome = execute(step, inputs, sender_.get());
+  if (!outcome.status.ok()) return fail(step, inputs, outcome);
+  callbacks_.outputs(library_->api(), step, model_->output_names(), outcome.outputs);
+  if (verification_) TENSORTAP_RETURN_IF_ERROR(verify_step(step, inputs, outcome.outputs));
+  if (!outcome.run.in_order && style_ == TapStyle::kSide && !request_.as_written) TENSORTAP_RETURN_IF_ERROR(leave_side_taps());
+  carry_outputs(outcome.outputs);
+  return {};
+}
+
+Status CaptureRun::verify_step(int64_t step, const std::vector<NamedValue>& inputs, const std::vector<OwnedValue>& outputs) {
+  callbacks_.progress("verifying", static_cast<uint64_t>(step), static_cast<uint64_t>(request_.runs));
+  TENSORTAP_RETURN_IF_ERROR(verification_->check_outputs(step, inputs, outputs).with_context("verifying"));
+  if (step == 0 && !request_.as_written) TENSORTAP_RETURN_IF_ERROR(verification_->check_kernels(style_, inputs).with_context("verifying"));
+  return {};
+}
+
+// Side taps rely on the runtime serving them in the order that their listing asks for. What they saw is right in any order; only memory and
+// durations suffer. Alias taps stand in the data flow, which forces the order.
+Status CaptureRun::leave_side_taps() {
+  style_ = TapStyle::kAlias;
+  notes_.emplace_back("side taps did not fire in the order of the nodes; alias taps are used from the second step on");
+  TENSORTAP_ASSIGN_OR_RETURN(tapped_, TappedSession::open(*model_, style_, ""));
+  return {};
+}
+
+void CaptureRun::carry_outputs(std::vector<OwnedValue>& outputs) {
+  for (const auto& [output, input] : request_.carry) {
+    const auto name = std::ranges::find(model_->output_names(), output);
+    inputs_.carry(input, std::move(outputs[static_cast<size_t>(name - model_->output_names().begin())]));
+  }
+}
+
+Status CaptureRun::fail(int64_t step, const std::vector<NamedValue>& inputs, const RunOutcome& outcome) {
+  const std::string message = concat("step ", step, ": ", outcome.status.message());
+  if (!tapped_) {
+    auto tapped = TappedSession::open(*model_, style_, "");
+    if (tapped.ok()) tapped_ = *std::move(tapped);
+  }
+  Run again;
+  const Run run = outcome.run.last_tap != UINT32_MAX || !tapped_ ? outcome.run : tapped_->run(inputs, again).run;
+  const uint32_t entry = tapped_ ? find_failed_op(*model_, *tapped_, run, outcome.status.message()) : kNoEntry;
+  if (entry != kNoEntry) {
+    const FailedOp failed = collect_failed_inputs(*model_, *tapped_, entry, inputs);
+    failed_op_ = onnxruntime::describe_failure(*model_, failed, outcome.status.message());
+    Run failing;
+    failing.step = step;
+    failing.number = static_cast<uint64_t>(step);
+    if (sender_) sender_->send_failure(library_->api(), entry, failed.inputs, failing, outcome.status.message());
+  }
+  const bool made = !inputs_.made().empty();
+  return internal_error(made ? concat(message, " (inputs were made up: give real ones, or sizes for open dimensions)") : message);
+}
+
+Result<Overhead> CaptureRun::measure_with(EventSender& sender) {
+  std::unique_ptr<InferenceSession> plain;
+  TENSORTAP_ASSIGN_OR_RETURN(plain, model_->open_plain(""));
+  int64_t next = 0;
+  const auto step = [&] { return next++ % std::max<int64_t>(1, request_.runs); };
+  const auto run_plain = [&] { return plain->run(inputs_.of_step(step()), model_->output_names()).status(); };
+  const auto run_captured = [&] {
+    const int64_t number = step();
+    return execute(number, inputs_.of_step(number), &sender).status;
+  };
+  OverheadOptions options;
+  options.may_go_on = [&] {
+    callbacks_.progress("measuring");
+    return written_bytes(sender.session()) < kMaxMeasuredBytes;
+  };
+  return measure_overhead(run_plain, run_captured, options);
+}
+
+// The measured runs go to a dump of their own beside the real one, which is removed afterwards.
+void CaptureRun::measure() {
+  callbacks_.progress("measuring");
+  const std::string folder = concat(dump_path(session_.get()), ".measuring");
+  const auto measured = [&]() -> Result<Overhead> {
+    TENSORTAP_ASSIGN_OR_RETURN(const std::string config, config_with_out(request_.config, folder));
+    TENSORTAP_ASSIGN_OR_RETURN(const OwnedSession session, open_capture_session(request_, config, library_->version()));
+    OpIds ids = register_ops(session.get(), model_->ops());
+    TENSORTAP_RETURN_IF_ERROR(bind_capture_session(session.get()));
+    EventSender sender(session.get(), model_->ops(), std::move(ids), request_.threads != 1);
+    return measure_with(sender);
+  }();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  if (measured.ok()) {
+    overhead_ = *measured;
+  } else {
+    notes_.push_back(concat("overhead not measured: ", measured.status().message()));
+  }
+}
+
+void CaptureRun::summarise() {
+  Json report = session_ ? session_report(session_.get()) : Json::object();
+  SummaryFacts facts;
+  facts.source = concat("onnxruntime ", library_->version());
+  facts.steps = steps_done_;
+  facts.inputs_made = inputs_.made();
+  facts.tap_kind = !tapped_ ? "none" : request_.as_written ? "side, as written" : style_ == TapStyle::kSide ? "side" : "alias";
+  facts.notes = notes_;
+  if (request_.as_written)
+    facts.notes.emplace_back("as written: taps before optimisation keep the runtime from fusing nodes, so this is a different execution");
+  if (verification_) {
+    facts.identical = verification_->identical();
+    facts.kernels_equal = verification_->kernels_equal();
+    facts.notes.insert(facts.notes.end(), verification_->notes().begin(), verification_->notes().end());
+  } else if (request_.verify && session_) {
+    facts.identical = true;
+    facts.notes.emplace_back("nothing was selected, so no taps were placed: the captured run is the plain run");
+  }
+  facts.overhead = overhead_;
+  report_ = make_summary(std::move(report), facts);
+}
+
+void CaptureRun::describe_failure(const Status& status) {
+  report_ = {{"error", status.message()}, {"failed_op", failed_op_}, {"dump", nullptr}};
+  if (session_ && !failed_op_.is_null()) report_["dump"] = dump_path(session_.get());
+}
+
+}  // namespace tensortap::onnxruntime

@@ -1,0 +1,123 @@
+#include "source/onnxruntime/captured_model.h"
+
+#include <unordered_set>
+
+#include "base/text.h"
+#include "source/onnxruntime/external_files.h"
+
+namespace tensortap::onnxruntime {
+namespace {
+
+// Each failing load names one more value whose type a tap can not take.
+constexpr int kMaxRemedies = 200;
+
+SessionSettings tapped_settings(const PreparedModel& model, const std::string& profile_prefix) {
+  SessionSettings settings;
+  // The graph is optimised already. As written, the user's level applies to the author's graph with the taps in it.
+  settings.level = model.options().as_written ? model.options().level : abi::kOptimizeNone;
+  settings.threads = model.options().threads;
+  settings.external_folder = model.external_folder();
+  settings.profile_prefix = profile_prefix;
+  // Even with everything off, each consumer of a DequantizeLinear, taps included, would get a copy of its own.
+  if (!model.options().as_written) settings.entries.emplace_back("session.disable_quant_qdq", "1");
+  return settings;
+}
+
+std::vector<ValueInfo> required_inputs(const Graph& graph) {
+  std::unordered_set<std::string_view> weights;
+  for (const Initializer& initializer : graph.initializers) weights.insert(initializer.name);
+  std::vector<ValueInfo> inputs;
+  for (const ValueInfo& input : graph.inputs) {
+    if (!weights.contains(input.name)) inputs.push_back(input);
+  }
+  return inputs;
+}
+
+}  // namespace
+
+Status PreparedModel::read_author() {
+  if (!file_.is_ort_format()) {
+    TENSORTAP_ASSIGN_OR_RETURN(author_, read_model(file_.bytes(), file_.path()));
+    return {};
+  }
+  TENSORTAP_ASSIGN_OR_RETURN(author_pass_, optimize_model(library_, file_, {abi::kOptimizeNone, options_.threads}));
+  TENSORTAP_ASSIGN_OR_RETURN(author_, read_model(author_pass_.bytes, file_.path()));
+  return {};
+}
+
+Status PreparedModel::read_executed() {
+  if (options_.as_written) {
+    external_folder_ = file_.folder();
+    TENSORTAP_ASSIGN_OR_RETURN(executed_, read_model(author_.bytes, file_.path()));
+    return {};
+  }
+  TENSORTAP_ASSIGN_OR_RETURN(executed_pass_, optimize_model(library_, file_, {options_.level, options_.threads}));
+  external_folder_ = executed_pass_.external_folder;
+  TENSORTAP_ASSIGN_OR_RETURN(executed_, read_model(executed_pass_.bytes, "the optimised model"));
+  return {};
+}
+
+Status PreparedModel::trace() {
+  if (!has_blocked_convolutions(executed_)) {
+    ops_ = build_op_table(executed_, trace_origins(executed_, author_));
+    return {};
+  }
+  TENSORTAP_ASSIGN_OR_RETURN(middle_pass_, optimize_model(library_, file_, {abi::kOptimizeExtended, options_.threads}));
+  TENSORTAP_ASSIGN_OR_RETURN(const Model middle, read_model(middle_pass_.bytes, "the optimised model"));
+  ops_ = build_op_table(executed_, trace_origins_through(executed_, middle, author_));
+  middle_pass_ = {};
+  return {};
+}
+
+Result<std::unique_ptr<PreparedModel>> PreparedModel::prepare(std::shared_ptr<const RuntimeLibrary> library, const ModelOptions& options) {
+  std::unique_ptr<PreparedModel> model(new PreparedModel());
+  model->library_ = std::move(library);
+  model->options_ = options;
+  TENSORTAP_ASSIGN_OR_RETURN(model->file_, ModelFile::open(options.path));
+  TENSORTAP_RETURN_IF_ERROR(model->read_author());
+  TENSORTAP_RETURN_IF_ERROR(model->read_executed().with_context(options.path));
+  TENSORTAP_RETURN_IF_ERROR(model->trace());
+  model->inputs_ = required_inputs(model->executed_.graph);
+  for (const ValueInfo& output : model->executed_.graph.outputs) model->output_names_.emplace_back(output.name);
+  return model;
+}
+
+Result<std::unique_ptr<InferenceSession>> PreparedModel::open_plain(const std::string& profile_prefix) const {
+  SessionSettings settings;
+  settings.level = options_.level;
+  settings.threads = options_.threads;
+  settings.profile_prefix = profile_prefix;
+  settings.entries.emplace_back("session.load_model_format", file_.is_ort_format() ? "ORT" : "ONNX");
+  return InferenceSession::open(library_, file_.path(), {}, settings);
+}
+
+Result<std::unique_ptr<TappedSession>> TappedSession::open(const PreparedModel& model, TapStyle style, const std::string& profile_prefix) {
+  std::unique_ptr<TappedSession> tapped(new TappedSession());
+  tapped->output_names_ = model.output_names();
+  TypeRemedies remedies;
+  for (int attempt = 0; attempt < kMaxRemedies; ++attempt) {
+    TENSORTAP_ASSIGN_OR_RETURN(TappedModel edited, add_taps(model.executed(), style, remedies));
+    tapped->untapped_ = std::move(edited.untapped);
+    TENSORTAP_ASSIGN_OR_RETURN(tapped->operators_, TapOperators::create(model.library(), std::move(edited.taps)));
+    SessionSettings settings = tapped_settings(model, profile_prefix);
+    settings.domain = tapped->operators_->domain();
+    auto session = open_with_external_files(model, edited.bytes, settings, tapped->scratch_);
+    if (session.ok()) {
+      tapped->session_ = *std::move(session);
+      return tapped;
+    }
+    if (!learn_remedy(session.status().message(), remedies)) return session.status();
+  }
+  return internal_error("too many values have types that a tap can not take");
+}
+
+RunOutcome TappedSession::run(const std::vector<NamedValue>& inputs, const Run& announced) const {
+  RunOutcome outcome{{}, {}, announced};
+  const RunTracker::Announcement announcement(operators_->tracker(), outcome.run);
+  auto outputs = session_->run(inputs, output_names_);
+  outcome.status = outputs.status();
+  if (outputs.ok()) outcome.outputs = *std::move(outputs);
+  return outcome;
+}
+
+}  // namespace tensortap::onnxruntime

@@ -1,0 +1,97 @@
+// A model made ready for capture: the graph that will run, what its ops are called, and the session with taps.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_CAPTURED_MODEL_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_CAPTURED_MODEL_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "source/onnxruntime/inference_session.h"
+#include "source/onnxruntime/model_file.h"
+#include "source/onnxruntime/onnx_model.h"
+#include "source/onnxruntime/op_table.h"
+#include "source/onnxruntime/tap_operator.h"
+
+namespace tensortap::onnxruntime {
+
+struct ModelOptions {
+  std::string path;
+  int32_t level = abi::kOptimizeAll;
+  int threads = 0;
+  bool as_written = false;  // the author's own graph instead of the optimised one
+};
+
+// The graph that runs, and the author's. Immutable; its address must not change (the models are views into its own members).
+class PreparedModel {
+ public:
+  // Errors: kNotFound, kCorrupt, kInvalidArgument, with what is wrong with the model.
+  static Result<std::unique_ptr<PreparedModel>> prepare(std::shared_ptr<const RuntimeLibrary> library, const ModelOptions& options);
+  PreparedModel(const PreparedModel&) = delete;
+  PreparedModel& operator=(const PreparedModel&) = delete;
+  ~PreparedModel() = default;
+
+  [[nodiscard]] const std::shared_ptr<const RuntimeLibrary>& library() const { return library_; }
+  [[nodiscard]] const ModelOptions& options() const { return options_; }
+  [[nodiscard]] const ModelFile& file() const { return file_; }
+  [[nodiscard]] const Model& executed() const { return executed_; }
+  [[nodiscard]] const OpTable& ops() const { return ops_; }
+  [[nodiscard]] const std::string& external_folder() const { return external_folder_; }
+  // Inputs that a run must be given: those of the graph without the ones that have a value already.
+  [[nodiscard]] const std::vector<ValueInfo>& inputs() const { return inputs_; }
+  [[nodiscard]] const std::vector<std::string>& output_names() const { return output_names_; }
+
+  // The model without taps, as any program would load it. With `profile_prefix`, ORT's own profile is written.
+  [[nodiscard]] Result<std::unique_ptr<InferenceSession>> open_plain(const std::string& profile_prefix) const;
+
+ private:
+  PreparedModel() = default;
+  Status read_author();
+  Status read_executed();
+  Status trace();
+
+  std::shared_ptr<const RuntimeLibrary> library_;
+  ModelOptions options_;
+  ModelFile file_;
+  OptimizedModel author_pass_;  // of a ".ort" file only
+  OptimizedModel executed_pass_;
+  OptimizedModel middle_pass_;
+  std::string external_folder_;
+  Model author_;
+  Model executed_;
+  OpTable ops_;
+  std::vector<ValueInfo> inputs_;
+  std::vector<std::string> output_names_;
+};
+
+struct RunOutcome {
+  Status status;
+  std::vector<OwnedValue> outputs;
+  Run run;  // what the tracker knows at its end
+};
+
+// The session with taps. Thread-safe: any number of runs at the same time.
+class TappedSession {
+ public:
+  static Result<std::unique_ptr<TappedSession>> open(const PreparedModel& model, TapStyle style, const std::string& profile_prefix);
+
+  // Runs with this thread's taps going to `listener` (null = nobody).
+  RunOutcome run(const std::vector<NamedValue>& inputs, const Run& announced) const;
+
+  [[nodiscard]] const std::vector<Tap>& taps() const { return operators_->taps(); }
+  [[nodiscard]] const std::vector<UntappedValue>& untapped() const { return untapped_; }
+  [[nodiscard]] RunTracker& tracker() const { return operators_->tracker(); }
+  [[nodiscard]] const InferenceSession& session() const { return *session_; }
+
+ private:
+  TappedSession() = default;
+  std::vector<std::string> output_names_;
+  std::vector<UntappedValue> untapped_;
+  ScratchFolder scratch_;
+  std::unique_ptr<TapOperators> operators_;  // before the session, which calls into it until it is gone
+  std::unique_ptr<InferenceSession> session_;
+};
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_CAPTURED_MODEL_H_

@@ -1,0 +1,124 @@
+#include "source/onnxruntime/event_sender.h"
+
+#include <algorithm>
+
+#include "source/onnxruntime/element_types.h"
+#include "source/onnxruntime/packed_elements.h"
+
+namespace tensortap::onnxruntime {
+namespace {
+
+// What tensortap_parallel_for gets as its pool.
+struct Pool {
+  const Api* api;
+  const abi::KernelContext* context;
+};
+
+void parallel_for(void* pool, void (*task)(void* context, size_t index), size_t count, void* context) {
+  const auto& self = *static_cast<const Pool*>(pool);
+  if (self.api->call(ort::kKernelContextParallelFor, self.context, task, count, size_t{0}, context).ok()) return;
+  for (size_t i = 0; i < count; ++i) task(context, i);
+}
+
+// Memory for the tensors of one event, kept per thread so that a steady run allocates nothing.
+struct EventScratch {
+  std::vector<tensortap_tensor> tensors;
+  std::vector<TensorScratch> views;
+  std::vector<std::vector<unsigned char>> repacked;
+
+  void reserve(size_t count) {
+    tensors.resize(count);
+    if (views.size() < count) views.resize(count);
+    if (repacked.size() < count) repacked.resize(count);
+  }
+};
+
+EventScratch& scratch() {
+  static thread_local EventScratch memory;
+  return memory;
+}
+
+tensortap_op_event event_of(tensortap_op_id op, const Run& run) {
+  tensortap_op_event event{};
+  event.size = sizeof(event);
+  event.op = op;
+  event.step = run.step;
+  event.run = run.number;
+  event.phase = TENSORTAP_PHASE_INFERENCE;
+  event.moment = TENSORTAP_MOMENT_AFTER;
+  event.duration_ns = -1;
+  return event;
+}
+
+}  // namespace
+
+EventSender::EventSender(tensortap_session* session, const OpTable& table, OpIds ids, bool parallel)
+    : session_(session), table_(table), ids_(std::move(ids)), parallel_(parallel) {}
+
+bool EventSender::wants(const Tap& tap, const Run& run) { return tensortap_wants(session_, id_of(tap), run.step) != 0; }
+
+void EventSender::on_tap(const FiredTap& fired, const Run& run) {
+  EventScratch& memory = scratch();
+  memory.reserve(fired.values.size());
+  size_t count = 0;
+  for (size_t i = 0; i < fired.values.size(); ++i) {
+    tensortap_tensor& tensor = memory.tensors[count];
+    if (fired.values[i] == nullptr || !view_tensor(fired.api, fired.values[i], memory.views[i], tensor).ok()) continue;
+    if (fired.tap.slots[i].element_type != 0) repack(fired.tap.slots[i].element_type, memory.repacked[i], tensor);
+    tensor.slot_kind = TENSORTAP_SLOT_OUTPUT;
+    tensor.slot_index = fired.tap.slots[i].output;
+    tensor.element = fired.element;
+    ++count;
+  }
+  if (count == 0) return;
+  tensortap_op_event event = event_of(id_of(fired.tap), run);
+  event.duration_ns = fired.duration_ns;
+  event.tensors = memory.tensors.data();
+  event.tensor_count = count;
+  Pool pool{&fired.api, fired.context};
+  if (parallel_) {
+    event.parallel_for = &parallel_for;
+    event.pool = &pool;
+  }
+  tensortap_on_op(session_, &event);
+}
+
+bool EventSender::begin(const Run& run) { return tensortap_step_begin(session_, run.step, run.number) != 0; }
+
+void EventSender::end(const Run& run) { tensortap_step_end(session_, run.step, run.number); }
+
+void EventSender::send_inputs(const Api& api, const std::vector<NamedValue>& inputs, const Run& run) {
+  for (size_t i = 0; i < table_.entries.size() && table_.entries[i].role != OpRole::kNode; ++i) {
+    if (table_.entries[i].role != OpRole::kInput || tensortap_wants(session_, ids_[i], run.step) == 0) continue;
+    const auto input = std::ranges::find(inputs, table_.entries[i].value, &NamedValue::name);
+    if (input == inputs.end()) continue;
+    TensorScratch view;
+    tensortap_tensor tensor{};
+    if (!view_tensor(api, input->value, view, tensor).ok()) continue;
+    tensor.slot_kind = TENSORTAP_SLOT_OUTPUT;
+    tensortap_op_event event = event_of(ids_[i], run);
+    event.tensors = &tensor;
+    event.tensor_count = 1;
+    tensortap_on_op(session_, &event);
+  }
+}
+
+void EventSender::send_failure(const Api& api, uint32_t entry, const std::vector<const abi::Value*>& inputs, const Run& run,
+                               const std::string& message) {
+  std::vector<TensorScratch> views(inputs.size());
+  std::vector<tensortap_tensor> tensors;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    tensortap_tensor tensor{};
+    if (inputs[i] == nullptr || !view_tensor(api, inputs[i], views[i], tensor).ok()) continue;
+    tensor.slot_kind = TENSORTAP_SLOT_INPUT;
+    tensor.slot_index = static_cast<uint32_t>(i);
+    tensors.push_back(tensor);
+  }
+  tensortap_op_event event = event_of(ids_[entry], run);
+  event.moment = TENSORTAP_MOMENT_BEFORE;
+  event.tensors = tensors.data();
+  event.tensor_count = tensors.size();
+  tensortap_op_failed(session_, &event, message.c_str());
+}
+
+}  // namespace tensortap::onnxruntime

@@ -1,0 +1,48 @@
+// Reports firing taps to a capture session.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_EVENT_SENDER_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_EVENT_SENDER_H_
+
+#include <vector>
+
+#include "source/onnxruntime/inference_session.h"
+#include "source/onnxruntime/op_table.h"
+#include "source/onnxruntime/tap_operator.h"
+
+namespace tensortap::onnxruntime {
+
+// Thread-safe after construction. Session and table must outlive it.
+class EventSender : public TapListener {
+ public:
+  // `parallel`: the runtime has threads to share (big tensors are then split over them).
+  EventSender(tensortap_session* session, const OpTable& table, OpIds ids, bool parallel);
+
+  bool wants(const Tap& tap, const Run& run) override;
+  void on_tap(const FiredTap& fired, const Run& run) override;
+
+  // Begins a run: whether anything will be captured in it.
+  bool begin(const Run& run);
+  void end(const Run& run);
+
+  // The inputs of a run, reported as outputs of the pseudo-ops "Input".
+  void send_inputs(const Api& api, const std::vector<NamedValue>& inputs, const Run& run);
+
+  // An op that failed with the inputs that it had; null values are unknown.
+  void send_failure(const Api& api, uint32_t entry, const std::vector<const abi::Value*>& inputs, const Run& run,
+                    const std::string& message);
+
+  [[nodiscard]] tensortap_session* session() const { return session_; }
+  [[nodiscard]] const OpIds& ids() const { return ids_; }
+
+ private:
+  [[nodiscard]] tensortap_op_id id_of(const Tap& tap) const { return ids_[table_.by_node[tap.node]]; }
+
+  tensortap_session* session_;
+  const OpTable& table_;
+  OpIds ids_;
+  bool parallel_;
+};
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_EVENT_SENDER_H_

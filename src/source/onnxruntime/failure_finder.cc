@@ -1,0 +1,141 @@
+#include "source/onnxruntime/failure_finder.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "base/text.h"
+#include "source/onnxruntime/element_types.h"
+
+namespace tensortap::onnxruntime {
+namespace {
+
+struct NamedNode {
+  std::string_view type;
+  std::string_view name;
+};
+
+// "... while running Div node. Name:'Div_3' Status Message: ..." The innermost node is the last one named.
+NamedNode node_in_message(std::string_view message) {
+  constexpr std::string_view kBefore = "while running ";
+  constexpr std::string_view kBetween = " node. Name:'";
+  const size_t begin = message.rfind(kBefore);
+  if (begin == std::string_view::npos) return {};
+  const size_t middle = message.find(kBetween, begin);
+  if (middle == std::string_view::npos) return {};
+  const size_t name_begin = middle + kBetween.size();
+  const size_t name_end = message.find("' Status Message", name_begin);
+  const size_t type_begin = begin + kBefore.size();
+  return {message.substr(type_begin, middle - type_begin),
+          message.substr(name_begin, name_end == std::string_view::npos ? 0 : name_end - name_begin)};
+}
+
+// Keeps copies of the outputs of chosen nodes. Taps of one run fire one after another, but runs of other threads may share the listener.
+class OutputKeeper : public TapListener {
+ public:
+  void want(uint32_t node, uint32_t output) { kept_[{node, output}]; }
+
+  bool wants(const Tap& tap, const Run&) override {
+    return tap.kind == TapKind::kOutputs && std::ranges::any_of(tap.slots, [&](const TapSlot& slot) {
+             return kept_.contains({tap.node, slot.output});
+           });
+  }
+
+  void on_tap(const FiredTap& fired, const Run&) override {
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < fired.values.size(); ++i) {
+      const auto kept = kept_.find({fired.tap.node, fired.tap.slots[i].output});
+      if (kept == kept_.end() || fired.values[i] == nullptr) continue;
+      auto copy = copy_value(fired.api, fired.values[i]);
+      if (copy.ok()) kept->second = *std::move(copy);
+    }
+  }
+
+  OwnedValue take(uint32_t node, uint32_t output) { return std::move(kept_[{node, output}]); }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<uint32_t, uint32_t>, OwnedValue> kept_;
+};
+
+Result<OwnedValue> weight_value(const PreparedModel& model, const Initializer& initializer) {
+  std::string storage;
+  TENSORTAP_ASSIGN_OR_RETURN(const TensorData data, read_tensor(initializer.bytes, storage));
+  if (!data.external.file.empty() || data.element_type == kElementString) return unsupported("weights in files are not copied");
+  tensortap_tensor tensor{};
+  tensor.size = sizeof(tensor);
+  tensor.dtype = element_type(data.element_type).dtype;
+  tensor.data = data.raw.data();
+  tensor.dims = data.dims.data();
+  tensor.rank = static_cast<uint32_t>(data.dims.size());
+  return make_value(model.library()->api(), tensor);
+}
+
+}  // namespace
+
+uint32_t find_failed_op(const PreparedModel& model, const TappedSession& session, const Run& run, const std::string& message) {
+  const NamedNode named = node_in_message(message);
+  const OpTable& ops = model.ops();
+  // Nodes run in the order of the file, so the one that failed follows the last that was done.
+  const uint32_t last_node = run.last_tap == UINT32_MAX ? UINT32_MAX : session.taps()[run.last_tap].node;
+  uint32_t best = kNoEntry;
+  for (uint32_t entry = 0; entry < ops.entries.size(); ++entry) {
+    const OpEntry& op = ops.entries[entry];
+    if (op.role != OpRole::kNode || op.node->type != named.type || op.node->name != named.name) continue;
+    if (best == kNoEntry) best = entry;
+    if (last_node == UINT32_MAX || op.node->index > last_node) return entry;
+  }
+  return best;
+}
+
+FailedOp collect_failed_inputs(const PreparedModel& model, const TappedSession& session, uint32_t entry,
+                               const std::vector<NamedValue>& inputs) {
+  const OpTable& ops = model.ops();
+  const OpEntry& op = ops.entries[entry];
+  FailedOp failed;
+  failed.entry = entry;
+  failed.inputs.assign(op.node->inputs.size(), nullptr);
+  failed.copies.resize(op.node->inputs.size());
+  OutputKeeper keeper;
+  for (size_t i = 0; i < op.producers.size(); ++i) {
+    const OpEntry* producer = op.producers[i] == kNoEntry ? nullptr : &ops.entries[op.producers[i]];
+    if (producer != nullptr && producer->role == OpRole::kNode) keeper.want(producer->node->index, op.producer_slots[i]);
+  }
+  Run again;
+  again.listener = &keeper;
+  const RunOutcome outcome = session.run(inputs, again);
+  for (size_t i = 0; i < op.producers.size(); ++i) {
+    const OpEntry* producer = op.producers[i] == kNoEntry ? nullptr : &ops.entries[op.producers[i]];
+    if (producer == nullptr) continue;
+    if (producer->role == OpRole::kNode) {
+      failed.copies[i] = keeper.take(producer->node->index, op.producer_slots[i]);
+    } else if (producer->role == OpRole::kInitializer) {
+      auto weight = weight_value(model, *producer->initializer);
+      if (weight.ok()) failed.copies[i] = *std::move(weight);
+    } else {
+      const auto input = std::ranges::find(inputs, producer->value, &NamedValue::name);
+      if (input != inputs.end()) failed.inputs[i] = input->value;
+    }
+    if (failed.copies[i]) failed.inputs[i] = failed.copies[i].get();
+  }
+  return failed;
+}
+
+Json describe_failure(const PreparedModel& model, const FailedOp& failed, const std::string& message) {
+  const OpEntry& op = model.ops().entries[failed.entry];
+  Json inputs = Json::array();
+  for (size_t i = 0; i < failed.inputs.size(); ++i) {
+    Json input = {{"name", std::string(op.node->inputs[i])}, {"dtype", nullptr}, {"shape", nullptr}};
+    TensorScratch scratch;
+    tensortap_tensor tensor{};
+    if (failed.inputs[i] != nullptr && view_tensor(model.library()->api(), failed.inputs[i], scratch, tensor).ok()) {
+      input["dtype"] = element_type(onnx_type_of(tensor.dtype)).name;
+      input["shape"] = std::vector<int64_t>(tensor.dims, tensor.dims + tensor.rank);
+    }
+    inputs.push_back(std::move(input));
+  }
+  return {{"name", op.name},   {"type", std::string(op.type)}, {"message", message},
+          {"graph", op.graph}, {"originals", op.originals},    {"inputs", inputs}};
+}
+
+}  // namespace tensortap::onnxruntime

@@ -1,0 +1,33 @@
+// A node that fails at run time: which one, and what it was given.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_FAILURE_FINDER_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_FAILURE_FINDER_H_
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "source/onnxruntime/captured_model.h"
+#include "source/onnxruntime/event_sender.h"
+
+namespace tensortap::onnxruntime {
+
+struct FailedOp {
+  uint32_t entry = kNoEntry;              // in the op table
+  std::vector<OwnedValue> copies;         // inputs made by other nodes
+  std::vector<const abi::Value*> inputs;  // as many as the node has; null = not known
+};
+
+// The entry of the op that failed, by the runtime's message and the last tap that fired; kNoEntry when it can not be told.
+uint32_t find_failed_op(const PreparedModel& model, const TappedSession& session, const Run& run, const std::string& message);
+
+// Runs once more with the same inputs, keeping only what the op's producers make, until it fails again. `inputs` must outlive the result.
+FailedOp collect_failed_inputs(const PreparedModel& model, const TappedSession& session, uint32_t entry,
+                               const std::vector<NamedValue>& inputs);
+
+// {"name", "type", "message", "graph", "originals", "inputs": [{"name", "dtype", "shape"}]}.
+Json describe_failure(const PreparedModel& model, const FailedOp& failed, const std::string& message);
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_FAILURE_FINDER_H_

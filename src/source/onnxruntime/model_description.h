@@ -1,0 +1,15 @@
+// A model in words: what tensortap_onnxruntime_describe() gives.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_MODEL_DESCRIPTION_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_MODEL_DESCRIPTION_H_
+
+#include "base/json.h"
+#include "source/onnxruntime/captured_model.h"
+
+namespace tensortap::onnxruntime {
+
+Json describe_model(const PreparedModel& model);
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_MODEL_DESCRIPTION_H_

@@ -1,0 +1,51 @@
+// The model as its author wrote it, and the graph that ONNX Runtime makes of it.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_MODEL_FILE_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_MODEL_FILE_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+#include "source/onnxruntime/runtime_library.h"
+#include "source/onnxruntime/scratch_folder.h"
+
+namespace tensortap::onnxruntime {
+
+// A model file, mapped. Immutable.
+class ModelFile {
+ public:
+  // Errors: kNotFound, kCorrupt when it is neither ONNX nor ".ort".
+  static Result<ModelFile> open(const std::string& path);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string_view bytes() const { return map_.text(); }
+  [[nodiscard]] bool is_ort_format() const { return is_ort_format_; }
+  [[nodiscard]] std::string folder() const;  // absolute
+
+ private:
+  std::string path_;
+  MappedFile map_;
+  bool is_ort_format_ = false;
+};
+
+// The serialised graph that runs.
+struct OptimizedModel {
+  std::string bytes;            // ONNX
+  std::string external_folder;  // weights outside of the bytes are named relative to it
+  ScratchFolder scratch;        // holds folded weights that do not fit in the bytes; usually none
+};
+
+struct OptimizeOptions {
+  int32_t level = abi::kOptimizeAll;
+  int threads = 0;
+};
+
+// Lets the runtime optimise a model and write down what it would run. Errors: kInvalidArgument with the runtime's message.
+Result<OptimizedModel> optimize_model(const std::shared_ptr<const RuntimeLibrary>& library, const ModelFile& file,
+                                      const OptimizeOptions& options);
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_MODEL_FILE_H_

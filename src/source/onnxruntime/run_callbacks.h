@@ -1,0 +1,31 @@
+// The caller's callbacks during a run.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_RUN_CALLBACKS_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_RUN_CALLBACKS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "source/onnxruntime/ort_value.h"
+#include "tensortap/onnxruntime.h"
+
+namespace tensortap::onnxruntime {
+
+class RunCallbacks {
+ public:
+  explicit RunCallbacks(const tensortap_onnxruntime_run_options& options) : options_(options) {}
+
+  void progress(const char* stage, uint64_t done = 0, uint64_t total = 0) const {
+    if (options_.on_progress != nullptr) options_.on_progress(options_.user, stage, done, total);
+  }
+  // Gives out the outputs of a step; elements of a sequence come one by one.
+  void outputs(const Api& api, int64_t step, const std::vector<std::string>& names, const std::vector<OwnedValue>& values) const;
+
+ private:
+  void output(const Api& api, int64_t step, const abi::Value* value, tensortap_tensor named) const;
+  const tensortap_onnxruntime_run_options& options_;
+};
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_RUN_CALLBACKS_H_

@@ -1,0 +1,41 @@
+// What a caller of tensortap_onnxruntime_run() asks for, read from its JSON.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_RUN_REQUEST_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_RUN_REQUEST_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/status.h"
+#include "source/onnxruntime/captured_model.h"
+
+namespace tensortap::onnxruntime {
+
+struct RunRequest {
+  std::string model;
+  std::string runtime;
+  std::string config;
+  std::string config_name;
+  std::string program;
+  bool capture = true;
+  std::map<std::string, int64_t> dims;
+  uint64_t seed = 0;
+  int64_t runs = 1;
+  int threads = 0;
+  int32_t level = abi::kOptimizeAll;
+  bool as_written = false;
+  std::map<std::string, std::string> carry;  // output -> input
+  bool verify = false;
+  bool overhead = false;
+  TapStyle taps = TapStyle::kSide;
+
+  [[nodiscard]] ModelOptions model_options() const { return {model, level, threads, as_written}; }
+};
+
+// Errors: kInvalidArgument for bad JSON, unknown keys (with the nearest), wrong types and values out of range.
+Result<RunRequest> parse_request(const char* text);
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_RUN_REQUEST_H_

@@ -1,0 +1,78 @@
+#include "source/onnxruntime/runtime_library.h"
+
+#include <dlfcn.h>
+
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace tensortap::onnxruntime {
+namespace {
+
+// The library prints warnings about the machine and repeats every error on stderr; errors reach people through Status instead.
+void drop_log_line(void*, int32_t, const char*, const char*, const char*, const char*) {}
+
+constexpr const char* kGetOne = "Install one (pip install onnxruntime), or name one with --runtime or TENSORTAP_ONNXRUNTIME.";
+
+// "1.31.1" -> 31; -1 when the text is no version of major 1.
+int minor_release(std::string_view version) {
+  const auto parts = split(version, '.');
+  int64_t minor = -1;
+  if (parts.size() < 2 || parts[0] != "1" || !parse_integer(parts[1], minor) || minor < 0 || minor > 10'000) return -1;
+  return static_cast<int>(minor);
+}
+
+Result<void*> open_library(const std::string& path) {
+  if (path.find('/') != std::string::npos && !path_exists(path)) return not_found(concat("no such file: ", path, ". ", kGetOne));
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle != nullptr) return handle;
+  const char* reason = dlerror();
+  return invalid_argument(concat("can not load ", path, " as a library: ", reason != nullptr ? reason : "unknown reason", ". ", kGetOne));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const RuntimeLibrary>> RuntimeLibrary::open(const std::string& path) {
+  TENSORTAP_ASSIGN_OR_RETURN(void* handle, open_library(path));
+  using GetApiBase = const abi::ApiBase*();
+  auto* get_api_base = reinterpret_cast<GetApiBase*>(dlsym(handle, "OrtGetApiBase"));
+  if (get_api_base == nullptr)
+    return invalid_argument(concat(path, " is a library, but not ONNX Runtime (it has no OrtGetApiBase). ", kGetOne));
+  const abi::ApiBase* base = get_api_base();
+  std::shared_ptr<RuntimeLibrary> library(new RuntimeLibrary());
+  library->path_ = path;
+  library->version_ = base->get_version_string();
+  const int release = minor_release(library->version_);
+  if (release < kOldestRelease) {
+    return invalid_argument(
+        concat(path, " is ONNX Runtime ", library->version_, "; tensortap needs 1.", kOldestRelease, " or newer. ", kGetOne));
+  }
+  // Asking for a higher number than the library has prints an error line, so ask for exactly its own.
+  const void* table = base->get_api(static_cast<uint32_t>(release));
+  if (table == nullptr)
+    return invalid_argument(concat(path, " (", library->version_, ") gives no interface of its own version. ", kGetOne));
+  library->api_ = Api(table, release);
+  abi::Env* env = nullptr;
+  const Status made = library->api_.call(ort::kCreateEnvWithCustomLogger, &drop_log_line, nullptr, abi::kLogFatal, "tensortap", &env);
+  if (!made.ok()) return made.with_context(concat("starting ONNX Runtime ", path));
+  library->env_ = library->api_.own(ort::kReleaseEnv, env);
+  return std::shared_ptr<const RuntimeLibrary>(std::move(library));
+}
+
+Result<std::shared_ptr<const RuntimeLibrary>> load_runtime(const std::string& requested) {
+  TENSORTAP_ASSIGN_OR_RETURN(const auto candidates, find_runtimes(requested));
+  Status last =
+      not_found(concat("no ONNX Runtime library found beside tensortap, in VIRTUAL_ENV, by python3 or by the system's loader. ", kGetOne));
+  for (const RuntimeCandidate& candidate : candidates) {
+    auto library = RuntimeLibrary::open(candidate.path);
+    if (library.ok()) return library;
+    last = library.status();
+    if (!candidate.origin.empty() && candidate.origin != "system loader") break;  // somebody meant this one: say what is wrong with it
+    last = not_found(
+        concat("no ONNX Runtime library found beside tensortap, in VIRTUAL_ENV, by python3 or by the system's loader. ", kGetOne));
+  }
+  return last;
+}
+
+}  // namespace tensortap::onnxruntime

@@ -1,0 +1,50 @@
+// A loaded ONNX Runtime library, and the places where one is looked for.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_RUNTIME_LIBRARY_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_RUNTIME_LIBRARY_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "source/onnxruntime/ort_interface.h"
+
+namespace tensortap::onnxruntime {
+
+// One library with its environment. Immutable; thread-safe. The library is never unloaded: its threads and static objects would not
+// survive that.
+class RuntimeLibrary {
+ public:
+  // Errors: kNotFound when there is no such file, kInvalidArgument when it is not a usable ONNX Runtime (not a library, broken, no
+  // OrtGetApiBase, older than 1.19); the message says which and what to do.
+  static Result<std::shared_ptr<const RuntimeLibrary>> open(const std::string& path);
+
+  [[nodiscard]] const Api& api() const { return api_; }
+  [[nodiscard]] const abi::Env* env() const { return env_.get(); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& version() const { return version_; }  // "1.31.1"
+
+ private:
+  RuntimeLibrary() = default;
+  Api api_;
+  Owned<abi::Env> env_;
+  std::string path_;
+  std::string version_;
+};
+
+struct RuntimeCandidate {
+  std::string path;    // what dlopen is to be given
+  std::string origin;  // where it was found: "request", "TENSORTAP_ONNXRUNTIME", ...
+};
+
+// Libraries found on this machine, best first. `requested` (a library, or a folder that holds one) comes alone when it is not empty.
+// Errors: kNotFound when `requested` or TENSORTAP_ONNXRUNTIME names nothing usable.
+Result<std::vector<RuntimeCandidate>> find_runtimes(const std::string& requested);
+
+// The first of find_runtimes() that opens; the message of a failure says where was looked.
+Result<std::shared_ptr<const RuntimeLibrary>> load_runtime(const std::string& requested);
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_RUNTIME_LIBRARY_H_

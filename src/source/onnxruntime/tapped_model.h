@@ -1,0 +1,81 @@
+// Puts a tap behind every node of a model: the editor of the capture. The technique and its reasons are in docs/onnxruntime.md.
+//
+// A tap is a node of our own operator set without outputs. Nothing is renamed, rewired or consumed: the model's own nodes stay byte for byte.
+// Taps stand after all nodes of their graph, in the opposite order of the nodes that they watch; ONNX Runtime then runs op, tap, op, tap.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_TAPPED_MODEL_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_TAPPED_MODEL_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "source/onnxruntime/onnx_model.h"
+
+namespace tensortap::onnxruntime {
+
+inline constexpr const char* kTapDomain = "tensortap";
+inline constexpr const char* kSideTap = "Tap";
+inline constexpr const char* kAliasTap = "AliasTap";
+// Names of everything that taps add to a model begin so. No exporter uses it; a model that does is refused.
+inline constexpr std::string_view kTapPrefix = "tensortap/";
+
+enum class TapKind : uint8_t {
+  kOutputs,   // the tensors that the node made
+  kSequence,  // elements of one sequence; the tap runs once per element, whose number is its second input
+  kOptional,  // the tensor in an optional, when there is one
+};
+
+struct TapSlot {
+  uint32_t output = 0;       // number among the node's outputs
+  int32_t element_type = 0;  // ONNX's number of the type before a Cast that the tap needed; 0 = no Cast
+};
+
+struct Tap {
+  uint32_t node = 0;  // Node::index
+  TapKind kind = TapKind::kOutputs;
+  uint8_t depth = 0;      // of the graph that holds the node: 0 = the main graph
+  bool has_body = false;  // the node holds nested graphs, whose taps fire before this one
+  std::vector<TapSlot> slots;
+};
+
+// Types that ONNX Runtime refuses as inputs of custom operators: value name -> what to do.
+struct TypeRemedy {
+  int32_t element_type = 0;  // what the value is
+  int32_t cast_to = 0;       // what to cast it to before the tap; 0 = leave the value out
+};
+using TypeRemedies = std::map<std::string, TypeRemedy, std::less<>>;
+
+// Reads the error that a load of a tapped model gave. True when it names a type that a tap can not take and a new remedy was added:
+// edit and load again.
+bool learn_remedy(std::string_view load_error, TypeRemedies& remedies);
+
+struct UntappedValue {
+  uint32_t node = 0;
+  std::string reason;  // a short class, such as "map output"
+};
+
+enum class TapStyle : uint8_t {
+  kSide,  // taps without outputs, order by the listing trick
+  kAlias,  // taps that pass their tensor through without a copy, order by data flow; for outputs of the graph and nodes with several, side taps
+};
+
+struct TappedModel {
+  std::string bytes;
+  std::vector<Tap> taps;  // indexed by the tap's attribute "id"
+  std::vector<UntappedValue> untapped;
+};
+
+// Errors: kCorrupt, kInvalidArgument (the model uses our names).
+Result<TappedModel> add_taps(const Model& model, TapStyle style, const TypeRemedies& remedies);
+
+// The model with every tensor of its main graph as an output: how tools without taps capture, and what tests compare with. `names`
+// receives the added outputs in order.
+Result<std::string> add_all_outputs(const Model& model, std::vector<std::string>& names);
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_TAPPED_MODEL_H_

@@ -1,0 +1,18 @@
+// Reports a model's weights once, when it is loaded.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_WEIGHT_SENDER_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_WEIGHT_SENDER_H_
+
+#include <string>
+
+#include "source/onnxruntime/op_table.h"
+
+namespace tensortap::onnxruntime {
+
+// Sends every wanted weight as an event of phase LOAD. Data inside the model is borrowed from its bytes, data in files beside
+// it is mapped, one file at a time. Weights that can not be read are reported as not captured.
+void send_weights(tensortap_session* session, const OpTable& table, const OpIds& ids, const std::string& external_folder);
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_WEIGHT_SENDER_H_
