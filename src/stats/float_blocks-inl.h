@@ -30,8 +30,6 @@ using BitsVector = hn::Vec<BitsTag>;
 using WideTag = hn::ScalableTag<double>;
 using WideVector = hn::Vec<WideTag>;
 
-// AVX-512 has registers for four sets of sums, AVX2 spills more than two.
-inline constexpr size_t kSets = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 // Additions in float before the lanes go over to double: what bounds the error (docs/statistics.md).
 inline constexpr size_t kFloatAdditions = 64;
 
@@ -111,30 +109,6 @@ struct BFloat16Loader {
   }
 };
 
-// One set of lanes that depend on each other.
-template <bool kShift>
-struct FloatSums {
-  FloatVector min;
-  FloatVector max;
-  FloatVector sum;
-  FloatVector squares;
-
-  // Written out: a constructor that the compiler makes up would not be compiled for the target.
-  HWY_INLINE FloatSums() {
-    min = hn::Set(FloatTag(), HUGE_VALF);
-    max = hn::Set(FloatTag(), -HUGE_VALF);
-    sum = squares = hn::Zero(FloatTag());
-  }
-
-  HWY_INLINE void add(FloatVector value, FloatVector shift) {
-    min = hn::Min(value, min);
-    max = hn::Max(value, max);
-    if constexpr (kShift) value = hn::Sub(value, shift);
-    sum = hn::Add(sum, value);
-    squares = hn::MulAdd(value, value, squares);
-  }
-};
-
 HWY_INLINE WideVector widen_and_add(FloatVector value, WideVector total) {
   const hn::Half<FloatTag> half;
   const WideVector low = hn::PromoteTo(WideTag(), hn::LowerHalf(half, value));
@@ -142,19 +116,63 @@ HWY_INLINE WideVector widen_and_add(FloatVector value, WideVector total) {
   return hn::Add(total, hn::Add(low, high));
 }
 
-// Moves the sums of all sets into doubles.
-template <bool kShift>
-HWY_INLINE void flush(FloatSums<kShift> (&sets)[kSets], WideVector& sum, WideVector& squares) {
-  FloatVector s = hn::Add(sets[0].sum, sets[1].sum);
-  FloatVector q = hn::Add(sets[0].squares, sets[1].squares);
-  if constexpr (kSets == 4) {
-    s = hn::Add(s, hn::Add(sets[2].sum, sets[3].sum));
-    q = hn::Add(q, hn::Add(sets[2].squares, sets[3].squares));
+// Extremes and sums of a block. Four vectors are joined before they meet an accumulator, except for the squares, which have four: so no chain of
+// additions is longer than one instruction a group, in as few registers as AVX2 has.
+struct FloatSums {
+  FloatVector min;
+  FloatVector max;
+  FloatVector sum_a, sum_b;
+  FloatVector squares_a, squares_b, squares_c, squares_d;
+  WideVector sum;
+  WideVector squares;
+
+  // Written out: a constructor that the compiler makes up would not be compiled for the target.
+  HWY_INLINE FloatSums() {
+    min = hn::Set(FloatTag(), HUGE_VALF);
+    max = hn::Set(FloatTag(), -HUGE_VALF);
+    sum = squares = hn::Zero(WideTag());
+    clear_lanes();
   }
-  sum = widen_and_add(s, sum);
-  squares = widen_and_add(q, squares);
-  for (size_t k = 0; k < kSets; ++k) sets[k].sum = sets[k].squares = hn::Zero(FloatTag());
-}
+
+  HWY_INLINE void clear_lanes() {
+    sum_a = sum_b = hn::Zero(FloatTag());
+    squares_a = squares_b = squares_c = squares_d = hn::Zero(FloatTag());
+  }
+
+  template <bool kShift>
+  HWY_INLINE void add_one(FloatVector value, FloatVector shift) {
+    min = hn::Min(value, min);
+    max = hn::Max(value, max);
+    if constexpr (kShift) value = hn::Sub(value, shift);
+    sum_a = hn::Add(sum_a, value);
+    squares_a = hn::MulAdd(value, value, squares_a);
+  }
+
+  template <bool kShift>
+  HWY_INLINE void add_group(FloatVector a, FloatVector b, FloatVector c, FloatVector d, FloatVector shift) {
+    min = hn::Min(min, hn::Min(hn::Min(a, b), hn::Min(c, d)));
+    max = hn::Max(max, hn::Max(hn::Max(a, b), hn::Max(c, d)));
+    if constexpr (kShift) {
+      a = hn::Sub(a, shift);
+      b = hn::Sub(b, shift);
+      c = hn::Sub(c, shift);
+      d = hn::Sub(d, shift);
+    }
+    sum_a = hn::Add(sum_a, hn::Add(a, b));
+    sum_b = hn::Add(sum_b, hn::Add(c, d));
+    squares_a = hn::MulAdd(a, a, squares_a);
+    squares_b = hn::MulAdd(b, b, squares_b);
+    squares_c = hn::MulAdd(c, c, squares_c);
+    squares_d = hn::MulAdd(d, d, squares_d);
+  }
+
+  // Moves the sums into doubles.
+  HWY_INLINE void flush() {
+    sum = widen_and_add(hn::Add(sum_a, sum_b), sum);
+    squares = widen_and_add(hn::Add(hn::Add(squares_a, squares_b), hn::Add(squares_c, squares_d)), squares);
+    clear_lanes();
+  }
+};
 
 // Counts of a block by the bits of its elements: sign set, +0, and the smallest bit pattern as an integer.
 struct SignCounts {
@@ -234,39 +252,30 @@ HWY_INLINE void float_block_of(const uint8_t* data, size_t count, double shift, 
   const size_t group = 4 * lanes;
   const size_t whole_groups = count / group * group;
   const FloatVector shift_vector = hn::Set(FloatTag(), static_cast<float>(shift));
-  FloatSums<kShift> sets[kSets];
+  FloatSums totals;
   SignCounts signs;
-  WideVector sum = hn::Zero(WideTag());
-  WideVector squares = hn::Zero(WideTag());
   size_t i = 0;
   while (i < whole_groups) {
-    const size_t end = HWY_MIN(whole_groups, i + kFloatAdditions * kSets * lanes);
+    const size_t end = HWY_MIN(whole_groups, i + kFloatAdditions * group);
     for (; i < end; i += group) {
       FloatVector a, b, c, d;
       Loader::group(data, i, a, b, c, d);
-      sets[0].add(a, shift_vector);
-      sets[1].add(b, shift_vector);
-      sets[2 % kSets].add(c, shift_vector);
-      sets[3 % kSets].add(d, shift_vector);
+      totals.template add_group<kShift>(a, b, c, d, shift_vector);
       if constexpr (kCounts) signs.add_group(a, b, c, d);
     }
-    flush(sets, sum, squares);
+    totals.flush();
   }
   for (; i + lanes <= count; i += lanes) {
     const FloatVector value = Loader::one(data, i);
-    sets[0].add(value, shift_vector);
+    totals.template add_one<kShift>(value, shift_vector);
     if constexpr (kCounts) signs.add_one(value);
   }
-  flush(sets, sum, squares);
-  for (size_t k = 1; k < kSets; ++k) {
-    sets[0].min = hn::Min(sets[0].min, sets[k].min);
-    sets[0].max = hn::Max(sets[0].max, sets[k].max);
-  }
+  totals.flush();
   sums.finite = count;
-  sums.min = static_cast<double>(hn::GetLane(hn::MinOfLanes(FloatTag(), sets[0].min)));
-  sums.max = static_cast<double>(hn::GetLane(hn::MaxOfLanes(FloatTag(), sets[0].max)));
-  sums.sum = hn::GetLane(hn::SumOfLanes(WideTag(), sum));
-  sums.squares = hn::GetLane(hn::SumOfLanes(WideTag(), squares));
+  sums.min = static_cast<double>(hn::GetLane(hn::MinOfLanes(FloatTag(), totals.min)));
+  sums.max = static_cast<double>(hn::GetLane(hn::MaxOfLanes(FloatTag(), totals.max)));
+  sums.sum = hn::GetLane(hn::SumOfLanes(WideTag(), totals.sum));
+  sums.squares = hn::GetLane(hn::SumOfLanes(WideTag(), totals.squares));
   if constexpr (kCounts) {
     const bool has_minus_zero = hn::GetLane(hn::MinOfLanes(BitsTag(), signs.low)) == std::numeric_limits<int32_t>::min();
     sums.neg_zero = has_minus_zero ? count_minus_zeros<Loader>(data, i) : 0;

@@ -41,7 +41,7 @@ struct ExactSums {
 };
 
 template <class D>
-HWY_INLINE int64_t sum_words(D d, hn::Vec<D> words) {
+HWY_NOINLINE int64_t sum_words(D d, hn::Vec<D> words) {
   alignas(64) int32_t lanes[HWY_MAX_BYTES / sizeof(int32_t)];
   hn::Store(words, d, lanes);
   int64_t total = 0;
@@ -49,9 +49,9 @@ HWY_INLINE int64_t sum_words(D d, hn::Vec<D> words) {
   return total;
 }
 
-// Highway has no reductions of bytes.
+// Highway has no reductions of bytes. Not inlined, since the compiler would keep the accumulator in the memory that it is stored to.
 template <class D, class T = hn::TFromD<D>>
-HWY_INLINE T smallest_lane(D d, hn::Vec<D> value) {
+HWY_NOINLINE T smallest_lane(D d, hn::Vec<D> value) {
   alignas(64) T lanes[HWY_MAX_BYTES / sizeof(T)];
   hn::Store(value, d, lanes);
   T smallest = lanes[0];
@@ -60,7 +60,7 @@ HWY_INLINE T smallest_lane(D d, hn::Vec<D> value) {
 }
 
 template <class D, class T = hn::TFromD<D>>
-HWY_INLINE T largest_lane(D d, hn::Vec<D> value) {
+HWY_NOINLINE T largest_lane(D d, hn::Vec<D> value) {
   alignas(64) T lanes[HWY_MAX_BYTES / sizeof(T)];
   hn::Store(value, d, lanes);
   T largest = lanes[0];

@@ -90,16 +90,17 @@ struct NativeLanes {
     zero = negative = hn::Zero(C());
   }
 
+  // A true lane is -1.
+  HWY_INLINE hn::Vec<C> is_zero(V value) const { return hn::BitCast(C(), hn::VecFromMask(D(), hn::Eq(value, hn::Zero(D())))); }
+  HWY_INLINE hn::Vec<C> is_negative(V value) const { return hn::BitCast(C(), hn::VecFromMask(D(), hn::Lt(value, hn::Zero(D())))); }
+
   template <bool kCounts>
-  HWY_INLINE void add(V value) {
-    min = hn::Min(value, min);
-    max = hn::Max(value, max);
+  HWY_INLINE void add(V a, V b) {
+    min = hn::Min(min, hn::Min(a, b));
+    max = hn::Max(max, hn::Max(a, b));
     if constexpr (kCounts) {
-      // A true lane is -1.
-      zero = hn::Sub(zero, hn::BitCast(C(), hn::VecFromMask(D(), hn::Eq(value, hn::Zero(D())))));
-      if constexpr (std::is_signed_v<T>) {
-        negative = hn::Sub(negative, hn::BitCast(C(), hn::VecFromMask(D(), hn::Lt(value, hn::Zero(D())))));
-      }
+      zero = hn::Sub(zero, hn::Add(is_zero(a), is_zero(b)));
+      if constexpr (std::is_signed_v<T>) negative = hn::Sub(negative, hn::Add(is_negative(a), is_negative(b)));
     }
   }
 };
@@ -127,23 +128,21 @@ HWY_INLINE void wide_block_of(const uint8_t* data, size_t count, double shift, B
   const WideSums::D d;
   const size_t lanes = hn::Lanes(native);
   const auto shift_vector = hn::Set(d, shift);
-  NativeLanes<T> lanes_a;
-  NativeLanes<T> lanes_b;
+  NativeLanes<T> extremes;
   WideSums totals[4];
   size_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
     const auto a = hn::LoadU(native, reinterpret_cast<const T*>(data + i * sizeof(T)));
     const auto b = hn::LoadU(native, reinterpret_cast<const T*>(data + (i + lanes) * sizeof(T)));
-    lanes_a.template add<kCounts>(a);
-    lanes_b.template add<kCounts>(b);
+    extremes.template add<kCounts>(a, b);
     add_wide<kShift, T>(a, shift_vector, totals[0], totals[1]);
     add_wide<kShift, T>(b, shift_vector, totals[2], totals[3]);
   }
-  T min = hn::GetLane(hn::MinOfLanes(native, hn::Min(lanes_a.min, lanes_b.min)));
-  T max = hn::GetLane(hn::MaxOfLanes(native, hn::Max(lanes_a.max, lanes_b.max)));
+  T min = hn::GetLane(hn::MinOfLanes(native, extremes.min));
+  T max = hn::GetLane(hn::MaxOfLanes(native, extremes.max));
   const typename NativeLanes<T>::C counts;
-  sums.zero = static_cast<uint64_t>(hn::GetLane(hn::SumOfLanes(counts, hn::Add(lanes_a.zero, lanes_b.zero))));
-  sums.negative = static_cast<uint64_t>(hn::GetLane(hn::SumOfLanes(counts, hn::Add(lanes_a.negative, lanes_b.negative))));
+  sums.zero = static_cast<uint64_t>(hn::GetLane(hn::SumOfLanes(counts, extremes.zero)));
+  sums.negative = static_cast<uint64_t>(hn::GetLane(hn::SumOfLanes(counts, extremes.negative)));
   sums.sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(totals[0].sum, totals[1].sum), hn::Add(totals[2].sum, totals[3].sum))));
   sums.squares =
       hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(totals[0].squares, totals[1].squares), hn::Add(totals[2].squares, totals[3].squares))));
