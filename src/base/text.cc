@@ -85,7 +85,8 @@ std::string to_lower(std::string_view text) {
 }
 
 bool contains_ignoring_case(std::string_view text, std::string_view part) {
-  return !std::ranges::search(text, part, {}, lower, lower).empty() || part.empty();
+  const auto same = [](char a, char b) { return lower(a) == lower(b); };
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end() || part.empty();
 }
 
 bool parse_integer(std::string_view text, int64_t& value) { return parse_whole(text, value); }
