@@ -21,30 +21,40 @@ struct OpDecision {
   bool wanted = false;  // false: nothing of this op is ever kept
   bool inputs = false;  // input slots that arrive with the event
   bool outputs = false;
+  bool weights = false;                // weight slots that arrive with the event
   bool outputs_for_consumers = false;  // outputs kept because a selected op reads them
   std::vector<uint32_t> output_slots;  // when only some outputs are wanted (for consumers); empty = all
   std::vector<uint32_t> excluded_inputs;
   std::vector<uint32_t> excluded_outputs;
 
+  // Gradients go with the outputs.
   [[nodiscard]] bool wants_slot(SlotKind kind, uint32_t index) const;
+  friend bool operator==(const OpDecision&, const OpDecision&) = default;
+};
+
+// What the plan is to run in, as far as it limits what can be asked.
+struct PlanEnvironment {
+  std::vector<std::string> layouts;  // that can be written; empty = not checked
+  bool before_moment = true;         // whether the source looks at tensors before an op, too
 };
 
 // Thread-safe after bind(); decide() may be called at any time by one thread at a time (the session's registration lock).
 class CapturePlan {
  public:
-  // Compiles the spec: regular expressions, the where expression, conflicts. Errors: kInvalidArgument naming the origin and, for
-  // expressions, the position.
-  static Result<std::unique_ptr<CapturePlan>> compile(CaptureSpec spec);
+  // Compiles the spec: regular expressions, the where expression, conflicts, and what this release can not do yet. Errors: kInvalidArgument
+  // naming the origin and, for expressions, the position.
+  static Result<std::unique_ptr<CapturePlan>> compile(CaptureSpec spec, const PlanEnvironment& environment = {});
   ~CapturePlan();
 
   [[nodiscard]] const CaptureSpec& spec() const;
   [[nodiscard]] const WhereExpression* where() const;  // null when there is none
 
-  // Decides for an op that becomes known while the program runs; ranges and producers of inputs can not be resolved then.
+  // Decides for an op that becomes known while the program runs; ranges and producers of inputs can not be resolved then. Called once for each
+  // op, in the order of their ids.
   OpDecision decide(const OpInfo& op);
 
-  // Decides for a whole graph in execution order. Errors: kInvalidArgument for selectors that match nothing, with the nearest names;
-  // for an order range whose ends are unknown or the wrong way round.
+  // Decides for a whole graph in execution order, ids from 0; called once, instead of decide(). Errors: kInvalidArgument for selectors that
+  // match nothing, with the nearest names; for an order range whose ends are unknown or the wrong way round.
   Result<std::vector<OpDecision>> bind(std::span<const OpInfo> ops);
 
   // Notes made while deciding, for people: "the original node relu_1 runs inside conv_1 (fused); it is captured as that".

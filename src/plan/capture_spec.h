@@ -15,24 +15,31 @@
 
 namespace tensortap {
 
-// Steps as closed ranges. "0,3-5,10-" and "0|3-5|10" are both read.
+// Steps as closed ranges of numbers from 0. Starts empty. Value type.
 class StepSet {
  public:
-  static Result<StepSet> parse(std::string_view text, char separator = ',');
+  // "0,3-5,10-" or "0|3-5|10" or "all"; `separator` chooses one of the two forms, 0 takes either. Errors: kInvalidArgument with the part that is
+  // wrong.
+  static Result<StepSet> parse(std::string_view text, char separator = 0);
   static StepSet all();
+  // Adds [first, last]; what is below 0 or the wrong way round is left out.
   void add(int64_t first, int64_t last);
   [[nodiscard]] bool contains(int64_t step) const;
   [[nodiscard]] bool is_all() const;
-  // The first step after which none follows; nothing when open-ended. Lets a run stop early.
+  [[nodiscard]] bool empty() const { return ranges_.empty(); }
+  [[nodiscard]] int64_t first() const;  // the lowest step, -1 when empty
+  // The step after which none follows, which lets a run stop early; the largest int64_t when open-ended, -1 when empty.
   [[nodiscard]] int64_t last() const;
-  [[nodiscard]] std::string to_text() const;  // "0,3-5,10-"
+  [[nodiscard]] std::string to_text() const;  // "0,3-5,10-", "all", "" when empty; parse() reads it back
+  friend bool operator==(const StepSet&, const StepSet&) = default;
 
  private:
   struct Range {
     int64_t first;
     int64_t last;
+    friend bool operator==(const Range&, const Range&) = default;
   };
-  std::vector<Range> ranges_;  // sorted, disjoint
+  std::vector<Range> ranges_;  // sorted, disjoint, not touching
 };
 
 // One way to pick ops. An op is picked by a list of selectors when any of them picks it.
@@ -52,9 +59,11 @@ struct OpSelector {
   std::string text;
   std::string text_end;
   bool children = false;
+  std::vector<std::string> of_types;  // and only ops of one of these types (exact, original types count too); empty = any type
   std::vector<uint32_t> input_slots;  // of an exclusion: only these slots are left out; both empty = the whole op
   std::vector<uint32_t> output_slots;
   std::string origin;  // where it was said ("--ops", "acl.json:4:7"), for messages
+  friend bool operator==(const OpSelector&, const OpSelector&) = default;
 };
 
 enum class Payload : uint8_t { kDescription, kStatistics, kTensor, kFull };  // kFull = statistics and tensor
@@ -64,6 +73,7 @@ enum class FullPolicy : uint8_t { kBlock, kStatsOnly, kDrop };  // when the memo
 
 struct Sampling {
   uint64_t elements = 0;  // > 0: keep only about this many elements of each tensor in statistics (the governor's tool, and M9)
+  friend bool operator==(const Sampling&, const Sampling&) = default;
 };
 
 struct Limits {
@@ -72,6 +82,7 @@ struct Limits {
   int64_t stop_after = -1;                 // steps, -1 = none
   uint64_t max_records = 0;
   uint64_t pool_bytes = uint64_t{256} << 20;  // memory for copies that wait to be written
+  friend bool operator==(const Limits&, const Limits&) = default;
 };
 
 struct Extras {
@@ -82,6 +93,7 @@ struct Extras {
   bool attributes = false;
   bool constants = false;
   bool topology = false;
+  friend bool operator==(const Extras&, const Extras&) = default;
 };
 
 struct CaptureSpec {
@@ -111,6 +123,7 @@ struct CaptureSpec {
   std::string out;      // folder; "" = tensortap_dump/TIME
   std::string dialect = "tensortap";
   std::map<std::string, std::string> layout_options;  // what only one layout understands
+  friend bool operator==(const CaptureSpec&, const CaptureSpec&) = default;
 };
 
 // The neutral form as JSON (docs/capture_config.md): the native dialect, and how the command line hands a spec to a source.

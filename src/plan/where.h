@@ -5,8 +5,9 @@
 //   product := unary (("*"|"/") unary)*      unary := "-" unary | number | 'text' | name | function "(" sum ")" | "(" expression ")"
 //
 // Names are the words of a record's JSON: min max mean std l2 absmax nan pos_inf neg_inf zero neg_zero positive negative nonfinite numel bytes
-// rank step call element duration; op type dtype slot phase module (texts, compared with == and != only). "out." before a name
-// means outputs only, "in." inputs only. Functions: abs, log2. A name whose statistic was not measured makes its comparison false.
+// rank step call element duration (seconds); op type dtype slot phase module (texts, compared with a quoted text by == and != only).
+// `slot == 'out'` means any output. "out." before a name means outputs only, "in." inputs only. Functions: abs, log2. The number `inf`. A
+// name whose statistic was not measured makes its comparison false. A comparison left out means "is not 0".
 
 #ifndef TENSORTAP_PLAN_WHERE_H_
 #define TENSORTAP_PLAN_WHERE_H_
@@ -25,6 +26,7 @@ namespace tensortap {
 // Immutable and thread-safe.
 class WhereExpression {
  public:
+  struct Program;  // private to src/plan
   // Errors: kInvalidArgument with the column and a caret line under the text.
   static Result<std::unique_ptr<WhereExpression>> parse(std::string_view text);
   ~WhereExpression();
@@ -34,11 +36,8 @@ class WhereExpression {
   [[nodiscard]] const std::string& text() const;
 
  private:
-  WhereExpression();
-  struct Node;
-  std::unique_ptr<Node> root_;
-  std::string text_;
-  uint32_t needed_stats_ = 0;
+  explicit WhereExpression(std::unique_ptr<const Program> program);
+  std::unique_ptr<const Program> program_;
 };
 
 }  // namespace tensortap

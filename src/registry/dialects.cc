@@ -1,11 +1,19 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "dialect/tensortap/dialect.h"
 #include "registry/registry.h"
 
 namespace tensortap {
+namespace {
 
-std::span<const Dialect> dialects() { return {}; }
+constexpr Dialect kDialects[] = {
+    {"tensortap", "tensortap's own capture config (JSON)", recognise_tensortap, parse_tensortap},
+};
+
+}  // namespace
+
+std::span<const Dialect> dialects() { return kDialects; }
 
 const Dialect* find_dialect(std::string_view name) {
   const auto table = dialects();

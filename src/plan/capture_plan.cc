@@ -1,0 +1,318 @@
+#include "plan/capture_plan.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "plan/selector_set.h"
+#include "plan/spec_checks.h"
+#include "plan/spec_keys.h"
+
+namespace tensortap {
+namespace {
+
+using Kind = OpSelector::Kind;
+
+constexpr size_t kMostNotes = 50;
+constexpr size_t kMostUnmatched = 10;    // in one message
+constexpr size_t kMostSeenOps = 20'000;  // kept for nearest names when ops become known one by one
+
+bool contains(const std::vector<uint32_t>& slots, uint32_t slot) { return std::ranges::find(slots, slot) != slots.end(); }
+
+void add_slot(std::vector<uint32_t>& slots, uint32_t slot) {
+  if (!contains(slots, slot)) slots.push_back(slot);
+}
+
+// Selectors that name an op or its kind outright, and so pick weights and graph inputs even when these are not captured by themselves.
+bool is_outright(Kind kind) { return kind == Kind::kName || kind == Kind::kType; }
+
+bool asks_types(const OpSelector& selector) { return selector.kind == Kind::kType || selector.kind == Kind::kTypeSubstring; }
+
+// Places in the tree of operations: "0", "1", "1_0". Ops are numbered below their parent in the order in which they are added.
+class OperationTree {
+ public:
+  std::string add(const OpInfo& op) {
+    const bool inside = op.parent != kNoOp && op.parent < ids_.size();
+    const std::string above = inside ? ids_[op.parent] : "";
+    std::string id = above.empty() ? "" : above + "_";
+    if (is_pseudo_op(op)) {
+      ids_.emplace_back();
+      return {};
+    }
+    id += concat(children_[above]++);
+    ids_.push_back(id);
+    return id;
+  }
+
+ private:
+  std::vector<std::string> ids_;
+  std::unordered_map<std::string, uint64_t> children_;
+};
+
+// Who makes a value: for inputs whose producer the source did not say.
+class ValueMakers {
+ public:
+  explicit ValueMakers(std::span<const OpInfo> ops) : ops_(ops) {}
+
+  // False when nobody in the graph makes it.
+  bool find(const OpInfo& consumer, const OpInput& input, size_t& producer, uint32_t& slot) {
+    if (input.name.empty() && input.producer == kNoOp) return false;
+    producer = input.producer;
+    slot = input.producer_slot;
+    if (producer < ops_.size()) return true;
+    if (makers_.empty()) index();
+    auto found = makers_.find(key(consumer.graph, input.name));
+    if (found == makers_.end()) found = makers_.find(key("", input.name));
+    if (found == makers_.end()) return false;
+    std::tie(producer, slot) = found->second;
+    return true;
+  }
+
+ private:
+  static std::string key(const std::string& graph, const std::string& value) { return graph + '\0' + value; }
+  void index() {
+    for (size_t i = 0; i < ops_.size(); ++i) {
+      for (uint32_t slot = 0; slot < ops_[i].outputs.size(); ++slot)
+        makers_.emplace(key(ops_[i].graph, ops_[i].outputs[slot]), std::pair(i, slot));
+    }
+  }
+  std::span<const OpInfo> ops_;
+  std::unordered_map<std::string, std::pair<size_t, uint32_t>> makers_;
+};
+
+std::string fused_note(const OpInfo& op, const OriginalNode& original) {
+  std::vector<std::string> others;
+  for (const OriginalNode& other : op.originals) {
+    if (other.name != original.name) others.push_back(quote(other.name));
+  }
+  const std::string fused = others.empty() ? "" : concat(", fused with ", join(others, ", "));
+  const std::string_view runs = others.empty() ? " runs as " : " runs inside ";
+  return concat("the original node ", quote(original.name), runs, quote(op.name), " (", op.type, fused, "); it is captured as that");
+}
+
+}  // namespace
+
+bool OpDecision::wants_slot(SlotKind kind, uint32_t index) const {
+  switch (kind) {
+    case SlotKind::kInput:
+      return inputs && !contains(excluded_inputs, index);
+    case SlotKind::kWeight:
+      return weights;
+    case SlotKind::kGradient:
+      return outputs;
+    case SlotKind::kOutput:
+      break;
+  }
+  const bool for_consumers = outputs_for_consumers && (output_slots.empty() || contains(output_slots, index));
+  return (outputs || for_consumers) && !contains(excluded_outputs, index);
+}
+
+struct CapturePlan::Compiled {
+  CaptureSpec spec;
+  std::unique_ptr<WhereExpression> where;
+  SelectorSet include;
+  SelectorSet exclude;
+  std::vector<uint64_t> include_hits;  // ops that each selector has picked
+  std::vector<uint64_t> exclude_hits;
+  bool asks_ids = false;
+  OperationTree tree;
+  std::vector<SelectorHit> hits;  // of the op that is being decided
+  std::vector<std::string> notes;
+  uint64_t notes_left_out = 0;
+  std::unordered_set<std::string> seen_names;
+  std::unordered_set<std::string> seen_types;
+
+  void note(std::string text);
+  [[nodiscard]] bool is_asked_extra(const OpInfo& op) const;
+  bool is_included(const SelectedOp& selected);
+  // Whether the whole op is left out; slots that are go into `decision`.
+  bool is_excluded(const SelectedOp& selected, OpDecision& decision);
+  struct Decided {
+    OpDecision decision;
+    bool excluded = false;  // the whole op, by an exclusion
+  };
+  Decided decide(const OpInfo& op, size_t position);
+  void want_inputs(std::span<const OpInfo> ops, std::vector<Decided>& decided);
+  [[nodiscard]] Status unmatched_error(std::span<const OpInfo> ops) const;
+};
+
+void CapturePlan::Compiled::note(std::string text) {
+  if (notes.size() < kMostNotes) {
+    if (std::ranges::find(notes, text) == notes.end()) notes.push_back(std::move(text));
+    return;
+  }
+  if (notes_left_out > 0) notes.pop_back();
+  ++notes_left_out;
+  notes.push_back(concat("... and ", notes_left_out, " more notes of this kind"));
+}
+
+bool CapturePlan::Compiled::is_asked_extra(const OpInfo& op) const {
+  return op.type == kInputType ? spec.extras.graph_inputs : spec.extras.weights;
+}
+
+bool CapturePlan::Compiled::is_included(const SelectedOp& selected) {
+  const bool pseudo = is_pseudo_op(*selected.op);
+  if (include.empty()) return !pseudo || is_asked_extra(*selected.op);
+  include.match(selected, hits);
+  bool included = false;
+  for (const SelectorHit& hit : hits) {
+    const OpSelector& selector = include.selectors()[hit.selector];
+    // A weight that a broad selector happens to match is one more match, but follows the extras; a range is one of ops.
+    if (pseudo && selector.kind == Kind::kOrderRange) continue;
+    ++include_hits[hit.selector];
+    if (pseudo && !is_outright(selector.kind) && !is_asked_extra(*selected.op)) continue;
+    included = true;
+    if (hit.original != nullptr) note(fused_note(*selected.op, *hit.original));
+  }
+  return included;
+}
+
+bool CapturePlan::Compiled::is_excluded(const SelectedOp& selected, OpDecision& decision) {
+  if (exclude.empty()) return false;
+  exclude.match(selected, hits);
+  bool whole = false;
+  for (const SelectorHit& hit : hits) {
+    const OpSelector& selector = exclude.selectors()[hit.selector];
+    ++exclude_hits[hit.selector];
+    whole = whole || (selector.input_slots.empty() && selector.output_slots.empty());
+    for (const uint32_t slot : selector.input_slots) add_slot(decision.excluded_inputs, slot);
+    for (const uint32_t slot : selector.output_slots) add_slot(decision.excluded_outputs, slot);
+  }
+  return whole;
+}
+
+CapturePlan::Compiled::Decided CapturePlan::Compiled::decide(const OpInfo& op, size_t position) {
+  Decided decided;
+  OpDecision& decision = decided.decision;
+  const SelectedOp selected{&op, position, asks_ids ? tree.add(op) : std::string()};
+  const bool included = is_included(selected);
+  decided.excluded = is_excluded(selected, decision);
+  if (!included || decided.excluded || spec.trigger == Trigger::kException || op.level != Level::kOp) return decided;
+  const bool pseudo = is_pseudo_op(op);
+  decision.inputs = spec.inputs && !pseudo;
+  decision.outputs = spec.outputs;
+  decision.weights = spec.extras.weights && !pseudo;
+  decision.wanted = decision.inputs || decision.outputs || decision.weights;
+  return decided;
+}
+
+void CapturePlan::Compiled::want_inputs(std::span<const OpInfo> ops, std::vector<Decided>& decided) {
+  ValueMakers makers(ops);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const OpDecision& consumer = decided[i].decision;
+    for (uint32_t slot = 0; consumer.inputs && slot < ops[i].inputs.size(); ++slot) {
+      size_t producer = 0;
+      uint32_t output = 0;
+      if (!consumer.wants_slot(SlotKind::kInput, slot) || !makers.find(ops[i], ops[i].inputs[slot], producer, output)) continue;
+      OpDecision& made = decided[producer].decision;
+      if (made.wants_slot(SlotKind::kOutput, output)) continue;
+      if (is_pseudo_op(ops[producer]) && !is_asked_extra(ops[producer])) continue;
+      if (decided[producer].excluded || contains(made.excluded_outputs, output)) {
+        note(concat("in", slot, " of ", quote(ops[i].name), " is made by ", quote(ops[producer].name),
+                    ", which is left out; it is not captured"));
+        continue;
+      }
+      made.wanted = true;
+      made.outputs_for_consumers = true;
+      add_slot(made.output_slots, output);
+    }
+  }
+}
+
+namespace {
+
+// The selectors without a hit, in the user's words, each with the nearest of what there is.
+std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<uint64_t>& picked, const std::vector<std::string>& names,
+                                      const std::vector<std::string>& types) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < picked.size(); ++i) {
+    if (picked[i] > 0) continue;
+    const OpSelector& selector = set.selectors()[i];
+    std::string hint = did_you_mean(selector.text, asks_types(selector) ? types : names);
+    if (selector.kind == Kind::kOrderRange) hint = " A range needs the whole graph before it runs.";
+    for (const std::string& type : selector.of_types) {
+      if (std::ranges::find(types, type) == types.end()) hint += concat(" There is no type ", quote(type), ".", did_you_mean(type, types));
+    }
+    texts.push_back(selector_text(selector) + " matches no op." + hint);
+  }
+  return texts;
+}
+
+}  // namespace
+
+Status CapturePlan::Compiled::unmatched_error(std::span<const OpInfo> ops) const {
+  const auto none = [](uint64_t picked) { return picked == 0; };
+  if (std::ranges::none_of(include_hits, none) && std::ranges::none_of(exclude_hits, none)) return {};
+  const std::vector<std::string> names = all_names(ops);
+  const std::vector<std::string> types = all_types(ops);
+  std::vector<std::string> texts = unmatched_of(include, include_hits, names, types);
+  for (std::string& text : unmatched_of(exclude, exclude_hits, names, types)) texts.push_back(std::move(text));
+  const size_t more = texts.size() > kMostUnmatched ? texts.size() - kMostUnmatched : 0;
+  texts.resize(texts.size() - more);
+  if (more > 0) texts.push_back(concat("... and ", more, " more selectors match no op."));
+  return invalid_argument(join(texts, "\n"));
+}
+
+CapturePlan::CapturePlan() : compiled_(std::make_unique<Compiled>()) {}
+CapturePlan::~CapturePlan() = default;
+
+Result<std::unique_ptr<CapturePlan>> CapturePlan::compile(CaptureSpec spec, const PlanEnvironment& environment) {
+  TENSORTAP_RETURN_IF_ERROR(check_spec(spec, environment));
+  std::unique_ptr<CapturePlan> plan(new CapturePlan);
+  Compiled& compiled = *plan->compiled_;
+  if (!spec.where.empty()) {
+    auto where = WhereExpression::parse(spec.where);
+    if (!where.ok()) return where.status().with_context("where");
+    compiled.where = *std::move(where);
+  }
+  TENSORTAP_ASSIGN_OR_RETURN(compiled.include, SelectorSet::compile(spec.include));
+  TENSORTAP_ASSIGN_OR_RETURN(compiled.exclude, SelectorSet::compile(spec.exclude));
+  compiled.include_hits.resize(spec.include.size());
+  compiled.exclude_hits.resize(spec.exclude.size());
+  compiled.asks_ids = compiled.include.asks_ids() || compiled.exclude.asks_ids();
+  compiled.spec = std::move(spec);
+  return plan;
+}
+
+const CaptureSpec& CapturePlan::spec() const { return compiled_->spec; }
+const WhereExpression* CapturePlan::where() const { return compiled_->where.get(); }
+std::span<const std::string> CapturePlan::notes() const { return compiled_->notes; }
+
+OpDecision CapturePlan::decide(const OpInfo& op) {
+  Compiled& compiled = *compiled_;
+  if (compiled.seen_names.size() < kMostSeenOps && !(compiled.include.empty() && compiled.exclude.empty())) {
+    const std::span<const OpInfo> one(&op, 1);
+    for (std::string& name : all_names(one)) compiled.seen_names.insert(std::move(name));
+    for (std::string& type : all_types(one)) compiled.seen_types.insert(std::move(type));
+  }
+  return compiled.decide(op, std::numeric_limits<size_t>::max()).decision;
+}
+
+Result<std::vector<OpDecision>> CapturePlan::bind(std::span<const OpInfo> ops) {
+  Compiled& compiled = *compiled_;
+  TENSORTAP_RETURN_IF_ERROR(compiled.include.resolve_ranges(ops));
+  TENSORTAP_RETURN_IF_ERROR(compiled.exclude.resolve_ranges(ops));
+  std::vector<Compiled::Decided> decided;
+  decided.reserve(ops.size());
+  for (size_t i = 0; i < ops.size(); ++i) decided.push_back(compiled.decide(ops[i], i));
+  TENSORTAP_RETURN_IF_ERROR(compiled.unmatched_error(ops));
+  if (compiled.spec.inputs) compiled.want_inputs(ops, decided);
+  std::vector<OpDecision> decisions;
+  decisions.reserve(ops.size());
+  for (Compiled::Decided& one : decided) decisions.push_back(std::move(one.decision));
+  return decisions;
+}
+
+std::vector<std::string> CapturePlan::unmatched() const {
+  const Compiled& compiled = *compiled_;
+  std::vector<std::string> names(compiled.seen_names.begin(), compiled.seen_names.end());
+  std::vector<std::string> types(compiled.seen_types.begin(), compiled.seen_types.end());
+  std::ranges::sort(names);
+  std::ranges::sort(types);
+  std::vector<std::string> texts = unmatched_of(compiled.include, compiled.include_hits, names, types);
+  for (std::string& text : unmatched_of(compiled.exclude, compiled.exclude_hits, names, types)) texts.push_back(std::move(text));
+  return texts;
+}
+
+}  // namespace tensortap

@@ -1,0 +1,209 @@
+// A spec in plain English, one sentence a line.
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "plan/capture_plan.h"
+#include "plan/selector_set.h"
+#include "plan/spec_keys.h"
+#include "tensor/tensor_stats.h"
+
+namespace tensortap {
+namespace {
+
+constexpr size_t kMostListed = 8;
+
+std::string percent(double share) { return concat(static_cast<double>(static_cast<int64_t>(share * 1e6 + 0.5)) / 1e4, " %"); }
+
+std::string list_selectors(const std::vector<OpSelector>& selectors) {
+  std::vector<std::string> texts;
+  for (const OpSelector& selector : selectors) {
+    if (texts.size() == kMostListed) {
+      texts.push_back(concat("and ", selectors.size() - kMostListed, " more"));
+      break;
+    }
+    std::string text = selector_text(selector);
+    std::vector<std::string> slots;
+    for (const uint32_t slot : selector.input_slots) slots.push_back(concat("in", slot));
+    for (const uint32_t slot : selector.output_slots) slots.push_back(concat("out", slot));
+    if (!slots.empty()) text += concat(", only ", join(slots, ", "));
+    texts.push_back(std::move(text));
+  }
+  return join(texts, "; ");
+}
+
+void say_what(const CaptureSpec& spec, std::vector<std::string>& lines) {
+  if (spec.trigger == Trigger::kException)
+    lines.push_back("Nothing is captured unless an op fails; then its name, type and the inputs it had are.");
+  const std::string slots = spec.inputs && spec.outputs ? "inputs and outputs" : spec.inputs ? "inputs" : "outputs";
+  if (spec.include.empty()) {
+    lines.push_back(concat("Every op is captured: its ", slots, "."));
+  } else {
+    lines.push_back(concat("The ", slots, " of ops are captured that any of these picks: ", list_selectors(spec.include), "."));
+  }
+  if (!spec.exclude.empty()) lines.push_back(concat("Left out: ", list_selectors(spec.exclude), "."));
+  if (spec.inputs) lines.push_back("An op's inputs are kept once, as the outputs of the ops that make them.");
+  if (spec.extras.graph_inputs && spec.extras.weights && spec.include.empty()) {
+    lines.push_back("Weights are captured once when the model is loaded, inputs of the whole graph once per step.");
+  }
+  if (!spec.extras.weights) lines.push_back("Weights are not captured, not as inputs of ops either.");
+  if (!spec.extras.graph_inputs) lines.push_back("Inputs of the whole graph are not captured, not as inputs of ops either.");
+}
+
+std::string statistics_text(const CaptureSpec& spec) {
+  if (spec.stats == 0 || (spec.stats & kStatFull) == kStatFull) return "all statistics (min, max, mean, std, L2, absmax and eight counts)";
+  std::vector<std::string> names;
+  for (size_t bit = 0; bit < stat_names().size(); ++bit) {
+    if ((spec.stats >> bit & 1U) != 0) names.emplace_back(stat_names()[bit]);
+  }
+  return "the statistics " + join(names, ", ");
+}
+
+void say_form(const CaptureSpec& spec, std::vector<std::string>& lines) {
+  const std::string always = "Of each tensor, dtype and shape are kept";
+  const bool statistics = spec.payload == Payload::kStatistics || spec.payload == Payload::kFull;
+  switch (spec.payload) {
+    case Payload::kDescription:
+      lines.push_back(always + ", nothing else.");
+      break;
+    case Payload::kStatistics:
+      lines.push_back(concat(always, " with ", statistics_text(spec), "; its data is not."));
+      break;
+    case Payload::kTensor:
+      lines.push_back(always + " with all of its data, without statistics.");
+      break;
+    case Payload::kFull:
+      lines.push_back(concat(always, " with ", statistics_text(spec), " and all of its data."));
+      break;
+  }
+  if (statistics) {
+    if (spec.non_finite == "propagate") lines.push_back("One NaN in a tensor makes its min, max, mean, std, L2 and absmax NaN.");
+    if (spec.non_finite == "skip-nan")
+      lines.push_back("NaN is left out of min, max, mean, std, L2 and absmax, and counted; Inf takes part.");
+    if (spec.non_finite == "skip-nonfinite")
+      lines.push_back("NaN and Inf are left out of min, max, mean, std, L2 and absmax, and counted.");
+    if (spec.sampling.elements > 0)
+      lines.push_back(concat("Statistics are taken from about ", spec.sampling.elements, " elements of each tensor, evenly spread."));
+  }
+  if (spec.histogram) lines.push_back("Values are also counted by binary exponent.");
+  if (spec.digest != "none") lines.push_back(concat("Each tensor's bytes are digested with ", spec.digest, "."));
+  if (!spec.where.empty()) lines.push_back(concat("A record is kept only if this holds for it: ", spec.where));
+}
+
+void say_when(const CaptureSpec& spec, std::vector<std::string>& lines) {
+  lines.push_back(spec.steps.is_all() ? "Every step is captured."
+                                      : concat("These steps are captured, counted from 0: ", spec.steps.to_text(), "."));
+  if (spec.limits.stop_after > 0) lines.push_back(concat("After ", spec.limits.stop_after, " captured steps nothing more is captured."));
+  if (spec.moment == MomentChoice::kBefore) lines.push_back("Tensors are looked at before the op runs.");
+  if (spec.moment == MomentChoice::kBoth) lines.push_back("Tensors are looked at before and after the op runs.");
+}
+
+void say_where_to(const CaptureSpec& spec, std::vector<std::string>& lines) {
+  const std::string folder = spec.out.empty() ? "a new folder tensortap_dump/TIME" : concat("the folder ", quote(spec.out));
+  lines.push_back(concat("The dump goes to ", folder, " in the layout ", quote(spec.layout), "."));
+  for (const auto& [name, value] : spec.layout_options) lines.push_back(concat("Option of the layout: ", name, " = ", value, "."));
+}
+
+void say_limits(const CaptureSpec& spec, std::vector<std::string>& lines) {
+  const Limits& limits = spec.limits;
+  const std::string counted = " What is left out is counted in run.json and said at the end.";
+  if (limits.max_bytes > 0) lines.push_back(concat("When the dump has ", bytes_text(limits.max_bytes), ", no more is written.", counted));
+  if (limits.max_records > 0) lines.push_back(concat("After ", limits.max_records, " records no more are written.", counted));
+  if (limits.keep_free > 0)
+    lines.push_back(concat("When the disk has less than ", bytes_text(limits.keep_free), " free, no more is written.", counted));
+  if (spec.payload == Payload::kTensor || spec.payload == Payload::kFull) {
+    const std::string full = concat("At most ", bytes_text(limits.pool_bytes), " of copies wait to be written; when that is full, ");
+    if (spec.full_policy == FullPolicy::kBlock) lines.push_back(full + "the program waits for the disk.");
+    if (spec.full_policy == FullPolicy::kStatsOnly)
+      lines.push_back(full + "the record keeps its statistics and loses its data, which is counted.");
+    if (spec.full_policy == FullPolicy::kDrop) lines.push_back(full + "the record is dropped, which is counted.");
+  }
+  if (spec.budget > 0) {
+    lines.push_back(
+        concat("The program may slow down by at most ", percent(spec.budget),
+               ": to stay under it, only every k-th step is captured and the largest tensors are sampled; what is left out is counted."));
+  }
+  if (spec.strict) lines.push_back("It is a failure (exit code 1) when an op that was asked for was not captured.");
+}
+
+// What nobody asked for by name.
+void say_defaults(const CaptureSpec& spec, std::vector<std::string>& lines) {
+  const CaptureSpec usual;
+  std::vector<std::string> added;
+  if (spec.include == usual.include) added.push_back("every op");
+  if (spec.steps == usual.steps) added.push_back("every step");
+  if (spec.inputs == usual.inputs && spec.outputs == usual.outputs) added.push_back("outputs only");
+  if (spec.payload == usual.payload) added.push_back("statistics");
+  if (spec.limits.keep_free == usual.limits.keep_free) added.push_back(concat(bytes_text(usual.limits.keep_free), " of disk left free"));
+  if (!added.empty()) lines.push_back(concat("As without a config: ", join(added, ", "), "."));
+}
+
+void count(std::string_view key, std::map<std::string, size_t, std::less<>>& counts) {
+  const auto found = counts.find(key);
+  if (found != counts.end()) {
+    ++found->second;
+  } else {
+    counts.emplace(key, 1);
+  }
+}
+
+std::string types_text(const std::map<std::string, size_t, std::less<>>& counts) {
+  std::vector<std::pair<std::string, size_t>> sorted(counts.begin(), counts.end());
+  std::ranges::stable_sort(sorted, std::greater<>(), &std::pair<std::string, size_t>::second);
+  std::vector<std::string> texts;
+  for (const auto& [type, number] : sorted) {
+    if (texts.size() == kMostListed) {
+      texts.push_back(concat(sorted.size() - kMostListed, " more types"));
+      break;
+    }
+    texts.push_back(concat(number, " ", type));
+  }
+  return join(texts, ", ");
+}
+
+}  // namespace
+
+std::vector<std::string> explain(const CaptureSpec& spec) {
+  std::vector<std::string> lines;
+  say_what(spec, lines);
+  say_when(spec, lines);
+  say_form(spec, lines);
+  say_where_to(spec, lines);
+  say_limits(spec, lines);
+  say_defaults(spec, lines);
+  return lines;
+}
+
+std::vector<std::string> explain_match(std::span<const OpInfo> ops, std::span<const OpDecision> decisions) {
+  size_t all = 0;
+  size_t matched = 0;
+  size_t for_consumers = 0;
+  size_t inputs = 0;
+  size_t weights = 0;
+  std::map<std::string, size_t, std::less<>> types;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < ops.size() && i < decisions.size(); ++i) {
+    const OpDecision& decision = decisions[i];
+    const bool pseudo = is_pseudo_op(ops[i]);
+    if (!pseudo) ++all;
+    if (!decision.wanted) continue;
+    if (pseudo) {
+      ++(ops[i].type == kInputType ? inputs : weights);
+    } else if (decision.inputs || decision.outputs || decision.weights) {
+      ++matched;
+      count(ops[i].type, types);
+      if (names.size() < kMostListed) names.push_back(quote(ops[i].name));
+    } else {
+      ++for_consumers;
+    }
+  }
+  std::vector<std::string> lines = {
+      concat(matched, " of the graph's ", all, " ops are captured", matched > 0 ? ": " : "", types_text(types), ".")};
+  if (!names.empty()) lines.push_back(concat(matched > names.size() ? "The first are " : "They are ", join(names, ", "), "."));
+  if (for_consumers > 0) lines.push_back(concat("Of ", for_consumers, " other ops outputs are kept because a captured op reads them."));
+  if (inputs + weights > 0) lines.push_back(concat(inputs, " inputs of the graph and ", weights, " weights are captured too."));
+  return lines;
+}
+
+}  // namespace tensortap

@@ -1,0 +1,77 @@
+// A list of selectors, compiled: which of them pick an op. Private to this folder.
+
+#ifndef TENSORTAP_PLAN_SELECTOR_SET_H_
+#define TENSORTAP_PLAN_SELECTOR_SET_H_
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <re2/re2.h>
+
+#include "base/status.h"
+#include "plan/capture_spec.h"
+#include "trace/op_info.h"
+
+namespace tensortap {
+
+struct SelectorHit {
+  size_t selector = 0;
+  const OriginalNode* original = nullptr;  // set when only an original node's name made it match
+};
+
+// An op and what the selectors need to know of it besides.
+struct SelectedOp {
+  const OpInfo* op = nullptr;
+  size_t position = 0;  // in the graph, for order ranges
+  std::string id;       // "3_1" in the operation tree; empty when no selector asks for ids
+};
+
+// Immutable but for resolve_ranges(). Thread-compatible.
+class SelectorSet {
+ public:
+  SelectorSet() = default;
+
+  // Errors: kInvalidArgument with the origin and RE2's own words and place for a wrong regular expression.
+  static Result<SelectorSet> compile(const std::vector<OpSelector>& selectors);
+
+  [[nodiscard]] const std::vector<OpSelector>& selectors() const { return selectors_; }
+  [[nodiscard]] bool empty() const { return selectors_.empty(); }
+  [[nodiscard]] bool asks_ids() const;
+
+  // Finds the ends of order ranges in a graph. Errors: unknown ends with the nearest names; ends the wrong way round.
+  Status resolve_ranges(std::span<const OpInfo> ops);
+
+  // Puts the selectors that pick the op into `hits`, each once.
+  void match(const SelectedOp& selected, std::vector<SelectorHit>& hits) const;
+
+ private:
+  using ByText = std::unordered_map<std::string, std::vector<size_t>>;
+  struct Range {
+    size_t first = 1;
+    size_t last = 0;
+  };
+
+  void match_exact(const OpInfo& op, std::vector<SelectorHit>& hits) const;
+  [[nodiscard]] bool picks(size_t index, const SelectedOp& selected, SelectorHit& hit) const;
+
+  std::vector<OpSelector> selectors_;
+  std::vector<std::unique_ptr<re2::RE2>> expressions_;  // beside selectors_, null for other kinds
+  std::vector<Range> ranges_;                           // beside selectors_, empty until resolved
+  ByText by_name_;                                      // numbers of the exact-name selectors
+  ByText by_type_;
+  std::vector<size_t> others_;  // all that need a look one by one
+};
+
+bool is_pseudo_op(const OpInfo& op);  // stands for a graph input or a weight
+bool has_type(const OpInfo& op, std::string_view type);
+// Every name that people may call an op by: its own, its original nodes' and its outputs'.
+std::vector<std::string> all_names(std::span<const OpInfo> ops);
+std::vector<std::string> all_types(std::span<const OpInfo> ops);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_PLAN_SELECTOR_SET_H_

@@ -1,0 +1,103 @@
+#include "plan/spec_checks.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "plan/spec_keys.h"
+
+namespace tensortap {
+namespace {
+
+Status not_yet(std::string_view what, std::string_view instead) {
+  return invalid_argument(concat("this release can not do ", what, " yet; ", instead));
+}
+
+Status check_trigger(const CaptureSpec& spec) {
+  if (spec.trigger == Trigger::kAlways || spec.trigger == Trigger::kException) return {};
+  const std::string_view instead = spec.trigger == Trigger::kOverflow
+                                       ? "use \"always\" with \"where\": \"nonfinite > 0\" for every record that holds NaN or Inf"
+                                       : "use \"always\", or \"exception\" for the inputs of failing ops only";
+  return not_yet(concat("the trigger ", quote(trigger_name(spec.trigger))), instead);
+}
+
+Status check_levels(const CaptureSpec& spec) {
+  for (const std::string& level : spec.levels) {
+    if (level != "op") return not_yet(concat("the level ", quote(level)), "use \"op\"");
+  }
+  return spec.levels.empty() ? invalid_argument("no level is chosen; use \"op\"") : Status();
+}
+
+Status check_extras(const CaptureSpec& spec) {
+  const std::pair<bool, std::string_view> later[] = {{spec.extras.graphs, "graphs"},
+                                                     {spec.extras.execution_order, "execution_order"},
+                                                     {spec.extras.constants, "constants"},
+                                                     {spec.extras.topology, "topology"}};
+  for (const auto& [asked, name] : later) {
+    if (asked)
+      return not_yet(concat("\"extras\": ", quote(name)), "leave it out: ops.jsonl lists every op in order with its inputs and attributes");
+  }
+  return {};
+}
+
+Status check_target(const CaptureSpec& spec, const PlanEnvironment& environment) {
+  if (!environment.layouts.empty() && std::ranges::find(environment.layouts, spec.layout) == environment.layouts.end()) {
+    return not_yet(concat("the layout ", quote(spec.layout)), concat("it writes ", join(environment.layouts, ", ")));
+  }
+  if (!spec.profile.empty())
+    return not_yet(concat("the profile ", quote(spec.profile)), "leave \"profile\" out; the native layout has none");
+  if (spec.moment != MomentChoice::kAfter && !environment.before_moment) {
+    return invalid_argument(
+        concat("the moment ", quote(moment_choice_name(spec.moment)), " can not be had: this source looks at tensors after an op only"));
+  }
+  return {};
+}
+
+Status check_payload(const CaptureSpec& spec) {
+  const bool statistics = spec.payload == Payload::kStatistics || spec.payload == Payload::kFull;
+  if (!spec.inputs && !spec.outputs)
+    return invalid_argument("neither inputs nor outputs are chosen (\"slots\"), so nothing would be captured");
+  const std::string conflict = concat(" contradicts \"payload\": ", quote(payload_name(spec.payload)), ", which keeps no statistics; ",
+                                      "use \"statistics\" or \"full\", or leave one of the two out");
+  if (spec.stats != 0 && !statistics) return invalid_argument(concat("\"stats\"", conflict));
+  if (spec.histogram && !statistics) return invalid_argument(concat("\"histogram\"", conflict));
+  return {};
+}
+
+Status check_numbers(const CaptureSpec& spec) {
+  if (!(spec.budget >= 0 && spec.budget <= 1)) return invalid_argument("the budget must be a share from 0 to 1 (100 %)");
+  if (spec.steps.empty()) return invalid_argument("no step is chosen (\"steps\"), so nothing would be captured");
+  if (spec.limits.stop_after == 0) return invalid_argument("\"stop_after\": 0 would capture nothing; give at least 1");
+  return {};
+}
+
+// The same thing asked for and left out.
+Status check_exclusions(const CaptureSpec& spec) {
+  const auto key = [](const OpSelector& selector) {
+    return std::tuple(selector.kind, selector.text, selector.text_end, selector.of_types);
+  };
+  std::map<decltype(key(OpSelector{})), const OpSelector*> asked;
+  for (const OpSelector& selector : spec.include) asked.emplace(key(selector), &selector);
+  for (const OpSelector& selector : spec.exclude) {
+    const auto found = asked.find(key(selector));
+    if (found == asked.end() || !selector.input_slots.empty() || !selector.output_slots.empty()) continue;
+    return invalid_argument(
+        concat(selector_text(*found->second), " is asked for, and ", selector_text(selector), " is left out; keep one of the two"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_spec(const CaptureSpec& spec, const PlanEnvironment& environment) {
+  TENSORTAP_RETURN_IF_ERROR(check_trigger(spec));
+  TENSORTAP_RETURN_IF_ERROR(check_levels(spec));
+  TENSORTAP_RETURN_IF_ERROR(check_extras(spec));
+  TENSORTAP_RETURN_IF_ERROR(check_target(spec, environment));
+  TENSORTAP_RETURN_IF_ERROR(check_payload(spec));
+  TENSORTAP_RETURN_IF_ERROR(check_numbers(spec));
+  return check_exclusions(spec);
+}
+
+}  // namespace tensortap

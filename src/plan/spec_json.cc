@@ -1,0 +1,391 @@
+// The native config: one row per key, each with its way to read and to write.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/text.h"
+#include "plan/spec_keys.h"
+#include "plan/spec_reader.h"
+#include "plan/where.h"
+#include "tensor/tensor_stats.h"
+
+namespace tensortap {
+namespace {
+
+constexpr uint64_t kMostBytes = uint64_t{1} << 62;
+constexpr uint64_t kMostCount = uint64_t{1} << 53;  // what every JSON reader keeps exactly
+constexpr int kConfigVersion = 1;
+
+constexpr std::array<std::string_view, 2> kSlots = {"in", "out"};
+constexpr std::array<std::string_view, 4> kPayloads = {"description", "statistics", "tensor", "full"};
+constexpr std::array<std::string_view, 3> kMoments = {"after", "before", "both"};
+constexpr std::array<std::string_view, 5> kTriggers = {"always", "overflow", "exception", "watch", "on-request"};
+constexpr std::array<std::string_view, 3> kFullPolicies = {"block", "stats-only", "drop"};
+constexpr std::array<std::string_view, 3> kNonFinite = {"skip-nan", "propagate", "skip-nonfinite"};
+constexpr std::array<std::string_view, 4> kDigests = {"none", "xxh3", "md5", "sha1"};
+constexpr std::array<std::string_view, 4> kLevels = {"op", "kernel", "module", "model"};
+
+template <class Enum>
+Status read_enum(const SpecValue& value, std::span<const std::string_view> names, Enum& target) {
+  size_t index = 0;
+  TENSORTAP_RETURN_IF_ERROR(value.read_choice(names, index));
+  target = static_cast<Enum>(index);
+  return {};
+}
+
+Status read_word(const SpecValue& value, std::span<const std::string_view> names, std::string& target) {
+  size_t index = 0;
+  TENSORTAP_RETURN_IF_ERROR(value.read_choice(names, index));
+  target = names[index];
+  return {};
+}
+
+Status read_version(const SpecValue& value, CaptureSpec& /*spec*/) {
+  uint64_t version = 0;
+  TENSORTAP_RETURN_IF_ERROR(value.read_whole(version, 0, kMostCount));
+  if (version != kConfigVersion) return value.error(concat("this release reads version ", kConfigVersion, " of the config, not ", version));
+  return {};
+}
+
+Status read_steps(const SpecValue& value, CaptureSpec& spec) {
+  if (value.json().is_number()) {
+    uint64_t step = 0;
+    TENSORTAP_RETURN_IF_ERROR(value.read_whole(step, 0, kMostCount));
+    spec.steps = StepSet();
+    spec.steps.add(static_cast<int64_t>(step), static_cast<int64_t>(step));
+    return {};
+  }
+  if (!value.json().is_string()) return value.wrong_type("a text such as \"0,3-5,10-\" or a whole number");
+  const Result<StepSet> steps = StepSet::parse(value.json().get<std::string>());
+  if (!steps.ok()) return value.error(steps.status().message());
+  spec.steps = *steps;
+  return {};
+}
+
+Status read_slots(const SpecValue& value, CaptureSpec& spec) {
+  if (!value.json().is_array()) return value.wrong_type("a list of \"in\" and \"out\"");
+  bool chosen[2] = {false, false};
+  for (size_t i = 0; i < value.json().size(); ++i) {
+    size_t index = 0;
+    TENSORTAP_RETURN_IF_ERROR(value.element(i).read_choice(kSlots, index));
+    chosen[index] = true;
+  }
+  if (!chosen[0] && !chosen[1]) return value.error("chooses no slot, so nothing would be captured; list \"in\", \"out\" or both");
+  spec.inputs = chosen[0];
+  spec.outputs = chosen[1];
+  return {};
+}
+
+Status read_stats(const SpecValue& value, CaptureSpec& spec) {
+  std::vector<std::string> names;
+  TENSORTAP_RETURN_IF_ERROR(value.read_texts(names));
+  uint32_t stats = 0;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (stat_from_name(names[i], stats)) continue;
+    std::vector<std::string> known(stat_names().begin(), stat_names().end());
+    return value.element(i).error(concat(quote(names[i]), " is no statistic.", did_you_mean(names[i], known), " Take from ",
+                                         choices_text(stat_names()), ", or \"minimal\" or \"all\""));
+  }
+  spec.stats = stats;
+  return {};
+}
+
+Status read_levels(const SpecValue& value, CaptureSpec& spec) {
+  std::vector<std::string> levels;
+  TENSORTAP_RETURN_IF_ERROR(value.read_texts(levels));
+  if (levels.empty()) return value.error("chooses no level; list \"op\"");
+  for (size_t i = 0; i < levels.size(); ++i) {
+    size_t index = 0;
+    TENSORTAP_RETURN_IF_ERROR(value.element(i).read_choice(kLevels, index));
+  }
+  spec.levels = std::move(levels);
+  return {};
+}
+
+Status read_where(const SpecValue& value, CaptureSpec& spec) {
+  TENSORTAP_RETURN_IF_ERROR(value.read_text(spec.where));
+  if (spec.where.empty()) return {};
+  const auto parsed = WhereExpression::parse(spec.where);
+  return parsed.ok() ? Status() : value.error(parsed.status().message());
+}
+
+Status read_stop_after(const SpecValue& value, CaptureSpec& spec) {
+  if (value.json().is_null()) {
+    spec.limits.stop_after = -1;
+    return {};
+  }
+  uint64_t steps = 0;
+  TENSORTAP_RETURN_IF_ERROR(value.read_whole(steps, 1, kMostCount));
+  spec.limits.stop_after = static_cast<int64_t>(steps);
+  return {};
+}
+
+Status read_max_bytes(const SpecValue& value, CaptureSpec& spec) { return value.read_bytes(spec.limits.max_bytes); }
+
+Status read_pool_bytes(const SpecValue& value, CaptureSpec& spec) {
+  uint64_t bytes = 0;
+  TENSORTAP_RETURN_IF_ERROR(value.read_bytes(bytes));
+  if (bytes < 65536 || bytes > kMostBytes) return value.error("must be at least 64 KiB, so that one tensor can wait to be written");
+  spec.limits.pool_bytes = bytes;
+  return {};
+}
+
+Status read_budget(const SpecValue& value, CaptureSpec& spec) {
+  double budget = 0;
+  if (value.json().is_number()) {
+    budget = value.json().get<double>();
+  } else {
+    if (!value.json().is_string()) return value.wrong_type("a share such as 0.03 or a text such as \"3%\"");
+    const auto text = value.json().get<std::string>();
+    if (!text.ends_with('%') || !parse_number(trim(std::string_view(text).substr(0, text.size() - 1)), budget)) {
+      return value.error(concat(quote(text), " is not a share; write \"3%\" or 0.03"));
+    }
+    budget /= 100;
+  }
+  if (!(budget >= 0 && budget <= 1))
+    return value.error(concat(value.json().dump(), " is out of range; write a share from 0 (no governor) to 1, or \"3%\""));
+  spec.budget = budget;
+  return {};
+}
+
+Status read_layout(const SpecValue& value, CaptureSpec& spec) {
+  TENSORTAP_RETURN_IF_ERROR(value.read_text(spec.layout));
+  return spec.layout.empty() ? value.error("must not be empty; the native layout is \"tap\"") : Status();
+}
+
+Status read_out(const SpecValue& value, CaptureSpec& spec) {
+  TENSORTAP_RETURN_IF_ERROR(value.read_text(spec.out));
+  return spec.out.find('\0') == std::string::npos ? Status() : value.error("holds a zero byte, which no path can");
+}
+
+Status read_dialect(const SpecValue& value, CaptureSpec& spec) {
+  TENSORTAP_RETURN_IF_ERROR(value.read_text(spec.dialect));
+  return spec.dialect.empty() ? value.error("must not be empty") : Status();
+}
+
+Status read_layout_options(const SpecValue& value, CaptureSpec& spec) {
+  if (!value.json().is_object()) return value.wrong_type("an object of texts");
+  std::map<std::string, std::string> options;
+  for (const auto& [key, unused] : value.json().items()) TENSORTAP_RETURN_IF_ERROR(value.member(key).read_text(options[key]));
+  spec.layout_options = std::move(options);
+  return {};
+}
+
+Json stats_to_json(const CaptureSpec& spec) {
+  Json names = Json::array();
+  for (size_t bit = 0; bit < stat_names().size(); ++bit) {
+    if ((spec.stats >> bit & 1U) != 0) names.push_back(std::string(stat_names()[bit]));
+  }
+  return names;
+}
+
+Json slots_to_json(const CaptureSpec& spec) {
+  Json slots = Json::array();
+  if (spec.inputs) slots.push_back("in");
+  if (spec.outputs) slots.push_back("out");
+  return slots;
+}
+
+struct KeyRow {
+  SpecKey key;
+  Status (*read)(const SpecValue& value, CaptureSpec& spec);
+  Json (*write)(const CaptureSpec& spec);
+};
+
+using Value = const SpecValue&;
+using Spec = CaptureSpec&;
+using Written = const CaptureSpec&;
+
+constexpr std::array kRows = {
+    KeyRow{{"tensortap", "whole number", "1", "1", "Version of this config language; marks the file as ours."},
+           read_version,
+           [](Written) -> Json { return kConfigVersion; }},
+    KeyRow{{"include", "list of selectors", "any", "[]", "The ops to capture: those that any of the selectors picks; none = every op."},
+           [](Value v, Spec s) { return read_selectors(v, false, s.include); },
+           [](Written s) { return selectors_to_json(s.include); }},
+    KeyRow{{"exclude", "list of selectors", "any", "[]", "Ops, or single slots of them, to leave out of what `include` picks."},
+           [](Value v, Spec s) { return read_selectors(v, true, s.exclude); },
+           [](Written s) { return selectors_to_json(s.exclude); }},
+    KeyRow{{"steps", "text or whole number", "numbers and ranges from 0, or \"all\"", "\"all\"",
+            "The steps to capture, such as \"0,3-5,10-\"."},
+           read_steps,
+           [](Written s) -> Json { return s.steps.to_text(); }},
+    KeyRow{{"slots", "list of texts", "\"in\", \"out\"", "[\"out\"]", "Whether inputs or outputs of an op are kept, or both."},
+           read_slots,
+           slots_to_json},
+    KeyRow{{"moment", "text", "\"after\", \"before\", \"both\"", "\"after\"",
+            "When an op's tensors are looked at: after it ran, before, or both."},
+           [](Value v, Spec s) { return read_enum(v, kMoments, s.moment); },
+           [](Written s) -> Json { return std::string(moment_choice_name(s.moment)); }},
+    KeyRow{{"payload", "text", "\"description\", \"statistics\", \"tensor\", \"full\"", "\"statistics\"",
+            "What is kept of a tensor: dtype and shape only, statistics too, its data, or both."},
+           [](Value v, Spec s) { return read_enum(v, kPayloads, s.payload); },
+           [](Written s) -> Json { return std::string(payload_name(s.payload)); }},
+    KeyRow{{"stats", "list of texts", "names of statistics, \"minimal\", \"all\"", "[]", "The statistics to compute; none = all of them."},
+           read_stats,
+           stats_to_json},
+    KeyRow{{"non_finite", "text", "\"skip-nan\", \"propagate\", \"skip-nonfinite\"", "\"skip-nan\"",
+            "Which values enter min, max, mean, std, L2 and absmax when NaN or Inf is present."},
+           [](Value v, Spec s) { return read_word(v, kNonFinite, s.non_finite); },
+           [](Written s) -> Json { return s.non_finite; }},
+    KeyRow{{"digest", "text", "\"none\", \"xxh3\", \"md5\", \"sha1\"", "\"none\"",
+            "A digest of each tensor's bytes, to compare without keeping them."},
+           [](Value v, Spec s) { return read_word(v, kDigests, s.digest); },
+           [](Written s) -> Json { return s.digest; }},
+    KeyRow{{"histogram", "true or false", "", "false", "Whether values are counted by binary exponent, for headroom and quantiles."},
+           [](Value v, Spec s) { return v.read_bool(s.histogram); },
+           [](Written s) -> Json { return s.histogram; }},
+    KeyRow{{"levels", "list of texts", "\"op\", \"kernel\", \"module\", \"model\"", "[\"op\"]",
+            "How fine the capture looks; this release: \"op\"."},
+           read_levels,
+           [](Written s) -> Json { return s.levels; }},
+    KeyRow{{"trigger", "text", "\"always\", \"overflow\", \"exception\", \"watch\", \"on-request\"", "\"always\"",
+            "What makes a record be kept; this release: \"always\", or \"exception\" for failing ops only."},
+           [](Value v, Spec s) { return read_enum(v, kTriggers, s.trigger); },
+           [](Written s) -> Json { return std::string(trigger_name(s.trigger)); }},
+    KeyRow{{"where", "text", "an expression, below", "\"\"", "Keep a record only if this holds for it; empty = always."},
+           read_where,
+           [](Written s) -> Json { return s.where; }},
+    KeyRow{{"sampling.elements", "whole number", "from 0 to 2^53", "0",
+            "Compute statistics from about this many elements of each tensor; 0 = all."},
+           [](Value v, Spec s) { return v.read_whole(s.sampling.elements, 0, kMostCount); },
+           [](Written s) -> Json { return s.sampling.elements; }},
+    KeyRow{{"limits.max_bytes", "bytes", "from 0", "0", "Most bytes of the dump; 0 = no limit."},
+           read_max_bytes,
+           [](Written s) -> Json { return s.limits.max_bytes; }},
+    KeyRow{{"limits.keep_free", "bytes", "from 0", "2147483648", "Bytes to leave free on the disk."},
+           [](Value v, Spec s) { return v.read_bytes(s.limits.keep_free); },
+           [](Written s) -> Json { return s.limits.keep_free; }},
+    KeyRow{
+        {"limits.stop_after", "whole number or null", "from 1 to 2^53", "null", "Capture this many steps, then no more; null = no limit."},
+        read_stop_after,
+        [](Written s) -> Json { return s.limits.stop_after < 0 ? Json(nullptr) : Json(s.limits.stop_after); }},
+    KeyRow{{"limits.max_records", "whole number", "from 0 to 2^53", "0", "Most records of the dump; 0 = no limit."},
+           [](Value v, Spec s) { return v.read_whole(s.limits.max_records, 0, kMostCount); },
+           [](Written s) -> Json { return s.limits.max_records; }},
+    KeyRow{{"limits.pool_bytes", "bytes", "from 65536", "268435456", "Memory for tensors that wait to be written."},
+           read_pool_bytes,
+           [](Written s) -> Json { return s.limits.pool_bytes; }},
+    KeyRow{{"extras.weights", "true or false", "", "true", "Whether weights are captured, once when the model is loaded."},
+           [](Value v, Spec s) { return v.read_bool(s.extras.weights); },
+           [](Written s) -> Json { return s.extras.weights; }},
+    KeyRow{{"extras.graph_inputs", "true or false", "", "true", "Whether the inputs of the whole graph are captured, once per step."},
+           [](Value v, Spec s) { return v.read_bool(s.extras.graph_inputs); },
+           [](Written s) -> Json { return s.extras.graph_inputs; }},
+    KeyRow{{"extras.graphs", "true or false", "this release: false", "false", "Whether the executed graphs are written."},
+           [](Value v, Spec s) { return v.read_bool(s.extras.graphs); },
+           [](Written s) -> Json { return s.extras.graphs; }},
+    KeyRow{
+        {"extras.execution_order", "true or false", "this release: false", "false", "Whether the order of execution is written as a file."},
+        [](Value v, Spec s) { return v.read_bool(s.extras.execution_order); },
+        [](Written s) -> Json { return s.extras.execution_order; }},
+    KeyRow{{"extras.attributes", "true or false", "", "false", "Whether attributes of ops are wanted; the native layout always has them."},
+           [](Value v, Spec s) { return v.read_bool(s.extras.attributes); },
+           [](Written s) -> Json { return s.extras.attributes; }},
+    KeyRow{
+        {"extras.constants", "true or false", "this release: false", "false", "Whether constants inside the graph are written as files."},
+        [](Value v, Spec s) { return v.read_bool(s.extras.constants); },
+        [](Written s) -> Json { return s.extras.constants; }},
+    KeyRow{{"extras.topology", "true or false", "this release: false", "false", "Whether the tree of operations is written as a file."},
+           [](Value v, Spec s) { return v.read_bool(s.extras.topology); },
+           [](Written s) -> Json { return s.extras.topology; }},
+    KeyRow{{"budget", "number or text", "0 to 1, or \"3%\"", "0", "The most that the program may slow down; 0 = no governor."},
+           read_budget,
+           [](Written s) -> Json { return s.budget; }},
+    KeyRow{{"full_policy", "text", "\"block\", \"stats-only\", \"drop\"", "\"block\"",
+            "When the memory for waiting tensors is full: wait, keep statistics only, or drop the record. Each is counted."},
+           [](Value v, Spec s) { return read_enum(v, kFullPolicies, s.full_policy); },
+           [](Written s) -> Json { return std::string(full_policy_name(s.full_policy)); }},
+    KeyRow{{"strict", "true or false", "", "false", "Whether it is a failure when an op that was asked for was not captured."},
+           [](Value v, Spec s) { return v.read_bool(s.strict); },
+           [](Written s) -> Json { return s.strict; }},
+    KeyRow{{"layout", "text", "a layout that `doctor` lists", "\"tap\"", "The directory tree to write."},
+           read_layout,
+           [](Written s) -> Json { return s.layout; }},
+    KeyRow{{"profile", "text", "this release: \"\"", "\"\"", "Which system's version the tree follows, such as \"mindspore-2.10/cpu\"."},
+           [](Value v, Spec s) { return v.read_text(s.profile); },
+           [](Written s) -> Json { return s.profile; }},
+    KeyRow{{"out", "text", "a path", "\"\"", "The folder of the dump, new or empty; \"\" = tensortap_dump/TIME."},
+           read_out,
+           [](Written s) -> Json { return s.out; }},
+    KeyRow{{"dialect", "text", "not empty", "\"tensortap\"", "The language in which the capture was first asked for, for messages."},
+           read_dialect,
+           [](Written s) -> Json { return s.dialect; }},
+    KeyRow{{"layout_options", "object of texts", "what the layout understands", "{}", "What only one layout understands."},
+           read_layout_options,
+           [](Written s) -> Json { return s.layout_options.empty() ? Json::object() : Json(s.layout_options); }},
+};
+
+constexpr auto kKeys = [] {
+  std::array<SpecKey, kRows.size()> keys{};
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = kRows[i].key;
+  return keys;
+}();
+
+bool is_group(std::string_view key) {
+  return std::ranges::any_of(
+      kKeys, [&](const SpecKey& row) { return row.name.size() > key.size() && row.name.starts_with(key) && row.name[key.size()] == '.'; });
+}
+
+Status unknown_key(const SpecValue& value, const std::string& group, const std::string& key) {
+  std::vector<std::string> known;
+  for (const SpecKey& row : kKeys) {
+    const std::string_view name = row.name;
+    const size_t dot = name.find('.');
+    if (group.empty()) {
+      known.emplace_back(name.substr(0, dot));
+    } else if (name.starts_with(group)) {
+      known.emplace_back(name.substr(group.size()));
+    }
+  }
+  return value.error(concat("there is no such key.", did_you_mean(key, known), " docs/capture_config.md lists all"));
+}
+
+// Reads the members of the config, or of one of its groups ("limits.").
+Status read_members(const SpecValue& value, const std::string& group, CaptureSpec& spec) {
+  for (const auto& [key, unused] : value.json().items()) {
+    const SpecValue member = value.member(key);
+    const auto row = std::ranges::find(kRows, group + key, [](const KeyRow& candidate) { return candidate.key.name; });
+    // A dot inside a key is no way into a group.
+    if (row != kRows.end() && key.find('.') == std::string::npos) {
+      TENSORTAP_RETURN_IF_ERROR(row->read(member, spec));
+    } else if (group.empty() && is_group(key)) {
+      if (!member.json().is_object()) return member.wrong_type("an object");
+      TENSORTAP_RETURN_IF_ERROR(read_members(member, key + ".", spec));
+    } else {
+      return unknown_key(member, group, key);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const SpecKey> spec_keys() { return kKeys; }
+
+Json spec_to_json(const CaptureSpec& spec) {
+  Json json = Json::object();
+  for (const KeyRow& row : kRows) {
+    const size_t dot = row.key.name.find('.');
+    const std::string key(row.key.name.substr(0, dot));
+    if (dot == std::string_view::npos) {
+      json[key] = row.write(spec);
+    } else {
+      json[key][std::string(row.key.name.substr(dot + 1))] = row.write(spec);
+    }
+  }
+  return json;
+}
+
+Result<CaptureSpec> spec_from_json(std::string_view text, std::string_view name) {
+  CaptureSpec spec;
+  if (trim(text).empty()) return spec;
+  TENSORTAP_ASSIGN_OR_RETURN(const Json json, parse_json(text, name));
+  const SpecValue value(json, text, name);
+  if (!json.is_object()) return value.wrong_type("an object such as {\"steps\": \"0\"}");
+  TENSORTAP_RETURN_IF_ERROR(read_members(value, "", spec));
+  return spec;
+}
+
+}  // namespace tensortap

@@ -1,0 +1,39 @@
+// Every key of the native config, one row each: docs/capture_config.md is held against this table.
+
+#ifndef TENSORTAP_PLAN_SPEC_KEYS_H_
+#define TENSORTAP_PLAN_SPEC_KEYS_H_
+
+#include <span>
+#include <string_view>
+
+#include "plan/capture_spec.h"
+
+namespace tensortap {
+
+struct SpecKey {
+  std::string_view name;           // "steps", or "limits.max_bytes" for a member of a group
+  std::string_view type;           // "text", "list of texts", "true or false", ...
+  std::string_view range;          // what is allowed
+  std::string_view default_value;  // as JSON
+  std::string_view meaning;        // one sentence
+};
+
+// Top-level keys and the members of groups; the keys of one selector stand in selector_keys().
+std::span<const SpecKey> spec_keys();
+std::span<const SpecKey> selector_keys();
+
+// Words of the config for enumerators, as they stand in JSON.
+std::string_view payload_name(Payload payload);               // "description", "statistics", "tensor", "full"
+std::string_view moment_choice_name(MomentChoice moment);     // "after", "before", "both"
+std::string_view trigger_name(Trigger trigger);               // "always", "overflow", "exception", "watch", "on-request"
+std::string_view full_policy_name(FullPolicy policy);         // "block", "stats-only", "drop"
+std::string_view selector_kind_name(OpSelector::Kind kind);   // "name", "prefix", "regex", ..., "from" for an order range
+std::span<const std::string_view> stat_names();               // by bit: "min", "max", ...
+bool stat_from_name(std::string_view name, uint32_t& stats);  // sets the bit(s): also "minimal" and "all"
+
+// The selector in the user's words: the name "conv_1" (acl.json:4:7).
+std::string selector_text(const OpSelector& selector);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_PLAN_SPEC_KEYS_H_

@@ -1,0 +1,88 @@
+// The words that configs and messages use for the enumerators of a CaptureSpec.
+
+#include <array>
+
+#include "base/text.h"
+#include "plan/spec_keys.h"
+#include "tensor/tensor_stats.h"
+
+namespace tensortap {
+namespace {
+
+constexpr std::array<std::string_view, 4> kPayloads = {"description", "statistics", "tensor", "full"};
+constexpr std::array<std::string_view, 3> kMoments = {"after", "before", "both"};
+constexpr std::array<std::string_view, 5> kTriggers = {"always", "overflow", "exception", "watch", "on-request"};
+constexpr std::array<std::string_view, 3> kFullPolicies = {"block", "stats-only", "drop"};
+constexpr std::array<std::string_view, 9> kSelectorKinds = {"name", "prefix", "regex",  "type", "type_contains",
+                                                            "from", "module", "source", "id"};
+constexpr std::array<std::string_view, 13> kStats = {"min",     "max",     "mean", "std",      "l2",       "absmax",  "nan",
+                                                     "pos_inf", "neg_inf", "zero", "neg_zero", "positive", "negative"};
+
+template <class Names>
+std::string_view name_of(const Names& names, size_t index) {
+  return index < names.size() ? names[index] : std::string_view("?");
+}
+
+}  // namespace
+
+std::string_view payload_name(Payload payload) { return name_of(kPayloads, static_cast<size_t>(payload)); }
+std::string_view moment_choice_name(MomentChoice moment) { return name_of(kMoments, static_cast<size_t>(moment)); }
+std::string_view trigger_name(Trigger trigger) { return name_of(kTriggers, static_cast<size_t>(trigger)); }
+std::string_view full_policy_name(FullPolicy policy) { return name_of(kFullPolicies, static_cast<size_t>(policy)); }
+std::string_view selector_kind_name(OpSelector::Kind kind) { return name_of(kSelectorKinds, static_cast<size_t>(kind)); }
+std::span<const std::string_view> stat_names() { return kStats; }
+
+bool stat_from_name(std::string_view name, uint32_t& stats) {
+  if (name == "all") {
+    stats |= kStatFull;
+    return true;
+  }
+  if (name == "minimal") {
+    stats |= kStatMinimal;
+    return true;
+  }
+  for (size_t bit = 0; bit < kStats.size(); ++bit) {
+    if (kStats[bit] != name) continue;
+    stats |= 1U << bit;
+    return true;
+  }
+  return false;
+}
+
+std::string selector_text(const OpSelector& selector) {
+  std::string text;
+  switch (selector.kind) {
+    case OpSelector::Kind::kName:
+      text = concat("the name ", quote(selector.text));
+      break;
+    case OpSelector::Kind::kNamePrefix:
+      text = concat("the name prefix ", quote(selector.text));
+      break;
+    case OpSelector::Kind::kNameRegex:
+      text = concat("the regular expression ", quote(selector.text));
+      break;
+    case OpSelector::Kind::kType:
+      text = concat("the type ", quote(selector.text));
+      break;
+    case OpSelector::Kind::kTypeSubstring:
+      text = concat("types that contain ", quote(selector.text));
+      break;
+    case OpSelector::Kind::kOrderRange:
+      text = concat("the range from ", quote(selector.text), " to ", quote(selector.text_end));
+      break;
+    case OpSelector::Kind::kModule:
+      text = concat("the module ", quote(selector.text));
+      break;
+    case OpSelector::Kind::kSource:
+      text = concat("the source line ", quote(selector.text));
+      break;
+    case OpSelector::Kind::kId:
+      text = concat("the id ", quote(selector.text), selector.children ? " with its children" : "");
+      break;
+  }
+  if (!selector.of_types.empty()) text += concat(" with type ", join(selector.of_types, " or "));
+  if (!selector.origin.empty()) text += concat(" (", selector.origin, ")");
+  return text;
+}
+
+}  // namespace tensortap
