@@ -41,7 +41,9 @@ Result<Begin> read_begin(std::span<const std::byte> bytes, std::vector<std::stri
   return Begin{header->data_begin, static_cast<uint64_t>(header->shape[0]), false};
 }
 
-bool is_committed(const std::byte* row) { return __atomic_load_n(row + offsetof(RecordRow, committed), __ATOMIC_ACQUIRE) == std::byte{1}; }
+bool is_committed(const std::byte* row) {
+  return __atomic_load_n(reinterpret_cast<const uint8_t*>(row) + offsetof(RecordRow, committed), __ATOMIC_ACQUIRE) == 1;
+}
 
 // Copies the complete ones of `count` rows; for rows with gaps between them, or at an address that no RecordRow may have.
 void copy_committed(const std::byte* data, uint64_t count, std::vector<RecordRow>& rows) {
