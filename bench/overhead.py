@@ -2,8 +2,8 @@
 
 usage: overhead.py [--quick] [--output FILE]
 
-Every ratio compares captured with untouched runs of the same model in one process, bursts in ABBA order. Each cell is the median of
-several processes, with the lowest and the highest beside it.
+Every ratio compares captured with untouched runs of the same model in one process, bursts in ABBA order. Each cell is the median over
+several processes, with the lowest and the highest quartile beside it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MEGABYTE = 1 << 20
 class Plan:
     """How much to measure."""
 
-    processes: int = 3
+    processes: int = 2
     peer_seconds: float = 2.0
     threads: tuple[int, ...] = (1, 2)
     written_bytes: int = 4096 * MEGABYTE
@@ -85,15 +85,18 @@ def captured(case: Case, config: dict[str, Any] | None, **request: Any) -> dict[
 
 def ratio_cell(plan: Plan, what: str, measure: Callable[[], dict[str, Any]]) -> Cell:
     """Repeat a measurement that gives an overhead; failures are told and leave the cell empty."""
-    values = []
+    values: list[float] = []
+    quartiles: list[float] = []
     for _ in range(plan.processes):
         report = measure()
         if isinstance(report.get("overhead"), int | float):
             values.append(float(report["overhead"]))
+            details = report.get("overhead_details") or {}
+            quartiles += [details.get("low", values[-1]), details.get("high", values[-1])]
         else:
             plan.problems.append(f"{what}: {report.get('error', 'no overhead in the report')}")
             break
-    return Cell.of(values)
+    return Cell.of(values, quartiles)
 
 
 def measure_ratios(plan: Plan, threads: int) -> dict[str, dict[str, Cell]]:

@@ -25,18 +25,18 @@ NOTES = Path(__file__).with_name("overhead_notes.md")
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure: the median of some values, and between what they lay."""
+    """One figure: a median, and the lowest and highest quartile."""
 
     median: float
     low: float
     high: float
 
     @staticmethod
-    def of(values: list[float]) -> Cell:
-        """Summarise values; NaN when there are none."""
+    def of(values: list[float], quartiles: list[float]) -> Cell:
+        """Summarise the medians of some processes and their quartiles; NaN when there are none."""
         if not values:
             return Cell(math.nan, math.nan, math.nan)
-        return Cell(statistics.median(values), min(values), max(values))
+        return Cell(statistics.median(values), min(quartiles), max(quartiles))
 
     def text(self) -> str:
         """Give the figure as the page has it."""
@@ -162,7 +162,7 @@ def write_page(page: Page, target: Path) -> None:
         "Made by `./dev bench`; nobody edits the figures. Machine: " + machine_class() + ".",
         "",
         "Ratios of the time of a run to the untouched session's, in one process, bursts of both in ABBA order. Each figure is the median",
-        f"of {page.processes} processes, with the lowest and the highest in brackets. 1.00 is free. "
+        f"of {page.processes} processes, with their lowest and highest quartile in brackets. 1.00 is free. "
         "A figure that falls short is published as it is; the reasons are at the end.",
         "",
     ]

@@ -111,7 +111,8 @@ def main() -> int:
         result["peak_bytes"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     else:
         found = ratios(plain_step(model, threads, inputs), other, seconds)
-        result = {"overhead": statistics.median(found), "pairs": found}
+        quartiles = statistics.quantiles(found, n=4)
+        result = {"overhead": statistics.median(found), "overhead_details": {"low": quartiles[0], "high": quartiles[2]}}
     print(json.dumps(result))
     return 0
 

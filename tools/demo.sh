@@ -27,7 +27,7 @@ printf '\nWhat kind of file is README.md? '
 python examples/magika_demo.py answer "$models" "$(find "$folder/outputs" -name '*.npy' | sort | head -1)"
 
 printf '\nThe ten ops with the widest range of values:\n'
-show tensortap ls "$dump" --sort -absmax --limit 10
+show tensortap ls "$dump" --slot out --sort -range --limit 10
 
 printf '\nIs there anything that is not finite, or close to the limit of a smaller type?\n'
 show tensortap find "$dump" || [[ $? -eq 1 ]]
