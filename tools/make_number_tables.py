@@ -49,7 +49,9 @@ def rounding_cases() -> npt.NDArray[np.float32]:
         with np.errstate(all="ignore"):
             middle = low + (high - low) / np.float32(2)
             near += [middle, np.nextafter(middle, np.float32(np.inf)), np.nextafter(middle, np.float32(-np.inf))]
-    edges = np.array([0, -0.0, 65504, 65519.996, 65520, 65536, -65520, 2**-24, 2**-25, np.nextafter(np.float32(2**-25), np.float32(1)), 3.3895314e38, 3.4e38, np.inf, -np.inf, np.nan], np.float32)
+    tiny = np.nextafter(np.float32(2**-25), np.float32(1))
+    limits = [65504, 65519.996, 65520, 65536, -65520, 2**-24, 2**-25, tiny, 3.3895314e38, 3.4e38]
+    edges = np.array([0, -0.0, *limits, np.inf, -np.inf, np.nan], np.float32)
     bits = random.integers(0, 1 << 32, 4000, dtype=np.uint32).view(np.float32)
     scaled = (random.standard_normal(4000) * 10.0 ** random.uniform(-8, 5, 4000)).astype(np.float32)
     return np.concatenate([*near, edges, bits, scaled]).astype("<f4")

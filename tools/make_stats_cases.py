@@ -2,8 +2,8 @@
 """Write tests/golden/stats/cases.bin: small tensors of every NumPy dtype with the statistics that NumPy computes of them in float64.
 
 The file is a sequence of cases, little endian: the dtype's number (uint32), elements (uint32), bytes of data (uint32), 0 (uint32); then ten
-float64 (min, max, mean, std, l2, absmax, nan, inf, zero, negative) and the data, padded to 8 bytes. NaN elements are left out of the first six,
-as `nanmin` and its kin do. Run again after a change here.
+float64 (min, max, mean, std, l2, absmax, nan, inf, zero, negative) and the data, padded to 8 bytes. NaN elements are left out of the first
+six, as `nanmin` and its kin do. Run again after a change here.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def expected(data: npt.NDArray[np.generic]) -> list[float]:
         l2 = float(np.sqrt(np.sum((kept / scale) ** 2)) * scale)
         std = float(np.std(kept / scale) * scale)
         mean = float(np.mean(kept / scale) * scale)
-    return [float(kept.min()), float(kept.max()), mean, std, l2, float(largest)] + counts
+    return [float(kept.min()), float(kept.max()), mean, std, l2, float(largest), *counts]
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ bool begins_at_border(std::string_view text, std::string_view prefix) {
   return kBorders.find(text[prefix.size()]) != std::string_view::npos || kBorders.find(prefix.back()) != std::string_view::npos;
 }
 
-// "train.py:41" picks "/home/a/train.py:41" too.
+// "train.py:41" picks "models/train.py:41" too.
 bool is_source(std::string_view location, std::string_view asked) {
   if (!location.ends_with(asked)) return false;
   return location.size() == asked.size() || location[location.size() - asked.size() - 1] == '/';
