@@ -15,6 +15,8 @@
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 #include "stats/careful_blocks-inl.h"
 #include "stats/float_blocks-inl.h"
+#include "stats/half_blocks-inl.h"
+#include "stats/sign_counts-inl.h"
 #include "stats/small_integer_blocks-inl.h"
 #include "stats/wide_blocks-inl.h"
 
@@ -40,8 +42,8 @@ inline constexpr KernelRow kRows[] = {
     {DType::kUInt64, wide_block<uint64_t>, wide_block<uint64_t>},
     {DType::kFloat64, wide_block<double>, careful_double_block},
     {DType::kFloat32, float_block<Float32Loader>, careful_float_block<Float32Loader>},
-    {DType::kFloat16, float_block<Float16Loader>, careful_float_block<Float16Loader>},
-    {DType::kBFloat16, float_block<BFloat16Loader>, careful_float_block<BFloat16Loader>},
+    {DType::kFloat16, half_block<Float16Loader>, careful_float_block<Float16Loader>},
+    {DType::kBFloat16, half_block<BFloat16Loader>, careful_float_block<BFloat16Loader>},
 };
 
 constexpr KernelTable make_table(std::string_view name) {

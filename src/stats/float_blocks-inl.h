@@ -1,8 +1,7 @@
 // Fast kernels of float32, float16 and bfloat16: everything in lanes of float, eight (sixteen) at a time.
 //
-// Counting is done on packed bytes: a float's bits, taken as an integer and narrowed with saturation to eight bits, are negative where the sign is set and
-// zero only for +0. So four vectors cost three packs and two counts of a mask. Minus zero is the smallest integer of all, and an integer
-// minimum tells whether a block has any.
+// A float's bits taken as an integer are negative where the sign is set and zero only for +0: so signs and zeros are counted as those of integers are.
+// Minus zero is the smallest integer of all, and an integer minimum tells whether a block has any.
 
 #if defined(TENSORTAP_STATS_FLOAT_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENSORTAP_STATS_FLOAT_BLOCKS_INL_H_
@@ -16,6 +15,7 @@
 
 #include "hwy/highway.h"
 #include "stats/block_kernels.h"
+#include "stats/sign_counts-inl.h"
 #include "tensor/number_formats.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -77,10 +77,11 @@ struct Float16Loader {
     c = one(data, i + 2 * lanes);
     d = one(data, i + 3 * lanes);
   }
+  static HWY_INLINE float value(uint16_t bits) { return float16_to_float(bits); }
   static HWY_INLINE float scalar(const uint8_t* data, size_t i) {
     uint16_t bits;
     std::memcpy(&bits, data + i * 2, 2);
-    return float16_to_float(bits);
+    return value(bits);
   }
 };
 
@@ -102,10 +103,11 @@ struct BFloat16Loader {
     pair(data, i, a, b);
     pair(data, i + 2 * hn::Lanes(FloatTag()), c, d);
   }
+  static HWY_INLINE float value(uint16_t bits) { return bfloat16_to_float(bits); }
   static HWY_INLINE float scalar(const uint8_t* data, size_t i) {
     uint16_t bits;
     std::memcpy(&bits, data + i * 2, 2);
-    return bfloat16_to_float(bits);
+    return value(bits);
   }
 };
 
@@ -152,6 +154,11 @@ struct FloatSums {
   HWY_INLINE void add_group(FloatVector a, FloatVector b, FloatVector c, FloatVector d, FloatVector shift) {
     min = hn::Min(min, hn::Min(hn::Min(a, b), hn::Min(c, d)));
     max = hn::Max(max, hn::Max(hn::Max(a, b), hn::Max(c, d)));
+    add_sums<kShift>(a, b, c, d, shift);
+  }
+
+  template <bool kShift>
+  HWY_INLINE void add_sums(FloatVector a, FloatVector b, FloatVector c, FloatVector d, FloatVector shift) {
     if constexpr (kShift) {
       a = hn::Sub(a, shift);
       b = hn::Sub(b, shift);
@@ -190,27 +197,12 @@ struct SignCounts {
   }
 
   HWY_INLINE void add_group(FloatVector a, FloatVector b, FloatVector c, FloatVector d) {
-    const hn::Repartition<int16_t, FloatTag> half;
     const auto pa = hn::BitCast(BitsTag(), a);
     const auto pb = hn::BitCast(BitsTag(), b);
     const auto pc = hn::BitCast(BitsTag(), c);
     const auto pd = hn::BitCast(BitsTag(), d);
     low = hn::Min(low, hn::Min(hn::Min(pa, pb), hn::Min(pc, pd)));
-    const auto ab = hn::ReorderDemote2To(half, pa, pb);
-    const auto cd = hn::ReorderDemote2To(half, pc, pd);
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-    const hn::Repartition<int8_t, FloatTag> byte;
-#if HWY_TARGET == HWY_AVX3
-    const hn::Vec<decltype(byte)> all{_mm512_packs_epi16(ab.raw, cd.raw)};
-#else
-    const hn::Vec<decltype(byte)> all{_mm256_packs_epi16(ab.raw, cd.raw)};
-#endif
-    sign += hn::CountTrue(byte, hn::Lt(all, hn::Zero(byte)));
-    plus_zero += hn::CountTrue(byte, hn::Eq(all, hn::Zero(byte)));
-#else
-    sign += hn::CountTrue(half, hn::Lt(ab, hn::Zero(half))) + hn::CountTrue(half, hn::Lt(cd, hn::Zero(half)));
-    plus_zero += hn::CountTrue(half, hn::Eq(ab, hn::Zero(half))) + hn::CountTrue(half, hn::Eq(cd, hn::Zero(half)));
-#endif
+    count_signs_of_words(pa, pb, pc, pd, sign, plus_zero);
   }
 };
 

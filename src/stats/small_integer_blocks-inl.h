@@ -68,18 +68,50 @@ HWY_NOINLINE T largest_lane(D d, hn::Vec<D> value) {
   return largest;
 }
 
-// Widens the bytes of a vector to 16 bits, the even and the odd ones apart.
-template <class T, class V>
-HWY_INLINE void split_bytes(V value, hn::Vec<hn::ScalableTag<int16_t>>& even, hn::Vec<hn::ScalableTag<int16_t>>& odd) {
-  const hn::ScalableTag<int16_t> half;
-  if constexpr (std::is_signed_v<T>) {
-    even = hn::ShiftRight<8>(hn::ShiftLeft<8>(hn::BitCast(half, value)));
-    odd = hn::ShiftRight<8>(hn::BitCast(half, value));
-  } else {
-    const hn::RebindToUnsigned<decltype(half)> unsigned_half;
-    even = hn::And(hn::BitCast(half, value), hn::Set(half, 0x00FF));
-    odd = hn::BitCast(half, hn::ShiftRight<8>(hn::BitCast(unsigned_half, value)));
+using ByteTag = hn::ScalableTag<int8_t>;
+using WordTag = hn::ScalableTag<int32_t>;
+using WordVector = hn::Vec<WordTag>;
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
+
+// The square of -128 comes out with the wrong sign; byte_block mends the sum.
+inline constexpr int64_t kErrorOfLowest = -2 * 128 * 128;
+
+// Adds x^2 of the bytes in pairs: |x| taken as an unsigned byte times |x| taken as a signed one.
+HWY_INLINE void add_byte_squares(hn::Vec<ByteTag> value, WordVector& squares, WordVector& squares_odd) {
+  const auto magnitude = hn::Abs(value);
+#if HWY_TARGET == HWY_AVX3
+  const ShortVector pairs{_mm512_maddubs_epi16(magnitude.raw, magnitude.raw)};
+#elif HWY_TARGET == HWY_AVX2
+  const ShortVector pairs{_mm256_maddubs_epi16(magnitude.raw, magnitude.raw)};
+#else
+  const ShortVector pairs{_mm_maddubs_epi16(magnitude.raw, magnitude.raw)};
+#endif
+  squares = hn::ReorderWidenMulAccumulate(WordTag(), pairs, hn::Set(ShortTag(), 1), squares, squares_odd);
+}
+
+#else
+
+inline constexpr int64_t kErrorOfLowest = 0;
+
+HWY_INLINE void add_byte_squares(hn::Vec<ByteTag> value, WordVector& squares, WordVector& squares_odd) {
+  const auto even = hn::ShiftRight<8>(hn::ShiftLeft<8>(hn::BitCast(ShortTag(), value)));
+  const auto odd = hn::ShiftRight<8>(hn::BitCast(ShortTag(), value));
+  squares = hn::ReorderWidenMulAccumulate(WordTag(), even, even, squares, squares_odd);
+  squares = hn::ReorderWidenMulAccumulate(WordTag(), odd, odd, squares, squares_odd);
+}
+
+#endif
+
+// `count` is a whole number of vectors.
+inline HWY_NOINLINE uint64_t count_lowest_bytes(const uint8_t* data, size_t count) {
+  const ByteTag tag;
+  const auto lowest = hn::Set(tag, std::numeric_limits<int8_t>::min());
+  uint64_t found = 0;
+  for (size_t i = 0; i < count; i += hn::Lanes(tag)) {
+    found += hn::CountTrue(tag, hn::Eq(hn::LoadU(tag, reinterpret_cast<const int8_t*>(data + i)), lowest));
   }
+  return found;
 }
 
 template <class T>
@@ -88,40 +120,48 @@ HWY_INLINE T one_byte(const uint8_t* data, size_t i, bool is_bool) {
   return is_bool && value != 0 ? T{1} : value;
 }
 
-// int8 and uint8; bool is uint8 whose bytes above 1 count as 1.
+// int8 and uint8; bool is uint8 whose bytes above 1 count as 1. Sums are those of the bytes as unsigned numbers (x + 128 for int8), squares those of
+// the bytes as signed numbers (x - 128 for uint8).
 template <class T, bool kIsBool>
 void byte_block(const void* data, uint64_t count, const BlockRequest&, BlockSums& sums) {
+  constexpr bool kIsSigned = std::is_signed_v<T>;
   const auto* bytes = static_cast<const uint8_t*>(data);
   const hn::ScalableTag<T> d;
-  const hn::ScalableTag<int32_t> word;
-  const hn::ScalableTag<int16_t> half;
-  const size_t lanes = hn::Lanes(d);
-  const auto ones = hn::Set(half, 1);
+  const hn::ScalableTag<uint8_t> unsigned_byte;
+  const hn::ScalableTag<uint64_t> wide;
+  const auto high_bit = hn::Set(unsigned_byte, 0x80);
   auto min = hn::Set(d, std::numeric_limits<T>::max());
   auto max = hn::Set(d, std::numeric_limits<T>::lowest());
-  auto sum = hn::Zero(word);
-  auto sum_odd = hn::Zero(word);
-  auto squares = hn::Zero(word);
-  auto squares_odd = hn::Zero(word);
+  auto sum = hn::Zero(wide);
+  WordVector squares = hn::Zero(WordTag());
+  WordVector squares_odd = hn::Zero(WordTag());
   ExactSums exact;
   size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
+  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
     auto value = hn::LoadU(d, reinterpret_cast<const T*>(bytes + i));
     if constexpr (kIsBool) value = hn::Min(value, hn::Set(d, T{1}));
     min = hn::Min(min, value);
     max = hn::Max(max, value);
     exact.zero += hn::CountTrue(d, hn::Eq(value, hn::Zero(d)));
-    if constexpr (std::is_signed_v<T>) exact.negative += hn::CountTrue(d, hn::Lt(value, hn::Zero(d)));
-    hn::Vec<decltype(half)> even, odd;
-    split_bytes<T>(value, even, odd);
-    sum = hn::ReorderWidenMulAccumulate(word, hn::Add(even, odd), ones, sum, sum_odd);
-    squares = hn::ReorderWidenMulAccumulate(word, even, even, squares, squares_odd);
-    squares = hn::ReorderWidenMulAccumulate(word, odd, odd, squares, squares_odd);
+    if constexpr (kIsSigned) exact.negative += hn::CountTrue(d, hn::Lt(value, hn::Zero(d)));
+    const auto raw = hn::BitCast(unsigned_byte, value);
+    const auto other = hn::Xor(raw, high_bit);
+    sum = hn::Add(sum, hn::SumsOf8(kIsSigned ? other : raw));
+    add_byte_squares(hn::BitCast(ByteTag(), kIsSigned ? raw : other), squares, squares_odd);
   }
   T low = smallest_lane(d, min);
   T high = largest_lane(d, max);
-  exact.sum = sum_words(word, sum) + sum_words(word, sum_odd);
-  exact.squares = sum_words(word, squares) + sum_words(word, squares_odd);
+  const auto added = static_cast<int64_t>(i);
+  exact.sum = static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(wide, sum)));
+  exact.squares = sum_words(WordTag(), squares) + sum_words(WordTag(), squares_odd);
+  if constexpr (kIsSigned) {
+    exact.sum -= 128 * added;
+    if (low == -128) exact.squares -= kErrorOfLowest * static_cast<int64_t>(count_lowest_bytes(bytes, i));
+  } else {
+    exact.squares -= kErrorOfLowest * static_cast<int64_t>(exact.zero);
+    // (x - 128)^2 + 256 (x - 128) + 128^2 = x^2
+    exact.squares += 256 * (exact.sum - 128 * added) + 16384 * added;
+  }
   for (; i < count; ++i) {
     const T value = one_byte<T>(bytes, i, kIsBool);
     low = value < low ? value : low;

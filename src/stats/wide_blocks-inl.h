@@ -14,6 +14,7 @@
 
 #include "hwy/highway.h"
 #include "stats/block_kernels.h"
+#include "stats/sign_counts-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tensortap {
@@ -122,6 +123,30 @@ HWY_INLINE void set_extremes(T min, T max, BlockSums& sums) {
   }
 }
 
+HWY_INLINE void add_totals(const WideSums (&totals)[4], BlockSums& sums) {
+  const WideSums::D d;
+  sums.sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(totals[0].sum, totals[1].sum), hn::Add(totals[2].sum, totals[3].sum))));
+  sums.squares =
+      hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(totals[0].squares, totals[1].squares), hn::Add(totals[2].squares, totals[3].squares))));
+}
+
+// Adds the elements that fill no vector; `min` and `max` are the extremes of the others.
+template <class T>
+HWY_INLINE void add_wide_tail(const uint8_t* data, size_t begin, size_t count, double shift, T min, T max, BlockSums& sums) {
+  for (size_t i = begin; i < count; ++i) {
+    const T value = load_scalar<T>(data, i);
+    const double moved = static_cast<double>(value) - shift;
+    min = value < min ? value : min;
+    max = value > max ? value : max;
+    sums.sum += moved;
+    sums.squares += moved * moved;
+    sums.zero += value == 0 ? 1 : 0;
+    if constexpr (std::is_signed_v<T>) sums.negative += value < 0 ? 1 : 0;
+  }
+  set_extremes(min, max, sums);
+  sums.finite = count;
+}
+
 template <class T, bool kCounts, bool kShift>
 HWY_INLINE void wide_block_of(const uint8_t* data, size_t count, double shift, BlockSums& sums) {
   const hn::ScalableTag<T> native;
@@ -138,38 +163,70 @@ HWY_INLINE void wide_block_of(const uint8_t* data, size_t count, double shift, B
     add_wide<kShift, T>(a, shift_vector, totals[0], totals[1]);
     add_wide<kShift, T>(b, shift_vector, totals[2], totals[3]);
   }
-  T min = hn::GetLane(hn::MinOfLanes(native, extremes.min));
-  T max = hn::GetLane(hn::MaxOfLanes(native, extremes.max));
+  const T min = hn::GetLane(hn::MinOfLanes(native, extremes.min));
+  const T max = hn::GetLane(hn::MaxOfLanes(native, extremes.max));
   const typename NativeLanes<T>::C counts;
   sums.zero = static_cast<uint64_t>(hn::GetLane(hn::SumOfLanes(counts, extremes.zero)));
   sums.negative = static_cast<uint64_t>(hn::GetLane(hn::SumOfLanes(counts, extremes.negative)));
-  sums.sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(totals[0].sum, totals[1].sum), hn::Add(totals[2].sum, totals[3].sum))));
-  sums.squares =
-      hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(totals[0].squares, totals[1].squares), hn::Add(totals[2].squares, totals[3].squares))));
-  for (; i < count; ++i) {
-    const T value = load_scalar<T>(data, i);
-    const double moved = static_cast<double>(value) - shift;
-    min = value < min ? value : min;
-    max = value > max ? value : max;
-    sums.sum += moved;
-    sums.squares += moved * moved;
-    sums.zero += value == 0 ? 1 : 0;
-    if constexpr (std::is_signed_v<T>) sums.negative += value < 0 ? 1 : 0;
-  }
-  set_extremes(min, max, sums);
-  sums.finite = count;
+  add_totals(totals, sums);
+  add_wide_tail<T>(data, i, count, shift, min, max, sums);
   if constexpr (kCounts && std::is_floating_point_v<T>) sums.neg_zero = sums.zero > 0 ? count_double_minus_zeros(data, count) : 0;
+}
+
+// The same for 32-bit integers, four vectors at a time, whose signs are counted on packed bytes.
+template <class T, bool kCounts, bool kShift>
+HWY_INLINE void word_block_of(const uint8_t* data, size_t count, double shift, BlockSums& sums) {
+  const hn::ScalableTag<T> native;
+  const hn::ScalableTag<int32_t> word;
+  const size_t lanes = hn::Lanes(native);
+  const size_t whole_groups = count / (4 * lanes) * (4 * lanes);
+  const auto shift_vector = hn::Set(WideSums::D(), shift);
+  NativeLanes<T> extremes;
+  WideSums totals[4];
+  uint64_t negative = 0;
+  uint64_t zero = 0;
+  for (size_t i = 0; i < whole_groups; i += 4 * lanes) {
+    const auto* from = data + i * sizeof(T);
+    const auto a = hn::LoadU(native, reinterpret_cast<const T*>(from));
+    const auto b = hn::LoadU(native, reinterpret_cast<const T*>(from + lanes * sizeof(T)));
+    const auto c = hn::LoadU(native, reinterpret_cast<const T*>(from + 2 * lanes * sizeof(T)));
+    const auto e = hn::LoadU(native, reinterpret_cast<const T*>(from + 3 * lanes * sizeof(T)));
+    extremes.min = hn::Min(extremes.min, hn::Min(hn::Min(a, b), hn::Min(c, e)));
+    extremes.max = hn::Max(extremes.max, hn::Max(hn::Max(a, b), hn::Max(c, e)));
+    if constexpr (kCounts) {
+      count_signs_of_words(hn::BitCast(word, a), hn::BitCast(word, b), hn::BitCast(word, c), hn::BitCast(word, e), negative, zero);
+    }
+    add_wide<kShift, T>(a, shift_vector, totals[0], totals[1]);
+    add_wide<kShift, T>(b, shift_vector, totals[2], totals[3]);
+    add_wide<kShift, T>(c, shift_vector, totals[0], totals[1]);
+    add_wide<kShift, T>(e, shift_vector, totals[2], totals[3]);
+  }
+  const T min = hn::GetLane(hn::MinOfLanes(native, extremes.min));
+  const T max = hn::GetLane(hn::MaxOfLanes(native, extremes.max));
+  sums.zero = zero;
+  sums.negative = std::is_signed_v<T> ? negative : 0;
+  add_totals(totals, sums);
+  add_wide_tail<T>(data, whole_groups, count, shift, min, max, sums);
+}
+
+template <class T, bool kCounts, bool kShift>
+HWY_INLINE void word_or_wide_block(const uint8_t* data, size_t count, double shift, BlockSums& sums) {
+  if constexpr (sizeof(T) == 4) {
+    word_block_of<T, kCounts, kShift>(data, count, shift, sums);
+  } else {
+    wide_block_of<T, kCounts, kShift>(data, count, shift, sums);
+  }
 }
 
 template <class T>
 void wide_block(const void* data, uint64_t count, const BlockRequest& request, BlockSums& sums) {
   const auto* bytes = static_cast<const uint8_t*>(data);
   if (!request.counts) {
-    wide_block_of<T, false, false>(bytes, count, 0, sums);
+    word_or_wide_block<T, false, false>(bytes, count, 0, sums);
   } else if (request.shift == 0) {
-    wide_block_of<T, true, false>(bytes, count, 0, sums);
+    word_or_wide_block<T, true, false>(bytes, count, 0, sums);
   } else {
-    wide_block_of<T, true, true>(bytes, count, request.shift, sums);
+    word_or_wide_block<T, true, true>(bytes, count, request.shift, sums);
   }
 }
 
