@@ -2,6 +2,7 @@
 
 #include "format/npy/npy.h"
 #include "format/npz/npz.h"
+#include "format/onnx_tensor/onnx_tensor.h"
 #include "registry/registry.h"
 
 namespace tensortap {
@@ -10,6 +11,7 @@ namespace {
 constexpr Format kFormats[] = {
     {"npy", "one tensor as NumPy saves it", ".npy", npy_holds, npy_recognise, npy_decode, npy_encode},
     {"npz", "named tensors as NumPy saves them", ".npz", npz_holds, npz_recognise, npz_decode, npz_encode},
+    {"onnx-tensor", "one TensorProto of ONNX", ".pb", onnx_tensor_holds, onnx_tensor_recognise, onnx_tensor_decode, nullptr},
 };
 
 }  // namespace

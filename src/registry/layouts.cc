@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "layout/tap/repair.h"
 #include "layout/tap/tap_files.h"
 #include "registry/registry.h"
 
@@ -7,7 +8,7 @@ namespace tensortap {
 namespace {
 
 constexpr Layout kLayouts[] = {
-    {"tap", "tensortap's own: NumPy files, one folder per process", create_tap, recognise_tap, open_tap, nullptr},
+    {"tap", "tensortap's own: NumPy files, one folder per process", create_tap, recognise_tap, open_tap, repair_tap},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "layout/tap/records_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 
 #include <bit>
@@ -40,6 +41,8 @@ std::string make_records_header(uint64_t rows) {
 
 Result<std::unique_ptr<RecordsFile>> RecordsFile::create(const std::string& path) {
   TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(path, O_RDWR | O_CREAT | O_EXCL));
+  // Says to `repair` that the dump is alive; goes with the process.
+  (void)flock(file.fd(), LOCK_EX | LOCK_NB);
   auto* chunks = static_cast<Chunk*>(std::calloc(kMaxChunks, sizeof(Chunk)));
   if (chunks == nullptr) return exhausted(concat(path, ": no memory"));
   std::unique_ptr<RecordsFile> records(new RecordsFile(std::move(file), chunks));
