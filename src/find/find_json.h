@@ -1,0 +1,32 @@
+// What `find` says, as JSON: the same for the command line and Python.
+
+#ifndef TENSORTAP_FIND_FIND_JSON_H_
+#define TENSORTAP_FIND_FIND_JSON_H_
+
+#include <string_view>
+
+#include "base/json.h"
+#include "find/first_nonfinite.h"
+#include "find/headroom.h"
+#include "find/patterns.h"
+
+namespace tensortap {
+
+// {"step", "op", "type", "slot", "nan", "pos_inf", "neg_inf", "index", "source"}; index and source are null when unknown.
+Json nonfinite_json(const DumpIndex& dump, const NonFiniteRecord& record);
+// {"kind", "certain", "chain": [{"record", "op", "type", "slot", "step", "nan", "pos_inf", "neg_inf", "inputs": [{"record", "min", "max",
+// "absmax", "nonfinite"}], "missing"}]}; the origin is the last of the chain.
+Json origin_json(const DumpIndex& dump, const NonFiniteOrigin& origin);
+// {"record", "op", "type", "slot", "step", "target", "absmax", "binades", "overflows", "holds_inf", "overflow_share", "subnormal_share",
+// "zero_share", "records"}.
+Json headroom_json(const DumpIndex& dump, const Headroom& headroom, std::string_view target);
+// {"record", "op", "type", "slot", "records"}.
+Json dead_output_json(const DumpIndex& dump, const DeadOutput& dead);
+// {"records", "exploding": [{"record", "op", "type", "slot", "step", "rms", "ratio"}], "vanishing": [...]}; null without gradients.
+Json gradients_json(const DumpIndex& dump, const GradientReport& report);
+// {"op", "type", "source", "originals"}.
+Json op_source_json(const DumpIndex& dump, OpId op);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_FIND_FIND_JSON_H_
