@@ -181,6 +181,10 @@ TENSORTAP_API int tensortap_session_open(const tensortap_session_options* option
  * another thread still uses the session. Returns the first error of the session, if any. */
 TENSORTAP_API int tensortap_session_close(tensortap_session* session) TENSORTAP_NOEXCEPT;
 
+/* Ends the session like close and removes the files and folders that it made: for a program that found out after opening that it can not
+ * run at all. The session is gone afterwards. */
+TENSORTAP_API void tensortap_session_discard(tensortap_session* session) TENSORTAP_NOEXCEPT;
+
 /* Turns capture off and on. Off costs one load and one branch per event. */
 TENSORTAP_API void tensortap_session_enable(tensortap_session* session, int enabled) TENSORTAP_NOEXCEPT;
 

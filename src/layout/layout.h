@@ -36,6 +36,7 @@ class LayoutWriter {
   LayoutWriter& operator=(const LayoutWriter&) = delete;
 
   // Ops are added before any record of theirs, in the order of their ids, one at a time. Called under the session's registration lock.
+  // A layout that can not write one now keeps it, tries again with the next call or flush(), and returns the failure: the op counts as added.
   virtual Status add_op(OpId id, const OpInfo& op) = 0;
 
   // Whether add_record() may be called from any thread at once for records without data. True lets the session skip the

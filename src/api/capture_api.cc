@@ -1,0 +1,263 @@
+// The C interface of include/tensortap/capture.h over CaptureSession. Nothing passes this boundary but status numbers.
+
+#include <tensortap/capture.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/environment.h"
+#include "base/text.h"
+#include "capture/capture_session.h"
+#include "capture/event_view.h"
+#include "registry/registry.h"
+
+#ifndef TENSORTAP_VERSION
+#define TENSORTAP_VERSION "0.1.0"
+#endif
+
+struct tensortap_session {
+  std::unique_ptr<tensortap::CaptureSession> session;
+};
+
+namespace tensortap {
+namespace {
+
+std::string text_of(const char* text) { return text == nullptr ? std::string() : std::string(text); }
+
+CaptureSession* session_of(tensortap_session* session) { return session == nullptr ? nullptr : session->session.get(); }
+
+int report_status(const Status& status, char* message, size_t capacity) {
+  if (message != nullptr && capacity > 0) {
+    const size_t size = std::min(status.message().size(), capacity - 1);
+    std::memcpy(message, status.message().data(), size);
+    message[size] = '\0';
+  }
+  return static_cast<int>(status.code());
+}
+
+Result<CaptureSpec> spec_of(const tensortap_session_options& options) {
+  const std::string_view text = options.config == nullptr ? std::string_view() : std::string_view(options.config);
+  const std::string name = options.config_name == nullptr ? "config" : options.config_name;
+  if (trim(text).empty()) return CaptureSpec{};
+  const Dialect* dialect = recognise_dialect(text);
+  // What no language knows is held against our own, which says where the text stops making sense.
+  if (dialect == nullptr) dialect = find_dialect("tensortap");
+  if (dialect == nullptr) return internal_error("the native config language is missing");
+  return dialect->parse(text, name);
+}
+
+Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_options& given) {
+  if (environment_value("TENSORTAP_DISABLE").has_value()) return CaptureSession::disabled();
+  SessionOptions options;
+  TENSORTAP_ASSIGN_OR_RETURN(options.spec, spec_of(given));
+  options.layout = find_layout(options.spec.layout);
+  if (options.layout == nullptr) {
+    std::vector<std::string> names;
+    for (const Layout& layout : layouts()) names.emplace_back(layout.name);
+    return invalid_argument(concat("layout ", quote(options.spec.layout), " is not known.", did_you_mean(options.spec.layout, names)));
+  }
+  if (const auto kernel = environment_value("TENSORTAP_SIMD"); kernel.has_value() && !set_stats_target(*kernel)) {
+    return invalid_argument(
+        concat("TENSORTAP_SIMD: this machine has no kernels called ", quote(*kernel), "; `tensortap doctor` lists them"));
+  }
+  options.program = text_of(given.program);
+  options.source = text_of(given.source);
+  options.rank = given.rank;
+  options.world_size = given.world_size;
+  if (given.rank < 0 || (given.world_size > 1 && given.rank >= given.world_size)) {
+    return invalid_argument(concat("rank ", given.rank, " is not one of ", given.world_size, " ranks"));
+  }
+  return CaptureSession::open(std::move(options));
+}
+
+template <class T>
+T item(const T* list, uint64_t index, T otherwise) {
+  return list == nullptr ? otherwise : list[index];
+}
+
+void add_values(const tensortap_op& op, OpInfo& info) {
+  for (uint64_t i = 0; op.originals != nullptr && i < op.original_count; ++i) {
+    info.originals.push_back({text_of(op.originals[i]), text_of(item<const char*>(op.original_types, i, nullptr))});
+  }
+  for (uint64_t i = 0; op.inputs != nullptr && i < op.input_count; ++i) {
+    info.inputs.push_back({text_of(op.inputs[i]), item<tensortap_op_id>(op.producers, i, kNoOp), item<uint32_t>(op.producer_slots, i, 0)});
+  }
+  for (uint64_t i = 0; op.outputs != nullptr && i < op.output_count; ++i) info.outputs.push_back(text_of(op.outputs[i]));
+}
+
+OpInfo op_info_of(const tensortap_op& op) {
+  OpInfo info;
+  info.name = text_of(op.name);
+  info.type = text_of(op.type);
+  info.domain = text_of(op.domain);
+  info.graph = text_of(op.graph);
+  info.module = text_of(op.module);
+  info.source_location = text_of(op.source_location);
+  info.attributes = text_of(op.attributes);
+  info.inserted_by_runtime = (op.flags & TENSORTAP_OP_INSERTED_BY_RUNTIME) != 0;
+  info.level = op.level <= 3 ? static_cast<Level>(op.level) : Level::kOp;
+  // A caller whose structure ends before `parent` has no op above it.
+  info.parent = op.size >= offsetof(tensortap_op, parent) + sizeof(op.parent) ? op.parent : kNoOp;
+  add_values(op, info);
+  return info;
+}
+
+// Passes a caller's event on when it is one. The common case, the same version on both sides, copies nothing.
+template <class Use>
+void with_event(const tensortap_op_event* event, Use&& use) {
+  if (event == nullptr || event->size < offsetof(tensortap_op_event, tensor_count)) return;
+  const bool same = event->size >= sizeof(tensortap_op_event);
+  tensortap_op_event copy{};
+  if (!same) copy = sized_copy<tensortap_op_event>(event);
+  const tensortap_op_event& given = same ? *event : copy;
+  const bool has_tensors = given.tensor_count > 0;
+  if (has_tensors && (given.tensors == nullptr || given.tensors->size < offsetof(tensortap_tensor, slot_kind))) return;
+  use(given);
+}
+
+}  // namespace
+}  // namespace tensortap
+
+using tensortap::guarded;
+using tensortap::session_of;
+
+int tensortap_session_open(const tensortap_session_options* options, tensortap_session** session, char* message, size_t capacity) noexcept {
+  if (message != nullptr && capacity > 0) message[0] = '\0';
+  if (session != nullptr) *session = nullptr;
+  return guarded<int>(nullptr, TENSORTAP_INTERNAL, [&]() -> int {
+    if (options == nullptr || session == nullptr || options->size < offsetof(tensortap_session_options, config)) {
+      return tensortap::report_status(
+          tensortap::invalid_argument("tensortap_session_open: options (with their size) and session are needed"), message, capacity);
+    }
+    const auto given = tensortap::sized_copy<tensortap_session_options>(options);
+    if (given.version == 0 || given.version > TENSORTAP_CAPTURE_VERSION) {
+      const std::string text = tensortap::concat("tensortap_session_open: this library has version ", TENSORTAP_CAPTURE_VERSION,
+                                                 " of the capture interface, the program asks for ", given.version);
+      return tensortap::report_status(tensortap::unsupported(text), message, capacity);
+    }
+    auto opened = tensortap::open_session(given);
+    if (!opened.ok()) return tensortap::report_status(opened.status(), message, capacity);
+    *session = new tensortap_session{*std::move(opened)};
+    return TENSORTAP_OK;
+  });
+}
+
+int tensortap_session_close(tensortap_session* session) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr) return TENSORTAP_OK;
+  // A forked child leaves the parent's session alone: its thread does not exist here, its files are the parent's.
+  if (open->is_forked()) return TENSORTAP_OK;
+  const int status = guarded<int>(open, TENSORTAP_INTERNAL, [open] { return static_cast<int>(open->close().code()); });
+  guarded<bool>(nullptr, false, [session] {
+    delete session;
+    return true;
+  });
+  return status;
+}
+
+void tensortap_session_discard(tensortap_session* session) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr || open->is_forked()) return;
+  guarded<bool>(open, false, [open, session] {
+    open->discard();
+    delete session;
+    return true;
+  });
+}
+
+void tensortap_session_enable(tensortap_session* session, int enabled) noexcept {
+  if (session != nullptr) session->session->enable(enabled != 0);
+}
+
+int tensortap_session_flush(tensortap_session* session) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr) return TENSORTAP_OK;
+  return guarded<int>(open, TENSORTAP_INTERNAL, [open] { return static_cast<int>(open->flush().code()); });
+}
+
+char* tensortap_session_report(tensortap_session* session) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  return guarded<char*>(open, nullptr, [open] { return strdup(open == nullptr ? "{}" : open->report().c_str()); });
+}
+
+void tensortap_free(void* text) noexcept { std::free(text); }  // NOLINT(cppcoreguidelines-no-malloc): a C caller's text
+
+tensortap_op_id tensortap_register_op(tensortap_session* session, const tensortap_op* op) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr || op == nullptr || op->size < offsetof(tensortap_op, domain)) return TENSORTAP_NO_OP;
+  return guarded<tensortap_op_id>(open, TENSORTAP_NO_OP, [open, op]() -> tensortap_op_id {
+    const auto given = tensortap::sized_copy<tensortap_op>(op);
+    if (given.name == nullptr || given.type == nullptr) return TENSORTAP_NO_OP;
+    return open->register_op(tensortap::op_info_of(given));
+  });
+}
+
+int tensortap_bind(tensortap_session* session, char* message, size_t capacity) noexcept {
+  if (message != nullptr && capacity > 0) message[0] = '\0';
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr) return TENSORTAP_OK;
+  return guarded<int>(open, TENSORTAP_INTERNAL, [&] { return tensortap::report_status(open->bind(), message, capacity); });
+}
+
+void tensortap_not_captured(tensortap_session* session, tensortap_op_id op, const char* reason) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr || reason == nullptr) return;
+  guarded<bool>(open, false, [=] {
+    open->not_captured(op, reason);
+    return true;
+  });
+}
+
+int tensortap_wants_op(tensortap_session* session, tensortap_op_id op) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr) return 0;
+  return guarded<bool>(open, false, [=] { return open->wants_op(op); }) ? 1 : 0;
+}
+
+int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t run) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr) return 0;
+  return guarded<bool>(open, false, [=] { return open->step_begin(step, run); }) ? 1 : 0;
+}
+
+void tensortap_step_end(tensortap_session* session, int64_t step, uint64_t run) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr) return;
+  guarded<bool>(open, false, [=] {
+    open->step_end(step, run);
+    return true;
+  });
+}
+
+int tensortap_wants(tensortap_session* session, tensortap_op_id op, int64_t step) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr) return 0;
+  return guarded<bool>(open, false, [=] { return open->wants(op, step); }) ? 1 : 0;
+}
+
+void tensortap_on_op(tensortap_session* session, const tensortap_op_event* event) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr || !open->is_on()) return;
+  guarded<bool>(open, false, [open, event] {
+    tensortap::with_event(event, [open](const tensortap_op_event& given) { open->on_op(given); });
+    return true;
+  });
+}
+
+void tensortap_op_failed(tensortap_session* session, const tensortap_op_event* event, const char* error) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr || !open->is_on()) return;
+  guarded<bool>(open, false, [open, event, error] {
+    tensortap::with_event(event, [open, error](const tensortap_op_event& given) {
+      open->op_failed(given, error == nullptr ? std::string_view("unknown error") : std::string_view(error));
+    });
+    return true;
+  });
+}
+
+const char* tensortap_version() noexcept { return TENSORTAP_VERSION; }

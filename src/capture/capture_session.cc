@@ -1,0 +1,236 @@
+#include "capture/capture_session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+namespace tensortap {
+namespace {
+
+constexpr uint64_t kReserveForRows = uint64_t{64} << 20;  // free disk that statistics alone leave, at most
+constexpr size_t kMostProblems = 100;
+
+// One line on stderr by one write, so that lines of several processes stay whole.
+void say(std::string_view text) {
+  std::string line = concat("tensortap: ", text, "\n");
+  // There is nobody to tell when stderr does not take it.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+Result<NonFinitePolicy> policy_from_name(const std::string& name) {
+  if (name == "skip-nan") return NonFinitePolicy::kSkipNan;
+  if (name == "propagate") return NonFinitePolicy::kPropagate;
+  if (name == "skip-nonfinite") return NonFinitePolicy::kSkipNonFinite;
+  return invalid_argument(concat("non_finite: unknown policy ", quote(name), " (skip-nan, propagate, skip-nonfinite)"));
+}
+
+Status check_spec(const CaptureSpec& spec) {
+  if (const Result<NonFinitePolicy> policy = policy_from_name(spec.non_finite); !policy.ok()) return policy.status();
+  if (!digest_from_name(spec.digest).has_value()) {
+    return invalid_argument(concat("digest: unknown kind ", quote(spec.digest), " (none, xxh3, md5, sha1)"));
+  }
+  if (spec.trigger == Trigger::kWatch || spec.trigger == Trigger::kOnRequest) {
+    return unsupported("trigger: this version captures always, on overflow and on exception only");
+  }
+  if (!(spec.budget >= 0) || spec.budget > 100)
+    return invalid_argument(concat("budget: ", spec.budget, " is not a share such as 0.03 (3 %)"));
+  return {};
+}
+
+bool keeps_tensors(const CaptureSpec& spec) { return spec.payload == Payload::kTensor || spec.payload == Payload::kFull; }
+
+}  // namespace
+
+CaptureSession::CaptureSession(SessionOptions options, OutputFolder folder, std::unique_ptr<CapturePlan> plan,
+                               std::unique_ptr<LayoutWriter> layout)
+    : options_(std::move(options)),
+      folder_(std::move(folder)),
+      plan_(std::move(plan)),
+      layout_(std::move(layout)),
+      governor_(options_.spec.budget, keeps_tensors(options_.spec)),
+      steps_(options_.spec.steps, options_.spec.limits.stop_after, governor_),
+      disk_(folder_.path(), options_.spec.limits.keep_free),
+      disk_for_rows_(folder_.path(), std::min(options_.spec.limits.keep_free, kReserveForRows)),
+      pool_(options_.spec.limits.pool_bytes),
+      queue_([](void* session, QueuedRecord& record) { static_cast<CaptureSession*>(session)->write_queued(record); }, this) {}
+
+CaptureSession::CaptureSession() : CaptureSession(SessionOptions{}, OutputFolder{}, nullptr, nullptr) {
+  off_.store(kByEnvironment, std::memory_order_relaxed);
+}
+
+CaptureSession::~CaptureSession() = default;
+
+std::unique_ptr<CaptureSession> CaptureSession::disabled() { return std::unique_ptr<CaptureSession>(new CaptureSession()); }
+
+Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions options) {
+  TENSORTAP_RETURN_IF_ERROR(check_spec(options.spec));
+  TENSORTAP_ASSIGN_OR_RETURN(std::unique_ptr<CapturePlan> plan, CapturePlan::compile(options.spec));
+  TENSORTAP_ASSIGN_OR_RETURN(OutputFolder folder, OutputFolder::create(options.spec.out, options.rank, options.world_size));
+  const uint64_t keep_free = options.spec.limits.keep_free;
+  const DiskGuard disk(folder.path(), keeps_tensors(options.spec) ? keep_free : std::min(keep_free, kReserveForRows));
+  if (Status status = disk.check(); !status.ok()) {
+    folder.discard();
+    return status;
+  }
+  const DumpInfo info{folder.path(), options.program, options.source, options.rank, std::max(options.world_size, 1)};
+  Result<std::unique_ptr<LayoutWriter>> layout = options.layout->create(info, options.spec);
+  if (!layout.ok()) {
+    folder.discard();
+    return layout.status();
+  }
+  std::unique_ptr<CaptureSession> session(new CaptureSession(std::move(options), std::move(folder), std::move(plan), *std::move(layout)));
+  const CaptureSpec& spec = session->options_.spec;
+  const WhereExpression* where = session->plan_->where();
+  session->keeps_data_ = keeps_tensors(spec);
+  session->measures_ = spec.payload != Payload::kDescription || where != nullptr;
+  session->nonfinite_only_ = spec.trigger == Trigger::kOverflow;
+  session->failed_only_ = spec.trigger == Trigger::kException;
+  uint32_t wanted = kStatNonFinite | (where != nullptr ? where->needed_stats() : 0);
+  if (spec.payload == Payload::kStatistics || spec.payload == Payload::kFull) wanted |= spec.stats == 0 ? kStatFull : spec.stats;
+  session->stats_options_.wanted = wanted & kStatFull;
+  session->stats_options_.policy = *policy_from_name(spec.non_finite);
+  session->stats_options_.sample_limit = spec.sampling.elements;
+  session->digest_ = *digest_from_name(spec.digest);
+  session->statistics_at_once_ = session->layout_->takes_statistics_on_any_thread();
+  session->opened_ns_ = monotonic_ns();
+  session->started_ = wall_clock_iso();
+  session->fork_guard_.emplace(&session->off_, kForked);
+  return session;
+}
+
+void CaptureSession::enable(bool enabled) {
+  if (enabled) {
+    off_.fetch_and(~uint32_t{kDisabled});
+  } else {
+    off_.fetch_or(kDisabled);
+  }
+}
+
+void CaptureSession::fail(std::string_view why) noexcept {
+  if ((off_.fetch_or(kFailed) & kFailed) != 0) return;
+  try {
+    say(concat("capture is switched off: ", why));
+    note_error(internal_error(std::string(why)));
+  } catch (...) {
+    // No memory even to say so: the bits in off_ are what counts.
+    return;
+  }
+}
+
+void CaptureSession::note_error(const Status& status) {
+  if (status.ok()) return;
+  const std::lock_guard lock(error_mutex_);
+  const bool is_new = std::ranges::find(problems_, status.message()) == problems_.end();
+  if (is_new && problems_.size() < kMostProblems) problems_.push_back(status.message());
+  if (!first_error_.ok()) return;
+  first_error_ = status;
+  if (status.code() != StatusCode::kInternal) say(status.message());
+}
+
+void CaptureSession::check_folder() {
+  if (folder_.still_there()) return;
+  if (losses_.count(loss::kFolderGone) == 0) losses_.add(loss::kFolderGone, [this] { return folder_.path(); });
+  note_error(io_error(concat("output folder ", quote(folder_.path()), " was removed while running; the capture is lost")));
+}
+
+Status CaptureSession::flush() {
+  if ((off_.load() & (kForked | kByEnvironment | kClosed)) != 0) return {};
+  queue_.drain();
+  {
+    const auto token = queue_.writer_token();
+    note_error(layout_->flush());
+  }
+  check_folder();
+  const std::lock_guard lock(error_mutex_);
+  return first_error_;
+}
+
+Status CaptureSession::close() {
+  if ((off_.load() & (kForked | kByEnvironment | kClosed)) != 0) return {};
+  if (bind_failed_) {
+    discard();
+    return {};
+  }
+  queue_.stop();
+  check_folder();
+  const std::string text = to_json_text(manifest(true));
+  note_error(layout_->finish(text));
+  off_.fetch_or(kClosed);
+  const std::lock_guard lock(error_mutex_);
+  return first_error_;
+}
+
+void CaptureSession::discard() {
+  if ((off_.fetch_or(kClosed) & (kForked | kByEnvironment | kClosed)) != 0) return;
+  queue_.stop();
+  layout_.reset();
+  folder_.discard();
+}
+
+OpId CaptureSession::register_op(OpInfo info) {
+  if ((off_.load() & kOffForGood) != 0) return kNoOp;
+  const std::lock_guard lock(registration_);
+  const OpId id = ops_.add(std::move(info));
+  // A layout that can not write it now keeps it for later.
+  if (id != kNoOp) note_error(layout_->add_op(id, ops_.find(id)->info));
+  return id;
+}
+
+const OpDecision* CaptureSession::decision_of(OpEntry& entry) {
+  const OpDecision* decision = entry.decision.load(std::memory_order_acquire);
+  if (decision != nullptr) return decision;
+  const std::lock_guard lock(registration_);
+  if (entry.decision.load(std::memory_order_acquire) == nullptr) ops_.decide(entry, plan_->decide(entry.info));
+  return entry.decision.load(std::memory_order_acquire);
+}
+
+Status CaptureSession::bind() {
+  if ((off_.load() & kOffForGood) != 0) return {};
+  const std::lock_guard lock(registration_);
+  std::vector<OpInfo> infos;
+  infos.reserve(ops_.size());
+  for (OpId id = 0; id < ops_.size(); ++id) infos.push_back(ops_.find(id)->info);
+  Result<std::vector<OpDecision>> decisions = plan_->bind(infos);
+  if (!decisions.ok()) {
+    // Nothing was captured yet when a graph is bound before it runs: close() leaves nothing behind then.
+    bind_failed_ = records_.load() == 0;
+    return decisions.status();
+  }
+  matches_ = explain_match(infos, *decisions);
+  for (OpId id = 0; id < decisions->size() && id < ops_.size(); ++id) ops_.decide(*ops_.find(id), std::move((*decisions)[id]));
+  bound_ = true;
+  bind_failed_ = false;
+  return {};
+}
+
+void CaptureSession::not_captured(OpId op, std::string_view reason) {
+  if ((off_.load() & kOffForGood) != 0) return;
+  OpEntry* entry = ops_.find(op);
+  if (entry == nullptr) return;
+  const std::lock_guard lock(registration_);
+  if (std::ranges::find(entry->reasons, reason) == entry->reasons.end()) entry->reasons.emplace_back(reason);
+}
+
+bool CaptureSession::wants_op(OpId op) {
+  if ((off_.load(std::memory_order_relaxed) & kOffForGood) != 0) return false;
+  OpEntry* entry = ops_.find(op);
+  return entry != nullptr && !failed_only_ && decision_of(*entry)->wanted;
+}
+
+bool CaptureSession::step_begin(int64_t step, uint64_t run) { return is_on() && steps_.begin(step, run, monotonic_ns()) && !failed_only_; }
+
+void CaptureSession::step_end(int64_t step, uint64_t run) {
+  if (is_on()) steps_.end(step, run, monotonic_ns());
+}
+
+bool CaptureSession::wants(OpId op, int64_t step) {
+  if (!is_on() || !wants_op(op)) return false;
+  if (steps_.verdict(step) != StepGate::Verdict::kCaptured) return false;
+  return !governor_.active() || !ops_.find(op)->has(kOpCaptured) || governor_.takes_op(op, step);
+}
+
+}  // namespace tensortap

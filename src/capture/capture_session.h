@@ -1,0 +1,204 @@
+// CaptureSession: what stands behind tensortap_session. Takes events, decides, measures, copies, queues and writes; keeps the report.
+
+#ifndef TENSORTAP_CAPTURE_CAPTURE_SESSION_H_
+#define TENSORTAP_CAPTURE_CAPTURE_SESSION_H_
+
+#include <tensortap/capture.h>
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/status.h"
+#include "capture/buffer_pool.h"
+#include "capture/disk_guard.h"
+#include "capture/first_nonfinite.h"
+#include "capture/fork_guard.h"
+#include "capture/governor.h"
+#include "capture/losses.h"
+#include "capture/op_table.h"
+#include "capture/output_folder.h"
+#include "capture/record_queue.h"
+#include "capture/step_gate.h"
+#include "layout/layout.h"
+#include "plan/capture_plan.h"
+#include "stats/digest.h"
+#include "stats/stats.h"
+
+namespace tensortap {
+
+struct SessionOptions {
+  CaptureSpec spec;
+  const Layout* layout = nullptr;  // borrowed for the session's life
+  std::string program;
+  std::string source;
+  int32_t rank = 0;
+  int32_t world_size = 1;
+};
+
+// Thread-safe, but for open, close and discard. Its functions may throw what the standard library throws (no memory): callers in src/api go
+// through guarded(), which switches the session off then.
+class CaptureSession {
+ public:
+  // Compiles the plan, then creates the folder. Errors as tensortap_session_open() has them; nothing is left on the disk after one.
+  static Result<std::unique_ptr<CaptureSession>> open(SessionOptions options);
+  // A session that does nothing, for TENSORTAP_DISABLE.
+  static std::unique_ptr<CaptureSession> disabled();
+  ~CaptureSession();
+  CaptureSession(const CaptureSession&) = delete;
+  CaptureSession& operator=(const CaptureSession&) = delete;
+
+  // Once each, and nothing after it. In a forked child both leave everything as it is.
+  Status close();
+  // Ends the session and removes what it wrote.
+  void discard();
+
+  [[nodiscard]] bool is_on() const { return off_.load(std::memory_order_relaxed) == 0; }
+  [[nodiscard]] bool is_forked() const { return (off_.load(std::memory_order_relaxed) & kForked) != 0; }
+  void enable(bool enabled);
+  Status flush();
+  // run.json's text so far. Flushes.
+  std::string report();
+
+  OpId register_op(OpInfo info);
+  Status bind();
+  void not_captured(OpId op, std::string_view reason);
+  bool wants_op(OpId op);
+
+  bool step_begin(int64_t step, uint64_t run);
+  void step_end(int64_t step, uint64_t run);
+  bool wants(OpId op, int64_t step);
+  void on_op(const tensortap_op_event& event);
+  void op_failed(const tensortap_op_event& event, std::string_view error);
+
+  // Switches the session off for good, says so once on stderr and keeps it for the report.
+  void fail(std::string_view why) noexcept;
+
+ private:
+  enum Off : uint32_t { kDisabled = 1U << 0, kForked = 1U << 1, kFailed = 1U << 2, kClosed = 1U << 3, kByEnvironment = 1U << 4 };
+  static constexpr uint32_t kOffForGood = kForked | kFailed | kClosed | kByEnvironment;
+
+  // One event on its way through the session.
+  struct Event {
+    const tensortap_op_event& c;
+    OpEntry& op;
+    const OpDecision* decision;  // null for a failed op: everything is kept
+    RecordRow row;               // what all of its records share
+    Governor::Thinning thinning;
+    uint64_t elements = 0;
+    uint64_t skipped_elements = 0;
+    uint64_t tensors = 0;  // wanted ones
+  };
+  struct FailedOp {
+    std::string name;
+    std::string type;
+    std::string error;
+    int64_t step = 0;
+    std::vector<std::string> inputs;
+  };
+
+  CaptureSession(SessionOptions options, OutputFolder folder, std::unique_ptr<CapturePlan> plan, std::unique_ptr<LayoutWriter> layout);
+  CaptureSession();
+
+  // session_events.cc: the way of an event.
+  bool moment_wanted(const tensortap_op_event& event) const;
+  bool step_wanted(const tensortap_op_event& event, OpEntry& op, int64_t now_ns);
+  void take(Event& event);
+  void take_tensor(Event& event, const tensortap_tensor& tensor);
+  bool describe(const Event& event, const tensortap_tensor& tensor, RecordRow& row, TensorView& view);
+  void measure(Event& event, const TensorView& view, RecordRow& row);
+  bool passes_condition(const Event& event, const RecordRow& row) const;
+  void keep(const Event& event, const TensorView& view, RecordRow& row);
+  [[nodiscard]] bool wants_data(const Event& event) const;
+
+  // session_records.cc: the way of a record to the layout.
+  bool room_for_data(const RecordRow& row, uint64_t bytes);
+  void keep_data(const RecordRow& row, const TensorView& view, std::unique_ptr<ExponentHistogram> histogram);
+  void write_at_once(RecordRow row, const TensorView& view, const ExponentHistogram* histogram);
+  void keep_row(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram);
+  void write_queued(QueuedRecord& record);
+  void write_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram);
+  void lose(std::string_view reason, const RecordRow& row);
+  void count_record(const RecordRow& row);
+
+  // session.cc
+  const OpDecision* decision_of(OpEntry& entry);
+  void note_error(const Status& status);
+  void check_folder();
+
+  // session_report.cc
+  [[nodiscard]] Json manifest(bool ended);
+  [[nodiscard]] Json coverage();
+
+  SessionOptions options_;
+  OutputFolder folder_;
+  std::unique_ptr<CapturePlan> plan_;
+  std::unique_ptr<LayoutWriter> layout_;
+  std::optional<ForkGuard> fork_guard_;
+
+  // Fixed at open.
+  StatsOptions stats_options_;
+  DigestKind digest_ = DigestKind::kNone;
+  bool keeps_data_ = false;
+  bool measures_ = false;
+  bool nonfinite_only_ = false;
+  bool failed_only_ = false;
+  bool statistics_at_once_ = false;
+  int64_t opened_ns_ = 0;
+  std::string started_;
+
+  std::atomic<uint32_t> off_{0};
+  Governor governor_;
+  StepGate steps_;
+  OpTable ops_;
+  DiskGuard disk_;
+  DiskGuard disk_for_rows_;
+  BufferPool pool_;
+  RecordQueue queue_;
+  Losses losses_;
+  FirstNonFinite first_nonfinite_;
+  std::atomic<uint64_t> sequence_{0};
+  std::atomic<uint64_t> records_{0};
+  std::atomic<uint64_t> bytes_{0};     // of data, written
+  std::atomic<uint64_t> promised_{0};  // of rows and data, for max_bytes
+  std::atomic<uint64_t> taken_{0};     // records let through, for max_records
+  std::atomic<uint64_t> filtered_{0};  // records that the condition left out
+
+  std::mutex registration_;  // guards adding and deciding ops
+  bool bound_ = false;
+  bool bind_failed_ = false;
+  std::vector<std::string> matches_;  // explain_match() of bind
+  std::vector<FailedOp> failed_ops_;
+  uint64_t failed_count_ = 0;
+
+  std::mutex error_mutex_;
+  Status first_error_;
+  std::vector<std::string> problems_;
+};
+
+// Runs `call` for the C interface: what it throws switches the session off, and `otherwise` is returned.
+template <class T, class Call>
+T guarded(CaptureSession* session, T otherwise, Call&& call) noexcept {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    if (session != nullptr) session->fail("no memory");
+  } catch (const std::exception& error) {
+    if (session != nullptr) session->fail(error.what());
+  } catch (...) {
+    if (session != nullptr) session->fail("unknown exception");
+  }
+  return otherwise;
+}
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_CAPTURE_SESSION_H_

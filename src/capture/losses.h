@@ -1,0 +1,65 @@
+// What could not be kept, and why: counts by reason with the first examples. Nothing is ever left out in silence.
+
+#ifndef TENSORTAP_CAPTURE_LOSSES_H_
+#define TENSORTAP_CAPTURE_LOSSES_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+
+namespace tensortap {
+
+// The reasons that the session itself gives. They stand in run.json ("losses"): words for people, stable for programs.
+namespace loss {
+inline constexpr std::string_view kPoolStatsOnly = "memory budget full: statistics only";
+inline constexpr std::string_view kPoolDropped = "memory budget full: dropped";
+inline constexpr std::string_view kNoMemory = "no memory for a copy";
+inline constexpr std::string_view kDiskFull = "disk: no more than keep_free left";
+inline constexpr std::string_view kMaxBytes = "limit: max_bytes";
+inline constexpr std::string_view kMaxRecords = "limit: max_records";
+inline constexpr std::string_view kWriteFailed = "write failed";
+inline constexpr std::string_view kCollision = "layout has no place of its own for it";
+inline constexpr std::string_view kUnknownOp = "event of an unknown op";
+inline constexpr std::string_view kMalformed = "malformed event";
+inline constexpr std::string_view kRank = "more than 16 dimensions";
+inline constexpr std::string_view kUnknownType = "unknown element type";
+inline constexpr std::string_view kFolderGone = "output folder was removed while running";
+}  // namespace loss
+
+// Thread-safe.
+class Losses {
+ public:
+  // Counts one loss. `example` is called for the first few of each reason only and gives a text, such as the record's name.
+  template <class Example>
+  void add(std::string_view reason, Example&& example) {
+    const std::lock_guard lock(mutex_);
+    Entry& entry = entry_of(reason);
+    ++entry.count;
+    if (entry.examples.size() < kExamples) entry.examples.push_back(example());
+  }
+
+  [[nodiscard]] uint64_t total() const;
+  [[nodiscard]] uint64_t count(std::string_view reason) const;
+  // [{"reason": ..., "count": ..., "examples": [...]}], most frequent first.
+  [[nodiscard]] Json to_json() const;
+
+ private:
+  static constexpr size_t kExamples = 5;
+  struct Entry {
+    uint64_t count = 0;
+    std::vector<std::string> examples;
+  };
+  Entry& entry_of(std::string_view reason);
+
+  mutable std::mutex mutex_;
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_LOSSES_H_

@@ -1,0 +1,56 @@
+#include "capture/op_table.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace tensortap {
+
+uint32_t CallCounter::next(const Key& key, int64_t step) {
+  while (lock_.test_and_set(std::memory_order_acquire)) lock_.wait(true, std::memory_order_relaxed);
+  struct Unlock {
+    std::atomic_flag& flag;
+    ~Unlock() {
+      flag.clear(std::memory_order_release);
+      flag.notify_one();
+    }
+  } const unlock{lock_};
+  auto found = std::ranges::find(counts_, key, &Count::key);
+  if (found == counts_.end()) {
+    if (counts_.size() >= kMostRuns) counts_.pop_back();
+    found = counts_.insert(counts_.end(), {key, step, 0});
+  }
+  if (found->step != step) {
+    found->step = step;
+    found->calls = 0;
+  }
+  const uint32_t call = found->calls++;
+  std::rotate(counts_.begin(), found, found + 1);
+  return call;
+}
+
+OpTable::~OpTable() {
+  for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
+}
+
+OpId OpTable::add(OpInfo info) {
+  const uint32_t id = count_.load(std::memory_order_relaxed);
+  if (id >= kChunk * kChunks) return kNoOp;
+  std::string name = info.name;
+  for (int number = 2; !names_.insert(name).second; ++number) name = concat(info.name, "#", number);
+  info.name = std::move(name);
+  auto& chunk = chunks_[id / kChunk];
+  if (chunk.load(std::memory_order_relaxed) == nullptr) chunk.store(new OpEntry[kChunk], std::memory_order_relaxed);
+  chunk.load(std::memory_order_relaxed)[id % kChunk].info = std::move(info);
+  count_.store(id + 1, std::memory_order_release);
+  return id;
+}
+
+void OpTable::decide(OpEntry& entry, OpDecision decision) {
+  auto kept = std::make_unique<const OpDecision>(std::move(decision));
+  const OpDecision* published = kept.get();
+  decisions_.push_back(std::move(kept));
+  entry.decision.store(published, std::memory_order_release);
+}
+
+}  // namespace tensortap

@@ -1,0 +1,100 @@
+// The ops of a session: found by number without a lock, added under the session's registration lock, never moved.
+
+#ifndef TENSORTAP_CAPTURE_OP_TABLE_H_
+#define TENSORTAP_CAPTURE_OP_TABLE_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "plan/capture_plan.h"
+#include "trace/op_info.h"
+
+namespace tensortap {
+
+// Counts how many times an op has run in its step, for each run and moment apart. Thread-safe; the lock is the op's own.
+class CallCounter {
+ public:
+  struct Key {
+    uint64_t run;
+    uint8_t moment;
+    uint8_t phase;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  // 0 for the first execution of a step.
+  uint32_t next(const Key& key, int64_t step);
+
+ private:
+  // Runs in flight at the same time; beyond that the one unused for longest is forgotten.
+  static constexpr size_t kMostRuns = 64;
+  struct Count {
+    Key key;
+    int64_t step;
+    uint32_t calls;
+  };
+  std::atomic_flag lock_;
+  std::vector<Count> counts_;  // most recently used first
+};
+
+// What has happened to an op so far.
+enum OpState : uint32_t {
+  kOpRan = 1U << 0,              // an event came in a captured step
+  kOpCaptured = 1U << 1,         // a tensor of it was looked at, or its description was all that was asked for
+  kOpDescriptionOnly = 1U << 2,  // a tensor came without host data
+  kOpNoTensor = 1U << 3,         // an event came without a tensor that was asked for
+  kOpFailed = 1U << 4,
+  kOpLost = 1U << 5,          // a record of it was lost
+  kOpLeftOut = 1U << 6,       // the governor left out an execution
+  kOpOutsideSteps = 1U << 7,  // ran in a step that was not captured
+};
+
+struct OpEntry {
+  OpInfo info;
+  std::atomic<const OpDecision*> decision{nullptr};  // null = not decided yet
+  std::atomic<uint32_t> state{0};                    // OpState bits
+  CallCounter calls;
+  std::vector<std::string> reasons;  // of tensortap_not_captured(); guarded by the registration lock
+
+  void mark(uint32_t bits) {
+    if ((state.load(std::memory_order_relaxed) & bits) != bits) state.fetch_or(bits, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool has(uint32_t bits) const { return (state.load(std::memory_order_relaxed) & bits) != 0; }
+};
+
+// find() is thread-safe at any time; the others need the registration lock.
+class OpTable {
+ public:
+  OpTable() = default;
+  ~OpTable();
+  OpTable(const OpTable&) = delete;
+  OpTable& operator=(const OpTable&) = delete;
+
+  // Null when there is no such op.
+  [[nodiscard]] OpEntry* find(OpId id) const {
+    if (id >= count_.load(std::memory_order_acquire)) return nullptr;
+    return &chunks_[id / kChunk].load(std::memory_order_relaxed)[id % kChunk];
+  }
+  [[nodiscard]] OpId size() const { return count_.load(std::memory_order_acquire); }
+
+  // Adds an op, "#2" and so on appended to a name that is taken. kNoOp when the table is full.
+  OpId add(OpInfo info);
+  // Decides for an op; earlier decisions stay valid for threads that still read them.
+  void decide(OpEntry& entry, OpDecision decision);
+
+ private:
+  static constexpr size_t kChunk = 256;
+  static constexpr size_t kChunks = 16384;
+
+  std::array<std::atomic<OpEntry*>, kChunks> chunks_{};
+  std::atomic<uint32_t> count_{0};
+  std::unordered_set<std::string> names_;
+  std::vector<std::unique_ptr<const OpDecision>> decisions_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_OP_TABLE_H_

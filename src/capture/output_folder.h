@@ -1,0 +1,42 @@
+// The folder of a dump: created or found empty, and held by one session at a time.
+
+#ifndef TENSORTAP_CAPTURE_OUTPUT_FOLDER_H_
+#define TENSORTAP_CAPTURE_OUTPUT_FOLDER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/status.h"
+
+namespace tensortap {
+
+// Move-only. The hold ends with the object, or with the process.
+class OutputFolder {
+ public:
+  OutputFolder() = default;
+
+  // Creates `out` with its parents, or takes it when it is empty; "" makes tensortap_dump/TIME, with "-2" and so on when that is taken. With
+  // more than one process in the job the dump goes to rank_N below it. Of several processes with the same folder exactly one gets it.
+  // Errors: kInvalidArgument when it is not empty, in use or no folder; kIo when it can not be created or written.
+  static Result<OutputFolder> create(const std::string& out, int32_t rank, int32_t world_size);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // Whether the path still leads to the folder that was created.
+  [[nodiscard]] bool still_there() const;
+  // Removes the files in it and every folder that create() made. Only for a dump that never began.
+  void discard();
+
+ private:
+  Status make_parents(const std::string& path);
+  Status hold(const std::string& path);
+
+  std::string path_;
+  File lock_;
+  std::vector<std::string> created_;  // outermost first
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_OUTPUT_FOLDER_H_

@@ -1,0 +1,99 @@
+#include "capture/record_queue.h"
+
+#include <pthread.h>
+
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+namespace tensortap {
+namespace {
+
+// The writer takes no signals: handlers of the program expect the program's own threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+bool RecordQueue::start_locked() {
+  if (thread_.joinable()) return true;
+  if (stopping_ || no_thread_) return false;
+  const SignalsBlocked blocked;
+  try {
+    thread_ = std::thread(&RecordQueue::run, this);
+  } catch (const std::system_error&) {
+    no_thread_ = true;
+  }
+  return thread_.joinable();
+}
+
+void RecordQueue::write_here(QueuedRecord& record) {
+  const std::lock_guard token(writing_);
+  write_(context_, record);
+}
+
+void RecordQueue::push(QueuedRecord record) {
+  {
+    std::unique_lock lock(mutex_);
+    if (start_locked()) {
+      room_.wait(lock, [this] { return waiting_.size() < kMostWaiting || stopping_; });
+      waiting_.push_back(std::move(record));
+      ++pushed_;
+      changed_.notify_all();
+      return;
+    }
+  }
+  write_here(record);
+}
+
+void RecordQueue::run() {
+  std::vector<QueuedRecord> working;
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      written_ += working.size();
+      working.clear();
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return !waiting_.empty() || stopping_; });
+      if (waiting_.empty()) return;
+      working.swap(waiting_);
+      room_.notify_all();
+    }
+    for (QueuedRecord& record : working) {
+      write_here(record);
+      record.data.release();
+    }
+  }
+}
+
+void RecordQueue::drain() {
+  std::unique_lock lock(mutex_);
+  const uint64_t target = pushed_;
+  changed_.wait(lock, [this, target] { return written_ >= target; });
+}
+
+void RecordQueue::stop() {
+  std::thread thread;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    thread = std::move(thread_);
+  }
+  changed_.notify_all();
+  room_.notify_all();
+  if (thread.joinable()) thread.join();
+}
+
+}  // namespace tensortap

@@ -1,0 +1,69 @@
+// The hand-over of records from the program's threads to one writer thread.
+
+#ifndef TENSORTAP_CAPTURE_RECORD_QUEUE_H_
+#define TENSORTAP_CAPTURE_RECORD_QUEUE_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "capture/buffer_pool.h"
+#include "stats/stats.h"
+#include "trace/record_row.h"
+
+namespace tensortap {
+
+// A record on its way to the layout, with its own copy of the data.
+struct QueuedRecord {
+  RecordRow row;
+  PoolBuffer data;  // packed elements; empty = statistics only
+  std::unique_ptr<ExponentHistogram> histogram;
+};
+
+// Thread-safe. The writer thread starts with the first record and writes without holding the queue's lock.
+class RecordQueue {
+ public:
+  // `write` is called on the writer thread, or on the caller's where no thread can be had; one call at a time. It must not throw.
+  using Write = void (*)(void* context, QueuedRecord& record);
+
+  RecordQueue(Write write, void* context) : write_(write), context_(context) {}
+  ~RecordQueue() { stop(); }
+  RecordQueue(const RecordQueue&) = delete;
+  RecordQueue& operator=(const RecordQueue&) = delete;
+
+  // Hands a record over; waits while kMostWaiting records wait.
+  void push(QueuedRecord record);
+  // Waits until everything pushed before the call is written.
+  void drain();
+  // Writes what waits and ends the thread. push() after it writes on the caller's thread.
+  void stop();
+  // Runs `write` semantics exclusively: holds the writer off while a caller writes a record by itself.
+  [[nodiscard]] std::unique_lock<std::mutex> writer_token() { return std::unique_lock(writing_); }
+
+ private:
+  static constexpr size_t kMostWaiting = 16384;
+
+  bool start_locked();
+  void run();
+  void write_here(QueuedRecord& record);
+
+  const Write write_;
+  void* const context_;
+  std::mutex writing_;  // held during each call of write_
+  std::mutex mutex_;    // guards what follows; never held during I/O
+  std::condition_variable changed_;
+  std::condition_variable room_;
+  std::vector<QueuedRecord> waiting_;
+  uint64_t pushed_ = 0;
+  uint64_t written_ = 0;
+  bool stopping_ = false;
+  bool no_thread_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_RECORD_QUEUE_H_

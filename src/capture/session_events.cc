@@ -1,0 +1,262 @@
+// The way of one event through the session: every check that can end it, cheapest first.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "capture/capture_session.h"
+#include "capture/event_view.h"
+
+namespace tensortap {
+namespace {
+
+constexpr uint64_t kMostTensors = 1U << 20;
+
+// True while this thread is inside an event: what tensortap's own work makes the runtime do is no event of the program's.
+thread_local bool inside_event = false;
+
+class EventScope {
+ public:
+  EventScope() : entered_(!inside_event) { inside_event = true; }
+  ~EventScope() {
+    if (entered_) inside_event = false;
+  }
+  EventScope(const EventScope&) = delete;
+  EventScope& operator=(const EventScope&) = delete;
+  [[nodiscard]] bool entered() const { return entered_; }
+
+ private:
+  bool entered_;
+};
+
+uint32_t thread_number() {
+  static std::atomic<uint32_t> next{0};
+  thread_local const uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
+  return number;
+}
+
+SlotKind slot_kind_of(const tensortap_tensor& tensor) {
+  return tensor.slot_kind <= TENSORTAP_SLOT_GRADIENT ? static_cast<SlotKind>(tensor.slot_kind) : SlotKind::kOutput;
+}
+
+RecordRow shared_row(const tensortap_op_event& event, int32_t rank) {
+  RecordRow row;
+  row.step = event.step;
+  row.run = event.run;
+  row.duration_ns = event.duration_ns;
+  row.op = event.op;
+  row.thread = thread_number();
+  row.rank = rank;
+  row.phase = static_cast<uint8_t>(std::min<uint32_t>(event.phase, TENSORTAP_PHASE_LOAD));
+  row.moment = static_cast<uint8_t>(std::min<uint32_t>(event.moment, TENSORTAP_MOMENT_BEFORE));
+  return row;
+}
+
+}  // namespace
+
+bool CaptureSession::moment_wanted(const tensortap_op_event& event) const {
+  switch (options_.spec.moment) {
+    case MomentChoice::kBoth:
+      return true;
+    // Weights are looked at once, when there is no op to be before or after.
+    case MomentChoice::kBefore:
+      return event.moment == TENSORTAP_MOMENT_BEFORE || event.phase == TENSORTAP_PHASE_LOAD;
+    case MomentChoice::kAfter:
+      return event.moment != TENSORTAP_MOMENT_BEFORE;
+  }
+  return true;
+}
+
+bool CaptureSession::step_wanted(const tensortap_op_event& event, OpEntry& op, int64_t now_ns) {
+  if (event.phase == TENSORTAP_PHASE_LOAD) return true;
+  if (steps_.verdict(event.step) != StepGate::Verdict::kCaptured) {
+    op.mark(kOpOutsideSteps);
+    return false;
+  }
+  if (!governor_.active() || !op.has(kOpCaptured)) return true;
+  const bool now = governor_.counts_steps() ? governor_.takes_op(event.op, event.step) : governor_.window_open(now_ns);
+  if (!now) {
+    op.mark(kOpLeftOut);
+    governor_.count_left_out();
+  }
+  return now;
+}
+
+void CaptureSession::on_op(const tensortap_op_event& event) {
+  if (!is_on() || failed_only_) return;
+  const EventScope scope;
+  if (!scope.entered()) return;
+  OpEntry* op = ops_.find(event.op);
+  if (op == nullptr) {
+    losses_.add(loss::kUnknownOp, [&event] { return concat("op ", event.op); });
+    return;
+  }
+  const OpDecision* decision = decision_of(*op);
+  if (!decision->wanted || !moment_wanted(event)) return;
+  const int64_t now_ns = monotonic_ns();
+  if (!governor_.counts_steps() && governor_.active()) governor_.window_open(now_ns);
+  if (!step_wanted(event, *op, now_ns)) {
+    if (steps_.verdict(event.step) == StepGate::Verdict::kCaptured)
+      op->calls.next({event.run, static_cast<uint8_t>(event.moment), static_cast<uint8_t>(event.phase)}, event.step);
+    return;
+  }
+  op->mark(kOpRan);
+  Event taken{event, *op, decision, shared_row(event, options_.rank), governor_.thinning(now_ns)};
+  taken.row.time_ns = now_ns - opened_ns_;
+  taken.row.call = op->calls.next({event.run, taken.row.moment, taken.row.phase}, event.step);
+  take(taken);
+  if (governor_.active() && event.phase != TENSORTAP_PHASE_LOAD) {
+    governor_.spend(monotonic_ns() - now_ns, taken.elements, taken.skipped_elements);
+  }
+}
+
+void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view error) {
+  if (!is_on()) return;
+  const EventScope scope;
+  if (!scope.entered()) return;
+  OpEntry* op = ops_.find(event.op);
+  if (op == nullptr) {
+    losses_.add(loss::kUnknownOp, [&event] { return concat("op ", event.op); });
+    return;
+  }
+  op->mark(kOpFailed);
+  Event taken{event, *op, nullptr, shared_row(event, options_.rank), {}};
+  taken.row.flags |= kRecordFailedOp;
+  taken.row.time_ns = monotonic_ns() - opened_ns_;
+  taken.row.call = op->calls.next({event.run, taken.row.moment, taken.row.phase}, event.step);
+  FailedOp failed{op->info.name, op->info.type, std::string(error), event.step, {}};
+  for (uint64_t i = 0; i < std::min(event.tensor_count, kMostTensors); ++i) {
+    const tensortap_tensor tensor = tensor_of(event, i);
+    RecordRow row = taken.row;
+    row.slot_kind = static_cast<uint8_t>(slot_kind_of(tensor));
+    row.slot_index = static_cast<uint16_t>(tensor.slot_index);
+    row.element = tensor.element;
+    failed.inputs.push_back(record_name(row, op->info.name));
+  }
+  take(taken);
+  const std::lock_guard lock(error_mutex_);
+  ++failed_count_;
+  if (failed_ops_.size() < 10) failed_ops_.push_back(std::move(failed));
+}
+
+void CaptureSession::take(Event& event) {
+  for (uint64_t i = 0; i < std::min(event.c.tensor_count, kMostTensors); ++i) {
+    const tensortap_tensor tensor = tensor_of(event.c, i);
+    if (event.decision != nullptr && !event.decision->wants_slot(slot_kind_of(tensor), tensor.slot_index)) continue;
+    ++event.tensors;
+    take_tensor(event, tensor);
+  }
+  if (event.tensors == 0) event.op.mark(kOpNoTensor);
+}
+
+void CaptureSession::take_tensor(Event& event, const tensortap_tensor& tensor) {
+  RecordRow row = event.row;
+  TensorView view;
+  if (!describe(event, tensor, row, view)) return;
+  row.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
+  if (view.data == nullptr && row.numel > 0) {
+    event.op.mark(kOpDescriptionOnly);
+  } else {
+    event.op.mark(kOpCaptured);
+    if (measures_ || event.decision == nullptr) measure(event, view, row);
+  }
+  if (!passes_condition(event, row)) {
+    filtered_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  keep(event, view, row);
+}
+
+bool CaptureSession::describe(const Event& event, const tensortap_tensor& tensor, RecordRow& row, TensorView& view) {
+  row.slot_kind = static_cast<uint8_t>(slot_kind_of(tensor));
+  row.slot_index = static_cast<uint16_t>(std::min<uint32_t>(tensor.slot_index, UINT16_MAX));
+  row.element = tensor.element;
+  row.sequence = sequence_.load(std::memory_order_relaxed);
+  if (tensor.dims == nullptr && tensor.rank > 0) {
+    lose(loss::kMalformed, row);
+    return false;
+  }
+  const bool too_many = tensor.rank > kMaxRank;
+  view.desc.dtype = tensor.dtype < kDTypeCount ? static_cast<DType>(tensor.dtype) : DType::kUndefined;
+  view.desc.shape = Shape(std::span(tensor.dims, std::min<uint32_t>(tensor.rank, kMaxRank)));
+  view.strides = tensor.strides;
+  view.data = tensor.data;
+  const std::optional<uint64_t> numel = view.desc.shape.numel();
+  const bool unknown = view.desc.dtype == DType::kUndefined;
+  const bool sized =
+      numel.has_value() && (unknown || view.desc.dtype == DType::kString || packed_bytes(view.desc.dtype, *numel).has_value());
+  if (!sized) {
+    lose(loss::kMalformed, row);
+    return false;
+  }
+  row.set_desc(view.desc);
+  if (too_many || unknown) {
+    // Described as far as it goes, and never looked into.
+    event.op.mark(kOpDescriptionOnly);
+    lose(too_many ? loss::kRank : loss::kUnknownType, row);
+    view.data = nullptr;
+  }
+  return true;
+}
+
+void CaptureSession::measure(Event& event, const TensorView& view, RecordRow& row) {
+  StatsOptions options = stats_options_;
+  if (event.thinning.sample_limit != 0 && (options.sample_limit == 0 || options.sample_limit > event.thinning.sample_limit)) {
+    options.sample_limit = event.thinning.sample_limit;
+  }
+  if (event.decision == nullptr) options.sample_limit = 0;
+  options.parallel_for = {event.c.parallel_for, event.c.pool};
+  row.stats = compute_stats(view, options);
+  event.elements += row.stats.count;
+  if ((row.stats.valid & kStatSampled) != 0 && event.thinning.sample_limit != 0) {
+    event.skipped_elements += row.numel - std::min(row.numel, row.stats.count);
+    governor_.count_sampled();
+  }
+  first_nonfinite_.look(row);
+}
+
+bool CaptureSession::passes_condition(const Event& event, const RecordRow& row) const {
+  if (event.decision == nullptr) return true;
+  if (nonfinite_only_ && row.stats.nan + row.stats.pos_inf + row.stats.neg_inf == 0) return false;
+  const WhereExpression* where = plan_->where();
+  return where == nullptr || where->matches(row, event.op.info);
+}
+
+bool CaptureSession::wants_data(const Event& event) const { return keeps_data_ || event.decision == nullptr; }
+
+void CaptureSession::keep(const Event& event, const TensorView& view, RecordRow& row) {
+  const Limits& limits = options_.spec.limits;
+  if (limits.max_records != 0 && taken_.fetch_add(1, std::memory_order_relaxed) >= limits.max_records) {
+    lose(loss::kMaxRecords, row);
+    return;
+  }
+  std::unique_ptr<ExponentHistogram> histogram;
+  if (view.data != nullptr) {
+    if (digest_ != DigestKind::kNone) {
+      const Digest digest = compute_digest(view, digest_);
+      std::ranges::copy(digest.bytes, row.digest);
+      row.digest_kind = static_cast<uint8_t>(digest.kind);
+    }
+    if (options_.spec.histogram && (event.thinning.keep_data || event.decision == nullptr)) {
+      histogram = std::make_unique<ExponentHistogram>();
+      add_to_histogram(view, *histogram);
+    }
+  }
+  const bool has_elements = view.data != nullptr || (row.numel == 0 && dtype_info(view.desc.dtype).bits != 0);
+  if (!wants_data(event) || !has_elements) {
+    keep_row(row, std::move(histogram));
+    return;
+  }
+  if (!event.thinning.keep_data) {
+    row.flags |= kRecordDataLost;
+    governor_.count_data_left_out();
+    keep_row(row, std::move(histogram));
+    return;
+  }
+  keep_data(row, view, std::move(histogram));
+}
+
+}  // namespace tensortap

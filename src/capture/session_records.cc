@@ -1,0 +1,186 @@
+// The way of a record from the program's thread to the layout.
+
+#include <cstring>
+#include <ctime>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "capture/capture_session.h"
+
+namespace tensortap {
+namespace {
+
+int64_t thread_cpu_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// Bytes of a copy of the view: packed elements, or string elements followed by their characters. Nothing on overflow.
+std::optional<uint64_t> copy_bytes(const TensorView& view, uint64_t numel) {
+  if (view.desc.dtype != DType::kString) return packed_bytes(view.desc.dtype, numel);
+  uint64_t bytes = 0;
+  if (__builtin_mul_overflow(numel, sizeof(StringElement), &bytes)) return std::nullopt;
+  const auto* elements = static_cast<const StringElement*>(view.data);
+  for (uint64_t i = 0; i < numel; ++i) {
+    if (__builtin_add_overflow(bytes, elements[i].size, &bytes)) return std::nullopt;
+  }
+  return bytes;
+}
+
+void copy_strings(const TensorView& view, uint64_t numel, std::byte* target) {
+  const auto* elements = static_cast<const StringElement*>(view.data);
+  auto* copies = reinterpret_cast<StringElement*>(target);
+  auto* characters = reinterpret_cast<char*>(target + numel * sizeof(StringElement));
+  for (uint64_t i = 0; i < numel; ++i) {
+    const auto size = static_cast<size_t>(elements[i].size);
+    if (size > 0) std::memcpy(characters, elements[i].data, size);
+    copies[i] = {characters, elements[i].size};
+    characters += size;
+  }
+}
+
+void copy_elements(const TensorView& view, uint64_t numel, std::byte* target) {
+  if (view.desc.dtype == DType::kString) {
+    copy_strings(view, numel, target);
+  } else if (numel > 0) {
+    copy_packed(view, target);
+  }
+}
+
+std::string_view reason_of(const Status& status) {
+  switch (status.code()) {
+    case StatusCode::kExhausted:
+      return loss::kDiskFull;
+    case StatusCode::kUnsupported:
+      return loss::kCollision;
+    default:
+      return loss::kWriteFailed;
+  }
+}
+
+}  // namespace
+
+void CaptureSession::lose(std::string_view reason, const RecordRow& row) {
+  const OpEntry* op = ops_.find(row.op);
+  losses_.add(reason, [&row, op] { return record_name(row, op == nullptr ? std::string_view("?") : std::string_view(op->info.name)); });
+  if (op != nullptr) ops_.find(row.op)->mark(kOpLost);
+}
+
+void CaptureSession::count_record(const RecordRow& row) {
+  records_.fetch_add(1, std::memory_order_relaxed);
+  if ((row.flags & kRecordHasData) != 0) bytes_.fetch_add(row.data_bytes, std::memory_order_relaxed);
+}
+
+// Whether limits and disk let the data in; the loss is counted when they do not.
+bool CaptureSession::room_for_data(const RecordRow& row, uint64_t bytes) {
+  const uint64_t max_bytes = options_.spec.limits.max_bytes;
+  if (max_bytes != 0 && promised_.load(std::memory_order_relaxed) + bytes + sizeof(RecordRow) > max_bytes) {
+    lose(loss::kMaxBytes, row);
+    return false;
+  }
+  if (!disk_.allows(bytes, pool_.in_use())) {
+    lose(loss::kDiskFull, row);
+    return false;
+  }
+  promised_.fetch_add(bytes, std::memory_order_relaxed);
+  return true;
+}
+
+void CaptureSession::keep_data(const RecordRow& row, const TensorView& view, std::unique_ptr<ExponentHistogram> histogram) {
+  RecordRow kept = row;
+  const std::optional<uint64_t> bytes = copy_bytes(view, row.numel);
+  if (!bytes.has_value() || !room_for_data(row, *bytes)) {
+    kept.flags |= kRecordDataLost;
+    keep_row(kept, std::move(histogram));
+    return;
+  }
+  const bool waits = options_.spec.full_policy == FullPolicy::kBlock;
+  // Small pieces leave room for what stands beside them in the queue.
+  PoolBuffer buffer = pool_.acquire(*bytes, waits ? BufferPool::WhenFull::kWait : BufferPool::WhenFull::kGiveUp);
+  if (!buffer.empty()) {
+    copy_elements(view, row.numel, buffer.data());
+    queue_.push({kept, std::move(buffer), std::move(histogram)});
+    return;
+  }
+  if (waits) {
+    write_at_once(kept, view, histogram.get());
+    return;
+  }
+  if (options_.spec.full_policy == FullPolicy::kDrop) {
+    lose(loss::kPoolDropped, row);
+    return;
+  }
+  lose(loss::kPoolStatsOnly, row);
+  kept.flags |= kRecordDataLost;
+  keep_row(kept, std::move(histogram));
+}
+
+// For what the pool can never hold, or when there is no memory for it: from the tensor itself where it is contiguous.
+void CaptureSession::write_at_once(RecordRow row, const TensorView& view, const ExponentHistogram* histogram) {
+  const bool direct = view.is_contiguous();
+  std::unique_ptr<std::byte[]> copy;
+  TensorView packed = view;
+  packed.strides = nullptr;
+  if (!direct) {
+    copy.reset(new (std::nothrow) std::byte[*packed_bytes(view.desc.dtype, row.numel)]);
+    if (copy == nullptr) {
+      lose(loss::kNoMemory, row);
+      row.flags |= kRecordDataLost;
+      keep_row(row, nullptr);
+      return;
+    }
+    copy_packed(view, copy.get());
+    packed.data = copy.get();
+  }
+  const auto token = queue_.writer_token();
+  write_record(row, &packed, histogram);
+}
+
+void CaptureSession::keep_row(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram) {
+  const uint64_t max_bytes = options_.spec.limits.max_bytes;
+  if (max_bytes != 0 && promised_.fetch_add(sizeof(RecordRow), std::memory_order_relaxed) + sizeof(RecordRow) > max_bytes) {
+    lose(loss::kMaxBytes, row);
+    return;
+  }
+  if (!disk_for_rows_.allows(sizeof(RecordRow), 0)) {
+    lose(loss::kDiskFull, row);
+    return;
+  }
+  if (!statistics_at_once_) {
+    queue_.push({row, PoolBuffer{}, std::move(histogram)});
+    return;
+  }
+  RecordRow written = row;
+  write_record(written, nullptr, histogram.get());
+}
+
+void CaptureSession::write_queued(QueuedRecord& record) {
+  const int64_t before = governor_.active() ? thread_cpu_ns() : 0;
+  try {
+    TensorView view{record.row.desc(), record.data.data(), nullptr};
+    // A tensor without elements has a buffer, too: empty means statistics only.
+    write_record(record.row, record.data.empty() ? nullptr : &view, record.histogram.get());
+  } catch (const std::exception& error) {
+    fail(error.what());
+  }
+  if (governor_.active()) governor_.spend(thread_cpu_ns() - before, 0, 0);
+}
+
+void CaptureSession::write_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) {
+  Status status = layout_->add_record(row, data, histogram);
+  if (!status.ok()) {
+    lose(reason_of(status), row);
+    note_error(status);
+    if (data == nullptr || status.code() == StatusCode::kUnsupported) return;
+    // The statistics may still find a place.
+    row.flags |= kRecordDataLost;
+    status = layout_->add_record(row, nullptr, histogram);
+    if (!status.ok()) return;
+    count_record(row);
+    return;
+  }
+  count_record(row);
+}
+
+}  // namespace tensortap

@@ -1,0 +1,165 @@
+// run.json: what was asked, what was captured, what was not and why. Keys: docs/layouts/tap.md.
+
+#include <algorithm>
+#include <map>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "capture/capture_session.h"
+
+#ifndef TENSORTAP_VERSION
+#define TENSORTAP_VERSION "0.1.0"
+#endif
+
+namespace tensortap {
+namespace {
+
+constexpr size_t kExamples = 5;
+
+// Ops by reason, with the first names.
+class Reasons {
+ public:
+  void add(const std::string& reason, const std::string& name) {
+    Entry& entry = entries_[reason];
+    ++entry.count;
+    if (entry.examples.size() < kExamples) entry.examples.push_back(name);
+  }
+  [[nodiscard]] Json to_json() const {
+    std::vector<std::pair<std::string, const Entry*>> sorted;
+    for (const auto& [reason, entry] : entries_) sorted.emplace_back(reason, &entry);
+    std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) { return a.second->count > b.second->count; });
+    Json list = Json::array();
+    for (const auto& [reason, entry] : sorted) list.push_back({{"reason", reason}, {"count", entry->count}, {"examples", entry->examples}});
+    return list;
+  }
+
+ private:
+  struct Entry {
+    uint64_t count = 0;
+    std::vector<std::string> examples;
+  };
+  std::map<std::string, Entry> entries_;
+};
+
+// Ops, graph inputs and weights are counted apart: only the first are executed.
+struct Counted {
+  uint64_t registered = 0;
+  uint64_t expected = 0;
+  uint64_t captured = 0;
+  uint64_t not_wanted = 0;
+  Reasons not_captured;
+  Reasons partly;
+
+  [[nodiscard]] Json to_json() const {
+    return {{"registered", registered},
+            {"expected", expected},
+            {"captured", captured},
+            {"not_wanted", not_wanted},
+            {"not_captured", not_captured.to_json()},
+            {"partly", partly.to_json()}};
+  }
+};
+
+std::string reason_of(const OpEntry& op) {
+  if (!op.reasons.empty()) return op.reasons.front();
+  if (op.has(kOpFailed)) return "failed";
+  if (op.has(kOpDescriptionOnly)) return "description only: no data in host memory";
+  if (op.has(kOpLost)) return "lost (see losses)";
+  if (op.has(kOpLeftOut)) return "left out by the governor";
+  if (op.has(kOpNoTensor)) return "ran without a tensor that was asked for";
+  if (op.has(kOpOutsideSteps)) return "ran only in steps that were not captured";
+  return "never ran";
+}
+
+void count(const OpEntry& op, bool wanted, Counted& counted) {
+  ++counted.registered;
+  if (!wanted) {
+    ++counted.not_wanted;
+    return;
+  }
+  ++counted.expected;
+  if (!op.has(kOpCaptured)) {
+    counted.not_captured.add(reason_of(op), op.info.name);
+    return;
+  }
+  ++counted.captured;
+  for (const std::string& reason : op.reasons) counted.partly.add(reason, op.info.name);
+  if (op.has(kOpLost)) counted.partly.add("a record was lost (see losses)", op.info.name);
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+}  // namespace
+
+Json CaptureSession::coverage() {
+  Counted ops;
+  Counted inputs;
+  Counted weights;
+  const std::lock_guard lock(registration_);
+  for (OpId id = 0; id < ops_.size(); ++id) {
+    OpEntry& entry = *ops_.find(id);
+    if (entry.decision.load(std::memory_order_acquire) == nullptr) ops_.decide(entry, plan_->decide(entry.info));
+    const bool wanted = !failed_only_ && entry.decision.load(std::memory_order_acquire)->wanted;
+    Counted& counted = entry.info.type == kInputType ? inputs : entry.info.type == kInitializerType ? weights : ops;
+    count(entry, wanted, counted);
+  }
+  return {{"ops", ops.to_json()}, {"graph_inputs", inputs.to_json()}, {"weights", weights.to_json()}};
+}
+
+Json CaptureSession::manifest(bool ended) {
+  const CaptureSpec& spec = options_.spec;
+  Json json = {{"tensortap", TENSORTAP_VERSION}, {"layout", spec.layout}, {"dump", folder_.path()}};
+  json["program"] = text_or_null(options_.program);
+  json["source"] = text_or_null(options_.source);
+  json["rank"] = options_.rank;
+  json["world_size"] = std::max(options_.world_size, 1);
+  json["started"] = started_;
+  json["ended"] = ended ? Json(wall_clock_iso()) : Json(nullptr);
+  json["seconds"] = json_number(static_cast<double>(monotonic_ns() - opened_ns_) / 1e9);
+  json["statistics_kernel"] = stats_target();
+  json["checksum"] = spec.digest;
+  std::vector<std::string> plan = explain(spec);
+  plan.insert(plan.end(), matches_.begin(), matches_.end());
+  json["plan"] = std::move(plan);
+  Json covered = coverage();
+  json.update(covered);
+  {
+    const std::lock_guard lock(registration_);
+    const auto notes = plan_->notes();
+    json["notes"] = std::vector<std::string>(notes.begin(), notes.end());
+    json["unmatched"] = plan_->unmatched();
+  }
+  json["steps"] = {{"seen", steps_.steps_seen()}, {"captured", steps_.steps_captured()}};
+  json["records"] = records_.load();
+  json["bytes"] = bytes_.load();
+  json["records_left_out_by_condition"] = filtered_.load();
+  json["lost"] = losses_.total();
+  json["losses"] = losses_.to_json();
+  uint64_t left_out = 0;
+  for (OpId id = 0; id < ops_.size(); ++id) left_out += ops_.find(id)->has(kOpLeftOut) ? 1 : 0;
+  json["governor"] = governor_.report(left_out);
+  json["pool_peak_bytes"] = pool_.peak();
+  json["first_nonfinite"] = first_nonfinite_.to_json(ops_);
+  {
+    const std::lock_guard lock(error_mutex_);
+    Json failed = Json::array();
+    for (const FailedOp& op : failed_ops_) {
+      failed.push_back({{"name", op.name}, {"type", op.type}, {"error", op.error}, {"step", op.step}, {"inputs", op.inputs}});
+    }
+    json["failed_op"] = failed.empty() ? Json(nullptr) : failed.front();
+    json["failed_ops"] = failed_count_;
+    json["problems"] = problems_;
+  }
+  json["config"] = spec_to_json(spec);
+  return json;
+}
+
+std::string CaptureSession::report() {
+  if ((off_.load() & kByEnvironment) != 0) return R"({"disabled": "TENSORTAP_DISABLE is set"})";
+  if ((off_.load() & (kForked | kClosed)) != 0) return R"({"disabled": "the session ended or this is a forked child"})";
+  // A failure to flush stands among the report's problems.
+  [[maybe_unused]] const Status flushed = flush();
+  return to_json_text(manifest(false));
+}
+
+}  // namespace tensortap

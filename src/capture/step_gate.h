@@ -1,0 +1,76 @@
+// Which steps are captured: the filter that was asked for, --stop-after and the governor. One load for a step that is known.
+
+#ifndef TENSORTAP_CAPTURE_STEP_GATE_H_
+#define TENSORTAP_CAPTURE_STEP_GATE_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+
+#include "capture/governor.h"
+#include "plan/capture_spec.h"
+
+namespace tensortap {
+
+// Thread-safe. A step is known by its number; runs at the same time that use the same number share the decision.
+class StepGate {
+ public:
+  enum class Verdict : uint8_t {
+    kUnknown = 0,
+    kOutside,  // not one of the steps that were asked for
+    kStopped,  // after --stop-after
+    kThinned,  // the governor's
+    kCaptured,
+  };
+
+  StepGate(const StepSet& steps, int64_t stop_after, Governor& governor) : steps_(steps), stop_after_(stop_after), governor_(governor) {}
+
+  bool begin(int64_t step, uint64_t run, int64_t now_ns);
+  void end(int64_t step, uint64_t run, int64_t now_ns);
+
+  // What is done with events of a step, begun or not.
+  Verdict verdict(int64_t step) {
+    const uint64_t known = slots_[slot_of(step)].load(std::memory_order_relaxed);
+    if (known != 0 && has_key(step) && known >> kVerdictBits == static_cast<uint64_t>(step))
+      return static_cast<Verdict>(known & kVerdictMask);
+    return look_up(step);
+  }
+
+  [[nodiscard]] uint64_t steps_seen() const;
+  [[nodiscard]] uint64_t steps_captured() const;
+
+ private:
+  static constexpr int kVerdictBits = 3;
+  static constexpr uint64_t kVerdictMask = 7;
+  static constexpr size_t kSlots = 64;
+  static constexpr size_t kMostKnown = 4096;
+
+  struct Step {
+    Verdict verdict = Verdict::kUnknown;
+    std::map<uint64_t, int64_t> began;  // runs that are in it, with the time
+  };
+
+  static size_t slot_of(int64_t step) { return static_cast<uint64_t>(step) % kSlots; }
+  static bool has_key(int64_t step) { return step >= 0 && static_cast<uint64_t>(step) >> (63 - kVerdictBits) == 0; }
+
+  Verdict look_up(int64_t step);
+  Verdict decide_locked(int64_t step, bool begins, int64_t now_ns);
+  void remember_locked(int64_t step, Verdict verdict);
+
+  const StepSet& steps_;
+  const int64_t stop_after_;
+  Governor& governor_;
+  std::array<std::atomic<uint64_t>, kSlots> slots_{};
+  mutable std::mutex mutex_;
+  std::map<int64_t, Step> known_;
+  std::deque<int64_t> order_;
+  uint64_t seen_ = 0;
+  uint64_t captured_ = 0;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_STEP_GATE_H_
