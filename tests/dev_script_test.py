@@ -1,0 +1,37 @@
+"""./dev says what it can do and refuses what it can not, without starting anything."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMANDS = ["demo", "test", "check", "bench", "fuzz", "setup", "format", "clean"]
+
+
+def dev(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(ROOT / "dev"), *arguments], capture_output=True, text=True, timeout=20)
+
+
+def test_help_names_every_command() -> None:
+    done = dev("--help")
+    assert done.returncode == 0
+    assert re.findall(r"^  (\w+) {2,}", done.stdout, re.MULTILINE) == COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_and_does_not_run_then(command: str) -> None:
+    done = dev(command, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"Usage: ./dev {command}")
+    assert "building" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("tset",), ("test", "--fsat"), ("check", "--slow")])
+def test_a_wrong_word_is_usage_error(arguments: tuple[str, ...]) -> None:
+    done = dev(*arguments)
+    assert done.returncode == 2
+    assert arguments[-1] in done.stderr
