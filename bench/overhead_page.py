@@ -56,7 +56,7 @@ class Page:
     writing: dict[str, float]
     numpy: dict[str, float]
     kernels: list[dict[str, Any]]
-    opening: list[dict[str, Any]]
+    opening: dict[str, float]
     problems: list[str]
     processes: int
 
@@ -154,6 +154,17 @@ def benchmark_table(results: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def opening_lines(opening: dict[str, float]) -> list[str]:
+    """Write how long the command takes on a million records."""
+    if not opening:
+        return ["Not measured in this run."]
+    lines = ["The whole command, start and end of the process included, page cache warm, best of five. To reach: < 1 s.", ""]
+    lines += ["| command | seconds | reached |", "|---|---|---|"]
+    for what, seconds in opening.items():
+        lines.append(f"| `ls`, {what} | {seconds:.2f} | {'yes' if seconds < 1 else '**no**'} |")
+    return lines
+
+
 def write_page(page: Page, target: Path) -> None:
     """Write the page."""
     lines = [
@@ -173,7 +184,7 @@ def write_page(page: Page, target: Path) -> None:
     lines += ["## Statistics kernels", "", *benchmark_table(page.kernels), ""]
     rates = ", ".join(f"{name} {rate / 1e9:.2f} GB/s" for name, rate in page.numpy.items())
     lines += [f"NumPy in the same run, 256 MB, one call for each of the minimal statistics: {rates}.", ""]
-    lines += ["## Opening a dump of a million records", "", *benchmark_table(page.opening), ""]
+    lines += ["## Opening a dump of a million records", "", *opening_lines(page.opening), ""]
     if page.problems:
         lines += ["## What could not be measured", "", *[f"- {problem}" for problem in page.problems], ""]
     if NOTES.exists():
