@@ -19,6 +19,7 @@
 #include "stats/sign_counts-inl.h"
 #include "stats/small_integer_blocks-inl.h"
 #include "stats/wide_blocks-inl.h"
+#include "stats/word_blocks-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tensortap {
@@ -36,8 +37,8 @@ inline constexpr KernelRow kRows[] = {
     {DType::kUInt8, byte_block<uint8_t, false>, byte_block<uint8_t, false>},
     {DType::kInt16, short_block<int16_t>, short_block<int16_t>},
     {DType::kUInt16, short_block<uint16_t>, short_block<uint16_t>},
-    {DType::kInt32, wide_block<int32_t>, wide_block<int32_t>},
-    {DType::kUInt32, wide_block<uint32_t>, wide_block<uint32_t>},
+    {DType::kInt32, word_block<int32_t>, word_block<int32_t>},
+    {DType::kUInt32, word_block<uint32_t>, word_block<uint32_t>},
     {DType::kInt64, wide_block<int64_t>, wide_block<int64_t>},
     {DType::kUInt64, wide_block<uint64_t>, wide_block<uint64_t>},
     {DType::kFloat64, wide_block<double>, careful_double_block},

@@ -120,47 +120,89 @@ HWY_INLINE T one_byte(const uint8_t* data, size_t i, bool is_bool) {
   return is_bool && value != 0 ? T{1} : value;
 }
 
-// int8 and uint8; bool is uint8 whose bytes above 1 count as 1. Sums are those of the bytes as unsigned numbers (x + 128 for int8), squares those of
-// the bytes as signed numbers (x - 128 for uint8).
+// Lanes of a block of int8, uint8 or (as uint8) bool. Sums are kept of the bytes as unsigned numbers, squares of the bytes as signed numbers (x - 128 for
+// uint8).
+template <class T>
+struct ByteLanes {
+  static constexpr bool kIsSigned = std::is_signed_v<T>;
+  using D = hn::ScalableTag<T>;
+  using U = hn::ScalableTag<uint8_t>;
+  using W = hn::ScalableTag<uint64_t>;
+  hn::Vec<W> raw_sum;    // of the bits as they are
+  hn::Vec<W> moved_sum;  // of x + 128, for int8
+  WordVector squares;
+  WordVector squares_odd;
+  uint64_t zero = 0;
+
+  HWY_INLINE ByteLanes() {
+    raw_sum = moved_sum = hn::Zero(W());
+    squares = squares_odd = hn::Zero(WordTag());
+  }
+
+  template <bool kCounts>
+  HWY_INLINE void add(hn::Vec<D> value) {
+    if constexpr (kCounts || !kIsSigned) zero += hn::CountTrue(D(), hn::Eq(value, hn::Zero(D())));
+    const auto raw = hn::BitCast(U(), value);
+    const auto moved = hn::Xor(raw, hn::Set(U(), 0x80));
+    if constexpr (kCounts || !kIsSigned) raw_sum = hn::Add(raw_sum, hn::SumsOf8(raw));
+    if constexpr (kIsSigned) moved_sum = hn::Add(moved_sum, hn::SumsOf8(moved));
+    add_byte_squares(hn::BitCast(ByteTag(), kIsSigned ? raw : moved), squares, squares_odd);
+  }
+
+  // `lowest` says how many are -128 (of int8; those of x - 128 are the zeros of uint8).
+  HWY_INLINE ExactSums finish(size_t count, uint64_t lowest) const {
+    const auto added = static_cast<int64_t>(count);
+    const auto raw_total = static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(W(), raw_sum)));
+    ExactSums exact;
+    exact.zero = zero;
+    exact.squares = sum_words(WordTag(), squares) + sum_words(WordTag(), squares_odd);
+    if constexpr (kIsSigned) {
+      exact.sum = static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(W(), moved_sum))) - 128 * added;
+      exact.squares -= kErrorOfLowest * static_cast<int64_t>(lowest);
+      // As an unsigned number each negative one is 256 larger.
+      exact.negative = static_cast<uint64_t>(raw_total - exact.sum) / 256;
+    } else {
+      exact.sum = raw_total;
+      exact.squares -= kErrorOfLowest * static_cast<int64_t>(zero);
+      // (x - 128)^2 + 256 (x - 128) + 128^2 = x^2
+      exact.squares += 256 * (exact.sum - 128 * added) + 16384 * added;
+    }
+    return exact;
+  }
+};
+
 template <class T, bool kIsBool>
-void byte_block(const void* data, uint64_t count, const BlockRequest&, BlockSums& sums) {
-  constexpr bool kIsSigned = std::is_signed_v<T>;
-  const auto* bytes = static_cast<const uint8_t*>(data);
+HWY_INLINE hn::Vec<hn::ScalableTag<T>> load_bytes(const uint8_t* data) {
   const hn::ScalableTag<T> d;
-  const hn::ScalableTag<uint8_t> unsigned_byte;
-  const hn::ScalableTag<uint64_t> wide;
-  const auto high_bit = hn::Set(unsigned_byte, 0x80);
+  const auto value = hn::LoadU(d, reinterpret_cast<const T*>(data));
+  if constexpr (kIsBool) return hn::Min(value, hn::Set(d, T{1}));
+  return value;
+}
+
+template <class T, bool kIsBool, bool kCounts>
+HWY_INLINE void byte_block_of(const uint8_t* bytes, uint64_t count, BlockSums& sums) {
+  const hn::ScalableTag<T> d;
+  const size_t lanes = hn::Lanes(d);
   auto min = hn::Set(d, std::numeric_limits<T>::max());
   auto max = hn::Set(d, std::numeric_limits<T>::lowest());
-  auto sum = hn::Zero(wide);
-  WordVector squares = hn::Zero(WordTag());
-  WordVector squares_odd = hn::Zero(WordTag());
-  ExactSums exact;
+  ByteLanes<T> totals;
   size_t i = 0;
-  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
-    auto value = hn::LoadU(d, reinterpret_cast<const T*>(bytes + i));
-    if constexpr (kIsBool) value = hn::Min(value, hn::Set(d, T{1}));
-    min = hn::Min(min, value);
-    max = hn::Max(max, value);
-    exact.zero += hn::CountTrue(d, hn::Eq(value, hn::Zero(d)));
-    if constexpr (kIsSigned) exact.negative += hn::CountTrue(d, hn::Lt(value, hn::Zero(d)));
-    const auto raw = hn::BitCast(unsigned_byte, value);
-    const auto other = hn::Xor(raw, high_bit);
-    sum = hn::Add(sum, hn::SumsOf8(kIsSigned ? other : raw));
-    add_byte_squares(hn::BitCast(ByteTag(), kIsSigned ? raw : other), squares, squares_odd);
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    const auto a = load_bytes<T, kIsBool>(bytes + i);
+    const auto b = load_bytes<T, kIsBool>(bytes + i + lanes);
+    min = hn::Min(min, hn::Min(a, b));
+    max = hn::Max(max, hn::Max(a, b));
+    totals.template add<kCounts>(a);
+    totals.template add<kCounts>(b);
   }
-  T low = smallest_lane(d, min);
-  T high = largest_lane(d, max);
-  const auto added = static_cast<int64_t>(i);
-  exact.sum = static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(wide, sum)));
-  exact.squares = sum_words(WordTag(), squares) + sum_words(WordTag(), squares_odd);
-  if constexpr (kIsSigned) {
-    exact.sum -= 128 * added;
-    if (low == -128) exact.squares -= kErrorOfLowest * static_cast<int64_t>(count_lowest_bytes(bytes, i));
-  } else {
-    exact.squares -= kErrorOfLowest * static_cast<int64_t>(exact.zero);
-    // (x - 128)^2 + 256 (x - 128) + 128^2 = x^2
-    exact.squares += 256 * (exact.sum - 128 * added) + 16384 * added;
+  T low = std::numeric_limits<T>::max();
+  T high = std::numeric_limits<T>::lowest();
+  ExactSums exact;
+  if (i > 0) {
+    low = smallest_lane(d, min);
+    high = largest_lane(d, max);
+    exact = totals.finish(i, std::is_signed_v<T> && low == -128 ? count_lowest_bytes(bytes, i) : 0);
+    if constexpr (std::is_signed_v<T> && !kCounts) exact.negative = 0;
   }
   for (; i < count; ++i) {
     const T value = one_byte<T>(bytes, i, kIsBool);
@@ -170,6 +212,17 @@ void byte_block(const void* data, uint64_t count, const BlockRequest&, BlockSums
   }
   set_extremes(low, high, sums);
   exact.finish(count, sums);
+}
+
+// bool is uint8 whose bytes above 1 count as 1.
+template <class T, bool kIsBool>
+void byte_block(const void* data, uint64_t count, const BlockRequest& request, BlockSums& sums) {
+  const auto* bytes = static_cast<const uint8_t*>(data);
+  if (request.counts) {
+    byte_block_of<T, kIsBool, true>(bytes, count, sums);
+  } else {
+    byte_block_of<T, kIsBool, false>(bytes, count, sums);
+  }
 }
 
 // Adds the lanes of `words`, which are unsigned, to the 64-bit lanes of `total`.
