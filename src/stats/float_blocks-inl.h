@@ -252,6 +252,7 @@ HWY_INLINE void float_block_of(const uint8_t* data, size_t count, double shift, 
     for (; i < end; i += group) {
       FloatVector a, b, c, d;
       Loader::group(data, i, a, b, c, d);
+      prefetch_ahead(data + i * sizeof(float));
       totals.template add_group<kShift>(a, b, c, d, shift_vector);
       if constexpr (kCounts) signs.add_group(a, b, c, d);
     }

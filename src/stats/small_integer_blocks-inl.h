@@ -188,6 +188,7 @@ HWY_INLINE void byte_block_of(const uint8_t* bytes, uint64_t count, BlockSums& s
   ByteLanes<T> totals;
   size_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    hwy::Prefetch(bytes + i + 2048);
     const auto a = load_bytes<T, kIsBool>(bytes + i);
     const auto b = load_bytes<T, kIsBool>(bytes + i + lanes);
     min = hn::Min(min, hn::Min(a, b));
@@ -252,6 +253,7 @@ void short_block(const void* data, uint64_t count, const BlockRequest&, BlockSum
   ExactSums exact;
   size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
+    hwy::Prefetch(bytes + i * 2 + 2048);
     const auto value = hn::LoadU(d, reinterpret_cast<const T*>(bytes + i * 2));
     min = hn::Min(min, value);
     max = hn::Max(max, value);

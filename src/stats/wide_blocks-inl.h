@@ -12,6 +12,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "stats/block_kernels.h"
 
@@ -128,6 +129,7 @@ HWY_INLINE void wide_block_of(const uint8_t* data, size_t count, double shift, B
   WideSums totals[2];
   size_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    hwy::Prefetch(data + i * sizeof(T) + 2048);
     const auto a = hn::LoadU(native, reinterpret_cast<const T*>(data + i * sizeof(T)));
     const auto b = hn::LoadU(native, reinterpret_cast<const T*>(data + (i + lanes) * sizeof(T)));
     extremes.template add<kCounts>(a, b);

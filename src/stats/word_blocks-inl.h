@@ -72,6 +72,7 @@ HWY_INLINE void word_block_of(const uint8_t* data, size_t count, double shift, B
   uint64_t zero = 0;
   for (size_t i = 0; i < whole_groups; i += 4 * lanes) {
     const auto* from = data + i * sizeof(T);
+    prefetch_ahead(from);
     const auto a = hn::LoadU(native, reinterpret_cast<const T*>(from));
     const auto b = hn::LoadU(native, reinterpret_cast<const T*>(from + lanes * sizeof(T)));
     const auto c = hn::LoadU(native, reinterpret_cast<const T*>(from + 2 * lanes * sizeof(T)));
