@@ -1,0 +1,126 @@
+#include "find/record_lookup.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+
+namespace tensortap {
+namespace {
+
+uint64_t slot_key(OpId op, SlotKind kind, uint32_t slot) {
+  return uint64_t{op} << 32 | uint64_t{static_cast<uint8_t>(kind)} << 24 | (slot & 0xffffffU);
+}
+
+// A value's name is its own within one graph.
+std::string value_key(const std::string& graph, const std::string& value) { return graph + '\0' + value; }
+
+bool is_weight(const OpInfo& op) { return op.type == kInitializerType; }
+
+}  // namespace
+
+std::vector<size_t> rows_in_time_order(const DumpIndex& dump) {
+  const std::span<const RecordRow> rows = dump.rows();
+  std::vector<size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto sequence = [&](size_t row) { return rows[row].sequence; };
+  if (!std::ranges::is_sorted(order, {}, sequence)) std::ranges::stable_sort(order, {}, sequence);
+  return order;
+}
+
+RecordLookup::RecordLookup(const DumpIndex& dump) : dump_(dump) {
+  const std::span<const RecordRow> rows = dump.rows();
+  for (const size_t row : rows_in_time_order(dump)) {
+    rows_[slot_key(rows[row].op, static_cast<SlotKind>(rows[row].slot_kind), rows[row].slot_index)].push_back(row);
+  }
+  const std::span<const OpInfo> ops = dump.ops();
+  for (OpId id = 0; id < ops.size(); ++id) {
+    if (ops[id].parent < ops.size()) children_[ops[id].parent].push_back(id);
+    for (uint32_t slot = 0; slot < ops[id].outputs.size(); ++slot) {
+      if (!ops[id].outputs[slot].empty()) makers_.emplace(value_key(ops[id].graph, ops[id].outputs[slot]), std::pair(id, slot));
+    }
+  }
+}
+
+std::optional<size_t> RecordLookup::last_before(uint64_t key, const RecordRow& reader) const {
+  const auto found = rows_.find(key);
+  if (found == rows_.end()) return std::nullopt;
+  const std::span<const RecordRow> rows = dump_.rows();
+  // Rows are in time order; the newest first, since a loop's body writes the same slot again and again.
+  const auto begin = std::ranges::upper_bound(found->second, reader.sequence, {}, [&](size_t row) { return rows[row].sequence; });
+  for (auto at = begin; at != found->second.begin();) {
+    const RecordRow& row = rows[*--at];
+    const bool load = row.phase == static_cast<uint8_t>(Phase::kLoad);
+    if (load || (row.step == reader.step && row.run == reader.run)) return *at;
+    if (row.step < reader.step && row.run == reader.run) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<size_t> RecordLookup::own_input(const RecordRow& reader, uint32_t slot) const {
+  const auto found = rows_.find(slot_key(reader.op, SlotKind::kInput, slot));
+  if (found == rows_.end()) return std::nullopt;
+  const std::span<const RecordRow> rows = dump_.rows();
+  std::optional<size_t> after;
+  for (const size_t at : found->second) {
+    const RecordRow& row = rows[at];
+    if (row.step != reader.step || row.run != reader.run || row.call != reader.call) continue;
+    if (row.moment == static_cast<uint8_t>(Moment::kBefore)) return at;
+    if (!after) after = at;
+  }
+  return after;
+}
+
+std::optional<size_t> RecordLookup::producer_row(const OpInfo& op, const OpInput& input, const RecordRow& reader) const {
+  const std::span<const OpInfo> ops = dump_.ops();
+  OpId producer = input.producer;
+  uint32_t slot = input.producer_slot;
+  if (producer >= ops.size()) {
+    auto found = makers_.find(value_key(op.graph, input.name));
+    if (found == makers_.end()) found = makers_.find(value_key("", input.name));
+    if (found == makers_.end()) return std::nullopt;
+    std::tie(producer, slot) = found->second;
+  }
+  // Weights are often recorded once, whatever step they are used in.
+  if (is_weight(ops[producer])) {
+    const auto found = rows_.find(slot_key(producer, SlotKind::kOutput, slot));
+    return found == rows_.end() ? std::nullopt : std::optional(found->second.front());
+  }
+  return last_before(slot_key(producer, SlotKind::kOutput, slot), reader);
+}
+
+// An input's record was made by one op; an output's may come from all that the op read.
+std::vector<RecordLookup::Read> RecordLookup::reads_of(size_t row) const {
+  const RecordRow& reader = dump_.rows()[row];
+  const OpInfo& op = op_of(dump_, reader);
+  std::vector<Read> reads;
+  if (reader.slot_kind == static_cast<uint8_t>(SlotKind::kInput)) {
+    if (reader.slot_index >= op.inputs.size()) return reads;
+    const OpInput& input = op.inputs[reader.slot_index];
+    reads.push_back({input.name, producer_row(op, input, reader)});
+    return reads;
+  }
+  for (uint32_t slot = 0; slot < op.inputs.size(); ++slot) {
+    const OpInput& input = op.inputs[slot];
+    if (input.name.empty() && input.producer == kNoOp) continue;
+    std::optional<size_t> found = own_input(reader, slot);
+    if (!found) found = producer_row(op, input, reader);
+    reads.push_back({input.name.empty() ? concat("in", slot) : input.name, found});
+  }
+  const auto children = children_.find(reader.op);
+  if (children == children_.end()) return reads;
+  const size_t outside = reads.size();
+  for (const OpId child : children->second) {
+    const OpInfo& inside = dump_.ops()[child];
+    for (uint32_t slot = 0; slot < inside.outputs.size(); ++slot) {
+      const std::optional<size_t> found = last_before(slot_key(child, SlotKind::kOutput, slot), reader);
+      if (found) reads.push_back({inside.outputs[slot], found});
+    }
+  }
+  if (reads.size() == outside) reads.push_back({concat("the body of ", op.name), std::nullopt});
+  return reads;
+}
+
+}  // namespace tensortap
