@@ -21,7 +21,7 @@ PUBLIC_HEADER_LIMIT = 20
 LONG_FILES: dict[str, str] = {}
 # path::function -> why it may be longer or take more parameters.
 LONG_FUNCTIONS: dict[str, str] = {
-    "src/stats/wide_blocks-inl.h::tensortap::HWY_NAMESPACE::add_wide_tail": "vector types are deduced from a tag that counts as a parameter",
+    "src/stats/wide_blocks-inl.h::tensortap::HWY_NAMESPACE::add_wide_tail": "its vector types come from a tag, which counts",
 }
 
 

@@ -39,11 +39,18 @@ int main(int argc, char** argv) {
 
   const char* products[] = {"product"};
   const char* outputs[] = {"y"};
-  const tensortap_op matmul_op = {.size = sizeof matmul_op, .name = "multiply", .type = "MatMul", .outputs = products, .output_count = 1,
-                                  .parent = TENSORTAP_NO_OP};
+  const tensortap_op matmul_op = {
+      .size = sizeof matmul_op, .name = "multiply", .type = "MatMul", .outputs = products, .output_count = 1, .parent = TENSORTAP_NO_OP};
   const tensortap_op_id multiply = tensortap_register_op(session, &matmul_op);
-  const tensortap_op relu_op = {.size = sizeof relu_op, .name = "activate", .type = "Relu", .inputs = products, .producers = &multiply,
-                                .input_count = 1, .outputs = outputs, .output_count = 1, .parent = TENSORTAP_NO_OP};
+  const tensortap_op relu_op = {.size = sizeof relu_op,
+                                .name = "activate",
+                                .type = "Relu",
+                                .inputs = products,
+                                .producers = &multiply,
+                                .input_count = 1,
+                                .outputs = outputs,
+                                .output_count = 1,
+                                .parent = TENSORTAP_NO_OP};
   const tensortap_op_id activate = tensortap_register_op(session, &relu_op);
   if (tensortap_bind(session, message, sizeof message) != TENSORTAP_OK) fprintf(stderr, "engine: %s\n", message);
 
