@@ -300,7 +300,7 @@ constexpr std::array kRows = {
     KeyRow{{"strict", "true or false", "", "false", "Whether it is a failure when an op that was asked for was not captured."},
            [](Value v, Spec s) { return v.read_bool(s.strict); },
            [](Written s) -> Json { return s.strict; }},
-    KeyRow{{"layout", "text", "a layout that `doctor` lists", "\"tap\"", "The directory tree to write."},
+    KeyRow{{"layout", "text", "this release: \"tap\"", "\"tap\"", "The directory tree to write."},
            read_layout,
            [](Written s) -> Json { return s.layout; }},
     KeyRow{{"profile", "text", "this release: \"\"", "\"\"", "Which system's version the tree follows, such as \"mindspore-2.10/cpu\"."},
