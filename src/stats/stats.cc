@@ -77,7 +77,8 @@ void for_each_piece(const Job& job, const BlockRange& block, const Visit& visit)
 // Takes the blocks of one part of a tensor. One thread.
 class BlockReducer {
  public:
-  explicit BlockReducer(const Job& job) : job_(job) {}
+  // Adds to `state`, which outlives it.
+  BlockReducer(const Job& job, StatsState& state) : job_(job), state_(state) {}
 
   void add(const BlockRange& block) {
     for_each_piece(job_, block, [&](const std::byte* data, uint64_t count, uint64_t begin) {
@@ -88,8 +89,6 @@ class BlockReducer {
       }
     });
   }
-
-  [[nodiscard]] const StatsState& state() const { return state_; }
 
  private:
   void add_complex(const std::byte* data, uint64_t count, uint64_t begin) {
@@ -153,7 +152,7 @@ class BlockReducer {
 
   const Job& job_;
   double shift_ = 0;
-  StatsState state_;
+  StatsState& state_;
 };
 
 int64_t first_nonfinite_code(const Job& job, uint64_t first_block, uint64_t end_block) {
@@ -170,19 +169,20 @@ int64_t first_nonfinite_code(const Job& job, uint64_t first_block, uint64_t end_
   return found;
 }
 
-StatsState reduce_blocks(const Job& job, uint64_t first_block, uint64_t end_block) {
-  if (!CodeCounts::serves(job.info.dtype)) {
-    BlockReducer reducer(job);
-    for (uint64_t b = first_block; b < end_block; ++b) reducer.add(job.plan.block(b));
-    return reducer.state();
-  }
+void count_codes(const Job& job, uint64_t first_block, uint64_t end_block, StatsState& state) {
   CodeCounts counts(job.info.dtype);
   for (uint64_t b = first_block; b < end_block; ++b) {
     for_each_piece(job, job.plan.block(b), [&](const std::byte* data, uint64_t count, uint64_t) { counts.add(data, count); });
   }
-  StatsState state = counts.state();
+  state = counts.state();
   if (state.count > state.finite) state.first_nonfinite = first_nonfinite_code(job, first_block, end_block);
-  return state;
+}
+
+// Fills in `state`, which is new.
+void reduce_blocks(const Job& job, uint64_t first_block, uint64_t end_block, StatsState& state) {
+  if (CodeCounts::serves(job.info.dtype)) return count_codes(job, first_block, end_block, state);
+  BlockReducer reducer(job, state);
+  for (uint64_t b = first_block; b < end_block; ++b) reducer.add(job.plan.block(b));
 }
 
 // The parts of a tensor that go to different threads, and what each found.
@@ -196,7 +196,7 @@ struct Parts {
     if (index >= parts.count) return;
     const FloatEnvironment environment;
     const uint64_t blocks = parts.job.plan.blocks();
-    parts.states[index] = reduce_blocks(parts.job, blocks * index / parts.count, blocks * (index + 1) / parts.count);
+    reduce_blocks(parts.job, blocks * index / parts.count, blocks * (index + 1) / parts.count, parts.states[index]);
   }
 };
 
@@ -206,14 +206,12 @@ uint64_t part_count(const Job& job, const ParallelFor& parallel_for) {
   return std::min({(bytes + kParallelBytes - 1) / kParallelBytes, job.plan.blocks(), kMaxParts});
 }
 
-StatsState reduce(const Job& job, const ParallelFor& parallel_for) {
+void reduce(const Job& job, const ParallelFor& parallel_for, StatsState& state) {
   const uint64_t count = part_count(job, parallel_for);
-  if (count == 1) return reduce_blocks(job, 0, job.plan.blocks());
+  if (count == 1) return reduce_blocks(job, 0, job.plan.blocks(), state);
   Parts parts{job, count, {}};
   parallel_for.run(parallel_for.pool, &Parts::run, count, &parts);
-  StatsState state;
   for (uint64_t i = 0; i < count; ++i) merge(parts.states[i], job.is_unsigned, state);
-  return state;
 }
 
 }  // namespace
@@ -226,7 +224,8 @@ TensorStats compute_stats(const TensorView& view, const StatsOptions& options) {
     return compute_stats_reference(view, options);
   }
   const Job job(view, options, *kernels, *numel);
-  const StatsState state = reduce(job, options.parallel_for);
+  StatsState state;
+  reduce(job, options.parallel_for, state);
   if (state.out_of_range) return compute_stats_reference(view, options);
   const uint32_t valid = (options.wanted & kStatFull) | (job.plan.sampled() ? kStatSampled : 0U);
   return finish(state, valid, options.policy);
