@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "stats/block_plan.h"
+#include "stats/modulus.h"
 #include "stats/stats.h"
 #include "tensor/number_formats.h"
 
@@ -71,14 +71,14 @@ bool values_fit_float(DType dtype) {
   return info.kind == DTypeKind::kFloat && info.bits <= 32;
 }
 
-void add_doubles(const TensorView& packed, uint64_t count, ExponentHistogram& histogram) {
-  for (uint64_t i = 0; i < count; ++i) {
-    double real = 0;
-    double imaginary = 0;
-    to_complex128(packed.desc.dtype, packed.data, i, real, imaginary);
-    const bool has_nan = std::isnan(real) || std::isnan(imaginary);
-    add_value(has_nan ? std::numeric_limits<double>::quiet_NaN() : std::hypot(real, imaginary), histogram);
+void add_doubles(DType dtype, const void* packed, uint64_t count, ExponentHistogram& histogram) {
+  std::array<double, kPieceElements> values;
+  if (dtype_info(dtype).kind == DTypeKind::kComplex) {
+    to_moduli(dtype, packed, 0, count, values.data());
+  } else {
+    to_float64(dtype, packed, 0, count, values.data());
   }
+  for (uint64_t i = 0; i < count; ++i) add_value(values[i], histogram);
 }
 
 }  // namespace
@@ -87,19 +87,25 @@ void add_to_histogram(const TensorView& view, ExponentHistogram& histogram) {
   const DType dtype = view.desc.dtype;
   const uint64_t numel = view.desc.shape.numel().value_or(0);
   if (dtype_info(dtype).bits == 0 || view.data == nullptr) return;
+  const bool is_contiguous = view.is_contiguous();
   std::array<std::byte, kPieceElements * 16> packed;
   std::array<float, kPieceElements> floats;
   FloatExponents exponents;
   for (uint64_t begin = 0; begin < numel; begin += kPieceElements) {
     const uint64_t count = std::min(kPieceElements, numel - begin);
-    copy_packed_range(view, begin, count, packed.data());
+    const void* piece = packed.data();
+    if (is_contiguous) {
+      piece = static_cast<const std::byte*>(view.data) + begin * dtype_info(dtype).bits / 8;
+    } else {
+      copy_packed_range(view, begin, count, packed.data());
+    }
     if (values_fit_float(dtype)) {
-      to_float32(dtype, packed.data(), 0, count, floats.data());
+      to_float32(dtype, piece, 0, count, floats.data());
       add_float_exponents(floats.data(), count, exponents, histogram);
       // Far below 2^32 counts in any table.
       if (begin % (kPieceElements << 16) == 0) flush_float_exponents(exponents, histogram);
     } else {
-      add_doubles({{dtype, Shape{static_cast<int64_t>(count)}}, packed.data(), nullptr}, count, histogram);
+      add_doubles(dtype, piece, count, histogram);
     }
   }
   flush_float_exponents(exponents, histogram);

@@ -68,6 +68,22 @@ TEST(ExponentHistogram, AllFloat16PatternsAndSubnormalOnes) {
   EXPECT_EQ(histogram.zero, 2U);
 }
 
+TEST(ExponentHistogram, StridedAndComplexViews) {
+  const std::vector<float> data = {1, 99, 2, 99, 0, 99, -4, 99};
+  const int64_t every_second = 2;
+  ExponentHistogram histogram;
+  add_to_histogram({{DType::kFloat32, Shape{4}}, data.data(), &every_second}, histogram);
+  EXPECT_EQ(histogram.bins[150], 1U);
+  EXPECT_EQ(histogram.bins[151], 1U);
+  EXPECT_EQ(histogram.bins[152], 1U);
+  EXPECT_EQ(histogram.zero, 1U);
+  const std::vector<float> complex = {3, 4, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()};
+  ExponentHistogram moduli;
+  add_to_histogram({{DType::kComplex64, Shape{2}}, complex.data(), nullptr}, moduli);
+  EXPECT_EQ(moduli.bins[152], 1U) << "5";
+  EXPECT_EQ(moduli.nan, 1U);
+}
+
 TEST(ExponentHistogram, AddsUpAndMerges) {
   const std::vector<float> a = {1, 2, 3, 0};
   const std::vector<float> b = {-1.5F, 1e-45F, std::numeric_limits<float>::infinity()};
