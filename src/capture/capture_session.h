@@ -127,6 +127,7 @@ class CaptureSession {
   void write_queued(QueuedRecord& record);
   void write_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram);
   void lose(std::string_view reason, const RecordRow& row);
+  void lose_to_full_disk(const RecordRow& row);
   void count_record(const RecordRow& row);
 
   // session.cc
@@ -136,7 +137,7 @@ class CaptureSession {
 
   // session_report.cc
   [[nodiscard]] Json manifest(bool ended);
-  [[nodiscard]] Json coverage();
+  [[nodiscard]] Json coverage(bool ended);
 
   SessionOptions options_;
   OutputFolder folder_;
@@ -179,6 +180,7 @@ class CaptureSession {
   std::vector<FailedOp> failed_ops_;
   uint64_t failed_count_ = 0;
 
+  std::atomic<bool> disk_error_noted_{false};
   std::mutex error_mutex_;
   Status first_error_;
   std::vector<std::string> problems_;

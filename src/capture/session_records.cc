@@ -72,6 +72,16 @@ void CaptureSession::count_record(const RecordRow& row) {
   if ((row.flags & kRecordHasData) != 0) bytes_.fetch_add(row.data_bytes, std::memory_order_relaxed);
 }
 
+void CaptureSession::lose_to_full_disk(const RecordRow& row) {
+  lose(loss::kDiskFull, row);
+  // Once is enough: the error stays the session's, the losses are counted.
+  if (!disk_error_noted_.exchange(true)) {
+    const uint64_t kept = options_.spec.limits.keep_free;
+    const std::string rest = kept == 0 ? std::string() : concat(" up to the ", bytes_text(kept), " that are to stay free");
+    note_error(exhausted(concat("disk of ", quote(folder_.path()), " is full", rest, "; records are lost")));
+  }
+}
+
 // Whether limits and disk let the data in; the loss is counted when they do not.
 bool CaptureSession::room_for_data(const RecordRow& row, uint64_t bytes) {
   const uint64_t max_bytes = options_.spec.limits.max_bytes;
@@ -80,7 +90,7 @@ bool CaptureSession::room_for_data(const RecordRow& row, uint64_t bytes) {
     return false;
   }
   if (!disk_.allows(bytes, pool_.in_use())) {
-    lose(loss::kDiskFull, row);
+    lose_to_full_disk(row);
     return false;
   }
   promised_.fetch_add(bytes, std::memory_order_relaxed);
@@ -144,7 +154,7 @@ void CaptureSession::keep_row(const RecordRow& row, std::unique_ptr<ExponentHist
     return;
   }
   if (!disk_for_rows_.allows(sizeof(RecordRow), 0)) {
-    lose(loss::kDiskFull, row);
+    lose_to_full_disk(row);
     return;
   }
   if (!statistics_at_once_) {

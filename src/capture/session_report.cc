@@ -91,15 +91,17 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr)
 
 }  // namespace
 
-Json CaptureSession::coverage() {
+Json CaptureSession::coverage(bool ended) {
   Counted ops;
   Counted inputs;
   Counted weights;
   const std::lock_guard lock(registration_);
   for (OpId id = 0; id < ops_.size(); ++id) {
     OpEntry& entry = *ops_.find(id);
-    if (entry.decision.load(std::memory_order_acquire) == nullptr) ops_.decide(entry, plan_->decide(entry.info));
-    const bool wanted = !failed_only_ && entry.decision.load(std::memory_order_acquire)->wanted;
+    // Before the end an op that is not decided counts as wanted: bind() may still come.
+    if (ended && entry.decision.load(std::memory_order_acquire) == nullptr) ops_.decide(entry, plan_->decide(entry.info));
+    const OpDecision* decision = entry.decision.load(std::memory_order_acquire);
+    const bool wanted = !failed_only_ && (decision == nullptr || decision->wanted);
     Counted& counted = entry.info.type == kInputType ? inputs : entry.info.type == kInitializerType ? weights : ops;
     count(entry, wanted, counted);
   }
@@ -121,7 +123,7 @@ Json CaptureSession::manifest(bool ended) {
   std::vector<std::string> plan = explain(spec);
   plan.insert(plan.end(), matches_.begin(), matches_.end());
   json["plan"] = std::move(plan);
-  Json covered = coverage();
+  Json covered = coverage(ended);
   json.update(covered);
   {
     const std::lock_guard lock(registration_);

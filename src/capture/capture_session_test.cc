@@ -1,0 +1,301 @@
+// Sessions over a layout that a test holds up, fills and breaks.
+
+#include "capture/capture_session.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <filesystem>
+#include <thread>
+
+#include "base/clock.h"
+
+namespace tensortap {
+namespace {
+
+// What the layout did, and what it is told to do. One for each test: layouts are made by plain functions.
+struct Script {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool hold_data = false;  // add_record() with data waits
+  bool throw_bad_alloc = false;
+  Status answer;
+  bool any_thread = true;
+  int waiting = 0;
+  int finished = 0;
+  std::vector<RecordRow> rows;
+  std::vector<std::vector<float>> data;
+  std::vector<std::thread::id> threads;
+  std::string manifest;
+};
+Script* script = nullptr;
+
+class ScriptedWriter : public LayoutWriter {
+ public:
+  Status add_op(OpId /*id*/, const OpInfo& /*op*/) override { return {}; }
+  [[nodiscard]] bool takes_statistics_on_any_thread() const override { return script->any_thread; }
+  Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) override {
+    std::unique_lock lock(script->mutex);
+    if (script->throw_bad_alloc) throw std::bad_alloc();
+    if (data != nullptr) {
+      ++script->waiting;
+      script->changed.notify_all();
+      script->changed.wait(lock, [] { return !script->hold_data; });
+      if (!script->answer.ok()) return script->answer;
+      const auto* values = static_cast<const float*>(data->data);
+      script->data.emplace_back(values, values + row.numel);
+      row.flags |= kRecordHasData;
+      row.data_bytes = row.bytes;
+    }
+    script->rows.push_back(row);
+    script->threads.push_back(std::this_thread::get_id());
+    return {};
+  }
+  Status flush() override { return {}; }
+  Status finish(std::string_view manifest) override {
+    ++script->finished;
+    script->manifest = manifest;
+    return {};
+  }
+  [[nodiscard]] uint64_t bytes_written() const override { return 0; }
+};
+
+Result<std::unique_ptr<LayoutWriter>> create_scripted(const DumpInfo& /*info*/, const CaptureSpec& /*spec*/) {
+  return std::unique_ptr<LayoutWriter>(new ScriptedWriter());
+}
+
+class SessionTest : public testing::Test {
+ protected:
+  SessionTest() {
+    script = &script_;
+    layout_.name = "scripted";
+    layout_.create = create_scripted;
+    std::string pattern = (std::filesystem::temp_directory_path() / "tensortap-session-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+    spec_.out = folder_ + "/dump";
+    spec_.limits.keep_free = 0;
+    spec_.payload = Payload::kFull;
+  }
+  ~SessionTest() override {
+    release();
+    if (session_ != nullptr) (void)session_->close();
+    session_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  void open() {
+    SessionOptions options;
+    options.spec = spec_;
+    options.layout = &layout_;
+    auto opened = CaptureSession::open(std::move(options));
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    session_ = *std::move(opened);
+    OpInfo info;
+    info.name = "op";
+    info.type = "T";
+    op_ = session_->register_op(info);
+  }
+  void run(int64_t step, size_t count) {
+    const std::vector<float> values(count, static_cast<float>(step));
+    const auto dim = static_cast<int64_t>(count);
+    tensortap_tensor tensor{};
+    tensor.size = sizeof(tensor);
+    tensor.dtype = TENSORTAP_FLOAT32;
+    tensor.data = values.data();
+    tensor.dims = &dim;
+    tensor.rank = 1;
+    tensor.element = -1;
+    tensortap_op_event event{};
+    event.size = sizeof(event);
+    event.op = op_;
+    event.step = step;
+    event.tensors = &tensor;
+    event.tensor_count = 1;
+    guarded<bool>(session_.get(), false, [&] {
+      session_->on_op(event);
+      return true;
+    });
+  }
+  void hold() {
+    const std::lock_guard lock(script_.mutex);
+    script_.hold_data = true;
+  }
+  void release() {
+    {
+      const std::lock_guard lock(script_.mutex);
+      script_.hold_data = false;
+    }
+    script_.changed.notify_all();
+  }
+  void wait_until_writing() {
+    std::unique_lock lock(script_.mutex);
+    script_.changed.wait(lock, [this] { return script_.waiting > 0; });
+  }
+  Json report() { return *parse_json(session_->report(), "report"); }
+  uint64_t lost(std::string_view reason) {
+    const Json all = report();
+    for (const Json& loss : all["losses"]) {
+      if (loss["reason"] == std::string(reason)) return loss["count"];
+    }
+    return 0;
+  }
+
+  Script script_;
+  Layout layout_{};
+  CaptureSpec spec_;
+  std::string folder_;
+  std::unique_ptr<CaptureSession> session_;
+  OpId op_ = kNoOp;
+};
+
+TEST_F(SessionTest, KeepsStatisticsOnlyWhenTheBudgetIsFull) {
+  spec_.full_policy = FullPolicy::kStatsOnly;
+  spec_.limits.pool_bytes = 100 << 10;
+  open();
+  hold();
+  for (int64_t step = 0; step < 10; ++step) run(step, 8192);  // 32 KiB each: three fit
+  release();
+  EXPECT_EQ(lost("memory budget full: statistics only"), 7U);
+  ASSERT_EQ(script_.rows.size(), 10U);
+  EXPECT_EQ(script_.data.size(), 3U);
+  for (const RecordRow& row : script_.rows) {
+    EXPECT_EQ(row.stats.mean, static_cast<double>(row.step));
+    EXPECT_NE((row.flags & kRecordHasData) != 0, (row.flags & kRecordDataLost) != 0);
+  }
+}
+
+TEST_F(SessionTest, DropsRecordsWhenTheBudgetIsFull) {
+  spec_.full_policy = FullPolicy::kDrop;
+  spec_.limits.pool_bytes = 100 << 10;
+  open();
+  hold();
+  for (int64_t step = 0; step < 10; ++step) run(step, 8192);
+  release();
+  EXPECT_EQ(lost("memory budget full: dropped"), 7U);
+  EXPECT_EQ(script_.rows.size(), 3U);
+}
+
+TEST_F(SessionTest, WaitsWhenTheBudgetIsFull) {
+  spec_.full_policy = FullPolicy::kBlock;
+  spec_.limits.pool_bytes = 100 << 10;
+  open();
+  hold();
+  std::atomic<int> done{0};
+  std::thread program([this, &done] {
+    for (int64_t step = 0; step < 10; ++step, ++done) run(step, 8192);
+  });
+  wait_until_writing();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_LE(done.load(), 3) << "the program is held up";
+  release();
+  program.join();
+  EXPECT_EQ(report()["lost"], 0);
+  ASSERT_EQ(script_.data.size(), 10U);
+  for (size_t i = 0; i < 10; ++i) EXPECT_EQ(script_.data[i], std::vector<float>(8192, static_cast<float>(i)));
+  EXPECT_LE(report()["pool_peak_bytes"], 100 << 10);
+}
+
+TEST_F(SessionTest, WritesDataOnItsOwnThreadAndStatisticsOnTheProgram) {
+  open();
+  run(0, 16);
+  ASSERT_TRUE(session_->flush().ok());
+  EXPECT_NE(script_.threads.at(0), std::this_thread::get_id());
+  ASSERT_TRUE(session_->close().ok());
+  session_.reset();
+  spec_.payload = Payload::kStatistics;
+  spec_.out = folder_ + "/statistics";
+  open();
+  run(1, 16);
+  EXPECT_EQ(script_.threads.at(1), std::this_thread::get_id());
+}
+
+TEST_F(SessionTest, WritesStatisticsOnItsOwnThreadForLayoutsThatAskForIt) {
+  spec_.payload = Payload::kStatistics;
+  script_.any_thread = false;
+  open();
+  for (int64_t step = 0; step < 100; ++step) run(step, 4);
+  ASSERT_TRUE(session_->flush().ok());
+  ASSERT_EQ(script_.rows.size(), 100U);
+  for (const auto& thread : script_.threads) EXPECT_NE(thread, std::this_thread::get_id());
+}
+
+TEST_F(SessionTest, CountsRecordsThatCanNotBeWrittenAndKeepsTheirStatistics) {
+  script_.answer = exhausted("disk full");
+  open();
+  run(0, 16);
+  run(1, 16);
+  EXPECT_EQ(session_->flush().code(), StatusCode::kExhausted);
+  EXPECT_EQ(report()["lost"], 2);
+  ASSERT_EQ(script_.rows.size(), 2U);
+  EXPECT_NE(script_.rows[0].flags & kRecordDataLost, 0);
+  EXPECT_EQ(report()["problems"], Json::array({"disk full"}));
+}
+
+TEST_F(SessionTest, CountsRecordsThatHaveNoPlaceOfTheirOwn) {
+  script_.answer = unsupported("two names, one file");
+  open();
+  run(0, 16);
+  ASSERT_FALSE(session_->flush().ok());
+  EXPECT_EQ(lost("layout has no place of its own for it"), 1U);
+  EXPECT_TRUE(script_.rows.empty());
+}
+
+TEST_F(SessionTest, SwitchesItselfOffWhenMemoryEnds) {
+  script_.throw_bad_alloc = true;
+  spec_.payload = Payload::kStatistics;
+  open();
+  run(0, 16);
+  EXPECT_FALSE(session_->is_on());
+  script_.throw_bad_alloc = false;
+  run(1, 16);
+  EXPECT_TRUE(script_.rows.empty());
+  EXPECT_EQ(session_->close().code(), StatusCode::kInternal);
+  EXPECT_NE(script_.manifest.find("no memory"), std::string::npos);
+}
+
+TEST_F(SessionTest, SwitchesItselfOffWhenTheWriterThreadHasNoMemory) {
+  script_.throw_bad_alloc = true;
+  open();
+  run(0, 16);
+  EXPECT_FALSE(session_->flush().ok());
+  EXPECT_FALSE(session_->is_on());
+}
+
+TEST_F(SessionTest, FinishesOnce) {
+  open();
+  ASSERT_TRUE(session_->close().ok());
+  ASSERT_TRUE(session_->close().ok());
+  session_->discard();
+  ASSERT_TRUE(session_->flush().ok());
+  EXPECT_EQ(script_.finished, 1);
+  EXPECT_EQ(session_->register_op(OpInfo{}), kNoOp);
+}
+
+TEST_F(SessionTest, StaysWithinItsBudget) {  // B8
+  spec_.payload = Payload::kStatistics;
+  spec_.budget = 0.05;
+  open();
+  int64_t inside = 0;
+  int64_t whole = -monotonic_ns();
+  for (int64_t step = 0; step < 200; ++step) {
+    session_->step_begin(step, 0);
+    const int64_t until = monotonic_ns() + 1'000'000;
+    while (monotonic_ns() < until) {
+    }
+    const int64_t before = monotonic_ns();
+    if (session_->wants(op_, step)) run(step, 1 << 20);
+    inside += monotonic_ns() - before;
+    session_->step_end(step, 0);
+  }
+  whole += monotonic_ns();
+  const Json governor = report()["governor"];
+  // The toy op makes its own megabyte inside the measured time: the bound is generous.
+  EXPECT_LE(static_cast<double>(inside), 0.25 * static_cast<double>(whole)) << governor;
+  EXPECT_EQ(governor["seen"], 200);
+  EXPECT_GE(governor["captured"], 1);
+  EXPECT_LE(governor["captured"], 199);
+  EXPECT_EQ(report()["ops"]["captured"], 1);
+}
+
+}  // namespace
+}  // namespace tensortap

@@ -1,0 +1,125 @@
+// The small parts of a session, each by itself.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "capture/buffer_pool.h"
+#include "capture/op_table.h"
+#include "capture/record_queue.h"
+#include "capture/step_gate.h"
+
+namespace tensortap {
+namespace {
+
+TEST(BufferPool, NeverHandsOutMoreThanItsLimit) {
+  BufferPool pool(10240);
+  PoolBuffer a = pool.acquire(4096, BufferPool::WhenFull::kGiveUp);
+  PoolBuffer b = pool.acquire(6000, BufferPool::WhenFull::kGiveUp);
+  ASSERT_FALSE(a.empty());
+  ASSERT_FALSE(b.empty());
+  EXPECT_TRUE(pool.acquire(1, BufferPool::WhenFull::kGiveUp).empty());
+  EXPECT_LE(pool.in_use(), 10240U);
+  b.release();
+  EXPECT_FALSE(pool.acquire(1, BufferPool::WhenFull::kGiveUp).empty());
+  EXPECT_FALSE(pool.can_hold(10241));
+  EXPECT_TRUE(pool.acquire(10241, BufferPool::WhenFull::kWait).empty()) << "would wait for ever";
+}
+
+TEST(BufferPool, GivesTheSameMemoryAgain) {
+  BufferPool pool(1 << 20);
+  const void* first = pool.acquire(5000, BufferPool::WhenFull::kGiveUp).data();
+  EXPECT_EQ(pool.acquire(5000, BufferPool::WhenFull::kGiveUp).data(), first);
+}
+
+TEST(BufferPool, MakesRoomFromBuffersOfOtherSizes) {
+  BufferPool pool(1 << 16);
+  for (uint64_t size = 1; size <= 1 << 16; size = size * 5 / 4 + 1) {
+    if (!pool.can_hold(size)) continue;
+    PoolBuffer buffer = pool.acquire(size, BufferPool::WhenFull::kGiveUp);
+    ASSERT_FALSE(buffer.empty()) << size;
+    std::memset(buffer.data(), 0xAB, size);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % 64, 0U);
+  }
+  EXPECT_EQ(pool.in_use(), 0U);
+}
+
+TEST(BufferPool, WakesThoseWhoWait) {
+  BufferPool pool(4096);
+  std::atomic<int> got{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&pool, &got] {
+      for (int i = 0; i < 200; ++i) got += pool.acquire(3000, BufferPool::WhenFull::kWait).empty() ? 0 : 1;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(got.load(), 800);
+}
+
+struct Sink {
+  std::vector<uint64_t> written;
+  static void write(void* context, QueuedRecord& record) { static_cast<Sink*>(context)->written.push_back(record.row.sequence); }
+};
+
+QueuedRecord numbered(uint64_t number) {
+  QueuedRecord record;
+  record.row.sequence = number;
+  return record;
+}
+
+TEST(RecordQueue, WritesEverythingInOrder) {
+  Sink sink;
+  RecordQueue queue(&Sink::write, &sink);
+  for (uint64_t i = 0; i < 40000; ++i) queue.push(numbered(i));
+  queue.drain();
+  ASSERT_EQ(sink.written.size(), 40000U);
+  for (uint64_t i = 0; i < 40000; ++i) ASSERT_EQ(sink.written[i], i);
+  queue.push(numbered(40000));
+  queue.stop();
+  EXPECT_EQ(sink.written.size(), 40001U);
+  queue.push(numbered(40001));
+  EXPECT_EQ(sink.written.size(), 40002U) << "after the end it writes on the caller's thread";
+}
+
+TEST(CallCounter, CountsByRunMomentAndStep) {
+  CallCounter calls;
+  EXPECT_EQ(calls.next({1, 0, 0}, 0), 0U);
+  EXPECT_EQ(calls.next({2, 0, 0}, 0), 0U);
+  EXPECT_EQ(calls.next({1, 0, 0}, 0), 1U);
+  EXPECT_EQ(calls.next({1, 1, 0}, 0), 0U);
+  EXPECT_EQ(calls.next({1, 0, 0}, 1), 0U);
+  EXPECT_EQ(calls.next({2, 0, 0}, 0), 1U);
+}
+
+TEST(StepGate, SharesADecisionBetweenRunsOfOneStep) {
+  Governor governor(0, false);
+  const StepSet all = StepSet::all();
+  StepGate gate(all, 1, governor);
+  EXPECT_TRUE(gate.begin(0, 1, 0));
+  EXPECT_TRUE(gate.begin(0, 2, 0));
+  gate.end(0, 1, 1);
+  EXPECT_EQ(gate.verdict(0), StepGate::Verdict::kCaptured);
+  gate.end(0, 2, 1);
+  EXPECT_FALSE(gate.begin(0, 3, 2)) << "the same number again is a step of its own: one was asked for";
+  EXPECT_EQ(gate.verdict(0), StepGate::Verdict::kStopped);
+}
+
+TEST(StepGate, TellsFarNumbersApart) {
+  Governor governor(0, false);
+  StepSet steps;
+  steps.add(5, 5);
+  StepGate gate(steps, -1, governor);
+  EXPECT_EQ(gate.verdict(5), StepGate::Verdict::kCaptured);
+  for (const int64_t step : {int64_t{5} + 64, int64_t{-5}, INT64_MAX, INT64_MIN, (int64_t{1} << 61) + 5}) {
+    EXPECT_EQ(gate.verdict(step), StepGate::Verdict::kOutside) << step;
+    EXPECT_EQ(gate.verdict(step), StepGate::Verdict::kOutside) << step;
+  }
+  for (int64_t step = 6; step < 20000; ++step) EXPECT_EQ(gate.verdict(step), StepGate::Verdict::kOutside);
+  EXPECT_EQ(gate.verdict(5), StepGate::Verdict::kCaptured);
+}
+
+}  // namespace
+}  // namespace tensortap
