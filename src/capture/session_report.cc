@@ -111,6 +111,7 @@ Json CaptureSession::coverage(bool ended) {
 Json CaptureSession::manifest(bool ended) {
   const CaptureSpec& spec = options_.spec;
   Json json = {{"tensortap", TENSORTAP_VERSION}, {"layout", spec.layout}, {"dump", folder_.path()}};
+  json["complete"] = ended;
   json["program"] = text_or_null(options_.program);
   json["source"] = text_or_null(options_.source);
   json["rank"] = options_.rank;
