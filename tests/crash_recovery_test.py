@@ -33,6 +33,8 @@ def built(name: str) -> Path:
 def test_numpy_reads_a_mended_dump(tmp_path: Path, delay: float) -> None:
     """After kill -9 and repair, records.npy and tensors.npz hold what the step and the op imply."""
     tensortap = built("tensortap")
+    if "repair" not in subprocess.run([tensortap, "--help"], capture_output=True, text=True, check=False).stdout:
+        pytest.skip("this tensortap has no repair")
     dump = tmp_path / "dump"
     with subprocess.Popen([built("crash_writer_program"), dump], stdout=subprocess.PIPE) as writer:
         assert writer.stdout is not None
@@ -42,7 +44,7 @@ def test_numpy_reads_a_mended_dump(tmp_path: Path, delay: float) -> None:
     subprocess.run([tensortap, "repair", dump], check=True, capture_output=True)
     rows = np.load(dump / "records.npy")
     tensors = np.load(dump / "tensors.npz")
-    assert len(rows) > 0
+    assert len(rows) >= OPS
     for row in rows[:200]:
         step, op = int(row["step"]), int(row["op"])
         values = expected_values(step, op)

@@ -1,4 +1,4 @@
-// Captures a known pattern until it is killed: crash_writer_program FOLDER [STEPS]. Prints a line once the capture runs.
+// Captures a known pattern until it is killed: crash_writer_program FOLDER [STEPS]. Prints a line once the first step is written.
 
 #include <unistd.h>
 
@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
       const std::array<int64_t, 1> dims = {static_cast<int64_t>(values.size())};
       session.on_op(ops[i], step, {tensortap::output(TENSORTAP_FLOAT32, values.data(), dims)});
     }
+    if (step == 0 && tensortap_session_flush(session.get()) != TENSORTAP_OK) return 5;
     if (step == 0 && write(STDOUT_FILENO, "started\n", 8) != 8) return 4;
   }
   return session.close();
