@@ -112,7 +112,12 @@ typedef struct tensortap_session_options {
   const char* program;     /* the program or model in words, for run.json; may be null */
   int32_t rank;            /* number of this process among the ranks of a job, 0 when alone */
   int32_t world_size;      /* 0 and 1 both mean alone */
+  uint32_t flags;          /* TENSORTAP_SESSION_* */
+  uint32_t reserved;
 } tensortap_session_options;
+
+/* The source reports events after an op only: a config that asks for tensors before it is refused instead of giving nothing. */
+#define TENSORTAP_SESSION_AFTER_ONLY 1u
 
 /* An operator as the graph or the program has it, described once. Only name and type are required. */
 typedef struct tensortap_op {

@@ -69,6 +69,7 @@ Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_opt
   options.source = text_of(given.source);
   options.rank = given.rank;
   options.world_size = given.world_size;
+  options.before_moment = (given.flags & TENSORTAP_SESSION_AFTER_ONLY) == 0;
   if (given.rank < 0 || (given.world_size > 1 && given.rank >= given.world_size)) {
     return invalid_argument(concat("rank ", given.rank, " is not one of ", given.world_size, " ranks"));
   }

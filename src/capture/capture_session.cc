@@ -33,9 +33,6 @@ Status check_spec(const CaptureSpec& spec) {
   if (!digest_from_name(spec.digest).has_value()) {
     return invalid_argument(concat("digest: unknown kind ", quote(spec.digest), " (none, xxh3, md5, sha1)"));
   }
-  if (spec.trigger == Trigger::kWatch || spec.trigger == Trigger::kOnRequest) {
-    return unsupported("trigger: this version captures always, on overflow and on exception only");
-  }
   if (!(spec.budget >= 0) || spec.budget > 100)
     return invalid_argument(concat("budget: ", spec.budget, " is not a share such as 0.03 (3 %)"));
   return {};
@@ -68,7 +65,8 @@ std::unique_ptr<CaptureSession> CaptureSession::disabled() { return std::unique_
 
 Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions options) {
   TENSORTAP_RETURN_IF_ERROR(check_spec(options.spec));
-  TENSORTAP_ASSIGN_OR_RETURN(std::unique_ptr<CapturePlan> plan, CapturePlan::compile(options.spec));
+  TENSORTAP_ASSIGN_OR_RETURN(std::unique_ptr<CapturePlan> plan,
+                             CapturePlan::compile(options.spec, {.layouts = {}, .before_moment = options.before_moment}));
   TENSORTAP_ASSIGN_OR_RETURN(OutputFolder folder, OutputFolder::create(options.spec.out, options.rank, options.world_size));
   const uint64_t keep_free = options.spec.limits.keep_free;
   const DiskGuard disk(folder.path(), keeps_tensors(options.spec) ? keep_free : std::min(keep_free, kReserveForRows));

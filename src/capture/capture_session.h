@@ -42,6 +42,7 @@ struct SessionOptions {
   std::string source;
   int32_t rank = 0;
   int32_t world_size = 1;
+  bool before_moment = true;  // whether the source reports events before an op, too
 };
 
 // Thread-safe, but for open, close and discard. Its functions may throw what the standard library throws (no memory): callers in src/api go

@@ -23,6 +23,7 @@ Result<OwnedSession> open_capture_session(const RunRequest& request, const std::
   options.config_name = request.config_name.empty() ? nullptr : request.config_name.c_str();
   options.source = source.c_str();
   options.program = request.program.empty() ? request.model.c_str() : request.program.c_str();
+  options.flags = TENSORTAP_SESSION_AFTER_ONLY;
   tensortap_session* session = nullptr;
   std::array<char, 4096> message{};
   const int code = tensortap_session_open(&options, &session, message.data(), message.size());
