@@ -39,8 +39,8 @@ typedef struct tensortap_onnxruntime_run_options {
   /* Called between stages and runs; `done` of `total`, total 0 = unknown; may be null. */
   void (*on_progress)(void* user, const char* stage, uint64_t done, uint64_t total);
   void* user;
-  /* Asked between runs and while a run goes on, from any thread: nonzero = end the run (as soon as the runtime lets go) and finish the dump as far
-   * as it goes; the call then returns TENSORTAP_INTERNAL and "error" says "interrupted". May be null. */
+  /* Asked between runs: nonzero = run no more and finish the dump as far as it goes; the call then returns TENSORTAP_INTERNAL and "error" says
+   * "interrupted". May be null. */
   int (*should_stop)(void* user);
 } tensortap_onnxruntime_run_options;
 

@@ -85,6 +85,7 @@ Status CaptureRun::open_sessions() {
 Status CaptureRun::run_steps() {
   for (int64_t step = 0; step < request_.runs; ++step) {
     callbacks_.progress("running", static_cast<uint64_t>(step), static_cast<uint64_t>(request_.runs));
+    if (callbacks_.should_stop()) return internal_error(concat("interrupted before step ", step, "; the dump holds what came before"));
     TENSORTAP_RETURN_IF_ERROR(run_step(step));
     ++steps_done_;
   }
@@ -178,7 +179,7 @@ Result<Overhead> CaptureRun::measure_with(EventSender& sender) {
   OverheadOptions options;
   options.may_go_on = [&] {
     callbacks_.progress("measuring");
-    return written_bytes(sender.session()) < kMaxMeasuredBytes;
+    return !callbacks_.should_stop() && written_bytes(sender.session()) < kMaxMeasuredBytes;
   };
   return measure_overhead(run_plain, run_captured, options);
 }
@@ -228,7 +229,7 @@ void CaptureRun::summarise() {
 
 void CaptureRun::describe_failure(const Status& status) {
   report_ = {{"error", status.message()}, {"failed_op", failed_op_}, {"dump", nullptr}};
-  if (session_ && !failed_op_.is_null()) report_["dump"] = dump_path(session_.get());
+  if (session_ && (!failed_op_.is_null() || steps_done_ > 0)) report_["dump"] = dump_path(session_.get());
 }
 
 }  // namespace tensortap::onnxruntime

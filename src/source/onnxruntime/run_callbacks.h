@@ -18,6 +18,7 @@ class RunCallbacks {
   void progress(const char* stage, uint64_t done = 0, uint64_t total = 0) const {
     if (options_.on_progress != nullptr) options_.on_progress(options_.user, stage, done, total);
   }
+  [[nodiscard]] bool should_stop() const { return options_.should_stop != nullptr && options_.should_stop(options_.user) != 0; }
   // Gives out the outputs of a step; elements of a sequence come one by one.
   void outputs(const Api& api, int64_t step, const std::vector<std::string>& names, const std::vector<OwnedValue>& values) const;
 
