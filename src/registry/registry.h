@@ -21,6 +21,9 @@ const Format* find_format(std::string_view name);
 
 // The dialect whose configs look like `text`; null when none does. Empty text is the native dialect.
 const Dialect* recognise_dialect(std::string_view text);
+// Reads a config: in the dialect that is named, else in the one that `text` looks like. JSON that no dialect knows is read as the native
+// one, whose messages say what is wrong and where. Errors: kInvalidArgument, "name:line:column: what" where there is a position.
+Result<CaptureSpec> read_config(std::string_view text, std::string_view name, std::string_view dialect = {});
 
 }  // namespace tensortap
 
