@@ -7,6 +7,40 @@ namespace tensortap::cli {
 namespace {
 
 constexpr std::array kCommands = {
+    Command{"run", "Run an ONNX model and capture what its operators produce",
+            R"(  tensortap run model.onnx                                statistics of every op
+  tensortap run model.onnx --full --out dump              statistics and tensors, into the folder dump
+  tensortap run model.onnx --input x=x.npy --verify       with this input, and proof that nothing changed
+  tensortap run model.onnx --types Conv,Gemm --where "nan > 0 or absmax > 6e4"
+  tensortap run model.onnx --runs 100 --budget 3%         at most 3 % slower)",
+            false, declare_run},
+    Command{"explain", "Say in words what a configuration or selection captures",
+            R"(  tensortap explain --types Conv --steps 0,3-5 --tensors
+  tensortap explain capture.json --model model.onnx       also the ops that match)",
+            false, declare_explain},
+    Command{"ls", "List the records of a dump",
+            R"(  tensortap ls dump
+  tensortap ls dump --where "nan > 0"
+  tensortap ls dump --type Conv --sort -absmax --limit 10
+  tensortap ls dump --json | jq .op)",
+            true, declare_ls},
+    Command{"show", "Show one record: description, statistics, values",
+            R"(  tensortap show dump /layer1/conv1/Conv:out0             OP:SLOT, with @STEP and #CALL when not the first
+  tensortap show dump Conv_3:out0@2 --at 0,3,:
+  tensortap show dump Conv_3:in1 --npy weights.npy)",
+            false, declare_show},
+    Command{"find", "Find non-finite values, lack of headroom, dead outputs",
+            R"(  tensortap find dump                                     exit code 1 when there is a NaN or an Inf
+  tensortap find dump --source train.py:41                the ops made by that line)",
+            false, declare_find},
+    Command{"repair", "Make a dump whole again after a crash",
+            R"(  tensortap repair dump --dry-run                         only say what is lost
+  tensortap repair dump)",
+            false, declare_repair},
+    Command{"doctor", "Say what works on this machine",
+            R"(  tensortap doctor
+  tensortap doctor --runtime /opt/onnxruntime/lib --json)",
+            false, declare_doctor},
     Command{"completion", "Print the completion script of a shell",
             R"(  source <(tensortap completion bash)                     in ~/.bashrc
   tensortap completion zsh > ~/.zfunc/_tensortap          a folder of $fpath)",

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/text.h"
@@ -94,6 +95,8 @@ int run_program(int argc, char** argv) {
     terminal.flush();
     return 0;
   } catch (const CLI::ParseError& error) {
+    // The parser stops before it has set the flags.
+    terminal.json = std::find(argv + 1, argv + argc, std::string_view("--json")) != argv + argc;
     const DeclaredCommand* chosen = chosen_command(program, declared);
     return usage_error(terminal, program, chosen, usage_message(program, chosen, error));
   }

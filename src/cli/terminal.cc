@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/environment.h"
@@ -130,56 +131,6 @@ std::string shorten_middle(std::string_view text, size_t width) {
   const size_t head = (width - 1) / 2;
   const size_t tail = width - 1 - head;
   return std::string(text.substr(0, starts[head])) + "…" + std::string(text.substr(starts[starts.size() - tail]));
-}
-
-namespace {
-
-std::vector<size_t> column_widths(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows, size_t width) {
-  constexpr size_t kGap = 2;
-  constexpr size_t kLeast = 8;
-  std::vector<size_t> widths;
-  for (const Column& column : columns) widths.push_back(text_width(column.title));
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], text_width(row[i]));
-  }
-  if (width == 0) return widths;
-  size_t total = kGap * (columns.size() - 1);
-  for (const size_t one : widths) total += one;
-  while (total > width) {
-    size_t widest = columns.size();
-    for (size_t i = 0; i < columns.size(); ++i) {
-      if (columns[i].may_shrink && widths[i] > kLeast && (widest == columns.size() || widths[i] > widths[widest])) widest = i;
-    }
-    if (widest == columns.size()) break;
-    --widths[widest];
-    --total;
-  }
-  return widths;
-}
-
-void append_cell(std::string& line, std::string_view text, size_t width, bool right) {
-  const std::string cell = shorten_middle(text, width);
-  const std::string space(width - std::min(width, text_width(cell)), ' ');
-  line += right ? space + cell : cell + space;
-}
-
-}  // namespace
-
-std::string format_table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows, size_t width,
-                         const Palette& palette) {
-  const std::vector<size_t> widths = column_widths(columns, rows, width);
-  const auto render = [&](auto&& cell_of) {
-    std::string line;
-    for (size_t i = 0; i < columns.size(); ++i) {
-      if (i > 0) line += "  ";
-      append_cell(line, cell_of(i), widths[i], columns[i].right);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    return line;
-  };
-  std::string text = palette.bold(render([&](size_t i) { return columns[i].title; })) + "\n";
-  for (const auto& row : rows) text += render([&](size_t i) { return i < row.size() ? row[i] : std::string(); }) + "\n";
-  return text;
 }
 
 }  // namespace tensortap::cli

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/json.h"
 
@@ -88,16 +87,6 @@ std::string printable(std::string_view text);
 size_t text_width(std::string_view text);
 // At most `width` characters, the middle replaced by "…" when longer.
 std::string shorten_middle(std::string_view text, size_t width);
-
-// A table of text. The columns are as wide as their content; where the whole is wider than `width` (0 = no limit), the columns that may be
-// shortened give way, widest first.
-struct Column {
-  std::string title;
-  bool right = false;       // aligned to the right: numbers
-  bool may_shrink = false;  // names
-};
-std::string format_table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows, size_t width,
-                         const Palette& palette);
 
 }  // namespace tensortap::cli
 

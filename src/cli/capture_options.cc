@@ -1,0 +1,95 @@
+#include "cli/capture_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "cli/arguments.h"
+#include "registry/registry.h"
+
+namespace tensortap::cli {
+
+namespace {
+
+constexpr uint64_t kMostConfigBytes = uint64_t{64} << 20;
+
+void add_payload_options(CLI::App& app, CaptureOptions& options) {
+  const char* group = "What to keep";
+  CLI::Option* stats = app.add_flag("--stats", options.stats, "Statistics of each tensor (the default)")->group(group);
+  CLI::Option* tensors = app.add_flag("--tensors", options.tensors, "The tensors themselves")->group(group);
+  CLI::Option* full = app.add_flag("--full", options.full, "Statistics and tensors")->group(group);
+  CLI::Option* describe = app.add_flag("--describe", options.describe, "Only dtype and shape")->group(group);
+  const std::vector<CLI::Option*> payloads = {stats, tensors, full, describe};
+  for (CLI::Option* one : payloads) {
+    for (CLI::Option* other : payloads) {
+      if (one != other) one->excludes(other);
+    }
+  }
+}
+
+void add_choosing_options(CLI::App& app, CaptureOptions& options) {
+  const char* group = "Which tensors";
+  add_repeated(app, "--ops", options.ops, "REGEX", "Ops whose name, original node or output matches this; repeatable: any of them")
+      ->group(group);
+  app.add_option("--types", options.types, "Ops of these types, such as Conv,Gemm")
+      ->type_name("A,B")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group(group);
+  app.add_option("--steps", options.steps, "Steps, such as 0,3-5 or 10-")->type_name("STEPS")->group(group);
+  app.add_option("--slots", options.slots, "in, out or both: in,out (out)")->type_name("SLOTS")->group(group);
+  app.add_option("--where", options.where, "Keep a record only if this holds, such as \"nan > 0 or absmax > 6e4\"")
+      ->type_name("EXPR")
+      ->group(group);
+}
+
+std::string layout_names() {
+  std::string names;
+  for (const Layout& layout : layouts()) names += fmt::format("{}{}", names.empty() ? "" : "|", layout.name);
+  return names;
+}
+
+void add_place_options(CLI::App& app, CaptureOptions& options) {
+  const char* group = "Where it goes, and limits";
+  app.add_option("--layout", options.layout, "Directory tree of the dump (tap)")->type_name(layout_names())->group(group);
+  app.add_option("--out", options.out, "Folder of the dump, new or empty (tensortap_dump/TIME)")->type_name(kDirectory)->group(group);
+  app.add_option("--budget", options.budget, "The most the run may slow down, such as 3%; capture thins itself out to stay under it")
+      ->type_name("PERCENT")
+      ->group(group);
+  app.add_option("--max-bytes", options.max_bytes, "The most the dump may take, such as 4GiB")->type_name("SIZE")->group(group);
+  app.add_option("--keep-free", options.keep_free, "Leave this much of the disk free (2GiB)")->type_name("SIZE")->group(group);
+  app.add_option("--stop-after", options.stop_after, "Capture no more after this many steps")->type_name("STEPS")->group(group);
+  app.add_flag("--strict", options.strict, "Exit code 1 when something that was asked for was not captured")->group(group);
+}
+
+}  // namespace
+
+void add_selection_options(CLI::App& app, CaptureArguments& arguments) {
+  std::vector<std::string> names;
+  for (const Dialect& dialect : dialects()) names.emplace_back(dialect.name);
+  add_choice(app, "--dialect", arguments.dialect, names, "Language of the config, when its content does not tell")->group("What to keep");
+  add_payload_options(app, arguments.options);
+  add_choosing_options(app, arguments.options);
+  add_place_options(app, arguments.options);
+}
+
+void add_capture_options(CLI::App& app, CaptureArguments& arguments) {
+  app.add_option("--config", arguments.config, "A dump config; the other options go on top of it")->type_name(kFile)->group("What to keep");
+  add_selection_options(app, arguments);
+}
+
+Result<CaptureSpec> make_spec(const CaptureArguments& arguments) {
+  CaptureOptions options = arguments.options;
+  if (!arguments.config.empty()) {
+    TENSORTAP_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.config, kMostConfigBytes));
+    TENSORTAP_ASSIGN_OR_RETURN(options.config, read_config(text, arguments.config, arguments.dialect));
+  }
+  return spec_from_options(options);
+}
+
+std::string config_name(const CaptureArguments& arguments) { return arguments.config.empty() ? "the command line" : arguments.config; }
+
+}  // namespace tensortap::cli

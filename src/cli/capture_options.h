@@ -1,0 +1,38 @@
+// The options that say what to capture, shared by `run` and `explain`.
+
+#ifndef TENSORTAP_CLI_CAPTURE_OPTIONS_H_
+#define TENSORTAP_CLI_CAPTURE_OPTIONS_H_
+
+#include <string>
+
+#include "base/status.h"
+#include "plan/capture_spec.h"
+#include "plan/selection.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tensortap::cli {
+
+// What was typed.
+struct CaptureArguments {
+  std::string config;  // path of a file, "" = none
+  std::string dialect;
+  CaptureOptions options;
+};
+
+// What to capture and where it goes; with --config.
+void add_capture_options(CLI::App& app, CaptureArguments& arguments);
+// The same without --config.
+void add_selection_options(CLI::App& app, CaptureArguments& arguments);
+
+// The config file, if there is one, and what the options say on top of it. Errors name the option, or file, line and column.
+Result<CaptureSpec> make_spec(const CaptureArguments& arguments);
+
+// What to call the configuration in messages.
+std::string config_name(const CaptureArguments& arguments);
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_CAPTURE_OPTIONS_H_

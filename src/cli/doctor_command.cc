@@ -1,0 +1,137 @@
+// `tensortap doctor`: what works on this machine.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "registry/registry.h"
+#include "stats/stats.h"
+#include "tensortap/onnxruntime.h"
+
+namespace tensortap::cli {
+namespace {
+
+constexpr uint64_t kLittleDisk = uint64_t{2} << 30;  // the default of --keep-free
+
+struct DoctorOptions {
+  std::string runtime;
+};
+
+Result<Json> ask_runtimes(const DoctorOptions& options) {
+  Json request = Json::object();
+  if (!options.runtime.empty()) request["runtime"] = options.runtime;
+  char* text = nullptr;
+  const int code = tensortap_onnxruntime_doctor(to_json_text(request).c_str(), &text);
+  const std::string report = text == nullptr ? "{}" : text;
+  tensortap_free(text);
+  TENSORTAP_ASSIGN_OR_RETURN(Json answer, parse_json(report, "the report of the ONNX Runtime source"));
+  if (code == TENSORTAP_OK) return answer;
+  return Status(static_cast<StatusCode>(code), answer.value("error", "the ONNX Runtime source failed"));
+}
+
+// The statistics of eight numbers by the kernel in use and by the plain loop.
+bool kernels_agree() {
+  const float values[] = {1.5F, -2.0F, 0.0F, 3.25F, -0.0F, 7.0F, -1.0F, 2.5F};
+  TensorView view;
+  view.desc = {DType::kFloat32, Shape{8}};
+  view.data = values;
+  const TensorStats fast = compute_stats(view, {});
+  const TensorStats plain = compute_stats_reference(view, {});
+  return fast.min == plain.min && fast.max == plain.max && fast.zero == plain.zero && fast.positive == plain.positive &&
+         fast.negative == plain.negative;
+}
+
+template <class Rows>
+Json names_json(const Rows& rows) {
+  Json names = Json::array();
+  for (const auto& row : rows) names.push_back(std::string(row.name));
+  return names;
+}
+
+Json examine(const DoctorOptions& options) {
+  Json report = Json::object();
+  report["version"] = TENSORTAP_VERSION;
+  const Result<Json> runtimes = ask_runtimes(options);
+  report["runtimes"] = runtimes.ok() ? runtimes->value("runtimes", Json::array()) : Json::array();
+  if (!runtimes.ok()) report["runtimes_error"] = runtimes.status().message();
+  Json kernels = {{"in_use", std::string(stats_target())}, {"available", Json::array()}, {"self_test", kernels_agree()}};
+  for (const std::string_view target : stats_targets()) kernels["available"].push_back(std::string(target));
+  report["kernels"] = std::move(kernels);
+  const auto disk = free_disk_bytes(".");
+  report["free_disk"] = disk.ok() ? Json(*disk) : Json();
+  report["layouts"] = names_json(layouts());
+  report["dialects"] = names_json(dialects());
+  report["formats"] = names_json(formats());
+  bool usable = false;
+  for (const Json& runtime : report["runtimes"]) usable = usable || (runtime.is_object() && runtime.value("usable", false));
+  report["ok"] = usable && kernels_agree();
+  return report;
+}
+
+std::string text_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return {};
+  return found->is_string() ? printable(found->get<std::string>()) : to_json_text(*found);
+}
+
+void print_check(Terminal& terminal, bool good, std::string_view name, const std::string& text) {
+  const Palette& palette = terminal.out_palette();
+  terminal.line(fmt::format("{} {:<12}{}", good ? palette.green("ok  ") : palette.red("FAIL"), name, text));
+}
+
+void print_runtimes(Terminal& terminal, const Json& report) {
+  for (const Json& runtime : report["runtimes"]) {
+    const bool usable = runtime.value("usable", false);
+    std::string text = fmt::format("ONNX Runtime {} at {}", text_of(runtime, "version"), text_of(runtime, "path"));
+    const std::string test = text_of(runtime, "self_test");
+    if (!test.empty()) text += fmt::format(", self-test: {}", test == "true" ? "passed" : test == "false" ? "failed" : test);
+    if (!usable) text += fmt::format(", not usable: {}", text_of(runtime, "reason"));
+    print_check(terminal, usable, "runtime", text);
+  }
+  if (report["runtimes"].empty()) {
+    std::string reason = report.contains("runtimes_error") ? text_of(report, "runtimes_error") : "none found";
+    print_check(terminal, false, "runtime", reason + "; `pip install onnxruntime`, or name one with --runtime or TENSORTAP_ONNXRUNTIME");
+  }
+}
+
+void print_report(Terminal& terminal, const Json& report) {
+  terminal.line(fmt::format("tensortap {}", TENSORTAP_VERSION));
+  print_runtimes(terminal, report);
+  const Json& kernels = report["kernels"];
+  std::string available;
+  for (const Json& name : kernels["available"]) available += (available.empty() ? "" : ", ") + name.get<std::string>();
+  print_check(terminal, kernels["self_test"].get<bool>(), "statistics",
+              fmt::format("{} in use; {} available", text_of(kernels, "in_use"), available));
+  const uint64_t disk = report["free_disk"].is_null() ? 0 : report["free_disk"].get<uint64_t>();
+  print_check(terminal, disk > kLittleDisk, "disk", fmt::format("{} free in this folder", bytes_text(disk)));
+  for (const char* key : {"layouts", "dialects", "formats"}) {
+    std::string names;
+    for (const Json& name : report[key]) names += (names.empty() ? "" : ", ") + name.get<std::string>();
+    print_check(terminal, !names.empty(), key, names);
+  }
+}
+
+}  // namespace
+
+Action declare_doctor(CLI::App& app) {
+  const auto options = std::make_shared<DoctorOptions>();
+  app.add_option("--runtime", options->runtime, "Look at this libonnxruntime, or the folder that holds it, only")->type_name(kPath);
+  return [options](Terminal& terminal) -> Result<ExitCode> {
+    const Json report = examine(*options);
+    if (terminal.json) {
+      terminal.json_line(report);
+    } else {
+      print_report(terminal, report);
+    }
+    return report["ok"].get<bool>() ? ExitCode::kFine : ExitCode::kFailed;
+  };
+}
+
+}  // namespace tensortap::cli

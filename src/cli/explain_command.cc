@@ -1,0 +1,78 @@
+// `tensortap explain`: what a configuration or selection captures, in words.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "cli/capture_options.h"
+#include "cli/command.h"
+#include "cli/model_ops.h"
+#include "plan/capture_plan.h"
+
+namespace tensortap::cli {
+namespace {
+
+struct ExplainOptions {
+  CaptureArguments capture;
+  std::string model;
+  std::string runtime;
+};
+
+// What the plan says, and with a model which of its ops match.
+struct Explanation {
+  std::vector<std::string> plan;
+  std::vector<std::string> match;
+  std::vector<std::string> notes;
+  Json ops;  // names of the ops that match; null without a model
+};
+
+Status match_model(const ExplainOptions& options, CapturePlan& plan, Explanation& explanation) {
+  TENSORTAP_ASSIGN_OR_RETURN(const auto ops, ops_of_model(options.model, options.runtime));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto decisions, plan.bind(ops));
+  explanation.match = explain_match(ops, decisions);
+  explanation.ops = Json::array();
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (decisions[i].wanted) explanation.ops.push_back(ops[i].name);
+  }
+  return {};
+}
+
+Result<Explanation> explain_all(const ExplainOptions& options) {
+  TENSORTAP_ASSIGN_OR_RETURN(const CaptureSpec spec, make_spec(options.capture));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto plan, CapturePlan::compile(spec));
+  Explanation explanation;
+  explanation.plan = explain(plan->spec());
+  if (!options.model.empty()) TENSORTAP_RETURN_IF_ERROR(match_model(options, *plan, explanation));
+  const auto notes = plan->notes();
+  explanation.notes.assign(notes.begin(), notes.end());
+  return explanation;
+}
+
+Result<ExitCode> print_explanation(const ExplainOptions& options, Terminal& terminal) {
+  TENSORTAP_ASSIGN_OR_RETURN(const Explanation explanation, explain_all(options));
+  if (terminal.json) {
+    terminal.json_line({{"plan", explanation.plan}, {"match", explanation.match}, {"notes", explanation.notes}, {"ops", explanation.ops}});
+    return ExitCode::kFine;
+  }
+  for (const auto* lines : {&explanation.plan, &explanation.match, &explanation.notes}) {
+    for (const std::string& line : *lines) terminal.line(printable(line));
+  }
+  return ExitCode::kFine;
+}
+
+}  // namespace
+
+Action declare_explain(CLI::App& app) {
+  const auto options = std::make_shared<ExplainOptions>();
+  app.add_option("config", options->capture.config, "A dump config; without one, the options are explained")->type_name(kFile);
+  app.add_option("--model", options->model, "Also say which ops of this model match")->type_name(kModel);
+  app.add_option("--runtime", options->runtime, "The libonnxruntime to use with --model, or the folder that holds it")->type_name(kPath);
+  add_selection_options(app, options->capture);
+  return [options](Terminal& terminal) { return print_explanation(*options, terminal); };
+}
+
+}  // namespace tensortap::cli

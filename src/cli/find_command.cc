@@ -1,0 +1,131 @@
+// `tensortap find`: what is wrong with the values of a dump, or may become so.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/dump_access.h"
+#include "cli/run_summary.h"
+#include "find/find_report.h"
+
+namespace tensortap::cli {
+namespace {
+
+struct FindOptions {
+  std::string dump;
+  std::string source;
+  size_t limit = 10;
+};
+
+std::string text_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return {};
+  return found->is_string() ? printable(found->get<std::string>()) : to_json_text(*found);
+}
+
+std::string record_text(const Json& one) { return fmt::format("{} ({})", text_of(one, "record"), text_of(one, "type")); }
+
+// One origin with the way from the value that was seen back to the op that made it.
+void print_origin(Terminal& terminal, const Json& origin) {
+  const Json& chain = origin.at("chain");
+  const std::string certain = origin.value("certain", false) ? "" : ", as far as was captured";
+  terminal.line(fmt::format("  began in: {}{}", text_of(origin, "kind"), certain));
+  for (auto step = chain.rbegin(); step != chain.rend(); ++step) {
+    terminal.line(fmt::format("    {}: {} NaN, {} +Inf, {} -Inf", record_text(*step), text_of(*step, "nan"), text_of(*step, "pos_inf"),
+                              text_of(*step, "neg_inf")));
+    for (const Json& input : step->value("inputs", Json::array())) {
+      terminal.line(fmt::format("      read {}: min {}, max {}", text_of(input, "record"), text_of(input, "min"), text_of(input, "max")));
+    }
+    for (const Json& missing : step->value("missing", Json::array())) {
+      terminal.line(fmt::format("      not captured: {}", printable(missing.get<std::string>())));
+    }
+  }
+}
+
+void print_nonfinite(Terminal& terminal, const Json& report) {
+  const Palette& palette = terminal.out_palette();
+  const Json& first = report.at("first_nonfinite");
+  if (first.is_null()) {
+    terminal.line(palette.green("no NaN and no Inf"));
+    return;
+  }
+  terminal.line(palette.red("first non-finite value: ") + nonfinite_text(first));
+  terminal.line(palette.bold(fmt::format("where they begin: {}", report.at("origins").size())));
+  for (const Json& origin : report.at("origins")) print_origin(terminal, origin);
+}
+
+std::string absmax_text(const Json& one) {
+  const Json absmax = one.value("absmax", Json());
+  return absmax.is_number() ? fmt::format("{:.4g}", absmax.get<double>()) : "unknown";
+}
+
+void print_headroom(Terminal& terminal, const Json& report, const char* target) {
+  const Json& list = report.at("headroom").at(target);
+  if (list.empty()) return;
+  terminal.line(terminal.out_palette().bold(fmt::format("closest to the limit of {}", target)));
+  for (const Json& one : list) {
+    std::string text = fmt::format("  {}: absmax {}", record_text(one), absmax_text(one));
+    if (one.value("overflows", false)) {
+      text += ", " + terminal.out_palette().red("overflows");
+    } else if (const Json binades = one.value("binades", Json()); binades.is_number()) {
+      text += fmt::format(", {:.1f} doublings left", binades.get<double>());
+    }
+    if (const Json share = one.value("subnormal_share", Json()); share.is_number() && share.get<double>() > 0) {
+      text += fmt::format(", {:.2g} % subnormal", 100 * share.get<double>());
+    }
+    terminal.line(text);
+  }
+}
+
+void print_list(Terminal& terminal, const Json& list, std::string_view title) {
+  if (!list.is_array() || list.empty()) return;
+  terminal.line(terminal.out_palette().bold(title));
+  for (const Json& one : list) terminal.line("  " + record_text(one));
+}
+
+void print_report(Terminal& terminal, const Json& report) {
+  print_nonfinite(terminal, report);
+  print_headroom(terminal, report, "float16");
+  print_headroom(terminal, report, "bfloat16");
+  print_list(terminal, report.at("dead_outputs"), "dead outputs: nothing but zeros");
+  if (const Json& gradients = report.at("gradients"); gradients.is_object()) {
+    print_list(terminal, gradients.value("exploding", Json()), "exploding gradients");
+    print_list(terminal, gradients.value("vanishing", Json()), "vanishing gradients");
+  }
+}
+
+void print_source(Terminal& terminal, const Json& answer) {
+  for (const Json& op : answer.at("ops")) {
+    const std::string source = text_of(op, "source");
+    terminal.line(fmt::format("{} ({}): {}", text_of(op, "op"), text_of(op, "type"), source.empty() ? "source line not known" : source));
+  }
+}
+
+Result<ExitCode> find(const FindOptions& options, Terminal& terminal) {
+  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_for_reading(terminal, options.dump));
+  if (!options.source.empty()) {
+    TENSORTAP_ASSIGN_OR_RETURN(const Json answer, find_source(*dump, options.source));
+    terminal.json ? terminal.json_line(answer) : print_source(terminal, answer);
+    return ExitCode::kFine;
+  }
+  const Json report = find_report(*dump, options.limit);
+  terminal.json ? terminal.json_line(report) : print_report(terminal, report);
+  return report.at("first_nonfinite").is_null() ? ExitCode::kFine : ExitCode::kFound;
+}
+
+}  // namespace
+
+Action declare_find(CLI::App& app) {
+  const auto options = std::make_shared<FindOptions>();
+  app.add_option("dump", options->dump, "Folder of the dump")->type_name(kDump)->required();
+  app.add_option("--source", options->source, "Only the ops made by this line of the program, such as train.py:41; or an op, for its line")
+      ->type_name("FILE:LINE");
+  app.add_option("--limit", options->limit, "At most this many of each kind (10)")->type_name("N")->check(CLI::PositiveNumber);
+  return [options](Terminal& terminal) { return find(*options, terminal); };
+}
+
+}  // namespace tensortap::cli

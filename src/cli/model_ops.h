@@ -1,0 +1,19 @@
+// The ops of a model, without running it.
+
+#ifndef TENSORTAP_CLI_MODEL_OPS_H_
+#define TENSORTAP_CLI_MODEL_OPS_H_
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "trace/op_info.h"
+
+namespace tensortap::cli {
+
+// The ops that would run, in execution order, as the runtime optimises the model. `runtime` "" = searched for.
+Result<std::vector<OpInfo>> ops_of_model(const std::string& model, const std::string& runtime);
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_MODEL_OPS_H_

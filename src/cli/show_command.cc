@@ -1,0 +1,214 @@
+// `tensortap show`: one record.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/dump_access.h"
+#include "cli/gather.h"
+#include "cli/values_json.h"
+#include "read/print_tensor.h"
+#include "read/record_json.h"
+#include "read/tensor_file.h"
+#include "stats/digest.h"
+#include "stats/stats.h"
+
+namespace tensortap::cli {
+namespace {
+
+constexpr size_t kMostJsonValues = 10'000;
+
+struct ShowOptions {
+  std::string dump;
+  std::string record;
+  std::string at;
+  std::string npy;
+};
+
+void field(Terminal& terminal, std::string_view name, const std::string& value) {
+  if (!value.empty()) terminal.line(terminal.out_palette().bold(fmt::format("{:<12}", name)) + printable(value));
+}
+
+std::string originals_text(const OpInfo& op) {
+  if (op.inserted_by_runtime) return "none: inserted by the runtime";
+  std::string text;
+  if (op.originals.size() == 1 && op.originals[0].name == op.name) return text;
+  for (const OriginalNode& node : op.originals) {
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", node.name, node.type.empty() ? "" : fmt::format(" ({})", node.type));
+  }
+  return text;
+}
+
+std::string value_name(const OpInfo& op, const RecordRow& row) {
+  const auto kind = static_cast<SlotKind>(row.slot_kind);
+  if (kind == SlotKind::kOutput && row.slot_index < op.outputs.size()) return op.outputs[row.slot_index];
+  if (kind == SlotKind::kInput && row.slot_index < op.inputs.size()) return op.inputs[row.slot_index].name;
+  return {};
+}
+
+void print_description(Terminal& terminal, const DumpIndex& dump, size_t index) {
+  const RecordRow& row = dump.rows()[index];
+  const OpInfo& op = op_of(dump, row);
+  field(terminal, "record", record_name(row, op.name));
+  field(terminal, "op", fmt::format("{} ({}{}{})", op.name, op.domain, op.domain.empty() ? "" : ".", op.type));
+  field(terminal, "executes", originals_text(op));
+  field(terminal, "graph", op.graph);
+  field(terminal, "module", op.module);
+  field(terminal, "source", op.source_location);
+  field(terminal, "value", value_name(op, row));
+  field(terminal, "attributes", op.attributes == "{}" ? "" : op.attributes);
+  field(terminal, "step", fmt::format("{}, call {}, rank {}, {}", row.step, row.call, row.rank, phase_name(static_cast<Phase>(row.phase))));
+  if (row.duration_ns >= 0) field(terminal, "duration", fmt::format("{:.3f} ms", static_cast<double>(row.duration_ns) / 1e6));
+  field(terminal, "tensor",
+        fmt::format("{} {}, {} elements, {}", dtype_name(row.desc().dtype), row.desc().shape.to_text(), row.numel, bytes_text(row.bytes)));
+  if ((row.flags & kRecordFailedOp) != 0) field(terminal, "note", "an input of an op that failed");
+  if ((row.flags & kRecordDataLost) != 0) field(terminal, "note", "the values were wanted and are not there; run.json says why");
+  field(terminal, "file", dump.file(index));
+}
+
+void print_statistics(Terminal& terminal, const RecordRow& row) {
+  const TensorStats& stats = row.stats;
+  if (stats.valid == 0) return;
+  std::string text;
+  const auto add = [&](Stat bit, std::string_view name, const std::string& value) {
+    if ((stats.valid & bit) != 0) text += fmt::format("{}{} {}", text.empty() ? "" : "  ", name, value);
+  };
+  add(kStatMin, "min", to_text(stats.min));
+  add(kStatMax, "max", to_text(stats.max));
+  add(kStatMean, "mean", to_text(stats.mean));
+  add(kStatStd, "std", to_text(stats.std));
+  add(kStatL2, "l2", to_text(stats.l2));
+  add(kStatAbsMax, "absmax", to_text(stats.absmax));
+  field(terminal, "statistics", text);
+  text.clear();
+  add(kStatNan, "nan", to_text(stats.nan));
+  add(kStatPosInf, "+inf", to_text(stats.pos_inf));
+  add(kStatNegInf, "-inf", to_text(stats.neg_inf));
+  add(kStatZero, "zero", to_text(stats.zero));
+  add(kStatNegZero, "-0", to_text(stats.neg_zero));
+  add(kStatPositive, "positive", to_text(stats.positive));
+  add(kStatNegative, "negative", to_text(stats.negative));
+  field(terminal, "counts", text);
+  if ((stats.valid & kStatSampled) != 0)
+    field(terminal, "sampled", fmt::format("{} of {} elements were looked at", stats.count, row.numel));
+}
+
+// From the dump where it was taken, otherwise from the values; empty when there are neither.
+std::vector<uint64_t> histogram_of(const DumpIndex& dump, size_t index, const Result<RecordData>& data) {
+  std::vector<uint64_t> numbers = dump.histogram(index);
+  if (!numbers.empty() || !data.ok() || !is_floating(data->view.desc.dtype)) return numbers;
+  ExponentHistogram histogram;
+  add_to_histogram(data->view, histogram);
+  numbers.assign(histogram.bins, histogram.bins + ExponentHistogram::kBins);
+  numbers.insert(numbers.end(), {histogram.zero, histogram.nan, histogram.inf});
+  return numbers;
+}
+
+// At most sixteen bars; neighbouring exponents share one where the range is wide.
+void print_histogram(Terminal& terminal, const std::vector<uint64_t>& numbers) {
+  constexpr size_t kBars = 16;
+  constexpr size_t kBarWidth = 40;
+  if (numbers.size() != ExponentHistogram::kBins + 3) return;
+  const auto bins_end = numbers.begin() + ExponentHistogram::kBins;
+  const auto first = std::find_if(numbers.begin(), bins_end, [](uint64_t count) { return count > 0; });
+  if (first == bins_end) return;
+  size_t low = static_cast<size_t>(first - numbers.begin());
+  size_t high = ExponentHistogram::kBins;
+  while (numbers[high - 1] == 0) --high;
+  const size_t step = (high - low + kBars - 1) / kBars;
+  std::vector<uint64_t> bars;
+  for (size_t i = low; i < high; i += step) {
+    uint64_t sum = 0;
+    for (size_t j = i; j < std::min(high, i + step); ++j) sum += numbers[j];
+    bars.push_back(sum);
+  }
+  const uint64_t most = std::max<uint64_t>(*std::ranges::max_element(bars), 1);
+  terminal.line(terminal.out_palette().bold("magnitudes"));
+  for (const uint64_t count : bars) {
+    const auto length =
+        static_cast<size_t>(std::ceil(static_cast<double>(kBarWidth) * static_cast<double>(count) / static_cast<double>(most)));
+    std::string bar;
+    for (size_t i = 0; i < length; ++i) bar += "▇";
+    terminal.line(fmt::format("  2^{:<5}{:>12} {}", static_cast<int>(low) + ExponentHistogram::kLowestExponent, count, bar));
+    low += step;
+  }
+}
+
+Json answer_json(const DumpIndex& dump, size_t index, const Result<RecordData>& data) {
+  Json answer = record_json(dump, index);
+  const OpInfo& op = op_of(dump, dump.rows()[index]);
+  Json originals = Json::array();
+  for (const OriginalNode& node : op.originals) originals.push_back({{"name", node.name}, {"type", node.type}});
+  answer["originals"] = std::move(originals);
+  answer["inserted_by_runtime"] = op.inserted_by_runtime;
+  const auto histogram = histogram_of(dump, index, data);
+  answer["histogram"] = histogram.empty() ? Json() : Json(histogram);
+  const bool few = data.ok() && data->view.desc.shape.numel().value_or(kMostJsonValues + 1) <= kMostJsonValues;
+  answer["values"] = few ? values_json(data->view) : Json();
+  return answer;
+}
+
+Status write_npy(const Terminal& terminal, const std::string& path, const TensorView& view) {
+  TENSORTAP_RETURN_IF_ERROR(save_npy(path, view));
+  const DTypeInfo& info = dtype_info(view.desc.dtype);
+  terminal.note(fmt::format("wrote {}", path));
+  if (info.is_raw_in_numpy) terminal.note(fmt::format("NumPy has no {}: the file holds its raw bits as {}", info.name, info.numpy_descr));
+  return {};
+}
+
+// The values of a record, or the part of them that --at chooses.
+Result<RecordData> read_values(const ShowOptions& options, const DumpIndex& dump, size_t index) {
+  TENSORTAP_ASSIGN_OR_RETURN(RecordData data, dump.data(index));
+  if (options.at.empty()) return data;
+  auto part = slice_tensor(data.view, options.at);
+  if (!part.ok()) return part.status().with_context(fmt::format("--at {}", options.at));
+  RecordData gathered = gather(*part);
+  // Texts of the part borrow from the whole.
+  gathered.owner = std::make_shared<std::pair<RecordData, std::shared_ptr<const void>>>(std::move(data), gathered.owner);
+  return gathered;
+}
+
+Result<ExitCode> show(const ShowOptions& options, Terminal& terminal) {
+  RecordKey key;
+  if (!parse_record_name(options.record, key)) {
+    return invalid_argument(fmt::format("{}: write a record as OP:SLOT, with @STEP and #CALL when not the first", quote(options.record)));
+  }
+  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_for_reading(terminal, options.dump));
+  TENSORTAP_ASSIGN_OR_RETURN(const size_t index, find_record(*dump, key));
+  const Result<RecordData> data = read_values(options, *dump, index);
+  const bool values_wanted = !options.at.empty() || !options.npy.empty();
+  if (!data.ok() && (values_wanted || data.status().code() != StatusCode::kNotFound)) return data.status();
+  if (!options.npy.empty()) TENSORTAP_RETURN_IF_ERROR(write_npy(terminal, options.npy, data->view));
+  if (terminal.json) {
+    terminal.json_line(answer_json(*dump, index, data));
+    return ExitCode::kFine;
+  }
+  print_description(terminal, *dump, index);
+  print_statistics(terminal, dump->rows()[index]);
+  print_histogram(terminal, histogram_of(*dump, index, data));
+  terminal.line(terminal.out_palette().bold("values") + (options.at.empty() ? "" : fmt::format(" at [{}]", options.at)));
+  terminal.line(data.ok() ? print_tensor(whole_tensor(data->view)) : "not recorded: capture with --tensors or --full to keep values");
+  return ExitCode::kFine;
+}
+
+}  // namespace
+
+Action declare_show(CLI::App& app) {
+  const auto options = std::make_shared<ShowOptions>();
+  app.add_option("dump", options->dump, "Folder of the dump")->type_name(kDump)->required();
+  app.add_option("record", options->record, "OP:SLOT, with @STEP and #CALL when not the first")->type_name("RECORD")->required();
+  app.add_option("--at", options->at, "Only this part of the values, as in NumPy: 0,3,: or ...,-1 or ::2")->type_name("INDEX");
+  app.add_option("--npy", options->npy, "Also write the values to this NumPy file")->type_name(kFile);
+  return [options](Terminal& terminal) { return show(*options, terminal); };
+}
+
+}  // namespace tensortap::cli

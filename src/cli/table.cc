@@ -1,0 +1,66 @@
+#include "cli/table.h"
+
+#include <algorithm>
+
+namespace tensortap::cli {
+namespace {
+
+constexpr std::string_view kGap = "  ";
+constexpr size_t kLeastWidth = 8;
+constexpr size_t kRowsToFit = 1000;
+
+}  // namespace
+
+TablePrinter::TablePrinter(Terminal& terminal, std::vector<Column> columns) : terminal_(terminal), columns_(std::move(columns)) {}
+
+void TablePrinter::add(std::vector<std::string> cells) {
+  if (!widths_.empty()) {
+    terminal_.line(line_of(cells));
+    return;
+  }
+  waiting_.push_back(std::move(cells));
+  if (waiting_.size() == kRowsToFit) finish();
+}
+
+void TablePrinter::finish() {
+  if (!widths_.empty()) return;
+  fit();
+  std::vector<std::string> titles;
+  for (const Column& column : columns_) titles.push_back(column.title);
+  terminal_.line(terminal_.out_palette().bold(line_of(titles)));
+  for (const auto& cells : waiting_) terminal_.line(line_of(cells));
+  waiting_.clear();
+}
+
+void TablePrinter::fit() {
+  for (const Column& column : columns_) widths_.push_back(text_width(column.title));
+  for (const auto& cells : waiting_) {
+    for (size_t i = 0; i < widths_.size(); ++i) widths_[i] = std::max(widths_[i], text_width(cells[i]));
+  }
+  if (terminal_.width() == 0) return;
+  size_t total = kGap.size() * (columns_.size() - 1);
+  for (const size_t width : widths_) total += width;
+  for (; total > terminal_.width(); --total) {
+    size_t widest = columns_.size();
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const bool candidate = columns_[i].may_shrink && widths_[i] > kLeastWidth;
+      if (candidate && (widest == columns_.size() || widths_[i] > widths_[widest])) widest = i;
+    }
+    if (widest == columns_.size()) return;
+    --widths_[widest];
+  }
+}
+
+std::string TablePrinter::line_of(const std::vector<std::string>& cells) const {
+  std::string line;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (i > 0) line += kGap;
+    const std::string cell = columns_[i].may_shrink && terminal_.width() > 0 ? shorten_middle(cells[i], widths_[i]) : cells[i];
+    const std::string space(widths_[i] - std::min(widths_[i], text_width(cell)), ' ');
+    line += columns_[i].right ? space + cell : cell + space;
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+}  // namespace tensortap::cli

@@ -1,0 +1,86 @@
+"""What the tests of the command line share: the program, small models, dumps."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMAND = Path(os.environ.get("TENSORTAP_COMMAND") or ROOT / "build/release/src/cli/tensortap")
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """The one JSON object on standard output."""
+        parsed = json.loads(self.out)
+        assert isinstance(parsed, dict)
+        return parsed
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        """The JSON objects on standard output, one a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+def tensortap(*arguments: str | Path, cwd: Path | None = None, environment: dict[str, str] | None = None, timeout: float = 120) -> Done:
+    words = [str(COMMAND), *(str(argument) for argument in arguments)]
+    done = subprocess.run(
+        words, cwd=cwd, env={**os.environ, **(environment or {})}, capture_output=True, text=True, timeout=timeout, check=False
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def save(
+    nodes: Sequence[onnx.NodeProto], path: Path, *, shape: Sequence[int | str] = (2, 3), initializers: Sequence[TensorProto] = ()
+) -> Path:
+    """Save a model with one float input x of `shape` and one float output y."""
+    graph = helper.make_graph(
+        list(nodes),
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, list(shape))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        list(initializers),
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+    return path
+
+
+def small_model(path: Path) -> Path:
+    """Save y = softmax(relu(x @ w + b)): four ops with names of their own."""
+    rng = np.random.default_rng(7)
+    weights = numpy_helper.from_array(rng.standard_normal((3, 4)).astype(np.float32), "w")
+    bias = numpy_helper.from_array(rng.standard_normal(4).astype(np.float32), "b")
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["m"], name="matmul_1"),
+        helper.make_node("Add", ["m", "b"], ["a"], name="add_1"),
+        helper.make_node("Relu", ["a"], ["r"], name="relu_1"),
+        helper.make_node("Softmax", ["r"], ["y"], name="softmax_1"),
+    ]
+    return save(nodes, path, initializers=[weights, bias])
+
+
+def nonfinite_model(path: Path) -> Path:
+    """Save y = exp(1 / x): infinite where x is 0."""
+    one = numpy_helper.from_array(np.float32(1), "one")
+    nodes = [
+        helper.make_node("Div", ["one", "x"], ["d"], name="div_1"),
+        helper.make_node("Exp", ["d"], ["y"], name="exp_1"),
+    ]
+    return save(nodes, path, initializers=[one])
