@@ -1,0 +1,160 @@
+// tensortap._core.Dump: a DumpIndex, its rows and its data as arrays that share its memory.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "bindings.h"
+#include "find/find_report.h"
+#include "read/open_dump.h"
+#include "read/record_json.h"
+#include "trace/dump_index.h"
+
+namespace nb = nanobind;
+
+namespace tensortap::python {
+namespace {
+
+using Bytes = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>>;
+
+// Text of a dump, which may hold any bytes, as Python has names of files.
+nb::object to_str(std::string_view text) {
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
+}
+
+// What an array borrows from; it goes when the last array does.
+struct Lifetime {
+  std::shared_ptr<const DumpIndex> dump;
+  std::shared_ptr<const void> data;
+};
+
+Bytes borrowed_bytes(const void* data, size_t size, Lifetime lifetime) {
+  auto held = std::make_unique<Lifetime>(std::move(lifetime));
+  const nb::capsule owner(held.get(), [](void* pointer) noexcept { delete static_cast<Lifetime*>(pointer); });
+  held.release();  // NOLINT(bugprone-unused-return-value): the capsule has it
+  return Bytes(static_cast<const uint8_t*>(data), {size}, owner);
+}
+
+class PythonDump {
+ public:
+  explicit PythonDump(const std::string& path) {
+    nb::gil_scoped_release release;
+    dump_ = value_or_throw(open_dump(path));
+  }
+
+  [[nodiscard]] const DumpIndex& index() const { return *dump_; }
+  [[nodiscard]] Bytes rows() const {
+    const auto rows = dump_->rows();
+    return borrowed_bytes(rows.data(), rows.size_bytes(), {dump_, nullptr});
+  }
+  [[nodiscard]] nb::tuple data(size_t row) const;
+  [[nodiscard]] size_t checked(size_t row) const {
+    if (row >= dump_->rows().size()) throw StatusError{not_found("no such record: " + std::to_string(row))};
+    return row;
+  }
+
+ private:
+  std::shared_ptr<const DumpIndex> dump_;
+};
+
+nb::tuple PythonDump::data(size_t row) const {
+  const RecordData record = value_or_throw(dump_->data(checked(row)));
+  const TensorDesc& desc = record.view.desc;
+  nb::list shape;
+  for (const int64_t size : desc.shape.dims()) shape.append(size);
+  const uint64_t count = desc.shape.numel().value_or(0);
+  const int number = static_cast<int>(desc.dtype);
+  if (desc.dtype == DType::kString) {
+    nb::list texts;
+    const auto* elements = static_cast<const StringElement*>(record.view.data);
+    for (uint64_t i = 0; i < count; ++i) texts.append(nb::bytes(elements[i].data, elements[i].size));
+    return nb::make_tuple(number, shape, texts);
+  }
+  const uint64_t size = packed_bytes(desc.dtype, count).value_or(0);
+  if (record.view.is_contiguous()) return nb::make_tuple(number, shape, borrowed_bytes(record.view.data, size, {dump_, record.owner}));
+  auto copy = std::make_shared<std::vector<std::byte>>(size);
+  copy_packed(record.view, copy->data());
+  return nb::make_tuple(number, shape, borrowed_bytes(copy->data(), size, {dump_, copy}));
+}
+
+nb::object id_or_none(OpId id) { return id == kNoOp ? nb::none() : nb::cast(id); }
+
+nb::dict op_fields(const OpInfo& op) {
+  nb::dict fields;
+  fields["name"] = to_str(op.name);
+  fields["type"] = to_str(op.type);
+  fields["domain"] = to_str(op.domain);
+  fields["graph"] = to_str(op.graph);
+  fields["module"] = to_str(op.module);
+  fields["source"] = to_str(op.source_location);
+  fields["inserted_by_runtime"] = op.inserted_by_runtime;
+  fields["parent"] = id_or_none(op.parent);
+  fields["attributes"] = to_str(op.attributes);
+  nb::list originals;
+  for (const OriginalNode& node : op.originals) originals.append(nb::make_tuple(to_str(node.name), to_str(node.type)));
+  fields["originals"] = originals;
+  nb::list inputs;
+  for (const OpInput& input : op.inputs) {
+    inputs.append(nb::make_tuple(to_str(input.name), id_or_none(input.producer), input.producer_slot));
+  }
+  fields["inputs"] = inputs;
+  nb::list outputs;
+  for (const std::string& name : op.outputs) outputs.append(to_str(name));
+  fields["outputs"] = outputs;
+  return fields;
+}
+
+nb::list all_ops(const PythonDump& dump) {
+  nb::list ops;
+  for (const OpInfo& op : dump.index().ops()) ops.append(op_fields(op));
+  return ops;
+}
+
+size_t find_row(const PythonDump& dump, const std::string& record) {
+  RecordKey key;
+  if (!parse_record_name(record, key))
+    throw StatusError{invalid_argument("write a record as OP:SLOT, with @STEP and #CALL when not the first")};
+  return value_or_throw(find_record(dump.index(), key));
+}
+
+nb::object row_name(const PythonDump& dump, size_t row) {
+  const RecordRow& found = dump.index().rows()[dump.checked(row)];
+  return to_str(record_name(found, op_of(dump.index(), found).name));
+}
+
+std::string find_in(const PythonDump& dump, const std::string& source, size_t limit) {
+  if (source.empty()) return to_json_text(find_report(dump.index(), limit));
+  return to_json_text(value_or_throw(find_source(dump.index(), source)));
+}
+
+}  // namespace
+
+void bind_dump(nb::module_& module) {
+  nb::class_<PythonDump>(module, "Dump")
+      .def(nb::init<const std::string&>())
+      .def_prop_ro("layout", [](const PythonDump& dump) { return std::string(dump.index().layout()); })
+      .def_prop_ro("manifest", [](const PythonDump& dump) { return to_str(dump.index().manifest()); })
+      .def_prop_ro("problems",
+                   [](const PythonDump& dump) {
+                     const auto problems = dump.index().problems();
+                     return std::vector<std::string>(problems.begin(), problems.end());
+                   })
+      .def_prop_ro("row_count", [](const PythonDump& dump) { return dump.index().rows().size(); })
+      .def("rows", &PythonDump::rows)
+      .def("ops", all_ops)
+      .def("find", find_row)
+      .def("name", row_name)
+      .def("file", [](const PythonDump& dump, size_t row) { return to_str(dump.index().file(dump.checked(row))); })
+      .def("record", [](const PythonDump& dump, size_t row) { return to_json_text(record_json(dump.index(), dump.checked(row))); })
+      .def("histogram", [](const PythonDump& dump, size_t row) { return dump.index().histogram(dump.checked(row)); })
+      .def("data", &PythonDump::data)
+      .def("find_report", find_in);
+}
+
+}  // namespace tensortap::python

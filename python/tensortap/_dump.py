@@ -1,0 +1,293 @@
+"""An open dump."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tensortap import _core
+from tensortap._error import Error
+from tensortap._tensors import DTYPES, to_array
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+_SLOTS = ("out", "in", "weight", "grad")
+_PHASES = ("inference", "forward", "backward", "update", "load")
+_NOT_VALUES = (
+    "shape",
+    "dims_count",
+    "digest",
+    "digest_kind",
+    "spare",
+    "reserved",
+    "valid",
+    "committed",
+    "data_header",
+    "min_integer",
+    "max_integer",
+)
+_STATISTICS = ("min", "max", "mean", "std", "l2", "absmax", "nan", "pos_inf", "neg_inf", "zero", "neg_zero", "positive", "negative")
+
+
+@dataclass(frozen=True)
+class Original:
+    """A node of the author's graph that an executed op stands for."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class OpInput:
+    """An input of an op: the value's name ("" = skipped) and who makes it, where that is known."""
+
+    name: str
+    producer: int | None
+    producer_slot: int
+
+
+@dataclass(frozen=True)
+class Op:
+    """What is known about an operator; docs/layouts/tap.md explains each field."""
+
+    name: str
+    type: str
+    domain: str
+    graph: str
+    module: str
+    source: str
+    originals: tuple[Original, ...]
+    inserted_by_runtime: bool
+    parent: int | None
+    inputs: tuple[OpInput, ...]
+    outputs: tuple[str, ...]
+    attributes: dict[str, Any]
+
+
+def _op(fields: dict[str, Any]) -> Op:
+    originals = tuple(Original(name, kind) for name, kind in fields.pop("originals"))
+    inputs = tuple(OpInput(*one) for one in fields.pop("inputs"))
+    attributes = json.loads(fields.pop("attributes") or "{}")
+    return Op(originals=originals, inputs=inputs, outputs=tuple(fields.pop("outputs")), attributes=attributes, **fields)
+
+
+@functools.cache
+def _row_dtype() -> np.dtype[np.void]:
+    fields = _core.record_fields()
+    formats = [kind if count == 1 else (kind, (count,)) for _, kind, _, count in fields]
+    names = [name for name, _, _, _ in fields]
+    layout: dict[str, Any] = {"names": names, "formats": formats, "offsets": [offset for _, _, offset, _ in fields], "itemsize": 512}
+    return cast("np.dtype[np.void]", np.dtype(cast(Any, layout)))
+
+
+class Dump:
+    """A dump of any layout, opened for reading. Everything in it is read when it is asked for.
+
+    Parameters
+    ----------
+    path : str or path
+        Folder of the dump.
+
+    Raises
+    ------
+    Error
+        When there is no dump at `path`, or nothing of it can be read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self._core = _core.Dump(self.path)
+
+    def __repr__(self) -> str:
+        return f"<tensortap.Dump {self.path!r}: {len(self)} records of {len(self.ops)} ops, layout {self.layout}>"
+
+    def __len__(self) -> int:
+        return self._core.row_count
+
+    def __iter__(self) -> Iterator[str]:
+        """Give the names of the records, in the order of the dump."""
+        return (self._core.name(row) for row in range(len(self)))
+
+    def __contains__(self, record: object) -> bool:
+        try:
+            self._core.find(str(record))
+        except Error:
+            return False
+        return True
+
+    @property
+    def layout(self) -> str:
+        """Which directory tree it is, such as ``tap``."""
+        return self._core.layout
+
+    @functools.cached_property
+    def manifest(self) -> dict[str, Any]:
+        """The dump's own account of itself (run.json): program, versions, coverage, losses."""
+        return cast("dict[str, Any]", json.loads(self._core.manifest))
+
+    @property
+    def problems(self) -> list[str]:
+        """What was skipped while opening, one sentence each; empty for a whole dump."""
+        return self._core.problems
+
+    @functools.cached_property
+    def records(self) -> NDArray[np.void]:
+        """One row for each tensor: a structured array, mapped and read-only. docs/layouts/tap.md lists the columns."""
+        return self._core.rows().view(_row_dtype())
+
+    @functools.cached_property
+    def ops(self) -> list[Op]:
+        """The operators; the column ``op`` of `records` counts in this list."""
+        return [_op(fields) for fields in self._core.ops()]
+
+    def names(self) -> list[str]:
+        """Give the names of all records, as ``dump[...]`` takes them.
+
+        Returns
+        -------
+        list of str
+            ``OP:SLOT``, with ``@STEP`` and ``#CALL`` when not the first.
+        """
+        return list(self)
+
+    def __getitem__(self, record: str | int) -> NDArray[Any]:
+        """Give the values of a record, by name or by row: read-only, mapped where the layout allows it.
+
+        The array keeps what it needs alive: it outlives the dump. bfloat16, float8 and the types of less than a byte are ml_dtypes'
+        types when that package is installed; without it they are the raw bits (uint16, uint8) and, for integers, the values as int8
+        or uint8. Types of less than a byte are unpacked, which copies. Strings are an array of objects.
+        """
+        row = self._core.find(record) if isinstance(record, str) else range(len(self))[record]
+        return to_array(*self._core.data(row))
+
+    def record(self, record: str | int) -> dict[str, Any]:
+        """Describe one record.
+
+        Parameters
+        ----------
+        record : str or int
+            Name or row.
+
+        Returns
+        -------
+        dict
+            What ``tensortap ls --json`` prints for it.
+        """
+        row = self._core.find(record) if isinstance(record, str) else range(len(self))[record]
+        return cast("dict[str, Any]", json.loads(self._core.record(row)))
+
+    def histogram(self, record: str | int) -> NDArray[np.uint64] | None:
+        """Give the counts of values by binary exponent.
+
+        Parameters
+        ----------
+        record : str or int
+            Name or row.
+
+        Returns
+        -------
+        array or None
+            280 bins from 2**-150 on, then the counts of zero, NaN and Inf; None when no histogram was taken.
+        """
+        row = self._core.find(record) if isinstance(record, str) else range(len(self))[record]
+        counts = self._core.histogram(row)
+        return np.array(counts, np.uint64) if counts else None
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        """Give the records as plain columns, with names where the rows have numbers."""
+        rows = self.records
+        ops = self.ops
+        known = np.minimum(rows["op"], len(ops)).astype(np.intp)
+        names = np.array([op.name for op in ops] + [""], object)
+        types = np.array([op.type for op in ops] + [""], object)
+        slots = np.array(
+            [
+                f"{_SLOTS[kind] if kind < len(_SLOTS) else 'slot'}{index}"
+                for kind, index in zip(rows["slot_kind"], rows["slot_index"], strict=True)
+            ],
+            object,
+        )
+        columns: dict[str, NDArray[Any]] = {"op": names[known], "type": types[known], "slot": slots}
+        for field in rows.dtype.names or ():
+            if field in _NOT_VALUES or field in columns or field in ("slot_kind", "slot_index"):
+                continue
+            columns[field] = np.ascontiguousarray(rows[field])
+        columns["dtype"] = np.array([name for name, _, _, _ in DTYPES], object)[
+            np.minimum(rows["dtype"], len(DTYPES) - 1) * (rows["dtype"] < len(DTYPES))
+        ]
+        columns["phase"] = np.array(_PHASES, object)[np.minimum(rows["phase"], len(_PHASES) - 1)]
+        shapes = np.empty(len(rows), object)
+        shapes[:] = [
+            [int(size) for size in shape[:rank]] for shape, rank in zip(rows["shape"], np.minimum(rows["dims_count"], 16), strict=True)
+        ]
+        columns["shape"] = shapes
+        for bit, name in enumerate(_STATISTICS):
+            missing = (rows["valid"] >> np.uint32(bit)) & np.uint32(1) == 0
+            if missing.any():
+                columns[name] = np.where(missing, np.nan, columns[name].astype(np.float64))
+        return columns
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Make a pandas table of the records.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each record; statistics that were not measured are NaN.
+
+        Raises
+        ------
+        Error
+            When pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise Error("to_pandas() needs the package pandas: pip install pandas", "unsupported") from error
+        return pandas.DataFrame(self._columns())
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Make an Arrow table of the records.
+
+        Returns
+        -------
+        pyarrow.Table
+            One row for each record; statistics that were not measured are NaN.
+
+        Raises
+        ------
+        Error
+            When pyarrow is not installed.
+        """
+        try:
+            import pyarrow
+        except ImportError as error:
+            raise Error("to_arrow() needs the package pyarrow: pip install pyarrow", "unsupported") from error
+        return pyarrow.table(
+            {name: pyarrow.array(list(column) if column.dtype == object else column) for name, column in self._columns().items()}
+        )
+
+
+def open(path: str | os.PathLike[str]) -> Dump:  # the module's own word, as in tarfile.open
+    """Open a dump of any layout.
+
+    Parameters
+    ----------
+    path : str or path
+        Folder of the dump.
+
+    Returns
+    -------
+    Dump
+        The dump; it may be used from any thread.
+    """
+    return Dump(path)

@@ -1,0 +1,89 @@
+"""``pip install .`` in a fresh environment: the command and the module work without the source folder and the build tree."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+from cli_support import ROOT, small_model
+
+SOURCES = ["CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "README.md", "LICENSE", "cmake", "include", "src", "python", "tools"]
+pytestmark = [
+    pytest.mark.skipif("TENSORTAP_SKIP_INSTALL" in os.environ, reason="TENSORTAP_SKIP_INSTALL is set"),
+    pytest.mark.timeout(1800),
+]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install from a copy of the sources, which is gone afterwards; give the environment's folder."""
+    folder = tmp_path_factory.mktemp("install")
+    copy = folder / "source"
+    copy.mkdir()
+    for name in SOURCES:
+        path = ROOT / name
+        if path.is_dir():
+            shutil.copytree(path, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(path, copy / name)
+    venv.create(folder / "venv", with_pip=True)
+    pip = [str(folder / "venv/bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    done = subprocess.run([*pip, str(copy)], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    shutil.rmtree(copy)
+    return folder / "venv"
+
+
+def run(installed: Path, *words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    # Neither the environment nor the runtime is named: the command finds the one that it is installed in.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("TENSORTAP", "PYTHON", "VIRTUAL_ENV"))}
+    return subprocess.run([str(word) for word in words], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_command_runs_a_model(installed: Path, tmp_path: Path) -> None:
+    small_model(tmp_path / "model.onnx")
+    command = installed / "bin/tensortap"
+    doctor = run(installed, command, "doctor", "--json", cwd=tmp_path)
+    assert doctor.returncode == 0, doctor
+    runtimes = json.loads(doctor.stdout)["runtimes"]
+    assert str(installed) in runtimes[0]["path"]
+    done = run(installed, command, "run", "model.onnx", "--full", "--verify", "--overhead", "--json", "--out", "d", cwd=tmp_path)
+    assert done.returncode == 0, done
+    assert json.loads(done.stdout)["identical"] is True
+    assert run(installed, command, "ls", "d", cwd=tmp_path).stdout.count("softmax_1") == 1
+
+
+def test_the_module_opens_and_runs(installed: Path, tmp_path: Path) -> None:
+    small_model(tmp_path / "model.onnx")
+    program = """
+import tensortap
+result = tensortap.run("model.onnx", out="d", payload="full", verify=True)
+assert result.identical
+print(tensortap.__version__, tensortap.open("d")["softmax_1:out0"].shape)
+"""
+    done = run(installed, installed / "bin/python", "-c", program, cwd=tmp_path)
+    assert done.returncode == 0, done
+    assert done.stdout.split() == ["0.1.0", "(2,", "4)"]
+
+
+def test_the_package_is_typed_and_brings_its_header(installed: Path) -> None:
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    package = installed / "lib" / version / "site-packages" / "tensortap"
+    for name in ("py.typed", "_core.pyi", "include/tensortap/capture.h", "lib/libtensortap_capture.so", "lib/libtensortap_onnxruntime.so"):
+        assert (package / name).is_file(), name
+    assert not list(package.rglob("*test*"))
+
+
+def test_nothing_refers_to_the_folder_it_was_built_in(installed: Path) -> None:
+    package = next((installed / "lib").glob("python*/site-packages/tensortap"))
+    for file in (*package.rglob("*.so"), package / "bin/tensortap"):
+        dynamic = subprocess.run(["readelf", "-d", str(file)], capture_output=True, text=True, check=True).stdout
+        paths = [line for line in dynamic.splitlines() if "RUNPATH" in line or "RPATH" in line]
+        assert all("$ORIGIN" in line and "/tmp" not in line for line in paths), (file, paths)
