@@ -56,6 +56,8 @@ inline Tensor copy_of(const tensortap_tensor& tensor) {
     for (size_t i = 0; i < count; ++i) copy.bytes += std::string(strings[i].data, strings[i].size) + '\0';
   } else if (tensor.data != nullptr) {
     copy.bytes.assign(static_cast<const char*>(tensor.data), (count * element_bits(tensor.dtype) + 7) / 8);
+    // Bits behind the last packed element are as they come.
+    if (const size_t used = count * element_bits(tensor.dtype) % 8; used != 0) copy.bytes.back() &= static_cast<char>((1u << used) - 1);
   }
   return copy;
 }

@@ -34,6 +34,7 @@ class PreparedModel {
   [[nodiscard]] const std::shared_ptr<const RuntimeLibrary>& library() const { return library_; }
   [[nodiscard]] const ModelOptions& options() const { return options_; }
   [[nodiscard]] const ModelFile& file() const { return file_; }
+  [[nodiscard]] const Model& author() const { return author_; }
   [[nodiscard]] const Model& executed() const { return executed_; }
   [[nodiscard]] const OpTable& ops() const { return ops_; }
   [[nodiscard]] const std::string& external_folder() const { return external_folder_; }

@@ -1,4 +1,4 @@
-// Element types as ONNX (TensorProto.DataType, which ONNX Runtime's own enum follows) and as capture.h number them.
+// Element types as ONNX (TensorProto.DataType), ONNX Runtime and capture.h number them.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_ELEMENT_TYPES_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_ELEMENT_TYPES_H_
@@ -18,7 +18,7 @@ struct ElementType {
   std::string_view name;
 };
 
-// Indexed by ONNX's number.
+// Indexed by ONNX's number, which "element type" means in this folder unless "runtime" is said.
 inline constexpr std::array<ElementType, 27> kElementTypes = {{
     {TENSORTAP_UNDEFINED, 0, "undefined"},
     {TENSORTAP_FLOAT32, 32, "float32"},
@@ -64,6 +64,26 @@ inline int32_t onnx_type_of(uint32_t dtype) {
 
 inline constexpr int32_t kElementString = 8;
 
+// ONNX Runtime gives ONNX's numbers out but for the three newest types.
+inline constexpr int32_t onnx_type_of_runtime(int32_t runtime_type) {
+  switch (runtime_type) {
+    case 24:
+      return 25;  // uint2
+    case 25:
+      return 26;  // int2
+    case 26:
+      return 24;  // float8_e8m0
+    default:
+      return runtime_type;
+  }
+}
+
+// The number to make a tensor with: before 1.31 the function that makes tensors took ONNX's own.
+inline constexpr int32_t runtime_type_of(int32_t onnx_type, int release) {
+  if (release < 31 || onnx_type < 24) return onnx_type;
+  return onnx_type == 24 ? 26 : onnx_type - 1;
+}
+
 // Elements of a shape; false when a dimension is negative or the product does not fit.
 inline bool element_count(std::span<const int64_t> dims, uint64_t& count) {
   count = 1;
@@ -78,6 +98,12 @@ inline bool byte_count(int32_t onnx_type, uint64_t count, uint64_t& bytes) {
   if (count > (uint64_t{1} << 56)) return false;
   bytes = (count * element_type(onnx_type).bits + 7) / 8;
   return true;
+}
+
+// Bits of the last byte that belong to elements; the runtime leaves the others as they come.
+inline unsigned char last_byte_mask(int32_t onnx_type, uint64_t count) {
+  const uint64_t used = count * element_type(onnx_type).bits % 8;
+  return used == 0 ? 0xff : static_cast<unsigned char>((1u << used) - 1);
 }
 
 }  // namespace tensortap::onnxruntime

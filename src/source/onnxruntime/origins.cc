@@ -7,26 +7,65 @@
 namespace tensortap::onnxruntime {
 namespace {
 
-using Producers = std::unordered_map<std::string_view, const Node*>;
 using Names = std::unordered_set<std::string_view>;
 
 constexpr std::string_view kBlockedSuffix = "_nchwc";
+constexpr std::string_view kBlockedOutput = "reorder_token_";
 constexpr std::string_view kBlockedDomain = "com.microsoft.nchwc";
 constexpr std::string_view kInlinedPrefix = "_inlfunc_";
 
 // Conversions between plain and blocked layout are the runtime's own, although one of them makes the author's tensor.
 bool is_layout_conversion(const Node& node) { return node.domain == kBlockedDomain && node.type.starts_with("Reorder"); }
 
-// The author's tensor names that a node stands for: its outputs, or for a blocked convolution the name in the node's name.
-std::vector<std::string_view> keys_of(const Node& node) {
+// The nodes of a graph by what identifies them.
+class NodeIndex {
+ public:
+  explicit NodeIndex(const Graph& graph) {
+    for (const Node& node : graph.nodes) {
+      for (const std::string_view output : node.outputs) producers_.emplace(output, &node);
+      const auto [entry, is_new] = by_name_.emplace(node.name, &node);
+      if (!is_new) entry->second = nullptr;  // shared by two: identifies neither
+    }
+  }
+
+  [[nodiscard]] const Node* producer(std::string_view value) const {
+    const auto entry = producers_.find(value);
+    return entry == producers_.end() ? nullptr : entry->second;
+  }
+  [[nodiscard]] const Node* named(std::string_view name) const {
+    const auto entry = by_name_.find(name);
+    return entry == by_name_.end() || name.empty() ? nullptr : entry->second;
+  }
+
+ private:
+  std::unordered_map<std::string_view, const Node*> producers_;
+  std::unordered_map<std::string_view, const Node*> by_name_;
+};
+
+// The author's tensor names that a node stands for: its outputs. Nodes that work on blocked data have invented outputs; a convolution has the
+// author's tensor in its own name, others keep the name of the node that they were.
+std::vector<std::string_view> keys_of(const Node& node, const NodeIndex& author) {
   if (is_layout_conversion(node)) return {};
   if (node.domain == kBlockedDomain && node.name.ends_with(kBlockedSuffix))
     return {node.name.substr(0, node.name.size() - kBlockedSuffix.size())};
+  const Node* same = nullptr;
+  if (!node.outputs.empty() && node.outputs[0].starts_with(kBlockedOutput)) same = author.named(node.name);
+  if (same != nullptr && same->type != node.type) same = nullptr;
   std::vector<std::string_view> keys;
-  for (const std::string_view output : node.outputs) {
+  for (const std::string_view output : same != nullptr ? same->outputs : node.outputs) {
     if (!output.empty()) keys.push_back(output);
   }
   return keys;
+}
+
+// Behind nodes that only pass a value on, which the optimiser drops, to the one that computes it.
+const Node* behind_identities(const Node* node, const NodeIndex& author, const std::vector<const Node*>& claimed) {
+  while (node != nullptr && node->type == "Identity" && !node->inputs.empty()) {
+    const Node* before = author.producer(node->inputs[0]);
+    if (before == nullptr || std::ranges::find(claimed, before) == claimed.end()) break;
+    node = before;
+  }
+  return node;
 }
 
 class GraphTracer {
@@ -34,19 +73,16 @@ class GraphTracer {
   explicit GraphTracer(std::vector<NodeOrigin>& origins) : origins_(origins) {}
 
   void trace(const Graph& executed, const Graph& author) {
-    Producers producers;
-    for (const Node& node : author.nodes) {
-      for (const std::string_view output : node.outputs) producers.emplace(output, &node);
-    }
+    const NodeIndex index(author);
     Names living;
     for (const Node& node : executed.nodes) {
-      for (const std::string_view key : keys_of(node)) living.insert(key);
+      for (const std::string_view key : keys_of(node, index)) living.insert(key);
     }
     for (const Node& node : executed.nodes) {
       NodeOrigin& origin = origins_[node.index];
-      const auto keys = keys_of(node);
-      if (!keys.empty() && producers.contains(keys[0])) origin.last = producers.at(keys[0]);
-      origin.nodes = claimed(keys, producers, living);
+      const auto keys = keys_of(node, index);
+      origin.nodes = claimed(keys, index, living);
+      if (!keys.empty()) origin.last = behind_identities(index.producer(keys[0]), index, origin.nodes);
       if (origin.last != nullptr) nested(node, *origin.last);
     }
     give_inlined_to_consumers(executed);
@@ -54,7 +90,7 @@ class GraphTracer {
 
  private:
   // Walks the author's graph backwards from the node's tensors until tensors that still exist: what is passed is what was fused.
-  static std::vector<const Node*> claimed(const std::vector<std::string_view>& keys, const Producers& producers, const Names& living) {
+  static std::vector<const Node*> claimed(const std::vector<std::string_view>& keys, const NodeIndex& index, const Names& living) {
     std::vector<std::string_view> open(keys);
     std::vector<const Node*> nodes;
     std::unordered_set<const Node*> seen;
@@ -62,11 +98,11 @@ class GraphTracer {
     while (!open.empty()) {
       const std::string_view name = open.back();
       open.pop_back();
-      const auto producer = producers.find(name);
-      if (producer == producers.end() || (living.contains(name) && !own.contains(name))) continue;
-      if (!seen.insert(producer->second).second) continue;
-      nodes.push_back(producer->second);
-      for (const std::string_view input : producer->second->inputs) open.push_back(input);
+      const Node* producer = index.producer(name);
+      if (producer == nullptr || (living.contains(name) && !own.contains(name))) continue;
+      if (!seen.insert(producer).second) continue;
+      nodes.push_back(producer);
+      for (const std::string_view input : producer->inputs) open.push_back(input);
     }
     std::ranges::sort(nodes, {}, &Node::index);
     return nodes;

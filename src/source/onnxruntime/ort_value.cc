@@ -109,9 +109,14 @@ std::string tensor_difference(const tensortap_tensor& a, const tensortap_tensor&
   if (a.dtype == TENSORTAP_STRING) return string_difference(a, b, count);
   const auto* left = static_cast<const char*>(a.data);
   const auto* right = static_cast<const char*>(b.data);
-  if (bytes == 0 || std::memcmp(left, right, bytes) == 0) return {};
   uint64_t at = 0;
-  while (left[at] == right[at]) ++at;
+  if (bytes == 0 || std::memcmp(left, right, bytes - 1) == 0) {
+    const unsigned char last =
+        bytes == 0 ? 0 : static_cast<unsigned char>((left[bytes - 1] ^ right[bytes - 1]) & last_byte_mask(type, count));
+    if (last == 0) return {};
+    at = bytes - 1;
+  }
+  while (at + 1 < bytes && left[at] == right[at]) ++at;
   return concat("element ", at * 8 / dtype_bits(a.dtype), " of ", count, " differs");
 }
 
@@ -133,7 +138,7 @@ Status view_tensor(const Api& api, const abi::Value* value, TensorScratch& scrat
   }
   tensor = {};
   tensor.size = sizeof(tensor);
-  tensor.dtype = element_type(type).dtype;
+  tensor.dtype = element_type(onnx_type_of_runtime(type)).dtype;
   tensor.dims = dims;
   tensor.rank = static_cast<uint32_t>(rank);
   tensor.element = -1;
@@ -151,7 +156,8 @@ Result<OwnedValue> allocate_value(const Api& api, int32_t element_type, const st
   abi::Allocator* allocator = nullptr;
   TENSORTAP_RETURN_IF_ERROR(api.call(ort::kGetAllocatorWithDefaultOptions, &allocator));
   abi::Value* value = nullptr;
-  TENSORTAP_RETURN_IF_ERROR(api.call(ort::kCreateTensorAsOrtValue, allocator, dims.data(), dims.size(), element_type, &value));
+  TENSORTAP_RETURN_IF_ERROR(
+      api.call(ort::kCreateTensorAsOrtValue, allocator, dims.data(), dims.size(), runtime_type_of(element_type, api.release()), &value));
   return api.own(ort::kReleaseValue, value);
 }
 
