@@ -27,3 +27,12 @@ if(onnxruntime_sources)
       LIBRARIES tensortap_source tensortap_capture_library)
   endif()
 endif()
+
+# Unit tests of the source bring the other side of capture.h themselves (tests/fake_capture.h).
+function(tensortap_add_source_test)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/source/onnxruntime/*_test.cc)
+  if(sources)
+    tensortap_add_test(source_test SOURCES ${sources} LIBRARIES tensortap_source)
+    target_include_directories(source_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  endif()
+endfunction()

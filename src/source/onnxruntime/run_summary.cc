@@ -40,8 +40,9 @@ Json make_summary(Json session_report, const SummaryFacts& facts) {
   summary["overhead_details"] = facts.overhead ? overhead_details(*facts.overhead) : Json();
   summary["inputs_made"] = facts.inputs_made;
   summary["tap_kind"] = facts.tap_kind;
-  for (const auto& [key, value] : session_report.items()) {
-    if (!summary.contains(key) && key != "notes") summary[key] = value;
+  for (const char* key :
+       {"graph_inputs", "weights", "records_left_out_by_condition", "losses", "governor", "unmatched", "statistics_kernel", "problems"}) {
+    if (session_report.contains(key)) take(key);
   }
   Json notes = session_report.contains("notes") && session_report["notes"].is_array() ? session_report["notes"] : Json::array();
   for (const std::string& note : facts.notes) notes.push_back(note);

@@ -1,0 +1,51 @@
+// Hostile model bytes through everything that reads or edits them. The corpus begins with the models of the tests.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "source/onnxruntime/node_attributes.h"
+#include "source/onnxruntime/onnx_model.h"
+#include "source/onnxruntime/origins.h"
+#include "source/onnxruntime/tapped_model.h"
+
+namespace {
+
+using namespace tensortap::onnxruntime;  // NOLINT(google-build-using-namespace)
+
+void read_weights(const Graph& graph) {
+  std::string storage;
+  for (const Initializer& initializer : graph.initializers) {
+    const auto tensor = read_tensor(initializer.bytes, storage);
+    const auto strings = read_strings(initializer.bytes);
+    if (tensor.ok() && strings.ok() && tensor->raw.size() > (size_t{1} << 40)) __builtin_trap();
+  }
+}
+
+void check_edited(const Model& model, TapStyle style) {
+  TypeRemedies remedies;
+  if (!model.graph.nodes.empty() && !model.graph.nodes[0].outputs.empty()) remedies[std::string(model.graph.nodes[0].outputs[0])] = {26, 3};
+  const auto tapped = add_taps(model, style, remedies);
+  if (!tapped.ok()) return;
+  // Every node is still there. (A graph nested as deep as is allowed gets one level deeper by its taps and is then refused.)
+  const auto edited = read_model(tapped->bytes, "edited");
+  if (edited.ok() && edited->node_count < model.node_count) __builtin_trap();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const auto model = read_model(bytes, "fuzz");
+  if (!model.ok()) return 0;
+  read_weights(model->graph);
+  for (const Node& node : model->graph.nodes) attributes_json(node);
+  trace_origins(*model, *model);
+  check_edited(*model, TapStyle::kSide);
+  check_edited(*model, TapStyle::kAlias);
+  std::vector<std::string> names;
+  if (const auto all = add_all_outputs(*model, names); !all.ok()) __builtin_trap();
+  return 0;
+}

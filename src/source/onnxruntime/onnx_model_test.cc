@@ -1,0 +1,147 @@
+#include "source/onnxruntime/onnx_model.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <cstring>
+
+#include "source/onnxruntime/node_attributes.h"
+#include "source/onnxruntime/node_writer.h"
+#include "source/onnxruntime/onnx_fields.h"
+#include "source/onnxruntime/runtime_check.h"
+#include "source/onnxruntime/tapped_model.h"
+
+namespace tensortap::onnxruntime {
+namespace {
+
+// Reads and edits whatever the bytes are; what counts is that it ends.
+void read_and_edit(std::string_view bytes) {
+  const auto model = read_model(bytes, "model");
+  if (!model.ok()) return;
+  const TypeRemedies none;
+  const auto tapped = add_taps(*model, TapStyle::kSide, none);
+  if (tapped.ok()) ASSERT_FALSE(tapped->bytes.empty());
+}
+
+TEST(OnnxModel, ReadsNodesNestedGraphsAndInterface) {
+  const std::string bytes = self_test_model();
+  const auto model = read_model(bytes, "model");
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  ASSERT_EQ(model->graph.nodes.size(), 3u);
+  EXPECT_EQ(model->node_count, 5u);
+  EXPECT_EQ(model->graph.nodes[1].type, "If");
+  ASSERT_EQ(model->graph.nodes[1].subgraphs.size(), 2u);
+  EXPECT_EQ(model->graph.nodes[1].subgraphs[0].attribute, "then_branch");
+  EXPECT_EQ(model->graph.nodes[1].subgraphs[1].graph->nodes[0].type, "Sub");
+  EXPECT_EQ(model->graph.nodes[2].index, 4u);
+  ASSERT_EQ(model->graph.inputs.size(), 2u);
+  EXPECT_EQ(model->graph.inputs[0].element_type, 1);
+  ASSERT_EQ(model->graph.inputs[0].dims.size(), 2u);
+  EXPECT_EQ(model->graph.inputs[0].dims[1].size, 4);
+  EXPECT_TRUE(model->graph.inputs[1].has_shape);
+  EXPECT_TRUE(model->graph.inputs[1].dims.empty());
+}
+
+TEST(OnnxModel, CutAtEveryByteIsAnErrorOrASmallerModelButNoCrash) {
+  const std::string bytes = self_test_model();
+  for (size_t size = 0; size < bytes.size(); ++size) read_and_edit(std::string_view(bytes).substr(0, size));
+  EXPECT_EQ(read_model("", "empty.onnx").status().code(), StatusCode::kCorrupt);
+  EXPECT_NE(read_model(bytes.substr(0, bytes.size() / 2), "half.onnx").status().message().find("half.onnx"), std::string::npos);
+}
+
+RC_GTEST_PROP(OnnxModel, FlippedBytesDoNotCrash, ()) {
+  std::string bytes = self_test_model();
+  const auto flips = *rc::gen::container<std::vector<std::pair<uint16_t, uint8_t>>>(rc::gen::arbitrary<std::pair<uint16_t, uint8_t>>());
+  for (const auto& [at, value] : flips) bytes[at % bytes.size()] = static_cast<char>(value);
+  read_and_edit(bytes);
+}
+
+TEST(OnnxModel, TextIsNoModel) {
+  const auto model = read_model("#!/bin/sh\necho this is not a model\n", "script.sh");
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.status().code(), StatusCode::kCorrupt);
+}
+
+TEST(OnnxModel, GraphsNestedWithoutEndAreRefused) {
+  std::string graph;
+  for (int depth = 0; depth < 200; ++depth) {
+    graph = as_field(field::graph::kNode, node_bytes({"If", "n", {"c"}, {"y"}, {graph_attribute("then_branch", graph)}}));
+  }
+  const std::string bytes = std::string("\x08\x08", 2) + as_field(field::model::kGraph, graph);
+  EXPECT_EQ(read_model(bytes, "deep").status().code(), StatusCode::kCorrupt);
+}
+
+TEST(OnnxTensor, TypedFieldsBecomePlainMemory) {
+  std::string tensor;
+  protozero::pbf_writer writer(tensor);
+  writer.add_int64(field::tensor::kDims, 3);
+  const std::vector<int32_t> halves = {0x3c00, 0xbc00, 0};
+  writer.add_packed_int32(field::tensor::kInt32Data, halves.begin(), halves.end());
+  writer.add_int32(field::tensor::kDataType, 10);  // float16, stated behind the data
+  std::string storage;
+  const auto data = read_tensor(tensor, storage);
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  const uint16_t expected[] = {0x3c00, 0xbc00, 0};
+  ASSERT_EQ(data->raw.size(), sizeof(expected));
+  EXPECT_EQ(std::memcmp(data->raw.data(), expected, sizeof(expected)), 0);
+}
+
+TEST(OnnxTensor, DataThatDoesNotFitTheShapeIsCorrupt) {
+  for (const int64_t dim : {int64_t{-1}, int64_t{2}, INT64_MAX}) {
+    std::string tensor;
+    protozero::pbf_writer writer(tensor);
+    writer.add_int64(field::tensor::kDims, dim);
+    writer.add_int64(field::tensor::kDims, 4);
+    writer.add_int32(field::tensor::kDataType, 1);
+    writer.add_bytes(field::tensor::kRawData, "1234");
+    std::string storage;
+    EXPECT_EQ(read_tensor(tensor, storage).status().code(), StatusCode::kCorrupt) << dim;
+  }
+}
+
+TEST(TappedModel, LeavesTheModelsOwnNodesAsTheyAre) {
+  const std::string bytes = self_test_model();
+  const auto model = read_model(bytes, "model");
+  const TypeRemedies none;
+  const auto tapped = add_taps(*model, TapStyle::kSide, none);
+  ASSERT_TRUE(tapped.ok());
+  EXPECT_EQ(tapped->taps.size(), 5u);
+  const auto edited = read_model(tapped->bytes, "edited");
+  ASSERT_TRUE(edited.ok());
+  ASSERT_EQ(edited->graph.nodes.size(), 6u);
+  EXPECT_EQ(edited->graph.nodes[0].bytes, model->graph.nodes[0].bytes);
+  EXPECT_EQ(edited->graph.nodes[2].bytes, model->graph.nodes[2].bytes);
+  // Taps stand behind all nodes, last op first.
+  EXPECT_EQ(edited->graph.nodes[3].inputs[0], "y");
+  EXPECT_EQ(edited->graph.nodes[5].inputs[0], "sum");
+}
+
+TEST(TappedModel, RefusesAModelThatHasTapsAlready) {
+  const std::string bytes = self_test_model();
+  const auto model = read_model(bytes, "model");
+  const TypeRemedies none;
+  const auto once = add_taps(*model, TapStyle::kSide, none);
+  const auto again = read_model(once->bytes, "tapped");
+  EXPECT_EQ(add_taps(*again, TapStyle::kSide, none).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(TappedModel, LearnsFromTheLoadErrorWhichTypeToCast) {
+  TypeRemedies remedies;
+  const char* error = "Type Error: Type 'tensor(int2)' of input parameter (y) of operator (Tap) in node (tensortap/7/tap) is invalid.";
+  EXPECT_TRUE(learn_remedy(error, remedies));
+  EXPECT_EQ(remedies["y"].cast_to, 3);
+  EXPECT_EQ(remedies["y"].element_type, 26);
+  EXPECT_FALSE(learn_remedy(error, remedies));  // the same again would go on for ever
+  EXPECT_FALSE(learn_remedy("Type 'tensor(int2)' of input parameter (y) of operator (Mul) in node (m) is invalid.", remedies));
+}
+
+TEST(NodeAttributes, AreJson) {
+  const std::string bytes = node_bytes({"Conv", "c", {}, {}, {int_attribute("group", 2), graph_attribute("body", "")}});
+  Node node;
+  node.bytes = bytes;
+  EXPECT_EQ(attributes_json(node), R"({"group":2,"body":"[graph]"})");
+}
+
+}  // namespace
+}  // namespace tensortap::onnxruntime
