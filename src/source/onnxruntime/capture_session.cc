@@ -70,6 +70,7 @@ Result<std::string> config_with_out(const std::string& config, const std::string
   if (!json.is_object() || json.contains("common_dump_settings") || json.contains("dump")) {
     return unsupported("only with tensortap's own config");
   }
+  json["tensortap"] = 1;
   json["out"] = folder;
   return to_json_text(json);
 }

@@ -22,7 +22,7 @@ class WeightSender {
     tensor.dtype = element_type(data.element_type).dtype;
     tensor.dims = data.dims.data();
     tensor.rank = static_cast<uint32_t>(data.dims.size());
-    tensor.slot_kind = TENSORTAP_SLOT_WEIGHT;
+    tensor.slot_kind = TENSORTAP_SLOT_OUTPUT;  // of the pseudo-op "Initializer"
     tensor.name = name.c_str();
     tensor.element = -1;
     std::vector<tensortap_string> strings;
