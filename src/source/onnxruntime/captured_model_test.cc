@@ -100,7 +100,7 @@ TEST_F(CapturedModel, TwoReleasesRunSideBySideInOneProcess) {
   for (int round = 0; round < 2; ++round) {
     for (size_t i = 0; i < models.size(); ++i) {
       FireLog log;
-      Run run;
+      onnxruntime::Run run;
       run.listener = &log;
       EXPECT_TRUE(sessions[i]->run(inputs_of(*models[i]).of_step(0), run).status.ok());
       EXPECT_EQ(log.take()[0].size(), 4u) << releases()[i];
@@ -114,7 +114,7 @@ TEST_F(CapturedModel, AliasTapsSeeTheSameOps) {
     auto session = TappedSession::open(*model, TapStyle::kAlias, "");
     ASSERT_TRUE(session.ok()) << session.status().message();
     FireLog log;
-    Run run;
+    onnxruntime::Run run;
     run.listener = &log;
     EXPECT_TRUE((*session)->run(inputs_of(*model).of_step(0), run).status.ok());
     EXPECT_EQ(log.take()[0].size(), 4u) << release;
@@ -133,7 +133,7 @@ TEST_F(CapturedModel, ConcurrentRunsAreKeptApartWhenAnnounced) {
     for (uint64_t thread = 0; thread < 8; ++thread) {
       threads.emplace_back([&, thread] {
         for (uint64_t i = 0; i < 50; ++i) {
-          Run run;
+          onnxruntime::Run run;
           run.number = thread * 1000 + i;
           run.listener = &log;
           EXPECT_TRUE((*session)->run(inputs.of_step(0), run).status.ok());
@@ -176,7 +176,7 @@ TEST_F(CapturedModel, EventsNameProducersAndDurations) {
   EventSender sender(capture, model->ops(), register_ops(capture, model->ops()), false);
   auto session = TappedSession::open(*model, TapStyle::kSide, "");
   ASSERT_TRUE(session.ok());
-  Run run;
+  onnxruntime::Run run;
   run.step = 7;
   run.listener = &sender;
   ASSERT_TRUE((*session)->run(inputs_of(*model).of_step(0), run).status.ok());
