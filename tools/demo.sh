@@ -2,14 +2,18 @@
 # What ./dev demo shows, once everything is built: each command as one would type it, then what it says.
 set -euo pipefail
 
-models=$TENSORTAP_TEST_MODELS/magika/magika/models/standard_v3_3
+models=${TENSORTAP_TEST_MODELS#"$PWD"/}/magika/magika/models/standard_v3_3
 folder=build/demo
 dump=$folder/dump
 PATH=$(dirname "$TENSORTAP_COMMAND"):$PATH
 
-# show NAME=VALUE... COMMAND...: prints the command with the model's long path shortened, then runs it.
+# show COMMAND...: prints the command with the model's long path shortened, then runs it.
 show() {
-  local text="$*"
+  local text="" word
+  for word in "$@"; do
+    if [[ $word == *" "* ]]; then word="\"$word\""; fi
+    text+="${text:+ }$word"
+  done
   printf '\n\033[1m$ %s\033[0m\n' "${text//$models/\$MODEL}" | if [[ -t 1 && -z ${NO_COLOR:-} ]]; then cat; else sed 's/\x1b\[[0-9]*m//g'; fi
   "$@"
 }
@@ -23,14 +27,11 @@ python examples/magika_demo.py prepare "$models" README.md "$folder/bytes.npy"
 show tensortap run "$models/model.onnx" --input "bytes=$folder/bytes.npy" --full --verify --overhead \
   --out "$dump" --save-outputs "$folder/outputs"
 
-printf '\nWhat kind of file is README.md? '
+printf '\nThe answer of the model: README.md is '
 python examples/magika_demo.py answer "$models" "$(find "$folder/outputs" -name '*.npy' | sort | head -1)"
 
 printf '\nThe ten ops with the widest range of values:\n'
-show tensortap ls "$dump" --slot out --sort -range --limit 10
-
-printf '\nIs there anything that is not finite, or close to the limit of a smaller type?\n'
-show tensortap find "$dump" || [[ $? -eq 1 ]]
+show tensortap ls "$dump" --slot out --where "numel > 100" --sort -range --limit 10
 
 printf '\nThe same dump without tensortap, in Python:\n'
 cat <<PYTHON
