@@ -12,9 +12,9 @@ from typing import Any, cast
 from tensortap import _core
 from tensortap._dump import Dump, Op, OpInput, Original, open  # tensortap.open is its name
 from tensortap._error import Error
-from tensortap._run import RunResult, run
+from tensortap._run import RunOptions, RunResult, run
 
-__all__ = ["Dump", "Error", "Op", "OpInput", "Original", "RunResult", "__version__", "find", "open", "run"]
+__all__ = ["Dump", "Error", "Op", "OpInput", "Original", "RunOptions", "RunResult", "__version__", "find", "open", "run"]
 
 __version__ = _core.version()
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,9 @@ from tensortap import _core
 from tensortap._dump import Dump
 from tensortap._error import Error
 from tensortap._tensors import from_array, to_array
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Inputs = Mapping[str, ArrayLike]
 _CODES = ("ok", "invalid_argument", "not_found", "unsupported", "corrupt", "io", "exhausted", "internal")
@@ -65,10 +69,6 @@ def _list(value: str | Sequence[str] | None) -> list[str] | None:
     return value.split(",") if isinstance(value, str) else list(value)
 
 
-def _given(options: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in options.items() if value is not None}
-
-
 def _packed_inputs(inputs: Inputs | Sequence[Inputs] | None) -> list[tuple[str, int, int, int, list[int], NDArray[np.uint8] | list[bytes]]]:
     if inputs is None:
         return []
@@ -93,82 +93,131 @@ def _collector(outputs: list[dict[str, NDArray[Any]]], numbers: dict[int, int]) 
     return collect
 
 
-def run(
-    model: str | os.PathLike[str],
-    inputs: Inputs | Sequence[Inputs] | None = None,
-    *,
-    out: str | os.PathLike[str] | None = None,
-    payload: Literal["stats", "tensors", "full", "describe"] | None = None,
-    ops: str | Sequence[str] | None = None,
-    types: str | Sequence[str] | None = None,
-    steps: str | Sequence[int] | None = None,
-    slots: str | Sequence[str] | None = None,
-    where: str | None = None,
-    layout: str | None = None,
-    budget: str | float | None = None,
-    max_bytes: str | int | None = None,
-    keep_free: str | int | None = None,
-    stop_after: int | None = None,
-    strict: bool = False,
-    config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
-    carry: Mapping[str, str] | None = None,
-    dims: Mapping[str, int] | None = None,
-    seed: int = 0,
-    runs: int | None = None,
-    threads: int = 0,
-    optimize: Literal["none", "basic", "extended", "all"] | None = None,
-    as_written: bool = False,
-    runtime: str | os.PathLike[str] | None = None,
-    verify: bool = False,
-    overhead: bool = False,
-    keep_outputs: bool = True,
-) -> RunResult:
-    """Run an ONNX model and capture what its operators produce.
+class RunOptions(TypedDict, total=False):
+    """The options of `run`: those of ``tensortap run``, which docs/command_line.md explains.
 
-    The arguments are the options of ``tensortap run``, which docs/command_line.md explains.
+    Attributes
+    ----------
+    out : str or path
+        Folder of the dump; ``tensortap_dump/TIME`` otherwise.
+    payload : {"stats", "tensors", "full", "describe"}
+        What to keep of each tensor.
+    ops, types, steps, slots, where
+        Which tensors to keep.
+    layout : str
+        Directory tree of the dump.
+    budget : str or float
+        The most that the run may slow down: ``"3%"`` or 0.03.
+    max_bytes, keep_free, stop_after
+        Limits of the dump.
+    strict : bool
+        Raise `Error` when something that was asked for was not captured.
+    config : str, path or mapping
+        A dump config: the path of a file, or what it holds.
+    carry : mapping
+        ``{output: input}``: an output of one step is that input of the next.
+    dims : mapping
+        Sizes of dimensions that the model leaves open.
+    seed : int
+        What inputs that are not given are made from, 0 otherwise.
+    runs : int
+        How many steps to run; one, or as many as there are inputs, otherwise.
+    threads : int
+        Threads of the runtime; its own choice otherwise.
+    optimize : {"none", "basic", "extended", "all"}
+        How far the runtime optimises the graph.
+    as_written : bool
+        Capture the author's own ops, before optimisation.
+    runtime : str or path
+        The libonnxruntime to use.
+    verify, overhead : bool
+        Compare with a plain run bit by bit; measure the cost.
+    keep_outputs : bool
+        Whether to give the model's outputs back; they are otherwise.
+    """
+
+    out: str | os.PathLike[str]
+    payload: Literal["stats", "tensors", "full", "describe"]
+    ops: str | Sequence[str]
+    types: str | Sequence[str]
+    steps: str | int | Sequence[int]
+    slots: str | Sequence[str]
+    where: str
+    layout: str
+    budget: str | float
+    max_bytes: str | int
+    keep_free: str | int
+    stop_after: int
+    strict: bool
+    config: str | os.PathLike[str] | Mapping[str, Any]
+    carry: Mapping[str, str]
+    dims: Mapping[str, int]
+    seed: int
+    runs: int
+    threads: int
+    optimize: Literal["none", "basic", "extended", "all"]
+    as_written: bool
+    runtime: str | os.PathLike[str]
+    verify: bool
+    overhead: bool
+    keep_outputs: bool
+
+
+def _selection(options: RunOptions) -> dict[str, object]:
+    """Give the options that make a capture config, as they are typed on the command line."""
+    ops, budget, out = options.get("ops"), options.get("budget"), options.get("out")
+    selection: dict[str, object | None] = {
+        "ops": [ops] if isinstance(ops, str) else _list(ops),
+        "types": _list(options.get("types")),
+        "steps": _text(options.get("steps")),
+        "slots": _text(options.get("slots")),
+        "where": options.get("where"),
+        "layout": options.get("layout"),
+        "out": None if out is None else os.fspath(out),
+        "budget": f"{budget * 100}%" if isinstance(budget, float) else budget,
+        "max_bytes": _text(options.get("max_bytes")),
+        "keep_free": _text(options.get("keep_free")),
+        "stop_after": _text(options.get("stop_after")),
+        "strict": options.get("strict", False),
+    }
+    payload = options.get("payload")
+    if payload is not None:
+        if payload not in ("stats", "tensors", "full", "describe"):
+            raise Error(f"payload is {payload!r}: it must be stats, tensors, full or describe", "invalid_argument")
+        selection[payload] = True
+    given = {name: value for name, value in selection.items() if value is not None}
+    return given | _config_options(options.get("config"))
+
+
+def _request(model: str | os.PathLike[str], inputs: Inputs | Sequence[Inputs] | None, options: RunOptions) -> dict[str, object]:
+    request: dict[str, object] = {
+        "model": os.fspath(model),
+        "program": os.fspath(model),
+        "config": _core.capture_config(_selection(options)),
+    }
+    request["runs"] = options.get("runs", _step_count(inputs))
+    for name in ("seed", "threads", "as_written", "verify", "overhead", "optimize"):
+        if name in options:
+            request[name] = options[name]
+    if "runtime" in options:
+        request["runtime"] = os.fspath(options["runtime"])
+    for name in ("carry", "dims"):
+        if options.get(name):
+            request[name] = dict(options[name])  # type: ignore[literal-required]
+    return request
+
+
+def run(model: str | os.PathLike[str], inputs: Inputs | Sequence[Inputs] | None = None, **options: Unpack[RunOptions]) -> RunResult:
+    """Run an ONNX model and capture what its operators produce.
 
     Parameters
     ----------
     model : str or path
         The model.
     inputs : mapping, or sequence of mappings, optional
-        Arrays by input name; a sequence has one mapping for each step. What is not given is made from `seed`.
-    out : str or path, optional
-        Folder of the dump; ``tensortap_dump/TIME`` otherwise.
-    payload : {"stats", "tensors", "full", "describe"}, optional
-        What to keep of each tensor.
-    ops, types, steps, slots, where : optional
-        Which tensors to keep.
-    layout : str, optional
-        Directory tree of the dump.
-    budget : str or float, optional
-        The most that the run may slow down: ``"3%"`` or 0.03.
-    max_bytes, keep_free, stop_after : optional
-        Limits of the dump.
-    strict : bool
-        Raise `Error` when something that was asked for was not captured.
-    config : str, path or mapping, optional
-        A dump config: the path of a file, or what it holds.
-    carry : mapping, optional
-        ``{output: input}``: an output of one step is that input of the next.
-    dims : mapping, optional
-        Sizes of dimensions that the model leaves open.
-    seed : int
-        What inputs that are not given are made from.
-    runs : int, optional
-        How many steps to run, one by default or as many as `inputs` has.
-    threads : int
-        Threads of the runtime, 0 for its own choice.
-    optimize : {"none", "basic", "extended", "all"}, optional
-        How far the runtime optimises the graph.
-    as_written : bool
-        Capture the author's own ops, before optimisation.
-    runtime : str or path, optional
-        The libonnxruntime to use.
-    verify, overhead : bool
-        Compare with a plain run bit by bit; measure the cost.
-    keep_outputs : bool
-        Whether to give the model's outputs back.
+        Arrays by input name; a sequence has one mapping for each step. What is not given is made from the option ``seed``.
+    **options
+        `RunOptions`.
 
     Returns
     -------
@@ -180,52 +229,18 @@ def run(
     Error
         When an argument is wrong or the run failed.
     """
-    options = _given(
-        {
-            "ops": [ops] if isinstance(ops, str) else _list(ops),
-            "types": _list(types),
-            "steps": _text(steps),
-            "slots": _text(slots),
-            "where": where,
-            "layout": layout,
-            "out": None if out is None else os.fspath(out),
-            "budget": f"{budget * 100}%" if isinstance(budget, float) else budget,
-            "max_bytes": _text(max_bytes),
-            "keep_free": _text(keep_free),
-            "stop_after": _text(stop_after),
-            "strict": strict,
-        }
-    )
-    if payload is not None:
-        if payload not in ("stats", "tensors", "full", "describe"):
-            raise Error(f"payload is {payload!r}: it must be stats, tensors, full or describe", "invalid_argument")
-        options[payload] = True
-    options |= _config_options(config)
-    request: dict[str, object] = {
-        "model": os.fspath(model),
-        "config": _core.capture_config(options),
-        "seed": seed,
-        "threads": threads,
-        "as_written": as_written,
-        "verify": verify,
-        "overhead": overhead,
-        "program": os.fspath(model),
-    }
-    request["runs"] = runs if runs is not None else _step_count(inputs)
-    if optimize is not None:
-        request["optimize"] = optimize
-    if runtime is not None:
-        request["runtime"] = os.fspath(runtime)
-    if carry:
-        request["carry"] = dict(carry)
-    if dims:
-        request["dims"] = dict(dims)
+    for name in options:
+        if name not in RunOptions.__annotations__:
+            near = difflib.get_close_matches(name, RunOptions.__annotations__, 1)
+            raise TypeError(f"run() has no option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    options = cast("RunOptions", {name: value for name, value in options.items() if value is not None})
     outputs: list[dict[str, NDArray[Any]]] = []
-    code, report = _core.run_model(json.dumps(request), _packed_inputs(inputs), _collector(outputs, {}) if keep_outputs else None)
+    collect = _collector(outputs, {}) if options.get("keep_outputs", True) else None
+    code, report = _core.run_model(json.dumps(_request(model, inputs, options)), _packed_inputs(inputs), collect)
     summary: dict[str, Any] = json.loads(report)
     if code != 0:
         raise Error(summary.get("error", "the run failed"), _CODES[code])
-    if strict and (summary["ops"]["not_captured"] or summary["lost"]):
+    if options.get("strict") and (summary["ops"]["not_captured"] or summary["lost"]):
         raise Error(f"not everything was captured: {summary['ops']['not_captured']}, lost: {summary['lost']}", "exhausted")
     return RunResult(summary, outputs)
 
