@@ -49,11 +49,9 @@ void print_origin(Terminal& terminal, const Json& origin) {
 void print_nonfinite(Terminal& terminal, const Json& report) {
   const Palette& palette = terminal.out_palette();
   const Json& first = report.at("first_nonfinite");
-  if (first.is_null()) {
-    terminal.line(palette.green("no NaN and no Inf"));
-    return;
-  }
-  terminal.line(palette.red("first non-finite value: ") + nonfinite_text(first));
+  terminal.line(first.is_null() ? palette.green("no NaN and no Inf while running")
+                                : palette.red("first non-finite value: ") + nonfinite_text(first));
+  if (report.at("origins").empty()) return;
   terminal.line(palette.bold(fmt::format("where they begin: {}", report.at("origins").size())));
   for (const Json& origin : report.at("origins")) print_origin(terminal, origin);
 }

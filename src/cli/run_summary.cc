@@ -83,7 +83,8 @@ class Lines {
 
 void add_records(const Json& report, const Palette& palette, Lines& lines) {
   if (member(report, "records") == nullptr) return;
-  std::string text = fmt::format("{}, {}", count_of(report, "records"), bytes_text(count_of(report, "bytes")));
+  std::string text = to_text(count_of(report, "records"));
+  if (const uint64_t bytes = count_of(report, "bytes"); bytes > 0) text += ", " + bytes_text(bytes) + " of tensors";
   const uint64_t lost = count_of(report, "lost");
   text += lost == 0 ? ", none lost" : ", " + palette.red(fmt::format("{} lost", lost));
   lines.add("records", text);

@@ -1,6 +1,6 @@
 #include "find/find_report.h"
 
-#include <algorithm>
+#include <optional>
 #include <string>
 
 #include "base/text.h"
@@ -33,13 +33,26 @@ Json dead_list(const DumpIndex& dump, size_t limit) {
   return list;
 }
 
+bool is_weight(const DumpIndex& dump, size_t row) { return dump.rows()[row].phase == static_cast<uint8_t>(Phase::kLoad); }
+
+// The first record of a run; weights that hold Inf on purpose, as masks do, stand among the origins.
+std::optional<NonFiniteRecord> first_while_running(const DumpIndex& dump) {
+  auto first = first_nonfinite(dump);
+  if (!first || !is_weight(dump, first->row)) return first;
+  for (size_t row = 0; row < dump.rows().size(); ++row) {
+    if (is_weight(dump, row)) continue;
+    if (auto found = nonfinite_in(dump, row)) return found;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Json find_report(const DumpIndex& dump, size_t limit) {
   Json report;
-  const auto first = first_nonfinite(dump);
+  const auto first = first_while_running(dump);
   report["first_nonfinite"] = first ? nonfinite_json(dump, *first) : Json();
-  report["origins"] = first ? origin_list(dump, limit) : Json::array();
+  report["origins"] = origin_list(dump, limit);
   report["headroom"] = {{"float16", headroom_list(dump, DType::kFloat16, limit)},
                         {"bfloat16", headroom_list(dump, DType::kBFloat16, limit)}};
   report["dead_outputs"] = dead_list(dump, limit);

@@ -13,7 +13,8 @@
 namespace tensortap {
 
 // {"first_nonfinite": {...} or null, "origins": [...], "headroom": {"float16": [...], "bfloat16": [...]}, "dead_outputs": [...],
-// "gradients": {...} or null}; the forms are those of find/find_json.h, at most `limit` of each list.
+// "gradients": {...} or null}; the forms are those of find/find_json.h, at most `limit` of each list. The first non-finite value is one of a
+// run: weights that hold some stand among the origins only.
 Json find_report(const DumpIndex& dump, size_t limit);
 
 // {"source": text, "ops": [{"op", "type", "source", "originals"}]}: the ops that come from a source line, or the lines that the ops of that name
