@@ -60,6 +60,36 @@ void append(protozero::pbf_reader& reader, std::vector<T>& values, One one, Many
   values.insert(values.end(), range.begin(), range.end());
 }
 
+// Whether a field of this number has this wire type (0 varint, 1 eight bytes, 2 length, 5 four bytes).
+bool is_field(uint64_t number, uint64_t wire) {
+  switch (number) {
+    case kDims:
+    case kInt32Data:
+    case kInt64Data:
+    case kUint64Data:
+      return wire == 0 || wire == 2;
+    case kDataType:
+    case kDataLocation:
+      return wire == 0;
+    case kFloatData:
+      return wire == 5 || wire == 2;
+    case kDoubleData:
+      return wire == 1 || wire == 2;
+    case kSegment:
+    case kStringData:
+    case kName:
+    case kRawData:
+    case kDocString:
+    case kExternalData:
+    case kMetadata:
+      return wire == 2;
+    default:
+      return false;
+  }
+}
+
+bool is_known(uint64_t number) { return is_field(number, 0) || is_field(number, 1) || is_field(number, 2) || is_field(number, 5); }
+
 void read_field(protozero::pbf_reader& reader, Proto& proto) {
   using Reader = protozero::pbf_reader;
   switch (reader.tag()) {
@@ -114,7 +144,13 @@ void read_field(protozero::pbf_reader& reader, Proto& proto) {
 Status read_proto(std::span<const std::byte> bytes, Proto& proto) {
   try {
     protozero::pbf_reader reader(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    while (reader.next()) read_field(reader, proto);
+    while (reader.next()) {
+      // protozero believes the caller about wire types.
+      if (is_known(reader.tag()) && !is_field(reader.tag(), static_cast<uint64_t>(reader.wire_type()))) {
+        return bad(concat("field ", reader.tag(), " has the wrong wire type"));
+      }
+      read_field(reader, proto);
+    }
   } catch (const std::exception& error) {
     return bad(concat("the file is damaged or no TensorProto (", error.what(), ")"));
   }
@@ -174,34 +210,6 @@ Status set_data(Proto& proto, uint64_t numel, NamedTensor& tensor) {
   tensor.view.data = data.data();
   if (!proto.has_raw) tensor.owner = std::move(owner);
   return {};
-}
-
-// Whether a field of this number has this wire type (0 varint, 1 eight bytes, 2 length, 5 four bytes).
-bool is_field(uint64_t number, uint64_t wire) {
-  switch (number) {
-    case kDims:
-    case kInt32Data:
-    case kInt64Data:
-    case kUint64Data:
-      return wire == 0 || wire == 2;
-    case kDataType:
-    case kDataLocation:
-      return wire == 0;
-    case kFloatData:
-      return wire == 5 || wire == 2;
-    case kDoubleData:
-      return wire == 1 || wire == 2;
-    case kSegment:
-    case kStringData:
-    case kName:
-    case kRawData:
-    case kDocString:
-    case kExternalData:
-    case kMetadata:
-      return wire == 2;
-    default:
-      return false;
-  }
 }
 
 bool read_varint(std::span<const std::byte>& bytes, uint64_t& value) {

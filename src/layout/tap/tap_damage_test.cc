@@ -36,7 +36,7 @@ RecordRow row_of(int64_t step, const Shape& shape) {
 
 std::vector<int32_t> values_of(int64_t step, uint64_t count) {
   std::vector<int32_t> values(count);
-  std::iota(values.begin(), values.end(), static_cast<int32_t>(step * 1000));
+  std::iota(values.begin(), values.end(), static_cast<int32_t>(static_cast<uint32_t>(step) * 1000U % 1000000U));
   return values;
 }
 
