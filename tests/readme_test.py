@@ -50,8 +50,7 @@ def test_commands_of_the_readme_succeed(folder: Path, environment: dict[str, str
     assert len(commands) >= 5
     for command in commands:
         done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
-        found = 1 if command.startswith("tensortap find") else 0  # the model has a constant -Inf
-        assert done.returncode == found, f"{command}\n{done.stdout}{done.stderr}"
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         assert done.stdout or done.stderr, f"{command} said nothing"
 
 
