@@ -48,7 +48,7 @@ Result<CaptureSpec> spec_of(const tensortap_session_options& options) {
   // What no language knows is held against our own, which says where the text stops making sense.
   if (dialect == nullptr) dialect = find_dialect("tensortap");
   if (dialect == nullptr) return internal_error("the native config language is missing");
-  return dialect->parse(text, name);
+  return dialect->parse(text, name, {});
 }
 
 Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_options& given) {

@@ -67,7 +67,9 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
   TENSORTAP_RETURN_IF_ERROR(check_spec(options.spec));
   TENSORTAP_ASSIGN_OR_RETURN(std::unique_ptr<CapturePlan> plan,
                              CapturePlan::compile(options.spec, {.layouts = {}, .before_moment = options.before_moment}));
-  TENSORTAP_ASSIGN_OR_RETURN(OutputFolder folder, OutputFolder::create(options.spec.out, options.rank, options.world_size));
+  TENSORTAP_ASSIGN_OR_RETURN(OutputFolder folder, options.layout->shares_folder
+                                                      ? OutputFolder::share(options.spec.out)
+                                                      : OutputFolder::create(options.spec.out, options.rank, options.world_size));
   const uint64_t keep_free = options.spec.limits.keep_free;
   const DiskGuard disk(folder.path(), keeps_tensors(options.spec) ? keep_free : std::min(keep_free, kReserveForRows));
   if (Status status = disk.check(); !status.ok()) {
@@ -94,6 +96,7 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
   session->stats_options_.sample_limit = spec.sampling.elements;
   session->digest_ = *digest_from_name(spec.digest);
   session->statistics_at_once_ = session->layout_->takes_statistics_on_any_thread();
+  session->follows_steps_ = session->layout_->follows_steps();
   session->opened_ns_ = monotonic_ns();
   session->started_ = wall_clock_iso();
   session->fork_guard_.emplace(&session->off_, kForked);
@@ -178,11 +181,16 @@ OpId CaptureSession::register_op(OpInfo info) {
   return id;
 }
 
-const OpDecision* CaptureSession::decision_of(OpEntry& entry) {
+void CaptureSession::decide(OpId id, OpDecision decision) {
+  layout_->op_decided(id, decision);
+  ops_.decide(*ops_.find(id), std::move(decision));
+}
+
+const OpDecision* CaptureSession::decision_of(OpId id, OpEntry& entry) {
   const OpDecision* decision = entry.decision.load(std::memory_order_acquire);
   if (decision != nullptr) return decision;
   const std::lock_guard lock(registration_);
-  if (entry.decision.load(std::memory_order_acquire) == nullptr) ops_.decide(entry, plan_->decide(entry.info));
+  if (entry.decision.load(std::memory_order_acquire) == nullptr) decide(id, plan_->decide(entry.info));
   return entry.decision.load(std::memory_order_acquire);
 }
 
@@ -199,7 +207,7 @@ Status CaptureSession::bind() {
     return decisions.status();
   }
   matches_ = explain_match(infos, *decisions);
-  for (OpId id = 0; id < decisions->size() && id < ops_.size(); ++id) ops_.decide(*ops_.find(id), std::move((*decisions)[id]));
+  for (OpId id = 0; id < decisions->size() && id < ops_.size(); ++id) decide(id, std::move((*decisions)[id]));
   bound_ = true;
   bind_failed_ = false;
   return {};
@@ -216,19 +224,30 @@ void CaptureSession::not_captured(OpId op, std::string_view reason) {
 bool CaptureSession::wants_op(OpId op) {
   if ((off_.load(std::memory_order_relaxed) & kOffForGood) != 0) return false;
   OpEntry* entry = ops_.find(op);
-  return entry != nullptr && !failed_only_ && decision_of(*entry)->wanted;
+  return entry != nullptr && !failed_only_ && decision_of(op, *entry)->wanted;
 }
 
-bool CaptureSession::step_begin(int64_t step, uint64_t run) { return is_on() && steps_.begin(step, run, monotonic_ns()) && !failed_only_; }
+bool CaptureSession::step_begin(int64_t step, uint64_t run) {
+  return is_on() && steps_.begin(step + options_.spec.first_step, run, monotonic_ns()) && !failed_only_;
+}
 
 void CaptureSession::step_end(int64_t step, uint64_t run) {
-  if (is_on()) steps_.end(step, run, monotonic_ns());
+  if (!is_on()) return;
+  const int64_t number = step + options_.spec.first_step;
+  const bool captured = steps_.verdict(number) == StepGate::Verdict::kCaptured;
+  steps_.end(number, run, monotonic_ns());
+  if (!follows_steps_ || !captured) return;
+  RecordRow row;
+  row.step = number;
+  row.run = run;
+  queue_.push({row, PoolBuffer{}, nullptr, true});
 }
 
 bool CaptureSession::wants(OpId op, int64_t step) {
   if (!is_on() || !wants_op(op)) return false;
-  if (steps_.verdict(step) != StepGate::Verdict::kCaptured) return false;
-  return !governor_.active() || !ops_.find(op)->has(kOpCaptured) || governor_.takes_op(op, step);
+  const int64_t number = step + options_.spec.first_step;
+  if (steps_.verdict(number) != StepGate::Verdict::kCaptured) return false;
+  return !governor_.active() || !ops_.find(op)->has(kOpCaptured) || governor_.takes_op(op, number);
 }
 
 }  // namespace tensortap

@@ -111,7 +111,8 @@ class CaptureSession {
 
   // session_events.cc: the way of an event.
   bool moment_wanted(const tensortap_op_event& event) const;
-  bool step_wanted(const tensortap_op_event& event, OpEntry& op, int64_t now_ns);
+  [[nodiscard]] int64_t step_number(const tensortap_op_event& event) const;
+  bool step_wanted(const tensortap_op_event& event, int64_t step, OpEntry& op, int64_t now_ns);
   void take(Event& event);
   void take_tensor(Event& event, const tensortap_tensor& tensor);
   bool describe(const Event& event, const tensortap_tensor& tensor, RecordRow& row, TensorView& view);
@@ -132,7 +133,8 @@ class CaptureSession {
   void count_record(const RecordRow& row);
 
   // session.cc
-  const OpDecision* decision_of(OpEntry& entry);
+  const OpDecision* decision_of(OpId id, OpEntry& entry);
+  void decide(OpId id, OpDecision decision);
   void note_error(const Status& status);
   void check_folder();
 
@@ -154,6 +156,7 @@ class CaptureSession {
   bool nonfinite_only_ = false;
   bool failed_only_ = false;
   bool statistics_at_once_ = false;
+  bool follows_steps_ = false;
   int64_t opened_ns_ = 0;
   std::string started_;
 

@@ -84,16 +84,33 @@ Result<OutputFolder> OutputFolder::create(const std::string& out, int32_t rank, 
   return invalid_argument(concat("no free name for an output folder like ", quote(base), ". Choose one with --out"));
 }
 
+Result<OutputFolder> OutputFolder::share(const std::string& out) {
+  OutputFolder folder;
+  folder.shared_ = true;
+  folder.path_ = out.empty() ? join_path(kDefaultParent, wall_clock_name()) : out;
+  while (folder.path_.size() > 1 && folder.path_.ends_with('/')) folder.path_.pop_back();
+  Status status = folder.make_parents(folder.path_);
+  if (status.ok() && mkdir(folder.path_.c_str(), kFolderMode) == 0) {
+    folder.created_.push_back(folder.path_);
+  } else if (status.ok() && !is_directory(folder.path_)) {
+    status = not_usable(folder.path_, errno);
+  }
+  if (status.ok()) return folder;
+  folder.discard();
+  return status;
+}
+
 bool OutputFolder::still_there() const {
   struct stat held {};
   struct stat found {};
+  if (shared_) return is_directory(path_);
   if (!lock_.is_open()) return true;
   return fstat(lock_.fd(), &held) == 0 && stat(path_.c_str(), &found) == 0 && held.st_dev == found.st_dev && held.st_ino == found.st_ino;
 }
 
 void OutputFolder::discard() {
   const Result<std::vector<std::string>> names = list_directory(path_);
-  if (names.ok()) {
+  if (names.ok() && !shared_) {
     for (const std::string& name : *names) unlink(join_path(path_, name).c_str());
   }
   for (const std::string& part : std::views::reverse(created_)) rmdir(part.c_str());

@@ -22,10 +22,13 @@ class OutputFolder {
   // Errors: kInvalidArgument when it is not empty, in use or no folder; kIo when it can not be created or written.
   static Result<OutputFolder> create(const std::string& out, int32_t rank, int32_t world_size);
 
+  // Creates `out` with its parents, or takes it as it is, for a layout whose dumps stand side by side; "" as create() has it. Errors: kIo.
+  static Result<OutputFolder> share(const std::string& out);
+
   [[nodiscard]] const std::string& path() const { return path_; }
   // Whether the path still leads to the folder that was created.
   [[nodiscard]] bool still_there() const;
-  // Removes the files in it and every folder that create() made. Only for a dump that never began.
+  // Removes the files in it, unless it is shared, and every folder that create() or share() made and that is empty. Only for a dump that never began.
   void discard();
 
  private:
@@ -33,6 +36,7 @@ class OutputFolder {
   Status hold(const std::string& path);
 
   std::string path_;
+  bool shared_ = false;
   File lock_;
   std::vector<std::string> created_;  // outermost first
 };

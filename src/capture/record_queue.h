@@ -16,11 +16,12 @@
 
 namespace tensortap {
 
-// A record on its way to the layout, with its own copy of the data.
+// A record on its way to the layout, with its own copy of the data, or the end of a step.
 struct QueuedRecord {
   RecordRow row;
   PoolBuffer data;  // packed elements; empty = statistics only
   std::unique_ptr<ExponentHistogram> histogram;
+  bool ends_step = false;  // no record: row.step of row.run is over
 };
 
 // Thread-safe. The writer thread starts with the first record and writes without holding the queue's lock.

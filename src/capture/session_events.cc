@@ -42,9 +42,9 @@ SlotKind slot_kind_of(const tensortap_tensor& tensor) {
   return tensor.slot_kind <= TENSORTAP_SLOT_GRADIENT ? static_cast<SlotKind>(tensor.slot_kind) : SlotKind::kOutput;
 }
 
-RecordRow shared_row(const tensortap_op_event& event, int32_t rank) {
+RecordRow shared_row(const tensortap_op_event& event, int64_t step, int32_t rank) {
   RecordRow row;
-  row.step = event.step;
+  row.step = step;
   row.run = event.run;
   row.duration_ns = event.duration_ns;
   row.op = event.op;
@@ -70,14 +70,18 @@ bool CaptureSession::moment_wanted(const tensortap_op_event& event) const {
   return true;
 }
 
-bool CaptureSession::step_wanted(const tensortap_op_event& event, OpEntry& op, int64_t now_ns) {
+int64_t CaptureSession::step_number(const tensortap_op_event& event) const {
+  return event.phase == TENSORTAP_PHASE_LOAD ? event.step : event.step + options_.spec.first_step;
+}
+
+bool CaptureSession::step_wanted(const tensortap_op_event& event, int64_t step, OpEntry& op, int64_t now_ns) {
   if (event.phase == TENSORTAP_PHASE_LOAD) return true;
-  if (steps_.verdict(event.step) != StepGate::Verdict::kCaptured) {
+  if (steps_.verdict(step) != StepGate::Verdict::kCaptured) {
     op.mark(kOpOutsideSteps);
     return false;
   }
   if (!governor_.active() || !op.has(kOpCaptured)) return true;
-  const bool now = governor_.counts_steps() ? governor_.takes_op(event.op, event.step) : governor_.window_open(now_ns);
+  const bool now = governor_.counts_steps() ? governor_.takes_op(event.op, step) : governor_.window_open(now_ns);
   if (!now) {
     op.mark(kOpLeftOut);
     governor_.count_left_out();
@@ -94,19 +98,20 @@ void CaptureSession::on_op(const tensortap_op_event& event) {
     losses_.add(loss::kUnknownOp, [&event] { return concat("op ", event.op); });
     return;
   }
-  const OpDecision* decision = decision_of(*op);
+  const OpDecision* decision = decision_of(event.op, *op);
   if (!decision->wanted || !moment_wanted(event)) return;
   const int64_t now_ns = monotonic_ns();
   if (!governor_.counts_steps() && governor_.active()) governor_.window_open(now_ns);
-  if (!step_wanted(event, *op, now_ns)) {
-    if (steps_.verdict(event.step) == StepGate::Verdict::kCaptured)
-      op->calls.next({event.run, static_cast<uint8_t>(event.moment), static_cast<uint8_t>(event.phase)}, event.step);
+  const int64_t step = step_number(event);
+  if (!step_wanted(event, step, *op, now_ns)) {
+    if (steps_.verdict(step) == StepGate::Verdict::kCaptured)
+      op->calls.next({event.run, static_cast<uint8_t>(event.moment), static_cast<uint8_t>(event.phase)}, step);
     return;
   }
   op->mark(kOpRan);
-  Event taken{event, *op, decision, shared_row(event, options_.rank), governor_.thinning(now_ns)};
+  Event taken{event, *op, decision, shared_row(event, step, options_.rank), governor_.thinning(now_ns)};
   taken.row.time_ns = now_ns - opened_ns_;
-  taken.row.call = op->calls.next({event.run, taken.row.moment, taken.row.phase}, event.step);
+  taken.row.call = op->calls.next({event.run, taken.row.moment, taken.row.phase}, step);
   take(taken);
   if (governor_.active() && event.phase != TENSORTAP_PHASE_LOAD) {
     governor_.spend(monotonic_ns() - now_ns, taken.elements, taken.skipped_elements);
@@ -123,11 +128,12 @@ void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view
     return;
   }
   op->mark(kOpFailed);
-  Event taken{event, *op, nullptr, shared_row(event, options_.rank), {}};
+  const int64_t step = step_number(event);
+  Event taken{event, *op, nullptr, shared_row(event, step, options_.rank), {}};
   taken.row.flags |= kRecordFailedOp;
   taken.row.time_ns = monotonic_ns() - opened_ns_;
-  taken.row.call = op->calls.next({event.run, taken.row.moment, taken.row.phase}, event.step);
-  FailedOp failed{op->info.name, op->info.type, std::string(error), event.step, {}};
+  taken.row.call = op->calls.next({event.run, taken.row.moment, taken.row.phase}, step);
+  FailedOp failed{op->info.name, op->info.type, std::string(error), step, {}};
   for (uint64_t i = 0; i < std::min(event.tensor_count, kMostTensors); ++i) {
     const tensortap_tensor tensor = tensor_of(event, i);
     RecordRow row = taken.row;

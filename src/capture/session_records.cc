@@ -168,6 +168,10 @@ void CaptureSession::keep_row(const RecordRow& row, std::unique_ptr<ExponentHist
 void CaptureSession::write_queued(QueuedRecord& record) {
   const int64_t before = governor_.active() ? thread_cpu_ns() : 0;
   try {
+    if (record.ends_step) {
+      note_error(layout_->end_step(record.row.step, record.row.run));
+      return;
+    }
     TensorView view{record.row.desc(), record.data.data(), nullptr};
     // A tensor without elements has a buffer, too: empty means statistics only.
     write_record(record.row, record.data.empty() ? nullptr : &view, record.histogram.get());

@@ -10,13 +10,19 @@
 
 namespace tensortap {
 
+// As which version of another system a config is read.
+struct DialectOptions {
+  std::string_view profile;  // "mindspore-2.10/cpu"; empty = the dialect's default
+  bool strict = false;       // refuse what that version on that device refuses, although tensortap could do it
+};
+
 struct Dialect {
   std::string_view name;  // "tensortap", "acl", "mindspore", ...
   std::string_view description;
   // Whether `text` looks like this language; cheap and sure enough that no other dialect says so too.
   bool (*recognise)(std::string_view text);
-  // Errors: kInvalidArgument, "name:line:column: what, and how to mend it".
-  Result<CaptureSpec> (*parse)(std::string_view text, std::string_view name);
+  // Errors: kInvalidArgument, "name:line:column: what, and how to mend it"; for a profile that the dialect does not have, its profiles.
+  Result<CaptureSpec> (*parse)(std::string_view text, std::string_view name, const DialectOptions& options);
 };
 
 }  // namespace tensortap

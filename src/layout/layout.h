@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "plan/capture_plan.h"
 #include "plan/capture_spec.h"
 #include "stats/stats.h"
 #include "trace/dump_index.h"
@@ -21,7 +22,7 @@ namespace tensortap {
 
 // What a layout is told when a dump begins.
 struct DumpInfo {
-  std::string folder;  // exists, and is empty
+  std::string folder;  // exists, and is empty unless the layout shares folders
   std::string program;
   std::string source;  // "onnxruntime 1.31.1"
   int32_t rank = 0;
@@ -38,6 +39,16 @@ class LayoutWriter {
   // Ops are added before any record of theirs, in the order of their ids, one at a time. Called under the session's registration lock.
   // A layout that can not write one now keeps it, tries again with the next call or flush(), and returns the failure: the op counts as added.
   virtual Status add_op(OpId id, const OpInfo& op) = 0;
+
+  // What the plan decided for an op that was added, before any record of it: a layout that stores an op's inputs under its own name takes them
+  // from the records of their producers (OpInfo::inputs), which are captured for it. Under the session's registration lock.
+  virtual void op_decided(OpId /*id*/, const OpDecision& /*decision*/) {}
+
+  // Whether end_step() is wanted. True only for layouts that take all records from one thread.
+  [[nodiscard]] virtual bool follows_steps() const { return false; }
+
+  // No record of this step of this run comes any more, but those that were lost. In order with the records, on their thread.
+  virtual Status end_step(int64_t /*step*/, uint64_t /*run*/) { return {}; }
 
   // Whether add_record() may be called from any thread at once for records without data. True lets the session skip the
   // writer thread for statistics.
@@ -87,6 +98,8 @@ struct Layout {
   // Keeps what is complete in a dump whose program died, so that open() and other readers take it as whole. Touches nothing when `dry_run` or when
   // the dump is healthy. Null when the layout can not.
   Result<RepairReport> (*repair)(const std::string& folder, bool dry_run);
+  // Whether it writes into a folder that may hold earlier dumps or those of other ranks, in folders and under names that do not clash.
+  bool shares_folder = false;
 };
 
 }  // namespace tensortap

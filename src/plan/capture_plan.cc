@@ -117,6 +117,7 @@ struct CapturePlan::Compiled {
   std::vector<uint64_t> exclude_hits;
   bool asks_ids = false;
   OperationTree tree;
+  ScopedNames scoped_names;
   std::vector<SelectorHit> hits;  // of the op that is being decided
   std::vector<std::string> notes;
   uint64_t notes_left_out = 0;
@@ -134,7 +135,8 @@ struct CapturePlan::Compiled {
   };
   Decided decide(const OpInfo& op, size_t position);
   void want_inputs(std::span<const OpInfo> ops, std::vector<Decided>& decided);
-  [[nodiscard]] Status unmatched_error(std::span<const OpInfo> ops) const;
+  // Optional selectors without a hit become notes, the others an error.
+  Status judge_unmatched(std::span<const OpInfo> ops);
 };
 
 void CapturePlan::Compiled::note(std::string text) {
@@ -185,7 +187,7 @@ bool CapturePlan::Compiled::is_excluded(const SelectedOp& selected, OpDecision& 
 CapturePlan::Compiled::Decided CapturePlan::Compiled::decide(const OpInfo& op, size_t position) {
   Decided decided;
   OpDecision& decision = decided.decision;
-  const SelectedOp selected{&op, position, asks_ids ? tree.add(op) : std::string()};
+  const SelectedOp selected{&op, position, asks_ids ? tree.add(op) : std::string(), scoped_names.add(op)};
   const bool included = is_included(selected);
   decided.excluded = is_excluded(selected, decision);
   if (!included || decided.excluded || spec.trigger == Trigger::kException || op.level != Level::kOp) return decided;
@@ -224,11 +226,11 @@ namespace {
 
 // The selectors without a hit, in the user's words, each with the nearest of what there is.
 std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<uint64_t>& picked, const std::vector<std::string>& names,
-                                      const std::vector<std::string>& types) {
+                                      const std::vector<std::string>& types, bool optional) {
   std::vector<std::string> texts;
   for (size_t i = 0; i < picked.size(); ++i) {
-    if (picked[i] > 0) continue;
     const OpSelector& selector = set.selectors()[i];
+    if (picked[i] > 0 || selector.optional != optional) continue;
     std::string hint = did_you_mean(selector.text, asks_types(selector) ? types : names);
     if (selector.kind == Kind::kOrderRange) hint = " A range needs the whole graph before it runs.";
     for (const std::string& type : selector.of_types) {
@@ -241,13 +243,16 @@ std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<
 
 }  // namespace
 
-Status CapturePlan::Compiled::unmatched_error(std::span<const OpInfo> ops) const {
+Status CapturePlan::Compiled::judge_unmatched(std::span<const OpInfo> ops) {
   const auto none = [](uint64_t picked) { return picked == 0; };
   if (std::ranges::none_of(include_hits, none) && std::ranges::none_of(exclude_hits, none)) return {};
   const std::vector<std::string> names = all_names(ops);
   const std::vector<std::string> types = all_types(ops);
-  std::vector<std::string> texts = unmatched_of(include, include_hits, names, types);
-  for (std::string& text : unmatched_of(exclude, exclude_hits, names, types)) texts.push_back(std::move(text));
+  for (const std::string& text : unmatched_of(include, include_hits, names, types, true)) note(text);
+  for (const std::string& text : unmatched_of(exclude, exclude_hits, names, types, true)) note(text);
+  std::vector<std::string> texts = unmatched_of(include, include_hits, names, types, false);
+  for (std::string& text : unmatched_of(exclude, exclude_hits, names, types, false)) texts.push_back(std::move(text));
+  if (texts.empty()) return {};
   const size_t more = texts.size() > kMostUnmatched ? texts.size() - kMostUnmatched : 0;
   texts.resize(texts.size() - more);
   if (more > 0) texts.push_back(concat("... and ", more, " more selectors match no op."));
@@ -296,7 +301,7 @@ Result<std::vector<OpDecision>> CapturePlan::bind(std::span<const OpInfo> ops) {
   std::vector<Compiled::Decided> decided;
   decided.reserve(ops.size());
   for (size_t i = 0; i < ops.size(); ++i) decided.push_back(compiled.decide(ops[i], i));
-  TENSORTAP_RETURN_IF_ERROR(compiled.unmatched_error(ops));
+  TENSORTAP_RETURN_IF_ERROR(compiled.judge_unmatched(ops));
   if (compiled.spec.inputs) compiled.want_inputs(ops, decided);
   std::vector<OpDecision> decisions;
   decisions.reserve(ops.size());
@@ -310,8 +315,13 @@ std::vector<std::string> CapturePlan::unmatched() const {
   std::vector<std::string> types(compiled.seen_types.begin(), compiled.seen_types.end());
   std::ranges::sort(names);
   std::ranges::sort(types);
-  std::vector<std::string> texts = unmatched_of(compiled.include, compiled.include_hits, names, types);
-  for (std::string& text : unmatched_of(compiled.exclude, compiled.exclude_hits, names, types)) texts.push_back(std::move(text));
+  std::vector<std::string> texts;
+  for (const bool optional : {false, true}) {
+    for (std::string& text : unmatched_of(compiled.include, compiled.include_hits, names, types, optional))
+      texts.push_back(std::move(text));
+    for (std::string& text : unmatched_of(compiled.exclude, compiled.exclude_hits, names, types, optional))
+      texts.push_back(std::move(text));
+  }
   return texts;
 }
 

@@ -69,6 +69,19 @@ Bound bind_config(std::string_view config, const std::vector<OpInfo>& ops = a_gr
   return bound;
 }
 
+TEST(CapturePlan, ScopedNamesPickExactlyAndByWholeExpression) {
+  EXPECT_THAT(bind_config(R"({"include": ["Default/split_1/Split-op1"]})").wanted, ElementsAre("split_1"));
+  EXPECT_THAT(bind_config(R"({"include": [{"full_regex": "Default/.*-op[23]"}]})").wanted, ElementsAre("gemm_1", "softmax_1"));
+  EXPECT_THAT(bind_config(R"({"include": [{"full_regex": "dense_."}]})").wanted, ElementsAre("gemm_1"));
+  EXPECT_THAT(bind_config(R"({"include": [{"full_regex": "ense_1"}]})").error, HasSubstr("matches no op"));
+}
+
+TEST(CapturePlan, AnOptionalSelectorThatPicksNothingIsANote) {
+  const Bound bound = bind_config(R"({"include": ["gemm_1", {"name": "gemm_2", "optional": true}]})");
+  EXPECT_THAT(bound.wanted, ElementsAre("gemm_1"));
+  EXPECT_THAT(bound.notes, ElementsAre(HasSubstr("the name \"gemm_2\" (c.json:1:25) matches no op. Did you mean \"gemm_1\"")));
+}
+
 TEST(CapturePlan, WithoutSelectorsEverythingIsWanted) {
   const Bound bound = bind_config("");
   EXPECT_THAT(bound.wanted, ElementsAre("x", "w", "conv_1", "split_1", "gemm_1", "softmax_1"));

@@ -45,7 +45,7 @@ class StepSet {
 // One way to pick ops. An op is picked by a list of selectors when any of them picks it.
 struct OpSelector {
   enum class Kind : uint8_t {
-    kName,           // exact name of the op, of an original node, or of an output value
+    kName,           // exact name of the op, of an original node, or of an output value, or the scoped name (trace/scoped_name.h)
     kNamePrefix,     //
     kNameRegex,      // RE2, unanchored search over the op's name, its original nodes' names and its output values' names
     kType,           // exact type of the op or of an original node
@@ -54,6 +54,7 @@ struct OpSelector {
     kModule,         // module path prefix, at a "." or "/" border
     kSource,         // "train.py:41"
     kId,             // "2,3_1" of the operation tree; with children when `children`
+    kNameFullRegex,  // RE2 that matches the whole of one of the names that kName compares
   };
   Kind kind = Kind::kName;
   std::string text;
@@ -62,7 +63,8 @@ struct OpSelector {
   std::vector<std::string> of_types;  // and only ops of one of these types (exact, original types count too); empty = any type
   std::vector<uint32_t> input_slots;  // of an exclusion: only these slots are left out; both empty = the whole op
   std::vector<uint32_t> output_slots;
-  std::string origin;  // where it was said ("--ops", "acl.json:4:7"), for messages
+  bool optional = false;  // picking nothing is a note, not an error
+  std::string origin;     // where it was said ("--ops", "acl.json:4:7"), for messages
   friend bool operator==(const OpSelector&, const OpSelector&) = default;
 };
 
@@ -72,7 +74,8 @@ enum class Trigger : uint8_t { kAlways, kOverflow, kException, kWatch, kOnReques
 enum class FullPolicy : uint8_t { kBlock, kStatsOnly, kDrop };  // when the memory budget for tensors is full
 
 struct Sampling {
-  uint64_t elements = 0;  // > 0: keep only about this many elements of each tensor in statistics (the governor's tool, and M9)
+  uint64_t elements = 0;  // > 0: look at only about this many elements of each tensor, evenly spread, for its statistics
+  uint64_t head = 0;      // > 0: a tensor of more elements is reduced to its first `head` ones, as a tensor of one dimension
   friend bool operator==(const Sampling&, const Sampling&) = default;
 };
 
@@ -81,6 +84,7 @@ struct Limits {
   uint64_t keep_free = uint64_t{2} << 30;  // bytes to leave free on the disk
   int64_t stop_after = -1;                 // steps, -1 = none
   uint64_t max_records = 0;
+  uint64_t max_triggers = 0;                  // ops that the trigger lets through, 0 = no limit
   uint64_t pool_bytes = uint64_t{256} << 20;  // memory for copies that wait to be written
   friend bool operator==(const Limits&, const Limits&) = default;
 };
@@ -100,7 +104,8 @@ struct CaptureSpec {
   std::vector<OpSelector> include;  // empty = every op
   std::vector<OpSelector> exclude;
   StepSet steps = StepSet::all();
-  bool inputs = false;  // slots
+  int64_t first_step = 0;  // number that the first step has
+  bool inputs = false;     // slots
   bool outputs = true;
   MomentChoice moment = MomentChoice::kAfter;
   Payload payload = Payload::kStatistics;

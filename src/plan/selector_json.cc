@@ -21,14 +21,17 @@ constexpr std::array kSelectorKeys = {
     SpecKey{"module", "text", "not empty", "", "Ops of the module of this path and of the modules inside it."},
     SpecKey{"source", "text", "FILE:LINE", "", "Ops that come from this line of the author's program."},
     SpecKey{"id", "text", "numbers joined by _, several by commas", "", "The ops at these places of the operation tree, such as 2,3_1."},
+    SpecKey{"full_regex", "text", "RE2 syntax", "", "Ops of which one of these names matches as a whole."},
     SpecKey{"children", "true or false", "with `id` only", "false", "Whether the ops inside the one of that id are picked too."},
     SpecKey{"of_types", "list of texts", "not empty texts", "[]", "Of what the selector picks, only ops of these types."},
     SpecKey{"slots", "list of texts", "in0, out0, ...; exclusions only", "[]", "Leave out only these slots; none = the whole op."},
+    SpecKey{"optional", "true or false", "", "false", "Whether it is a note instead of an error when nothing is picked."},
     SpecKey{"origin", "text", "any", "the place in the file", "Where the selector was said, for messages."},
 };
 
 // Rows of kSelectorKeys that name a way to pick; their numbers are OpSelector::Kind after leaving out `to`.
-constexpr std::array<std::string_view, 9> kKinds = {"name", "prefix", "regex", "type", "type_contains", "from", "module", "source", "id"};
+constexpr std::array<std::string_view, 10> kKinds = {"name", "prefix", "regex",  "type", "type_contains",
+                                                     "from", "module", "source", "id",   "full_regex"};
 constexpr size_t kMostPositions = 500;  // finding a position reads the text from its beginning
 
 Status check_keys(const SpecValue& value, bool slots_allowed) {
@@ -117,6 +120,7 @@ Status read_object(const SpecValue& value, bool slots_allowed, OpSelector& selec
     if (std::ranges::find(selector.of_types, "") != selector.of_types.end()) return types.error("holds an empty type");
   }
   if (json.contains("slots")) TENSORTAP_RETURN_IF_ERROR(read_slots(value.member("slots"), selector));
+  if (json.contains("optional")) TENSORTAP_RETURN_IF_ERROR(value.member("optional").read_bool(selector.optional));
   if (json.contains("origin")) return value.member("origin").read_text(selector.origin);
   return {};
 }
@@ -139,6 +143,7 @@ Json selector_to_json(const OpSelector& selector) {
   for (const uint32_t slot : selector.input_slots) slots.push_back(concat("in", slot));
   for (const uint32_t slot : selector.output_slots) slots.push_back(concat("out", slot));
   if (!slots.empty()) json["slots"] = slots;
+  if (selector.optional) json["optional"] = true;
   if (!selector.origin.empty()) json["origin"] = selector.origin;
   return json;
 }

@@ -65,8 +65,6 @@ std::vector<std::string> without_repeats(const std::set<std::string>& names) { r
 
 }  // namespace
 
-bool is_pseudo_op(const OpInfo& op) { return op.type == kInputType || op.type == kInitializerType; }
-
 bool has_type(const OpInfo& op, std::string_view type) {
   return op.type == type || std::ranges::any_of(op.originals, [&](const OriginalNode& original) { return original.type == type; });
 }
@@ -106,7 +104,7 @@ Result<SelectorSet> SelectorSet::compile(const std::vector<OpSelector>& selector
     } else {
       set.others_.push_back(i);
     }
-    if (selector.kind != Kind::kNameRegex) continue;
+    if (selector.kind != Kind::kNameRegex && selector.kind != Kind::kNameFullRegex) continue;
     re2::RE2::Options options;
     options.set_log_errors(false);
     set.expressions_[i] = std::make_unique<re2::RE2>(selector.text, options);
@@ -142,7 +140,7 @@ Status SelectorSet::resolve_ranges(std::span<const OpInfo> ops) {
   return {};
 }
 
-void SelectorSet::match_exact(const OpInfo& op, std::vector<SelectorHit>& hits) const {
+void SelectorSet::match_exact(const SelectedOp& selected, std::vector<SelectorHit>& hits) const {
   const auto add = [&](const ByText& table, const std::string& text, const OriginalNode* original) {
     if (table.empty()) return;
     const auto found = table.find(text);
@@ -152,7 +150,9 @@ void SelectorSet::match_exact(const OpInfo& op, std::vector<SelectorHit>& hits) 
       if (!known) hits.push_back({index, original});
     }
   };
+  const OpInfo& op = *selected.op;
   add(by_name_, op.name, nullptr);
+  add(by_name_, selected.scoped_name, nullptr);
   add(by_type_, op.type, nullptr);
   for (const OriginalNode& original : op.originals) {
     add(by_name_, original.name, &original);
@@ -171,6 +171,9 @@ bool SelectorSet::picks(size_t index, const SelectedOp& selected, SelectorHit& h
       return any_name(op, hit, [&](std::string_view name) { return name.starts_with(selector.text); });
     case Kind::kNameRegex:
       return any_name(op, hit, [&](const std::string& name) { return re2::RE2::PartialMatch(name, *expressions_[index]); });
+    case Kind::kNameFullRegex:
+      return any_name(op, hit, [&](const std::string& name) { return re2::RE2::FullMatch(name, *expressions_[index]); }) ||
+             re2::RE2::FullMatch(selected.scoped_name, *expressions_[index]);
     case Kind::kTypeSubstring:
       return contains_ignoring_case(op.type, selector.text) ||
              std::ranges::any_of(op.originals, [&](const OriginalNode& node) { return contains_ignoring_case(node.type, selector.text); });
@@ -191,7 +194,7 @@ bool SelectorSet::picks(size_t index, const SelectedOp& selected, SelectorHit& h
 
 void SelectorSet::match(const SelectedOp& selected, std::vector<SelectorHit>& hits) const {
   hits.clear();
-  match_exact(*selected.op, hits);
+  match_exact(selected, hits);
   for (const size_t index : others_) {
     SelectorHit hit{index, nullptr};
     if (picks(index, selected, hit)) hits.push_back(hit);

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "plan/capture_spec.h"
 #include "trace/op_info.h"
+#include "trace/scoped_name.h"
 
 namespace tensortap {
 
@@ -26,8 +27,9 @@ struct SelectorHit {
 // An op and what the selectors need to know of it besides.
 struct SelectedOp {
   const OpInfo* op = nullptr;
-  size_t position = 0;  // in the graph, for order ranges
-  std::string id;       // "3_1" in the operation tree; empty when no selector asks for ids
+  size_t position = 0;      // in the graph, for order ranges
+  std::string id;           // "3_1" in the operation tree; empty when no selector asks for ids
+  std::string scoped_name;  // trace/scoped_name.h
 };
 
 // Immutable but for resolve_ranges(). Thread-compatible.
@@ -55,7 +57,7 @@ class SelectorSet {
     size_t last = 0;
   };
 
-  void match_exact(const OpInfo& op, std::vector<SelectorHit>& hits) const;
+  void match_exact(const SelectedOp& selected, std::vector<SelectorHit>& hits) const;
   [[nodiscard]] bool picks(size_t index, const SelectedOp& selected, SelectorHit& hit) const;
 
   std::vector<OpSelector> selectors_;
@@ -66,7 +68,6 @@ class SelectorSet {
   std::vector<size_t> others_;  // all that need a look one by one
 };
 
-bool is_pseudo_op(const OpInfo& op);  // stands for a graph input or a weight
 bool has_type(const OpInfo& op, std::string_view type);
 // Every name that people may call an op by: its own, its original nodes' and its outputs'.
 std::vector<std::string> all_names(std::span<const OpInfo> ops);

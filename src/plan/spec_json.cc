@@ -110,6 +110,13 @@ Status read_where(const SpecValue& value, CaptureSpec& spec) {
   return parsed.ok() ? Status() : value.error(parsed.status().message());
 }
 
+Status read_first_step(const SpecValue& value, CaptureSpec& spec) {
+  uint64_t step = 0;
+  TENSORTAP_RETURN_IF_ERROR(value.read_whole(step, 0, kMostCount));
+  spec.first_step = static_cast<int64_t>(step);
+  return {};
+}
+
 Status read_stop_after(const SpecValue& value, CaptureSpec& spec) {
   if (value.json().is_null()) {
     spec.limits.stop_after = -1;
@@ -211,6 +218,9 @@ constexpr std::array kRows = {
             "The steps to capture, such as \"0,3-5,10-\"."},
            read_steps,
            [](Written s) -> Json { return s.steps.to_text(); }},
+    KeyRow{{"first_step", "whole number", "from 0 to 2^53", "0", "The number that the first step has."},
+           read_first_step,
+           [](Written s) -> Json { return s.first_step; }},
     KeyRow{{"slots", "list of texts", "\"in\", \"out\"", "[\"out\"]", "Whether inputs or outputs of an op are kept, or both."},
            read_slots,
            slots_to_json},
@@ -251,6 +261,10 @@ constexpr std::array kRows = {
             "Compute statistics from about this many elements of each tensor; 0 = all."},
            [](Value v, Spec s) { return v.read_whole(s.sampling.elements, 0, kMostCount); },
            [](Written s) -> Json { return s.sampling.elements; }},
+    KeyRow{{"sampling.head", "whole number", "from 0 to 2^53", "0",
+            "Reduce tensors of more elements to their first ones, this many, as a tensor of one dimension; 0 = whole tensors."},
+           [](Value v, Spec s) { return v.read_whole(s.sampling.head, 0, kMostCount); },
+           [](Written s) -> Json { return s.sampling.head; }},
     KeyRow{{"limits.max_bytes", "bytes", "from 0", "0", "Most bytes of the dump; 0 = no limit."},
            read_max_bytes,
            [](Written s) -> Json { return s.limits.max_bytes; }},
@@ -264,6 +278,9 @@ constexpr std::array kRows = {
     KeyRow{{"limits.max_records", "whole number", "from 0 to 2^53", "0", "Most records of the dump; 0 = no limit."},
            [](Value v, Spec s) { return v.read_whole(s.limits.max_records, 0, kMostCount); },
            [](Written s) -> Json { return s.limits.max_records; }},
+    KeyRow{{"limits.max_triggers", "whole number", "from 0 to 2^53", "0", "Most ops that the trigger lets through; 0 = no limit."},
+           [](Value v, Spec s) { return v.read_whole(s.limits.max_triggers, 0, kMostCount); },
+           [](Written s) -> Json { return s.limits.max_triggers; }},
     KeyRow{{"limits.pool_bytes", "bytes", "from 65536", "268435456", "Memory for tensors that wait to be written."},
            read_pool_bytes,
            [](Written s) -> Json { return s.limits.pool_bytes; }},

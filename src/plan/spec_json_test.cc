@@ -27,19 +27,20 @@ TEST(SpecJson, ReadsEveryKey) {
   const Result<CaptureSpec> spec = spec_from_json(R"({
     "tensortap": 1,
     "include": ["conv_1", {"prefix": "/a"}, {"regex": "b$", "of_types": ["Conv"]}, {"type": "Gemm"}, {"type_contains": "norm"},
-                {"from": "x", "to": ""}, {"module": "m.n"}, {"source": "train.py:41"}, {"id": "2,3_1", "children": true, "origin": "here"}],
+                {"from": "x", "to": ""}, {"module": "m.n"}, {"source": "train.py:41"}, {"id": "2,3_1", "children": true, "origin": "here"},
+                {"full_regex": "a.*", "optional": true}],
     "exclude": [{"name": "z", "slots": ["in0", "out2", "out3"]}],
-    "steps": "0|3-5", "slots": ["in"], "moment": "both", "payload": "full", "stats": ["min", "nan"], "non_finite": "propagate", "digest": "sha1",
-    "histogram": true, "levels": ["op", "kernel"], "trigger": "exception", "where": "nan > 0", "sampling": {"elements": 1000},
-    "limits": {"max_bytes": "4 GiB", "keep_free": 5, "stop_after": 9, "max_records": 8, "pool_bytes": "1MB"},
+    "steps": "0|3-5", "first_step": 7, "slots": ["in"], "moment": "both", "payload": "full", "stats": ["min", "nan"], "non_finite": "propagate", "digest": "sha1",
+    "histogram": true, "levels": ["op", "kernel"], "trigger": "exception", "where": "nan > 0", "sampling": {"elements": 1000, "head": 50},
+    "limits": {"max_bytes": "4 GiB", "keep_free": 5, "stop_after": 9, "max_records": 8, "max_triggers": 4, "pool_bytes": "1MB"},
     "extras": {"weights": false, "graph_inputs": false, "graphs": true, "execution_order": true, "attributes": true, "constants": true,
                "topology": true},
     "budget": "3%", "full_policy": "drop", "strict": true, "layout": "ge", "profile": "p", "out": "o", "dialect": "acl",
     "layout_options": {"k": "v"}})",
                                                   "c.json");
   ASSERT_TRUE(spec.ok()) << spec.status().message();
-  ASSERT_EQ(spec->include.size(), 9U);
-  for (size_t i = 0; i < 9; ++i) EXPECT_EQ(static_cast<size_t>(spec->include[i].kind), i);
+  ASSERT_EQ(spec->include.size(), 10U);
+  for (size_t i = 0; i < 10; ++i) EXPECT_EQ(static_cast<size_t>(spec->include[i].kind), i);
   EXPECT_EQ(spec->include[0].origin, "c.json:3:17");
   EXPECT_EQ(spec->include[2].of_types, std::vector<std::string>{"Conv"});
   EXPECT_EQ(spec->include[5].text, "x");
@@ -55,8 +56,10 @@ TEST(SpecJson, ReadsEveryKey) {
   EXPECT_EQ(spec->stats, kStatMin | kStatNan);
   EXPECT_EQ(spec->levels, (std::vector<std::string>{"op", "kernel"}));
   EXPECT_EQ(spec->trigger, Trigger::kException);
-  EXPECT_EQ(spec->sampling.elements, 1000U);
-  EXPECT_EQ(spec->limits, (Limits{uint64_t{4} << 30, 5, 9, 8, 1000000}));
+  EXPECT_TRUE(spec->include[9].optional && !spec->include[8].optional);
+  EXPECT_EQ(spec->first_step, 7);
+  EXPECT_EQ(spec->sampling, (Sampling{1000, 50}));
+  EXPECT_EQ(spec->limits, (Limits{uint64_t{4} << 30, 5, 9, 8, 4, 1000000}));
   EXPECT_EQ(spec->extras, (Extras{false, false, true, true, true, true, true}));
   EXPECT_DOUBLE_EQ(spec->budget, 0.03);
   EXPECT_EQ(spec->full_policy, FullPolicy::kDrop);

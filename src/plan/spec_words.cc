@@ -13,8 +13,8 @@ constexpr std::array<std::string_view, 4> kPayloads = {"description", "statistic
 constexpr std::array<std::string_view, 3> kMoments = {"after", "before", "both"};
 constexpr std::array<std::string_view, 5> kTriggers = {"always", "overflow", "exception", "watch", "on-request"};
 constexpr std::array<std::string_view, 3> kFullPolicies = {"block", "stats-only", "drop"};
-constexpr std::array<std::string_view, 9> kSelectorKinds = {"name", "prefix", "regex",  "type", "type_contains",
-                                                            "from", "module", "source", "id"};
+constexpr std::array<std::string_view, 10> kSelectorKinds = {"name", "prefix", "regex",  "type", "type_contains",
+                                                             "from", "module", "source", "id",   "full_regex"};
 constexpr std::array<std::string_view, 13> kStats = {"min",     "max",     "mean", "std",      "l2",       "absmax",  "nan",
                                                      "pos_inf", "neg_inf", "zero", "neg_zero", "positive", "negative"};
 
@@ -59,6 +59,7 @@ std::string selector_text(const OpSelector& selector) {
       text = concat("the name prefix ", quote(selector.text));
       break;
     case OpSelector::Kind::kNameRegex:
+    case OpSelector::Kind::kNameFullRegex:
       text = concat("the regular expression ", quote(selector.text));
       break;
     case OpSelector::Kind::kType:

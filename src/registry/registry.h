@@ -23,7 +23,8 @@ const Format* find_format(std::string_view name);
 const Dialect* recognise_dialect(std::string_view text);
 // Reads a config: in the dialect that is named, else in the one that `text` looks like. JSON that no dialect knows is read as the native
 // one, whose messages say what is wrong and where. Errors: kInvalidArgument, "name:line:column: what" where there is a position.
-Result<CaptureSpec> read_config(std::string_view text, std::string_view name, std::string_view dialect = {});
+Result<CaptureSpec> read_config(std::string_view text, std::string_view name, std::string_view dialect = {},
+                                const DialectOptions& options = {});
 
 }  // namespace tensortap
 

@@ -26,6 +26,11 @@ bool recognise_tensortap(std::string_view text) {
   return true;
 }
 
-Result<CaptureSpec> parse_tensortap(std::string_view text, std::string_view name) { return spec_from_json(text, name); }
+Result<CaptureSpec> parse_tensortap(std::string_view text, std::string_view name, const DialectOptions& options) {
+  if (!options.profile.empty()) {
+    return invalid_argument(concat("the profile ", quote(options.profile), " belongs to no tensortap config; leave the profile out"));
+  }
+  return spec_from_json(text, name);
+}
 
 }  // namespace tensortap

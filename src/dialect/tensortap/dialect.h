@@ -6,13 +6,14 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "dialect/dialect.h"
 #include "plan/capture_spec.h"
 
 namespace tensortap {
 
 // Empty text, an object with the key "tensortap", or an object that has none but our keys.
 bool recognise_tensortap(std::string_view text);
-Result<CaptureSpec> parse_tensortap(std::string_view text, std::string_view name);
+Result<CaptureSpec> parse_tensortap(std::string_view text, std::string_view name, const DialectOptions& options);
 
 }  // namespace tensortap
 

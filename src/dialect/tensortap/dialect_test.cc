@@ -18,10 +18,15 @@ TEST(TensortapDialect, RecognisesItsOwnConfigsOnly) {
 }
 
 TEST(TensortapDialect, ParsesWithPositions) {
-  const Result<CaptureSpec> spec = parse_tensortap(R"({"steps": "2-3"})", "c.json");
+  const Result<CaptureSpec> spec = parse_tensortap(R"({"steps": "2-3"})", "c.json", {});
   ASSERT_TRUE(spec.ok()) << spec.status().message();
   EXPECT_EQ(spec->steps.to_text(), "2-3");
-  EXPECT_TRUE(parse_tensortap("{\n \"stepps\": 1}", "c.json").status().message().starts_with("c.json:2:2: stepps: "));
+  EXPECT_TRUE(parse_tensortap("{\n \"stepps\": 1}", "c.json", {}).status().message().starts_with("c.json:2:2: stepps: "));
+}
+
+TEST(TensortapDialect, HasNoProfiles) {
+  EXPECT_TRUE(
+      parse_tensortap("{}", "c.json", {.profile = "mindspore-2.10"}).status().message().starts_with("the profile \"mindspore-2.10\""));
 }
 
 }  // namespace
