@@ -79,7 +79,7 @@ TEST(CapturePlan, ScopedNamesPickExactlyAndByWholeExpression) {
 TEST(CapturePlan, AnOptionalSelectorThatPicksNothingIsANote) {
   const Bound bound = bind_config(R"({"include": ["gemm_1", {"name": "gemm_2", "optional": true}]})");
   EXPECT_THAT(bound.wanted, ElementsAre("gemm_1"));
-  EXPECT_THAT(bound.notes, ElementsAre(HasSubstr("the name \"gemm_2\" (c.json:1:25) matches no op. Did you mean \"gemm_1\"")));
+  EXPECT_THAT(bound.notes, ElementsAre(HasSubstr("the name \"gemm_2\" (c.json:1:24) matches no op. Did you mean \"gemm_1\"")));
 }
 
 TEST(CapturePlan, WithoutSelectorsEverythingIsWanted) {

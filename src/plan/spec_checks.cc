@@ -29,7 +29,9 @@ Status check_levels(const CaptureSpec& spec) {
   return spec.levels.empty() ? invalid_argument("no level is chosen; use \"op\"") : Status();
 }
 
+// Other layouts than the native one have files for these.
 Status check_extras(const CaptureSpec& spec) {
+  if (spec.layout != CaptureSpec{}.layout) return {};
   const std::pair<bool, std::string_view> later[] = {{spec.extras.graphs, "graphs"},
                                                      {spec.extras.execution_order, "execution_order"},
                                                      {spec.extras.constants, "constants"},
@@ -45,7 +47,7 @@ Status check_target(const CaptureSpec& spec, const PlanEnvironment& environment)
   if (!environment.layouts.empty() && std::ranges::find(environment.layouts, spec.layout) == environment.layouts.end()) {
     return not_yet(concat("the layout ", quote(spec.layout)), concat("it writes ", join(environment.layouts, ", ")));
   }
-  if (!spec.profile.empty())
+  if (!spec.profile.empty() && spec.layout == CaptureSpec{}.layout)
     return not_yet(concat("the profile ", quote(spec.profile)), "leave \"profile\" out; the native layout has none");
   if (spec.moment != MomentChoice::kAfter && !environment.before_moment) {
     return invalid_argument(
