@@ -27,15 +27,15 @@ void PoolBuffer::release() {
 BufferPool::~BufferPool() { drop_cached_locked(UINT64_MAX / 2); }
 
 size_t BufferPool::class_of(uint64_t capacity) {
-  const auto exponent = static_cast<size_t>(std::bit_width(capacity) - 1);
+  const size_t exponent = std::max<size_t>(std::bit_width(capacity), 3) - 1;
   return exponent * 4 + static_cast<size_t>(capacity >> (exponent - 2) & 3);
 }
 
 // Four sizes to each power of two: buffers are found again, and at most a fifth is slack.
 uint64_t BufferPool::capacity_for(uint64_t bytes) {
   if (bytes <= kSmallest) return kSmallest;
-  const uint64_t step = std::bit_floor(bytes - 1) / 4;
-  return (bytes + step - 1) / step * step;
+  const uint64_t shift = std::max<uint64_t>(std::bit_width(bytes - 1), 3) - 3;
+  return (((bytes - 1) >> shift) + 1) << shift;
 }
 
 PoolBuffer BufferPool::acquire(uint64_t bytes, WhenFull when_full) {

@@ -86,8 +86,8 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
   const CaptureSpec& spec = session->options_.spec;
   const WhereExpression* where = session->plan_->where();
   session->keeps_data_ = keeps_tensors(spec);
-  session->measures_ = spec.payload != Payload::kDescription || where != nullptr;
-  session->nonfinite_only_ = spec.trigger == Trigger::kOverflow;
+  session->measures_ = spec.payload != Payload::kDescription || where != nullptr || spec.trigger == Trigger::kOverflow;
+  if (spec.trigger == Trigger::kOverflow) session->gate_.emplace(spec.limits.max_triggers);
   session->failed_only_ = spec.trigger == Trigger::kException;
   uint32_t wanted = kStatNonFinite | (where != nullptr ? where->needed_stats() : 0);
   if (spec.payload == Payload::kStatistics || spec.payload == Payload::kFull) wanted |= spec.stats == 0 ? kStatFull : spec.stats;
@@ -206,6 +206,7 @@ Status CaptureSession::bind() {
     bind_failed_ = records_.load() == 0;
     return decisions.status();
   }
+  if (gate_.has_value()) gate_->bind(infos);
   matches_ = explain_match(infos, *decisions);
   for (OpId id = 0; id < decisions->size() && id < ops_.size(); ++id) decide(id, std::move((*decisions)[id]));
   bound_ = true;
@@ -236,6 +237,7 @@ void CaptureSession::step_end(int64_t step, uint64_t run) {
   const int64_t number = step + options_.spec.first_step;
   const bool captured = steps_.verdict(number) == StepGate::Verdict::kCaptured;
   steps_.end(number, run, monotonic_ns());
+  if (gate_.has_value()) gate_->end_step(run);
   if (!follows_steps_ || !captured) return;
   RecordRow row;
   row.step = number;

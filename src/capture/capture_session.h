@@ -26,6 +26,7 @@
 #include "capture/losses.h"
 #include "capture/op_table.h"
 #include "capture/output_folder.h"
+#include "capture/overflow_gate.h"
 #include "capture/record_queue.h"
 #include "capture/step_gate.h"
 #include "layout/layout.h"
@@ -96,7 +97,8 @@ class CaptureSession {
     Governor::Thinning thinning;
     uint64_t elements = 0;
     uint64_t skipped_elements = 0;
-    uint64_t tensors = 0;  // wanted ones
+    uint64_t tensors = 0;              // wanted ones
+    std::vector<QueuedRecord> held{};  // for the overflow gate
   };
   struct FailedOp {
     std::string name;
@@ -118,12 +120,16 @@ class CaptureSession {
   bool describe(const Event& event, const tensortap_tensor& tensor, RecordRow& row, TensorView& view);
   void measure(Event& event, const TensorView& view, RecordRow& row);
   bool passes_condition(const Event& event, const RecordRow& row) const;
-  void keep(const Event& event, const TensorView& view, RecordRow& row);
+  void keep(Event& event, const TensorView& view, RecordRow& row);
+  void pass_gate(Event& event);
   [[nodiscard]] bool wants_data(const Event& event) const;
 
   // session_records.cc: the way of a record to the layout.
   bool room_for_data(const RecordRow& row, uint64_t bytes);
   void keep_data(const RecordRow& row, const TensorView& view, std::unique_ptr<ExponentHistogram> histogram);
+  // For the overflow gate: a copy that never waits for memory; without one the record says that its data is lost.
+  QueuedRecord held_copy(const RecordRow& row, const TensorView& view, bool with_data, std::unique_ptr<ExponentHistogram> histogram);
+  void write_passed(QueuedRecord record);
   void write_at_once(RecordRow row, const TensorView& view, const ExponentHistogram* histogram);
   void keep_row(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram);
   void write_queued(QueuedRecord& record);
@@ -153,7 +159,6 @@ class CaptureSession {
   DigestKind digest_ = DigestKind::kNone;
   bool keeps_data_ = false;
   bool measures_ = false;
-  bool nonfinite_only_ = false;
   bool failed_only_ = false;
   bool statistics_at_once_ = false;
   bool follows_steps_ = false;
@@ -169,6 +174,7 @@ class CaptureSession {
   BufferPool pool_;
   RecordQueue queue_;
   Losses losses_;
+  std::optional<OverflowGate> gate_;
   FirstNonFinite first_nonfinite_;
   std::atomic<uint64_t> sequence_{0};
   std::atomic<uint64_t> records_{0};

@@ -6,6 +6,7 @@
 
 #include <condition_variable>
 #include <filesystem>
+#include <limits>
 #include <thread>
 
 #include "base/clock.h"
@@ -27,6 +28,15 @@ struct Script {
   std::vector<std::vector<float>> data;
   std::vector<std::thread::id> threads;
   std::string manifest;
+  bool follows_steps = false;
+  std::vector<bool> decided;
+  struct Ended {
+    int64_t step;
+    uint64_t run;
+    size_t records;  // that came before
+    friend bool operator==(const Ended&, const Ended&) = default;
+  };
+  std::vector<Ended> ended;
 };
 Script* script = nullptr;
 
@@ -49,6 +59,13 @@ class ScriptedWriter : public LayoutWriter {
     }
     script->rows.push_back(row);
     script->threads.push_back(std::this_thread::get_id());
+    return {};
+  }
+  void op_decided(OpId /*id*/, const OpDecision& decision) override { script->decided.push_back(decision.wanted); }
+  [[nodiscard]] bool follows_steps() const override { return script->follows_steps; }
+  Status end_step(int64_t step, uint64_t run) override {
+    const std::lock_guard lock(script->mutex);
+    script->ended.push_back({step, run, script->rows.size()});
     return {};
   }
   Status flush() override { return {}; }
@@ -95,8 +112,9 @@ class SessionTest : public testing::Test {
     info.type = "T";
     op_ = session_->register_op(info);
   }
-  void run(int64_t step, size_t count) {
-    const std::vector<float> values(count, static_cast<float>(step));
+  void run(int64_t step, size_t count) { run_with(step, count, static_cast<float>(step)); }
+  void run_with(int64_t step, size_t count, float value) {
+    const std::vector<float> values(count, value);
     const auto dim = static_cast<int64_t>(count);
     tensortap_tensor tensor{};
     tensor.size = sizeof(tensor);
@@ -259,6 +277,72 @@ TEST_F(SessionTest, SwitchesItselfOffWhenTheWriterThreadHasNoMemory) {
   run(0, 16);
   EXPECT_FALSE(session_->flush().ok());
   EXPECT_FALSE(session_->is_on());
+}
+
+TEST_F(SessionTest, TellsALayoutThatAsksWhenAStepEnds) {
+  script_.any_thread = false;
+  script_.follows_steps = true;
+  spec_.steps = *StepSet::parse("5-6");
+  spec_.first_step = 4;
+  open();
+  for (int64_t step = 0; step < 4; ++step) {
+    EXPECT_EQ(session_->step_begin(step, 9), step == 1 || step == 2);
+    run(step, 8);
+    session_->step_end(step, 9);
+  }
+  ASSERT_TRUE(session_->flush().ok());
+  EXPECT_EQ(script_.ended, (std::vector<Script::Ended>{{5, 9, 1}, {6, 9, 2}}));
+  ASSERT_EQ(script_.rows.size(), 2U);
+  EXPECT_EQ(script_.rows[0].step, 5);
+  EXPECT_EQ(script_.decided, std::vector<bool>{true});
+}
+
+TEST_F(SessionTest, KeepsTheFirstElementsOnly) {  // M9
+  spec_.sampling.head = 6;
+  open();
+  run(0, 6);
+  run(1, 8192);
+  ASSERT_TRUE(session_->flush().ok());
+  ASSERT_EQ(script_.rows.size(), 2U);
+  EXPECT_EQ(script_.data[1], std::vector<float>(6, 1.0F));
+  EXPECT_EQ(script_.rows[1].numel, 6U);
+  EXPECT_EQ(script_.rows[1].stats.count, 6U);
+}
+
+TEST_F(SessionTest, OverflowKeepsOnlyWhatMadeNan) {  // M10
+  spec_.trigger = Trigger::kOverflow;
+  spec_.payload = Payload::kTensor;
+  open();
+  run(1, 8);
+  run_with(2, 8, std::numeric_limits<float>::quiet_NaN());
+  ASSERT_TRUE(session_->flush().ok());
+  ASSERT_EQ(script_.rows.size(), 1U);
+  EXPECT_EQ(script_.rows[0].step, 2);
+  EXPECT_EQ(script_.data.size(), 1U);
+  EXPECT_EQ(report()["trigger"], (Json{{"fired", 1}, {"over_limit", 0}}));
+}
+
+TEST_F(SessionTest, OverflowCountsDataThatFoundNoMemory) {
+  spec_.trigger = Trigger::kOverflow;
+  spec_.payload = Payload::kTensor;
+  spec_.limits.pool_bytes = 64 << 10;
+  open();
+  run(1, 1 << 20);
+  EXPECT_EQ(report()["lost"], 0) << "nobody would have seen it";
+  run_with(2, 1 << 20, std::numeric_limits<float>::infinity());
+  ASSERT_TRUE(session_->flush().ok());
+  ASSERT_EQ(script_.rows.size(), 1U);
+  EXPECT_NE(script_.rows[0].flags & kRecordDataLost, 0);
+  EXPECT_EQ(lost("memory budget full: statistics only"), 1U);
+}
+
+TEST_F(SessionTest, SharedFoldersKeepWhatIsInThem) {
+  layout_.shares_folder = true;
+  std::filesystem::create_directories(spec_.out);
+  std::filesystem::create_directories(spec_.out + "/rank_0");
+  open();
+  session_->discard();
+  EXPECT_TRUE(std::filesystem::is_directory(spec_.out + "/rank_0"));
 }
 
 TEST_F(SessionTest, FinishesOnce) {

@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 
 #include "base/clock.h"
 #include "base/text.h"
 #include "capture/capture_session.h"
 #include "capture/event_view.h"
+#include "trace/scoped_name.h"
 
 namespace tensortap {
 namespace {
@@ -156,6 +158,7 @@ void CaptureSession::take(Event& event) {
     take_tensor(event, tensor);
   }
   if (event.tensors == 0) event.op.mark(kOpNoTensor);
+  if (!event.held.empty()) pass_gate(event);
 }
 
 void CaptureSession::take_tensor(Event& event, const tensortap_tensor& tensor) {
@@ -174,6 +177,11 @@ void CaptureSession::take_tensor(Event& event, const tensortap_tensor& tensor) {
     return;
   }
   keep(event, view, row);
+}
+
+void CaptureSession::pass_gate(Event& event) {
+  const bool can_fire = event.decision->outputs && !is_pseudo_op(event.op.info);
+  for (QueuedRecord& record : gate_->pass(event.c.op, event.op.info, can_fire, std::move(event.held))) write_passed(std::move(record));
 }
 
 bool CaptureSession::describe(const Event& event, const tensortap_tensor& tensor, RecordRow& row, TensorView& view) {
@@ -198,6 +206,8 @@ bool CaptureSession::describe(const Event& event, const tensortap_tensor& tensor
     lose(loss::kMalformed, row);
     return false;
   }
+  const uint64_t head = options_.spec.sampling.head;
+  if (head != 0 && *numel > head && view.is_contiguous()) view.desc.shape = Shape(std::array{static_cast<int64_t>(head)});
   row.set_desc(view.desc);
   if (too_many || unknown) {
     // Described as far as it goes, and never looked into.
@@ -226,14 +236,13 @@ void CaptureSession::measure(Event& event, const TensorView& view, RecordRow& ro
 
 bool CaptureSession::passes_condition(const Event& event, const RecordRow& row) const {
   if (event.decision == nullptr) return true;
-  if (nonfinite_only_ && row.stats.nan + row.stats.pos_inf + row.stats.neg_inf == 0) return false;
   const WhereExpression* where = plan_->where();
   return where == nullptr || where->matches(row, event.op.info);
 }
 
 bool CaptureSession::wants_data(const Event& event) const { return keeps_data_ || event.decision == nullptr; }
 
-void CaptureSession::keep(const Event& event, const TensorView& view, RecordRow& row) {
+void CaptureSession::keep(Event& event, const TensorView& view, RecordRow& row) {
   const Limits& limits = options_.spec.limits;
   if (limits.max_records != 0 && taken_.fetch_add(1, std::memory_order_relaxed) >= limits.max_records) {
     lose(loss::kMaxRecords, row);
@@ -251,7 +260,12 @@ void CaptureSession::keep(const Event& event, const TensorView& view, RecordRow&
       add_to_histogram(view, *histogram);
     }
   }
+  if (event.decision != nullptr && !event.decision->outputs && event.decision->outputs_for_consumers) row.flags |= kRecordForReaders;
   const bool has_elements = view.data != nullptr || (row.numel == 0 && dtype_info(view.desc.dtype).bits != 0);
+  if (gate_.has_value() && event.decision != nullptr) {
+    event.held.push_back(held_copy(row, view, wants_data(event) && has_elements, std::move(histogram)));
+    return;
+  }
   if (!wants_data(event) || !has_elements) {
     keep_row(row, std::move(histogram));
     return;

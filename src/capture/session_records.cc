@@ -126,6 +126,34 @@ void CaptureSession::keep_data(const RecordRow& row, const TensorView& view, std
   keep_row(kept, std::move(histogram));
 }
 
+QueuedRecord CaptureSession::held_copy(const RecordRow& row, const TensorView& view, bool with_data,
+                                       std::unique_ptr<ExponentHistogram> histogram) {
+  QueuedRecord held{row, PoolBuffer{}, std::move(histogram)};
+  if (!with_data) return held;
+  const std::optional<uint64_t> bytes = copy_bytes(view, row.numel);
+  if (bytes.has_value()) held.data = pool_.acquire(*bytes, BufferPool::WhenFull::kGiveUp);
+  if (held.data.empty()) {
+    held.row.flags |= kRecordDataLost;
+  } else {
+    copy_elements(view, row.numel, held.data.data());
+  }
+  return held;
+}
+
+void CaptureSession::write_passed(QueuedRecord record) {
+  RecordRow& row = record.row;
+  if ((row.flags & kRecordDataLost) != 0) lose(loss::kPoolStatsOnly, row);
+  if (!record.data.empty() && !room_for_data(row, row.bytes)) {
+    row.flags |= kRecordDataLost;
+    record.data = PoolBuffer{};
+  }
+  if (record.data.empty()) {
+    keep_row(row, std::move(record.histogram));
+  } else {
+    queue_.push(std::move(record));
+  }
+}
+
 // For what the pool can never hold, or when there is no memory for it: from the tensor itself where it is contiguous.
 void CaptureSession::write_at_once(RecordRow row, const TensorView& view, const ExponentHistogram* histogram) {
   const bool direct = view.is_contiguous();

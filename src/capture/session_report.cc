@@ -136,6 +136,7 @@ Json CaptureSession::manifest(bool ended) {
   json["records"] = records_.load();
   json["bytes"] = bytes_.load();
   json["records_left_out_by_condition"] = filtered_.load();
+  json["trigger"] = gate_.has_value() ? Json{{"fired", gate_->fired()}, {"over_limit", gate_->over_limit()}} : Json(nullptr);
   json["lost"] = losses_.total();
   json["losses"] = losses_.to_json();
   uint64_t left_out = 0;

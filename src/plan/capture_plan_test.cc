@@ -220,7 +220,7 @@ TEST(CapturePlan, ContradictionsNameBothSides) {
 }
 
 TEST(CapturePlan, WhatCanNotBeDoneYetIsRefused) {
-  EXPECT_THAT(refusal(R"({"trigger": "overflow"})"), HasSubstr("the trigger \"overflow\" yet; use \"always\" with \"where\""));
+  EXPECT_THAT(refusal(R"({"trigger": "watch"})"), HasSubstr("the trigger \"watch\" yet; use \"always\", \"overflow\" or"));
   EXPECT_THAT(refusal(R"({"trigger": "watch"})"), HasSubstr("the trigger \"watch\" yet"));
   EXPECT_THAT(refusal(R"({"levels": ["kernel"]})"), HasSubstr("the level \"kernel\" yet"));
   EXPECT_THAT(refusal(R"({"extras": {"graphs": true}})"), HasSubstr("\"graphs\" yet"));

@@ -36,6 +36,11 @@ std::string list_selectors(const std::vector<OpSelector>& selectors) {
 void say_what(const CaptureSpec& spec, std::vector<std::string>& lines) {
   if (spec.trigger == Trigger::kException)
     lines.push_back("Nothing is captured unless an op fails; then its name, type and the inputs it had are.");
+  if (spec.trigger == Trigger::kOverflow) {
+    lines.push_back(
+        concat("Only ops are kept whose outputs hold NaN or Inf although none of their inputs does, with the records of these inputs",
+               spec.limits.max_triggers == 0 ? "." : concat("; the first ", spec.limits.max_triggers, " of them.")));
+  }
   const std::string slots = spec.inputs && spec.outputs ? "inputs and outputs" : spec.inputs ? "inputs" : "outputs";
   if (spec.include.empty()) {
     lines.push_back(concat("Every op is captured: its ", slots, "."));
@@ -83,6 +88,9 @@ void say_form(const CaptureSpec& spec, std::vector<std::string>& lines) {
       lines.push_back("NaN is left out of min, max, mean, std, L2 and absmax, and counted; Inf takes part.");
     if (spec.non_finite == "skip-nonfinite")
       lines.push_back("NaN and Inf are left out of min, max, mean, std, L2 and absmax, and counted.");
+    if (spec.sampling.head > 0)
+      lines.push_back(
+          concat("Of a tensor of more than ", spec.sampling.head, " elements only the first ", spec.sampling.head, " are looked at."));
     if (spec.sampling.elements > 0)
       lines.push_back(concat("Statistics are taken from about ", spec.sampling.elements, " elements of each tensor, evenly spread."));
   }
@@ -92,8 +100,9 @@ void say_form(const CaptureSpec& spec, std::vector<std::string>& lines) {
 }
 
 void say_when(const CaptureSpec& spec, std::vector<std::string>& lines) {
-  lines.push_back(spec.steps.is_all() ? "Every step is captured."
-                                      : concat("These steps are captured, counted from 0: ", spec.steps.to_text(), "."));
+  lines.push_back(spec.steps.is_all()
+                      ? "Every step is captured."
+                      : concat("These steps are captured, counted from ", spec.first_step, ": ", spec.steps.to_text(), "."));
   if (spec.limits.stop_after > 0) lines.push_back(concat("After ", spec.limits.stop_after, " captured steps nothing more is captured."));
   if (spec.moment == MomentChoice::kBefore) lines.push_back("Tensors are looked at before the op runs.");
   if (spec.moment == MomentChoice::kBoth) lines.push_back("Tensors are looked at before and after the op runs.");

@@ -33,7 +33,7 @@ bool is_listed_id(std::string_view id, const OpSelector& selector) {
 }
 
 Status wrong_expression(const OpSelector& selector, const re2::RE2& expression) {
-  const std::string part(expression.error_arg());
+  const std::string& part = expression.error_arg();
   const size_t found = part.empty() ? std::string::npos : selector.text.find(part);
   std::string text = concat(selector.origin, selector.origin.empty() ? "" : ": ", "the regular expression ", quote(selector.text));
   text += found == std::string::npos ? concat(" is wrong: ", expression.error())

@@ -15,11 +15,8 @@ Status not_yet(std::string_view what, std::string_view instead) {
 }
 
 Status check_trigger(const CaptureSpec& spec) {
-  if (spec.trigger == Trigger::kAlways || spec.trigger == Trigger::kException) return {};
-  const std::string_view instead = spec.trigger == Trigger::kOverflow
-                                       ? "use \"always\" with \"where\": \"nonfinite > 0\" for every record that holds NaN or Inf"
-                                       : "use \"always\", or \"exception\" for the inputs of failing ops only";
-  return not_yet(concat("the trigger ", quote(trigger_name(spec.trigger))), instead);
+  if (spec.trigger != Trigger::kWatch && spec.trigger != Trigger::kOnRequest) return {};
+  return not_yet(concat("the trigger ", quote(trigger_name(spec.trigger))), "use \"always\", \"overflow\" or \"exception\"");
 }
 
 Status check_levels(const CaptureSpec& spec) {

@@ -140,8 +140,8 @@ FloatFormat::FloatFormat(DType dtype, std::span<const double> values, int precis
   for (const size_t needed : {size_t{3}, infinity}) left_ = std::max(left_, needed > right ? needed - right : 0);
 }
 
-std::string FloatFormat::signed_text(double value, std::string digits) const {
-  return show_plus_ && !std::signbit(value) ? "+" + digits : digits;
+std::string FloatFormat::signed_text(double value, std::string_view digits) const {
+  return concat(show_plus_ && !std::signbit(value) ? "+" : "", digits);
 }
 
 void FloatFormat::fit_scientific(std::span<const double> values) {

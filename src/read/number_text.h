@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "tensor/dtype.h"
 
@@ -19,7 +20,7 @@ class FloatFormat {
   [[nodiscard]] std::string text(double value) const;
 
  private:
-  [[nodiscard]] std::string signed_text(double value, std::string digits) const;
+  [[nodiscard]] std::string signed_text(double value, std::string_view digits) const;
   void fit_scientific(std::span<const double> values);
   void fit_positional(std::span<const double> values);
 

@@ -107,12 +107,13 @@ std::string tensor_difference(const tensortap_tensor& a, const tensortap_tensor&
   const int32_t type = onnx_type_of(a.dtype);
   if (!element_count({a.dims, a.rank}, count) || !byte_count(type, count, bytes)) return "impossible shape";
   if (a.dtype == TENSORTAP_STRING) return string_difference(a, b, count);
+  if (bytes == 0) return {};
   const auto* left = static_cast<const char*>(a.data);
   const auto* right = static_cast<const char*>(b.data);
+  if (left == nullptr || right == nullptr) return "data is missing";
   uint64_t at = 0;
-  if (bytes == 0 || std::memcmp(left, right, bytes - 1) == 0) {
-    const unsigned char last =
-        bytes == 0 ? 0 : static_cast<unsigned char>((left[bytes - 1] ^ right[bytes - 1]) & last_byte_mask(type, count));
+  if (std::memcmp(left, right, bytes - 1) == 0) {
+    const auto last = static_cast<unsigned char>((left[bytes - 1] ^ right[bytes - 1]) & last_byte_mask(type, count));
     if (last == 0) return {};
     at = bytes - 1;
   }

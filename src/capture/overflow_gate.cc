@@ -1,0 +1,120 @@
+#include "capture/overflow_gate.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tensortap {
+namespace {
+
+constexpr uint64_t kEveryRun = UINT64_MAX;  // of values that are there before any run
+
+bool is_nonfinite(const RecordRow& row) { return row.stats.nan + row.stats.pos_inf + row.stats.neg_inf > 0; }
+
+bool is_output(const RecordRow& row) { return row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput); }
+
+uint64_t run_of(const RecordRow& row) { return row.phase == static_cast<uint8_t>(Phase::kLoad) ? kEveryRun : row.run; }
+
+}  // namespace
+
+void OverflowGate::bind(std::span<const OpInfo> ops) {
+  const std::lock_guard lock(mutex_);
+  readers_.assign(ops.size(), {});
+  for (size_t i = 0; i < ops.size(); ++i) readers_[i].resize(ops[i].outputs.size());
+  for (const OpInfo& op : ops) {
+    for (const OpInput& input : op.inputs) {
+      if (input.producer >= ops.size() || input.producer_slot >= readers_[input.producer].size()) continue;
+      uint32_t& readers = readers_[input.producer][input.producer_slot];
+      // The body of a loop may read a value of the graph around it any number of times.
+      if (ops[input.producer].graph != op.graph) readers = kUnknown;
+      if (readers != kUnknown) ++readers;
+    }
+  }
+}
+
+uint32_t OverflowGate::readers_of(OpId id, uint32_t slot) const {
+  return id < readers_.size() && slot < readers_[id].size() ? readers_[id][slot] : kUnknown;
+}
+
+std::map<OverflowGate::Key, OverflowGate::Held>::iterator OverflowGate::find_input(uint64_t run, const OpInput& input) {
+  if (input.producer == kNoOp) return held_.end();
+  const auto found = held_.find({run, input.producer, input.producer_slot});
+  return found != held_.end() ? found : held_.find({kEveryRun, input.producer, input.producer_slot});
+}
+
+bool OverflowGate::reads_nonfinite(uint64_t run, const OpInfo& op) {
+  return std::ranges::any_of(op.inputs, [&](const OpInput& input) {
+    const auto found = find_input(run, input);
+    return found != held_.end() && found->second.nonfinite;
+  });
+}
+
+void OverflowGate::collect_inputs(uint64_t run, const OpInfo& op, std::vector<QueuedRecord>& out) {
+  for (const OpInput& input : op.inputs) {
+    const auto found = find_input(run, input);
+    if (found == held_.end()) continue;
+    for (QueuedRecord& record : std::exchange(found->second.records, {})) {
+      record.row.flags |= kRecordForReaders;
+      out.push_back(std::move(record));
+    }
+  }
+}
+
+void OverflowGate::let_go_of_inputs(uint64_t run, const OpInfo& op) {
+  for (const OpInput& input : op.inputs) {
+    const auto found = find_input(run, input);
+    if (found == held_.end() || std::get<0>(found->first) == kEveryRun || found->second.readers == kUnknown) continue;
+    if (--found->second.readers == 0) held_.erase(found);
+  }
+}
+
+void OverflowGate::hold(OpId id, QueuedRecord record, bool written) {
+  const RecordRow& row = record.row;
+  const uint32_t readers = readers_of(id, row.slot_index);
+  if (readers == 0) return;
+  Held& held = held_[{run_of(row), id, row.slot_index}];
+  // A new execution replaces what an earlier one made; the elements of a sequence add up.
+  if (row.element <= 0) held = {{}, false, readers};
+  held.nonfinite = held.nonfinite || is_nonfinite(row);
+  if (!written) held.records.push_back(std::move(record));
+}
+
+std::vector<QueuedRecord> OverflowGate::pass(OpId id, const OpInfo& op, bool can_fire, std::vector<QueuedRecord> records) {
+  std::vector<QueuedRecord> out;
+  if (records.empty()) return out;
+  const std::lock_guard lock(mutex_);
+  const uint64_t run = run_of(records.front().row);
+  const auto made = [](const QueuedRecord& record) { return is_output(record.row) && is_nonfinite(record.row); };
+  const auto came = [](const QueuedRecord& record) { return !is_output(record.row) && is_nonfinite(record.row); };
+  const bool begins = can_fire && std::ranges::any_of(records, made) && std::ranges::none_of(records, came) && !reads_nonfinite(run, op);
+  const bool fires = begins && (most_ops_ == 0 || fired_ < most_ops_);
+  if (begins) ++(fires ? fired_ : over_limit_);
+  if (fires) collect_inputs(run, op, out);
+  for (QueuedRecord& record : records) {
+    if (is_output(record.row)) {
+      QueuedRecord kept{record.row, PoolBuffer{}, nullptr};
+      if (fires) out.push_back(std::move(record));
+      hold(id, fires ? std::move(kept) : std::move(record), fires);
+    } else if (fires) {
+      out.push_back(std::move(record));
+    }
+  }
+  let_go_of_inputs(run, op);
+  return out;
+}
+
+void OverflowGate::end_step(uint64_t run) {
+  const std::lock_guard lock(mutex_);
+  held_.erase(held_.lower_bound({run, 0, 0}), held_.upper_bound({run, kNoOp, UINT32_MAX}));
+}
+
+uint64_t OverflowGate::fired() const {
+  const std::lock_guard lock(mutex_);
+  return fired_;
+}
+
+uint64_t OverflowGate::over_limit() const {
+  const std::lock_guard lock(mutex_);
+  return over_limit_;
+}
+
+}  // namespace tensortap

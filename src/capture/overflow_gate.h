@@ -1,0 +1,66 @@
+// The overflow trigger: of all records only those of ops that made a NaN or Inf out of finite inputs pass, with the records of these inputs.
+
+#ifndef TENSORTAP_CAPTURE_OVERFLOW_GATE_H_
+#define TENSORTAP_CAPTURE_OVERFLOW_GATE_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "capture/record_queue.h"
+#include "trace/op_info.h"
+
+namespace tensortap {
+
+// Holds the latest record of every value until the last op that reads it has run, or the step has ended; weights stay. Thread-safe.
+class OverflowGate {
+ public:
+  // Lets at most `most_ops` executions pass, 0 = all.
+  explicit OverflowGate(uint64_t most_ops) : most_ops_(most_ops) {}
+  OverflowGate(const OverflowGate&) = delete;
+  OverflowGate& operator=(const OverflowGate&) = delete;
+
+  // Tells who reads what, so that values can be let go early. Optional, once.
+  void bind(std::span<const OpInfo> ops);
+
+  // Takes the records of one execution of `op`, its outputs and the inputs that came with it, measured. Returns what is to be written now:
+  // nothing, or the inputs that were not written before, marked kRecordForReaders, and then these records. `can_fire` is false for ops that
+  // were not asked for, whose records matter to their readers only.
+  std::vector<QueuedRecord> pass(OpId id, const OpInfo& op, bool can_fire, std::vector<QueuedRecord> records);
+
+  // Lets the values of a run go.
+  void end_step(uint64_t run);
+
+  [[nodiscard]] uint64_t fired() const;
+  [[nodiscard]] uint64_t over_limit() const;  // executions that would have passed
+
+ private:
+  using Key = std::tuple<uint64_t, OpId, uint32_t>;  // run, op, output slot
+  struct Held {
+    std::vector<QueuedRecord> records;  // one; several for the elements of a sequence; none once they are written
+    bool nonfinite = false;
+    uint32_t readers = 0;  // that have still to run, kUnknown = not known
+  };
+  static constexpr uint32_t kUnknown = UINT32_MAX;
+
+  [[nodiscard]] bool reads_nonfinite(uint64_t run, const OpInfo& op);
+  [[nodiscard]] std::map<Key, Held>::iterator find_input(uint64_t run, const OpInput& input);
+  void collect_inputs(uint64_t run, const OpInfo& op, std::vector<QueuedRecord>& out);
+  void let_go_of_inputs(uint64_t run, const OpInfo& op);
+  void hold(OpId id, QueuedRecord record, bool written);
+  [[nodiscard]] uint32_t readers_of(OpId id, uint32_t slot) const;
+
+  const uint64_t most_ops_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::vector<std::vector<uint32_t>> readers_;
+  std::map<Key, Held> held_;
+  uint64_t fired_ = 0;
+  uint64_t over_limit_ = 0;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_OVERFLOW_GATE_H_
