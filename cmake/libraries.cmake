@@ -17,7 +17,7 @@ if(api_sources)
 endif()
 
 file(GLOB_RECURSE onnxruntime_sources CONFIGURE_DEPENDS src/source/onnxruntime/*.cc)
-list(FILTER onnxruntime_sources EXCLUDE REGEX "_test\\.cc$")
+list(FILTER onnxruntime_sources EXCLUDE REGEX "_test\\.cc$|/entry\\.cc$")
 if(onnxruntime_sources)
   # The inside of the source as a static library, for its unit tests, the model tests and the fuzz target.
   add_library(tensortap_source STATIC ${onnxruntime_sources})

@@ -87,7 +87,7 @@ def main() -> int:
     ]
     if "--fast" not in sys.argv[1:]:
         checks.append(("symbols", script("check_symbols.py", release)))
-        checks.append(("lint (clang-tidy)", script("run_clang_tidy.py", release, ROOT / "build" / "tidy")))
+        checks.append(("lint (clang-tidy)", script("run_clang_tidy.py", ROOT / "build" / "lint", ROOT / "build" / "tidy")))
     failed = run_checks(checks)
     print(f"{len(checks) - failed} passed, {failed} failed")
     return 1 if failed else 0

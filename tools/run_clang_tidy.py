@@ -1,9 +1,9 @@
-"""Runs clang-tidy on the sources of src/, python/ and examples/, in parallel; results are kept by content.
+"""Runs clang-tidy on what the build compiles of src/ and examples/, in parallel; results are kept by content.
 
 usage: run_clang_tidy.py BUILD_FOLDER CACHE_FOLDER
 
-BUILD_FOLDER holds compile_commands.json. A file is checked again when it, a header of the project that it includes, its compile command
-or .clang-tidy has changed.
+BUILD_FOLDER holds compile_commands.json, best of a unity build: the system headers cost more than the sources. A file is checked again when
+it, a file of the project that it includes, its compile command or .clang-tidy has changed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from project_files import ROOT
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 TOOL = "clang-tidy-16"
+CHECKED = ("src", "examples")
 # GCC's warning flags that clang does not know are no finding.
 EXTRA = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error"]
 
@@ -63,14 +64,13 @@ def check(entry: dict[str, str], build: Path, cache_folder: Path) -> str:
 
 
 def main() -> int:
-    """Check every file of the build that is no test."""
+    """Check every file of the build but the tests."""
     build, cache_folder = Path(sys.argv[1]), Path(sys.argv[2])
     cache_folder.mkdir(parents=True, exist_ok=True)
     entries = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = Path(entry["file"])
-        inside = path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in ("src", "examples")
-        if inside and not path.stem.endswith("_test"):
+        if any(source.relative_to(ROOT).parts[0] in CHECKED and not source.stem.endswith("_test") for source in closure(path.resolve())):
             entries[entry["file"]] = entry
     failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:

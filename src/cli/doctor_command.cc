@@ -101,7 +101,7 @@ void print_runtimes(Terminal& terminal, const Json& report) {
   }
 }
 
-void print_report(Terminal& terminal, const Json& report) {
+void print_findings(Terminal& terminal, const Json& report) {
   terminal.line(fmt::format("tensortap {}", TENSORTAP_VERSION));
   print_runtimes(terminal, report);
   const Json& kernels = report["kernels"];
@@ -128,7 +128,7 @@ Action declare_doctor(CLI::App& app) {
     if (terminal.json) {
       terminal.json_line(report);
     } else {
-      print_report(terminal, report);
+      print_findings(terminal, report);
     }
     return report["ok"].get<bool>() ? ExitCode::kFine : ExitCode::kFailed;
   };

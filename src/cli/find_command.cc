@@ -9,6 +9,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/dump_access.h"
+#include "cli/json_members.h"
 #include "cli/run_summary.h"
 #include "find/find_report.h"
 
@@ -21,24 +22,19 @@ struct FindOptions {
   size_t limit = 10;
 };
 
-std::string text_of(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) return {};
-  return found->is_string() ? printable(found->get<std::string>()) : to_json_text(*found);
-}
-
-std::string record_text(const Json& one) { return fmt::format("{} ({})", text_of(one, "record"), text_of(one, "type")); }
+std::string record_text(const Json& one) { return fmt::format("{} ({})", member_text(one, "record"), member_text(one, "type")); }
 
 // One origin with the way from the value that was seen back to the op that made it.
 void print_origin(Terminal& terminal, const Json& origin) {
   const Json& chain = origin.at("chain");
   const std::string certain = origin.value("certain", false) ? "" : ", as far as was captured";
-  terminal.line(fmt::format("  began in: {}{}", text_of(origin, "kind"), certain));
+  terminal.line(fmt::format("  began in: {}{}", member_text(origin, "kind"), certain));
   for (auto step = chain.rbegin(); step != chain.rend(); ++step) {
-    terminal.line(fmt::format("    {}: {} NaN, {} +Inf, {} -Inf", record_text(*step), text_of(*step, "nan"), text_of(*step, "pos_inf"),
-                              text_of(*step, "neg_inf")));
+    terminal.line(fmt::format("    {}: {} NaN, {} +Inf, {} -Inf", record_text(*step), member_text(*step, "nan"),
+                              member_text(*step, "pos_inf"), member_text(*step, "neg_inf")));
     for (const Json& input : step->value("inputs", Json::array())) {
-      terminal.line(fmt::format("      read {}: min {}, max {}", text_of(input, "record"), text_of(input, "min"), text_of(input, "max")));
+      terminal.line(
+          fmt::format("      read {}: min {}, max {}", member_text(input, "record"), member_text(input, "min"), member_text(input, "max")));
     }
     for (const Json& missing : step->value("missing", Json::array())) {
       terminal.line(fmt::format("      not captured: {}", printable(missing.get<std::string>())));
@@ -85,7 +81,7 @@ void print_list(Terminal& terminal, const Json& list, std::string_view title) {
   for (const Json& one : list) terminal.line("  " + record_text(one));
 }
 
-void print_report(Terminal& terminal, const Json& report) {
+void print_all(Terminal& terminal, const Json& report) {
   print_nonfinite(terminal, report);
   print_headroom(terminal, report, "float16");
   print_headroom(terminal, report, "bfloat16");
@@ -98,8 +94,9 @@ void print_report(Terminal& terminal, const Json& report) {
 
 void print_source(Terminal& terminal, const Json& answer) {
   for (const Json& op : answer.at("ops")) {
-    const std::string source = text_of(op, "source");
-    terminal.line(fmt::format("{} ({}): {}", text_of(op, "op"), text_of(op, "type"), source.empty() ? "source line not known" : source));
+    const std::string source = member_text(op, "source");
+    terminal.line(
+        fmt::format("{} ({}): {}", member_text(op, "op"), member_text(op, "type"), source.empty() ? "source line not known" : source));
   }
 }
 
@@ -111,7 +108,7 @@ Result<ExitCode> find(const FindOptions& options, Terminal& terminal) {
     return ExitCode::kFine;
   }
   const Json report = find_report(*dump, options.limit);
-  terminal.json ? terminal.json_line(report) : print_report(terminal, report);
+  terminal.json ? terminal.json_line(report) : print_all(terminal, report);
   return report.at("first_nonfinite").is_null() ? ExitCode::kFine : ExitCode::kFound;
 }
 

@@ -19,17 +19,17 @@ std::vector<std::string> texts_of(const Json& op, const char* key) {
   return texts;
 }
 
-std::string text_of(const Json& op, const char* key) {
+std::string plain_text(const Json& op, const char* key) {
   const auto text = op.find(key);
   return text != op.end() && text->is_string() ? text->get<std::string>() : std::string();
 }
 
 OpInfo op_from_json(const Json& json) {
   OpInfo op;
-  op.name = text_of(json, "name");
-  op.type = text_of(json, "type");
-  op.domain = text_of(json, "domain");
-  op.graph = text_of(json, "graph");
+  op.name = plain_text(json, "name");
+  op.type = plain_text(json, "type");
+  op.domain = plain_text(json, "domain");
+  op.graph = plain_text(json, "graph");
   const auto types = texts_of(json, "original_types");
   for (std::string& name : texts_of(json, "originals")) {
     const size_t place = op.originals.size();
@@ -69,7 +69,7 @@ Result<std::vector<OpInfo>> ops_of_model(const std::string& model, const std::st
   tensortap_free(text);
   TENSORTAP_ASSIGN_OR_RETURN(const Json answer, parse_json(report, "the description of the model"));
   if (code != TENSORTAP_OK) {
-    const std::string message = text_of(answer, "error");
+    const std::string message = plain_text(answer, "error");
     return Status(static_cast<StatusCode>(code), message.empty() ? "the model can not be described" : message);
   }
   std::vector<OpInfo> ops;

@@ -29,7 +29,7 @@ Json report_json(const RepairReport& report, bool dry_run) {
           {"actions", report.actions}};
 }
 
-void print_report(Terminal& terminal, const RepairReport& report, bool dry_run) {
+void print_repair(Terminal& terminal, const RepairReport& report, bool dry_run) {
   if (report.healthy) {
     terminal.line(fmt::format("whole: {} records, {} tensors; nothing to mend", report.records_kept, report.tensors_kept));
     return;
@@ -51,7 +51,7 @@ Action declare_repair(CLI::App& app) {
     if (terminal.json) {
       terminal.json_line(report_json(report, options->dry_run));
     } else {
-      print_report(terminal, report, options->dry_run);
+      print_repair(terminal, report, options->dry_run);
     }
     return ExitCode::kFine;
   };

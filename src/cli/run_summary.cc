@@ -5,21 +5,10 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cli/json_members.h"
 
 namespace tensortap::cli {
 namespace {
-
-const Json* member(const Json& object, const char* key) {
-  if (!object.is_object()) return nullptr;
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
-}
-
-std::string text_of(const Json& object, const char* key) {
-  const Json* value = member(object, key);
-  if (value == nullptr) return {};
-  return value->is_string() ? printable(value->get<std::string>()) : to_json_text(*value);
-}
 
 uint64_t count_of(const Json& object, const char* key) {
   const Json* value = member(object, key);
@@ -29,7 +18,7 @@ uint64_t count_of(const Json& object, const char* key) {
 std::string plural(uint64_t count, std::string_view word) { return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s"); }
 
 std::string reason_text(const Json& reason) {
-  std::string text = fmt::format("{} {}", count_of(reason, "count"), text_of(reason, "reason"));
+  std::string text = fmt::format("{} {}", count_of(reason, "count"), member_text(reason, "reason"));
   const Json* examples = member(reason, "examples");
   if (examples == nullptr || !examples->is_array() || examples->empty() || !examples->front().is_string()) return text;
   std::string names;
@@ -51,8 +40,8 @@ std::string ops_text(const Json& ops) {
 std::string inputs_text(const Json& made) {
   std::string text;
   for (const Json& input : made) {
-    text += fmt::format("{}{} {} made from seed {}", text.empty() ? "" : ", ", text_of(input, "name"), text_of(input, "shape"),
-                        text_of(input, "seed"));
+    text += fmt::format("{}{} {} made from seed {}", text.empty() ? "" : ", ", member_text(input, "name"), member_text(input, "shape"),
+                        member_text(input, "seed"));
   }
   return text;
 }
@@ -65,7 +54,7 @@ std::string budget_text(const Json& governor) {
   };
   return fmt::format("{} allowed, {} measured: {} of {} {} captured, {} tensors sampled", percent("budget"), percent("measured_overhead"),
                      count_of(governor, "captured"), count_of(governor, "seen"),
-                     text_of(governor, "by") == "steps" ? "steps" : "slices of time", count_of(governor, "tensors_sampled"));
+                     member_text(governor, "by") == "steps" ? "steps" : "slices of time", count_of(governor, "tensors_sampled"));
 }
 
 class Lines {
@@ -108,8 +97,8 @@ void add_checks(const Json& report, const Palette& palette, Lines& lines) {
 }  // namespace
 
 std::string nonfinite_text(const Json& first) {
-  std::string text =
-      fmt::format("step {}, {} ({}) {}:", text_of(first, "step"), text_of(first, "op"), text_of(first, "type"), text_of(first, "slot"));
+  std::string text = fmt::format("step {}, {} ({}) {}:", member_text(first, "step"), member_text(first, "op"), member_text(first, "type"),
+                                 member_text(first, "slot"));
   std::string counts;
   for (const auto& [key, word] : {std::pair{"nan", "NaN"}, {"pos_inf", "+Inf"}, {"neg_inf", "-Inf"}}) {
     if (const uint64_t count = count_of(first, key); count > 0) counts += fmt::format("{}{} {}", counts.empty() ? " " : ", ", count, word);
@@ -120,15 +109,15 @@ std::string nonfinite_text(const Json& first) {
     for (const Json& number : *index) position += (position.empty() ? "" : ", ") + to_json_text(number);
     text += fmt::format(", the first at [{}]", position);
   }
-  if (const std::string source = text_of(first, "source"); !source.empty()) text += ", " + source;
+  if (const std::string source = member_text(first, "source"); !source.empty()) text += ", " + source;
   return text;
 }
 
 std::string summary_text(const Json& report, const Palette& palette) {
   Lines lines(palette);
-  if (const std::string dump = text_of(report, "dump"); !dump.empty())
-    lines.add("dump", fmt::format("{} ({})", dump, text_of(report, "layout")));
-  if (const std::string source = text_of(report, "source"); !source.empty()) {
+  if (const std::string dump = member_text(report, "dump"); !dump.empty())
+    lines.add("dump", fmt::format("{} ({})", dump, member_text(report, "layout")));
+  if (const std::string source = member_text(report, "source"); !source.empty()) {
     lines.add("source", fmt::format("{}, {}", source, plural(count_of(report, "steps"), "step")));
   }
   if (const Json* made = member(report, "inputs_made"); made != nullptr && made->is_array()) lines.add("inputs", inputs_text(*made));

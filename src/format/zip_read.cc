@@ -7,30 +7,22 @@
 
 #include "base/text.h"
 #include "format/zip_archive.h"
+#include "format/zip_headers.h"
 
 namespace tensortap {
 namespace {
 
-constexpr uint32_t kLocalSignature = 0x04034b50;
-constexpr uint32_t kCentralSignature = 0x02014b50;
-constexpr uint32_t kEndSignature = 0x06054b50;
-constexpr uint32_t kEnd64Signature = 0x06064b50;
-constexpr uint32_t kLocator64Signature = 0x07064b50;
-constexpr uint64_t kLocalFixed = 30;
 constexpr uint64_t kCentralFixed = 46;
 constexpr uint64_t kEndFixed = 22;
 constexpr uint64_t kEnd64Fixed = 56;
 constexpr uint64_t kLocator64Fixed = 20;
-constexpr uint16_t kExtra64 = 0x0001;
-constexpr uint32_t kLimit32 = 0xffffffff;
-constexpr uint16_t kLimit16 = 0xffff;
 constexpr uint16_t kEncrypted = 1U << 0;
 constexpr uint16_t kSizesFollow = 1U << 3;
 constexpr uint64_t kMostExpansion = 1032;  // of deflate
 
 using Bytes = std::span<const std::byte>;
 
-Status bad(std::string_view what) { return corrupt(concat("zip: ", what)); }
+Status bad_zip(std::string_view what) { return corrupt(concat("zip: ", what)); }
 
 template <class T>
 T get(Bytes bytes, uint64_t offset) {
@@ -47,12 +39,12 @@ Status apply_zip64(Bytes extra, std::span<uint64_t* const> values) {
   for (uint64_t at = 0; at + 4 <= extra.size();) {
     const auto id = get<uint16_t>(extra, at);
     const auto size = get<uint16_t>(extra, at + 2);
-    if (!fits(at + 4, size, extra.size())) return bad("an extra field ends outside its header");
+    if (!fits(at + 4, size, extra.size())) return bad_zip("an extra field ends outside its header");
     if (id == kExtra64) {
       Bytes field = extra.subspan(at + 4, size);
       for (uint64_t* value : values) {
         if (*value != kLimit32) continue;
-        if (field.size() < 8) return bad("a ZIP64 field is too short");
+        if (field.size() < 8) return bad_zip("a ZIP64 field is too short");
         *value = get<uint64_t>(field, 0);
         field = field.subspan(8);
       }
@@ -61,7 +53,7 @@ Status apply_zip64(Bytes extra, std::span<uint64_t* const> values) {
     at += 4U + size;
   }
   for (const uint64_t* value : values) {
-    if (*value == kLimit32) return bad("a ZIP64 field is missing");
+    if (*value == kLimit32) return bad_zip("a ZIP64 field is missing");
   }
   return {};
 }
@@ -73,13 +65,13 @@ struct Directory {
 };
 
 Result<uint64_t> find_end(Bytes bytes) {
-  if (bytes.size() < kEndFixed) return bad("too short for an end record");
+  if (bytes.size() < kEndFixed) return bad_zip("too short for an end record");
   const uint64_t last = bytes.size() - kEndFixed;
   const uint64_t first = last > kLimit16 ? last - kLimit16 : 0;
   for (uint64_t at = last + 1; at-- > first;) {
     if (get<uint32_t>(bytes, at) == kEndSignature && get<uint16_t>(bytes, at + 20) == last - at) return at;
   }
-  return bad("no end record: the archive is cut short or was never finished");
+  return bad_zip("no end record: the archive is cut short or was never finished");
 }
 
 Result<Directory> find_directory(Bytes bytes) {
@@ -90,23 +82,23 @@ Result<Directory> find_directory(Bytes bytes) {
   if (end >= kLocator64Fixed && get<uint32_t>(bytes, end - kLocator64Fixed) == kLocator64Signature) {
     const auto at = get<uint64_t>(bytes, end - kLocator64Fixed + 8);
     if (!fits(at, kEnd64Fixed, end) || get<uint32_t>(bytes, at) != kEnd64Signature)
-      return bad("the ZIP64 end record is not where it should be");
+      return bad_zip("the ZIP64 end record is not where it should be");
     directory = {get<uint64_t>(bytes, at + 48), get<uint64_t>(bytes, at + 40), get<uint64_t>(bytes, at + 32)};
     limit = at;
   }
-  if (!fits(directory.offset, directory.size, limit)) return bad("the central directory lies outside the archive");
-  if (directory.count > directory.size / kCentralFixed) return bad("more members than the central directory has room for");
+  if (!fits(directory.offset, directory.size, limit)) return bad_zip("the central directory lies outside the archive");
+  if (directory.count > directory.size / kCentralFixed) return bad_zip("more members than the central directory has room for");
   return directory;
 }
 
 // The fields after name and extra lengths are read; `at` moves to the next entry.
 Result<ZipEntry> read_central(Bytes directory, uint64_t& at) {
   if (!fits(at, kCentralFixed, directory.size()) || get<uint32_t>(directory, at) != kCentralSignature)
-    return bad("a directory entry is damaged");
+    return bad_zip("a directory entry is damaged");
   const uint64_t name_size = get<uint16_t>(directory, at + 28);
   const uint64_t extra_size = get<uint16_t>(directory, at + 30);
   const uint64_t total = kCentralFixed + name_size + extra_size + get<uint16_t>(directory, at + 32);
-  if (!fits(at, total, directory.size())) return bad("a directory entry ends outside the directory");
+  if (!fits(at, total, directory.size())) return bad_zip("a directory entry ends outside the directory");
   ZipEntry entry;
   entry.name.assign(reinterpret_cast<const char*>(directory.data()) + at + kCentralFixed, name_size);
   if ((get<uint16_t>(directory, at + 8) & kEncrypted) != 0)
@@ -127,9 +119,9 @@ Result<ZipEntry> read_central(Bytes directory, uint64_t& at) {
 }
 
 Status check_sizes(const ZipEntry& entry) {
-  if (entry.method == 0 && entry.size != entry.stored_size) return bad(concat("the member ", quote(entry.name), " has two sizes"));
+  if (entry.method == 0 && entry.size != entry.stored_size) return bad_zip(concat("the member ", quote(entry.name), " has two sizes"));
   if (entry.method == 8 && entry.size / kMostExpansion > entry.stored_size) {
-    return bad(concat("the member ", quote(entry.name), " says that it is larger than deflate can make it"));
+    return bad_zip(concat("the member ", quote(entry.name), " says that it is larger than deflate can make it"));
   }
   return {};
 }
@@ -138,11 +130,11 @@ Status check_sizes(const ZipEntry& entry) {
 Status locate(Bytes bytes, uint64_t limit, ZipEntry& entry) {
   const uint64_t at = entry.header_offset;
   if (!fits(at, kLocalFixed, limit) || get<uint32_t>(bytes, at) != kLocalSignature) {
-    return bad(concat("the member ", quote(entry.name), " is not where the directory says"));
+    return bad_zip(concat("the member ", quote(entry.name), " is not where the directory says"));
   }
   const uint64_t header = kLocalFixed + get<uint16_t>(bytes, at + 26) + get<uint16_t>(bytes, at + 28);
   if (!fits(at, header, limit) || !fits(at + header, entry.stored_size, limit)) {
-    return bad(concat("the member ", quote(entry.name), " ends outside the archive"));
+    return bad_zip(concat("the member ", quote(entry.name), " ends outside the archive"));
   }
   entry.data_offset = at + header;
   return check_sizes(entry);
@@ -154,7 +146,7 @@ Status check_overlap(std::span<const ZipEntry> entries) {
   for (const ZipEntry& entry : entries) places.emplace_back(entry.header_offset, entry.data_offset + entry.stored_size);
   std::ranges::sort(places);
   for (size_t i = 1; i < places.size(); ++i) {
-    if (places[i].first < places[i - 1].second) return bad("two members overlap");
+    if (places[i].first < places[i - 1].second) return bad_zip("two members overlap");
   }
   return {};
 }
@@ -181,11 +173,11 @@ Result<std::vector<ZipEntry>> read_zip_directory(Bytes bytes) {
 }
 
 Result<ZipEntry> read_local_header(Bytes bytes, uint64_t offset) {
-  if (!fits(offset, kLocalFixed, bytes.size()) || get<uint32_t>(bytes, offset) != kLocalSignature) return bad("no member begins here");
+  if (!fits(offset, kLocalFixed, bytes.size()) || get<uint32_t>(bytes, offset) != kLocalSignature) return bad_zip("no member begins here");
   const uint64_t name_size = get<uint16_t>(bytes, offset + 26);
   const uint64_t extra_size = get<uint16_t>(bytes, offset + 28);
   const uint64_t header = kLocalFixed + name_size + extra_size;
-  if (!fits(offset, header, bytes.size())) return bad("the archive ends within a local header");
+  if (!fits(offset, header, bytes.size())) return bad_zip("the archive ends within a local header");
   ZipEntry entry;
   entry.name.assign(reinterpret_cast<const char*>(bytes.data()) + offset + kLocalFixed, name_size);
   entry.header_offset = offset;
@@ -200,13 +192,13 @@ Result<ZipEntry> read_local_header(Bytes bytes, uint64_t offset) {
   uint64_t* const values[] = {&entry.size, &entry.stored_size};
   TENSORTAP_RETURN_IF_ERROR(apply_zip64(bytes.subspan(offset + kLocalFixed + name_size, extra_size), values));
   if (!fits(entry.data_offset, entry.stored_size, bytes.size()))
-    return bad(concat("the archive ends within the member ", quote(entry.name)));
+    return bad_zip(concat("the archive ends within the member ", quote(entry.name)));
   TENSORTAP_RETURN_IF_ERROR(check_sizes(entry));
   return entry;
 }
 
 Result<Bytes> read_member(Bytes bytes, const ZipEntry& entry, std::shared_ptr<const void>& owner) {
-  if (!fits(entry.data_offset, entry.stored_size, bytes.size())) return bad("the archive ends within a member");
+  if (!fits(entry.data_offset, entry.stored_size, bytes.size())) return bad_zip("the archive ends within a member");
   Bytes content = bytes.subspan(entry.data_offset, entry.stored_size);
   if (entry.method == 8) {
     auto buffer = std::make_shared<std::vector<std::byte>>(entry.size);
@@ -215,11 +207,11 @@ Result<Bytes> read_member(Bytes bytes, const ZipEntry& entry, std::shared_ptr<co
     if (decompressor == nullptr) return exhausted("no memory to decompress a zip member");
     const auto outcome =
         libdeflate_deflate_decompress(decompressor.get(), content.data(), content.size(), buffer->data(), buffer->size(), nullptr);
-    if (outcome != LIBDEFLATE_SUCCESS) return bad(concat("the member ", quote(entry.name), " can not be decompressed"));
+    if (outcome != LIBDEFLATE_SUCCESS) return bad_zip(concat("the member ", quote(entry.name), " can not be decompressed"));
     content = *buffer;
     owner = std::move(buffer);
   }
-  if (zip_crc(0, content) != entry.crc) return bad(concat("the member ", quote(entry.name), " is damaged: its CRC-32 differs"));
+  if (zip_crc(0, content) != entry.crc) return bad_zip(concat("the member ", quote(entry.name), " is damaged: its CRC-32 differs"));
   return content;
 }
 

@@ -3,21 +3,13 @@
 #include <libdeflate.h>
 
 #include "format/zip_archive.h"
+#include "format/zip_headers.h"
 
 namespace tensortap {
 namespace {
 
-constexpr uint32_t kLocalSignature = 0x04034b50;
-constexpr uint32_t kCentralSignature = 0x02014b50;
-constexpr uint32_t kEndSignature = 0x06054b50;
-constexpr uint32_t kEnd64Signature = 0x06064b50;
-constexpr uint32_t kLocator64Signature = 0x07064b50;
-constexpr uint64_t kLocalFixed = 30;
-constexpr uint16_t kExtra64 = 0x0001;
 constexpr uint16_t kExtraAlignment = 0xd935;
 constexpr uint64_t kExtraAlignmentFixed = 6;  // id, size, alignment
-constexpr uint32_t kLimit32 = 0xffffffff;
-constexpr uint16_t kLimit16 = 0xffff;
 constexpr uint16_t kUtf8Names = 1U << 11;
 constexpr uint16_t kVersion = 20;
 constexpr uint16_t kVersion64 = 45;

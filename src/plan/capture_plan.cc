@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "plan/operation_tree.h"
 #include "plan/selector_set.h"
 #include "plan/spec_checks.h"
 #include "plan/spec_keys.h"
@@ -28,27 +29,6 @@ void add_slot(std::vector<uint32_t>& slots, uint32_t slot) {
 bool is_outright(Kind kind) { return kind == Kind::kName || kind == Kind::kType; }
 
 bool asks_types(const OpSelector& selector) { return selector.kind == Kind::kType || selector.kind == Kind::kTypeSubstring; }
-
-// Places in the tree of operations: "0", "1", "1_0". Ops are numbered below their parent in the order in which they are added.
-class OperationTree {
- public:
-  std::string add(const OpInfo& op) {
-    const bool inside = op.parent != kNoOp && op.parent < ids_.size();
-    const std::string above = inside ? ids_[op.parent] : "";
-    std::string id = above.empty() ? "" : above + "_";
-    if (is_pseudo_op(op)) {
-      ids_.emplace_back();
-      return {};
-    }
-    id += concat(children_[above]++);
-    ids_.push_back(id);
-    return id;
-  }
-
- private:
-  std::vector<std::string> ids_;
-  std::unordered_map<std::string, uint64_t> children_;
-};
 
 // Who makes a value: for inputs whose producer the source did not say.
 class ValueMakers {

@@ -29,9 +29,6 @@ constexpr std::array kSelectorKeys = {
     SpecKey{"origin", "text", "any", "the place in the file", "Where the selector was said, for messages."},
 };
 
-// Rows of kSelectorKeys that name a way to pick; their numbers are OpSelector::Kind after leaving out `to`.
-constexpr std::array<std::string_view, 10> kKinds = {"name", "prefix", "regex",  "type", "type_contains",
-                                                     "from", "module", "source", "id",   "full_regex"};
 constexpr size_t kMostPositions = 500;  // finding a position reads the text from its beginning
 
 Status check_keys(const SpecValue& value, bool slots_allowed) {
@@ -41,7 +38,7 @@ Status check_keys(const SpecValue& value, bool slots_allowed) {
       std::vector<std::string> names;
       for (const SpecKey& known : kSelectorKeys) names.emplace_back(known.name);
       return value.member(key).error(
-          concat("is not a key of a selector.", did_you_mean(key, names), " Take one of ", choices_text(kKinds)));
+          concat("is not a key of a selector.", did_you_mean(key, names), " Take one of ", choices_text(kSelectorWords)));
     }
     if (key == "slots" && !slots_allowed) {
       return value.member(key).error("belongs to \"exclude\" only; the slots to keep are the key \"slots\" of the whole config");
@@ -51,14 +48,14 @@ Status check_keys(const SpecValue& value, bool slots_allowed) {
 }
 
 Status find_kind(const SpecValue& value, OpSelector& selector, std::string& kind_key) {
-  for (size_t i = 0; i < kKinds.size(); ++i) {
-    const std::string key(kKinds[i]);
+  for (size_t i = 0; i < kSelectorWords.size(); ++i) {
+    const std::string key(kSelectorWords[i]);
     if (!value.json().contains(key)) continue;
     if (!kind_key.empty()) return value.member(key).error(concat("stands beside ", quote(kind_key), "; give each a selector of its own"));
     kind_key = key;
     selector.kind = static_cast<OpSelector::Kind>(i);
   }
-  if (kind_key.empty()) return value.error(concat("says no way to pick ops; give it one of ", choices_text(kKinds)));
+  if (kind_key.empty()) return value.error(concat("says no way to pick ops; give it one of ", choices_text(kSelectorWords)));
   return {};
 }
 

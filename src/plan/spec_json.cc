@@ -18,10 +18,6 @@ constexpr uint64_t kMostCount = uint64_t{1} << 53;  // what every JSON reader ke
 constexpr int kConfigVersion = 1;
 
 constexpr std::array<std::string_view, 2> kSlots = {"in", "out"};
-constexpr std::array<std::string_view, 4> kPayloads = {"description", "statistics", "tensor", "full"};
-constexpr std::array<std::string_view, 3> kMoments = {"after", "before", "both"};
-constexpr std::array<std::string_view, 5> kTriggers = {"always", "overflow", "exception", "watch", "on-request"};
-constexpr std::array<std::string_view, 3> kFullPolicies = {"block", "stats-only", "drop"};
 constexpr std::array<std::string_view, 3> kNonFinite = {"skip-nan", "propagate", "skip-nonfinite"};
 constexpr std::array<std::string_view, 4> kDigests = {"none", "xxh3", "md5", "sha1"};
 constexpr std::array<std::string_view, 4> kLevels = {"op", "kernel", "module", "model"};
@@ -226,11 +222,11 @@ constexpr std::array kRows = {
            slots_to_json},
     KeyRow{{"moment", "text", "\"after\", \"before\", \"both\"", "\"after\"",
             "When an op's tensors are looked at: after it ran, before, or both."},
-           [](Value v, Spec s) { return read_enum(v, kMoments, s.moment); },
+           [](Value v, Spec s) { return read_enum(v, kMomentWords, s.moment); },
            [](Written s) -> Json { return std::string(moment_choice_name(s.moment)); }},
     KeyRow{{"payload", "text", "\"description\", \"statistics\", \"tensor\", \"full\"", "\"statistics\"",
             "What is kept of a tensor: dtype and shape only, statistics too, its data, or both."},
-           [](Value v, Spec s) { return read_enum(v, kPayloads, s.payload); },
+           [](Value v, Spec s) { return read_enum(v, kPayloadWords, s.payload); },
            [](Written s) -> Json { return std::string(payload_name(s.payload)); }},
     KeyRow{{"stats", "list of texts", "names of statistics, \"minimal\", \"all\"", "[]", "The statistics to compute; none = all of them."},
            read_stats,
@@ -253,7 +249,7 @@ constexpr std::array kRows = {
     KeyRow{{"trigger", "text", "\"always\", \"overflow\", \"exception\", \"watch\", \"on-request\"", "\"always\"",
             "What makes a record be kept: always; ops that make NaN or Inf of finite inputs; failing ops. The others are not in this "
             "release."},
-           [](Value v, Spec s) { return read_enum(v, kTriggers, s.trigger); },
+           [](Value v, Spec s) { return read_enum(v, kTriggerWords, s.trigger); },
            [](Written s) -> Json { return std::string(trigger_name(s.trigger)); }},
     KeyRow{{"where", "text", "an expression, below", "\"\"", "Keep a record only if this holds for it; empty = always."},
            read_where,
@@ -313,7 +309,7 @@ constexpr std::array kRows = {
            [](Written s) -> Json { return s.budget; }},
     KeyRow{{"full_policy", "text", "\"block\", \"stats-only\", \"drop\"", "\"block\"",
             "When the memory for waiting tensors is full: wait, keep statistics only, or drop the record. Each is counted."},
-           [](Value v, Spec s) { return read_enum(v, kFullPolicies, s.full_policy); },
+           [](Value v, Spec s) { return read_enum(v, kFullPolicyWords, s.full_policy); },
            [](Written s) -> Json { return std::string(full_policy_name(s.full_policy)); }},
     KeyRow{{"strict", "true or false", "", "false", "Whether it is a failure when an op that was asked for was not captured."},
            [](Value v, Spec s) { return v.read_bool(s.strict); },

@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_PLAN_SPEC_KEYS_H_
 #define TENSORTAP_PLAN_SPEC_KEYS_H_
 
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -22,12 +23,18 @@ struct SpecKey {
 std::span<const SpecKey> spec_keys();
 std::span<const SpecKey> selector_keys();
 
-// Words of the config for enumerators, as they stand in JSON.
-std::string_view payload_name(Payload payload);               // "description", "statistics", "tensor", "full"
-std::string_view moment_choice_name(MomentChoice moment);     // "after", "before", "both"
-std::string_view trigger_name(Trigger trigger);               // "always", "overflow", "exception", "watch", "on-request"
-std::string_view full_policy_name(FullPolicy policy);         // "block", "stats-only", "drop"
-std::string_view selector_kind_name(OpSelector::Kind kind);   // "name", "prefix", "regex", ..., "from" for an order range
+// Words of the config for enumerators, as they stand in JSON, by the enumerators' numbers.
+inline constexpr std::array<std::string_view, 4> kPayloadWords = {"description", "statistics", "tensor", "full"};
+inline constexpr std::array<std::string_view, 3> kMomentWords = {"after", "before", "both"};
+inline constexpr std::array<std::string_view, 5> kTriggerWords = {"always", "overflow", "exception", "watch", "on-request"};
+inline constexpr std::array<std::string_view, 3> kFullPolicyWords = {"block", "stats-only", "drop"};
+inline constexpr std::array<std::string_view, 10> kSelectorWords = {"name", "prefix", "regex",  "type", "type_contains",
+                                                                    "from", "module", "source", "id",   "full_regex"};
+std::string_view payload_name(Payload payload);
+std::string_view moment_choice_name(MomentChoice moment);
+std::string_view trigger_name(Trigger trigger);
+std::string_view full_policy_name(FullPolicy policy);
+std::string_view selector_kind_name(OpSelector::Kind kind);
 std::span<const std::string_view> stat_names();               // by bit: "min", "max", ...
 bool stat_from_name(std::string_view name, uint32_t& stats);  // sets the bit(s): also "minimal" and "all"
 

@@ -9,12 +9,6 @@
 namespace tensortap {
 namespace {
 
-constexpr std::array<std::string_view, 4> kPayloads = {"description", "statistics", "tensor", "full"};
-constexpr std::array<std::string_view, 3> kMoments = {"after", "before", "both"};
-constexpr std::array<std::string_view, 5> kTriggers = {"always", "overflow", "exception", "watch", "on-request"};
-constexpr std::array<std::string_view, 3> kFullPolicies = {"block", "stats-only", "drop"};
-constexpr std::array<std::string_view, 10> kSelectorKinds = {"name", "prefix", "regex",  "type", "type_contains",
-                                                             "from", "module", "source", "id",   "full_regex"};
 constexpr std::array<std::string_view, 13> kStats = {"min",     "max",     "mean", "std",      "l2",       "absmax",  "nan",
                                                      "pos_inf", "neg_inf", "zero", "neg_zero", "positive", "negative"};
 
@@ -25,11 +19,11 @@ std::string_view name_of(const Names& names, size_t index) {
 
 }  // namespace
 
-std::string_view payload_name(Payload payload) { return name_of(kPayloads, static_cast<size_t>(payload)); }
-std::string_view moment_choice_name(MomentChoice moment) { return name_of(kMoments, static_cast<size_t>(moment)); }
-std::string_view trigger_name(Trigger trigger) { return name_of(kTriggers, static_cast<size_t>(trigger)); }
-std::string_view full_policy_name(FullPolicy policy) { return name_of(kFullPolicies, static_cast<size_t>(policy)); }
-std::string_view selector_kind_name(OpSelector::Kind kind) { return name_of(kSelectorKinds, static_cast<size_t>(kind)); }
+std::string_view payload_name(Payload payload) { return name_of(kPayloadWords, static_cast<size_t>(payload)); }
+std::string_view moment_choice_name(MomentChoice moment) { return name_of(kMomentWords, static_cast<size_t>(moment)); }
+std::string_view trigger_name(Trigger trigger) { return name_of(kTriggerWords, static_cast<size_t>(trigger)); }
+std::string_view full_policy_name(FullPolicy policy) { return name_of(kFullPolicyWords, static_cast<size_t>(policy)); }
+std::string_view selector_kind_name(OpSelector::Kind kind) { return name_of(kSelectorWords, static_cast<size_t>(kind)); }
 std::span<const std::string_view> stat_names() { return kStats; }
 
 bool stat_from_name(std::string_view name, uint32_t& stats) {

@@ -8,7 +8,7 @@ namespace tensortap {
 namespace {
 
 // A number on the stack; conditions are 0 and 1. Unknown makes every comparison that it enters false.
-struct Value {
+struct StackValue {
   double number;
   bool known;
 };
@@ -52,7 +52,7 @@ double stat_value(const TensorStats& stats, WhereField field) {
   }
 }
 
-Value field_value(const RecordRow& row, WhereField field, WhereScope scope) {
+StackValue field_value(const RecordRow& row, WhereField field, WhereScope scope) {
   if (!in_scope(scope, row)) return {0, false};
   if (field < WhereField::kNonFinite) {
     const uint32_t bit = 1U << static_cast<uint32_t>(field);
@@ -133,14 +133,14 @@ double compute(WhereCode code, double left, double right) {
 }
 
 // Instructions that take two values off the stack and put one back.
-Value combine(WhereCode code, const Value& left, const Value& right) {
+StackValue combine(WhereCode code, const StackValue& left, const StackValue& right) {
   const bool known = left.known && right.known;
   if (code >= WhereCode::kLess) return {known && compare(code, left.number, right.number) ? 1.0 : 0.0, true};
   return {compute(code, left.number, right.number), known};
 }
 
 // Instructions that change the top of the stack.
-void change(WhereCode code, Value& top) {
+void change(WhereCode code, StackValue& top) {
   switch (code) {
     case WhereCode::kNegate:
       top.number = -top.number;
@@ -169,8 +169,8 @@ Result<std::unique_ptr<WhereExpression>> WhereExpression::parse(std::string_view
 }
 
 bool WhereExpression::matches(const RecordRow& row, const OpInfo& op) const {
-  Value stack[Program::kStackLimit + 1];  // the first place stays free, so that an empty stack has a top
-  Value* top = stack;
+  StackValue stack[Program::kStackLimit + 1];  // the first place stays free, so that an empty stack has a top
+  StackValue* top = stack;
   const WhereInstruction* const code = program_->instructions.data();
   const size_t count = program_->instructions.size();
   for (size_t at = 0; at < count; ++at) {

@@ -39,7 +39,7 @@ OpInfo an_op() {
   return op;
 }
 
-std::string problem(std::string_view text) {
+std::string where_problem(std::string_view text) {
   const auto parsed = WhereExpression::parse(text);
   return parsed.ok() ? "" : parsed.status().message();
 }
@@ -109,7 +109,7 @@ TEST(Where, NeededStatistics) {
 }
 
 TEST(Where, MistakesAreShownWhereTheyAre) {
-  EXPECT_EQ(problem("abmax > 1"), "column 1: there is no \"abmax\". Did you mean \"absmax\" or \"max\"?\n  abmax > 1\n  ^");
+  EXPECT_EQ(where_problem("abmax > 1"), "column 1: there is no \"abmax\". Did you mean \"absmax\" or \"max\"?\n  abmax > 1\n  ^");
   const std::vector<std::tuple<std::string, int, std::string>> cases = {
       {"", 1, "empty"},
       {"nan >", 6, "expected a number, a name or \"(\", not the end"},
@@ -143,7 +143,7 @@ TEST(Where, MistakesAreShownWhereTheyAre) {
       {std::string(200, '-') + "1", 41, "nested more than"},
   };
   for (const auto& [text, column, part] : cases) {
-    const std::string message = problem(text);
+    const std::string message = where_problem(text);
     EXPECT_TRUE(message.starts_with(concat("column ", column, ": "))) << text << "\n" << message;
     EXPECT_NE(message.find(part), std::string::npos) << message;
     EXPECT_TRUE(message.ends_with(concat("\n  ", std::string(static_cast<size_t>(column - 1), ' '), "^"))) << message;

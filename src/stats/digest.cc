@@ -12,7 +12,7 @@
 namespace tensortap {
 namespace {
 
-constexpr uint64_t kPieceElements = 4096;
+constexpr uint64_t kDigestPiece = 4096;
 
 // Takes bytes in pieces. The destructor frees what the library allocated.
 class Xxh3Stream {
@@ -60,9 +60,9 @@ bool add_elements(const TensorView& view, Stream& stream) {
   if (numel == 0 || view.data == nullptr) return true;
   if (view.desc.dtype == DType::kString) return add_strings(view, numel, stream);
   if (view.is_contiguous()) return stream.add(view.data, packed_bytes(view.desc.dtype, numel).value_or(0));
-  std::array<std::byte, kPieceElements * 16> piece;
-  for (uint64_t begin = 0; begin < numel; begin += kPieceElements) {
-    const uint64_t count = std::min(kPieceElements, numel - begin);
+  std::array<std::byte, kDigestPiece * 16> piece;
+  for (uint64_t begin = 0; begin < numel; begin += kDigestPiece) {
+    const uint64_t count = std::min(kDigestPiece, numel - begin);
     copy_packed_range(view, begin, count, piece.data());
     if (!stream.add(piece.data(), packed_bytes(view.desc.dtype, count).value_or(0))) return false;
   }

@@ -13,7 +13,7 @@
 namespace tensortap {
 namespace {
 
-constexpr uint64_t kPieceElements = 2048;
+constexpr uint64_t kHistogramPiece = 2048;
 constexpr int kInfinityExponent = 0x7FF;
 
 void add_value(double value, ExponentHistogram& histogram) {
@@ -72,7 +72,7 @@ bool values_fit_float(DType dtype) {
 }
 
 void add_doubles(DType dtype, const void* packed, uint64_t count, ExponentHistogram& histogram) {
-  std::array<double, kPieceElements> values;
+  std::array<double, kHistogramPiece> values;
   if (dtype_info(dtype).kind == DTypeKind::kComplex) {
     to_moduli(dtype, packed, 0, count, values.data());
   } else {
@@ -88,11 +88,11 @@ void add_to_histogram(const TensorView& view, ExponentHistogram& histogram) {
   const uint64_t numel = view.desc.shape.numel().value_or(0);
   if (dtype_info(dtype).bits == 0 || view.data == nullptr) return;
   const bool is_contiguous = view.is_contiguous();
-  std::array<std::byte, kPieceElements * 16> packed;
-  std::array<float, kPieceElements> floats;
+  std::array<std::byte, kHistogramPiece * 16> packed;
+  std::array<float, kHistogramPiece> floats;
   FloatExponents exponents;
-  for (uint64_t begin = 0; begin < numel; begin += kPieceElements) {
-    const uint64_t count = std::min(kPieceElements, numel - begin);
+  for (uint64_t begin = 0; begin < numel; begin += kHistogramPiece) {
+    const uint64_t count = std::min(kHistogramPiece, numel - begin);
     const void* piece = packed.data();
     if (is_contiguous) {
       piece = static_cast<const std::byte*>(view.data) + begin * dtype_info(dtype).bits / 8;
@@ -103,7 +103,7 @@ void add_to_histogram(const TensorView& view, ExponentHistogram& histogram) {
       to_float32(dtype, piece, 0, count, floats.data());
       add_float_exponents(floats.data(), count, exponents, histogram);
       // Far below 2^32 counts in any table.
-      if (begin % (kPieceElements << 16) == 0) flush_float_exponents(exponents, histogram);
+      if (begin % (kHistogramPiece << 16) == 0) flush_float_exponents(exponents, histogram);
     } else {
       add_doubles(dtype, piece, count, histogram);
     }

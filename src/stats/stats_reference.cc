@@ -13,21 +13,21 @@
 namespace tensortap {
 namespace {
 
-constexpr uint64_t kPieceElements = 256;
-constexpr uint64_t kPieceBytes = kPieceElements * 16;
+constexpr uint64_t kReferencePiece = 256;
+constexpr uint64_t kReferencePieceBytes = kReferencePiece * 16;
 
 // Calls visit(flat index, value, integer value) for each element of the plan.
 template <class Visit>
 void for_each_element(const TensorView& view, const BlockPlan& plan, const Visit& visit) {
   const DType dtype = view.desc.dtype;
   const DTypeKind kind = dtype_info(dtype).kind;
-  std::array<std::byte, kPieceBytes> packed;
-  std::array<double, kPieceElements> values;
-  std::array<int64_t, kPieceElements> integers{};
+  std::array<std::byte, kReferencePieceBytes> packed;
+  std::array<double, kReferencePiece> values;
+  std::array<int64_t, kReferencePiece> integers{};
   for (uint64_t b = 0; b < plan.blocks(); ++b) {
     const BlockRange block = plan.block(b);
-    for (uint64_t done = 0; done < block.count; done += kPieceElements) {
-      const uint64_t count = std::min(kPieceElements, block.count - done);
+    for (uint64_t done = 0; done < block.count; done += kReferencePiece) {
+      const uint64_t count = std::min(kReferencePiece, block.count - done);
       copy_packed_range(view, block.begin + done, count, packed.data());
       if (kind == DTypeKind::kComplex) {
         to_moduli(dtype, packed.data(), 0, count, values.data());

@@ -22,7 +22,7 @@ DumpInfo info_of(const std::string& folder) {
   return info;
 }
 
-std::unique_ptr<LayoutWriter> create(const std::string& folder) {
+std::unique_ptr<LayoutWriter> create_empty(const std::string& folder) {
   auto writer = create_tap(info_of(folder), CaptureSpec());
   EXPECT_TRUE(writer.ok()) << writer.status().message();
   return *std::move(writer);
@@ -55,7 +55,7 @@ TEST(Tap, ReadsBackRecordsTensorsHistogramsAndManifest) {
   const TemporaryFolder folder;
   const std::vector<float> values = {1, -2.5F, 3, 4, 5, 6};
   {
-    const auto writer = create(folder.path());
+    const auto writer = create_empty(folder.path());
     ASSERT_TRUE(writer->add_op(0, op_called("/a/Conv")).ok());
     RecordRow row = row_of(0, DType::kFloat32, {2, 3});
     row.stats.max = 6;
@@ -97,7 +97,7 @@ TEST(Tap, HoldsStringsWithAnyBytes) {
   std::vector<StringElement> elements;
   for (const std::string& text : texts) elements.push_back({text.data(), text.size()});
   {
-    const auto writer = create(folder.path());
+    const auto writer = create_empty(folder.path());
     ASSERT_TRUE(writer->add_op(0, op_called("s")).ok());
     RecordRow row = row_of(0, DType::kString, {2, 2});
     const TensorView view = view_of(row, elements.data());
@@ -113,7 +113,7 @@ TEST(Tap, HoldsStringsWithAnyBytes) {
 
 TEST(Tap, ReadsADumpThatIsStillGrowing) {
   const TemporaryFolder folder;
-  const auto writer = create(folder.path());
+  const auto writer = create_empty(folder.path());
   ASSERT_TRUE(writer->add_op(0, op_called("a")).ok());
   for (int step = 0; step < 5000; ++step) {
     RecordRow row = row_of(0, DType::kInt8, {4}, step);
@@ -130,7 +130,7 @@ TEST(Tap, TakesStatisticsFromEightThreadsAtOnce) {  // M15
   constexpr int kThreads = 8;
   constexpr int kRows = 3000;
   {
-    const auto writer = create(folder.path());
+    const auto writer = create_empty(folder.path());
     ASSERT_TRUE(writer->add_op(0, op_called("a")).ok());
     std::vector<std::thread> threads;
     for (uint32_t thread = 0; thread < kThreads; ++thread) {
@@ -156,7 +156,7 @@ TEST(Tap, TakesStatisticsFromEightThreadsAtOnce) {  // M15
 
 TEST(Tap, RefusesAFolderThatAnotherDumpUses) {
   const TemporaryFolder folder;
-  const auto writer = create(folder.path());
+  const auto writer = create_empty(folder.path());
   EXPECT_FALSE(create_tap(info_of(folder.path()), CaptureSpec()).ok());
 }
 

@@ -12,6 +12,16 @@
 #include "base/status.h"
 #include "base/text.h"
 
+namespace tensortap::onnxruntime {
+
+inline constexpr size_t kMostDims = 1024;  // of a tensor's shape; more is taken for damage
+
+namespace onnx_type {
+inline constexpr int32_t kFloat = 1, kBool = 9;
+}
+
+}  // namespace tensortap::onnxruntime
+
 namespace tensortap::onnxruntime::field {
 
 namespace model {

@@ -12,7 +12,6 @@ using protozero::pbf_reader;
 
 constexpr int kMaxGraphDepth = 64;
 constexpr int kMaxTypeDepth = 16;
-constexpr size_t kMaxRank = 1024;
 
 ValueKind sequence_of(ValueKind element) {
   if (element == ValueKind::kTensor || element == ValueKind::kNotStated) return ValueKind::kSequence;
@@ -47,7 +46,7 @@ void read_tensor_type(pbf_reader reader, ValueInfo& info) {
       info.has_shape = true;
       pbf_reader shape = reader.get_message();
       while (shape.next(field::type::kDimension)) {
-        if (info.dims.size() >= kMaxRank) throw protozero::invalid_length_exception();
+        if (info.dims.size() >= kMostDims) throw protozero::invalid_length_exception();
         info.dims.push_back(read_dimension(shape.get_message()));
       }
     } else {

@@ -14,8 +14,6 @@ using field::text;
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
-constexpr size_t kMaxRank = 1024;
-
 template <class T>
 void append_value(T value, std::string& storage) {
   storage.append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -44,12 +42,12 @@ void read_dims(pbf_reader& reader, std::vector<int64_t>& dims) {
       reader,
       [&](pbf_reader& r) {
         for (const int64_t dim : r.get_packed_int64()) {
-          if (dims.size() >= kMaxRank) throw protozero::invalid_length_exception();
+          if (dims.size() >= kMostDims) throw protozero::invalid_length_exception();
           dims.push_back(dim);
         }
       },
       [&](pbf_reader& r) {
-        if (dims.size() >= kMaxRank) throw protozero::invalid_length_exception();
+        if (dims.size() >= kMostDims) throw protozero::invalid_length_exception();
         dims.push_back(r.get_int64());
       });
 }

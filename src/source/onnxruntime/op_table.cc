@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "source/onnxruntime/name_scope.h"
 #include "source/onnxruntime/node_attributes.h"
 
 namespace tensortap::onnxruntime {
@@ -13,24 +14,7 @@ struct Producer {
   uint32_t entry = kNoEntry;
   uint32_t slot = 0;
 };
-
-// Who makes the values that a graph sees, its own and those of the graphs around it.
-class Scope {
- public:
-  explicit Scope(const Scope* outer) : outer_(outer) {}
-  [[nodiscard]] Producer find(std::string_view name) const {
-    for (const Scope* scope = this; scope != nullptr; scope = scope->outer_) {
-      const auto entry = scope->producers_.find(name);
-      if (entry != scope->producers_.end()) return entry->second;
-    }
-    return {};
-  }
-  void set(std::string_view name, Producer producer) { producers_[name] = producer; }
-
- private:
-  std::unordered_map<std::string_view, Producer> producers_;
-  const Scope* outer_;
-};
+using ProducerScope = NameScope<Producer>;
 
 class Builder {
  public:
@@ -45,8 +29,8 @@ class Builder {
     choose_names(executed.graph, "");
   }
 
-  void graph(const Graph& graph, const std::string& path, uint32_t parent, const Scope* outer) {
-    Scope scope(outer);
+  void graph(const Graph& graph, const std::string& path, uint32_t parent, const ProducerScope* outer) {
+    ProducerScope scope(outer);
     std::unordered_set<std::string_view> weights;
     for (const Initializer& initializer : graph.initializers) weights.insert(initializer.name);
     for (const ValueInfo& input : graph.inputs) {
@@ -100,7 +84,7 @@ class Builder {
     return static_cast<uint32_t>(table_.entries.size() - 1);
   }
 
-  void node(const Node& node, const std::string& path, uint32_t parent, Scope& scope) {
+  void node(const Node& node, const std::string& path, uint32_t parent, ProducerScope& scope) {
     const auto number = static_cast<uint32_t>(table_.entries.size());
     OpEntry entry;
     entry.node = &node;
@@ -113,7 +97,7 @@ class Builder {
       entry.original_types.emplace_back(original->type);
     }
     for (const std::string_view input : node.inputs) {
-      const Producer producer = input.empty() ? Producer{} : scope.find(input);
+      const Producer producer = input.empty() ? Producer{} : scope.find(input, {});
       entry.producers.push_back(producer.entry);
       entry.producer_slots.push_back(producer.slot);
     }

@@ -74,6 +74,11 @@ Run* RunTracker::run_of(const Api& api, const abi::KernelContext* context, uint3
   return run;
 }
 
+void RunTracker::hand_over(const Run& run) {
+  // What the run holds was written without the lock; announced runs stay on their thread.
+  if (!run.fired.empty()) const std::lock_guard lock(mutex_);
+}
+
 void RunTracker::start(Run& run) {
   run = Run();
   run.fired.assign(taps_.size(), false);

@@ -68,6 +68,9 @@ class RunTracker {
   // and so is a tap of the main graph that fires twice, since addresses come back. Null when the library does not say.
   Run* run_of(const Api& api, const abi::KernelContext* context, uint32_t tap);
 
+  // Said when a tap of the run is done: the next run with the same logger may come on another thread.
+  void hand_over(const Run& run);
+
   // Runs that nobody announced get this listener and count steps from 0.
   void set_listener(TapListener* listener) { listener_.store(listener, std::memory_order_release); }
 

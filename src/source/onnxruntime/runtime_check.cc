@@ -11,9 +11,6 @@
 namespace tensortap::onnxruntime {
 namespace {
 
-constexpr int32_t kFloat = 1;
-constexpr int32_t kBool = 9;
-
 class TapCounter : public TapListener {
  public:
   bool wants(const Tap&, const Run&) override { return true; }
@@ -30,7 +27,7 @@ std::string node(const NodeText& text) { return as_field(field::graph::kNode, no
 std::string branch(std::string_view type, const std::string& out) {
   std::string graph = node({type, concat(out, "_node"), {"sum", "sum"}, {out}});
   graph += as_field(field::graph::kName, out);
-  graph += as_field(field::graph::kOutput, tensor_value_info(out, kFloat, {2, 4}));
+  graph += as_field(field::graph::kOutput, tensor_value_info(out, onnx_type::kFloat, {2, 4}));
   return graph;
 }
 
@@ -38,7 +35,7 @@ std::string float_weight(const std::string& name, int64_t size) {
   std::string bytes;
   protozero::pbf_writer writer(bytes);
   writer.add_int64(field::tensor::kDims, size);
-  writer.add_int32(field::tensor::kDataType, kFloat);
+  writer.add_int32(field::tensor::kDataType, onnx_type::kFloat);
   writer.add_string(field::tensor::kName, name);
   const std::vector<float> values(static_cast<size_t>(size), 0.5f);
   writer.add_bytes(field::tensor::kRawData, reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
@@ -57,9 +54,9 @@ std::string self_test_model() {
   graph += node({"Relu", "relu", {"chosen"}, {"y"}});
   graph += as_field(field::graph::kName, "self_test");
   graph += as_field(field::graph::kInitializer, float_weight("w", 4));
-  graph += as_field(field::graph::kInput, tensor_value_info("x", kFloat, {2, 4}));
-  graph += as_field(field::graph::kInput, tensor_value_info("flag", kBool, {}));
-  graph += as_field(field::graph::kOutput, tensor_value_info("y", kFloat, {2, 4}));
+  graph += as_field(field::graph::kInput, tensor_value_info("x", onnx_type::kFloat, {2, 4}));
+  graph += as_field(field::graph::kInput, tensor_value_info("flag", onnx_type::kBool, {}));
+  graph += as_field(field::graph::kOutput, tensor_value_info("y", onnx_type::kFloat, {2, 4}));
   std::string opset;
   protozero::pbf_writer opset_writer(opset);
   opset_writer.add_string(field::opset::kDomain, "");

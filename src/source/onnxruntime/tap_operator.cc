@@ -42,20 +42,28 @@ int64_t element_number(const Kernel& kernel, const abi::KernelContext* context) 
   return number;
 }
 
-// The whole life of a firing tap. Nothing may escape: the library would end the program.
-abi::Status* fire(const Kernel& kernel, abi::KernelContext* context) {
-  Run* run = kernel.owner->tracker().run_of(kernel.api, context, kernel.id);
-  if (run == nullptr || run->listener == nullptr) return nullptr;
+abi::Status* fire_in(const Kernel& kernel, abi::KernelContext* context, Run& run) {
+  if (run.listener == nullptr) return nullptr;
   const Tap& tap = kernel.owner->taps()[kernel.id];
   const int64_t begin = monotonic_ns();
-  if (run->listener->wants(tap, *run)) {
+  if (run.listener->wants(tap, run)) {
     static thread_local ValueArray values;
     if (abi::Status* status = read_values(kernel, context, tap.slots.size(), values)) return status;
     const int64_t element = tap.kind == TapKind::kSequence ? element_number(kernel, context) : -1;
-    run->listener->on_tap({kernel.api, context, tap, values, element, run->duration(tap, begin)}, *run);
+    run.listener->on_tap({kernel.api, context, tap, values, element, run.duration(tap, begin)}, run);
   }
-  run->tap_done(tap, begin, monotonic_ns());
+  run.tap_done(tap, begin, monotonic_ns());
   return nullptr;
+}
+
+// The whole life of a firing tap. Nothing may escape: the library would end the program.
+abi::Status* fire(const Kernel& kernel, abi::KernelContext* context) {
+  RunTracker& tracker = kernel.owner->tracker();
+  Run* run = tracker.run_of(kernel.api, context, kernel.id);
+  if (run == nullptr) return nullptr;
+  abi::Status* status = fire_in(kernel, context, *run);
+  tracker.hand_over(*run);
+  return status;
 }
 
 abi::Status* compute_side(void* kernel, abi::KernelContext* context) noexcept {

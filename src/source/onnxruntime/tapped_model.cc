@@ -14,7 +14,6 @@ namespace {
 using protozero::pbf_reader;
 
 constexpr int32_t kInt64 = 7;
-constexpr int32_t kBool = 9;
 
 std::string node_field(const NodeText& node) { return as_field(field::graph::kNode, node_bytes(node)); }
 
@@ -165,8 +164,8 @@ class Editor {
     body += tap_node(id, {name("element"), name("i")});
     body += as_field(field::graph::kName, name("body"));
     body += as_field(field::graph::kInput, tensor_value_info(name("i"), kInt64, {}));
-    body += as_field(field::graph::kInput, tensor_value_info(name("condition"), kBool, {}));
-    body += as_field(field::graph::kOutput, tensor_value_info(name("condition_out"), kBool, {}));
+    body += as_field(field::graph::kInput, tensor_value_info(name("condition"), onnx_type::kBool, {}));
+    body += as_field(field::graph::kOutput, tensor_value_info(name("condition_out"), onnx_type::kBool, {}));
     body += as_field(field::graph::kOutput, tensor_value_info(name("i_out"), kInt64, {}));
     return node_field({"SequenceLength", name("length"), {sequence}, {name("n")}}) +
            node_field({"Loop", name("loop"), {name("n"), ""}, {name("numbers")}, {graph_attribute("body", body)}});
@@ -181,10 +180,10 @@ class Editor {
     present += tap_node(id, {name("element")});
     present += node_field({"Identity", name("yes"), {name("has")}, {name("then_out")}});
     present += as_field(field::graph::kName, name("then"));
-    present += as_field(field::graph::kOutput, tensor_value_info(name("then_out"), kBool, {}));
+    present += as_field(field::graph::kOutput, tensor_value_info(name("then_out"), onnx_type::kBool, {}));
     std::string absent = node_field({"Identity", name("no"), {name("has")}, {name("else_out")}});
     absent += as_field(field::graph::kName, name("else"));
-    absent += as_field(field::graph::kOutput, tensor_value_info(name("else_out"), kBool, {}));
+    absent += as_field(field::graph::kOutput, tensor_value_info(name("else_out"), onnx_type::kBool, {}));
     return node_field({"OptionalHasElement", name("has_element"), {optional}, {name("has")}}) +
            node_field({"If",
                        name("if"),
@@ -221,12 +220,11 @@ std::string_view between(std::string_view text, std::string_view before, std::st
 
 // Casts that lose nothing, so that the original bits can be made again from them.
 int32_t lossless_cast(std::string_view type) {
-  constexpr int32_t kFloat = 1;
   constexpr int32_t kUint8 = 2;
   constexpr int32_t kInt8 = 3;
   if (type == "int2" || type == "int4") return kInt8;
   if (type == "uint2" || type == "uint4") return kUint8;
-  return type == "float8e8m0" ? kFloat : 0;
+  return type == "float8e8m0" ? onnx_type::kFloat : 0;
 }
 
 int32_t element_type_named(std::string_view runtime_name) {

@@ -1,45 +1,22 @@
 #include "source/onnxruntime/value_kinds.h"
 
-#include <string_view>
-#include <unordered_map>
-
+#include "source/onnxruntime/name_scope.h"
 #include "source/onnxruntime/onnx_fields.h"
 
 namespace tensortap::onnxruntime {
 namespace {
 
-// Kinds of the values that a graph sees: its own and those of the graphs around it. Values without an entry are tensors.
-class Scope {
- public:
-  explicit Scope(const Scope* outer) : outer_(outer) {}
+using KindScope = NameScope<ValueKind>;  // values without an entry are tensors
 
-  [[nodiscard]] ValueKind find(std::string_view name) const {
-    for (const Scope* scope = this; scope != nullptr; scope = scope->outer_) {
-      const auto entry = scope->kinds_.find(name);
-      if (entry != scope->kinds_.end()) return entry->second;
-    }
-    return ValueKind::kTensor;
-  }
-  void set(std::string_view name, ValueKind kind) { kinds_[name] = kind; }
-  void set_if_stated(const ValueInfo& info) {
-    if (info.kind != ValueKind::kNotStated) kinds_[info.name] = info.kind;
-  }
-  // The kind that the graph itself states for a value, or kNotStated.
-  [[nodiscard]] ValueKind own(std::string_view name) const {
-    const auto entry = kinds_.find(name);
-    return entry == kinds_.end() ? ValueKind::kNotStated : entry->second;
-  }
-
- private:
-  std::unordered_map<std::string_view, ValueKind> kinds_;
-  const Scope* outer_;
-};
+void set_if_stated(KindScope& scope, const ValueInfo& info) {
+  if (info.kind != ValueKind::kNotStated) scope.set(info.name, info.kind);
+}
 
 // What an operator inside an optional's type attribute is: Optional(type=sequence) without an input.
-ValueKind optional_kind(const Node& node, const Scope& scope) {
+ValueKind optional_kind(const Node& node, const KindScope& scope) {
   ValueKind inner = ValueKind::kTensor;
   if (!node.inputs.empty()) {
-    inner = scope.find(node.inputs[0]);
+    inner = scope.find(node.inputs[0], ValueKind::kTensor);
   } else {
     protozero::pbf_reader reader(field::view(node.bytes));
     while (reader.next(field::node::kAttribute)) {
@@ -70,16 +47,16 @@ void if_kinds(const BodyKinds& bodies, std::vector<ValueKind>& kinds) {
 }
 
 // A Loop's first outputs are its carried values, whose kinds come from the body or from what goes in; the rest are stacked tensors.
-void loop_kinds(const Node& node, const Scope& scope, const BodyKinds& bodies, std::vector<ValueKind>& kinds) {
+void loop_kinds(const Node& node, const KindScope& scope, const BodyKinds& bodies, std::vector<ValueKind>& kinds) {
   const size_t carried = node.inputs.size() > 2 ? node.inputs.size() - 2 : 0;
   for (size_t i = 0; i < kinds.size() && i < carried; ++i) {
     if (!bodies.empty() && i + 1 < bodies[0].size()) kinds[i] = bodies[0][i + 1];
-    if (kinds[i] == ValueKind::kTensor) kinds[i] = scope.find(node.inputs[i + 2]);
+    if (kinds[i] == ValueKind::kTensor) kinds[i] = scope.find(node.inputs[i + 2], ValueKind::kTensor);
   }
 }
 
-void operator_kinds(const Node& node, const Scope& scope, const BodyKinds& bodies, std::vector<ValueKind>& kinds) {
-  const ValueKind first = node.inputs.empty() ? ValueKind::kTensor : scope.find(node.inputs[0]);
+void operator_kinds(const Node& node, const KindScope& scope, const BodyKinds& bodies, std::vector<ValueKind>& kinds) {
+  const ValueKind first = node.inputs.empty() ? ValueKind::kTensor : scope.find(node.inputs[0], ValueKind::kTensor);
   if (kinds.empty()) return;
   if (node.type == "SequenceConstruct" || node.type == "SequenceEmpty" || node.type == "SplitToSequence") {
     kinds[0] = ValueKind::kSequence;
@@ -101,20 +78,21 @@ void operator_kinds(const Node& node, const Scope& scope, const BodyKinds& bodie
 }
 
 // Kinds of the values that a Loop hands to its body: iteration number, condition, carried values.
-std::vector<ValueKind> body_inputs(const Node& node, const Scope& scope) {
+std::vector<ValueKind> body_inputs(const Node& node, const KindScope& scope) {
   std::vector<ValueKind> kinds;
   if (node.type != "Loop") return kinds;
-  for (size_t i = 0; i < node.inputs.size(); ++i) kinds.push_back(i < 2 ? ValueKind::kTensor : scope.find(node.inputs[i]));
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    kinds.push_back(i < 2 ? ValueKind::kTensor : scope.find(node.inputs[i], ValueKind::kTensor));
   return kinds;
 }
 
-std::vector<ValueKind> track(Graph& graph, const Scope* outer, const std::vector<ValueKind>& inputs) {
-  Scope scope(outer);
+std::vector<ValueKind> track(Graph& graph, const KindScope* outer, const std::vector<ValueKind>& inputs) {
+  KindScope scope(outer);
   for (const Initializer& initializer : graph.initializers) scope.set(initializer.name, ValueKind::kTensor);
-  for (const ValueInfo& info : graph.value_infos) scope.set_if_stated(info);
-  for (const ValueInfo& info : graph.outputs) scope.set_if_stated(info);
+  for (const ValueInfo& info : graph.value_infos) set_if_stated(scope, info);
+  for (const ValueInfo& info : graph.outputs) set_if_stated(scope, info);
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    scope.set_if_stated(graph.inputs[i]);
+    set_if_stated(scope, graph.inputs[i]);
     if (graph.inputs[i].kind == ValueKind::kNotStated && i < inputs.size()) scope.set(graph.inputs[i].name, inputs[i]);
   }
   for (Node& node : graph.nodes) {
@@ -123,13 +101,13 @@ std::vector<ValueKind> track(Graph& graph, const Scope* outer, const std::vector
     node.output_kinds.assign(node.outputs.size(), ValueKind::kTensor);
     operator_kinds(node, scope, bodies, node.output_kinds);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      const ValueKind stated = scope.own(node.outputs[i]);
+      const ValueKind stated = scope.own(node.outputs[i], ValueKind::kNotStated);
       if (stated != ValueKind::kNotStated) node.output_kinds[i] = stated;
       scope.set(node.outputs[i], node.output_kinds[i]);
     }
   }
   std::vector<ValueKind> outputs;
-  for (const ValueInfo& info : graph.outputs) outputs.push_back(scope.find(info.name));
+  for (const ValueInfo& info : graph.outputs) outputs.push_back(scope.find(info.name, ValueKind::kTensor));
   return outputs;
 }
 

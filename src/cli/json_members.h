@@ -1,0 +1,29 @@
+// Members of the JSON objects that the commands show.
+
+#ifndef TENSORTAP_CLI_JSON_MEMBERS_H_
+#define TENSORTAP_CLI_JSON_MEMBERS_H_
+
+#include <string>
+
+#include "base/json.h"
+#include "cli/terminal.h"
+
+namespace tensortap::cli {
+
+// Null when `object` is no object, has no such member, or has null there.
+inline const Json* member(const Json& object, const char* key) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+// For a terminal: a text without control characters, anything else as JSON; "" when there is none.
+inline std::string member_text(const Json& object, const char* key) {
+  const Json* value = member(object, key);
+  if (value == nullptr) return {};
+  return value->is_string() ? printable(value->get<std::string>()) : to_json_text(*value);
+}
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_JSON_MEMBERS_H_
