@@ -90,13 +90,12 @@ std::vector<QueuedRecord> OverflowGate::pass(OpId id, const OpInfo& op, bool can
   if (begins) ++(fires ? fired_ : over_limit_);
   if (fires) collect_inputs(run, op, out);
   for (QueuedRecord& record : records) {
-    if (is_output(record.row)) {
-      QueuedRecord kept{record.row, PoolBuffer{}, nullptr};
-      if (fires) out.push_back(std::move(record));
-      hold(id, fires ? std::move(kept) : std::move(record), fires);
-    } else if (fires) {
-      out.push_back(std::move(record));
+    if (!fires) {
+      if (is_output(record.row)) hold(id, std::move(record), false);
+      continue;
     }
+    if (is_output(record.row)) hold(id, {record.row, PoolBuffer{}, nullptr}, true);
+    out.push_back(std::move(record));
   }
   let_go_of_inputs(run, op);
   return out;
