@@ -53,9 +53,9 @@ def open_with_numpy(dump: Path) -> list[str]:
     records = np.load(dump / "records.npy", mmap_mode="r")
     tensors = np.load(dump / "tensors.npz")
     members = [tensors[name] for name in tensors.files]
-    widest = records[np.nanargmax(records["absmax"])]
+    largest = records["absmax"][np.isfinite(records["absmax"])].max()
     return [
-        f"records.npy: {len(records)} rows of {len(records.dtype.names)} columns; the largest value of all is {widest['absmax']:.6g}",
+        f"records.npy: {len(records)} rows of {len(records.dtype.names)} columns; the largest finite value of all is {largest:.6g}",
         f"tensors.npz: {len(members)} tensors, {sum(member.nbytes for member in members):,} bytes; the last one is {tensors.files[-1]}",
     ]
 

@@ -31,7 +31,7 @@ printf '\nThe answer of the model: README.md is '
 python examples/magika_demo.py answer "$models" "$(find "$folder/outputs" -name '*.npy' | sort | head -1)"
 
 printf '\nThe ten ops with the widest range of values:\n'
-show tensortap ls "$dump" --slot out --where "numel > 100" --sort -range --limit 10
+show tensortap ls "$dump" --slot out --where "numel > 100 and type != 'Initializer'" --sort -range --limit 10
 
 printf '\nThe same dump without tensortap, in Python:\n'
 cat <<PYTHON

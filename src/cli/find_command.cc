@@ -54,7 +54,8 @@ void print_nonfinite(Terminal& terminal, const Json& report) {
 
 std::string absmax_text(const Json& one) {
   const Json absmax = one.value("absmax", Json());
-  return absmax.is_number() ? fmt::format("{:.4g}", absmax.get<double>()) : "unknown";
+  if (absmax.is_number()) return fmt::format("{:.4g}", absmax.get<double>());
+  return one.value("holds_inf", false) ? "inf" : "unknown";
 }
 
 void print_headroom(Terminal& terminal, const Json& report, const char* target) {
