@@ -18,6 +18,14 @@ TEST(Json, ErrorsSayLineAndColumn) {
   EXPECT_EQ(error_of("{\"a\": 1, \"a\": 2}"), "c.json:1:10: the key \"a\" stands twice");
 }
 
+TEST(Json, RepeatedKeysCanBeAllowed) {
+  std::vector<std::string> repeated;
+  const Result<Json> result = parse_json(R"({"a": 1, "b": {"c": 1, "c": 2}, "a": 3})", "c.json", repeated);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(result->dump(), R"({"a":3,"b":{"c":2}})");
+  EXPECT_EQ(repeated, (std::vector<std::string>{"c", "a"}));
+}
+
 TEST(Json, DeepNestingIsRefused) {
   EXPECT_NE(error_of(std::string(200, '[') + std::string(200, ']')).find("nested more than"), std::string::npos);
   EXPECT_EQ(error_of(std::string(90, '[') + std::string(90, ']')), "");

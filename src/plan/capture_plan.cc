@@ -27,7 +27,9 @@ void add_slot(std::vector<uint32_t>& slots, uint32_t slot) {
 // Selectors that name an op or its kind outright, and so pick weights and graph inputs even when these are not captured by themselves.
 bool is_outright(Kind kind) { return kind == Kind::kName || kind == Kind::kType; }
 
-bool asks_types(const OpSelector& selector) { return selector.kind == Kind::kType || selector.kind == Kind::kTypeSubstring; }
+bool asks_types(const OpSelector& selector) {
+  return selector.kind == Kind::kType || selector.kind == Kind::kTypeSubstring || selector.kind == Kind::kScopedType;
+}
 
 // Places in the tree of operations: "0", "1", "1_0". Ops are numbered below their parent in the order in which they are added.
 class OperationTree {

@@ -22,6 +22,8 @@ constexpr std::array kSelectorKeys = {
     SpecKey{"source", "text", "FILE:LINE", "", "Ops that come from this line of the author's program."},
     SpecKey{"id", "text", "numbers joined by _, several by commas", "", "The ops at these places of the operation tree, such as 2,3_1."},
     SpecKey{"full_regex", "text", "RE2 syntax", "", "Ops of which one of these names matches as a whole."},
+    SpecKey{"scoped_type", "text", "not empty", "",
+            "As `type_contains`; of a graph's input or weight, whose name up to the last - contains it."},
     SpecKey{"children", "true or false", "with `id` only", "false", "Whether the ops inside the one of that id are picked too."},
     SpecKey{"of_types", "list of texts", "not empty texts", "[]", "Of what the selector picks, only ops of these types."},
     SpecKey{"slots", "list of texts", "in0, out0, ...; exclusions only", "[]", "Leave out only these slots; none = the whole op."},
@@ -30,8 +32,8 @@ constexpr std::array kSelectorKeys = {
 };
 
 // Rows of kSelectorKeys that name a way to pick; their numbers are OpSelector::Kind after leaving out `to`.
-constexpr std::array<std::string_view, 10> kKinds = {"name", "prefix", "regex",  "type", "type_contains",
-                                                     "from", "module", "source", "id",   "full_regex"};
+constexpr std::array<std::string_view, 11> kKinds = {"name",   "prefix", "regex", "type",       "type_contains", "from",
+                                                     "module", "source", "id",    "full_regex", "scoped_type"};
 constexpr size_t kMostPositions = 500;  // finding a position reads the text from its beginning
 
 Status check_keys(const SpecValue& value, bool slots_allowed) {

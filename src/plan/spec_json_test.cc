@@ -28,7 +28,7 @@ TEST(SpecJson, ReadsEveryKey) {
     "tensortap": 1,
     "include": ["conv_1", {"prefix": "/a"}, {"regex": "b$", "of_types": ["Conv"]}, {"type": "Gemm"}, {"type_contains": "norm"},
                 {"from": "x", "to": ""}, {"module": "m.n"}, {"source": "train.py:41"}, {"id": "2,3_1", "children": true, "origin": "here"},
-                {"full_regex": "a.*", "optional": true}],
+                {"full_regex": "a.*", "optional": true}, {"scoped_type": "relu"}],
     "exclude": [{"name": "z", "slots": ["in0", "out2", "out3"]}],
     "steps": "0|3-5", "first_step": 7, "slots": ["in"], "moment": "both", "payload": "full", "stats": ["min", "nan"], "non_finite": "propagate", "digest": "sha1",
     "histogram": true, "levels": ["op", "kernel"], "trigger": "exception", "where": "nan > 0", "sampling": {"elements": 1000, "head": 50},

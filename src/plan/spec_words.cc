@@ -13,8 +13,8 @@ constexpr std::array<std::string_view, 4> kPayloads = {"description", "statistic
 constexpr std::array<std::string_view, 3> kMoments = {"after", "before", "both"};
 constexpr std::array<std::string_view, 5> kTriggers = {"always", "overflow", "exception", "watch", "on-request"};
 constexpr std::array<std::string_view, 3> kFullPolicies = {"block", "stats-only", "drop"};
-constexpr std::array<std::string_view, 10> kSelectorKinds = {"name", "prefix", "regex",  "type", "type_contains",
-                                                             "from", "module", "source", "id",   "full_regex"};
+constexpr std::array<std::string_view, 11> kSelectorKinds = {"name",   "prefix", "regex", "type",       "type_contains", "from",
+                                                             "module", "source", "id",    "full_regex", "scoped_type"};
 constexpr std::array<std::string_view, 13> kStats = {"min",     "max",     "mean", "std",      "l2",       "absmax",  "nan",
                                                      "pos_inf", "neg_inf", "zero", "neg_zero", "positive", "negative"};
 
@@ -66,6 +66,7 @@ std::string selector_text(const OpSelector& selector) {
       text = concat("the type ", quote(selector.text));
       break;
     case OpSelector::Kind::kTypeSubstring:
+    case OpSelector::Kind::kScopedType:
       text = concat("types that contain ", quote(selector.text));
       break;
     case OpSelector::Kind::kOrderRange:
