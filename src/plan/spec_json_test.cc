@@ -39,8 +39,8 @@ TEST(SpecJson, ReadsEveryKey) {
     "layout_options": {"k": "v"}})",
                                                   "c.json");
   ASSERT_TRUE(spec.ok()) << spec.status().message();
-  ASSERT_EQ(spec->include.size(), 10U);
-  for (size_t i = 0; i < 10; ++i) EXPECT_EQ(static_cast<size_t>(spec->include[i].kind), i);
+  ASSERT_EQ(spec->include.size(), 11U);
+  for (size_t i = 0; i < 11; ++i) EXPECT_EQ(static_cast<size_t>(spec->include[i].kind), i);
   EXPECT_EQ(spec->include[0].origin, "c.json:3:17");
   EXPECT_EQ(spec->include[2].of_types, std::vector<std::string>{"Conv"});
   EXPECT_EQ(spec->include[5].text, "x");

@@ -39,25 +39,24 @@ void set_steps(const Settings& settings, CaptureSpec& spec) {
                               quote(iterations.first_malformed.substr(0, 80)), iterations.malformed == 1 ? "" : " and others"));
 }
 
-// One tensor has one digest: the first that was asked for. The column of the other one is left out.
+// One record has one digest, the first that was asked for; the writer of the layout computes the other one where it has the data.
 void set_statistics(const Settings& settings, CaptureSpec& spec) {
   if (spec.payload == Payload::kTensor) return;
-  std::vector<std::string> columns;
   for (const std::string& item : settings.categories) {
     const Category* category = find_category(item);
     if (category == nullptr) continue;
     if (!category->statistic.empty()) stat_from_name(category->statistic, spec.stats);
-    if (!category->digest.empty() && spec.digest == "none") spec.digest = category->digest;
-    if (category->digest.empty() || category->digest == spec.digest) {
-      columns.push_back(item);
-    } else {
-      spec.notes.push_back(concat("statistic_category ", quote(item),
-                                  ": left out; of MD5 and SHA1 the first that is asked for is computed, here ", spec.digest));
+    if (category->digest.empty() || category->digest == spec.digest) continue;
+    if (spec.digest == "none") {
+      spec.digest = category->digest;
+    } else if (spec.payload == Payload::kStatistics) {
+      spec.notes.push_back(concat("statistic_category ", quote(item), ": its cells stay empty, because ", quote(spec.digest),
+                                  " is asked for before it and only one digest is computed without the data; use \"full\" for both"));
     }
   }
   // 0 would be all of them; this one is cheap.
   if (spec.stats == 0) stat_from_name("nan", spec.stats);
-  spec.layout_options["statistic_category"] = join(columns, ",");
+  spec.layout_options["statistic_category"] = join(settings.categories, ",");
 }
 
 void set_extras(const Settings& settings, CaptureSpec& spec) {

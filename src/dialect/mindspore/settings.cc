@@ -261,10 +261,12 @@ Status read_items(Value value, Reading& reading, const std::vector<std::string>&
   std::vector<std::string>& chosen = reading.settings.categories;
   for (size_t i = 0; i < items.size(); ++i) {
     const Category* category = find_category(items[i]);
-    const bool known = category != nullptr && (!category->newest_only || !reading.strict || reading.version().hash_categories);
+    const bool known = category != nullptr && (!category->newest_only || reading.version().hash_categories);
     if (!known) {
       std::vector<std::string> names;
-      for (const Category& row : categories()) names.emplace_back(row.item);
+      for (const Category& row : categories()) {
+        if (!row.newest_only || reading.version().hash_categories) names.emplace_back(row.item);
+      }
       return value.element(i).error(
           concat(quote(items[i]), " is no statistic.", did_you_mean(items[i], names), " Take from ", join(names, ", ")));
     }
