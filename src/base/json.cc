@@ -152,6 +152,10 @@ size_t enter(Cursor& cursor, const std::string& part) {
 }
 
 Result<Json> parse_checked(std::string_view text, std::string_view name, std::vector<std::string>* repeated) {
+  // nlohmann's parser takes a zero byte for the end, whatever follows.
+  const size_t zero = text.find('\0');
+  if (zero != std::string_view::npos)
+    return invalid_argument(concat(name, ":", line_and_column(text, zero), ": a zero byte, which no JSON text holds"));
   Checker checker(repeated);
   if (!Json::sax_parse(text, &checker)) {
     size_t offset = checker.offset > 0 ? checker.offset - 1 : 0;

@@ -23,6 +23,7 @@ constexpr std::array<int8_t, 5> kNewDebugModes = {0, 3, 3, 3, 4};
 constexpr std::array kVersions = {
     Version{.name = "2.0",
             .release = Release::k2_0,
+            .since = {1, 3, 0},
             .needs_enable = true,
             .enable_false_ends_e2e = true,
             .e2e_reads_op_debug_mode = false,
@@ -37,6 +38,7 @@ constexpr std::array kVersions = {
             .non_finite = "skip-nonfinite"},
     Version{.name = "2.3.0",
             .release = Release::k2_3_0,
+            .since = {2, 2, 15},
             .needs_enable = true,
             .enable_false_ends_e2e = true,
             .e2e_reads_op_debug_mode = false,
@@ -51,6 +53,7 @@ constexpr std::array kVersions = {
             .non_finite = "skip-nonfinite"},
     Version{.name = "2.3.2",
             .release = Release::k2_3_2,
+            .since = {2, 3, 1},
             .needs_enable = true,
             .enable_false_ends_e2e = true,
             .e2e_reads_op_debug_mode = true,
@@ -65,6 +68,7 @@ constexpr std::array kVersions = {
             .non_finite = "propagate"},
     Version{.name = "2.4",
             .release = Release::k2_4,
+            .since = {2, 4, 0},
             .needs_enable = false,
             .enable_false_ends_e2e = false,
             .e2e_reads_op_debug_mode = true,
@@ -79,6 +83,7 @@ constexpr std::array kVersions = {
             .non_finite = "propagate"},
     Version{.name = "2.7.0",
             .release = Release::k2_7_0,
+            .since = {2, 7, 0},
             .needs_enable = false,
             .enable_false_ends_e2e = false,
             .e2e_reads_op_debug_mode = true,
@@ -93,6 +98,7 @@ constexpr std::array kVersions = {
             .non_finite = "propagate"},
     Version{.name = "2.10",
             .release = Release::k2_10,
+            .since = {2, 7, 1},
             .needs_enable = false,
             .enable_false_ends_e2e = false,
             .e2e_reads_op_debug_mode = true,
@@ -113,6 +119,30 @@ Status unknown_profile(std::string_view text) {
   return invalid_argument(concat("there is no profile ", quote(text), ".", did_you_mean(text.substr(0, text.find('/')), known),
                                  " Take one of ", join(known, ", "),
                                  ", each with /cpu, /gpu or /ascend after it where the device matters"));
+}
+
+bool parse_release(std::string_view text, std::array<int, 3>& numbers) {
+  const std::vector<std::string_view> parts = split(text, '.');
+  if (parts.size() < 2 || parts.size() > numbers.size()) return false;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    uint64_t number = 0;
+    if (!parse_unsigned(parts[i], number) || number > 9999) return false;
+    numbers[i] = static_cast<int>(number);
+  }
+  return true;
+}
+
+// A row's own name first: "2.3.0" stands for a little more than that release.
+const Version* find_version(std::string_view text) {
+  const auto* const named = std::ranges::find(kVersions, text, &Version::name);
+  if (named != kVersions.end()) return named;
+  std::array<int, 3> numbers{};
+  if (!parse_release(text, numbers)) return nullptr;
+  const Version* found = nullptr;
+  for (const Version& version : kVersions) {
+    if (version.since <= numbers) found = &version;
+  }
+  return found;
 }
 
 }  // namespace
@@ -136,9 +166,8 @@ Result<Profile> parse_profile(std::string_view text) {
   if (version == kPrefix) return profile;
   if (!version.starts_with(kPrefix) || !version.substr(kPrefix.size()).starts_with('-')) return unknown_profile(text);
   version.remove_prefix(kPrefix.size() + 1);
-  const auto* const row = std::ranges::find(kVersions, version, &Version::name);
-  if (row == kVersions.end()) return unknown_profile(text);
-  profile.version = row;
+  profile.version = find_version(version);
+  if (profile.version == nullptr) return unknown_profile(text);
   return profile;
 }
 

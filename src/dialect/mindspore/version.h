@@ -25,6 +25,7 @@ inline constexpr int8_t kRefused = -1;
 struct Version {
   std::string_view name;
   Release release;
+  std::array<int, 3> since;              // the first release that the row stands for
   bool needs_enable;                     // strict: `enable` and `trans_flag` are required in e2e_dump_settings
   bool enable_false_ends_e2e;            // strict: "enable": false turns the synchronous dump off
   bool e2e_reads_op_debug_mode;          // strict: op_debug_mode counts beside e2e_dump_settings, too
@@ -47,7 +48,8 @@ struct Profile {
   Device device = Device::kCpu;
 };
 
-// "mindspore-2.7.0/gpu"; "" and "mindspore" are the newest version, without a device it is cpu. Errors: kInvalidArgument naming all profiles.
+// "mindspore-2.7.0/gpu"; "" and "mindspore" are the newest version, without a device it is cpu. A release without a row of its own is read as the row
+// that stands for it. Errors: kInvalidArgument naming all profiles.
 Result<Profile> parse_profile(std::string_view text);
 std::string profile_name(const Profile& profile);  // "mindspore-2.10/cpu": always with the device
 std::string_view device_name(Device device);       // "cpu", "gpu", "ascend"

@@ -31,10 +31,17 @@ TEST(MindsporeVersion, ProfilesAreCompletedWithTheNewestVersionAndCpu) {
   }
 }
 
+TEST(MindsporeVersion, AReleaseWithoutARowIsReadAsTheRowThatStandsForIt) {
+  const std::pair<const char*, const char*> releases[] = {
+      {"1.3.0", "2.0"}, {"2.0.0", "2.0"}, {"2.2", "2.0"},    {"2.2.15", "2.3.0"}, {"2.3.1", "2.3.2"}, {"2.4.10", "2.4"}, {"2.5", "2.4"},
+      {"2.6.0", "2.4"}, {"2.7", "2.7.0"}, {"2.7.1", "2.10"}, {"2.10.0", "2.10"},  {"2.8.0", "2.10"},  {"3.0", "2.10"}};
+  for (const auto& [release, row] : releases) EXPECT_EQ(complete(concat("mindspore-", release, "/gpu")), concat("mindspore-", row, "/gpu"));
+}
+
 TEST(MindsporeVersion, OtherProfilesAreRefusedWithTheNearest) {
-  EXPECT_THAT(complete("mindspore-2.1"), HasSubstr("there is no profile \"mindspore-2.1\". Did you mean \"mindspore-2.10\""));
-  for (const char* wrong :
-       {"mindspore-", "mindspore2.10", "mindspore-2.10/", "mindspore-2.10/tpu", "mindspore-2.10/cpu/cpu", "acl-8.0", "/cpu", "x"}) {
+  EXPECT_THAT(complete("mindspore-2.x"), HasSubstr("there is no profile \"mindspore-2.x\". Did you mean \"mindspore-2."));
+  for (const char* wrong : {"mindspore-", "mindspore-1.2", "mindspore-2", "mindspore-2.4.0.0", "mindspore-2.-1", "mindspore2.10",
+                            "mindspore-2.10/", "mindspore-2.10/tpu", "mindspore-2.10/cpu/cpu", "acl-8.0", "/cpu", "x"}) {
     EXPECT_THAT(complete(wrong), HasSubstr("Take one of mindspore-2.10, mindspore-2.7.0,")) << wrong;
   }
 }
