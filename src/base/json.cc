@@ -23,6 +23,8 @@ std::string line_and_column(std::string_view text, size_t offset) {
 // Checks what nlohmann's parser lets through (depth, duplicate keys) and keeps where an error was.
 class Checker : public nlohmann::json_sax<Json> {
  public:
+  explicit Checker(std::vector<std::string>* repeated) : repeated_(repeated) {}
+
   std::string problem;
   size_t offset = 0;  // of the character after the error, 0 = unknown
 
@@ -40,6 +42,10 @@ class Checker : public nlohmann::json_sax<Json> {
 
   bool key(string_t& name) override {
     if (keys_.back().insert(name).second) return true;
+    if (repeated_ != nullptr) {
+      repeated_->push_back(name);
+      return true;
+    }
     problem = concat("the key ", quote(name), " stands twice");
     duplicate = name;
     return false;
@@ -67,6 +73,7 @@ class Checker : public nlohmann::json_sax<Json> {
     keys_.pop_back();
     return true;
   }
+  std::vector<std::string>* repeated_;
   std::vector<std::set<std::string>> keys_;
 };
 
@@ -144,10 +151,12 @@ size_t enter(Cursor& cursor, const std::string& part) {
   }
 }
 
-}  // namespace
-
-Result<Json> parse_json(std::string_view text, std::string_view name) {
-  Checker checker;
+Result<Json> parse_checked(std::string_view text, std::string_view name, std::vector<std::string>* repeated) {
+  // nlohmann's parser takes a zero byte for the end, whatever follows.
+  const size_t zero = text.find('\0');
+  if (zero != std::string_view::npos)
+    return invalid_argument(concat(name, ":", line_and_column(text, zero), ": a zero byte, which no JSON text holds"));
+  Checker checker(repeated);
   if (!Json::sax_parse(text, &checker)) {
     size_t offset = checker.offset > 0 ? checker.offset - 1 : 0;
     if (!checker.duplicate.empty()) offset = last_key_offset(text, checker.duplicate);
@@ -156,6 +165,14 @@ Result<Json> parse_json(std::string_view text, std::string_view name) {
   Json value = Json::parse(text, nullptr, false);
   if (value.is_discarded()) return invalid_argument(concat(name, ":1:1: not JSON"));
   return value;
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, std::string_view name) { return parse_checked(text, name, nullptr); }
+
+Result<Json> parse_json(std::string_view text, std::string_view name, std::vector<std::string>& repeated) {
+  return parse_checked(text, name, &repeated);
 }
 
 std::string json_position(std::string_view text, std::string_view pointer) {

@@ -15,7 +15,16 @@ std::string error_of(std::string_view text) {
 TEST(Json, ErrorsSayLineAndColumn) {
   EXPECT_TRUE(error_of("{\n  \"a\": 1,\n  \"b\": x}").starts_with("c.json:3:8: ")) << error_of("{\n  \"a\": 1,\n  \"b\": x}");
   EXPECT_TRUE(error_of("").starts_with("c.json:1:1: "));
+  EXPECT_EQ(error_of(std::string_view("{}\n\0x", 5)), "c.json:2:1: a zero byte, which no JSON text holds");
   EXPECT_EQ(error_of("{\"a\": 1, \"a\": 2}"), "c.json:1:10: the key \"a\" stands twice");
+}
+
+TEST(Json, RepeatedKeysCanBeAllowed) {
+  std::vector<std::string> repeated;
+  const Result<Json> result = parse_json(R"({"a": 1, "b": {"c": 1, "c": 2}, "a": 3})", "c.json", repeated);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(result->dump(), R"({"a":3,"b":{"c":2}})");
+  EXPECT_EQ(repeated, (std::vector<std::string>{"c", "a"}));
 }
 
 TEST(Json, DeepNestingIsRefused) {

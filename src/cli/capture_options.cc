@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "cli/arguments.h"
 #include "registry/registry.h"
 
@@ -71,6 +74,11 @@ void add_selection_options(CLI::App& app, CaptureArguments& arguments) {
   std::vector<std::string> names;
   for (const Dialect& dialect : dialects()) names.emplace_back(dialect.name);
   add_choice(app, "--dialect", arguments.dialect, names, "Language of the config, when its content does not tell")->group("What to keep");
+  app.add_option("--profile", arguments.profile,
+                 "As which version of another system a config is read and a dump written, such as mindspore-2.7.0/gpu")
+      ->type_name("SYSTEM-VERSION[/DEVICE]")
+      ->group("What to keep");
+  app.add_flag("--profile-strict", arguments.profile_strict, "Also refuse what that version refuses on that device")->group("What to keep");
   add_payload_options(app, arguments.options);
   add_choosing_options(app, arguments.options);
   add_place_options(app, arguments.options);
@@ -81,15 +89,79 @@ void add_capture_options(CLI::App& app, CaptureArguments& arguments) {
   add_selection_options(app, arguments);
 }
 
-Result<CaptureSpec> make_spec(const CaptureArguments& arguments) {
-  CaptureOptions options = arguments.options;
-  if (!arguments.config.empty()) {
-    TENSORTAP_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.config, kMostConfigBytes));
-    TENSORTAP_ASSIGN_OR_RETURN(options.config, read_config(text, arguments.config, arguments.dialect));
-  }
-  return spec_from_options(options);
+namespace {
+
+constexpr std::string_view kMindsporeVariable = "MINDSPORE_DUMP_CONFIG";
+
+bool selects(const CaptureOptions& options) {
+  return options.stats || options.tensors || options.full || options.describe || !options.ops.empty() || !options.types.empty() ||
+         options.steps || options.slots || options.where;
 }
 
-std::string config_name(const CaptureArguments& arguments) { return arguments.config.empty() ? "the command line" : arguments.config; }
+// Which config is read.
+struct ChosenConfig {
+  std::string path;      // "" = none
+  std::string dialect;   // "" = what its content says
+  std::string variable;  // where the path comes from, "" = the command line
+};
+
+ChosenConfig choose_config(const CaptureArguments& arguments) {
+  if (!arguments.config.empty() || selects(arguments.options)) return {arguments.config, arguments.dialect, ""};
+  const auto path = environment_value(kMindsporeVariable);
+  if (!path) return {"", arguments.dialect, ""};
+  return {*path, arguments.dialect.empty() ? "mindspore" : arguments.dialect, std::string(kMindsporeVariable)};
+}
+
+// Some systems look at the name, too: that of the file itself, not of a link to it.
+Status check_suffix(const ChosenConfig& config, std::string_view text) {
+  const Dialect* dialect = config.dialect.empty() ? recognise_dialect(text) : find_dialect(config.dialect);
+  if (dialect == nullptr || dialect->file_suffix.empty()) return {};
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::canonical(config.path, error);
+  if (error || path.extension() == dialect->file_suffix) return {};
+  return invalid_argument(
+      fmt::format("{}: the name of a config of {} has to end in {}; rename the file", path.string(), dialect->name, dialect->file_suffix));
+}
+
+Result<CaptureSpec> read_chosen(const ChosenConfig& config, const CaptureArguments& arguments) {
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string text, read_file(config.path, kMostConfigBytes));
+  TENSORTAP_RETURN_IF_ERROR(check_suffix(config, text));
+  return read_config(text, config.path, config.dialect, {arguments.profile, arguments.profile_strict});
+}
+
+// Without a config a profile is for the layout only.
+Status use_profile(const CaptureArguments& arguments, CaptureOptions& options) {
+  if (arguments.profile_strict)
+    return invalid_argument("--profile-strict: there is no config that could be refused; give one, or leave it out");
+  if (arguments.profile.empty()) return {};
+  Result<std::string> profile = complete_profile(arguments.profile);
+  if (!profile.ok()) return profile.status().with_context("--profile");
+  options.profile = *std::move(profile);
+  return {};
+}
+
+}  // namespace
+
+Result<CaptureSpec> make_spec(const CaptureArguments& arguments) {
+  CaptureOptions options = arguments.options;
+  const ChosenConfig config = choose_config(arguments);
+  if (config.path.empty()) {
+    TENSORTAP_RETURN_IF_ERROR(use_profile(arguments, options));
+  } else {
+    Result<CaptureSpec> spec = read_chosen(config, arguments);
+    if (!spec.ok()) return config.variable.empty() ? spec.status() : spec.status().with_context(config.variable);
+    options.config = *std::move(spec);
+  }
+  TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, spec_from_options(options));
+  if (arguments.config.empty() && config.path.empty() && environment_value(kMindsporeVariable)) {
+    spec.notes.push_back(concat(kMindsporeVariable, " is not read, because the command line says what to capture"));
+  }
+  return spec;
+}
+
+std::string config_name(const CaptureArguments& arguments) {
+  const ChosenConfig config = choose_config(arguments);
+  return config.path.empty() ? "the command line" : config.path;
+}
 
 }  // namespace tensortap::cli

@@ -19,6 +19,8 @@ namespace tensortap::cli {
 struct CaptureArguments {
   std::string config;  // path of a file, "" = none
   std::string dialect;
+  std::string profile;          // as which version of another system the config is read
+  bool profile_strict = false;  // and refused what that one refuses
   CaptureOptions options;
 };
 
@@ -27,7 +29,8 @@ void add_capture_options(CLI::App& app, CaptureArguments& arguments);
 // The same without --config.
 void add_selection_options(CLI::App& app, CaptureArguments& arguments);
 
-// The config file, if there is one, and what the options say on top of it. Errors name the option, or file, line and column.
+// The config file, if there is one, and what the options say on top of it. Without --config, and when the options select nothing themselves, it is
+// the file that MINDSPORE_DUMP_CONFIG names. Errors name the option or the variable, or file, line and column.
 Result<CaptureSpec> make_spec(const CaptureArguments& arguments);
 
 // What to call the configuration in messages.

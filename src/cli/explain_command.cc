@@ -26,8 +26,9 @@ struct ExplainOptions {
 struct Explanation {
   std::vector<std::string> plan;
   std::vector<std::string> match;
-  std::vector<std::string> notes;
-  Json ops;  // names of the ops that match; null without a model
+  std::vector<std::string> config_notes;  // of reading the config
+  std::vector<std::string> notes;         // of binding it to the model
+  Json ops;                               // names of the ops that match; null without a model
 };
 
 Status match_model(const ExplainOptions& options, CapturePlan& plan, Explanation& explanation) {
@@ -46,6 +47,7 @@ Result<Explanation> explain_all(const ExplainOptions& options) {
   TENSORTAP_ASSIGN_OR_RETURN(const auto plan, CapturePlan::compile(spec));
   Explanation explanation;
   explanation.plan = explain(plan->spec());
+  explanation.config_notes = plan->spec().notes;
   if (!options.model.empty()) TENSORTAP_RETURN_IF_ERROR(match_model(options, *plan, explanation));
   const auto notes = plan->notes();
   explanation.notes.assign(notes.begin(), notes.end());
@@ -54,8 +56,11 @@ Result<Explanation> explain_all(const ExplainOptions& options) {
 
 Result<ExitCode> print_explanation(const ExplainOptions& options, Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(const Explanation explanation, explain_all(options));
+  for (const std::string& note : explanation.config_notes) terminal.note(printable(note));
   if (terminal.json) {
-    terminal.json_line({{"plan", explanation.plan}, {"match", explanation.match}, {"notes", explanation.notes}, {"ops", explanation.ops}});
+    std::vector<std::string> notes = explanation.config_notes;
+    notes.insert(notes.end(), explanation.notes.begin(), explanation.notes.end());
+    terminal.json_line({{"plan", explanation.plan}, {"match", explanation.match}, {"notes", notes}, {"ops", explanation.ops}});
     return ExitCode::kFine;
   }
   for (const auto* lines : {&explanation.plan, &explanation.match, &explanation.notes}) {

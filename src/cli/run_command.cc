@@ -82,8 +82,9 @@ Result<Json> dims_json(const std::vector<std::string>& dims) {
   return numbers;
 }
 
-Result<Json> make_request(const RunOptions& options, const std::vector<LoadedInput>& inputs) {
+Result<Json> make_request(const RunOptions& options, const std::vector<LoadedInput>& inputs, const Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(const CaptureSpec spec, make_spec(options.capture));
+  for (const std::string& note : spec.notes) terminal.note(printable(note));
   Json request = {{"model", options.model}, {"config", to_json_text(spec_to_json(spec))}, {"config_name", config_name(options.capture)}};
   if (!options.runtime.empty()) request["runtime"] = options.runtime;
   TENSORTAP_ASSIGN_OR_RETURN(Json dims, dims_json(options.dims));
@@ -144,7 +145,7 @@ ExitCode verdict(const RunOptions& options, const Json& report) {
 
 Result<ExitCode> run(const RunOptions& options, Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(const auto inputs, load_inputs(options.inputs, options.input_folder));
-  TENSORTAP_ASSIGN_OR_RETURN(const Json request, make_request(options, inputs));
+  TENSORTAP_ASSIGN_OR_RETURN(const Json request, make_request(options, inputs, terminal));
   Callbacks callbacks{Progress(terminal), std::nullopt};
   if (!options.save_outputs.empty()) {
     TENSORTAP_ASSIGN_OR_RETURN(callbacks.outputs, OutputFiles::open(options.save_outputs));

@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_DIALECT_DIALECT_H_
 #define TENSORTAP_DIALECT_DIALECT_H_
 
+#include <string>
 #include <string_view>
 
 #include "base/status.h"
@@ -23,6 +24,9 @@ struct Dialect {
   bool (*recognise)(std::string_view text);
   // Errors: kInvalidArgument, "name:line:column: what, and how to mend it"; for a profile that the dialect does not have, its profiles.
   Result<CaptureSpec> (*parse)(std::string_view text, std::string_view name, const DialectOptions& options);
+  // The profile in full ("mindspore-2.0/cpu"). Errors: kInvalidArgument with the dialect's profiles. Null when it has none.
+  Result<std::string> (*complete_profile)(std::string_view profile) = nullptr;
+  std::string_view file_suffix = {};  // what the name of a config file has to end in, "" = anything
 };
 
 }  // namespace tensortap

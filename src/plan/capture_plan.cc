@@ -28,7 +28,9 @@ void add_slot(std::vector<uint32_t>& slots, uint32_t slot) {
 // Selectors that name an op or its kind outright, and so pick weights and graph inputs even when these are not captured by themselves.
 bool is_outright(Kind kind) { return kind == Kind::kName || kind == Kind::kType; }
 
-bool asks_types(const OpSelector& selector) { return selector.kind == Kind::kType || selector.kind == Kind::kTypeSubstring; }
+bool asks_types(const OpSelector& selector) {
+  return selector.kind == Kind::kType || selector.kind == Kind::kTypeSubstring || selector.kind == Kind::kScopedType;
+}
 
 // Who makes a value: for inputs whose producer the source did not say.
 class ValueMakers {
@@ -204,17 +206,30 @@ void CapturePlan::Compiled::want_inputs(std::span<const OpInfo> ops, std::vector
 
 namespace {
 
+// What there is to pick, for the nearest of it.
+struct KnownWords {
+  std::vector<std::string> names;
+  std::vector<std::string> types;
+  std::vector<std::string> scoped_names;  // empty when ops become known one by one
+};
+
+const std::vector<std::string>& words_like(const OpSelector& selector, const KnownWords& known) {
+  if (asks_types(selector)) return known.types;
+  const bool scoped = selector.kind == Kind::kName && selector.text.find("-op") != std::string::npos && !known.scoped_names.empty();
+  return scoped ? known.scoped_names : known.names;
+}
+
 // The selectors without a hit, in the user's words, each with the nearest of what there is.
-std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<uint64_t>& picked, const std::vector<std::string>& names,
-                                      const std::vector<std::string>& types, bool optional) {
+std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<uint64_t>& picked, const KnownWords& known, bool optional) {
   std::vector<std::string> texts;
   for (size_t i = 0; i < picked.size(); ++i) {
     const OpSelector& selector = set.selectors()[i];
     if (picked[i] > 0 || selector.optional != optional) continue;
-    std::string hint = did_you_mean(selector.text, asks_types(selector) ? types : names);
+    std::string hint = did_you_mean(selector.text, words_like(selector, known));
     if (selector.kind == Kind::kOrderRange) hint = " A range needs the whole graph before it runs.";
     for (const std::string& type : selector.of_types) {
-      if (std::ranges::find(types, type) == types.end()) hint += concat(" There is no type ", quote(type), ".", did_you_mean(type, types));
+      const bool there = std::ranges::find(known.types, type) != known.types.end();
+      if (!there) hint += concat(" There is no type ", quote(type), ".", did_you_mean(type, known.types));
     }
     texts.push_back(selector_text(selector) + " matches no op." + hint);
   }
@@ -226,12 +241,13 @@ std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<
 Status CapturePlan::Compiled::judge_unmatched(std::span<const OpInfo> ops) {
   const auto none = [](uint64_t picked) { return picked == 0; };
   if (std::ranges::none_of(include_hits, none) && std::ranges::none_of(exclude_hits, none)) return {};
-  const std::vector<std::string> names = all_names(ops);
-  const std::vector<std::string> types = all_types(ops);
-  for (const std::string& text : unmatched_of(include, include_hits, names, types, true)) note(text);
-  for (const std::string& text : unmatched_of(exclude, exclude_hits, names, types, true)) note(text);
-  std::vector<std::string> texts = unmatched_of(include, include_hits, names, types, false);
-  for (std::string& text : unmatched_of(exclude, exclude_hits, names, types, false)) texts.push_back(std::move(text));
+  KnownWords known{all_names(ops), all_types(ops), {}};
+  ScopedNames scoped;
+  for (const OpInfo& op : ops) known.scoped_names.push_back(scoped.add(op));
+  for (const std::string& text : unmatched_of(include, include_hits, known, true)) note(text);
+  for (const std::string& text : unmatched_of(exclude, exclude_hits, known, true)) note(text);
+  std::vector<std::string> texts = unmatched_of(include, include_hits, known, false);
+  for (std::string& text : unmatched_of(exclude, exclude_hits, known, false)) texts.push_back(std::move(text));
   if (texts.empty()) return {};
   const size_t more = texts.size() > kMostUnmatched ? texts.size() - kMostUnmatched : 0;
   texts.resize(texts.size() - more);
@@ -291,16 +307,13 @@ Result<std::vector<OpDecision>> CapturePlan::bind(std::span<const OpInfo> ops) {
 
 std::vector<std::string> CapturePlan::unmatched() const {
   const Compiled& compiled = *compiled_;
-  std::vector<std::string> names(compiled.seen_names.begin(), compiled.seen_names.end());
-  std::vector<std::string> types(compiled.seen_types.begin(), compiled.seen_types.end());
-  std::ranges::sort(names);
-  std::ranges::sort(types);
+  KnownWords known{{compiled.seen_names.begin(), compiled.seen_names.end()}, {compiled.seen_types.begin(), compiled.seen_types.end()}, {}};
+  std::ranges::sort(known.names);
+  std::ranges::sort(known.types);
   std::vector<std::string> texts;
   for (const bool optional : {false, true}) {
-    for (std::string& text : unmatched_of(compiled.include, compiled.include_hits, names, types, optional))
-      texts.push_back(std::move(text));
-    for (std::string& text : unmatched_of(compiled.exclude, compiled.exclude_hits, names, types, optional))
-      texts.push_back(std::move(text));
+    for (std::string& text : unmatched_of(compiled.include, compiled.include_hits, known, optional)) texts.push_back(std::move(text));
+    for (std::string& text : unmatched_of(compiled.exclude, compiled.exclude_hits, known, optional)) texts.push_back(std::move(text));
   }
   return texts;
 }

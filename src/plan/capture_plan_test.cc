@@ -72,7 +72,9 @@ Bound bind_config(std::string_view config, const std::vector<OpInfo>& ops = a_gr
 TEST(CapturePlan, ScopedNamesPickExactlyAndByWholeExpression) {
   EXPECT_THAT(bind_config(R"({"include": ["Default/split_1/Split-op1"]})").wanted, ElementsAre("split_1"));
   EXPECT_THAT(bind_config(R"({"include": [{"full_regex": "Default/.*-op[23]"}]})").wanted, ElementsAre("gemm_1", "softmax_1"));
+  EXPECT_THAT(bind_config(R"({"include": [{"scoped_type": "gem"}]})").wanted, ElementsAre("gemm_1"));
   EXPECT_THAT(bind_config(R"({"include": [{"full_regex": "dense_."}]})").wanted, ElementsAre("gemm_1"));
+  EXPECT_THAT(bind_config(R"({"include": ["Default/split_1/Split-op2"]})").error, HasSubstr("Did you mean \"Default/split_1/Split-op1\""));
   EXPECT_THAT(bind_config(R"({"include": [{"full_regex": "ense_1"}]})").error, HasSubstr("matches no op"));
 }
 

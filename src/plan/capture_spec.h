@@ -22,10 +22,13 @@ class StepSet {
   // wrong.
   static Result<StepSet> parse(std::string_view text, char separator = 0);
   static StepSet all();
+  // Asks for a step that never comes: what to use where a config may ask for nothing. Not empty, which is taken for a mistake.
+  static StepSet never();
   // Adds [first, last]; what is below 0 or the wrong way round is left out.
   void add(int64_t first, int64_t last);
   [[nodiscard]] bool contains(int64_t step) const;
   [[nodiscard]] bool is_all() const;
+  [[nodiscard]] bool is_never() const;
   [[nodiscard]] bool empty() const { return ranges_.empty(); }
   [[nodiscard]] int64_t first() const;  // the lowest step, -1 when empty
   // The step after which none follows, which lets a run stop early; the largest int64_t when open-ended, -1 when empty.
@@ -55,6 +58,7 @@ struct OpSelector {
     kSource,         // "train.py:41"
     kId,             // "2,3_1" of the operation tree; with children when `children`
     kNameFullRegex,  // RE2 that matches the whole of one of the names that kName compares
+    kScopedType,  // ignoring case, inside the type that the scoped name tells (for a graph input or weight its name) or an original node's type
   };
   Kind kind = Kind::kName;
   std::string text;
@@ -128,6 +132,7 @@ struct CaptureSpec {
   std::string out;      // folder; "" = tensortap_dump/TIME
   std::string dialect = "tensortap";
   std::map<std::string, std::string> layout_options;  // what only one layout understands
+  std::vector<std::string> notes;                     // what reading the config had to say to people; not part of the JSON form
   friend bool operator==(const CaptureSpec&, const CaptureSpec&) = default;
 };
 

@@ -13,6 +13,7 @@ namespace tensortap {
 namespace {
 
 constexpr size_t kMostListed = 8;
+constexpr size_t kLongestOption = 200;  // bytes of a layout option that are shown
 
 std::string percent(double share) { return concat(static_cast<double>(static_cast<int64_t>(share * 1e6 + 0.5)) / 1e4, " %"); }
 
@@ -38,8 +39,8 @@ void say_what(const CaptureSpec& spec, std::vector<std::string>& lines) {
     lines.push_back("Nothing is captured unless an op fails; then its name, type and the inputs it had are.");
   if (spec.trigger == Trigger::kOverflow) {
     lines.push_back(
-        concat("Only ops are kept whose outputs hold NaN or Inf although none of their inputs does, with the records of these inputs",
-               spec.limits.max_triggers == 0 ? "." : concat("; the first ", spec.limits.max_triggers, " of them.")));
+        "An op is captured only when one of its outputs holds NaN or Inf although none of its inputs does; their records come with it.");
+    if (spec.limits.max_triggers > 0) lines.push_back(concat("After ", spec.limits.max_triggers, " such ops no more are captured."));
   }
   const std::string slots = spec.inputs && spec.outputs ? "inputs and outputs" : spec.inputs ? "inputs" : "outputs";
   if (spec.include.empty()) {
@@ -94,15 +95,21 @@ void say_form(const CaptureSpec& spec, std::vector<std::string>& lines) {
     if (spec.sampling.elements > 0)
       lines.push_back(concat("Statistics are taken from about ", spec.sampling.elements, " elements of each tensor, evenly spread."));
   }
+  if (spec.sampling.head > 0)
+    lines.push_back(concat("Tensors of more than ", spec.sampling.head, " elements are reduced to their first ", spec.sampling.head, "."));
   if (spec.histogram) lines.push_back("Values are also counted by binary exponent.");
   if (spec.digest != "none") lines.push_back(concat("Each tensor's bytes are digested with ", spec.digest, "."));
   if (!spec.where.empty()) lines.push_back(concat("A record is kept only if this holds for it: ", spec.where));
 }
 
 void say_when(const CaptureSpec& spec, std::vector<std::string>& lines) {
-  lines.push_back(spec.steps.is_all()
-                      ? "Every step is captured."
-                      : concat("These steps are captured, counted from ", spec.first_step, ": ", spec.steps.to_text(), "."));
+  if (spec.steps.is_never()) {
+    lines.push_back("No step is captured: the config asks for none that can come.");
+  } else {
+    lines.push_back(spec.steps.is_all() ? "Every step is captured."
+                                        : concat("These steps are captured, counted from 0: ", spec.steps.to_text(), "."));
+  }
+  if (spec.first_step > 0) lines.push_back(concat("The first step has the number ", spec.first_step, "."));
   if (spec.limits.stop_after > 0) lines.push_back(concat("After ", spec.limits.stop_after, " captured steps nothing more is captured."));
   if (spec.moment == MomentChoice::kBefore) lines.push_back("Tensors are looked at before the op runs.");
   if (spec.moment == MomentChoice::kBoth) lines.push_back("Tensors are looked at before and after the op runs.");
@@ -111,7 +118,11 @@ void say_when(const CaptureSpec& spec, std::vector<std::string>& lines) {
 void say_where_to(const CaptureSpec& spec, std::vector<std::string>& lines) {
   const std::string folder = spec.out.empty() ? "a new folder tensortap_dump/TIME" : concat("the folder ", quote(spec.out));
   lines.push_back(concat("The dump goes to ", folder, " in the layout ", quote(spec.layout), "."));
-  for (const auto& [name, value] : spec.layout_options) lines.push_back(concat("Option of the layout: ", name, " = ", value, "."));
+  if (!spec.profile.empty()) lines.push_back(concat("It follows the profile ", quote(spec.profile), "."));
+  for (const auto& [name, value] : spec.layout_options) {
+    const bool short_text = value.size() <= kLongestOption && value.find('\n') == std::string::npos;
+    lines.push_back(concat("Option of the layout: ", name, " = ", short_text ? value : concat("a text of ", value.size(), " bytes"), "."));
+  }
 }
 
 void say_limits(const CaptureSpec& spec, std::vector<std::string>& lines) {

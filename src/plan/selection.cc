@@ -153,6 +153,15 @@ Status read_texts(const CaptureOptions& options, CaptureSpec& spec) {
   return {};
 }
 
+// What only the config's own layout understands stays behind when another one is asked for.
+void leave_layout(const CaptureOptions& options, CaptureSpec& spec) {
+  if (!options.config || options.config->layout == spec.layout) return;
+  if (!options.profile) spec.profile.clear();
+  spec.layout_options.clear();
+  if (spec.layout != CaptureSpec{}.layout) return;
+  spec.extras.graphs = spec.extras.execution_order = spec.extras.constants = spec.extras.topology = false;
+}
+
 }  // namespace
 
 Result<CaptureSpec> spec_from_options(const CaptureOptions& options) {
@@ -165,6 +174,7 @@ Result<CaptureSpec> spec_from_options(const CaptureOptions& options) {
   TENSORTAP_RETURN_IF_ERROR(read_budget(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_limits(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_texts(options, spec));
+  leave_layout(options, spec);
   spec.strict = spec.strict || options.strict;
   return spec;
 }

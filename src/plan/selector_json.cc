@@ -22,6 +22,8 @@ constexpr std::array kSelectorKeys = {
     SpecKey{"source", "text", "FILE:LINE", "", "Ops that come from this line of the author's program."},
     SpecKey{"id", "text", "numbers joined by _, several by commas", "", "The ops at these places of the operation tree, such as 2,3_1."},
     SpecKey{"full_regex", "text", "RE2 syntax", "", "Ops of which one of these names matches as a whole."},
+    SpecKey{"scoped_type", "text", "not empty", "",
+            "As `type_contains`; of a graph's input or weight, whose name up to the last - contains it."},
     SpecKey{"children", "true or false", "with `id` only", "false", "Whether the ops inside the one of that id are picked too."},
     SpecKey{"of_types", "list of texts", "not empty texts", "[]", "Of what the selector picks, only ops of these types."},
     SpecKey{"slots", "list of texts", "in0, out0, ...; exclusions only", "[]", "Leave out only these slots; none = the whole op."},

@@ -177,6 +177,9 @@ bool SelectorSet::picks(size_t index, const SelectedOp& selected, SelectorHit& h
     case Kind::kTypeSubstring:
       return contains_ignoring_case(op.type, selector.text) ||
              std::ranges::any_of(op.originals, [&](const OriginalNode& node) { return contains_ignoring_case(node.type, selector.text); });
+    case Kind::kScopedType:
+      return contains_ignoring_case(scoped_name_type(selected.scoped_name), selector.text) ||
+             std::ranges::any_of(op.originals, [&](const OriginalNode& node) { return contains_ignoring_case(node.type, selector.text); });
     case Kind::kOrderRange:
       return ranges_[index].first <= selected.position && selected.position <= ranges_[index].last;
     case Kind::kModule:

@@ -28,7 +28,7 @@ TEST(SpecJson, ReadsEveryKey) {
     "tensortap": 1,
     "include": ["conv_1", {"prefix": "/a"}, {"regex": "b$", "of_types": ["Conv"]}, {"type": "Gemm"}, {"type_contains": "norm"},
                 {"from": "x", "to": ""}, {"module": "m.n"}, {"source": "train.py:41"}, {"id": "2,3_1", "children": true, "origin": "here"},
-                {"full_regex": "a.*", "optional": true}],
+                {"full_regex": "a.*", "optional": true}, {"scoped_type": "relu"}],
     "exclude": [{"name": "z", "slots": ["in0", "out2", "out3"]}],
     "steps": "0|3-5", "first_step": 7, "slots": ["in"], "moment": "both", "payload": "full", "stats": ["min", "nan"], "non_finite": "propagate", "digest": "sha1",
     "histogram": true, "levels": ["op", "kernel"], "trigger": "exception", "where": "nan > 0", "sampling": {"elements": 1000, "head": 50},
@@ -39,8 +39,8 @@ TEST(SpecJson, ReadsEveryKey) {
     "layout_options": {"k": "v"}})",
                                                   "c.json");
   ASSERT_TRUE(spec.ok()) << spec.status().message();
-  ASSERT_EQ(spec->include.size(), 10U);
-  for (size_t i = 0; i < 10; ++i) EXPECT_EQ(static_cast<size_t>(spec->include[i].kind), i);
+  ASSERT_EQ(spec->include.size(), 11U);
+  for (size_t i = 0; i < 11; ++i) EXPECT_EQ(static_cast<size_t>(spec->include[i].kind), i);
   EXPECT_EQ(spec->include[0].origin, "c.json:3:17");
   EXPECT_EQ(spec->include[2].of_types, std::vector<std::string>{"Conv"});
   EXPECT_EQ(spec->include[5].text, "x");

@@ -28,8 +28,8 @@ inline constexpr std::array<std::string_view, 4> kPayloadWords = {"description",
 inline constexpr std::array<std::string_view, 3> kMomentWords = {"after", "before", "both"};
 inline constexpr std::array<std::string_view, 5> kTriggerWords = {"always", "overflow", "exception", "watch", "on-request"};
 inline constexpr std::array<std::string_view, 3> kFullPolicyWords = {"block", "stats-only", "drop"};
-inline constexpr std::array<std::string_view, 10> kSelectorWords = {"name", "prefix", "regex",  "type", "type_contains",
-                                                                    "from", "module", "source", "id",   "full_regex"};
+inline constexpr std::array<std::string_view, 11> kSelectorWords = {"name",   "prefix", "regex", "type",       "type_contains", "from",
+                                                                    "module", "source", "id",    "full_regex", "scoped_type"};
 std::string_view payload_name(Payload payload);
 std::string_view moment_choice_name(MomentChoice moment);
 std::string_view trigger_name(Trigger trigger);

@@ -60,6 +60,7 @@ std::string selector_text(const OpSelector& selector) {
       text = concat("the type ", quote(selector.text));
       break;
     case OpSelector::Kind::kTypeSubstring:
+    case OpSelector::Kind::kScopedType:
       text = concat("types that contain ", quote(selector.text));
       break;
     case OpSelector::Kind::kOrderRange:

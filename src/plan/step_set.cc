@@ -51,9 +51,20 @@ StepSet StepSet::all() {
   return steps;
 }
 
+StepSet StepSet::never() {
+  StepSet steps;
+  steps.add(kLastStep, kLastStep);
+  return steps;
+}
+
 void StepSet::add(int64_t first, int64_t last) {
   first = std::max<int64_t>(first, 0);
   if (last < first) return;
+  // In ascending order, as most are added, without a look at those before.
+  if (ranges_.empty() || (ranges_.back().last != kLastStep && ranges_.back().last + 1 < first)) {
+    ranges_.push_back({first, last});
+    return;
+  }
   const auto touches_from =
       std::ranges::find_if(ranges_, [&](const Range& range) { return range.last == kLastStep || range.last + 1 >= first; });
   auto touches_to = touches_from;
@@ -71,6 +82,8 @@ bool StepSet::contains(int64_t step) const {
 }
 
 bool StepSet::is_all() const { return ranges_.size() == 1 && ranges_[0].first == 0 && ranges_[0].last == kLastStep; }
+
+bool StepSet::is_never() const { return ranges_.size() == 1 && ranges_[0].first == kLastStep; }
 
 int64_t StepSet::first() const { return ranges_.empty() ? -1 : ranges_.front().first; }
 int64_t StepSet::last() const { return ranges_.empty() ? -1 : ranges_.back().last; }

@@ -33,6 +33,11 @@ TEST(StepSet, AllAndNothing) {
   EXPECT_TRUE(StepSet().empty());
   EXPECT_EQ(StepSet().last(), -1);
   EXPECT_FALSE(StepSet().contains(0));
+  EXPECT_TRUE(StepSet::never().is_never());
+  EXPECT_FALSE(StepSet::never().empty());
+  EXPECT_FALSE(StepSet::never().contains(0));
+  EXPECT_TRUE(StepSet::parse(StepSet::never().to_text())->is_never());
+  EXPECT_FALSE(StepSet::all().is_never());
 }
 
 TEST(StepSet, SaysWhatIsWrong) {

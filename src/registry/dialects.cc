@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "dialect/mindspore/dialect.h"
 #include "dialect/tensortap/dialect.h"
 #include "registry/registry.h"
 
@@ -9,6 +10,8 @@ namespace {
 
 constexpr Dialect kDialects[] = {
     {"tensortap", "tensortap's own capture config (JSON)", recognise_tensortap, parse_tensortap},
+    {"mindspore", "MindSpore's dump config (MINDSPORE_DUMP_CONFIG)", recognise_mindspore, parse_mindspore, complete_mindspore_profile,
+     kMindsporeFileSuffix},
 };
 
 }  // namespace
@@ -34,6 +37,17 @@ Result<CaptureSpec> read_config(std::string_view text, std::string_view name, st
   if (chosen != nullptr) return chosen->parse(text, name, options);
   if (!dialect.empty()) return invalid_argument(concat("there is no config language ", quote(dialect)));
   return invalid_argument(concat(name, ": in no config language that this release knows; name it where the content does not tell"));
+}
+
+Result<std::string> complete_profile(std::string_view profile) {
+  for (const Dialect& dialect : dialects()) {
+    if (dialect.complete_profile != nullptr && profile.starts_with(dialect.name)) return dialect.complete_profile(profile);
+  }
+  std::vector<std::string> known;
+  for (const Dialect& dialect : dialects()) {
+    if (dialect.complete_profile != nullptr) known.emplace_back(dialect.name);
+  }
+  return invalid_argument(concat("there is no profile ", quote(profile), "; profiles begin with ", join(known, " or ")));
 }
 
 }  // namespace tensortap

@@ -26,6 +26,9 @@ const Dialect* recognise_dialect(std::string_view text);
 Result<CaptureSpec> read_config(std::string_view text, std::string_view name, std::string_view dialect = {},
                                 const DialectOptions& options = {});
 
+// The profile in full, with its device. Errors: kInvalidArgument when no dialect has it, with those that there are.
+Result<std::string> complete_profile(std::string_view profile);
+
 }  // namespace tensortap
 
 #endif  // TENSORTAP_REGISTRY_REGISTRY_H_
