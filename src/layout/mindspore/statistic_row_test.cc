@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <cmath>
+#include <map>
 
 #include "base/temporary_folder.h"
 #include "format/npy_header.h"
@@ -58,10 +59,48 @@ std::string from_hex(std::string_view hex) {
   return bytes;
 }
 
+// Rows are equal when their cells are, but for the last digits of average and norm, whose sums we bound (docs/statistics.md, "How exact") and
+// MindSpore adds in doubles.
+void expect_row(const std::string& row, const std::string& expected, const std::string& header, const std::string& what) {
+  const std::vector<std::string_view> cells = split(row, ',');
+  const std::vector<std::string_view> wanted = split(expected, ',');
+  const std::vector<std::string_view> names = split(header, ',');
+  ASSERT_EQ(cells.size(), wanted.size()) << row << expected;
+  double norm = 0;
+  double count = 1;
+  // The shape holds commas, too: counted from the end, where a row has one cell more than the header.
+  const auto column = [&](size_t i) { return cells.size() - i <= names.size() - 9 ? names[names.size() + 1 - (cells.size() - i)] : ""; };
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (column(i) == "L2Norm Value") parse_number(wanted[i], norm);
+    if (column(i) == "Count") parse_number(wanted[i], count);
+  }
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i] == wanted[i]) continue;
+    const bool is_sum = column(i) == "Avg Value" || column(i) == "L2Norm Value";
+    double number = 0;
+    double wanted_number = 0;
+    const double rms = norm / std::sqrt(std::max(count, 1.0));
+    const double bound = column(i) == "Avg Value" ? rms * 0x1p-17 : norm * 0x1p-17;
+    EXPECT_TRUE(is_sum && parse_number(cells[i], number) && parse_number(wanted[i], wanted_number) &&
+                std::abs(number - wanted_number) <= bound + std::abs(wanted_number) * 1e-5)
+        << what << ", cell " << i << ":\n"
+        << row << expected;
+  }
+}
+
 // M7
 TEST(StatisticRow, EveryGoldenRowCellByCell) {
   const StatisticTable newest = table_of("mindspore-2.10/gpu", concat(kEverything, ",hash"));
   const StatisticTable older = table_of("mindspore-2.7.0/gpu", kEverything);
+  // What sha1sum and md5sum say, where the real system says otherwise: of int4 it digests a part of the unpacked values, and its SHA-1 of some large
+  // tensors is not their SHA-1. Neither is imitated.
+  const std::map<std::string, std::string> digests = {
+      {"3f53a83afefd975c8532fac8fbaaad98290f422b", "58d743bb2dd71906eab982d06738084cb5d0070a"},
+      {"37b59afd592725f9305e484a5d7f5168", "b6f870c9ce61701972e3486648bed6e5"},
+      {"3ce930b81159be2dfcd983f76f5337db37994fab", "fa9ded7f6f7d723596aebc5f9e81b6edd481eaeb"},
+      {"65694764dbd475f3c5f957fa1435145f168e4172", "77c0f109c0f9bdf8eb68d7ac55858cbf8f428e06"},
+      {"cc8bb1ab246a1422df741895446698b9e1bff901", "81ca4be046bfa692d9b38547d2788fbcd4880483"},
+      {"322cfdcb70a57ad1de6a91e7b9914c9e074c0737", "04c80d8708574703330d4e6563838c66dcee3833"}};
   size_t rows = 0;
   for (const Json& line : golden_lines("statistic/rows.jsonl")) {
     const auto name = line.at("name").get<std::string>();
@@ -75,24 +114,16 @@ TEST(StatisticRow, EveryGoldenRowCellByCell) {
     const StatisticRow about{cells, 1751700000000001, true, 0, nullptr, nullptr};
     std::string expected = line.at("row").get<std::string>() + "\n";
     std::string expected_older = line.at("row_2.7.0").get<std::string>() + "\n";
-    if (*dtype == DType::kInt4) {
-      // A defect there: the digest is that of half of the unpacked values. Ours is that of the packed bytes.
-      const std::string digest =
-          digest_text(compute_digest({{*dtype, tensor.shape}, tensor.bytes.data(), nullptr}, DigestKind::kMd5)).substr(4);
-      const std::string sha1 =
-          digest_text(compute_digest({{*dtype, tensor.shape}, tensor.bytes.data(), nullptr}, DigestKind::kSha1)).substr(5);
+    for (const auto& [theirs, right] : digests) {
       for (std::string* text : {&expected, &expected_older}) {
-        std::vector<std::string> parts;
-        for (const std::string_view part : split(*text, ','))
-          parts.emplace_back(part.size() == 32 ? digest : part.size() == 40 ? sha1 : part);
-        *text = join(parts, ",");
+        if (const size_t found = text->find(theirs); found != std::string::npos) text->replace(found, theirs.size(), right);
       }
     }
     EXPECT_EQ(newest.header(), line.at("header").get<std::string>() + "\n");
     EXPECT_EQ(older.header(), line.at("header_2.7.0").get<std::string>() + "\n");
     for (const NonFinitePolicy policy : {NonFinitePolicy::kPropagate, NonFinitePolicy::kSkipNan, NonFinitePolicy::kSkipNonFinite}) {
-      EXPECT_EQ(row_of(newest, tensor, about, policy), expected) << name;
-      EXPECT_EQ(row_of(older, tensor, about, policy), expected_older) << name;
+      expect_row(row_of(newest, tensor, about, policy), expected, newest.header(), name);
+      expect_row(row_of(older, tensor, about, policy), expected_older, older.header(), name);
     }
     ++rows;
   }
@@ -147,7 +178,7 @@ TEST_P(GoldenStatistic, AgreesWithTheTensorsOfTheTree) {
     ASSERT_TRUE(parse_tensor_name(name, parsed));
     const std::string op_cells = concat(cells[0], ",", cells[1], ",");
     const StatisticRow about{op_cells, parsed.time_us, parsed.is_input, static_cast<uint32_t>(parsed.slot), nullptr, nullptr};
-    EXPECT_EQ(row_of(table, tensor, about, NonFinitePolicy::kPropagate), concat(line, "\n"));
+    expect_row(row_of(table, tensor, about, NonFinitePolicy::kPropagate), concat(line, "\n"), table.header(), name);
   }
   EXPECT_GT(rows, 3U);
 }
