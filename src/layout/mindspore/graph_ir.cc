@@ -29,6 +29,10 @@ class IrText {
     if (desc.dtype == DType::kUndefined) return "<null>";
     return concat("<Tensor[", mindspore_dtype_name(profile_, desc.dtype), "], (", dims_text(desc), ")>");
   }
+  // What newer versions repeat of an input.
+  [[nodiscard]] std::string dims(const TensorDesc& desc) const {
+    return older_ || desc.dtype == DType::kUndefined ? "" : concat(" : [", dims_text(desc), "]");
+  }
   [[nodiscard]] std::string device_type(const TensorDesc& desc) const {
     if (desc.dtype == DType::kUndefined) return "<null>";
     return concat("<", mindspore_dtype_name(profile_, desc.dtype), "xDefaultFormat[const vector]", older_ ? "[" : "{", dims_text(desc),
@@ -95,8 +99,8 @@ class IrFile {
     for (const size_t i : values_.parameters) {
       const TensorDesc desc = seen_output(ops_[i], 0);
       const bool weight = ops_[i].info->type == kInitializerType;
-      line(concat(names_[i], text_of_.older() ? " : " : ": ", text_of_.host_type(desc), weight ? "  :  has_default" : "", "  :  ",
-                  text_of_.device_type(desc), "  :  IsWeight: ", weight ? "true" : "false"));
+      line(concat(names_[i], text_of_.older() ? " : " : ": ", text_of_.host_type(desc), weight ? "  :  has_default" : text_of_.dims(desc),
+                  "  :  ", text_of_.device_type(desc), "  :  IsWeight: ", weight ? "true" : "false"));
     }
     line("");
     if (text_of_.older()) return;

@@ -1,6 +1,7 @@
 #include "layout/mindspore/mindspore_writer.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -476,6 +477,47 @@ TEST_F(MindsporeWriterTest, AFullDiskLeavesNoHalfFile) {
   ASSERT_TRUE(record(2, {1}).ok());
   ASSERT_TRUE(writer_->end_step(0, 0).ok());
   EXPECT_EQ(told("rank_0/Net/0/0"), "Default_add_Add-op0.out0=1 x.out0=1 ");
+}
+
+RC_GTEST_FIXTURE_PROP(MindsporeWriterTest, HostileNamesStayInsideTheFolderAndKeepTheirTensors, ()) {
+  const auto name_of_some_kind =
+      rc::gen::oneOf(rc::gen::arbitrary<std::string>(), rc::gen::element<std::string>("..", "../../up", "/etc/x", ".", "", "a\nb", "%s"),
+                     rc::gen::container<std::string>(rc::gen::element('/', '.', ' ', '\\', '\n', ',', '"', '\xff', 'a')),
+                     rc::gen::map(rc::gen::inRange(200, 600), [](int size) { return std::string(static_cast<size_t>(size), 'n'); }));
+  const auto names = *rc::gen::container<std::vector<std::string>>(name_of_some_kind);
+  const auto types = *rc::gen::container<std::vector<std::string>>(names.size(), name_of_some_kind);
+  TemporaryFolder outer;
+  spec_.profile = *rc::gen::element("mindspore-2.10/cpu", "mindspore-2.0/gpu");
+  spec_.payload = Payload::kFull;
+  DumpInfo info;
+  info.folder = join_path(outer.path(), "dump");
+  RC_ASSERT(make_directories(info.folder).ok());
+  auto created = create_mindspore(info, spec_);
+  RC_ASSERT(created.ok());
+  writer_ = *std::move(created);
+  next_ = 0;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const bool parameter = *rc::gen::arbitrary<bool>();
+    add(op_info(names[i], parameter ? "Input" : types[i]));
+  }
+  decide_all();
+  for (OpId id = 0; id < next_; ++id) RC_ASSERT(record(id, {static_cast<float>(id)}).ok());
+  RC_ASSERT(writer_->end_step(0, 0).ok());
+  RC_ASSERT(writer_->finish("{}").ok());
+  RC_ASSERT(list_directory(outer.path())->size() == 1U);
+  // Every tensor is there once, and every row has as many cells as every other.
+  std::multiset<std::string> values;
+  for (const std::string& path : files_below(info.folder)) {
+    if (path.ends_with(".npy")) values.insert(values_of(join_path(info.folder, path)));
+  }
+  RC_ASSERT(values.size() == names.size());
+  for (OpId id = 0; id < next_; ++id) RC_ASSERT(values.contains(to_text(id)));
+  const auto text = read_file(join_path(info.folder, "rank_0/Net/0/0/statistic.csv"));
+  RC_ASSERT(text.ok() || names.empty());
+  if (!text.ok()) return;
+  const std::vector<std::string_view> lines = split(*text, '\n');
+  RC_ASSERT(lines.size() == names.size() + 2);
+  for (size_t i = 1; i + 1 < lines.size(); ++i) RC_ASSERT(split(lines[i], ',').size() == split(lines[1], ',').size());
 }
 
 TEST_F(MindsporeWriterTest, RefusesWhatItCanNotWrite) {
