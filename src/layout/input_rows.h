@@ -70,6 +70,10 @@ class InputRows {
   // Lets go of the run's values.
   template <class Drop>
   void forget(uint64_t run, Drop&& drop);
+  template <class Drop>
+  void forget_all(Drop&& drop) {
+    while (!runs_.empty()) forget(runs_.begin()->first, drop);
+  }
   // Calls visit(Source&) for the values of the phase kLoad.
   template <class Visit>
   void each_loaded(Visit&& visit) {

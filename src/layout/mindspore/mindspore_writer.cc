@@ -46,6 +46,19 @@ int64_t now_us() {
   return int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
 }
 
+// Whether MindSpore's tree has a place for such a record at all.
+Status check_place(const RecordRow& row) {
+  const auto kind = static_cast<SlotKind>(row.slot_kind);
+  const bool is_input = kind == SlotKind::kInput;
+  if (!is_input && kind != SlotKind::kOutput) return unsupported("MindSpore's tree has no place for slots other than inputs and outputs");
+  if (row.element >= 0) return unsupported("MindSpore's tree has no place for sequences");
+  if (row.desc().dtype == DType::kString) return unsupported("MindSpore's tree has no place for strings");
+  if (!is_input && row.moment == static_cast<uint8_t>(Moment::kBefore)) {
+    return unsupported("MindSpore's tree has no place for outputs from before an op");
+  }
+  return {};
+}
+
 class MindsporeWriter : public LayoutWriter {
  public:
   MindsporeWriter(MindsporeWriterOptions options, StatisticTable table)
@@ -215,8 +228,7 @@ Status MindsporeWriter::add_output(RecordRow& row, const TensorView* data) {
   if (!op.outputs && reader.op == kNoOp) return {};
   Piece piece{&op, false, row.slot_index, next_time()};
   if (!op.outputs) piece = {ops_.find(reader.op), true, reader.slot, piece.time_us};
-  if (op.seen.size() <= row.slot_index && op.seen.size() < op.info.outputs.size() + 1) op.seen.resize(size_t{row.slot_index} + 1);
-  if (row.slot_index < op.seen.size()) op.seen[row.slot_index] = row.desc();
+  op.see(row.slot_index, row.desc());
   RecordRow written = row;
   Place place;
   const bool at_once = op.outputs && (!op.parameter || op.constant);
@@ -267,15 +279,10 @@ void MindsporeWriter::begin_step(const RecordRow& row, MindsporeOp& op) {
 Status MindsporeWriter::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) {
   const std::lock_guard lock(mutex_);
   MindsporeOp* op = ops_.find(row.op);
-  const bool is_input = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput);
-  if (op == nullptr || (!is_input && row.slot_kind != static_cast<uint8_t>(SlotKind::kOutput)) || row.element >= 0) {
-    return unsupported("MindSpore's tree has no place for sequences and for slots other than inputs and outputs");
-  }
-  if (!is_input && row.moment == static_cast<uint8_t>(Moment::kBefore)) {
-    return unsupported("MindSpore's tree has no place for outputs from before an op");
-  }
+  if (op == nullptr) return unsupported("a record of an op that nobody added");
+  TENSORTAP_RETURN_IF_ERROR(check_place(row));
   if (row.phase != static_cast<uint8_t>(Phase::kLoad)) begin_step(row, *op);
-  if (!is_input) return add_output(row, data);
+  if (row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput)) return add_output(row, data);
   Place place;
   return add_piece({op, true, row.slot_index, next_time()}, row, data, true, place);
 }
@@ -322,6 +329,8 @@ Status MindsporeWriter::flush() {
 Status MindsporeWriter::finish(std::string_view manifest) {
   const std::lock_guard lock(mutex_);
   note(flush_folders());
+  // Of steps that nobody ended, and of weights that no op came to read.
+  inputs_.forget_all([](Rows::Source& source) { source.place.clear(); });
   inputs_.each_loaded([](Rows::Source& source) { source.place.clear(); });
   note(companions_.finish(ops_, manifest));
   folders_.clear();

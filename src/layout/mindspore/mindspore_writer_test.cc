@@ -439,11 +439,47 @@ TEST_F(MindsporeWriterTest, WhatHasNoFileIsTold) {
   const uint32_t bits = 0;
   const TensorView view{row.desc(), &bits, nullptr};
   EXPECT_EQ(writer_->add_record(row, &view, nullptr).code(), StatusCode::kUnsupported);
+  row.set_desc({DType::kString, {1}});
+  EXPECT_EQ(writer_->add_record(row, nullptr, nullptr).code(), StatusCode::kUnsupported);
+  row.set_desc({DType::kFloat32, {1}});
+  row.element = 0;
+  EXPECT_EQ(writer_->add_record(row, &view, nullptr).code(), StatusCode::kUnsupported);
+  row.element = -1;
   row.slot_kind = static_cast<uint8_t>(SlotKind::kGradient);
   EXPECT_EQ(writer_->add_record(row, &view, nullptr).code(), StatusCode::kUnsupported);
   row.op = 99;
   EXPECT_FALSE(writer_->add_record(row, &view, nullptr).ok());
   EXPECT_TRUE(tensors().empty());
+}
+
+TEST_F(MindsporeWriterTest, AStepThatNobodyEndedLeavesNoFileOfAnOpThatDidNotCome) {
+  create();
+  const OpId x = add(op_info("x", "Input"));
+  const OpId a = add(op_info("a", "Relu", {{"x", x, 0}}));
+  decide(x, false, false);
+  decide(a);
+  ASSERT_TRUE(record(x, {1}).ok());
+  EXPECT_EQ(tensors().size(), 1U);
+  ASSERT_TRUE(writer_->finish("{}").ok());
+  EXPECT_TRUE(tensors().empty());
+}
+
+TEST_F(MindsporeWriterTest, StatisticsWaitForRoomOnTheDisk) {
+  spec_.payload = Payload::kStatistics;
+  spec_.extras.graphs = spec_.extras.execution_order = false;
+  create();
+  add_net();
+  ASSERT_TRUE(record(0, {1, 2}).ok());
+  ASSERT_TRUE(record(1, {10, 20}).ok());
+  ASSERT_TRUE(record(2, {11, 22}).ok());
+  const std::string csv = join_path(folder_.path(), "rank_0/Net/0/0/statistic.csv");
+  std::filesystem::create_directory(csv);  // in the way
+  EXPECT_FALSE(writer_->end_step(0, 0).ok());
+  EXPECT_FALSE(writer_->flush().ok());
+  std::filesystem::remove(csv);
+  ASSERT_TRUE(writer_->finish("{}").ok());
+  const std::string text = file("rank_0/Net/0/0/statistic.csv");
+  EXPECT_EQ(std::ranges::count(text, '\n'), 6);
 }
 
 TEST_F(MindsporeWriterTest, AnUncreatableFolderIsToldAndTriedAgain) {

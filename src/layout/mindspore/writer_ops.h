@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_LAYOUT_MINDSPORE_WRITER_OPS_H_
 #define TENSORTAP_LAYOUT_MINDSPORE_WRITER_OPS_H_
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,6 +29,11 @@ struct MindsporeOp {
   bool outputs = false;          // wanted for themselves
   int64_t attributes_step = -1;  // the last step whose folder got the op's attributes
   std::vector<TensorDesc> seen;  // of its outputs
+
+  void see(uint32_t slot, const TensorDesc& desc) {
+    if (slot >= seen.size() && slot < std::max<size_t>(info.outputs.size(), 1)) seen.resize(size_t{slot} + 1);
+    if (slot < seen.size()) seen[slot] = desc;
+  }
 };
 
 // Value type; grows with add().
