@@ -2,7 +2,7 @@
 //
 // It remembers the last record of every value that a selected op reads, for each run apart, and yields the inputs of each execution of each selected op
 // in the order of execution: right before the op's first output, or, for an op without records of its own, before the next record of a later op of the
-// same graph, before the graph begins anew, or when the step ends.
+// same graph, before the graph begins anew, or when the step ends. An op whose outputs are kept and that is the last without a record did not run.
 
 #ifndef TENSORTAP_LAYOUT_INPUT_ROWS_H_
 #define TENSORTAP_LAYOUT_INPUT_ROWS_H_
@@ -94,6 +94,7 @@ class InputRows {
     std::vector<Wanted> outputs;
     uint32_t graph = 0;
     bool pseudo = false;
+    bool has_records = false;  // of its outputs, when it runs
   };
   // How far one execution of a graph has come.
   struct Progress {
@@ -115,7 +116,7 @@ class InputRows {
   Run& run_of(uint64_t number);
   template <class Emit>
   void emit_inputs(Run& run, OpId op, Emit&& emit);
-  // The ops of a graph from progress.next up to and without `end`.
+  // The ops of a graph from progress.next up to and without `end`; with kNoOp those of the rest that may have run without a record.
   template <class Emit>
   void emit_up_to(Run& run, uint32_t graph, OpId end, Emit&& emit);
 
@@ -164,6 +165,7 @@ void InputRows<Place>::decide(OpId id, const OpDecision& decision, bool keep) {
   if (id >= ops_.size()) return;
   Op& op = ops_[id];
   op.inputs.clear();
+  op.has_records = decision.outputs;
   std::erase(consumers_[op.graph], id);
   if (keep) value_of(id, 0);
   if (!decision.inputs || op.pseudo) return;
@@ -215,7 +217,10 @@ template <class Emit>
 void InputRows<Place>::emit_up_to(Run& run, uint32_t graph, OpId end, Emit&& emit) {
   Progress& progress = run.graphs[graph];
   const std::vector<OpId>& consumers = consumers_[graph];
-  for (auto op = std::ranges::lower_bound(consumers, progress.next); op != consumers.end() && *op < end; ++op) emit_inputs(run, *op, emit);
+  for (auto op = std::ranges::lower_bound(consumers, progress.next); op != consumers.end() && *op < end; ++op) {
+    // An op that was passed over ran; of the last ones, those whose outputs would have come did not, or a failure ended the run before them.
+    if (end != kNoOp || !ops_[*op].has_records) emit_inputs(run, *op, emit);
+  }
   progress.next = std::max(progress.next, end);
 }
 
@@ -225,7 +230,7 @@ void InputRows<Place>::before(const RecordRow& row, Emit&& emit) {
   if (row.op >= ops_.size() || is_load(row)) return;
   Run& run = run_of(row.run);
   if (run.begun && run.step != row.step) end_step(run.step, row.run, emit);
-  run.begun = true;
+  const bool begun = std::exchange(run.begun, true);
   run.step = row.step;
   const Op& op = ops_[row.op];
   if (op.pseudo) return;
@@ -239,10 +244,12 @@ void InputRows<Place>::before(const RecordRow& row, Emit&& emit) {
   progress.seen = true;
   if (row.op < progress.next) return;
   const bool of_input = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput);
-  if (only_with_records_) progress.next = row.op;
+  const bool failed = (row.flags & kRecordFailedOp) != 0;
+  // A failure may be told after the step's end, when the others' inputs are long told.
+  if (only_with_records_ || (failed && !begun)) progress.next = row.op;
   emit_up_to(run, op.graph, of_input ? row.op : row.op + 1, emit);
   progress.next = row.op + 1;
-  if ((row.flags & kRecordFailedOp) != 0) run.stopped = true;
+  if (failed) run.stopped = true;
 }
 
 template <class Place>
