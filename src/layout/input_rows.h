@@ -128,6 +128,8 @@ class InputRows {
   std::vector<Source> loaded_;
   std::unordered_map<uint64_t, std::unique_ptr<Run>> runs_;
   std::vector<std::unique_ptr<Run>> spare_runs_;
+  Run* last_run_ = nullptr;  // of `last_number_`, as large as it must be; null when that may have changed
+  uint64_t last_number_ = 0;
 };
 
 template <class Place>
@@ -135,6 +137,7 @@ void InputRows<Place>::add_op(OpId id, const OpInfo& op) {
   if (ops_.size() <= id) ops_.resize(size_t{id} + 1);
   const auto [graph, is_new] = graph_numbers_.try_emplace(op.graph, static_cast<uint32_t>(consumers_.size()));
   if (is_new) consumers_.emplace_back();
+  last_run_ = nullptr;
   ops_[id].graph = graph->second;
   ops_[id].all_inputs = op.inputs;
   ops_[id].pseudo = op.type == kInputType || op.type == kInitializerType;
@@ -163,6 +166,7 @@ uint32_t InputRows<Place>::value_of(OpId op, uint32_t slot) {
 template <class Place>
 void InputRows<Place>::decide(OpId id, const OpDecision& decision, bool keep) {
   if (id >= ops_.size()) return;
+  last_run_ = nullptr;
   Op& op = ops_[id];
   op.inputs.clear();
   op.has_records = decision.outputs;
@@ -191,6 +195,7 @@ typename InputRows<Place>::Reader InputRows<Place>::first_reader(OpId op, uint32
 
 template <class Place>
 typename InputRows<Place>::Run& InputRows<Place>::run_of(uint64_t number) {
+  if (last_run_ != nullptr && last_number_ == number) return *last_run_;
   std::unique_ptr<Run>& run = runs_[number];
   if (run == nullptr && !spare_runs_.empty()) {
     run = std::move(spare_runs_.back());
@@ -199,6 +204,8 @@ typename InputRows<Place>::Run& InputRows<Place>::run_of(uint64_t number) {
   if (run == nullptr) run = std::make_unique<Run>();
   if (run->values.size() < readers_.size()) run->values.resize(readers_.size());
   if (run->graphs.size() < consumers_.size()) run->graphs.resize(consumers_.size());
+  last_run_ = run.get();
+  last_number_ = number;
   return *run;
 }
 
@@ -295,6 +302,7 @@ void InputRows<Place>::forget(uint64_t run_number, Drop&& drop) {
     if (value.present) drop(value);
     value.present = false;
   }
+  last_run_ = nullptr;
   spare_runs_.push_back(std::move(found->second));
   runs_.erase(found);
 }

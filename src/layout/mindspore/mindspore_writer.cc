@@ -229,17 +229,15 @@ Status MindsporeWriter::add_output(RecordRow& row, const TensorView* data) {
   Piece piece{&op, false, row.slot_index, next_time()};
   if (!op.outputs) piece = {ops_.find(reader.op), true, reader.slot, piece.time_us};
   op.see(row.slot_index, row.desc());
-  RecordRow written = row;
   Place place;
   const bool at_once = op.outputs && (!op.parameter || op.constant);
-  const Status status = add_piece(piece, written, data, at_once, place);
+  const Status status = add_piece(piece, row, data, at_once, place);
   if (!status.ok() && status.code() != StatusCode::kUnsupported) return status;
   if (place.state == Place::State::kSettled && !at_once) place.state = op.outputs ? Place::State::kForTheStep : Place::State::kForReader;
-  if (Rows::Source* source = inputs_.remember(written)) {
+  if (Rows::Source* source = inputs_.remember(row)) {
     source->place.clear();
     std::swap(source->place, place);
   }
-  row = written;
   return status;
 }
 
