@@ -211,7 +211,6 @@ Status IterationFolder::open_statistic() {
 
 Status IterationFolder::flush() {
   if (rows_.empty()) return {};
-  TENSORTAP_RETURN_IF_ERROR(open_statistic());
   TENSORTAP_RETURN_IF_ERROR(append_whole(statistic_.get(), rows_, join_path(path_, kStatisticFile)));
   written_ += rows_.size();
   rows_.clear();
@@ -219,6 +218,8 @@ Status IterationFolder::flush() {
 }
 
 Status IterationFolder::add_statistic(std::string_view row) {
+  // At the first row, so that a file that does not take it is told at once.
+  TENSORTAP_RETURN_IF_ERROR(open_statistic());
   if (rows_.size() + row.size() > kBlock) TENSORTAP_RETURN_IF_ERROR(flush());
   rows_ += row;
   return {};
