@@ -12,7 +12,8 @@ namespace {
 // Oldest first. What each row says was seen in that release's files or code.
 constexpr MindsporeVersion kVersions[] = {
     {"2.0", {1, 3, 0}, "2.0.0", false, false, StatisticForm::kFixed20, false, false, false, true, true},
-    {"2.3.0", {2, 2, 15}, "2.3.0", true, false, StatisticForm::kFixed21, false, false, false, false, false},
+    {"2.2.15", {2, 2, 15}, "2.2.15", false, false, StatisticForm::kFixed21, false, false, false, true, true},
+    {"2.3.0", {2, 3, 0}, "2.3.0", true, false, StatisticForm::kFixed21, false, false, false, false, false},
     {"2.3.2", {2, 3, 1}, "2.3.2", true, false, StatisticForm::kChosen, false, false, false, false, false},
     {"2.4", {2, 4, 0}, "2.4.0", true, true, StatisticForm::kChosen, false, false, false, false, false},
     {"2.7.0", {2, 7, 0}, "2.7.0", true, true, StatisticForm::kChosen, false, false, false, false, false},

@@ -101,6 +101,7 @@ TEST(MindsporeProfile, VersionsWithoutARowAreTheNewestRowBeforeThem) {
   EXPECT_EQ(parse_mindspore_profile("mindspore-2.3.0")->version->name, "2.3.0");
   EXPECT_EQ(parse_mindspore_profile("mindspore-2.3.2")->version->name, "2.3.2");
   EXPECT_EQ(parse_mindspore_profile("mindspore-2.2.10/gpu")->version->name, "2.0");
+  EXPECT_EQ(parse_mindspore_profile("mindspore-2.2.16/gpu")->version->name, "2.2.15");
   for (const char* text : {"mindspore-1.2", "mindspore-2", "mindspore-2.10/tpu", "acl", "2.10", "mindspore-2.x"}) {
     const auto profile = parse_mindspore_profile(text);
     ASSERT_FALSE(profile.ok()) << text;
