@@ -418,6 +418,16 @@ TEST_F(MindsporeWriterTest, ConstantsStandInAFolderOfTheirOwn) {
   EXPECT_EQ(told("rank_0/Net/0/0"), "Default_a_Relu-op0.in0=3 Default_a_Relu-op0.out0=3 ");
 }
 
+TEST_F(MindsporeWriterTest, ParametersWhoseNamesDifferInCleanedCharactersOnlyStayApart) {
+  spec_.inputs = false;
+  create();
+  for (const char* name : {"a/b", "a_b", "a.b"}) add(op_info(name, "Input"));
+  decide_all();
+  for (OpId id = 0; id < 3; ++id) ASSERT_TRUE(record(id, {static_cast<float>(id)}).ok());
+  ASSERT_TRUE(writer_->end_step(0, 0).ok());
+  EXPECT_EQ(told("rank_0/Net/0/0"), "a_b.out0=0 a_b_2.out0=1 a_b_3.out0=2 ");
+}
+
 TEST_F(MindsporeWriterTest, AFailedOpLeavesItsInputs) {
   spec_.trigger = Trigger::kException;
   create();
