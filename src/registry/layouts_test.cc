@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <thread>
 
@@ -197,9 +199,19 @@ TEST_P(EveryLayout, RecognisesItsOwnAndNoOtherFolder) {
   EXPECT_EQ(find_layout(GetParam().name)->name, GetParam().name);
 }
 
-TEST_P(EveryLayout, HasADocument) { EXPECT_TRUE(path_exists(concat(TENSORTAP_TESTDATA, "/../docs/layouts/", GetParam().name, ".md"))); }
+TEST(EveryLayoutOfAnySystem, HasADocument) {
+  for (const Layout& layout : layouts())
+    EXPECT_TRUE(path_exists(concat(TENSORTAP_TESTDATA, "/../docs/layouts/", layout.name, ".md"))) << layout.name;
+}
 
-INSTANTIATE_TEST_SUITE_P(Registry, EveryLayout, testing::ValuesIn(layouts().begin(), layouts().end()),
+// Other systems' trees, which share folders, bring back what those systems keep; their own tests say what that is.
+std::vector<Layout> own_layouts() {
+  std::vector<Layout> own;
+  std::ranges::copy_if(layouts(), std::back_inserter(own), [](const Layout& layout) { return !layout.shares_folder; });
+  return own;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryLayout, testing::ValuesIn(own_layouts()),
                          [](const auto& layout) { return std::string(layout.param.name); });
 
 }  // namespace

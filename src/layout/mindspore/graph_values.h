@@ -1,0 +1,31 @@
+// Who makes and who reads the values of a graph, for the two files that describe it.
+
+#ifndef TENSORTAP_LAYOUT_MINDSPORE_GRAPH_VALUES_H_
+#define TENSORTAP_LAYOUT_MINDSPORE_GRAPH_VALUES_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "layout/mindspore/graph_description.h"
+
+namespace tensortap {
+
+// Positions in a list of GraphOps.
+struct GraphValues {
+  std::vector<size_t> parameters;  // inputs and weights
+  std::vector<size_t> nodes;       // ops that run, in order
+  std::vector<bool> is_read;       // by position: whether some op reads an output of it
+};
+GraphValues graph_values(std::span<const GraphOp> ops);
+
+// The type of an output as far as it was seen; dtype kUndefined when it was not.
+TensorDesc seen_output(const GraphOp& op, size_t slot);
+// How many outputs the op has: as many as were seen or are named, at least one.
+size_t output_count(const GraphOp& op);
+// The op that makes an input; null for none and for ids out of range.
+const GraphOp* producer_of(std::span<const GraphOp> ops, const OpInput& input);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_LAYOUT_MINDSPORE_GRAPH_VALUES_H_

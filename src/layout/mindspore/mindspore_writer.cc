@@ -1,0 +1,346 @@
+#include "layout/mindspore/mindspore_writer.h"
+
+#include <atomic>
+#include <ctime>
+#include <map>
+#include <mutex>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "layout/input_rows.h"
+#include "layout/mindspore/npy_tensor.h"
+#include "layout/mindspore/statistic_row.h"
+#include "layout/mindspore/writer_companions.h"
+#include "layout/mindspore/writer_folder.h"
+#include "layout/mindspore/writer_ops.h"
+#include "layout/mindspore/writer_options.h"
+
+namespace tensortap {
+namespace {
+
+using FolderPointer = std::shared_ptr<IterationFolder>;
+
+// Where a value's file went.
+struct Place {
+  enum class State : uint8_t {
+    kNone,        // no file
+    kSettled,     // stands under its own name
+    kForTheStep,  // a parameter's, until the step ends
+    kForReader,   // of an output that is kept only because an op reads it, until that op's turn
+  };
+  State state = State::kNone;
+  FolderPointer folder;
+  std::string stored;
+  StatisticDigests digests;
+
+  void clear() {
+    if (state == State::kForReader) folder->remove_tensor(stored);
+    state = State::kNone;
+    folder.reset();
+  }
+};
+
+int64_t now_us() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
+}
+
+// Whether MindSpore's tree has a place for such a record at all.
+Status check_place(const RecordRow& row) {
+  const auto kind = static_cast<SlotKind>(row.slot_kind);
+  const bool is_input = kind == SlotKind::kInput;
+  if (!is_input && kind != SlotKind::kOutput) return unsupported("MindSpore's tree has no place for slots other than inputs and outputs");
+  if (row.element >= 0) return unsupported("MindSpore's tree has no place for sequences");
+  if (row.desc().dtype == DType::kString) return unsupported("MindSpore's tree has no place for strings");
+  if (!is_input && row.moment == static_cast<uint8_t>(Moment::kBefore)) {
+    return unsupported("MindSpore's tree has no place for outputs from before an op");
+  }
+  return {};
+}
+
+class MindsporeWriter : public LayoutWriter {
+ public:
+  MindsporeWriter(MindsporeWriterOptions options, StatisticTable table)
+      : options_(std::move(options)),
+        table_(std::move(table)),
+        ops_(options_.profile, options_.extras.constants),
+        inputs_(options_.only_with_records),
+        companions_(options_) {}
+
+  Status add_op(OpId id, const OpInfo& op) override;
+  void op_decided(OpId id, const OpDecision& decision) override;
+  [[nodiscard]] bool follows_steps() const override { return true; }
+  Status end_step(int64_t step, uint64_t run) override;
+  [[nodiscard]] bool takes_statistics_on_any_thread() const override { return false; }
+  Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
+  Status flush() override;
+  Status finish(std::string_view manifest) override;
+  [[nodiscard]] uint64_t bytes_written() const override { return bytes_written_.load(std::memory_order_relaxed); }
+
+ private:
+  using Rows = InputRows<Place>;
+  // One tensor about to be written.
+  struct Piece {
+    MindsporeOp* op;
+    bool is_input;
+    uint32_t slot;
+    uint64_t time_us;
+  };
+
+  uint64_t next_time();
+  Result<FolderPointer> folder_of(int64_t step);
+  Result<FolderPointer> folder_of(const RecordRow& row);
+  const std::string& name_of(const Piece& piece, DType dtype);
+  Status write_tensor(const Piece& piece, const FolderPointer& folder, const RecordRow& row, const TensorView& data, Place& place);
+  Status add_statistic(const Piece& piece, IterationFolder& folder, const RecordRow& row, const StatisticDigests& digests);
+  Status add_piece(const Piece& piece, RecordRow& row, const TensorView* data, bool with_statistic, Place& place);
+  Status add_output(RecordRow& row, const TensorView* data);
+  Status settle(const Piece& piece, int64_t step, Rows::Source& source);
+  void begin_step(const RecordRow& row, MindsporeOp& op);
+  void end_parameters(int64_t step, uint64_t run);
+  Status flush_folders();
+  // Keeps what went wrong beside the record in hand, for the next call that can tell it.
+  void note(const Status& status);
+  Status take_noted();
+
+  const MindsporeWriterOptions options_;
+  const StatisticTable table_;
+  std::mutex mutex_;  // all below
+  MindsporeOps ops_;
+  Rows inputs_;
+  Companions companions_;
+  std::map<int64_t, FolderPointer> folders_;  // of the steps that have not ended
+  FolderPointer constants_;
+  NpyTensorWriter npy_;
+  uint64_t last_time_us_ = 0;
+  std::string name_;
+  std::string line_;
+  Status noted_;
+  uint64_t noted_count_ = 0;
+  std::atomic<uint64_t> bytes_written_{0};
+};
+
+void MindsporeWriter::note(const Status& status) {
+  if (status.ok()) return;
+  if (noted_count_++ == 0) noted_ = status;
+}
+
+Status MindsporeWriter::take_noted() {
+  const uint64_t count = std::exchange(noted_count_, 0);
+  Status status = std::exchange(noted_, Status());
+  if (count <= 1) return status;
+  return {status.code(), concat(status.message(), " (and ", count - 1, " more inputs, parameters or files beside them)")};
+}
+
+uint64_t MindsporeWriter::next_time() { return last_time_us_ = std::max(last_time_us_ + 1, static_cast<uint64_t>(now_us())); }
+
+Result<FolderPointer> MindsporeWriter::folder_of(int64_t step) {
+  const auto found = folders_.find(step);
+  if (found != folders_.end()) return found->second;
+  const std::string below = concat(options_.rank, "/", options_.net, "/0/", step);
+  TENSORTAP_ASSIGN_OR_RETURN(FolderPointer folder, IterationFolder::create(options_.root, below, table_.header()));
+  folders_[step] = folder;
+  return folder;
+}
+
+// What is recorded once at load goes into the first iteration, and constants into a folder of their own.
+Result<FolderPointer> MindsporeWriter::folder_of(const RecordRow& row) {
+  const bool load = row.phase == static_cast<uint8_t>(Phase::kLoad);
+  if (!load || !ops_.find(row.op)->constant) return folder_of(load ? options_.first_step : row.step);
+  if (constants_ == nullptr) {
+    const std::string below = concat(options_.rank, "/", options_.net, "/0/constants");
+    TENSORTAP_ASSIGN_OR_RETURN(constants_, IterationFolder::create(options_.root, below, table_.header()));
+  }
+  return constants_;
+}
+
+Status MindsporeWriter::add_op(OpId id, const OpInfo& op) {
+  const std::lock_guard lock(mutex_);
+  ops_.add(id, op);
+  inputs_.add_op(id, op);
+  return {};
+}
+
+void MindsporeWriter::op_decided(OpId id, const OpDecision& decision) {
+  const std::lock_guard lock(mutex_);
+  ops_.decide(id, decision);
+  const MindsporeOp* op = ops_.find(id);
+  inputs_.decide(id, decision, op != nullptr && op->parameter && op->outputs);
+}
+
+const std::string& MindsporeWriter::name_of(const Piece& piece, DType dtype) {
+  MindsporeTensorName name;
+  name.time_us = piece.time_us;
+  name.is_input = piece.is_input;
+  name.slot = piece.slot;
+  name.dtype = mindspore_dtype_name(options_.profile, dtype);
+  ops_.tensor_name(*piece.op, name, name_);
+  return name_;
+}
+
+Status MindsporeWriter::write_tensor(const Piece& piece, const FolderPointer& folder, const RecordRow& row, const TensorView& data,
+                                     Place& place) {
+  const std::string& name = name_of(piece, data.desc.dtype);
+  TENSORTAP_RETURN_IF_ERROR(folder->create_tensor(npy_, name, data, row.bytes, place.stored).with_context(folder->path()));
+  place.folder = folder;
+  place.state = Place::State::kSettled;
+  bytes_written_.fetch_add(npy_.file_bytes(), std::memory_order_relaxed);
+  return {};
+}
+
+Status MindsporeWriter::add_statistic(const Piece& piece, IterationFolder& folder, const RecordRow& row, const StatisticDigests& digests) {
+  line_.clear();
+  table_.append_row({piece.op->cells, piece.time_us, piece.is_input, piece.slot, &row, &digests}, line_);
+  return folder.add_statistic(line_);
+}
+
+// One tensor with its file and its row. What has no file keeps its row, and says so.
+Status MindsporeWriter::add_piece(const Piece& piece, RecordRow& row, const TensorView* data, bool with_statistic, Place& place) {
+  TENSORTAP_ASSIGN_OR_RETURN(const FolderPointer folder, folder_of(row));
+  Status no_file;
+  const bool has_data = data != nullptr && data->data != nullptr;
+  if (options_.tensors && has_data && row.bytes > 0) {
+    no_file = write_tensor(piece, folder, row, *data, place);
+    if (!no_file.ok() && no_file.code() != StatusCode::kUnsupported) return no_file;
+  } else if (options_.tensors && (row.flags & kRecordDataLost) == 0 && !(options_.statistics && row.numel == 0)) {
+    no_file = unsupported(row.numel == 0 ? "a tensor without elements has no file" : "a record without data has no file");
+  }
+  if (options_.statistics) table_.complete(row, has_data ? data : nullptr, place.digests);
+  if (options_.statistics && with_statistic) {
+    if (Status status = add_statistic(piece, *folder, row, place.digests); !status.ok()) {
+      if (place.state != Place::State::kNone) folder->remove_tensor(place.stored);
+      place.state = Place::State::kNone;
+      return status;
+    }
+  }
+  if (place.state != Place::State::kNone) {
+    row.flags |= kRecordHasData;
+    row.data_bytes = row.bytes;
+  }
+  row.committed = 1;
+  return no_file;
+}
+
+Status MindsporeWriter::add_output(RecordRow& row, const TensorView* data) {
+  MindsporeOp& op = *ops_.find(row.op);
+  const Rows::Reader reader = inputs_.first_reader(row.op, row.slot_index);
+  if (!op.outputs && reader.op == kNoOp) return {};
+  Piece piece{&op, false, row.slot_index, next_time()};
+  if (!op.outputs) piece = {ops_.find(reader.op), true, reader.slot, piece.time_us};
+  op.see(row.slot_index, row.desc());
+  Place place;
+  const bool at_once = op.outputs && (!op.parameter || op.constant);
+  const Status status = add_piece(piece, row, data, at_once, place);
+  if (!status.ok() && status.code() != StatusCode::kUnsupported) return status;
+  if (place.state == Place::State::kSettled && !at_once) place.state = op.outputs ? Place::State::kForTheStep : Place::State::kForReader;
+  if (Rows::Source* source = inputs_.remember(row)) {
+    source->place.clear();
+    std::swap(source->place, place);
+  }
+  return status;
+}
+
+// Gives a remembered value its file and its row as an input, or as a parameter of this step.
+Status MindsporeWriter::settle(const Piece& piece, int64_t step, Rows::Source& source) {
+  TENSORTAP_ASSIGN_OR_RETURN(const FolderPointer folder, folder_of(step));
+  Place& place = source.place;
+  if (place.state != Place::State::kNone) {
+    const std::string& name = name_of(piece, source.row.desc().dtype);
+    const bool first = piece.is_input ? place.state == Place::State::kForReader : place.state == Place::State::kForTheStep;
+    std::string stored;
+    if (first) {
+      TENSORTAP_RETURN_IF_ERROR(folder->move_tensor(*place.folder, place.stored, name, stored));
+      place.stored = std::move(stored);
+      place.folder = folder;
+      place.state = Place::State::kSettled;
+    } else {
+      uint64_t copied = 0;
+      TENSORTAP_RETURN_IF_ERROR(folder->link_tensor(*place.folder, place.stored, name, stored, copied));
+      bytes_written_.fetch_add(copied, std::memory_order_relaxed);
+    }
+  }
+  return options_.statistics ? add_statistic(piece, *folder, source.row, place.digests) : Status();
+}
+
+void MindsporeWriter::begin_step(const RecordRow& row, MindsporeOp& op) {
+  note(companions_.begin(ops_));
+  inputs_.before(row, [this](const Rows::Input& input) {
+    note(settle({ops_.find(input.op), true, input.slot, next_time()}, input.step, *input.source));
+  });
+  if (!options_.extras.attributes || op.parameter || op.attributes_step == row.step) return;
+  op.attributes_step = row.step;
+  const Result<FolderPointer> folder = folder_of(row.step);
+  note(folder.ok() ? companions_.write_attributes((*folder)->path(), op) : folder.status());
+}
+
+Status MindsporeWriter::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) {
+  const std::lock_guard lock(mutex_);
+  MindsporeOp* op = ops_.find(row.op);
+  if (op == nullptr) return unsupported("a record of an op that nobody added");
+  TENSORTAP_RETURN_IF_ERROR(check_place(row));
+  if (row.phase != static_cast<uint8_t>(Phase::kLoad)) begin_step(row, *op);
+  if (row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput)) return add_output(row, data);
+  Place place;
+  return add_piece({op, true, row.slot_index, next_time()}, row, data, true, place);
+}
+
+void MindsporeWriter::end_parameters(int64_t step, uint64_t run) {
+  for (OpId id = 0; id < ops_.all().size(); ++id) {
+    MindsporeOp* op = ops_.find(id);
+    if (op == nullptr || !op->parameter || !op->outputs || op->constant) continue;
+    if (Rows::Source* source = inputs_.source(run, id, 0)) note(settle({op, false, 0, next_time()}, step, *source));
+  }
+}
+
+Status MindsporeWriter::flush_folders() {
+  Status first;
+  for (const auto& [step, folder] : folders_) {
+    Status status = folder->flush();
+    if (first.ok()) first = std::move(status);
+    bytes_written_.fetch_add(folder->take_written_bytes(), std::memory_order_relaxed);
+  }
+  return first;
+}
+
+Status MindsporeWriter::end_step(int64_t step, uint64_t run) {
+  const std::lock_guard lock(mutex_);
+  note(companions_.begin(ops_));
+  inputs_.end_step(step, run, [this](const Rows::Input& input) {
+    note(settle({ops_.find(input.op), true, input.slot, next_time()}, input.step, *input.source));
+  });
+  end_parameters(step, run);
+  inputs_.forget(run, [](Rows::Source& source) { source.place.clear(); });
+  note(companions_.end_step(ops_, step));
+  note(flush_folders());
+  // A folder whose rows wait for room stays.
+  if (const auto found = folders_.find(step); found != folders_.end() && found->second->waiting_rows_bytes() == 0) folders_.erase(found);
+  return take_noted();
+}
+
+Status MindsporeWriter::flush() {
+  const std::lock_guard lock(mutex_);
+  note(flush_folders());
+  return take_noted();
+}
+
+Status MindsporeWriter::finish(std::string_view manifest) {
+  const std::lock_guard lock(mutex_);
+  note(flush_folders());
+  // Of steps that nobody ended, and of weights that no op came to read.
+  inputs_.forget_all([](Rows::Source& source) { source.place.clear(); });
+  inputs_.each_loaded([](Rows::Source& source) { source.place.clear(); });
+  note(companions_.finish(ops_, manifest));
+  folders_.clear();
+  return take_noted();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LayoutWriter>> create_mindspore(const DumpInfo& info, const CaptureSpec& spec) {
+  TENSORTAP_ASSIGN_OR_RETURN(MindsporeWriterOptions options, mindspore_writer_options(info, spec));
+  TENSORTAP_ASSIGN_OR_RETURN(StatisticTable table, StatisticTable::create(*options.profile.version, options.categories));
+  return std::unique_ptr<LayoutWriter>(new MindsporeWriter(std::move(options), std::move(table)));
+}
+
+}  // namespace tensortap

@@ -1,0 +1,45 @@
+// Writes the files that a dump has once, or once for each iteration: metadata, execution order, graphs, attributes.
+
+#ifndef TENSORTAP_LAYOUT_MINDSPORE_WRITER_COMPANIONS_H_
+#define TENSORTAP_LAYOUT_MINDSPORE_WRITER_COMPANIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "layout/mindspore/writer_ops.h"
+#include "layout/mindspore/writer_options.h"
+
+namespace tensortap {
+
+// Thread-compatible. What could not be written is tried again with the next call, but for attributes.
+class Companions {
+ public:
+  // `options` outlives it.
+  explicit Companions(const MindsporeWriterOptions& options) : options_(options) {}
+
+  // Before the first tensor: metadata and the order of the ops.
+  Status begin(const MindsporeOps& ops);
+  // The graph, when it was not written, and a line for the iteration.
+  Status end_step(const MindsporeOps& ops, int64_t step);
+  // `manifest` is ours, beside the metadata.
+  Status finish(const MindsporeOps& ops, std::string_view manifest);
+  // An op's attributes into the folder of an iteration.
+  Status write_attributes(const std::string& folder, const MindsporeOp& op) const;
+
+ private:
+  Status write_metadata() const;
+  Status write_order(const MindsporeOps& ops);
+  Status write_graphs(const MindsporeOps& ops);
+  [[nodiscard]] std::string path_of(std::string_view folder, std::string_view name) const;
+
+  const MindsporeWriterOptions& options_;
+  bool begun_ = false;
+  bool graphs_written_ = false;
+  size_t ordered_ops_ = 0;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_LAYOUT_MINDSPORE_WRITER_COMPANIONS_H_

@@ -1,0 +1,230 @@
+#include "layout/mindspore/writer_folder.h"
+
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "layout/mindspore/tensor_name.h"
+
+namespace tensortap {
+namespace {
+
+constexpr mode_t kFolderMode = 0700;
+constexpr mode_t kFileMode = 0400;
+constexpr size_t kBlock = size_t{64} << 10;
+constexpr int kMostDraws = 100;
+constexpr std::string_view kStatisticFile = "statistic.csv";
+constexpr std::string_view kMappingFile = "mapping.csv";
+
+Status write_all(int file, std::string_view bytes, std::string_view path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno_status(path, errno);
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+// Appends all or nothing.
+Status append_whole(int file, std::string_view bytes, std::string_view path) {
+  const off_t end = ::lseek(file, 0, SEEK_END);
+  if (end < 0) return errno_status(path, errno);
+  Status status = write_all(file, bytes, path);
+  if (!status.ok() && ::ftruncate(file, end) != 0) return errno_status(path, errno);
+  return status;
+}
+
+Status copy_all(int from, int to, uint64_t& copied, std::string_view path) {
+  copied = 0;
+  while (true) {
+    const ssize_t sent = ::sendfile(to, from, nullptr, size_t{1} << 30);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return errno_status(path, errno);
+    if (sent == 0) return {};
+    copied += static_cast<uint64_t>(sent);
+  }
+}
+
+Status copy_file(int from_folder, const char* from_name, int folder, const char* name, uint64_t& copied) {
+  const Descriptor from(::openat(from_folder, from_name, O_RDONLY | O_CLOEXEC));
+  if (!from.is_open()) return errno_status(from_name, errno);
+  const Descriptor to(::openat(folder, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kFileMode));
+  if (!to.is_open()) return errno == EEXIST ? unsupported(concat(quote(name), " is there already")) : errno_status(name, errno);
+  Status status = copy_all(from.get(), to.get(), copied, name);
+  if (!status.ok()) (void)::unlinkat(folder, name, 0);
+  return status;
+}
+
+bool has_no_links(int error) { return error == EXDEV || error == EPERM || error == EMLINK || error == ENOSYS || error == EOPNOTSUPP; }
+
+// Digits that say nothing, as the real system draws them.
+uint32_t draw() {
+  static thread_local uint64_t state = static_cast<uint64_t>(monotonic_ns()) ^ static_cast<uint64_t>(::getpid()) << 32;
+  state = state * 6364136223846793005U + 1442695040888963407U;
+  return static_cast<uint32_t>(state >> 33);
+}
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Status make_private_folders(const std::string& root, const std::string& below) {
+  std::string path = root;
+  for (const std::string_view part : split(below, '/')) {
+    path = join_path(path, part);
+    if (::mkdir(path.c_str(), kFolderMode) != 0 && errno != EEXIST) return errno_status(path, errno);
+  }
+  return {};
+}
+
+Status write_private_file(const std::string& path, std::string_view content, Earlier earlier) {
+  if (earlier == Earlier::kReplace && ::unlink(path.c_str()) != 0 && errno != ENOENT) return errno_status(path, errno);
+  const Descriptor file(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kFileMode));
+  if (!file.is_open()) return errno == EEXIST && earlier == Earlier::kKeep ? Status() : errno_status(path, errno);
+  Status status = write_all(file.get(), content, path);
+  if (!status.ok()) (void)::unlink(path.c_str());
+  return status;
+}
+
+Status append_private_file(const std::string& path, std::string_view content) {
+  Descriptor file(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kFileMode));
+  const bool is_new = file.is_open();
+  if (!is_new && errno == EEXIST) {
+    // Its owner may not write it either as it stands.
+    (void)::chmod(path.c_str(), kFileMode | S_IWUSR);
+    file = Descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  }
+  if (!file.is_open()) return errno_status(path, errno);
+  Status status = append_whole(file.get(), content, path);
+  if (!is_new) (void)::fchmod(file.get(), kFileMode);
+  if (!status.ok() && is_new) (void)::unlink(path.c_str());
+  return status;
+}
+
+Result<std::shared_ptr<IterationFolder>> IterationFolder::create(const std::string& root, const std::string& below,
+                                                                 std::string_view header) {
+  TENSORTAP_RETURN_IF_ERROR(make_private_folders(root, below));
+  std::string path = join_path(root, below);
+  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.is_open()) return errno_status(path, errno);
+  return std::shared_ptr<IterationFolder>(new IterationFolder(std::move(path), std::move(folder), header));
+}
+
+template <class Action>
+Status IterationFolder::under_stored_name(const std::string& name, std::string& stored, Action&& action) {
+  if (name.size() <= kLongestFileName) {
+    stored = name;
+    return action(stored.c_str());
+  }
+  Status status;
+  for (int i = 0; i < kMostDraws; ++i) {
+    stored = concat(draw(), ".npy");
+    status = action(stored.c_str());
+    if (status.code() != StatusCode::kUnsupported) break;
+  }
+  if (!status.ok()) return status;
+  const std::string line = concat(stored, ",", name, "\n");
+  status = append_private_file(join_path(path_, kMappingFile), line);
+  if (status.ok()) {
+    written_ += line.size();
+  } else {
+    remove_tensor(stored);
+  }
+  return status;
+}
+
+Status IterationFolder::create_tensor(NpyTensorWriter& writer, const std::string& name, const TensorView& view, uint64_t bytes,
+                                      std::string& stored) {
+  return under_stored_name(name, stored, [&](const char* file) { return writer.write(folder_.get(), file, view, bytes); });
+}
+
+Status IterationFolder::link_tensor(const IterationFolder& from, const std::string& stored_there, const std::string& name,
+                                    std::string& stored, uint64_t& copied) {
+  copied = 0;
+  return under_stored_name(name, stored, [&](const char* file) {
+    if (::linkat(from.folder_.get(), stored_there.c_str(), folder_.get(), file, 0) == 0) return Status();
+    if (errno == EEXIST) return unsupported(concat(quote(file), " is there already"));
+    if (has_no_links(errno)) return copy_file(from.folder_.get(), stored_there.c_str(), folder_.get(), file, copied);
+    return errno_status(join_path(path_, file), errno);
+  });
+}
+
+Status IterationFolder::move_tensor(const IterationFolder& from, const std::string& stored_there, const std::string& name,
+                                    std::string& stored) {
+  // A plain rename would overwrite.
+  const Status renamed = under_stored_name(name, stored, [&](const char* file) {
+    if (::renameat2(from.folder_.get(), stored_there.c_str(), folder_.get(), file, RENAME_NOREPLACE) == 0) return Status();
+    return errno == EEXIST ? unsupported(concat(quote(file), " is there already")) : errno_status(join_path(path_, file), errno);
+  });
+  if (renamed.ok()) return renamed;
+  uint64_t copied = 0;
+  TENSORTAP_RETURN_IF_ERROR(link_tensor(from, stored_there, name, stored, copied));
+  from.remove_tensor(stored_there);
+  return {};
+}
+
+void IterationFolder::remove_tensor(const std::string& stored) const { (void)::unlinkat(folder_.get(), stored.c_str(), 0); }
+
+// Rows of an earlier run stay above ours, as long as they have the same columns.
+Status IterationFolder::open_statistic() {
+  if (statistic_.is_open()) return {};
+  const std::string path = join_path(path_, kStatisticFile);
+  Descriptor file(::openat(folder_.get(), kStatisticFile.data(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+  if (file.is_open()) {
+    if (Status status = append_whole(file.get(), header_, path); !status.ok()) {
+      (void)::unlinkat(folder_.get(), kStatisticFile.data(), 0);
+      return status;
+    }
+    written_ += header_.size();
+    statistic_ = std::move(file);
+    return {};
+  }
+  if (errno != EEXIST) return errno_status(path, errno);
+  file = Descriptor(::openat(folder_.get(), kStatisticFile.data(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!file.is_open()) return errno_status(path, errno);
+  std::string first(header_.size(), '\0');
+  const ssize_t read = ::pread(file.get(), first.data(), first.size(), 0);
+  if (read != static_cast<ssize_t>(first.size()) || first != header_) {
+    return unsupported(concat(path, " of an earlier dump has other columns; dump into another folder"));
+  }
+  statistic_ = std::move(file);
+  return {};
+}
+
+Status IterationFolder::flush() {
+  if (rows_.empty()) return {};
+  TENSORTAP_RETURN_IF_ERROR(append_whole(statistic_.get(), rows_, join_path(path_, kStatisticFile)));
+  written_ += rows_.size();
+  rows_.clear();
+  return {};
+}
+
+Status IterationFolder::add_statistic(std::string_view row) {
+  // At the first row, so that a file that does not take it is told at once.
+  TENSORTAP_RETURN_IF_ERROR(open_statistic());
+  if (rows_.size() + row.size() > kBlock) TENSORTAP_RETURN_IF_ERROR(flush());
+  rows_ += row;
+  return {};
+}
+
+uint64_t IterationFolder::take_written_bytes() { return std::exchange(written_, 0); }
+
+}  // namespace tensortap

@@ -1,0 +1,79 @@
+// The folder of one iteration while it is written: tensor files, mapping.csv, statistic.csv.
+
+#ifndef TENSORTAP_LAYOUT_MINDSPORE_WRITER_FOLDER_H_
+#define TENSORTAP_LAYOUT_MINDSPORE_WRITER_FOLDER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "layout/mindspore/npy_tensor.h"
+
+namespace tensortap {
+
+// A descriptor, closed on destruction. Move-only.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+// Folders below `root`, which exists, for the owner alone. `below` holds no "..".
+Status make_private_folders(const std::string& root, const std::string& below);
+// A whole file with mode 0400. An earlier one is kept, or replaced. On failure none is left under the name.
+enum class Earlier : uint8_t { kKeep, kReplace };
+Status write_private_file(const std::string& path, std::string_view content, Earlier earlier);
+// Adds to a file with mode 0400, made when it is not there. A failure leaves it as it was.
+Status append_private_file(const std::string& path, std::string_view content);
+
+// Thread-compatible.
+class IterationFolder {
+ public:
+  // Makes it where it is not there. `header` is that of statistic.csv.
+  static Result<std::shared_ptr<IterationFolder>> create(const std::string& root, const std::string& below, std::string_view header);
+
+  // Each makes `name`, or a short name in its place that mapping.csv explains when it is too long; `stored` says which. On failure nothing is left
+  // behind; kUnsupported when the name is taken.
+  Status create_tensor(NpyTensorWriter& writer, const std::string& name, const TensorView& view, uint64_t bytes, std::string& stored);
+  // The same file as `stored_there` of `from`, by a link, or by a copy where there are no links; `copied` gets the bytes of a copy.
+  Status link_tensor(const IterationFolder& from, const std::string& stored_there, const std::string& name, std::string& stored,
+                     uint64_t& copied);
+  Status move_tensor(const IterationFolder& from, const std::string& stored_there, const std::string& name, std::string& stored);
+  void remove_tensor(const std::string& stored) const;
+
+  // Takes a row of statistic.csv, to be written in blocks. When that fails, the row is not taken.
+  Status add_statistic(std::string_view row);
+  // Writes the rows that wait. They go on waiting when that fails.
+  Status flush();
+  [[nodiscard]] uint64_t waiting_rows_bytes() const { return rows_.size(); }
+  [[nodiscard]] uint64_t take_written_bytes();  // of csv files, since the last call
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  IterationFolder(std::string path, Descriptor folder, std::string_view header)
+      : path_(std::move(path)), folder_(std::move(folder)), header_(header) {}
+  template <class Action>
+  Status under_stored_name(const std::string& name, std::string& stored, Action&& action);
+  Status open_statistic();
+
+  std::string path_;
+  Descriptor folder_;
+  std::string header_;
+  std::string rows_;
+  Descriptor statistic_;
+  uint64_t written_ = 0;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_LAYOUT_MINDSPORE_WRITER_FOLDER_H_

@@ -1,0 +1,34 @@
+// What a CaptureSpec means for the layout "mindspore".
+
+#ifndef TENSORTAP_LAYOUT_MINDSPORE_WRITER_OPTIONS_H_
+#define TENSORTAP_LAYOUT_MINDSPORE_WRITER_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "layout/layout.h"
+#include "layout/mindspore/profile.h"
+
+namespace tensortap {
+
+struct MindsporeWriterOptions {
+  MindsporeProfile profile;
+  std::string root;  // "…/rank_0" is below it
+  std::string rank;  // "rank_0"
+  std::string net;
+  std::string categories;
+  std::string config;  // for .dump_metadata/data_dump.json
+  bool tensors = false;
+  bool statistics = false;
+  bool only_with_records = false;  // a condition or a trigger lets some executions in only
+  int64_t first_step = 0;          // the first that can be captured
+  Extras extras;
+};
+
+// Errors as create_mindspore() has them.
+Result<MindsporeWriterOptions> mindspore_writer_options(const DumpInfo& info, const CaptureSpec& spec);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_LAYOUT_MINDSPORE_WRITER_OPTIONS_H_
