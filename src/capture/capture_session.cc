@@ -124,12 +124,17 @@ void CaptureSession::fail(std::string_view why) noexcept {
 
 void CaptureSession::note_error(const Status& status) {
   if (status.ok()) return;
+  note_problem(status);
   const std::lock_guard lock(error_mutex_);
-  const bool is_new = std::ranges::find(problems_, status.message()) == problems_.end();
-  if (is_new && problems_.size() < kMostProblems) problems_.push_back(status.message());
   if (!first_error_.ok()) return;
   first_error_ = status;
   if (status.code() != StatusCode::kInternal) say(status.message());
+}
+
+void CaptureSession::note_problem(const Status& status) {
+  const std::lock_guard lock(error_mutex_);
+  const bool is_new = std::ranges::find(problems_, status.message()) == problems_.end();
+  if (is_new && problems_.size() < kMostProblems) problems_.push_back(status.message());
 }
 
 void CaptureSession::check_folder() {

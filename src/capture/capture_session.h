@@ -142,6 +142,7 @@ class CaptureSession {
   const OpDecision* decision_of(OpId id, OpEntry& entry);
   void decide(OpId id, OpDecision decision);
   void note_error(const Status& status);
+  void note_problem(const Status& status);
   void check_folder();
 
   // session_report.cc

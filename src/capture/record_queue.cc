@@ -49,9 +49,11 @@ void RecordQueue::push(QueuedRecord record) {
     std::unique_lock lock(mutex_);
     if (start_locked()) {
       room_.wait(lock, [this] { return waiting_.size() < kMostWaiting || stopping_; });
+      // Statistics alone wait for company: waking the thread costs more than a row.
+      const bool now = !record.data.empty() || record.ends_step || waiting_.size() + 1 >= kMostUnannounced;
       waiting_.push_back(std::move(record));
       ++pushed_;
-      changed_.notify_all();
+      if (now && !std::exchange(awake_, true)) work_.notify_one();
       return;
     }
   }
@@ -66,7 +68,8 @@ void RecordQueue::run() {
       written_ += working.size();
       working.clear();
       changed_.notify_all();
-      changed_.wait(lock, [this] { return !waiting_.empty() || stopping_; });
+      if (waiting_.empty()) awake_ = false;
+      work_.wait(lock, [this] { return awake_ || stopping_; });
       if (waiting_.empty()) return;
       working.swap(waiting_);
       room_.notify_all();
@@ -81,6 +84,7 @@ void RecordQueue::run() {
 void RecordQueue::drain() {
   std::unique_lock lock(mutex_);
   const uint64_t target = pushed_;
+  if (!waiting_.empty() && !std::exchange(awake_, true)) work_.notify_one();
   changed_.wait(lock, [this, target] { return written_ >= target; });
 }
 
@@ -91,7 +95,7 @@ void RecordQueue::stop() {
     stopping_ = true;
     thread = std::move(thread_);
   }
-  changed_.notify_all();
+  work_.notify_all();
   room_.notify_all();
   if (thread.joinable()) thread.join();
 }

@@ -35,7 +35,8 @@ class RecordQueue {
   RecordQueue(const RecordQueue&) = delete;
   RecordQueue& operator=(const RecordQueue&) = delete;
 
-  // Hands a record over; waits while kMostWaiting records wait.
+  // Hands a record over; waits while kMostWaiting records wait. Statistics may stay with the queue until there are more of them, data comes, a
+  // step ends, or drain() or stop() is called.
   void push(QueuedRecord record);
   // Waits until everything pushed before the call is written.
   void drain();
@@ -46,6 +47,7 @@ class RecordQueue {
 
  private:
   static constexpr size_t kMostWaiting = 16384;
+  static constexpr size_t kMostUnannounced = 128;  // statistics that wait before the thread is woken
 
   bool start_locked();
   void run();
@@ -53,13 +55,15 @@ class RecordQueue {
 
   const Write write_;
   void* const context_;
-  std::mutex writing_;  // held during each call of write_
-  std::mutex mutex_;    // guards what follows; never held during I/O
-  std::condition_variable changed_;
+  std::mutex writing_;               // held during each call of write_
+  std::mutex mutex_;                 // guards what follows; never held during I/O
+  std::condition_variable work_;     // the thread waits for it
+  std::condition_variable changed_;  // drain() waits for it
   std::condition_variable room_;
   std::vector<QueuedRecord> waiting_;
   uint64_t pushed_ = 0;
   uint64_t written_ = 0;
+  bool awake_ = false;  // the thread has work, or was told
   bool stopping_ = false;
   bool no_thread_ = false;
   std::thread thread_;

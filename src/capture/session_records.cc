@@ -213,8 +213,13 @@ void CaptureSession::write_record(RecordRow& row, const TensorView* data, const 
   Status status = layout_->add_record(row, data, histogram);
   if (!status.ok()) {
     lose(reason_of(status), row);
+    if (status.code() == StatusCode::kUnsupported) {
+      // The tree of another system has no place for everything: told, and no failure of the capture.
+      note_problem(status);
+      return;
+    }
     note_error(status);
-    if (data == nullptr || status.code() == StatusCode::kUnsupported) return;
+    if (data == nullptr) return;
     // The statistics may still find a place.
     row.flags |= kRecordDataLost;
     status = layout_->add_record(row, nullptr, histogram);

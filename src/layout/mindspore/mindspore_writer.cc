@@ -225,15 +225,16 @@ Status MindsporeWriter::add_piece(const Piece& piece, RecordRow& row, const Tens
 Status MindsporeWriter::add_output(RecordRow& row, const TensorView* data) {
   MindsporeOp& op = *ops_.find(row.op);
   const Rows::Reader reader = inputs_.first_reader(row.op, row.slot_index);
-  if (!op.outputs && reader.op == kNoOp) return {};
+  const bool own = op.outputs && (row.flags & kRecordForReaders) == 0;
+  if (!own && reader.op == kNoOp) return {};
   Piece piece{&op, false, row.slot_index, next_time()};
-  if (!op.outputs) piece = {ops_.find(reader.op), true, reader.slot, piece.time_us};
+  if (!own) piece = {ops_.find(reader.op), true, reader.slot, piece.time_us};
   op.see(row.slot_index, row.desc());
   Place place;
-  const bool at_once = op.outputs && (!op.parameter || op.constant);
+  const bool at_once = own && (!op.parameter || op.constant);
   const Status status = add_piece(piece, row, data, at_once, place);
   if (!status.ok() && status.code() != StatusCode::kUnsupported) return status;
-  if (place.state == Place::State::kSettled && !at_once) place.state = op.outputs ? Place::State::kForTheStep : Place::State::kForReader;
+  if (place.state == Place::State::kSettled && !at_once) place.state = own ? Place::State::kForTheStep : Place::State::kForReader;
   if (Rows::Source* source = inputs_.remember(row)) {
     source->place.clear();
     std::swap(source->place, place);
