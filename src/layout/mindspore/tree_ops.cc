@@ -29,11 +29,14 @@ const DumpGraph* TreeOps::graph_files(const LeafFolder& folder) {
 }
 
 size_t TreeOps::graph_of(const LeafFolder& folder) {
-  const auto [at, added] = numbers_.try_emplace({folder.net, folder.graph}, graphs_.size());
-  if (added) graphs_.emplace_back().net = folder.net;
-  Graph& graph = graphs_[at->second];
-  graph.number = folder.graph;
-  if (graph.known == nullptr) graph.known = graph_files(folder);
+  const auto [at, added] = numbers_.try_emplace({folder.rank, folder.net, folder.graph}, graphs_.size());
+  if (added) {
+    Graph& graph = graphs_.emplace_back();
+    graph.rank = folder.rank;
+    graph.net = folder.net;
+    graph.number = folder.graph;
+    graph.known = graph_files(folder);
+  }
   return at->second;
 }
 
@@ -145,25 +148,38 @@ void TreeOps::name_outputs() {
   }
 }
 
+// What tells graphs apart that ops of one name are in: as much of their folders as differs in this tree.
+std::string TreeOps::folder_of(const Graph& graph, bool with_rank) const {
+  const auto differs = [&](auto member) {
+    return std::ranges::any_of(graphs_, [&](const Graph& other) { return other.*member != graphs_[0].*member; });
+  };
+  std::string folder;
+  if (with_rank && differs(&Graph::rank)) folder += concat("rank_", graph.rank, "/");
+  if (differs(&Graph::net)) folder += concat(graph.net, "/");
+  if (differs(&Graph::number)) folder += concat(graph.number, "/");
+  return folder;
+}
+
 void TreeOps::make_unique() {
+  std::vector<std::string> folders;
+  std::vector<std::string> graphs;
+  for (const Graph& graph : graphs_) {
+    folders.push_back(folder_of(graph, true));
+    graphs.push_back(folder_of(graph, false));
+    if (!graphs.back().empty()) graphs.back().pop_back();
+  }
   std::unordered_set<std::string> used;
   std::unordered_map<std::string, size_t> copies;
-  const bool nets = std::ranges::any_of(graphs_, [&](const Graph& graph) { return graph.net != graphs_[0].net; });
   for (OpId id = 0; id < ops_.size(); ++id) {
     OpInfo& op = ops_[id];
-    const Graph& graph = graphs_[made_[id].graph];
-    if (graphs_.size() > 1) op.graph = nets ? concat(graph.net, "/", graph.number) : graph.number;
+    const Made& made = made_[id];
+    op.graph = graphs[made.graph];
     if (used.insert(op.name).second) continue;
     const std::string name = op.name;
-    for (const std::string& other : {concat(op.graph, "/", name), concat(op.graph, "/", made_[id].type, ".", name)}) {
-      if (op.graph.empty() || !used.insert(other).second) continue;
-      op.name = other;
-      break;
-    }
-    while (op.name == name) {
+    op.name = concat(folders[made.graph], name);
+    while (op.name == name || !used.insert(op.name).second) {
       const size_t count = ++copies[name];
-      std::string other = concat(made_[id].type, ".", name, count == 1 ? "" : concat("~", count));
-      if (used.insert(other).second) op.name = std::move(other);
+      op.name = concat(folders[made.graph], made.type, ".", name, count == 1 ? "" : concat("~", count));
     }
   }
 }

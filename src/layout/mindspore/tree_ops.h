@@ -1,4 +1,4 @@
-// The ops of a dump: one for each "TYPE.NAME" of its files in each graph, with what the graph files know about it.
+// The ops of a dump: one for each "TYPE.NAME" of its files in each graph of each rank, with what the graph files know about it.
 
 #ifndef TENSORTAP_LAYOUT_MINDSPORE_TREE_OPS_H_
 #define TENSORTAP_LAYOUT_MINDSPORE_TREE_OPS_H_
@@ -10,9 +10,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "layout/mindspore/tree_graphs.h"
@@ -43,6 +43,7 @@ class TreeOps {
     using is_transparent = void;
   };
   struct Graph {
+    int32_t rank = 0;
     std::string net;
     std::string number;
     const DumpGraph* known = nullptr;
@@ -64,12 +65,13 @@ class TreeOps {
   void link(OpId id);
   OpInput input_of(size_t graph, const NodeInput& input);
   void name_outputs();
+  [[nodiscard]] std::string folder_of(const Graph& graph, bool with_rank) const;
   void make_unique();
 
   TreeProblems& problems_;
   std::map<std::string, std::map<std::string, DumpGraph, std::less<>>> ranks_;  // by rank_path
   std::vector<Graph> graphs_;
-  std::map<std::pair<std::string, std::string>, size_t> numbers_;
+  std::map<std::tuple<int32_t, std::string, std::string>, size_t> numbers_;  // of rank, net and graph
   std::vector<OpInfo> ops_;
   std::vector<Made> made_;
 };
