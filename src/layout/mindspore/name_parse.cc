@@ -118,4 +118,9 @@ NumberedName split_op_number(std::string_view name) {
   return {name.substr(0, mark), name.substr(mark + kNumberMark.size())};
 }
 
+uint64_t op_number(std::string_view name) {
+  uint64_t number = 0;
+  return parse_unsigned(split_op_number(name).number, number) ? number : 0;
+}
+
 }  // namespace tensortap::mindspore_tree

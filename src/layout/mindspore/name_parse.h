@@ -48,6 +48,7 @@ struct NumberedName {
   std::string_view number;
 };
 NumberedName split_op_number(std::string_view name);
+uint64_t op_number(std::string_view name);  // 0 when it has none
 
 }  // namespace tensortap::mindspore_tree
 

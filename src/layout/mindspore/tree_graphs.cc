@@ -123,10 +123,14 @@ void DumpGraph::set(std::vector<GraphNode> nodes, std::vector<GraphParameter> pa
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     const std::string& full_name = nodes_[i].full_name;
     if (full_name.empty()) continue;
-    for (const std::string& form : {clean_name(full_name), strip_scope(full_name)}) {
-      name(node_names_, form, i);
-      name(numberless_, std::string(split_op_number(form).name), i);
-    }
+    const std::string_view name_alone = split_op_number(full_name).name;
+    const std::string cleaned = clean_name(name_alone);
+    const std::string stripped = strip_scope(name_alone);
+    numberless_[cleaned].push_back(i);
+    if (stripped != cleaned) numberless_[stripped].push_back(i);
+  }
+  for (auto& [key, numbers] : numberless_) {
+    std::ranges::stable_sort(numbers, {}, [&](uint32_t i) { return op_number(nodes_[i].full_name); });
   }
   for (uint32_t i = 0; i < parameters_.size(); ++i) {
     for (const std::string& form : {clean_name(parameters_[i].name), dash_scope(parameters_[i].name), parameters_[i].name}) {
@@ -135,10 +139,9 @@ void DumpGraph::set(std::vector<GraphNode> nodes, std::vector<GraphParameter> pa
   }
 }
 
-uint32_t DumpGraph::find_node(std::string_view file_name) const {
-  if (const Named* found = look_up(node_names_, file_name); found != nullptr && found->only) return found->number;
-  const Named* found = look_up(numberless_, split_op_number(file_name).name);
-  return found != nullptr && found->only ? found->number : kNoNode;
+const std::vector<uint32_t>* DumpGraph::find_nodes(std::string_view numberless) const {
+  const auto found = numberless_.find(std::string(numberless));
+  return found == numberless_.end() ? nullptr : &found->second;
 }
 
 const GraphParameter* DumpGraph::find_parameter(std::string_view file_name) const {

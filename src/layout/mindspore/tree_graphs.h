@@ -39,10 +39,10 @@ struct GraphParameter {
 class DumpGraph {
  public:
   [[nodiscard]] const std::vector<GraphNode>& nodes() const { return nodes_; }
-  // By the name that a file gives to an op, cleaned, scope-stripped or whole. Where no node has that number (real trees number differently in files
-  // and in graphs), the only node that is called so without its number. kNoNode when there is none.
-  [[nodiscard]] uint32_t find_node(std::string_view file_name) const;
-  // The same for a parameter; null when there is none.
+  // The nodes that files may call `numberless`, cleaned or scope-stripped, without their numbers; null when there is none. In the order of their
+  // numbers.
+  [[nodiscard]] const std::vector<uint32_t>* find_nodes(std::string_view numberless) const;
+  // The parameter that files call so, cleaned, with dashes or whole; null when there is none or no single one.
   [[nodiscard]] const GraphParameter* find_parameter(std::string_view file_name) const;
 
   // For the readers below: builds the look-ups.
@@ -59,8 +59,7 @@ class DumpGraph {
 
   std::vector<GraphNode> nodes_;
   std::vector<GraphParameter> parameters_;
-  Names node_names_;
-  Names numberless_;
+  std::unordered_map<std::string, std::vector<uint32_t>> numberless_;
   Names parameter_names_;
 };
 

@@ -40,9 +40,9 @@ size_t TreeOps::graph_of(const LeafFolder& folder) {
   return at->second;
 }
 
-OpId TreeOps::add(size_t graph, OpInfo op, uint32_t node, std::string_view type) {
+OpId TreeOps::add(size_t graph, OpInfo op, uint32_t node, std::string_view type, std::string_view name) {
   ops_.push_back(std::move(op));
-  made_.push_back({graph, node, 0, 0, std::string(type)});
+  made_.push_back({graph, node, 0, 0, std::string(type), std::string(name), false});
   return static_cast<OpId>(ops_.size() - 1);
 }
 
@@ -68,20 +68,55 @@ OpId TreeOps::op(size_t graph_number, std::string_view type, std::string_view na
     OpInfo made;
     made.name = full_name.empty() ? name : full_name;
     made.type = type;
-    const uint32_t node = graph.known == nullptr ? kNoNode : graph.known->find_node(name);
-    if (node != kNoNode) {
-      const GraphNode& known = graph.known->nodes()[node];
-      // The scope is the graph's, the number the file's: that is the one that people and configurations select by.
-      const NumberedName file = split_op_number(name);
-      const NumberedName whole = split_op_number(known.full_name);
-      made.name = file.number.empty() ? known.full_name : concat(whole.name, "-op", file.number);
-      made.source_location = known.source_location;
-    }
-    id = add(graph_number, std::move(made), node, type);
-    if (node != kNoNode) graph.by_node.try_emplace(node, id);
+    id = add(graph_number, std::move(made), kNoNode, type, name);
+    made_[id].has_full_name = full_name.find('/') != std::string_view::npos;
   }
   graph.by_stem.emplace(std::move(stem), id);
   return id;
+}
+
+void TreeOps::set_node(OpId id, uint32_t node) {
+  Graph& graph = graphs_[made_[id].graph];
+  made_[id].node = node;
+  graph.by_node.try_emplace(node, id);
+  ops_[id].source_location = graph.known->nodes()[node].source_location;
+}
+
+// Real trees may number ops differently in the names of files and in the graph. The numbers are believed where every file has its node; where not,
+// as many files as nodes are the same ops in the same order, and otherwise only the name is known. The scope in a name is the graph's, its
+// number the file's: that is the one that people and configurations select by.
+void TreeOps::match_nodes(size_t graph_number, std::vector<OpId> ops) {
+  const DumpGraph& known = *graphs_[graph_number].known;
+  const auto* nodes = known.find_nodes(split_op_number(made_[ops[0]].name).name);
+  if (nodes == nullptr) return;
+  const auto full_name = [&](uint32_t node) { return split_op_number(known.nodes()[node].full_name).name; };
+  std::map<uint64_t, uint32_t> by_number;
+  for (const uint32_t node : *nodes) by_number.try_emplace(op_number(known.nodes()[node].full_name), node);
+  std::ranges::sort(ops, {}, [&](OpId id) { return op_number(made_[id].name); });
+  const bool same_numbers = std::ranges::all_of(ops, [&](OpId id) { return by_number.contains(op_number(made_[id].name)); });
+  const bool one_scope = std::ranges::all_of(*nodes, [&](uint32_t node) { return full_name(node) == full_name(nodes->front()); });
+  for (size_t i = 0; i < ops.size(); ++i) {
+    uint32_t node = kNoNode;
+    if (same_numbers) {
+      node = by_number.at(op_number(made_[ops[i]].name));
+    } else if (ops.size() == nodes->size()) {
+      node = (*nodes)[i];
+    }
+    if (node != kNoNode) set_node(ops[i], node);
+    if (made_[ops[i]].has_full_name || (node == kNoNode && !one_scope)) continue;
+    const std::string_view number = split_op_number(made_[ops[i]].name).number;
+    ops_[ops[i]].name = concat(full_name(node == kNoNode ? nodes->front() : node), number.empty() ? "" : "-op", number);
+  }
+}
+
+void TreeOps::find_nodes() {
+  std::map<std::pair<size_t, std::string>, std::vector<OpId>> same;
+  for (OpId id = 0; id < ops_.size(); ++id) {
+    const Made& made = made_[id];
+    if (made.type == kParameterType || graphs_[made.graph].known == nullptr) continue;
+    same[{made.graph, std::string(split_op_number(made.name).name)}].push_back(id);
+  }
+  for (const auto& [key, ops] : same) match_nodes(key.first, ops);
 }
 
 void TreeOps::saw_output(OpId op, uint32_t slot) {
@@ -148,25 +183,19 @@ void TreeOps::name_outputs() {
   }
 }
 
-// What tells graphs apart that ops of one name are in: as much of their folders as differs in this tree.
-std::string TreeOps::folder_of(const Graph& graph, bool with_rank) const {
+// Ops of one name in several graphs are told apart by as much of their folders as differs in this tree.
+void TreeOps::make_unique() {
   const auto differs = [&](auto member) {
     return std::ranges::any_of(graphs_, [&](const Graph& other) { return other.*member != graphs_[0].*member; });
   };
-  std::string folder;
-  if (with_rank && differs(&Graph::rank)) folder += concat("rank_", graph.rank, "/");
-  if (differs(&Graph::net)) folder += concat(graph.net, "/");
-  if (differs(&Graph::number)) folder += concat(graph.number, "/");
-  return folder;
-}
-
-void TreeOps::make_unique() {
+  const bool ranks = differs(&Graph::rank);
+  const bool nets = differs(&Graph::net);
+  const bool numbers = differs(&Graph::number);
   std::vector<std::string> folders;
   std::vector<std::string> graphs;
   for (const Graph& graph : graphs_) {
-    folders.push_back(folder_of(graph, true));
-    graphs.push_back(folder_of(graph, false));
-    if (!graphs.back().empty()) graphs.back().pop_back();
+    graphs.push_back(concat(nets ? graph.net : "", nets && numbers ? "/" : "", numbers ? graph.number : ""));
+    folders.push_back(concat(ranks ? concat("rank_", graph.rank, "/") : "", graphs.back(), nets || numbers ? "/" : ""));
   }
   std::unordered_set<std::string> used;
   std::unordered_map<std::string, size_t> copies;
@@ -185,6 +214,7 @@ void TreeOps::make_unique() {
 }
 
 std::vector<OpInfo> TreeOps::take() {
+  find_nodes();
   for (OpId id = 0; id < ops_.size(); ++id) link(id);
   make_unique();
   name_outputs();

@@ -57,15 +57,19 @@ class TreeOps {
     size_t records = 0;
     uint32_t outputs = 0;  // highest slot + 1 that there is, or that is read
     std::string type;      // as in files
+    std::string name;      // as in files
+    bool has_full_name = false;
   };
 
   const DumpGraph* graph_files(const LeafFolder& folder);
-  OpId add(size_t graph, OpInfo op, uint32_t node, std::string_view type);
+  OpId add(size_t graph, OpInfo op, uint32_t node, std::string_view type, std::string_view name = {});
   OpInfo parameter_op(Graph& graph, std::string_view name);
+  void match_nodes(size_t graph, std::vector<OpId> ops);
+  void set_node(OpId id, uint32_t node);
+  void find_nodes();
   void link(OpId id);
   OpInput input_of(size_t graph, const NodeInput& input);
   void name_outputs();
-  [[nodiscard]] std::string folder_of(const Graph& graph, bool with_rank) const;
   void make_unique();
 
   TreeProblems& problems_;
