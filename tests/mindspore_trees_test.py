@@ -24,8 +24,8 @@ GOLDEN = Path(__file__).resolve().parent / "golden/mindspore"
 TREES = sorted(path.name.removesuffix(".tar.gz") for path in (GOLDEN / "trees").glob("*.tar.gz"))
 STATISTICS = sorted(path.name for path in (GOLDEN / "statistic").glob("*.statistic.csv"))
 NUMPY_NAMES = {
-    "|b1": "bool", "|i1": "int8", "|u1": "uint8", "<i2": "int16", "<u2": "uint16", "<i4": "int32", "<u4": "uint32", "<i8": "int64", "<u8": "uint64",
-    "<f2": "float16", "<f4": "float32", "<f8": "float64", "<E2": "bfloat16",
+    "|b1": "bool", "|i1": "int8", "|u1": "uint8", "<i2": "int16", "<u2": "uint16", "<i4": "int32", "<u4": "uint32",
+    "<i8": "int64", "<u8": "uint64", "<f2": "float16", "<f4": "float32", "<f8": "float64", "<E2": "bfloat16",
 }  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def dump_folder(unpacked: Path, tree: str) -> Path:
-    """The folder that holds rank_0."""
+    """Find the folder that holds rank_0."""
     (rank,) = (unpacked / f"unpacked-{tree}").glob("**/rank_0")
     return rank.parent
 
@@ -121,7 +121,9 @@ def test_file_and_name_agree_on_the_number_of_an_op(unpacked: Path) -> None:
         if op.type not in ("Input", "Initializer"):
             assert f"-{op.name.rsplit('-', 1)[1]}." in dump._core.file(row)
     # Listed as -op1 in the graph's files, -op0 in the names of the tensors.
-    assert "Gradients/Default/network-WithLossCell/_backbone-LeNet/conv2-Conv2d/Grad_Conv2D/Conv2DBackpropFilter-op0" in {op.name for op in dump.ops}
+    assert "Gradients/Default/network-WithLossCell/_backbone-LeNet/conv2-Conv2d/Grad_Conv2D/Conv2DBackpropFilter-op0" in {
+        op.name for op in dump.ops
+    }
 
 
 @pytest.mark.parametrize("tree", TREES)
@@ -214,8 +216,9 @@ def test_ls_and_show_take_a_tree(unpacked: Path) -> None:
 
 # What a column of statistic.csv becomes; "Negative Zero Count" counts the elements below zero.
 COLUMNS = {
-    "Max Value": "max", "Min Value": "min", "Avg Value": "mean", "L2Norm Value": "l2", "Count": "count", "Negative Zero Count": "negative",
-    "Positive Zero Count": "positive", "NaN Count": "nan", "Negative Inf Count": "neg_inf", "Positive Inf Count": "pos_inf", "Zero Count": "zero",
+    "Max Value": "max", "Min Value": "min", "Avg Value": "mean", "L2Norm Value": "l2", "Count": "count",
+    "Negative Zero Count": "negative", "Positive Zero Count": "positive", "NaN Count": "nan", "Negative Inf Count": "neg_inf",
+    "Positive Inf Count": "pos_inf", "Zero Count": "zero",
 }  # fmt: skip
 
 
@@ -243,7 +246,7 @@ def test_statistics_are_read_and_joined(unpacked: Path, tmp_path: Path, table: s
             path.unlink()
     dump = tensortap.open(folder)
     assert dump.problems == []
-    lines = list(csv.DictReader((GOLDEN / "statistic" / table).open(newline="")))
+    lines = list(csv.DictReader((GOLDEN / "statistic" / table).read_text().splitlines()))
     assert len(dump) == len(lines) == before
     rows = {}
     first = min(int(line["Timestamp"]) for line in lines)
