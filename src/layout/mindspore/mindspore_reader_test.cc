@@ -162,6 +162,32 @@ TEST_F(MindSporeTrees, LinksPipesAndFoldersUnderTensorNamesDoNoHarm) {
   for (const char* name : {"A-op2", "A-op3", "A-op4", "A-op5"}) EXPECT_THAT(dump->problems(), Contains(HasSubstr(name)));
 }
 
+TEST_F(MindSporeTrees, KernelArgumentsAreAttributes) {
+  add("Add.Default_net_Add-op0", 1, 5);
+  write("rank_0/Net/0/0/Add.Default_net_Add-op0.json", "{\n    \"axis\": \"1\"\n}");
+  write("rank_0/Net/0/0/Mul.Default_net_Mul-op0.json", "{}");
+  write("rank_0/Net/0/0/Mul.Default_net_Mul-op1.json", "{\"a\":");
+  const auto dump = open();
+  EXPECT_EQ(dump->ops()[0].attributes, R"({"axis":"1"})");
+  EXPECT_THAT(dump->problems(), testing::UnorderedElementsAre(HasSubstr("Mul-op0.json: no op"), HasSubstr("Mul-op1.json")));
+}
+
+TEST_F(MindSporeTrees, AnEmptyIterationOfADumpIsAnEmptyDump) {
+  write("rank_0/.dump_metadata/config.json", "{}");
+  ASSERT_TRUE(make_directories(join_path(folder_.path(), "rank_0/Net/0/7")).ok());
+  EXPECT_THAT(open("rank_0/Net/0/7")->rows(), IsEmpty());
+  EXPECT_THAT(open("rank_0/Net")->problems(), IsEmpty());
+}
+
+TEST_F(MindSporeTrees, NumbersThatNoRecordCanHoldAreForeign) {
+  add("Add.A-op0", 1, 5, "rank_0/Net/0/0");
+  add("Add.A-op0", 1, 5, "rank_0/Net/0/99999999999999999999");
+  add("Add.A-op0", 1, 5, "rank_0/Net/0/9223372036854775808");
+  const auto dump = open();
+  EXPECT_EQ(dump->rows().size(), 1U);
+  EXPECT_THAT(dump->problems(), ElementsAre(HasSubstr("2 entries are no part of a dump")));
+}
+
 TEST_F(MindSporeTrees, OnlyDumpsAreRecognised) {
   EXPECT_EQ(recognise_mindspore_tree(folder_.path()), Confidence::kNo);
   write("rank_0/records.npy", "");

@@ -119,6 +119,13 @@ void TreeOps::find_nodes() {
   for (const auto& [key, ops] : same) match_nodes(key.first, ops);
 }
 
+bool TreeOps::set_attributes(size_t graph, std::string_view stem, std::string attributes) {
+  const auto found = graphs_[graph].by_stem.find(stem);
+  if (found == graphs_[graph].by_stem.end()) return false;
+  ops_[found->second].attributes = std::move(attributes);
+  return true;
+}
+
 void TreeOps::saw_output(OpId op, uint32_t slot) {
   ++made_[op].records;
   made_[op].outputs = std::max(made_[op].outputs, slot + 1);

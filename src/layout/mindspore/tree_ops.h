@@ -32,6 +32,8 @@ class TreeOps {
   // The op of a file, or of a row of statistic.csv whose full name is known.
   OpId op(size_t graph, std::string_view type, std::string_view name, std::string_view full_name = {});
   [[nodiscard]] bool knows(size_t graph, std::string_view stem) const { return graphs_[graph].by_stem.contains(stem); }
+  // The attributes of the op that files call "TYPE.NAME": JSON text. False when there is no such op.
+  bool set_attributes(size_t graph, std::string_view stem, std::string attributes);
   // An output that there is a record of.
   void saw_output(OpId op, uint32_t slot);
 

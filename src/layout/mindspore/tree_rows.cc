@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "layout/mindspore/statistic_table.h"
 #include "layout/mindspore/tree_heads.h"
@@ -74,6 +75,7 @@ class RowMaker {
       items_.push_back(item);
     }
     if (tree_.folders[folder].has_statistics) add_statistics(folder, first);
+    for (const std::string& name : tree_.folders[folder].arguments) add_arguments(folder, name);
     // Files that can not be read are records only where statistics tell of them.
     const auto lost = [&](const Item& item) {
       if (item.file == kNoFile || heads_[item.file].damage.empty()) return false;
@@ -83,6 +85,22 @@ class RowMaker {
     items_.erase(std::remove_if(items_.begin() + static_cast<ptrdiff_t>(first), items_.end(), lost), items_.end());
     for (size_t i = first; i < items_.size(); ++i) {
       if (!items_[i].is_input) ops_.saw_output(items_[i].op, items_[i].slot);
+    }
+  }
+
+  // "TYPE.NAME.json": the op's attributes, each as text.
+  void add_arguments(uint32_t folder, const std::string& name) {
+    constexpr uint64_t kLargest = uint64_t{16} << 20;
+    const auto text = read_file(join_path(tree_.folders[folder].path, name), kLargest);
+    const auto json = text.ok() ? parse_json(*text, name) : text.status();
+    const std::string_view stem = std::string_view(name).substr(0, name.rfind('.'));
+    const std::string where = join_path(tree_.folders[folder].relative, name);
+    if (!json.ok()) {
+      problems_.add(Skipped::kForeign, json.status().with_context(where).message());
+    } else if (!json->is_object() && !json->is_null()) {
+      problems_.add(Skipped::kForeign, concat(where, ": no attributes of an op: not a JSON object"));
+    } else if (!ops_.set_attributes(graphs_[folder], stem, json->is_null() ? "" : to_json_text(*json))) {
+      problems_.add(Skipped::kForeign, concat(where, ": no op of this dump is called so"));
     }
   }
 

@@ -64,8 +64,10 @@ class Evidence {
   [[nodiscard]] bool net() const {
     return any_folder([](std::string_view name) { return is_number(name); }, [](const Evidence& inside) { return inside.graph(); });
   }
+  // What lies beside the nets of a rank.
+  [[nodiscard]] bool metadata() const { return has(".dump_metadata") || (has("graphs") && has("execution_order")); }
   [[nodiscard]] bool rank() const {
-    if (has(".dump_metadata") || (has("graphs") && has("execution_order"))) return true;
+    if (metadata()) return true;
     return any_folder([](std::string_view name) { return !is_rank_folder(name); }, [](const Evidence& inside) { return inside.net(); });
   }
   [[nodiscard]] bool device() const {
@@ -94,6 +96,17 @@ class Evidence {
 int64_t number_of(std::string_view name) {
   int64_t number = 0;
   return is_number(name) && parse_integer(name, number) ? number : 0;
+}
+
+// A step's or a device's folder: a number that a record can hold.
+bool is_step(std::string_view name) {
+  int64_t number = 0;
+  return is_number(name) && parse_integer(name, number);
+}
+
+bool is_device(std::string_view name) {
+  constexpr size_t kMostDigits = 9;
+  return is_number(name) && name.size() <= kMostDigits;
 }
 
 std::vector<std::string> real_parts(const std::string& folder) {
@@ -129,7 +142,7 @@ TreePlace place_by_names(std::span<const std::string> parts) {
       constexpr std::array kRoles = {TreeRole::kTime, TreeRole::kDevice, TreeRole::kNet, TreeRole::kGraph, TreeRole::kLeaf};
       place.role = kRoles[depth];
       if (depth == 2 && is_number(below[1])) place.role = TreeRole::kLeaf;  // TIME/DEVICE/ITERATION
-      if (depth > 0) known.rank = static_cast<int32_t>(number_of(below[0]));
+      if (depth > 0) known.rank = is_device(below[0]) ? static_cast<int32_t>(number_of(below[0])) : 0;
       known.step_above = at > 0 && is_number(parts[at - 1]);
       if (known.step_above) known.step = number_of(parts[at - 1]);
     } else {
@@ -209,7 +222,7 @@ TreeRole TreeWalker::role_below(TreeRole role, const std::string& name, LeafFold
   const auto leaf = [&] {
     below.constants = name == kConstants;
     if (!below.step_above) below.step = number_of(name);
-    return below.constants || is_number(name) ? TreeRole::kLeaf : TreeRole::kNone;
+    return below.constants || is_step(name) ? TreeRole::kLeaf : TreeRole::kNone;
   };
   switch (role) {
     case TreeRole::kRoot:
@@ -220,7 +233,7 @@ TreeRole TreeWalker::role_below(TreeRole role, const std::string& name, LeafFold
       }
       if (is_time_folder(name)) return TreeRole::kTime;
       below.step = number_of(name);
-      below.step_above = is_number(name);
+      below.step_above = is_step(name);
       return below.step_above ? TreeRole::kRoot : TreeRole::kNone;
     case TreeRole::kRank:
       below.net = name;
@@ -231,8 +244,8 @@ TreeRole TreeWalker::role_below(TreeRole role, const std::string& name, LeafFold
     case TreeRole::kGraph:
       return leaf();
     case TreeRole::kTime:
-      below.rank = static_cast<int32_t>(number_of(name));
-      return is_number(name) ? TreeRole::kDevice : TreeRole::kNone;
+      below.rank = is_device(name) ? static_cast<int32_t>(number_of(name)) : 0;
+      return is_device(name) ? TreeRole::kDevice : TreeRole::kNone;
     case TreeRole::kDevice:
       below.net = name;
       return is_number(name) ? leaf() : TreeRole::kNet;
@@ -286,9 +299,8 @@ void TreeWalker::read_files(const LeafFolder& here, FolderNames names, bool leaf
   }
   read_mapping(folder, mapped);
   if (dump_data_ > 0) {
-    problems_.add(Skipped::kDumpData,
-                  concat(folder.relative, ": ", dump_data_, dump_data_ == 1 ? " DumpData file is" : " DumpData files are",
-                         " not read yet: ", first_dump_data_, dump_data_ > 1 ? ", ..." : ""));
+    problems_.add(Skipped::kDumpData, concat(folder.relative, ": files in the form DumpData and overflow records are not read yet, ",
+                                             dump_data_, " of them: ", first_dump_data_, dump_data_ > 1 ? ", ..." : ""));
   }
   if (tree_.files.size() == first && !folder.has_statistics) tree_.folders.pop_back();
 }
@@ -347,7 +359,9 @@ TreePlace place_in_tree(const std::string& folder) {
   const Evidence evidence(folder);
   TreePlace place = place_by_names(real_parts(folder));
   place.certain = true;
-  if (!has_evidence(place.role, evidence)) {
+  // An iteration that nothing was dumped in is part of a dump, where the rank's folder is clearly one.
+  const bool part = is_directory(folder) && !place.known.rank_path.empty() && Evidence(place.known.rank_path).metadata();
+  if (!part && !has_evidence(place.role, evidence)) {
     constexpr std::array kTries = {TreeRole::kRoot, TreeRole::kRank, TreeRole::kLeaf, TreeRole::kGraph, TreeRole::kNet};
     const auto* found = std::ranges::find_if(kTries, [&](TreeRole role) { return has_evidence(role, evidence); });
     const LeafFolder before = std::exchange(place.known, {});
