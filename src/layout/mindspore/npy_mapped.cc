@@ -108,10 +108,10 @@ Result<NpyHead> read_open_head(int fd) {
   if (info.st_size == 0) return corrupt("the file is empty: its tensor was never written");
   std::array<std::byte, 256> first{};
   size_t got = 0;
-  TENSORTAP_RETURN_IF_ERROR(read_begin(fd, first, got));
+  const auto file_bytes = static_cast<uint64_t>(info.st_size);
+  TENSORTAP_RETURN_IF_ERROR(read_begin(fd, std::span(first).first(std::min<uint64_t>(first.size(), file_bytes)), got));
   const std::span<const std::byte> head(first.data(), got);
   uint64_t needed = 0;
-  const auto file_bytes = static_cast<uint64_t>(info.st_size);
   if (!is_short_header(head, needed) || needed > file_bytes || needed > kLongestHead) return parse_npy_head(head, file_bytes);
   std::vector<std::byte> whole(needed);
   TENSORTAP_RETURN_IF_ERROR(read_begin(fd, whole, got));
