@@ -320,3 +320,13 @@ def test_ranks_have_names_of_their_own(unpacked: Path, tmp_path: Path) -> None:
     assert sorted({int(rank) for rank in dump.records["rank"]}) == [0, 11]
     assert len(set(dump)) == len(dump) == 10
     assert np.asarray(dump["rank_11/x:out0"])[0, 0] == 11
+
+
+def test_a_graph_file_that_is_cut_costs_no_names(unpacked: Path, tmp_path: Path) -> None:
+    tree = copy_of(unpacked, "2.10.0-train", tmp_path / "tree")
+    (graph,) = (tree / "rank_0/graphs").glob("*.pb")
+    graph.write_bytes(graph.read_bytes()[:5000])
+    dump = tensortap.open(tree)
+    assert len(dump.problems) == 1
+    assert "damaged" in dump.problems[0]
+    assert "Default/network-WithLossCell/_backbone-LeNet/conv1-Conv2d/Conv2D-op0" in {op.name for op in dump.ops}
