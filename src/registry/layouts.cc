@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "layout/mindspore/mindspore_reader.h"
 #include "layout/mindspore/mindspore_writer.h"
 #include "layout/tap/repair.h"
 #include "layout/tap/tap_files.h"
@@ -8,13 +9,9 @@
 namespace tensortap {
 namespace {
 
-// Until the reader of the layout mindspore is here.
-Confidence recognise_mindspore_tree(const std::string& /*folder*/) { return Confidence::kNo; }
-Result<std::unique_ptr<DumpIndex>> open_mindspore(const std::string& /*folder*/) { return unsupported("no reader yet"); }
-
 constexpr Layout kLayouts[] = {
     {"tap", "tensortap's own: NumPy files, one folder per process", create_tap, recognise_tap, open_tap, repair_tap},
-    {"mindspore", "MindSpore's synchronous dump: a .npy file for each tensor, statistic.csv", create_mindspore, recognise_mindspore_tree,
+    {"mindspore", "MindSpore's dump: npy files and statistic.csv in rank_N/NET/GRAPH/ITERATION", create_mindspore, recognise_mindspore_tree,
      open_mindspore, nullptr, true},
 };
 
