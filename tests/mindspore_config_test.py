@@ -47,7 +47,7 @@ def test_a_config_is_known_by_its_content_and_said_in_words(tmp_path: Path) -> N
     assert said(done, "config = a text of")
 
 
-def test_the_variable_names_the_config_when_nothing_else_is_asked_for(tmp_path: Path) -> None:
+def test_the_variable_names_the_config_when_no_other_is_given(tmp_path: Path) -> None:
     path = config(tmp_path / "c.json", net_name="Fromvariable")
     assert said(explain("--json", variable=path), "net_name = Fromvariable")
     assert said(explain("--json", variable="c.json", cwd=tmp_path), "net_name = Fromvariable")
@@ -55,8 +55,8 @@ def test_the_variable_names_the_config_when_nothing_else_is_asked_for(tmp_path: 
     other = config(tmp_path / "o.json", net_name="Fromcommand")
     assert said(explain(other, "--json", variable=path), "net_name = Fromcommand")
     selected = explain("--json", "--types", "Conv", variable=path)
-    assert said(selected, 'in the layout "tap"')
-    assert "MINDSPORE_DUMP_CONFIG is not read, because the command line says what to capture" in selected.err
+    assert said(selected, "net_name = Fromvariable"), "the command line goes on top of it"
+    assert said(selected, "Conv")
     assert said(explain("--json", variable=""), "Every op is captured")
 
 

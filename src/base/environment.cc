@@ -12,7 +12,7 @@ constexpr std::array kVariables = {
                         "Path of the libonnxruntime to use, or of a folder that holds one; --runtime wins over it."},
     EnvironmentVariable{"TENSORTAP_DISABLE", "Any value: capture sessions open switched off."},
     EnvironmentVariable{"TENSORTAP_SIMD", "Statistics kernels to use: scalar, or the name of one instruction set that `doctor` lists."},
-    EnvironmentVariable{"MINDSPORE_DUMP_CONFIG", "A dump config of MindSpore, when the command line names no config and selects nothing."},
+    EnvironmentVariable{"MINDSPORE_DUMP_CONFIG", "A dump config of MindSpore, when the command line names no config."},
     EnvironmentVariable{"MS_DIAGNOSTIC_DATA_PATH", "The folder in whose debug_dump a MindSpore config without a path dumps."},
     EnvironmentVariable{"VIRTUAL_ENV", "A Python environment to search for the onnxruntime package."},
     EnvironmentVariable{"NO_COLOR", "Any value: no colours."},

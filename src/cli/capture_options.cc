@@ -93,11 +93,6 @@ namespace {
 
 constexpr std::string_view kMindsporeVariable = "MINDSPORE_DUMP_CONFIG";
 
-bool selects(const CaptureOptions& options) {
-  return options.stats || options.tensors || options.full || options.describe || !options.ops.empty() || !options.types.empty() ||
-         options.steps || options.slots || options.where;
-}
-
 // Which config is read.
 struct ChosenConfig {
   std::string path;      // "" = none
@@ -106,7 +101,7 @@ struct ChosenConfig {
 };
 
 ChosenConfig choose_config(const CaptureArguments& arguments) {
-  if (!arguments.config.empty() || selects(arguments.options)) return {arguments.config, arguments.dialect, ""};
+  if (!arguments.config.empty()) return {arguments.config, arguments.dialect, ""};
   const auto path = environment_value(kMindsporeVariable);
   if (!path) return {"", arguments.dialect, ""};
   return {*path, arguments.dialect.empty() ? "mindspore" : arguments.dialect, std::string(kMindsporeVariable)};
@@ -152,11 +147,7 @@ Result<CaptureSpec> make_spec(const CaptureArguments& arguments) {
     if (!spec.ok()) return config.variable.empty() ? spec.status() : spec.status().with_context(config.variable);
     options.config = *std::move(spec);
   }
-  TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, spec_from_options(options));
-  if (arguments.config.empty() && config.path.empty() && environment_value(kMindsporeVariable)) {
-    spec.notes.push_back(concat(kMindsporeVariable, " is not read, because the command line says what to capture"));
-  }
-  return spec;
+  return spec_from_options(options);
 }
 
 std::string config_name(const CaptureArguments& arguments) {

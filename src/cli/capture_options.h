@@ -29,7 +29,7 @@ void add_capture_options(CLI::App& app, CaptureArguments& arguments);
 // The same without --config.
 void add_selection_options(CLI::App& app, CaptureArguments& arguments);
 
-// The config file, if there is one, and what the options say on top of it. Without --config, and when the options select nothing themselves, it is
+// The config file, if there is one, and what the options say on top of it. Without --config it is
 // the file that MINDSPORE_DUMP_CONFIG names. Errors name the option or the variable, or file, line and column.
 Result<CaptureSpec> make_spec(const CaptureArguments& arguments);
 

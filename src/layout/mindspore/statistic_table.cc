@@ -168,6 +168,22 @@ Status read_header(std::string_view line, std::vector<const Column*>& columns) {
   return {};
 }
 
+int64_t integer_of(double value, DType dtype) {
+  constexpr double kTop = 18446744073709551616.0;  // 2^64
+  if (!(value >= -kTop / 2)) return value < 0 ? std::numeric_limits<int64_t>::min() : 0;
+  if (dtype == DType::kUInt64) {
+    const uint64_t whole = value >= kTop ? UINT64_MAX : value < 0 ? 0 : static_cast<uint64_t>(value);
+    return static_cast<int64_t>(whole);
+  }
+  return value >= kTop / 2 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(value);
+}
+
+// The table rounds to six digits; an integer tensor's extremes are no better than that.
+void set_integer_extremes(StatisticLine& line) {
+  line.stats.min_integer = integer_of(line.stats.min, line.desc.dtype);
+  line.stats.max_integer = integer_of(line.stats.max, line.desc.dtype);
+}
+
 Status read_line(std::span<const std::string_view> cells, std::span<const Column* const> columns, StatisticLine& line) {
   const bool trailing = cells.size() == columns.size() + 1 && cells.back().empty();
   if (cells.size() != columns.size() && !trailing)
@@ -176,6 +192,7 @@ Status read_line(std::span<const std::string_view> cells, std::span<const Column
     if (columns[i]->read(cells[i], line)) continue;
     return corrupt(concat("column ", quote(columns[i]->name), ": ", quote(cells[i].substr(0, 40)), " can not be read"));
   }
+  set_integer_extremes(line);
   // The counts are of all elements, and a reader of averages wants their number.
   if (line.stats.count == 0) line.stats.count = line.desc.shape.numel().value_or(0);
   return {};

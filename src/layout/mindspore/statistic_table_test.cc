@@ -54,6 +54,16 @@ TEST(StatisticTable, ReadsTheExampleOfBothShapes) {
   EXPECT_EQ(lines[2].desc.shape, Shape());
 }
 
+TEST(StatisticTable, IntegersHaveWholeExtremes) {
+  const auto lines = read(concat(kHeader, ",Max Value,Min Value\n", "A,a,0,0,1,input,0,8,int64,\"[1]\",2048,-7,\n",
+                                 "A,a,0,0,2,input,0,8,uint64,\"[1]\",1.84467e+19,0,\n", "A,a,0,0,3,input,0,8,int64,\"[1]\",1e300,null,\n"));
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0].stats.max_integer, 2048);
+  EXPECT_EQ(lines[0].stats.min_integer, -7);
+  EXPECT_EQ(static_cast<uint64_t>(lines[1].stats.max_integer), 18446700000000000000U);
+  EXPECT_EQ(lines[2].stats.max_integer, std::numeric_limits<int64_t>::max());
+}
+
 TEST(StatisticTable, NullIsNotMeasuredAndNanIs) {
   const auto lines =
       read(concat("IO,Slot,Timestamp,Op Name,Op Type,Avg Value,Max Value,Max Value,Min Value,NaN Count,Other\n",
