@@ -290,7 +290,8 @@ void MindsporeWriter::end_parameters(int64_t step, uint64_t run) {
   for (OpId id = 0; id < ops_.all().size(); ++id) {
     MindsporeOp* op = ops_.find(id);
     if (op == nullptr || !op->parameter || !op->outputs || op->constant) continue;
-    if (Rows::Source* source = inputs_.source(run, id, 0)) note(settle({op, false, 0, next_time()}, step, *source));
+    Rows::Source* source = inputs_.source(run, id, 0);
+    if (source != nullptr && (source->row.flags & kRecordForReaders) == 0) note(settle({op, false, 0, next_time()}, step, *source));
   }
 }
 
