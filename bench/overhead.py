@@ -24,7 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import CASES, ROOT, Case
+from cases import CASES, ROOT, Case, case_named
+from mindspore_tree import measure_ratios as measure_tree_ratios
+from mindspore_tree import page_lines as mindspore_lines
 from overhead_page import Cell, Page, write_page
 
 RELEASE = ROOT / "build" / "release"
@@ -184,14 +186,15 @@ def numpy_rates() -> dict[str, float]:
     return rates
 
 
-def google_benchmark(program: str) -> list[dict[str, Any]]:
-    """Run a benchmark program; gives its results, none when it is not there."""
+def google_benchmark(program: str, temporary: Path | None = None) -> list[dict[str, Any]]:
+    """Run a benchmark program with its temporary files in a folder; gives its results, none when it is not there."""
     path = BENCH / "bench" / program
     if not path.exists():
         return []
     say(program)
     command = [str(path), "--benchmark_format=json", "--benchmark_min_time=0.2"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=SCRATCH)
+    environment = {**os.environ, **({"TMPDIR": str(temporary)} if temporary else {})}
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=SCRATCH, env=environment)
     if done.returncode != 0:
         return []
     results: list[dict[str, Any]] = json.loads(done.stdout)["benchmarks"]
@@ -223,6 +226,18 @@ def million_records(plan: Plan) -> dict[str, float]:
     return found
 
 
+def measure_mindspore(plan: Plan) -> list[str]:
+    """Measure MindSpore's tree; gives the section of the page."""
+    say("MindSpore's tree")
+
+    def cell(heading: str, model: str, config: dict[str, Any]) -> Cell:
+        return ratio_cell(plan, f"{model}, {heading}", partial(captured, case_named(model), config, threads=1, overhead=True))
+
+    places = {"memory": Path("/dev/shm"), "disk": SCRATCH}
+    files = {name: google_benchmark("mindspore_write_bench", place) for name, place in places.items() if place.is_dir()}
+    return mindspore_lines(measure_tree_ratios(cell), files, google_benchmark("mindspore_open_bench"))
+
+
 def parse_arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description="Measure what capture costs and write docs/overhead.md.")
@@ -245,6 +260,7 @@ def main() -> int:
         numpy=numpy_rates(),
         kernels=google_benchmark("stats_bench"),
         opening=million_records(plan),
+        mindspore=measure_mindspore(plan),
         problems=plan.problems,
         processes=plan.processes,
     )

@@ -57,6 +57,7 @@ class Page:
     numpy: dict[str, float]
     kernels: list[dict[str, Any]]
     opening: dict[str, float]
+    mindspore: list[str]
     problems: list[str]
     processes: int
 
@@ -195,6 +196,7 @@ def write_page(page: Page, target: Path) -> None:
     rates = ", ".join(f"{name} {rate / 1e9:.2f} GB/s" for name, rate in page.numpy.items())
     lines += [f"NumPy in the same run, 256 MB, one call for each of the minimal statistics: {rates}.", ""]
     lines += ["## Opening a dump of a million records", "", *opening_lines(page.opening), ""]
+    lines += page.mindspore
     if page.problems:
         lines += ["## What could not be measured", "", *[f"- {problem}" for problem in page.problems], ""]
     if NOTES.exists():
