@@ -146,6 +146,11 @@ typedef struct tensortap_op {
 #define TENSORTAP_OP_INSERTED_BY_RUNTIME 1u /* no node of the author's: the runtime made it */
 
 /* One tensor of one event. */
+/* The runtime stores the channels, the second dimension, in blocks of `size` (2 to 255): dims [N, C, H, W] stand in memory as
+ * [N, C / size, H, W, size]. Only for contiguous tensors without strides. */
+#define TENSORTAP_TENSOR_CHANNEL_BLOCK(size) ((size) * 256u)
+#define TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(flags) ((flags) / 256u % 256u)
+
 typedef struct tensortap_tensor {
   uint32_t size;
   uint32_t dtype;         /* enum tensortap_dtype */
@@ -155,7 +160,7 @@ typedef struct tensortap_tensor {
   uint32_t rank;
   uint32_t slot_kind; /* enum tensortap_slot_kind */
   uint32_t slot_index;
-  uint32_t flags;   /* reserved, 0 */
+  uint32_t flags;   /* TENSORTAP_TENSOR_CHANNEL_BLOCK() or 0 */
   const char* name; /* value name, may be null when the op's registration has it */
   int64_t element;  /* element number of a sequence, otherwise -1 */
 } tensortap_tensor;

@@ -118,6 +118,9 @@ class CaptureSession {
   void take(Event& event);
   void take_tensor(Event& event, const tensortap_tensor& tensor);
   bool describe(const Event& event, const tensortap_tensor& tensor, RecordRow& row, TensorView& view);
+  // Memory of a tensor that had to be put into the order of its dims, which `view` is then a view of; null when it is in order, or stays.
+  std::unique_ptr<std::byte[]> put_in_order(const Event& event, uint32_t block, RecordRow& row, TensorView& view);
+  void take_head(TensorView& view, RecordRow& row) const;
   void measure(Event& event, const TensorView& view, RecordRow& row);
   bool passes_condition(const Event& event, const RecordRow& row) const;
   void keep(Event& event, const TensorView& view, RecordRow& row);

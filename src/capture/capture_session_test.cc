@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
 #include <condition_variable>
 #include <filesystem>
 #include <limits>
@@ -116,12 +118,16 @@ class SessionTest : public testing::Test {
   void run_with(int64_t step, size_t count, float value) {
     const std::vector<float> values(count, value);
     const auto dim = static_cast<int64_t>(count);
+    run_tensor(step, values, std::span(&dim, 1), 0);
+  }
+  void run_tensor(int64_t step, const std::vector<float>& values, std::span<const int64_t> dims, uint32_t flags) {
     tensortap_tensor tensor{};
     tensor.size = sizeof(tensor);
     tensor.dtype = TENSORTAP_FLOAT32;
     tensor.data = values.data();
-    tensor.dims = &dim;
-    tensor.rank = 1;
+    tensor.dims = dims.data();
+    tensor.rank = static_cast<uint32_t>(dims.size());
+    tensor.flags = flags;
     tensor.element = -1;
     tensortap_op_event event{};
     event.size = sizeof(event);
@@ -308,6 +314,36 @@ TEST_F(SessionTest, KeepsTheFirstElementsOnly) {  // M9
   EXPECT_EQ(script_.data[1], std::vector<float>(6, 1.0F));
   EXPECT_EQ(script_.rows[1].numel, 6U);
   EXPECT_EQ(script_.rows[1].stats.count, 6U);
+}
+
+TEST_F(SessionTest, BlockedChannelsAreKeptInTheOrderOfTheDims) {  // M14
+  // Two channels in one block: channel 0 is 1, 2, NaN; channel 1 is 4, 5, 6.
+  const std::vector<float> stored = {1, 4, 2, 5, std::numeric_limits<float>::quiet_NaN(), 6};
+  const std::array<int64_t, 3> dims = {1, 2, 3};
+  open();
+  run_tensor(0, stored, dims, TENSORTAP_TENSOR_CHANNEL_BLOCK(2));
+  ASSERT_TRUE(session_->flush().ok());
+  ASSERT_EQ(script_.data.size(), 1U);
+  EXPECT_EQ(script_.data[0][1], 2);
+  EXPECT_TRUE(std::isnan(script_.data[0][2]));
+  EXPECT_EQ(script_.data[0][3], 4);
+  EXPECT_EQ(script_.rows[0].stats.first_nonfinite, 2);
+  ASSERT_TRUE(session_->close().ok());
+  session_.reset();
+  spec_.payload = Payload::kStatistics;
+  spec_.out = folder_ + "/statistics";
+  open();
+  run_tensor(0, stored, dims, TENSORTAP_TENSOR_CHANNEL_BLOCK(2));
+  EXPECT_EQ(script_.rows[1].stats.first_nonfinite, 2) << "found in memory as number 4";
+  ASSERT_TRUE(session_->close().ok());
+  session_.reset();
+  spec_.payload = Payload::kTensor;
+  spec_.plain_order = false;
+  spec_.out = folder_ + "/blocked";
+  open();
+  run_tensor(0, stored, dims, TENSORTAP_TENSOR_CHANNEL_BLOCK(2));
+  ASSERT_TRUE(session_->flush().ok());
+  EXPECT_EQ(script_.data[1][1], 4);
 }
 
 TEST_F(SessionTest, OverflowKeepsOnlyWhatMadeNan) {  // M10

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "capture/capture_session.h"
 #include "capture/event_view.h"
+#include "tensor/channel_blocks.h"
 #include "trace/scoped_name.h"
 
 namespace tensortap {
@@ -165,12 +166,20 @@ void CaptureSession::take_tensor(Event& event, const tensortap_tensor& tensor) {
   RecordRow row = event.row;
   TensorView view;
   if (!describe(event, tensor, row, view)) return;
+  const uint32_t given = TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(tensor.flags);
+  const bool blocked = view.data != nullptr && view.strides == nullptr && has_channel_blocks(view.desc, given) && options_.spec.plain_order;
+  const std::unique_ptr<std::byte[]> plain = blocked ? put_in_order(event, given, row, view) : nullptr;
+  take_head(view, row);
   row.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
   if (view.data == nullptr && row.numel > 0) {
     event.op.mark(kOpDescriptionOnly);
   } else {
     event.op.mark(kOpCaptured);
     if (measures_ || event.decision == nullptr) measure(event, view, row);
+    if (blocked && plain == nullptr && row.stats.first_nonfinite >= 0) {
+      const auto index = static_cast<uint64_t>(row.stats.first_nonfinite);
+      row.stats.first_nonfinite = static_cast<int64_t>(unblocked_index(view.desc, given, index));
+    }
   }
   if (!passes_condition(event, row)) {
     filtered_.fetch_add(1, std::memory_order_relaxed);
@@ -206,8 +215,6 @@ bool CaptureSession::describe(const Event& event, const tensortap_tensor& tensor
     lose(loss::kMalformed, row);
     return false;
   }
-  const uint64_t head = options_.spec.sampling.head;
-  if (head != 0 && *numel > head && view.is_contiguous()) view.desc.shape = Shape(std::array{static_cast<int64_t>(head)});
   row.set_desc(view.desc);
   if (too_many || unknown) {
     // Described as far as it goes, and never looked into.
@@ -216,6 +223,28 @@ bool CaptureSession::describe(const Event& event, const tensortap_tensor& tensor
     view.data = nullptr;
   }
   return true;
+}
+
+std::unique_ptr<std::byte[]> CaptureSession::put_in_order(const Event& event, uint32_t block, RecordRow& row, TensorView& view) {
+  // Most statistics do not ask for the order.
+  const bool order_counts = wants_data(event) || digest_ != DigestKind::kNone || options_.spec.sampling.head != 0;
+  if (!order_counts) return nullptr;
+  std::unique_ptr<std::byte[]> plain(new (std::nothrow) std::byte[std::max<uint64_t>(row.bytes, 1)]);
+  if (plain == nullptr) {
+    lose(loss::kNoMemory, row);
+    view.data = nullptr;
+    return nullptr;
+  }
+  unblock_channels(view, block, plain.get());
+  view.data = plain.get();
+  return plain;
+}
+
+void CaptureSession::take_head(TensorView& view, RecordRow& row) const {
+  const uint64_t head = options_.spec.sampling.head;
+  if (head == 0 || row.numel <= head || !view.is_contiguous()) return;
+  view.desc.shape = Shape(std::array{static_cast<int64_t>(head)});
+  row.set_desc(view.desc);
 }
 
 void CaptureSession::measure(Event& event, const TensorView& view, RecordRow& row) {

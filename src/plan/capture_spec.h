@@ -117,6 +117,7 @@ struct CaptureSpec {
   std::string non_finite = "skip-nan";  // policy: "skip-nan", "propagate", "skip-nonfinite"
   std::string digest = "none";          // "none", "xxh3", "md5", "sha1"
   bool histogram = false;
+  bool plain_order = true;  // what a runtime holds in blocks is put back into the order of its dims
   std::vector<std::string> levels = {"op"};
   Trigger trigger = Trigger::kAlways;
   std::string where;  // condition on a record, "" = none (plan/where.h)

@@ -31,7 +31,7 @@ TEST(SpecJson, ReadsEveryKey) {
                 {"full_regex": "a.*", "optional": true}, {"scoped_type": "relu"}],
     "exclude": [{"name": "z", "slots": ["in0", "out2", "out3"]}],
     "steps": "0|3-5", "first_step": 7, "slots": ["in"], "moment": "both", "payload": "full", "stats": ["min", "nan"], "non_finite": "propagate", "digest": "sha1",
-    "histogram": true, "levels": ["op", "kernel"], "trigger": "exception", "where": "nan > 0", "sampling": {"elements": 1000, "head": 50},
+    "histogram": true, "plain_order": false, "levels": ["op", "kernel"], "trigger": "exception", "where": "nan > 0", "sampling": {"elements": 1000, "head": 50},
     "limits": {"max_bytes": "4 GiB", "keep_free": 5, "stop_after": 9, "max_records": 8, "max_triggers": 4, "pool_bytes": "1MB"},
     "extras": {"weights": false, "graph_inputs": false, "graphs": true, "execution_order": true, "attributes": true, "constants": true,
                "topology": true},
@@ -50,7 +50,7 @@ TEST(SpecJson, ReadsEveryKey) {
   EXPECT_EQ(spec->exclude[0].input_slots, std::vector<uint32_t>{0});
   EXPECT_EQ(spec->exclude[0].output_slots, (std::vector<uint32_t>{2, 3}));
   EXPECT_EQ(spec->steps.to_text(), "0,3-5");
-  EXPECT_TRUE(spec->inputs && !spec->outputs && spec->histogram && spec->strict);
+  EXPECT_TRUE(spec->inputs && !spec->outputs && spec->histogram && spec->strict && !spec->plain_order);
   EXPECT_EQ(spec->moment, MomentChoice::kBoth);
   EXPECT_EQ(spec->payload, Payload::kFull);
   EXPECT_EQ(spec->stats, kStatMin | kStatNan);

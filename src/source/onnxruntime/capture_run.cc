@@ -63,7 +63,7 @@ Status CaptureRun::open_capture() {
   TENSORTAP_ASSIGN_OR_RETURN(session_, open_capture_session(request_, request_.config, library_->version()));
   OpIds ids = register_ops(session_.get(), model_->ops());
   TENSORTAP_RETURN_IF_ERROR(bind_capture_session(session_.get()));
-  sender_ = std::make_unique<EventSender>(session_.get(), model_->ops(), std::move(ids), request_.threads != 1);
+  sender_ = std::make_unique<EventSender>(session_.get(), model_->ops(), std::move(ids), sender_options());
   return {};
 }
 
@@ -193,7 +193,7 @@ void CaptureRun::measure() {
     TENSORTAP_ASSIGN_OR_RETURN(const OwnedSession session, open_capture_session(request_, config, library_->version()));
     OpIds ids = register_ops(session.get(), model_->ops());
     TENSORTAP_RETURN_IF_ERROR(bind_capture_session(session.get()));
-    EventSender sender(session.get(), model_->ops(), std::move(ids), request_.threads != 1);
+    EventSender sender(session.get(), model_->ops(), std::move(ids), sender_options());
     return measure_with(sender);
   }();
   std::error_code ignored;

@@ -34,6 +34,7 @@ class CaptureRun {
   Status prepare();
   Status open_capture();
   Status open_sessions();
+  [[nodiscard]] SenderOptions sender_options() const { return {request_.threads != 1, model_->channel_block()}; }
   Status run_steps();
   Status run_step(int64_t step);
   RunOutcome execute(int64_t step, const std::vector<NamedValue>& inputs, EventSender* sender);

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "source/onnxruntime/channel_block.h"
 #include "source/onnxruntime/external_files.h"
 
 namespace tensortap::onnxruntime {
@@ -62,6 +63,9 @@ Status PreparedModel::trace() {
     ops_ = build_op_table(executed_, trace_origins(executed_, author_));
     return {};
   }
+  Result<uint32_t> block = channel_block_of(library_);
+  if (!block.ok()) return block.status().with_context("this library's convolutions with channels in blocks");
+  channel_block_ = *block;
   TENSORTAP_ASSIGN_OR_RETURN(middle_pass_, optimize_model(library_, file_, {abi::kOptimizeExtended, options_.threads}));
   TENSORTAP_ASSIGN_OR_RETURN(const Model middle, read_model(middle_pass_.bytes, "the optimised model"));
   ops_ = build_op_table(executed_, trace_origins_through(executed_, middle, author_));

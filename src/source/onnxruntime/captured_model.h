@@ -37,6 +37,8 @@ class PreparedModel {
   [[nodiscard]] const Model& author() const { return author_; }
   [[nodiscard]] const Model& executed() const { return executed_; }
   [[nodiscard]] const OpTable& ops() const { return ops_; }
+  // Channels of a block in what blocked convolutions make; 0 when the graph has none.
+  [[nodiscard]] uint32_t channel_block() const { return channel_block_; }
   [[nodiscard]] const std::string& external_folder() const { return external_folder_; }
   // Inputs that a run must be given: those of the graph without the ones that have a value already.
   [[nodiscard]] const std::vector<ValueInfo>& inputs() const { return inputs_; }
@@ -61,6 +63,7 @@ class PreparedModel {
   Model author_;
   Model executed_;
   OpTable ops_;
+  uint32_t channel_block_ = 0;
   std::vector<ValueInfo> inputs_;
   std::vector<std::string> output_names_;
 };

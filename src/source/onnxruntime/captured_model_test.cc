@@ -173,7 +173,7 @@ TEST_F(CapturedModel, EventsNameProducersAndDurations) {
   const auto model = prepare(releases().back());
   fake_capture::Session told;
   auto* capture = reinterpret_cast<tensortap_session*>(&told);
-  EventSender sender(capture, model->ops(), register_ops(capture, model->ops()), false);
+  EventSender sender(capture, model->ops(), register_ops(capture, model->ops()), {});
   auto session = TappedSession::open(*model, TapStyle::kSide, "");
   ASSERT_TRUE(session.ok());
   onnxruntime::Run run;

@@ -8,6 +8,8 @@
 namespace tensortap::onnxruntime {
 namespace {
 
+constexpr uint32_t kBlockedRank = 4;  // the runtime blocks images only
+
 // What tensortap_parallel_for gets as its pool.
 struct Pool {
   const Api* api;
@@ -52,8 +54,8 @@ tensortap_op_event event_of(tensortap_op_id op, const Run& run) {
 
 }  // namespace
 
-EventSender::EventSender(tensortap_session* session, const OpTable& table, OpIds ids, bool parallel)
-    : session_(session), table_(table), ids_(std::move(ids)), parallel_(parallel) {}
+EventSender::EventSender(tensortap_session* session, const OpTable& table, OpIds ids, const SenderOptions& options)
+    : session_(session), table_(table), ids_(std::move(ids)), parallel_(options.parallel), channel_block_(options.channel_block) {}
 
 bool EventSender::wants(const Tap& tap, const Run& run) { return tensortap_wants(session_, id_of(tap), run.step) != 0; }
 
@@ -65,6 +67,7 @@ void EventSender::on_tap(const FiredTap& fired, const Run& run) {
     tensortap_tensor& tensor = memory.tensors[count];
     if (fired.values[i] == nullptr || !view_tensor(fired.api, fired.values[i], memory.views[i], tensor).ok()) continue;
     if (fired.tap.slots[i].element_type != 0) repack(fired.tap.slots[i].element_type, memory.repacked[i], tensor);
+    if (fired.tap.slots[i].blocked && tensor.rank == kBlockedRank) tensor.flags = TENSORTAP_TENSOR_CHANNEL_BLOCK(channel_block_);
     tensor.slot_kind = TENSORTAP_SLOT_OUTPUT;
     tensor.slot_index = fired.tap.slots[i].output;
     tensor.element = fired.element;

@@ -11,11 +11,15 @@
 
 namespace tensortap::onnxruntime {
 
+struct SenderOptions {
+  bool parallel = false;       // the runtime has threads to share: big tensors are split over them
+  uint32_t channel_block = 0;  // of the library (channel_block.h)
+};
+
 // Thread-safe after construction. Session and table must outlive it.
 class EventSender : public TapListener {
  public:
-  // `parallel`: the runtime has threads to share (big tensors are then split over them).
-  EventSender(tensortap_session* session, const OpTable& table, OpIds ids, bool parallel);
+  EventSender(tensortap_session* session, const OpTable& table, OpIds ids, const SenderOptions& options);
 
   bool wants(const Tap& tap, const Run& run) override;
   void on_tap(const FiredTap& fired, const Run& run) override;
@@ -41,6 +45,7 @@ class EventSender : public TapListener {
   const OpTable& table_;
   OpIds ids_;
   bool parallel_;
+  uint32_t channel_block_;
 };
 
 }  // namespace tensortap::onnxruntime

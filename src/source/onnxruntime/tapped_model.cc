@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "source/onnxruntime/channel_block.h"
 #include "source/onnxruntime/element_types.h"
 #include "source/onnxruntime/node_writer.h"
 #include "source/onnxruntime/onnx_fields.h"
@@ -20,7 +21,8 @@ std::string node_field(const NodeText& node) { return as_field(field::graph::kNo
 // Rewrites graphs by copying: every field as it stands, except nodes that hold nested graphs.
 class Editor {
  public:
-  Editor(TapStyle style, const TypeRemedies& remedies, TappedModel& result) : style_(style), remedies_(remedies), result_(result) {}
+  Editor(TapStyle style, const TypeRemedies& remedies, std::vector<bool> blocked, TappedModel& result)
+      : style_(style), remedies_(remedies), blocked_(std::move(blocked)), result_(result) {}
 
   std::string graph(const Graph& graph, int depth) {
     std::string bytes;
@@ -105,7 +107,7 @@ class Editor {
 
   std::string alias_tap(const Node& node, int depth) {
     const uint32_t id = new_tap(node, TapKind::kOutputs, depth);
-    result_.taps[id].slots = {{0, 0}};
+    result_.taps[id].slots = {{0, 0, blocked_[node.index]}};
     const std::string output(node.outputs[0]);
     return node_field({kAliasTap, tap_name(id, "tap"), {raw_name(output)}, {output}, {int_attribute("id", id)}, kTapDomain});
   }
@@ -135,12 +137,12 @@ class Editor {
       if (node.outputs[i].empty() || node.output_kinds[i] != ValueKind::kTensor) continue;
       const auto remedy = remedies_.find(node.outputs[i]);
       if (remedy == remedies_.end()) {
-        slots.push_back({i, 0});
+        slots.push_back({i, 0, blocked_[node.index]});
         inputs.emplace_back(node.outputs[i]);
       } else if (remedy->second.cast_to == 0) {
         result_.untapped.push_back({node.index, concat(element_type(remedy->second.element_type).name, " output")});
       } else {
-        slots.push_back({i, remedy->second.element_type});
+        slots.push_back({i, remedy->second.element_type, blocked_[node.index]});
         inputs.push_back(tap_name(id, concat("cast", i)));
         casts += node_field(
             {"Cast", inputs.back(), {std::string(node.outputs[i])}, {inputs.back()}, {int_attribute("to", remedy->second.cast_to)}});
@@ -194,6 +196,7 @@ class Editor {
 
   TapStyle style_;
   const TypeRemedies& remedies_;
+  const std::vector<bool> blocked_;  // by node
   TappedModel& result_;
 };
 
@@ -249,7 +252,7 @@ Result<TappedModel> add_taps(const Model& model, TapStyle style, const TypeRemed
   return field::guarded("the model", [&]() -> Result<TappedModel> {
     if (uses_our_names(model.graph)) return invalid_argument("the model uses names that begin with \"tensortap/\": it has taps already");
     TappedModel result;
-    Editor editor(style, remedies, result);
+    Editor editor(style, remedies, nodes_with_blocked_outputs(model), result);
     std::string bytes;
     bytes.reserve(model.bytes.size() + 65536);
     pbf_reader reader(field::view(model.bytes));

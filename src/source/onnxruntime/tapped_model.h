@@ -32,6 +32,7 @@ enum class TapKind : uint8_t {
 struct TapSlot {
   uint32_t output = 0;       // number among the node's outputs
   int32_t element_type = 0;  // ONNX's number of the type before a Cast that the tap needed; 0 = no Cast
+  bool blocked = false;      // channels in blocks
 };
 
 struct Tap {

@@ -1,0 +1,94 @@
+#include "source/onnxruntime/channel_block.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/text.h"
+#include "source/onnxruntime/inference_session.h"
+#include "source/onnxruntime/name_scope.h"
+#include "source/onnxruntime/node_writer.h"
+#include "source/onnxruntime/onnx_fields.h"
+
+namespace tensortap::onnxruntime {
+namespace {
+
+constexpr std::string_view kDomain = "com.microsoft.nchwc";
+constexpr int64_t kChannels = 128;  // more than any block has
+constexpr int64_t kPositions = 2;
+
+using BlockedScope = NameScope<bool>;
+
+// What reads a blocked image and is none of the runtime's own operators works element by element, so its result is blocked, too.
+bool makes_blocked(const Node& node, const BlockedScope& scope) {
+  if (node.domain == kDomain) return node.type != "ReorderOutput";
+  return std::ranges::any_of(node.inputs, [&](std::string_view input) { return scope.find(input, false); });
+}
+
+void mark(const Graph& graph, const BlockedScope* outer, std::vector<bool>& blocked) {
+  BlockedScope scope(outer);
+  for (const Node& node : graph.nodes) {
+    for (const Subgraph& body : node.subgraphs) mark(*body.graph, &scope, blocked);
+    blocked[node.index] = makes_blocked(node, scope);
+    for (const std::string_view output : node.outputs) scope.set(output, blocked[node.index]);
+  }
+}
+
+std::string opset(std::string_view domain, int64_t version) {
+  std::string bytes;
+  protozero::pbf_writer writer(bytes);
+  writer.add_string(field::opset::kDomain, domain.data(), domain.size());
+  writer.add_int64(field::opset::kVersion, version);
+  return bytes;
+}
+
+std::string reordering_model() {
+  const std::vector<int64_t> dims = {1, kChannels, 1, kPositions};
+  std::string graph = as_field(field::graph::kNode, node_bytes({"ReorderInput", "reorder", {"x"}, {"y"}, {}, kDomain}));
+  graph += as_field(field::graph::kName, "reorder");
+  graph += as_field(field::graph::kInput, tensor_value_info("x", onnx_type::kFloat, dims));
+  graph += as_field(field::graph::kOutput, tensor_value_info("y", onnx_type::kFloat, dims));
+  std::string model;
+  protozero::pbf_writer writer(model);
+  writer.add_int64(field::model::kIrVersion, 8);
+  writer.add_message(field::model::kGraph, graph);
+  writer.add_message(field::model::kOpsetImport, opset("", 13));
+  writer.add_message(field::model::kOpsetImport, opset(kDomain, 1));
+  return model;
+}
+
+}  // namespace
+
+std::vector<bool> nodes_with_blocked_outputs(const Model& executed) {
+  std::vector<bool> blocked(executed.node_count);
+  mark(executed.graph, nullptr, blocked);
+  return blocked;
+}
+
+Result<uint32_t> channel_block_of(const std::shared_ptr<const RuntimeLibrary>& library) {
+  SessionSettings settings;
+  settings.level = abi::kOptimizeNone;
+  settings.threads = 1;
+  const std::string model = reordering_model();
+  TENSORTAP_ASSIGN_OR_RETURN(const auto session, InferenceSession::open(library, "", model, settings));
+  std::vector<float> numbers(kChannels * kPositions);
+  std::iota(numbers.begin(), numbers.end(), 0.0F);
+  const int64_t dims[] = {1, kChannels, 1, kPositions};
+  tensortap_tensor tensor{};
+  tensor.size = sizeof(tensor);
+  tensor.dtype = TENSORTAP_FLOAT32;
+  tensor.data = numbers.data();
+  tensor.dims = dims;
+  tensor.rank = 4;
+  TENSORTAP_ASSIGN_OR_RETURN(const OwnedValue input, make_value(library->api(), tensor));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto outputs, session->run({{"x", input.get()}}, {"y"}));
+  TensorScratch scratch;
+  tensortap_tensor reordered{};
+  TENSORTAP_RETURN_IF_ERROR(view_tensor(library->api(), outputs.at(0).get(), scratch, reordered));
+  // Behind the first position of one block of channels stands the second position of channel 0: the number 1.
+  const auto* values = static_cast<const float*>(reordered.data);
+  const auto found = std::find(values, values + numbers.size(), 1.0F) - values;
+  if (found < 2 || found > 255 || kChannels % found != 0) return internal_error(concat("channels are not reordered as expected: ", found));
+  return static_cast<uint32_t>(found);
+}
+
+}  // namespace tensortap::onnxruntime
