@@ -69,7 +69,10 @@ void expect_row(const std::string& row, const std::string& expected, const std::
   double norm = 0;
   double count = 1;
   // The shape holds commas, too: counted from the end, where a row has one cell more than the header.
-  const auto column = [&](size_t i) { return cells.size() - i <= names.size() - 9 ? names[names.size() + 1 - (cells.size() - i)] : ""; };
+  const auto column = [&](size_t i) -> std::string_view {
+    const size_t left = cells.size() - i;
+    return left > 1 && left <= names.size() - 9 ? names[names.size() + 1 - left] : std::string_view();
+  };
   for (size_t i = 0; i < cells.size(); ++i) {
     if (column(i) == "L2Norm Value") parse_number(wanted[i], norm);
     if (column(i) == "Count") parse_number(wanted[i], count);
