@@ -163,13 +163,17 @@ std::vector<std::string> option_list(const nb::dict& options, const char* name) 
 std::optional<CaptureSpec> parse_config(const nb::dict& options) {
   const auto text = option_text(options, "config");
   if (!text) return std::nullopt;
-  return value_or_throw(read_config(*text, option_text(options, "config_name").value_or("config")));
+  const std::string profile = option_text(options, "profile").value_or("");
+  const std::string name = option_text(options, "config_name").value_or("config");
+  return value_or_throw(read_config(*text, name, {}, {profile, option_flag(options, "profile_strict")}));
 }
 
 // The options of `tensortap run`, as typed there, in the neutral form.
 std::string capture_config(const nb::dict& given) {
   CaptureOptions options;
   options.config = parse_config(given);
+  if (const auto profile = option_text(given, "profile"); profile && !options.config)
+    options.profile = value_or_throw(complete_profile(*profile));
   options.ops = option_list(given, "ops");
   options.types = option_list(given, "types");
   options.steps = option_text(given, "steps");

@@ -54,6 +54,29 @@ def test_run_gives_the_outputs_of_the_runtime(result: Any, folder: Path, x: np.n
     assert result.summary["steps"] == 2
 
 
+def test_a_mindspore_config_writes_its_tree(folder: Path, x: np.ndarray[Any, Any], tmp_path: Path) -> None:
+    common = {"dump_mode": 0, "path": str(tmp_path / "tree").replace(".", "_"), "net_name": "Net", "iteration": "all", "input_output": 2}
+    config = {"common_dump_settings": {**common, "kernels": [], "support_device": [0]}, "e2e_dump_settings": {"enable": True}}
+    result = tensortap.run(folder / "model.onnx", {"x": x}, config=config, profile="mindspore-2.0")
+    assert result.dump.layout == "mindspore"
+    softmax = next(Path(common["path"]).rglob("Softmax.Softmax-op*.npy"))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(np.load(softmax), expected_outputs(folder / "model.onnx", x))
+    with pytest.raises(tensortap.Error, match="saved_data"):
+        config["common_dump_settings"]["saved_data"] = "statistic"  # type: ignore[index]
+        tensortap.run(folder / "model.onnx", {"x": x}, config=config, profile="mindspore-2.10/cpu", profile_strict=True)
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_a_model_may_be_bytes(kind: Any, folder: Path, x: np.ndarray[Any, Any], tmp_path: Path) -> None:
+    model = folder / "model.onnx"
+    result = tensortap.run(kind(model.read_bytes()), {"x": x}, out=tmp_path / "dump", verify=True)
+    np.testing.assert_array_equal(result.outputs[0]["y"], expected_outputs(model, x))
+    assert result.identical is True
+    with pytest.raises(tensortap.Error, match="ONNX"):
+        tensortap.run(kind(b"not a model"), {"x": x}, out=tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
 def test_values_equal_what_the_model_gave(result: Any) -> None:
     dump = result.dump
     np.testing.assert_array_equal(dump["softmax_1:out0"], result.outputs[0]["y"])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
@@ -106,6 +107,10 @@ class RunOptions(TypedDict, total=False):
         Which tensors to keep.
     layout : str
         Directory tree of the dump.
+    profile : str
+        As which version of another system a config is read and a tree written, such as ``"mindspore-2.7.0/gpu"``.
+    profile_strict : bool
+        Refuse what that version refuses on that device.
     budget : str or float
         The most that the run may slow down: ``"3%"`` or 0.03.
     max_bytes, keep_free, stop_after
@@ -144,6 +149,8 @@ class RunOptions(TypedDict, total=False):
     slots: str | Sequence[str]
     where: str
     layout: str
+    profile: str
+    profile_strict: bool
     budget: str | float
     max_bytes: str | int
     keep_free: str | int
@@ -173,6 +180,8 @@ def _selection(options: RunOptions) -> dict[str, object]:
         "slots": _text(options.get("slots")),
         "where": options.get("where"),
         "layout": options.get("layout"),
+        "profile": options.get("profile"),
+        "profile_strict": options.get("profile_strict", False),
         "out": None if out is None else os.fspath(out),
         "budget": f"{budget * 100}%" if isinstance(budget, float) else budget,
         "max_bytes": _text(options.get("max_bytes")),
@@ -189,10 +198,22 @@ def _selection(options: RunOptions) -> dict[str, object]:
     return given | _config_options(options.get("config"))
 
 
-def _request(model: str | os.PathLike[str], inputs: Inputs | Sequence[Inputs] | None, options: RunOptions) -> dict[str, object]:
+@contextlib.contextmanager
+def _model_path(model: str | os.PathLike[str] | bytes | bytearray | memoryview) -> Iterator[tuple[str, str]]:
+    """Give a path under which the model can be opened, and what to call it; bytes get a file in memory for as long."""
+    if not isinstance(model, bytes | bytearray | memoryview):
+        yield os.fspath(model), os.fspath(model)
+        return
+    with open(os.memfd_create("tensortap-model"), "wb") as file:
+        file.write(model)
+        file.flush()
+        yield f"/proc/self/fd/{file.fileno()}", f"a model of {memoryview(model).nbytes} bytes"
+
+
+def _request(model: str, program: str, inputs: Inputs | Sequence[Inputs] | None, options: RunOptions) -> dict[str, object]:
     request: dict[str, object] = {
-        "model": os.fspath(model),
-        "program": os.fspath(model),
+        "model": model,
+        "program": program,
         "config": _core.capture_config(_selection(options)),
     }
     request["runs"] = options.get("runs", _step_count(inputs))
@@ -207,13 +228,17 @@ def _request(model: str | os.PathLike[str], inputs: Inputs | Sequence[Inputs] | 
     return request
 
 
-def run(model: str | os.PathLike[str], inputs: Inputs | Sequence[Inputs] | None = None, **options: Unpack[RunOptions]) -> RunResult:
+def run(
+    model: str | os.PathLike[str] | bytes | bytearray | memoryview,
+    inputs: Inputs | Sequence[Inputs] | None = None,
+    **options: Unpack[RunOptions],
+) -> RunResult:
     """Run an ONNX model and capture what its operators produce.
 
     Parameters
     ----------
-    model : str or path
-        The model.
+    model : str, path or bytes
+        The model: a file, or what one holds. Weights outside of bytes are not found.
     inputs : mapping, or sequence of mappings, optional
         Arrays by input name; a sequence has one mapping for each step. What is not given is made from the option ``seed``.
     **options
@@ -236,7 +261,8 @@ def run(model: str | os.PathLike[str], inputs: Inputs | Sequence[Inputs] | None 
     options = cast("RunOptions", {name: value for name, value in options.items() if value is not None})
     outputs: list[dict[str, NDArray[Any]]] = []
     collect = _collector(outputs, {}) if options.get("keep_outputs", True) else None
-    code, report = _core.run_model(json.dumps(_request(model, inputs, options)), _packed_inputs(inputs), collect)
+    with _model_path(model) as (path, program):
+        code, report = _core.run_model(json.dumps(_request(path, program, inputs, options)), _packed_inputs(inputs), collect)
     summary: dict[str, Any] = json.loads(report)
     if code != 0:
         raise Error(summary.get("error", "the run failed"), _CODES[code])
