@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "plan/release_table.h"
 
 namespace tensortap::mindspore {
 namespace {
@@ -121,30 +122,6 @@ Status unknown_profile(std::string_view text) {
                                  ", each with /cpu, /gpu or /ascend after it where the device matters"));
 }
 
-bool parse_release(std::string_view text, std::array<int, 3>& numbers) {
-  const std::vector<std::string_view> parts = split(text, '.');
-  if (parts.size() < 2 || parts.size() > numbers.size()) return false;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    uint64_t number = 0;
-    if (!parse_unsigned(parts[i], number) || number > 9999) return false;
-    numbers[i] = static_cast<int>(number);
-  }
-  return true;
-}
-
-// A row's own name first: "2.3.0" stands for a little more than that release.
-const Version* find_version(std::string_view text) {
-  const auto* const named = std::ranges::find(kVersions, text, &Version::name);
-  if (named != kVersions.end()) return named;
-  std::array<int, 3> numbers{};
-  if (!parse_release(text, numbers)) return nullptr;
-  const Version* found = nullptr;
-  for (const Version& version : kVersions) {
-    if (version.since <= numbers) found = &version;
-  }
-  return found;
-}
-
 }  // namespace
 
 std::span<const Version> versions() { return kVersions; }
@@ -166,7 +143,7 @@ Result<Profile> parse_profile(std::string_view text) {
   if (version == kPrefix) return profile;
   if (!version.starts_with(kPrefix) || !version.substr(kPrefix.size()).starts_with('-')) return unknown_profile(text);
   version.remove_prefix(kPrefix.size() + 1);
-  profile.version = find_version(version);
+  profile.version = find_release(kVersions, version);
   if (profile.version == nullptr) return unknown_profile(text);
   return profile;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "plan/release_table.h"
 
 namespace tensortap {
 namespace {
@@ -41,31 +42,6 @@ Status unknown_profile(std::string_view text) {
       concat("there is no profile ", quote(text), "; there are ", join(versions, ", "), ", each with /cpu, /gpu or /ascend"));
 }
 
-bool parse_version(std::string_view text, std::array<int, 3>& numbers) {
-  const std::vector<std::string_view> parts = split(text, '.');
-  if (parts.size() < 2 || parts.size() > numbers.size()) return false;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    uint64_t number = 0;
-    if (!parse_unsigned(parts[i], number) || number > 9999) return false;
-    numbers[i] = static_cast<int>(number);
-  }
-  return true;
-}
-
-const MindsporeVersion* find_version(std::string_view text) {
-  // The rows' own names first: "2.3.0" stands for a little more than that release.
-  for (const MindsporeVersion& version : kVersions) {
-    if (text == version.name) return &version;
-  }
-  std::array<int, 3> numbers{};
-  if (!parse_version(text, numbers)) return nullptr;
-  const MindsporeVersion* found = nullptr;
-  for (const MindsporeVersion& version : kVersions) {
-    if (version.since <= numbers) found = &version;
-  }
-  return found;
-}
-
 }  // namespace
 
 Result<MindsporeProfile> parse_mindspore_profile(std::string_view text) {
@@ -79,7 +55,7 @@ Result<MindsporeProfile> parse_mindspore_profile(std::string_view text) {
     version = version.substr(0, slash);
   }
   MindsporeProfile profile;
-  profile.version = find_version(version);
+  profile.version = find_release(kVersions, version);
   const auto* found = std::ranges::find(kDevices, device, &MindsporeDevice::name);
   if (profile.version == nullptr || found == std::end(kDevices)) return unknown_profile(text);
   profile.device = found;
