@@ -14,6 +14,9 @@ if(TENSORTAP_SANITIZE)
   add_compile_options(-fsanitize=${TENSORTAP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
   add_link_options(-fsanitize=${TENSORTAP_SANITIZE})
 endif()
+if(TENSORTAP_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)  # the coverage that guides libFuzzer
+endif()
 target_include_directories(tensortap_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_include_directories(tensortap_flags SYSTEM INTERFACE ${NLOHMANN_JSON_INCLUDE} ${PROTOZERO_INCLUDE} ${HIGHWAY_INCLUDE})
 

@@ -103,7 +103,7 @@ def test_files_and_folders_are_as_the_real_ones(tmp_path: Path) -> None:
 # M7, M8
 def test_statistics_are_those_of_numpy_in_the_text_of_mindspore(tmp_path: Path) -> None:
     categories = ["md5", "l2norm", "min", "max", "avg", "count", "negative zero count", "positive zero count", "zero count", "nan count"]
-    settings = {"saved_data": "full", "statistic_category": categories}
+    settings: dict[str, Any] = {"saved_data": "full", "statistic_category": categories}
     rank, _ = run(tmp_path, nonfinite_model(tmp_path / "m.onnx"), **settings)
     iteration = rank / "Net/0/0"
     files = {fields(file)["time"]: file for file in iteration.glob("*.npy")}
@@ -197,7 +197,7 @@ def test_a_sample_is_the_first_elements(tmp_path: Path) -> None:
 
 # M3, M4
 def test_iterations_and_kernels_choose(tmp_path: Path) -> None:
-    settings = {"dump_mode": 1, "kernels": ["softMAX", "name-regex(Default/.*/Relu-op[0-9]+)", "nobody/Conv-op1"]}
+    settings: dict[str, Any] = {"dump_mode": 1, "kernels": ["softMAX", "name-regex(Default/.*/Relu-op[0-9]+)", "nobody/Conv-op1"]}
     rank, done = run(
         tmp_path, small_model(tmp_path / "m.onnx"), "--runs", "6", iteration="1|3-4", initial_iteration=1, input_output=2, **settings
     )

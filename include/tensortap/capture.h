@@ -148,7 +148,7 @@ typedef struct tensortap_op {
 /* One tensor of one event. */
 /* The runtime stores the channels, the second dimension, in blocks of `size` (2 to 255): dims [N, C, H, W] stand in memory as
  * [N, C / size, H, W, size]. Only for contiguous tensors without strides. */
-#define TENSORTAP_TENSOR_CHANNEL_BLOCK(size) ((size) * 256u)
+#define TENSORTAP_TENSOR_CHANNEL_BLOCK(size) ((size)*256u)
 #define TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(flags) ((flags) / 256u % 256u)
 
 typedef struct tensortap_tensor {
