@@ -6,7 +6,9 @@ import csv
 import hashlib
 import json
 import os
+import resource
 import stat
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -266,3 +268,24 @@ def test_a_folder_that_can_not_be_made_is_one_error(tmp_path: Path) -> None:
     assert done.code in (2, 3)
     assert len(done.err.strip().splitlines()) == 1
     assert "file" in done.err
+
+
+def test_files_that_find_no_room_are_counted_and_the_run_goes_on(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Relu", ["x"], ["a"], name="relu"), helper.make_node("ReduceMax", ["a"], ["y"], name="largest")]
+    model = save(nodes, tmp_path / "m.onnx", shape=(300, 300))
+    config = write_config(tmp_path)
+    # As if the disk ended after 200,000 bytes of a file; the signal for that stays ignored, as Python has it.
+    done = subprocess.run(
+        [str(COMMAND), "run", str(model), "--config", str(config)],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)),
+        restore_signals=False,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "2 lost" in done.stdout
+    assert "File too large" in done.stderr
+    rank = Path(json.loads(config.read_text())["common_dump_settings"]["path"]) / "rank_0"
+    assert [fields(file)["type"] for file in rank.rglob("*.npy")] == ["ReduceMax"], "no file that only looks whole"
+    report = json.loads((rank / ".dump_metadata/tensortap_run.json").read_text())
+    assert sum(loss["count"] for loss in report["losses"]) == 2
