@@ -1,6 +1,6 @@
 """Measures what capture costs and writes docs/overhead.md; `./dev bench` calls it.
 
-usage: overhead.py [--quick] [--output FILE]
+usage: overhead.py [--quick] [--processes N] [--output FILE]
 
 Every ratio compares captured with untouched runs of the same model in one process, bursts in ABBA order. Each cell is the median over
 several processes, with the lowest and the highest quartile beside it.
@@ -242,6 +242,7 @@ def parse_arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description="Measure what capture costs and write docs/overhead.md.")
     parser.add_argument("--quick", action="store_true", help="fewer repetitions, one thread; for trying, not for publishing")
+    parser.add_argument("--processes", type=int, default=2, help="processes for each figure (2)")
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "overhead.md")
     return parser.parse_args()
 
@@ -249,7 +250,7 @@ def parse_arguments() -> argparse.Namespace:
 def main() -> int:
     """Measure everything and write the page."""
     arguments = parse_arguments()
-    plan = Plan(processes=1, peer_seconds=0.5, threads=(1,), written_bytes=512 * MEGABYTE) if arguments.quick else Plan()
+    plan = Plan(processes=1, peer_seconds=0.5, threads=(1,), written_bytes=512 * MEGABYTE) if arguments.quick else Plan(arguments.processes)
     SCRATCH.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     ratios = {threads: measure_ratios(plan, threads) for threads in plan.threads}
