@@ -5,13 +5,12 @@
 
 #include "find/record_lookup.h"
 #include "stats/stats.h"
+#include "trace/scoped_name.h"
 
 namespace tensortap {
 namespace {
 
 constexpr size_t kMostSteps = 10'000;  // of a chain; hostile dumps may hold rings of ops
-
-bool is_pseudo(const OpInfo& op) { return op.type == kInputType || op.type == kInitializerType; }
 
 // Statistics with counts of NaN and Inf: the record's own, or made from its data. Nothing when neither is there.
 std::optional<TensorStats> counts_of(const DumpIndex& dump, size_t row) {
@@ -146,7 +145,7 @@ std::vector<NonFiniteOrigin> nonfinite_origins(const DumpIndex& dump, size_t lim
     std::optional<size_t> earlier;
     static_cast<void>(look_back(dump, lookup, row, earlier));
     // Passed on from what it read, which is an origin itself or leads to one.
-    if (earlier && !is_pseudo(op_of(dump, record))) continue;
+    if (earlier && !is_pseudo_op(op_of(dump, record))) continue;
     known.insert(record.op);
     origins.push_back(walk_back(dump, lookup, row));
   }

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "find/record_lookup.h"
+#include "trace/scoped_name.h"
 
 namespace tensortap {
 namespace {
@@ -60,7 +61,7 @@ std::vector<DeadOutput> find_dead_outputs(const DumpIndex& dump) {
   for (const size_t row : rows_in_time_order(dump)) {
     const RecordRow& record = dump.rows()[row];
     const OpInfo& op = op_of(dump, record);
-    if (record.slot_kind != static_cast<uint8_t>(SlotKind::kOutput) || op.type == kInputType || op.type == kInitializerType) continue;
+    if (record.slot_kind != static_cast<uint8_t>(SlotKind::kOutput) || is_pseudo_op(op)) continue;
     const std::optional<bool> zero = is_all_zero(record);
     if (!zero) continue;
     const auto [place, is_new] = places.emplace(slot_key(record), slots.size());

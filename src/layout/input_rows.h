@@ -19,6 +19,7 @@
 #include "plan/capture_plan.h"
 #include "trace/op_info.h"
 #include "trace/record_row.h"
+#include "trace/scoped_name.h"
 
 namespace tensortap {
 
@@ -140,7 +141,7 @@ void InputRows<Place>::add_op(OpId id, const OpInfo& op) {
   last_run_ = nullptr;
   ops_[id].graph = graph->second;
   ops_[id].all_inputs = op.inputs;
-  ops_[id].pseudo = op.type == kInputType || op.type == kInitializerType;
+  ops_[id].pseudo = is_pseudo_op(op);
 }
 
 template <class Place>

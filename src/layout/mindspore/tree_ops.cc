@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "layout/mindspore/name_parse.h"
+#include "trace/scoped_name.h"
 
 namespace tensortap::mindspore_tree {
 namespace {
@@ -174,7 +175,7 @@ void TreeOps::name_outputs() {
   constexpr size_t kGap = 4;
   for (OpId id = 0; id < ops_.size(); ++id) {
     OpInfo& op = ops_[id];
-    if (op.type == kInputType || op.type == kInitializerType) {
+    if (is_pseudo_op(op)) {
       op.outputs = {op.name};
       continue;
     }
