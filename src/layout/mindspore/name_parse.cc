@@ -4,21 +4,13 @@
 #include <limits>
 
 #include "base/text.h"
+#include "layout/mindspore/tensor_name.h"
 
 namespace tensortap::mindspore_tree {
 namespace {
 
 constexpr size_t kMostDigits = 19;
 constexpr std::string_view kNumberMark = "-op";
-
-// Takes the part behind the last dot off `text`. False when there is none left.
-bool take_last(std::string_view& text, std::string_view& part) {
-  const size_t dot = text.rfind('.');
-  if (dot == std::string_view::npos) return false;
-  part = text.substr(dot + 1);
-  text = text.substr(0, dot);
-  return true;
-}
 
 bool read_number(std::string_view text, uint64_t most, uint64_t& value) {
   return is_number(text) && parse_unsigned(text, value) && value <= most;
@@ -29,16 +21,16 @@ bool take_slot(std::string_view& text, TensorFileName& fields) {
   std::string_view last;
   std::string_view middle;
   std::string_view direction;
-  if (!take_last(text, last) || !take_last(text, middle)) return false;
+  if (!take_last_field(text, last) || !take_last_field(text, middle)) return false;
   const auto is_direction = [](std::string_view word) { return word == "input" || word == "output"; };
   std::string_view rest = text;
-  if (is_number(middle) && take_last(rest, direction) && is_direction(direction)) {
+  if (is_number(middle) && take_last_field(rest, direction) && is_direction(direction)) {
     fields.format = last;
   } else {
     fields.dtype = last;
     fields.format = middle;
     rest = text;
-    if (!take_last(rest, middle) || !take_last(rest, direction) || !is_direction(direction)) return false;
+    if (!take_last_field(rest, middle) || !take_last_field(rest, direction) || !is_direction(direction)) return false;
   }
   uint64_t slot = 0;
   if (!read_number(middle, std::numeric_limits<uint16_t>::max(), slot)) return false;
@@ -51,7 +43,7 @@ bool take_slot(std::string_view& text, TensorFileName& fields) {
 // TASK.STREAM.TIME, and what is left of them.
 bool take_run(std::string_view& text, TensorFileName& fields) {
   std::string_view time;
-  if (!take_last(text, time) || !take_last(text, fields.stream) || !take_last(text, fields.task)) return false;
+  if (!take_last_field(text, time) || !take_last_field(text, fields.stream) || !take_last_field(text, fields.task)) return false;
   if (!read_number(time, std::numeric_limits<int64_t>::max(), fields.time) || !is_number(fields.stream) || !is_number(fields.task)) {
     return false;
   }

@@ -13,19 +13,10 @@ constexpr std::string_view kSuffix = ".npy";
 constexpr std::string_view kInput = "input";
 constexpr std::string_view kOutput = "output";
 
-// Cuts the last field off.
-bool take_last(std::string_view& text, std::string_view& field) {
-  const size_t dot = text.rfind('.');
-  if (dot == std::string_view::npos) return false;
-  field = text.substr(dot + 1);
-  text = text.substr(0, dot);
-  return true;
-}
-
 bool take_last_number(std::string_view& text, uint64_t& number) {
   std::string_view field;
   // Nothing that would be written otherwise again, such as "007".
-  return take_last(text, field) && parse_unsigned(field, number) && (field.size() == 1 || field[0] != '0');
+  return take_last_field(text, field) && parse_unsigned(field, number) && (field.size() == 1 || field[0] != '0');
 }
 
 bool is_io(std::string_view field) { return field == kInput || field == kOutput; }
@@ -66,13 +57,21 @@ std::string slashes_as_dashes(std::string_view name) {
 
 }  // namespace
 
+bool take_last_field(std::string_view& text, std::string_view& field) {
+  const size_t dot = text.rfind('.');
+  if (dot == std::string_view::npos) return false;
+  field = text.substr(dot + 1);
+  text = text.substr(0, dot);
+  return true;
+}
+
 bool parse_tensor_name(std::string_view file_name, MindsporeTensorName& name) {
   if (!file_name.ends_with(kSuffix)) return false;
   std::string_view rest = file_name.substr(0, file_name.size() - kSuffix.size());
   MindsporeTensorName parsed;
   std::array<std::string_view, 4> last;
   for (std::string_view& field : last) {
-    if (!take_last(rest, field)) return false;
+    if (!take_last_field(rest, field)) return false;
   }
   std::string_view io;
   std::string_view slot;

@@ -44,6 +44,9 @@ std::string clean_op_type(std::string_view type);
 // A name for a cell of a .csv or a line of a text file: without commas, quotes, and control characters, which would end it.
 std::string clean_cell(std::string_view text);
 
+// Takes the field behind the last dot off `text`. False when there is no dot.
+bool take_last_field(std::string_view& text, std::string_view& field);
+
 }  // namespace tensortap
 
 #endif  // TENSORTAP_LAYOUT_MINDSPORE_TENSOR_NAME_H_
