@@ -145,12 +145,14 @@ typedef struct tensortap_op {
 
 #define TENSORTAP_OP_INSERTED_BY_RUNTIME 1u /* no node of the author's: the runtime made it */
 
-/* One tensor of one event. */
 /* The runtime stores the channels, the second dimension, in blocks of `size` (2 to 255): dims [N, C, H, W] stand in memory as
  * [N, C / size, H, W, size]. Only for contiguous tensors without strides. */
 #define TENSORTAP_TENSOR_CHANNEL_BLOCK(size) ((size)*256u)
 #define TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(flags) ((flags) / 256u % 256u)
+/* Nothing was written to the memory since it was allocated: only the description is kept, and that counts as captured. */
+#define TENSORTAP_TENSOR_UNWRITTEN 1u
 
+/* One tensor of one event. */
 typedef struct tensortap_tensor {
   uint32_t size;
   uint32_t dtype;         /* enum tensortap_dtype */
@@ -160,9 +162,15 @@ typedef struct tensortap_tensor {
   uint32_t rank;
   uint32_t slot_kind; /* enum tensortap_slot_kind */
   uint32_t slot_index;
-  uint32_t flags;   /* TENSORTAP_TENSOR_CHANNEL_BLOCK() or 0 */
+  uint32_t flags;   /* TENSORTAP_TENSOR_* */
   const char* name; /* value name, may be null when the op's registration has it */
   int64_t element;  /* element number of a sequence, otherwise -1 */
+  /* The block of memory that holds the tensor: a number from 1, unique in the process and never given to another block; 0 = unknown.
+   * Stands in the record, so that a value is found again under the names of its views. */
+  uint64_t storage;
+  /* Which content of the block this is: changes whenever an op writes into the block. Tensors of equal storage (not 0), version, data, dtype, dims
+   * and strides hold equal bytes: they are measured and written once. */
+  uint64_t version;
 } tensortap_tensor;
 
 /* One execution of one operator. */
@@ -178,7 +186,13 @@ typedef struct tensortap_op_event {
   uint64_t tensor_count;
   tensortap_parallel_for parallel_for; /* may be null */
   void* pool;
+  uint32_t flags; /* TENSORTAP_EVENT_* */
+  uint32_t call;  /* 1 + how many times the op had run in this step and run before; 0 = the session counts */
 } tensortap_op_event;
+
+/* What the op read, told before it runs: an event with the same op, step, run, phase and call follows with what it made, or tells that it
+ * failed. The values count as looked at after the op, but for those that the op writes into, which hold what it read. */
+#define TENSORTAP_EVENT_READ_FIRST 1u
 
 /* ---- session ---------------------------------------------------------------------------------------------------------------- */
 
@@ -216,6 +230,10 @@ TENSORTAP_API tensortap_op_id tensortap_register_op(tensortap_session* session, 
  * (TENSORTAP_INVALID_ARGUMENT and `message`). An engine that learns its ops as they run never calls this; each op is then bound when
  * registered, and names that matched nothing are reported at the end. */
 TENSORTAP_API int tensortap_bind(tensortap_session* session, char* message, size_t capacity) TENSORTAP_NOEXCEPT;
+
+/* Turns the capture of one op on or off, on behalf of the program itself (MindSpore's set_dump). Ops begin off under the trigger
+ * "on-request", and this changes nothing under any other trigger. */
+TENSORTAP_API void tensortap_request_op(tensortap_session* session, tensortap_op_id op, int enabled) TENSORTAP_NOEXCEPT;
 
 /* Says that an op, or one of its values, can not be captured, and why, for the coverage report. `reason` is a short class such as
  * "sequence output"; equal reasons are counted together. */

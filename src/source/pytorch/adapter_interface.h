@@ -1,0 +1,147 @@
+/*
+ * Between libtensortap_pytorch.so, which knows no torch version, and the adapter, which is compiled against the headers of one torch
+ * minor release and one C++ string ABI. Plain C data only: the two sides may disagree about std::string.
+ *
+ * The adapter registers torch's callbacks, picks the calls that count as operators and turns what torch holds into the structures below.
+ * The tracker behind the interface names, counts, links and reports them to a session of capture.h. No function throws. Every pointer is
+ * borrowed for the call. Functions may be called from any thread; begin and end of a call come from the same one.
+ */
+#ifndef TENSORTAP_SOURCE_PYTORCH_ADAPTER_INTERFACE_H_
+#define TENSORTAP_SOURCE_PYTORCH_ADAPTER_INTERFACE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Changes with anything in this file; an adapter of another number is not loaded. */
+#define TENSORTAP_ADAPTER_INTERFACE_VERSION 1
+
+/* What an operator is, from its schema; described once. */
+enum {
+  TENSORTAP_TORCH_OP_VIEW = 1u,          /* its outputs share memory with its inputs */
+  TENSORTAP_TORCH_OP_UNWRITTEN = 2u,     /* its outputs are memory as the allocator gave it: empty and its kin */
+  TENSORTAP_TORCH_OP_INTENDED_INF = 4u,  /* non-finite values may be meant: masks, fills */
+  TENSORTAP_TORCH_OP_SEES_VALUE = 8u,    /* hands a value to the program: item, isfinite */
+  TENSORTAP_TORCH_OP_COLLECTIVE = 16u    /* c10d: its outputs are complete when its Work is */
+};
+
+typedef struct tensortap_torch_op {
+  uint32_t size;
+  uint32_t flags;
+  const char* name;     /* "aten::add" */
+  const char* overload; /* "Tensor", "" for the default */
+  const char* const* argument_names;
+  uint32_t argument_count;
+  uint32_t return_count;
+} tensortap_torch_op;
+
+/* How far a tensor can be looked into. */
+enum tensortap_torch_kind {
+  TENSORTAP_TORCH_STRIDED = 0, /* dims, strides and data are set; data is null on a device */
+  TENSORTAP_TORCH_UNDEFINED,
+  TENSORTAP_TORCH_WRAPPER, /* of functorch, functionalisation, a subclass: the inner call has the real tensors */
+  TENSORTAP_TORCH_META,    /* meta and fake tensors */
+  TENSORTAP_TORCH_SPARSE,
+  TENSORTAP_TORCH_NESTED,
+  TENSORTAP_TORCH_MKLDNN,
+  TENSORTAP_TORCH_ZERO,
+  TENSORTAP_TORCH_DEVICE,
+  TENSORTAP_TORCH_OTHER
+};
+
+enum {
+  TENSORTAP_TORCH_TENSOR_WRITTEN = 1u,   /* the operator writes into it */
+  TENSORTAP_TORCH_TENSOR_CONJUGATE = 2u, /* bytes are those of the conjugate */
+  TENSORTAP_TORCH_TENSOR_NEGATIVE = 4u,
+  TENSORTAP_TORCH_TENSOR_QUANTIZED = 8u
+};
+
+typedef struct tensortap_torch_tensor {
+  const void* storage; /* identity of its StorageImpl, null when it has none */
+  const void* storage_data;
+  uint64_t storage_bytes;
+  const void* data;
+  const int64_t* dims; /* null when they can not be told without running code of the program */
+  const int64_t* strides;
+  uint32_t rank;
+  uint32_t dtype; /* enum tensortap_dtype */
+  uint32_t kind;  /* enum tensortap_torch_kind */
+  uint32_t flags; /* TENSORTAP_TORCH_TENSOR_* */
+  uint32_t slot;  /* position among the arguments or returns of the schema */
+  int32_t element; /* position in a list of tensors, -1 = no list */
+} tensortap_torch_tensor;
+
+enum {
+  TENSORTAP_TORCH_CALL_GRAD_MODE = 1u, /* gradients are being recorded */
+  TENSORTAP_TORCH_CALL_KERNEL = 2u,    /* nested in a captured call: levels "kernel" */
+  TENSORTAP_TORCH_CALL_COMPOSITE = 4u, /* looked through by the level "op": level "api" */
+  TENSORTAP_TORCH_CALL_RAISED = 8u     /* at end: an exception left the call */
+};
+
+/* One call of an operator. At begin `tensors` are its arguments, at end its returns, preceded by the arguments that it wrote
+ * (flagged TENSORTAP_TORCH_TENSOR_WRITTEN). */
+typedef struct tensortap_torch_call {
+  uint32_t size;
+  uint32_t op;              /* tracker->describe_op() */
+  uint32_t flags;           /* TENSORTAP_TORCH_CALL_* */
+  uint32_t tensor_count;
+  const tensortap_torch_tensor* tensors;
+  int64_t sequence_number;  /* of autograd, -1 = none */
+  void* token;              /* at end: what begin returned */
+} tensortap_torch_call;
+
+/* One autograd node while it runs. */
+typedef struct tensortap_torch_node {
+  uint32_t size;
+  uint32_t reserved;
+  const char* name;         /* "MulBackward0" */
+  int64_t sequence_number;  /* -1 = none (AccumulateGrad) */
+  uint64_t forward_thread;  /* torch's number of the thread whose call has this sequence number */
+} tensortap_torch_node;
+
+/* What the tracker gives the adapter. */
+typedef struct tensortap_torch_tracker {
+  uint32_t size;
+  uint32_t version; /* TENSORTAP_ADAPTER_INTERFACE_VERSION */
+  /* Number of an operator, from 0; once per operator. */
+  uint32_t (*describe_op)(const tensortap_torch_op* op);
+  /* Returns a token for end(), null when the call is of no interest: end() is then not called. */
+  void* (*begin)(const tensortap_torch_call* call, uint64_t torch_thread);
+  void (*end)(const tensortap_torch_call* call);
+  void (*node_begin)(const tensortap_torch_node* node);
+  void (*node_end)(void);
+  /* A named scope of the program or of torch itself, such as "Optimizer.step#Adam.step". */
+  void (*scope_begin)(const char* name);
+  void (*scope_end)(const char* name);
+  /* The tensors of a collective, once it is complete, on whatever thread. `token` is what begin returned. */
+  void (*collective_done)(void* token, const tensortap_torch_tensor* tensors, uint32_t count);
+} tensortap_torch_tracker;
+
+/* What the adapter gives the tracker. */
+typedef struct tensortap_torch_adapter {
+  uint32_t size;
+  uint32_t version;          /* TENSORTAP_ADAPTER_INTERFACE_VERSION */
+  const char* torch_version; /* of the headers that it was compiled with, "2.13.0" */
+  /* Keeps the identity of a storage from being used again, without keeping its memory; drop_storage() ends that. */
+  void (*hold_storage)(const void* storage);
+  void (*drop_storage)(const void* storage);
+  int (*storage_expired)(const void* storage); /* 1 when nothing but holds is left of it */
+  /* Turns the callbacks for operators on or off; those for scopes stay on. `levels`: 1 op, 2 kernel, 4 api. */
+  void (*observe)(int enabled, uint32_t levels);
+  /* Runs task(context, i) for i in [0, count) on the threads of torch's own pool. */
+  void (*parallel_for)(void* pool, void (*task)(void* context, size_t index), size_t count, void* context);
+  /* Runs known tensors through the whole adapter; returns null, or what went wrong. Not while operators of the program run. */
+  const char* (*self_test)(void);
+} tensortap_torch_adapter;
+
+/* The one symbol of an adapter. Registers the callbacks (disabled) and fills *adapter. Nonzero when the versions do not fit. */
+typedef int (*tensortap_torch_adapter_attach_function)(const tensortap_torch_tracker* tracker, tensortap_torch_adapter* adapter);
+#define TENSORTAP_TORCH_ADAPTER_ATTACH "tensortap_torch_adapter_attach"
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* TENSORTAP_SOURCE_PYTORCH_ADAPTER_INTERFACE_H_ */

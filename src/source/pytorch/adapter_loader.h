@@ -1,0 +1,34 @@
+// Finds and loads the adapter that fits the libtorch of this process.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_ADAPTER_LOADER_H_
+#define TENSORTAP_SOURCE_PYTORCH_ADAPTER_LOADER_H_
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "source/pytorch/adapter_interface.h"
+
+namespace tensortap {
+
+struct TorchVersion {
+  int major = 0;
+  int minor = 0;
+  int string_abi = 1;      // 1: std::__cxx11::string
+  std::string build_id;    // GNU build id of libtorch_cpu.so in hex, "" when it has none
+};
+
+// Of a loaded libtorch_cpu.so. kNotFound when neither the library nor the files beside it tell.
+Result<TorchVersion> torch_version(void* library, const std::string& path);
+
+// "tensortap_torch_2.13_1.so"
+std::string adapter_file_name(const TorchVersion& version);
+
+// Loads the first file of that name in `folders` and fills *adapter. kNotFound with the command that builds one; kUnsupported when the file
+// was built for another interface or release.
+Status load_adapter(const TorchVersion& version, const std::vector<std::string>& folders, const tensortap_torch_tracker& tracker,
+                    tensortap_torch_adapter& adapter);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_ADAPTER_LOADER_H_

@@ -1,0 +1,55 @@
+// What this library knows of the Python interpreter in its process, if there is one: module paths, parameter names and source lines.
+//
+// Python's symbols are weak, no Python header is used: one library serves every Python version and programs without any.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_PYTHON_BRIDGE_H_
+#define TENSORTAP_SOURCE_PYTORCH_PYTHON_BRIDGE_H_
+
+#include <cstdint>
+#include <string>
+
+namespace tensortap {
+
+// Number of an nn.Module of the program; 0 = outside of any. Numbers are never used again.
+using ModuleId = uint32_t;
+
+// The innermost module that runs on this thread. No lock, no GIL.
+ModuleId current_module();
+// "Net.blocks.0.attn", "" for 0.
+std::string module_path(ModuleId module);
+// Name of the parameter or buffer whose storage has this data pointer, "" when it is none.
+std::string parameter_name(const void* storage_data);
+
+// A place in the program's own code: the innermost frame outside torch and tensortap. Comparable, hashable; 0,0 = none.
+struct SourcePosition {
+  const void* code = nullptr;
+  int32_t offset = 0;
+  friend bool operator==(const SourcePosition&, const SourcePosition&) = default;
+};
+// Of this thread. Reads the thread's own frames without the GIL where the self-test allowed it, else takes the GIL when
+// `may_take_gil`, else is {}. Cheap: the walk ends at the first frame of the program's own.
+SourcePosition source_position(bool may_take_gil);
+// "train.py:41"; takes the GIL once per position, then remembers. "" for {}.
+std::string source_text(SourcePosition position);
+
+// Called by the tracker at the beginning of an operator, until it returns true: runs the package's bootstrap once the interpreter has torch
+// imported. True when there is nothing left to do (done, failed, or no interpreter in this process). Never blocks on the GIL of a process that ends.
+bool bootstrap_python(const std::string& python_package);
+
+// Told by the Python side; each may be null. Any thread that holds the GIL.
+struct PythonEvents {
+  void (*root_module_begins)(ModuleId module, bool training) = nullptr;  // a module is called while none runs
+  void (*root_module_ends)(ModuleId module) = nullptr;
+  void (*step)() = nullptr;                                                    // tensortap.step()
+  void (*set_dump)(ModuleId module, const char* op, bool enabled) = nullptr;   // op "" = the module and what it holds; module 0 = any
+  // capture() of the package: opens a session in this process with the config text, or ends it. Returns "" or the error. The returned text is
+  // borrowed until the next call on the thread.
+  const char* (*open)(const char* config, const char* config_name, const char* out) = nullptr;
+  const char* (*close)() = nullptr;  // the report as JSON text
+  void (*enable)(bool enabled) = nullptr;
+};
+void set_python_events(const PythonEvents& events);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_PYTHON_BRIDGE_H_
