@@ -28,6 +28,24 @@ if(onnxruntime_sources)
   endif()
 endif()
 
+# The part of the PyTorch source that knows no torch version. The adapters (src/source/pytorch/adapter) are compiled against the headers of a
+# torch release, by `tensortap build-adapter`.
+file(GLOB pytorch_sources CONFIGURE_DEPENDS src/source/pytorch/*.cc)
+list(FILTER pytorch_sources EXCLUDE REGEX "_test\\.cc$|/entry\\.cc$")
+if(pytorch_sources)
+  add_library(tensortap_pytorch_source STATIC ${pytorch_sources})
+  target_link_libraries(tensortap_pytorch_source PUBLIC tensortap_flags tensortap_base Threads::Threads ${CMAKE_DL_LIBS})
+  tensortap_shared_library(tensortap_pytorch SOURCES src/source/pytorch/entry.cc LIBRARIES tensortap_pytorch_source tensortap_capture_library)
+endif()
+
+# What `tensortap exec` preloads: needs nothing but the C library, for every process carries it.
+if(EXISTS ${PROJECT_SOURCE_DIR}/src/source/preload/stub.c)
+  add_library(tensortap_preload SHARED src/source/preload/stub.c)
+  target_compile_options(tensortap_preload PRIVATE -Wall -Wextra -Wshadow -O2 -fno-sanitize=all)
+  target_link_options(tensortap_preload PRIVATE -nostartfiles -fno-sanitize=all)
+  target_link_libraries(tensortap_preload PRIVATE ${CMAKE_DL_LIBS})
+endif()
+
 # Unit tests of the source bring the other side of capture.h themselves (tests/fake_capture.h).
 function(tensortap_add_source_test)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/source/onnxruntime/*_test.cc)

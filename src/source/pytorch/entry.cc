@@ -1,0 +1,3 @@
+// The C functions of include/tensortap/pytorch.h.
+
+#include <tensortap/pytorch.h>
