@@ -31,11 +31,6 @@ TENSORTAP_API void tensortap_pytorch_step(void) TENSORTAP_NOEXCEPT;
  * in a process of its own that has libtorch loaded. Freed with tensortap_free(). */
 TENSORTAP_API char* tensortap_pytorch_self_test(const char* libtorch, const char* adapter) TENSORTAP_NOEXCEPT;
 
-/* Where this thread is in the program's own Python code, "train.py:41": the innermost frame outside torch, tensortap and the standard library.
- * Copies what fits, with a null at the end, and returns the length of the whole; 0 when there is no such frame or the Python side is not
- * installed. May take the GIL: not with a lock held that its owner may wait for. */
-TENSORTAP_API size_t tensortap_pytorch_where(char* text, size_t capacity) TENSORTAP_NOEXCEPT;
-
 /* For the Python side of this package alone, which calls it with the GIL held: a new dict of built-in functions (PyObject*); null with a Python
  * exception, or without an interpreter. */
 TENSORTAP_API void* tensortap_pytorch_python_functions(void) TENSORTAP_NOEXCEPT;

@@ -64,9 +64,9 @@ def _force_eager() -> None:
     if set_stance is not None:
         set_stance("force_eager")
         return
-    import torch._dynamo.config
+    from torch._dynamo import config
 
-    torch._dynamo.config.disable = True
+    config.disable = True
 
 
 def _replace_inductor(compiler: Any) -> None:

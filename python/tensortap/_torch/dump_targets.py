@@ -61,11 +61,7 @@ class DumpTargets:
             Of the module.
         """
         for target, enabled in self._asked:
-            if isinstance(target, weakref.ref):
-                meant = target() is module
-            else:
-                meant = isinstance(target, type) and isinstance(module, target)
-            if meant:
+            if _means(target, module):
                 functions.set_dump(number, "", enabled)
 
     def installed(self, functions: Functions) -> None:
@@ -110,6 +106,10 @@ def is_target(target: object) -> bool:
     if isinstance(target, type):
         return issubclass(target, torch.nn.Module)
     return isinstance(target, torch.nn.Module | torch._ops.OpOverload | torch._ops.OpOverloadPacket)
+
+
+def _means(asked: Any, module: Any) -> bool:
+    return asked() is module if isinstance(asked, weakref.ref) else isinstance(asked, type) and isinstance(module, asked)
 
 
 def _is_module(target: Any) -> bool:

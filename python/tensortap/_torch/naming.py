@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch.nn import Module
 
 from ._functions import Functions
-
-Module = torch.nn.Module
 
 _WRAPPERS = {"OptimizedModule": "_orig_mod", "DistributedDataParallel": "module"}
 """Modules that stand for the one that they hold: they have its name."""
@@ -201,11 +200,11 @@ class Names:
             return False
         had_one = parameter.address != 0
         self._leave_storage(parameter)
-        if address:
+        if address and tensor is not None:
             storage = self._storages.setdefault(address, _Storage())
             storage.parameters.append(parameter)
             parameter.address = address
-            parameter.offset = tensor.storage_offset()  # type: ignore[union-attr]
+            parameter.offset = tensor.storage_offset()
             self._tell(address, storage)
         return had_one
 
@@ -245,11 +244,11 @@ def _tree(root: Module) -> Iterator[tuple[str, Module]]:
             yield name, module
 
 
-def _storage_address(tensor: torch.Tensor | None) -> int:
+def _storage_address(tensor: Any) -> int:
     """Give the data pointer of a plain tensor's storage; 0 when it has none, or when asking would run code of a subclass."""
     if type(tensor) not in (torch.nn.Parameter, torch.Tensor):
         return 0
     try:
-        return tensor.untyped_storage().data_ptr()  # type: ignore[union-attr]
+        return int(tensor.untyped_storage().data_ptr())
     except Exception:
         return 0
