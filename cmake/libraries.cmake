@@ -31,11 +31,12 @@ endif()
 # The part of the PyTorch source that knows no torch version. The adapters (src/source/pytorch/adapter) are compiled against the headers of a
 # torch release, by `tensortap build-adapter`.
 file(GLOB pytorch_sources CONFIGURE_DEPENDS src/source/pytorch/*.cc)
-list(FILTER pytorch_sources EXCLUDE REGEX "_test\\.cc$|/entry\\.cc$")
+list(FILTER pytorch_sources EXCLUDE REGEX "_test\\.cc$|/(python_)?entry\\.cc$")
 if(pytorch_sources)
   add_library(tensortap_pytorch_source STATIC ${pytorch_sources})
   target_link_libraries(tensortap_pytorch_source PUBLIC tensortap_flags tensortap_base Threads::Threads ${CMAKE_DL_LIBS})
-  tensortap_shared_library(tensortap_pytorch SOURCES src/source/pytorch/entry.cc LIBRARIES tensortap_pytorch_source tensortap_capture_library)
+  tensortap_shared_library(tensortap_pytorch SOURCES src/source/pytorch/entry.cc src/source/pytorch/python_entry.cc
+    LIBRARIES tensortap_pytorch_source tensortap_capture_library)
 endif()
 
 # What `tensortap exec` preloads: needs nothing but the C library, for every process carries it.

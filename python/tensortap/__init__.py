@@ -1,6 +1,6 @@
 """tensortap: what every operator of a running neural network read and wrote.
 
-``open`` reads a dump, ``run`` makes one of an ONNX model, ``find`` looks for trouble in it.
+``open`` reads a dump, ``run`` makes one of an ONNX model, ``capture`` one of what a PyTorch program does, ``find`` looks for trouble in it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,28 @@ import os
 from typing import Any, cast
 
 from tensortap import _core
+from tensortap._capture import Capture, capture, set_dump, step
 from tensortap._dump import Dump, Op, OpInput, Original, open  # tensortap.open is its name
 from tensortap._error import Error
 from tensortap._run import RunOptions, RunResult, run
 
-__all__ = ["Dump", "Error", "Op", "OpInput", "Original", "RunOptions", "RunResult", "__version__", "find", "open", "run"]
+__all__ = [
+    "Capture",
+    "Dump",
+    "Error",
+    "Op",
+    "OpInput",
+    "Original",
+    "RunOptions",
+    "RunResult",
+    "__version__",
+    "capture",
+    "find",
+    "open",
+    "run",
+    "set_dump",
+    "step",
+]
 
 __version__ = _core.version()
 

@@ -118,7 +118,7 @@ class RunOptions(TypedDict, total=False):
     strict : bool
         Raise `Error` when something that was asked for was not captured.
     config : str, path or mapping
-        A dump config: the path of a file, or what it holds.
+        A dump config: the path of a file, or what it holds, as text or as a mapping.
     carry : mapping
         ``{output: input}``: an output of one step is that input of the next.
     dims : mapping
@@ -275,6 +275,8 @@ def _config_options(config: str | os.PathLike[str] | Mapping[str, Any] | None) -
     """Give the text of a config, and what to call it in messages."""
     if config is None:
         return {}
+    if isinstance(config, str) and config.lstrip().startswith("{"):
+        return {"config": config, "config_name": "config"}
     if isinstance(config, Mapping):
         return {"config": json.dumps(config), "config_name": "config"}
     try:

@@ -10,14 +10,16 @@
 
 namespace tensortap {
 
-// Number of an nn.Module of the program; 0 = outside of any. Numbers are never used again.
+// Number of the path of an nn.Module of the program; 0 = outside of any. A path has one number for good: a module that takes the place of one that is
+// gone (a loss function made anew in every step) has its path and its number.
 using ModuleId = uint32_t;
 
 // The innermost module that runs on this thread. No lock, no GIL.
 ModuleId current_module();
 // "Net.blocks.0.attn", "" for 0.
 std::string module_path(ModuleId module);
-// Name of the parameter or buffer whose storage has this data pointer, "" when it is none.
+// Name of the parameter or buffer whose storage has this data pointer, "" when it is none, or when several parameters share the storage.
+// Any thread, no lock.
 std::string parameter_name(const void* storage_data);
 
 // A place in the program's own code: the innermost frame outside torch and tensortap. Comparable, hashable; 0,0 = none.
@@ -27,21 +29,23 @@ struct SourcePosition {
   friend bool operator==(const SourcePosition&, const SourcePosition&) = default;
 };
 // Of this thread. Reads the thread's own frames without the GIL where the self-test allowed it, else takes the GIL when
-// `may_take_gil`, else is {}. Cheap: the walk ends at the first frame of the program's own.
+// `may_take_gil`, else is {}. Cheap: the walk ends at the first frame of the program's own. The GIL is also needed, once, for each code object
+// that is met; so `may_take_gil` only where no lock is held for which a thread with the GIL may wait.
 SourcePosition source_position(bool may_take_gil);
-// "train.py:41"; takes the GIL once per position, then remembers. "" for {}.
+// "train.py:41", "" for {}. Any thread, no lock, no GIL: all lines of a code object were read when it was first met.
 std::string source_text(SourcePosition position);
 
 // Called by the tracker at the beginning of an operator, until it returns true: runs the package's bootstrap once the interpreter has torch
-// imported. True when there is nothing left to do (done, failed, or no interpreter in this process). Never blocks on the GIL of a process that ends.
+// imported. True when there is nothing left to do (done, failed, or no interpreter in this process). Does not wait for the GIL: the interpreter
+// is asked to run it on its main thread, and where that does not happen a thread of ours does.
 bool bootstrap_python(const std::string& python_package);
 
 // Told by the Python side; each may be null. Any thread that holds the GIL.
 struct PythonEvents {
   void (*root_module_begins)(ModuleId module, bool training) = nullptr;  // a module is called while none runs
   void (*root_module_ends)(ModuleId module) = nullptr;
-  void (*step)() = nullptr;                                                    // tensortap.step()
-  void (*set_dump)(ModuleId module, const char* op, bool enabled) = nullptr;   // op "" = the module and what it holds; module 0 = any
+  void (*step)() = nullptr;                                                   // tensortap.step()
+  void (*set_dump)(ModuleId module, const char* op, bool enabled) = nullptr;  // op "" = the module and what it holds; module 0 = any
   // capture() of the package: opens a session in this process with the config text, or ends it. Returns "" or the error. The returned text is
   // borrowed until the next call on the thread.
   const char* (*open)(const char* config, const char* config_name, const char* out) = nullptr;
@@ -49,6 +53,9 @@ struct PythonEvents {
   void (*enable)(bool enabled) = nullptr;
 };
 void set_python_events(const PythonEvents& events);
+
+// How many graphs torch.compile gave to Inductor in this process; their fused kernels are not captured.
+uint64_t compiled_graphs();
 
 }  // namespace tensortap
 

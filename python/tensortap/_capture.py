@@ -1,0 +1,208 @@
+"""Capturing from inside a PyTorch program."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+
+from tensortap import _core
+from tensortap._dump import Dump
+from tensortap._error import Error
+from tensortap._run import _CODES, RunOptions, _selection
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from typing_extensions import Unpack
+
+_LIBRARY = "libtensortap_pytorch.so"
+_SIDE = "_tensortap_torch"
+
+
+class CaptureOptions(TypedDict, total=False):
+    """What to capture, as in `RunOptions`."""
+
+    payload: Literal["stats", "tensors", "full", "describe"]
+    ops: str | Sequence[str]
+    types: str | Sequence[str]
+    steps: str | int | Sequence[int]
+    slots: str | Sequence[str]
+    where: str
+    layout: str
+    profile: str
+    profile_strict: bool
+    budget: str | float
+    max_bytes: str | int
+    keep_free: str | int
+    stop_after: int
+    strict: bool
+
+
+class Capture:
+    """What `capture` gives.
+
+    Attributes
+    ----------
+    report : dict
+        What was captured, where and what not, once the capture has ended; empty before.
+    """
+
+    def __init__(self) -> None:
+        self.report: dict[str, Any] = {}
+
+    @property
+    def dump(self) -> Dump:
+        """The dump; once the capture has ended."""
+        if "dump" not in self.report:
+            raise Error("the capture has not ended: leave the with block before the dump is read", "invalid_argument")
+        return Dump(self.report["dump"])
+
+
+@contextlib.contextmanager
+def capture(
+    config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    **options: Unpack[CaptureOptions],
+) -> Iterator[Capture]:
+    """Capture what the operators of PyTorch do inside a ``with`` block, on all threads.
+
+    Parameters
+    ----------
+    config : str, path or mapping, optional
+        A dump config in any dialect: the path of a file, or what it holds. Statistics of every operator otherwise.
+    out : str or path, optional
+        Folder of the dump; that of the config, or ``tensortap_dump/TIME``, otherwise.
+    **options
+        `CaptureOptions`; they win over the config.
+
+    Yields
+    ------
+    Capture
+        Its report and dump can be read after the block.
+
+    Raises
+    ------
+    Error
+        When an argument is wrong, torch is not imported or no adapter for its release was built.
+    """
+    for name in options:
+        if name not in CaptureOptions.__annotations__:
+            raise TypeError(f"capture() has no option {name!r}")
+    request = cast("RunOptions", dict(options))
+    if config is not None:
+        request["config"] = config
+    folder = "" if out is None else os.fspath(out)
+    if folder:
+        request["out"] = folder
+    text = _core.capture_config(_selection(request))
+    name = os.fspath(config) if isinstance(config, os.PathLike) else "config"
+    library, functions = _installed_side()
+    _open(library, functions, text, name, folder)
+    result = Capture()
+    try:
+        yield result
+    finally:
+        report = functions.close() if functions.can_open() else ""
+        if not functions.can_open():
+            library.tensortap_pytorch_close()
+        result.report = json.loads(report) if report else {}
+
+
+def set_dump(target: Any, enabled: bool = True) -> None:
+    """Switch the capture of a module, a class of modules or an operator on or off, backward included.
+
+    Counts for a capture whose config leaves the choice to the program (``dump_mode`` 2 of a MindSpore config). Without a capture nothing
+    happens, so that it may stay in the program.
+
+    Parameters
+    ----------
+    target : torch.nn.Module, class of modules, operator or str
+        A module with all that it holds; every module of a class; ``torch.ops.aten.add``, ``"aten::add"`` or ``"softmax"``.
+    enabled : bool
+        On or off.
+
+    Raises
+    ------
+    ValueError
+        When the target is none of these, or `enabled` no bool.
+    """
+    _side().set_dump(target, enabled)
+
+
+def step() -> None:
+    """End the current step, in a program whose steps are neither those of an optimizer nor calls of a model.
+
+    The first call makes all steps of the process the program's own. Without a capture nothing happens.
+    """
+    side = sys.modules.get(_SIDE)
+    if side is not None and side.functions is not None:
+        side.functions.step()
+
+
+def _side() -> ModuleType:
+    """Load what runs beside torch; the library of ``tensortap exec`` may have done that already."""
+    loaded = sys.modules.get(_SIDE)
+    if loaded is not None:
+        return loaded
+    folder = Path(__file__).parent / "_torch"
+    spec = importlib.util.spec_from_file_location(_SIDE, folder / "__init__.py", submodule_search_locations=[str(folder)])
+    if spec is None or spec.loader is None:
+        raise Error(f"{folder} can not be imported. Install the package again: pip install --force-reinstall tensortap", "not_found")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[_SIDE] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[_SIDE]
+        raise
+    return module
+
+
+def _library_path() -> Path:
+    """Find the library: the one that the process has, else that of the package, else that of the build folder."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/maps").read_text(errors="replace").splitlines():
+            mapped = line.split(maxsplit=5)[-1]
+            if mapped.endswith("/" + _LIBRARY):
+                return Path(mapped)
+    package = Path(__file__).parent
+    for folder in (package / "lib", package.parent.parent):
+        if (folder / _LIBRARY).exists():
+            return folder / _LIBRARY
+    raise Error(f"{package / 'lib' / _LIBRARY} is not there: this build of tensortap has no part for PyTorch", "not_found")
+
+
+def _installed_side() -> tuple[ctypes.CDLL, Any]:
+    """Give the library and its functions, with the modules of the program named from now on."""
+    if "torch" not in sys.modules:
+        raise Error("torch is not imported: import it before tensortap.capture()", "invalid_argument")
+    path = _library_path()
+    try:
+        library, with_lock = ctypes.CDLL(str(path)), ctypes.PyDLL(str(path))
+    except OSError as error:
+        raise Error(f"{path}: {error}", "unsupported") from error
+    with_lock.tensortap_pytorch_python_functions.restype = ctypes.py_object
+    side = _side()
+    side.install(with_lock.tensortap_pytorch_python_functions())
+    return library, side.functions
+
+
+def _open(library: ctypes.CDLL, functions: Any, config: str, name: str, out: str) -> None:
+    if functions.can_open():
+        problem, code = functions.open(config, name, out), "internal"
+    else:
+        message = ctypes.create_string_buffer(4096)
+        status = library.tensortap_pytorch_open(config.encode(), out.encode() or None, message, ctypes.c_size_t(len(message)))
+        problem = message.value.decode(errors="replace") or "the library gave no reason" if status else ""
+        code = _CODES[status] if 0 <= status < len(_CODES) else "internal"
+    if problem:
+        raise Error(problem, code)

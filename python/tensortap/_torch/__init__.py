@@ -1,0 +1,65 @@
+"""What tensortap does inside a PyTorch program: names modules and parameters, and looks after ``torch.compile``.
+
+Loaded by its path under the name ``_tensortap_torch``, once per process, by libtensortap_pytorch.so or by ``tensortap.capture``: it needs
+torch and the standard library, and runs on every Python from 3.10 on, also where ``tensortap`` itself can not be imported. ``install``
+may be called any number of times.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._functions import Functions
+from .dump_targets import DumpTargets, is_target
+
+functions: Functions | None = None
+"""Of the library, once `install` has run."""
+names: Any = None
+"""The `naming.Names`, likewise."""
+_targets = DumpTargets()
+
+
+def install(table: dict[str, Any]) -> None:
+    """Name the program's modules from now on.
+
+    Parameters
+    ----------
+    table : dict
+        What ``tensortap_pytorch_python_functions`` gives.
+    """
+    global functions, names
+    if functions is not None:
+        return
+    from . import compile_routes, module_calls, naming, source_files
+
+    given = Functions(**table)
+    names = naming.Names(given, lambda module, number: _targets.named(module, given, number))
+    given.set_namers(names.name_called, names.root_called)
+    source_files.prepare(given)
+    compile_routes.install(given)
+    module_calls.wrap(given)
+    functions = given
+    _targets.installed(given)
+
+
+def set_dump(target: Any, enabled: bool) -> None:
+    """Switch a module, a class of modules or an operator on or off.
+
+    Parameters
+    ----------
+    target : torch.nn.Module, class of modules, operator or str
+        What to switch.
+    enabled : bool
+        On or off.
+
+    Raises
+    ------
+    ValueError
+        When the target is none of these, or `enabled` no bool.
+    """
+    if not is_target(target):
+        kinds = "a torch.nn.Module, a class of them or an operator"
+        raise ValueError(f'The "target" parameter must be {kinds}, but got an instance of {type(target)}.')
+    if not isinstance(enabled, bool):
+        raise ValueError('The "enabled" parameter must be bool.')
+    _targets.set(target, enabled, functions, () if names is None else names.living())

@@ -1,0 +1,84 @@
+"""The functions of libtensortap_pytorch.so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Functions:
+    """Built-in functions by name; positional arguments only.
+
+    Attributes
+    ----------
+    enter
+        ``enter(module)``: the module runs on this thread from now on; gives the depth for ``leave``. Names a module that is not known.
+    leave
+        ``leave(depth)``: takes off what was put there since.
+    set_namers
+        ``set_namers(name_called, root_called)``: whom to ask for the names of an unknown module, ``(module, path of the caller)``, and
+        whom to tell that a module is called while none runs, ``(module)``.
+    bind
+        ``bind(module, path)``: the module has this path; gives its number.
+    unbind
+        ``unbind(address)``: the module that was there is gone.
+    module_id
+        ``module_id(module)``: its number, 0 when it has none.
+    current_path
+        ``current_path()``: the path of the module that runs on this thread.
+    name_parameter
+        ``name_parameter(address, name)``: what the parameter is called whose storage has this data pointer.
+    forget_parameter
+        ``forget_parameter(address)``: it is there no longer.
+    parameter_name
+        ``parameter_name(address)``: the name, or "".
+    prepare_source
+        ``prepare_source(folders, exceptions)``: whose code is not the program's. Gives whether frames can be walked without the GIL.
+    walk_frames
+        ``walk_frames(enabled)``: whether to do that; gives whether it is done.
+    where
+        ``where()``: "file:line" of the caller in the program's own code.
+    ends
+        ``ends()``: the interpreter begins to end.
+    note_compiled
+        ``note_compiled(count)``: so many more graphs went to Inductor.
+    compiled_graphs
+        ``compiled_graphs()``: how many did.
+    can_open
+        ``can_open()``: whether the library takes sessions by ``open``.
+    open
+        ``open(config, name, folder)``: begins to capture; gives "" or what went wrong.
+    close
+        ``close()``: ends it; gives the report as JSON text.
+    enable
+        ``enable(on)``: goes on or pauses.
+    step
+        ``step()``: a step ends here.
+    set_dump
+        ``set_dump(number of a module, op, enabled)``: op "" is the module and what it holds, module 0 is any.
+    """
+
+    enter: Callable[[object], int]
+    leave: Callable[[int], None]
+    set_namers: Callable[[Callable[[Any, str], None], Callable[[Any], None]], None]
+    bind: Callable[[object, str], int]
+    unbind: Callable[[int], None]
+    module_id: Callable[[object], int]
+    current_path: Callable[[], str]
+    name_parameter: Callable[[int, str], None]
+    forget_parameter: Callable[[int], None]
+    parameter_name: Callable[[int], str]
+    prepare_source: Callable[[Sequence[str], Sequence[str]], bool]
+    walk_frames: Callable[[bool], bool]
+    where: Callable[[], str]
+    ends: Callable[[], None]
+    note_compiled: Callable[[int], None]
+    compiled_graphs: Callable[[], int]
+    can_open: Callable[[], bool]
+    open: Callable[[str, str, str], str]
+    close: Callable[[], str]
+    enable: Callable[[bool], None]
+    step: Callable[[], None]
+    set_dump: Callable[[int, str, bool], None]

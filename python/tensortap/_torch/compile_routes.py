@@ -1,0 +1,105 @@
+"""What becomes of ``torch.compile`` while operators are captured.
+
+Kernels that Inductor fuses are no operators any more, so the program is left as it is, runs eagerly, or runs the graph of AOTAutograd,
+whose nodes are operators.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from typing import Any
+
+import torch
+
+from ._functions import Functions
+
+
+def install(table: Functions) -> None:
+    """Take the route that ``tensortap exec --compile`` asked for.
+
+    Parameters
+    ----------
+    table : Functions
+        Of the library.
+    """
+    route = _route()
+    if route == "eager":
+        _run_eagerly()
+    elif route == "aot":
+        _replace_inductor(_aot_compiler())
+    else:
+        _replace_inductor(_counting_compiler(table))
+
+
+def _route() -> str:
+    """Give the route that the file of ``tensortap exec`` names."""
+    try:
+        with open(os.environ["TENSORTAP_EXEC"], encoding="utf-8") as file:
+            return str(json.load(file).get("compile", "inductor"))
+    except (KeyError, OSError, ValueError, AttributeError):
+        return "inductor"
+
+
+def _run_eagerly() -> None:
+    """Make compiled functions run as they were written; importing Dynamo is put off until the program asks for it."""
+    if "torch._dynamo" in sys.modules:
+        _force_eager()
+        return
+    original = torch.compile
+
+    @functools.wraps(original)
+    def compile(*args: Any, **kwargs: Any) -> Any:
+        torch.compile = original
+        _force_eager()
+        return original(*args, **kwargs)
+
+    torch.compile = compile
+
+
+def _force_eager() -> None:
+    set_stance = getattr(torch.compiler, "set_stance", None)
+    if set_stance is not None:
+        set_stance("force_eager")
+        return
+    from torch._dynamo import config
+
+    config.disable = True
+
+
+def _replace_inductor(compiler: Any) -> None:
+    """Hand the graphs that go to the default backend to `compiler`; backends that the program names stay."""
+    wrapper = getattr(torch, "_TorchCompileInductorWrapper", None)
+    if wrapper is None:
+        return
+    original = wrapper.__call__
+
+    @functools.wraps(original)
+    def __call__(self: Any, model: Any, inputs: Any, **options: Any) -> Any:  # noqa: N807
+        return compiler(functools.partial(original, self), model, inputs, options)
+
+    wrapper.__call__ = __call__
+
+
+def _counting_compiler(table: Functions) -> Any:
+    def compile_graph(inductor: Any, model: Any, inputs: Any, options: dict[str, Any]) -> Any:
+        compiled = inductor(model, inputs, **options)
+        table.note_compiled(1)
+        return compiled
+
+    return compile_graph
+
+
+def _aot_compiler() -> Any:
+    def compile_graph(_inductor: Any, model: Any, inputs: Any, _options: dict[str, Any]) -> Any:
+        from functorch.compile import make_boxed_func
+        from torch._dynamo.backends.common import aot_autograd
+
+        def run_graph(graph: Any, _inputs: Any) -> Any:
+            return make_boxed_func(graph.forward)
+
+        return aot_autograd(fw_compiler=run_graph, bw_compiler=run_graph)(model, inputs)
+
+    return compile_graph

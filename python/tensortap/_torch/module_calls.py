@@ -1,0 +1,45 @@
+"""Tells the library which module runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ._functions import Functions
+
+
+def wrap(functions: Functions) -> None:
+    """Wrap ``torch.nn.Module.__call__``, for all modules there are and will be.
+
+    Parameters
+    ----------
+    functions : Functions
+        Of the library.
+    """
+    call = torch.nn.Module.__call__
+    is_compiling = torch.compiler.is_compiling
+    enter, leave = functions.enter, functions.leave
+
+    # Short on purpose: it runs at every call of a module. While torch.compile traces a call, it is the call itself.
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
+        if is_compiling():
+            return call(self, *args, **kwargs)
+        depth = enter(self)
+        try:
+            return call(self, *args, **kwargs)
+        finally:
+            leave(depth)
+
+    __call__.__doc__ = call.__doc__
+    _leave_alone(__call__)
+    torch.nn.Module.__call__ = __call__
+
+
+def _leave_alone(function: Any) -> None:
+    """Keep Dynamo from compiling the wrapper itself: as without it, compiled code begins at the ``forward`` inside."""
+    try:
+        from torch._C._dynamo.eval_frame import skip_code
+    except ImportError:
+        return
+    skip_code(function.__code__)

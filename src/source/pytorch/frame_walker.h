@@ -1,0 +1,48 @@
+// Walks the Python frames of the calling thread without the GIL.
+//
+// Sound because nobody else changes a thread's frames while it is in C code, and each frame keeps its code object alive: three words are read
+// for each frame and no reference count is touched. Where the words lie is published by Python 3.13 and later for debuggers, and a table
+// for 3.10 to 3.12; a self-test compares with Python's own functions before anything is believed.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_FRAME_WALKER_H_
+#define TENSORTAP_SOURCE_PYTORCH_FRAME_WALKER_H_
+
+#include "source/pytorch/python_bridge.h"
+
+namespace tensortap {
+
+// Finds out where the words lie and compares every frame of this thread with what Python says. Called with the GIL, from Python code.
+// False for a Python that is not known, a free-threaded or debug build, or any difference: then frames are walked with the GIL.
+bool test_frame_walk();
+// Whether the self-test passed and the walk was not switched off.
+bool frame_walk_works();
+// Switches the walk without the GIL off, or on again if the self-test had passed.
+void use_frame_walk(bool enabled);
+
+// The frames of this thread, innermost first. Only while python_is_there() and frame_walk_works(); no GIL needed.
+class FrameWalk {
+ public:
+  FrameWalk();
+  // The next frame's code object (PyCodeObject*) and byte offset, borrowed while the thread stays in C; {} after the last.
+  SourcePosition next();
+
+ private:
+  const char* frame_;
+};
+
+// The same with the GIL, which the caller holds.
+class GilFrameWalk {
+ public:
+  GilFrameWalk();
+  ~GilFrameWalk();
+  GilFrameWalk(const GilFrameWalk&) = delete;
+  GilFrameWalk& operator=(const GilFrameWalk&) = delete;
+  SourcePosition next();
+
+ private:
+  void* frame_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_FRAME_WALKER_H_

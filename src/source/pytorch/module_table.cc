@@ -1,0 +1,38 @@
+#include "source/pytorch/module_table.h"
+
+#include "source/pytorch/pointer_table.h"
+#include "source/pytorch/string_table.h"
+
+namespace tensortap {
+namespace {
+
+constexpr size_t kMostEntries = 1u << 20;
+
+constinit StringTable paths;
+constinit PointerTable modules{kMostEntries};
+constinit StringTable parameter_names;
+constinit PointerTable parameters{kMostEntries};
+
+}  // namespace
+
+ModuleId module_at(const void* object) { return modules.find(object); }
+
+ModuleId bind_module(const void* object, const std::string& path) {
+  const uint32_t number = paths.number(path);
+  return number != 0 && modules.set(object, number) ? number : 0;
+}
+
+void unbind_module(const void* object) { modules.erase(object); }
+
+std::string module_path(ModuleId module) { return paths.text(module); }
+
+void name_parameter(const void* storage_data, const std::string& name) {
+  const uint32_t number = parameter_names.number(name);
+  if (number != 0 && storage_data != nullptr) parameters.set(storage_data, number);
+}
+
+void forget_parameter(const void* storage_data) { parameters.erase(storage_data); }
+
+std::string parameter_name(const void* storage_data) { return parameter_names.text(parameters.find(storage_data)); }
+
+}  // namespace tensortap

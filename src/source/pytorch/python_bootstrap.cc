@@ -1,0 +1,159 @@
+// bootstrap_python(): brings the package's Python side into a program that knows nothing of it.
+//
+// Importing takes the GIL, and the thread of an operator may hold a lock that the owner of the GIL waits for. So nothing is imported at the operator
+// itself: the interpreter is asked to do it on its main thread, between two instructions. Where the main thread stays in C code (it waits for the
+// threads that train), a thread of ours, which holds no lock, does it.
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cinttypes>
+#include <csignal>
+#include <cstdio>
+#include <mutex>
+#include <string>
+
+#include "source/pytorch/python_api.h"
+#include "source/pytorch/python_bridge.h"
+#include "source/pytorch/python_functions.h"
+
+namespace tensortap {
+namespace {
+
+// Under a name of its own: `import tensortap` may be impossible here, for it brings an extension module for one Python version.
+constexpr const char* kLoader = R"(
+def load(folder, functions):
+    import importlib.util, sys
+    package = sys.modules.get("_tensortap_torch")
+    if package is None:
+        spec = importlib.util.spec_from_file_location(
+            "_tensortap_torch", folder + "/__init__.py", submodule_search_locations=[folder])
+        package = importlib.util.module_from_spec(spec)
+        sys.modules["_tensortap_torch"] = package
+        try:
+            spec.loader.exec_module(package)
+        except BaseException:
+            del sys.modules["_tensortap_torch"]
+            raise
+    package.install(functions)
+)";
+
+enum class State { kIdle, kAsked, kDone };
+
+constexpr int kPatience = 2000;  // operators until our own thread is started
+
+constinit std::atomic<State> state{State::kIdle};
+constinit std::atomic<int> waited{0};
+constinit std::atomic<bool> thread_started{false};
+constinit std::atomic<const std::string*> package_folder{nullptr};
+
+bool torch_is_imported() {
+  PyObject* const modules = PyImport_GetModuleDict();
+  PyObject* const torch = modules == nullptr ? nullptr : PyDict_GetItemString(modules, "torch");
+  if (torch == nullptr || PyDict_GetItemString(modules, "torch.nn.modules.module") == nullptr) return false;
+  const PythonReference spec(PyObject_GetAttrString(torch, "__spec__"));
+  const PythonReference initializing(spec ? PyObject_GetAttrString(spec.get(), "_initializing") : nullptr);
+  if (PyErr_Occurred() != nullptr) PyErr_Clear();
+  return !initializing || PyObject_IsTrue(initializing.get()) == 0;
+}
+
+bool run_loader() {
+  const PythonReference code(Py_CompileString(kLoader, "<frozen tensortap>", kPythonFileInput));
+  const PythonReference globals(PyDict_New());
+  if (!code || !globals || PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins()) != 0) return false;
+  const PythonReference ran(PyEval_EvalCode(code.get(), globals.get(), globals.get()));
+  PyObject* const load = ran ? PyDict_GetItemString(globals.get(), "load") : nullptr;
+  if (load == nullptr) return false;
+  const std::string folder = *package_folder.load() + "/tensortap/_torch";
+  const PythonReference path(PyUnicode_FromStringAndSize(folder.data(), static_cast<ptrdiff_t>(folder.size())));
+  const PythonReference functions(python_functions());
+  if (!path || !functions) return false;
+  const PythonReference loaded(PyObject_CallFunctionObjArgs(load, path.get(), functions.get(), nullptr));
+  return static_cast<bool>(loaded);
+}
+
+void say_exception() {
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  const PythonReference owned_type(type);
+  const PythonReference owned_value(value);
+  const PythonReference owned_traceback(traceback);
+  const PythonReference text(value == nullptr ? nullptr : PyObject_Str(value));
+  const char* const words = text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
+  std::fprintf(stderr,
+               "tensortap: %s/tensortap/_torch: %s. Modules, parameters and torch.compile are not captured by name; operators are.\n",
+               package_folder.load()->c_str(), words == nullptr ? "can not be imported" : words);
+  if (PyErr_Occurred() != nullptr) PyErr_Clear();
+}
+
+// With the GIL. 0, or -1 with an exception that belongs to the program.
+int install() {
+  if (state == State::kDone) return 0;
+  if (!python_is_there() || python_side_installed()) {
+    state = State::kDone;
+  } else if (!torch_is_imported()) {
+    state = State::kIdle;
+  } else if (run_loader()) {
+    state = State::kDone;
+  } else if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0) {
+    state = State::kIdle;
+    return -1;
+  } else {
+    state = State::kDone;
+    say_exception();
+  }
+  return 0;
+}
+
+int install_when_asked(void* /*unused*/) {
+  try {
+    return install();
+  } catch (const std::exception&) {
+    state = State::kDone;
+    return 0;
+  }
+}
+
+// Not noexcept, nothing to destroy: Python ends a thread that asks for the GIL of an interpreter that ends.
+void* install_thread(void* /*unused*/) {
+  if (!python_is_there()) return nullptr;
+  const int gil = PyGILState_Ensure();
+  if (install_when_asked(nullptr) != 0) PyErr_Clear();
+  PyGILState_Release(gil);
+  return nullptr;
+}
+
+// Signals stay with the program's threads.
+void start_thread() {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_t thread{};
+  if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return;
+  if (pthread_create(&thread, nullptr, install_thread, nullptr) == 0) pthread_detach(thread);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+
+bool bootstrap_python(const std::string& python_package) {
+  if (state.load(std::memory_order_acquire) == State::kDone) return true;
+  if (Py_IsInitialized == nullptr || python_package.empty()) return true;
+  if (!python_is_there() || PyGILState_GetThisThreadState() == nullptr) return false;
+  if (package_folder.load() == nullptr) {
+    const std::string* nobody = nullptr;
+    const auto* const folder = new std::string(python_package);
+    if (!package_folder.compare_exchange_strong(nobody, folder)) delete folder;
+  }
+  State idle = State::kIdle;
+  if (state.compare_exchange_strong(idle, State::kAsked)) {
+    if (Py_AddPendingCall(install_when_asked, nullptr) != 0) state = State::kIdle;
+  } else if (waited.fetch_add(1, std::memory_order_relaxed) > kPatience && !thread_started.exchange(true)) {
+    start_thread();
+  }
+  return state.load(std::memory_order_acquire) == State::kDone;
+}
+
+}  // namespace tensortap

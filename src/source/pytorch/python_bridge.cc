@@ -1,0 +1,72 @@
+#include "source/pytorch/python_bridge.h"
+
+#include <atomic>
+#include <new>
+
+#include "source/pytorch/frame_walker.h"
+#include "source/pytorch/python_api.h"
+#include "source/pytorch/python_events.h"
+#include "source/pytorch/source_lines.h"
+
+namespace tensortap {
+namespace {
+
+constinit PythonEvents no_events{};
+constinit std::atomic<const PythonEvents*> events{&no_events};
+
+// The first frame of the program's own, `owner` telling of each whose it is; {} also when a frame's owner is not known.
+template <class Walk, class Owner>
+SourcePosition first_program_frame(Walk& walk, Owner owner, bool* unknown) {
+  for (SourcePosition position = walk.next(); position.code != nullptr; position = walk.next()) {
+    switch (owner(position.code)) {
+      case CodeOwner::kProgram:
+        return position;
+      case CodeOwner::kUnknown:
+        *unknown = true;
+        return {};
+      case CodeOwner::kForeign:
+        break;
+    }
+  }
+  return {};
+}
+
+SourcePosition walk_with_gil() {
+  const GilGuard gil;
+  bool unknown = false;
+  if (frame_walk_works()) {
+    FrameWalk walk;
+    return first_program_frame(walk, resolve_code, &unknown);
+  }
+  GilFrameWalk walk;
+  return first_program_frame(walk, resolve_code, &unknown);
+}
+
+}  // namespace
+
+SourcePosition source_position(bool may_take_gil) {
+  // A thread that Python does not know has no frames, and asking for the GIL would make it known.
+  if (!python_is_there() || PyGILState_GetThisThreadState() == nullptr) return {};
+  try {
+    if (frame_walk_works()) {
+      FrameWalk walk;
+      bool unknown = false;
+      const SourcePosition position = first_program_frame(walk, code_owner, &unknown);
+      if (!unknown) return position;
+    }
+    return may_take_gil ? walk_with_gil() : SourcePosition{};
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
+std::string source_text(SourcePosition position) { return line_text(position); }
+
+void set_python_events(const PythonEvents& given) {
+  // The old ones stay: another thread may be about to call one.
+  events.store(new PythonEvents(given), std::memory_order_release);
+}
+
+const PythonEvents& python_events() { return *events.load(std::memory_order_acquire); }
+
+}  // namespace tensortap

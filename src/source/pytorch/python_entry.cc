@@ -1,0 +1,9 @@
+// The C function of the bridge to Python.
+
+#include <tensortap/pytorch.h>
+
+#include "source/pytorch/python_functions.h"
+
+void* tensortap_pytorch_python_functions(void) noexcept {
+  return tensortap::python_is_there() ? tensortap::python_functions() : nullptr;
+}

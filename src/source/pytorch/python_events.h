@@ -1,0 +1,15 @@
+// What the tracker wants to be told by Python: kept where the functions for Python find it.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_PYTHON_EVENTS_H_
+#define TENSORTAP_SOURCE_PYTORCH_PYTHON_EVENTS_H_
+
+#include "source/pytorch/python_bridge.h"
+
+namespace tensortap {
+
+// What set_python_events() was last called with; all null before. Any thread, no lock; stays valid.
+const PythonEvents& python_events();
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_PYTHON_EVENTS_H_

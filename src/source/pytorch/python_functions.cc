@@ -1,0 +1,307 @@
+#include "source/pytorch/python_functions.h"
+
+#include <array>
+#include <atomic>
+#include <exception>
+#include <optional>
+#include <string>
+
+#include "source/pytorch/frame_walker.h"
+#include "source/pytorch/module_stack.h"
+#include "source/pytorch/module_table.h"
+#include "source/pytorch/python_bridge.h"
+#include "source/pytorch/python_events.h"
+#include "source/pytorch/source_lines.h"
+
+namespace tensortap {
+namespace {
+
+using Arguments = PyObject* const*;
+
+constinit std::atomic<bool> installed{false};
+constinit std::atomic<uint64_t> compiled{0};
+constinit PyObject* namer = nullptr;        // names a module that was called, and what it holds
+constinit PyObject* root_called = nullptr;  // looks whether parameters moved
+
+PyObject* none() {
+  Py_IncRef(&_Py_NoneStruct);
+  return &_Py_NoneStruct;
+}
+
+PyObject* to_python(const std::string& text) { return PyUnicode_FromStringAndSize(text.data(), static_cast<ptrdiff_t>(text.size())); }
+
+std::optional<std::string> text_of(PyObject* object) {
+  ptrdiff_t size = 0;
+  const char* const text = PyUnicode_AsUTF8AndSize(object, &size);
+  if (text == nullptr) return std::nullopt;
+  return std::string(text, static_cast<size_t>(size));
+}
+
+const void* address_of(PyObject* number) {
+  const unsigned long long address = PyLong_AsUnsignedLongLong(number);
+  return reinterpret_cast<const void*>(static_cast<uintptr_t>(address));
+}
+
+// Our own trouble in the middle of the program's call is nobody's business, but Ctrl-C is. False when the exception has to go on.
+bool forget_exception() {
+  if (PyErr_Occurred() == nullptr) return true;
+  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0) return false;
+  PyErr_Clear();
+  return true;
+}
+
+bool call_quietly(PyObject* callable, PyObject* first, PyObject* second) {
+  const PythonReference result(PyObject_CallFunctionObjArgs(callable, first, second, nullptr));
+  return result || forget_exception();
+}
+
+// enter(module) -> depth
+PyObject* enter(PyObject*, Arguments arguments, ptrdiff_t) {
+  PyObject* const module = arguments[0];
+  ModuleId id = module_at(module);
+  if (id == 0 && namer != nullptr) {
+    const PythonReference path(to_python(module_path(current_module())));
+    if (!path || !call_quietly(namer, module, path.get())) return nullptr;
+    id = module_at(module);
+  }
+  const uint32_t depth = push_module(id);
+  if (depth > 0) return PyLong_FromLong(static_cast<long>(depth));
+  if (root_called != nullptr && !call_quietly(root_called, module, nullptr)) {
+    pop_modules(depth);
+    return nullptr;
+  }
+  if (const PythonEvents& events = python_events(); events.root_module_begins != nullptr) {
+    const PythonReference training(PyObject_GetAttrString(module, "training"));
+    const bool trains = training && PyObject_IsTrue(training.get()) == 1;
+    if (PyErr_Occurred() != nullptr) PyErr_Clear();
+    events.root_module_begins(id, trains);
+  }
+  return PyLong_FromLong(0);
+}
+
+// leave(depth)
+PyObject* leave(PyObject*, Arguments arguments, ptrdiff_t) {
+  const auto depth = static_cast<uint32_t>(PyLong_AsLong(arguments[0]));
+  if (depth == 0) {
+    pop_modules(1);
+    const ModuleId root = current_module();
+    pop_modules(0);
+    if (python_events().root_module_ends != nullptr) python_events().root_module_ends(root);
+  } else {
+    pop_modules(depth);
+  }
+  return none();
+}
+
+// set_namers(name_module, root_called)
+PyObject* set_namers(PyObject*, Arguments arguments, ptrdiff_t) {
+  Py_IncRef(arguments[0]);
+  Py_IncRef(arguments[1]);
+  namer = arguments[0];
+  root_called = arguments[1];
+  installed = true;
+  return none();
+}
+
+// bind(module, path) -> number
+PyObject* bind(PyObject*, Arguments arguments, ptrdiff_t) {
+  const auto path = text_of(arguments[1]);
+  if (!path) return nullptr;
+  return PyLong_FromLong(static_cast<long>(bind_module(arguments[0], *path)));
+}
+
+// unbind(address)
+PyObject* unbind(PyObject*, Arguments arguments, ptrdiff_t) {
+  unbind_module(address_of(arguments[0]));
+  return none();
+}
+
+// module_id(module) -> number
+PyObject* module_id(PyObject*, Arguments arguments, ptrdiff_t) { return PyLong_FromLong(static_cast<long>(module_at(arguments[0]))); }
+
+// current_path() -> path of the module that runs on this thread
+PyObject* current_path(PyObject*, Arguments, ptrdiff_t) { return to_python(module_path(current_module())); }
+
+// name_parameter(address, name)
+PyObject* name_parameter_function(PyObject*, Arguments arguments, ptrdiff_t) {
+  const auto name = text_of(arguments[1]);
+  if (!name) return nullptr;
+  name_parameter(address_of(arguments[0]), *name);
+  return none();
+}
+
+// forget_parameter(address)
+PyObject* forget_parameter_function(PyObject*, Arguments arguments, ptrdiff_t) {
+  forget_parameter(address_of(arguments[0]));
+  return none();
+}
+
+// parameter_name(address) -> name
+PyObject* parameter_name_function(PyObject*, Arguments arguments, ptrdiff_t) { return to_python(parameter_name(address_of(arguments[0]))); }
+
+bool add_texts(PyObject* list, std::vector<std::string>& texts) {
+  const PythonReference iterator(PyObject_GetIter(list));
+  while (iterator) {
+    const PythonReference item(PyIter_Next(iterator.get()));
+    if (!item) break;
+    const auto text = text_of(item.get());
+    if (!text) return false;
+    texts.push_back(*text);
+  }
+  return PyErr_Occurred() == nullptr;
+}
+
+// prepare_source(foreign folders, exceptions) -> whether frames are walked without the GIL
+PyObject* prepare_source(PyObject*, Arguments arguments, ptrdiff_t) {
+  ForeignCode foreign;
+  if (!add_texts(arguments[0], foreign.folders) || !add_texts(arguments[1], foreign.except)) return nullptr;
+  set_foreign_code(std::move(foreign));
+  return PyBool_FromLong(test_frame_walk() ? 1 : 0);
+}
+
+// walk_frames(without the GIL) -> whether that is so now
+PyObject* walk_frames(PyObject*, Arguments arguments, ptrdiff_t) {
+  use_frame_walk(PyObject_IsTrue(arguments[0]) == 1);
+  return PyBool_FromLong(frame_walk_works() ? 1 : 0);
+}
+
+// where() -> "file:line" of the caller
+PyObject* where(PyObject*, Arguments, ptrdiff_t) { return to_python(source_text(source_position(true))); }
+
+// ends()
+PyObject* ends(PyObject*, Arguments, ptrdiff_t) {
+  python_ends();
+  return none();
+}
+
+// note_compiled(count)
+PyObject* note_compiled(PyObject*, Arguments arguments, ptrdiff_t) {
+  compiled += static_cast<uint64_t>(PyLong_AsUnsignedLongLong(arguments[0]));
+  return none();
+}
+
+// compiled_graphs() -> count
+PyObject* compiled_graphs_function(PyObject*, Arguments, ptrdiff_t) { return PyLong_FromUnsignedLongLong(compiled.load()); }
+
+// What the tracker does may wait for threads that wait for the GIL.
+template <class Function>
+void without_gil(Function function) {
+  void* const state = PyEval_SaveThread();
+  function();
+  PyEval_RestoreThread(state);
+}
+
+// can_open() -> whether a tracker takes open() and close()
+PyObject* can_open(PyObject*, Arguments, ptrdiff_t) { return PyBool_FromLong(python_events().open != nullptr ? 1 : 0); }
+
+// open(config, name of the config, folder) -> "" or what went wrong
+PyObject* open(PyObject*, Arguments arguments, ptrdiff_t) {
+  const auto config = text_of(arguments[0]);
+  const auto name = config ? text_of(arguments[1]) : std::nullopt;
+  const auto folder = name ? text_of(arguments[2]) : std::nullopt;
+  if (!folder) return nullptr;
+  std::string problem = "the library for PyTorch takes no session";
+  if (const auto function = python_events().open; function != nullptr)
+    without_gil([&] {
+      const char* const text = function(config->c_str(), name->c_str(), folder->c_str());
+      problem = text == nullptr ? "" : text;
+    });
+  return to_python(problem);
+}
+
+// close() -> the report as JSON text, "" when there is none
+PyObject* close(PyObject*, Arguments, ptrdiff_t) {
+  std::string report;
+  if (const auto function = python_events().close; function != nullptr)
+    without_gil([&] {
+      const char* const text = function();
+      report = text == nullptr ? "" : text;
+    });
+  return to_python(report);
+}
+
+// enable(on)
+PyObject* enable(PyObject*, Arguments arguments, ptrdiff_t) {
+  const bool on = PyObject_IsTrue(arguments[0]) == 1;
+  if (const auto function = python_events().enable; function != nullptr) without_gil([&] { function(on); });
+  return none();
+}
+
+// step()
+PyObject* step(PyObject*, Arguments, ptrdiff_t) {
+  if (const auto function = python_events().step; function != nullptr) without_gil(function);
+  return none();
+}
+
+// set_dump(number of a module, op, enabled)
+PyObject* set_dump(PyObject*, Arguments arguments, ptrdiff_t) {
+  const auto module = static_cast<ModuleId>(PyLong_AsUnsignedLongLong(arguments[0]));
+  const auto op = text_of(arguments[1]);
+  if (!op) return nullptr;
+  const bool enabled = PyObject_IsTrue(arguments[2]) == 1;
+  if (const auto function = python_events().set_dump; function != nullptr) without_gil([&] { function(module, op->c_str(), enabled); });
+  return none();
+}
+
+// Counts the arguments, and lets no C++ exception into the interpreter.
+template <PyObject* (*kFunction)(PyObject*, Arguments, ptrdiff_t), ptrdiff_t kCount>
+PyObject* checked(PyObject* self, Arguments arguments, ptrdiff_t count) {
+  if (count != kCount) {
+    PyErr_SetString(PyExc_TypeError, "tensortap: wrong number of arguments");
+    return nullptr;
+  }
+  try {
+    return kFunction(self, arguments, count);
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_TypeError, error.what());
+    return nullptr;
+  }
+}
+
+template <PyObject* (*kFunction)(PyObject*, Arguments, ptrdiff_t), ptrdiff_t kCount>
+constexpr PyMethodDef method(const char* name) {
+  return {name, checked<kFunction, kCount>, kPythonFastCall, nullptr};
+}
+
+constinit std::array methods = {
+    method<enter, 1>("enter"),
+    method<leave, 1>("leave"),
+    method<set_namers, 2>("set_namers"),
+    method<bind, 2>("bind"),
+    method<unbind, 1>("unbind"),
+    method<module_id, 1>("module_id"),
+    method<current_path, 0>("current_path"),
+    method<name_parameter_function, 2>("name_parameter"),
+    method<forget_parameter_function, 1>("forget_parameter"),
+    method<parameter_name_function, 1>("parameter_name"),
+    method<prepare_source, 2>("prepare_source"),
+    method<walk_frames, 1>("walk_frames"),
+    method<where, 0>("where"),
+    method<ends, 0>("ends"),
+    method<note_compiled, 1>("note_compiled"),
+    method<compiled_graphs_function, 0>("compiled_graphs"),
+    method<can_open, 0>("can_open"),
+    method<open, 3>("open"),
+    method<close, 0>("close"),
+    method<enable, 1>("enable"),
+    method<step, 0>("step"),
+    method<set_dump, 3>("set_dump"),
+};
+
+}  // namespace
+
+PyObject* python_functions() {
+  PythonReference functions(PyDict_New());
+  if (!functions) return nullptr;
+  for (PyMethodDef& definition : methods) {
+    const PythonReference function(PyCFunction_NewEx(&definition, nullptr, nullptr));
+    if (!function || PyDict_SetItemString(functions.get(), definition.name, function.get()) != 0) return nullptr;
+  }
+  return functions.release();
+}
+
+bool python_side_installed() { return installed; }
+
+uint64_t compiled_graphs() { return compiled; }
+
+}  // namespace tensortap

@@ -1,0 +1,18 @@
+// The functions that Python's side of this library calls.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_PYTHON_FUNCTIONS_H_
+#define TENSORTAP_SOURCE_PYTORCH_PYTHON_FUNCTIONS_H_
+
+#include "source/pytorch/python_api.h"
+
+namespace tensortap {
+
+// A new dict from their names to built-in functions; null with an exception set. With the GIL. python/tensortap/_torch/_functions.py says
+// what each takes and gives.
+PyObject* python_functions();
+// Whether the Python side has installed itself.
+bool python_side_installed();
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_PYTHON_FUNCTIONS_H_

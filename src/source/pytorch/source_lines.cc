@@ -1,0 +1,146 @@
+#include "source/pytorch/source_lines.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <climits>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "source/pytorch/pointer_table.h"
+#include "source/pytorch/python_api.h"
+
+namespace tensortap {
+namespace {
+
+struct LineRange {
+  int begin;
+  int end;
+  int line;
+};
+
+struct ProgramCode {
+  std::string file;
+  std::vector<LineRange> lines;  // sorted by begin
+};
+
+constexpr size_t kMostCodes = 1u << 16;
+constexpr uint32_t kForeignNumber = 1;  // numbers from 2 on are those of program codes
+
+constinit PointerTable owners{kMostCodes};
+constinit std::array<std::atomic<const ProgramCode*>, kMostCodes> programs{};
+constinit std::mutex resolving;
+constinit uint32_t program_count = 0;
+constinit const ForeignCode* foreign_code = nullptr;
+
+bool is_below(const std::string& file, const std::string& folder) {
+  return !folder.empty() && file.size() > folder.size() && file.starts_with(folder) && file[folder.size()] == '/';
+}
+
+std::string text_of(PyObject* object) {
+  ptrdiff_t size = 0;
+  const char* const text = object == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(object, &size);
+  if (text == nullptr) PyErr_Clear();
+  return text == nullptr ? std::string() : std::string(text, static_cast<size_t>(size));
+}
+
+int int_of(PyObject* tuple, ptrdiff_t index, int otherwise) {
+  PyObject* const item = PyTuple_GetItem(tuple, index);
+  if (item == nullptr || item == &_Py_NoneStruct) {
+    PyErr_Clear();
+    return otherwise;
+  }
+  return static_cast<int>(PyLong_AsLong(item));
+}
+
+// What code.co_lines() yields: (begin, end, line or None).
+std::vector<LineRange> lines_of(PyObject* code) {
+  std::vector<LineRange> lines;
+  const PythonReference method(PyObject_GetAttrString(code, "co_lines"));
+  const PythonReference table(method ? PyObject_CallFunctionObjArgs(method.get(), nullptr) : nullptr);
+  const PythonReference iterator(table ? PyObject_GetIter(table.get()) : nullptr);
+  while (iterator) {
+    const PythonReference row(PyIter_Next(iterator.get()));
+    if (!row) break;
+    lines.push_back({int_of(row.get(), 0, 0), int_of(row.get(), 1, 0), int_of(row.get(), 2, 0)});
+  }
+  if (PyErr_Occurred() != nullptr) PyErr_Clear();
+  std::ranges::stable_sort(lines, {}, &LineRange::begin);
+  return lines;
+}
+
+std::string current_folder() {
+  char path[PATH_MAX];
+  return getcwd(path, sizeof path) == nullptr ? std::string() : std::string(path);
+}
+
+// How much of the file's path the longest of the folders that hold it covers; 0 when none does.
+size_t longest(const std::string& file, const std::vector<std::string>& folders) {
+  size_t most = 0;
+  for (const std::string& folder : folders)
+    if (is_below(file, folder)) most = std::max(most, folder.size());
+  return most;
+}
+
+CodeOwner owner_of(uint32_t number) {
+  if (number == 0) return CodeOwner::kUnknown;
+  return number == kForeignNumber ? CodeOwner::kForeign : CodeOwner::kProgram;
+}
+
+}  // namespace
+
+void set_foreign_code(ForeignCode foreign) { foreign_code = new ForeignCode(std::move(foreign)); }
+
+bool is_program_file(const std::string& file, const ForeignCode& foreign) {
+  if (file.empty()) return false;
+  // Frozen modules, and code that torch makes; <string>, <stdin> and notebook cells are the program's.
+  for (const std::string_view made : {"<frozen ", "<eval_with_key>", "<torch", "<__array_function__", "<attrs "})
+    if (file.starts_with(made)) return false;
+  const size_t foreign_part = longest(file, foreign.folders);
+  return foreign_part == 0 || longest(file, foreign.except) > foreign_part;
+}
+
+std::string shown_file(const std::string& file, const std::string& folder) {
+  if (file.starts_with("./")) return file.substr(2);
+  return is_below(file, folder) ? file.substr(folder.size() + 1) : file;
+}
+
+CodeOwner code_owner(const void* code) { return owner_of(owners.find(code)); }
+
+CodeOwner resolve_code(const void* code) {
+  if (const CodeOwner known = code_owner(code); known != CodeOwner::kUnknown) return known;
+  if (owners.size() >= kMostCodes || foreign_code == nullptr) return CodeOwner::kUnknown;
+  auto* const object = static_cast<PyObject*>(const_cast<void*>(code));
+  const PythonReference name(PyObject_GetAttrString(object, "co_filename"));
+  const std::string file = text_of(name.get());
+  // All that may run Python code comes before the lock: it may hand the GIL to a thread that waits for the lock.
+  std::unique_ptr<const ProgramCode> program;
+  if (is_program_file(file, *foreign_code))
+    program = std::make_unique<const ProgramCode>(ProgramCode{shown_file(file, current_folder()), lines_of(object)});
+  const std::lock_guard lock(resolving);
+  if (const CodeOwner known = code_owner(code); known != CodeOwner::kUnknown) return known;
+  if (program_count + 2 >= kMostCodes) return CodeOwner::kUnknown;
+  const uint32_t number = program ? program_count + 2 : kForeignNumber;
+  if (program) programs[program_count].store(program.get(), std::memory_order_release);
+  if (!owners.set(code, number)) return CodeOwner::kUnknown;
+  if (program) ++program_count;
+  static_cast<void>(program.release());  // stays: readers take no lock
+  Py_IncRef(object);
+  return owner_of(number);
+}
+
+std::string line_text(SourcePosition position) {
+  const uint32_t number = owners.find(position.code);
+  if (number <= kForeignNumber) return {};
+  const ProgramCode* const code = programs[number - 2].load(std::memory_order_acquire);
+  const auto after = std::ranges::upper_bound(code->lines, position.offset, {}, &LineRange::begin);
+  if (after == code->lines.begin()) return code->file;
+  const LineRange& range = *std::prev(after);
+  return range.line > 0 && position.offset < range.end ? code->file + ":" + std::to_string(range.line) : code->file;
+}
+
+}  // namespace tensortap

@@ -1,0 +1,37 @@
+// Which code objects are the program's own, and which line of which file each of their instructions belongs to.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_SOURCE_LINES_H_
+#define TENSORTAP_SOURCE_PYTORCH_SOURCE_LINES_H_
+
+#include <string>
+#include <vector>
+
+#include "source/pytorch/python_bridge.h"
+
+namespace tensortap {
+
+// Whose code is not the program's: files below `folders`, unless a folder of `except` holds them more closely (site-packages in that of the
+// standard library; torch in site-packages is in `folders` again). Code frozen into Python or made by torch is not the program's either.
+struct ForeignCode {
+  std::vector<std::string> folders;
+  std::vector<std::string> except;
+};
+// Before the first resolve_code().
+void set_foreign_code(ForeignCode foreign);
+// Whether a file, as Python names it, belongs to the program.
+bool is_program_file(const std::string& file, const ForeignCode& foreign);
+// The file as it is said: relative where it lies in the folder.
+std::string shown_file(const std::string& file, const std::string& folder);
+
+enum class CodeOwner { kUnknown, kForeign, kProgram };
+// Any thread, no lock. kUnknown until resolve_code() saw it.
+CodeOwner code_owner(const void* code);
+// With the GIL: looks at a code object, once, and keeps a reference to it from then on, so that its address stays its own.
+// kUnknown when there are too many.
+CodeOwner resolve_code(const void* code);
+// "train.py:41", "" for code that is not the program's or not resolved. Any thread, no lock, no GIL.
+std::string line_text(SourcePosition position);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_SOURCE_LINES_H_
