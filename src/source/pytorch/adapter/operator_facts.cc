@@ -50,9 +50,13 @@ uint32_t flags_of(std::string_view name, const c10::FunctionSchema& schema) {
   return flags;
 }
 
+// "Tensor", "Tensor?", "Tensor[]" and the like.
+bool takes_tensors(const c10::Argument& argument) { return argument.type()->str().find("Tensor") != std::string::npos; }
+
 uint32_t describe(const c10::FunctionSchema& schema) {
   std::vector<const char*> names;
-  for (const c10::Argument& argument : schema.arguments()) names.push_back(argument.name().c_str());
+  for (const c10::Argument& argument : schema.arguments()) names.push_back(takes_tensors(argument) ? argument.name().c_str() : "");
+  while (!names.empty() && *names.back() == '\0') names.pop_back();
   tensortap_torch_op op{};
   op.size = sizeof op;
   op.flags = flags_of(schema.name(), schema);
