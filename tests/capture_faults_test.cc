@@ -192,6 +192,18 @@ TEST(OutputFolder, IsTakenWhenEmpty) {
   EXPECT_EQ(tensortap_session_close(opened.session), TENSORTAP_OK);
 }
 
+TEST(OutputFolder, IsTakenWithTheFoldersOfOtherProcessesButNotWithTheirFiles) {
+  const toy::TempFolder folder;
+  std::filesystem::create_directories(folder / "job/process_17");
+  std::filesystem::create_directories(folder / "job/rank_1");
+  const toy::Opened opened = open_session({}, folder / "job");
+  ASSERT_EQ(opened.status, TENSORTAP_OK) << opened.message;
+  EXPECT_EQ(tensortap_session_close(opened.session), TENSORTAP_OK);
+  std::filesystem::create_directory(folder / "files");
+  std::ofstream(folder / "files/process_17") << "x";
+  EXPECT_EQ(open_session({}, folder / "files").status, TENSORTAP_INVALID_ARGUMENT);
+}
+
 TEST(OutputFolder, HasADefaultThatIsNeverTaken) {
   const toy::TempFolder folder;
   const int status = in_child([&folder] {

@@ -16,7 +16,15 @@ from pathlib import Path
 from project_files import ROOT, report
 
 CAPTURE_HALF = ["base", "tensor", "trace", "plan", "stats", "format", "layout", "dialect", "registry", "capture", "api"]
-SHARED = {"libtensortap_capture.so": "src/api", "libtensortap_onnxruntime.so": "src/source/onnxruntime"}
+SHARED = {
+    "libtensortap_capture.so": "src/api",
+    "libtensortap_onnxruntime.so": "src/source/onnxruntime",
+    "libtensortap_pytorch.so": "src/source/pytorch",
+}
+# What the preloaded stub exports besides, and what it may call although it is banned elsewhere: a process whose torch is gone can not go on.
+STUB = "libtensortap_preload.so"
+STUB_EXPORTS = ["_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE"]
+STUB_CALLS = ["abort"]
 BANNED = {
     **dict.fromkeys(["exit", "_exit", "_Exit", "quick_exit", "abort", "__assert_fail"], "ends the host program"),
     **dict.fromkeys(["printf", "__printf_chk", "puts", "putchar", "vprintf", "__vprintf_chk", "stdout"], "writes on stdout"),
@@ -35,6 +43,22 @@ def exported_problems(library: Path) -> list[str]:
     names = [line.split()[0] for line in symbols(library, "-D", "--defined-only")]
     foreign = [name for name in names if not name.startswith("tensortap_")]
     return [f"{library.name} exports {name}" for name in foreign]
+
+
+def stub_problems(library: Path) -> list[str]:
+    """Find what the preloaded stub may not have: other exports, libraries besides the C library, work when it is loaded."""
+    exported = [line.split()[0] for line in symbols(library, "-D", "--defined-only")]
+    problems = [f"{library.name} exports {name}" for name in exported if name not in STUB_EXPORTS]
+    problems += [f"{library.name} does not export {name}" for name in STUB_EXPORTS if name not in exported]
+    called = [line.split()[0].split("@")[0] for line in symbols(library, "-D", "-u")]
+    problems += [f"{library.name} uses {name}, which {BANNED[name]}" for name in called if name in BANNED and name not in STUB_CALLS]
+    dynamic = subprocess.run(["readelf", "-dW", str(library)], check=True, capture_output=True, text=True).stdout
+    needed = re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic)
+    problems += [f"{library.name} needs {name}" for name in needed if not re.match(r"lib(c|dl)\.so\.|ld-linux", name)]
+    problems += [
+        f"{library.name} runs code when it is loaded ({tag})" for tag in re.findall(r"\((INIT(?:_ARRAY)?|FINI(?:_ARRAY)?)\)", dynamic)
+    ]
+    return problems
 
 
 def banned_problems(archive: Path) -> list[str]:
@@ -58,11 +82,13 @@ def main() -> int:
             continue
         library = build / name
         problems += exported_problems(library) if library.exists() else [f"{name} was not built"]
+    stub = build / STUB
+    problems += stub_problems(stub) if stub.exists() else [f"{STUB} was not built"]
     for layer in CAPTURE_HALF:
         archive = build / f"libtensortap_{layer}.a"
         if archive.exists():
             problems += banned_problems(archive)
-    for target in ("tensortap_onnxruntime.dir", "tensortap_capture_library.dir"):
+    for target in ("tensortap_onnxruntime.dir", "tensortap_capture_library.dir", "tensortap_pytorch_source.dir", "tensortap_pytorch.dir"):
         for item in sorted((build / "CMakeFiles" / target).rglob("*.o")):
             problems += banned_problems(item)
     return report("symbols", problems)

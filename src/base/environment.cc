@@ -12,14 +12,23 @@ constexpr std::array kVariables = {
                         "Path of the libonnxruntime to use, or of a folder that holds one; --runtime wins over it."},
     EnvironmentVariable{"TENSORTAP_DISABLE", "Any value: capture sessions open switched off."},
     EnvironmentVariable{"TENSORTAP_SIMD", "Statistics kernels to use: scalar, or the name of one instruction set that `doctor` lists."},
+    EnvironmentVariable{"TENSORTAP_EXEC", "Set by `tensortap exec` for the program: the file with what to capture."},
+    EnvironmentVariable{"TENSORTAP_PYTORCH_LIBRARY",
+                        "Set by `tensortap exec` for the program: the library that its first torch operator loads."},
+    EnvironmentVariable{"RANK", "Number of a process among the ranks of its job, as torchrun sets it."},
+    EnvironmentVariable{"WORLD_SIZE", "How many ranks the job has."},
+    EnvironmentVariable{"LD_PRELOAD", "What `tensortap exec` finds there stays; its own library goes in front."},
+    EnvironmentVariable{"CXX", "The C++ compiler of `tensortap build-adapter`; otherwise g++ or c++."},
+    EnvironmentVariable{"XDG_CACHE_HOME", "Where built adapters are kept, in tensortap/adapters; otherwise ~/.cache."},
     EnvironmentVariable{"MINDSPORE_DUMP_CONFIG", "A dump config of MindSpore, when the command line names no config."},
     EnvironmentVariable{"MS_DIAGNOSTIC_DATA_PATH", "The folder in whose debug_dump a MindSpore config without a path dumps."},
     EnvironmentVariable{"VIRTUAL_ENV", "A Python environment to search for the onnxruntime package."},
     EnvironmentVariable{"NO_COLOR", "Any value: no colours."},
     EnvironmentVariable{"COLUMNS", "Width of the terminal, when it can not be asked."},
-    EnvironmentVariable{"HOME", "The user's folder, to search for the onnxruntime package."},
+    EnvironmentVariable{"HOME", "The user's folder, to search for the onnxruntime package and to keep built adapters in."},
     EnvironmentVariable{"TMPDIR", "Where scratch files go while a model runs; otherwise /tmp."},
-    EnvironmentVariable{"PATH", "Where to look for python3, to ask it for the onnxruntime package."},
+    EnvironmentVariable{
+        "PATH", "Where to look for programs: that of `tensortap exec`, compilers, and python3, to ask it for the onnxruntime package."},
 };
 
 }  // namespace

@@ -23,6 +23,11 @@ Status not_usable(const std::string& path, int error) {
   return {StatusCode::kIo, concat(status.message(), ". Choose another with --out, or make its parent writable")};
 }
 
+// The folders of the other processes of a job lie in that of the first and may be there before it.
+bool is_of_other_process(const std::string& path, const std::string& name) {
+  return (name.starts_with("process_") || name.starts_with("rank_")) && is_directory(join_path(path, name));
+}
+
 }  // namespace
 
 Status OutputFolder::make_parents(const std::string& path) {
@@ -48,7 +53,8 @@ Status OutputFolder::hold(const std::string& path) {
   if (flock(file->fd(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return invalid_argument(concat("output folder ", quote(path), " is in use by another capture. Choose another with --out"));
   }
-  TENSORTAP_ASSIGN_OR_RETURN(const std::vector<std::string> names, list_directory(path));
+  TENSORTAP_ASSIGN_OR_RETURN(std::vector<std::string> names, list_directory(path));
+  std::erase_if(names, [&](const std::string& name) { return is_of_other_process(path, name); });
   if (!names.empty()) {
     return invalid_argument(concat("output folder ", quote(path), " is not empty (it holds ", quote(names.front()),
                                    names.size() > 1 ? ", ..." : "", "). Choose another with --out, or remove it"));

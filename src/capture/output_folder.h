@@ -17,8 +17,9 @@ class OutputFolder {
  public:
   OutputFolder() = default;
 
-  // Creates `out` with its parents, or takes it when it is empty; "" makes tensortap_dump/TIME, with "-2" and so on when that is taken. With
-  // more than one process in the job the dump goes to rank_N below it. Of several processes with the same folder exactly one gets it.
+  // Creates `out` with its parents, or takes it when it holds nothing but folders of other processes of a job (process_*, rank_*); "" makes
+  // tensortap_dump/TIME, with "-2" and so on when that is taken. With more than one rank in the job the dump goes to rank_N below it. Of several
+  // processes with the same folder exactly one gets it.
   // Errors: kInvalidArgument when it is not empty, in use or no folder; kIo when it can not be created or written.
   static Result<OutputFolder> create(const std::string& out, int32_t rank, int32_t world_size);
 

@@ -78,11 +78,13 @@ enum {
   TENSORTAP_TORCH_CALL_GRAD_MODE = 1u, /* gradients are being recorded */
   TENSORTAP_TORCH_CALL_KERNEL = 2u,    /* nested in a captured call: levels "kernel" */
   TENSORTAP_TORCH_CALL_COMPOSITE = 4u, /* looked through by the level "op": level "api" */
-  TENSORTAP_TORCH_CALL_RAISED = 8u     /* at end: an exception left the call */
+  TENSORTAP_TORCH_CALL_RAISED = 8u,    /* at end: an exception left the call */
+  TENSORTAP_TORCH_CALL_LATER = 16u     /* at end: the tensors come with collective_done() */
 };
 
-/* One call of an operator. At begin `tensors` are its arguments, at end its returns, preceded by the arguments that it wrote
- * (flagged TENSORTAP_TORCH_TENSOR_WRITTEN). */
+/* One call of an operator. At begin `tensors` are its arguments; at end of a call that raised its arguments again, as far as they are still
+ * there; at any other end its returns, and then the arguments that it wrote and does not
+ * return (flagged TENSORTAP_TORCH_TENSOR_WRITTEN; `slot` is that of the argument). */
 typedef struct tensortap_torch_call {
   uint32_t size;
   uint32_t op;              /* tracker->describe_op() */

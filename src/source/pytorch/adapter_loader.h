@@ -14,18 +14,20 @@ namespace tensortap {
 struct TorchVersion {
   int major = 0;
   int minor = 0;
-  int string_abi = 1;      // 1: std::__cxx11::string
-  std::string build_id;    // GNU build id of libtorch_cpu.so in hex, "" when it has none
+  int string_abi = 1;    // 1: std::__cxx11::string
+  std::string build_id;  // GNU build id of libtorch_cpu.so in hex, "" when it has none
+  std::string library;   // path of libtorch_cpu.so
 };
 
-// Of a loaded libtorch_cpu.so. kNotFound when neither the library nor the files beside it tell.
+// Of a loaded libtorch_cpu.so; `library` is its handle. kNotFound when neither the library nor the files beside it tell.
 Result<TorchVersion> torch_version(void* library, const std::string& path);
 
 // "tensortap_torch_2.13_1.so"
 std::string adapter_file_name(const TorchVersion& version);
 
-// Loads the first file of that name in `folders` and fills *adapter. kNotFound with the command that builds one; kUnsupported when the file
-// was built for another interface or release.
+// Loads the first file of that name in `folders` and fills *adapter, which stays as it is on failure. kNotFound with the command that builds one;
+// kUnsupported, with the same command, when the file is no adapter or was built for another interface or release. Never unloads an
+// adapter that was attached.
 Status load_adapter(const TorchVersion& version, const std::vector<std::string>& folders, const tensortap_torch_tracker& tracker,
                     tensortap_torch_adapter& adapter);
 

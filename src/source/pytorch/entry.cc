@@ -1,3 +1,107 @@
 // The C functions of include/tensortap/pytorch.h.
 
+#include <dlfcn.h>
 #include <tensortap/pytorch.h>
+
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "source/pytorch/adapter_loader.h"
+#include "source/pytorch/exec_request.h"
+#include "source/pytorch/python_bridge.h"
+#include "source/pytorch/torch_capture.h"
+#include "source/pytorch/tracker.h"
+
+namespace tensortap {
+namespace {
+
+template <class Result, class Call>
+Result guarded(Result otherwise, Call&& call) noexcept {
+  try {
+    return call();
+  } catch (...) {
+    return otherwise;
+  }
+}
+
+void say(const std::string& text) { std::fprintf(stderr, "tensortap: %s\n", text.c_str()); }
+
+// The libtorch_cpu of this process; null when none is loaded.
+void* loaded_libtorch(const char* path) { return dlopen(path, RTLD_LAZY | RTLD_NOLOAD); }
+
+// Loads the adapter that fits, once per process.
+Status prepare(const std::string& libtorch, const std::vector<std::string>& folders) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  TorchRuntime& runtime = torch_runtime();
+  if (runtime.adapter.observe != nullptr) return {};
+  void* library = loaded_libtorch(libtorch.c_str());
+  if (library == nullptr) return not_found(concat(quote(libtorch), " is not loaded in this process"));
+  TENSORTAP_ASSIGN_OR_RETURN(const TorchVersion version, torch_version(library, libtorch));
+  tensortap_torch_adapter adapter{};
+  adapter.size = sizeof adapter;
+  TENSORTAP_RETURN_IF_ERROR(load_adapter(version, folders, tracker_functions(), adapter));
+  runtime.adapter = adapter;
+  follow_python();
+  return {};
+}
+
+// The config with the folder that this process writes into.
+Result<std::string> config_for(const ExecRequest& request) {
+  TENSORTAP_ASSIGN_OR_RETURN(Json config, parse_json(request.config, request.config_name));
+  const bool shared_tree = config.value("layout", "tap") != "tap";
+  config["out"] = shared_tree ? request.out : process_folder(request);
+  return to_json_text(config);
+}
+
+Status start(const char* libtorch) {
+  const std::optional<ExecRequest> request = read_exec_request();
+  if (!request) return {};
+  TENSORTAP_RETURN_IF_ERROR(prepare(libtorch, request->adapters));
+  TorchRuntime& runtime = torch_runtime();
+  runtime.content_cache = request->content_cache;
+  runtime.python_package = request->python_package;
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string config, config_for(*request));
+  return open_capture(config.c_str(), request->config_name.c_str(), request->program);
+}
+
+}  // namespace
+}  // namespace tensortap
+
+using namespace tensortap;
+
+void tensortap_pytorch_start(const char* libtorch) TENSORTAP_NOEXCEPT {
+  guarded(0, [libtorch] {
+    const Status status = start(libtorch);
+    if (!status.ok()) say(concat("nothing is captured: ", status.message()));
+    return 0;
+  });
+}
+
+int tensortap_pytorch_close(void) TENSORTAP_NOEXCEPT {
+  return guarded(static_cast<int>(TENSORTAP_INTERNAL), [] { return static_cast<int>(close_capture(nullptr).code()); });
+}
+
+void tensortap_pytorch_step(void) TENSORTAP_NOEXCEPT {
+  guarded(0, [] { return program_ends_step(), 0; });
+}
+
+char* tensortap_pytorch_self_test(const char* libtorch, const char* adapter_path) TENSORTAP_NOEXCEPT {
+  return guarded(static_cast<char*>(nullptr), [&] {
+    const std::string path = adapter_path;
+    const size_t slash = path.rfind('/');
+    const Status status = prepare(libtorch, {slash == std::string::npos ? "." : path.substr(0, slash)});
+    Json report = {{"torch", nullptr}, {"problem", nullptr}};
+    if (status.ok()) {
+      report["torch"] = torch_runtime().adapter.torch_version;
+      if (const char* problem = torch_runtime().adapter.self_test()) report["problem"] = problem;
+    } else {
+      report["problem"] = status.message();
+    }
+    return strdup(to_json_text(report).c_str());
+  });
+}

@@ -1,11 +1,17 @@
 // What `tensortap exec` asks of the processes that it starts: read once per process, from the file that TENSORTAP_EXEC names.
+//
+// The file is a JSON object with the members of ExecRequest below. The folder that holds it belongs to one `tensortap exec`, which removes it when its
+// program has ended; the processes of that program decide in it who writes where.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_EXEC_REQUEST_H_
 #define TENSORTAP_SOURCE_PYTORCH_EXEC_REQUEST_H_
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "base/status.h"
 
 namespace tensortap {
 
@@ -19,20 +25,26 @@ struct ExecRequest {
   std::string compile = "inductor";   // what becomes of torch.compile: "eager", "aot" or "inductor" (as it is)
   bool workers = false;               // capture the workers of a DataLoader, too
   bool content_cache = true;          // believe that memory which no operator wrote is unchanged
+  std::string marks;                  // the folder that holds the file; not part of it
 };
 
-// Nothing when the variable is not set; a message on stderr, once, and nothing, when the file can not be read.
+// Nothing when the variable is not set; a message on stderr and nothing when the file can not be read.
 std::optional<ExecRequest> read_exec_request();
 
-// Number of this process among the ranks of its job, from RANK and WORLD_SIZE; {0, 1} when alone.
+// The request in the JSON text of a file called `name`. Errors: kInvalidArgument for what is not written by `tensortap exec`.
+Result<ExecRequest> parse_exec_request(std::string_view text, std::string_view name);
+
+// Number of this process among the ranks of its job, from RANK and WORLD_SIZE; {0, 1} when alone or when they make no sense.
 struct JobRank {
   int rank = 0;
   int world_size = 1;
 };
 JobRank job_rank();
 
-// Where this process writes: `out` for the first process of a job without ranks, out/rank_N with ranks (out/rank_N.PID for a further
-// process of that rank), out/process_PID for the others. Creates nothing but the mark that decides who is first.
+// The folder to open the session of this process with; a session of a job with ranks adds rank_N itself. `out` for the first process
+// without a rank and for the first of each rank, out/process_PID for any other: further processes of a rank, children, what the same process becomes
+// by execve(). To be called when the process begins to capture, so that a launcher that runs no operator does not take the place. Each call
+// claims another folder, by creating a file in request.marks: exactly one of several processes gets each. Creates nothing else.
 std::string process_folder(const ExecRequest& request);
 
 }  // namespace tensortap

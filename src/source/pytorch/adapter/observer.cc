@@ -1,0 +1,240 @@
+#include "source/pytorch/adapter/observer.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/record_function.h>
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "source/pytorch/adapter/canonical.h"
+#include "source/pytorch/adapter/collectives.h"
+#include "source/pytorch/adapter/operator_facts.h"
+#include "source/pytorch/adapter/tensor_facts.h"
+#include "source/pytorch/adapter/thread_frames.h"
+
+namespace tensortap::torch_adapter {
+namespace {
+
+constexpr uint32_t kKernelLevel = 2;
+constexpr uint32_t kApiLevel = 4;
+
+const tensortap_torch_tracker* tracker = nullptr;
+at::CallbackHandle operators_handle{};
+std::atomic<uint32_t> levels{1};
+
+bool wants_level(uint32_t level) { return (levels.load(std::memory_order_relaxed) & level) != 0; }
+
+class Busy {
+ public:
+  explicit Busy(ThreadFrames& frames) : frames_(frames) { frames_.busy = true; }
+  ~Busy() { frames_.busy = false; }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  ThreadFrames& frames_;
+};
+
+void gather_arguments(ThreadFrames& frames, Frame& frame, c10::ArrayRef<const c10::IValue> arguments) {
+  frames.tensors.clear();
+  const OperatorFacts& facts = *frame.facts;
+  for (uint32_t slot = 0; slot < arguments.size(); ++slot) {
+    const bool written = slot < facts.written.size() && facts.written[slot] != 0;
+    for_each_tensor(arguments[slot], [&](const at::Tensor& tensor, int32_t element) {
+      tensortap_torch_tensor described = describe(tensor, slot, element);
+      if (described.kind == TENSORTAP_TORCH_UNDEFINED) return;
+      if (written) described.flags |= TENSORTAP_TORCH_TENSOR_WRITTEN;
+      frames.tensors.push_back(described);
+      if (written && facts.reads_back) frame.written.push_back({tensor, slot, element});
+      frame.read.push_back({WeakTensor(tensor.getIntrusivePtr()), slot, element});
+    });
+  }
+}
+
+tensortap_torch_call call_of(const ThreadFrames& frames, const Frame& frame) {
+  tensortap_torch_call call{};
+  call.size = sizeof call;
+  call.op = frame.facts->id;
+  call.flags = frame.flags;
+  call.tensor_count = static_cast<uint32_t>(frames.tensors.size());
+  call.tensors = frames.tensors.data();
+  call.sequence_number = -1;
+  call.token = frame.token;
+  return call;
+}
+
+void report_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& record, uint32_t level_flag) {
+  frame.flags = level_flag | (at::GradMode::is_enabled() ? TENSORTAP_TORCH_CALL_GRAD_MODE : 0U);
+  frame.exceptions = std::uncaught_exceptions();
+  gather_arguments(frames, frame, arguments_of(record, *frame.facts));
+  tensortap_torch_call call = call_of(frames, frame);
+  call.sequence_number = record.seqNr();
+  frame.token = tracker->begin(&call, record.threadId());
+}
+
+void begin_operator(ThreadFrames& frames, const at::RecordFunction& record) {
+  const bool below = frames.operators > 0;
+  Frame& frame = push_frame(frames);
+  frame.facts = &facts_of(record);
+  frame.is_operator = !below && is_operator(*frame.facts, arguments_of(record, *frame.facts));
+  if (frame.is_operator) ++frames.operators;
+  if (!frame.facts->has_schema) return;
+  if (frame.is_operator) {
+    report_begin(frames, frame, record, 0);
+  } else if (below && wants_level(kKernelLevel)) {
+    report_begin(frames, frame, record, TENSORTAP_TORCH_CALL_KERNEL);
+  } else if (!below && wants_level(kApiLevel)) {
+    report_begin(frames, frame, record, TENSORTAP_TORCH_CALL_COMPOSITE);
+  }
+}
+
+void begin_node(ThreadFrames& frames, const at::RecordFunction& record) {
+  push_frame(frames).is_node = true;
+  tensortap_torch_node node{};
+  node.size = sizeof node;
+  node.name = record.name();
+  node.sequence_number = record.seqNr();
+  node.forward_thread = record.forwardThreadId();
+  tracker->node_begin(&node);
+}
+
+std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& record) {
+  ThreadFrames* frames = thread_frames();
+  if (frames == nullptr || frames->busy || record.isAsync()) return nullptr;
+  if (frames->operators > 0 && !wants_level(kKernelLevel)) {
+    ++frames->inside;
+    return nullptr;
+  }
+  const Busy busy(*frames);
+  if (record.scope() == at::RecordScope::BACKWARD_FUNCTION) {
+    begin_node(*frames, record);
+  } else {
+    begin_operator(*frames, record);
+  }
+  return nullptr;
+}
+
+bool has_raised(const Frame& frame, c10::ArrayRef<const c10::IValue> returns) {
+  return std::uncaught_exceptions() > frame.exceptions || (frame.facts->returns > 0 && returns.empty());
+}
+
+void gather_returns(ThreadFrames& frames, const Frame& frame, c10::ArrayRef<const c10::IValue> returns) {
+  frames.tensors.clear();
+  for (uint32_t slot = 0; slot < returns.size(); ++slot) {
+    for_each_tensor(returns[slot], [&](const at::Tensor& tensor, int32_t element) {
+      const tensortap_torch_tensor described = describe(tensor, slot, element);
+      if (described.kind != TENSORTAP_TORCH_UNDEFINED) frames.tensors.push_back(described);
+    });
+  }
+  for (const KeptArgument<at::Tensor>& kept : frame.written) {
+    frames.tensors.push_back(describe(kept.tensor, kept.slot, kept.element));
+    frames.tensors.back().flags |= TENSORTAP_TORCH_TENSOR_WRITTEN;
+  }
+}
+
+// The arguments of a call that raised, as far as they are still there. The tensors are handed over, for the pointers to stay valid.
+std::vector<at::Tensor> gather_what_it_read(ThreadFrames& frames, const Frame& frame) {
+  frames.tensors.clear();
+  std::vector<at::Tensor> alive;
+  for (const KeptArgument<WeakTensor>& kept : frame.read) {
+    auto tensor = kept.tensor.lock();
+    if (!tensor) continue;
+    alive.emplace_back(std::move(tensor));
+    frames.tensors.push_back(describe(alive.back(), kept.slot, kept.element));
+  }
+  return alive;
+}
+
+void report_end(ThreadFrames& frames, const Frame& frame, const at::RecordFunction& record) {
+  const c10::ArrayRef<const c10::IValue> returns = returns_of(record, *frame.facts);
+  if (has_raised(frame, returns)) {
+    const std::vector<at::Tensor> alive = gather_what_it_read(frames, frame);
+    tensortap_torch_call call = call_of(frames, frame);
+    call.flags |= TENSORTAP_TORCH_CALL_RAISED;
+    tracker->end(&call);
+    return;
+  }
+  gather_returns(frames, frame, returns);
+  tensortap_torch_call call = call_of(frames, frame);
+  if (frame.facts->collective && when_complete(returns, *tracker, frame.token)) call.flags |= TENSORTAP_TORCH_CALL_LATER;
+  tracker->end(&call);
+}
+
+void on_end(const at::RecordFunction& record, at::ObserverContext* /*context*/) {
+  ThreadFrames* frames = thread_frames();
+  if (frames == nullptr || frames->busy || record.isAsync()) return;
+  if (frames->inside > 0) {
+    --frames->inside;
+    return;
+  }
+  if (frames->depth == 0) return;
+  const Busy busy(*frames);
+  Frame& frame = frames->stack[--frames->depth];
+  if (frame.is_node) {
+    tracker->node_end();
+    return;
+  }
+  if (frame.is_operator) --frames->operators;
+  if (frame.token != nullptr) report_end(*frames, frame, record);
+  frame.written.clear();
+  frame.read.clear();
+}
+
+// Nothing that we do may reach the program as an exception: torch would print it, or the operator would fail.
+std::unique_ptr<at::ObserverContext> begin_guarded(const at::RecordFunction& record) {
+  try {
+    return on_begin(record);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+void end_guarded(const at::RecordFunction& record, at::ObserverContext* context) {
+  try {
+    on_end(record, context);
+  } catch (...) {
+  }
+}
+
+std::unique_ptr<at::ObserverContext> begin_scope(const at::RecordFunction& record) {
+  const ThreadFrames* frames = thread_frames();
+  if (frames != nullptr && !frames->busy && !record.isAsync()) tracker->scope_begin(record.name());
+  return nullptr;
+}
+
+void end_scope(const at::RecordFunction& record, at::ObserverContext* /*context*/) {
+  const ThreadFrames* frames = thread_frames();
+  if (frames != nullptr && !frames->busy && !record.isAsync()) tracker->scope_end(record.name());
+}
+
+}  // namespace
+
+void register_callbacks(const tensortap_torch_tracker* given) {
+  tracker = given;
+  set_tracker_for_facts(given);
+  at::addGlobalCallback(at::RecordFunctionCallback(begin_scope, end_scope).scopes({at::RecordScope::USER_SCOPE}));
+  operators_handle = at::addGlobalCallback(at::RecordFunctionCallback(begin_guarded, end_guarded)
+                                               .needsInputs(true)
+                                               .needsOutputs(true)
+                                               .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
+  at::disableCallback(operators_handle);
+}
+
+void observe(bool enabled, uint32_t wanted_levels) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  levels.store(wanted_levels, std::memory_order_relaxed);
+  static bool on = false;
+  if (on == enabled) return;
+  on = enabled;
+  if (enabled) {
+    at::reenableCallback(operators_handle);
+  } else {
+    at::disableCallback(operators_handle);
+  }
+}
+
+}  // namespace tensortap::torch_adapter

@@ -1,0 +1,146 @@
+#include "source/pytorch/adapter/operator_facts.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <array>
+#include <cstring>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+
+namespace tensortap::torch_adapter {
+namespace {
+
+const tensortap_torch_tracker* tracker = nullptr;
+
+bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+
+// Operators whose schema hides what they write; found by running PyTorch's own samples of every operator. Whatever is not
+// PyTorch's own may do the same.
+bool writes_undeclared(std::string_view operator_name, std::string_view argument) {
+  const bool own = starts_with(operator_name, "aten::") || starts_with(operator_name, "prims::") || starts_with(operator_name, "quantized::");
+  return !own || argument == "running_mean" || argument == "running_var";
+}
+
+constexpr std::array<std::string_view, 8> kSeesValue = {"aten::_local_scalar_dense", "aten::isfinite", "aten::isnan",     "aten::isinf",
+                                                        "aten::is_nonzero",          "aten::equal",    "aten::allclose", "aten::item"};
+constexpr std::array<std::string_view, 10> kIntendedInfinity = {"aten::masked_fill", "aten::masked_fill_", "aten::full",  "aten::full_like",
+                                                                "aten::fill_",       "aten::where",        "aten::fill",  "aten::scalar_tensor",
+                                                                "aten::new_full",    "aten::constant_pad_nd"};
+
+template <class List>
+bool holds(const List& list, std::string_view name) {
+  for (const std::string_view one : list) {
+    if (one == name) return true;
+  }
+  return false;
+}
+
+uint32_t flags_of(std::string_view name, const c10::FunctionSchema& schema) {
+  uint32_t flags = 0;
+  for (const c10::Argument& argument : schema.returns()) {
+    if (argument.alias_info() != nullptr && !argument.alias_info()->isWrite()) flags |= TENSORTAP_TORCH_OP_VIEW;
+  }
+  const bool unwritten = starts_with(name, "aten::empty") || starts_with(name, "aten::new_empty") || name == "aten::resize_" ||
+                         name == "aten::_empty_affine_quantized";
+  if (unwritten) flags |= TENSORTAP_TORCH_OP_UNWRITTEN;
+  if (holds(kIntendedInfinity, name)) flags |= TENSORTAP_TORCH_OP_INTENDED_INF;
+  if (holds(kSeesValue, name)) flags |= TENSORTAP_TORCH_OP_SEES_VALUE;
+  if (starts_with(name, "c10d::")) flags |= TENSORTAP_TORCH_OP_COLLECTIVE;
+  return flags;
+}
+
+uint32_t describe(const c10::FunctionSchema& schema) {
+  std::vector<const char*> names;
+  for (const c10::Argument& argument : schema.arguments()) names.push_back(argument.name().c_str());
+  tensortap_torch_op op{};
+  op.size = sizeof op;
+  op.flags = flags_of(schema.name(), schema);
+  op.name = schema.name().c_str();
+  op.overload = schema.overload_name().c_str();
+  op.argument_names = names.data();
+  op.argument_count = static_cast<uint32_t>(names.size());
+  op.return_count = static_cast<uint32_t>(schema.returns().size());
+  return tracker->describe_op(&op);
+}
+
+bool is_returned(const c10::FunctionSchema& schema, const c10::Argument& argument) {
+  if (argument.alias_info() == nullptr) return false;
+  for (const c10::Argument& result : schema.returns()) {
+    if (result.alias_info() != nullptr && result.alias_info()->beforeSets() == argument.alias_info()->beforeSets()) return true;
+  }
+  return false;
+}
+
+void fill_from_schema(const c10::OperatorHandle& handle, OperatorFacts& facts) {
+  using c10::DispatchKey;
+  const c10::FunctionSchema& schema = handle.schema();
+  facts.has_schema = true;
+  facts.arguments = static_cast<uint32_t>(schema.arguments().size());
+  facts.returns = static_cast<uint32_t>(schema.returns().size());
+  for (const c10::Argument& argument : schema.arguments()) {
+    const bool declared = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+    const bool written = declared || writes_undeclared(facts.name, argument.name());
+    facts.written.push_back(written ? 1 : 0);
+    if (written && !is_returned(schema, argument)) facts.reads_back = true;
+  }
+  const auto has = [&handle](DispatchKey key) { return handle.hasKernelForDispatchKey(key); };
+  const bool composite = has(DispatchKey::CompositeImplicitAutograd);
+  facts.composite_on_cpu = composite && !has(DispatchKey::CPU);
+  facts.composite_on_device = composite && !has(DispatchKey::CUDA) && !has(DispatchKey::PrivateUse1);
+  facts.autocast_on_cpu = has(DispatchKey::AutocastCPU);
+  facts.autocast_on_device = has(DispatchKey::AutocastCUDA) || has(DispatchKey::AutocastPrivateUse1);
+  facts.collective = starts_with(facts.name, "c10d::");
+  facts.id = describe(schema);
+}
+
+OperatorFacts* make_facts(const at::RecordFunction& record) {
+  auto* facts = new OperatorFacts;
+  facts->name = record.name();
+  const auto name = record.operator_name();
+  if (!name) return facts;
+  const auto handle = c10::Dispatcher::singleton().findSchema(*name);
+  if (handle) fill_from_schema(*handle, *facts);
+  return facts;
+}
+
+// A schema's name stays where it is as long as the operator is registered; the text of other records moves.
+bool is_of(const OperatorFacts& facts, const char* name) { return facts.name == name; }
+
+// Facts by the address of the name. They are never freed: threads keep pointers to them.
+const OperatorFacts& shared_facts(const at::RecordFunction& record) {
+  static auto& mutex = *new std::mutex;
+  static auto& table = *new std::unordered_map<const void*, OperatorFacts*>;
+  static auto& annotations = *new std::unordered_map<std::string, OperatorFacts*>;
+  const std::lock_guard lock(mutex);
+  const char* name = record.name();
+  if (const auto found = table.find(name); found != table.end() && is_of(*found->second, name)) return *found->second;
+  if (const auto found = annotations.find(name); found != annotations.end()) return *found->second;
+  OperatorFacts* facts = make_facts(record);
+  if (facts->has_schema) {
+    table[name] = facts;
+  } else {
+    annotations.emplace(facts->name, facts);
+  }
+  return *facts;
+}
+
+}  // namespace
+
+void set_tracker_for_facts(const tensortap_torch_tracker* given) { tracker = given; }
+
+const OperatorFacts& facts_of(const at::RecordFunction& record) {
+  constexpr size_t kSlots = 1024;
+  struct Slot {
+    const char* name;
+    const OperatorFacts* facts;
+  };
+  static thread_local std::array<Slot, kSlots> recent{};
+  const char* name = record.name();
+  Slot& slot = recent[(reinterpret_cast<uintptr_t>(name) >> 4U) % kSlots];
+  if (slot.name == name && is_of(*slot.facts, name)) return *slot.facts;
+  slot = {name, &shared_facts(record)};
+  return *slot.facts;
+}
+
+}  // namespace tensortap::torch_adapter

@@ -1,0 +1,39 @@
+// What the schema and the dispatcher say about an operator, looked up once per overload.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_ADAPTER_OPERATOR_FACTS_H_
+#define TENSORTAP_SOURCE_PYTORCH_ADAPTER_OPERATOR_FACTS_H_
+
+#include <ATen/record_function.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "source/pytorch/adapter_interface.h"
+
+namespace tensortap::torch_adapter {
+
+struct OperatorFacts {
+  std::string name;         // "aten::add", or the text of a record without a schema
+  bool has_schema = false;  // without one it is an annotation, not an operator
+  uint32_t id = 0;          // the tracker's number
+  uint32_t arguments = 0;
+  uint32_t returns = 0;
+  bool composite_on_cpu = false;  // only made of other operators there
+  bool composite_on_device = false;
+  bool autocast_on_cpu = false;  // autocast puts a wrapper in front of it
+  bool autocast_on_device = false;
+  bool collective = false;
+  bool reads_back = false;       // writes into arguments that it does not return
+  std::vector<uint8_t> written;  // by argument: whether the operator writes into it
+};
+
+// The facts of a record's operator. Lives as long as the process. Any thread; a hit costs a few nanoseconds.
+const OperatorFacts& facts_of(const at::RecordFunction& record);
+
+// Tells where operators are described; before the first call of facts_of().
+void set_tracker_for_facts(const tensortap_torch_tracker* tracker);
+
+}  // namespace tensortap::torch_adapter
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_ADAPTER_OPERATOR_FACTS_H_

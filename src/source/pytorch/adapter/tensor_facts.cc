@@ -1,0 +1,114 @@
+#include "source/pytorch/adapter/tensor_facts.h"
+
+#include <tensortap/capture.h>
+
+namespace tensortap::torch_adapter {
+namespace {
+
+uint32_t dtype_of(c10::ScalarType type) {
+  switch (type) {
+    case c10::ScalarType::Byte:
+    case c10::ScalarType::QUInt8:
+      return TENSORTAP_UINT8;
+    case c10::ScalarType::Char:
+    case c10::ScalarType::QInt8:
+      return TENSORTAP_INT8;
+    case c10::ScalarType::Short:
+      return TENSORTAP_INT16;
+    case c10::ScalarType::Int:
+    case c10::ScalarType::QInt32:
+      return TENSORTAP_INT32;
+    case c10::ScalarType::Long:
+      return TENSORTAP_INT64;
+    case c10::ScalarType::UInt16:
+      return TENSORTAP_UINT16;
+    case c10::ScalarType::UInt32:
+      return TENSORTAP_UINT32;
+    case c10::ScalarType::UInt64:
+      return TENSORTAP_UINT64;
+    case c10::ScalarType::Half:
+      return TENSORTAP_FLOAT16;
+    case c10::ScalarType::BFloat16:
+      return TENSORTAP_BFLOAT16;
+    case c10::ScalarType::Float:
+      return TENSORTAP_FLOAT32;
+    case c10::ScalarType::Double:
+      return TENSORTAP_FLOAT64;
+    case c10::ScalarType::ComplexFloat:
+      return TENSORTAP_COMPLEX64;
+    case c10::ScalarType::ComplexDouble:
+      return TENSORTAP_COMPLEX128;
+    case c10::ScalarType::Bool:
+      return TENSORTAP_BOOL;
+    case c10::ScalarType::Float8_e4m3fn:
+      return TENSORTAP_FLOAT8_E4M3FN;
+    case c10::ScalarType::Float8_e4m3fnuz:
+      return TENSORTAP_FLOAT8_E4M3FNUZ;
+    case c10::ScalarType::Float8_e5m2:
+      return TENSORTAP_FLOAT8_E5M2;
+    case c10::ScalarType::Float8_e5m2fnuz:
+      return TENSORTAP_FLOAT8_E5M2FNUZ;
+    default:
+      return TENSORTAP_UNDEFINED;
+  }
+}
+
+// Dims and strides that do not come from code of the program.
+bool has_plain_sizes(const c10::TensorImpl& impl) { return !impl.has_symbolic_sizes_strides(); }
+
+void describe_sizes(const c10::TensorImpl& impl, tensortap_torch_tensor& facts) {
+  if (!has_plain_sizes(impl)) return;
+  facts.dims = impl.sizes().data();
+  facts.strides = impl.strides().data();
+  facts.rank = static_cast<uint32_t>(impl.sizes().size());
+}
+
+void describe_memory(const c10::TensorImpl& impl, tensortap_torch_tensor& facts) {
+  const c10::StorageImpl* storage = impl.storage().unsafeGetStorageImpl();
+  facts.storage = storage;
+  if (storage == nullptr) return;
+  facts.storage_bytes = storage->nbytes();
+  if (facts.kind != TENSORTAP_TORCH_STRIDED) return;
+  facts.storage_data = storage->data();
+  if (facts.storage_data == nullptr) return;
+  facts.data = static_cast<const char*>(facts.storage_data) + impl.storage_offset() * static_cast<int64_t>(impl.itemsize());
+}
+
+}  // namespace
+
+tensortap_torch_kind kind_of(const at::Tensor& tensor) {
+  using c10::DispatchKey;
+  if (!tensor.defined()) return TENSORTAP_TORCH_UNDEFINED;
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  const c10::DispatchKeySet keys = impl.key_set();
+  const bool wrapper = keys.has(DispatchKey::FuncTorchBatched) || keys.has(DispatchKey::FuncTorchGradWrapper) ||
+                       keys.has(DispatchKey::Batched) || keys.has(DispatchKey::Functionalize) || keys.has(DispatchKey::Python);
+  if (wrapper) return TENSORTAP_TORCH_WRAPPER;
+  if (keys.has(DispatchKey::ZeroTensor)) return TENSORTAP_TORCH_ZERO;
+  if (tensor.is_nested()) return TENSORTAP_TORCH_NESTED;
+  if (tensor.is_mkldnn()) return TENSORTAP_TORCH_MKLDNN;
+  if (tensor.layout() != c10::kStrided) return TENSORTAP_TORCH_SPARSE;
+  if (tensor.is_meta()) return TENSORTAP_TORCH_META;
+  if (!tensor.device().is_cpu()) return TENSORTAP_TORCH_DEVICE;
+  return impl.has_storage() ? TENSORTAP_TORCH_STRIDED : TENSORTAP_TORCH_OTHER;
+}
+
+tensortap_torch_tensor describe(const at::Tensor& tensor, uint32_t slot, int32_t element) {
+  tensortap_torch_tensor facts{};
+  facts.kind = kind_of(tensor);
+  facts.slot = slot;
+  facts.element = element;
+  if (facts.kind == TENSORTAP_TORCH_UNDEFINED || facts.kind == TENSORTAP_TORCH_WRAPPER) return facts;
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  facts.dtype = dtype_of(c10::typeMetaToScalarType(impl.dtype()));
+  if (facts.kind == TENSORTAP_TORCH_NESTED || facts.kind == TENSORTAP_TORCH_SPARSE || facts.kind == TENSORTAP_TORCH_MKLDNN) return facts;
+  describe_sizes(impl, facts);
+  if (facts.kind == TENSORTAP_TORCH_META || !impl.has_storage()) return facts;
+  if (tensor.is_conj()) facts.flags |= TENSORTAP_TORCH_TENSOR_CONJUGATE;
+  if (tensor.is_neg()) facts.flags |= TENSORTAP_TORCH_TENSOR_NEGATIVE;
+  if (tensor.is_quantized()) facts.flags |= TENSORTAP_TORCH_TENSOR_QUANTIZED;
+  describe_memory(impl, facts);
+  return facts;
+}
+
+}  // namespace tensortap::torch_adapter

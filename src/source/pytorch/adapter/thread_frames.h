@@ -1,0 +1,56 @@
+// The calls of operators that are going on in one thread.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_ADAPTER_THREAD_FRAMES_H_
+#define TENSORTAP_SOURCE_PYTORCH_ADAPTER_THREAD_FRAMES_H_
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/intrusive_ptr.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "source/pytorch/adapter_interface.h"
+
+namespace tensortap::torch_adapter {
+
+struct OperatorFacts;
+
+// An argument that is looked at again when the call ends.
+template <class Reference>
+struct KeptArgument {
+  Reference tensor;
+  uint32_t slot;
+  int32_t element;
+};
+using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
+
+struct Frame {
+  const OperatorFacts* facts = nullptr;
+  void* token = nullptr;     // of the tracker, null = not reported
+  uint32_t flags = 0;        // TENSORTAP_TORCH_CALL_*
+  int exceptions = 0;        // under way when the call began
+  bool is_operator = false;  // calls below it are its own affair
+  bool is_node = false;      // an autograd node, told to the tracker
+  std::vector<KeptArgument<at::Tensor>> written;  // that it does not return
+  std::vector<KeptArgument<WeakTensor>> read;     // for the case that it raises; weak, so that nothing lives longer for us
+};
+
+// Calls begin and end strictly nested within a thread, so that a stack and a counter tell everything.
+struct ThreadFrames {
+  bool busy = false;      // inside of our own work
+  uint32_t inside = 0;    // records below the innermost operator, which are not looked at
+  uint32_t operators = 0;  // operators on the stack
+  uint32_t depth = 0;      // frames of the stack in use; those above keep their memory for the next calls
+  std::vector<Frame> stack;
+  std::vector<tensortap_torch_tensor> tensors;  // scratch
+};
+
+// The next frame of the stack, cleared.
+Frame& push_frame(ThreadFrames& frames);
+
+// Of the calling thread; null while the thread ends.
+ThreadFrames* thread_frames();
+
+}  // namespace tensortap::torch_adapter
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_ADAPTER_THREAD_FRAMES_H_

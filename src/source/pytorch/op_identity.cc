@@ -1,0 +1,152 @@
+#include "source/pytorch/op_identity.h"
+
+#include <array>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace tensortap {
+namespace {
+
+// Of the op of a session; the strings it points to live in here.
+struct OpDescription {
+  std::string module;
+  std::string source;
+  std::string attributes;
+  std::vector<std::string> inputs;
+  std::vector<const char*> input_names;
+};
+
+std::vector<std::string> input_names(const TorchOperator& op, const tensortap_torch_call& call) {
+  std::vector<std::string> names = op.arguments;
+  for (uint32_t i = 0; i < call.tensor_count; ++i) {
+    const tensortap_torch_tensor& tensor = call.tensors[i];
+    if (tensor.slot >= names.size() || tensor.element > 0 || tensor.storage_data == nullptr) continue;
+    const std::string parameter = parameter_name(tensor.storage_data);
+    if (!parameter.empty()) names[tensor.slot] = parameter;
+  }
+  return names;
+}
+
+std::string attributes_of(const OpKey& key, const TorchOperator& op) {
+  Json attributes = Json::object();
+  if (!op.overload.empty()) attributes["overload"] = op.overload;
+  if ((op.flags & TENSORTAP_TORCH_OP_SEES_VALUE) != 0) attributes["sees_value"] = true;
+  if ((op.flags & TENSORTAP_TORCH_OP_INTENDED_INF) != 0) attributes["intended_inf"] = true;
+  if (key.forward != nullptr) attributes["forward"] = key.forward->name;
+  return attributes.empty() ? "" : to_json_text(attributes);
+}
+
+}  // namespace
+
+uint32_t OpIdentity::count_call(int64_t step) {
+  const uint64_t base = static_cast<uint64_t>(static_cast<uint32_t>(step)) << 32U;
+  uint64_t seen = calls.load(std::memory_order_relaxed);
+  while (true) {
+    const uint64_t next = (seen >> 32U) == (base >> 32U) ? seen + 1 : base + 1;
+    if (calls.compare_exchange_weak(seen, next, std::memory_order_relaxed)) return static_cast<uint32_t>(next - 1);
+  }
+}
+
+size_t OpKeyHash::operator()(const OpKey& key) const {
+  const std::array<uint64_t, 5> parts = {uint64_t{key.op} << 32U | key.module, reinterpret_cast<uintptr_t>(key.position.code),
+                                         static_cast<uint64_t>(static_cast<uint32_t>(key.position.offset)) << 32U | key.scope,
+                                         reinterpret_cast<uintptr_t>(key.forward), key.level};
+  uint64_t hash = 0;
+  for (const uint64_t part : parts) hash = (hash ^ part) * 0x9E3779B97F4A7C15U ^ (hash >> 29U);
+  return static_cast<size_t>(hash ^ (hash >> 32U));
+}
+
+uint32_t NameTable::number_of(const char* name) {
+  const std::lock_guard lock(mutex_);
+  const auto [found, added] = numbers_.try_emplace(name, static_cast<uint32_t>(names_.size() + 1));
+  if (added) names_.emplace_back(name);
+  return found->second;
+}
+
+std::string NameTable::name_of(uint32_t number) {
+  const std::lock_guard lock(mutex_);
+  return number == 0 || number > names_.size() ? "" : names_[number - 1];
+}
+
+OpIdentity* RecentOps::find(const OpKey& key, uint64_t generation) const {
+  const Slot& slot = slots_[OpKeyHash()(key) % kSlots];
+  return slot.generation == generation && slot.key == key ? slot.identity : nullptr;
+}
+
+void RecentOps::add(const OpKey& key, uint64_t generation, OpIdentity* identity) {
+  slots_[OpKeyHash()(key) % kSlots] = {generation, key, identity};
+}
+
+OpIdentity& OpIdentities::of(const OpKey& key, const tensortap_torch_call& call) {
+  const std::lock_guard lock(mutex_);
+  OpIdentity*& known = identities_[key];
+  if (known != nullptr) return *known;
+  known = new OpIdentity;
+  const TorchOperator& op = operators_[key.op];
+  known->op = key.op;
+  known->flags = op.flags;
+  known->module = key.forward != nullptr ? key.forward->module : key.module;
+  known->position = key.forward != nullptr ? key.forward->position : key.position;
+  known->name = name_for(key, op);
+  register_op(*known, key, call, op);
+  for (const DumpRequest& request : requests_) apply(request, *known);
+  return *known;
+}
+
+void OpIdentities::request(DumpRequest request) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, identity] : identities_) apply(request, *identity);
+  requests_.push_back(std::move(request));
+}
+
+void OpIdentities::apply(const DumpRequest& request, const OpIdentity& identity) {
+  const TorchOperator& op = operators_[identity.op];
+  if (!request.op.empty() && request.op != op.type && request.op != op.name) return;
+  const std::string module = module_path(identity.module);
+  const bool inside = request.module.empty() || module == request.module || module.starts_with(concat(request.module, "."));
+  if (inside) tensortap_request_op(session_, identity.id, request.enabled ? 1 : 0);
+}
+
+// "Net.norm/pow", of backward "Net.norm/PowBackward0/mul", of an optimizer "AdamW.step/addcdiv_". Further ones of a name, at other lines,
+// get "_1", "_2" in the order in which they come.
+std::string OpIdentities::name_for(const OpKey& key, const TorchOperator& op) {
+  std::string name = module_path(key.forward != nullptr ? key.forward->module : key.module);
+  const auto append = [&name](std::string_view part) {
+    if (!name.empty()) name += '/';
+    name += part;
+  };
+  if (key.scope != 0) append(scopes_.name_of(key.scope));
+  append(op.type);
+  const uint32_t before = taken_[name]++;
+  return before == 0 ? name : concat(name, "_", before);
+}
+
+void OpIdentities::register_op(OpIdentity& identity, const OpKey& key, const tensortap_torch_call& call, const TorchOperator& op) {
+  OpDescription texts;
+  texts.module = module_path(identity.module);
+  texts.source = source_text(identity.position);
+  texts.attributes = attributes_of(key, op);
+  texts.inputs = input_names(op, call);
+  for (const std::string& name : texts.inputs) texts.input_names.push_back(name.c_str());
+  tensortap_op described{};
+  described.size = sizeof described;
+  described.level = key.level == 1 ? 1 : 0;
+  described.name = identity.name.c_str();
+  described.type = op.type.c_str();
+  described.domain = op.name_space.c_str();
+  described.graph = "";
+  described.module = texts.module.c_str();
+  described.source_location = texts.source.empty() ? nullptr : texts.source.c_str();
+  described.inputs = texts.input_names.data();
+  described.input_count = texts.input_names.size();
+  described.attributes = texts.attributes.empty() ? nullptr : texts.attributes.c_str();
+  described.parent = TENSORTAP_NO_OP;
+  const char* original = identity.name.c_str();
+  described.originals = &original;
+  described.original_count = 1;
+  identity.id = tensortap_register_op(session_, &described);
+}
+
+}  // namespace tensortap

@@ -1,0 +1,115 @@
+// Which op of the dump a call is: the same operator at the same place of the program is the same op in every step.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_OP_IDENTITY_H_
+#define TENSORTAP_SOURCE_PYTORCH_OP_IDENTITY_H_
+
+#include <tensortap/capture.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "source/pytorch/operator_table.h"
+#include "source/pytorch/python_bridge.h"
+
+namespace tensortap {
+
+// One op. Lives as long as the process.
+struct OpIdentity {
+  tensortap_op_id id = TENSORTAP_NO_OP;  // of the session
+  uint32_t op = 0;                       // of the operator table
+  uint32_t flags = 0;                    // TENSORTAP_TORCH_OP_*
+  std::string name;
+  ModuleId module = 0;
+  SourcePosition position;
+  std::atomic<uint64_t> calls{0};            // step in the upper half, calls in it in the lower
+  std::atomic<uint32_t> not_captured{0};     // bit per tensortap_torch_kind that was said to the session
+  // Number of this call in its step, from 0.
+  uint32_t count_call(int64_t step);
+};
+
+// What makes two calls the same op.
+struct OpKey {
+  uint32_t op = 0;
+  ModuleId module = 0;
+  SourcePosition position;
+  const OpIdentity* forward = nullptr;  // of a backward op
+  uint32_t scope = 0;                   // number of the autograd node's or optimizer's name, 0 = none
+  uint32_t level = 0;                   // 0 op, 1 kernel, 2 api
+  friend bool operator==(const OpKey&, const OpKey&) = default;
+};
+struct OpKeyHash {
+  size_t operator()(const OpKey& key) const;
+};
+
+// Names of scopes by number, from 1. Thread-safe.
+class NameTable {
+ public:
+  uint32_t number_of(const char* name);
+  std::string name_of(uint32_t number);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::string, uint32_t> numbers_;
+  std::deque<std::string> names_;
+};
+
+// The ops that a thread met last. One per thread.
+class RecentOps {
+ public:
+  // Null when it is not among them. `generation` tells one set of ops from another.
+  [[nodiscard]] OpIdentity* find(const OpKey& key, uint64_t generation) const;
+  void add(const OpKey& key, uint64_t generation, OpIdentity* identity);
+
+ private:
+  struct Slot {
+    uint64_t generation = 0;
+    OpKey key;
+    OpIdentity* identity = nullptr;
+  };
+  static constexpr size_t kSlots = 1024;
+  std::array<Slot, kSlots> slots_;
+};
+
+// A call of set_dump(): ops of this type in this module or below it; "" = any.
+struct DumpRequest {
+  std::string module;
+  std::string op;
+  bool enabled = true;
+};
+
+// The ops of one session. Thread-safe.
+class OpIdentities {
+ public:
+  OpIdentities(tensortap_session* session, OperatorTable& operators, NameTable& scopes)
+      : session_(session), operators_(operators), scopes_(scopes) {}
+  OpIdentities(const OpIdentities&) = delete;
+  OpIdentities& operator=(const OpIdentities&) = delete;
+
+  // The op of a call; `call` tells the names of its inputs when it is new. Lives as long as the process.
+  OpIdentity& of(const OpKey& key, const tensortap_torch_call& call);
+  // Turns ops on and off, those to come too; the last request that fits an op counts.
+  void request(DumpRequest request);
+
+ private:
+  std::string name_for(const OpKey& key, const TorchOperator& op);
+  void apply(const DumpRequest& request, const OpIdentity& identity);
+  void register_op(OpIdentity& identity, const OpKey& key, const tensortap_torch_call& call, const TorchOperator& op);
+
+  tensortap_session* const session_;
+  OperatorTable& operators_;
+  NameTable& scopes_;
+  std::mutex mutex_;
+  std::unordered_map<OpKey, OpIdentity*, OpKeyHash> identities_;
+  std::unordered_map<std::string, uint32_t> taken_;
+  std::vector<DumpRequest> requests_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_OP_IDENTITY_H_

@@ -1,0 +1,44 @@
+// The operators of torch that adapters describe: constant once described.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_OPERATOR_TABLE_H_
+#define TENSORTAP_SOURCE_PYTORCH_OPERATOR_TABLE_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "source/pytorch/adapter_interface.h"
+
+namespace tensortap {
+
+struct TorchOperator {
+  std::string name;       // "aten::add"
+  std::string overload;   // "Tensor"
+  std::string type;       // "add"; with its namespace, "quantized.linear", where that is not aten
+  std::string name_space; // "aten"
+  std::vector<std::string> arguments;
+  uint32_t returns = 0;
+  uint32_t flags = 0;  // TENSORTAP_TORCH_OP_*
+};
+
+// Thread-safe; looking one up takes no lock. References stay valid for the life of the process.
+class OperatorTable {
+ public:
+  // From 0. When the table is full, all further operators are the one named "unknown".
+  uint32_t add(const tensortap_torch_op& op);
+  const TorchOperator& operator[](uint32_t id) const;
+
+ private:
+  static constexpr uint32_t kMost = 1U << 15;
+
+  std::mutex mutex_;  // guards adding
+  uint32_t count_ = 0;
+  std::array<std::atomic<const TorchOperator*>, kMost> operators_{};
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_OPERATOR_TABLE_H_

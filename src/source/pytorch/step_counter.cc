@@ -1,0 +1,43 @@
+#include "source/pytorch/step_counter.h"
+
+namespace tensortap {
+
+void StepCounter::begin() {
+  const bool wanted = tensortap_step_begin(session_, 0, 0) != 0;
+  on_step_(context_, wanted);
+}
+
+void StepCounter::end() { tensortap_step_end(session_, current(), 0); }
+
+void StepCounter::next() {
+  const int64_t ended = step_.load(std::memory_order_relaxed);
+  tensortap_step_end(session_, ended, 0);
+  step_.store(ended + 1, std::memory_order_relaxed);
+  on_step_(context_, tensortap_step_begin(session_, ended + 1, 0) != 0);
+}
+
+void StepCounter::optimizer_ends(const char* optimizer) {
+  const std::lock_guard lock(mutex_);
+  if (source_ == Source::kProgram) return;
+  if (source_ == Source::kModel) {
+    source_ = Source::kOptimizer;
+    optimizer_ = optimizer;
+  }
+  if (optimizer_ == optimizer) next();
+}
+
+void StepCounter::root_module_begins() {
+  const std::lock_guard lock(mutex_);
+  if (source_ != Source::kModel) return;
+  // A backward pass says that an optimizer will come: several calls may make up its step.
+  if (model_ran_ && !backward_ran_.load(std::memory_order_relaxed)) next();
+  model_ran_ = true;
+}
+
+void StepCounter::program_steps() {
+  const std::lock_guard lock(mutex_);
+  source_ = Source::kProgram;
+  next();
+}
+
+}  // namespace tensortap

@@ -1,0 +1,53 @@
+// Which step of the program runs: an optimizer's step, a call of a model where there is no optimizer, or what the program says.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_STEP_COUNTER_H_
+#define TENSORTAP_SOURCE_PYTORCH_STEP_COUNTER_H_
+
+#include <tensortap/capture.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+namespace tensortap {
+
+// Thread-safe.
+class StepCounter {
+ public:
+  // `on_step` is told whether anything of the step that begins is wanted.
+  StepCounter(tensortap_session* session, void (*on_step)(void* context, bool wanted), void* context)
+      : session_(session), on_step_(on_step), context_(context) {}
+  StepCounter(const StepCounter&) = delete;
+  StepCounter& operator=(const StepCounter&) = delete;
+
+  [[nodiscard]] int64_t current() const { return step_.load(std::memory_order_relaxed); }
+  // Begins step 0.
+  void begin();
+  // Ends the last one.
+  void end();
+
+  // Something ran that belongs to the step: without it a call of a model begins no new one.
+  void optimizer_ends(const char* optimizer);
+  void backward_ran() { backward_ran_.store(true, std::memory_order_relaxed); }
+  void root_module_begins();
+  void program_steps();
+
+ private:
+  enum class Source : uint8_t { kModel, kOptimizer, kProgram };
+  void next();
+
+  tensortap_session* const session_;
+  void (*const on_step_)(void* context, bool wanted);
+  void* const context_;
+  std::atomic<int64_t> step_{0};
+  std::atomic<bool> backward_ran_{false};
+  std::mutex mutex_;
+  Source source_ = Source::kModel;
+  std::string optimizer_;  // whose steps count: the first one seen
+  bool model_ran_ = false;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_STEP_COUNTER_H_

@@ -1,0 +1,156 @@
+#include "source/pytorch/storage_table.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tensortap {
+namespace {
+
+constexpr size_t kFirstCapacity = 128;
+constexpr size_t kSweptAtOnce = 4;
+
+void* map_zeroed(size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+// Tells whether somebody who is no operator filled a block after it was allocated, such as torch.tensor() or NumPy. Reads both ends
+// only: what lies between may never be touched by the program.
+uint64_t fingerprint_of(const tensortap_torch_tensor& tensor) {
+  if (tensor.storage_data == nullptr || tensor.storage_bytes == 0) return 1;
+  const auto* bytes = static_cast<const unsigned char*>(tensor.storage_data);
+  const size_t part = std::min<size_t>(tensor.storage_bytes, 64);
+  uint64_t hash = 14695981039346656037U;
+  for (size_t i = 0; i < part; ++i) hash = (hash ^ bytes[i]) * 1099511628211U;
+  for (size_t i = tensor.storage_bytes - part; i < tensor.storage_bytes; ++i) hash = (hash ^ bytes[i]) * 1099511628211U;
+  return hash | 1U;
+}
+
+}  // namespace
+
+StorageTable::~StorageTable() {
+  for (Shard& shard : shards_) {
+    for (size_t i = 0; i < shard.capacity; ++i) {
+      if (shard.entries[i].storage != nullptr) adapter_.drop_storage(shard.entries[i].storage);
+    }
+    if (shard.entries != nullptr) munmap(shard.entries, shard.capacity * sizeof(Entry));
+  }
+}
+
+size_t StorageTable::hash_of(const void* storage) {
+  const auto address = reinterpret_cast<uintptr_t>(storage) >> 4U;
+  return static_cast<size_t>((address * 0x9E3779B97F4A7C15U) >> 20U);
+}
+
+size_t StorageTable::size() const {
+  size_t count = 0;
+  for (const Shard& shard : shards_) count += shard.used;
+  return count;
+}
+
+StorageTable::Entry* StorageTable::find(Shard& shard, const void* storage) const {
+  if (shard.capacity == 0) return nullptr;
+  for (size_t i = hash_of(storage) / kShards % shard.capacity;; i = (i + 1) % shard.capacity) {
+    if (shard.entries[i].storage == storage) return &shard.entries[i];
+    if (shard.entries[i].storage == nullptr) return nullptr;
+  }
+}
+
+bool StorageTable::grow(Shard& shard) {
+  const size_t capacity = shard.capacity == 0 ? kFirstCapacity : shard.capacity * 2;
+  auto* entries = static_cast<Entry*>(map_zeroed(capacity * sizeof(Entry)));
+  if (entries == nullptr) return false;
+  for (size_t i = 0; i < shard.capacity; ++i) {
+    const Entry& entry = shard.entries[i];
+    if (entry.storage == nullptr) continue;
+    size_t to = hash_of(entry.storage) / kShards % capacity;
+    while (entries[to].storage != nullptr) to = (to + 1) % capacity;
+    entries[to] = entry;
+  }
+  if (shard.entries != nullptr) munmap(shard.entries, shard.capacity * sizeof(Entry));
+  shard.entries = entries;
+  shard.capacity = capacity;
+  return true;
+}
+
+// Moves up what stands behind the gap and belongs before it.
+void StorageTable::erase(Shard& shard, size_t position) {
+  size_t gap = position;
+  for (size_t i = (gap + 1) % shard.capacity; shard.entries[i].storage != nullptr; i = (i + 1) % shard.capacity) {
+    const size_t home = hash_of(shard.entries[i].storage) / kShards % shard.capacity;
+    const bool stays = gap <= i ? (gap < home && home <= i) : (gap < home || home <= i);
+    if (stays) continue;
+    shard.entries[gap] = shard.entries[i];
+    gap = i;
+  }
+  shard.entries[gap] = Entry{};
+  --shard.used;
+}
+
+void StorageTable::sweep(Shard& shard) {
+  for (size_t i = 0; i < kSweptAtOnce && shard.capacity > 0; ++i) {
+    shard.sweep = (shard.sweep + 1) % shard.capacity;
+    const void* storage = shard.entries[shard.sweep].storage;
+    if (storage == nullptr || adapter_.storage_expired(storage) == 0) continue;
+    erase(shard, shard.sweep);
+    adapter_.drop_storage(storage);
+  }
+}
+
+StorageTable::Entry* StorageTable::find_or_add(Shard& shard, const void* storage) {
+  if (Entry* known = find(shard, storage)) return known;
+  sweep(shard);
+  if (shard.used * 4 >= shard.capacity * 3 && !grow(shard)) return nullptr;
+  size_t i = hash_of(storage) / kShards % shard.capacity;
+  while (shard.entries[i].storage != nullptr) i = (i + 1) % shard.capacity;
+  adapter_.hold_storage(storage);
+  shard.entries[i] = {storage, next_.fetch_add(1, std::memory_order_relaxed), 1, sight_.load(std::memory_order_relaxed), 0};
+  ++shard.used;
+  return &shard.entries[i];
+}
+
+StorageContent StorageTable::content_of(const Entry& entry) const {
+  return {entry.number, (uint64_t{entry.sight} << 32U) | entry.version, entry.fingerprint != 0};
+}
+
+StorageContent StorageTable::look(const tensortap_torch_tensor& tensor) {
+  if (tensor.storage == nullptr) return {};
+  Shard& shard = shard_of(tensor.storage);
+  const std::lock_guard lock(shard.mutex);
+  Entry* entry = find_or_add(shard, tensor.storage);
+  if (entry == nullptr) return {};
+  entry->sight = sight_.load(std::memory_order_relaxed);
+  if (entry->fingerprint != 0 && entry->fingerprint != fingerprint_of(tensor)) {
+    entry->fingerprint = 0;
+    ++entry->version;
+  }
+  return content_of(*entry);
+}
+
+StorageContent StorageTable::wrote(const tensortap_torch_tensor& tensor) {
+  if (tensor.storage == nullptr) return {};
+  Shard& shard = shard_of(tensor.storage);
+  const std::lock_guard lock(shard.mutex);
+  Entry* entry = find_or_add(shard, tensor.storage);
+  if (entry == nullptr) return {};
+  entry->sight = sight_.load(std::memory_order_relaxed);
+  entry->fingerprint = 0;
+  ++entry->version;
+  return content_of(*entry);
+}
+
+StorageContent StorageTable::allocated(const tensortap_torch_tensor& tensor) {
+  if (tensor.storage == nullptr) return {};
+  Shard& shard = shard_of(tensor.storage);
+  const std::lock_guard lock(shard.mutex);
+  const bool known = find(shard, tensor.storage) != nullptr;
+  Entry* entry = find_or_add(shard, tensor.storage);
+  if (entry == nullptr) return {};
+  // A block that was known before is one that resize_ or out= gave again: it may hold values.
+  if (!known) entry->fingerprint = fingerprint_of(tensor);
+  return content_of(*entry);
+}
+
+}  // namespace tensortap

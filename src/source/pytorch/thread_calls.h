@@ -1,0 +1,53 @@
+// The calls, nodes and scopes that are going on in one thread.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_THREAD_CALLS_H_
+#define TENSORTAP_SOURCE_PYTORCH_THREAD_CALLS_H_
+
+#include <tensortap/capture.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "source/pytorch/op_identity.h"
+
+namespace tensortap {
+
+struct TorchCapture;
+
+// A call between begin and end.
+struct PendingCall {
+  TorchCapture* capture = nullptr;
+  OpIdentity* identity = nullptr;  // null until the end for calls that read no tensor: tracing makes many of those that run nothing
+  OpKey key;
+  uint32_t phase = TENSORTAP_PHASE_INFERENCE;
+  uint32_t call = 0;
+  int64_t step = 0;
+  int64_t began_ns = 0;
+  uint64_t generation = 0;
+  bool wanted = false;
+  bool own_memory = false;                      // of a collective, which ends later than it returns
+  std::vector<tensortap_torch_tensor> written;  // blocks that the operator writes into; their dims are not to be looked at
+};
+
+// An autograd node that runs.
+struct RunningNode {
+  uint32_t name = 0;  // of the scopes' name table
+  const OpIdentity* forward = nullptr;
+};
+
+struct ThreadCalls {
+  uint32_t depth = 0;  // pending calls in use; the others keep their memory
+  std::vector<std::unique_ptr<PendingCall>> pending;
+  std::vector<RunningNode> nodes;
+  uint32_t optimizer = 0;  // name of the optimizer whose step runs, 0 = none
+  std::vector<tensortap_tensor> tensors;  // scratch
+  RecentOps recent;
+};
+
+// Of the calling thread; null while the thread ends, or when there is no memory.
+ThreadCalls* thread_calls();
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_THREAD_CALLS_H_

@@ -1,0 +1,71 @@
+// The capture of this process: the session, and what links torch's calls to it.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_TORCH_CAPTURE_H_
+#define TENSORTAP_SOURCE_PYTORCH_TORCH_CAPTURE_H_
+
+#include <tensortap/capture.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "source/pytorch/adapter_interface.h"
+#include "source/pytorch/backward_links.h"
+#include "source/pytorch/op_identity.h"
+#include "source/pytorch/operator_table.h"
+#include "source/pytorch/step_counter.h"
+#include "source/pytorch/storage_table.h"
+
+namespace tensortap {
+
+// What stays the same from session to session of a process.
+struct TorchRuntime {
+  tensortap_torch_adapter adapter{};
+  OperatorTable operators;
+  NameTable scopes;
+  bool content_cache = true;
+  std::string python_package;
+  std::atomic<bool> bootstrapped{false};  // whether the interpreter's side is there, or never will be
+};
+TorchRuntime& torch_runtime();
+
+// One session. Made by open_capture(), never destroyed: threads may be inside of it at any time.
+struct TorchCapture {
+  TorchCapture(tensortap_session* opened, TorchRuntime& runtime);
+  TorchCapture(const TorchCapture&) = delete;
+  TorchCapture& operator=(const TorchCapture&) = delete;
+
+  tensortap_session* const session;
+  TorchRuntime& runtime;
+  const uint64_t generation;  // of this session in its process, from 1
+  OpIdentities identities;
+  StorageTable storages;
+  BackwardLinks links;
+  StepCounter steps;
+  std::atomic<bool> observing{false};
+  std::atomic<bool> step_wanted{true};
+  std::atomic<bool> enabled{true};
+
+  // Turns torch's callbacks on or off, as the step, enable() and the bootstrap of the interpreter want it.
+  void observe();
+};
+
+// The capture that runs now, null when there is none. It stays usable until leave_capture(), whatever happens meanwhile.
+TorchCapture* enter_capture();
+void leave_capture();
+
+// Opens a session with the config text and makes it the process's capture. Errors: kInvalidArgument when there is one, those of
+// tensortap_session_open(). The adapter must be loaded.
+Status open_capture(const char* config, const char* config_name, const std::string& program);
+// Ends the capture: no thread is inside afterwards, the dump is complete. Returns the session's status; kOk when there was none. `report`
+// may be null.
+Status close_capture(std::string* report);
+// Forgets the capture in a child of fork().
+void drop_capture_after_fork();
+// True once in a child of fork() whose parent had a capture.
+bool forget_callbacks_after_fork();
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_TORCH_CAPTURE_H_

@@ -1,0 +1,419 @@
+#include "source/pytorch/tracker.h"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <string_view>
+
+#include "base/clock.h"
+#include "source/pytorch/python_bridge.h"
+#include "source/pytorch/thread_calls.h"
+#include "source/pytorch/torch_capture.h"
+
+namespace tensortap {
+namespace {
+
+constexpr std::string_view kOptimizerStep = "Optimizer.step#";
+
+// The capture for the duration of one call from the adapter.
+class Entered {
+ public:
+  Entered() : capture_(enter_capture()) {}
+  ~Entered() {
+    if (capture_ != nullptr) leave_capture();
+  }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+  TorchCapture* operator->() const { return capture_; }
+  TorchCapture* get() const { return capture_; }
+  explicit operator bool() const { return capture_ != nullptr; }
+
+ private:
+  TorchCapture* capture_;
+};
+
+const char* reason_not_captured(uint32_t kind) {
+  switch (kind) {
+    case TENSORTAP_TORCH_SPARSE:
+      return "sparse tensor";
+    case TENSORTAP_TORCH_NESTED:
+      return "nested tensor";
+    case TENSORTAP_TORCH_MKLDNN:
+      return "tensor in the library's own layout";
+    case TENSORTAP_TORCH_META:
+      return "meta tensor";
+    case TENSORTAP_TORCH_ZERO:
+      return "zero tensor of autograd";
+    case TENSORTAP_TORCH_DEVICE:
+      return "tensor on a device";
+    case TENSORTAP_TORCH_STRIDED:
+      return "conjugate or negative view";
+    default:
+      return "tensor without memory of its own";
+  }
+}
+
+void say_not_captured(const TorchCapture& capture, OpIdentity& identity, uint32_t kind) {
+  const uint32_t bit = 1U << kind;
+  if ((identity.not_captured.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) return;
+  tensortap_not_captured(capture.session, identity.id, reason_not_captured(kind));
+}
+
+// Fills `out` with what a session is told of a tensor. False when there is nothing to tell it.
+bool to_session(const TorchCapture& capture, OpIdentity& identity, const tensortap_torch_tensor& tensor, const StorageContent& content,
+                tensortap_tensor& out) {
+  const bool changed_by_view = (tensor.flags & (TENSORTAP_TORCH_TENSOR_CONJUGATE | TENSORTAP_TORCH_TENSOR_NEGATIVE)) != 0;
+  const bool has_values = tensor.kind == TENSORTAP_TORCH_STRIDED && !changed_by_view;
+  if (!has_values) say_not_captured(capture, identity, tensor.kind);
+  const bool described = tensor.kind == TENSORTAP_TORCH_STRIDED || tensor.kind == TENSORTAP_TORCH_DEVICE;
+  if (!described || (tensor.dims == nullptr && tensor.rank > 0)) return false;
+  out = {};
+  out.size = sizeof out;
+  out.dtype = tensor.dtype;
+  out.data = has_values ? tensor.data : nullptr;
+  out.dims = tensor.dims;
+  out.strides = tensor.strides;
+  out.rank = tensor.rank;
+  out.slot_index = tensor.slot;
+  out.element = tensor.element;
+  out.flags = content.unwritten ? TENSORTAP_TENSOR_UNWRITTEN : 0U;
+  if (capture.runtime.content_cache) {
+    out.storage = content.storage;
+    out.version = content.version;
+  }
+  return true;
+}
+
+tensortap_op_event event_of(const PendingCall& pending, const ThreadCalls& calls) {
+  tensortap_op_event event{};
+  event.size = sizeof event;
+  event.op = pending.identity->id;
+  event.step = pending.step;
+  event.phase = pending.phase;
+  event.moment = TENSORTAP_MOMENT_AFTER;
+  event.duration_ns = -1;
+  event.tensors = calls.tensors.data();
+  event.tensor_count = calls.tensors.size();
+  event.parallel_for = pending.capture->runtime.adapter.parallel_for;
+  event.call = pending.call + 1;
+  return event;
+}
+
+OpKey key_of(const tensortap_torch_call& call, const ThreadCalls& calls) {
+  OpKey key;
+  key.op = call.op;
+  if ((call.flags & TENSORTAP_TORCH_CALL_KERNEL) != 0) key.level = 1;
+  if ((call.flags & TENSORTAP_TORCH_CALL_COMPOSITE) != 0) key.level = 2;
+  if (!calls.nodes.empty()) {
+    key.scope = calls.nodes.back().name;
+    key.forward = calls.nodes.back().forward;
+    if (key.forward != nullptr) return key;
+  } else if (calls.optimizer != 0) {
+    key.scope = calls.optimizer;
+  }
+  key.module = current_module();
+  key.position = source_position(false);
+  return key;
+}
+
+uint32_t phase_of(const tensortap_torch_call& call, const ThreadCalls& calls) {
+  if (!calls.nodes.empty()) return TENSORTAP_PHASE_BACKWARD;
+  if (calls.optimizer != 0) return TENSORTAP_PHASE_UPDATE;
+  return (call.flags & TENSORTAP_TORCH_CALL_GRAD_MODE) != 0 ? TENSORTAP_PHASE_FORWARD : TENSORTAP_PHASE_INFERENCE;
+}
+
+OpIdentity& identity_of(TorchCapture& capture, ThreadCalls& calls, const OpKey& key, const tensortap_torch_call& call) {
+  if (OpIdentity* recent = calls.recent.find(key, capture.generation)) return *recent;
+  OpIdentity& identity = capture.identities.of(key, call);
+  calls.recent.add(key, capture.generation, &identity);
+  return identity;
+}
+
+void report_what_it_reads(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
+  calls.tensors.clear();
+  for (uint32_t i = 0; i < call.tensor_count; ++i) {
+    const tensortap_torch_tensor& tensor = call.tensors[i];
+    tensortap_tensor told;
+    const StorageContent content = pending.capture->storages.look(tensor);
+    if (!to_session(*pending.capture, *pending.identity, tensor, content, told)) continue;
+    told.slot_kind = TENSORTAP_SLOT_INPUT;
+    calls.tensors.push_back(told);
+  }
+  tensortap_op_event event = event_of(pending, calls);
+  event.flags = TENSORTAP_EVENT_READ_FIRST;
+  tensortap_on_op(pending.capture->session, &event);
+}
+
+void decide(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
+  pending.identity = &identity_of(*pending.capture, calls, pending.key, call);
+  pending.wanted = tensortap_wants(pending.capture->session, pending.identity->id, pending.step) != 0;
+  if (pending.wanted) pending.call = pending.identity->count_call(pending.step);
+}
+
+PendingCall& next_pending(ThreadCalls& calls, bool own_memory) {
+  PendingCall* pending = nullptr;
+  if (own_memory) {
+    pending = new PendingCall;
+    pending->own_memory = true;
+    return *pending;
+  }
+  if (calls.depth == calls.pending.size()) calls.pending.push_back(std::make_unique<PendingCall>());
+  pending = calls.pending[calls.depth++].get();
+  pending->identity = nullptr;
+  pending->wanted = false;
+  pending->call = 0;
+  pending->written.clear();
+  return *pending;
+}
+
+void release(ThreadCalls& calls, PendingCall* pending) {
+  if (pending->own_memory) {
+    delete pending;
+  } else if (calls.depth > 0) {
+    --calls.depth;
+  }
+}
+
+uint32_t flags_of(TorchCapture& capture, uint32_t op) { return capture.runtime.operators[op].flags; }
+
+// Names come from the interpreter as soon as it has torch imported.
+void try_bootstrap(TorchCapture& capture) {
+  if (capture.runtime.bootstrapped.load(std::memory_order_relaxed)) return;
+  if (!bootstrap_python(capture.runtime.python_package)) return;
+  capture.runtime.bootstrapped.store(true);
+  capture.observe();
+}
+
+// In a child of fork() the callbacks are still there, and of no use.
+void* outside_of_capture() {
+  if (forget_callbacks_after_fork()) torch_runtime().adapter.observe(0, 1);
+  return nullptr;
+}
+
+void* begin(const tensortap_torch_call* call, uint64_t torch_thread) {
+  const Entered capture;
+  if (!capture) return outside_of_capture();
+  ThreadCalls* calls = thread_calls();
+  if (calls == nullptr) return nullptr;
+  try_bootstrap(*capture.get());
+  if (!capture->step_wanted.load(std::memory_order_relaxed)) return nullptr;
+  const bool is_collective = call->tensor_count > 0 && (flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_COLLECTIVE) != 0;
+  PendingCall& pending = next_pending(*calls, is_collective);
+  pending.capture = capture.get();
+  pending.generation = capture->generation;
+  pending.step = capture->steps.current();
+  pending.phase = phase_of(*call, *calls);
+  pending.key = key_of(*call, *calls);
+  for (uint32_t i = 0; i < call->tensor_count; ++i) {
+    if ((call->tensors[i].flags & TENSORTAP_TORCH_TENSOR_WRITTEN) != 0) pending.written.push_back(call->tensors[i]);
+  }
+  if (call->tensor_count == 0) return &pending;
+  decide(*calls, pending, *call);
+  if (call->sequence_number >= 0) capture->links.note(torch_thread, call->sequence_number, pending.identity);
+  if (!pending.wanted && pending.written.empty() && (pending.identity->flags & TENSORTAP_TORCH_OP_UNWRITTEN) == 0) {
+    release(*calls, &pending);
+    return nullptr;
+  }
+  if (pending.wanted) report_what_it_reads(*calls, pending, *call);
+  pending.began_ns = pending.wanted ? monotonic_ns() : 0;
+  return &pending;
+}
+
+// Whether anything of what a call without tensors gave can be told: tracing gives none.
+bool gave_values(const tensortap_torch_call& call) {
+  for (uint32_t i = 0; i < call.tensor_count; ++i) {
+    const uint32_t kind = call.tensors[i].kind;
+    if (kind != TENSORTAP_TORCH_META && kind != TENSORTAP_TORCH_WRAPPER) return true;
+  }
+  return false;
+}
+
+void report_what_it_made(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_tensor* tensors, uint32_t count, int64_t duration) {
+  TorchCapture& capture = *pending.capture;
+  const TorchOperator& op = capture.runtime.operators[pending.identity->op];
+  const bool unwritten = (op.flags & TENSORTAP_TORCH_OP_UNWRITTEN) != 0;
+  calls.tensors.clear();
+  uint32_t next_slot = op.returns;
+  for (uint32_t i = 0; i < count; ++i) {
+    const tensortap_torch_tensor& tensor = tensors[i];
+    const StorageContent content = unwritten ? capture.storages.allocated(tensor) : capture.storages.look(tensor);
+    tensortap_tensor told;
+    if (!pending.wanted || !to_session(capture, *pending.identity, tensor, content, told)) continue;
+    if ((tensor.flags & TENSORTAP_TORCH_TENSOR_WRITTEN) != 0) {
+      // A list is one slot with elements.
+      if (i > 0 && tensor.element > 0 && next_slot > op.returns) --next_slot;
+      told.slot_index = next_slot++;
+    }
+    told.slot_kind = TENSORTAP_SLOT_OUTPUT;
+    calls.tensors.push_back(told);
+  }
+  if (!pending.wanted) return;
+  tensortap_op_event event = event_of(pending, calls);
+  event.duration_ns = duration;
+  tensortap_on_op(capture.session, &event);
+}
+
+void report_failure(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
+  calls.tensors.clear();
+  for (uint32_t i = 0; i < call.tensor_count; ++i) {
+    tensortap_tensor told;
+    const StorageContent content = pending.capture->storages.look(call.tensors[i]);
+    if (!to_session(*pending.capture, *pending.identity, call.tensors[i], content, told)) continue;
+    told.slot_kind = TENSORTAP_SLOT_INPUT;
+    calls.tensors.push_back(told);
+  }
+  const tensortap_op_event event = event_of(pending, calls);
+  tensortap_op_failed(pending.capture->session, &event, "the operator raised an exception");
+}
+
+void finish(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
+  const int64_t duration = pending.wanted ? monotonic_ns() - pending.began_ns : -1;
+  for (const tensortap_torch_tensor& block : pending.written) static_cast<void>(pending.capture->storages.wrote(block));
+  const bool raised = (call.flags & TENSORTAP_TORCH_CALL_RAISED) != 0;
+  if (pending.identity == nullptr) {
+    if (raised || !gave_values(call)) return;
+    decide(calls, pending, call);
+  }
+  if (raised) {
+    report_failure(calls, pending, call);
+  } else {
+    report_what_it_made(calls, pending, call.tensors, call.tensor_count, duration);
+  }
+}
+
+void end(const tensortap_torch_call* call) {
+  const Entered capture;
+  ThreadCalls* calls = thread_calls();
+  auto* pending = static_cast<PendingCall*>(call->token);
+  if (calls == nullptr || pending == nullptr) return;
+  if ((call->flags & TENSORTAP_TORCH_CALL_LATER) != 0) return;  // collective_done() has it
+  if (capture && capture.get() == pending->capture) finish(*calls, *pending, *call);
+  release(*calls, pending);
+}
+
+void collective_done(void* token, const tensortap_torch_tensor* tensors, uint32_t count) {
+  const Entered capture;
+  ThreadCalls* calls = thread_calls();
+  auto* pending = static_cast<PendingCall*>(token);
+  if (calls == nullptr || pending == nullptr) return;
+  if (capture && capture.get() == pending->capture) {
+    for (const tensortap_torch_tensor& block : pending->written) static_cast<void>(capture->storages.wrote(block));
+    report_what_it_made(*calls, *pending, tensors, count, -1);
+  }
+  delete pending;
+}
+
+void node_begin(const tensortap_torch_node* node) {
+  const Entered capture;
+  ThreadCalls* calls = thread_calls();
+  if (calls == nullptr) return;
+  RunningNode running;
+  if (capture) {
+    running.name = capture->runtime.scopes.number_of(node->name);
+    running.forward = capture->links.find(node->forward_thread, node->sequence_number);
+    capture->steps.backward_ran();
+  }
+  calls->nodes.push_back(running);
+}
+
+void node_end() {
+  ThreadCalls* calls = thread_calls();
+  if (calls != nullptr && !calls->nodes.empty()) calls->nodes.pop_back();
+}
+
+bool is_optimizer_step(const char* name) { return std::string_view(name).starts_with(kOptimizerStep); }
+
+void scope_begin(const char* name) {
+  const Entered capture;
+  ThreadCalls* calls = thread_calls();
+  if (!capture || calls == nullptr || !is_optimizer_step(name)) return;
+  calls->optimizer = capture->runtime.scopes.number_of(name + kOptimizerStep.size());
+}
+
+void scope_end(const char* name) {
+  if (!is_optimizer_step(name)) return;
+  if (ThreadCalls* calls = thread_calls()) calls->optimizer = 0;
+  const Entered capture;
+  if (capture) capture->steps.optimizer_ends(name);
+}
+
+// Exceptions of the standard library, all of them for want of memory, end here: the call is not captured.
+template <class Result, class Call>
+Result guarded(Result otherwise, Call&& call) noexcept {
+  try {
+    return call();
+  } catch (...) {
+    return otherwise;
+  }
+}
+
+uint32_t guarded_describe(const tensortap_torch_op* op) {
+  return guarded(0U, [op] { return torch_runtime().operators.add(*op); });
+}
+void* guarded_begin(const tensortap_torch_call* call, uint64_t torch_thread) {
+  return guarded<void*>(nullptr, [&] { return begin(call, torch_thread); });
+}
+void guarded_end(const tensortap_torch_call* call) {
+  guarded(0, [call] { return end(call), 0; });
+}
+void guarded_node_begin(const tensortap_torch_node* node) {
+  guarded(0, [node] { return node_begin(node), 0; });
+}
+void guarded_scope_begin(const char* name) {
+  guarded(0, [name] { return scope_begin(name), 0; });
+}
+void guarded_scope_end(const char* name) {
+  guarded(0, [name] { return scope_end(name), 0; });
+}
+void guarded_collective(void* token, const tensortap_torch_tensor* tensors, uint32_t count) {
+  guarded(0, [&] { return collective_done(token, tensors, count), 0; });
+}
+
+void root_module_begins(ModuleId /*module*/, bool /*training*/) {
+  const Entered capture;
+  if (capture) capture->steps.root_module_begins();
+}
+
+void set_dump(ModuleId module, const char* op, bool enabled) {
+  const Entered capture;
+  if (capture) capture->identities.request({module == 0 ? "" : module_path(module), op == nullptr ? "" : op, enabled});
+}
+
+void enable(bool enabled) {
+  const Entered capture;
+  if (!capture) return;
+  capture->enabled.store(enabled);
+  capture->observe();
+}
+
+}  // namespace
+
+const tensortap_torch_tracker& tracker_functions() {
+  static const tensortap_torch_tracker functions = {sizeof(tensortap_torch_tracker),
+                                                    TENSORTAP_ADAPTER_INTERFACE_VERSION,
+                                                    guarded_describe,
+                                                    guarded_begin,
+                                                    guarded_end,
+                                                    guarded_node_begin,
+                                                    node_end,
+                                                    guarded_scope_begin,
+                                                    guarded_scope_end,
+                                                    guarded_collective};
+  return functions;
+}
+
+void program_ends_step() {
+  const Entered capture;
+  if (capture) capture->steps.program_steps();
+}
+
+void follow_python() {
+  PythonEvents events;
+  events.root_module_begins = root_module_begins;
+  events.step = program_ends_step;
+  events.set_dump = set_dump;
+  events.enable = enable;
+  set_python_events(events);
+}
+
+}  // namespace tensortap

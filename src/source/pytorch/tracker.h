@@ -1,0 +1,21 @@
+// What the adapter calls: from calls, nodes and scopes of torch to events of a session.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_TRACKER_H_
+#define TENSORTAP_SOURCE_PYTORCH_TRACKER_H_
+
+#include "source/pytorch/adapter_interface.h"
+
+namespace tensortap {
+
+// The functions to attach an adapter with. Constant.
+const tensortap_torch_tracker& tracker_functions();
+
+// Ends the current step on behalf of the program.
+void program_ends_step();
+
+// Makes the interpreter's side of this process report here. Once, before the first operator.
+void follow_python();
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_TRACKER_H_
