@@ -5,7 +5,10 @@
 #include <tensortap/pytorch.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "base/clock.h"
 #include "base/environment.h"
@@ -122,17 +125,24 @@ std::string self_test_problem(const TorchInstallation& torch, const InstalledFil
   return member_text(*answer, "problem");
 }
 
-// A file that is removed unless it was renamed to its place.
-class UnfinishedFile {
+// A folder beside the place where the adapter goes, for the time before it is known to work; removed with what is left in it.
+class Workshop {
  public:
-  explicit UnfinishedFile(std::string path) : path_(std::move(path)) {}
-  ~UnfinishedFile() { unlink(path_.c_str()); }
-  UnfinishedFile(const UnfinishedFile&) = delete;
-  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+  explicit Workshop(const std::string& place) : path_(join_path(place, "building-XXXXXX")) {
+    if (mkdtemp(path_.data()) == nullptr) status_ = errno_status(place, errno);
+  }
+  ~Workshop() {
+    std::error_code ignored;
+    if (status_.ok()) std::filesystem::remove_all(path_, ignored);
+  }
+  Workshop(const Workshop&) = delete;
+  Workshop& operator=(const Workshop&) = delete;
+  [[nodiscard]] const Status& status() const { return status_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
   std::string path_;
+  Status status_;
 };
 
 Status compile(std::vector<std::string> words, const std::string& into, const TorchInstallation& torch) {
@@ -156,17 +166,20 @@ Result<BuiltAdapter> build_adapter(const InstalledFiles& installed, const TorchI
     TENSORTAP_ASSIGN_OR_RETURN(place, adapter_cache(sources));
   }
   TENSORTAP_RETURN_IF_ERROR(make_directories(place));
+  const Workshop workshop(place);
+  TENSORTAP_RETURN_IF_ERROR(workshop.status());
+  const std::string name = torch_adapter_file(torch.release.major, torch.release.minor, torch.string_abi);
+  const std::string unfinished = join_path(workshop.path(), name);
   BuiltAdapter built;
-  built.path = join_path(place, torch_adapter_file(torch.release.major, torch.release.minor, torch.string_abi));
-  const UnfinishedFile unfinished(concat(built.path, ".", getpid(), ".part"));
+  built.path = join_path(place, name);
   terminal.note(fmt::format("building the adapter for torch {} with {}, once; this takes half a minute or so", torch.release.text,
                             compiler_words.front()));
   const int64_t begun = monotonic_ns();
-  TENSORTAP_RETURN_IF_ERROR(compile(compile_command(compiler_words, installed, sources, torch), unfinished.path(), torch));
+  TENSORTAP_RETURN_IF_ERROR(compile(compile_command(compiler_words, installed, sources, torch), unfinished, torch));
   built.seconds = static_cast<double>(monotonic_ns() - begun) / 1e9;
-  built.problem = self_test_problem(torch, installed, unfinished.path());
+  built.problem = self_test_problem(torch, installed, unfinished);
   if (!built.problem.empty()) return built;
-  if (rename(unfinished.path().c_str(), built.path.c_str()) != 0) return errno_status(built.path, errno);
+  if (rename(unfinished.c_str(), built.path.c_str()) != 0) return errno_status(built.path, errno);
   return built;
 }
 
