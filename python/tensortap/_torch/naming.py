@@ -23,7 +23,7 @@ class _ModuleReference(weakref.ref[Module]):
     __slots__ = ("address", "parameters", "path")
 
     def __init__(self, module: Module, gone: Callable[[Any], None], path: str) -> None:
-        super().__init__(module, gone)
+        super().__init__(module, gone)  # type: ignore[call-arg]
         self.address = id(module)
         self.path = path
         self.parameters: list[_Parameter] = []

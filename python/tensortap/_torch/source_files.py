@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
-import sysconfig
+import sys
 from pathlib import Path
 
 import torch
@@ -20,14 +20,12 @@ def prepare(functions: Functions) -> None:
     functions : Functions
         Of the library.
     """
-    torch_folder = Path(torch.__file__).parent
-    own_folder = Path(__file__).parent
-    folders = [torch_folder, torch_folder.parent / "functorch", torch_folder.parent / "torchgen", own_folder, own_folder.parent]
-    folders += [own_folder.resolve(), own_folder.resolve().parent, Path(os.__file__).parent]
-    paths = sysconfig.get_paths()
-    folders += [Path(paths[name]) for name in ("stdlib", "platstdlib") if name in paths]
-    exceptions = [folder / name for folder in folders for name in ("site-packages", "dist-packages")]
-    # What is installed is the program's, wherever it lies: a virtual environment may lie in the standard library's folder, too.
-    exceptions += [Path(paths[name]) for name in ("purelib", "platlib") if name in paths]
+    torch_folder, own_folder = Path(torch.__file__).parent, Path(__file__).parent
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    standard = [Path(os.__file__).parent, Path(sys.base_exec_prefix, sys.platlibdir, version)]
+    torchs = [torch_folder, torch_folder.parent / "functorch", torch_folder.parent / "torchgen"]
+    folders = [*standard, *torchs, own_folder.parent, own_folder.resolve().parent]
+    # What is installed is the program's, wherever it lies.
+    exceptions = [folder / name for folder in standard for name in ("site-packages", "dist-packages")]
     functions.prepare_source([str(folder) for folder in folders], [str(folder) for folder in exceptions])
     atexit.register(functions.ends)

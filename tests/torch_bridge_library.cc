@@ -1,0 +1,82 @@
+// The bridge to Python as a library of its own, for tests/torch_bridge_test.py: what the tracker does with it, as C functions that Python calls.
+
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+#include "source/pytorch/frame_walker.h"
+#include "source/pytorch/python_bridge.h"
+#include "source/pytorch/python_functions.h"
+
+namespace {
+
+std::mutex log_lock;
+std::string log_text;  // one event a line
+
+void add_event(const std::string& line) {
+  const std::lock_guard lock(log_lock);
+  log_text += line + "\n";
+}
+
+size_t give(const std::string& text, char* buffer, size_t capacity) {
+  std::strncpy(buffer, text.c_str(), capacity - 1);
+  return text.size();
+}
+
+}  // namespace
+
+extern "C" {
+
+__attribute__((visibility("default"))) void* bridge_functions() { return tensortap::python_functions(); }
+
+__attribute__((visibility("default"))) int bridge_bootstrap(const char* package) { return tensortap::bootstrap_python(package) ? 1 : 0; }
+
+__attribute__((visibility("default"))) size_t bridge_where(int may_take_gil, char* buffer, size_t capacity) {
+  return give(tensortap::source_text(tensortap::source_position(may_take_gil != 0)), buffer, capacity);
+}
+
+__attribute__((visibility("default"))) size_t bridge_module(char* buffer, size_t capacity) {
+  return give(tensortap::module_path(tensortap::current_module()), buffer, capacity);
+}
+
+__attribute__((visibility("default"))) int bridge_walks_without_gil() { return tensortap::frame_walk_works() ? 1 : 0; }
+
+// Nanoseconds of one look at module and position, for people.
+__attribute__((visibility("default"))) double bridge_cost(int times) {
+  const auto begin = std::chrono::steady_clock::now();
+  uint64_t sum = 0;
+  for (int i = 0; i < times; ++i) sum += tensortap::current_module() + static_cast<uint64_t>(tensortap::source_position(false).offset);
+  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+  return sum == 1 ? 0 : took.count() / times;
+}
+
+__attribute__((visibility("default"))) void bridge_record_events() {
+  tensortap::PythonEvents events;
+  events.root_module_begins = [](tensortap::ModuleId module, bool training) {
+    add_event("begin " + tensortap::module_path(module) + (training ? " training" : " inference"));
+  };
+  events.root_module_ends = [](tensortap::ModuleId module) { add_event("end " + tensortap::module_path(module)); };
+  events.step = [] { add_event("step"); };
+  events.set_dump = [](tensortap::ModuleId module, const char* op, bool enabled) {
+    add_event("set_dump " + tensortap::module_path(module) + " " + op + (enabled ? " on" : " off"));
+  };
+  events.open = [](const char* config, const char* name, const char* out) {
+    add_event(std::string("open ") + name + " " + out + " " + config);
+    return std::strcmp(out, "refuse") == 0 ? "no room there" : "";
+  };
+  events.close = []() -> const char* {
+    add_event("close");
+    return R"({"dump": "somewhere", "records": 3})";
+  };
+  tensortap::set_python_events(events);
+}
+
+__attribute__((visibility("default"))) size_t bridge_events(char* buffer, size_t capacity) {
+  const std::lock_guard lock(log_lock);
+  const size_t size = give(log_text, buffer, capacity);
+  log_text.clear();
+  return size;
+}
+
+}  // extern "C"
