@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Sequence
@@ -12,13 +13,15 @@ from cli_support import COMMAND, ROOT, Done
 
 TORCH_PYTHON = os.environ.get("TENSORTAP_TEST_PYTHON", "")
 """A Python with an official torch."""
-ADAPTER = "tensortap_torch_2.13_1.so"
+RELEASE = "2.99"
+"""A release that never was, so that no adapter of a real one comes in between."""
+ADAPTER = f"tensortap_torch_{RELEASE}_1.so"
 
 
 def compile_c(source: Path, into: Path, *options: str) -> Path:
     """Compile one C file."""
     into.parent.mkdir(parents=True, exist_ok=True)
-    words = ["cc", "-O1", "-fPIC", f"-I{ROOT}/src", f"-I{ROOT}/include", *options[:0], str(source), "-o", str(into), *options]
+    words = ["cc", "-O1", "-fPIC", f"-I{ROOT}/src", f"-I{ROOT}/include", str(source), "-o", str(into), *options]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return into
@@ -40,14 +43,16 @@ class FakeTorch:
 
     def build(self, *definitions: str) -> FakeTorch:
         """Compile the library."""
-        compile_c(ROOT / "tests/fake_torch.c", self.library, "-shared", "-Wl,-soname,libtorch_cpu.so", *definitions)
+        compile_c(ROOT / "tests/fake_torch.c", self.library, "-shared", "-Wl,-soname,libtorch_cpu.so", "-DFAKE_MINOR=99", *definitions)
         return self
 
     def program(self, text: str, name: str = "program") -> Path:
         """Compile a C program that is linked to the library."""
         source = self.folder.parent / f"{name}.c"
         source.write_text(text)
-        return compile_c(source, self.folder.parent / name, f"-L{self.library.parent}", "-l:libtorch_cpu.so", f"-Wl,-rpath,{self.library.parent}")
+        return compile_c(
+            source, self.folder.parent / name, f"-L{self.library.parent}", "-l:libtorch_cpu.so", f"-Wl,-rpath,{self.library.parent}"
+        )
 
     def adapter_folder(self) -> Path:
         """Give the folder of the user's cache that the command looks into."""
@@ -59,13 +64,12 @@ class FakeTorch:
             check=True,
             cwd=self.folder.parent,
         )
-        import json
-
         return Path(json.loads(done.stdout)["adapters"][0])
 
     def adapter(self, *definitions: str, name: str = ADAPTER) -> Path:
         """Compile an adapter into the user's cache."""
-        return compile_c(ROOT / "tests/fake_adapter.c", self.adapter_folder() / name, "-shared", *definitions)
+        wanted = definitions if any("FAKE_RELEASE" in one for one in definitions) else (*definitions, f'-DFAKE_RELEASE="{RELEASE}.0"')
+        return compile_c(ROOT / "tests/fake_adapter.c", self.adapter_folder() / name, "-shared", *wanted)
 
     def exec(self, *words: str | Path, options: Sequence[str | Path] = (), environment: dict[str, str] | None = None) -> Done:
         """Run a program under `tensortap exec` with the dump in ./dump."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
-import time
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -279,7 +280,7 @@ def assert_uncaptured(torch: FakeTorch, done: Done, *parts: str) -> None:
 
 
 def test_without_an_adapter_the_program_runs_on_and_the_command_is_said(torch: FakeTorch) -> None:
-    assert_uncaptured(torch, torch.exec(torch.program(RUN_OPERATORS)), "there is no adapter for torch 2.13")
+    assert_uncaptured(torch, torch.exec(torch.program(RUN_OPERATORS)), "there is no adapter for torch 2.99")
 
 
 def test_the_release_of_an_old_torch_is_found_beside_it(tmp_path: Path) -> None:
@@ -295,7 +296,7 @@ def test_the_release_of_an_old_torch_is_found_beside_it(tmp_path: Path) -> None:
     ("definition", "part"),
     [
         ("-DFAKE_INTERFACE=999", "built for interface 999"),
-        ('-DFAKE_RELEASE="2.12.1"', "built for torch 2.12.1, this process has torch 2.13"),
+        ('-DFAKE_RELEASE="2.12.1"', "built for torch 2.12.1, this process has torch 2.99"),
         ("-DFAKE_RESULT=1", "refused to work"),
         ("-DFAKE_NAME=something_else", "it is no adapter"),
     ],
@@ -324,7 +325,7 @@ def test_building_says_what_is_missing(torch: FakeTorch, tmp_path: Path) -> None
     assert "no libtorch_cpu.so" in done.err
     done = tensortap("build-adapter", "--libtorch", torch.folder)
     assert (done.code, "which release" in done.err) == (2, True)
-    (torch.folder / "version.py").write_text("__version__ = '2.13.0'\n")
+    (torch.folder / "version.py").write_text("__version__ = '2.99.0'\n")
     done = tensortap("build-adapter", "--libtorch", torch.folder)
     assert (done.code, "has no headers" in done.err) == (2, True)
     fake_headers(torch)
@@ -338,7 +339,7 @@ def test_building_says_what_is_missing(torch: FakeTorch, tmp_path: Path) -> None
 
 
 def test_a_torch_that_does_not_compile_is_said_with_the_compilers_errors_and_leaves_nothing(torch: FakeTorch) -> None:
-    (torch.folder / "version.py").write_text("__version__ = '2.13.0'\n")
+    (torch.folder / "version.py").write_text("__version__ = '2.99.0'\n")
     fake_headers(torch)
     out = torch.folder.parent / "adapters"
     done = tensortap("build-adapter", "--libtorch", torch.folder, "--out", out)
@@ -349,7 +350,7 @@ def test_a_torch_that_does_not_compile_is_said_with_the_compilers_errors_and_lea
 
 
 def test_the_compiler_of_the_environment_is_obeyed_with_its_options(torch: FakeTorch, tmp_path: Path) -> None:
-    (torch.folder / "version.py").write_text("__version__ = '2.13.0'\n")
+    (torch.folder / "version.py").write_text("__version__ = '2.99.0'\n")
     fake_headers(torch)
     compiler = tmp_path / "my-compiler"
     compiler.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/words\nexit 1\n')
@@ -362,12 +363,73 @@ def test_the_compiler_of_the_environment_is_obeyed_with_its_options(torch: FakeT
     assert not [word for word in words if "rpath" in word]
 
 
+# ---- before a Python program starts
+
+
+@pytest.fixture
+def python_with_torch(torch: FakeTorch, monkeypatch: pytest.MonkeyPatch) -> FakeTorch:
+    """Make a torch of a release that never was what any Python here would import."""
+    (torch.folder / "__init__.py").write_text("")
+    (torch.folder / "version.py").write_text("__version__ = '2.99.0'\n")
+    monkeypatch.setenv("PYTHONPATH", str(torch.folder.parent))
+    return torch
+
+
+PIP_SHELL_SCRIPT = "#!/bin/sh\n'''exec' {python} \"$0\" \"$@\"\n' '''\n"
+
+
+def python_commands(folder: Path) -> list[list[str]]:
+    """Give the ways in which a Python program is started."""
+    firsts = {
+        "plain": f"#!{sys.executable} -s\n",
+        "env": "#!/usr/bin/env python3\n",
+        "long": PIP_SHELL_SCRIPT.format(python=sys.executable),
+    }
+    for name, first in firsts.items():
+        (folder / name).write_text(f"{first}print('started')\n")
+        (folder / name).chmod(0o755)
+    return [[sys.executable, "-c", "print('started')"], ["python3", "plain"], ["./plain"], ["./env"], ["./long"]]
+
+
+def test_without_building_a_missing_adapter_is_refused_with_the_command(python_with_torch: FakeTorch) -> None:
+    for words in python_commands(python_with_torch.folder.parent):
+        done = python_with_torch.exec(*words, options=["--no-build"])
+        assert (done.code, done.out) == (2, ""), words
+        assert "torch 2.99.0" in done.err
+        assert re.search(r"`tensortap build-adapter --python \S*python\S*`", done.err), done.err
+        assert not (python_with_torch.folder.parent / "dump").exists()
+
+
+def test_with_an_adapter_a_python_program_starts_at_once(python_with_torch: FakeTorch) -> None:
+    python_with_torch.adapter()
+    for words in python_commands(python_with_torch.folder.parent):
+        done = python_with_torch.exec(*words, options=["--no-build"])
+        assert (done.code, done.out) == (0, "started\n"), done.err
+
+
+def test_a_python_program_whose_adapter_can_not_be_built_is_not_started(python_with_torch: FakeTorch) -> None:
+    fake_headers(python_with_torch)
+    done = python_with_torch.exec(sys.executable, "-c", "print('started')")
+    assert (done.code, done.out) == (2, "")
+    assert "does not compile" in done.err
+
+
+def test_a_folder_called_torch_where_the_program_starts_is_not_its_torch(tmp_path: Path) -> None:
+    (tmp_path / "torch/lib").mkdir(parents=True)
+    (tmp_path / "torch/__init__.py").write_text("")
+    (tmp_path / "torch/lib/libtorch_cpu.so").write_text("no library")
+    (tmp_path / "program.py").write_text("print('started')\n")
+    done = tensortap("exec", "--", "/usr/bin/python3", "program.py", cwd=tmp_path)
+    assert (done.code, done.out) == (0, "started\n")
+    assert "libtorch_cpu.so" not in done.err
+
+
 # ---- with an official torch
 
 
 @pytest.fixture(scope="session")
 def adapter_cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of a user whose adapters are kept apart; the first exec builds one where the build folder has none."""
+    """Keep the adapters of this user apart; the first exec builds one where the build folder has none."""
     assert TORCH_PYTHON, "TENSORTAP_TEST_PYTHON names no Python with torch"
     return {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
 
@@ -396,37 +458,8 @@ def test_a_python_program_is_captured_and_an_adapter_made_when_there_is_none(tmp
     assert "building the adapter" not in again.err
 
 
-def test_without_building_a_missing_adapter_is_refused_with_the_command(tmp_path: Path) -> None:
-    assert TORCH_PYTHON, "TENSORTAP_TEST_PYTHON names no Python with torch"
-    prebuilt = COMMAND.resolve().parent.parent.parent / "adapters"
-    hidden = prebuilt.with_name("adapters-hidden")
-    if prebuilt.exists():
-        prebuilt.rename(hidden)
-    try:
-        script = tmp_path / "script"
-        script.write_text(f"#!{TORCH_PYTHON}\nprint('started')\n")
-        script.chmod(0o755)
-        for program in ([TORCH_PYTHON, "-c", "print('started')"], ["./script"]):
-            done = tensortap(
-                "exec", "--no-build", "--", *program, cwd=tmp_path, environment={"XDG_CACHE_HOME": str(tmp_path / "cache")}
-            )
-            assert (done.code, done.out) == (2, "")
-            assert f"tensortap build-adapter --python {TORCH_PYTHON}`" in done.err
-    finally:
-        if hidden.exists():
-            hidden.rename(prebuilt)
-
-
 def test_doctor_names_the_torch_and_its_adapter(adapter_cache: dict[str, str]) -> None:
     found = tensortap("doctor", "--json", "--python", TORCH_PYTHON, environment=adapter_cache).object["pytorch"]
     assert found["problem"] is None
     assert found["torch"]["version"].startswith("2.")
     assert (found["torch"]["adapter"] is None) != (found["torch"]["command"] is None)
-
-
-def test_a_python_without_torch_starts_at_once(tmp_path: Path) -> None:
-    begun = time.monotonic()
-    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    done = tensortap("exec", "--", "/usr/bin/python3", "-I", "-c", "print('plain')", cwd=tmp_path, environment=environment)
-    assert (done.code, done.out) == (0, "plain\n")
-    assert "adapter for torch" not in done.err or time.monotonic() > begun
