@@ -53,6 +53,22 @@ file(MAKE_DIRECTORY ${adapter_sources}/source)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/source/pytorch ${adapter_sources}/source/pytorch SYMBOLIC)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/tensortap ${adapter_sources}/tensortap SYMBOLIC)
 
+# For the tests: the adapter of the torch that this interpreter has, in the folder where the package has its adapters.
+set(TENSORTAP_ADAPTER_PYTHON "" CACHE FILEPATH "Python whose torch gets its adapter with the build; empty: none is built")
+function(tensortap_add_adapter)
+  if(NOT TENSORTAP_ADAPTER_PYTHON)
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS src/source/pytorch/adapter/*.cc src/source/pytorch/adapter/*.h)
+  add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/adapters/built
+    COMMAND $<TARGET_FILE:tensortap> build-adapter --quiet --python ${TENSORTAP_ADAPTER_PYTHON} --out ${PROJECT_BINARY_DIR}/adapters
+    COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/adapters/built
+    DEPENDS ${sources} src/source/pytorch/adapter_interface.h include/tensortap/capture.h
+    COMMENT "Building the adapter for the torch of ${TENSORTAP_ADAPTER_PYTHON}")
+  add_custom_target(tensortap_adapter ALL DEPENDS ${PROJECT_BINARY_DIR}/adapters/built)
+  add_dependencies(tensortap_adapter tensortap)
+endfunction()
+
 # A library that stands for another in tests: tensortap_add_fake(NAME SOURCE DEFINITIONS...).
 function(tensortap_add_fake name source)
   add_library(${name} MODULE tests/${source})

@@ -27,8 +27,8 @@ constexpr size_t kErrorLines = 12;
 // The words of the compiler's command: $CXX may hold options.
 Result<std::vector<std::string>> compiler() {
   std::vector<std::string> words;
-  const auto chosen = environment_value("CXX");
-  for (const std::string_view word : split(chosen.value_or(""), ' ')) {
+  const std::string chosen = environment_value("CXX").value_or("");
+  for (const std::string_view word : split(chosen, ' ')) {
     if (const std::string_view text = trim(word); !text.empty()) words.emplace_back(text);
   }
   if (!words.empty()) {

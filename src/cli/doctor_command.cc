@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/torch_check.h"
 #include "registry/registry.h"
 #include "stats/stats.h"
 #include "tensortap/onnxruntime.h"
@@ -22,6 +23,7 @@ constexpr uint64_t kLittleDisk = uint64_t{2} << 30;  // the default of --keep-fr
 
 struct DoctorOptions {
   std::string runtime;
+  std::string python = "python3";
 };
 
 Result<Json> ask_runtimes(const DoctorOptions& options) {
@@ -61,6 +63,7 @@ Json examine(const DoctorOptions& options) {
   const Result<Json> runtimes = ask_runtimes(options);
   report["runtimes"] = runtimes.ok() ? runtimes->value("runtimes", Json::array()) : Json::array();
   if (!runtimes.ok()) report["runtimes_error"] = runtimes.status().message();
+  report["pytorch"] = examine_torch(options.python);
   Json kernels = {{"in_use", std::string(stats_target())}, {"available", Json::array()}, {"self_test", kernels_agree()}};
   for (const std::string_view target : stats_targets()) kernels["available"].push_back(std::string(target));
   report["kernels"] = std::move(kernels);
@@ -101,9 +104,27 @@ void print_runtimes(Terminal& terminal, const Json& report) {
   }
 }
 
+// A machine without torch is fine; one with torch and without an adapter is, too: `exec` makes one.
+void print_torch(Terminal& terminal, const Json& pytorch) {
+  const std::string problem = text_of(pytorch, "problem");
+  print_check(terminal, problem.empty(), "exec",
+              problem.empty() ? text_of(pytorch, "preload") + ", " + text_of(pytorch, "library") : problem);
+  std::string adapters;
+  for (const Json& one : pytorch["adapters"])
+    adapters += (adapters.empty() ? "" : ", ") + text_of(one, "folder") + "/" + text_of(one, "file");
+  print_check(terminal, true, "adapters", adapters.empty() ? "none yet" : adapters);
+  const Json& torch = pytorch["torch"];
+  if (torch.is_null()) return print_check(terminal, true, "torch", text_of(pytorch, "torch_problem"));
+  const std::string command = text_of(torch, "command");
+  print_check(terminal, true, "torch",
+              fmt::format("{} of {}, {}", text_of(torch, "version"), text_of(torch, "python"),
+                          command.empty() ? "an adapter fits" : fmt::format("no adapter yet: `{}`, or `exec` does it", command)));
+}
+
 void print_findings(Terminal& terminal, const Json& report) {
   terminal.line(fmt::format("tensortap {}", TENSORTAP_VERSION));
   print_runtimes(terminal, report);
+  print_torch(terminal, report["pytorch"]);
   const Json& kernels = report["kernels"];
   std::string available;
   for (const Json& name : kernels["available"]) available += (available.empty() ? "" : ", ") + name.get<std::string>();
@@ -123,6 +144,7 @@ void print_findings(Terminal& terminal, const Json& report) {
 Action declare_doctor(CLI::App& app) {
   const auto options = std::make_shared<DoctorOptions>();
   app.add_option("--runtime", options->runtime, "Look at this libonnxruntime, or the folder that holds it, only")->type_name(kPath);
+  app.add_option("--python", options->python, "Look at the torch of this interpreter (python3)")->type_name(kPath);
   return [options](Terminal& terminal) -> Result<ExitCode> {
     const Json report = examine(*options);
     if (terminal.json) {

@@ -1,0 +1,67 @@
+#include "cli/torch_check.h"
+
+#include <dlfcn.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/child_process.h"
+#include "cli/installed_files.h"
+#include "cli/torch_installation.h"
+
+namespace tensortap::cli {
+namespace {
+
+// "" when the library can be loaded with everything that it needs.
+std::string loading_problem(const std::string& library) {
+  const auto answer = in_own_process([&library] {
+    if (dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return std::string();
+    const char* reason = dlerror();
+    return std::string(reason != nullptr ? reason : "it can not be loaded");
+  });
+  return answer.ok() ? *answer : answer.status().message();
+}
+
+Json adapters_in(const std::vector<std::string>& folders) {
+  Json found = Json::array();
+  for (const std::string& folder : folders) {
+    const auto names = list_directory(folder);
+    if (!names.ok()) continue;
+    for (const std::string& name : *names) {
+      if (name.starts_with("tensortap_torch_") && name.ends_with(".so")) found.push_back({{"folder", folder}, {"file", name}});
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Json examine_torch(const std::string& python) {
+  Json report = {{"preload", nullptr},        {"library", nullptr}, {"problem", nullptr},
+                 {"adapters", Json::array()}, {"torch", nullptr},   {"torch_problem", nullptr}};
+  const auto installed = find_installed_files();
+  if (!installed.ok()) {
+    report["problem"] = installed.status().message();
+    return report;
+  }
+  report["preload"] = installed->preload_library;
+  report["library"] = installed->pytorch_library;
+  for (const std::string& library : {installed->preload_library, installed->pytorch_library}) {
+    if (const std::string problem = loading_problem(library); !problem.empty()) report["problem"] = problem;
+  }
+  const auto folders = adapter_folders(*installed);
+  report["adapters"] = adapters_in(folders);
+  const auto torch = torch_of_python(python);
+  if (!torch.ok()) {
+    report["torch_problem"] = torch.status().message();
+    return report;
+  }
+  const std::string adapter = adapter_for(*torch, folders);
+  report["torch"] = {{"python", python},
+                     {"version", torch->release.text},
+                     {"library", torch->library},
+                     {"adapter", adapter.empty() ? Json() : Json(adapter)},
+                     {"command", adapter.empty() ? Json(build_command(*torch)) : Json()}};
+  return report;
+}
+
+}  // namespace tensortap::cli

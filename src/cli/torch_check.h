@@ -1,0 +1,18 @@
+// What `doctor` says about capturing PyTorch here.
+
+#ifndef TENSORTAP_CLI_TORCH_CHECK_H_
+#define TENSORTAP_CLI_TORCH_CHECK_H_
+
+#include <string>
+
+#include "base/json.h"
+
+namespace tensortap::cli {
+
+// {"preload": path or null, "library": path or null, "problem": text or null, "adapters": [{"folder", "file"}], "torch": null or {"python", "version",
+// "library", "adapter": path or null, "command": what to type when there is none}, "torch_problem": text or null}. Imports no torch.
+Json examine_torch(const std::string& python);
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_TORCH_CHECK_H_
