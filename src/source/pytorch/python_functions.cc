@@ -170,6 +170,7 @@ PyObject* where(PyObject*, Arguments, ptrdiff_t) { return to_python(source_text(
 
 // ends()
 PyObject* ends(PyObject*, Arguments, ptrdiff_t) {
+  use_frame_walk(false);  // threads may outlive what Python keeps of them
   python_ends();
   return none();
 }
