@@ -21,7 +21,7 @@ SHARED = {
     "libtensortap_onnxruntime.so": "src/source/onnxruntime",
     "libtensortap_pytorch.so": "src/source/pytorch",
 }
-# What the preloaded stub exports besides, and what it may call although it is banned elsewhere: a process whose torch is gone can not go on.
+# What the preloaded stub exports besides, and what it may call all the same: a process whose torch is gone can not go on.
 STUB = "libtensortap_preload.so"
 STUB_EXPORTS = ["_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE"]
 STUB_CALLS = ["abort"]

@@ -118,6 +118,8 @@ typedef struct tensortap_session_options {
 
 /* The source reports events after an op only: a config that asks for tensors before it is refused instead of giving nothing. */
 #define TENSORTAP_SESSION_AFTER_ONLY 1u
+/* Equal storage and version do not mean equal bytes: every tensor is measured and written for itself. */
+#define TENSORTAP_SESSION_CONTENT_UNKNOWN 2u
 
 /* An operator as the graph or the program has it, described once. Only name and type are required. */
 typedef struct tensortap_op {

@@ -70,6 +70,7 @@ Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_opt
   options.rank = given.rank;
   options.world_size = given.world_size;
   options.before_moment = (given.flags & TENSORTAP_SESSION_AFTER_ONLY) == 0;
+  options.content_known = (given.flags & TENSORTAP_SESSION_CONTENT_UNKNOWN) == 0;
   if (given.rank < 0 || (given.world_size > 1 && given.rank >= given.world_size)) {
     return invalid_argument(concat("rank ", given.rank, " is not one of ", given.world_size, " ranks"));
   }
@@ -203,6 +204,11 @@ int tensortap_bind(tensortap_session* session, char* message, size_t capacity) n
   tensortap::CaptureSession* open = session_of(session);
   if (open == nullptr) return TENSORTAP_OK;
   return guarded<int>(open, TENSORTAP_INTERNAL, [&] { return tensortap::report_status(open->bind(), message, capacity); });
+}
+
+void tensortap_request_op(tensortap_session* session, tensortap_op_id op, int enabled) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open != nullptr) open->request_op(op, enabled != 0);
 }
 
 void tensortap_not_captured(tensortap_session* session, tensortap_op_id op, const char* reason) noexcept {

@@ -13,6 +13,9 @@ namespace {
 
 constexpr uint64_t kReserveForRows = uint64_t{64} << 20;  // free disk that statistics alone leave, at most
 constexpr size_t kMostProblems = 100;
+// Elements from which on looking a content up costs less than measuring it, or than copying and writing it.
+constexpr uint64_t kLeastSharedStatistics = 8192;
+constexpr uint64_t kLeastSharedData = 256;
 
 // One line on stderr by one write, so that lines of several processes stay whole.
 void say(std::string_view text) {
@@ -97,6 +100,11 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
   session->digest_ = *digest_from_name(spec.digest);
   session->statistics_at_once_ = session->layout_->takes_statistics_on_any_thread();
   session->follows_steps_ = session->layout_->follows_steps();
+  session->on_request_ = spec.trigger == Trigger::kOnRequest;
+  session->shares_statistics_ = session->options_.content_known && session->contents_.reserve();
+  session->shares_data_ =
+      session->shares_statistics_ && session->keeps_data_ && !session->gate_.has_value() && session->layout_->takes_references();
+  session->least_shared_ = session->shares_data_ ? kLeastSharedData : kLeastSharedStatistics;
   session->opened_ns_ = monotonic_ns();
   session->started_ = wall_clock_iso();
   session->fork_guard_.emplace(&session->off_, kForked);
@@ -180,7 +188,9 @@ void CaptureSession::discard() {
 OpId CaptureSession::register_op(OpInfo info) {
   if ((off_.load() & kOffForGood) != 0) return kNoOp;
   const std::lock_guard lock(registration_);
+  const bool intended = attribute_is_set(info, kIntendedInfinities);
   const OpId id = ops_.add(std::move(info));
+  if (id != kNoOp) ops_.find(id)->intended_infinities = intended;
   // A layout that can not write it now keeps it for later.
   if (id != kNoOp) note_error(layout_->add_op(id, ops_.find(id)->info));
   return id;
@@ -219,6 +229,13 @@ Status CaptureSession::bind() {
   return {};
 }
 
+void CaptureSession::request_op(OpId op, bool enabled) noexcept {
+  OpEntry* entry = ops_.find(op);
+  if (entry == nullptr || !on_request_) return;
+  entry->requested.store(enabled, std::memory_order_relaxed);
+  if (enabled) entry->mark(kOpRequested);
+}
+
 void CaptureSession::not_captured(OpId op, std::string_view reason) {
   if ((off_.load() & kOffForGood) != 0) return;
   OpEntry* entry = ops_.find(op);
@@ -252,6 +269,7 @@ void CaptureSession::step_end(int64_t step, uint64_t run) {
 
 bool CaptureSession::wants(OpId op, int64_t step) {
   if (!is_on() || !wants_op(op)) return false;
+  if (on_request_ && !ops_.find(op)->requested.load(std::memory_order_relaxed)) return false;
   const int64_t number = step + options_.spec.first_step;
   if (steps_.verdict(number) != StepGate::Verdict::kCaptured) return false;
   return !governor_.active() || !ops_.find(op)->has(kOpCaptured) || governor_.takes_op(op, number);

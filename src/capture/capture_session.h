@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "capture/buffer_pool.h"
+#include "capture/content_cache.h"
 #include "capture/disk_guard.h"
 #include "capture/first_nonfinite.h"
 #include "capture/fork_guard.h"
@@ -44,6 +45,7 @@ struct SessionOptions {
   int32_t rank = 0;
   int32_t world_size = 1;
   bool before_moment = true;  // whether the source reports events before an op, too
+  bool content_known = true;  // whether equal storage and version mean equal bytes
 };
 
 // Thread-safe, but for open, close and discard. Its functions may throw what the standard library throws (no memory): callers in src/api go
@@ -72,6 +74,7 @@ class CaptureSession {
 
   OpId register_op(OpInfo info);
   Status bind();
+  void request_op(OpId op, bool enabled) noexcept;
   void not_captured(OpId op, std::string_view reason);
   bool wants_op(OpId op);
 
@@ -99,6 +102,14 @@ class CaptureSession {
     uint64_t skipped_elements = 0;
     uint64_t tensors = 0;              // wanted ones
     std::vector<QueuedRecord> held{};  // for the overflow gate
+    Execution execution{};
+  };
+  // What is known of a tensor's content before it is looked at.
+  struct Known {
+    ContentKey key;
+    Content content;
+    bool found = false;
+    bool learned = false;  // `content` holds something new
   };
   struct FailedOp {
     std::string name;
@@ -115,27 +126,44 @@ class CaptureSession {
   bool moment_wanted(const tensortap_op_event& event) const;
   [[nodiscard]] int64_t step_number(const tensortap_op_event& event) const;
   bool step_wanted(const tensortap_op_event& event, int64_t step, OpEntry& op, int64_t now_ns);
+  // The execution's number and whether it is taken: of its first event's where this is the second.
+  Execution admit(const tensortap_op_event& event, int64_t step, OpEntry& op, int64_t now_ns);
+  void spend(const Event& taken, int64_t began_ns);
+  uint32_t call_of_failed(const tensortap_op_event& event, int64_t step, OpEntry& op);
+  static ExecutionKey key_of(const tensortap_op_event& event, int64_t step);
   void take(Event& event);
+  // Whether a tensor of an event is looked at; sets the flags that its record has.
+  bool looks_at(Event& event, const tensortap_tensor& tensor) const;
   void take_tensor(Event& event, const tensortap_tensor& tensor);
   bool describe(const Event& event, const tensortap_tensor& tensor, RecordRow& row, TensorView& view);
   // Memory of a tensor that had to be put into the order of its dims, which `view` is then a view of; null when it is in order, or stays.
   std::unique_ptr<std::byte[]> put_in_order(const Event& event, uint32_t block, RecordRow& row, TensorView& view);
   void take_head(TensorView& view, RecordRow& row) const;
-  void measure(Event& event, const TensorView& view, RecordRow& row);
+  Known recall(const Event& event, const tensortap_tensor& tensor, const TensorView& view, const RecordRow& row);
+  void check_content(const Event& event, const TensorView& view, const RecordRow& row, Known& known);
+  void measure(Event& event, const TensorView& view, RecordRow& row, Known& known);
+  void look_for_nonfinite(Event& event, const RecordRow& row);
+  void add_digest(const TensorView& view, RecordRow& row, Known& known) const;
   bool passes_condition(const Event& event, const RecordRow& row) const;
-  void keep(Event& event, const TensorView& view, RecordRow& row);
+  void keep(Event& event, const TensorView& view, RecordRow& row, Known& known);
   void pass_gate(Event& event);
   [[nodiscard]] bool wants_data(const Event& event) const;
 
   // session_records.cc: the way of a record to the layout.
   bool room_for_data(const RecordRow& row, uint64_t bytes);
-  void keep_data(const RecordRow& row, const TensorView& view, std::unique_ptr<ExponentHistogram> histogram);
+  bool room_for_row(const RecordRow& row);
+  void keep_data(const RecordRow& row, const TensorView& view, std::unique_ptr<ExponentHistogram> histogram, Known& known);
+  void share_data(QueuedRecord& record, const TensorView& data, Known& known);
+  // Of a record whose elements an earlier one has.
+  void keep_reference(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram, const Content& content);
   // For the overflow gate: a copy that never waits for memory; without one the record says that its data is lost.
   QueuedRecord held_copy(const RecordRow& row, const TensorView& view, bool with_data, std::unique_ptr<ExponentHistogram> histogram);
   void write_passed(QueuedRecord record);
-  void write_at_once(RecordRow row, const TensorView& view, const ExponentHistogram* histogram);
+  void write_at_once(QueuedRecord& record, const TensorView& view);
   void keep_row(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram);
   void write_queued(QueuedRecord& record);
+  void write_data(QueuedRecord& record, const TensorView* data);
+  void write_reference(QueuedRecord& record);
   void write_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram);
   void lose(std::string_view reason, const RecordRow& row);
   void lose_to_full_disk(const RecordRow& row);
@@ -165,6 +193,10 @@ class CaptureSession {
   bool measures_ = false;
   bool failed_only_ = false;
   bool statistics_at_once_ = false;
+  bool on_request_ = false;
+  bool shares_statistics_ = false;  // of equal contents
+  bool shares_data_ = false;
+  uint64_t least_shared_ = 0;  // elements of a tensor that is worth looking up
   bool follows_steps_ = false;
   int64_t opened_ns_ = 0;
   std::string started_;
@@ -176,6 +208,7 @@ class CaptureSession {
   DiskGuard disk_;
   DiskGuard disk_for_rows_;
   BufferPool pool_;
+  ContentCache contents_;
   RecordQueue queue_;
   Losses losses_;
   std::optional<OverflowGate> gate_;

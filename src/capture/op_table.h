@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "capture/execution_pairs.h"
 #include "plan/capture_plan.h"
 #include "trace/op_info.h"
 
@@ -50,13 +51,17 @@ enum OpState : uint32_t {
   kOpLost = 1U << 5,          // a record of it was lost
   kOpLeftOut = 1U << 6,       // the governor left out an execution
   kOpOutsideSteps = 1U << 7,  // ran in a step that was not captured
+  kOpRequested = 1U << 8,     // the program asked for it, once at least
 };
 
 struct OpEntry {
   OpInfo info;
   std::atomic<const OpDecision*> decision{nullptr};  // null = not decided yet
   std::atomic<uint32_t> state{0};                    // OpState bits
+  std::atomic<bool> requested{false};                // by the program, now
+  bool intended_infinities = false;                  // it is there to make them, as a mask is
   CallCounter calls;
+  ExecutionPairs pairs;
   std::vector<std::string> reasons;  // of tensortap_not_captured(); guarded by the registration lock
 
   void mark(uint32_t bits) {

@@ -1,6 +1,7 @@
 #include "capture/overflow_gate.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace tensortap {
@@ -78,10 +79,30 @@ void OverflowGate::hold(OpId id, QueuedRecord record, bool written) {
   if (!written) held.records.push_back(std::move(record));
 }
 
-std::vector<QueuedRecord> OverflowGate::pass(OpId id, const OpInfo& op, bool can_fire, std::vector<QueuedRecord> records) {
-  std::vector<QueuedRecord> out;
-  if (records.empty()) return out;
+void OverflowGate::begin(const Execution& execution, std::vector<QueuedRecord> read) {
   const std::lock_guard lock(mutex_);
+  begun_[execution] = std::move(read);
+}
+
+void OverflowGate::forget_begun(const Execution& execution) {
+  const std::lock_guard lock(mutex_);
+  begun_.erase(execution);
+}
+
+std::vector<QueuedRecord> OverflowGate::pass(const Execution& execution, const OpInfo& op, bool can_fire,
+                                             std::vector<QueuedRecord> records) {
+  const OpId id = execution.op;
+  std::vector<QueuedRecord> out;
+  const std::lock_guard lock(mutex_);
+  const auto begun = begun_.find(execution);
+  const bool whole = begun != begun_.end();
+  if (whole) {
+    std::vector<QueuedRecord> all = std::move(begun->second);
+    begun_.erase(begun);
+    std::ranges::move(records, std::back_inserter(all));
+    records = std::move(all);
+  }
+  if (records.empty()) return out;
   const uint64_t run = run_of(records.front().row);
   const auto made = [](const QueuedRecord& record) { return is_output(record.row) && is_nonfinite(record.row); };
   const auto came = [](const QueuedRecord& record) { return !is_output(record.row) && is_nonfinite(record.row); };
@@ -91,10 +112,10 @@ std::vector<QueuedRecord> OverflowGate::pass(OpId id, const OpInfo& op, bool can
   if (fires) collect_inputs(run, op, out);
   for (QueuedRecord& record : records) {
     if (!fires) {
-      if (is_output(record.row)) hold(id, std::move(record), false);
+      if (is_output(record.row) && !whole) hold(id, std::move(record), false);
       continue;
     }
-    if (is_output(record.row)) hold(id, {record.row, PoolBuffer{}, nullptr}, true);
+    if (is_output(record.row) && !whole) hold(id, {record.row, PoolBuffer{}, nullptr}, true);
     out.push_back(std::move(record));
   }
   let_go_of_inputs(run, op);
@@ -104,6 +125,7 @@ std::vector<QueuedRecord> OverflowGate::pass(OpId id, const OpInfo& op, bool can
 void OverflowGate::end_step(uint64_t run) {
   const std::lock_guard lock(mutex_);
   held_.erase(held_.lower_bound({run, 0, 0}), held_.upper_bound({run, kNoOp, UINT32_MAX}));
+  begun_.erase(begun_.lower_bound({run, 0, 0}), begun_.upper_bound({run, kNoOp, UINT32_MAX}));
 }
 
 uint64_t OverflowGate::fired() const {

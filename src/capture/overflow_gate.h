@@ -26,10 +26,22 @@ class OverflowGate {
   // Tells who reads what, so that values can be let go early. Optional, once.
   void bind(std::span<const OpInfo> ops);
 
+  // Which execution of an op.
+  struct Execution {
+    uint64_t run = 0;
+    OpId op = kNoOp;
+    uint32_t call = 0;
+    auto operator<=>(const Execution&) const = default;
+  };
+  // Takes the records of what an execution is about to read, for pass(). Such an op needs no producers, and nobody holds what it makes.
+  void begin(const Execution& execution, std::vector<QueuedRecord> read);
+  // The execution came to no end.
+  void forget_begun(const Execution& execution);
+
   // Takes the records of one execution of `op`, its outputs and the inputs that came with it, measured. Returns what is to be written now:
   // nothing, or the inputs that were not written before, marked kRecordForReaders, and then these records. `can_fire` is false for ops that
   // were not asked for, whose records matter to their readers only.
-  std::vector<QueuedRecord> pass(OpId id, const OpInfo& op, bool can_fire, std::vector<QueuedRecord> records);
+  std::vector<QueuedRecord> pass(const Execution& execution, const OpInfo& op, bool can_fire, std::vector<QueuedRecord> records);
 
   // Lets the values of a run go.
   void end_step(uint64_t run);
@@ -57,6 +69,7 @@ class OverflowGate {
   mutable std::mutex mutex_;  // guards what follows
   std::vector<std::vector<uint32_t>> readers_;
   std::map<Key, Held> held_;
+  std::map<Execution, std::vector<QueuedRecord>> begun_;
   uint64_t fired_ = 0;
   uint64_t over_limit_ = 0;
 };

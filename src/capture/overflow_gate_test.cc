@@ -38,7 +38,7 @@ class OverflowGateTest : public testing::Test {
     std::vector<QueuedRecord> records;
     records.push_back(std::move(record));
     std::vector<std::string> passed;
-    for (const QueuedRecord& one : gate_.pass(op, ops_[op], asked && op > kWeight, std::move(records))) {
+    for (const QueuedRecord& one : gate_.pass({run_number, op, 0}, ops_[op], asked && op > kWeight, std::move(records))) {
       passed.push_back(ops_[one.row.op].name + ((one.row.flags & kRecordForReaders) != 0 ? "*" : ""));
     }
     return passed;
@@ -88,7 +88,7 @@ TEST_F(OverflowGateTest, StopsAtItsLimitAndCountsTheRest) {
     std::vector<QueuedRecord> records(1);
     records[0].row.op = kDivide;
     records[0].row.stats.pos_inf = 1;
-    EXPECT_EQ(limited.pass(kDivide, ops_[kDivide], true, std::move(records)).size(), i == 0 ? 1U : 0U);
+    EXPECT_EQ(limited.pass({0, kDivide, 0}, ops_[kDivide], true, std::move(records)).size(), i == 0 ? 1U : 0U);
   }
   EXPECT_EQ(limited.fired(), 1U);
   EXPECT_EQ(limited.over_limit(), 2U);

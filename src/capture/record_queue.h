@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "capture/buffer_pool.h"
+#include "capture/content_cache.h"
 #include "stats/stats.h"
 #include "trace/record_row.h"
 
@@ -22,6 +23,9 @@ struct QueuedRecord {
   PoolBuffer data;  // packed elements; empty = statistics only
   std::unique_ptr<ExponentHistogram> histogram;
   bool ends_step = false;  // no record: row.step of row.run is over
+  ContentKey key{};        // of the data, where later records may share it
+  uint64_t number = 0;     // ContentCache::next_data() of this record's data, 0 = nobody shares it
+  uint64_t same_as = 0;    // the number of the earlier record whose data is this one's, too
 };
 
 // Thread-safe. The writer thread starts with the first record and writes without holding the queue's lock.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -58,6 +59,17 @@ RecordRow shared_row(const tensortap_op_event& event, int64_t step, int32_t rank
   return row;
 }
 
+bool reads_first(const tensortap_op_event& event) { return (event.flags & TENSORTAP_EVENT_READ_FIRST) != 0; }
+
+bool is_read(const tensortap_tensor& tensor) {
+  return tensor.slot_kind == TENSORTAP_SLOT_INPUT || tensor.slot_kind == TENSORTAP_SLOT_WEIGHT;
+}
+
+// Does the work of a pool that is not there, in the same parts.
+void run_here(void* /*pool*/, void (*task)(void* context, size_t index), size_t count, void* context) {
+  for (size_t i = 0; i < count; ++i) task(context, i);
+}
+
 }  // namespace
 
 bool CaptureSession::moment_wanted(const tensortap_op_event& event) const {
@@ -66,7 +78,7 @@ bool CaptureSession::moment_wanted(const tensortap_op_event& event) const {
       return true;
     // Weights are looked at once, when there is no op to be before or after.
     case MomentChoice::kBefore:
-      return event.moment == TENSORTAP_MOMENT_BEFORE || event.phase == TENSORTAP_PHASE_LOAD;
+      return event.moment == TENSORTAP_MOMENT_BEFORE || event.phase == TENSORTAP_PHASE_LOAD || reads_first(event);
     case MomentChoice::kAfter:
       return event.moment != TENSORTAP_MOMENT_BEFORE;
   }
@@ -92,6 +104,24 @@ bool CaptureSession::step_wanted(const tensortap_op_event& event, int64_t step, 
   return now;
 }
 
+ExecutionKey CaptureSession::key_of(const tensortap_op_event& event, int64_t step) {
+  return {event.run, step, event.phase, event.call, thread_number()};
+}
+
+Execution CaptureSession::admit(const tensortap_op_event& event, int64_t step, OpEntry& op, int64_t now_ns) {
+  if (!reads_first(event)) {
+    if (const auto begun = op.pairs.end(key_of(event, step))) return *begun;
+  }
+  Execution execution;
+  execution.taken = step_wanted(event, step, op, now_ns);
+  if (event.call != 0) {
+    execution.call = event.call - 1;
+  } else if (execution.taken || steps_.verdict(step) == StepGate::Verdict::kCaptured) {
+    execution.call = op.calls.next({event.run, static_cast<uint8_t>(event.moment), static_cast<uint8_t>(event.phase)}, step);
+  }
+  return execution;
+}
+
 void CaptureSession::on_op(const tensortap_op_event& event) {
   if (!is_on() || failed_only_) return;
   const EventScope scope;
@@ -103,21 +133,31 @@ void CaptureSession::on_op(const tensortap_op_event& event) {
   }
   const OpDecision* decision = decision_of(event.op, *op);
   if (!decision->wanted || !moment_wanted(event)) return;
+  if (on_request_ && !op->requested.load(std::memory_order_relaxed)) return;
   const int64_t now_ns = monotonic_ns();
   if (!governor_.counts_steps() && governor_.active()) governor_.window_open(now_ns);
   const int64_t step = step_number(event);
-  if (!step_wanted(event, step, *op, now_ns)) {
-    if (steps_.verdict(step) == StepGate::Verdict::kCaptured)
-      op->calls.next({event.run, static_cast<uint8_t>(event.moment), static_cast<uint8_t>(event.phase)}, step);
-    return;
+  Execution execution = admit(event, step, *op, now_ns);
+  if (execution.taken) {
+    op->mark(kOpRan);
+    Event taken{event, *op, decision, shared_row(event, step, options_.rank), governor_.thinning(now_ns)};
+    taken.execution = execution;
+    taken.row.time_ns = now_ns - opened_ns_;
+    taken.row.call = execution.call;
+    take(taken);
+    execution.read_infinity = taken.execution.read_infinity;
+    spend(taken, now_ns);
   }
-  op->mark(kOpRan);
-  Event taken{event, *op, decision, shared_row(event, step, options_.rank), governor_.thinning(now_ns)};
-  taken.row.time_ns = now_ns - opened_ns_;
-  taken.row.call = op->calls.next({event.run, taken.row.moment, taken.row.phase}, step);
-  take(taken);
+  if (!reads_first(event) || options_.spec.moment == MomentChoice::kBefore) return;
+  // Where the second event would come to the same by itself, nothing has to be remembered.
+  const bool remembers = event.call == 0 || governor_.active() || execution.read_infinity;
+  if (remembers) op->pairs.begin(key_of(event, step), execution);
+}
+
+void CaptureSession::spend(const Event& taken, int64_t began_ns) {
+  const tensortap_op_event& event = taken.c;
   if (governor_.active() && event.phase != TENSORTAP_PHASE_LOAD) {
-    governor_.spend(monotonic_ns() - now_ns, taken.elements, taken.skipped_elements);
+    governor_.spend(monotonic_ns() - began_ns, taken.elements, taken.skipped_elements);
   }
 }
 
@@ -135,7 +175,8 @@ void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view
   Event taken{event, *op, nullptr, shared_row(event, step, options_.rank), {}};
   taken.row.flags |= kRecordFailedOp;
   taken.row.time_ns = monotonic_ns() - opened_ns_;
-  taken.row.call = op->calls.next({event.run, taken.row.moment, taken.row.phase}, step);
+  taken.row.call = call_of_failed(event, step, *op);
+  if (gate_.has_value()) gate_->forget_begun({event.run, event.op, taken.row.call});
   FailedOp failed{op->info.name, op->info.type, std::string(error), step, {}};
   for (uint64_t i = 0; i < std::min(event.tensor_count, kMostTensors); ++i) {
     const tensortap_tensor tensor = tensor_of(event, i);
@@ -151,15 +192,39 @@ void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view
   if (failed_ops_.size() < 10) failed_ops_.push_back(std::move(failed));
 }
 
+uint32_t CaptureSession::call_of_failed(const tensortap_op_event& event, int64_t step, OpEntry& op) {
+  const auto begun = op.pairs.end(key_of(event, step));
+  if (event.call != 0) return event.call - 1;
+  return begun ? begun->call : op.calls.next({event.run, static_cast<uint8_t>(event.moment), static_cast<uint8_t>(event.phase)}, step);
+}
+
+bool CaptureSession::looks_at(Event& event, const tensortap_tensor& tensor) const {
+  if (event.decision == nullptr) return true;
+  event.row.flags &= static_cast<uint8_t>(~kRecordForReaders);
+  if (event.decision->wants_slot(slot_kind_of(tensor), tensor.slot_index)) return true;
+  // The gate has to know what the op reads, asked for or not.
+  if (!gate_.has_value() || !reads_first(event.c) || !is_read(tensor)) return false;
+  event.row.flags |= kRecordForReaders;
+  return true;
+}
+
 void CaptureSession::take(Event& event) {
+  const bool first = reads_first(event.c);
+  if (first && options_.spec.moment == MomentChoice::kBefore) event.row.moment = TENSORTAP_MOMENT_BEFORE;
   for (uint64_t i = 0; i < std::min(event.c.tensor_count, kMostTensors); ++i) {
     const tensortap_tensor tensor = tensor_of(event.c, i);
-    if (event.decision != nullptr && !event.decision->wants_slot(slot_kind_of(tensor), tensor.slot_index)) continue;
+    if (!looks_at(event, tensor)) continue;
     ++event.tensors;
     take_tensor(event, tensor);
   }
-  if (event.tensors == 0) event.op.mark(kOpNoTensor);
-  if (!event.held.empty()) pass_gate(event);
+  // What the op made may still come.
+  if (event.tensors == 0 && !first) event.op.mark(kOpNoTensor);
+  if (!gate_.has_value() || event.decision == nullptr) return;
+  if (first) {
+    gate_->begin({event.row.run, event.c.op, event.row.call}, std::move(event.held));
+  } else {
+    pass_gate(event);
+  }
 }
 
 void CaptureSession::take_tensor(Event& event, const tensortap_tensor& tensor) {
@@ -171,32 +236,37 @@ void CaptureSession::take_tensor(Event& event, const tensortap_tensor& tensor) {
   const std::unique_ptr<std::byte[]> plain = blocked ? put_in_order(event, given, row, view) : nullptr;
   take_head(view, row);
   row.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
-  if (view.data == nullptr && row.numel > 0) {
+  Known known = blocked ? Known{} : recall(event, tensor, view, row);
+  if (view.data == nullptr && row.numel > 0 && (row.flags & kRecordUnwritten) == 0) {
     event.op.mark(kOpDescriptionOnly);
   } else {
     event.op.mark(kOpCaptured);
-    if (measures_ || event.decision == nullptr) measure(event, view, row);
+    if (measures_ || event.decision == nullptr) measure(event, view, row, known);
     if (blocked && plain == nullptr && row.stats.first_nonfinite >= 0) {
       const auto index = static_cast<uint64_t>(row.stats.first_nonfinite);
       row.stats.first_nonfinite = static_cast<int64_t>(unblocked_index(view.desc, given, index));
     }
   }
-  if (!passes_condition(event, row)) {
+  if (passes_condition(event, row)) {
+    keep(event, view, row, known);
+  } else {
     filtered_.fetch_add(1, std::memory_order_relaxed);
-    return;
   }
-  keep(event, view, row);
+  if (known.learned) contents_.put(known.key, known.content);
 }
 
 void CaptureSession::pass_gate(Event& event) {
   const bool can_fire = event.decision->outputs && !is_pseudo_op(event.op.info);
-  for (QueuedRecord& record : gate_->pass(event.c.op, event.op.info, can_fire, std::move(event.held))) write_passed(std::move(record));
+  const OverflowGate::Execution execution{event.row.run, event.c.op, event.row.call};
+  for (QueuedRecord& record : gate_->pass(execution, event.op.info, can_fire, std::move(event.held))) write_passed(std::move(record));
 }
 
 bool CaptureSession::describe(const Event& event, const tensortap_tensor& tensor, RecordRow& row, TensorView& view) {
   row.slot_kind = static_cast<uint8_t>(slot_kind_of(tensor));
   row.slot_index = static_cast<uint16_t>(std::min<uint32_t>(tensor.slot_index, UINT16_MAX));
   row.element = tensor.element;
+  row.storage = tensor.storage;
+  row.version = tensor.storage == 0 ? 0 : tensor.version;
   row.sequence = sequence_.load(std::memory_order_relaxed);
   if (tensor.dims == nullptr && tensor.rank > 0) {
     lose(loss::kMalformed, row);
@@ -207,6 +277,10 @@ bool CaptureSession::describe(const Event& event, const tensortap_tensor& tensor
   view.desc.shape = Shape(std::span(tensor.dims, std::min<uint32_t>(tensor.rank, kMaxRank)));
   view.strides = tensor.strides;
   view.data = tensor.data;
+  if ((tensor.flags & TENSORTAP_TENSOR_UNWRITTEN) != 0) {
+    row.flags |= kRecordUnwritten;
+    view.data = nullptr;
+  }
   const std::optional<uint64_t> numel = view.desc.shape.numel();
   const bool unknown = view.desc.dtype == DType::kUndefined;
   const bool sized =
@@ -247,7 +321,49 @@ void CaptureSession::take_head(TensorView& view, RecordRow& row) const {
   row.set_desc(view.desc);
 }
 
-void CaptureSession::measure(Event& event, const TensorView& view, RecordRow& row) {
+CaptureSession::Known CaptureSession::recall(const Event& event, const tensortap_tensor& tensor, const TensorView& view,
+                                             const RecordRow& row) {
+  Known known;
+  const bool shared = shares_statistics_ && tensor.storage != 0 && view.data != nullptr && row.numel >= least_shared_;
+  if (!shared || event.decision == nullptr || view.desc.dtype == DType::kString) return known;
+  known.key = content_key(tensor.storage, tensor.version, view);
+  known.found = contents_.find(known.key, known.content);
+  if (known.found && contents_.count_use()) check_content(event, view, row, known);
+  return known;
+}
+
+void CaptureSession::check_content(const Event& event, const TensorView& view, const RecordRow& row, Known& known) {
+  bool same = true;
+  if (known.content.measured) {
+    StatsOptions options = stats_options_;
+    if (known.content.in_parts) options.parallel_for = {event.c.parallel_for == nullptr ? run_here : event.c.parallel_for, event.c.pool};
+    const TensorStats now = compute_stats(view, options);
+    same = std::memcmp(&now, &known.content.stats, sizeof(now)) == 0;
+  }
+  if (same && known.content.check.kind != DigestKind::kNone) {
+    same = compute_digest(view, known.content.check.kind).bytes == known.content.check.bytes;
+  }
+  if (same) return;
+  contents_.note_mismatch(known.key, record_name(row, event.op.info.name));
+  known.found = false;
+  known.content = Content{};
+}
+
+void CaptureSession::look_for_nonfinite(Event& event, const RecordRow& row) {
+  const uint64_t infinities = row.stats.pos_inf + row.stats.neg_inf;
+  if (infinities + row.stats.nan == 0) return;
+  const bool first = reads_first(event.c);
+  if (first && infinities > 0) event.execution.read_infinity = true;
+  // An op that passes on the infinities that it read makes none.
+  first_nonfinite_.look(row, !first && !event.execution.read_infinity && !event.op.intended_infinities);
+}
+
+void CaptureSession::measure(Event& event, const TensorView& view, RecordRow& row, Known& known) {
+  if (known.found && known.content.measured) {
+    row.stats = known.content.stats;
+    look_for_nonfinite(event, row);
+    return;
+  }
   StatsOptions options = stats_options_;
   if (event.thinning.sample_limit != 0 && (options.sample_limit == 0 || options.sample_limit > event.thinning.sample_limit)) {
     options.sample_limit = event.thinning.sample_limit;
@@ -256,22 +372,38 @@ void CaptureSession::measure(Event& event, const TensorView& view, RecordRow& ro
   options.parallel_for = {event.c.parallel_for, event.c.pool};
   row.stats = compute_stats(view, options);
   event.elements += row.stats.count;
+  if (known.key.valid() && options.sample_limit == stats_options_.sample_limit) {
+    known.content.stats = row.stats;
+    known.content.measured = known.learned = true;
+    known.content.in_parts = event.c.parallel_for != nullptr;
+  }
   if ((row.stats.valid & kStatSampled) != 0 && event.thinning.sample_limit != 0) {
     event.skipped_elements += row.numel - std::min(row.numel, row.stats.count);
     governor_.count_sampled();
   }
-  first_nonfinite_.look(row);
+  look_for_nonfinite(event, row);
 }
 
 bool CaptureSession::passes_condition(const Event& event, const RecordRow& row) const {
-  if (event.decision == nullptr) return true;
+  // What the gate has to know is held for it.
+  if (event.decision == nullptr || (gate_.has_value() && reads_first(event.c))) return true;
   const WhereExpression* where = plan_->where();
   return where == nullptr || where->matches(row, event.op.info);
 }
 
 bool CaptureSession::wants_data(const Event& event) const { return keeps_data_ || event.decision == nullptr; }
 
-void CaptureSession::keep(Event& event, const TensorView& view, RecordRow& row) {
+void CaptureSession::add_digest(const TensorView& view, RecordRow& row, Known& known) const {
+  const bool again = known.found && known.content.digest.kind == digest_;
+  const Digest digest = again ? known.content.digest : compute_digest(view, digest_);
+  std::ranges::copy(digest.bytes, row.digest);
+  row.digest_kind = static_cast<uint8_t>(digest.kind);
+  if (again || !known.key.valid()) return;
+  known.content.digest = digest;
+  known.learned = true;
+}
+
+void CaptureSession::keep(Event& event, const TensorView& view, RecordRow& row, Known& known) {
   const Limits& limits = options_.spec.limits;
   if (limits.max_records != 0 && taken_.fetch_add(1, std::memory_order_relaxed) >= limits.max_records) {
     lose(loss::kMaxRecords, row);
@@ -279,11 +411,7 @@ void CaptureSession::keep(Event& event, const TensorView& view, RecordRow& row) 
   }
   std::unique_ptr<ExponentHistogram> histogram;
   if (view.data != nullptr) {
-    if (digest_ != DigestKind::kNone) {
-      const Digest digest = compute_digest(view, digest_);
-      std::ranges::copy(digest.bytes, row.digest);
-      row.digest_kind = static_cast<uint8_t>(digest.kind);
-    }
+    if (digest_ != DigestKind::kNone) add_digest(view, row, known);
     if (options_.spec.histogram && (event.thinning.keep_data || event.decision == nullptr)) {
       histogram = std::make_unique<ExponentHistogram>();
       add_to_histogram(view, *histogram);
@@ -305,7 +433,7 @@ void CaptureSession::keep(Event& event, const TensorView& view, RecordRow& row) 
     keep_row(row, std::move(histogram));
     return;
   }
-  keep_data(row, view, std::move(histogram));
+  keep_data(row, view, std::move(histogram), known);
 }
 
 }  // namespace tensortap

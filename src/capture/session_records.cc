@@ -97,7 +97,11 @@ bool CaptureSession::room_for_data(const RecordRow& row, uint64_t bytes) {
   return true;
 }
 
-void CaptureSession::keep_data(const RecordRow& row, const TensorView& view, std::unique_ptr<ExponentHistogram> histogram) {
+void CaptureSession::keep_data(const RecordRow& row, const TensorView& view, std::unique_ptr<ExponentHistogram> histogram, Known& known) {
+  if (shares_data_ && known.found && known.content.data != 0) {
+    keep_reference(row, std::move(histogram), known.content);
+    return;
+  }
   RecordRow kept = row;
   const std::optional<uint64_t> bytes = copy_bytes(view, row.numel);
   if (!bytes.has_value() || !room_for_data(row, *bytes)) {
@@ -110,11 +114,15 @@ void CaptureSession::keep_data(const RecordRow& row, const TensorView& view, std
   PoolBuffer buffer = pool_.acquire(*bytes, waits ? BufferPool::WhenFull::kWait : BufferPool::WhenFull::kGiveUp);
   if (!buffer.empty()) {
     copy_elements(view, row.numel, buffer.data());
-    queue_.push({kept, std::move(buffer), std::move(histogram)});
+    QueuedRecord record{kept, std::move(buffer), std::move(histogram)};
+    share_data(record, TensorView{view.desc, record.data.data(), nullptr}, known);
+    queue_.push(std::move(record));
     return;
   }
   if (waits) {
-    write_at_once(kept, view, histogram.get());
+    QueuedRecord record{kept, PoolBuffer{}, std::move(histogram)};
+    share_data(record, view, known);
+    write_at_once(record, view);
     return;
   }
   if (options_.spec.full_policy == FullPolicy::kDrop) {
@@ -124,6 +132,30 @@ void CaptureSession::keep_data(const RecordRow& row, const TensorView& view, std
   lose(loss::kPoolStatsOnly, row);
   kept.flags |= kRecordDataLost;
   keep_row(kept, std::move(histogram));
+}
+
+// Lets later records share the data that this one is to be written with.
+void CaptureSession::share_data(QueuedRecord& record, const TensorView& data, Known& known) {
+  if (!shares_data_ || !known.key.valid()) return;
+  record.key = known.key;
+  record.number = known.content.data = contents_.next_data();
+  // The sums of full statistics change with every element; without them only the bytes can tell.
+  if ((stats_options_.wanted & kStatL2) == 0) known.content.check = compute_digest(data, DigestKind::kXxh3);
+  known.content.written = false;
+  known.learned = true;
+}
+
+void CaptureSession::keep_reference(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram, const Content& content) {
+  if (!room_for_row(row)) return;
+  contents_.count_shared(row.bytes);
+  QueuedRecord record{row, PoolBuffer{}, std::move(histogram)};
+  record.same_as = content.data;
+  if (content.written) content.place.put_into(record.row);
+  if (content.written && statistics_at_once_) {
+    write_reference(record);
+  } else {
+    queue_.push(std::move(record));
+  }
 }
 
 QueuedRecord CaptureSession::held_copy(const RecordRow& row, const TensorView& view, bool with_data,
@@ -155,36 +187,43 @@ void CaptureSession::write_passed(QueuedRecord record) {
 }
 
 // For what the pool can never hold, or when there is no memory for it: from the tensor itself where it is contiguous.
-void CaptureSession::write_at_once(RecordRow row, const TensorView& view, const ExponentHistogram* histogram) {
+void CaptureSession::write_at_once(QueuedRecord& record, const TensorView& view) {
   const bool direct = view.is_contiguous();
   std::unique_ptr<std::byte[]> copy;
   TensorView packed = view;
   packed.strides = nullptr;
   if (!direct) {
-    copy.reset(new (std::nothrow) std::byte[*packed_bytes(view.desc.dtype, row.numel)]);
+    copy.reset(new (std::nothrow) std::byte[*packed_bytes(view.desc.dtype, record.row.numel)]);
     if (copy == nullptr) {
-      lose(loss::kNoMemory, row);
-      row.flags |= kRecordDataLost;
-      keep_row(row, nullptr);
+      lose(loss::kNoMemory, record.row);
+      record.row.flags |= kRecordDataLost;
+      contents_.data_written(record.key, record.number, std::nullopt);
+      keep_row(record.row, nullptr);
       return;
     }
     copy_packed(view, copy.get());
     packed.data = copy.get();
   }
   const auto token = queue_.writer_token();
-  write_record(row, &packed, histogram);
+  write_data(record, &packed);
 }
 
-void CaptureSession::keep_row(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram) {
+// The same for a record without data of its own.
+bool CaptureSession::room_for_row(const RecordRow& row) {
   const uint64_t max_bytes = options_.spec.limits.max_bytes;
   if (max_bytes != 0 && promised_.fetch_add(sizeof(RecordRow), std::memory_order_relaxed) + sizeof(RecordRow) > max_bytes) {
     lose(loss::kMaxBytes, row);
-    return;
+    return false;
   }
   if (!disk_for_rows_.allows(sizeof(RecordRow), 0)) {
     lose_to_full_disk(row);
-    return;
+    return false;
   }
+  return true;
+}
+
+void CaptureSession::keep_row(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram) {
+  if (!room_for_row(row)) return;
   if (!statistics_at_once_) {
     queue_.push({row, PoolBuffer{}, std::move(histogram)});
     return;
@@ -200,13 +239,46 @@ void CaptureSession::write_queued(QueuedRecord& record) {
       note_error(layout_->end_step(record.row.step, record.row.run));
       return;
     }
-    TensorView view{record.row.desc(), record.data.data(), nullptr};
-    // A tensor without elements has a buffer, too: empty means statistics only.
-    write_record(record.row, record.data.empty() ? nullptr : &view, record.histogram.get());
+    if (record.same_as != 0) {
+      write_reference(record);
+    } else {
+      TensorView view{record.row.desc(), record.data.data(), nullptr};
+      // A tensor without elements has a buffer, too: empty means statistics only.
+      write_data(record, record.data.empty() ? nullptr : &view);
+    }
   } catch (const std::exception& error) {
     fail(error.what());
   }
   if (governor_.active()) governor_.spend(thread_cpu_ns() - before, 0, 0);
+}
+
+void CaptureSession::write_data(QueuedRecord& record, const TensorView* data) {
+  write_record(record.row, data, record.histogram.get());
+  if (record.number == 0) return;
+  const bool written = record.row.committed == 1 && (record.row.flags & kRecordHasData) != 0;
+  contents_.data_written(record.key, record.number, written ? std::optional(DataPlace::of(record.row)) : std::nullopt);
+}
+
+// Comes after the record with the data in the queue, whose place is known then.
+void CaptureSession::write_reference(QueuedRecord& record) {
+  RecordRow& row = record.row;
+  if ((row.flags & kRecordHasData) == 0) {
+    const std::optional<DataPlace> place = contents_.place_of(record.same_as);
+    if (!place.has_value()) {
+      lose(loss::kLostWithOther, row);
+      row.flags |= kRecordDataLost;
+      write_record(row, nullptr, record.histogram.get());
+      return;
+    }
+    place->put_into(row);
+  }
+  const Status status = layout_->add_reference(row, record.histogram.get());
+  if (status.ok()) {
+    records_.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    lose(reason_of(status), row);
+    note_error(status);
+  }
 }
 
 void CaptureSession::write_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) {

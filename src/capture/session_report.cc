@@ -60,18 +60,20 @@ struct Counted {
   }
 };
 
-std::string reason_of(const OpEntry& op) {
+std::string reason_of(const OpEntry& op, bool on_request) {
   if (!op.reasons.empty()) return op.reasons.front();
+  if (on_request && !op.has(kOpRequested)) return "never requested";
   if (op.has(kOpFailed)) return "failed";
   if (op.has(kOpDescriptionOnly)) return "description only: no data in host memory";
   if (op.has(kOpLost)) return "lost (see losses)";
   if (op.has(kOpLeftOut)) return "left out by the governor";
   if (op.has(kOpNoTensor)) return "ran without a tensor that was asked for";
   if (op.has(kOpOutsideSteps)) return "ran only in steps that were not captured";
+  if (op.has(kOpRan)) return "what it made was never told";
   return "never ran";
 }
 
-void count(const OpEntry& op, bool wanted, Counted& counted) {
+void count(const OpEntry& op, bool wanted, bool on_request, Counted& counted) {
   ++counted.registered;
   if (!wanted) {
     ++counted.not_wanted;
@@ -79,7 +81,7 @@ void count(const OpEntry& op, bool wanted, Counted& counted) {
   }
   ++counted.expected;
   if (!op.has(kOpCaptured)) {
-    counted.not_captured.add(reason_of(op), op.info.name);
+    counted.not_captured.add(reason_of(op, on_request), op.info.name);
     return;
   }
   ++counted.captured;
@@ -103,7 +105,7 @@ Json CaptureSession::coverage(bool ended) {
     const OpDecision* decision = entry.decision.load(std::memory_order_acquire);
     const bool wanted = !failed_only_ && (decision == nullptr || decision->wanted);
     Counted& counted = entry.info.type == kInputType ? inputs : entry.info.type == kInitializerType ? weights : ops;
-    count(entry, wanted, counted);
+    count(entry, wanted, on_request_, counted);
   }
   return {{"ops", ops.to_json()}, {"graph_inputs", inputs.to_json()}, {"weights", weights.to_json()}};
 }
@@ -142,6 +144,8 @@ Json CaptureSession::manifest(bool ended) {
   uint64_t left_out = 0;
   for (OpId id = 0; id < ops_.size(); ++id) left_out += ops_.find(id)->has(kOpLeftOut) ? 1 : 0;
   json["governor"] = governor_.report(left_out);
+  json["repeated"] = contents_.report();
+  json["content_mismatch"] = contents_.mismatches();
   json["pool_peak_bytes"] = pool_.peak();
   json["first_nonfinite"] = first_nonfinite_.to_json(ops_);
   {

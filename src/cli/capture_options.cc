@@ -33,7 +33,7 @@ void add_payload_options(CLI::App& app, CaptureOptions& options) {
   }
 }
 
-void add_choosing_options(CLI::App& app, CaptureOptions& options) {
+void add_choosing_options(CLI::App& app, CaptureOptions& options, const std::string& default_slots) {
   const char* group = "Which tensors";
   add_repeated(app, "--ops", options.ops, "REGEX", "Ops whose name, original node or output matches this; repeatable: any of them")
       ->group(group);
@@ -43,7 +43,7 @@ void add_choosing_options(CLI::App& app, CaptureOptions& options) {
       ->allow_extra_args(false)
       ->group(group);
   app.add_option("--steps", options.steps, "Steps, such as 0,3-5 or 10-")->type_name("STEPS")->group(group);
-  app.add_option("--slots", options.slots, "in, out or both: in,out (out)")->type_name("SLOTS")->group(group);
+  app.add_option("--slots", options.slots, fmt::format("in, out or both: in,out ({})", default_slots))->type_name("SLOTS")->group(group);
   app.add_option("--where", options.where, "Keep a record only if this holds, such as \"nan > 0 or absmax > 6e4\"")
       ->type_name("EXPR")
       ->group(group);
@@ -80,7 +80,7 @@ void add_selection_options(CLI::App& app, CaptureArguments& arguments) {
       ->group("What to keep");
   app.add_flag("--profile-strict", arguments.profile_strict, "Also refuse what that version refuses on that device")->group("What to keep");
   add_payload_options(app, arguments.options);
-  add_choosing_options(app, arguments.options);
+  add_choosing_options(app, arguments.options, arguments.default_slots);
   add_place_options(app, arguments.options);
 }
 
@@ -142,6 +142,7 @@ Result<CaptureSpec> make_spec(const CaptureArguments& arguments) {
   const ChosenConfig config = choose_config(arguments);
   if (config.path.empty()) {
     TENSORTAP_RETURN_IF_ERROR(use_profile(arguments, options));
+    if (!options.slots && arguments.default_slots != "out") options.slots = arguments.default_slots;
   } else {
     Result<CaptureSpec> spec = read_chosen(config, arguments);
     if (!spec.ok()) return config.variable.empty() ? spec.status() : spec.status().with_context(config.variable);

@@ -1,4 +1,4 @@
-// The options that say what to capture, shared by `run` and `explain`.
+// The options that say what to capture, shared by `run`, `exec` and `explain`.
 
 #ifndef TENSORTAP_CLI_CAPTURE_OPTIONS_H_
 #define TENSORTAP_CLI_CAPTURE_OPTIONS_H_
@@ -21,6 +21,8 @@ struct CaptureArguments {
   std::string dialect;
   std::string profile;          // as which version of another system the config is read
   bool profile_strict = false;  // and refused what that one refuses
+  // Slots without a config and without --slots; set before the options are added.
+  std::string default_slots = "out";
   CaptureOptions options;
 };
 

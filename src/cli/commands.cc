@@ -14,6 +14,16 @@ constexpr std::array kCommands = {
   tensortap run model.onnx --types Conv,Gemm --where "nan > 0 or absmax > 6e4"
   tensortap run model.onnx --runs 100 --budget 3%         at most 3 % slower)",
             false, declare_run},
+    Command{"exec", "Run a PyTorch program, unmodified, and capture what its operators read and produce",
+            R"(  tensortap exec -- python train.py                       statistics of every op
+  tensortap exec --tensors --ops softmax --steps 1-2 -- python train.py
+  tensortap exec --config dump.json --out dump -- torchrun --nproc-per-node 2 train.py
+  tensortap exec --summary summary.json -- ./program)",
+            false, declare_exec},
+    Command{"build-adapter", "Compile what fits tensortap to the torch of an environment",
+            R"(  tensortap build-adapter --python /opt/venv/bin/python
+  tensortap build-adapter --libtorch /opt/libtorch --out adapters)",
+            false, declare_build_adapter},
     Command{"explain", "Say in words what a configuration or selection captures",
             R"(  tensortap explain --types Conv --steps 0,3-5 --tensors
   tensortap explain capture.json --model model.onnx       also the ops that match)",

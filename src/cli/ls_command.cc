@@ -149,6 +149,7 @@ std::string cell_text(const DumpIndex& dump, const RecordRow& row, const std::st
   if (column == "dtype") return std::string(dtype_name(row.desc().dtype));
   if (column == "shape") return row.desc().shape.to_text();
   if (column == "inf") return infinities_text(row.stats);
+  if (column == "min" && (row.flags & kRecordUnwritten) != 0) return "unwritten";
   const std::optional<double> value = row_number(row, column);
   return value ? fmt::format("{:.4g}", *value) : "-";
 }

@@ -71,7 +71,9 @@ void print_description(Terminal& terminal, const DumpIndex& dump, size_t index) 
   field(terminal, "tensor",
         fmt::format("{} {}, {} elements, {}", dtype_name(row.desc().dtype), row.desc().shape.to_text(), row.numel, bytes_text(row.bytes)));
   if ((row.flags & kRecordFailedOp) != 0) field(terminal, "note", "an input of an op that failed");
+  if ((row.flags & kRecordUnwritten) != 0) field(terminal, "note", "memory that nothing was written to yet: it has no values");
   if ((row.flags & kRecordDataLost) != 0) field(terminal, "note", "the values were wanted and are not there; run.json says why");
+  if (row.storage != 0) field(terminal, "memory", fmt::format("block {}, version {}", row.storage, row.version));
   field(terminal, "file", dump.file(index));
 }
 

@@ -29,6 +29,26 @@ struct DumpInfo {
   int32_t world_size = 1;
 };
 
+// Where the data of a record lies: those columns of its row.
+struct DataPlace {
+  uint64_t data_offset = 0;
+  uint64_t data_bytes = 0;
+  uint64_t member = 0;
+  uint16_t data_header = 0;
+  uint8_t flags = 0;  // kRecordHasData, kRecordRaw
+
+  static DataPlace of(const RecordRow& row) {
+    return {row.data_offset, row.data_bytes, row.member, row.data_header, static_cast<uint8_t>(row.flags & (kRecordHasData | kRecordRaw))};
+  }
+  void put_into(RecordRow& row) const {
+    row.data_offset = data_offset;
+    row.data_bytes = data_bytes;
+    row.member = member;
+    row.data_header = data_header;
+    row.flags |= flags;
+  }
+};
+
 // Writes one dump. Created in an existing, empty folder.
 class LayoutWriter {
  public:
@@ -60,6 +80,15 @@ class LayoutWriter {
   // nothing of the failed record is left behind, and the next one may be tried.
   // On success `row` holds what the layout filled in (data_offset, member, committed).
   virtual Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) = 0;
+
+  // Whether several records may share one record's data. False: each is added with data of its own.
+  [[nodiscard]] virtual bool takes_references() const { return false; }
+
+  // Adds a record whose elements are those of an earlier one, of which `row` holds the DataPlace. Any thread at any time. Only where
+  // takes_references() says so.
+  virtual Status add_reference(RecordRow& /*row*/, const ExponentHistogram* /*histogram*/) {
+    return unsupported("this layout keeps the data of every record by itself");
+  }
 
   // Writes what was buffered, so that a reader sees it.
   virtual Status flush() = 0;

@@ -222,7 +222,7 @@ TEST(CapturePlan, ContradictionsNameBothSides) {
 }
 
 TEST(CapturePlan, WhatCanNotBeDoneYetIsRefused) {
-  EXPECT_THAT(refusal(R"({"trigger": "watch"})"), HasSubstr("the trigger \"watch\" yet; use \"always\", \"overflow\" or"));
+  EXPECT_THAT(refusal(R"({"trigger": "watch"})"), HasSubstr("the trigger \"watch\" yet; use \"always\", \"overflow\", \"exception\" or"));
   EXPECT_THAT(refusal(R"({"trigger": "watch"})"), HasSubstr("the trigger \"watch\" yet"));
   EXPECT_THAT(refusal(R"({"levels": ["kernel"]})"), HasSubstr("the level \"kernel\" yet"));
   EXPECT_THAT(refusal(R"({"extras": {"graphs": true}})"), HasSubstr("\"graphs\" yet"));

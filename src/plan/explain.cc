@@ -37,6 +37,7 @@ std::string list_selectors(const std::vector<OpSelector>& selectors) {
 void say_what(const CaptureSpec& spec, std::vector<std::string>& lines) {
   if (spec.trigger == Trigger::kException)
     lines.push_back("Nothing is captured unless an op fails; then its name, type and the inputs it had are.");
+  if (spec.trigger == Trigger::kOnRequest) lines.push_back("An op is captured only while the program asks for it.");
   if (spec.trigger == Trigger::kOverflow) {
     lines.push_back(
         "An op is captured only when one of its outputs holds NaN or Inf although none of its inputs does; their records come with it.");

@@ -15,8 +15,9 @@ Status not_yet(std::string_view what, std::string_view instead) {
 }
 
 Status check_trigger(const CaptureSpec& spec) {
-  if (spec.trigger != Trigger::kWatch && spec.trigger != Trigger::kOnRequest) return {};
-  return not_yet(concat("the trigger ", quote(trigger_name(spec.trigger))), "use \"always\", \"overflow\" or \"exception\"");
+  if (spec.trigger != Trigger::kWatch) return {};
+  return not_yet(concat("the trigger ", quote(trigger_name(spec.trigger))),
+                 "use \"always\", \"overflow\", \"exception\" or \"on-request\"");
 }
 
 Status check_levels(const CaptureSpec& spec) {

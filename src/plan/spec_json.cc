@@ -251,8 +251,9 @@ constexpr std::array kRows = {
            read_levels,
            [](Written s) -> Json { return s.levels; }},
     KeyRow{{"trigger", "text", "\"always\", \"overflow\", \"exception\", \"watch\", \"on-request\"", "\"always\"",
-            "What makes a record be kept: always; ops that make NaN or Inf of finite inputs; failing ops. The others are not in this "
-            "release."},
+            "What makes a record be kept: always; ops that make NaN or Inf of finite inputs; failing ops; ops while the program asks for "
+            "them. "
+            "\"watch\" is not in this release."},
            [](Value v, Spec s) { return read_enum(v, kTriggerWords, s.trigger); },
            [](Written s) -> Json { return std::string(trigger_name(s.trigger)); }},
     KeyRow{{"where", "text", "an expression, below", "\"\"", "Keep a record only if this holds for it; empty = always."},

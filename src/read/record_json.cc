@@ -78,6 +78,11 @@ Json record_json(const DumpIndex& dump, size_t row_number) {
   json["shape"] = shape_json(row);
   json["numel"] = row.numel;
   add_statistics(row, json);
+  if ((row.flags & kRecordUnwritten) != 0) json["unwritten"] = true;
+  if (row.storage != 0) {
+    json["storage"] = row.storage;
+    json["version"] = row.version;
+  }
   json["hash"] = hash_json(row);
   json["file"] = text_or_null(dump.file(row_number));
   json["source"] = text_or_null(op.source_location);

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/json.h"
+
 namespace tensortap {
 namespace {
 
@@ -9,6 +11,15 @@ template <size_t N, class Enum>
 std::string_view name_of(const std::array<std::string_view, N>& names, Enum value) {
   const auto index = static_cast<size_t>(value);
   return index < N ? names[index] : "unknown";
+}
+
+// Most ops have none of these: the text is looked through before it is read.
+Json attribute(const OpInfo& op, std::string_view name) {
+  if (op.attributes.find(name) == std::string::npos) return nullptr;
+  const Result<Json> attributes = parse_json(op.attributes, "");
+  if (!attributes.ok() || !attributes->is_object()) return nullptr;
+  const auto found = attributes->find(name);
+  return found == attributes->end() ? Json(nullptr) : *found;
 }
 
 }  // namespace
@@ -26,6 +37,13 @@ std::string_view moment_name(Moment moment) {
 std::string_view level_name(Level level) {
   static constexpr std::array<std::string_view, 4> kNames = {"op", "kernel", "module", "model"};
   return name_of(kNames, level);
+}
+
+bool attribute_is_set(const OpInfo& op, std::string_view name) { return attribute(op, name) == Json(true); }
+
+std::string attribute_text(const OpInfo& op, std::string_view name) {
+  const Json value = attribute(op, name);
+  return value.is_string() ? value.get<std::string>() : std::string();
 }
 
 }  // namespace tensortap

@@ -54,6 +54,15 @@ struct OpInfo {
   std::string attributes;  // JSON object text, or ""
 };
 
+// Keys of `attributes` that say what an op is for, set by sources that know.
+inline constexpr std::string_view kSeesValue = "sees_value";             // true: hands a value to the program
+inline constexpr std::string_view kIntendedInfinities = "intended_inf";  // true: infinities are what it is there to make, as in a mask
+inline constexpr std::string_view kForwardOp = "forward";                // name of the op whose gradient this one computes a part of
+// Whether an attribute is there and true.
+bool attribute_is_set(const OpInfo& op, std::string_view name);
+// Its text, "" when it is not there or no text.
+std::string attribute_text(const OpInfo& op, std::string_view name);
+
 }  // namespace tensortap
 
 #endif  // TENSORTAP_TRACE_OP_INFO_H_

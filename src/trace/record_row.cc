@@ -63,6 +63,8 @@ constexpr RecordField kFields[] = {
     TENSORTAP_COLUMN(digest_kind, "|u1"),
     TENSORTAP_COLUMN(committed, "|u1"),
     TENSORTAP_COLUMN(data_header, "<u2"),
+    TENSORTAP_COLUMN(storage, "<u8"),
+    TENSORTAP_COLUMN(version, "<u8"),
     {"spare", "|u1", offsetof(RecordRow, spare), sizeof(RecordRow::spare)},
 };
 
@@ -118,6 +120,11 @@ bool take_suffix(std::string_view& text, RecordKey& key) {
 }  // namespace
 
 std::span<const RecordField> record_fields() { return kFields; }
+
+std::span<const RecordField> first_record_fields() {
+  const auto* end = std::ranges::find(kFields, offsetof(RecordRow, storage), &RecordField::offset);
+  return {kFields, end};
+}
 
 void RecordRow::set_desc(const TensorDesc& desc) {
   dtype = static_cast<uint8_t>(desc.dtype);

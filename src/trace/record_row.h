@@ -22,6 +22,7 @@ enum RecordFlag : uint8_t {
   kRecordRaw = 1U << 2,         // data is raw bits of a type NumPy can not name
   kRecordFailedOp = 1U << 3,    // an input of an op that failed
   kRecordForReaders = 1U << 4,  // kept because an op that reads it was asked for
+  kRecordUnwritten = 1U << 5,   // memory that nothing was written to since it was allocated: described, never looked into
 };
 
 struct RecordRow {
@@ -54,7 +55,9 @@ struct RecordRow {
   uint8_t digest_kind = 0;   // DigestKind
   uint8_t committed = 0;     // 1 once everything the row speaks of is in the files; written last
   uint16_t data_header = 0;  // bytes between the beginning of the member's local header in tensors.npz and data_offset
-  uint8_t spare[96] = {};
+  uint64_t storage = 0;      // number of the block of memory that holds the tensor, 0 = unknown
+  uint64_t version = 0;      // which content of the block this is; means nothing without `storage`
+  uint8_t spare[80] = {};
 
   void set_desc(const TensorDesc& desc);  // dtype, shape, numel, bytes
   [[nodiscard]] TensorDesc desc() const;  // hostile rows give a desc of at most kMaxRank dimensions
@@ -69,6 +72,8 @@ struct RecordField {
   uint32_t count;  // 1 for a scalar
 };
 std::span<const RecordField> record_fields();
+// The first columns, which every version has; those after them lay in `spare` before.
+std::span<const RecordField> first_record_fields();
 
 // "out0", "in1", "weight0", "grad0".
 std::string slot_name(SlotKind kind, uint32_t index);

@@ -25,12 +25,13 @@ Trigger trigger_of(const Settings& settings) {
   constexpr uint64_t kOverflowMode = 3;
   constexpr uint64_t kExceptionMode = 4;
   if (settings.op_debug_mode == kOverflowMode) return Trigger::kOverflow;
-  return settings.op_debug_mode == kExceptionMode ? Trigger::kException : Trigger::kAlways;
+  if (settings.op_debug_mode == kExceptionMode) return Trigger::kException;
+  return settings.dump_mode == kSetDump ? Trigger::kOnRequest : Trigger::kAlways;
 }
 
 void set_steps(const Settings& settings, CaptureSpec& spec) {
   Iterations iterations = parse_iteration(settings.iteration);
-  const bool off = !(settings.e2e || settings.asynchronous) || settings.dump_mode == kSetDump;
+  const bool off = !(settings.e2e || settings.asynchronous);
   spec.steps = off ? StepSet::never() : std::move(iterations.steps);
   spec.first_step = static_cast<int64_t>(settings.initial_iteration);
   if (iterations.malformed == 0) return;

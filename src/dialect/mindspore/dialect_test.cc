@@ -166,10 +166,16 @@ TEST(MindsporeDialect, WhatAsksForNothingCapturesNothingAndSaysSo) {
   EXPECT_FALSE(spec_of(config, "mindspore/cpu").steps.is_never());
   config = usual();
   config["common_dump_settings"]["dump_mode"] = 2;
-  spec = spec_of(config, "mindspore/ascend");
-  EXPECT_TRUE(spec.steps.is_never());
-  EXPECT_THAT(spec.notes, Contains(HasSubstr("a model file marks nothing")));
-  EXPECT_THAT(parse_mindspore(config.dump(), "c.json", {}).status().message(), HasSubstr("belongs to PyTorch and MindSpore programs"));
+  for (const char* profile : {"mindspore/ascend", "mindspore/cpu", "mindspore/gpu"}) {
+    spec = spec_of(config, profile);
+    EXPECT_EQ(spec.trigger, Trigger::kOnRequest);
+    EXPECT_TRUE(CapturePlan::compile(spec).ok());
+    EXPECT_THAT(spec.notes, Contains(HasSubstr("marks nothing, such as a model file, nothing is kept")));
+    EXPECT_THAT(explain(spec), Contains(HasSubstr("only while the program asks for it")));
+  }
+  EXPECT_EQ(parse_mindspore(config.dump(), "c.json", {.profile = "mindspore/ascend", .strict = true}).status().message(), "");
+  EXPECT_THAT(parse_mindspore(config.dump(), "c.json", {.profile = "mindspore/cpu", .strict = true}).status().message(),
+              HasSubstr("which MindSpore has on Ascend only"));
 }
 
 TEST(MindsporeDialect, AnAscendDumpOfTheGraphEngineIsWrittenAsASynchronousOne) {

@@ -90,13 +90,14 @@ Status read_sample_num(Value value, Reading& reading) {
 Status read_dump_mode(Value value, Reading& reading) {
   TENSORTAP_RETURN_IF_ERROR(value.read_whole(reading.settings.dump_mode, 0, 2));
   if (reading.settings.dump_mode != 2) return {};
-  if (!reading.on(Device::kAscend)) {
+  if (reading.strict && !reading.on(Device::kAscend)) {
     return value.error(
-        "2 keeps what a program marked with set_dump(): that belongs to PyTorch and MindSpore programs, MindSpore has it on Ascend only, "
-        "and a "
-        "model file marks nothing; use 0 for every op or 1 for those of \"kernels\"");
+        "2 keeps what a program marks with set_dump(), which MindSpore has on Ascend only; use 0 for every op, 1 for those of \"kernels\", "
+        "or "
+        "leave --profile-strict out");
   }
-  reading.note(value, "2 keeps what a program marked with set_dump(); a model file marks nothing, so nothing will be captured");
+  reading.note(value,
+               "2 keeps what the program marks with set_dump(); of a program that marks nothing, such as a model file, nothing is kept");
   return {};
 }
 
@@ -326,7 +327,7 @@ constexpr std::array kRows = {
         {kE2e, "sample_num", "whole number", "from 1", "100", "How many elements are kept; read in `sample_mode` 1 only.", Release::k2_4},
         read_sample_num},
     KeyRow{{kCommon, "dump_mode", "whole number", "0, 1, 2", "",
-            "0: every op; 1: the ops of `kernels`; 2: what set_dump() marked (Ascend).", Release::k2_0},
+            "0: every op; 1: the ops of `kernels`; 2: what the program marks with set_dump() (MindSpore: on Ascend).", Release::k2_0},
            read_dump_mode},
     KeyRow{{kCommon, "path", "text", "absolute; letters, digits, -, _ and /", "\"\"",
             "The folder of the dump; \"\" = debug_dump inside MS_DIAGNOSTIC_DATA_PATH.", Release::k2_0},

@@ -177,7 +177,7 @@ TEST(MindsporeSettings, EveryKeyOutOfItsRangeIsRefusedAtItsPlace) {
       {"device_stat_precision_mode", {R"("High")", R"("")"}},
       {"sample_mode", {"2", "18446744073709551615"}},
       {"sample_num", {"0"}},
-      {"dump_mode", {"3", "18446744073709551615", "2"}},
+      {"dump_mode", {"3", "18446744073709551615"}},
       {"path", {R"("d")", R"("/a.b")", R"("/a b")", R"("~/x")", R"("/\u00e9")", R"("/a\u0000")"}},
       {"net_name", {R"("")", R"("a/b")", R"("a.b")", R"("a b")"}},
       {"iteration", {R"("")", R"("ALL")", R"("0,1")", R"("0 | 5-8")"}},

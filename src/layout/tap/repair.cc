@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "base/files.h"
@@ -99,14 +100,23 @@ Status Repair::look() {
 Status Repair::check_tensors() {
   TENSORTAP_ASSIGN_OR_RETURN(const MappedFile tensors, map_if_there(path(kTensorsFile)));
   lost_data_.assign(rows_.rows.size(), false);
+  std::unordered_map<uint64_t, bool> members;  // by offset: whole or not
   for (size_t i = 0; i < rows_.rows.size(); ++i) {
     const RecordRow row = rows_.rows[i];
     if ((row.flags & kRecordHasData) == 0) continue;
     const Result<ZipEntry> entry = find_member(tensors.bytes(), row);
-    std::shared_ptr<const void> owner;
-    if (entry.ok() && read_member(tensors.bytes(), *entry, owner).ok()) {
-      ++report_.tensors_kept;
-      continue;
+    const auto whole = [&] {
+      std::shared_ptr<const void> owner;
+      return read_member(tensors.bytes(), *entry, owner).ok();
+    };
+    if (entry.ok()) {
+      // Records may share a member.
+      const auto [known, is_new] = members.try_emplace(entry->header_offset, false);
+      if (is_new) known->second = whole();
+      if (known->second) {
+        ++report_.tensors_kept;
+        continue;
+      }
     }
     lost_data_[i] = true;
     ++report_.tensors_lost;

@@ -311,5 +311,86 @@ TEST(FullDisk, NoRoomForRowsIsAnErrorAndLeavesNoGap) {
   EXPECT_EQ((*dump)->rows().size(), 8000 - failed);
 }
 
+// The header of records.npy as the version before the columns "storage" and "version" wrote it.
+std::string former_header(uint64_t rows) {
+  std::string header = make_records_header(rows);
+  const std::string_view now = "('storage', '<u8'), ('version', '<u8'), ('spare', '|u1', (80,))";
+  const std::string former = "('spare', '|u1', (96,))";
+  const size_t at = header.find(now);
+  EXPECT_NE(at, std::string::npos);
+  header.replace(at, now.size(), former);
+  header.insert(header.size() - 1, now.size() - former.size(), ' ');
+  return header;
+}
+
+TEST(TapDamage, DumpsOfTheVersionBeforeHaveColumnsThatAreZero) {
+  const TemporaryFolder folder;
+  write_dump(folder.path(), true);
+  {
+    auto file = File::open(join_path(folder.path(), kRecordsFile), O_WRONLY);
+    ASSERT_TRUE(file.ok());
+    const std::string header = former_header(kRecords);
+    ASSERT_EQ(header.size(), kRowsBegin);
+    ASSERT_TRUE(file->write_at(0, std::as_bytes(std::span(header))).ok());
+  }
+  const auto dump = open_tap(folder.path());
+  ASSERT_TRUE(dump.ok()) << dump.status().message();
+  EXPECT_THAT((*dump)->problems(), testing::IsEmpty());
+  ASSERT_EQ((*dump)->rows().size(), static_cast<size_t>(kRecords));
+  EXPECT_TRUE((*dump)->data(1).ok());
+  EXPECT_EQ((*dump)->rows()[1].storage, 0U);
+  const auto report = repair_tap(folder.path(), true);
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(report->healthy) << testing::PrintToString(report->actions);
+}
+
+TEST(TapDamage, ColumnsOfAnotherKindAreRefused) {
+  const TemporaryFolder folder;
+  write_dump(folder.path(), true);
+  for (const auto& [from, to] :
+       {std::pair("'storage', '<u8'", "'storage', '<i8'"), std::pair("'storage', '<u8'", "'storagE', '<u8'"),
+        std::pair("'committed', '|u1'), ('data_header', '<u2'), ('storage'", "'spare', '|u1'), ('data_header', '<u2'), ('storage'")}) {
+    std::string header = make_records_header(kRecords);
+    const size_t at = header.find(from);
+    ASSERT_NE(at, std::string::npos);
+    header.replace(at, std::string_view(from).size(), to);
+    header.resize(kRowsBegin, ' ');
+    auto file = File::open(join_path(folder.path(), kRecordsFile), O_WRONLY);
+    ASSERT_TRUE(file->write_at(0, std::as_bytes(std::span(header))).ok());
+    EXPECT_THAT(open_tap(folder.path()).status().message(), testing::HasSubstr("columns"));
+  }
+}
+
+TEST(TapDamage, RecordsThatShareAMemberAreWholeOrLostTogether) {
+  const TemporaryFolder folder;
+  uint64_t offset = 0;
+  {
+    const auto writer = create(folder.path());
+    const std::vector<int32_t> values = values_of(0, 20);
+    RecordRow row = row_of(0, {20});
+    const TensorView view{row.desc(), values.data(), nullptr};
+    ASSERT_TRUE(writer->add_record(row, &view, nullptr).ok());
+    RecordRow again = row_of(1, {4, 5});
+    DataPlace::of(row).put_into(again);
+    ASSERT_TRUE(writer->add_reference(again, nullptr).ok());
+    offset = row.data_offset;
+    ASSERT_TRUE(writer->finish("{}\n").ok());
+  }
+  const auto dump = open_tap(folder.path());
+  const auto data = (*dump)->data(1);
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  EXPECT_EQ(data->view.desc.shape, Shape({4, 5}));
+  EXPECT_TRUE(repair_tap(folder.path(), true)->healthy);
+  {
+    auto file = File::open(join_path(folder.path(), kTensorsFile), O_WRONLY);
+    const std::array<std::byte, 1> wrong = {std::byte{0x5a}};
+    ASSERT_TRUE(file->write_at(offset + 1, wrong).ok());
+  }
+  const auto report = repair_tap(folder.path(), false);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->tensors_lost, 2U);
+  EXPECT_EQ(report->tensors_kept, 0U);
+}
+
 }  // namespace
 }  // namespace tensortap

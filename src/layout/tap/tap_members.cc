@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/text.h"
@@ -25,16 +26,25 @@ Status check_desc(const RecordRow& row) {
   return packed_bytes(desc.dtype, row.numel) == row.data_bytes ? Status() : bad_row("the row's shape and number of bytes differ");
 }
 
-// The npy header between a member's local header and its elements.
+// Number of elements of a shape out of a file, which may say anything.
+std::optional<uint64_t> count_of(std::span<const int64_t> shape) {
+  uint64_t count = 1;
+  for (const int64_t extent : shape) {
+    if (extent < 0 || __builtin_mul_overflow(count, static_cast<uint64_t>(extent), &count)) return std::nullopt;
+  }
+  return count;
+}
+
+// The npy header between a member's local header and its elements. The shape is that of the record that wrote the member: others that share its
+// elements may count them in other dimensions.
 Status check_npy_header(std::span<const std::byte> bytes, const RecordRow& row) {
   TENSORTAP_ASSIGN_OR_RETURN(const NpyHeader header, parse_npy_header(bytes));
   const TensorDesc desc = row.desc();
   const DTypeInfo& info = dtype_info(desc.dtype);
-  const std::array<int64_t, 1> packed = {static_cast<int64_t>(row.data_bytes)};
   const bool whole_bytes = info.bits >= 8;
-  const std::span<const int64_t> shape = whole_bytes ? desc.shape.dims() : std::span<const int64_t>(packed);
   const bool same = header.data_begin == bytes.size() && header.descr == (whole_bytes ? info.numpy_descr : "|u1") &&
-                    (!header.fortran_order || shape.size() <= 1) && std::ranges::equal(header.shape, shape);
+                    (!header.fortran_order || header.shape.size() <= 1) &&
+                    count_of(header.shape) == (whole_bytes ? row.numel : row.data_bytes);
   return same ? Status() : bad_row("the member has another dtype or shape");
 }
 

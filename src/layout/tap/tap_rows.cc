@@ -16,14 +16,17 @@ struct Begin {
   bool damaged = false;
 };
 
-// Later versions take columns out of `spare`; what stands before it has to be ours.
+// Versions take columns out of `spare`, in order: up to where one of the two has only that, all columns have to be the same. What an older version
+// left in `spare` is 0.
 bool columns_match(std::span<const NpyField> fields) {
   const std::span<const RecordField> ours = record_fields();
-  if (fields.size() < ours.size()) return false;
-  for (size_t i = 0; i + 1 < ours.size(); ++i) {
-    if (fields[i].name != ours[i].name || fields[i].descr != ours[i].numpy_type || fields[i].count != ours[i].count) return false;
-  }
-  return true;
+  const auto same = [&](size_t i) {
+    return fields[i].name == ours[i].name && fields[i].descr == ours[i].numpy_type && fields[i].count == ours[i].count;
+  };
+  size_t shared = 0;
+  while (shared < fields.size() && shared + 1 < ours.size() && same(shared)) ++shared;
+  if (shared < first_record_fields().size() || shared == fields.size()) return false;
+  return shared + 1 == ours.size() || fields[shared].name == ours.back().name;
 }
 
 Result<Begin> read_begin(std::span<const std::byte> bytes, std::vector<std::string>& problems) {

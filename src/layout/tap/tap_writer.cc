@@ -32,6 +32,8 @@ class TapWriter : public LayoutWriter {
   Status add_op(OpId id, const OpInfo& op) override;
   [[nodiscard]] bool takes_statistics_on_any_thread() const override { return true; }
   Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
+  [[nodiscard]] bool takes_references() const override { return true; }
+  Status add_reference(RecordRow& row, const ExponentHistogram* histogram) override;
   Status flush() override;
   Status finish(std::string_view manifest) override;
   [[nodiscard]] uint64_t bytes_written() const override;
@@ -137,6 +139,15 @@ Status TapWriter::add_record(RecordRow& row, const TensorView* data, const Expon
   if (histogram != nullptr) TENSORTAP_RETURN_IF_ERROR(add_histogram(filled, *histogram));
   const bool has_data = data != nullptr && (data->data != nullptr || row.numel == 0) && data->desc.dtype != DType::kUndefined;
   TENSORTAP_RETURN_IF_ERROR(has_data ? add_data(filled, *data) : records_->append(filled));
+  row = filled;
+  return {};
+}
+
+Status TapWriter::add_reference(RecordRow& row, const ExponentHistogram* histogram) {
+  RecordRow filled = row;
+  filled.histogram = 0;
+  if (histogram != nullptr) TENSORTAP_RETURN_IF_ERROR(add_histogram(filled, *histogram));
+  TENSORTAP_RETURN_IF_ERROR(records_->append(filled));
   row = filled;
   return {};
 }

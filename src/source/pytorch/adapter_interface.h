@@ -33,7 +33,7 @@ typedef struct tensortap_torch_op {
   uint32_t flags;
   const char* name;     /* "aten::add" */
   const char* overload; /* "Tensor", "" for the default */
-  const char* const* argument_names;
+  const char* const* argument_names; /* "" for what is no tensor; those at the end are left out */
   uint32_t argument_count;
   uint32_t return_count;
 } tensortap_torch_op;

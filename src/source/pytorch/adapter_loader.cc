@@ -81,43 +81,6 @@ Status refused(const TorchVersion& version, const std::string& path, const std::
   return unsupported(concat("the adapter ", path, " is not used: ", why, "; remove it and run ", build_command(version)));
 }
 
-// Closes an adapter that did not come to its attach function; one that did stays for ever.
-Status attach(const TorchVersion& version, const std::string& path, const tensortap_torch_tracker& tracker,
-              tensortap_torch_adapter& adapter) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* reason = dlerror();
-    return refused(version, path, concat("it can not be loaded: ", reason != nullptr ? reason : "unknown"));
-  }
-  const auto function = function_of<tensortap_torch_adapter_attach_function>(library, TENSORTAP_TORCH_ADAPTER_ATTACH);
-  if (function == nullptr) {
-    dlclose(library);
-    return refused(version, path, "it is no adapter (it has no " TENSORTAP_TORCH_ADAPTER_ATTACH ")");
-  }
-  tensortap_torch_adapter filled{};
-  filled.size = sizeof filled;
-  filled.version = TENSORTAP_ADAPTER_INTERFACE_VERSION;
-  const int failed = function(&tracker, &filled);
-  if (filled.version != TENSORTAP_ADAPTER_INTERFACE_VERSION) {
-    return refused(version, path,
-                   concat("it was built for interface ", filled.version, ", this tensortap has ", TENSORTAP_ADAPTER_INTERFACE_VERSION));
-  }
-  if (failed != 0) return refused(version, path, concat("it refused to work with this process (", failed, ")"));
-  if (filled.size != sizeof filled || filled.observe == nullptr || filled.hold_storage == nullptr || filled.drop_storage == nullptr ||
-      filled.storage_expired == nullptr) {
-    return refused(version, path, "what it offers is not complete");
-  }
-  const auto release = parse_torch_release(filled.torch_version == nullptr ? "" : filled.torch_version);
-  if (!release || release->major != version.major || release->minor != version.minor) {
-    filled.observe(0, 0);
-    return refused(version, path,
-                   concat("it was built for torch ", release ? release->text : "of an unknown release", ", this process has ",
-                          release_text(version.major, version.minor)));
-  }
-  adapter = filled;
-  return {};
-}
-
 }  // namespace
 
 Result<TorchVersion> torch_version(void* library, const std::string& path) {
@@ -146,12 +109,48 @@ Result<TorchVersion> torch_version(void* library, const std::string& path) {
 
 std::string adapter_file_name(const TorchVersion& version) { return torch_adapter_file(version.major, version.minor, version.string_abi); }
 
+Status load_adapter_file(const TorchVersion& version, const std::string& path, const tensortap_torch_tracker& tracker,
+                         tensortap_torch_adapter& adapter) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* reason = dlerror();
+    return refused(version, path, concat("it can not be loaded: ", reason != nullptr ? reason : "unknown"));
+  }
+  const auto function = function_of<tensortap_torch_adapter_attach_function>(library, TENSORTAP_TORCH_ADAPTER_ATTACH);
+  if (function == nullptr) {
+    dlclose(library);  // one that came to its attach function stays for ever
+    return refused(version, path, "it is no adapter (it has no " TENSORTAP_TORCH_ADAPTER_ATTACH ")");
+  }
+  tensortap_torch_adapter filled{};
+  filled.size = sizeof filled;
+  filled.version = TENSORTAP_ADAPTER_INTERFACE_VERSION;
+  const int failed = function(&tracker, &filled);
+  if (filled.version != TENSORTAP_ADAPTER_INTERFACE_VERSION) {
+    return refused(version, path,
+                   concat("it was built for interface ", filled.version, ", this tensortap has ", TENSORTAP_ADAPTER_INTERFACE_VERSION));
+  }
+  if (failed != 0) return refused(version, path, concat("it refused to work with this process (", failed, ")"));
+  if (filled.size != sizeof filled || filled.observe == nullptr || filled.hold_storage == nullptr || filled.drop_storage == nullptr ||
+      filled.storage_expired == nullptr) {
+    return refused(version, path, "what it offers is not complete");
+  }
+  const auto release = parse_torch_release(filled.torch_version == nullptr ? "" : filled.torch_version);
+  if (!release || release->major != version.major || release->minor != version.minor) {
+    filled.observe(0, 0);
+    return refused(version, path,
+                   concat("it was built for torch ", release ? release->text : "of an unknown release", ", this process has ",
+                          release_text(version.major, version.minor)));
+  }
+  adapter = filled;
+  return {};
+}
+
 Status load_adapter(const TorchVersion& version, const std::vector<std::string>& folders, const tensortap_torch_tracker& tracker,
                     tensortap_torch_adapter& adapter) {
   const std::string name = adapter_file_name(version);
   for (const std::string& folder : folders) {
     const std::string path = join_path(folder, name);
-    if (path_exists(path)) return attach(version, path, tracker, adapter);
+    if (path_exists(path)) return load_adapter_file(version, path, tracker, adapter);
   }
   return not_found(concat("there is no adapter for ", release_text(version.major, version.minor), " (", version.library,
                           "). Build it once: ", build_command(version)));

@@ -31,6 +31,10 @@ std::string adapter_file_name(const TorchVersion& version);
 Status load_adapter(const TorchVersion& version, const std::vector<std::string>& folders, const tensortap_torch_tracker& tracker,
                     tensortap_torch_adapter& adapter);
 
+// Loads this very file. kUnsupported as above.
+Status load_adapter_file(const TorchVersion& version, const std::string& path, const tensortap_torch_tracker& tracker,
+                         tensortap_torch_adapter& adapter);
+
 }  // namespace tensortap
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_ADAPTER_LOADER_H_

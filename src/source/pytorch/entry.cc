@@ -33,8 +33,8 @@ void say(const std::string& text) { std::fprintf(stderr, "tensortap: %s\n", text
 // The libtorch_cpu of this process; null when none is loaded.
 void* loaded_libtorch(const char* path) { return dlopen(path, RTLD_LAZY | RTLD_NOLOAD); }
 
-// Loads the adapter that fits, once per process.
-Status prepare(const std::string& libtorch, const std::vector<std::string>& folders) {
+// Loads an adapter, once per process: this file, or where it is "" the one that fits in the folders.
+Status prepare(const std::string& libtorch, const std::string& file, const std::vector<std::string>& folders) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   TorchRuntime& runtime = torch_runtime();
@@ -44,7 +44,8 @@ Status prepare(const std::string& libtorch, const std::vector<std::string>& fold
   TENSORTAP_ASSIGN_OR_RETURN(const TorchVersion version, torch_version(library, libtorch));
   tensortap_torch_adapter adapter{};
   adapter.size = sizeof adapter;
-  TENSORTAP_RETURN_IF_ERROR(load_adapter(version, folders, tracker_functions(), adapter));
+  TENSORTAP_RETURN_IF_ERROR(file.empty() ? load_adapter(version, folders, tracker_functions(), adapter)
+                                         : load_adapter_file(version, file, tracker_functions(), adapter));
   runtime.adapter = adapter;
   follow_python();
   return {};
@@ -61,7 +62,7 @@ Result<std::string> config_for(const ExecRequest& request) {
 Status start(const char* libtorch) {
   const std::optional<ExecRequest> request = read_exec_request();
   if (!request) return {};
-  TENSORTAP_RETURN_IF_ERROR(prepare(libtorch, request->adapters));
+  TENSORTAP_RETURN_IF_ERROR(prepare(libtorch, "", request->adapters));
   TorchRuntime& runtime = torch_runtime();
   runtime.content_cache = request->content_cache;
   runtime.python_package = request->python_package;
@@ -92,9 +93,7 @@ void tensortap_pytorch_step(void) TENSORTAP_NOEXCEPT {
 
 char* tensortap_pytorch_self_test(const char* libtorch, const char* adapter_path) TENSORTAP_NOEXCEPT {
   return guarded(static_cast<char*>(nullptr), [&] {
-    const std::string path = adapter_path;
-    const size_t slash = path.rfind('/');
-    const Status status = prepare(libtorch, {slash == std::string::npos ? "." : path.substr(0, slash)});
+    const Status status = prepare(libtorch, adapter_path, {});
     Json report = {{"torch", nullptr}, {"problem", nullptr}};
     if (status.ok()) {
       report["torch"] = torch_runtime().adapter.torch_version;

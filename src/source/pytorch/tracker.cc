@@ -14,6 +14,7 @@ namespace tensortap {
 namespace {
 
 constexpr std::string_view kOptimizerStep = "Optimizer.step#";
+constexpr std::string_view kAutograd = "torch::autograd::";
 
 // The capture for the duration of one call from the adapter.
 class Entered {
@@ -112,7 +113,7 @@ OpKey key_of(const tensortap_torch_call& call, const ThreadCalls& calls) {
     key.scope = calls.optimizer;
   }
   key.module = current_module();
-  key.position = source_position(false);
+  key.position = source_position(true);
   return key;
 }
 
@@ -309,16 +310,22 @@ void node_begin(const tensortap_torch_node* node) {
   if (calls == nullptr) return;
   RunningNode running;
   if (capture) {
-    running.name = capture->runtime.scopes.number_of(node->name);
+    const std::string_view name = node->name;
+    running.name = capture->runtime.scopes.number_of(name.starts_with(kAutograd) ? node->name + kAutograd.size() : node->name);
     running.forward = capture->links.find(node->forward_thread, node->sequence_number);
     capture->steps.backward_ran();
   }
   calls->nodes.push_back(running);
 }
 
+// The engine's announcement of a node comes around the node itself, and learns from it what it belongs to.
 void node_end() {
   ThreadCalls* calls = thread_calls();
-  if (calls != nullptr && !calls->nodes.empty()) calls->nodes.pop_back();
+  if (calls == nullptr || calls->nodes.empty()) return;
+  const RunningNode ended = calls->nodes.back();
+  calls->nodes.pop_back();
+  if (calls->nodes.empty() || calls->nodes.back().name != ended.name) return;
+  if (calls->nodes.back().forward == nullptr) calls->nodes.back().forward = ended.forward;
 }
 
 bool is_optimizer_step(const char* name) { return std::string_view(name).starts_with(kOptimizerStep); }

@@ -6,7 +6,7 @@
 #include <torch/version.h>
 
 #include "source/pytorch/adapter/observer.h"
-#include "source/pytorch/adapter/self_test.h"
+#include "source/pytorch/adapter/self_check.h"
 #include "source/pytorch/adapter_interface.h"
 
 namespace tensortap::torch_adapter {

@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "source/pytorch/adapter/canonical.h"
@@ -91,14 +92,21 @@ void begin_operator(ThreadFrames& frames, const at::RecordFunction& record) {
   }
 }
 
-void begin_node(ThreadFrames& frames, const at::RecordFunction& record) {
+void begin_node(ThreadFrames& frames, const at::RecordFunction& record, const char* name) {
   push_frame(frames).is_node = true;
   tensortap_torch_node node{};
   node.size = sizeof node;
-  node.name = record.name();
+  node.name = name;
   node.sequence_number = record.seqNr();
   node.forward_thread = record.forwardThreadId();
   tracker->node_begin(&node);
+}
+
+// The autograd engine announces a node before it runs it, and sums gradients to the shape of an input after it ran: that is still the node's work.
+const char* evaluated_node(const at::RecordFunction& record) {
+  constexpr std::string_view kPrefix = "autograd::engine::evaluate_function: ";
+  const char* name = record.name();
+  return std::string_view(name).substr(0, kPrefix.size()) == kPrefix ? name + kPrefix.size() : nullptr;
 }
 
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& record) {
@@ -110,7 +118,9 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& record) 
   }
   const Busy busy(*frames);
   if (record.scope() == at::RecordScope::BACKWARD_FUNCTION) {
-    begin_node(*frames, record);
+    begin_node(*frames, record, record.name());
+  } else if (const char* node = evaluated_node(record)) {
+    begin_node(*frames, record, node);
   } else {
     begin_operator(*frames, record);
   }

@@ -11,7 +11,7 @@
 namespace tensortap::torch_adapter {
 namespace {
 
-const tensortap_torch_tracker* tracker = nullptr;
+const tensortap_torch_tracker* describer = nullptr;
 
 bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
@@ -50,9 +50,13 @@ uint32_t flags_of(std::string_view name, const c10::FunctionSchema& schema) {
   return flags;
 }
 
-uint32_t describe(const c10::FunctionSchema& schema) {
+// "Tensor", "Tensor?", "Tensor[]" and the like.
+bool takes_tensors(const c10::Argument& argument) { return argument.type()->str().find("Tensor") != std::string::npos; }
+
+uint32_t describe_schema(const c10::FunctionSchema& schema) {
   std::vector<const char*> names;
-  for (const c10::Argument& argument : schema.arguments()) names.push_back(argument.name().c_str());
+  for (const c10::Argument& argument : schema.arguments()) names.push_back(takes_tensors(argument) ? argument.name().c_str() : "");
+  while (!names.empty() && *names.back() == '\0') names.pop_back();
   tensortap_torch_op op{};
   op.size = sizeof op;
   op.flags = flags_of(schema.name(), schema);
@@ -61,7 +65,7 @@ uint32_t describe(const c10::FunctionSchema& schema) {
   op.argument_names = names.data();
   op.argument_count = static_cast<uint32_t>(names.size());
   op.return_count = static_cast<uint32_t>(schema.returns().size());
-  return tracker->describe_op(&op);
+  return describer->describe_op(&op);
 }
 
 bool is_returned(const c10::FunctionSchema& schema, const c10::Argument& argument) {
@@ -91,7 +95,7 @@ void fill_from_schema(const c10::OperatorHandle& handle, OperatorFacts& facts) {
   facts.autocast_on_cpu = has(DispatchKey::AutocastCPU);
   facts.autocast_on_device = has(DispatchKey::AutocastCUDA) || has(DispatchKey::AutocastPrivateUse1);
   facts.collective = starts_with(facts.name, "c10d::");
-  facts.id = describe(schema);
+  facts.id = describe_schema(schema);
 }
 
 OperatorFacts* make_facts(const at::RecordFunction& record) {
@@ -127,7 +131,7 @@ const OperatorFacts& shared_facts(const at::RecordFunction& record) {
 
 }  // namespace
 
-void set_tracker_for_facts(const tensortap_torch_tracker* given) { tracker = given; }
+void set_tracker_for_facts(const tensortap_torch_tracker* given) { describer = given; }
 
 const OperatorFacts& facts_of(const at::RecordFunction& record) {
   constexpr size_t kSlots = 1024;

@@ -1,4 +1,4 @@
-#include "source/pytorch/adapter/self_test.h"
+#include "source/pytorch/adapter/self_check.h"
 
 #include <ATen/ATen.h>
 #include <tensortap/capture.h>

@@ -1,5 +1,5 @@
-#ifndef TENSORTAP_SOURCE_PYTORCH_ADAPTER_SELF_TEST_H_
-#define TENSORTAP_SOURCE_PYTORCH_ADAPTER_SELF_TEST_H_
+#ifndef TENSORTAP_SOURCE_PYTORCH_ADAPTER_SELF_CHECK_H_
+#define TENSORTAP_SOURCE_PYTORCH_ADAPTER_SELF_CHECK_H_
 
 namespace tensortap::torch_adapter {
 
@@ -8,4 +8,4 @@ const char* self_test();
 
 }  // namespace tensortap::torch_adapter
 
-#endif  // TENSORTAP_SOURCE_PYTORCH_ADAPTER_SELF_TEST_H_
+#endif  // TENSORTAP_SOURCE_PYTORCH_ADAPTER_SELF_CHECK_H_

@@ -1,0 +1,29 @@
+// Compiling the adapter of one torch release from the headers inside of its package.
+
+#ifndef TENSORTAP_CLI_ADAPTER_BUILD_H_
+#define TENSORTAP_CLI_ADAPTER_BUILD_H_
+
+#include <string>
+
+#include "base/status.h"
+#include "cli/installed_files.h"
+#include "cli/terminal.h"
+#include "cli/torch_installation.h"
+
+namespace tensortap::cli {
+
+struct BuiltAdapter {
+  std::string path;
+  double seconds = 0;
+  std::string problem;  // of the self-test, "" = passed
+};
+
+// Compiles the adapter into `folder`, which is made, or "" = the cache; says before that it will take a while. The file appears whole or not at all,
+// whatever happens and however many build at once. The self-test runs in a process of its own; an adapter that fails it is removed. Errors:
+// kNotFound without compiler, sources or headers; kUnsupported when it does not compile, with the compiler's first errors.
+Result<BuiltAdapter> build_adapter(const InstalledFiles& installed, const TorchInstallation& torch, const std::string& folder,
+                                   const Terminal& terminal);
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_ADAPTER_BUILD_H_

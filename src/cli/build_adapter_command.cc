@@ -1,0 +1,61 @@
+// `tensortap build-adapter`: makes tensortap fit the torch of an environment.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "cli/adapter_build.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/program_file.h"
+
+namespace tensortap::cli {
+namespace {
+
+struct BuildAdapterOptions {
+  std::string python;
+  std::string libtorch;
+  std::string out;
+};
+
+Result<TorchInstallation> chosen_torch(const BuildAdapterOptions& options) {
+  if (!options.libtorch.empty()) return torch_in(options.libtorch);
+  return torch_of_python(options.python.empty() ? "python3" : options.python);
+}
+
+Result<ExitCode> build(const BuildAdapterOptions& options, Terminal& terminal) {
+  TENSORTAP_ASSIGN_OR_RETURN(const InstalledFiles installed, find_installed_files());
+  TENSORTAP_ASSIGN_OR_RETURN(const TorchInstallation torch, chosen_torch(options));
+  TENSORTAP_ASSIGN_OR_RETURN(const BuiltAdapter built, build_adapter(installed, torch, options.out, terminal));
+  const bool works = built.problem.empty();
+  if (terminal.json) {
+    terminal.json_line({{"torch", torch.release.text},
+                        {"string_abi", torch.string_abi},
+                        {"libtorch", torch.library},
+                        {"adapter", works ? Json(built.path) : Json()},
+                        {"seconds", json_number(built.seconds)},
+                        {"problem", works ? Json() : Json(built.problem)}});
+  } else if (works) {
+    terminal.line(fmt::format("{}: built in {:.0f} s for torch {}, self-test passed", built.path, built.seconds, torch.release.text));
+  }
+  if (!works)
+    terminal.error(fmt::format("the adapter for torch {} fails its self-test and is not used: {}", torch.release.text, built.problem));
+  return works ? ExitCode::kFine : ExitCode::kFailed;
+}
+
+}  // namespace
+
+Action declare_build_adapter(CLI::App& app) {
+  const auto options = std::make_shared<BuildAdapterOptions>();
+  CLI::Option* python =
+      app.add_option("--python", options->python, "The Python interpreter whose torch is meant (python3)")->type_name(kPath);
+  app.add_option("--libtorch", options->libtorch, "A torch by its folder: the package `torch` of a Python, or the C++ distribution")
+      ->type_name(kDirectory)
+      ->excludes(python);
+  app.add_option("--out", options->out, "Put the adapter there instead of into the user's cache")->type_name(kDirectory);
+  return [options](Terminal& terminal) { return build(*options, terminal); };
+}
+
+}  // namespace tensortap::cli

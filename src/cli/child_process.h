@@ -1,0 +1,42 @@
+// Starting other programs: one that takes our place at the terminal, and small ones that are asked something.
+
+#ifndef TENSORTAP_CLI_CHILD_PROCESS_H_
+#define TENSORTAP_CLI_CHILD_PROCESS_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace tensortap::cli {
+
+// How a program ended, as a shell says it.
+struct ProgramEnd {
+  int exit_code = 0;  // its own, or 128 + the signal that killed it
+  int signal = 0;     // 0 = it ended by itself
+};
+
+// Runs a program with our stdin, stdout, stderr and working folder until it ends. Signals that somebody sends to us go to it; those that the
+// terminal sends (Ctrl-C) reach it by themselves and do not end us. `environment` is set on top of ours. Errors: kNotFound, kInvalidArgument
+// when it can not be started; kIo. Once at a time, no other thread may run.
+Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::string>& words,
+                               const std::vector<std::pair<std::string, std::string>>& environment);
+
+// What a program that was asked something said.
+struct Answer {
+  int exit_code = 0;
+  std::string out;  // the first MiB of each
+  std::string errors;
+};
+
+// Runs a program to its end with an empty stdin. Words[0] is looked for on PATH. Errors: kNotFound when it can not be started; kIo.
+Result<Answer> ask_program(const std::vector<std::string>& words);
+
+// Does `work` in a process of its own and gives what it returns, so that a crash in there is an answer, too. Errors: kInternal with the signal.
+Result<std::string> in_own_process(const std::function<std::string()>& work);
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_CHILD_PROCESS_H_

@@ -1,0 +1,73 @@
+#include "cli/exec_environment.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/environment.h"
+#include "base/files.h"
+#include "base/text.h"
+
+namespace tensortap::cli {
+namespace {
+
+constexpr std::string_view kSeparators = " :";
+
+bool is_sanitizer(std::string_view library) {
+  const std::string_view name = library.substr(library.rfind('/') + 1);
+  for (const std::string_view begin : {"libasan.", "libtsan.", "libubsan.", "liblsan.", "libhwasan.", "libclang_rt."}) {
+    if (name.starts_with(begin)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string with_preloaded(std::string_view preloaded, std::string_view library) {
+  std::vector<std::string> first;
+  std::vector<std::string> rest;
+  while (!preloaded.empty()) {
+    const size_t end = std::min(preloaded.find_first_of(kSeparators), preloaded.size());
+    const std::string_view one = preloaded.substr(0, end);
+    preloaded.remove_prefix(std::min(end + 1, preloaded.size()));
+    if (one.empty() || one == library) continue;
+    (rest.empty() && is_sanitizer(one) ? first : rest).emplace_back(one);
+  }
+  first.emplace_back(library);
+  first.insert(first.end(), rest.begin(), rest.end());
+  return join(first, ":");
+}
+
+Result<ExecFolder> ExecFolder::create(const Json& request) {
+  std::string path = join_path(environment_value("TMPDIR").value_or("/tmp"), "tensortap-exec-XXXXXX");
+  if (!path.starts_with('/')) path = std::filesystem::absolute(path).string();
+  if (mkdtemp(path.data()) == nullptr) {
+    return errno_status(concat("a temporary folder like ", path, " can not be made (TMPDIR chooses where)"), errno);
+  }
+  ExecFolder folder(path);
+  TENSORTAP_RETURN_IF_ERROR(write_file_atomically(join_path(path, "request.json"), to_json_text(request) + "\n"));
+  return folder;
+}
+
+ExecFolder::~ExecFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> ExecFolder::variables(const InstalledFiles& installed) const {
+  std::string library = installed.preload_library;
+  // LD_PRELOAD has no way to write these in a path.
+  if (library.find_first_of(" :$") != std::string::npos) {
+    library = join_path(path_, file_name(installed.preload_library));
+    if (symlink(installed.preload_library.c_str(), library.c_str()) != 0) return errno_status(library, errno);
+  }
+  return std::vector<std::pair<std::string, std::string>>{
+      {"TENSORTAP_EXEC", join_path(path_, "request.json")},
+      {"TENSORTAP_PYTORCH_LIBRARY", installed.pytorch_library},
+      {"LD_PRELOAD", with_preloaded(environment_value("LD_PRELOAD").value_or(""), library)},
+  };
+}
+
+}  // namespace tensortap::cli

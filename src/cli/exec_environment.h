@@ -1,0 +1,40 @@
+// What a captured program finds in its environment: the request and the preloaded library.
+
+#ifndef TENSORTAP_CLI_EXEC_ENVIRONMENT_H_
+#define TENSORTAP_CLI_EXEC_ENVIRONMENT_H_
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/status.h"
+#include "cli/installed_files.h"
+
+namespace tensortap::cli {
+
+// The private folder of one `tensortap exec`: the request file, and the marks by which the processes decide who writes where. Removed on
+// destruction. Move-only.
+class ExecFolder {
+ public:
+  // Makes the folder below TMPDIR, or /tmp, and writes the request into it.
+  static Result<ExecFolder> create(const Json& request);
+  ExecFolder(ExecFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  ExecFolder& operator=(ExecFolder&&) = delete;
+  ~ExecFolder();
+
+  // The variables to set for the program. Errors: kIo.
+  [[nodiscard]] Result<std::vector<std::pair<std::string, std::string>>> variables(const InstalledFiles& installed) const;
+
+ private:
+  explicit ExecFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// `library` in front of what LD_PRELOAD has, behind a sanitizer's runtime, which must stay first.
+std::string with_preloaded(std::string_view preloaded, std::string_view library);
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_EXEC_ENVIRONMENT_H_

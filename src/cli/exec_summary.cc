@@ -1,0 +1,221 @@
+#include "cli/exec_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/json_members.h"
+#include "find/find_report.h"
+#include "read/open_dump.h"
+
+namespace tensortap::cli {
+namespace {
+
+constexpr uint64_t kMostReportBytes = uint64_t{256} << 20;
+constexpr size_t kOrigins = 3;
+constexpr size_t kIndent = 12;
+
+bool is_process_folder(const std::string& name) { return name.starts_with("rank_") || name.starts_with("process_"); }
+
+// Where the layouts put the session's own report.
+Json report_of(const std::string& folder) {
+  for (const char* file : {"run.json", ".dump_metadata/tensortap_run.json"}) {
+    const auto text = read_file(join_path(folder, file), kMostReportBytes);
+    if (!text.ok()) continue;
+    if (auto report = parse_json(*text, file); report.ok() && report->is_object()) return *std::move(report);
+  }
+  return {};
+}
+
+Json copy_of(const Json& object, const char* key) {
+  const Json* value = member(object, key);
+  return value == nullptr ? Json() : *value;
+}
+
+uint64_t number_in(const Json& object, const char* key) {
+  const Json* value = member(object, key);
+  return value != nullptr && value->is_number_unsigned() ? value->get<uint64_t>() : 0;
+}
+
+// The origin that matters: of the value that the program saw, where find knows it, else the first op that made something of finite values.
+Json chosen_origin(const Json& found) {
+  if (const Json* seen = member(found, "seen")) {
+    if (member(*seen, "chain") != nullptr) return *seen;
+    if (const Json* origin = member(*seen, "origin")) return *origin;
+  }
+  const Json* origins = member(found, "origins");
+  if (origins == nullptr || !origins->is_array() || origins->empty()) return {};
+  const auto op = std::ranges::find_if(*origins, [](const Json& one) { return member_text(one, "kind") == "op"; });
+  return op == origins->end() ? origins->front() : *op;
+}
+
+// The steps of the chain lack what only the table of ops knows.
+void add_places(const DumpIndex& dump, Json& origin) {
+  const auto chain = origin.find("chain");
+  if (chain == origin.end() || !chain->is_array()) return;
+  for (Json& step : *chain) {
+    const std::string name = step.is_object() ? step.value("op", "") : "";
+    const auto op = std::ranges::find(dump.ops(), name, &OpInfo::name);
+    if (name.empty() || op == dump.ops().end()) continue;
+    if (!step.contains("module")) step["module"] = op->module.empty() ? Json() : Json(op->module);
+    if (!step.contains("source")) step["source"] = op->source_location.empty() ? Json() : Json(op->source_location);
+  }
+}
+
+// From the files alone, of a process that did not come to its end.
+void count_rows(const DumpIndex& dump, Json& summary) {
+  std::set<int64_t> steps;
+  for (const RecordRow& row : dump.rows()) steps.insert(row.step);
+  summary["steps"] = steps.size();
+  summary["records"] = dump.rows().size();
+}
+
+void look_into(const Terminal& terminal, const std::string& folder, Json& summary) {
+  const auto dump = open_dump(folder);
+  if (!dump.ok()) {
+    terminal.warn(printable(dump.status().message()));
+    return;
+  }
+  summary["layout"] = std::string((*dump)->layout());
+  if (!summary["complete"].get<bool>()) count_rows(**dump, summary);
+  Json found = find_report(**dump, kOrigins);
+  summary["first_nonfinite"] = copy_of(found, "first_nonfinite");
+  if (summary["first_nonfinite"].is_null()) return;
+  summary["origin"] = chosen_origin(found);
+  if (summary["origin"].is_object()) add_places(**dump, summary["origin"]);
+}
+
+Json summary_of(const Terminal& terminal, const std::string& folder) {
+  const Json report = report_of(folder);
+  Json summary = {{"dump", folder}};
+  for (const char* key : {"layout", "source", "rank"}) summary[key] = copy_of(report, key);
+  const Json* steps = member(report, "steps");
+  summary["steps"] = steps != nullptr && steps->is_object() ? copy_of(*steps, "captured") : copy_of(report, "steps");
+  for (const char* key : {"ops", "records", "bytes", "lost", "governor", "first_nonfinite", "failed_op", "notes"}) {
+    summary[key] = copy_of(report, key);
+  }
+  summary["origin"] = nullptr;
+  summary["complete"] = report.is_object() && report.value("complete", false);
+  // A process without anything to look for is not read again.
+  const bool unknown = !summary["complete"].get<bool>() || report.find("first_nonfinite") == report.end();
+  if (unknown || !summary["first_nonfinite"].is_null()) look_into(terminal, folder, summary);
+  return summary;
+}
+
+void add_note(Json& summary, std::string text) {
+  if (!summary["notes"].is_array()) summary["notes"] = Json::array();
+  summary["notes"].push_back(std::move(text));
+}
+
+// Counts of ops of several processes; each op stands in each of them.
+Json sum_of_ops(const std::vector<Json>& processes) {
+  Json ops = {{"expected", uint64_t{0}}, {"captured", uint64_t{0}}, {"not_captured", Json::array()}};
+  for (const Json& process : processes) {
+    const Json* one = member(process, "ops");
+    if (one == nullptr) continue;
+    for (const char* key : {"expected", "captured"}) ops[key] = ops[key].get<uint64_t>() + number_in(*one, key);
+    const Json* reasons = member(*one, "not_captured");
+    if (reasons == nullptr || !reasons->is_array()) continue;
+    for (const Json& reason : *reasons) ops["not_captured"].push_back(reason);
+  }
+  return ops;
+}
+
+// The process whose non-finite value comes first in the program's own time.
+const Json* first_bad(const std::vector<Json>& processes) {
+  const Json* first = nullptr;
+  for (const Json& process : processes) {
+    const Json* value = member(process, "first_nonfinite");
+    if (value == nullptr) continue;
+    if (first == nullptr || number_in(*value, "step") < number_in(first->at("first_nonfinite"), "step")) first = &process;
+  }
+  return first;
+}
+
+Json sum_of(const std::vector<Json>& processes, const std::string& out) {
+  Json summary = processes.front();
+  summary["dump"] = out;
+  summary["ops"] = sum_of_ops(processes);
+  for (const char* key : {"records", "bytes", "lost"}) {
+    uint64_t sum = 0;
+    for (const Json& process : processes) sum += number_in(process, key);
+    summary[key] = sum;
+  }
+  for (const Json& process : processes) {
+    summary["steps"] = std::max(number_in(summary, "steps"), number_in(process, "steps"));
+    summary["complete"] = summary["complete"].get<bool>() && process["complete"].get<bool>();
+  }
+  const Json* bad = first_bad(processes);
+  summary["first_nonfinite"] = bad == nullptr ? Json() : bad->at("first_nonfinite");
+  summary["origin"] = bad == nullptr ? Json() : bad->at("origin");
+  if (bad != nullptr) add_note(summary, concat("the non-finite value is in ", bad->at("dump").get<std::string>()));
+  summary["processes"] = processes;
+  return summary;
+}
+
+std::string place_text(const Json& step) {
+  std::string text = fmt::format("step {}, {} ({})", member_text(step, "step"), member_text(step, "op"), member_text(step, "type"));
+  if (const std::string module = member_text(step, "module"); !module.empty()) text += fmt::format(", module {}", module);
+  if (const std::string source = member_text(step, "source"); !source.empty()) text += fmt::format(", {}", source);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> process_dumps(const std::string& out, bool one_tree) {
+  std::vector<std::string> folders;
+  if (one_tree) {
+    const auto found = locate_dump(out);
+    if (found.ok() || found.status().code() == StatusCode::kInvalidArgument) folders.push_back(out);
+    return folders;
+  }
+  std::vector<std::string> places = {out};
+  for (size_t i = 0; i < places.size(); ++i) {
+    const std::string place = places[i];
+    if (path_exists(join_path(place, "records.npy"))) folders.push_back(place);
+    const auto names = list_directory(place);
+    if (!names.ok() || (i > 0 && !file_name(place).starts_with("process_"))) continue;
+    for (const std::string& name : *names) {
+      if (is_process_folder(name)) places.push_back(join_path(place, name));
+    }
+  }
+  return folders;
+}
+
+Json summarise_dumps(const Terminal& terminal, const std::vector<std::string>& folders, const std::string& out) {
+  if (folders.empty()) return {{"dump", nullptr}};
+  std::vector<Json> processes;
+  for (const std::string& folder : folders) processes.push_back(summary_of(terminal, folder));
+  Json summary = processes.size() == 1 ? processes.front() : sum_of(processes, out);
+  if (!summary["complete"].get<bool>()) {
+    add_note(summary, concat("a process did not come to its end, or still runs: what it captured so far is there; `tensortap repair ", out,
+                             "` makes its dump whole"));
+  }
+  return summary;
+}
+
+std::string origin_text(const Json& summary, const Palette& palette) {
+  const Json* origin = member(summary, "origin");
+  const Json* chain = origin == nullptr ? nullptr : member(*origin, "chain");
+  if (chain == nullptr || !chain->is_array() || chain->empty()) return {};
+  const Json& begin = chain->back();
+  const bool certain = origin->value("certain", false);
+  std::string text = palette.bold(fmt::format("{:<{}}", "began at", kIndent)) + palette.red(place_text(begin));
+  text += certain ? "\n" : ", as far as was captured\n";
+  const std::string indent(kIndent, ' ');
+  text += fmt::format("{}made {} NaN, {} +Inf, {} -Inf in {}\n", indent, number_in(begin, "nan"), number_in(begin, "pos_inf"),
+                      number_in(begin, "neg_inf"), member_text(begin, "record"));
+  if (const Json* inputs = member(begin, "inputs"); inputs != nullptr && inputs->is_array()) {
+    for (const Json& input : *inputs) {
+      text += fmt::format("{}read {}: min {}, max {}\n", indent, member_text(input, "record"), member_text(input, "min"),
+                          member_text(input, "max"));
+    }
+  }
+  if (chain->size() > 1) text += fmt::format("{}seen {} ops later, {}\n", indent, chain->size() - 1, place_text(chain->front()));
+  return text;
+}
+
+}  // namespace tensortap::cli

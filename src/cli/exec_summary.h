@@ -1,0 +1,26 @@
+// What a captured program left behind: its dumps, one for each process, summed up.
+
+#ifndef TENSORTAP_CLI_EXEC_SUMMARY_H_
+#define TENSORTAP_CLI_EXEC_SUMMARY_H_
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "cli/terminal.h"
+
+namespace tensortap::cli {
+
+// The folders below `out` (itself first) that hold the dump of one process each.
+std::vector<std::string> process_dumps(const std::string& out, bool one_tree);
+
+// The summary of all dumps: the keys of the summary of `run`, summed over the processes, "origin" (how the first non-finite value came to be, as
+// find has it, or null) and, with several processes, "processes" with the summary of each. With no dump "dump" is null.
+Json summarise_dumps(const Terminal& terminal, const std::vector<std::string>& folders, const std::string& out);
+
+// The way to the first non-finite value in lines for people, "" when there is none.
+std::string origin_text(const Json& summary, const Palette& palette);
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_EXEC_SUMMARY_H_

@@ -1,0 +1,41 @@
+// Where the other files of this tensortap are: beside the libraries, in the installed package as in a build folder.
+
+#ifndef TENSORTAP_CLI_INSTALLED_FILES_H_
+#define TENSORTAP_CLI_INSTALLED_FILES_H_
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace tensortap::cli {
+
+struct InstalledFiles {
+  std::string preload_library;  // absolute paths
+  std::string pytorch_library;
+  std::string adapter_sources;  // folder that holds source/pytorch and tensortap, "" when they are not installed
+  std::string adapters;         // folder with adapters that came with the package; need not be there
+  std::string python_package;   // folder that holds the package `tensortap`, "" = none
+};
+
+// Errors: kNotFound when a library that should be beside ours is missing.
+Result<InstalledFiles> find_installed_files();
+
+// What the adapters are compiled from: changes with every byte of it.
+struct AdapterSources {
+  std::vector<std::string> files;  // absolute paths of the .cc files
+  int interface_version = 0;
+  std::string hash;  // hexadecimal
+};
+// Errors: kNotFound when the sources are not installed or are incomplete.
+Result<AdapterSources> find_adapter_sources(const InstalledFiles& installed);
+
+// The folder where adapters built from these sources are kept: below XDG_CACHE_HOME, or ~/.cache. Errors: kNotFound without a home.
+Result<std::string> adapter_cache(const AdapterSources& sources);
+
+// The folders that are searched for adapters, in order.
+std::vector<std::string> adapter_folders(const InstalledFiles& installed);
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_INSTALLED_FILES_H_

@@ -1,0 +1,105 @@
+#include "cli/torch_installation.h"
+
+#include <array>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/child_process.h"
+#include "cli/elf_file.h"
+
+namespace tensortap::cli {
+namespace {
+
+constexpr std::string_view kLibrary = "libtorch_cpu.so";
+constexpr const char* kEntry = "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE";
+
+// The folder where the interpreter would find the package; sys.path[0] is that of a program, not of this question.
+constexpr const char* kQuestion =
+    "import sys\n"
+    "sys.path[:1] = [] if sys.path[:1] == [''] else sys.path[:1]\n"
+    "import importlib.util\n"
+    "spec = importlib.util.find_spec('torch')\n"
+    "places = list(spec.submodule_search_locations or []) if spec else []\n"
+    "print('TORCH ' + places[0] if places else 'NONE')\n";
+
+// Distributions add a version to the name.
+std::string library_in(const std::string& folder) {
+  const auto names = list_directory(folder);
+  if (!names.ok()) return {};
+  for (const std::string& name : *names) {
+    if (name.starts_with(kLibrary) && (name.size() == kLibrary.size() || name[kLibrary.size()] == '.')) return join_path(folder, name);
+  }
+  return {};
+}
+
+std::string normal(const std::string& path) { return std::filesystem::path(path).lexically_normal().string(); }
+
+Status read_library(TorchInstallation& torch) {
+  TENSORTAP_ASSIGN_OR_RETURN(torch.release, torch_release_beside(torch.library));
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, MappedFile::open(torch.library));
+  const auto file = ElfFile::parse(map.bytes());
+  if (!file) return corrupt(concat(torch.library, " is no shared library"));
+  if (!file->defines(kEntry)) {
+    return unsupported(concat(torch.library, " (torch ", torch.release.text,
+                              ") does not export the function that its operators would be seen "
+                              "through; torch 2.4 and later do"));
+  }
+  torch.string_abi = file->defines(kTorchStringAbiOne) ? 1 : 0;
+  if (torch.string_abi == 0 && !file->defines(kTorchStringAbiZero)) {
+    return not_found(concat("the string ABI of ", torch.library, " can not be told: it exports no at::show_config()"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TorchInstallation> torch_in(const std::string& folder) {
+  TorchInstallation torch;
+  std::error_code error;
+  torch.folder = std::filesystem::absolute(folder, error).lexically_normal().string();
+  while (torch.folder.size() > 1 && torch.folder.ends_with('/')) torch.folder.pop_back();
+  for (const char* place : {"lib", "", "lib64", "torch/lib"}) {
+    if (torch.library = library_in(*place == '\0' ? torch.folder : join_path(torch.folder, place)); !torch.library.empty()) break;
+  }
+  if (torch.library.empty()) return not_found(concat("there is no libtorch_cpu.so in ", torch.folder, " or in its lib"));
+  const std::string above = parent_path(torch.library);
+  for (const char* place : {"../include", "../../include"}) {
+    std::string includes = normal(join_path(above, place));
+    if (!path_exists(join_path(includes, "ATen/record_function.h"))) continue;
+    torch.includes = std::move(includes);
+    break;
+  }
+  TENSORTAP_RETURN_IF_ERROR(read_library(torch));
+  return torch;
+}
+
+Result<TorchInstallation> torch_of_python(const std::string& python) {
+  const auto answer = ask_program({python, "-c", kQuestion});
+  if (!answer.ok()) return not_found(concat("the interpreter ", quote(python), " can not be started: ", answer.status().message()));
+  std::string folder;
+  for (const std::string_view line : split(answer->out, '\n')) {
+    constexpr std::string_view kFound = "TORCH ";
+    if (line.starts_with(kFound)) folder = line.substr(kFound.size());
+  }
+  if (folder.empty()) return not_found(concat("the interpreter ", quote(python), " has no package torch"));
+  TENSORTAP_ASSIGN_OR_RETURN(TorchInstallation torch, torch_in(folder));
+  torch.python = python;
+  return torch;
+}
+
+std::string adapter_for(const TorchInstallation& torch, const std::vector<std::string>& folders) {
+  const std::string name = torch_adapter_file(torch.release.major, torch.release.minor, torch.string_abi);
+  for (const std::string& folder : folders) {
+    std::string path = join_path(folder, name);
+    if (path_exists(path)) return path;
+  }
+  return {};
+}
+
+std::string build_command(const TorchInstallation& torch) {
+  return torch.python.empty() ? concat("tensortap build-adapter --libtorch ", torch.folder)
+                              : concat("tensortap build-adapter --python ", torch.python);
+}
+
+}  // namespace tensortap::cli

@@ -1,0 +1,38 @@
+// A torch on this machine, looked at without importing it.
+
+#ifndef TENSORTAP_CLI_TORCH_INSTALLATION_H_
+#define TENSORTAP_CLI_TORCH_INSTALLATION_H_
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "base/torch_files.h"
+
+namespace tensortap::cli {
+
+struct TorchInstallation {
+  std::string folder;    // of the wheel or the C++ distribution
+  std::string library;   // libtorch_cpu.so in it
+  std::string includes;  // "" when it has no headers
+  std::string python;    // the interpreter that has it, "" = found by folder
+  TorchRelease release;
+  int string_abi = 1;
+};
+
+// In the folder of the package `torch`, of the C++ distribution, or of its libraries. Errors: kNotFound when there is no libtorch_cpu.so, or when
+// its release can not be told; kUnsupported for a torch without the function that the capture enters by.
+Result<TorchInstallation> torch_in(const std::string& folder);
+
+// The torch that `python` would import, asked for without importing it. Errors: kNotFound when it has none or when there is no such interpreter.
+Result<TorchInstallation> torch_of_python(const std::string& python);
+
+// The first adapter file for it in `folders`, "" = none.
+std::string adapter_for(const TorchInstallation& torch, const std::vector<std::string>& folders);
+
+// "tensortap build-adapter --python PYTHON" or "--libtorch FOLDER": what to type for this torch.
+std::string build_command(const TorchInstallation& torch);
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_TORCH_INSTALLATION_H_
