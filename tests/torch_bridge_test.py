@@ -338,6 +338,8 @@ def everywhere():
     check(*nn.Sequential(Net())(torch.ones(1)))
     with inside(): check(bridge.where(lock=True), line())
     check(*Hooked().value)
+    check(torch.no_grad()(f.where)(), line())
+    check(inside()(f.where)(), line())
     check(*max([1, 2], key=lambda _: check(bridge.where(lock=True), line()) or 0) and (0, 0))
     check(*sorted([1], key=lambda _: [check(bridge.where(lock=True), line())]) and (0, 0))
     check(*eval("bridge.where(lock=True), '<string>:1'"))
@@ -498,6 +500,9 @@ def test_compiled_programs_keep_their_graphs(tmp_path: Path) -> None:
     program = """
     side = bridge.install()
     assert (count(), count(fullgraph=True)) == plain
+    from torch._C._dynamo.eval_frame import _debug_get_cache_entry_list as compiled_of
+    assert not compiled_of(nn.Module.__call__.__code__)
+    assert compiled_of(Model.forward.__code__)
     print(len(plain[0][0]), plain[0][1])
     """
     assert run(tmp_path, COMPILED + textwrap.dedent(program), install=False) == ["1 0"]
