@@ -40,6 +40,10 @@ __attribute__((visibility("default"))) size_t bridge_module(char* buffer, size_t
   return give(tensortap::module_path(tensortap::current_module()), buffer, capacity);
 }
 
+__attribute__((visibility("default"))) size_t bridge_graph_module(char* buffer, size_t capacity) {
+  return give(tensortap::module_path(tensortap::module_of(tensortap::source_position(true))), buffer, capacity);
+}
+
 __attribute__((visibility("default"))) int bridge_walks_without_gil() { return tensortap::frame_walk_works() ? 1 : 0; }
 
 // Nanoseconds of one look at module and position, for people.

@@ -546,6 +546,66 @@ def test_routes_of_compiled_programs(tmp_path: Path, route: str, options: str, e
     assert run(tmp_path, program, TENSORTAP_EXEC=str(request)) == [expected]
 
 
+def test_nodes_of_a_compiled_graph_know_module_and_line(tmp_path: Path) -> None:
+    program = """
+    import warnings
+    warnings.simplefilter("ignore")
+    seen = []
+    def look(x: torch.Tensor) -> torch.Tensor:
+        line = bridge.where(lock=True)
+        seen.append((bridge.graph_module(), line))
+        return x.clone()
+    look.__code__ = look.__code__.replace(co_filename="<frozen test>")
+    look = torch.library.custom_op("bridge::look", look, mutates_args=())
+    look.register_fake(lambda x: torch.empty_like(x))
+    def back(context, gradient):
+        return look(gradient)
+    look.register_autograd(back)
+    class Part(nn.Module):
+        def forward(self, x):
+            return look(x).sin()  # line A
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.parts = nn.ModuleList([Part(), Part()])
+        def forward(self, x):
+            for part in self.parts: x = part(x)
+            return look(x).sum()  # line B
+    compiled = torch.compile(Net(), fullgraph=True)
+    compiled(torch.ones(2, requires_grad=True)).backward()
+    seen.clear()
+    loss = compiled(torch.ones(2, requires_grad=True))
+    forward = list(seen)
+    loss.backward()
+    print(forward)
+    print(seen[3:])
+    """
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps({"compile": "aot"}))
+    lines = run(tmp_path, program, TENSORTAP_EXEC=str(request))
+    text = (tmp_path / "program.py").read_text().splitlines()
+    line_a, line_b = (next(i for i, line in enumerate(text, 1) if line.endswith(f"# line {mark}")) for mark in "AB")
+    forward = [("Net.parts.0", f"program.py:{line_a}"), ("Net.parts.1", f"program.py:{line_a}"), ("Net", f"program.py:{line_b}")]
+    assert lines == [str(forward), str(forward[::-1])]
+
+
+def test_graphs_that_went_to_inductor_are_counted(tmp_path: Path) -> None:
+    program = """
+    import warnings
+    warnings.simplefilter("ignore")
+    def two(x):
+        y = x.sin() + 1
+        torch._dynamo.graph_break()
+        return y.cos() + 2
+    x = torch.ones(3)
+    compiled = torch.compile(two)
+    assert torch.allclose(compiled(x), two(x))
+    compiled(x)
+    print(f.compiled_graphs())
+    """
+    assert run(tmp_path, program) == ["2"]
+
+
 def test_dumps_are_switched_before_and_after_modules_have_names(tmp_path: Path) -> None:
     program = """
     bridge.record_events()

@@ -38,8 +38,10 @@ def wrap(functions: Functions) -> None:
 
 def _leave_alone(function: Any) -> None:
     """Keep Dynamo from compiling the wrapper itself: as without it, compiled code begins at the ``forward`` inside."""
-    from torch._C._dynamo import eval_frame
-
+    try:
+        from torch._C._dynamo import eval_frame
+    except ImportError:
+        return
     skip_code = getattr(eval_frame, "skip_code", None)  # up to 2.6
     if skip_code is not None:
         skip_code(function.__code__)

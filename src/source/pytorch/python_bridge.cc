@@ -62,6 +62,8 @@ SourcePosition source_position(bool may_take_gil) {
 
 std::string source_text(SourcePosition position) { return line_text(position); }
 
+ModuleId module_of(SourcePosition position) { return told_module(position); }
+
 void set_python_events(const PythonEvents& given) {
   // The old ones stay: another thread may be about to call one.
   events.store(new PythonEvents(given), std::memory_order_release);
