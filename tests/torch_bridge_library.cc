@@ -30,6 +30,9 @@ extern "C" {
 
 __attribute__((visibility("default"))) void* bridge_functions() { return tensortap::python_functions(); }
 
+// What tensortap.capture asks a library for.
+__attribute__((visibility("default"))) void* tensortap_pytorch_python_functions() { return tensortap::python_functions(); }
+
 __attribute__((visibility("default"))) int bridge_bootstrap(const char* package) { return tensortap::bootstrap_python(package) ? 1 : 0; }
 
 __attribute__((visibility("default"))) size_t bridge_where(int may_take_gil, char* buffer, size_t capacity) {

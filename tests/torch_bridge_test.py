@@ -633,3 +633,56 @@ def test_dumps_are_switched_before_and_after_modules_have_names(tmp_path: Path) 
     assert lines[3] == f"The \"target\" parameter must be {kinds}, but got an instance of <class 'int'>."
     assert lines[4].endswith("<class 'type'>.") and lines[5].endswith("<class 'str'>.")
     assert lines[6] == 'The "enabled" parameter must be bool.'
+
+
+def test_the_package_captures_marks_steps_and_switches_from_inside_the_program(tmp_path: Path) -> None:
+    program = """
+    from pathlib import Path
+    import tensortap
+    from tensortap import _capture
+    tensortap.step()
+    tensortap.set_dump(nn.Linear)
+    _capture._library_path = lambda: Path(bridge.LIBRARY)
+    with_events = bridge.record_events()
+    with tensortap.capture({"tensortap": 1, "payload": "full"}, out="there", ops="conv.*") as capture:
+        tensortap.step()
+        nn.Linear(1, 1)(torch.ones(1))
+        tensortap.set_dump("add", False)
+        try: capture.dump
+        except tensortap.Error as error: print(error.code)
+    print(capture.report)
+    events = [event for event in bridge.events() if not event.startswith(("begin", "end"))]
+    print([event.split(" {")[0] for event in events])
+    print('"out": "there"' in events[0] or '"out":"there"' in events[0], "conv.*" in events[0], '"full"' in events[0])
+    for arguments, options in (((), {"out": "refuse"}), (("nowhere.json",), {}), (('{"payload": 3}',), {})):
+        try:
+            with tensortap.capture(*arguments, **options): print("inside")
+        except tensortap.Error as error: print(error.code, error)
+    try:
+        with tensortap.capture(opps="x"): print("inside")
+    except TypeError as error: print(error)
+    """
+    if not (BUILD / "python" / "tensortap").is_dir():
+        pytest.skip("the package is not built")
+    lines = run(tmp_path, program, install=False, PYTHONPATH=str(BUILD / "python"))
+    assert lines[:2] == ["invalid_argument", "{'dump': 'somewhere', 'records': 3}"]
+    assert lines[2] == str(["open config there", "step", "set_dump Linear  on", "set_dump  add off", "close"])
+    assert lines[3] == "True True True"
+    assert lines[4] == "internal no room there"
+    assert lines[5].startswith("not_found nowhere.json") and lines[6].startswith("invalid_argument config:1")
+    assert lines[7].startswith("capture() has no option 'opps'")
+
+
+def test_the_calls_of_the_package_may_stay_in_a_program_without_capture(tmp_path: Path) -> None:
+    program = """
+    import tensortap
+    tensortap.step()
+    tensortap.set_dump(nn.Identity(), True)
+    print(nn.Module.__call__.__name__)
+    with tensortap.capture(out="under_exec") as capture:
+        print(capture.report, nn.Module.__call__.__name__)
+    """
+    if not (BUILD / "python" / "tensortap").is_dir():
+        pytest.skip("the package is not built")
+    lines = run(tmp_path, program, install=False, PYTHONPATH=str(BUILD / "python"), TENSORTAP_EXEC="/nowhere")
+    assert lines == ["_wrapped_call_impl", "{} _wrapped_call_impl"]
