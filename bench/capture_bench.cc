@@ -57,6 +57,47 @@ void wants(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(capture.wants(0));
 }
 
+// Two tensors that say which memory they are in; `changes`: a new content each time, otherwise always the same.
+void memory(benchmark::State& state, size_t elements, bool changes) {
+  std::string pattern = "/dev/shm/tensortap-bench-XXXXXX";
+  const std::string folder = mkdtemp(pattern.data());
+  tensortap::Session session;
+  const std::string problem = session.open(R"({"slots": ["in", "out"], "limits": {"keep_free": 0}, "out": ")" + folder + "/d\"}", "bench");
+  if (!problem.empty()) throw std::runtime_error(problem);
+  const tensortap::Op op = session.add_op({.name = "op", .type = "Op"});
+  const std::vector<float> values(elements, 1.5F);
+  const std::array<int64_t, 1> dims = {static_cast<int64_t>(elements)};
+  std::array<tensortap_tensor, 2> tensors{};
+  tensors.fill(tensortap::output(TENSORTAP_FLOAT32, values.data(), dims));
+  uint32_t slot = 0;
+  for (tensortap_tensor& tensor : tensors) {
+    tensor.slot_index = slot++;
+    tensor.storage = slot;
+    tensor.version = 1;
+  }
+  uint32_t calls = 0;
+  for (auto _ : state) {
+    for (tensortap_tensor& tensor : tensors) tensor.version += changes ? 1 : 0;
+    tensortap_op_event event{};
+    event.size = sizeof(event);
+    event.op = op;
+    event.step = calls / 1000;
+    event.call = ++calls;
+    event.duration_ns = -1;
+    event.tensors = tensors.data();
+    event.tensor_count = tensors.size();
+    tensortap_on_op(session.get(), &event);
+  }
+  session.close();
+  std::filesystem::remove_all(folder);
+}
+
+BENCHMARK_CAPTURE(memory, two_small_tensors, 16, true)->Iterations(50000);
+BENCHMARK_CAPTURE(memory, two_of_1k, 1024, true)->Iterations(50000);
+BENCHMARK_CAPTURE(memory, two_of_8k_new, 8192, true)->Iterations(50000);
+BENCHMARK_CAPTURE(memory, two_of_8k_known, 8192, false)->Iterations(50000);
+BENCHMARK_CAPTURE(memory, two_of_64k_new, 65536, true)->Iterations(50000);
+BENCHMARK_CAPTURE(memory, two_of_64k_known, 65536, false)->Iterations(50000);
 BENCHMARK_CAPTURE(events, disabled, Kind::kDisabled, 16);
 BENCHMARK_CAPTURE(events, not_wanted, Kind::kNotWanted, 16);
 BENCHMARK(wants);

@@ -30,6 +30,9 @@ extern "C" {
 
 __attribute__((visibility("default"))) void* bridge_functions() { return tensortap::python_functions(); }
 
+// What tensortap.capture asks a library for.
+__attribute__((visibility("default"))) void* tensortap_pytorch_python_functions() { return tensortap::python_functions(); }
+
 __attribute__((visibility("default"))) int bridge_bootstrap(const char* package) { return tensortap::bootstrap_python(package) ? 1 : 0; }
 
 __attribute__((visibility("default"))) size_t bridge_where(int may_take_gil, char* buffer, size_t capacity) {
@@ -38,6 +41,10 @@ __attribute__((visibility("default"))) size_t bridge_where(int may_take_gil, cha
 
 __attribute__((visibility("default"))) size_t bridge_module(char* buffer, size_t capacity) {
   return give(tensortap::module_path(tensortap::current_module()), buffer, capacity);
+}
+
+__attribute__((visibility("default"))) size_t bridge_graph_module(char* buffer, size_t capacity) {
+  return give(tensortap::module_path(tensortap::module_of(tensortap::source_position(true))), buffer, capacity);
 }
 
 __attribute__((visibility("default"))) int bridge_walks_without_gil() { return tensortap::frame_walk_works() ? 1 : 0; }

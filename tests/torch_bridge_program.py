@@ -46,6 +46,11 @@ def module() -> str:
     return _text(_without_lock.bridge_module)
 
 
+def graph_module() -> str:
+    """Give the module of the compiled graph's node that runs on this thread."""
+    return _text(_without_lock.bridge_graph_module)
+
+
 def bootstrap(package: str | None = None) -> bool:
     """Do what the tracker does at an operator."""
     return bool(_without_lock.bridge_bootstrap(str(package or ROOT / "python").encode()))
@@ -72,5 +77,5 @@ def events() -> list[str]:
 
 
 # The frames that lead to C code must not pass for the program's own.
-for _function in (_text, where, bootstrap):
+for _function in (_text, where, graph_module):
     _function.__code__ = _function.__code__.replace(co_filename="<frozen bridge>")

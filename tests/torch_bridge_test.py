@@ -338,6 +338,8 @@ def everywhere():
     check(*nn.Sequential(Net())(torch.ones(1)))
     with inside(): check(bridge.where(lock=True), line())
     check(*Hooked().value)
+    check(torch.no_grad()(f.where)(), line())
+    check(inside()(f.where)(), line())
     check(*max([1, 2], key=lambda _: check(bridge.where(lock=True), line()) or 0) and (0, 0))
     check(*sorted([1], key=lambda _: [check(bridge.where(lock=True), line())]) and (0, 0))
     check(*eval("bridge.where(lock=True), '<string>:1'"))
@@ -498,6 +500,9 @@ def test_compiled_programs_keep_their_graphs(tmp_path: Path) -> None:
     program = """
     side = bridge.install()
     assert (count(), count(fullgraph=True)) == plain
+    from torch._C._dynamo.eval_frame import _debug_get_cache_entry_list as compiled_of
+    assert not compiled_of(nn.Module.__call__.__code__)
+    assert compiled_of(Model.forward.__code__)
     print(len(plain[0][0]), plain[0][1])
     """
     assert run(tmp_path, COMPILED + textwrap.dedent(program), install=False) == ["1 0"]
@@ -541,6 +546,66 @@ def test_routes_of_compiled_programs(tmp_path: Path, route: str, options: str, e
     assert run(tmp_path, program, TENSORTAP_EXEC=str(request)) == [expected]
 
 
+def test_nodes_of_a_compiled_graph_know_module_and_line(tmp_path: Path) -> None:
+    program = """
+    import warnings
+    warnings.simplefilter("ignore")
+    seen = []
+    def look(x: torch.Tensor) -> torch.Tensor:
+        line = bridge.where(lock=True)
+        seen.append((bridge.graph_module(), line))
+        return x.clone()
+    look.__code__ = look.__code__.replace(co_filename="<frozen test>")
+    look = torch.library.custom_op("bridge::look", look, mutates_args=())
+    look.register_fake(lambda x: torch.empty_like(x))
+    def back(context, gradient):
+        return look(gradient)
+    look.register_autograd(back)
+    class Part(nn.Module):
+        def forward(self, x):
+            return look(x).sin()  # line A
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.parts = nn.ModuleList([Part(), Part()])
+        def forward(self, x):
+            for part in self.parts: x = part(x)
+            return look(x).sum()  # line B
+    compiled = torch.compile(Net(), fullgraph=True)
+    compiled(torch.ones(2, requires_grad=True)).backward()
+    seen.clear()
+    loss = compiled(torch.ones(2, requires_grad=True))
+    forward = list(seen)
+    loss.backward()
+    print(forward)
+    print(seen[3:])
+    """
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps({"compile": "aot"}))
+    lines = run(tmp_path, program, TENSORTAP_EXEC=str(request))
+    text = (tmp_path / "program.py").read_text().splitlines()
+    line_a, line_b = (next(i for i, line in enumerate(text, 1) if line.endswith(f"# line {mark}")) for mark in "AB")
+    forward = [("Net.parts.0", f"program.py:{line_a}"), ("Net.parts.1", f"program.py:{line_a}"), ("Net", f"program.py:{line_b}")]
+    assert lines == [str(forward), str(forward[::-1])]
+
+
+def test_graphs_that_went_to_inductor_are_counted(tmp_path: Path) -> None:
+    program = """
+    import warnings
+    warnings.simplefilter("ignore")
+    def two(x):
+        y = x.sin() + 1
+        torch._dynamo.graph_break()
+        return y.cos() + 2
+    x = torch.ones(3)
+    compiled = torch.compile(two)
+    assert torch.allclose(compiled(x), two(x))
+    compiled(x)
+    print(f.compiled_graphs())
+    """
+    assert run(tmp_path, program) == ["2"]
+
+
 def test_dumps_are_switched_before_and_after_modules_have_names(tmp_path: Path) -> None:
     program = """
     bridge.record_events()
@@ -568,3 +633,56 @@ def test_dumps_are_switched_before_and_after_modules_have_names(tmp_path: Path) 
     assert lines[3] == f"The \"target\" parameter must be {kinds}, but got an instance of <class 'int'>."
     assert lines[4].endswith("<class 'type'>.") and lines[5].endswith("<class 'str'>.")
     assert lines[6] == 'The "enabled" parameter must be bool.'
+
+
+def test_the_package_captures_marks_steps_and_switches_from_inside_the_program(tmp_path: Path) -> None:
+    program = """
+    from pathlib import Path
+    import tensortap
+    from tensortap import _capture
+    tensortap.step()
+    tensortap.set_dump(nn.Linear)
+    _capture._library_path = lambda: Path(bridge.LIBRARY)
+    with_events = bridge.record_events()
+    with tensortap.capture({"tensortap": 1, "payload": "full"}, out="there", ops="conv.*") as capture:
+        tensortap.step()
+        nn.Linear(1, 1)(torch.ones(1))
+        tensortap.set_dump("add", False)
+        try: capture.dump
+        except tensortap.Error as error: print(error.code)
+    print(capture.report)
+    events = [event for event in bridge.events() if not event.startswith(("begin", "end"))]
+    print([event.split(" {")[0] for event in events])
+    print('"out": "there"' in events[0] or '"out":"there"' in events[0], "conv.*" in events[0], '"full"' in events[0])
+    for arguments, options in (((), {"out": "refuse"}), (("nowhere.json",), {}), (('{"payload": 3}',), {})):
+        try:
+            with tensortap.capture(*arguments, **options): print("inside")
+        except tensortap.Error as error: print(error.code, error)
+    try:
+        with tensortap.capture(opps="x"): print("inside")
+    except TypeError as error: print(error)
+    """
+    if not (BUILD / "python" / "tensortap").is_dir():
+        pytest.skip("the package is not built")
+    lines = run(tmp_path, program, install=False, PYTHONPATH=str(BUILD / "python"))
+    assert lines[:2] == ["invalid_argument", "{'dump': 'somewhere', 'records': 3}"]
+    assert lines[2] == str(["open config there", "step", "set_dump Linear  on", "set_dump  add off", "close"])
+    assert lines[3] == "True True True"
+    assert lines[4] == "internal no room there"
+    assert lines[5].startswith("not_found nowhere.json") and lines[6].startswith("invalid_argument config:1")
+    assert lines[7].startswith("capture() has no option 'opps'")
+
+
+def test_the_calls_of_the_package_may_stay_in_a_program_without_capture(tmp_path: Path) -> None:
+    program = """
+    import tensortap
+    tensortap.step()
+    tensortap.set_dump(nn.Identity(), True)
+    print(nn.Module.__call__.__name__)
+    with tensortap.capture(out="under_exec") as capture:
+        print(capture.report, nn.Module.__call__.__name__)
+    """
+    if not (BUILD / "python" / "tensortap").is_dir():
+        pytest.skip("the package is not built")
+    lines = run(tmp_path, program, install=False, PYTHONPATH=str(BUILD / "python"), TENSORTAP_EXEC="/nowhere")
+    assert lines == ["_wrapped_call_impl", "{} _wrapped_call_impl"]

@@ -75,6 +75,8 @@ def capture(
 ) -> Iterator[Capture]:
     """Capture what the operators of PyTorch do inside a ``with`` block, on all threads.
 
+    Under ``tensortap exec`` the block changes nothing: the whole program is captured, as the command says.
+
     Parameters
     ----------
     config : str, path or mapping, optional
@@ -104,17 +106,16 @@ def capture(
     if folder:
         request["out"] = folder
     text = _core.capture_config(_selection(request))
-    name = os.fspath(config) if isinstance(config, os.PathLike) else "config"
-    library, functions = _installed_side()
-    _open(library, functions, text, name, folder)
     result = Capture()
+    if os.environ.get("TENSORTAP_EXEC"):
+        yield result
+        return
+    library, functions = _installed_side()
+    _open(library, functions, text, "config", folder)
     try:
         yield result
     finally:
-        report = functions.close() if functions.can_open() else ""
-        if not functions.can_open():
-            library.tensortap_pytorch_close()
-        result.report = json.loads(report) if report else {}
+        result.report = _close(library, functions)
 
 
 def set_dump(target: Any, enabled: bool = True) -> None:
@@ -200,9 +201,22 @@ def _open(library: ctypes.CDLL, functions: Any, config: str, name: str, out: str
     if functions.can_open():
         problem, code = functions.open(config, name, out), "internal"
     else:
+        try:
+            opens = library.tensortap_pytorch_open
+        except AttributeError as error:
+            raise Error(f"{library._name} can not capture without tensortap exec: run the program under it", "unsupported") from error
         message = ctypes.create_string_buffer(4096)
-        status = library.tensortap_pytorch_open(config.encode(), out.encode() or None, message, ctypes.c_size_t(len(message)))
+        status = opens(config.encode(), out.encode() or None, message, ctypes.c_size_t(len(message)))
         problem = message.value.decode(errors="replace") or "the library gave no reason" if status else ""
         code = _CODES[status] if 0 <= status < len(_CODES) else "internal"
     if problem:
         raise Error(problem, code)
+
+
+def _close(library: ctypes.CDLL, functions: Any) -> dict[str, Any]:
+    """End the capture and give its report, empty when there is none."""
+    if functions.can_open():
+        report = functions.close()
+        return dict(json.loads(report)) if report else {}
+    library.tensortap_pytorch_close()
+    return {}

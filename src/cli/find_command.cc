@@ -24,14 +24,35 @@ struct FindOptions {
 
 std::string record_text(const Json& one) { return fmt::format("{} ({})", member_text(one, "record"), member_text(one, "type")); }
 
+// "train.py:41, module Net.norm, backward of rsqrt, module Net.norm, line net.py:17"
+std::string place_text(const Json& one) {
+  std::string text = member_text(one, "source");
+  const auto add = [&text](const std::string& word, const std::string& value) {
+    if (!value.empty()) text += fmt::format("{}{}{}", text.empty() ? "" : ", ", word, value);
+  };
+  add("module ", member_text(one, "module"));
+  if (const Json forward = one.value("forward", Json()); forward.is_object()) {
+    add("backward of ", member_text(forward, "op"));
+    add("module ", member_text(forward, "module"));
+    add("line ", member_text(forward, "source"));
+  }
+  return text;
+}
+
+std::string index_text(const Json& one) {
+  const Json index = one.value("index", Json());
+  return index.is_array() ? fmt::format(", the first at {}", index.dump()) : "";
+}
+
 // One origin with the way from the value that was seen back to the op that made it.
 void print_origin(Terminal& terminal, const Json& origin) {
   const Json& chain = origin.at("chain");
   const std::string certain = origin.value("certain", false) ? "" : ", as far as was captured";
   terminal.line(fmt::format("  began in: {}{}", member_text(origin, "kind"), certain));
   for (auto step = chain.rbegin(); step != chain.rend(); ++step) {
-    terminal.line(fmt::format("    {}: {} NaN, {} +Inf, {} -Inf", record_text(*step), member_text(*step, "nan"),
-                              member_text(*step, "pos_inf"), member_text(*step, "neg_inf")));
+    terminal.line(fmt::format("    step {}, {}: {} NaN, {} +Inf, {} -Inf{}", member_text(*step, "step"), record_text(*step),
+                              member_text(*step, "nan"), member_text(*step, "pos_inf"), member_text(*step, "neg_inf"), index_text(*step)));
+    if (const std::string place = place_text(*step); !place.empty()) terminal.line("      " + place);
     for (const Json& input : step->value("inputs", Json::array())) {
       terminal.line(
           fmt::format("      read {}: min {}, max {}", member_text(input, "record"), member_text(input, "min"), member_text(input, "max")));
@@ -47,6 +68,12 @@ void print_nonfinite(Terminal& terminal, const Json& report) {
   const Json& first = report.at("first_nonfinite");
   terminal.line(first.is_null() ? palette.green("no NaN and no Inf while running")
                                 : palette.red("first non-finite value: ") + nonfinite_text(first));
+  if (report.contains("first_in_time"))
+    terminal.line("first in time, but not where that came from: " + nonfinite_text(report.at("first_in_time")));
+  if (const Json& seen = report.at("seen"); seen.is_object()) {
+    terminal.line(palette.bold("the way from there to what the program saw"));
+    print_origin(terminal, seen);
+  }
   if (report.at("origins").empty()) return;
   terminal.line(palette.bold(fmt::format("where they begin: {}", report.at("origins").size())));
   for (const Json& origin : report.at("origins")) print_origin(terminal, origin);

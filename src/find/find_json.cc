@@ -1,9 +1,12 @@
 #include "find/find_json.h"
 
+#include <algorithm>
 #include <string>
 
 namespace tensortap {
 namespace {
+
+constexpr size_t kMostPlaces = 100;
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json number_or_null(const std::optional<double>& number) { return number ? json_number(*number) : Json(nullptr); }
@@ -19,6 +22,24 @@ Json named(const DumpIndex& dump, size_t row) {
   json["slot"] = slot_name(static_cast<SlotKind>(record.slot_kind), record.slot_index);
   json["step"] = record.step;
   return json;
+}
+
+// Where an op stands in the program.
+void add_place(const DumpIndex& dump, const RecordRow& row, Json& json) {
+  const OpInfo& op = op_of(dump, row);
+  json["source"] = text_or_null(op.source_location);
+  json["module"] = text_or_null(op.module);
+  json["phase"] = std::string(phase_name(static_cast<Phase>(row.phase)));
+  json["forward"] = nullptr;
+  const std::string forward = attribute_text(op, kForwardOp);
+  if (forward.empty()) return;
+  Json place = {{"op", forward}, {"module", nullptr}, {"source", nullptr}};
+  const auto found = std::ranges::find(dump.ops(), forward, &OpInfo::name);
+  if (found != dump.ops().end()) {
+    place["module"] = text_or_null(found->module);
+    place["source"] = text_or_null(found->source_location);
+  }
+  json["forward"] = std::move(place);
 }
 
 Json stat(const RecordRow& record, Stat bit, double value) { return (record.stats.valid & bit) != 0 ? json_number(value) : Json(nullptr); }
@@ -64,7 +85,7 @@ Json nonfinite_json(const DumpIndex& dump, const NonFiniteRecord& record) {
   json["slot"] = slot_name(static_cast<SlotKind>(row.slot_kind), row.slot_index);
   add_counts(record, json);
   json["index"] = record.index_known ? Json(record.index) : Json(nullptr);
-  json["source"] = text_or_null(op.source_location);
+  add_place(dump, row, json);
   return json;
 }
 
@@ -72,7 +93,12 @@ Json origin_json(const DumpIndex& dump, const NonFiniteOrigin& origin) {
   Json chain = Json::array();
   for (const OriginStep& step : origin.chain) {
     Json json = named(dump, step.row);
-    if (const std::optional<NonFiniteRecord> nonfinite = nonfinite_in(dump, step.row)) add_counts(*nonfinite, json);
+    if (const std::optional<NonFiniteRecord> nonfinite = nonfinite_in(dump, step.row)) {
+      add_counts(*nonfinite, json);
+      json["index"] = nonfinite->index_known ? Json(nonfinite->index) : Json(nullptr);
+    }
+    // Looking a name up is linear in the ops: of a long chain the ends say it.
+    if (chain.size() < kMostPlaces || &step == &origin.chain.back()) add_place(dump, dump.rows()[step.row], json);
     Json inputs = Json::array();
     for (const size_t input : step.inputs) inputs.push_back(input_json(dump, input));
     json["inputs"] = std::move(inputs);

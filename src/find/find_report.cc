@@ -1,13 +1,18 @@
 #include "find/find_report.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "find/find_json.h"
 
 namespace tensortap {
 namespace {
+
+constexpr size_t kMostOrigins = 1000;  // that are looked through for one that is not intended
 
 Json headroom_list(const DumpIndex& dump, DType target, size_t limit) {
   Json list = Json::array();
@@ -18,10 +23,22 @@ Json headroom_list(const DumpIndex& dump, DType target, size_t limit) {
   return list;
 }
 
-Json origin_list(const DumpIndex& dump, size_t limit) {
+Json origin_list(const DumpIndex& dump, const std::vector<NonFiniteOrigin>& origins) {
   Json list = Json::array();
-  for (const NonFiniteOrigin& origin : nonfinite_origins(dump, limit)) list.push_back(origin_json(dump, origin));
+  for (const NonFiniteOrigin& origin : origins) list.push_back(origin_json(dump, origin));
   return list;
+}
+
+// What is to be mended: where the value that was seen comes from, or else the first in time, but for what is intended.
+std::optional<NonFiniteRecord> first_to_mend(const DumpIndex& dump, const std::optional<NonFiniteRecord>& first_in_time,
+                                             const std::optional<NonFiniteOrigin>& seen, const std::vector<NonFiniteOrigin>& origins) {
+  if (seen) return nonfinite_in(dump, seen->chain.back().row);
+  const bool some_intended = std::ranges::any_of(origins, [](const auto& origin) { return origin.kind == OriginKind::kIntended; });
+  if (!some_intended) return first_in_time;
+  for (const NonFiniteOrigin& origin : origins) {
+    if (origin.kind != OriginKind::kIntended && origin.kind != OriginKind::kWeight) return nonfinite_in(dump, origin.chain.back().row);
+  }
+  return std::nullopt;
 }
 
 Json dead_list(const DumpIndex& dump, size_t limit) {
@@ -50,9 +67,14 @@ std::optional<NonFiniteRecord> first_while_running(const DumpIndex& dump) {
 
 Json find_report(const DumpIndex& dump, size_t limit) {
   Json report;
-  const auto first = first_while_running(dump);
+  const auto first_in_time = first_while_running(dump);
+  const auto seen = seen_nonfinite(dump);
+  const auto origins = nonfinite_origins(dump, std::max(limit, kMostOrigins));
+  const auto first = first_to_mend(dump, first_in_time, seen, origins);
   report["first_nonfinite"] = first ? nonfinite_json(dump, *first) : Json();
-  report["origins"] = origin_list(dump, limit);
+  if (first_in_time && (!first || first->row != first_in_time->row)) report["first_in_time"] = nonfinite_json(dump, *first_in_time);
+  report["seen"] = seen ? origin_json(dump, *seen) : Json();
+  report["origins"] = origin_list(dump, {origins.begin(), origins.begin() + static_cast<ptrdiff_t>(std::min(limit, origins.size()))});
   report["headroom"] = {{"float16", headroom_list(dump, DType::kFloat16, limit)},
                         {"bfloat16", headroom_list(dump, DType::kBFloat16, limit)}};
   report["dead_outputs"] = dead_list(dump, limit);

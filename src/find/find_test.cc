@@ -72,7 +72,7 @@ TEST(FirstNonFinite, SaysWhichAndWhere) {
   const Json json = nonfinite_json(dump, *first_nonfinite(dump));
   EXPECT_EQ(
       to_json_text(json),
-      R"({"step":7,"op":"sqrt","type":"Sqrt","slot":"out0","nan":2,"pos_inf":1,"neg_inf":0,"index":[1,1],"source":"/src/train.py:41"})");
+      R"({"step":7,"op":"sqrt","type":"Sqrt","slot":"out0","nan":2,"pos_inf":1,"neg_inf":0,"index":[1,1],"source":"/src/train.py:41","module":null,"phase":"inference","forward":null})");
 }
 
 TEST(FirstNonFinite, CountsTheDataWhereStatisticsWereNotTaken) {

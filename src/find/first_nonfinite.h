@@ -34,8 +34,9 @@ enum class OriginKind : uint8_t {
   kGraphInput,  // they came in as an input of the graph
   kWeight,      // they stand in a weight
   kUnknown,     // the walk ends here because records are missing
+  kIntended,    // infinities of an op that is there to make them, as a mask is: no alarm
 };
-std::string_view origin_kind_name(OriginKind kind);  // "op", "graph input", "weight", "unknown"
+std::string_view origin_kind_name(OriginKind kind);  // "op", "graph input", "weight", "unknown", "intended"
 
 // One op on the way back.
 struct OriginStep {
@@ -53,6 +54,10 @@ struct NonFiniteOrigin {
 
 // Walks back from `row`, which holds NaN or Inf, through the inputs that hold some, the earliest each time.
 NonFiniteOrigin trace_nonfinite(const DumpIndex& dump, size_t row);
+
+// The value that the program looked at, or else a parameter, with the way back from it: the first input that holds NaN or Inf of an op that hands a value to
+// the program (kSeesValue), or else the first such record of the phase kUpdate. Intended infinities are passed over. Nothing when there is none.
+std::optional<NonFiniteOrigin> seen_nonfinite(const DumpIndex& dump);
 
 // Every op of the dump that made NaN or Inf from finite inputs, and graph inputs and weights that hold some: its first record each,
 // in time order, at most `limit`.

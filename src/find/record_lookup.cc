@@ -1,6 +1,8 @@
 #include "find/record_lookup.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -30,10 +32,69 @@ std::vector<size_t> rows_in_time_order(const DumpIndex& dump) {
   return order;
 }
 
+size_t RecordLookup::Hash::operator()(const Execution& key) const {
+  size_t hash = std::hash<uint64_t>()(uint64_t{key.op} << 32 | key.call);
+  for (const uint64_t word : {static_cast<uint64_t>(key.step), key.run, uint64_t{key.phase}}) hash = hash * 0x9e3779b97f4a7c15U + word;
+  return hash ^ hash >> 29;
+}
+
+size_t RecordLookup::Hash::operator()(const Content& key) const {
+  const size_t hash = key.storage * 0x9e3779b97f4a7c15U + key.version;
+  return hash ^ hash >> 29;
+}
+
+void RecordLookup::add_memory(size_t number) {
+  const RecordRow& row = dump_.rows()[number];
+  const bool is_input = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput);
+  if (is_input) {
+    has_inputs_ = true;
+    inputs_[execution_of(row)].push_back(number);
+  }
+  if (row.storage == 0) return;
+  knows_memory_ = true;
+  if (is_input) return;
+  writers_.try_emplace({row.storage, row.version}, number);
+  if (row.stats.nan + row.stats.pos_inf + row.stats.neg_inf > 0) nonfinite_[row.storage].push_back(number);
+}
+
+std::optional<size_t> RecordLookup::writer_of(size_t number) const {
+  const std::span<const RecordRow> rows = dump_.rows();
+  const RecordRow& row = rows[number];
+  if (row.storage == 0) return std::nullopt;
+  const auto before = [&](size_t other) { return rows[other].sequence < row.sequence; };
+  const auto holds = [&](size_t other) {
+    const TensorStats& stats = rows[other].stats;
+    return (stats.valid & kStatNonFinite) != kStatNonFinite || stats.nan + stats.pos_inf + stats.neg_inf > 0;
+  };
+  const auto found = writers_.find({row.storage, row.version});
+  if (found != writers_.end() && before(found->second) && holds(found->second)) return found->second;
+  const auto left = nonfinite_.find(row.storage);
+  if (left == nonfinite_.end()) return std::nullopt;
+  const auto end = std::ranges::partition_point(left->second, before);
+  return end == left->second.begin() ? std::nullopt : std::optional(*std::prev(end));
+}
+
+std::vector<RecordLookup::Read> RecordLookup::own_reads(size_t number) const {
+  const RecordRow& row = dump_.rows()[number];
+  std::vector<Read> reads;
+  if (row.slot_kind == static_cast<uint8_t>(SlotKind::kInput)) {
+    reads.push_back({slot_name(SlotKind::kInput, row.slot_index), writer_of(number)});
+    return reads;
+  }
+  const auto own = inputs_.find(execution_of(row));
+  if (own != inputs_.end()) {
+    for (const size_t input : own->second) reads.push_back({slot_name(SlotKind::kInput, dump_.rows()[input].slot_index), input});
+  } else if (!has_inputs_) {
+    reads.push_back({"what it read", std::nullopt});
+  }
+  return reads;
+}
+
 RecordLookup::RecordLookup(const DumpIndex& dump) : dump_(dump) {
   const std::span<const RecordRow> rows = dump.rows();
   for (const size_t row : rows_in_time_order(dump)) {
     rows_[slot_key(rows[row].op, static_cast<SlotKind>(rows[row].slot_kind), rows[row].slot_index)].push_back(row);
+    add_memory(row);
   }
   const std::span<const OpInfo> ops = dump.ops();
   for (OpId id = 0; id < ops.size(); ++id) {
@@ -94,6 +155,7 @@ std::optional<size_t> RecordLookup::producer_row(const OpInfo& op, const OpInput
 // An input's record was made by one op; an output's may come from all that the op read.
 std::vector<RecordLookup::Read> RecordLookup::reads_of(size_t row) const {
   const RecordRow& reader = dump_.rows()[row];
+  if (knows_memory_) return own_reads(row);
   const OpInfo& op = op_of(dump_, reader);
   std::vector<Read> reads;
   if (reader.slot_kind == static_cast<uint8_t>(SlotKind::kInput)) {

@@ -27,9 +27,33 @@ class RecordLookup {
   };
   // What the execution behind `row` read: for each input of its op the record that came with the event, or else the producer's last one before it,
   // in the same step and run (weights: in any). Values inside a body of the op count as read when they hold a record.
+  // In dumps that say which memory a tensor is in, those are the records that came with the execution.
   [[nodiscard]] std::vector<Read> reads_of(size_t row) const;
+  // The output that holds what `row` holds, found by its memory: of the execution that made this content of the block, or, where that wrote elsewhere in
+  // the block, of the last one before that left NaN or Inf in it. Nothing when the memory is not known or nobody who wrote it was captured.
+  [[nodiscard]] std::optional<size_t> writer_of(size_t row) const;
 
  private:
+  struct Execution {
+    OpId op;
+    uint32_t call;
+    int64_t step;
+    uint64_t run;
+    uint8_t phase;
+    friend bool operator==(const Execution&, const Execution&) = default;
+  };
+  struct Content {
+    uint64_t storage;
+    uint64_t version;
+    friend bool operator==(const Content&, const Content&) = default;
+  };
+  struct Hash {
+    size_t operator()(const Execution& key) const;
+    size_t operator()(const Content& key) const;
+  };
+  static Execution execution_of(const RecordRow& row) { return {row.op, row.call, row.step, row.run, row.phase}; }
+  void add_memory(size_t row);
+  [[nodiscard]] std::vector<Read> own_reads(size_t row) const;
   [[nodiscard]] std::optional<size_t> producer_row(const OpInfo& op, const OpInput& input, const RecordRow& reader) const;
   [[nodiscard]] std::optional<size_t> last_before(uint64_t key, const RecordRow& reader) const;
   [[nodiscard]] std::optional<size_t> own_input(const RecordRow& reader, uint32_t slot) const;
@@ -38,6 +62,12 @@ class RecordLookup {
   std::unordered_map<uint64_t, std::vector<size_t>> rows_;  // by op, kind and number of the slot, in time order
   std::unordered_map<std::string, std::pair<OpId, uint32_t>> makers_;
   std::unordered_map<OpId, std::vector<OpId>> children_;
+  // Of dumps that say which memory a tensor is in.
+  bool knows_memory_ = false;
+  bool has_inputs_ = false;
+  std::unordered_map<Execution, std::vector<size_t>, Hash> inputs_;
+  std::unordered_map<Content, size_t, Hash> writers_;            // the first output of each content
+  std::unordered_map<uint64_t, std::vector<size_t>> nonfinite_;  // outputs that hold NaN or Inf, by storage
 };
 
 }  // namespace tensortap

@@ -36,7 +36,7 @@ def install(table: dict[str, Any]) -> None:
     names = naming.Names(given, lambda module, number: _targets.named(module, given, number))
     given.set_namers(names.name_called, names.root_called)
     source_files.prepare(given)
-    compile_routes.install(given)
+    compile_routes.install(given, names.path_at)
     module_calls.wrap(given)
     functions = given
     _targets.installed(given)

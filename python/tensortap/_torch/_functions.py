@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,10 @@ class Functions:
         ``parameter_name(address)``: the name, or "".
     prepare_source
         ``prepare_source(folders, exceptions)``: whose code is not the program's. Gives whether frames can be walked without the GIL.
+    program_file
+        ``program_file(file)``: the file as positions name it, "" for one that is not the program's.
+    describe_code
+        ``describe_code(code object, rows)``: what the lines of code that torch made stand for: (line, "file:line", path of a module).
     walk_frames
         ``walk_frames(enabled)``: whether to do that; gives whether it is done.
     where
@@ -71,6 +75,8 @@ class Functions:
     forget_parameter: Callable[[int], None]
     parameter_name: Callable[[int], str]
     prepare_source: Callable[[Sequence[str], Sequence[str]], bool]
+    program_file: Callable[[str], str]
+    describe_code: Callable[[object, Iterable[tuple[int, str, str]]], None]
     walk_frames: Callable[[bool], bool]
     where: Callable[[], str]
     ends: Callable[[], None]

@@ -10,26 +10,30 @@ import functools
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from . import graph_lines
 from ._functions import Functions
 
 
-def install(table: Functions) -> None:
+def install(table: Functions, path_of: Callable[[int], str]) -> None:
     """Take the route that ``tensortap exec --compile`` asked for.
 
     Parameters
     ----------
     table : Functions
         Of the library.
+    path_of : callable
+        Gives the path of the module at an address, "" when it has none.
     """
     route = _route()
     if route == "eager":
         _run_eagerly()
     elif route == "aot":
-        _replace_inductor(_aot_compiler())
+        _replace_inductor(_aot_compiler(table, path_of))
     else:
         _replace_inductor(_counting_compiler(table))
 
@@ -92,12 +96,17 @@ def _counting_compiler(table: Functions) -> Any:
     return compile_graph
 
 
-def _aot_compiler() -> Any:
+def _aot_compiler(table: Functions, path_of: Callable[[int], str]) -> Any:
     def compile_graph(_inductor: Any, model: Any, inputs: Any, _options: dict[str, Any]) -> Any:
         from functorch.compile import make_boxed_func
         from torch._dynamo.backends.common import aot_autograd
 
+        root = table.current_path()  # the compiled model's: its forward is being called
+
         def run_graph(graph: Any, _inputs: Any) -> Any:
+            if hasattr(graph, "real_recompile"):
+                graph.real_recompile()
+            table.describe_code(graph.forward.__func__.__code__, graph_lines.rows(graph, root, table, path_of))
             return make_boxed_func(graph.forward)
 
         return aot_autograd(fw_compiler=run_graph, bw_compiler=run_graph)(model, inputs)

@@ -39,7 +39,12 @@ def wrap(functions: Functions) -> None:
 def _leave_alone(function: Any) -> None:
     """Keep Dynamo from compiling the wrapper itself: as without it, compiled code begins at the ``forward`` inside."""
     try:
-        from torch._C._dynamo.eval_frame import skip_code
+        from torch._C._dynamo import eval_frame
     except ImportError:
         return
-    skip_code(function.__code__)
+    skip_code = getattr(eval_frame, "skip_code", None)  # up to 2.6
+    if skip_code is not None:
+        skip_code(function.__code__)
+    elif hasattr(eval_frame, "set_code_exec_strategy"):
+        action = eval_frame._FrameAction
+        eval_frame.set_code_exec_strategy(function.__code__, eval_frame._FrameExecStrategy(action.SKIP, action.DEFAULT))

@@ -131,6 +131,22 @@ class Names:
         """
         return [module for reference in list(self._modules.values()) if (module := reference()) is not None]
 
+    def path_at(self, address: int) -> str:
+        """Give the path of the module at an address.
+
+        Parameters
+        ----------
+        address : int
+            The ``id`` of a module.
+
+        Returns
+        -------
+        str
+            Its path, "" when it has none.
+        """
+        reference = self._modules.get(address)
+        return "" if reference is None else reference.path
+
     def _root_name(self, class_name: str) -> str:
         """Give the first name of the class that no living module has."""
         taken = self._roots.setdefault(class_name, [])

@@ -19,7 +19,7 @@ bool frame_walk_works();
 // Switches the walk without the GIL off, or on again if the self-test had passed.
 void use_frame_walk(bool enabled);
 
-// The frames of this thread, innermost first. Only while python_is_there() and frame_walk_works(); no GIL needed.
+// The frames of this thread, innermost first; none for a thread that Python does not know. Only while frame_walk_works(); no GIL needed.
 class FrameWalk {
  public:
   FrameWalk();

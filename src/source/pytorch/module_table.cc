@@ -22,6 +22,8 @@ ModuleId bind_module(const void* object, const std::string& path) {
   return number != 0 && modules.set(object, number) ? number : 0;
 }
 
+ModuleId number_of_path(const std::string& path) { return path.empty() ? 0 : paths.number(path); }
+
 void unbind_module(const void* object) { modules.erase(object); }
 
 std::string module_path(ModuleId module) { return paths.text(module); }

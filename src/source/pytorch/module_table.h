@@ -13,6 +13,8 @@ namespace tensortap {
 ModuleId module_at(const void* object);
 // Says that the object at an address has this path; returns the number of the path, 0 when there are too many.
 ModuleId bind_module(const void* object, const std::string& path);
+// The number of a path, 0 when there are too many.
+ModuleId number_of_path(const std::string& path);
 // The object is gone, its address may be used again.
 void unbind_module(const void* object);
 

@@ -45,8 +45,6 @@ SourcePosition walk_with_gil() {
 }  // namespace
 
 SourcePosition source_position(bool may_take_gil) {
-  // A thread that Python does not know has no frames, and asking for the GIL would make it known.
-  if (!python_is_there() || PyGILState_GetThisThreadState() == nullptr) return {};
   try {
     if (frame_walk_works()) {
       FrameWalk walk;
@@ -54,13 +52,17 @@ SourcePosition source_position(bool may_take_gil) {
       const SourcePosition position = first_program_frame(walk, code_owner, &unknown);
       if (!unknown) return position;
     }
-    return may_take_gil ? walk_with_gil() : SourcePosition{};
+    // A thread that Python does not know has no frames, and asking for the GIL would make it known.
+    if (!may_take_gil || !python_is_there() || PyGILState_GetThisThreadState() == nullptr) return {};
+    return walk_with_gil();
   } catch (const std::bad_alloc&) {
     return {};
   }
 }
 
 std::string source_text(SourcePosition position) { return line_text(position); }
+
+ModuleId module_of(SourcePosition position) { return told_module(position); }
 
 void set_python_events(const PythonEvents& given) {
   // The old ones stay: another thread may be about to call one.

@@ -34,6 +34,9 @@ struct SourcePosition {
 SourcePosition source_position(bool may_take_gil);
 // "train.py:41", "" for {}. Any thread, no lock, no GIL: all lines of a code object were read when it was first met.
 std::string source_text(SourcePosition position);
+// The module of a position in a graph that torch.compile made (`--compile aot`), 0 for all other code: it is more exact than current_module(),
+// which sees the compiled model alone. Any thread, no lock.
+ModuleId module_of(SourcePosition position);
 
 // Called by the tracker at the beginning of an operator, until it returns true: runs the package's bootstrap once the interpreter has torch
 // imported. True when there is nothing left to do (done, failed, or no interpreter in this process). Does not wait for the GIL: the interpreter

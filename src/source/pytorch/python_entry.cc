@@ -4,6 +4,4 @@
 
 #include "source/pytorch/python_functions.h"
 
-void* tensortap_pytorch_python_functions(void) noexcept {
-  return tensortap::python_is_there() ? tensortap::python_functions() : nullptr;
-}
+void* tensortap_pytorch_python_functions(void) noexcept { return tensortap::python_is_there() ? tensortap::python_functions() : nullptr; }

@@ -5,6 +5,8 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "source/pytorch/frame_walker.h"
 #include "source/pytorch/module_stack.h"
@@ -159,6 +161,33 @@ PyObject* prepare_source(PyObject*, Arguments arguments, ptrdiff_t) {
   return PyBool_FromLong(test_frame_walk() ? 1 : 0);
 }
 
+// program_file(file) -> the file as positions name it, "" for one that is not the program's
+PyObject* program_file_function(PyObject*, Arguments arguments, ptrdiff_t) {
+  const auto file = text_of(arguments[0]);
+  return file ? to_python(program_file(*file)) : nullptr;
+}
+
+// describe_code(code object, iterable of (line, "file:line", path of a module))
+PyObject* describe_code_function(PyObject*, Arguments arguments, ptrdiff_t) {
+  std::vector<ToldLine> lines;
+  const PythonReference iterator(PyObject_GetIter(arguments[1]));
+  while (iterator) {
+    const PythonReference row(PyIter_Next(iterator.get()));
+    if (!row) break;
+    PyObject* const line = PyTuple_GetItem(row.get(), 0);
+    PyObject* const source = PyTuple_GetItem(row.get(), 1);
+    PyObject* const module = PyTuple_GetItem(row.get(), 2);
+    if (line == nullptr || source == nullptr || module == nullptr) return nullptr;
+    const auto source_words = text_of(source);
+    const auto path = source_words ? text_of(module) : std::nullopt;
+    if (!path) return nullptr;
+    lines.push_back({static_cast<int>(PyLong_AsLong(line)), *source_words, number_of_path(*path)});
+  }
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  describe_code(arguments[0], std::move(lines));
+  return none();
+}
+
 // walk_frames(without the GIL) -> whether that is so now
 PyObject* walk_frames(PyObject*, Arguments arguments, ptrdiff_t) {
   use_frame_walk(PyObject_IsTrue(arguments[0]) == 1);
@@ -170,6 +199,7 @@ PyObject* where(PyObject*, Arguments, ptrdiff_t) { return to_python(source_text(
 
 // ends()
 PyObject* ends(PyObject*, Arguments, ptrdiff_t) {
+  use_frame_walk(false);  // threads may outlive what Python keeps of them
   python_ends();
   return none();
 }
@@ -275,6 +305,8 @@ constinit std::array methods = {
     method<forget_parameter_function, 1>("forget_parameter"),
     method<parameter_name_function, 1>("parameter_name"),
     method<prepare_source, 2>("prepare_source"),
+    method<program_file_function, 1>("program_file"),
+    method<describe_code_function, 2>("describe_code"),
     method<walk_frames, 1>("walk_frames"),
     method<where, 0>("where"),
     method<ends, 0>("ends"),

@@ -26,6 +26,8 @@ struct LineRange {
 struct ProgramCode {
   std::string file;
   std::vector<LineRange> lines;  // sorted by begin
+  bool is_told = false;
+  std::vector<ToldLine> told;  // sorted by line
 };
 
 constexpr size_t kMostCodes = 1u << 16;
@@ -86,9 +88,41 @@ size_t longest(const std::string& file, const std::vector<std::string>& folders)
   return most;
 }
 
+int line_of(const ProgramCode& code, int offset) {
+  const auto after = std::ranges::upper_bound(code.lines, offset, {}, &LineRange::begin);
+  if (after == code.lines.begin()) return 0;
+  const LineRange& range = *std::prev(after);
+  return offset < range.end ? range.line : 0;
+}
+
+const ToldLine* told_line(const ProgramCode& code, int offset) {
+  const int line = line_of(code, offset);
+  const auto told = std::ranges::lower_bound(code.told, line, {}, &ToldLine::line);
+  return told != code.told.end() && told->line == line ? &*told : nullptr;
+}
+
+const ProgramCode* program_code(const void* code) {
+  const uint32_t number = owners.find(code);
+  return number <= kForeignNumber ? nullptr : programs[number - 2].load(std::memory_order_acquire);
+}
+
 CodeOwner owner_of(uint32_t number) {
   if (number == 0) return CodeOwner::kUnknown;
   return number == kForeignNumber ? CodeOwner::kForeign : CodeOwner::kProgram;
+}
+
+// Gives the code object a number, if it has none, and keeps it; `program` is null for foreign code.
+CodeOwner keep(PyObject* object, std::unique_ptr<const ProgramCode> program) {
+  const std::lock_guard lock(resolving);
+  if (const CodeOwner known = owner_of(owners.find(object)); known != CodeOwner::kUnknown) return known;
+  if (program_count + 2 >= kMostCodes) return CodeOwner::kUnknown;
+  const uint32_t number = program ? program_count + 2 : kForeignNumber;
+  if (program) programs[program_count].store(program.get(), std::memory_order_release);
+  if (!owners.set(object, number)) return CodeOwner::kUnknown;
+  if (program) ++program_count;
+  static_cast<void>(program.release());  // stays: readers take no lock
+  Py_IncRef(object);
+  return owner_of(number);
 }
 
 }  // namespace
@@ -120,27 +154,35 @@ CodeOwner resolve_code(const void* code) {
   // All that may run Python code comes before the lock: it may hand the GIL to a thread that waits for the lock.
   std::unique_ptr<const ProgramCode> program;
   if (is_program_file(file, *foreign_code))
-    program = std::make_unique<const ProgramCode>(ProgramCode{shown_file(file, current_folder()), lines_of(object)});
-  const std::lock_guard lock(resolving);
-  if (const CodeOwner known = code_owner(code); known != CodeOwner::kUnknown) return known;
-  if (program_count + 2 >= kMostCodes) return CodeOwner::kUnknown;
-  const uint32_t number = program ? program_count + 2 : kForeignNumber;
-  if (program) programs[program_count].store(program.get(), std::memory_order_release);
-  if (!owners.set(code, number)) return CodeOwner::kUnknown;
-  if (program) ++program_count;
-  static_cast<void>(program.release());  // stays: readers take no lock
-  Py_IncRef(object);
-  return owner_of(number);
+    program = std::make_unique<const ProgramCode>(ProgramCode{shown_file(file, current_folder()), lines_of(object), false, {}});
+  return keep(object, std::move(program));
+}
+
+void describe_code(const void* code, std::vector<ToldLine> lines) {
+  auto* const object = static_cast<PyObject*>(const_cast<void*>(code));
+  std::ranges::stable_sort(lines, {}, &ToldLine::line);
+  keep(object, std::make_unique<const ProgramCode>(ProgramCode{{}, lines_of(object), true, std::move(lines)}));
 }
 
 std::string line_text(SourcePosition position) {
-  const uint32_t number = owners.find(position.code);
-  if (number <= kForeignNumber) return {};
-  const ProgramCode* const code = programs[number - 2].load(std::memory_order_acquire);
-  const auto after = std::ranges::upper_bound(code->lines, position.offset, {}, &LineRange::begin);
-  if (after == code->lines.begin()) return code->file;
-  const LineRange& range = *std::prev(after);
-  return range.line > 0 && position.offset < range.end ? code->file + ":" + std::to_string(range.line) : code->file;
+  const ProgramCode* const code = program_code(position.code);
+  if (code == nullptr) return {};
+  if (code->is_told) {
+    const ToldLine* const told = told_line(*code, position.offset);
+    return told == nullptr ? std::string() : told->source;
+  }
+  const int line = line_of(*code, position.offset);
+  return line > 0 ? code->file + ":" + std::to_string(line) : code->file;
+}
+
+ModuleId told_module(SourcePosition position) {
+  const ProgramCode* const code = program_code(position.code);
+  const ToldLine* const told = code == nullptr || !code->is_told ? nullptr : told_line(*code, position.offset);
+  return told == nullptr ? 0 : told->module;
+}
+
+std::string program_file(const std::string& file) {
+  return foreign_code != nullptr && is_program_file(file, *foreign_code) ? shown_file(file, current_folder()) : std::string();
 }
 
 }  // namespace tensortap

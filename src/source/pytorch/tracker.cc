@@ -267,6 +267,11 @@ void report_failure(ThreadCalls& calls, PendingCall& pending, const tensortap_to
   tensortap_op_failed(pending.capture->session, &event, "the operator raised an exception");
 }
 
+// Checkpointing computes a part of the forward pass again inside of a node, and ends that by an exception as soon as it has what it needs.
+bool stops_recomputation(const tensortap_torch_call& call, const ThreadCalls& calls) {
+  return !calls.nodes.empty() && (call.flags & TENSORTAP_TORCH_CALL_GRAD_MODE) != 0;
+}
+
 void finish(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
   const int64_t duration = pending.wanted ? monotonic_ns() - pending.began_ns : -1;
   for (const tensortap_torch_tensor& block : pending.written) static_cast<void>(pending.capture->storages.wrote(block));
@@ -276,7 +281,7 @@ void finish(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call
     decide(calls, pending, call);
   }
   if (raised) {
-    report_failure(calls, pending, call);
+    if (!stops_recomputation(call, calls)) report_failure(calls, pending, call);
   } else {
     report_what_it_made(calls, pending, call.tensors, call.tensor_count, duration);
   }

@@ -1,0 +1,244 @@
+// The way back through blocks of memory: dumps whose records say which memory a tensor was in, and whose ops name no producers.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "find/find_report.h"
+#include "find/first_nonfinite.h"
+#include "stats/stats.h"
+#include "trace/vector_dump_index.h"
+
+namespace tensortap {
+namespace {
+
+using ::testing::ElementsAre;
+
+struct Memory {
+  uint64_t storage;
+  uint64_t version;
+};
+
+struct Bad {
+  uint64_t nan = 0;
+  uint64_t inf = 0;
+};
+constexpr Bad kFine{};
+constexpr Bad kNan{1, 0};
+constexpr Bad kInf{0, 1};
+
+class MemoryDump : public VectorDumpIndex {
+ public:
+  OpId op(const std::string& name, const std::string& attributes = "") {
+    OpInfo info;
+    info.name = name;
+    info.type = "aten::" + name;
+    info.attributes = attributes;
+    info.source_location = "/home/me/" + name + ".py:7";
+    return add_op(std::move(info));
+  }
+  // One record of the present execution.
+  size_t record(OpId id, SlotKind kind, uint16_t slot, Memory memory, Bad bad) {
+    RecordRow row;
+    row.op = id;
+    row.step = step;
+    row.call = call;
+    row.phase = static_cast<uint8_t>(phase);
+    row.slot_kind = static_cast<uint8_t>(kind);
+    row.slot_index = slot;
+    row.storage = memory.storage;
+    row.version = memory.version;
+    row.set_desc({DType::kFloat32, {4}});
+    row.stats.valid = kStatFull;
+    row.stats.count = 4;
+    row.stats.nan = bad.nan;
+    row.stats.pos_inf = bad.inf;
+    row.stats.first_nonfinite = bad.nan + bad.inf > 0 ? 2 : -1;
+    return add(row);
+  }
+  struct Value {
+    Memory memory;
+    Bad bad;
+  };
+  // An execution; returns the row of its output.
+  size_t run(OpId id, const std::vector<Value>& read, Memory made, Bad bad) {
+    for (size_t i = 0; i < read.size(); ++i) record(id, SlotKind::kInput, static_cast<uint16_t>(i), read[i].memory, read[i].bad);
+    const size_t row = record(id, SlotKind::kOutput, 0, made, bad);
+    ++call;
+    return row;
+  }
+
+  int64_t step = 0;
+  uint32_t call = 0;
+  Phase phase = Phase::kForward;
+};
+
+std::vector<size_t> rows_of(const NonFiniteOrigin& origin) {
+  std::vector<size_t> rows;
+  for (const OriginStep& one : origin.chain) rows.push_back(one.row);
+  return rows;
+}
+
+TEST(MemoryWalk, FollowsStoragesThroughViewsAndWritesInPlaceAcrossSteps) {
+  MemoryDump dump;
+  const OpId pow = dump.op("pow");
+  const OpId view = dump.op("view");
+  const OpId add = dump.op("add_");
+  const OpId item = dump.op("item", R"({"sees_value": true})");
+  const size_t made = dump.run(pow, {{{1, 1}, kFine}}, {2, 2}, kInf);
+  const size_t viewed = dump.run(view, {{{2, 2}, kInf}}, {2, 2}, kInf);
+  dump.step = 1;
+  const size_t written = dump.run(add, {{{3, 3}, kFine}, {{2, 2}, kInf}}, {3, 4}, kNan);
+  const size_t seen = dump.record(item, SlotKind::kInput, 0, {3, 4}, kNan);
+  const auto origin = seen_nonfinite(dump);
+  ASSERT_TRUE(origin);
+  EXPECT_EQ(origin->kind, OriginKind::kOp);
+  EXPECT_TRUE(origin->certain);
+  EXPECT_THAT(rows_of(*origin), ElementsAre(seen, written, made)) << "the view made nothing, row " << viewed;
+  EXPECT_EQ(origin->chain[2].inputs.size(), 1U);
+}
+
+// torch_capture: an overflow that does no harm comes first in time.
+TEST(MemoryWalk, WhatTheProgramSawCountsNotWhatIsFirstInTime) {
+  MemoryDump dump;
+  const OpId square = dump.op("square");
+  const OpId rsqrt = dump.op("rsqrt");
+  const OpId div = dump.op("div");
+  const OpId isfinite = dump.op("isfinite", R"({"sees_value": true})");
+  dump.run(square, {{{1, 1}, kFine}}, {2, 1}, kInf);
+  dump.run(rsqrt, {{{2, 1}, kInf}}, {3, 1}, kFine);
+  dump.step = 5;
+  dump.run(div, {{{3, 1}, kFine}}, {4, 1}, kNan);
+  dump.record(isfinite, SlotKind::kInput, 0, {4, 1}, kNan);
+  const Json report = find_report(dump, 10);
+  EXPECT_EQ(report["first_nonfinite"]["op"], "div");
+  EXPECT_EQ(report["first_in_time"]["op"], "square");
+  EXPECT_EQ(report["seen"]["chain"].front()["record"], "isfinite:in0@5#3");
+  EXPECT_EQ(report["seen"]["chain"].back()["source"], "/home/me/div.py:7");
+  EXPECT_EQ(report["origins"].size(), 2U);
+}
+
+TEST(MemoryWalk, AParameterIsSeenWhereNothingElseIs) {
+  MemoryDump dump;
+  const OpId mul = dump.op("mul");
+  const OpId step = dump.op("addcdiv_");
+  dump.phase = Phase::kBackward;
+  const size_t made = dump.run(mul, {{{1, 1}, kFine}}, {2, 1}, kNan);
+  EXPECT_FALSE(seen_nonfinite(dump));
+  dump.phase = Phase::kUpdate;
+  dump.run(step, {{{9, 1}, kFine}, {{2, 1}, kNan}}, {9, 2}, kNan);
+  const auto origin = seen_nonfinite(dump);
+  ASSERT_TRUE(origin);
+  EXPECT_EQ(origin->chain.back().row, made);
+}
+
+TEST(MemoryWalk, IntendedInfinitiesAreNoAlarmUnlessNanComesOfThem) {
+  MemoryDump dump;
+  const OpId fill = dump.op("masked_fill", R"({"intended_inf": true})");
+  const OpId add = dump.op("add");
+  const OpId softmax = dump.op("softmax");
+  dump.run(fill, {{{1, 1}, kFine}}, {2, 1}, kInf);
+  dump.run(add, {{{2, 1}, kInf}}, {3, 1}, kInf);
+  Json report = find_report(dump, 10);
+  EXPECT_EQ(report["first_nonfinite"], nullptr);
+  EXPECT_EQ(report["first_in_time"]["op"], "masked_fill");
+  EXPECT_EQ(report["origins"][0]["kind"], "intended");
+  const OpId item = dump.op("item", R"({"sees_value": true})");
+  dump.record(item, SlotKind::kInput, 0, {3, 1}, kInf);
+  dump.run(softmax, {{{3, 1}, kInf}}, {4, 1}, kNan);
+  dump.record(item, SlotKind::kInput, 0, {4, 1}, kNan);
+  report = find_report(dump, 10);
+  EXPECT_EQ(report["first_nonfinite"]["op"], "softmax") << "the first value that was seen is intended, the NaN is not";
+}
+
+TEST(MemoryWalk, NanIsFollowedRatherThanAnEarlierInfinity) {
+  MemoryDump dump;
+  const OpId fill = dump.op("full", R"({"intended_inf": true})");
+  const OpId log = dump.op("log");
+  const OpId add = dump.op("add");
+  dump.run(fill, {}, {1, 1}, kInf);
+  const size_t made = dump.run(log, {{{5, 1}, kFine}}, {2, 1}, kNan);
+  const size_t end = dump.run(add, {{{1, 1}, kInf}, {{2, 1}, kNan}}, {3, 1}, kNan);
+  EXPECT_THAT(rows_of(trace_nonfinite(dump, end)), ElementsAre(end, made));
+}
+
+// A block of which an op wrote another part since.
+TEST(MemoryWalk, ALaterWriterElsewhereInTheBlockIsNotBlamed) {
+  MemoryDump dump;
+  const OpId log = dump.op("log_");
+  const OpId zero = dump.op("zero_");
+  const OpId sum = dump.op("sum");
+  const size_t made = dump.run(log, {{{1, 1}, kFine}}, {1, 2}, kNan);
+  dump.run(zero, {{{1, 2}, kFine}}, {1, 3}, kFine);
+  const size_t end = dump.run(sum, {{{1, 3}, kNan}}, {2, 1}, kNan);
+  EXPECT_THAT(rows_of(trace_nonfinite(dump, end)), ElementsAre(end, made));
+}
+
+TEST(MemoryWalk, EndsWhereTheWriterWasNotCaptured) {
+  MemoryDump dump;
+  const OpId view = dump.op("view");
+  const OpId sum = dump.op("sum");
+  dump.run(view, {{{1, 7}, kNan}}, {1, 7}, kNan);
+  const size_t end = dump.run(sum, {{{1, 7}, kNan}}, {2, 1}, kNan);
+  const NonFiniteOrigin origin = trace_nonfinite(dump, end);
+  EXPECT_EQ(origin.kind, OriginKind::kUnknown);
+  EXPECT_FALSE(origin.certain);
+}
+
+TEST(MemoryWalk, WithoutInputsNothingIsCertain) {
+  MemoryDump dump;
+  const OpId log = dump.op("log");
+  const size_t row = dump.run(log, {}, {1, 1}, kNan);
+  EXPECT_FALSE(trace_nonfinite(dump, row).certain);
+}
+
+TEST(MemoryWalk, UnwrittenMemoryIsNoMissingValue) {
+  MemoryDump dump;
+  const OpId log = dump.op("log");
+  const size_t out = dump.record(log, SlotKind::kInput, 0, {1, 1}, kFine);
+  dump.all_rows[out].flags = kRecordUnwritten;
+  dump.all_rows[out].stats = {};
+  const size_t row = dump.run(log, {{{2, 1}, kFine}}, {1, 2}, kNan);
+  EXPECT_TRUE(trace_nonfinite(dump, row).certain);
+}
+
+TEST(MemoryWalk, ABackwardOpNamesItsForwardOp) {
+  MemoryDump dump;
+  dump.op("rsqrt");
+  const OpId pow = dump.op("pow", R"({"forward": "rsqrt"})");
+  dump.all_ops[0].module = "Net.norm";
+  dump.phase = Phase::kBackward;
+  dump.run(pow, {{{1, 1}, kFine}}, {2, 1}, kInf);
+  const Json first = find_report(dump, 10)["first_nonfinite"];
+  EXPECT_EQ(first["phase"], "backward");
+  EXPECT_EQ(first["forward"], Json({{"op", "rsqrt"}, {"module", "Net.norm"}, {"source", "/home/me/rsqrt.py:7"}}));
+  EXPECT_EQ(first["index"], Json({2}));
+}
+
+// Versions that point in circles, one storage for everything, sequences that run backwards.
+TEST(MemoryWalk, HostileDumpsEndInLinearTime) {
+  MemoryDump dump;
+  const OpId add = dump.op("add", R"({"sees_value": true})");
+  constexpr uint64_t kCount = 20'000;
+  for (uint64_t i = 0; i < kCount; ++i) {
+    dump.phase = Phase::kUpdate;
+    dump.run(add, {{{1, (i * 7919) % kCount}, kNan}, {{1, (i + 1) % kCount}, kNan}}, {1, i}, kNan);
+  }
+  for (size_t row = 0; row < dump.all_rows.size(); row += 3) dump.all_rows[row].sequence = dump.all_rows.size() - row;
+  EXPECT_FALSE(find_report(dump, 10)["first_nonfinite"].is_null());
+}
+
+TEST(FindSource, TakesTheEndOfAPath) {
+  MemoryDump dump;
+  dump.op("train");
+  dump.all_ops[0].source_location = "/path/train.py:41";
+  const OpId other = dump.op("other");
+  dump.all_ops[other].source_location = "path/train.py:41";
+  EXPECT_EQ((*find_source(dump, "train.py:41"))["ops"].size(), 2U);
+  EXPECT_EQ((*find_source(dump, "path/train.py:41"))["ops"].size(), 2U);
+  EXPECT_FALSE(find_source(dump, "rain.py:41").ok());
+  EXPECT_FALSE(find_source(dump, "train.py:4").ok());
+  EXPECT_EQ((*find_source(dump, "train"))["ops"][0]["source"], "/path/train.py:41");
+}
+
+}  // namespace
+}  // namespace tensortap

@@ -1,0 +1,327 @@
+"""What a captured PyTorch program's dump holds, against torch's own numbers; the traps that were met while the capture was made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from torch_support import INPUT, OUTPUT, capture, plain
+
+TRAINING = """
+import torch, torch.nn as nn, torch.nn.functional as F
+torch.manual_seed(0); torch.set_num_threads(1)
+model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 10))
+images, labels = torch.randn(16, 1, 8, 8), torch.randint(0, 10, (16,))
+optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+for step in range(5):
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(images), labels)
+    loss.backward()
+    optimizer.step()
+    print(step, loss.item().hex(), *(p.sum().item().hex() for p in model.parameters()))
+"""
+
+
+def test_losses_and_weights_are_the_same_bits_with_and_without(tmp_path: Path) -> None:
+    expected = plain(tmp_path, TRAINING)
+    done = capture(tmp_path, TRAINING, options=["--full"])
+    assert done.code == 0, done.err
+    assert done.out == expected
+    assert done.dump.run["lost"] == 0
+
+
+def test_steps_are_those_of_the_optimizer(tmp_path: Path) -> None:
+    done = capture(tmp_path, TRAINING)
+    convolutions = done.dump.of_type("convolution", OUTPUT)
+    assert convolutions["step"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_ops_say_module_line_phase_and_forward_op(tmp_path: Path) -> None:
+    done = capture(tmp_path, TRAINING)
+    ops = {op["name"]: op for op in done.dump.ops.values()}
+    forward = ops["Sequential.0/convolution"]
+    assert forward["module"] == "Sequential.0"
+    assert forward["source"] == "program.py:9"
+    assert [one["name"] for one in forward["inputs"]][:3] == ["input", "0.weight", "0.bias"]
+    backward = ops["Sequential.0/ConvolutionBackward0/convolution_backward"]
+    assert backward["module"] == "Sequential.0"
+    assert backward["source"] == "program.py:9"
+    assert backward["attributes"]["forward"] == "Sequential.0/convolution"
+    phases = {done.dump.ops[int(row["op"])]["name"]: int(row["phase"]) for row in done.dump.rows}
+    assert phases["Sequential.0/convolution"] == 1
+    assert phases["Sequential.0/ConvolutionBackward0/convolution_backward"] == 2
+    assert phases["Adam.step/addcdiv_"] == 3
+
+
+LAYOUTS = """
+import json, sys, torch
+torch.manual_seed(0)
+def make(dtype):
+    values = torch.randn(4, 6, 8) * 3
+    if dtype == torch.bool: return values > 0
+    if dtype.is_complex: return torch.complex(values, values.flip(0)).to(dtype)
+    return values.to(dtype)
+LAYOUTS = {
+    "contiguous": lambda t: t,
+    "transposed": lambda t: t.transpose(0, 2),
+    "permuted": lambda t: t.permute(1, 2, 0),
+    "sliced": lambda t: t[1:3, ::2],
+    "offset": lambda t: t[2],
+    "reversed_columns": lambda t: t.flip(2),
+    "expanded": lambda t: t[:, :1].expand(4, 6, 8),
+    "single": lambda t: t[1, 2, 3],
+    "empty": lambda t: t[:0],
+    "overlapping": lambda t: t.as_strided((3, 4), (2, 1)),
+}
+DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64]
+expected = []
+for dtype in DTYPES:
+    for name, layout in LAYOUTS.items():
+        x = layout(make(dtype))
+        torch.ops.aten.abs.default(x)
+        wide = x.double()
+        expected.append(dict(dtype=str(dtype), layout=name, numel=x.numel(), min=wide.min().item() if x.numel() else None,
+            max=wide.max().item() if x.numel() else None, mean=wide.mean().item() if x.numel() else None,
+            l2=wide.norm().item(), zero=int((wide == 0).sum())))
+json.dump(expected, open(sys.argv[1], "w"))
+"""
+
+
+def test_statistics_are_torchs_own_for_every_dtype_and_layout(tmp_path: Path) -> None:
+    import json
+
+    done = capture(tmp_path, LAYOUTS, str(tmp_path / "expected.json"), options=["--types", "abs"])
+    assert done.code == 0, done.err
+    expected = json.loads((tmp_path / "expected.json").read_text())
+    rows = done.dump.of_type("abs", INPUT)
+    assert len(rows) == len(expected) == 90
+    for row, wanted in zip(rows, expected, strict=True):
+        assert row["numel"] == wanted["numel"], wanted
+        assert row["zero"] == wanted["zero"], wanted
+        if wanted["numel"] == 0:
+            continue
+        for name in ("min", "max", "mean", "l2"):
+            assert row[name] == pytest.approx(wanted[name], rel=1e-6, abs=1e-6), wanted
+
+
+WRITES = """
+import json, sys, torch
+torch.manual_seed(0)
+expected = []
+def note(x): expected.append(x.double().sum().item() / x.numel())
+x = torch.randn(100, 100)
+x.data.add_(1); note(x)
+torch._foreach_add_([x], 1.0); note(x)
+x.index_put_((torch.tensor([3]),), torch.tensor(500.0)); note(x)
+torch.add(x, 1, out=x); note(x)
+x[:10].zero_(); note(x)
+x.t().mul_(2); note(x)
+json.dump(expected, open(sys.argv[1], "w"))
+"""
+
+
+def test_values_after_writes_are_the_new_ones_though_equal_contents_are_measured_once(tmp_path: Path) -> None:
+    import json
+
+    program = WRITES.replace("def note(x):", "def note(x):\n    torch.ops.aten.neg.default(x)\n   ")
+    done = capture(tmp_path, program, str(tmp_path / "expected.json"))
+    assert done.code == 0, done.err
+    expected = json.loads((tmp_path / "expected.json").read_text())
+    means = done.dump.of_type("neg", INPUT)["mean"]
+    assert means.tolist() == pytest.approx(expected, rel=1e-6)
+
+
+def test_batch_norm_writes_its_running_statistics_undeclared(tmp_path: Path) -> None:
+    program = """
+import torch
+torch.manual_seed(0)
+norm = torch.nn.BatchNorm1d(20000)
+x = torch.randn(8, 20000) + 1
+for _ in range(3):
+    norm(x)
+    torch.ops.aten.neg.default(norm.running_mean)
+    print(norm.running_mean.double().mean().item())
+"""
+    done = capture(tmp_path, program)
+    expected = [float(line) for line in done.out.split()]
+    assert done.dump.of_type("neg", INPUT)["mean"].tolist() == pytest.approx(expected, rel=1e-6)
+
+
+def test_unwritten_memory_raises_no_alarm(tmp_path: Path) -> None:
+    program = """
+import numpy, torch
+for size in (10, 1000, 100000):
+    junk = numpy.full(size, 1e30, numpy.float32)
+    junk[:] = numpy.nan
+    del junk
+    torch.nn.Linear(size // 10, 10)
+    x = torch.empty(size)
+    x.fill_(1)
+mask = torch.zeros(4, 4).masked_fill(torch.ones(4, 4, dtype=torch.bool).tril(-1), float("-inf"))
+mask.softmax(0)
+"""
+    done = capture(tmp_path, program)
+    assert done.code == 0
+    assert "none seen" in done.err
+
+
+def test_a_tensor_made_of_python_numbers_is_written_memory(tmp_path: Path) -> None:
+    done = capture(tmp_path, "import torch\nx = torch.tensor([1.0, 2.0, 6.0])\ny = x + 1\n")
+    added = done.dump.of_type("add", INPUT)
+    assert added[added["slot_index"] == 0]["mean"].tolist() == pytest.approx([3.0])
+
+
+def test_an_op_that_raises_leaves_what_it_read(tmp_path: Path) -> None:
+    program = """
+import torch
+try:
+    torch.randn(3, 4) @ torch.ones(5, 6)
+except RuntimeError:
+    print("raised")
+"""
+    done = capture(tmp_path, program, options=["--stats"])
+    assert done.out == "raised\n"
+    assert done.dump.run["failed_ops"] == 1
+    assert done.dump.run["failed_op"]["type"] == "mm"
+    failed = done.dump.rows[(done.dump.rows["flags"] & 8) > 0]
+    assert failed["shape"][:, :2].tolist() == [[3, 4], [5, 6]]
+    assert failed["mean"][1] == 1.0
+
+
+def test_recomputation_that_ends_early_is_no_failure(tmp_path: Path) -> None:
+    program = """
+import torch
+from torch.utils.checkpoint import checkpoint
+model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 8))
+checkpoint(model, torch.randn(4, 8, requires_grad=True), use_reentrant=False).sum().backward()
+"""
+    done = capture(tmp_path, program)
+    assert done.dump.run["failed_ops"] == 0
+
+
+SPECIAL = """
+import torch
+torch.manual_seed(0)
+x = torch.randn(4, 4)
+x.to_sparse() * 2
+torch.nested.nested_tensor([torch.randn(2), torch.randn(3)]) * 2
+torch.quantize_per_tensor(x, 0.1, 0, torch.quint8).dequantize()
+torch.view_as_complex(torch.randn(4, 2)).conj().mul(2)
+torch.ones(2, device="meta") + 1
+from torch._subclasses.fake_tensor import FakeTensorMode
+with FakeTensorMode():
+    torch.ones(2) + 1
+class Wrapped(torch.Tensor): pass
+x.as_subclass(Wrapped) + 1
+torch.func.vmap(torch.func.grad(lambda t: (t * t).sum()))(x)
+with torch.inference_mode(): x + 1
+x.to_mkldnn().to_dense()
+torch.as_strided(x, (3, 3), (1, 1)).sum()
+torch.tensor(3.0) + 1
+torch.randn([1] * 10) + 1
+x.to(torch.float8_e4m3fn).to(torch.float32)
+print("done")
+"""
+
+
+def test_special_tensors_are_looked_through_or_counted(tmp_path: Path) -> None:
+    done = capture(tmp_path, SPECIAL, options=["--full"])
+    assert done.code == 0, done.err
+    assert done.out == "done\n"
+    reasons = {one["reason"] for one in done.dump.run["ops"]["not_captured"] + done.dump.run["ops"]["partly"]}
+    assert "sparse tensor" in reasons
+    assert "nested tensor" in reasons
+    assert np.isfinite(done.dump.of_type("add", OUTPUT)["mean"]).all()
+
+
+def test_threads_are_told_apart(tmp_path: Path) -> None:
+    program = """
+import threading, torch
+torch.zeros(1)  # the first operator brings the capture in
+def work(size):
+    for _ in range(50):
+        (torch.full((size,), float(size)) + 1).sum()
+threads = [threading.Thread(target=work, args=(size,)) for size in (3, 5, 7, 9)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+    done = capture(tmp_path, program)
+    assert done.code == 0, done.err
+    added = done.dump.of_type("add", OUTPUT)
+    assert len(added) == 200
+    assert (added["mean"] == added["numel"] + 1).all()
+    assert len(np.unique(added["thread"])) == 4
+
+
+def test_fork_with_busy_threads(tmp_path: Path) -> None:
+    program = """
+import os, threading, torch
+torch.set_num_threads(1)
+stop = False
+def work():
+    while not stop:
+        torch.randn(64, 64) @ torch.randn(64, 64)
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads: thread.start()
+failed = 0
+for _ in range(100):
+    child = os.fork()
+    if child == 0:
+        torch.randn(10).sum()
+        os._exit(0)
+    failed += os.waitpid(child, 0)[1] != 0
+stop = True
+for thread in threads: thread.join()
+print("failed", failed)
+"""
+    done = capture(tmp_path, program, options=["--types", "sum"])
+    assert done.out == "failed 0\n", done.err
+    assert done.code == 0
+    assert len(done.dump.of_type("sum")) == 0, "the children are not captured"
+
+
+def test_data_loader_workers_are_left_alone(tmp_path: Path) -> None:
+    program = """
+import sys, torch
+class Data(torch.utils.data.Dataset):
+    def __len__(self): return 8
+    def __getitem__(self, i): return torch.full((4,), float(i)).sqrt()
+if __name__ == "__main__":
+    for method in ("fork", "spawn"):
+        loader = torch.utils.data.DataLoader(Data(), batch_size=2, num_workers=2, multiprocessing_context=method)
+        print(sum(batch.sum().item() for batch in loader))
+"""
+    expected = plain(tmp_path, program)
+    done = capture(tmp_path, program)
+    assert done.out == expected
+    assert done.code == 0, done.err
+    assert len(done.dump.of_type("sum", OUTPUT)) == 8
+    assert len(done.dump.of_type("sqrt")) == 0
+
+
+def test_isolated_python(tmp_path: Path) -> None:
+    import subprocess
+
+    from cli_support import COMMAND
+    from torch_support import PYTHON, TorchDump
+
+    program = tmp_path / "program.py"
+    program.write_text("import torch\nm = torch.nn.Linear(2, 2)\nm(torch.ones(1, 2))\n")
+    out = tmp_path / "dump"
+    done = subprocess.run([COMMAND, "exec", "--out", out, "--", PYTHON, "-I", program], capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Linear/addmm" in {op["name"] for op in TorchDump(out).ops.values()}
+
+
+def test_killed_training_keeps_what_it_had(tmp_path: Path) -> None:
+    program = TRAINING.replace("    print(step", "    if step == 3:\n        import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n    print(step")
+    done = capture(tmp_path, program)
+    assert done.code == 128 + 9
+    import json
+    import subprocess
+
+    from cli_support import COMMAND
+
+    listed = subprocess.run([COMMAND, "ls", done.dump.folder, "--type", "convolution", "--slot", "out0", "--json"], capture_output=True, text=True, check=False)
+    assert [json.loads(line)["step"] for line in listed.stdout.splitlines()] == [0, 1, 2, 3], listed.stderr

@@ -1,0 +1,99 @@
+"""What the tests of captured PyTorch programs share: running one, and reading its dump with NumPy alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from cli_support import COMMAND
+
+PYTHON = os.environ.get("TENSORTAP_TEST_PYTHON") or sys.executable
+PYTORCH_LIBRARY = COMMAND.parents[2] / "libtensortap_pytorch.so"
+OUTPUT, INPUT = 0, 1
+
+
+@dataclass(frozen=True)
+class TorchDump:
+    """The files of one process's dump."""
+
+    folder: Path
+
+    @property
+    def rows(self) -> npt.NDArray[Any]:
+        """All records in the order in which they were seen."""
+        return np.sort(np.load(self.folder / "records.npy"), order="sequence")
+
+    @property
+    def ops(self) -> dict[int, dict[str, Any]]:
+        """What is known of each op, by its id."""
+        lines = (self.folder / "ops.jsonl").read_text().splitlines()
+        return {op["id"]: op for op in map(json.loads, lines)}
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """The manifest."""
+        manifest: dict[str, Any] = json.loads((self.folder / "run.json").read_text())
+        return manifest
+
+    def of_type(self, op_type: str, slot_kind: int | None = None) -> npt.NDArray[Any]:
+        """Return the records of all ops of a type."""
+        wanted = [number for number, op in self.ops.items() if op["type"] == op_type]
+        rows = self.rows[np.isin(self.rows["op"], wanted)]
+        return rows if slot_kind is None else rows[rows["slot_kind"] == slot_kind]
+
+    def calls(self, step: int | None = None) -> list[str]:
+        """Name every execution, "aten::add.Tensor", in order."""
+        ops, seen, names = self.ops, set(), []
+        for row in self.rows:
+            if step is not None and row["step"] != step:
+                continue
+            key = (int(row["op"]), int(row["step"]), int(row["call"]), int(row["phase"]))
+            if key in seen:
+                continue
+            seen.add(key)
+            op = ops[int(row["op"])]
+            overload = (op["attributes"] or {}).get("overload", "")
+            name = op["type"].removeprefix(op["domain"] + ".")
+            names.append(f"{op['domain']}::{name}.{overload}".removesuffix("."))
+        return names
+
+
+@dataclass(frozen=True)
+class Captured:
+    """How a captured program ended."""
+
+    code: int
+    out: str
+    err: str
+    dump: TorchDump
+
+
+def capture(
+    folder: Path, program: str | Path, *arguments: str, options: Sequence[str] = (), environment: dict[str, str] | None = None, timeout: float = 240
+) -> Captured:
+    """Run a program under `tensortap exec`: a path, or the text of one."""
+    if isinstance(program, str):
+        text, program = program, folder / "program.py"
+        program.write_text(text)
+    out = folder / "dump"
+    words = [str(COMMAND), "exec", "--out", str(out), *options, "--", PYTHON, str(program), *arguments]
+    done = subprocess.run(
+        words, cwd=folder, env={**os.environ, **(environment or {})}, capture_output=True, text=True, timeout=timeout, check=False
+    )
+    return Captured(done.returncode, done.stdout, done.stderr, TorchDump(out))
+
+
+def plain(folder: Path, program: str, *arguments: str) -> str:
+    """Run the text of a program without capture and return what it prints."""
+    path = folder / "program.py"
+    path.write_text(program)
+    done = subprocess.run([PYTHON, str(path), *arguments], cwd=folder, capture_output=True, text=True, timeout=240, check=True)
+    return done.stdout
