@@ -68,6 +68,7 @@ void print_nonfinite(Terminal& terminal, const Json& report) {
   const Json& first = report.at("first_nonfinite");
   terminal.line(first.is_null() ? palette.green("no NaN and no Inf while running")
                                 : palette.red("first non-finite value: ") + nonfinite_text(first));
+  if (first.is_object() && !(first.at("module").is_null() && first.at("forward").is_null())) terminal.line("  " + place_text(first));
   if (report.contains("first_in_time"))
     terminal.line("first in time, but not where that came from: " + nonfinite_text(report.at("first_in_time")));
   if (const Json& seen = report.at("seen"); seen.is_object()) {
