@@ -88,12 +88,16 @@ def test_death_by_a_signal_is_passed_through(tmp_path: Path, number: signal.Sign
 def test_signals_sent_to_the_launcher_reach_the_program(tmp_path: Path, number: signal.Signals) -> None:
     script = f"trap 'echo caught; exit 9' {number.name.removeprefix('SIG')}; echo ready; while :; do sleep 0.05; done"
     with subprocess.Popen(
-        [str(COMMAND), "exec", "--quiet", "--", "sh", "-c", script], stdout=subprocess.PIPE, text=True, cwd=tmp_path
+        [str(COMMAND), "exec", "--quiet", "--", "sh", "-c", script], stdout=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True
     ) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == "ready\n"
         running.send_signal(number)
-        rest, _ = running.communicate(timeout=60)
+        try:
+            rest, _ = running.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(running.pid, signal.SIGKILL)
+            raise
     assert (running.returncode, rest) == (9, "caught\n")
 
 
@@ -417,6 +421,7 @@ def test_a_python_program_whose_adapter_can_not_be_built_is_not_started(python_w
 def test_a_folder_called_torch_where_the_program_starts_is_not_its_torch(tmp_path: Path) -> None:
     (tmp_path / "torch/lib").mkdir(parents=True)
     (tmp_path / "torch/__init__.py").write_text("")
+    (tmp_path / "torch/version.py").write_text("__version__ = '2.99.0'\n")
     (tmp_path / "torch/lib/libtorch_cpu.so").write_text("no library")
     (tmp_path / "program.py").write_text("print('started')\n")
     done = tensortap("exec", "--", "/usr/bin/python3", "program.py", cwd=tmp_path)

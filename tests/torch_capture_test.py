@@ -150,25 +150,26 @@ for _ in range(3):
 
 def test_unwritten_memory_raises_no_alarm(tmp_path: Path) -> None:
     program = """
-import torch
+import numpy, torch
 for size in (10, 1000, 100000):
-    junk = torch.full((size,), float("nan"))
+    junk = numpy.full(size, 1e30, numpy.float32)
+    junk[:] = numpy.nan
     del junk
     torch.nn.Linear(size // 10, 10)
     x = torch.empty(size)
     x.fill_(1)
-mask = torch.zeros(4, 4).masked_fill(torch.ones(4, 4, dtype=torch.bool), float("-inf"))
+mask = torch.zeros(4, 4).masked_fill(torch.ones(4, 4, dtype=torch.bool).tril(-1), float("-inf"))
 mask.softmax(0)
 """
-    done = capture(tmp_path, program.replace("mask.softmax(0)", ""))
+    done = capture(tmp_path, program)
     assert done.code == 0
-    assert "none seen" in done.err or '"first_nonfinite": null' in done.err
+    assert "none seen" in done.err
 
 
 def test_a_tensor_made_of_python_numbers_is_written_memory(tmp_path: Path) -> None:
     done = capture(tmp_path, "import torch\nx = torch.tensor([1.0, 2.0, 6.0])\ny = x + 1\n")
     added = done.dump.of_type("add", INPUT)
-    assert added["mean"].tolist() == pytest.approx([3.0])
+    assert added[added["slot_index"] == 0]["mean"].tolist() == pytest.approx([3.0])
 
 
 def test_an_op_that_raises_leaves_what_it_read(tmp_path: Path) -> None:
@@ -237,6 +238,7 @@ def test_special_tensors_are_looked_through_or_counted(tmp_path: Path) -> None:
 def test_threads_are_told_apart(tmp_path: Path) -> None:
     program = """
 import threading, torch
+torch.zeros(1)  # the first operator brings the capture in
 def work(size):
     for _ in range(50):
         (torch.full((size,), float(size)) + 1).sum()
@@ -257,16 +259,17 @@ def test_fork_with_busy_threads(tmp_path: Path) -> None:
 import os, threading, torch
 torch.set_num_threads(1)
 stop = False
+x, y = torch.randn(64, 64), torch.ones(10)
 def work():
     while not stop:
-        torch.randn(64, 64) @ torch.randn(64, 64)
+        x @ x
 threads = [threading.Thread(target=work) for _ in range(3)]
 for thread in threads: thread.start()
 failed = 0
 for _ in range(100):
     child = os.fork()
     if child == 0:
-        torch.randn(10).sum()
+        y.sum()
         os._exit(0)
     failed += os.waitpid(child, 0)[1] != 0
 stop = True
