@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import shutil
 import subprocess
 import textwrap
 from pathlib import Path
@@ -388,7 +389,37 @@ def test_a_known_line_is_found_without_the_lock_while_other_threads_run(tmp_path
     assert run(tmp_path, LINES + textwrap.dedent(program)) == ["''", "True []"]
 
 
-def test_positions_of_threads_without_python_are_empty(tmp_path: Path) -> None:
+def pythons() -> list[str]:
+    """List the Pythons of the path that start; the stand-ins of version managers may not."""
+    found = [path for minor in range(10, 15) if (path := shutil.which(f"python3.{minor}"))]
+    return [path for path in found if subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0]
+
+
+@pytest.mark.parametrize("interpreter", pythons())
+def test_the_self_test_passes_on_the_pythons_that_are_there(tmp_path: Path, interpreter: str) -> None:
+    program = """
+    import os, sys
+    sys.path.insert(0, sys.argv[1])
+    import torch_bridge_program as bridge
+    functions = bridge._with_lock.bridge_functions()
+    def test(level):
+        return functions["prepare_source"]([], []) if level == 0 else test(level - 1)
+    def generate():
+        yield test(7)
+    print(test(0), test(30), next(generate()), max(map(test, [3])))
+    def here(lock):
+        return bridge.where(lock=lock)
+    print(os.path.basename(here(True)) == os.path.basename(here(False)) == "program.py:12")
+    """
+    file = tmp_path / "program.py"
+    file.write_text(textwrap.dedent(program))
+    environment = {**os.environ, "TORCH_BRIDGE_LIBRARY": str(LIBRARY)}
+    done = subprocess.run([interpreter, str(file), str(ROOT / "tests")], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["True"] * 5
+
+
+def test_the_caller_can_ask_where_it_is(tmp_path: Path) -> None:
     program = """
     x = torch.ones(3, requires_grad=True)
     print(repr(bridge.where(lock=True)))

@@ -25,6 +25,7 @@ def prepare(functions: Functions) -> None:
     standard = [Path(os.__file__).parent, Path(sys.base_exec_prefix, sys.platlibdir, version)]
     torchs = [torch_folder, torch_folder.parent / "functorch", torch_folder.parent / "torchgen"]
     folders = [*standard, *torchs, own_folder.parent, own_folder.resolve().parent]
+    folders += [Path(made) for made in [os.environ.get("TORCHINDUCTOR_CACHE_DIR")] if made]
     # What is installed is the program's, wherever it lies.
     exceptions = [folder / name for folder in standard for name in ("site-packages", "dist-packages")]
     functions.prepare_source([str(folder) for folder in folders], [str(folder) for folder in exceptions])

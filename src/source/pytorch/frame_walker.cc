@@ -23,15 +23,18 @@ struct FrameLayout {
   int instruction = -1;     // in a frame: where it stands
   int bytecode_start = -1;  // in a code object
   uintptr_t tag_bits = 0;   // of the word that holds the code object
+  int owner = -1;           // in a frame: the byte that marks the interpreter's own frames, where their code does not
 };
 
 constinit FrameLayout layout{};
 constinit std::atomic<bool> tested{false};
 constinit std::atomic<bool> in_use{false};
 
-constexpr FrameLayout kPython310{10, 24, -1, 24, 32, 96, -1, 0};
-constexpr FrameLayout kPython311{11, 56, 8, 48, 32, 56, 184, 0};
-constexpr FrameLayout kPython312{12, 56, 0, 8, 0, -1, -1, 0};
+constexpr char kInterpretersOwn = 3;  // FRAME_OWNED_BY_CSTACK of 3.12
+
+constexpr FrameLayout kPython310{10, 24, -1, 24, 32, 96, -1, 0, -1};
+constexpr FrameLayout kPython311{11, 56, 8, 48, 32, 56, 184, 0, -1};
+constexpr FrameLayout kPython312{12, 56, 0, 8, 0, -1, -1, 0, 70};
 
 // The words of _PyRuntime since 3.13: a cookie, a version, whether free-threaded, then groups of offsets.
 bool published_layout(int minor, FrameLayout& found) {
@@ -44,8 +47,8 @@ bool published_layout(int minor, FrameLayout& found) {
   const int thread_words = 9;
   const int thread = 3 + runtime_words + interpreter_words;
   const int frame = thread + thread_words;
-  found = {minor, static_cast<int>(words[thread + 4]),      -1, static_cast<int>(words[frame + 1]), static_cast<int>(words[frame + 2]), -1,
-           -1,    minor >= 14 ? uintptr_t{3} : uintptr_t{0}};
+  found = {minor, static_cast<int>(words[thread + 4]),       -1, static_cast<int>(words[frame + 1]), static_cast<int>(words[frame + 2]), -1,
+           -1,    minor >= 14 ? uintptr_t{3} : uintptr_t{0}, -1};
   return true;
 }
 
@@ -86,6 +89,7 @@ const char* first_frame() {
 
 // Null for the frames that the interpreter puts between those of Python code.
 const PyObject* code_of(const char* frame) {
+  if (layout.owner >= 0 && frame[layout.owner] == kInterpretersOwn) return nullptr;
   const auto address = reinterpret_cast<uintptr_t>(word_at(frame, layout.code)) & ~layout.tag_bits;
   const auto* const object = reinterpret_cast<const PyObject*>(address);
   return object != nullptr && object->type == PyCode_Type ? object : nullptr;
@@ -120,7 +124,7 @@ bool same_frame(const char* frame, const SourcePosition& told) {
 // The next frame that has a code object; null after the last. `*broken` when memory is not what it should be.
 const char* next_checked(const char* frame, bool* broken) {
   for (; frame != nullptr; frame = word_at(frame, layout.previous)) {
-    const size_t bytes = static_cast<size_t>(std::max({layout.previous, layout.code, layout.instruction})) + 8;
+    const size_t bytes = static_cast<size_t>(std::max({layout.previous, layout.code, layout.instruction, layout.owner})) + 8;
     if (!readable(frame, bytes)) break;
     const auto code = reinterpret_cast<uintptr_t>(word_at(frame, layout.code)) & ~layout.tag_bits;
     if (code != 0 && !readable(reinterpret_cast<const void*>(code), sizeof(PyObject))) break;

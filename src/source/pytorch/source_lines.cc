@@ -134,6 +134,7 @@ bool is_program_file(const std::string& file, const ForeignCode& foreign) {
   // Frozen modules, and code that torch makes; <string>, <stdin> and notebook cells are the program's.
   for (const std::string_view made : {"<frozen ", "<eval_with_key>", "<torch", "<__array_function__", "<attrs "})
     if (file.starts_with(made)) return false;
+  if (file.find("/torchinductor_") != std::string::npos) return false;  // where Inductor puts the code that it makes
   const size_t foreign_part = longest(file, foreign.folders);
   return foreign_part == 0 || longest(file, foreign.except) > foreign_part;
 }

@@ -19,6 +19,7 @@ TEST(SourceLines, KnowsTheProgramsOwnFiles) {
   EXPECT_FALSE(is_program_file("/opt/tensortap/_torch/module_calls.py", foreign));
   EXPECT_FALSE(is_program_file("<frozen importlib._bootstrap>", foreign));
   EXPECT_FALSE(is_program_file("<eval_with_key>.3", foreign));
+  EXPECT_FALSE(is_program_file("/tmp/torchinductor_a/us/cuske6a.py", foreign));
   EXPECT_FALSE(is_program_file("", foreign));
   EXPECT_TRUE(is_program_file("/opt/tensortap_user/a.py", foreign));
 }

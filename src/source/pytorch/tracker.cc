@@ -112,8 +112,9 @@ OpKey key_of(const tensortap_torch_call& call, const ThreadCalls& calls) {
   } else if (calls.optimizer != 0) {
     key.scope = calls.optimizer;
   }
-  key.module = current_module();
   key.position = source_position(true);
+  const ModuleId told = module_of(key.position);
+  key.module = told != 0 ? told : current_module();
   return key;
 }
 
