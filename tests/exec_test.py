@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli_support import COMMAND, Done, tensortap
-from exec_support import CHILDREN, RANKS, RUN_OPERATORS, THREADS, TORCH_PYTHON, FakeTorch, compile_c
+from cli_support import COMMAND, ROOT, Done, tensortap
+from exec_support import ADAPTER, CHILDREN, RANKS, RUN_OPERATORS, THREADS, TORCH_PYTHON, FakeTorch, compile_c
 
 NOTHING = "nothing was captured"
 
@@ -365,6 +366,46 @@ def test_the_compiler_of_the_environment_is_obeyed_with_its_options(torch: FakeT
     assert words[0] == "--mine"
     assert {"-std=c++20", "-D_GLIBCXX_USE_CXX11_ABI=1", "-DNDEBUG", "-shared"} <= set(words)
     assert not [word for word in words if "rpath" in word]
+
+
+def adapter_compiler(folder: Path, *definitions: str) -> dict[str, str]:
+    """Make a compiler that gives out the fake adapter whatever it is asked to compile."""
+    quoted = " ".join(shlex.quote(one) for one in definitions)
+    compiler = folder / "fake-compiler"
+    compiler.write_text(
+        "#!/bin/sh\nfor word; do last=$word; done\n"
+        f'exec cc -shared -fPIC -I{ROOT}/src -I{ROOT}/include {quoted} {ROOT}/tests/fake_adapter.c -o "$last"\n'
+    )
+    compiler.chmod(0o755)
+    return {"CXX": str(compiler)}
+
+
+@pytest.mark.parametrize(
+    ("definitions", "torch_loads", "code", "said"),
+    [
+        (['-DFAKE_RELEASE="2.99.0"'], True, 0, "self-test passed"),
+        (['-DFAKE_RELEASE="2.99.0"', '-DFAKE_PROBLEM="two and two are five"'], True, 3, "two and two are five"),
+        (['-DFAKE_RELEASE="2.12.0"'], True, 3, "built for torch 2.12.0"),
+        (['-DFAKE_RELEASE="2.99.0"', "-DFAKE_CRASH"], True, 3, "crashed with signal 11"),
+        (['-DFAKE_RELEASE="2.99.0"'], False, 0, "not tried out"),
+    ],
+)
+def test_an_adapter_is_tried_before_it_is_kept(
+    torch: FakeTorch, tmp_path: Path, definitions: list[str], torch_loads: bool, code: int, said: str
+) -> None:
+    (torch.folder / "version.py").write_text("__version__ = '2.99.0'\n")
+    fake_headers(torch)
+    if not torch_loads:
+        (tmp_path / "needed.c").write_text("int needed;\n")
+        needed = compile_c(tmp_path / "needed.c", tmp_path / "libneeded.so", "-shared")
+        torch.build("-Wl,--no-as-needed", f"-L{tmp_path}", "-lneeded")
+        needed.unlink()
+    out = tmp_path / "adapters"
+    environment = adapter_compiler(tmp_path, *definitions)
+    done = tensortap("build-adapter", "--libtorch", torch.folder, "--out", out, environment=environment)
+    assert done.code == code, done.err
+    assert said in done.out + done.err
+    assert [item.name for item in out.iterdir()] == ([ADAPTER] if code == 0 else [])
 
 
 # ---- before a Python program starts

@@ -10,6 +10,9 @@
 #ifndef FAKE_RESULT
 #define FAKE_RESULT 0
 #endif
+#ifndef FAKE_PROBLEM
+#define FAKE_PROBLEM 0
+#endif
 #ifndef FAKE_NAME
 #define FAKE_NAME tensortap_torch_adapter_attach
 #endif
@@ -21,7 +24,12 @@ static void parallel_for(void* pool, void (*task)(void* context, size_t index), 
   (void)pool;
   for (size_t i = 0; i < count; ++i) task(context, i);
 }
-static const char* self_test(void) { return 0; }
+static const char* self_test(void) {
+#ifdef FAKE_CRASH
+  *(volatile int*)0 = 1;
+#endif
+  return FAKE_PROBLEM;
+}
 
 __attribute__((visibility("default"))) int FAKE_NAME(const tensortap_torch_tracker* tracker, tensortap_torch_adapter* adapter) {
   (void)tracker;

@@ -81,11 +81,12 @@ std::string first_errors(const std::string& text) {
 
 // Loads torch and the adapter into this process and has the adapter try itself.
 std::string try_natively(const TorchInstallation& torch, const InstalledFiles& installed, const std::string& adapter) {
-  const auto failed = [](const char* what) {
+  const auto failed = [](const char* what, const char* key = "problem") {
     const char* reason = dlerror();
-    return to_json_text(Json{{"problem", concat(what, ": ", reason != nullptr ? reason : "unknown")}});
+    return to_json_text(Json{{key, concat(what, ": ", reason != nullptr ? reason : "unknown")}});
   };
-  if (dlopen(torch.library.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) return failed("torch can not be loaded");
+  // The CUDA wheels need libraries of other packages, which only their Python brings along.
+  if (dlopen(torch.library.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) return failed("its torch can not be loaded here", "untried");
   void* library = dlopen(installed.pytorch_library.c_str(), RTLD_NOW);
   if (library == nullptr) return failed("the library for PyTorch can not be loaded");
   const auto self_test = reinterpret_cast<decltype(&tensortap_pytorch_self_test)>(dlsym(library, "tensortap_pytorch_self_test"));  // NOLINT
@@ -114,15 +115,20 @@ Result<std::string> try_in_python(const TorchInstallation& torch, const Installe
   return internal_error(concat("it ended with code ", answer.exit_code, ": ", first_errors(answer.errors)));
 }
 
-// "" when the adapter works.
-std::string self_test_problem(const TorchInstallation& torch, const InstalledFiles& installed, const std::string& adapter) {
+// Sets what came of the self-test.
+void try_adapter(const TorchInstallation& torch, const InstalledFiles& installed, const std::string& adapter, BuiltAdapter& built) {
   const Result<std::string> text = torch.python.empty() ? in_own_process([&] { return try_natively(torch, installed, adapter); })
                                                         : try_in_python(torch, installed, adapter);
-  if (!text.ok()) return text.status().message();
-  const auto answer = parse_json(*text, "the self-test");
-  if (!answer.ok()) return answer.status().message();
-  if (!answer->is_object() || !answer->contains("problem")) return concat("the self-test gave no answer: ", *text);
-  return member_text(*answer, "problem");
+  const Result<Json> answer = text.ok() ? parse_json(*text, "the self-test") : Result<Json>(text.status());
+  if (!answer.ok()) {
+    built.problem = answer.status().message();
+  } else if (member(*answer, "untried") != nullptr) {
+    built.untried = member_text(*answer, "untried");
+  } else if (!answer->is_object() || !answer->contains("problem")) {
+    built.problem = concat("the self-test gave no answer: ", *text);
+  } else {
+    built.problem = member_text(*answer, "problem");
+  }
 }
 
 // A folder beside the place where the adapter goes, for the time before it is known to work; removed with what is left in it.
@@ -177,7 +183,7 @@ Result<BuiltAdapter> build_adapter(const InstalledFiles& installed, const TorchI
   const int64_t begun = monotonic_ns();
   TENSORTAP_RETURN_IF_ERROR(compile(compile_command(compiler_words, installed, sources, torch), unfinished, torch));
   built.seconds = static_cast<double>(monotonic_ns() - begun) / 1e9;
-  built.problem = self_test_problem(torch, installed, unfinished);
+  try_adapter(torch, installed, unfinished, built);
   if (!built.problem.empty()) return built;
   if (rename(unfinished.c_str(), built.path.c_str()) != 0) return errno_status(built.path, errno);
   return built;

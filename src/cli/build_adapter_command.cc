@@ -36,9 +36,11 @@ Result<ExitCode> build(const BuildAdapterOptions& options, Terminal& terminal) {
                         {"libtorch", torch.library},
                         {"adapter", works ? Json(built.path) : Json()},
                         {"seconds", json_number(built.seconds)},
-                        {"problem", works ? Json() : Json(built.problem)}});
+                        {"problem", works ? Json() : Json(built.problem)},
+                        {"untried", built.untried.empty() ? Json() : Json(built.untried)}});
   } else if (works) {
-    terminal.line(fmt::format("{}: built in {:.0f} s for torch {}, self-test passed", built.path, built.seconds, torch.release.text));
+    terminal.line(fmt::format("{}: built in {:.0f} s for torch {}, {}", built.path, built.seconds, torch.release.text,
+                              built.untried.empty() ? "self-test passed" : "not tried out: " + built.untried));
   }
   if (!works)
     terminal.error(fmt::format("the adapter for torch {} fails its self-test and is not used: {}", torch.release.text, built.problem));

@@ -156,7 +156,7 @@ Json sum_of(const std::vector<Json>& processes, const std::string& out) {
   return summary;
 }
 
-std::string place_text(const Json& step) {
+std::string origin_step_text(const Json& step) {
   std::string text = fmt::format("step {}, {} ({})", member_text(step, "step"), member_text(step, "op"), member_text(step, "type"));
   if (const std::string module = member_text(step, "module"); !module.empty()) text += fmt::format(", module {}", module);
   if (const std::string source = member_text(step, "source"); !source.empty()) text += fmt::format(", {}", source);
@@ -203,7 +203,7 @@ std::string origin_text(const Json& summary, const Palette& palette) {
   if (chain == nullptr || !chain->is_array() || chain->empty()) return {};
   const Json& begin = chain->back();
   const bool certain = origin->value("certain", false);
-  std::string text = palette.bold(fmt::format("{:<{}}", "began at", kIndent)) + palette.red(place_text(begin));
+  std::string text = palette.bold(fmt::format("{:<{}}", "began at", kIndent)) + palette.red(origin_step_text(begin));
   text += certain ? "\n" : ", as far as was captured\n";
   const std::string indent(kIndent, ' ');
   text += fmt::format("{}made {} NaN, {} +Inf, {} -Inf in {}\n", indent, number_in(begin, "nan"), number_in(begin, "pos_inf"),
@@ -214,7 +214,7 @@ std::string origin_text(const Json& summary, const Palette& palette) {
                           member_text(input, "max"));
     }
   }
-  if (chain->size() > 1) text += fmt::format("{}seen {} ops later, {}\n", indent, chain->size() - 1, place_text(chain->front()));
+  if (chain->size() > 1) text += fmt::format("{}seen {} ops later, {}\n", indent, chain->size() - 1, origin_step_text(chain->front()));
   return text;
 }
 

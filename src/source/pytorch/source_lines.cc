@@ -43,7 +43,7 @@ bool is_below(const std::string& file, const std::string& folder) {
   return !folder.empty() && file.size() > folder.size() && file.starts_with(folder) && file[folder.size()] == '/';
 }
 
-std::string text_of(PyObject* object) {
+std::string utf8_text_of(PyObject* object) {
   ptrdiff_t size = 0;
   const char* const text = object == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(object, &size);
   if (text == nullptr) PyErr_Clear();
@@ -151,7 +151,7 @@ CodeOwner resolve_code(const void* code) {
   if (owners.size() >= kMostCodes || foreign_code == nullptr) return CodeOwner::kUnknown;
   auto* const object = static_cast<PyObject*>(const_cast<void*>(code));
   const PythonReference name(PyObject_GetAttrString(object, "co_filename"));
-  const std::string file = text_of(name.get());
+  const std::string file = utf8_text_of(name.get());
   // All that may run Python code comes before the lock: it may hand the GIL to a thread that waits for the lock.
   std::unique_ptr<const ProgramCode> program;
   if (is_program_file(file, *foreign_code))
