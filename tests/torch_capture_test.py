@@ -310,13 +310,17 @@ def test_isolated_python(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text("import torch\nm = torch.nn.Linear(2, 2)\nm(torch.ones(1, 2))\n")
     out = tmp_path / "dump"
-    done = subprocess.run([COMMAND, "exec", "--out", out, "--", PYTHON, "-I", program], capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(
+        [COMMAND, "exec", "--out", out, "--", PYTHON, "-I", program], capture_output=True, text=True, timeout=240, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "Linear/addmm" in {op["name"] for op in TorchDump(out).ops.values()}
 
 
 def test_killed_training_keeps_what_it_had(tmp_path: Path) -> None:
-    program = TRAINING.replace("    print(step", "    if step == 3:\n        import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n    print(step")
+    program = TRAINING.replace(
+        "    print(step", "    if step == 3:\n        import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n    print(step"
+    )
     done = capture(tmp_path, program)
     assert done.code == 128 + 9
     import json
@@ -324,5 +328,7 @@ def test_killed_training_keeps_what_it_had(tmp_path: Path) -> None:
 
     from cli_support import COMMAND
 
-    listed = subprocess.run([COMMAND, "ls", done.dump.folder, "--type", "convolution", "--slot", "out0", "--json"], capture_output=True, text=True, check=False)
+    listed = subprocess.run(
+        [COMMAND, "ls", done.dump.folder, "--type", "convolution", "--slot", "out0", "--json"], capture_output=True, text=True, check=False
+    )
     assert [json.loads(line)["step"] for line in listed.stdout.splitlines()] == [0, 1, 2, 3], listed.stderr

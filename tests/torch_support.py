@@ -77,7 +77,12 @@ class Captured:
 
 
 def capture(
-    folder: Path, program: str | Path, *arguments: str, options: Sequence[str] = (), environment: dict[str, str] | None = None, timeout: float = 240
+    folder: Path,
+    program: str | Path,
+    *arguments: str,
+    options: Sequence[str] = (),
+    environment: dict[str, str] | None = None,
+    timeout: float = 240,
 ) -> Captured:
     """Run a program under `tensortap exec`: a path, or the text of one."""
     if isinstance(program, str):

@@ -22,7 +22,7 @@ class Recorder(TorchDispatchMode):
         super().__init__()
         self.ops: list[str] = []
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN204
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
         """Note the operator and run it."""
         self.ops.append(f"{func._schema.name}.{func._schema.overload_name}".removesuffix("."))
         return func(*args, **(kwargs or {}))

@@ -213,13 +213,13 @@ class Square(torch.autograd.Function):
     """A function with its own backward."""
 
     @staticmethod
-    def forward(ctx, x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN205
+    def forward(ctx, x):  # type: ignore[no-untyped-def]
         """Square."""
         ctx.save_for_backward(x)
         return x * x
 
     @staticmethod
-    def backward(ctx, gradient):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN205
+    def backward(ctx, gradient):  # type: ignore[no-untyped-def]
         """Differentiate."""
         return 2 * gradient * ctx.saved_tensors[0]
 

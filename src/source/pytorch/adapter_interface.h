@@ -21,18 +21,18 @@ extern "C" {
 
 /* What an operator is, from its schema; described once. */
 enum {
-  TENSORTAP_TORCH_OP_VIEW = 1u,          /* its outputs share memory with its inputs */
-  TENSORTAP_TORCH_OP_UNWRITTEN = 2u,     /* its outputs are memory as the allocator gave it: empty and its kin */
-  TENSORTAP_TORCH_OP_INTENDED_INF = 4u,  /* non-finite values may be meant: masks, fills */
-  TENSORTAP_TORCH_OP_SEES_VALUE = 8u,    /* hands a value to the program: item, isfinite */
-  TENSORTAP_TORCH_OP_COLLECTIVE = 16u    /* c10d: its outputs are complete when its Work is */
+  TENSORTAP_TORCH_OP_VIEW = 1u,         /* its outputs share memory with its inputs */
+  TENSORTAP_TORCH_OP_UNWRITTEN = 2u,    /* its outputs are memory as the allocator gave it: empty and its kin */
+  TENSORTAP_TORCH_OP_INTENDED_INF = 4u, /* non-finite values may be meant: masks, fills */
+  TENSORTAP_TORCH_OP_SEES_VALUE = 8u,   /* hands a value to the program: item, isfinite */
+  TENSORTAP_TORCH_OP_COLLECTIVE = 16u   /* c10d: its outputs are complete when its Work is */
 };
 
 typedef struct tensortap_torch_op {
   uint32_t size;
   uint32_t flags;
-  const char* name;     /* "aten::add" */
-  const char* overload; /* "Tensor", "" for the default */
+  const char* name;                  /* "aten::add" */
+  const char* overload;              /* "Tensor", "" for the default */
   const char* const* argument_names; /* "" for what is no tensor; those at the end are left out */
   uint32_t argument_count;
   uint32_t return_count;
@@ -67,10 +67,10 @@ typedef struct tensortap_torch_tensor {
   const int64_t* dims; /* null when they can not be told without running code of the program */
   const int64_t* strides;
   uint32_t rank;
-  uint32_t dtype; /* enum tensortap_dtype */
-  uint32_t kind;  /* enum tensortap_torch_kind */
-  uint32_t flags; /* TENSORTAP_TORCH_TENSOR_* */
-  uint32_t slot;  /* position among the arguments or returns of the schema */
+  uint32_t dtype;  /* enum tensortap_dtype */
+  uint32_t kind;   /* enum tensortap_torch_kind */
+  uint32_t flags;  /* TENSORTAP_TORCH_TENSOR_* */
+  uint32_t slot;   /* position among the arguments or returns of the schema */
   int32_t element; /* position in a list of tensors, -1 = no list */
 } tensortap_torch_tensor;
 
@@ -87,21 +87,21 @@ enum {
  * return (flagged TENSORTAP_TORCH_TENSOR_WRITTEN; `slot` is that of the argument). */
 typedef struct tensortap_torch_call {
   uint32_t size;
-  uint32_t op;              /* tracker->describe_op() */
-  uint32_t flags;           /* TENSORTAP_TORCH_CALL_* */
+  uint32_t op;    /* tracker->describe_op() */
+  uint32_t flags; /* TENSORTAP_TORCH_CALL_* */
   uint32_t tensor_count;
   const tensortap_torch_tensor* tensors;
-  int64_t sequence_number;  /* of autograd, -1 = none */
-  void* token;              /* at end: what begin returned */
+  int64_t sequence_number; /* of autograd, -1 = none */
+  void* token;             /* at end: what begin returned */
 } tensortap_torch_call;
 
 /* One autograd node while it runs. */
 typedef struct tensortap_torch_node {
   uint32_t size;
   uint32_t reserved;
-  const char* name;         /* "MulBackward0" */
-  int64_t sequence_number;  /* -1 = none (AccumulateGrad) */
-  uint64_t forward_thread;  /* torch's number of the thread whose call has this sequence number */
+  const char* name;        /* "MulBackward0" */
+  int64_t sequence_number; /* -1 = none (AccumulateGrad) */
+  uint64_t forward_thread; /* torch's number of the thread whose call has this sequence number */
 } tensortap_torch_node;
 
 /* What the tracker gives the adapter. */

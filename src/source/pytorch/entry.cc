@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "source/pytorch/adapter_loader.h"
+#include "source/pytorch/adapter_places.h"
 #include "source/pytorch/exec_request.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/torch_capture.h"
@@ -30,8 +31,8 @@ Result guarded(Result otherwise, Call&& call) noexcept {
 
 void say(const std::string& text) { std::fprintf(stderr, "tensortap: %s\n", text.c_str()); }
 
-// The libtorch_cpu of this process; null when none is loaded.
-void* loaded_libtorch(const char* path) { return dlopen(path, RTLD_LAZY | RTLD_NOLOAD); }
+const char* open_for_python(const char* config, const char* config_name, const char* out);
+const char* close_for_python();
 
 // Loads an adapter, once per process: this file, or where it is "" the one that fits in the folders.
 Status prepare(const std::string& libtorch, const std::string& file, const std::vector<std::string>& folders) {
@@ -39,7 +40,7 @@ Status prepare(const std::string& libtorch, const std::string& file, const std::
   const std::lock_guard lock(mutex);
   TorchRuntime& runtime = torch_runtime();
   if (runtime.adapter.observe != nullptr) return {};
-  void* library = loaded_libtorch(libtorch.c_str());
+  void* library = dlopen(libtorch.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return not_found(concat(quote(libtorch), " is not loaded in this process"));
   TENSORTAP_ASSIGN_OR_RETURN(const TorchVersion version, torch_version(library, libtorch));
   tensortap_torch_adapter adapter{};
@@ -47,8 +48,47 @@ Status prepare(const std::string& libtorch, const std::string& file, const std::
   TENSORTAP_RETURN_IF_ERROR(file.empty() ? load_adapter(version, folders, tracker_functions(), adapter)
                                          : load_adapter_file(version, file, tracker_functions(), adapter));
   runtime.adapter = adapter;
-  follow_python();
+  follow_python(open_for_python, close_for_python);
   return {};
+}
+
+Result<std::string> with_folder(const char* config, const char* out) {
+  const std::string text = config == nullptr ? "" : config;
+  if (out == nullptr || *out == '\0') return text;
+  TENSORTAP_ASSIGN_OR_RETURN(Json object, parse_json(text.empty() ? "{}" : text, "config"));
+  if (!object.is_object() || (!object.empty() && !object.contains("tensortap"))) {
+    return invalid_argument("a folder beside the config is for tensortap's own config language: say it in the config");
+  }
+  object["tensortap"] = 1;
+  object["out"] = out;
+  return to_json_text(object);
+}
+
+Status open(const char* config, const char* config_name, const char* out) {
+  const std::string libtorch = loaded_libtorch();
+  if (libtorch.empty()) return invalid_argument("this process has no libtorch: load torch before the capture is opened");
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string text, with_folder(config, out));
+  TENSORTAP_RETURN_IF_ERROR(prepare(libtorch, "", adapter_places()));
+  return open_capture(text.c_str(), config_name, "");
+}
+
+// What was said last on this thread, for callers of another language.
+const char* keep(std::string text) {
+  static thread_local std::string kept;
+  kept = std::move(text);
+  return kept.c_str();
+}
+
+const char* open_for_python(const char* config, const char* config_name, const char* out) {
+  return guarded("no memory", [&] { return keep(open(config, config_name, out).message()); });
+}
+
+const char* close_for_python() {
+  return guarded("{}", [] {
+    std::string report = "{}";
+    static_cast<void>(close_capture(&report));
+    return keep(std::move(report));
+  });
 }
 
 // The config with the folder that this process writes into.
@@ -80,6 +120,14 @@ void tensortap_pytorch_start(const char* libtorch) TENSORTAP_NOEXCEPT {
     const Status status = start(libtorch);
     if (!status.ok()) say(concat("nothing is captured: ", status.message()));
     return 0;
+  });
+}
+
+int tensortap_pytorch_open(const char* config, const char* out, char* message, size_t capacity) TENSORTAP_NOEXCEPT {
+  return guarded(static_cast<int>(TENSORTAP_INTERNAL), [&] {
+    const Status status = open(config, "config", out);
+    if (message != nullptr && capacity > 0) std::snprintf(message, capacity, "%s", status.message().c_str());
+    return static_cast<int>(status.code());
   });
 }
 

@@ -27,8 +27,8 @@ struct OpIdentity {
   std::string name;
   ModuleId module = 0;
   SourcePosition position;
-  std::atomic<uint64_t> calls{0};            // step in the upper half, calls in it in the lower
-  std::atomic<uint32_t> not_captured{0};     // bit per tensortap_torch_kind that was said to the session
+  std::atomic<uint64_t> calls{0};         // step in the upper half, calls in it in the lower
+  std::atomic<uint32_t> not_captured{0};  // bit per tensortap_torch_kind that was said to the session
   // Number of this call in its step, from 0.
   uint32_t count_call(int64_t step);
 };

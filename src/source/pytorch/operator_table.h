@@ -15,10 +15,10 @@
 namespace tensortap {
 
 struct TorchOperator {
-  std::string name;       // "aten::add"
-  std::string overload;   // "Tensor"
-  std::string type;       // "add"; with its namespace, "quantized.linear", where that is not aten
-  std::string name_space; // "aten"
+  std::string name;        // "aten::add"
+  std::string overload;    // "Tensor"
+  std::string type;        // "add"; with its namespace, "quantized.linear", where that is not aten
+  std::string name_space;  // "aten"
   std::vector<std::string> arguments;
   uint32_t returns = 0;
   uint32_t flags = 0;  // TENSORTAP_TORCH_OP_*

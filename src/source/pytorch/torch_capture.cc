@@ -101,6 +101,7 @@ Status open_capture(const char* config, const char* config_name, const std::stri
   options.program = program.c_str();
   options.rank = rank.rank;
   options.world_size = rank.world_size;
+  options.flags = torch_runtime().content_cache ? 0U : TENSORTAP_SESSION_CONTENT_UNKNOWN;
   tensortap_session* session = nullptr;
   std::array<char, 2000> message{};
   const int code = tensortap_session_open(&options, &session, message.data(), message.size());

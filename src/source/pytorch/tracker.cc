@@ -78,10 +78,8 @@ bool to_session(const TorchCapture& capture, OpIdentity& identity, const tensort
   out.slot_index = tensor.slot;
   out.element = tensor.element;
   out.flags = content.unwritten ? TENSORTAP_TENSOR_UNWRITTEN : 0U;
-  if (capture.runtime.content_cache) {
-    out.storage = content.storage;
-    out.version = content.version;
-  }
+  out.storage = content.storage;
+  out.version = content.version;
   return true;
 }
 
@@ -230,7 +228,8 @@ bool gave_values(const tensortap_torch_call& call) {
   return false;
 }
 
-void report_what_it_made(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_tensor* tensors, uint32_t count, int64_t duration) {
+void report_what_it_made(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_tensor* tensors, uint32_t count,
+                         int64_t duration) {
   TorchCapture& capture = *pending.capture;
   const TorchOperator& op = capture.runtime.operators[pending.identity->op];
   const bool unwritten = (op.flags & TENSORTAP_TORCH_OP_UNWRITTEN) != 0;
@@ -384,7 +383,9 @@ void guarded_collective(void* token, const tensortap_torch_tensor* tensors, uint
 
 void root_module_begins(ModuleId /*module*/, bool /*training*/) {
   const Entered capture;
-  if (capture) capture->steps.root_module_begins();
+  const ThreadCalls* calls = thread_calls();
+  const bool recomputes = calls != nullptr && !calls->nodes.empty();
+  if (capture && !recomputes) capture->steps.root_module_begins();
 }
 
 void set_dump(ModuleId module, const char* op, bool enabled) {
@@ -420,8 +421,10 @@ void program_ends_step() {
   if (capture) capture->steps.program_steps();
 }
 
-void follow_python() {
+void follow_python(const char* (*open)(const char* config, const char* config_name, const char* out), const char* (*close)()) {
   PythonEvents events;
+  events.open = open;
+  events.close = close;
   events.root_module_begins = root_module_begins;
   events.step = program_ends_step;
   events.set_dump = set_dump;

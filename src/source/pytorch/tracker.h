@@ -13,8 +13,8 @@ const tensortap_torch_tracker& tracker_functions();
 // Ends the current step on behalf of the program.
 void program_ends_step();
 
-// Makes the interpreter's side of this process report here. Once, before the first operator.
-void follow_python();
+// Makes the interpreter's side of this process report here; `open` and `close` are those of PythonEvents. Once.
+void follow_python(const char* (*open)(const char* config, const char* config_name, const char* out), const char* (*close)());
 
 }  // namespace tensortap
 

@@ -9,9 +9,7 @@ namespace {
 
 using c10::DispatchKey;
 
-bool is_active(DispatchKey key) {
-  return c10::impl::tls_is_dispatch_key_included(key) && !c10::impl::tls_is_dispatch_key_excluded(key);
-}
+bool is_active(DispatchKey key) { return c10::impl::tls_is_dispatch_key_included(key) && !c10::impl::tls_is_dispatch_key_excluded(key); }
 
 // Autocast is switched on by ending the exclusion of its key.
 bool is_autocast(DispatchKey key) { return !c10::impl::tls_is_dispatch_key_excluded(key); }

@@ -14,22 +14,25 @@ namespace tensortap::torch_adapter {
 #if __has_include(<torch/csrc/distributed/c10d/Work.hpp>)
 namespace {
 
-void tell(const tensortap_torch_tracker& tracker, void* token, const std::vector<std::pair<uint32_t, at::Tensor>>& tensors) {
+struct Returned {
+  at::Tensor tensor;
+  uint32_t slot;
+  int32_t element;
+};
+
+void tell(const tensortap_torch_tracker& tracker, void* token, const std::vector<Returned>& tensors) {
   std::vector<tensortap_torch_tensor> described;
-  int32_t element = 0;
-  for (const auto& [slot, tensor] : tensors) {
-    described.push_back(describe(tensor, slot, tensors.size() > 1 ? element++ : -1));
-    described.back().flags |= TENSORTAP_TORCH_TENSOR_WRITTEN;
-  }
+  described.reserve(tensors.size());
+  for (const Returned& one : tensors) described.push_back(describe(one.tensor, one.slot, one.element));
   tracker.collective_done(token, described.data(), static_cast<uint32_t>(described.size()));
 }
 
 }  // namespace
 
 bool when_complete(c10::ArrayRef<const c10::IValue> returns, const tensortap_torch_tracker& tracker, void* token) {
-  std::vector<std::pair<uint32_t, at::Tensor>> tensors;
+  std::vector<Returned> tensors;
   for (uint32_t slot = 0; slot < returns.size(); ++slot) {
-    for_each_tensor(returns[slot], [&](const at::Tensor& tensor, int32_t /*element*/) { tensors.emplace_back(slot, tensor); });
+    for_each_tensor(returns[slot], [&](const at::Tensor& tensor, int32_t element) { tensors.push_back({tensor, slot, element}); });
   }
   for (const c10::IValue& value : returns) {
     if (!value.isCustomClass()) continue;

@@ -18,15 +18,16 @@ bool starts_with(std::string_view text, std::string_view prefix) { return text.s
 // Operators whose schema hides what they write; found by running PyTorch's own samples of every operator. Whatever is not
 // PyTorch's own may do the same.
 bool writes_undeclared(std::string_view operator_name, std::string_view argument) {
-  const bool own = starts_with(operator_name, "aten::") || starts_with(operator_name, "prims::") || starts_with(operator_name, "quantized::");
+  const bool own =
+      starts_with(operator_name, "aten::") || starts_with(operator_name, "prims::") || starts_with(operator_name, "quantized::");
   return !own || argument == "running_mean" || argument == "running_var";
 }
 
-constexpr std::array<std::string_view, 8> kSeesValue = {"aten::_local_scalar_dense", "aten::isfinite", "aten::isnan",     "aten::isinf",
+constexpr std::array<std::string_view, 8> kSeesValue = {"aten::_local_scalar_dense", "aten::isfinite", "aten::isnan",    "aten::isinf",
                                                         "aten::is_nonzero",          "aten::equal",    "aten::allclose", "aten::item"};
-constexpr std::array<std::string_view, 10> kIntendedInfinity = {"aten::masked_fill", "aten::masked_fill_", "aten::full",  "aten::full_like",
-                                                                "aten::fill_",       "aten::where",        "aten::fill",  "aten::scalar_tensor",
-                                                                "aten::new_full",    "aten::constant_pad_nd"};
+constexpr std::array<std::string_view, 10> kIntendedInfinity = {
+    "aten::masked_fill", "aten::masked_fill_", "aten::full",          "aten::full_like", "aten::fill_",
+    "aten::where",       "aten::fill",         "aten::scalar_tensor", "aten::new_full",  "aten::constant_pad_nd"};
 
 template <class List>
 bool holds(const List& list, std::string_view name) {

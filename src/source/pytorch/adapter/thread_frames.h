@@ -26,19 +26,19 @@ using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensor
 
 struct Frame {
   const OperatorFacts* facts = nullptr;
-  void* token = nullptr;     // of the tracker, null = not reported
-  uint32_t flags = 0;        // TENSORTAP_TORCH_CALL_*
-  int exceptions = 0;        // under way when the call began
-  bool is_operator = false;  // calls below it are its own affair
-  bool is_node = false;      // an autograd node, told to the tracker
+  void* token = nullptr;                          // of the tracker, null = not reported
+  uint32_t flags = 0;                             // TENSORTAP_TORCH_CALL_*
+  int exceptions = 0;                             // under way when the call began
+  bool is_operator = false;                       // calls below it are its own affair
+  bool is_node = false;                           // an autograd node, told to the tracker
   std::vector<KeptArgument<at::Tensor>> written;  // that it does not return
   std::vector<KeptArgument<WeakTensor>> read;     // for the case that it raises; weak, so that nothing lives longer for us
 };
 
 // Calls begin and end strictly nested within a thread, so that a stack and a counter tell everything.
 struct ThreadFrames {
-  bool busy = false;      // inside of our own work
-  uint32_t inside = 0;    // records below the innermost operator, which are not looked at
+  bool busy = false;       // inside of our own work
+  uint32_t inside = 0;     // records below the innermost operator, which are not looked at
   uint32_t operators = 0;  // operators on the stack
   uint32_t depth = 0;      // frames of the stack in use; those above keep their memory for the next calls
   std::vector<Frame> stack;

@@ -1,0 +1,19 @@
+// Where a process that was not started by `tensortap exec` looks for libtorch and for adapters.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_ADAPTER_PLACES_H_
+#define TENSORTAP_SOURCE_PYTORCH_ADAPTER_PLACES_H_
+
+#include <string>
+#include <vector>
+
+namespace tensortap {
+
+// Path of the libtorch_cpu that is loaded, "" when none is.
+std::string loaded_libtorch();
+
+// The folder `adapters` beside this library, then those of the user's cache that were built for this interface, the latest first.
+std::vector<std::string> adapter_places();
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_ADAPTER_PLACES_H_
