@@ -246,7 +246,8 @@ TENSORTAP_API int tensortap_wants_op(tensortap_session* session, tensortap_op_id
 
 /* ---- execution -------------------------------------------------------------------------------------------------------------- */
 
-/* Begins a step. Returns whether anything will be captured in it: 0 no (filter or governor), 1 yes. Optional; needed for --budget. */
+/* Begins a step. Returns whether anything may be captured in it, if only an op that fails: 0 no (filter or governor), 1 yes. Optional; needed
+ * for --budget. */
 TENSORTAP_API int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t run) TENSORTAP_NOEXCEPT;
 TENSORTAP_API void tensortap_step_end(tensortap_session* session, int64_t step, uint64_t run) TENSORTAP_NOEXCEPT;
 

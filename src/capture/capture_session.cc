@@ -251,7 +251,7 @@ bool CaptureSession::wants_op(OpId op) {
 }
 
 bool CaptureSession::step_begin(int64_t step, uint64_t run) {
-  return is_on() && steps_.begin(step + options_.spec.first_step, run, monotonic_ns()) && !failed_only_;
+  return is_on() && steps_.begin(step + options_.spec.first_step, run, monotonic_ns());
 }
 
 void CaptureSession::step_end(int64_t step, uint64_t run) {

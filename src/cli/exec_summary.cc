@@ -163,11 +163,24 @@ std::string origin_step_text(const Json& step) {
   return text;
 }
 
+// The parts of a shared tree, one for each rank, that hold a report of their own.
+std::vector<std::string> rank_trees(const std::string& out) {
+  std::vector<std::string> folders;
+  const auto names = list_directory(out);
+  if (!names.ok()) return folders;
+  for (const std::string& name : *names) {
+    if (name.starts_with("rank_") && path_exists(join_path(out, name + "/.dump_metadata"))) folders.push_back(join_path(out, name));
+  }
+  return folders;
+}
+
 }  // namespace
 
 std::vector<std::string> process_dumps(const std::string& out, bool one_tree) {
   std::vector<std::string> folders;
   if (one_tree) {
+    folders = rank_trees(out);
+    if (!folders.empty()) return folders;
     const auto found = locate_dump(out);
     if (found.ok() || found.status().code() == StatusCode::kInvalidArgument) folders.push_back(out);
     return folders;

@@ -110,7 +110,7 @@ typedef struct tensortap_torch_tracker {
   uint32_t version; /* TENSORTAP_ADAPTER_INTERFACE_VERSION */
   /* Number of an operator, from 0; once per operator. */
   uint32_t (*describe_op)(const tensortap_torch_op* op);
-  /* Returns a token for end(), null when the call is of no interest: end() is then not called. */
+  /* Returns a token for end(), null when the call is of no interest: end() is then called only if it raises. */
   void* (*begin)(const tensortap_torch_call* call, uint64_t torch_thread);
   void (*end)(const tensortap_torch_call* call);
   void (*node_begin)(const tensortap_torch_node* node);

@@ -287,11 +287,28 @@ void finish(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call
   }
 }
 
+// A failure counts whether or not the op was asked for.
+void end_unwanted(TorchCapture& capture, ThreadCalls& calls, const tensortap_torch_call& call) {
+  if ((call.flags & TENSORTAP_TORCH_CALL_RAISED) == 0 || stops_recomputation(call, calls)) return;
+  PendingCall& pending = next_pending(calls, false);
+  pending.capture = &capture;
+  pending.step = capture.steps.current();
+  pending.phase = phase_of(call, calls);
+  pending.key = key_of(call, calls);
+  decide(calls, pending, call);
+  report_failure(calls, pending, call);
+  release(calls, &pending);
+}
+
 void end(const tensortap_torch_call* call) {
   const Entered capture;
   ThreadCalls* calls = thread_calls();
   auto* pending = static_cast<PendingCall*>(call->token);
-  if (calls == nullptr || pending == nullptr) return;
+  if (calls == nullptr) return;
+  if (pending == nullptr) {
+    if (capture) end_unwanted(*capture.get(), *calls, *call);
+    return;
+  }
   if ((call->flags & TENSORTAP_TORCH_CALL_LATER) != 0) return;  // collective_done() has it
   if (capture && capture.get() == pending->capture) finish(*calls, *pending, *call);
   release(*calls, pending);

@@ -74,6 +74,7 @@ void report_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& 
   tensortap_torch_call call = call_of(frames, frame);
   call.sequence_number = record.seqNr();
   frame.token = tracker->begin(&call, record.threadId());
+  frame.is_reported = true;
 }
 
 void begin_operator(ThreadFrames& frames, const at::RecordFunction& record) {
@@ -160,6 +161,7 @@ std::vector<at::Tensor> gather_what_it_read(ThreadFrames& frames, const Frame& f
 
 void report_end(ThreadFrames& frames, const Frame& frame, const at::RecordFunction& record) {
   const c10::ArrayRef<const c10::IValue> returns = returns_of(record, *frame.facts);
+  if (frame.token == nullptr && !has_raised(frame, returns)) return;
   if (has_raised(frame, returns)) {
     const std::vector<at::Tensor> alive = gather_what_it_read(frames, frame);
     tensortap_torch_call call = call_of(frames, frame);
@@ -188,7 +190,7 @@ void on_end(const at::RecordFunction& record, at::ObserverContext* /*context*/) 
     return;
   }
   if (frame.is_operator) --frames->operators;
-  if (frame.token != nullptr) report_end(*frames, frame, record);
+  if (frame.is_reported) report_end(*frames, frame, record);
   frame.written.clear();
   frame.read.clear();
 }

@@ -30,6 +30,7 @@ struct Frame {
   uint32_t flags = 0;                             // TENSORTAP_TORCH_CALL_*
   int exceptions = 0;                             // under way when the call began
   bool is_operator = false;                       // calls below it are its own affair
+  bool is_reported = false;                       // the tracker was told, whether it cares or not
   bool is_node = false;                           // an autograd node, told to the tracker
   std::vector<KeptArgument<at::Tensor>> written;  // that it does not return
   std::vector<KeptArgument<WeakTensor>> read;     // for the case that it raises; weak, so that nothing lives longer for us

@@ -1,0 +1,258 @@
+"""Whole programs under `tensortap exec`: the demonstration, MindSpore's configs on a training, ranks, torch.compile, C++, capture from inside."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_support import COMMAND, ROOT, tensortap
+from torch_support import OUTPUT, PYTHON, PYTORCH_LIBRARY, TorchDump, capture, plain
+
+PACKAGE = COMMAND.parents[2] / "python"
+TRAINING = """
+import torch, torch.nn as nn, torch.nn.functional as F
+torch.manual_seed(0); torch.set_num_threads(1)
+model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
+x, y = torch.randn(6, 8), torch.randint(0, 4, (6,))
+optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+for step in range(5):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+"""
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any], TorchDump]:
+    """Capture the demonstration once: what it printed, the summary, the dump."""
+    folder = tmp_path_factory.mktemp("digits")
+    summary = folder / "summary.json"
+    done = capture(folder, ROOT / "examples/train_digits.py", options=["--summary", str(summary)])
+    assert done.code == 1, "the program's own exit code"
+    return done.err, json.loads(summary.read_text()), done.dump
+
+
+def test_the_demonstration_names_step_op_module_line_and_values(digits: tuple[str, dict[str, Any], TorchDump]) -> None:
+    text, summary, _ = digits
+    line = next(
+        number for number, line in enumerate((ROOT / "examples/train_digits.py").read_text().splitlines(), 1) if "torch.rsqrt" in line
+    )
+    first = summary["first_nonfinite"]
+    assert first["step"] == 61
+    assert first["type"] == "pow"
+    assert first["op"] == "Digits.norm/RsqrtBackward0/pow"
+    assert first["module"] == "Digits.norm"
+    assert first["source"].endswith(f"train_digits.py:{line}")
+    assert first["pos_inf"] == 1
+    read = summary["origin"]["chain"][-1]["inputs"]
+    assert [round(float(one["max"])) for one in read if one["record"].startswith("Digits.norm/RsqrtBackward0/pow:in0")] == [994]
+    assert f"train_digits.py:{line}" in text
+
+
+def test_find_tells_the_same_later_and_finds_by_line(digits: tuple[str, dict[str, Any], TorchDump]) -> None:
+    _, summary, dump = digits
+    found = tensortap("find", dump.folder, "--json")
+    assert found.code == 1
+    assert found.object["first_nonfinite"]["op"] == summary["first_nonfinite"]["op"]
+    line = summary["first_nonfinite"]["source"].rsplit(":", 1)[1]
+    by_line = tensortap("find", dump.folder, "--source", f"train_digits.py:{line}", "--json").object
+    assert "Digits.norm/rsqrt" in {op["op"] for op in by_line["ops"]}
+    back = tensortap("find", dump.folder, "--source", "Digits.norm/rsqrt", "--json").object
+    assert back["ops"][0]["source"].endswith(f"train_digits.py:{line}")
+
+
+def test_names_and_steps_select(tmp_path: Path) -> None:
+    done = capture(tmp_path, TRAINING, options=["--tensors", "--ops", "softmax", "--steps", "1-2"])
+    assert done.code == 0, done.err
+    assert sorted(set(done.dump.rows["step"].tolist())) == [1, 2]
+    assert all("softmax" in done.dump.ops[int(row["op"])]["name"] for row in done.dump.rows)
+    assert (done.dump.rows["flags"] & 1).all(), "tensors are there"
+
+
+def mindspore(folder: Path, program: str, **settings: Any) -> Path:
+    """Capture a program with a MindSpore config of its own and return its tree."""
+    common = {
+        "op_debug_mode": 0,
+        "dump_mode": 0,
+        "path": str(folder / "tree"),
+        "net_name": "Net",
+        "iteration": "all",
+        "saved_data": "tensor",
+        "input_output": 0,
+        "kernels": [],
+        "support_device": [0],
+        **settings,
+    }
+    config = folder / "cfg.json"
+    config.write_text(json.dumps({"common_dump_settings": common, "e2e_dump_settings": {"enable": True, "trans_flag": True}}))
+    (folder / "program.py").write_text(program)
+    environment = {**os.environ, "MINDSPORE_DUMP_CONFIG": str(config), "PYTHONPATH": str(PACKAGE)}
+    done = subprocess.run(
+        [COMMAND, "exec", "--", PYTHON, "program.py"], cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "did not come to its end" not in done.stderr
+    return folder / "tree"
+
+
+def test_mindspore_iterations_are_optimizer_steps(tmp_path: Path) -> None:
+    tree = mindspore(tmp_path, TRAINING, iteration="1|3")
+    assert sorted(path.name for path in (tree / "rank_0/Net/0").iterdir()) == ["1", "3"]
+    names = {path.name.split(".")[0] for path in (tree / "rank_0/Net/0/1").glob("*.npy")}
+    assert {"addmm", "relu", "mm", "addcdiv_"} <= names
+    assert (tree / "rank_0/execution_order/ms_execution_order_graph_0.csv").exists()
+
+
+def test_mindspore_kernels_and_statistics(tmp_path: Path) -> None:
+    tree = mindspore(tmp_path, TRAINING, dump_mode=1, kernels=["relu"], saved_data="statistic", iteration="2")
+    lines = (tree / "rank_0/Net/0/2/statistic.csv").read_text().splitlines()
+    assert lines[0].startswith("Op Type,Op Name,")
+    assert {line.split(",")[0] for line in lines[1:]} == {"relu"}
+
+
+def test_mindspore_set_dump_takes_a_module_with_its_backward(tmp_path: Path) -> None:
+    program = "import tensortap\n" + TRAINING.replace("x, y =", "tensortap.set_dump(model[2])\nx, y =")
+    tree = mindspore(tmp_path, program, dump_mode=2, iteration="1")
+    names = [path.name for path in (tree / "rank_0/Net/0/1").glob("*.npy")]
+    assert any(name.startswith("addmm.Default_Sequential_2_") for name in names)
+    assert any("_AddmmBackward0_" in name for name in names)
+    assert all("_Sequential_2_" in name for name in names)
+
+
+def test_mindspore_overflow_keeps_the_op_that_made_it(tmp_path: Path) -> None:
+    program = "import torch\nx = torch.tensor([1.0, 0.0])\ny = 1 / x\nz = y * 2\nw = x + 1\n"
+    tree = mindspore(tmp_path, program, op_debug_mode=3)
+    types = {path.name.split(".")[0] for path in tree.rglob("*.npy")}
+    assert types == {"reciprocal"}
+
+
+def test_mindspore_exception_keeps_what_the_failing_op_read(tmp_path: Path) -> None:
+    program = "import torch\ntorch.ones(3) + 1\ntry:\n    torch.ones(3, 4) @ torch.ones(5, 6)\nexcept RuntimeError:\n    pass\n"
+    tree = mindspore(tmp_path, program, op_debug_mode=4)
+    files = sorted(path.name for path in tree.rglob("*.npy"))
+    assert [name.split(".")[0] for name in files] == ["mm", "mm"]
+    assert ".input.0." in files[0] + files[1]
+
+
+def test_two_ranks_have_a_folder_each_and_the_reduced_value(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("""
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+x = torch.full((3,), float(dist.get_rank() + 1))
+dist.all_reduce(x)
+assert x.tolist() == [3.0] * 3
+dist.destroy_process_group()
+""")
+    out = tmp_path / "dump"
+    words = [COMMAND, "exec", "--out", out, "--", PYTHON, "-m", "torch.distributed.run", "--nproc-per-node", "2", program]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in out.iterdir()) == ["rank_0", "rank_1"]
+    for rank in (0, 1):
+        dump = TorchDump(out / f"rank_{rank}")
+        assert dump.of_type("c10d.allreduce_", OUTPUT)["mean"].tolist() == [3.0]
+        assert set(dump.rows["rank"].tolist()) == {rank}
+
+
+COMPILED = """
+import torch, sys
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
+compiled = torch.compile(model, fullgraph=True, backend="aot_eager" if "plain" in sys.argv else "inductor")
+print(compiled(torch.ones(2, 4)).sum().item().hex())
+from torch._dynamo.utils import counters
+print("graphs", counters["stats"]["unique_graphs"], "breaks", sum(counters["graph_break"].values()))
+"""
+
+
+@pytest.mark.parametrize(("mode", "graphs"), [("eager", 0), ("aot", 1)])
+def test_compiled_programs_can_be_captured_by_operator(tmp_path: Path, mode: str, graphs: int) -> None:
+    done = capture(tmp_path, COMPILED, options=["--compile", mode])
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[1] == f"graphs {graphs} breaks 0"
+    types = {op["type"] for op in done.dump.ops.values()}
+    assert {"addmm", "relu"} <= types
+
+
+def test_capture_from_inside(tmp_path: Path) -> None:
+    program = """
+import torch, tensortap
+model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
+for number in range(2):
+    with tensortap.capture(out=f"inside{number}", payload="full") as captured:
+        y = model(torch.full((2, 4), float(number)))
+    assert captured.report["lost"] == 0
+    assert (captured.dump["Sequential.1/relu:out0"] == y.detach().numpy()).all()
+model(torch.ones(1, 4))
+print(captured.report["records"])
+"""
+    path = tmp_path / "program.py"
+    path.write_text(program)
+    done = subprocess.run(
+        [PYTHON, path],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(TorchDump(tmp_path / "inside1").rows) == int(done.stdout)
+
+
+def test_a_program_without_torch_is_left_alone(tmp_path: Path) -> None:
+    program = "print(sum(range(10)))\n"
+    done = capture(tmp_path, program)
+    assert (done.code, done.out) == (0, plain(tmp_path, program))
+    assert "nothing was captured" in done.err
+    assert not done.dump.folder.exists()
+
+
+def torch_folder() -> Path:
+    """Find torch without importing it."""
+    code = "import importlib.util; print(importlib.util.find_spec('torch').submodule_search_locations[0])"
+    return Path(subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=True).stdout.strip())
+
+
+def test_a_cpp_program_linked_to_libtorch(tmp_path: Path) -> None:
+    source = tmp_path / "program.cc"
+    source.write_text("""
+#include <ATen/ATen.h>
+#include <cstdio>
+int main() {
+  const at::Tensor x = at::ones({2, 3}) * 4;
+  std::printf("%g\\n", at::matmul(x, x.t()).sum().item<double>());
+}
+""")
+    torch = torch_folder()
+    words = ["g++", "-std=c++20", "-D_GLIBCXX_USE_CXX11_ABI=1", "-w", f"-I{torch}/include", str(source), "-o", str(tmp_path / "program")]
+    words += [
+        f"-L{torch}/lib",
+        "-ltorch",
+        "-ltorch_cpu",
+        "-lc10",
+        f"-Wl,-rpath,{torch}/lib",
+        "-Wl,--no-as-needed",
+        "-Wl,--unresolved-symbols=ignore-all",
+    ]
+    subprocess.run(words, check=True)
+    out = tmp_path / "dump"
+    done = subprocess.run(
+        [COMMAND, "exec", "--out", out, "--", tmp_path / "program"], capture_output=True, text=True, timeout=240, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "192\n"), done.stderr
+    dump = TorchDump(out)
+    assert dump.of_type("mm", OUTPUT)["mean"].tolist() == [48.0]
+    assert {op["module"] for op in dump.ops.values()} == {""}
+
+
+def test_the_library_exports_c_functions_only() -> None:
+    names = subprocess.run(["nm", "-D", "--defined-only", PYTORCH_LIBRARY], capture_output=True, text=True, check=True).stdout.split()[2::3]
+    assert names
+    assert all(name.startswith("tensortap_") for name in names)
