@@ -1,4 +1,4 @@
-"""Whole programs under `tensortap exec`: the demonstration, MindSpore's configs on a training, ranks, torch.compile, C++, capture from inside."""
+"""Whole programs under `tensortap exec`: the demonstration, MindSpore configs, ranks, torch.compile, C++, capture from inside."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 #include "source/pytorch/pointer_table.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <new>
@@ -10,7 +12,8 @@ namespace tensortap {
 namespace {
 
 constexpr size_t kFirstSlots = 256;
-constexpr int kMostLooks = 1000;
+constexpr int kMostLooks = 20000;
+constexpr int kLooksBeforeYield = 100;  // the writer may have lost its processor in the middle of a change
 
 size_t first_slot(uintptr_t address, size_t mask) {
   return static_cast<size_t>((static_cast<uint64_t>(address) * 0x9e3779b97f4a7c15u) >> 24u) & mask;
@@ -31,6 +34,7 @@ uint32_t PointerTable::find_once(uintptr_t address) const {
 
 uint32_t PointerTable::find(const void* address) const {
   for (int look = 0; look < kMostLooks; ++look) {
+    if (look > kLooksBeforeYield) sched_yield();
     const uint64_t before = changes_.load(std::memory_order_acquire);
     if (before % 2 != 0) continue;
     const uint32_t number = find_once(reinterpret_cast<uintptr_t>(address));
