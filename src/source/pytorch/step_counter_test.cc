@@ -1,0 +1,78 @@
+#include "source/pytorch/step_counter.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "fake_capture.h"
+
+namespace tensortap {
+namespace {
+
+class Steps : public testing::Test {
+ protected:
+  Steps()
+      : counter_(
+            reinterpret_cast<tensortap_session*>(&told_), [](void* seen, bool) { ++*static_cast<int*>(seen); }, &notices_) {
+    counter_.begin();
+  }
+  void train(const char* optimizer) {
+    counter_.root_module_begins();
+    counter_.backward_ran();
+    counter_.optimizer_ends(optimizer);
+  }
+
+  fake_capture::Session told_;
+  int notices_ = 0;
+  StepCounter counter_;
+};
+
+TEST_F(Steps, OfATrainingAreThoseOfItsOptimizer) {
+  for (int i = 0; i < 3; ++i) train("Adam");
+  EXPECT_EQ(counter_.current(), 3);
+  EXPECT_EQ(told_.begun, (std::vector<int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(told_.ended, (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_EQ(notices_, 4);
+}
+
+TEST_F(Steps, OfSeveralOptimizersTheFirstCounts) {
+  for (int i = 0; i < 3; ++i) {
+    train("generator");
+    train("discriminator");
+  }
+  EXPECT_EQ(counter_.current(), 3);
+}
+
+TEST_F(Steps, OfInferenceAreCallsOfTheModel) {
+  for (int i = 0; i < 3; ++i) counter_.root_module_begins();
+  EXPECT_EQ(counter_.current(), 2) << "the third call is step 2";
+}
+
+TEST_F(Steps, GradientsMayBeSummedOverSeveralCalls) {
+  for (int i = 0; i < 4; ++i) {
+    counter_.root_module_begins();
+    counter_.backward_ran();
+  }
+  counter_.optimizer_ends("SGD");
+  EXPECT_EQ(counter_.current(), 1);
+}
+
+TEST_F(Steps, EvaluationBetweenTrainingStepsIsNoStep) {
+  train("Adam");
+  for (int i = 0; i < 5; ++i) counter_.root_module_begins();
+  train("Adam");
+  EXPECT_EQ(counter_.current(), 2);
+}
+
+TEST_F(Steps, AreTheProgramsOnceItSaysSo) {
+  counter_.program_steps();
+  train("Adam");
+  counter_.root_module_begins();
+  counter_.root_module_begins();
+  EXPECT_EQ(counter_.current(), 1);
+  counter_.program_steps();
+  EXPECT_EQ(counter_.current(), 2);
+}
+
+}  // namespace
+}  // namespace tensortap

@@ -1,0 +1,156 @@
+#include "source/pytorch/storage_table.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace tensortap {
+namespace {
+
+// Stands for libtorch's counts of weak references.
+struct FakeStorages {
+  std::mutex mutex;
+  std::map<const void*, int> held;
+  std::set<const void*> expired;
+};
+FakeStorages& fakes() {
+  static FakeStorages storages;
+  return storages;
+}
+void hold(const void* storage) {
+  const std::lock_guard lock(fakes().mutex);
+  ++fakes().held[storage];
+}
+void drop(const void* storage) {
+  const std::lock_guard lock(fakes().mutex);
+  if (--fakes().held[storage] == 0) fakes().held.erase(storage);
+}
+int is_expired(const void* storage) {
+  const std::lock_guard lock(fakes().mutex);
+  return fakes().expired.contains(storage) ? 1 : 0;
+}
+
+class Storages : public testing::Test {
+ protected:
+  Storages() {
+    fakes().held.clear();
+    fakes().expired.clear();
+    adapter_.hold_storage = hold;
+    adapter_.drop_storage = drop;
+    adapter_.storage_expired = is_expired;
+  }
+  static tensortap_torch_tensor in(const void* storage) {
+    tensortap_torch_tensor tensor{};
+    tensor.storage = storage;
+    return tensor;
+  }
+  static const void* at(uintptr_t number) { return reinterpret_cast<const void*>(number * 96); }
+
+  tensortap_torch_adapter adapter_{};
+};
+
+TEST_F(Storages, GivesEachBlockANumberOfItsOwnAndKeepsIt) {
+  StorageTable table(adapter_);
+  const StorageContent first = table.look(in(at(1)));
+  const StorageContent second = table.look(in(at(2)));
+  EXPECT_NE(first.storage, 0U);
+  EXPECT_NE(first.storage, second.storage);
+  EXPECT_EQ(table.look(in(at(1))).storage, first.storage);
+  EXPECT_EQ(table.look(in(at(1))).version, first.version);
+  EXPECT_EQ(table.look(in(nullptr)).storage, 0U);
+}
+
+TEST_F(Storages, AWriteIsAnotherContentOfTheSameBlock) {
+  StorageTable table(adapter_);
+  const StorageContent before = table.look(in(at(1)));
+  const StorageContent after = table.wrote(in(at(1)));
+  EXPECT_EQ(after.storage, before.storage);
+  EXPECT_NE(after.version, before.version);
+  EXPECT_EQ(table.look(in(at(1))).version, after.version);
+}
+
+TEST_F(Storages, AnExpiredBlockIsDroppedAndItsAddressIsAnotherBlockThen) {
+  StorageTable table(adapter_);
+  const uint64_t old = table.look(in(at(1))).storage;
+  fakes().expired.insert(at(1));
+  for (uintptr_t i = 2; i < 5000; ++i) static_cast<void>(table.look(in(at(i))));
+  EXPECT_FALSE(fakes().held.contains(at(1)));
+  fakes().expired.clear();
+  EXPECT_NE(table.look(in(at(1))).storage, old);
+}
+
+TEST_F(Storages, ManyShortLivesLeaveNothingBehind) {
+  StorageTable table(adapter_);
+  for (uintptr_t i = 1; i < 200000; ++i) {
+    static_cast<void>(table.look(in(at(i))));
+    fakes().expired.insert(at(i));
+  }
+  EXPECT_LT(table.size(), 5000U);
+  EXPECT_EQ(table.size(), fakes().held.size());
+}
+
+TEST_F(Storages, KeepsEveryBlockThatLives) {
+  StorageTable table(adapter_);
+  std::map<uintptr_t, uint64_t> numbers;
+  for (uintptr_t i = 1; i < 20000; ++i) {
+    numbers[i] = table.look(in(at(i))).storage;
+    if (i % 3 != 0) fakes().expired.insert(at(i));
+  }
+  for (uintptr_t i = 3; i < 20000; i += 3) ASSERT_EQ(table.look(in(at(i))).storage, numbers[i]) << i;
+}
+
+TEST_F(Storages, LetsAllGoAtTheEnd) {
+  {
+    StorageTable table(adapter_);
+    for (uintptr_t i = 1; i < 100; ++i) static_cast<void>(table.look(in(at(i))));
+    EXPECT_EQ(fakes().held.size(), 99U);
+  }
+  EXPECT_TRUE(fakes().held.empty());
+}
+
+TEST_F(Storages, MemoryIsUnwrittenUntilSomebodyFillsIt) {
+  StorageTable table(adapter_);
+  std::array<char, 256> memory{};
+  tensortap_torch_tensor tensor = in(at(1));
+  tensor.storage_data = memory.data();
+  tensor.storage_bytes = memory.size();
+  EXPECT_TRUE(table.allocated(tensor).unwritten);
+  EXPECT_TRUE(table.look(tensor).unwritten);
+  memory.back() = 1;  // not by an operator
+  EXPECT_FALSE(table.look(tensor).unwritten);
+}
+
+TEST_F(Storages, AWrittenBlockDoesNotBecomeUnwrittenAgain) {
+  StorageTable table(adapter_);
+  EXPECT_TRUE(table.allocated(in(at(1))).unwritten);
+  EXPECT_FALSE(table.wrote(in(at(1))).unwritten);
+  EXPECT_FALSE(table.allocated(in(at(1))).unwritten) << "resize_ keeps what is there";
+}
+
+TEST_F(Storages, AfterATimeUnseenEveryContentIsAnother) {
+  StorageTable table(adapter_);
+  const StorageContent before = table.look(in(at(1)));
+  table.lose_sight();
+  EXPECT_EQ(table.look(in(at(1))).storage, before.storage);
+  EXPECT_NE(table.look(in(at(1))).version, before.version);
+}
+
+TEST_F(Storages, ThreadsMayShareIt) {
+  StorageTable table(adapter_);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&table] {
+      for (uintptr_t i = 1; i < 3000; ++i) static_cast<void>(table.wrote(in(at(i % 500 + 1))));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(table.size(), 500U);
+}
+
+}  // namespace
+}  // namespace tensortap
