@@ -9,22 +9,22 @@ namespace {
 constexpr size_t kMostEntries = 1u << 20;
 
 constinit StringTable paths;
-constinit PointerTable modules{kMostEntries};
+constinit PointerTable module_ids{kMostEntries};
 constinit StringTable parameter_names;
 constinit PointerTable parameters{kMostEntries};
 
 }  // namespace
 
-ModuleId module_at(const void* object) { return modules.find(object); }
+ModuleId module_at(const void* object) { return module_ids.find(object); }
 
 ModuleId bind_module(const void* object, const std::string& path) {
   const uint32_t number = paths.number(path);
-  return number != 0 && modules.set(object, number) ? number : 0;
+  return number != 0 && module_ids.set(object, number) ? number : 0;
 }
 
 ModuleId number_of_path(const std::string& path) { return path.empty() ? 0 : paths.number(path); }
 
-void unbind_module(const void* object) { modules.erase(object); }
+void unbind_module(const void* object) { module_ids.erase(object); }
 
 std::string module_path(ModuleId module) { return paths.text(module); }
 

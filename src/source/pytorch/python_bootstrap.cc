@@ -42,7 +42,7 @@ enum class State { kIdle, kAsked, kDone };
 
 constexpr int kPatience = 2000;  // operators until our own thread is started
 
-constinit std::atomic<State> state{State::kIdle};
+constinit std::atomic<State> bootstrap_state{State::kIdle};
 constinit std::atomic<int> waited{0};
 constinit std::atomic<bool> thread_started{false};
 constinit std::atomic<const std::string*> package_folder{nullptr};
@@ -90,18 +90,18 @@ void say_exception() {
 
 // With the GIL. 0, or -1 with an exception that belongs to the program.
 int install() {
-  if (state == State::kDone) return 0;
+  if (bootstrap_state == State::kDone) return 0;
   if (!python_is_there() || python_side_installed()) {
-    state = State::kDone;
+    bootstrap_state = State::kDone;
   } else if (!torch_is_imported()) {
-    state = State::kIdle;
+    bootstrap_state = State::kIdle;
   } else if (run_loader()) {
-    state = State::kDone;
+    bootstrap_state = State::kDone;
   } else if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0) {
-    state = State::kIdle;
+    bootstrap_state = State::kIdle;
     return -1;
   } else {
-    state = State::kDone;
+    bootstrap_state = State::kDone;
     say_exception();
   }
   return 0;
@@ -111,7 +111,7 @@ int install_when_asked(void* /*unused*/) {
   try {
     return install();
   } catch (const std::exception&) {
-    state = State::kDone;
+    bootstrap_state = State::kDone;
     return 0;
   }
 }
@@ -139,7 +139,7 @@ void start_thread() {
 }  // namespace
 
 bool bootstrap_python(const std::string& python_package) {
-  if (state.load(std::memory_order_acquire) == State::kDone) return true;
+  if (bootstrap_state.load(std::memory_order_acquire) == State::kDone) return true;
   if (Py_IsInitialized == nullptr || python_package.empty()) return true;
   if (!python_is_there() || PyGILState_GetThisThreadState() == nullptr) return false;
   if (package_folder.load() == nullptr) {
@@ -148,12 +148,12 @@ bool bootstrap_python(const std::string& python_package) {
     if (!package_folder.compare_exchange_strong(nobody, folder)) delete folder;
   }
   State idle = State::kIdle;
-  if (state.compare_exchange_strong(idle, State::kAsked)) {
-    if (Py_AddPendingCall(install_when_asked, nullptr) != 0) state = State::kIdle;
+  if (bootstrap_state.compare_exchange_strong(idle, State::kAsked)) {
+    if (Py_AddPendingCall(install_when_asked, nullptr) != 0) bootstrap_state = State::kIdle;
   } else if (waited.fetch_add(1, std::memory_order_relaxed) > kPatience && !thread_started.exchange(true)) {
     start_thread();
   }
-  return state.load(std::memory_order_acquire) == State::kDone;
+  return bootstrap_state.load(std::memory_order_acquire) == State::kDone;
 }
 
 }  // namespace tensortap

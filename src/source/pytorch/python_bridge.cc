@@ -12,7 +12,7 @@ namespace tensortap {
 namespace {
 
 constinit PythonEvents no_events{};
-constinit std::atomic<const PythonEvents*> events{&no_events};
+constinit std::atomic<const PythonEvents*> told_events{&no_events};
 
 // The first frame of the program's own, `owner` telling of each whose it is; {} also when a frame's owner is not known.
 template <class Walk, class Owner>
@@ -66,9 +66,9 @@ ModuleId module_of(SourcePosition position) { return told_module(position); }
 
 void set_python_events(const PythonEvents& given) {
   // The old ones stay: another thread may be about to call one.
-  events.store(new PythonEvents(given), std::memory_order_release);
+  told_events.store(new PythonEvents(given), std::memory_order_release);
 }
 
-const PythonEvents& python_events() { return *events.load(std::memory_order_acquire); }
+const PythonEvents& python_events() { return *told_events.load(std::memory_order_acquire); }
 
 }  // namespace tensortap

@@ -6,15 +6,15 @@ namespace tensortap {
 namespace {
 
 // Plain data, so that it can be read at any time of a thread's life.
-thread_local ThreadCalls* calls = nullptr;
-thread_local bool ended = false;
+thread_local ThreadCalls* own_calls = nullptr;
+thread_local bool thread_ended = false;
 
 struct EndOfThread {
   EndOfThread() = default;
   ~EndOfThread() {
-    ended = true;
-    delete calls;
-    calls = nullptr;
+    thread_ended = true;
+    delete own_calls;
+    own_calls = nullptr;
   }
   EndOfThread(const EndOfThread&) = delete;
   EndOfThread& operator=(const EndOfThread&) = delete;
@@ -23,15 +23,15 @@ struct EndOfThread {
 ThreadCalls* make_calls() {
   static thread_local const EndOfThread end;
   static_cast<void>(end);
-  calls = new (std::nothrow) ThreadCalls;
-  return calls;
+  own_calls = new (std::nothrow) ThreadCalls;
+  return own_calls;
 }
 
 }  // namespace
 
 ThreadCalls* thread_calls() {
-  if (calls != nullptr) return calls;
-  return ended ? nullptr : make_calls();
+  if (own_calls != nullptr) return own_calls;
+  return thread_ended ? nullptr : make_calls();
 }
 
 }  // namespace tensortap
