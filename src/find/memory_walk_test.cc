@@ -24,7 +24,7 @@ struct Bad {
 };
 constexpr Bad kFine{};
 constexpr Bad kNan{1, 0};
-constexpr Bad kInf{0, 1};
+constexpr Bad kInfinite{0, 1};
 
 class MemoryDump : public VectorDumpIndex {
  public:
@@ -72,7 +72,7 @@ class MemoryDump : public VectorDumpIndex {
   Phase phase = Phase::kForward;
 };
 
-std::vector<size_t> rows_of(const NonFiniteOrigin& origin) {
+std::vector<size_t> chain_rows(const NonFiniteOrigin& origin) {
   std::vector<size_t> rows;
   for (const OriginStep& one : origin.chain) rows.push_back(one.row);
   return rows;
@@ -84,16 +84,16 @@ TEST(MemoryWalk, FollowsStoragesThroughViewsAndWritesInPlaceAcrossSteps) {
   const OpId view = dump.op("view");
   const OpId add = dump.op("add_");
   const OpId item = dump.op("item", R"({"sees_value": true})");
-  const size_t made = dump.run(pow, {{{1, 1}, kFine}}, {2, 2}, kInf);
-  const size_t viewed = dump.run(view, {{{2, 2}, kInf}}, {2, 2}, kInf);
+  const size_t made = dump.run(pow, {{{1, 1}, kFine}}, {2, 2}, kInfinite);
+  const size_t viewed = dump.run(view, {{{2, 2}, kInfinite}}, {2, 2}, kInfinite);
   dump.step = 1;
-  const size_t written = dump.run(add, {{{3, 3}, kFine}, {{2, 2}, kInf}}, {3, 4}, kNan);
+  const size_t written = dump.run(add, {{{3, 3}, kFine}, {{2, 2}, kInfinite}}, {3, 4}, kNan);
   const size_t seen = dump.record(item, SlotKind::kInput, 0, {3, 4}, kNan);
   const auto origin = seen_nonfinite(dump);
   ASSERT_TRUE(origin);
   EXPECT_EQ(origin->kind, OriginKind::kOp);
   EXPECT_TRUE(origin->certain);
-  EXPECT_THAT(rows_of(*origin), ElementsAre(seen, written, made)) << "the view made nothing, row " << viewed;
+  EXPECT_THAT(chain_rows(*origin), ElementsAre(seen, written, made)) << "the view made nothing, row " << viewed;
   EXPECT_EQ(origin->chain[2].inputs.size(), 1U);
 }
 
@@ -104,8 +104,8 @@ TEST(MemoryWalk, WhatTheProgramSawCountsNotWhatIsFirstInTime) {
   const OpId rsqrt = dump.op("rsqrt");
   const OpId div = dump.op("div");
   const OpId isfinite = dump.op("isfinite", R"({"sees_value": true})");
-  dump.run(square, {{{1, 1}, kFine}}, {2, 1}, kInf);
-  dump.run(rsqrt, {{{2, 1}, kInf}}, {3, 1}, kFine);
+  dump.run(square, {{{1, 1}, kFine}}, {2, 1}, kInfinite);
+  dump.run(rsqrt, {{{2, 1}, kInfinite}}, {3, 1}, kFine);
   dump.step = 5;
   dump.run(div, {{{3, 1}, kFine}}, {4, 1}, kNan);
   dump.record(isfinite, SlotKind::kInput, 0, {4, 1}, kNan);
@@ -136,15 +136,15 @@ TEST(MemoryWalk, IntendedInfinitiesAreNoAlarmUnlessNanComesOfThem) {
   const OpId fill = dump.op("masked_fill", R"({"intended_inf": true})");
   const OpId add = dump.op("add");
   const OpId softmax = dump.op("softmax");
-  dump.run(fill, {{{1, 1}, kFine}}, {2, 1}, kInf);
-  dump.run(add, {{{2, 1}, kInf}}, {3, 1}, kInf);
+  dump.run(fill, {{{1, 1}, kFine}}, {2, 1}, kInfinite);
+  dump.run(add, {{{2, 1}, kInfinite}}, {3, 1}, kInfinite);
   Json report = find_report(dump, 10);
   EXPECT_EQ(report["first_nonfinite"], nullptr);
   EXPECT_EQ(report["first_in_time"]["op"], "masked_fill");
   EXPECT_EQ(report["origins"][0]["kind"], "intended");
   const OpId item = dump.op("item", R"({"sees_value": true})");
-  dump.record(item, SlotKind::kInput, 0, {3, 1}, kInf);
-  dump.run(softmax, {{{3, 1}, kInf}}, {4, 1}, kNan);
+  dump.record(item, SlotKind::kInput, 0, {3, 1}, kInfinite);
+  dump.run(softmax, {{{3, 1}, kInfinite}}, {4, 1}, kNan);
   dump.record(item, SlotKind::kInput, 0, {4, 1}, kNan);
   report = find_report(dump, 10);
   EXPECT_EQ(report["first_nonfinite"]["op"], "softmax") << "the first value that was seen is intended, the NaN is not";
@@ -155,10 +155,10 @@ TEST(MemoryWalk, NanIsFollowedRatherThanAnEarlierInfinity) {
   const OpId fill = dump.op("full", R"({"intended_inf": true})");
   const OpId log = dump.op("log");
   const OpId add = dump.op("add");
-  dump.run(fill, {}, {1, 1}, kInf);
+  dump.run(fill, {}, {1, 1}, kInfinite);
   const size_t made = dump.run(log, {{{5, 1}, kFine}}, {2, 1}, kNan);
-  const size_t end = dump.run(add, {{{1, 1}, kInf}, {{2, 1}, kNan}}, {3, 1}, kNan);
-  EXPECT_THAT(rows_of(trace_nonfinite(dump, end)), ElementsAre(end, made));
+  const size_t end = dump.run(add, {{{1, 1}, kInfinite}, {{2, 1}, kNan}}, {3, 1}, kNan);
+  EXPECT_THAT(chain_rows(trace_nonfinite(dump, end)), ElementsAre(end, made));
 }
 
 // A block of which an op wrote another part since.
@@ -170,7 +170,7 @@ TEST(MemoryWalk, ALaterWriterElsewhereInTheBlockIsNotBlamed) {
   const size_t made = dump.run(log, {{{1, 1}, kFine}}, {1, 2}, kNan);
   dump.run(zero, {{{1, 2}, kFine}}, {1, 3}, kFine);
   const size_t end = dump.run(sum, {{{1, 3}, kNan}}, {2, 1}, kNan);
-  EXPECT_THAT(rows_of(trace_nonfinite(dump, end)), ElementsAre(end, made));
+  EXPECT_THAT(chain_rows(trace_nonfinite(dump, end)), ElementsAre(end, made));
 }
 
 TEST(MemoryWalk, EndsWhereTheWriterWasNotCaptured) {
@@ -207,7 +207,7 @@ TEST(MemoryWalk, ABackwardOpNamesItsForwardOp) {
   const OpId pow = dump.op("pow", R"({"forward": "rsqrt"})");
   dump.all_ops[0].module = "Net.norm";
   dump.phase = Phase::kBackward;
-  dump.run(pow, {{{1, 1}, kFine}}, {2, 1}, kInf);
+  dump.run(pow, {{{1, 1}, kFine}}, {2, 1}, kInfinite);
   const Json first = find_report(dump, 10)["first_nonfinite"];
   EXPECT_EQ(first["phase"], "backward");
   EXPECT_EQ(first["forward"], Json({{"op", "rsqrt"}, {"module", "Net.norm"}, {"source", "/home/me/rsqrt.py:7"}}));

@@ -1,0 +1,48 @@
+"""One process of bench/torch_overhead.py: bursts of a program's steps with the capture on and off, in ABBA order.
+
+usage: torch_child.py PROGRAM THREADS PAIRS; under `tensortap exec`. Prints {"ratios": [...], "peak_kib": n} as the last line.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+
+import torch
+from torch_programs import PROGRAMS, Step
+
+
+def burst(step: Step, steps: int) -> float:
+    """CPU seconds of some steps."""
+    begin = time.process_time()
+    for _ in range(steps):
+        step()
+    return time.process_time() - begin
+
+
+def main() -> None:
+    """Measure."""
+    name, threads, pairs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    make, steps = PROGRAMS[name]
+    step = make()
+    burst(step, max(2, steps))
+    side = sys.modules.get("_tensortap_torch")
+    ratios = []
+    for pair in range(pairs if side is not None else 0):
+        times = {True: 0.0, False: 0.0}
+        for enabled in (True, False, False, True) if pair % 2 == 0 else (False, True, True, False):
+            side.functions.enable(enabled)  # type: ignore[union-attr]
+            step()
+            times[enabled] += burst(step, steps)
+        ratios.append(times[True] / times[False])
+    if side is None:
+        burst(step, steps * 4)
+    print(json.dumps({"ratios": ratios, "peak_kib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
+
+
+if __name__ == "__main__":
+    main()
