@@ -114,7 +114,8 @@ def main() -> None:
         "",
     ]
     lines += [
-        "CPU time of a step with the capture on, to the same process with it switched off: the median of pairs of bursts in ABBA order, with the quartiles."
+        "CPU time of a step with the capture on, to the same process with it switched off: the median of pairs of bursts in ABBA",
+        "order, with the quartiles.",
     ]
     for threads in (1, 2):
         lines += ["", f"## {threads} thread{'s' if threads > 1 else ''}", "", *table(threads, arguments.pairs)]
