@@ -1,9 +1,9 @@
 #include "source/pytorch/pointer_table.h"
 
 #include <sched.h>
+#include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <new>
 #include <utility>
 #include <vector>
@@ -66,8 +66,9 @@ bool PointerTable::make_room() {
   const Slots* target = old;
   if (old == nullptr || alive_ * 4 >= capacity) {
     const size_t wanted = std::max(kFirstSlots, capacity * 2);
-    void* const memory = std::calloc(1, sizeof(Slots) + wanted * sizeof(Slot));
-    if (memory == nullptr) return false;
+    // Not from the program's heap, which it would keep from shrinking.
+    void* const memory = mmap(nullptr, sizeof(Slots) + wanted * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return false;
     target = new (memory) Slots{wanted - 1, reinterpret_cast<Slot*>(static_cast<char*>(memory) + sizeof(Slots))};
   }
   changes_.fetch_add(1, std::memory_order_acq_rel);

@@ -50,6 +50,20 @@ void on_step(void* context, bool wanted) {
   capture.observe();
 }
 
+// What ran in compiled graphs never came by: it is accounted for as one op that was not captured.
+void account_for_compiled_graphs(tensortap_session* session) {
+  const uint64_t graphs = compiled_graphs();
+  if (graphs == 0) return;
+  const std::string name = concat("torch.compile (", graphs, graphs == 1 ? " graph)" : " graphs)");
+  tensortap_op described{};
+  described.size = sizeof described;
+  described.name = name.c_str();
+  described.type = "CompiledGraph";
+  described.parent = TENSORTAP_NO_OP;
+  tensortap_not_captured(session, tensortap_register_op(session, &described),
+                         "kernels fused by torch.compile; exec --compile captures ops");
+}
+
 Status from_session(int code, const char* message) { return Status(static_cast<StatusCode>(code), message); }
 
 }  // namespace
@@ -119,6 +133,7 @@ Status close_capture(std::string* report) {
   capture->runtime.adapter.observe(0, 1);
   const bool all_left = wait_until_all_left();
   capture->steps.end();
+  account_for_compiled_graphs(capture->session);
   if (report != nullptr) {
     char* text = tensortap_session_report(capture->session);
     *report = text == nullptr ? "{}" : text;
