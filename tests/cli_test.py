@@ -20,7 +20,7 @@ from onnx import helper, numpy_helper
 
 pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not built")
 
-COMMANDS = ["run", "explain", "ls", "show", "find", "repair", "doctor", "completion", "version"]
+COMMANDS = ["run", "exec", "build-adapter", "explain", "ls", "show", "find", "repair", "doctor", "completion", "version"]
 RECORD_KEYS = [
     "step",
     "call",
@@ -84,7 +84,7 @@ def test_help_has_examples_and_the_common_options(command: str) -> None:
 
 
 def test_help_lists_the_commands_of_this_release_only() -> None:
-    listed = re.findall(r"^  ([a-z]+)  ", tensortap("--help").out, re.MULTILINE)
+    listed = re.findall(r"^  ([a-z-]+)  ", tensortap("--help").out, re.MULTILINE)
     assert listed == COMMANDS
 
 

@@ -13,7 +13,8 @@
 extern "C" {
 #endif
 
-/* An input of the model for one step. `tensor.name` null or "" = by position `tensor.slot_index`. */
+/* An input of the model for one step. `tensor.name` null or "" = by position `tensor.slot_index`. The elements of an array of these are as far apart
+ * as the first one's size says. */
 typedef struct tensortap_onnxruntime_input {
   uint32_t size;
   uint32_t reserved;

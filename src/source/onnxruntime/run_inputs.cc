@@ -1,6 +1,7 @@
 #include "source/onnxruntime/run_inputs.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "base/text.h"
@@ -81,6 +82,14 @@ Status check_dim_names(const std::vector<ValueInfo>& infos, const std::map<std::
   return {};
 }
 
+// An input as a caller of any version passes it: the elements are as far apart as the first one's size says, and what it does not reach is zero.
+tensortap_onnxruntime_input given_input(const tensortap_onnxruntime_input* given, uint64_t index) {
+  const size_t stride = given->size;
+  tensortap_onnxruntime_input input{};
+  std::memcpy(&input, reinterpret_cast<const char*>(given) + index * stride, std::min(stride, sizeof input));
+  return input;
+}
+
 }  // namespace
 
 std::string type_text(const ValueInfo& info) {
@@ -132,7 +141,9 @@ Result<RunInputs> RunInputs::create(const Api& api, const Options& options) {
   RunInputs inputs;
   inputs.names_ = names_of(*options.model_inputs);
   TENSORTAP_RETURN_IF_ERROR(check_dim_names(*options.model_inputs, options.dims));
-  for (uint64_t i = 0; i < options.given_count; ++i) TENSORTAP_RETURN_IF_ERROR(inputs.add_given(api, options, options.given[i]));
+  for (uint64_t i = 0; i < options.given_count; ++i) {
+    TENSORTAP_RETURN_IF_ERROR(inputs.add_given(api, options, given_input(options.given, i)));
+  }
   for (const ValueInfo& info : *options.model_inputs) {
     const std::string name(info.name);
     // A value given for the first step only is enough when later ones are carried; of_step() falls back to it.
