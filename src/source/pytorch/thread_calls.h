@@ -24,7 +24,6 @@ struct PendingCall {
   uint32_t call = 0;
   int64_t step = 0;
   int64_t began_ns = 0;
-  uint64_t generation = 0;
   bool wanted = false;
   bool own_memory = false;                      // of a collective, which ends later than it returns
   std::vector<tensortap_torch_tensor> written;  // blocks that the operator writes into; their dims are not to be looked at

@@ -129,7 +129,8 @@ OpIdentity& identity_of(TorchCapture& capture, ThreadCalls& calls, const OpKey& 
   return identity;
 }
 
-void report_what_it_reads(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
+// Gathers the arguments of a call for the session.
+void gather_inputs(ThreadCalls& calls, const PendingCall& pending, const tensortap_torch_call& call) {
   calls.tensors.clear();
   for (uint32_t i = 0; i < call.tensor_count; ++i) {
     const tensortap_torch_tensor& tensor = call.tensors[i];
@@ -139,6 +140,10 @@ void report_what_it_reads(ThreadCalls& calls, PendingCall& pending, const tensor
     told.slot_kind = TENSORTAP_SLOT_INPUT;
     calls.tensors.push_back(told);
   }
+}
+
+void report_what_it_reads(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
+  gather_inputs(calls, pending, call);
   tensortap_op_event event = event_of(pending, calls);
   event.flags = TENSORTAP_EVENT_READ_FIRST;
   tensortap_on_op(pending.capture->session, &event);
@@ -200,7 +205,6 @@ void* begin(const tensortap_torch_call* call, uint64_t torch_thread) {
   const bool is_collective = call->tensor_count > 0 && (flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_COLLECTIVE) != 0;
   PendingCall& pending = next_pending(*calls, is_collective);
   pending.capture = capture.get();
-  pending.generation = capture->generation;
   pending.step = capture->steps.current();
   pending.phase = phase_of(*call, *calls);
   pending.key = key_of(*call, *calls);
@@ -255,14 +259,7 @@ void report_what_it_made(ThreadCalls& calls, PendingCall& pending, const tensort
 }
 
 void report_failure(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
-  calls.tensors.clear();
-  for (uint32_t i = 0; i < call.tensor_count; ++i) {
-    tensortap_tensor told;
-    const StorageContent content = pending.capture->storages.look(call.tensors[i]);
-    if (!to_session(*pending.capture, *pending.identity, call.tensors[i], content, told)) continue;
-    told.slot_kind = TENSORTAP_SLOT_INPUT;
-    calls.tensors.push_back(told);
-  }
+  gather_inputs(calls, pending, call);
   const tensortap_op_event event = event_of(pending, calls);
   tensortap_op_failed(pending.capture->session, &event, "the operator raised an exception");
 }
