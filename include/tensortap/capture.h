@@ -113,7 +113,11 @@ typedef struct tensortap_session_options {
   int32_t rank;            /* number of this process among the ranks of a job, 0 when alone */
   int32_t world_size;      /* 0 and 1 both mean alone */
   uint32_t flags;          /* TENSORTAP_SESSION_* */
+  uint32_t model_id;       /* number of the model among those of the process, from 1; 0 = unknown */
+  const char* model;       /* name of the model, for selections by model and for trees that have a folder per model; may be null */
+  int32_t device;          /* number of the device that runs it */
   uint32_t reserved;
+  const char* timestamp; /* YYYYmmddHHMMSS at which capture was asked for, shared by the models that it covers; null = now */
 } tensortap_session_options;
 
 /* The source reports events after an op only: a config that asks for tensors before it is refused instead of giving nothing. */
@@ -146,6 +150,7 @@ typedef struct tensortap_op {
 } tensortap_op;
 
 #define TENSORTAP_OP_INSERTED_BY_RUNTIME 1u /* no node of the author's: the runtime made it */
+#define TENSORTAP_OP_SINGLE 2u              /* called by itself, outside every model */
 
 /* The runtime stores the channels, the second dimension, in blocks of `size` (2 to 255): dims [N, C, H, W] stand in memory as
  * [N, C / size, H, W, size]. Only for contiguous tensors without strides. */
@@ -261,6 +266,12 @@ TENSORTAP_API void tensortap_on_op(tensortap_session* session, const tensortap_o
 /* Reports that an op failed, with the runtime's message; the tensors of the event are the inputs that it had. They are kept whatever the
  * selection says. */
 TENSORTAP_API void tensortap_op_failed(tensortap_session* session, const tensortap_op_event* event, const char* error) TENSORTAP_NOEXCEPT;
+
+/* Reads a dump config without opening anything. Returns enum tensortap_status and, always, a JSON object in *report, to be freed with
+ * tensortap_free(): {"error": message or null, "code": the number that the config's own system gives to the error, 0 = none or no error,
+ * "dialect": name, "captures": whether anything would be captured, "kind": "none", "model", "single-op", "overflow", "exception" or "watch",
+ * "layout": name, "out": folder or ""}. `name` is what to call the config in messages; `dialect` "" = recognised by the content. */
+TENSORTAP_API int tensortap_check_config(const char* text, const char* name, const char* dialect, char** report) TENSORTAP_NOEXCEPT;
 
 /* Version of the library, such as "0.1.0". */
 TENSORTAP_API const char* tensortap_version(void) TENSORTAP_NOEXCEPT;

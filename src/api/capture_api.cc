@@ -67,6 +67,10 @@ Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_opt
   }
   options.program = text_of(given.program);
   options.source = text_of(given.source);
+  options.model = text_of(given.model);
+  options.model_id = given.model_id;
+  options.device = given.device;
+  options.timestamp = text_of(given.timestamp);
   options.rank = given.rank;
   options.world_size = given.world_size;
   options.before_moment = (given.flags & TENSORTAP_SESSION_AFTER_ONLY) == 0;
@@ -102,6 +106,7 @@ OpInfo op_info_of(const tensortap_op& op) {
   info.source_location = text_of(op.source_location);
   info.attributes = text_of(op.attributes);
   info.inserted_by_runtime = (op.flags & TENSORTAP_OP_INSERTED_BY_RUNTIME) != 0;
+  info.single = (op.flags & TENSORTAP_OP_SINGLE) != 0;
   info.level = op.level <= 3 ? static_cast<Level>(op.level) : Level::kOp;
   // A caller whose structure ends before `parent` has no op above it.
   info.parent = op.size >= offsetof(tensortap_op, parent) + sizeof(op.parent) ? op.parent : kNoOp;

@@ -35,14 +35,23 @@ class [[nodiscard]] Status {
   [[nodiscard]] StatusCode code() const { return code_; }
   [[nodiscard]] const std::string& message() const { return message_; }
 
+  // The number that another system, whose language we read, gives to this failure; 0 = none.
+  [[nodiscard]] int32_t foreign_code() const { return foreign_code_; }
+  [[nodiscard]] Status with_foreign_code(int32_t code) const {
+    Status same = *this;
+    same.foreign_code_ = code;
+    return same;
+  }
+
   // The same failure seen from further out: "reading rank 3: " + message. Ok stays ok.
   [[nodiscard]] Status with_context(std::string_view context) const {
     if (ok()) return *this;
-    return {code_, std::string(context) + ": " + message_};
+    return Status(code_, std::string(context) + ": " + message_).with_foreign_code(foreign_code_);
   }
 
  private:
   StatusCode code_ = StatusCode::kOk;
+  int32_t foreign_code_ = 0;
   std::string message_;
 };
 

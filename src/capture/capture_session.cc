@@ -79,7 +79,8 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
     folder.discard();
     return status;
   }
-  const DumpInfo info{folder.path(), options.program, options.source, options.rank, std::max(options.world_size, 1)};
+  const DumpInfo info{folder.path(), options.program,  options.source, options.rank,     std::max(options.world_size, 1),
+                      options.model, options.model_id, options.device, options.timestamp};
   Result<std::unique_ptr<LayoutWriter>> layout = options.layout->create(info, options.spec);
   if (!layout.ok()) {
     folder.discard();

@@ -44,6 +44,10 @@ struct SessionOptions {
   std::string source;
   int32_t rank = 0;
   int32_t world_size = 1;
+  std::string model;
+  uint32_t model_id = 0;
+  int32_t device = 0;
+  std::string timestamp;      // "" = now
   bool before_moment = true;  // whether the source reports events before an op, too
   bool content_known = true;  // whether equal storage and version mean equal bytes
 };

@@ -27,6 +27,10 @@ struct DumpInfo {
   std::string source;  // "onnxruntime 1.31.1"
   int32_t rank = 0;
   int32_t world_size = 1;
+  std::string model;      // "" = none
+  uint32_t model_id = 0;  // from 1, 0 = unknown
+  int32_t device = 0;
+  std::string timestamp;  // YYYYmmddHHMMSS at which capture was asked for
 };
 
 // Where the data of a record lies: those columns of its row.

@@ -67,6 +67,7 @@ struct OpSelector {
   std::vector<std::string> of_types;  // and only ops of one of these types (exact, original types count too); empty = any type
   std::vector<uint32_t> input_slots;  // of an exclusion: only these slots are left out; both empty = the whole op
   std::vector<uint32_t> output_slots;
+  std::string of_model;   // and only ops of the model of this name; "" = any model
   bool optional = false;  // picking nothing is a note, not an error
   std::string origin;     // where it was said ("--ops", "acl.json:4:7"), for messages
   friend bool operator==(const OpSelector&, const OpSelector&) = default;
@@ -75,6 +76,8 @@ struct OpSelector {
 enum class Payload : uint8_t { kDescription, kStatistics, kTensor, kFull };  // kFull = statistics and tensor
 enum class MomentChoice : uint8_t { kAfter, kBefore, kBoth };
 enum class Trigger : uint8_t { kAlways, kOverflow, kException, kWatch, kOnRequest };
+// How much a failing op leaves behind: its inputs; their types, shapes and the op's attributes too; registers and call stack too.
+enum class ExceptionDetail : uint8_t { kBrief, kNorm, kDetail };
 enum class FullPolicy : uint8_t { kBlock, kStatsOnly, kDrop };  // when the memory budget for tensors is full
 
 struct Sampling {
@@ -89,6 +92,7 @@ struct Limits {
   int64_t stop_after = -1;                 // steps, -1 = none
   uint64_t max_records = 0;
   uint64_t max_triggers = 0;                  // ops that the trigger lets through, 0 = no limit
+  uint64_t ring_ops = 0;                      // > 0: the tensors of the last ops, this many, are written when the trigger fires
   uint64_t pool_bytes = uint64_t{256} << 20;  // memory for copies that wait to be written
   friend bool operator==(const Limits&, const Limits&) = default;
 };
@@ -120,7 +124,11 @@ struct CaptureSpec {
   bool plain_order = true;  // what a runtime holds in blocks is put back into the order of its dims
   std::vector<std::string> levels = {"op"};
   Trigger trigger = Trigger::kAlways;
-  std::string where;  // condition on a record, "" = none (plan/where.h)
+  std::vector<OpSelector> watchers;  // under the trigger "watch": after each of these ops the outputs of the picked ops are looked at again
+  ExceptionDetail exception_detail = ExceptionDetail::kNorm;
+  bool model_ops = true;   // ops that belong to a model
+  bool single_ops = true;  // ops called by themselves, outside every model
+  std::string where;       // condition on a record, "" = none (plan/where.h)
   Sampling sampling;
   Limits limits;
   Extras extras;

@@ -47,6 +47,7 @@ struct OpInfo {
   std::string source_location;  // "train.py:41"
   std::vector<OriginalNode> originals;
   bool inserted_by_runtime = false;
+  bool single = false;  // called by itself, outside every model
   Level level = Level::kOp;
   OpId parent = kNoOp;
   std::vector<OpInput> inputs;
