@@ -153,7 +153,9 @@ class Reader {
     read_words();
     TENSORTAP_RETURN_IF_ERROR(check_scene());
     if (settings_.is_exception()) {
+      // Nobody looks at it, and the system reads a path up to a zero byte.
       settings_.path = text_at(dump_, "dump_path");
+      settings_.path.resize(std::min(settings_.path.find('\0'), settings_.path.size()));
       return {};
     }
     TENSORTAP_RETURN_IF_ERROR(read_path());
