@@ -193,6 +193,15 @@ void CaptureSession::discard() {
   folder_.discard();
 }
 
+uint32_t CaptureSession::levels() const {
+  uint32_t bits = 0;
+  for (const Level level : {Level::kOp, Level::kKernel, Level::kModule, Level::kModel, Level::kApi}) {
+    if (std::ranges::find(options_.spec.levels, level_name(level)) != options_.spec.levels.end())
+      bits |= 1U << static_cast<uint32_t>(level);
+  }
+  return bits;
+}
+
 OpId CaptureSession::register_op(OpInfo info) {
   if ((off_.load() & kOffForGood) != 0) return kNoOp;
   const std::lock_guard lock(registration_);

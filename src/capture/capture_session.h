@@ -78,6 +78,9 @@ class CaptureSession {
   // run.json's text so far. Flushes.
   std::string report();
 
+  // Bits 1 << Level of what the spec asks for.
+  [[nodiscard]] uint32_t levels() const;
+
   OpId register_op(OpInfo info);
   Status bind();
   void request_op(OpId op, bool enabled) noexcept;

@@ -179,7 +179,8 @@ bool CapturePlan::Compiled::is_of_kind(const OpInfo& op) const {
   if (is_pseudo_op(op)) return true;
   if (op.single ? !spec.single_ops : !spec.model_ops) return false;
   const auto asked = [this](Level level) { return std::ranges::find(spec.levels, level_name(level)) != spec.levels.end(); };
-  return asked(op.level) || (op.level == Level::kOp && !environment.kernels && asked(Level::kKernel));
+  if (asked(op.level)) return true;
+  return op.level == Level::kOp && !environment.kernels && (asked(Level::kKernel) || asked(Level::kApi));
 }
 
 bool CapturePlan::Compiled::is_watcher(const SelectedOp& selected) {

@@ -28,8 +28,8 @@ Status check_kinds(const CaptureSpec& spec) {
 
 Status check_levels(const CaptureSpec& spec) {
   for (const std::string& level : spec.levels) {
-    if (level != level_name(Level::kOp) && level != level_name(Level::kKernel))
-      return not_yet(concat("the level ", quote(level)), "use \"op\", \"kernel\" or both");
+    if (level == level_name(Level::kModule) || level == level_name(Level::kModel))
+      return not_yet(concat("the level ", quote(level)), "use \"op\", \"kernel\" or \"api\"");
   }
   return spec.levels.empty() ? invalid_argument("no level is chosen; use \"op\"") : Status();
 }

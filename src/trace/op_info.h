@@ -13,7 +13,7 @@ namespace tensortap {
 using OpId = uint32_t;  // position in the table of ops
 inline constexpr OpId kNoOp = 0xffffffffU;
 
-enum class Level : uint8_t { kOp = 0, kKernel = 1, kModule = 2, kModel = 3 };
+enum class Level : uint8_t { kOp = 0, kKernel = 1, kModule = 2, kModel = 3, kApi = 4 };
 enum class SlotKind : uint8_t { kOutput = 0, kInput = 1, kWeight = 2, kGradient = 3 };
 enum class Phase : uint8_t { kInference = 0, kForward = 1, kBackward = 2, kUpdate = 3, kLoad = 4 };
 enum class Moment : uint8_t { kAfter = 0, kBefore = 1 };
