@@ -173,6 +173,7 @@ class GeRowsReader {
     row.slot_kind = static_cast<uint8_t>(is_input ? SlotKind::kInput : SlotKind::kOutput);
     row.committed = 1;
     if (run.name.exception) row.flags |= kRecordFailedOp;
+    if (run.name.type == kGeConstType) row.phase = static_cast<uint8_t>(Phase::kLoad);
     return row;
   }
 
