@@ -43,6 +43,10 @@ constexpr std::array kCommands = {
             R"(  tensortap find dump                                     exit code 1 when there is a NaN or an Inf
   tensortap find dump --source train.py:41                the ops made by that line)",
             false, declare_find},
+    Command{"watch-diff", "Say who wrote into the watched tensors of a dump",
+            R"(  tensortap watch-diff dump                               exit code 1 when a tensor was overwritten
+  tensortap watch-diff dump --json)",
+            false, declare_watch_diff},
     Command{"repair", "Make a dump whole again after a crash",
             R"(  tensortap repair dump --dry-run                         only say what is lost
   tensortap repair dump)",

@@ -95,8 +95,10 @@ struct CapturePlan::Compiled {
   std::unique_ptr<WhereExpression> where;
   SelectorSet include;
   SelectorSet exclude;
+  SelectorSet watchers;
   std::vector<uint64_t> include_hits;  // ops that each selector has picked
   std::vector<uint64_t> exclude_hits;
+  std::vector<uint64_t> watcher_hits;
   bool asks_ids = false;
   OperationTree tree;
   ScopedNames scoped_names;
@@ -111,6 +113,8 @@ struct CapturePlan::Compiled {
   bool is_included(const SelectedOp& selected);
   // Whether the whole op is left out; slots that are go into `decision`.
   bool is_excluded(const SelectedOp& selected, OpDecision& decision);
+  // Under the trigger "watch"; without watchers every op is one.
+  bool is_watcher(const SelectedOp& selected);
   struct Decided {
     OpDecision decision;
     bool excluded = false;  // the whole op, by an exclusion
@@ -166,18 +170,30 @@ bool CapturePlan::Compiled::is_excluded(const SelectedOp& selected, OpDecision& 
   return whole;
 }
 
+bool CapturePlan::Compiled::is_watcher(const SelectedOp& selected) {
+  if (spec.trigger != Trigger::kWatch || is_pseudo_op(*selected.op)) return false;
+  if (watchers.empty()) return true;
+  watchers.match(selected, hits);
+  for (const SelectorHit& hit : hits) ++watcher_hits[hit.selector];
+  return !hits.empty();
+}
+
 CapturePlan::Compiled::Decided CapturePlan::Compiled::decide(const OpInfo& op, size_t position) {
   Decided decided;
   OpDecision& decision = decided.decision;
   const SelectedOp selected{&op, position, asks_ids ? tree.add(op) : std::string(), scoped_names.add(op)};
   const bool included = is_included(selected);
   decided.excluded = is_excluded(selected, decision);
-  if (!included || decided.excluded || spec.trigger == Trigger::kException || op.level != Level::kOp) return decided;
+  decision.watcher = is_watcher(selected);
+  decision.wanted = decision.watcher;
+  // Of an exception only what failed is kept, but for the ops that a ring remembers.
+  const bool failed_only = spec.trigger == Trigger::kException && spec.limits.ring_ops == 0;
+  if (!included || decided.excluded || failed_only || op.level != Level::kOp) return decided;
   const bool pseudo = is_pseudo_op(op);
   decision.inputs = spec.inputs && !pseudo;
   decision.outputs = spec.outputs;
   decision.weights = spec.extras.weights && !pseudo;
-  decision.wanted = decision.inputs || decision.outputs || decision.weights;
+  decision.wanted = decision.wanted || decision.inputs || decision.outputs || decision.weights;
   return decided;
 }
 
@@ -240,14 +256,18 @@ std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<
 
 Status CapturePlan::Compiled::judge_unmatched(std::span<const OpInfo> ops) {
   const auto none = [](uint64_t picked) { return picked == 0; };
-  if (std::ranges::none_of(include_hits, none) && std::ranges::none_of(exclude_hits, none)) return {};
+  const bool all_hit =
+      std::ranges::none_of(include_hits, none) && std::ranges::none_of(exclude_hits, none) && std::ranges::none_of(watcher_hits, none);
+  if (all_hit) return {};
   KnownWords known{all_names(ops), all_types(ops), {}};
   ScopedNames scoped;
   for (const OpInfo& op : ops) known.scoped_names.push_back(scoped.add(op));
   for (const std::string& text : unmatched_of(include, include_hits, known, true)) note(text);
   for (const std::string& text : unmatched_of(exclude, exclude_hits, known, true)) note(text);
+  for (const std::string& text : unmatched_of(watchers, watcher_hits, known, true)) note(text);
   std::vector<std::string> texts = unmatched_of(include, include_hits, known, false);
   for (std::string& text : unmatched_of(exclude, exclude_hits, known, false)) texts.push_back(std::move(text));
+  for (std::string& text : unmatched_of(watchers, watcher_hits, known, false)) texts.push_back(std::move(text));
   if (texts.empty()) return {};
   const size_t more = texts.size() > kMostUnmatched ? texts.size() - kMostUnmatched : 0;
   texts.resize(texts.size() - more);
@@ -269,9 +289,11 @@ Result<std::unique_ptr<CapturePlan>> CapturePlan::compile(CaptureSpec spec, cons
   }
   TENSORTAP_ASSIGN_OR_RETURN(compiled.include, SelectorSet::compile(spec.include));
   TENSORTAP_ASSIGN_OR_RETURN(compiled.exclude, SelectorSet::compile(spec.exclude));
+  TENSORTAP_ASSIGN_OR_RETURN(compiled.watchers, SelectorSet::compile(spec.watchers));
+  compiled.watcher_hits.resize(spec.watchers.size());
   compiled.include_hits.resize(spec.include.size());
   compiled.exclude_hits.resize(spec.exclude.size());
-  compiled.asks_ids = compiled.include.asks_ids() || compiled.exclude.asks_ids();
+  compiled.asks_ids = compiled.include.asks_ids() || compiled.exclude.asks_ids() || compiled.watchers.asks_ids();
   compiled.spec = std::move(spec);
   return plan;
 }
@@ -282,7 +304,8 @@ std::span<const std::string> CapturePlan::notes() const { return compiled_->note
 
 OpDecision CapturePlan::decide(const OpInfo& op) {
   Compiled& compiled = *compiled_;
-  if (compiled.seen_names.size() < kMostSeenOps && !(compiled.include.empty() && compiled.exclude.empty())) {
+  const bool selects = !(compiled.include.empty() && compiled.exclude.empty() && compiled.watchers.empty());
+  if (compiled.seen_names.size() < kMostSeenOps && selects) {
     const std::span<const OpInfo> one(&op, 1);
     for (std::string& name : all_names(one)) compiled.seen_names.insert(std::move(name));
     for (std::string& type : all_types(one)) compiled.seen_types.insert(std::move(type));
@@ -294,6 +317,7 @@ Result<std::vector<OpDecision>> CapturePlan::bind(std::span<const OpInfo> ops) {
   Compiled& compiled = *compiled_;
   TENSORTAP_RETURN_IF_ERROR(compiled.include.resolve_ranges(ops));
   TENSORTAP_RETURN_IF_ERROR(compiled.exclude.resolve_ranges(ops));
+  TENSORTAP_RETURN_IF_ERROR(compiled.watchers.resolve_ranges(ops));
   std::vector<Compiled::Decided> decided;
   decided.reserve(ops.size());
   for (size_t i = 0; i < ops.size(); ++i) decided.push_back(compiled.decide(ops[i], i));
@@ -314,6 +338,7 @@ std::vector<std::string> CapturePlan::unmatched() const {
   for (const bool optional : {false, true}) {
     for (std::string& text : unmatched_of(compiled.include, compiled.include_hits, known, optional)) texts.push_back(std::move(text));
     for (std::string& text : unmatched_of(compiled.exclude, compiled.exclude_hits, known, optional)) texts.push_back(std::move(text));
+    for (std::string& text : unmatched_of(compiled.watchers, compiled.watcher_hits, known, optional)) texts.push_back(std::move(text));
   }
   return texts;
 }

@@ -23,6 +23,7 @@ struct OpDecision {
   bool outputs = false;
   bool weights = false;                // weight slots that arrive with the event
   bool outputs_for_consumers = false;  // outputs kept because a selected op reads them
+  bool watcher = false;                // after it ran, the outputs of the picked ops are looked at again (trigger "watch")
   std::vector<uint32_t> output_slots;  // when only some outputs are wanted (for consumers); empty = all
   std::vector<uint32_t> excluded_inputs;
   std::vector<uint32_t> excluded_outputs;

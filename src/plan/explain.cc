@@ -43,6 +43,14 @@ void say_what(const CaptureSpec& spec, std::vector<std::string>& lines) {
         "An op is captured only when one of its outputs holds NaN or Inf although none of its inputs does; their records come with it.");
     if (spec.limits.max_triggers > 0) lines.push_back(concat("After ", spec.limits.max_triggers, " such ops no more are captured."));
   }
+  if (spec.trigger == Trigger::kWatch) {
+    const std::string watchers =
+        spec.watchers.empty() ? "any op" : concat("an op that one of these picks: ", list_selectors(spec.watchers));
+    lines.push_back(concat("After each run of ", watchers, ", the outputs of the ops below are looked at again where they lie in memory."));
+  }
+  if (spec.limits.ring_ops > 0) {
+    lines.push_back(concat("The tensors of the last ", spec.limits.ring_ops, " ops stay in memory and are written when that happens."));
+  }
   const std::string slots = spec.inputs && spec.outputs ? "inputs and outputs" : spec.inputs ? "inputs" : "outputs";
   if (spec.include.empty()) {
     lines.push_back(concat("Every op is captured: its ", slots, "."));

@@ -15,9 +15,17 @@ Status not_yet(std::string_view what, std::string_view instead) {
 }
 
 Status check_trigger(const CaptureSpec& spec) {
-  if (spec.trigger != Trigger::kWatch) return {};
-  return not_yet(concat("the trigger ", quote(trigger_name(spec.trigger))),
-                 "use \"always\", \"overflow\", \"exception\" or \"on-request\"");
+  const bool always = spec.trigger == Trigger::kAlways && spec.where.empty();
+  if (spec.limits.ring_ops > 0 && always) {
+    return invalid_argument(
+        "\"limits\": \"ring_ops\" keeps the last ops until a trigger fires, and none can; give a \"trigger\" or a \"where\", or leave it "
+        "out");
+  }
+  if (!spec.watchers.empty() && spec.trigger != Trigger::kWatch)
+    return invalid_argument("\"watchers\" need the trigger \"watch\"; give it, or leave them out");
+  if (spec.trigger == Trigger::kWatch && !spec.outputs)
+    return invalid_argument("the trigger \"watch\" looks at outputs, which are not chosen (\"slots\"); add \"out\"");
+  return {};
 }
 
 Status check_levels(const CaptureSpec& spec) {
