@@ -50,6 +50,8 @@ struct SessionOptions {
   uint32_t model_id = 0;
   int32_t device = 0;
   std::string timestamp;      // "" = now
+  std::string graph;          // of the model
+  bool kernels = false;       // whether what an op calls underneath is registered, too
   bool before_moment = true;  // whether the source reports events before an op, too
   bool content_known = true;  // whether equal storage and version mean equal bytes
 };

@@ -132,7 +132,7 @@ void CaptureSession::on_op(const tensortap_op_event& event) {
     return;
   }
   const OpDecision* decision = decision_of(event.op, *op);
-  if (!decision->wanted || !moment_wanted(event)) return;
+  if (!(decision->wanted || decision->watcher) || !moment_wanted(event)) return;
   if (on_request_ && !ring_.has_value() && !op->requested.load(std::memory_order_relaxed)) return;
   const int64_t now_ns = monotonic_ns();
   if (!governor_.counts_steps() && governor_.active()) governor_.window_open(now_ns);

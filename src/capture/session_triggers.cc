@@ -34,7 +34,6 @@ void CaptureSession::watch(Event& event) {
   watch_->ran(event.c.run, event.c.op, event.c);
   bool changed = false;
   if (event.decision->watcher) {
-    event.op.mark(kOpCaptured);
     for (const WatchList::Watched& watched : watch_->watched(event.c.run)) changed = look_again(event, watched) || changed;
   }
   if (changed && ring_.has_value()) fire_ring();

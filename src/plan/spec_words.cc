@@ -76,8 +76,12 @@ std::string selector_text(const OpSelector& selector) {
     case OpSelector::Kind::kId:
       text = concat("the id ", quote(selector.text), selector.children ? " with its children" : "");
       break;
+    case OpSelector::Kind::kEvery:
+      text = selector.text == kEveryWords[1] ? "every op that is called outside a model" : "every op";
+      break;
   }
   if (!selector.of_types.empty()) text += concat(" with type ", join(selector.of_types, " or "));
+  if (!selector.of_model.empty()) text += concat(" of the model ", quote(selector.of_model));
   if (!selector.origin.empty()) text += concat(" (", selector.origin, ")");
   return text;
 }

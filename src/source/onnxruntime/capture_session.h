@@ -23,7 +23,8 @@ using OwnedSession = std::unique_ptr<tensortap_session, SessionCloser>;
 // The most that the runs of --overhead may write.
 inline constexpr uint64_t kMaxMeasuredBytes = uint64_t{2} << 30;
 
-Result<OwnedSession> open_capture_session(const RunRequest& request, const std::string& config, const std::string& runtime_version);
+// Opens a session for the model, which configs may name by its file (without the suffix) and by its graph.
+Result<OwnedSession> open_capture_session(const RunRequest& request, const std::string& config, const PreparedModel& model);
 Status bind_capture_session(tensortap_session* session);
 
 // The session's report; an empty object when there is none.
