@@ -59,6 +59,9 @@ struct OpInfo {
 inline constexpr std::string_view kSeesValue = "sees_value";             // true: hands a value to the program
 inline constexpr std::string_view kIntendedInfinities = "intended_inf";  // true: infinities are what it is there to make, as in a mask
 inline constexpr std::string_view kForwardOp = "forward";                // name of the op whose gradient this one computes a part of
+// Of the pseudo-op that stands for looks at one op's outputs after another op ran (trigger "watch"): the names of the two.
+inline constexpr std::string_view kWatcherOp = "watcher";
+inline constexpr std::string_view kWatchedOp = "watched";
 // Whether an attribute is there and true.
 bool attribute_is_set(const OpInfo& op, std::string_view name);
 // Its text, "" when it is not there or no text.
