@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ._library import Library, Maker, MakeGraph, TakeModel
+from ._library import Library, MakeGraph, Maker, TakeModel
 
 PROGRAM_LEVEL = -1
 LEVELS = {0: "ORT_DISABLE_ALL", 1: "ORT_ENABLE_BASIC", 2: "ORT_ENABLE_EXTENDED", 99: "ORT_ENABLE_ALL"}

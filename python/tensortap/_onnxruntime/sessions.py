@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -62,6 +63,8 @@ class Wrapper:
                 maker = SessionMaker(self._library, self._module, session, create, self._known)
             except Exception:  # a program that gives what ONNX Runtime refuses is told so by ONNX Runtime
                 return None
+            if options is not None and options.optimized_model_filepath:
+                self._write_optimised(session, options, create)
             handle = self._library.capture(ctypes.byref(maker.structure))
             if maker.interrupted is not None:
                 self._library.release(handle)
@@ -71,8 +74,6 @@ class Wrapper:
                     self._known.settle(options)
                 session._sess_options = options
                 return maker
-            if options is not None and options.optimized_model_filepath:
-                self._write_optimised(session, options, create)
             session.__dict__[HANDLE] = Handle(self._library, handle)
             return None
 
@@ -80,8 +81,9 @@ class Wrapper:
         """Give the program the file that its own options ask for."""
         self._known.settle(options)
         scout = object.__new__(type(session))
-        scout.__dict__.update(session.__dict__, _sess_options=options)
-        create(scout)
+        scout.__dict__.update(session.__dict__)
+        with contextlib.suppress(Exception):  # it comes again when the session itself is made
+            create(scout)
 
     def running(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a method that runs a session."""
