@@ -1,11 +1,16 @@
-# The shared libraries. They export the C functions of include/tensortap/ and nothing else (cmake/exports.map); tools/check_symbols.py checks.
+# The shared libraries. They export the C functions of include/tensortap/ and nothing else (cmake/exports.map), but for the name by which another system
+# looks for a function of ours (EXPORTS); tools/check_symbols.py checks.
 
 function(tensortap_shared_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXPORTS" "SOURCES;LIBRARIES")
+  set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+  if(arg_EXPORTS)
+    set(exports ${PROJECT_SOURCE_DIR}/cmake/${arg_EXPORTS})
+  endif()
   add_library(${name} SHARED ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE tensortap_flags ${arg_LIBRARIES})
-  target_link_options(${name} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map -Wl,--exclude-libs,ALL -Wl,-z,nodelete)
-  set_target_properties(${name} PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+  target_link_options(${name} PRIVATE -Wl,--version-script=${exports} -Wl,--exclude-libs,ALL -Wl,-z,nodelete)
+  set_target_properties(${name} PROPERTIES LINK_DEPENDS ${exports} BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
 endfunction()
 
 file(GLOB_RECURSE api_sources CONFIGURE_DEPENDS src/api/*.cc)
@@ -17,14 +22,14 @@ if(api_sources)
 endif()
 
 file(GLOB_RECURSE onnxruntime_sources CONFIGURE_DEPENDS src/source/onnxruntime/*.cc)
-list(FILTER onnxruntime_sources EXCLUDE REGEX "_test\\.cc$|/entry\\.cc$")
+list(FILTER onnxruntime_sources EXCLUDE REGEX "_test\\.cc$|/(exec_)?entry\\.cc$")
 if(onnxruntime_sources)
   # The inside of the source as a static library, for its unit tests, the model tests and the fuzz target.
   add_library(tensortap_source STATIC ${onnxruntime_sources})
   target_link_libraries(tensortap_source PUBLIC tensortap_flags tensortap_base Threads::Threads ${CMAKE_DL_LIBS})
   if(TARGET tensortap_capture_library)
-    tensortap_shared_library(tensortap_onnxruntime SOURCES src/source/onnxruntime/entry.cc
-      LIBRARIES tensortap_source tensortap_capture_library)
+    tensortap_shared_library(tensortap_onnxruntime SOURCES src/source/onnxruntime/entry.cc src/source/onnxruntime/exec_entry.cc
+      LIBRARIES tensortap_source tensortap_capture_library EXPORTS exports_onnxruntime.map)
   endif()
 endif()
 

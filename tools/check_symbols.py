@@ -21,9 +21,11 @@ SHARED = {
     "libtensortap_onnxruntime.so": "src/source/onnxruntime",
     "libtensortap_pytorch.so": "src/source/pytorch",
 }
+# The name by which another system looks for a function of ours.
+ASKED_FOR = {"libtensortap_onnxruntime.so": ["RegisterCustomOps"]}
 # What the preloaded stub exports besides, and what it may call all the same: a process whose torch is gone can not go on.
 STUB = "libtensortap_preload.so"
-STUB_EXPORTS = ["_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE"]
+STUB_EXPORTS = ["_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE", "OrtGetApiBase", "dlsym"]
 STUB_CALLS = ["abort"]
 BANNED = {
     **dict.fromkeys(["exit", "_exit", "_Exit", "quick_exit", "abort", "__assert_fail"], "ends the host program"),
@@ -41,7 +43,7 @@ def symbols(path: Path, *options: str) -> list[str]:
 def exported_problems(library: Path) -> list[str]:
     """Find exports of a shared library that are not functions of the C interface."""
     names = [line.split()[0] for line in symbols(library, "-D", "--defined-only")]
-    foreign = [name for name in names if not name.startswith("tensortap_")]
+    foreign = [name for name in names if not name.startswith("tensortap_") and name not in ASKED_FOR.get(library.name, [])]
     return [f"{library.name} exports {name}" for name in foreign]
 
 

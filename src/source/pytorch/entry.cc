@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "source/pytorch/adapter_loader.h"
 #include "source/pytorch/adapter_places.h"
-#include "source/pytorch/exec_request.h"
+#include "base/exec_request.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/torch_capture.h"
 #include "source/pytorch/tracker.h"
@@ -94,10 +94,8 @@ const char* close_for_python() {
 
 // The config with the folder that this process writes into.
 Result<std::string> config_for(const ExecRequest& request) {
-  TENSORTAP_ASSIGN_OR_RETURN(Json config, parse_json(request.config, request.config_name));
-  const bool shared_tree = config.value("layout", "tap") != "tap";
-  config["out"] = shared_tree ? request.out : process_folder(request);
-  return to_json_text(config);
+  TENSORTAP_ASSIGN_OR_RETURN(const bool shared_tree, config_has_shared_tree(request));
+  return config_with_folder(request, shared_tree ? request.out : process_folder(request));
 }
 
 Status start(const char* libtorch) {

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "source/pytorch/exec_request.h"
+#include "base/exec_request.h"
 #include "source/pytorch/python_bridge.h"
 
 namespace tensortap {
