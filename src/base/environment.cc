@@ -22,6 +22,7 @@ constexpr std::array kVariables = {
     EnvironmentVariable{"XDG_CACHE_HOME", "Where built adapters are kept, in tensortap/adapters; otherwise ~/.cache."},
     EnvironmentVariable{"MINDSPORE_DUMP_CONFIG", "A dump config of MindSpore, when the command line names no config."},
     EnvironmentVariable{"MS_DIAGNOSTIC_DATA_PATH", "The folder in whose debug_dump a MindSpore config without a path dumps."},
+    EnvironmentVariable{"TENSORTAP_ACL_ATC", "For AscendCL programs: open dimensions of models, as options of ATC (docs/acl.md)."},
     EnvironmentVariable{"VIRTUAL_ENV", "A Python environment to search for the onnxruntime package."},
     EnvironmentVariable{"NO_COLOR", "Any value: no colours."},
     EnvironmentVariable{"COLUMNS", "Width of the terminal, when it can not be asked."},

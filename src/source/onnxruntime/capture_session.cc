@@ -14,7 +14,8 @@ Status status_of(int code, const char* message) {
 
 }  // namespace
 
-Result<OwnedSession> open_capture_session(const RunRequest& request, const std::string& config, const std::string& runtime_version) {
+Result<OwnedSession> open_capture_session(const RunRequest& request, const std::string& config, const std::string& runtime_version,
+                                          const CaptureIdentity& identity) {
   const std::string source = concat("onnxruntime ", runtime_version);
   tensortap_session_options options{};
   options.size = sizeof(options);
@@ -24,6 +25,10 @@ Result<OwnedSession> open_capture_session(const RunRequest& request, const std::
   options.source = source.c_str();
   options.program = request.program.empty() ? request.model.c_str() : request.program.c_str();
   options.flags = TENSORTAP_SESSION_AFTER_ONLY;
+  options.model = identity.model.empty() ? nullptr : identity.model.c_str();
+  options.model_id = identity.model_id;
+  options.device = identity.device;
+  options.timestamp = identity.timestamp.empty() ? nullptr : identity.timestamp.c_str();
   tensortap_session* session = nullptr;
   std::array<char, 4096> message{};
   const int code = tensortap_session_open(&options, &session, message.data(), message.size());
