@@ -118,12 +118,15 @@ typedef struct tensortap_session_options {
   int32_t device;          /* number of the device that runs it */
   uint32_t reserved;
   const char* timestamp; /* YYYYmmddHHMMSS at which capture was asked for, shared by the models that it covers; null = now */
+  const char* graph;     /* name of the model's graph, by which it may be selected as well; may be null */
 } tensortap_session_options;
 
 /* The source reports events after an op only: a config that asks for tensors before it is refused instead of giving nothing. */
 #define TENSORTAP_SESSION_AFTER_ONLY 1u
 /* Equal storage and version do not mean equal bytes: every tensor is measured and written for itself. */
 #define TENSORTAP_SESSION_CONTENT_UNKNOWN 2u
+/* The source registers what an op calls underneath as ops of level 1. Without it an op counts as its own kernel. */
+#define TENSORTAP_SESSION_KERNELS 4u
 
 /* An operator as the graph or the program has it, described once. Only name and type are required. */
 typedef struct tensortap_op {
@@ -269,6 +272,7 @@ TENSORTAP_API void tensortap_op_failed(tensortap_session* session, const tensort
 
 /* Reads a dump config without opening anything. Returns enum tensortap_status and, always, a JSON object in *report, to be freed with
  * tensortap_free(): {"error": message or null, "code": the number that the config's own system gives to the error, 0 = none or no error,
+ * "init_code": the number where the system reads its config when it starts, which differs for a text that is no JSON,
  * "dialect": name, "captures": whether anything would be captured, "kind": "none", "model", "single-op", "overflow", "exception" or "watch",
  * "layout": name, "out": folder or ""}. `name` is what to call the config in messages; `dialect` "" = recognised by the content. */
 TENSORTAP_API int tensortap_check_config(const char* text, const char* name, const char* dialect, char** report) TENSORTAP_NOEXCEPT;

@@ -51,7 +51,7 @@ typedef struct tensortap_onnxruntime_run_options {
  * A wrong model, input, selection or runtime is TENSORTAP_INVALID_ARGUMENT; a failure of the runtime while running is TENSORTAP_INTERNAL. */
 TENSORTAP_API int tensortap_onnxruntime_run(const tensortap_onnxruntime_run_options* options, char** report) TENSORTAP_NOEXCEPT;
 
-/* Describes a model without running it: {"inputs": [...], "outputs": [...], "ops": [{"name", "type", "graph", "originals"...}]} of the graph
+/* Describes a model without running it: {"name": of its graph, "inputs": [...], "outputs": [...], "ops": [{"name", "type", "graph", "originals"...}]} of the graph
  * that would run. `request` has the keys above that make sense. */
 TENSORTAP_API int tensortap_onnxruntime_describe(const char* request, char** report) TENSORTAP_NOEXCEPT;
 

@@ -68,12 +68,14 @@ Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_opt
   options.program = text_of(given.program);
   options.source = text_of(given.source);
   options.model = text_of(given.model);
+  options.graph = text_of(given.graph);
   options.model_id = given.model_id;
   options.device = given.device;
   options.timestamp = text_of(given.timestamp);
   options.rank = given.rank;
   options.world_size = given.world_size;
   options.before_moment = (given.flags & TENSORTAP_SESSION_AFTER_ONLY) == 0;
+  options.kernels = (given.flags & TENSORTAP_SESSION_KERNELS) != 0;
   options.content_known = (given.flags & TENSORTAP_SESSION_CONTENT_UNKNOWN) == 0;
   if (given.rank < 0 || (given.world_size > 1 && given.rank >= given.world_size)) {
     return invalid_argument(concat("rank ", given.rank, " is not one of ", given.world_size, " ranks"));

@@ -41,6 +41,14 @@ Status check_spec(const CaptureSpec& spec) {
   return {};
 }
 
+PlanEnvironment plan_environment(const SessionOptions& options) {
+  PlanEnvironment environment{.layouts = {}, .before_moment = options.before_moment, .models = {}, .kernels = options.kernels};
+  for (const std::string& name : {options.model, options.graph}) {
+    if (!name.empty()) environment.models.push_back(name);
+  }
+  return environment;
+}
+
 bool keeps_tensors(const CaptureSpec& spec) { return spec.payload == Payload::kTensor || spec.payload == Payload::kFull; }
 
 }  // namespace
@@ -68,8 +76,7 @@ std::unique_ptr<CaptureSession> CaptureSession::disabled() { return std::unique_
 
 Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions options) {
   TENSORTAP_RETURN_IF_ERROR(check_spec(options.spec));
-  TENSORTAP_ASSIGN_OR_RETURN(std::unique_ptr<CapturePlan> plan,
-                             CapturePlan::compile(options.spec, {.layouts = {}, .before_moment = options.before_moment}));
+  TENSORTAP_ASSIGN_OR_RETURN(std::unique_ptr<CapturePlan> plan, CapturePlan::compile(options.spec, plan_environment(options)));
   TENSORTAP_ASSIGN_OR_RETURN(OutputFolder folder, options.layout->shares_folder
                                                       ? OutputFolder::share(options.spec.out)
                                                       : OutputFolder::create(options.spec.out, options.rank, options.world_size));

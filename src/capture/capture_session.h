@@ -48,6 +48,8 @@ struct SessionOptions {
   uint32_t model_id = 0;
   int32_t device = 0;
   std::string timestamp;      // "" = now
+  std::string graph;          // of the model
+  bool kernels = false;       // whether what an op calls underneath is registered, too
   bool before_moment = true;  // whether the source reports events before an op, too
   bool content_known = true;  // whether equal storage and version mean equal bytes
 };
@@ -144,6 +146,7 @@ class CaptureSession {
   std::unique_ptr<std::byte[]> put_in_order(const Event& event, uint32_t block, RecordRow& row, TensorView& view);
   void take_head(TensorView& view, RecordRow& row) const;
   Known recall(const Event& event, const tensortap_tensor& tensor, const TensorView& view, const RecordRow& row);
+  bool recall_reordered(const tensortap_tensor& tensor, const TensorView& view, Known& known);
   void check_content(const Event& event, const TensorView& view, const RecordRow& row, Known& known);
   void measure(Event& event, const TensorView& view, RecordRow& row, Known& known);
   void look_for_nonfinite(Event& event, const RecordRow& row);
@@ -164,7 +167,7 @@ class CaptureSession {
   QueuedRecord held_copy(const RecordRow& row, const TensorView& view, bool with_data, std::unique_ptr<ExponentHistogram> histogram);
   void write_passed(QueuedRecord record);
   void write_at_once(QueuedRecord& record, const TensorView& view);
-  void keep_row(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram);
+  void keep_row(RecordRow& row, std::unique_ptr<ExponentHistogram> histogram);
   void write_queued(QueuedRecord& record);
   void write_data(QueuedRecord& record, const TensorView* data);
   void write_reference(QueuedRecord& record);

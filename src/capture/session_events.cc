@@ -12,6 +12,7 @@
 #include "capture/capture_session.h"
 #include "capture/event_view.h"
 #include "tensor/channel_blocks.h"
+#include "tensor/memory_order.h"
 #include "trace/scoped_name.h"
 
 namespace tensortap {
@@ -327,9 +328,23 @@ CaptureSession::Known CaptureSession::recall(const Event& event, const tensortap
   const bool shared = shares_statistics_ && tensor.storage != 0 && view.data != nullptr && row.numel >= least_shared_;
   if (!shared || event.decision == nullptr || view.desc.dtype == DType::kString) return known;
   known.key = content_key(tensor.storage, tensor.version, view);
-  known.found = contents_.find(known.key, known.content);
+  known.found = contents_.find(known.key, known.content) || recall_reordered(tensor, view, known);
   if (known.found && contents_.count_use()) check_content(event, view, row, known);
   return known;
+}
+
+// A transposed view has the statistics of the tensor whose view it is, but for the place of the first non-finite value; its bytes are others.
+bool CaptureSession::recall_reordered(const tensortap_tensor& tensor, const TensorView& view, Known& known) {
+  if (stats_options_.sample_limit != 0) return false;
+  const std::optional<TensorView> reordered = in_memory_order(view);
+  if (!reordered.has_value()) return false;
+  Content base;
+  if (!contents_.find(content_key(tensor.storage, tensor.version, *reordered), base)) return false;
+  if (!base.measured || base.stats.first_nonfinite >= 0) return false;
+  known.content.stats = base.stats;
+  known.content.measured = true;
+  known.content.in_parts = base.in_parts;
+  return true;
 }
 
 void CaptureSession::check_content(const Event& event, const TensorView& view, const RecordRow& row, Known& known) {

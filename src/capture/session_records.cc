@@ -222,14 +222,13 @@ bool CaptureSession::room_for_row(const RecordRow& row) {
   return true;
 }
 
-void CaptureSession::keep_row(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram) {
+void CaptureSession::keep_row(RecordRow& row, std::unique_ptr<ExponentHistogram> histogram) {
   if (!room_for_row(row)) return;
   if (!statistics_at_once_) {
     queue_.push({row, PoolBuffer{}, std::move(histogram)});
     return;
   }
-  RecordRow written = row;
-  write_record(written, nullptr, histogram.get());
+  write_record(row, nullptr, histogram.get());
 }
 
 void CaptureSession::write_queued(QueuedRecord& record) {

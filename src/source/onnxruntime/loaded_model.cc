@@ -10,21 +10,10 @@
 #include "base/text.h"
 #include "source/onnxruntime/failure_finder.h"
 #include "source/onnxruntime/model_description.h"
-#include "source/onnxruntime/onnx_fields.h"
 #include "source/onnxruntime/weight_sender.h"
 
 namespace tensortap::onnxruntime {
 namespace {
-
-std::string graph_name(const Graph& graph) {
-  std::string name;
-  const Status read = field::guarded("graph", [&]() -> Status {
-    protozero::pbf_reader reader(field::view(graph.bytes));
-    while (reader.next(field::graph::kName)) name = field::text(reader.get_view());
-    return {};
-  });
-  return read.ok() ? name : "";
-}
 
 bool is_open(const ValueInfo& info) {
   return !info.has_shape || std::ranges::any_of(info.dims, [](const Dimension& dim) { return dim.size < 0; });
@@ -102,7 +91,7 @@ Status LoadedModel::read_interface() {
     TENSORTAP_ASSIGN_OR_RETURN(inferred_, optimize_model(library_, file_, {abi::kOptimizeBasic, request_.threads}));
     TENSORTAP_ASSIGN_OR_RETURN(interface_, read_model(inferred_.bytes, "the optimised model"));
   }
-  if (name_.empty()) name_ = graph_name(interface_.graph);
+  if (name_.empty()) name_ = interface_.graph.name;
   for (const ValueInfo& output : interface_.graph.outputs) output_names_.emplace_back(output.name);
   return {};
 }
@@ -118,13 +107,13 @@ Status LoadedModel::open_plain() {
 
 Status LoadedModel::open_capture(const tensortap_onnxruntime_model_options& options) {
   TENSORTAP_ASSIGN_OR_RETURN(prepared_, PreparedModel::prepare(library_, request_.model_options()));
-  if (name_.empty()) name_ = graph_name(prepared_->author().graph);
+  if (name_.empty()) name_ = prepared_->author().graph.name;
   CaptureIdentity identity;
   identity.model = name_;
   identity.model_id = options.model_id;
   identity.device = options.device;
   identity.timestamp = options.timestamp != nullptr ? options.timestamp : "";
-  TENSORTAP_ASSIGN_OR_RETURN(session_, open_capture_session(request_, request_.config, library_->version(), identity));
+  TENSORTAP_ASSIGN_OR_RETURN(session_, open_capture_session(request_, request_.config, *prepared_, identity));
   OpIds ids = register_ops(session_.get(), prepared_->ops(), options.op_flags);
   TENSORTAP_RETURN_IF_ERROR(bind_capture_session(session_.get()));
   const bool wanted = wants_any_node(session_.get(), prepared_->ops(), ids);

@@ -39,6 +39,7 @@ Json describe_op(const OpEntry& entry) {
 
 Json describe_model(const PreparedModel& model) {
   Json description = {{"source", "onnxruntime " + model.library()->version()},
+                      {"name", std::string(model.executed().graph.name)},
                       {"inputs", Json::array()},
                       {"outputs", Json::array()},
                       {"ops", Json::array()}};

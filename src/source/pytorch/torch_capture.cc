@@ -113,6 +113,8 @@ Status open_capture(const char* config, const char* config_name, const std::stri
   options.config_name = config_name;
   options.source = source.c_str();
   options.program = program.c_str();
+  const std::string model = model_of_program(program);
+  options.model = model.c_str();
   options.rank = rank.rank;
   options.world_size = rank.world_size;
   options.flags = torch_runtime().content_cache ? 0U : TENSORTAP_SESSION_CONTENT_UNKNOWN;
