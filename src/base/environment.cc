@@ -24,6 +24,7 @@ constexpr std::array kVariables = {
     EnvironmentVariable{"XDG_CACHE_HOME", "Where built adapters are kept, in tensortap/adapters; otherwise ~/.cache."},
     EnvironmentVariable{"MINDSPORE_DUMP_CONFIG", "A dump config of MindSpore, when the command line names no config."},
     EnvironmentVariable{"MS_DIAGNOSTIC_DATA_PATH", "The folder in whose debug_dump a MindSpore config without a path dumps."},
+    EnvironmentVariable{"TENSORTAP_ACL_ATC", "For AscendCL programs: open dimensions of models, as options of ATC (docs/acl.md)."},
     EnvironmentVariable{"ASCEND_DUMP_SCENE",
                         "An exception dump of AscendCL, such as aic_err_norm_dump, for configs of AscendCL that ask for no other dump."},
     EnvironmentVariable{"ASCEND_DUMP_PATH",

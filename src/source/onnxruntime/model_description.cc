@@ -3,7 +3,6 @@
 #include "source/onnxruntime/element_types.h"
 
 namespace tensortap::onnxruntime {
-namespace {
 
 Json describe_value(const ValueInfo& info) {
   Json shape;
@@ -37,8 +36,6 @@ Json describe_op(const OpEntry& entry) {
   op["outputs"] = std::move(outputs);
   return op;
 }
-
-}  // namespace
 
 Json describe_model(const PreparedModel& model) {
   Json description = {{"source", "onnxruntime " + model.library()->version()},
