@@ -237,10 +237,28 @@ def test_the_optimised_model_that_a_program_asks_for_has_no_taps(folder: Path) -
         "options = ort.SessionOptions(); options.optimized_model_filepath = 'optimised.onnx'\n"
         "session = ort.InferenceSession('model.onnx', options)\n"
         "show(session.run(None, {'x': feed('float32', (2, 3))}))\n"
-        "show([np.frombuffer(open('optimised.onnx', 'rb').read(), np.uint8)])\n",
+        "show([np.frombuffer(open('optimised.onnx', 'rb').read(), np.uint8)])\n"
+        "import os; os.remove('optimised.onnx')\n",
     )
     _, dump = compare(program)
     assert dump.steps() == [0]
+
+
+@pytest.mark.parametrize("name", ["quantised", pytest.param("smart_turn", marks=NEEDS_MODELS), pytest.param("silero", marks=NEEDS_MODELS)])
+def test_the_kernels_that_run_are_those_that_ran(name: str, tmp_path: Path) -> None:
+    quantised_model(tmp_path / "quantised.onnx")
+    path, inputs = ("quantised.onnx", {"x": ("float32", (2, 3))}) if name == "quantised" else (api.model(REAL[name][0]), REAL[name][1])
+    program = write_program(
+        tmp_path,
+        "options = ort.SessionOptions(); options.enable_profiling = True\n"
+        f"session = ort.InferenceSession({path!r}, options)\n"
+        f"show(session.run(None, {{name: feed(*kind) for name, kind in {inputs!r}.items()}}))\n"
+        "import collections, json\n"
+        "events = [event for event in json.load(open(session.end_profiling())) if event['name'].endswith('_kernel_time')]\n"
+        "names = collections.Counter(event['args']['op_name'] for event in events)\n"
+        "print(sorted((name, count) for name, count in names.items() if name != 'Tap'))\n",
+    )
+    compare(program)
 
 
 def test_options_that_several_sessions_share_do_what_they_did(folder: Path) -> None:
