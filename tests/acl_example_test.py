@@ -79,5 +79,7 @@ def test_it_builds_against_an_installation(model: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "include" / "acl", installed / "include" / "acl")
     for name in ("acl", "onnxruntime", "capture"):
         shutil.copy(BUILD / f"libtensortap_{name}.so", installed / "lib")
-    program = compile_program(EXAMPLE / "acl_classify.cc", tmp_path / "classify", include=installed / "include", libraries=installed / "lib")
+    program = compile_program(
+        EXAMPLE / "acl_classify.cc", tmp_path / "classify", include=installed / "include", libraries=installed / "lib"
+    )
     check_answers(program, model, installed / "lib", tmp_path)

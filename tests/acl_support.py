@@ -17,9 +17,22 @@ PROGRAMS = ROOT / "tests" / "acl"
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
-def compile_program(source: Path, target: Path, *, include: Path = ROOT / "include", libraries: Path = BUILD, options: list[str] = STRICT) -> Path:
+def compile_program(
+    source: Path, target: Path, *, include: Path = ROOT / "include", libraries: Path = BUILD, options: list[str] = STRICT
+) -> Path:
     """Compile an AscendCL program with nothing but the headers and the library."""
-    command = ["g++", "-std=c++11", *options, str(source), f"-I{include}", f"-L{libraries}", "-ltensortap_acl", "-lpthread", "-o", str(target)]
+    command = [
+        "g++",
+        "-std=c++11",
+        *options,
+        str(source),
+        f"-I{include}",
+        f"-L{libraries}",
+        "-ltensortap_acl",
+        "-lpthread",
+        "-o",
+        str(target),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return target

@@ -92,7 +92,13 @@ def main() -> int:
         archive = build / f"libtensortap_{layer}.a"
         if archive.exists():
             problems += banned_problems(archive)
-    for target in ("tensortap_onnxruntime.dir", "tensortap_capture_library.dir", "tensortap_pytorch_source.dir", "tensortap_pytorch.dir", "tensortap_acl_objects.dir"):
+    for target in (
+        "tensortap_onnxruntime.dir",
+        "tensortap_capture_library.dir",
+        "tensortap_pytorch_source.dir",
+        "tensortap_pytorch.dir",
+        "tensortap_acl_objects.dir",
+    ):
         for item in sorted((build / "CMakeFiles" / target).rglob("*.o")):
             problems += banned_problems(item)
     return report("symbols", problems)

@@ -66,7 +66,8 @@ Json examine(const DoctorOptions& options) {
   if (!runtimes.ok()) report["runtimes_error"] = runtimes.status().message();
   report["pytorch"] = examine_torch(options.python);
   const AclFiles acl = find_acl_files();
-  report["acl"] = {{"library", acl.library.empty() ? Json() : Json(acl.library)}, {"headers", acl.headers.empty() ? Json() : Json(acl.headers)}};
+  report["acl"] = {{"library", acl.library.empty() ? Json() : Json(acl.library)},
+                   {"headers", acl.headers.empty() ? Json() : Json(acl.headers)}};
   Json kernels = {{"in_use", std::string(stats_target())}, {"available", Json::array()}, {"self_test", kernels_agree()}};
   for (const std::string_view target : stats_targets()) kernels["available"].push_back(std::string(target));
   report["kernels"] = std::move(kernels);
@@ -129,7 +130,8 @@ void print_findings(Terminal& terminal, const Json& report) {
   print_runtimes(terminal, report);
   print_torch(terminal, report["pytorch"]);
   const std::string acl = text_of(report["acl"], "library");
-  print_check(terminal, true, "AscendCL", acl.empty() ? "not installed" : fmt::format("{}, headers in {}", acl, text_of(report["acl"], "headers")));
+  print_check(terminal, true, "AscendCL",
+              acl.empty() ? "not installed" : fmt::format("{}, headers in {}", acl, text_of(report["acl"], "headers")));
   const Json& kernels = report["kernels"];
   std::string available;
   for (const Json& name : kernels["available"]) available += (available.empty() ? "" : ", ") + name.get<std::string>();

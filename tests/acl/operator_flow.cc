@@ -80,9 +80,9 @@ int main(int count, char** arguments) {
   if (code == ACL_SUCCESS) print<float>("Neg", z);
   aclopDestroyHandle(handle);
 
-  std::cout << "unknown " << run("NoSuchOperator", {x}, z, nullptr, stream) << "\n";
+  run("NoSuchOperator", {x}, z, nullptr, stream);
   Tensor small(ACL_FLOAT, {1}, nullptr);
-  std::cout << "small " << run("Relu", {x}, small, nullptr, stream) << "\n";
+  run("Relu", {x}, small, nullptr, stream);
   aclrtSynchronizeStream(stream);
   aclrtDestroyStream(stream);
   aclFinalize();

@@ -41,7 +41,8 @@ int main(int count, char** arguments) {
   const bool is_device = mode == ACL_DEVICE;
 
   size_t work_size = 0, weight_size = 0;
-  void *work = nullptr, *weights = nullptr;
+  void* work = nullptr;
+  void* weights = nullptr;
   uint32_t model = 0;
   CHECK(aclmdlQuerySize(arguments[1], &work_size, &weight_size));
   CHECK(aclrtMalloc(&work, work_size, ACL_MEM_MALLOC_HUGE_FIRST));
@@ -100,8 +101,7 @@ int main(int count, char** arguments) {
   }
   CHECK(aclmdlDestroyDesc(desc));
   CHECK(aclmdlUnload(model));
-  CHECK(aclrtFree(work));
-  CHECK(aclrtFree(weights));
+  for (void* memory : {work, weights}) CHECK(aclrtFree(memory));
   CHECK(aclrtDestroyStream(stream));
   CHECK(aclrtDestroyContext(context));
   CHECK(aclrtResetDevice(device));
