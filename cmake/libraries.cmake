@@ -1,4 +1,5 @@
-# The shared libraries. They export the C functions of include/tensortap/ and nothing else (cmake/exports.map); tools/check_symbols.py checks.
+# The shared libraries. They export the C functions of include/tensortap/ and nothing else (cmake/exports.map), but for the name by which another system
+# looks for a function of ours (EXPORTS); tools/check_symbols.py checks.
 
 function(tensortap_shared_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXPORTS" "SOURCES;LIBRARIES")
@@ -21,14 +22,15 @@ if(api_sources)
 endif()
 
 file(GLOB_RECURSE onnxruntime_sources CONFIGURE_DEPENDS src/source/onnxruntime/*.cc)
-list(FILTER onnxruntime_sources EXCLUDE REGEX "_test\\.cc$|/(model_)?entry\\.cc$")
+list(FILTER onnxruntime_sources EXCLUDE REGEX "_test\\.cc$|/(exec_|model_)?entry\\.cc$")
 if(onnxruntime_sources)
   # The inside of the source as a static library, for its unit tests, the model tests and the fuzz target.
   add_library(tensortap_source STATIC ${onnxruntime_sources})
   target_link_libraries(tensortap_source PUBLIC tensortap_flags tensortap_base Threads::Threads ${CMAKE_DL_LIBS})
   if(TARGET tensortap_capture_library)
-    tensortap_shared_library(tensortap_onnxruntime SOURCES src/source/onnxruntime/entry.cc src/source/onnxruntime/model_entry.cc
-      LIBRARIES tensortap_source tensortap_capture_library)
+    tensortap_shared_library(tensortap_onnxruntime
+      SOURCES src/source/onnxruntime/entry.cc src/source/onnxruntime/exec_entry.cc src/source/onnxruntime/model_entry.cc
+      LIBRARIES tensortap_source tensortap_capture_library EXPORTS exports_onnxruntime.map)
   endif()
 endif()
 

@@ -101,7 +101,7 @@ def test_faults_stop_the_run_before_it_begins(tmp_path: Path) -> None:
     for words in (("explain", path), ("run", model, "--config", path), ("exec", "--config", path, "--", "true")):
         done = tensortap(*words)
         assert done.code == 2, done
-        assert f'{path}:7:2: dump.dump_op_switch: "on" contradicts "dump_debug": "on"' in done.err
+        assert f'{path}:8:3: dump.dump_op_switch: "on" contradicts "dump_debug": "on"' in done.err
         assert "(EP0005, AscendCL error 100009)" in done.err
     for missing in (tmp_path / "no.json", tmp_path):
         done = tensortap("explain", missing)

@@ -58,6 +58,41 @@ TENSORTAP_API int tensortap_onnxruntime_describe(const char* request, char** rep
 /* What this library finds on this machine: {"runtimes": [{"path", "version", "usable", "reason", "self_test"}]}. */
 TENSORTAP_API int tensortap_onnxruntime_doctor(const char* request, char** report) TENSORTAP_NOEXCEPT;
 
+/* ---- programs that use ONNX Runtime themselves, under `tensortap exec`. For the preloaded library and the Python side of this package alone ---- */
+
+/* The OrtApiBase to give to the program instead of the library's own, `api_base`: the same, where nothing is to be captured. */
+TENSORTAP_API const void* tensortap_onnxruntime_wrap(const void* api_base) TENSORTAP_NOEXCEPT;
+/* Called when the interpreter is about to load ONNX Runtime's module, with the GIL: brings the Python side in. */
+TENSORTAP_API void tensortap_onnxruntime_start_python(void) TENSORTAP_NOEXCEPT;
+
+/* How another binding makes a session. The functions run on the calling thread; each returns 0, or another number when it failed, and calls
+ * tensortap_onnxruntime_answer() with what it has to give, or with its error. */
+typedef struct tensortap_onnxruntime_maker {
+  uint32_t size;
+  uint32_t reserved;
+  const char* path;  /* of the model; null = `model` */
+  const void* model; /* its bytes */
+  uint64_t model_size;
+  const char* version;                                       /* of the runtime */
+  int (*optimise)(void* user, int level);                    /* the ONNX bytes of the graph that would run; -1 = the program's level */
+  int (*load)(void* user, const void* model, uint64_t size); /* the program's session of these bytes, not to be optimised */
+  int (*reorder)(void* user, const void* model,
+                 uint64_t size); /* output "y", as floats, of input "x" = 0, 1 ... 255, float[1, 128, 1, 2] */
+  void* user;
+} tensortap_onnxruntime_maker;
+
+/* Makes a session with taps. Null when there is none: the program is then to make its own, and to say so with tensortap_onnxruntime_runs_plain(). */
+TENSORTAP_API void* tensortap_onnxruntime_capture(const tensortap_onnxruntime_maker* maker) TENSORTAP_NOEXCEPT;
+TENSORTAP_API void tensortap_onnxruntime_answer(const void* data, uint64_t size) TENSORTAP_NOEXCEPT;
+/* After the last tensortap_onnxruntime_capture() of this thread gave null and the runtime did make the plain session: says and counts what is not
+ * captured. */
+TENSORTAP_API void tensortap_onnxruntime_runs_plain(const tensortap_onnxruntime_maker* maker) TENSORTAP_NOEXCEPT;
+/* The program has no more use for a session; runs that are under way may end. */
+TENSORTAP_API void tensortap_onnxruntime_release(void* session) TENSORTAP_NOEXCEPT;
+/* A run of the session on this thread, which must also end it. `error` is the runtime's message, null = none. */
+TENSORTAP_API void* tensortap_onnxruntime_run_begins(void* session) TENSORTAP_NOEXCEPT;
+TENSORTAP_API void tensortap_onnxruntime_run_ends(void* run, const char* error) TENSORTAP_NOEXCEPT;
+
 /* ---- a model that stays loaded ------------------------------------------------------------------------------------------------ */
 
 typedef struct tensortap_onnxruntime_model tensortap_onnxruntime_model;

@@ -109,7 +109,7 @@ OpInfo op_info_of(const tensortap_op& op) {
   info.attributes = text_of(op.attributes);
   info.inserted_by_runtime = (op.flags & TENSORTAP_OP_INSERTED_BY_RUNTIME) != 0;
   info.single = (op.flags & TENSORTAP_OP_SINGLE) != 0;
-  info.level = op.level <= 3 ? static_cast<Level>(op.level) : Level::kOp;
+  info.level = op.level <= TENSORTAP_LEVEL_API ? static_cast<Level>(op.level) : Level::kOp;
   // A caller whose structure ends before `parent` has no op above it.
   info.parent = op.size >= offsetof(tensortap_op, parent) + sizeof(op.parent) ? op.parent : kNoOp;
   add_values(op, info);
@@ -225,6 +225,11 @@ void tensortap_not_captured(tensortap_session* session, tensortap_op_id op, cons
     open->not_captured(op, reason);
     return true;
   });
+}
+
+uint32_t tensortap_levels(tensortap_session* session) noexcept {
+  const CaptureSession* open = session_of(session);
+  return open == nullptr ? 0 : open->levels();
 }
 
 int tensortap_wants_op(tensortap_session* session, tensortap_op_id op) noexcept {

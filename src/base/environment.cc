@@ -15,6 +15,8 @@ constexpr std::array kVariables = {
     EnvironmentVariable{"TENSORTAP_EXEC", "Set by `tensortap exec` for the program: the file with what to capture."},
     EnvironmentVariable{"TENSORTAP_PYTORCH_LIBRARY",
                         "Set by `tensortap exec` for the program: the library that its first torch operator loads."},
+    EnvironmentVariable{"TENSORTAP_ONNXRUNTIME_LIBRARY",
+                        "Set by `tensortap exec` for the program: the library that is loaded when it uses ONNX Runtime."},
     EnvironmentVariable{"RANK", "Number of a process among the ranks of its job, as torchrun sets it."},
     EnvironmentVariable{"WORLD_SIZE", "How many ranks the job has."},
     EnvironmentVariable{"LD_PRELOAD", "What `tensortap exec` finds there stays; its own library goes in front."},

@@ -99,7 +99,16 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
   session->keeps_data_ = keeps_tensors(spec);
   session->measures_ = spec.payload != Payload::kDescription || where != nullptr || spec.trigger == Trigger::kOverflow;
   if (spec.trigger == Trigger::kOverflow) session->gate_.emplace(spec.limits.max_triggers);
-  session->failed_only_ = spec.trigger == Trigger::kException;
+  session->failed_only_ = spec.trigger == Trigger::kException && spec.limits.ring_ops == 0;
+  if (spec.limits.ring_ops > 0) {
+    session->ring_.emplace(spec.limits.ring_ops, session->pool_);
+    session->writing_fires_ = spec.trigger == Trigger::kAlways || spec.trigger == Trigger::kOnRequest;
+  }
+  if (spec.trigger == Trigger::kWatch) {
+    session->watch_.emplace();
+    // What statistics alone can not tell, a digest does.
+    if (!session->keeps_data_ && spec.digest == "none") session->options_.spec.digest = "xxh3";
+  }
   uint32_t wanted = kStatNonFinite | (where != nullptr ? where->needed_stats() : 0);
   if (spec.payload == Payload::kStatistics || spec.payload == Payload::kFull) wanted |= spec.stats == 0 ? kStatFull : spec.stats;
   session->stats_options_.wanted = wanted & kStatFull;
@@ -193,6 +202,15 @@ void CaptureSession::discard() {
   folder_.discard();
 }
 
+uint32_t CaptureSession::levels() const {
+  uint32_t bits = 0;
+  for (const Level level : {Level::kOp, Level::kKernel, Level::kModule, Level::kModel, Level::kApi}) {
+    if (std::ranges::find(options_.spec.levels, level_name(level)) != options_.spec.levels.end())
+      bits |= 1U << static_cast<uint32_t>(level);
+  }
+  return bits;
+}
+
 OpId CaptureSession::register_op(OpInfo info) {
   if ((off_.load() & kOffForGood) != 0) return kNoOp;
   const std::lock_guard lock(registration_);
@@ -255,7 +273,9 @@ void CaptureSession::not_captured(OpId op, std::string_view reason) {
 bool CaptureSession::wants_op(OpId op) {
   if ((off_.load(std::memory_order_relaxed) & kOffForGood) != 0) return false;
   OpEntry* entry = ops_.find(op);
-  return entry != nullptr && !failed_only_ && decision_of(op, *entry)->wanted;
+  if (entry == nullptr || failed_only_) return false;
+  const OpDecision* decision = decision_of(op, *entry);
+  return decision->wanted || decision->watcher;
 }
 
 bool CaptureSession::step_begin(int64_t step, uint64_t run) {
@@ -268,6 +288,7 @@ void CaptureSession::step_end(int64_t step, uint64_t run) {
   const bool captured = steps_.verdict(number) == StepGate::Verdict::kCaptured;
   steps_.end(number, run, monotonic_ns());
   if (gate_.has_value()) gate_->end_step(run);
+  if (watch_.has_value()) watch_->end_run(run);
   if (!follows_steps_ || !captured) return;
   RecordRow row;
   row.step = number;
@@ -277,7 +298,7 @@ void CaptureSession::step_end(int64_t step, uint64_t run) {
 
 bool CaptureSession::wants(OpId op, int64_t step) {
   if (!is_on() || !wants_op(op)) return false;
-  if (on_request_ && !ops_.find(op)->requested.load(std::memory_order_relaxed)) return false;
+  if (on_request_ && !ring_.has_value() && !ops_.find(op)->requested.load(std::memory_order_relaxed)) return false;
   const int64_t number = step + options_.spec.first_step;
   if (steps_.verdict(number) != StepGate::Verdict::kCaptured) return false;
   return !governor_.active() || !ops_.find(op)->has(kOpCaptured) || governor_.takes_op(op, number);

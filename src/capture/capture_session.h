@@ -29,7 +29,9 @@
 #include "capture/output_folder.h"
 #include "capture/overflow_gate.h"
 #include "capture/record_queue.h"
+#include "capture/record_ring.h"
 #include "capture/step_gate.h"
+#include "capture/watch_list.h"
 #include "layout/layout.h"
 #include "plan/capture_plan.h"
 #include "stats/digest.h"
@@ -78,6 +80,9 @@ class CaptureSession {
   // run.json's text so far. Flushes.
   std::string report();
 
+  // Bits 1 << Level of what the spec asks for.
+  [[nodiscard]] uint32_t levels() const;
+
   OpId register_op(OpInfo info);
   Status bind();
   void request_op(OpId op, bool enabled) noexcept;
@@ -109,6 +114,8 @@ class CaptureSession {
     uint64_t tensors = 0;              // wanted ones
     std::vector<QueuedRecord> held{};  // for the overflow gate
     Execution execution{};
+    bool ring_only = false;  // nothing is written before a trigger fires
+    bool fires = false;      // a record met the condition that the ring waits for
   };
   // What is known of a tensor's content before it is looked at.
   struct Known {
@@ -156,6 +163,16 @@ class CaptureSession {
   void pass_gate(Event& event);
   [[nodiscard]] bool wants_data(const Event& event) const;
 
+  // session_triggers.cc: watched tensors and the ring of the last ops.
+  void watch(Event& event);
+  static Digest watched_digest(const tensortap_tensor& tensor);
+  // Takes what lies in the watched memory now. True when that changed.
+  bool look_again(const Event& event, const WatchList::Watched& watched);
+  OpId look_op(OpId watcher, OpId watched);
+  [[nodiscard]] bool ring_only(const tensortap_op_event& event, const OpEntry& op, const OpDecision& decision) const;
+  void add_to_ring(const RecordRow& row, const TensorView& view);
+  void fire_ring();
+
   // session_records.cc: the way of a record to the layout.
   bool room_for_data(const RecordRow& row, uint64_t bytes);
   bool room_for_row(const RecordRow& row);
@@ -201,6 +218,7 @@ class CaptureSession {
   bool failed_only_ = false;
   bool statistics_at_once_ = false;
   bool on_request_ = false;
+  bool writing_fires_ = false;      // a record that is written fires the ring
   bool shares_statistics_ = false;  // of equal contents
   bool shares_data_ = false;
   uint64_t least_shared_ = 0;  // elements of a tensor that is worth looking up
@@ -219,6 +237,8 @@ class CaptureSession {
   RecordQueue queue_;
   Losses losses_;
   std::optional<OverflowGate> gate_;
+  std::optional<WatchList> watch_;
+  std::optional<RecordRing> ring_;
   FirstNonFinite first_nonfinite_;
   std::atomic<uint64_t> sequence_{0};
   std::atomic<uint64_t> records_{0};

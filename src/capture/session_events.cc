@@ -133,8 +133,8 @@ void CaptureSession::on_op(const tensortap_op_event& event) {
     return;
   }
   const OpDecision* decision = decision_of(event.op, *op);
-  if (!decision->wanted || !moment_wanted(event)) return;
-  if (on_request_ && !op->requested.load(std::memory_order_relaxed)) return;
+  if (!(decision->wanted || decision->watcher) || !moment_wanted(event)) return;
+  if (on_request_ && !ring_.has_value() && !op->requested.load(std::memory_order_relaxed)) return;
   const int64_t now_ns = monotonic_ns();
   if (!governor_.counts_steps() && governor_.active()) governor_.window_open(now_ns);
   const int64_t step = step_number(event);
@@ -145,7 +145,9 @@ void CaptureSession::on_op(const tensortap_op_event& event) {
     taken.execution = execution;
     taken.row.time_ns = now_ns - opened_ns_;
     taken.row.call = execution.call;
+    if (ring_.has_value()) taken.ring_only = ring_only(event, *op, *decision);
     take(taken);
+    if (watch_.has_value()) watch(taken);
     execution.read_infinity = taken.execution.read_infinity;
     spend(taken, now_ns);
   }
@@ -188,6 +190,10 @@ void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view
     failed.inputs.push_back(record_name(row, op->info.name));
   }
   take(taken);
+  if (ring_.has_value()) {
+    ring_->forget(taken.row);
+    fire_ring();
+  }
   const std::lock_guard lock(error_mutex_);
   ++failed_count_;
   if (failed_ops_.size() < 10) failed_ops_.push_back(std::move(failed));
@@ -203,6 +209,7 @@ bool CaptureSession::looks_at(Event& event, const tensortap_tensor& tensor) cons
   if (event.decision == nullptr) return true;
   event.row.flags &= static_cast<uint8_t>(~kRecordForReaders);
   if (event.decision->wants_slot(slot_kind_of(tensor), tensor.slot_index)) return true;
+  if (event.ring_only && watch_.has_value()) return slot_kind_of(tensor) == SlotKind::kOutput;
   // The gate has to know what the op reads, asked for or not.
   if (!gate_.has_value() || !reads_first(event.c) || !is_read(tensor)) return false;
   event.row.flags |= kRecordForReaders;
@@ -220,6 +227,7 @@ void CaptureSession::take(Event& event) {
   }
   // What the op made may still come.
   if (event.tensors == 0 && !first) event.op.mark(kOpNoTensor);
+  if (event.fires) fire_ring();
   if (!gate_.has_value() || event.decision == nullptr) return;
   if (first) {
     gate_->begin({event.row.run, event.c.op, event.row.call}, std::move(event.held));
@@ -248,7 +256,13 @@ void CaptureSession::take_tensor(Event& event, const tensortap_tensor& tensor) {
       row.stats.first_nonfinite = static_cast<int64_t>(unblocked_index(view.desc, given, index));
     }
   }
-  if (passes_condition(event, row)) {
+  const bool passes = passes_condition(event, row);
+  if (ring_.has_value() && event.decision != nullptr && (event.ring_only || gate_.has_value() || !passes)) {
+    add_to_ring(row, view);
+  }
+  if (event.ring_only) return;
+  event.fires = event.fires || (passes && writing_fires_);
+  if (passes) {
     keep(event, view, row, known);
   } else {
     filtered_.fetch_add(1, std::memory_order_relaxed);
@@ -259,7 +273,11 @@ void CaptureSession::take_tensor(Event& event, const tensortap_tensor& tensor) {
 void CaptureSession::pass_gate(Event& event) {
   const bool can_fire = event.decision->outputs && !is_pseudo_op(event.op.info);
   const OverflowGate::Execution execution{event.row.run, event.c.op, event.row.call};
-  for (QueuedRecord& record : gate_->pass(execution, event.op.info, can_fire, std::move(event.held))) write_passed(std::move(record));
+  std::vector<QueuedRecord> passed = gate_->pass(execution, event.op.info, can_fire, std::move(event.held));
+  for (QueuedRecord& record : passed) {
+    if (!ring_.has_value() || ring_->claim(record.row.sequence)) write_passed(std::move(record));
+  }
+  if (ring_.has_value() && !passed.empty()) fire_ring();
 }
 
 bool CaptureSession::describe(const Event& event, const tensortap_tensor& tensor, RecordRow& row, TensorView& view) {

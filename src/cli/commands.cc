@@ -49,6 +49,10 @@ constexpr std::array kCommands = {
   tensortap convert dump tree --to ge                     any layout into any other
   tensortap convert Add.a.0.0.1763668800000000.output.0.npy files --to dump_data)",
             false, declare_convert},
+    Command{"watch-diff", "Say who wrote into the watched tensors of a dump",
+            R"(  tensortap watch-diff dump                               exit code 1 when a tensor was overwritten
+  tensortap watch-diff dump --json)",
+            false, declare_watch_diff},
     Command{"repair", "Make a dump whole again after a crash",
             R"(  tensortap repair dump --dry-run                         only say what is lost
   tensortap repair dump)",

@@ -112,7 +112,9 @@ void print_runtimes(Terminal& terminal, const Json& report) {
 void print_torch(Terminal& terminal, const Json& pytorch) {
   const std::string problem = text_of(pytorch, "problem");
   print_check(terminal, problem.empty(), "exec",
-              problem.empty() ? text_of(pytorch, "preload") + ", " + text_of(pytorch, "library") : problem);
+              problem.empty() ? fmt::format("{}, {}, {}", text_of(pytorch, "preload"), text_of(pytorch, "library"),
+                                            text_of(pytorch, "onnxruntime_library"))
+                              : problem);
   std::string adapters;
   for (const Json& one : pytorch["adapters"])
     adapters += (adapters.empty() ? "" : ", ") + text_of(one, "folder") + "/" + text_of(one, "file");

@@ -116,9 +116,9 @@ Result<CaptureSpec> checked_spec(const ExecOptions& options, const Terminal& ter
 
 void say_nothing_captured(const Terminal& terminal, const std::string& program) {
   terminal.warn(fmt::format(
-      "nothing was captured: no process of {} ran an operator of torch that could be seen. Likely reasons: it does not use torch; "
-      "it ended before; no adapter fits its torch (said above); it cleared LD_PRELOAD (env -i, sudo, a container); "
-      "its torch is linked statically",
+      "nothing was captured: no process of {} ran an operator of torch, or a model with ONNX Runtime, that could be seen. Likely reasons: "
+      "it uses neither; it ended before; no adapter fits its torch (said above); it cleared LD_PRELOAD (env -i, sudo, a container); "
+      "its torch or its ONNX Runtime is linked statically",
       quote(printable(program))));
 }
 

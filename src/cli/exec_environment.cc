@@ -66,6 +66,7 @@ Result<std::vector<std::pair<std::string, std::string>>> ExecFolder::variables(c
   return std::vector<std::pair<std::string, std::string>>{
       {"TENSORTAP_EXEC", join_path(path_, "request.json")},
       {"TENSORTAP_PYTORCH_LIBRARY", installed.pytorch_library},
+      {"TENSORTAP_ONNXRUNTIME_LIBRARY", installed.onnxruntime_library},
       {"LD_PRELOAD", with_preloaded(environment_value("LD_PRELOAD").value_or(""), library)},
   };
 }

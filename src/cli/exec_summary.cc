@@ -18,7 +18,10 @@ constexpr uint64_t kMostReportBytes = uint64_t{256} << 20;
 constexpr size_t kOrigins = 3;
 constexpr size_t kIndent = 12;
 
-bool is_process_folder(const std::string& name) { return name.starts_with("rank_") || name.starts_with("process_"); }
+// Dumps of other processes, ranks and models stand in the folder of the first.
+bool is_part_folder(const std::string& name) {
+  return name.starts_with("rank_") || name.starts_with("process_") || name.starts_with("model_");
+}
 
 // Where the layouts put the session's own report.
 Json report_of(const std::string& folder) {
@@ -174,25 +177,37 @@ std::vector<std::string> rank_trees(const std::string& out) {
   return folders;
 }
 
+// The tree that the processes share, and those of further models in it.
+std::vector<std::string> dumps_in_trees(const std::string& out) {
+  std::vector<std::string> trees = {out};
+  if (const auto names = list_directory(out); names.ok()) {
+    for (const std::string& name : *names) {
+      if (name.starts_with("model_")) trees.push_back(join_path(out, name));
+    }
+  }
+  std::vector<std::string> folders;
+  for (const std::string& tree : trees) {
+    const std::vector<std::string> ranks = rank_trees(tree);
+    folders.insert(folders.end(), ranks.begin(), ranks.end());
+    const auto found = locate_dump(tree);
+    if (ranks.empty() && (found.ok() || found.status().code() == StatusCode::kInvalidArgument)) folders.push_back(tree);
+  }
+  return folders;
+}
+
 }  // namespace
 
 std::vector<std::string> process_dumps(const std::string& out, bool one_tree) {
+  if (one_tree) return dumps_in_trees(out);
   std::vector<std::string> folders;
-  if (one_tree) {
-    folders = rank_trees(out);
-    if (!folders.empty()) return folders;
-    const auto found = locate_dump(out);
-    if (found.ok() || found.status().code() == StatusCode::kInvalidArgument) folders.push_back(out);
-    return folders;
-  }
   std::vector<std::string> places = {out};
   for (size_t i = 0; i < places.size(); ++i) {
     const std::string place = places[i];
     if (path_exists(join_path(place, "records.npy"))) folders.push_back(place);
     const auto names = list_directory(place);
-    if (!names.ok() || (i > 0 && !file_name(place).starts_with("process_"))) continue;
+    if (!names.ok() || (i > 0 && !is_part_folder(std::string(file_name(place))))) continue;
     for (const std::string& name : *names) {
-      if (is_process_folder(name)) places.push_back(join_path(place, name));
+      if (is_part_folder(name)) places.push_back(join_path(place, name));
     }
   }
   return folders;

@@ -60,7 +60,8 @@ Result<InstalledFiles> find_installed_files() {
   InstalledFiles files;
   files.preload_library = join_path(libraries, "libtensortap_preload.so");
   files.pytorch_library = join_path(libraries, "libtensortap_pytorch.so");
-  for (const std::string& path : {files.preload_library, files.pytorch_library}) {
+  files.onnxruntime_library = join_path(libraries, "libtensortap_onnxruntime.so");
+  for (const std::string& path : {files.preload_library, files.pytorch_library, files.onnxruntime_library}) {
     if (!path_exists(path)) return not_found(concat(path, " is missing; tensortap is not installed completely"));
   }
   files.adapter_sources =

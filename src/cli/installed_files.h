@@ -13,6 +13,7 @@ namespace tensortap::cli {
 struct InstalledFiles {
   std::string preload_library;  // absolute paths
   std::string pytorch_library;
+  std::string onnxruntime_library;
   std::string adapter_sources;  // folder that holds source/pytorch and tensortap, "" when they are not installed
   std::string adapters;         // folder with adapters that came with the package; need not be there
   std::string python_package;   // folder that holds the package `tensortap`, "" = none

@@ -36,7 +36,7 @@ Json adapters_in(const std::vector<std::string>& folders) {
 }  // namespace
 
 Json examine_torch(const std::string& python) {
-  Json report = {{"preload", nullptr},        {"library", nullptr}, {"problem", nullptr},
+  Json report = {{"preload", nullptr},        {"library", nullptr}, {"onnxruntime_library", nullptr}, {"problem", nullptr},
                  {"adapters", Json::array()}, {"torch", nullptr},   {"torch_problem", nullptr}};
   const auto installed = find_installed_files();
   if (!installed.ok()) {
@@ -45,7 +45,8 @@ Json examine_torch(const std::string& python) {
   }
   report["preload"] = installed->preload_library;
   report["library"] = installed->pytorch_library;
-  for (const std::string& library : {installed->preload_library, installed->pytorch_library}) {
+  report["onnxruntime_library"] = installed->onnxruntime_library;
+  for (const std::string& library : {installed->preload_library, installed->pytorch_library, installed->onnxruntime_library}) {
     if (const std::string problem = loading_problem(library); !problem.empty()) report["problem"] = problem;
   }
   const auto folders = adapter_folders(*installed);

@@ -179,7 +179,8 @@ bool CapturePlan::Compiled::is_of_kind(const OpInfo& op) const {
   if (is_pseudo_op(op)) return true;
   if (op.single ? !spec.single_ops : !spec.model_ops) return false;
   const auto asked = [this](Level level) { return std::ranges::find(spec.levels, level_name(level)) != spec.levels.end(); };
-  return asked(op.level) || (op.level == Level::kOp && !environment.kernels && asked(Level::kKernel));
+  if (asked(op.level)) return true;
+  return op.level == Level::kOp && !environment.kernels && (asked(Level::kKernel) || asked(Level::kApi));
 }
 
 bool CapturePlan::Compiled::is_watcher(const SelectedOp& selected) {
@@ -198,7 +199,9 @@ CapturePlan::Compiled::Decided CapturePlan::Compiled::decide(const OpInfo& op, s
   decided.excluded = is_excluded(selected, decision);
   if (!is_of_kind(op)) return decided;
   decision.watcher = is_watcher(selected);
-  if (!included || decided.excluded || spec.trigger == Trigger::kException) return decided;
+  // Of an exception only what failed is kept, but for the ops that a ring remembers.
+  const bool failed_only = spec.trigger == Trigger::kException && spec.limits.ring_ops == 0;
+  if (!included || decided.excluded || failed_only) return decided;
   const bool pseudo = is_pseudo_op(op);
   decision.inputs = spec.inputs && !pseudo;
   decision.outputs = spec.outputs;

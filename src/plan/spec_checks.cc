@@ -15,6 +15,12 @@ Status not_yet(std::string_view what, std::string_view instead) {
 }
 
 Status check_trigger(const CaptureSpec& spec) {
+  if (spec.limits.ring_ops > 0 && spec.trigger == Trigger::kAlways && spec.where.empty()) {
+    return invalid_argument(
+        "\"limits\": \"ring_ops\" keeps the last ops until a trigger fires, and none can; give a \"trigger\" or a \"where\", or leave it out");
+  }
+  if (spec.trigger == Trigger::kWatch && !spec.outputs)
+    return invalid_argument("the trigger \"watch\" looks at outputs, which are not chosen (\"slots\"); add \"out\"");
   if (spec.watchers.empty() || spec.trigger == Trigger::kWatch) return {};
   return invalid_argument(
       concat("\"watchers\" contradicts \"trigger\": ", quote(trigger_name(spec.trigger)), "; use \"watch\", or leave \"watchers\" out"));
@@ -28,8 +34,8 @@ Status check_kinds(const CaptureSpec& spec) {
 
 Status check_levels(const CaptureSpec& spec) {
   for (const std::string& level : spec.levels) {
-    if (level != level_name(Level::kOp) && level != level_name(Level::kKernel))
-      return not_yet(concat("the level ", quote(level)), "use \"op\", \"kernel\" or both");
+    if (level == level_name(Level::kModule) || level == level_name(Level::kModel))
+      return not_yet(concat("the level ", quote(level)), "use \"op\", \"kernel\" or \"api\"");
   }
   return spec.levels.empty() ? invalid_argument("no level is chosen; use \"op\"") : Status();
 }

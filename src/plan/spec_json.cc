@@ -20,7 +20,7 @@ constexpr int kConfigVersion = 1;
 constexpr std::array<std::string_view, 2> kSlots = {"in", "out"};
 constexpr std::array<std::string_view, 3> kNonFinite = {"skip-nan", "propagate", "skip-nonfinite"};
 constexpr std::array<std::string_view, 4> kDigests = {"none", "xxh3", "md5", "sha1"};
-constexpr std::array<std::string_view, 4> kLevels = {"op", "kernel", "module", "model"};
+constexpr std::array<std::string_view, 5> kLevels = {"op", "kernel", "module", "model", "api"};
 
 template <class Enum>
 Status read_enum(const SpecValue& value, std::span<const std::string_view> names, Enum& target) {
@@ -246,8 +246,8 @@ constexpr std::array kRows = {
             "Whether tensors that a runtime holds in blocks of channels are put back into the order of their shape."},
            [](Value v, Spec s) { return v.read_bool(s.plain_order); },
            [](Written s) -> Json { return s.plain_order; }},
-    KeyRow{{"levels", "list of texts", "\"op\", \"kernel\", \"module\", \"model\"", "[\"op\"]",
-            "What is captured: ops, the kernels that they call underneath, or both; this release: \"op\" and \"kernel\"."},
+    KeyRow{{"levels", "list of texts", "\"op\", \"kernel\", \"api\"", "[\"op\"]",
+            "What is captured: ops, the kernels that they call underneath, what the program itself calls, or several of these."},
            read_levels,
            [](Written s) -> Json { return s.levels; }},
     KeyRow{{"trigger", "text", "\"always\", \"overflow\", \"exception\", \"watch\", \"on-request\"", "\"always\"",

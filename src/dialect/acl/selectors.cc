@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "trace/op_info.h"
+#include "plan/capture_plan.h"
 
 namespace tensortap::acl {
 namespace {

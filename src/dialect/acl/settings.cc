@@ -347,7 +347,7 @@ Status check_text(std::string_view text, std::string_view name) {
 Status read_root(Value root, NoteTaker& notes, Settings& settings) {
   if (!root.json().is_object() || !has(root, "dump")) return {};
   const SpecValue dump = member(root, "dump");
-  if (!dump.json().is_object()) return wrong_type(dump, "an object such as {\"dump_path\": \"/home/dump\", \"dump_list\": [{}]}");
+  if (!dump.json().is_object()) return wrong_type(dump, "an object such as {\"dump_path\": \"dumps\", \"dump_list\": [{}]}");
   if (dump.json().empty()) return {};
   TENSORTAP_RETURN_IF_ERROR(check_all_types(dump));
   TENSORTAP_RETURN_IF_ERROR(check_all_words(dump));

@@ -102,7 +102,7 @@ Result<std::unique_ptr<TappedSession>> TappedSession::open(const PreparedModel& 
   for (int attempt = 0; attempt < kMaxRemedies; ++attempt) {
     TENSORTAP_ASSIGN_OR_RETURN(TappedModel edited, add_taps(model.executed(), style, remedies));
     tapped->untapped_ = std::move(edited.untapped);
-    TENSORTAP_ASSIGN_OR_RETURN(tapped->operators_, TapOperators::create(model.library(), std::move(edited.taps)));
+    TENSORTAP_ASSIGN_OR_RETURN(tapped->operators_, TapOperators::create(model.library()->api(), std::move(edited.taps)));
     SessionSettings settings = tapped_settings(model, profile_prefix);
     settings.domain = tapped->operators_->domain();
     auto session = open_with_external_files(model, edited.bytes, settings, tapped->scratch_);

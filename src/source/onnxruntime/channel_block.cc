@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kDomain = "com.microsoft.nchwc";
 constexpr int64_t kChannels = 128;  // more than any block has
 constexpr int64_t kPositions = 2;
+static_assert(kChannels * kPositions == kReorderedNumbers);
 
 using BlockedScope = NameScope<bool>;
 
@@ -41,6 +42,14 @@ std::string opset(std::string_view domain, int64_t version) {
   return bytes;
 }
 
+}  // namespace
+
+std::vector<bool> nodes_with_blocked_outputs(const Model& executed) {
+  std::vector<bool> blocked(executed.node_count);
+  mark(executed.graph, nullptr, blocked);
+  return blocked;
+}
+
 std::string reordering_model() {
   const std::vector<int64_t> dims = {1, kChannels, 1, kPositions};
   std::string graph = as_field(field::graph::kNode, node_bytes({"ReorderInput", "reorder", {"x"}, {"y"}, {}, kDomain}));
@@ -56,12 +65,12 @@ std::string reordering_model() {
   return model;
 }
 
-}  // namespace
-
-std::vector<bool> nodes_with_blocked_outputs(const Model& executed) {
-  std::vector<bool> blocked(executed.node_count);
-  mark(executed.graph, nullptr, blocked);
-  return blocked;
+Result<uint32_t> channel_block_in(std::span<const float> reordered) {
+  if (reordered.size() != kReorderedNumbers) return internal_error("the runtime gave another number of channels than it got");
+  // Behind the first position of one block of channels stands the second position of channel 0: the number 1.
+  const auto found = std::find(reordered.begin(), reordered.end(), 1.0F) - reordered.begin();
+  if (found < 2 || found > 255 || kChannels % found != 0) return internal_error(concat("channels are not reordered as expected: ", found));
+  return static_cast<uint32_t>(found);
 }
 
 Result<uint32_t> channel_block_of(const std::shared_ptr<const RuntimeLibrary>& library) {
@@ -84,11 +93,7 @@ Result<uint32_t> channel_block_of(const std::shared_ptr<const RuntimeLibrary>& l
   TensorScratch scratch;
   tensortap_tensor reordered{};
   TENSORTAP_RETURN_IF_ERROR(view_tensor(library->api(), outputs.at(0).get(), scratch, reordered));
-  // Behind the first position of one block of channels stands the second position of channel 0: the number 1.
-  const auto* values = static_cast<const float*>(reordered.data);
-  const auto found = std::find(values, values + numbers.size(), 1.0F) - values;
-  if (found < 2 || found > 255 || kChannels % found != 0) return internal_error(concat("channels are not reordered as expected: ", found));
-  return static_cast<uint32_t>(found);
+  return channel_block_in({static_cast<const float*>(reordered.data), numbers.size()});
 }
 
 }  // namespace tensortap::onnxruntime

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "source/onnxruntime/onnx_model.h"
@@ -14,6 +16,12 @@ namespace tensortap::onnxruntime {
 
 // By Node::index, whether the images that a node of an executed graph makes have their channels in blocks.
 std::vector<bool> nodes_with_blocked_outputs(const Model& executed);
+
+// A model that puts the channels of its input "x", float[1, 128, 1, 2], into blocks, and how many channels are a block by its output "y", when "x" is
+// 0, 1, 2 and so on. Errors: they are not reordered as expected.
+std::string reordering_model();
+inline constexpr size_t kReorderedNumbers = 256;
+Result<uint32_t> channel_block_in(std::span<const float> reordered);
 
 // How many channels are a block on this machine: found out by letting the library reorder numbers. Errors: it does not reorder as expected.
 Result<uint32_t> channel_block_of(const std::shared_ptr<const RuntimeLibrary>& library);

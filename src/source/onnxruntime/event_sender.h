@@ -16,7 +16,7 @@ struct SenderOptions {
   uint32_t channel_block = 0;  // of the library (channel_block.h)
 };
 
-// Thread-safe after construction. Session and table must outlive it.
+// Thread-safe after construction. Session and table must outlive it; of the table, on_tap() needs only the lists of numbers.
 class EventSender : public TapListener {
  public:
   EventSender(tensortap_session* session, const OpTable& table, OpIds ids, const SenderOptions& options);
@@ -39,7 +39,9 @@ class EventSender : public TapListener {
   [[nodiscard]] const OpIds& ids() const { return ids_; }
 
  private:
-  [[nodiscard]] tensortap_op_id id_of(const Tap& tap) const { return ids_[table_.by_node[tap.node]]; }
+  [[nodiscard]] tensortap_op_id id_of(const Tap& tap) const {
+    return ids_[tap.graph_input ? table_.by_input[tap.node] : table_.by_node[tap.node]];
+  }
 
   tensortap_session* session_;
   const OpTable& table_;

@@ -10,26 +10,6 @@
 namespace tensortap::onnxruntime {
 namespace {
 
-struct NamedNode {
-  std::string_view type;
-  std::string_view name;
-};
-
-// "... while running Div node. Name:'Div_3' Status Message: ..." The innermost node is the last one named.
-NamedNode node_in_message(std::string_view message) {
-  constexpr std::string_view kBefore = "while running ";
-  constexpr std::string_view kBetween = " node. Name:'";
-  const size_t begin = message.rfind(kBefore);
-  if (begin == std::string_view::npos) return {};
-  const size_t middle = message.find(kBetween, begin);
-  if (middle == std::string_view::npos) return {};
-  const size_t name_begin = middle + kBetween.size();
-  const size_t name_end = message.find("' Status Message", name_begin);
-  const size_t type_begin = begin + kBefore.size();
-  return {message.substr(type_begin, middle - type_begin),
-          message.substr(name_begin, name_end == std::string_view::npos ? 0 : name_end - name_begin)};
-}
-
 // Keeps copies of the outputs of chosen nodes. Taps of one run fire one after another, but runs of other threads may share the listener.
 class OutputKeeper : public TapListener {
  public:
@@ -72,6 +52,21 @@ Result<OwnedValue> weight_value(const PreparedModel& model, const Initializer& i
 }
 
 }  // namespace
+
+// "... while running Div node. Name:'Div_3' Status Message: ..." The innermost node is the last one named.
+NamedNode node_in_message(std::string_view message) {
+  constexpr std::string_view kBefore = "while running ";
+  constexpr std::string_view kBetween = " node. Name:'";
+  const size_t begin = message.rfind(kBefore);
+  if (begin == std::string_view::npos) return {};
+  const size_t middle = message.find(kBetween, begin);
+  if (middle == std::string_view::npos) return {};
+  const size_t name_begin = middle + kBetween.size();
+  const size_t name_end = message.find("' Status Message", name_begin);
+  const size_t type_begin = begin + kBefore.size();
+  return {message.substr(type_begin, middle - type_begin),
+          message.substr(name_begin, name_end == std::string_view::npos ? 0 : name_end - name_begin)};
+}
 
 uint32_t find_failed_op(const PreparedModel& model, const TappedSession& session, const Run& run, const std::string& message) {
   const NamedNode named = node_in_message(message);

@@ -4,6 +4,7 @@
 #define TENSORTAP_SOURCE_ONNXRUNTIME_FAILURE_FINDER_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -11,6 +12,13 @@
 #include "source/onnxruntime/event_sender.h"
 
 namespace tensortap::onnxruntime {
+
+// What a message of the runtime says of the node that failed; empty when it names none. Views into the message.
+struct NamedNode {
+  std::string_view type;
+  std::string_view name;
+};
+NamedNode node_in_message(std::string_view message);
 
 struct FailedOp {
   uint32_t entry = kNoEntry;              // in the op table

@@ -1,34 +1,15 @@
 #include "source/onnxruntime/model_file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <climits>
 #include <cstdlib>
 
 #include "base/text.h"
 #include "source/onnxruntime/inference_session.h"
+#include "source/onnxruntime/memory_file.h"
 #include "source/onnxruntime/onnx_model.h"
 
 namespace tensortap::onnxruntime {
 namespace {
-
-// A file in memory that the runtime writes to by path.
-class MemoryFile {
- public:
-  MemoryFile() : fd_(memfd_create("tensortap-model", MFD_CLOEXEC)) {}
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  ~MemoryFile() {
-    if (fd_ >= 0) close(fd_);
-  }
-  [[nodiscard]] std::string path() const { return concat("/proc/self/fd/", fd_); }
-
- private:
-  int fd_;
-};
 
 SessionSettings pass_settings(const ModelFile& file, const OptimizeOptions& options) {
   SessionSettings settings;
@@ -86,8 +67,7 @@ Result<OptimizedModel> optimize_model(const std::shared_ptr<const RuntimeLibrary
   if (!session.ok() && is_size_limit(session.status())) return optimize_to_folder(library, file, settings);
   if (!session.ok()) return session.status();
   OptimizedModel model;
-  TENSORTAP_ASSIGN_OR_RETURN(model.bytes, read_file(memory.path()));
-  if (model.bytes.empty()) return internal_error(concat("ONNX Runtime ", library->version(), " wrote no optimised model"));
+  TENSORTAP_ASSIGN_OR_RETURN(model.bytes, memory.model());
   model.external_folder = file.folder();
   return model;
 }

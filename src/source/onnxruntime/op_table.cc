@@ -34,9 +34,12 @@ class Builder {
     std::unordered_set<std::string_view> weights;
     for (const Initializer& initializer : graph.initializers) weights.insert(initializer.name);
     for (const ValueInfo& input : graph.inputs) {
-      if (weights.contains(input.name)) continue;  // an old model's weight, listed as an input too
+      const bool is_weight = weights.contains(input.name);  // of an old model, listed as an input too
       // What a Loop hands to its body has no op of its own; it is nobody's output.
-      scope.set(input.name, parent == kNoEntry ? Producer{pseudo(OpRole::kInput, input.name, path, parent), 0} : Producer{});
+      Producer producer;
+      if (parent == kNoEntry && !is_weight) producer.entry = pseudo(OpRole::kInput, input.name, path, parent);
+      if (parent == kNoEntry) table_.by_input.push_back(producer.entry);
+      if (!is_weight) scope.set(input.name, producer);
     }
     for (const Initializer& initializer : graph.initializers) {
       const uint32_t entry = pseudo(OpRole::kInitializer, initializer.name, path, parent);

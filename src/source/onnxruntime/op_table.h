@@ -36,7 +36,8 @@ struct OpEntry {
 // Entries are in an order in which producers and parents come first. Borrows from the models that it was built from.
 struct OpTable {
   std::vector<OpEntry> entries;
-  std::vector<uint32_t> by_node;  // number of a node's entry, by Node::index
+  std::vector<uint32_t> by_node;   // number of a node's entry, by Node::index
+  std::vector<uint32_t> by_input;  // number of an entry, by place in the main graph's inputs; kNoEntry for weights
 };
 
 OpTable build_op_table(const Model& executed, const std::vector<NodeOrigin>& origins);

@@ -33,6 +33,8 @@ struct Logger;
 struct KernelInfo;
 struct KernelContext;
 struct CustomOpDomain;
+struct IoBinding;
+struct PrepackedWeights;
 
 struct ApiBase {
   const void* (*get_api)(uint32_t version);
@@ -117,8 +119,10 @@ inline constexpr Function<Status*(abi::Session*, const abi::RunOptions*, const c
     kRun{9, 0};
 inline constexpr Function<Status*(abi::SessionOptions**)> kCreateSessionOptions{10, 0};
 inline constexpr Function<Status*(abi::SessionOptions*, const char* path)> kSetOptimizedModelFilePath{11, 0};
+inline constexpr Function<Status*(const abi::SessionOptions*, abi::SessionOptions**)> kCloneSessionOptions{12, 0};
 inline constexpr Function<Status*(abi::SessionOptions*, int32_t mode)> kSetSessionExecutionMode{13, 0};
 inline constexpr Function<Status*(abi::SessionOptions*, const char* prefix)> kEnableProfiling{14, 0};
+inline constexpr Function<Status*(abi::SessionOptions*)> kDisableProfiling{15, 0};
 inline constexpr Function<Status*(abi::SessionOptions*, int level)> kSetSessionLogSeverityLevel{22, 0};
 inline constexpr Function<Status*(abi::SessionOptions*, int32_t level)> kSetSessionGraphOptimizationLevel{23, 0};
 inline constexpr Function<Status*(abi::SessionOptions*, int count)> kSetIntraOpNumThreads{24, 0};
@@ -156,6 +160,12 @@ inline constexpr Function<void(abi::SessionOptions*)> kReleaseSessionOptions{100
 inline constexpr Function<void(abi::CustomOpDomain*)> kReleaseCustomOpDomain{101, 0};
 inline constexpr Function<Status*(abi::Session*, abi::Allocator*, char** path)> kSessionEndProfiling{110, 0};
 inline constexpr Function<Status*(abi::SessionOptions*, const char* key, const char* value)> kAddSessionConfigEntry{130, 0};
+inline constexpr Function<Status*(abi::Session*, const abi::RunOptions*, const abi::IoBinding*)> kRunWithBinding{133, 0};
+inline constexpr Function<Status*(const abi::Env*, const char* path, const abi::SessionOptions*, abi::PrepackedWeights*, abi::Session**)>
+    kCreateSessionWithPrepackedWeights{168, 0};
+inline constexpr Function<Status*(const abi::Env*, const void* data, size_t size, const abi::SessionOptions*, abi::PrepackedWeights*,
+                                  abi::Session**)>
+    kCreateSessionFromArrayWithPrepackedWeights{169, 0};
 inline constexpr Function<Status*(const abi::Value*, int* has_value)> kHasValue{192, 0};
 inline constexpr Function<Status*(const abi::KernelContext*, const abi::Logger**)> kKernelContextGetLogger{246, 15};
 inline constexpr Function<Status*(const abi::KernelContext*, abi::ParallelTask*, size_t total, size_t batches, void* context)>
@@ -198,9 +208,11 @@ class Api {
   Status call(const Function<abi::Status*(Parameters...)>& function, Arguments... arguments) const {
     auto* pointer = find(function);
     if (pointer == nullptr) return unsupported(concat("this needs ONNX Runtime 1.", function.since, ", the library is 1.", release_));
-    abi::Status* status = pointer(arguments...);
-    return status == nullptr ? Status() : take(status);
+    return check(pointer(arguments...));
   }
+
+  // What one of the library's own says, which is released.
+  [[nodiscard]] Status check(abi::Status* status) const { return status == nullptr ? Status() : take(status); }
 
   template <class T>
   Owned<T> own(const Function<void(T*)>& release, T* pointer) const {

@@ -23,7 +23,7 @@ void Run::begin(size_t depths, int64_t now) {
 }
 
 int64_t Run::duration(const Tap& tap, int64_t now) const {
-  if (tap.kind != TapKind::kOutputs || tap.depth >= marks.size()) return -1;
+  if (tap.kind != TapKind::kOutputs || tap.graph_input || tap.depth >= marks.size()) return -1;
   if (!tap.has_body) return now - last.end_ns;
   const Mark& begin = marks[tap.depth];
   return now - begin.end_ns - (capture_ns - begin.capture_ns);
@@ -40,6 +40,7 @@ RunTracker::RunTracker(const std::vector<Tap>& taps) : taps_(taps) {
   for (const Tap& tap : taps) {
     depths_ = std::max<size_t>(depths_, size_t{tap.depth} + 1);
     main_taps_ += fires_once(tap) ? 1 : 0;
+    watches_inputs_ = watches_inputs_ || tap.graph_input;
   }
 }
 
@@ -74,9 +75,16 @@ Run* RunTracker::run_of(const Api& api, const abi::KernelContext* context, uint3
   return run;
 }
 
-void RunTracker::hand_over(const Run& run) {
+void RunTracker::hand_over(Run& run) {
+  if (run.fired.empty()) return;
   // What the run holds was written without the lock; announced runs stay on their thread.
-  if (!run.fired.empty()) const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex_);
+  if (run.fired_count == main_taps_) end(run);
+}
+
+void RunTracker::end(Run& run) {
+  if (TapListener* listener = listener_.load(std::memory_order_acquire); listener != nullptr && !run.ended) listener->run_ends(run);
+  run.ended = true;
 }
 
 void RunTracker::start(Run& run) {
@@ -85,6 +93,7 @@ void RunTracker::start(Run& run) {
   run.step = next_step_++;
   run.number = static_cast<uint64_t>(run.step);
   run.listener = listener_.load(std::memory_order_acquire);
+  if (run.listener != nullptr) run.listener->run_begins(run);
   run.begin(depths_, monotonic_ns());
 }
 
@@ -96,8 +105,13 @@ Run* RunTracker::unannounced(const abi::Logger* logger, uint32_t tap) {
     start(*entry);
   }
   Run* run = entry.get();
-  const bool is_over = run->fired_count == main_taps_ || (fires_once(taps_[tap]) && run->fired[tap]);
-  if (is_over && (main_taps_ > 0)) start(*run);
+  // Where the inputs are watched, a run begins with one of them; taps that fire any number of times may come behind the last of the others.
+  const bool is_complete = run->fired_count == main_taps_ && (fires_once(taps_[tap]) || !watches_inputs_);
+  const bool is_over = is_complete || (fires_once(taps_[tap]) && run->fired[tap]);
+  if (is_over && main_taps_ > 0) {
+    end(*run);
+    start(*run);
+  }
   if (fires_once(taps_[tap])) {
     run->fired[tap] = true;
     ++run->fired_count;

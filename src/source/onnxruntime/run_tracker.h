@@ -37,6 +37,7 @@ struct Run {
 
   std::vector<bool> fired;  // taps of the main graph; only for runs that nobody announced
   uint32_t fired_count = 0;
+  bool ended = false;  // the listener was told
   uint32_t last_main_tap = UINT32_MAX;
 
   void begin(size_t depths, int64_t now);
@@ -69,18 +70,20 @@ class RunTracker {
   Run* run_of(const Api& api, const abi::KernelContext* context, uint32_t tap);
 
   // Said when a tap of the run is done: the next run with the same logger may come on another thread.
-  void hand_over(const Run& run);
+  void hand_over(Run& run);
 
-  // Runs that nobody announced get this listener and count steps from 0.
+  // Runs that nobody announced get this listener, whose run_begins() and run_ends() are called, and count steps from 0.
   void set_listener(TapListener* listener) { listener_.store(listener, std::memory_order_release); }
 
  private:
   Run* unannounced(const abi::Logger* logger, uint32_t tap);
   void start(Run& run);
+  void end(Run& run);
 
   const std::vector<Tap>& taps_;
   size_t depths_ = 1;
   uint32_t main_taps_ = 0;
+  bool watches_inputs_ = false;
   std::atomic<TapListener*> listener_{nullptr};
   std::mutex mutex_;
   std::unordered_map<const abi::Logger*, std::unique_ptr<Run>> runs_;  // guarded by mutex_

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "source/onnxruntime/watched_runtime.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -39,25 +40,37 @@ Result<std::shared_ptr<const RuntimeLibrary>> RuntimeLibrary::open(const std::st
   auto* get_api_base = reinterpret_cast<GetApiBase*>(dlsym(handle, "OrtGetApiBase"));
   if (get_api_base == nullptr)
     return invalid_argument(concat(path, " is a library, but not ONNX Runtime (it has no OrtGetApiBase). ", kGetOne));
-  const abi::ApiBase* base = get_api_base();
+  // Under `tensortap exec` this may be the one that watches the program's sessions. Ours are not to be watched.
+  const abi::ApiBase* base = unwatched(get_api_base());
   std::shared_ptr<RuntimeLibrary> library(new RuntimeLibrary());
   library->path_ = path;
   library->version_ = base->get_version_string();
-  const int release = minor_release(library->version_);
-  if (release < kOldestRelease) {
-    return invalid_argument(
-        concat(path, " is ONNX Runtime ", library->version_, "; tensortap needs 1.", kOldestRelease, " or newer. ", kGetOne));
-  }
-  // Asking for a higher number than the library has prints an error line, so ask for exactly its own.
-  const void* table = base->get_api(static_cast<uint32_t>(release));
-  if (table == nullptr)
-    return invalid_argument(concat(path, " (", library->version_, ") gives no interface of its own version. ", kGetOne));
-  library->api_ = Api(table, release);
+  TENSORTAP_ASSIGN_OR_RETURN(library->api_, newest_api(*base, path));
   abi::Env* env = nullptr;
   const Status made = library->api_.call(ort::kCreateEnvWithCustomLogger, &drop_log_line, nullptr, abi::kLogFatal, "tensortap", &env);
   if (!made.ok()) return made.with_context(concat("starting ONNX Runtime ", path));
   library->env_ = library->api_.own(ort::kReleaseEnv, env);
   return std::shared_ptr<const RuntimeLibrary>(std::move(library));
+}
+
+std::shared_ptr<const RuntimeLibrary> RuntimeLibrary::borrow(const Api& api, const abi::Env* env, std::string version) {
+  std::shared_ptr<RuntimeLibrary> library(new RuntimeLibrary());
+  library->api_ = api;
+  library->env_ = Owned<abi::Env>(const_cast<abi::Env*>(env), Releaser<abi::Env>{[](abi::Env*) {}});
+  library->version_ = std::move(version);
+  return library;
+}
+
+Result<Api> newest_api(const abi::ApiBase& base, const std::string& path) {
+  const std::string version = base.get_version_string();
+  const int release = minor_release(version);
+  if (release < kOldestRelease) {
+    return invalid_argument(concat(path, " is ONNX Runtime ", version, "; tensortap needs 1.", kOldestRelease, " or newer. ", kGetOne));
+  }
+  // Asking for a higher number than the library has prints an error line, so ask for exactly its own.
+  const void* table = base.get_api(static_cast<uint32_t>(release));
+  if (table == nullptr) return invalid_argument(concat(path, " (", version, ") gives no interface of its own version. ", kGetOne));
+  return Api(table, release);
 }
 
 Result<std::shared_ptr<const RuntimeLibrary>> load_runtime(const std::string& requested) {

@@ -20,6 +20,9 @@ class RuntimeLibrary {
   // OrtGetApiBase, older than 1.19); the message says which and what to do.
   static Result<std::shared_ptr<const RuntimeLibrary>> open(const std::string& path);
 
+  // What another part of the process has loaded, with the environment that it made, which must outlive this.
+  static std::shared_ptr<const RuntimeLibrary> borrow(const Api& api, const abi::Env* env, std::string version);
+
   [[nodiscard]] const Api& api() const { return api_; }
   [[nodiscard]] const abi::Env* env() const { return env_.get(); }
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -32,6 +35,9 @@ class RuntimeLibrary {
   std::string path_;
   std::string version_;
 };
+
+// The interface of a library in its newest form, with its version. Errors: kInvalidArgument for what tensortap can not use.
+Result<Api> newest_api(const abi::ApiBase& base, const std::string& path);
 
 struct RuntimeCandidate {
   std::string path;    // what dlopen is to be given

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 #include "base/clock.h"
 #include "source/onnxruntime/element_types.h"
@@ -14,9 +17,20 @@ namespace {
 // One tap node of one session, made when the session loads.
 struct Kernel {
   Api api;
-  TapOperators* owner = nullptr;
+  std::shared_ptr<TapGraph> graph;
   uint32_t id = 0;
 };
+
+// Graphs whose sessions are being made.
+struct PublishedGraphs {
+  std::mutex mutex;
+  std::map<int64_t, std::shared_ptr<TapGraph>> by_number;
+};
+
+PublishedGraphs& published_graphs() {
+  static auto& graphs = *new PublishedGraphs;
+  return graphs;
+}
 
 using ValueArray = std::vector<const abi::Value*>;
 
@@ -44,7 +58,7 @@ int64_t element_number(const Kernel& kernel, const abi::KernelContext* context) 
 
 abi::Status* fire_in(const Kernel& kernel, abi::KernelContext* context, Run& run) {
   if (run.listener == nullptr) return nullptr;
-  const Tap& tap = kernel.owner->taps()[kernel.id];
+  const Tap& tap = kernel.graph->taps[kernel.id];
   const int64_t begin = monotonic_ns();
   if (run.listener->wants(tap, run)) {
     static thread_local ValueArray values;
@@ -58,7 +72,7 @@ abi::Status* fire_in(const Kernel& kernel, abi::KernelContext* context, Run& run
 
 // The whole life of a firing tap. Nothing may escape: the library would end the program.
 abi::Status* fire(const Kernel& kernel, abi::KernelContext* context) {
-  RunTracker& tracker = kernel.owner->tracker();
+  RunTracker& tracker = kernel.graph->tracker;
   Run* run = tracker.run_of(kernel.api, context, kernel.id);
   if (run == nullptr) return nullptr;
   abi::Status* status = fire_in(kernel, context, *run);
@@ -114,14 +128,20 @@ abi::Status* compute_alias(void* kernel, abi::KernelContext* context) noexcept {
 abi::Status* make_kernel(TapOperators* owner, const void* table, const abi::KernelInfo* info, void** kernel) noexcept {
   const Api api(table, owner->api().release());
   int64_t id = 0;
+  int64_t number = 0;
   if (abi::Status* status = api.find(ort::kKernelInfoGetAttributeInt64)(info, "id", &id)) return status;
-  auto* made = new (std::nothrow) Kernel{api, owner, static_cast<uint32_t>(id)};
-  if (made == nullptr || id < 0 || static_cast<size_t>(id) >= owner->taps().size()) {
-    delete made;
-    return api.find(ort::kCreateStatus)(abi::kFail, "tensortap: a tap of another model");
+  if (owner->serves_published()) {
+    if (abi::Status* status = api.find(ort::kKernelInfoGetAttributeInt64)(info, "graph", &number)) return status;
   }
-  *kernel = made;
-  return nullptr;
+  try {
+    std::shared_ptr<TapGraph> graph = owner->graph(number);
+    if (graph == nullptr || id < 0 || static_cast<size_t>(id) >= graph->taps.size())
+      return api.find(ort::kCreateStatus)(abi::kFail, "tensortap: a tap of another model");
+    *kernel = new Kernel{api, std::move(graph), static_cast<uint32_t>(id)};
+    return nullptr;
+  } catch (...) {
+    return api.find(ort::kCreateStatus)(abi::kFail, "tensortap: out of memory");
+  }
 }
 
 constexpr int32_t kAnyType = 0;
@@ -179,11 +199,40 @@ TapOperators::Operator TapOperators::alias_operator(TapOperators* owner) {
   return op;
 }
 
-TapOperators::TapOperators(std::shared_ptr<const RuntimeLibrary> library, std::vector<Tap> taps)
-    : library_(std::move(library)), taps_(std::move(taps)), tracker_(taps_), side_(side_operator(this)), alias_(alias_operator(this)) {}
+PublishedGraph::PublishedGraph(int64_t number, std::shared_ptr<TapGraph> graph) : number_(number) {
+  const std::lock_guard lock(published_graphs().mutex);
+  published_graphs().by_number[number] = std::move(graph);
+}
 
-Result<std::unique_ptr<TapOperators>> TapOperators::create(std::shared_ptr<const RuntimeLibrary> library, std::vector<Tap> taps) {
-  std::unique_ptr<TapOperators> operators(new TapOperators(std::move(library), std::move(taps)));
+PublishedGraph::~PublishedGraph() {
+  const std::lock_guard lock(published_graphs().mutex);
+  published_graphs().by_number.erase(number_);
+}
+
+int64_t PublishedGraph::next_number() {
+  static std::atomic<int64_t> last{0};
+  return ++last;
+}
+
+TapOperators::TapOperators(const Api& api, std::shared_ptr<TapGraph> graph)
+    : api_(api), graph_(std::move(graph)), side_(side_operator(this)), alias_(alias_operator(this)) {}
+
+std::shared_ptr<TapGraph> TapOperators::graph(int64_t number) const {
+  if (graph_ != nullptr) return graph_;
+  const std::lock_guard lock(published_graphs().mutex);
+  const auto found = published_graphs().by_number.find(number);
+  return found == published_graphs().by_number.end() ? nullptr : found->second;
+}
+
+Result<std::unique_ptr<TapOperators>> TapOperators::create(const Api& api, std::vector<Tap> taps) {
+  return with_domain(std::unique_ptr<TapOperators>(new TapOperators(api, std::make_shared<TapGraph>(std::move(taps)))));
+}
+
+Result<std::unique_ptr<TapOperators>> TapOperators::create_for_published(const Api& api) {
+  return with_domain(std::unique_ptr<TapOperators>(new TapOperators(api, nullptr)));
+}
+
+Result<std::unique_ptr<TapOperators>> TapOperators::with_domain(std::unique_ptr<TapOperators> operators) {
   const Api& api = operators->api();
   abi::CustomOpDomain* raw = nullptr;
   TENSORTAP_RETURN_IF_ERROR(api.call(ort::kCreateCustomOpDomain, kTapDomain, &raw));

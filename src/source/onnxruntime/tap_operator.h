@@ -11,7 +11,6 @@
 #include "base/status.h"
 #include "source/onnxruntime/ort_interface.h"
 #include "source/onnxruntime/run_tracker.h"
-#include "source/onnxruntime/runtime_library.h"
 #include "source/onnxruntime/tapped_model.h"
 
 namespace tensortap::onnxruntime {
@@ -33,34 +32,66 @@ class TapListener {
   // Whether on_tap wants to be called for this tap in this run. Must be quick.
   virtual bool wants(const Tap& tap, const Run& run) = 0;
   virtual void on_tap(const FiredTap& fired, const Run& run) = 0;
+  // Of a run that nobody announced: what its first tap finds, and that the last tap has fired. The listener may choose the run's step and turn the run
+  // off. Called under the tracker's lock.
+  virtual void run_begins(Run&) {}
+  virtual void run_ends(const Run&) {}
 };
 
-// The operators of one tapped session with the tracker of its runs. Must outlive the session; its address must not change. The
-// library's table is kept by each kernel as the library hands it over, so sessions of different libraries live side by side.
+// The taps of one tapped graph with the tracker of its runs. The kernels of a session share it, so it lives as long as they do.
+struct TapGraph {
+  explicit TapGraph(std::vector<Tap> all) : taps(std::move(all)), tracker(taps) {}
+  const std::vector<Tap> taps;
+  RunTracker tracker;
+};
+
+// While it lives, kernels that are made for taps with its number (ForeignTaps::graph) belong to its graph. Thread-safe.
+class PublishedGraph {
+ public:
+  explicit PublishedGraph(int64_t number, std::shared_ptr<TapGraph> graph);
+  ~PublishedGraph();
+  PublishedGraph(const PublishedGraph&) = delete;
+  PublishedGraph& operator=(const PublishedGraph&) = delete;
+  // Never the same again, from 1.
+  static int64_t next_number();
+
+ private:
+  const int64_t number_;
+};
+
+// The operators of tapped sessions. Must outlive the sessions; its address must not change. The library's table is kept by each kernel as the
+// library hands it over, so sessions of different libraries live side by side.
 class TapOperators {
  public:
-  static Result<std::unique_ptr<TapOperators>> create(std::shared_ptr<const RuntimeLibrary> library, std::vector<Tap> taps);
+  // For one session.
+  static Result<std::unique_ptr<TapOperators>> create(const Api& api, std::vector<Tap> taps);
+  // For any number of sessions whose graphs are published while they are made.
+  static Result<std::unique_ptr<TapOperators>> create_for_published(const Api& api);
   TapOperators(const TapOperators&) = delete;
   TapOperators& operator=(const TapOperators&) = delete;
   ~TapOperators() = default;
 
   [[nodiscard]] abi::CustomOpDomain* domain() const { return domain_.get(); }
-  [[nodiscard]] const std::vector<Tap>& taps() const { return taps_; }
-  [[nodiscard]] RunTracker& tracker() { return tracker_; }
-  [[nodiscard]] const Api& api() const { return library_->api(); }
+  // Not of create_for_published().
+  [[nodiscard]] const std::vector<Tap>& taps() const { return graph_->taps; }
+  [[nodiscard]] RunTracker& tracker() { return graph_->tracker; }
+  [[nodiscard]] const Api& api() const { return api_; }
+  [[nodiscard]] bool serves_published() const { return graph_ == nullptr; }
+  // What the taps of a kernel belong to: one's own graph, or the published one of this number. Null when there is none.
+  [[nodiscard]] std::shared_ptr<TapGraph> graph(int64_t number) const;
 
  private:
   struct Operator : abi::CustomOp {
     TapOperators* owner = nullptr;
   };
 
-  TapOperators(std::shared_ptr<const RuntimeLibrary> library, std::vector<Tap> taps);
+  TapOperators(const Api& api, std::shared_ptr<TapGraph> graph);
+  static Result<std::unique_ptr<TapOperators>> with_domain(std::unique_ptr<TapOperators> operators);
   static Operator side_operator(TapOperators* owner);
   static Operator alias_operator(TapOperators* owner);
 
-  std::shared_ptr<const RuntimeLibrary> library_;
-  std::vector<Tap> taps_;
-  RunTracker tracker_;
+  const Api api_;
+  const std::shared_ptr<TapGraph> graph_;  // null = published ones
   Operator side_;
   Operator alias_;
   Owned<abi::CustomOpDomain> domain_;

@@ -21,12 +21,13 @@ std::string node_field(const NodeText& node) { return as_field(field::graph::kNo
 // Rewrites graphs by copying: every field as it stands, except nodes that hold nested graphs.
 class Editor {
  public:
-  Editor(TapStyle style, const TypeRemedies& remedies, std::vector<bool> blocked, TappedModel& result)
-      : style_(style), remedies_(remedies), blocked_(std::move(blocked)), result_(result) {}
+  Editor(TapStyle style, const TypeRemedies& remedies, const ForeignTaps& foreign, std::vector<bool> blocked, TappedModel& result)
+      : style_(style), remedies_(remedies), foreign_(foreign), blocked_(std::move(blocked)), result_(result) {}
 
   std::string graph(const Graph& graph, int depth) {
     std::string bytes;
-    std::vector<std::string> taps;  // one entry per node
+    std::vector<std::string> taps;  // one entry per node, inputs before them
+    if (depth == 0 && foreign_.inputs) taps = input_taps(graph);
     std::unordered_set<std::string_view> outputs;
     for (const ValueInfo& output : graph.outputs) outputs.insert(output.name);
     for (const Node& node : graph.nodes) {
@@ -95,21 +96,57 @@ class Editor {
   }
 
   uint32_t new_tap(const Node& node, TapKind kind, int depth) {
-    result_.taps.push_back({node.index, kind, static_cast<uint8_t>(depth), !node.subgraphs.empty(), {}});
+    result_.taps.push_back({node.index, kind, static_cast<uint8_t>(depth), !node.subgraphs.empty(), false, {}});
     return static_cast<uint32_t>(result_.taps.size() - 1);
   }
 
   static std::string tap_name(uint32_t id, std::string_view part) { return concat(kTapPrefix, id, "/", part); }
 
-  static std::string tap_node(uint32_t id, std::vector<std::string> inputs) {
-    return node_field({kSideTap, tap_name(id, "tap"), std::move(inputs), {}, {int_attribute("id", id)}, kTapDomain});
+  [[nodiscard]] std::vector<std::string> attributes(uint32_t id) const {
+    std::vector<std::string> all = {int_attribute("id", id)};
+    if (foreign_.graph != 0) all.push_back(int_attribute("graph", foreign_.graph));
+    return all;
+  }
+
+  [[nodiscard]] std::string tap_node(uint32_t id, std::vector<std::string> inputs) const {
+    return node_field({kSideTap, tap_name(id, "tap"), std::move(inputs), {}, attributes(id), kTapDomain});
+  }
+
+  // A run's own tensors are never overwritten by the runtime, so reading them costs no memory.
+  std::vector<std::string> input_taps(const Graph& graph) {
+    std::vector<std::string> taps;
+    std::unordered_set<std::string_view> weights;
+    for (const Initializer& initializer : graph.initializers) weights.insert(initializer.name);
+    for (uint32_t i = 0; i < graph.inputs.size(); ++i) {
+      const ValueInfo& input = graph.inputs[i];
+      if (input.kind != ValueKind::kTensor || weights.contains(input.name)) continue;
+      const auto id = static_cast<uint32_t>(result_.taps.size());
+      TapSlot slot;
+      std::string cast;
+      std::string value(input.name);
+      if (const auto remedy = remedies_.find(input.name); remedy != remedies_.end()) {
+        if (remedy->second.cast_to == 0) continue;
+        slot.element_type = remedy->second.element_type;
+        cast = cast_node(value, id, i, remedy->second.cast_to);
+        value = cast_name(id, i);
+      }
+      result_.taps.push_back({i, TapKind::kOutputs, 0, false, true, {slot}});
+      taps.push_back(cast + tap_node(id, {std::move(value)}));
+    }
+    return taps;
+  }
+
+  static std::string cast_name(uint32_t id, uint32_t output) { return tap_name(id, concat("cast", output)); }
+
+  static std::string cast_node(std::string_view value, uint32_t id, uint32_t output, int32_t to) {
+    return node_field({"Cast", cast_name(id, output), {std::string(value)}, {cast_name(id, output)}, {int_attribute("to", to)}});
   }
 
   std::string alias_tap(const Node& node, int depth) {
     const uint32_t id = new_tap(node, TapKind::kOutputs, depth);
     result_.taps[id].slots = {{0, 0, blocked_[node.index]}};
     const std::string output(node.outputs[0]);
-    return node_field({kAliasTap, tap_name(id, "tap"), {raw_name(output)}, {output}, {int_attribute("id", id)}, kTapDomain});
+    return node_field({kAliasTap, tap_name(id, "tap"), {raw_name(output)}, {output}, attributes(id), kTapDomain});
   }
 
   std::string side_taps(const Node& node, int depth) {
@@ -143,9 +180,8 @@ class Editor {
         result_.untapped.push_back({node.index, concat(element_type(remedy->second.element_type).name, " output")});
       } else {
         slots.push_back({i, remedy->second.element_type, blocked_[node.index]});
-        inputs.push_back(tap_name(id, concat("cast", i)));
-        casts += node_field(
-            {"Cast", inputs.back(), {std::string(node.outputs[i])}, {inputs.back()}, {int_attribute("to", remedy->second.cast_to)}});
+        inputs.push_back(cast_name(id, i));
+        casts += cast_node(node.outputs[i], id, i, remedy->second.cast_to);
       }
     }
     if (slots.empty()) return {};
@@ -196,6 +232,7 @@ class Editor {
 
   TapStyle style_;
   const TypeRemedies& remedies_;
+  const ForeignTaps& foreign_;
   const std::vector<bool> blocked_;  // by node
   TappedModel& result_;
 };
@@ -248,11 +285,11 @@ bool learn_remedy(std::string_view load_error, TypeRemedies& remedies) {
   return remedies.try_emplace(std::string(value), TypeRemedy{element_type_named(type), lossless_cast(type)}).second;
 }
 
-Result<TappedModel> add_taps(const Model& model, TapStyle style, const TypeRemedies& remedies) {
+Result<TappedModel> add_taps(const Model& model, TapStyle style, const TypeRemedies& remedies, const ForeignTaps& foreign) {
   return field::guarded("the model", [&]() -> Result<TappedModel> {
     if (uses_our_names(model.graph)) return invalid_argument("the model uses names that begin with \"tensortap/\": it has taps already");
     TappedModel result;
-    Editor editor(style, remedies, nodes_with_blocked_outputs(model), result);
+    Editor editor(style, remedies, foreign, nodes_with_blocked_outputs(model), result);
     std::string bytes;
     bytes.reserve(model.bytes.size() + 65536);
     pbf_reader reader(field::view(model.bytes));

@@ -36,10 +36,11 @@ struct TapSlot {
 };
 
 struct Tap {
-  uint32_t node = 0;  // Node::index
+  uint32_t node = 0;  // Node::index; of a graph_input the number in Graph::inputs
   TapKind kind = TapKind::kOutputs;
   uint8_t depth = 0;      // of the graph that holds the node: 0 = the main graph
   bool has_body = false;  // the node holds nested graphs, whose taps fire before this one
+  bool graph_input = false;
   std::vector<TapSlot> slots;
 };
 
@@ -70,8 +71,15 @@ struct TappedModel {
   std::vector<UntappedValue> untapped;
 };
 
+// For sessions of programs that are not ours.
+struct ForeignTaps {
+  bool inputs = false;  // watch the tensors that a run is given, too: these taps fire first
+  int64_t graph =
+      0;  // stands in every tap as "graph", for operators that serve the taps of several models (tap_operator.h); 0 = nothing does
+};
+
 // Errors: kCorrupt, kInvalidArgument (the model uses our names).
-Result<TappedModel> add_taps(const Model& model, TapStyle style, const TypeRemedies& remedies);
+Result<TappedModel> add_taps(const Model& model, TapStyle style, const TypeRemedies& remedies, const ForeignTaps& foreign = {});
 
 // The model with every tensor of its main graph as an output: how tools without taps capture, and what tests compare with. `names`
 // receives the added outputs in order.

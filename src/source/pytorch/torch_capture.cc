@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "source/pytorch/exec_request.h"
+#include "base/exec_request.h"
 #include "source/pytorch/python_bridge.h"
 
 namespace tensortap {
@@ -77,7 +77,8 @@ TorchCapture::TorchCapture(tensortap_session* opened, TorchRuntime& given)
     : session(opened),
       runtime(given),
       generation(generations.fetch_add(1) + 1),
-      identities(opened, given.operators, given.scopes),
+      levels(tensortap_levels(opened)),
+      identities(opened, given.adapter, given.operators, given.scopes),
       storages(given.adapter),
       steps(opened, on_step, this) {}
 
@@ -87,7 +88,7 @@ void TorchCapture::observe() {
   const bool wanted = enabled.load() && (step_wanted.load() || !runtime.bootstrapped.load());
   if (observing.exchange(wanted) == wanted) return;
   if (wanted) storages.lose_sight();
-  runtime.adapter.observe(wanted ? 1 : 0, 1);
+  runtime.adapter.observe(wanted ? 1 : 0, levels);
 }
 
 TorchCapture* enter_capture() {
@@ -117,7 +118,7 @@ Status open_capture(const char* config, const char* config_name, const std::stri
   options.model = model.c_str();
   options.rank = rank.rank;
   options.world_size = rank.world_size;
-  options.flags = torch_runtime().content_cache ? 0U : TENSORTAP_SESSION_CONTENT_UNKNOWN;
+  options.flags = TENSORTAP_SESSION_KERNELS | (torch_runtime().content_cache ? 0U : TENSORTAP_SESSION_CONTENT_UNKNOWN);
   tensortap_session* session = nullptr;
   std::array<char, 2000> message{};
   const int code = tensortap_session_open(&options, &session, message.data(), message.size());
@@ -147,6 +148,17 @@ Status close_capture(std::string* report) {
   }
   return from_session(tensortap_session_close(capture->session), "the dump is not complete; its run.json says what is missing");
 }
+
+void discard_capture() {
+  const std::lock_guard lock(opening);
+  TorchCapture* capture = active.exchange(nullptr);
+  if (capture == nullptr) return;
+  capture->runtime.adapter.observe(0, capture->levels);
+  // A thread that stays inside keeps its session.
+  if (wait_until_all_left()) tensortap_session_discard(capture->session);
+}
+
+bool capture_is_open() { return active.load() != nullptr; }
 
 void drop_capture_after_fork() {
   forked_out.store(active.exchange(nullptr) != nullptr);

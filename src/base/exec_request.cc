@@ -1,4 +1,4 @@
-#include "source/pytorch/exec_request.h"
+#include "base/exec_request.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -160,6 +160,36 @@ std::string process_folder(const ExecRequest& request) {
     if (claim(request.marks, folder) != Claim::kTaken) return join_path(request.out, folder);
   }
   return join_path(request.out, name);
+}
+
+std::string model_folder(const ExecRequest& request, const std::string& process, std::string_view name) {
+  constexpr size_t kMostLetters = 100;
+  std::string folder = "model_";
+  for (const char letter : name.substr(0, kMostLetters)) {
+    const bool plain = (letter >= '0' && letter <= '9') || ((letter | 32) >= 'a' && (letter | 32) <= 'z') || letter == '.' || letter == '-';
+    folder += plain ? letter : '_';
+  }
+  const JobRank job = job_rank();
+  std::string mark = job.world_size == 1 ? "" : concat("rank_", job.rank, ".");
+  if (process != request.out) mark += concat(file_name(process), ".");
+  for (int attempt = 2; claim(request.marks, mark + folder) == Claim::kTaken && attempt < kMostFoldersOfAProcess; ++attempt) {
+    folder = concat(folder.substr(0, attempt == 2 ? folder.size() : folder.rfind('-')), "-", attempt);
+  }
+  return join_path(process, folder);
+}
+
+Result<std::string> config_with_folder(const ExecRequest& request, const std::string& folder) {
+  TENSORTAP_ASSIGN_OR_RETURN(Json config, parse_json(request.config, request.config_name));
+  if (!config.is_object()) return invalid_argument(concat(request.config_name, ": not a JSON object"));
+  config["out"] = folder;
+  return to_json_text(config);
+}
+
+Result<bool> config_has_shared_tree(const ExecRequest& request) {
+  TENSORTAP_ASSIGN_OR_RETURN(const Json config, parse_json(request.config, request.config_name));
+  if (!config.is_object()) return invalid_argument(concat(request.config_name, ": not a JSON object"));
+  const auto layout = config.find("layout");
+  return layout != config.end() && layout->is_string() && layout->get_ref<const std::string&>() != "tap";
 }
 
 }  // namespace tensortap

@@ -3,8 +3,8 @@
 // The file is a JSON object with the members of ExecRequest below. The folder that holds it belongs to one `tensortap exec`, which removes it when its
 // program has ended; the processes of that program decide in it who writes where.
 
-#ifndef TENSORTAP_SOURCE_PYTORCH_EXEC_REQUEST_H_
-#define TENSORTAP_SOURCE_PYTORCH_EXEC_REQUEST_H_
+#ifndef TENSORTAP_BASE_EXEC_REQUEST_H_
+#define TENSORTAP_BASE_EXEC_REQUEST_H_
 
 #include <optional>
 #include <string>
@@ -50,6 +50,16 @@ JobRank job_rank();
 // claims another folder, by creating a file in request.marks: exactly one of several processes gets each. Creates nothing else.
 std::string process_folder(const ExecRequest& request);
 
+// The folder for another model of the process that writes into `process`, which it got from process_folder() or which is request.out: model_NAME in it, with
+// "-2" and so on where the rank, or the process, has one of that name already. Of `name` only letters, digits, '.', '_' and '-' are kept. Each call claims
+// another folder and creates nothing but its mark.
+std::string model_folder(const ExecRequest& request, const std::string& process, std::string_view name);
+
+// The config of the request with the folder to write into. Errors: kInvalidArgument for what is not written by `tensortap exec`.
+Result<std::string> config_with_folder(const ExecRequest& request, const std::string& folder);
+// Whether the layout that the config asks for is one tree for all processes.
+Result<bool> config_has_shared_tree(const ExecRequest& request);
+
 }  // namespace tensortap
 
-#endif  // TENSORTAP_SOURCE_PYTORCH_EXEC_REQUEST_H_
+#endif  // TENSORTAP_BASE_EXEC_REQUEST_H_

@@ -1,4 +1,4 @@
-#include "source/pytorch/exec_request.h"
+#include "base/exec_request.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

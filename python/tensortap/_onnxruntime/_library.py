@@ -1,0 +1,52 @@
+"""The functions of libtensortap_onnxruntime.so that capture sessions of other bindings (include/tensortap/onnxruntime.h)."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+MakeGraph = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
+TakeModel = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)
+
+
+class Maker(ctypes.Structure):
+    """struct tensortap_onnxruntime_maker."""
+
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("path", ctypes.c_char_p),
+        ("model", ctypes.c_char_p),
+        ("model_size", ctypes.c_uint64),
+        ("version", ctypes.c_char_p),
+        ("optimise", MakeGraph),
+        ("load", TakeModel),
+        ("reorder", TakeModel),
+        ("user", ctypes.c_void_p),
+    ]
+
+
+class Library:
+    """The loaded library.
+
+    Parameters
+    ----------
+    path : str
+        Of the library.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        library = ctypes.CDLL(path)
+        self.capture = _typed(library.tensortap_onnxruntime_capture, ctypes.c_void_p, ctypes.POINTER(Maker))
+        self.answer = _typed(library.tensortap_onnxruntime_answer, None, ctypes.c_char_p, ctypes.c_uint64)
+        self.runs_plain = _typed(library.tensortap_onnxruntime_runs_plain, None, ctypes.POINTER(Maker))
+        self.release = _typed(library.tensortap_onnxruntime_release, None, ctypes.c_void_p)
+        self.run_begins = _typed(library.tensortap_onnxruntime_run_begins, ctypes.c_void_p, ctypes.c_void_p)
+        self.run_ends = _typed(library.tensortap_onnxruntime_run_ends, None, ctypes.c_void_p, ctypes.c_char_p)
+
+
+def _typed(function: Any, result: Any, *arguments: Any) -> Any:
+    function.restype = result
+    function.argtypes = arguments
+    return function

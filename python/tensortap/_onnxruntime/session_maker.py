@@ -1,0 +1,221 @@
+"""Makes one session of the program with taps in it, with the program's own options, providers and subclass."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ._library import Library, MakeGraph, Maker, TakeModel
+
+PROGRAM_LEVEL = -1
+LEVELS = {0: "ORT_DISABLE_ALL", 1: "ORT_ENABLE_BASIC", 2: "ORT_ENABLE_EXTENDED", 99: "ORT_ENABLE_ALL"}
+QUIET = 4
+"""The severity of log lines that end a program: nothing less is said."""
+WANTED_BY_A_PASS = {"session.save_model_format": "ONNX", "session.optimized_model_external_initializers_file_name": ""}
+WANTED_BY_TAPS = {
+    "session.load_model_format": "ONNX",
+    "session.use_ort_model_bytes_directly": "0",
+    "session.use_ort_model_bytes_for_initializers": "0",
+}
+"""What configuration entries must be that the program has set; entries that are not there mean the same."""
+QUANTISED_ENTRY = "session.disable_quant_qdq"
+FOLDER_ENTRY = "session.model_external_initializers_file_folder_path"
+DEFAULTS = {QUANTISED_ENTRY: "0", FOLDER_ENTRY: ""}
+"""What an entry means that is not there."""
+EXCEPTIONS_OF_THE_USER = (KeyboardInterrupt, SystemExit)
+
+
+class SessionMaker:
+    """What the library calls to make a session.
+
+    Parameters
+    ----------
+    library : Library
+        Ours.
+    module : module
+        ``onnxruntime.capi.onnxruntime_inference_collection``.
+    session : InferenceSession
+        The program's object, not yet initialised.
+    create : callable
+        The plain method that initialises it, with the arguments of the program but for the object.
+    known : KnownOptions
+        What was done to the program's options before.
+    """
+
+    def __init__(self, library: Library, module: Any, session: Any, create: Callable[[Any], None], known: KnownOptions) -> None:
+        self._library = library
+        self._module = module
+        self._session = session
+        self._create = create
+        self._known = known
+        given = session._sess_options
+        self._options = given if given is not None else module.C.SessionOptions()
+        self.interrupted: BaseException | None = None
+        path, data = session._model_path, session._model_bytes
+        # The structure keeps the functions alive, the functions keep this object.
+        self.structure = Maker(
+            size=ctypes.sizeof(Maker),
+            path=os.fsencode(path) if path else None,
+            model=data if isinstance(data, bytes) else bytes(data) if data is not None else None,
+            model_size=len(data) if data is not None else 0,
+            version=module.C.get_version_string().encode() if hasattr(module.C, "get_version_string") else b"",
+            optimise=MakeGraph(lambda _, level: self._answer(lambda: self._optimise(level))),
+            load=TakeModel(lambda _, model, size: self._answer(lambda: self._load(ctypes.string_at(model, size)))),
+            reorder=TakeModel(lambda _, model, size: self._answer(lambda: self._reorder(ctypes.string_at(model, size)))),
+        )
+
+    def _answer(self, work: Callable[[], bytes]) -> int:
+        """Do the work and give the library what came of it: no exception may go through it."""
+        try:
+            answer, failed = work(), 0
+        except BaseException as error:
+            if isinstance(error, EXCEPTIONS_OF_THE_USER):
+                self.interrupted = error
+            answer, failed = str(error).encode(errors="replace"), 1
+        self._library.answer(answer, len(answer))
+        return failed
+
+    def _optimise(self, level: int) -> bytes:
+        file = os.memfd_create("tensortap-model", os.MFD_CLOEXEC)
+        try:
+            changes: dict[str, Any] = {
+                "optimized_model_filepath": f"/proc/self/fd/{file}",
+                "enable_profiling": False,
+                "log_severity_level": QUIET,
+            }
+            if level != PROGRAM_LEVEL:
+                changes["graph_optimization_level"] = getattr(self._module.C.GraphOptimizationLevel, LEVELS[level])
+            # On another object: attributes of the program's would keep this session alive.
+            scout = object.__new__(type(self._session))
+            scout.__dict__.update(self._session.__dict__, _sess_options=self._options)
+            with self._known.changed(self._options, changes, {}, WANTED_BY_A_PASS):
+                self._create(scout)
+            del scout
+            os.lseek(file, 0, os.SEEK_SET)
+            with os.fdopen(os.dup(file), "rb") as written:
+                return written.read()
+        finally:
+            os.close(file)
+
+    def _load(self, model: bytes) -> bytes:
+        session, options = self._session, self._options
+        entries = {}
+        if b"DequantizeLinear" in model:
+            # Even with everything off, each consumer of such a node, taps included, would get a copy of its own.
+            entries[QUANTISED_ENTRY] = "1"
+        if session._model_path and b"location" in model:  # weights in other files: bytes have no folder of their own
+            entries[FOLDER_ENTRY] = os.path.realpath(os.path.dirname(os.path.abspath(session._model_path)))
+        self._known.give_taps(options, self._library.path)
+        changes = {
+            "optimized_model_filepath": "",
+            "graph_optimization_level": self._module.C.GraphOptimizationLevel.ORT_DISABLE_ALL,
+            "execution_mode": self._module.C.ExecutionMode.ORT_SEQUENTIAL,  # runs are told apart by their threads
+        }
+        kept = session._sess_options, session._model_path, session._model_bytes
+        session._sess_options, session._model_path, session._model_bytes = options, None, model
+        try:
+            with self._known.changed(options, changes, entries, WANTED_BY_TAPS):
+                self._create(session)
+        except BaseException:
+            session._sess_options = kept[0]
+            raise
+        finally:
+            session._model_path, session._model_bytes = kept[1:]
+        self._show_programs_options()
+        return b""
+
+    def _show_programs_options(self) -> None:
+        """Let what the program may ask of its session be what it has set."""
+        shown = self._session._sess_options
+        if shown is self._options or shown is None:
+            return
+        for name in ("graph_optimization_level", "execution_mode", "optimized_model_filepath"):
+            setattr(shown, name, getattr(self._options, name))
+
+    def _reorder(self, model: bytes) -> bytes:
+        import numpy as np
+
+        c = self._module.C
+        options = c.SessionOptions()
+        options.graph_optimization_level = c.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.intra_op_num_threads = 1
+        session = c.InferenceSession(options, model, False, False)
+        session.initialize_session([], [], set())
+        (reordered,) = session.run(["y"], {"x": np.arange(256, dtype=np.float32).reshape(1, 128, 1, 2)}, None)
+        numbers: bytes = np.ascontiguousarray(reordered, dtype=np.float32).tobytes()
+        return numbers
+
+
+def _entry(options: Any, key: str) -> str | None:
+    try:
+        text: str = options.get_session_config_entry(key)
+    except Exception:  # it is not there; the class of the exception differs from release to release
+        return None
+    return text
+
+
+class KnownOptions:
+    """What was done to the program's session options, which it may use for several sessions.
+
+    The runtime says a line about every entry that is set a second time. So what a session adds stays, and is taken back when the options
+    are used again.
+    """
+
+    def __init__(self) -> None:
+        self._with_taps: dict[int, weakref.ref[Any]] = {}
+        self._left: dict[int, dict[str, str]] = {}
+
+    def give_taps(self, options: Any, library: str) -> None:
+        """Give options the operators of taps, once."""
+        number = id(options)
+        known = self._with_taps.get(number)
+        if known is not None and known() is options:
+            return
+        options.register_custom_ops_library(library)
+        self._with_taps[number] = weakref.ref(options, lambda _: self._forget(number))
+
+    def _forget(self, number: int) -> None:
+        self._with_taps.pop(number, None)
+        self._left.pop(number, None)
+
+    def settle(self, options: Any) -> None:
+        """Take back the entries that the last session left."""
+        for key, text in self._left.pop(id(options), {}).items():
+            options.add_session_config_entry(key, text)
+
+    @contextmanager
+    def changed(self, options: Any, attributes: dict[str, Any], entries: dict[str, str], wanted: dict[str, str]) -> Iterator[None]:
+        """Change options for a while.
+
+        Parameters
+        ----------
+        options : SessionOptions
+            Of the program.
+        attributes, entries : dict
+            New values.
+        wanted : dict
+            Values for those of these entries that are there.
+
+        Yields
+        ------
+        None
+            While they are changed.
+        """
+        self.settle(options)
+        before = {name: getattr(options, name) for name in attributes}
+        texts = {key: _entry(options, key) for key in (*entries, *wanted)}
+        for key, text in (entries | {key: text for key, text in wanted.items() if texts[key] is not None}).items():
+            if texts[key] != text:
+                options.add_session_config_entry(key, text)
+                self._left.setdefault(id(options), {})[key] = texts[key] or DEFAULTS.get(key, "")
+        try:
+            for name, value in attributes.items():
+                setattr(options, name, value)
+            yield
+        finally:
+            for name, value in before.items():
+                setattr(options, name, value)

@@ -1,0 +1,137 @@
+"""Wraps the class ``InferenceSession``: how its sessions are made, and its runs."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from ._library import Library
+from .session_maker import KnownOptions, SessionMaker
+
+RUNS = ("run", "run_with_ort_values", "run_with_iobinding", "run_with_ortvaluevector")
+"""Methods that run on the calling thread. Runs of others are told apart by the library itself."""
+HANDLE = "_tensortap_session"
+
+
+class Wrapper:
+    """One wrapped module.
+
+    Parameters
+    ----------
+    module : module
+        ``onnxruntime.capi.onnxruntime_inference_collection``.
+    library : Library
+        Ours.
+    """
+
+    def __init__(self, module: Any, library: Library) -> None:
+        self._module = module
+        self._library = library
+        self._known = KnownOptions()
+        self._lock = threading.RLock()  # options are changed for a while, and programs share them
+        os.register_at_fork(after_in_child=self._forget_lock)
+
+    def _forget_lock(self) -> None:
+        self._lock = threading.RLock()
+
+    def creating(self, original: Callable[..., None]) -> Callable[..., None]:
+        """Wrap the method that makes the session of an object."""
+
+        @functools.wraps(original)
+        def create(session: Any, providers: Any, provider_options: Any, disabled_optimizers: Any = None) -> None:
+            session.__dict__.pop(HANDLE, None)
+            arguments = (providers, provider_options, disabled_optimizers)
+            maker = self._captured(session, lambda target: original(target, *arguments))
+            if HANDLE in session.__dict__:
+                return
+            original(session, *arguments)
+            if maker is not None:
+                self._library.runs_plain(ctypes.byref(maker.structure))
+
+        return create
+
+    def _captured(self, session: Any, create: Callable[[Any], None]) -> SessionMaker | None:
+        """Try to make the session with taps."""
+        options = session._sess_options
+        with self._lock:
+            try:
+                maker = SessionMaker(self._library, self._module, session, create, self._known)
+            except Exception:  # a program that gives what ONNX Runtime refuses is told so by ONNX Runtime
+                return None
+            if options is not None and options.optimized_model_filepath:
+                self._write_optimised(session, options, create)
+            handle = self._library.capture(ctypes.byref(maker.structure))
+            if maker.interrupted is not None:
+                self._library.release(handle)
+                raise maker.interrupted
+            if handle is None:
+                if options is not None:
+                    self._known.settle(options)
+                session._sess_options = options
+                return maker
+            session.__dict__[HANDLE] = Handle(self._library, handle)
+            return None
+
+    def _write_optimised(self, session: Any, options: Any, create: Callable[[Any], None]) -> None:
+        """Give the program the file that its own options ask for."""
+        self._known.settle(options)
+        scout = object.__new__(type(session))
+        scout.__dict__.update(session.__dict__)
+        with contextlib.suppress(Exception):  # it comes again when the session itself is made
+            create(scout)
+
+    def running(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap a method that runs a session."""
+        begins, ends = self._library.run_begins, self._library.run_ends
+
+        @functools.wraps(original)
+        def run(session: Any, *arguments: Any, **options: Any) -> Any:
+            handle = session.__dict__.get(HANDLE)
+            if handle is None:
+                return original(session, *arguments, **options)
+            token = begins(handle.number)
+            try:
+                result = original(session, *arguments, **options)
+            except BaseException as error:
+                ends(token, str(error).encode(errors="replace"))
+                raise
+            ends(token, None)
+            return result
+
+        return run
+
+
+class Handle:
+    """The library's session, given back with the object that has it."""
+
+    def __init__(self, library: Library, number: int) -> None:
+        self.number = number
+        self._library = library
+
+    def __del__(self) -> None:
+        self._library.release(self.number)
+
+
+def wrap(module: Any, library: Library) -> None:
+    """Wrap the module's sessions.
+
+    Parameters
+    ----------
+    module : module
+        ``onnxruntime.capi.onnxruntime_inference_collection``.
+    library : Library
+        Ours.
+    """
+    wrapper = Wrapper(module, library)
+    sessions = module.InferenceSession
+    sessions._create_inference_session = wrapper.creating(sessions._create_inference_session)
+    for name in RUNS:
+        for owner in (sessions, module.Session):
+            if name in vars(owner):
+                setattr(owner, name, wrapper.running(vars(owner)[name]))
+                break

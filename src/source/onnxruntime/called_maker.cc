@@ -1,0 +1,58 @@
+#include "source/onnxruntime/called_maker.h"
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "source/onnxruntime/channel_block.h"
+#include "source/onnxruntime/runtime_library.h"
+
+namespace tensortap::onnxruntime {
+namespace {
+
+std::string& answer_of_thread() {
+  static thread_local std::string text;
+  return text;
+}
+
+}  // namespace
+
+void CalledMaker::answer(std::string_view text) { answer_of_thread() = text; }
+
+Result<std::string> CalledMaker::optimise(int32_t level) {
+  answer_of_thread().clear();
+  if (calls_.optimise(calls_.user, level) != 0) return internal_error(std::move(answer_of_thread()));
+  if (answer_of_thread().empty()) return internal_error("ONNX Runtime wrote no optimised model");
+  return std::exchange(answer_of_thread(), {});
+}
+
+Status CalledMaker::load(std::string_view tapped) {
+  answer_of_thread().clear();
+  if (calls_.load(calls_.user, tapped.data(), tapped.size()) == 0) return {};
+  return internal_error(std::exchange(answer_of_thread(), {}));
+}
+
+Result<uint32_t> CalledMaker::channel_block() {
+  answer_of_thread().clear();
+  const std::string model = reordering_model();
+  if (calls_.reorder(calls_.user, model.data(), model.size()) != 0) return internal_error(std::move(answer_of_thread()));
+  std::vector<float> numbers(answer_of_thread().size() / sizeof(float));
+  std::memcpy(numbers.data(), answer_of_thread().data(), numbers.size() * sizeof(float));
+  return channel_block_in(numbers);
+}
+
+Result<abi::CustomOpDomain*> tap_domain_of(const abi::ApiBase& base, Api& api) {
+  static std::mutex mutex;
+  static auto& operators = *new std::map<const abi::ApiBase*, std::unique_ptr<TapOperators>>;
+  const std::lock_guard lock(mutex);
+  TENSORTAP_ASSIGN_OR_RETURN(api, newest_api(base, "the program's ONNX Runtime"));
+  auto& made = operators[&base];
+  if (made == nullptr) {
+    TENSORTAP_ASSIGN_OR_RETURN(made, TapOperators::create_for_published(api));
+  }
+  return made->domain();
+}
+
+}  // namespace tensortap::onnxruntime

@@ -1,0 +1,34 @@
+// Sessions that a language with its own binding of ONNX Runtime makes: the maker behind tensortap_onnxruntime_capture().
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_CALLED_MAKER_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_CALLED_MAKER_H_
+
+#include <string>
+
+#include "source/onnxruntime/foreign_session.h"
+#include "tensortap/onnxruntime.h"
+
+namespace tensortap::onnxruntime {
+
+// Calls the functions of `calls`, which must outlive it.
+class CalledMaker final : public SessionMaker {
+ public:
+  explicit CalledMaker(const tensortap_onnxruntime_maker& calls) : calls_(calls) {}
+
+  Result<std::string> optimise(int32_t level) override;
+  Status load(std::string_view tapped) override;
+  Result<uint32_t> channel_block() override;
+
+  // What a called function answers on this thread.
+  static void answer(std::string_view text);
+
+ private:
+  const tensortap_onnxruntime_maker& calls_;
+};
+
+// The operators of taps for options of the library that `base` is of. Made once for each library. Errors: those of newest_api().
+Result<abi::CustomOpDomain*> tap_domain_of(const abi::ApiBase& base, Api& api);
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_CALLED_MAKER_H_

@@ -1,0 +1,58 @@
+// What `tensortap exec` asked of this process, as far as ONNX Runtime goes: the dumps of the program's models.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_EXEC_CAPTURE_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_EXEC_CAPTURE_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/exec_request.h"
+#include "base/status.h"
+#include "source/onnxruntime/model_dump.h"
+
+namespace tensortap::onnxruntime {
+
+struct DumpRequest {
+  std::string model;    // the file's path, "" = it came as bytes
+  std::string runtime;  // "1.31.1"
+  std::string weights_folder;
+  uint32_t channel_block = 0;
+  bool weights = true;  // whether they are captured
+};
+
+// Thread-safe. Lives until the process ends: its dumps are closed then. A child of fork() begins anew.
+class ExecCapture {
+ public:
+  // Null when this process was not started by `tensortap exec`, or when what it asks for can not be read, which is said once.
+  static ExecCapture* of_process();
+
+  // The dump of a model whose op table is `ops`: that of an equal model, or a new one with the model's weights in it. The first has the folder of the process,
+  // others are in it. Errors: those of opening and binding a session; the place is free again then.
+  Result<std::shared_ptr<ModelDump>> dump_of(const OpTable& ops, const DumpRequest& request);
+
+  [[nodiscard]] const ExecRequest& request() const { return request_; }
+
+ private:
+  struct Known {
+    std::string model;
+    std::string runtime;
+    std::shared_ptr<ModelDump> dump;
+  };
+  explicit ExecCapture(ExecRequest request) : request_(std::move(request)) {}
+  Status choose_place();
+  Result<OwnedSession> open_session(const DumpRequest& request);
+  static void close_at_exit();
+  static void begin_anew_after_fork();
+
+  const ExecRequest request_;
+  std::mutex mutex_;
+  std::string process_folder_;  // "" = not chosen
+  bool process_folder_used_ = false;
+  std::vector<Known> known_;
+};
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_EXEC_CAPTURE_H_

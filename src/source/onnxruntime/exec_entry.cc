@@ -1,0 +1,137 @@
+// The C functions of include/tensortap/onnxruntime.h for programs under `tensortap exec`. Nothing thrown leaves them.
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "base/text.h"
+#include "source/onnxruntime/called_maker.h"
+#include "source/onnxruntime/exec_capture.h"
+#include "source/onnxruntime/foreign_session.h"
+#include "source/onnxruntime/model_file.h"
+#include "source/onnxruntime/python_start.h"
+#include "source/onnxruntime/watched_runtime.h"
+#include "tensortap/onnxruntime.h"
+
+namespace tensortap::onnxruntime {
+namespace {
+
+using SharedSession = std::shared_ptr<ForeignSession>;
+
+template <class Value, class Code>
+Value guarded(Value otherwise, Code&& code) noexcept {
+  try {
+    return code();
+  } catch (...) {
+    return otherwise;
+  }
+}
+
+// The model as the maker has it, read once.
+class CalledModel {
+ public:
+  explicit CalledModel(const tensortap_onnxruntime_maker& maker) {
+    model_.runtime = maker.version == nullptr ? "" : maker.version;
+    if (maker.path == nullptr || *maker.path == '\0') {
+      model_.bytes = {static_cast<const char*>(maker.model), maker.model == nullptr ? 0 : maker.model_size};
+      return;
+    }
+    model_.path = maker.path;
+    auto file = ModelFile::open(maker.path);
+    if (!file.ok()) return;
+    file_ = std::make_unique<ModelFile>(*std::move(file));
+    model_.bytes = file_->bytes();
+    model_.folder = file_->folder();
+  }
+  [[nodiscard]] const ForeignModel& get() const { return model_; }
+
+ private:
+  std::unique_ptr<ModelFile> file_;
+  ForeignModel model_;
+};
+
+// Why the last session of this thread has no taps.
+Uncaptured& reason_of_thread() {
+  static thread_local Uncaptured why;
+  return why;
+}
+
+bool is_usable(const tensortap_onnxruntime_maker* maker) {
+  return maker != nullptr && maker->size >= sizeof(tensortap_onnxruntime_maker) && maker->optimise != nullptr && maker->load != nullptr &&
+         maker->reorder != nullptr;
+}
+
+void start() {
+  const ExecCapture* capture = ExecCapture::of_process();
+  if (capture == nullptr) return;
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&tensortap_onnxruntime_start_python), &info) == 0) return;
+  const std::string problem = start_python(capture->request().python_package, info.dli_fname);
+  if (problem.empty()) return;
+  std::fprintf(stderr, "tensortap: %s/tensortap/_onnxruntime: %s. Models that Python runs with ONNX Runtime are not captured.\n",
+               capture->request().python_package.c_str(), problem.c_str());
+}
+
+}  // namespace
+}  // namespace tensortap::onnxruntime
+
+using namespace tensortap::onnxruntime;
+
+extern "C" {
+
+const void* tensortap_onnxruntime_wrap(const void* api_base) noexcept { return watch_runtime(static_cast<const abi::ApiBase*>(api_base)); }
+
+void tensortap_onnxruntime_start_python(void) noexcept {
+  guarded(0, [] { return start(), 0; });
+}
+
+void* tensortap_onnxruntime_capture(const tensortap_onnxruntime_maker* maker) noexcept {
+  return guarded(static_cast<void*>(nullptr), [maker]() -> void* {
+    reason_of_thread() = {};
+    if (!is_usable(maker)) return nullptr;
+    const CalledModel model(*maker);
+    CalledMaker calls(*maker);
+    SharedSession session = ForeignSession::make(calls, model.get(), reason_of_thread());
+    return session == nullptr ? nullptr : new SharedSession(std::move(session));
+  });
+}
+
+void tensortap_onnxruntime_answer(const void* data, uint64_t size) noexcept {
+  guarded(0, [=] { return CalledMaker::answer({static_cast<const char*>(data), size}), 0; });
+}
+
+void tensortap_onnxruntime_runs_plain(const tensortap_onnxruntime_maker* maker) noexcept {
+  guarded(0, [maker] {
+    if (is_usable(maker) && !reason_of_thread().reason.ok()) account_for_uncaptured(CalledModel(*maker).get(), reason_of_thread());
+    reason_of_thread() = {};
+    return 0;
+  });
+}
+
+void tensortap_onnxruntime_release(void* session) noexcept { delete static_cast<SharedSession*>(session); }
+
+void* tensortap_onnxruntime_run_begins(void* session) noexcept {
+  if (session == nullptr) return nullptr;
+  return guarded(static_cast<void*>(nullptr),
+                 [session]() -> void* { return new ForeignSession::AnnouncedRun(*static_cast<SharedSession*>(session)); });
+}
+
+void tensortap_onnxruntime_run_ends(void* run, const char* error) noexcept {
+  auto* announced = static_cast<ForeignSession::AnnouncedRun*>(run);
+  if (announced == nullptr) return;
+  if (error != nullptr) guarded(0, [=] { return announced->failed(error), 0; });
+  delete announced;
+}
+
+// The name by which ONNX Runtime asks a library for its operators.
+TENSORTAP_API abi::Status* RegisterCustomOps(abi::SessionOptions* options, const abi::ApiBase* base) noexcept {
+  return guarded(static_cast<abi::Status*>(nullptr), [=]() -> abi::Status* {
+    Api api;
+    const auto domain = tap_domain_of(*base, api);
+    // Without the operators no tapped model loads, which is then the error.
+    return domain.ok() ? api.find(ort::kAddCustomOpDomain)(options, *domain) : nullptr;
+  });
+}
+}

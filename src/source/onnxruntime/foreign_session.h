@@ -1,0 +1,82 @@
+// A session of ONNX Runtime that a program makes for itself, made with taps in it instead. Whoever makes it, C functions or Python, is behind SessionMaker.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_FOREIGN_SESSION_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_FOREIGN_SESSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "source/onnxruntime/model_dump.h"
+#include "source/onnxruntime/run_tracker.h"
+#include "source/onnxruntime/tap_operator.h"
+
+namespace tensortap::onnxruntime {
+
+// The level of the program's own options.
+inline constexpr int32_t kProgramLevel = -1;
+
+// Makes sessions as the program asked for them: with its options, its operators, its providers. Used by one thread, for one session.
+class SessionMaker {
+ public:
+  virtual ~SessionMaker() = default;
+  // The graph, as ONNX, that the runtime makes of the model at a level; the session that it takes is thrown away.
+  virtual Result<std::string> optimise(int32_t level) = 0;
+  // The session that the program gets: of these bytes, without optimisation, with the operators of taps.
+  virtual Status load(std::string_view tapped) = 0;
+  // channel_block.h
+  virtual Result<uint32_t> channel_block() = 0;
+};
+
+// A model as the program gave it. Borrowed for a call.
+struct ForeignModel {
+  std::string path;        // "" = it came as bytes
+  std::string_view bytes;  // ONNX or ".ort"
+  std::string folder;      // of weights in files; "" = none
+  std::string runtime;     // "1.31.1"
+  std::string_view name() const { return path.empty() ? std::string_view("a model in memory") : std::string_view(path); }
+};
+
+// Why a session has no taps.
+struct Uncaptured {
+  Status reason;         // kOk = the capture wants nothing of the model
+  bool counted = false;  // its ops stand as not captured in a dump
+};
+
+// What runs of one session report to. Shared by the session's owner and the runs that are under way. Thread-safe.
+class ForeignSession {
+ public:
+  // Lets the maker make the session with taps. Null, and why, when that can not be: the program is to get its plain session then.
+  static std::shared_ptr<ForeignSession> make(SessionMaker& maker, const ForeignModel& model, Uncaptured& why);
+
+  // One run on this thread: a step of the dump, from construction to destruction. Neither throws.
+  class AnnouncedRun {
+   public:
+    explicit AnnouncedRun(const std::shared_ptr<ForeignSession>& session);
+    ~AnnouncedRun();
+    AnnouncedRun(const AnnouncedRun&) = delete;
+    AnnouncedRun& operator=(const AnnouncedRun&) = delete;
+    // The run has ended with the runtime's message.
+    void failed(std::string_view message);
+
+   private:
+    std::shared_ptr<ForeignSession> session_;
+    Run run_;
+    RunTracker::Announcement announcement_;
+  };
+
+ private:
+  static Result<std::shared_ptr<ForeignSession>> try_to_make(SessionMaker& maker, const ForeignModel& model, Uncaptured& why);
+  ForeignSession(std::shared_ptr<TapGraph> graph, std::shared_ptr<ModelDump> dump) : graph_(std::move(graph)), dump_(std::move(dump)) {}
+  std::shared_ptr<TapGraph> graph_;
+  std::shared_ptr<ModelDump> dump_;
+};
+
+// Says on stderr that a model is not captured, and counts its ops as not captured in a dump. For a model whose plain session the runtime did make.
+void account_for_uncaptured(const ForeignModel& model, const Uncaptured& why);
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_FOREIGN_SESSION_H_

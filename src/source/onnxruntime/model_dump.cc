@@ -1,0 +1,140 @@
+#include "source/onnxruntime/model_dump.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "source/onnxruntime/failure_finder.h"
+#include "source/onnxruntime/weight_sender.h"
+
+namespace tensortap::onnxruntime {
+namespace {
+
+constexpr int64_t kLongestClose = 2'000'000'000;  // ns
+constexpr const char* kNoTaps = "the runtime made no session with taps of the model";
+
+std::string key_of(const OpEntry& entry) { return concat(entry.name, "\n", entry.type); }
+
+}  // namespace
+
+// A thread that may use the session; false once it is closed.
+class ModelDump::Inside {
+ public:
+  explicit Inside(ModelDump& dump) : dump_(dump) {
+    dump_.inside_.fetch_add(1, std::memory_order_seq_cst);
+    open_ = dump_.open_.load(std::memory_order_seq_cst);
+  }
+  ~Inside() { dump_.inside_.fetch_sub(1, std::memory_order_release); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  explicit operator bool() const { return open_; }
+
+ private:
+  ModelDump& dump_;
+  bool open_;
+};
+
+ModelDump::ModelDump(std::unique_ptr<Parts> parts, OpIds ids, const SenderOptions& options)
+    : EventSender(parts->session.get(), parts->numbers, std::move(ids), options), parts_(std::move(parts)) {}
+
+std::shared_ptr<ModelDump> ModelDump::create(OwnedSession session, const OpTable& ops, uint32_t channel_block) {
+  auto parts = std::make_unique<Parts>();
+  OpIds ids = register_ops(session.get(), ops);
+  parts->session = std::move(session);
+  parts->numbers.by_node = ops.by_node;
+  parts->numbers.by_input = ops.by_input;
+  for (size_t i = 0; i < ops.entries.size(); ++i) {
+    const OpEntry& entry = ops.entries[i];
+    parts->names.push_back(key_of(entry));
+    if (entry.role == OpRole::kNode) {
+      parts->nodes.push_back({std::string(entry.type), std::string(entry.node->name), entry.node->index, ids[i]});
+    }
+  }
+  // How many threads the program's session has can not be asked; with one, the runtime does in turn what could be done side by side.
+  return std::shared_ptr<ModelDump>(new ModelDump(std::move(parts), std::move(ids), {true, channel_block}));
+}
+
+bool ModelDump::has_ops(const OpTable& ops) const {
+  const auto same_name = [](const std::string& name, const OpEntry& entry) { return name == key_of(entry); };
+  return parts_->numbers.by_node == ops.by_node && parts_->numbers.by_input == ops.by_input &&
+         std::ranges::equal(parts_->names, ops.entries, same_name);
+}
+
+bool ModelDump::wants_anything() const {
+  return std::ranges::any_of(ids(), [this](tensortap_op_id id) { return tensortap_wants_op(session(), id) != 0; });
+}
+
+void ModelDump::nothing_captured() {
+  for (const NodeOp& node : parts_->nodes) tensortap_not_captured(session(), node.id, kNoTaps);
+}
+
+void ModelDump::value_not_captured(const UntappedValue& value) {
+  tensortap_not_captured(session(), ids()[parts_->numbers.by_node[value.node]], value.reason.c_str());
+}
+
+void ModelDump::send_weights(const OpTable& ops, const std::string& external_folder) {
+  onnxruntime::send_weights(session(), ops, ids(), external_folder);
+}
+
+bool ModelDump::wants(const Tap& tap, const Run& run) {
+  const Inside inside(*this);
+  return inside && EventSender::wants(tap, run);
+}
+
+void ModelDump::on_tap(const FiredTap& fired, const Run& run) {
+  const Inside inside(*this);
+  if (inside) EventSender::on_tap(fired, run);
+}
+
+void ModelDump::run_begins(Run& run) {
+  const Inside inside(*this);
+  run.step = next_step_.fetch_add(1, std::memory_order_relaxed);
+  run.number = static_cast<uint64_t>(run.step);
+  run.listener = inside && begin(run) ? this : nullptr;
+}
+
+void ModelDump::run_ends(const Run& run) {
+  const Inside inside(*this);
+  if (inside) end(run);
+}
+
+void ModelDump::run_failed(const Run& run, uint32_t last_node, std::string_view message) {
+  const Inside inside(*this);
+  const NamedNode named = node_in_message(message);
+  if (!inside || named.type.empty()) return;
+  const NodeOp* failed = nullptr;
+  // Nodes run in the order of the file, so the one that failed follows the last that was done.
+  for (const NodeOp& node : parts_->nodes) {
+    if (node.type != named.type || node.name != named.name) continue;
+    const bool follows = last_node == UINT32_MAX || node.node > last_node;
+    if (failed == nullptr || follows) failed = &node;
+    if (follows) break;
+  }
+  if (failed == nullptr) return;
+  tensortap_op_event event{};
+  event.size = sizeof(event);
+  event.op = failed->id;
+  event.step = run.step;
+  event.run = run.number;
+  event.moment = TENSORTAP_MOMENT_BEFORE;
+  event.duration_ns = -1;
+  tensortap_op_failed(session(), &event, std::string(message).c_str());
+}
+
+void ModelDump::close() {
+  if (!open_.exchange(false)) return;
+  const int64_t begin = monotonic_ns();
+  while (inside_.load(std::memory_order_seq_cst) != 0) {
+    if (monotonic_ns() - begin > kLongestClose) {
+      static_cast<void>(tensortap_session_flush(session()));
+      static_cast<void>(parts_->session.release());
+      return;
+    }
+    sched_yield();
+  }
+  parts_->session.reset();
+}
+
+}  // namespace tensortap::onnxruntime

@@ -1,0 +1,69 @@
+// The dump of one model of a program: its capture session, and the numbers that the session gave to the model's ops.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_MODEL_DUMP_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_MODEL_DUMP_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "source/onnxruntime/capture_session.h"
+#include "source/onnxruntime/event_sender.h"
+#include "source/onnxruntime/op_table.h"
+
+namespace tensortap::onnxruntime {
+
+// Sessions of the same model share one: their runs are its steps, counted together in the order in which they begin. Thread-safe. May be closed while runs are
+// under way: what they report then is ignored.
+class ModelDump final : public EventSender {
+ public:
+  // Registers the ops. Keeps nothing of the models that the table is made of.
+  static std::shared_ptr<ModelDump> create(OwnedSession session, const OpTable& ops, uint32_t channel_block);
+
+  // Whether a model has the same ops in the same places, so that its taps can report here.
+  [[nodiscard]] bool has_ops(const OpTable& ops) const;
+  [[nodiscard]] bool wants_anything() const;
+  void nothing_captured();
+  void value_not_captured(const UntappedValue& value);
+  // Sends the weights of the executed graph, once, from the bytes that the table is made of.
+  void send_weights(const OpTable& ops, const std::string& external_folder);
+
+  bool wants(const Tap& tap, const Run& run) override;
+  void on_tap(const FiredTap& fired, const Run& run) override;
+  // Gives the run its step; turns it off when nothing of the step is wanted.
+  void run_begins(Run& run) override;
+  void run_ends(const Run& run) override;
+  // The runtime ended a run with a message; `last_node` (Node::index) is the last that ran, UINT32_MAX = none. Messages that name no node are ignored.
+  void run_failed(const Run& run, uint32_t last_node, std::string_view message);
+
+  // Ends the session once the threads that are inside have left; waits two seconds for them at most, then the dump lacks its end.
+  void close();
+
+ private:
+  struct NodeOp {
+    std::string type;
+    std::string name;  // the node's own
+    uint32_t node = 0;
+    tensortap_op_id id = TENSORTAP_NO_OP;
+  };
+  struct Parts {
+    OwnedSession session;
+    OpTable numbers;                 // the lists of numbers alone
+    std::vector<std::string> names;  // of all ops, with their types
+    std::vector<NodeOp> nodes;
+  };
+  class Inside;
+
+  ModelDump(std::unique_ptr<Parts> parts, OpIds ids, const SenderOptions& options);
+
+  std::unique_ptr<Parts> parts_;
+  std::atomic<int64_t> next_step_{0};
+  std::atomic<bool> open_{true};
+  std::atomic<int> inside_{0};
+};
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_MODEL_DUMP_H_

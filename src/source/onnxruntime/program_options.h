@@ -1,0 +1,37 @@
+// The session options of a program, and what of them can not be asked from the runtime.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_PROGRAM_OPTIONS_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_PROGRAM_OPTIONS_H_
+
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "source/onnxruntime/ort_interface.h"
+
+namespace tensortap::onnxruntime {
+
+// Which options of the program write the optimised model into a file. Thread-safe.
+class WritingOptions {
+ public:
+  void set(const abi::SessionOptions* options, bool writes);
+  void copy(const abi::SessionOptions* from, const abi::SessionOptions* to);
+  [[nodiscard]] bool has(const abi::SessionOptions* options) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<const abi::SessionOptions*> options_;
+};
+
+// A copy of the program's options (null = the runtime's defaults) for a session that writes the optimised model to `path` as ONNX and is thrown away.
+// `level` kProgramLevel (foreign_session.h) = as the program set it.
+Result<Owned<abi::SessionOptions>> options_for_pass(const Api& api, const abi::SessionOptions* program, int32_t level,
+                                                    const std::string& path);
+
+// A copy for the session that the program gets, of a graph that is optimised and has taps. `weights_folder` "" = none.
+Result<Owned<abi::SessionOptions>> options_for_taps(const Api& api, const abi::SessionOptions* program, const std::string& weights_folder,
+                                                    abi::CustomOpDomain* taps);
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_PROGRAM_OPTIONS_H_

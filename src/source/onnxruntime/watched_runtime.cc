@@ -1,0 +1,365 @@
+#include "source/onnxruntime/watched_runtime.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/text.h"
+#include "source/onnxruntime/channel_block.h"
+#include "source/onnxruntime/exec_capture.h"
+#include "source/onnxruntime/foreign_session.h"
+#include "source/onnxruntime/memory_file.h"
+#include "source/onnxruntime/model_file.h"
+#include "source/onnxruntime/program_options.h"
+
+namespace tensortap::onnxruntime {
+namespace {
+
+using Table = std::vector<const void*>;
+
+constexpr size_t kMostSlots = 4096;
+
+struct WatchedRuntime {
+  const abi::ApiBase* real = nullptr;
+  const void* real_table = nullptr;
+  abi::ApiBase base{};
+  Api api;
+  std::string version;
+  Table table;
+  std::unique_ptr<TapOperators> operators;
+  WritingOptions writing;
+  std::mutex mutex;
+  std::unordered_map<const abi::Session*, std::shared_ptr<ForeignSession>> sessions;  // guarded by mutex
+};
+
+constinit std::atomic<WatchedRuntime*> the_watched{nullptr};
+
+// For the functions of the table, which nobody has before the runtime is watched.
+WatchedRuntime& watched() { return *the_watched.load(std::memory_order_acquire); }
+
+// How the program asked for its session. One of path and data is null.
+struct SessionCall {
+  const abi::Env* env;
+  const char* path;
+  const void* data;
+  size_t size;
+  const abi::SessionOptions* options;
+  abi::PrepackedWeights* packed;
+};
+
+abi::Status* create(const Api& api, const SessionCall& call, abi::Session** session) {
+  if (call.path != nullptr && call.packed != nullptr)
+    return api.find(ort::kCreateSessionWithPrepackedWeights)(call.env, call.path, call.options, call.packed, session);
+  if (call.path != nullptr) return api.find(ort::kCreateSession)(call.env, call.path, call.options, session);
+  if (call.packed != nullptr)
+    return api.find(ort::kCreateSessionFromArrayWithPrepackedWeights)(call.env, call.data, call.size, call.options, call.packed, session);
+  return api.find(ort::kCreateSessionFromArray)(call.env, call.data, call.size, call.options, session);
+}
+
+class CSessionMaker final : public SessionMaker {
+ public:
+  CSessionMaker(WatchedRuntime& runtime, const SessionCall& call, std::string weights_folder)
+      : runtime_(runtime), call_(call), weights_folder_(std::move(weights_folder)) {}
+  CSessionMaker(const CSessionMaker&) = delete;
+  CSessionMaker& operator=(const CSessionMaker&) = delete;
+  ~CSessionMaker() override = default;
+
+  Result<std::string> optimise(int32_t level) override {
+    const MemoryFile memory;
+    TENSORTAP_ASSIGN_OR_RETURN(const auto options, options_for_pass(runtime_.api, call_.options, level, memory.path()));
+    SessionCall pass = call_;
+    pass.options = options.get();
+    pass.packed = nullptr;
+    TENSORTAP_RETURN_IF_ERROR(make(pass).status());
+    return memory.model();
+  }
+
+  Status load(std::string_view tapped) override {
+    TENSORTAP_ASSIGN_OR_RETURN(const auto options,
+                               options_for_taps(runtime_.api, call_.options, weights_folder_, runtime_.operators->domain()));
+    const SessionCall edited{call_.env, nullptr, tapped.data(), tapped.size(), options.get(), call_.packed};
+    TENSORTAP_ASSIGN_OR_RETURN(session_, make(edited));
+    return {};
+  }
+
+  Result<uint32_t> channel_block() override { return channel_block_of(RuntimeLibrary::borrow(runtime_.api, call_.env, runtime_.version)); }
+
+  // What load() made.
+  abi::Session* release() { return session_.release(); }
+
+ private:
+  Result<Owned<abi::Session>> make(const SessionCall& call) {
+    abi::Session* raw = nullptr;
+    TENSORTAP_RETURN_IF_ERROR(runtime_.api.check(create(runtime_.api, call, &raw)));
+    return runtime_.api.own(ort::kReleaseSession, raw);
+  }
+
+  WatchedRuntime& runtime_;
+  const SessionCall& call_;
+  const std::string weights_folder_;
+  Owned<abi::Session> session_;
+};
+
+// A model in a file is read here as the runtime reads it; errors of the file are the runtime's to report.
+class GivenModel {
+ public:
+  GivenModel(const SessionCall& call, const std::string& runtime) {
+    model_.runtime = runtime;
+    if (call.path == nullptr) {
+      model_.bytes = {static_cast<const char*>(call.data), call.data == nullptr ? 0 : call.size};
+      return;
+    }
+    model_.path = call.path;
+    file_ = ModelFile::open(call.path);
+    if (!file_->ok()) return;
+    model_.bytes = (*file_)->bytes();
+    model_.folder = (*file_)->folder();
+  }
+  [[nodiscard]] const ForeignModel& model() const { return model_; }
+
+ private:
+  std::optional<Result<ModelFile>> file_;
+  ForeignModel model_;
+};
+
+void remember(WatchedRuntime& runtime, const abi::Session* handle, std::shared_ptr<ForeignSession> session) {
+  const std::lock_guard lock(runtime.mutex);
+  runtime.sessions[handle] = std::move(session);
+}
+
+// The program asked for a file with the optimised model: it gets the one that its own options make.
+void write_optimised(WatchedRuntime& runtime, const SessionCall& call) {
+  if (!runtime.writing.has(call.options)) return;
+  abi::Session* scratch = nullptr;
+  SessionCall plain = call;
+  plain.packed = nullptr;
+  if (runtime.api.check(create(runtime.api, plain, &scratch)).ok()) runtime.api.find(ort::kReleaseSession)(scratch);
+}
+
+// The session with taps, or null and why.
+abi::Session* make_watched(WatchedRuntime& runtime, const SessionCall& call, const ForeignModel& model, Uncaptured& why) {
+  CSessionMaker maker(runtime, call, model.folder);
+  auto session = ForeignSession::make(maker, model, why);
+  if (session == nullptr) return nullptr;
+  write_optimised(runtime, call);
+  abi::Session* const handle = maker.release();
+  remember(runtime, handle, std::move(session));
+  return handle;
+}
+
+abi::Status* create_session(const SessionCall& call, abi::Session** session) noexcept {
+  WatchedRuntime& runtime = watched();
+  try {
+    const GivenModel given(call, runtime.version);
+    Uncaptured why;
+    if (session != nullptr && ExecCapture::of_process() != nullptr) {
+      if (abi::Session* made = make_watched(runtime, call, given.model(), why); made != nullptr) {
+        *session = made;
+        return nullptr;
+      }
+    }
+    abi::Status* status = create(runtime.api, call, session);
+    if (status == nullptr) account_for_uncaptured(given.model(), why);
+    return status;
+  } catch (...) {
+    return create(runtime.api, call, session);
+  }
+}
+
+std::shared_ptr<ForeignSession> session_of(const abi::Session* handle) {
+  WatchedRuntime& runtime = watched();
+  const std::lock_guard lock(runtime.mutex);
+  const auto found = runtime.sessions.find(handle);
+  return found == runtime.sessions.end() ? nullptr : found->second;
+}
+
+// A run of the library's, announced when its session is captured. The capture's own trouble is none of the program's.
+template <class Call>
+abi::Status* announced(const abi::Session* handle, Call call) noexcept {
+  std::optional<ForeignSession::AnnouncedRun> run;
+  try {
+    if (const auto session = session_of(handle); session != nullptr) run.emplace(session);
+  } catch (...) {
+    run.reset();
+  }
+  abi::Status* status = call();
+  if (run.has_value() && status != nullptr) {
+    try {
+      run->failed(watched().api.find(ort::kGetErrorMessage)(status));
+    } catch (...) {
+      run.reset();
+    }
+  }
+  return status;
+}
+
+// ---- the functions of the table
+
+abi::Status* watched_create_session(const abi::Env* env, const char* path, const abi::SessionOptions* options, abi::Session** session) {
+  return create_session({env, path, nullptr, 0, options, nullptr}, session);
+}
+
+abi::Status* watched_create_from_array(const abi::Env* env, const void* data, size_t size, const abi::SessionOptions* options,
+                                       abi::Session** session) {
+  return create_session({env, nullptr, data, size, options, nullptr}, session);
+}
+
+abi::Status* watched_create_packed(const abi::Env* env, const char* path, const abi::SessionOptions* options, abi::PrepackedWeights* packed,
+                                   abi::Session** session) {
+  return create_session({env, path, nullptr, 0, options, packed}, session);
+}
+
+abi::Status* watched_create_from_array_packed(const abi::Env* env, const void* data, size_t size, const abi::SessionOptions* options,
+                                              abi::PrepackedWeights* packed, abi::Session** session) {
+  return create_session({env, nullptr, data, size, options, packed}, session);
+}
+
+abi::Status* watched_run(abi::Session* session, const abi::RunOptions* options, const char* const* input_names,
+                         const abi::Value* const* inputs, size_t input_count, const char* const* output_names, size_t output_count,
+                         abi::Value** outputs) {
+  return announced(session, [=] {
+    return watched().api.find(ort::kRun)(session, options, input_names, inputs, input_count, output_names, output_count, outputs);
+  });
+}
+
+abi::Status* watched_run_with_binding(abi::Session* session, const abi::RunOptions* options, const abi::IoBinding* binding) {
+  return announced(session, [=] { return watched().api.find(ort::kRunWithBinding)(session, options, binding); });
+}
+
+void watched_release_session(abi::Session* session) {
+  WatchedRuntime& runtime = watched();
+  std::shared_ptr<ForeignSession> ours;
+  {
+    const std::lock_guard lock(runtime.mutex);
+    if (const auto found = runtime.sessions.find(session); found != runtime.sessions.end()) {
+      ours = std::move(found->second);
+      runtime.sessions.erase(found);
+    }
+  }
+  runtime.api.find(ort::kReleaseSession)(session);
+}
+
+abi::Status* watched_set_optimized_path(abi::SessionOptions* options, const char* path) {
+  watched().writing.set(options, path != nullptr && *path != '\0');
+  return watched().api.find(ort::kSetOptimizedModelFilePath)(options, path);
+}
+
+abi::Status* watched_clone_options(const abi::SessionOptions* options, abi::SessionOptions** copy) {
+  abi::Status* status = watched().api.find(ort::kCloneSessionOptions)(options, copy);
+  if (status == nullptr && copy != nullptr) watched().writing.copy(options, *copy);
+  return status;
+}
+
+void watched_release_options(abi::SessionOptions* options) {
+  watched().writing.set(options, false);
+  watched().api.find(ort::kReleaseSessionOptions)(options);
+}
+
+template <class Signature>
+void replace(Table& table, const Function<Signature>& function, Signature* ours) {
+  union {
+    Signature* code;
+    const void* data;
+  } pointer{ours};
+  table.at(function.slot) = pointer.data;
+}
+
+// Bytes from `address` to the end of the loaded segment that holds it: the length of the table is stated nowhere.
+size_t bytes_behind(const void* address) {
+  struct Place {
+    uintptr_t address;
+    size_t bytes = 0;
+  } place{reinterpret_cast<uintptr_t>(address)};
+  const auto look = [](dl_phdr_info* object, size_t, void* context) {
+    auto& wanted = *static_cast<Place*>(context);
+    for (int i = 0; i < object->dlpi_phnum; ++i) {
+      const auto& segment = object->dlpi_phdr[i];
+      const uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
+      if (segment.p_type != PT_LOAD || wanted.address < begin || wanted.address >= begin + segment.p_memsz) continue;
+      wanted.bytes = begin + segment.p_memsz - wanted.address;
+      return 1;
+    }
+    return 0;
+  };
+  dl_iterate_phdr(look, &place);
+  return place.bytes;
+}
+
+Result<Table> watched_table(const void* real) {
+  const size_t count = std::min(bytes_behind(real) / sizeof(void*), kMostSlots);
+  const auto* slots = static_cast<const void* const*>(real);
+  Table table(slots, slots + count);
+  if (count <= ort::kHasValue.slot) return internal_error("the table of functions is not where libraries have it");
+  replace(table, ort::kCreateSession, &watched_create_session);
+  replace(table, ort::kCreateSessionFromArray, &watched_create_from_array);
+  replace(table, ort::kCreateSessionWithPrepackedWeights, &watched_create_packed);
+  replace(table, ort::kCreateSessionFromArrayWithPrepackedWeights, &watched_create_from_array_packed);
+  replace(table, ort::kRun, &watched_run);
+  replace(table, ort::kRunWithBinding, &watched_run_with_binding);
+  replace(table, ort::kReleaseSession, &watched_release_session);
+  replace(table, ort::kSetOptimizedModelFilePath, &watched_set_optimized_path);
+  replace(table, ort::kCloneSessionOptions, &watched_clone_options);
+  replace(table, ort::kReleaseSessionOptions, &watched_release_options);
+  return table;
+}
+
+const void* watched_get_api(uint32_t version) {
+  const WatchedRuntime& runtime = watched();
+  const void* table = runtime.real->get_api(version);
+  return table == runtime.real_table ? runtime.table.data() : table;
+}
+
+const char* watched_get_version() { return watched().real->get_version_string(); }
+
+// fork() may come while another thread holds the lock; a child that goes on to run needs it.
+void follow_forks() {
+  pthread_atfork([] { watched().mutex.lock(); }, [] { watched().mutex.unlock(); }, [] { new (&watched().mutex) std::mutex; });
+}
+
+Status watch(const abi::ApiBase* real) {
+  auto runtime = std::make_unique<WatchedRuntime>();
+  runtime->real = real;
+  runtime->version = real->get_version_string();
+  TENSORTAP_ASSIGN_OR_RETURN(runtime->api, newest_api(*real, "the program's ONNX Runtime"));
+  runtime->real_table = real->get_api(static_cast<uint32_t>(runtime->api.release()));
+  TENSORTAP_ASSIGN_OR_RETURN(runtime->table, watched_table(runtime->real_table));
+  TENSORTAP_ASSIGN_OR_RETURN(runtime->operators, TapOperators::create_for_published(runtime->api));
+  runtime->base = {&watched_get_api, &watched_get_version};
+  the_watched.store(runtime.release(), std::memory_order_release);
+  follow_forks();
+  return {};
+}
+
+}  // namespace
+
+const abi::ApiBase* watch_runtime(const abi::ApiBase* real) noexcept {
+  static std::mutex mutex;
+  try {
+    const std::lock_guard lock(mutex);
+    if (the_watched.load() != nullptr) return watched().real == real ? &watched().base : real;
+    if (ExecCapture::of_process() == nullptr) return real;
+    const Status status = watch(real);
+    if (status.ok()) return &watched().base;
+    const std::string line = concat("tensortap: ONNX Runtime runs uncaptured: ", status.message(), "\n");
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+  } catch (...) {
+    return real;
+  }
+  return real;
+}
+
+const abi::ApiBase* unwatched(const abi::ApiBase* base) noexcept {
+  const WatchedRuntime* runtime = the_watched.load(std::memory_order_acquire);
+  return runtime != nullptr && base == &runtime->base ? runtime->real : base;
+}
+
+}  // namespace tensortap::onnxruntime
