@@ -28,8 +28,8 @@ typedef struct acldumpChunk {
 /* The folder that dumps of a kind go to, with a slash at its end, or null when none are asked for. Valid until the next call in this thread. */
 ACL_FUNC_VISIBILITY const char* acldumpGetPath(acldumpType dumpType);
 
-/* `flag` must be 0; null or another flag is ACL_ERROR_FAILURE, a second registration is ignored. From then on files of dumps go to the
- * callback when they are finished, and not to the disk. A nonzero answer of the callback is reported on stderr, once. */
+/* `flag` must be 0; null or another flag is ACL_ERROR_FAILURE. Accepted, but nothing comes: dumps are written as files all the same, which a line on
+ * stderr says. */
 ACL_FUNC_VISIBILITY aclError acldumpRegCallback(int32_t (*messageCallback)(const acldumpChunk*, int32_t), int32_t flag);
 ACL_FUNC_VISIBILITY void acldumpUnregCallback(void);
 

@@ -88,6 +88,15 @@ aclError aclopStopDumpArgs(uint32_t dumpType) {
   return answer([&] { return Lifecycle::of_process().stop_dump_args(dumpType); });
 }
 
+aclError acldumpRegCallback(int32_t (*messageCallback)(const acldumpChunk*, int32_t), int32_t flag) {
+  return answer([&]() -> aclError {
+    if (messageCallback == nullptr || flag != 0) return fail(ACL_ERROR_FAILURE, "there is no callback, or the flag is not 0");
+    tensortap::acl::warn_once("acldumpRegCallback: chunks are not handed over; dumps are written as files");
+    return ACL_SUCCESS;
+  });
+}
+void acldumpUnregCallback(void) {}
+
 const char* acldumpGetPath(acldumpType dumpType) {
   return answer_or<const char*>(nullptr, [&]() -> const char* {
     static thread_local std::string path;
