@@ -3,10 +3,10 @@
 
 function(tensortap_shared_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXPORTS" "SOURCES;LIBRARIES")
-  set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
-  if(arg_EXPORTS)
-    set(exports ${PROJECT_SOURCE_DIR}/cmake/${arg_EXPORTS})
+  if(NOT arg_EXPORTS)
+    set(arg_EXPORTS exports.map)
   endif()
+  set(exports ${PROJECT_SOURCE_DIR}/cmake/${arg_EXPORTS})
   add_library(${name} SHARED ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE tensortap_flags ${arg_LIBRARIES})
   target_link_options(${name} PRIVATE -Wl,--version-script=${exports} -Wl,--exclude-libs,ALL -Wl,-z,nodelete)
@@ -22,15 +22,27 @@ if(api_sources)
 endif()
 
 file(GLOB_RECURSE onnxruntime_sources CONFIGURE_DEPENDS src/source/onnxruntime/*.cc)
-list(FILTER onnxruntime_sources EXCLUDE REGEX "_test\\.cc$|/(exec_)?entry\\.cc$")
+list(FILTER onnxruntime_sources EXCLUDE REGEX "_test\\.cc$|/(exec_|model_)?entry\\.cc$")
 if(onnxruntime_sources)
   # The inside of the source as a static library, for its unit tests, the model tests and the fuzz target.
   add_library(tensortap_source STATIC ${onnxruntime_sources})
   target_link_libraries(tensortap_source PUBLIC tensortap_flags tensortap_base Threads::Threads ${CMAKE_DL_LIBS})
   if(TARGET tensortap_capture_library)
-    tensortap_shared_library(tensortap_onnxruntime SOURCES src/source/onnxruntime/entry.cc src/source/onnxruntime/exec_entry.cc
+    tensortap_shared_library(tensortap_onnxruntime
+      SOURCES src/source/onnxruntime/entry.cc src/source/onnxruntime/exec_entry.cc src/source/onnxruntime/model_entry.cc
       LIBRARIES tensortap_source tensortap_capture_library EXPORTS exports_onnxruntime.map)
   endif()
+endif()
+
+# The AscendCL interface. Its objects are compiled once, for the library and for its tests; every function of include/acl/ is exported.
+file(GLOB acl_sources CONFIGURE_DEPENDS src/source/acl/*.cc)
+list(FILTER acl_sources EXCLUDE REGEX "_test\\.cc$")
+if(acl_sources AND TARGET tensortap_onnxruntime)
+  add_library(tensortap_acl_objects OBJECT ${acl_sources})
+  target_link_libraries(tensortap_acl_objects PUBLIC tensortap_flags tensortap_base tensortap_onnxruntime tensortap_capture_library Threads::Threads)
+  target_compile_options(tensortap_acl_objects PRIVATE -fvisibility=hidden)
+  tensortap_shared_library(tensortap_acl EXPORTS exports_acl.map SOURCES $<TARGET_OBJECTS:tensortap_acl_objects>
+    LIBRARIES tensortap_base tensortap_onnxruntime tensortap_capture_library Threads::Threads)
 endif()
 
 # The part of the PyTorch source that knows no torch version. The adapters (src/source/pytorch/adapter) are compiled against the headers of a
@@ -101,6 +113,15 @@ function(tensortap_add_pytorch_source_test)
   tensortap_add_fake(fake_adapter_interface fake_adapter.c FAKE_INTERFACE=999)
   tensortap_add_fake(fake_adapter_release fake_adapter.c "FAKE_RELEASE=\"2.12.1\"")
   tensortap_add_fake(fake_adapter_unwilling fake_adapter.c FAKE_RESULT=1)
+endfunction()
+
+function(tensortap_add_acl_source_test)
+  file(GLOB sources CONFIGURE_DEPENDS src/source/acl/*_test.cc)
+  if(sources AND TARGET tensortap_acl_objects)
+    tensortap_add_test(acl_source_test SOURCES ${sources} $<TARGET_OBJECTS:tensortap_acl_objects>
+      LIBRARIES tensortap_base tensortap_onnxruntime tensortap_capture_library)
+    target_include_directories(acl_source_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  endif()
 endfunction()
 
 # Unit tests of the source bring the other side of capture.h themselves (tests/fake_capture.h).

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -228,6 +229,30 @@ TEST_F(CaptureMemory, ViewsThatReadOtherElementsAreOtherContents) {
   for (const size_t record : {1U, 4U}) EXPECT_EQ(toy::floats_of(*dump, at[record])[9'999], 19'998);
   for (const size_t record : {2U, 5U}) EXPECT_EQ(toy::floats_of(*dump, at[record])[1], 100);
   EXPECT_EQ(dump->rows()[at[1]].stats.max, dump->rows()[at[4]].stats.max);
+}
+
+TEST_F(CaptureMemory, ATransposedViewHasTheStatisticsOfItsBaseAndOtherBytes) {
+  MemoryEngine engine = open({{"payload", "full"}});
+  const tensortap_op_id op = toy::add_op(session_, "f");
+  Tensor matrix = engine.make(toy::ramp(20'000, 1));
+  matrix.dims = {100, 200};
+  Tensor transposed = matrix;
+  transposed.dims = {200, 100};
+  transposed.strides = {1, 200};
+  engine.makes(op, {matrix, transposed, transposed});
+  std::vector<float> broken = toy::ramp(20'000, 1);
+  broken[1] = INFINITY;
+  engine.write(matrix, broken);
+  engine.makes(op, {matrix, transposed});
+  const auto dump = close();
+  const std::vector<size_t> at = in_order(*dump);
+  const auto& first = dump->rows()[at[0]].stats;
+  EXPECT_EQ(std::memcmp(&first, &dump->rows()[at[1]].stats, sizeof(first)), 0);
+  EXPECT_EQ(toy::floats_of(*dump, at[0])[1], 2);
+  for (const size_t record : {1U, 2U}) EXPECT_EQ(toy::floats_of(*dump, at[record])[1], 201);
+  EXPECT_EQ(report_["repeated"]["statistics"], 2) << "with an infinity the place of it differs";
+  EXPECT_EQ(dump->rows()[at[3]].stats.first_nonfinite, 1);
+  EXPECT_EQ(dump->rows()[at[4]].stats.first_nonfinite, 100);
 }
 
 TEST_F(CaptureMemory, EqualBytesAreWrittenOnce) {

@@ -50,8 +50,8 @@ TEST_F(CaptureRefusals, ThePlanIsCheckedBeforeAnythingIsWritten) {
       {R"("stepps": 1)", "stepps: there is no such key. Did you mean \"steps\"?"},
       {R"("where": "nan >")", "where: column 6"},
       {R"("include": [{"regex": "a(b"}])", "is wrong at column 1: missing )"},
-      {R"("trigger": "watch")", "the trigger \"watch\" yet"},
-      {R"("levels": ["kernel"])", "the level \"kernel\" yet"},
+      {R"("watchers": ["a"])", "\"watchers\" contradicts"},
+      {R"("levels": ["module"])", "the level \"module\" yet"},
       {R"("layout": "ge")", "layout \"ge\""},
       {R"("payload": "tensor", "stats": ["min"])", "contradicts"},
   };

@@ -76,7 +76,15 @@ print(tensortap.__version__, tensortap.open("d")["softmax_1:out0"].shape)
 def test_the_package_is_typed_and_brings_its_header(installed: Path) -> None:
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     package = installed / "lib" / version / "site-packages" / "tensortap"
-    for name in ("py.typed", "_core.pyi", "include/tensortap/capture.h", "lib/libtensortap_capture.so", "lib/libtensortap_onnxruntime.so"):
+    for name in (
+        "py.typed",
+        "_core.pyi",
+        "include/tensortap/capture.h",
+        "lib/libtensortap_capture.so",
+        "lib/libtensortap_onnxruntime.so",
+        "lib/libtensortap_acl.so",
+        "include/acl/acl.h",
+    ):
         assert (package / name).is_file(), name
     assert not list(package.rglob("*test*"))
 

@@ -332,3 +332,25 @@ def test_killed_training_keeps_what_it_had(tmp_path: Path) -> None:
         [COMMAND, "ls", done.dump.folder, "--type", "convolution", "--slot", "out0", "--json"], capture_output=True, text=True, check=False
     )
     assert [json.loads(line)["step"] for line in listed.stdout.splitlines()] == [0, 1, 2, 3], listed.stderr
+
+
+ATTRIBUTES = """
+import torch
+x = torch.arange(6.0).reshape(2, 3)
+torch.softmax(x, dim=1)
+torch.add(x, x, alpha=0.5)
+torch.nn.functional.layer_norm(x, (3,), eps=0.25)
+x.sum(dim=[0, 1], dtype=torch.float64)
+"""
+
+
+def test_arguments_that_are_no_tensors_are_attributes(tmp_path: Path) -> None:
+    done = capture(tmp_path, ATTRIBUTES)
+    attributes = {op["type"]: op["attributes"] for op in done.dump.ops.values()}
+    assert attributes["_softmax"]["dim"] == 1
+    assert attributes["_softmax"]["half_to_float"] is False
+    assert attributes["add"] == {"alpha": 0.5, "overload": "Tensor"}
+    assert attributes["native_layer_norm"]["normalized_shape"] == [3]
+    assert attributes["native_layer_norm"]["eps"] == 0.25
+    assert attributes["sum"]["dim"] == [0, 1]
+    assert attributes["sum"]["dtype"] == "Double"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from torch_support import PYTORCH_LIBRARY, TorchDump, capture
+from torch_support import PYTHON, PYTORCH_LIBRARY, TorchDump, capture
 
 CHILD = Path(__file__).parent / "torch/compare_ops_child.py"
+UNDECLARED = CHILD.with_name("undeclared_writes_child.py")
 PROGRAMS = [
     line.split("(")[0].removeprefix("def ")
     for line in (CHILD.parent / "op_programs.py").read_text().splitlines()
@@ -75,3 +77,10 @@ def test_linear_is_one_op_with_what_it_calls_hidden(compared: tuple[TorchDump, d
     assert calls.count("aten::addmm") == 1
     assert "aten::linear" not in calls
     assert "aten::as_strided" not in calls
+
+
+def test_no_operator_of_torch_writes_undeclared_but_those_that_are_known() -> None:
+    done = subprocess.run([PYTHON, str(UNDECLARED)], capture_output=True, text=True, timeout=280, check=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["samples"] > 1000
+    assert found["writes"] == ["aten::native_batch_norm running_mean", "aten::native_batch_norm running_var"]

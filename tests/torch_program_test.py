@@ -256,3 +256,42 @@ def test_the_library_exports_c_functions_only() -> None:
     names = subprocess.run(["nm", "-D", "--defined-only", PYTORCH_LIBRARY], capture_output=True, text=True, check=True).stdout.split()[2::3]
     assert names
     assert all(name.startswith("tensortap_") for name in names)
+
+
+WORKERS = """
+import sys, torch
+from torch.utils.data import DataLoader, Dataset
+
+class Cosines(Dataset):
+    def __len__(self): return 4
+    def __getitem__(self, number): return torch.tensor(float(number)).cos()
+
+if __name__ == "__main__":
+    torch.ones(2).sin()
+    for batch in DataLoader(Cosines(), num_workers=2, multiprocessing_context=sys.argv[1]):
+        batch.exp()
+"""
+
+
+def dumps_with(folder: Path, op_type: str) -> list[Path]:
+    """Find the folders of the processes that ran an op of this type."""
+    files = sorted(folder.rglob("ops.jsonl"))
+    return [file.parent for file in files if any(json.loads(line)["type"] == op_type for line in file.read_text().splitlines())]
+
+
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_workers_of_a_data_loader_are_captured_when_asked_for(tmp_path: Path, start: str) -> None:
+    done = capture(tmp_path, WORKERS, start, options=["--workers"])
+    assert done.code == 0, done.err
+    workers = dumps_with(tmp_path / "dump", "cos")
+    assert len(workers) == 2
+    assert all(folder.name.startswith("process_") for folder in workers)
+    assert dumps_with(tmp_path / "dump", "exp") == [tmp_path / "dump"]
+
+
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_workers_of_a_data_loader_leave_nothing_otherwise(tmp_path: Path, start: str) -> None:
+    done = capture(tmp_path, WORKERS, start)
+    assert done.code == 0, done.err
+    assert dumps_with(tmp_path / "dump", "cos") == []
+    assert [file.parent for file in (tmp_path / "dump").rglob("run.json")] == [tmp_path / "dump"]

@@ -24,6 +24,15 @@ LONG_FILES: dict[str, str] = {}
 # path::function -> why it may be longer or take more parameters.
 LONG_FUNCTIONS: dict[str, str] = {
     "src/source/onnxruntime/watched_runtime.cc::tensortap::onnxruntime::watched_run": "the parameters are those of the runtime's function",
+    **dict.fromkeys(
+        [
+            "src/source/acl/description_functions.cc::aclmdlCreateAndGetOpDesc",
+            "src/source/acl/memory_functions.cc::aclrtMemcpy2d",
+            "src/source/acl/operator_functions.cc::aclopCompileAndExecute",
+            "src/source/acl/operator_functions.cc::aclopCompileAndExecuteV2",
+        ],
+        "its parameters are those of AscendCL",
+    ),
     "src/stats/wide_blocks-inl.h::tensortap::HWY_NAMESPACE::add_wide_tail": "its vector types come from a tag, which counts",
 }
 

@@ -20,7 +20,10 @@ SHARED = {
     "libtensortap_capture.so": "src/api",
     "libtensortap_onnxruntime.so": "src/source/onnxruntime",
     "libtensortap_pytorch.so": "src/source/pytorch",
+    "libtensortap_acl.so": "src/source/acl",
 }
+# What the C functions of a library begin with; tensortap_ where nothing is said.
+PREFIXES = {"libtensortap_acl.so": "acl"}
 # The name by which another system looks for a function of ours.
 ASKED_FOR = {"libtensortap_onnxruntime.so": ["RegisterCustomOps"]}
 # What the preloaded stub exports besides, and what it may call all the same: a process whose torch is gone can not go on.
@@ -43,7 +46,8 @@ def symbols(path: Path, *options: str) -> list[str]:
 def exported_problems(library: Path) -> list[str]:
     """Find exports of a shared library that are not functions of the C interface."""
     names = [line.split()[0] for line in symbols(library, "-D", "--defined-only")]
-    foreign = [name for name in names if not name.startswith("tensortap_") and name not in ASKED_FOR.get(library.name, [])]
+    prefix = PREFIXES.get(library.name, "tensortap_")
+    foreign = [name for name in names if not name.startswith(prefix) and name not in ASKED_FOR.get(library.name, [])]
     return [f"{library.name} exports {name}" for name in foreign]
 
 
@@ -90,7 +94,13 @@ def main() -> int:
         archive = build / f"libtensortap_{layer}.a"
         if archive.exists():
             problems += banned_problems(archive)
-    for target in ("tensortap_onnxruntime.dir", "tensortap_capture_library.dir", "tensortap_pytorch_source.dir", "tensortap_pytorch.dir"):
+    for target in (
+        "tensortap_onnxruntime.dir",
+        "tensortap_capture_library.dir",
+        "tensortap_pytorch_source.dir",
+        "tensortap_pytorch.dir",
+        "tensortap_acl_objects.dir",
+    ):
         for item in sorted((build / "CMakeFiles" / target).rglob("*.o")):
             problems += banned_problems(item)
     return report("symbols", problems)

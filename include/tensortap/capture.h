@@ -118,17 +118,21 @@ typedef struct tensortap_session_options {
   int32_t device;          /* number of the device that runs it */
   uint32_t reserved;
   const char* timestamp; /* YYYYmmddHHMMSS at which capture was asked for, shared by the models that it covers; null = now */
+  const char* graph;     /* name of the model's graph, by which it may be selected as well; may be null */
 } tensortap_session_options;
 
 /* The source reports events after an op only: a config that asks for tensors before it is refused instead of giving nothing. */
 #define TENSORTAP_SESSION_AFTER_ONLY 1u
 /* Equal storage and version do not mean equal bytes: every tensor is measured and written for itself. */
 #define TENSORTAP_SESSION_CONTENT_UNKNOWN 2u
+/* The source registers what an op calls underneath as ops of level 1, and what the program calls that is made of several ops as ops of level 4, as
+ * far as tensortap_levels() has them. Without this flag an op counts as its own kernel, and as what the program calls. */
+#define TENSORTAP_SESSION_KERNELS 4u
 
 /* An operator as the graph or the program has it, described once. Only name and type are required. */
 typedef struct tensortap_op {
   uint32_t size;
-  uint32_t level;               /* 0 op, 1 kernel, 2 module, 3 model */
+  uint32_t level;               /* 0 op, 1 kernel, 2 module, 3 model, 4 api */
   const char* name;             /* stable from process to process, unique in the session ("#2" is appended where it is not) */
   const char* type;             /* operator type, such as "Conv"; "Input" and "Initializer" for a graph's inputs and weights */
   const char* domain;           /* operator set, may be null */
@@ -148,6 +152,12 @@ typedef struct tensortap_op {
   tensortap_op_id parent; /* the op whose body holds this one, or TENSORTAP_NO_OP */
   uint32_t flags;         /* TENSORTAP_OP_* */
 } tensortap_op;
+
+#define TENSORTAP_LEVEL_OP 0u
+#define TENSORTAP_LEVEL_KERNEL 1u
+#define TENSORTAP_LEVEL_MODULE 2u
+#define TENSORTAP_LEVEL_MODEL 3u
+#define TENSORTAP_LEVEL_API 4u
 
 #define TENSORTAP_OP_INSERTED_BY_RUNTIME 1u /* no node of the author's: the runtime made it */
 #define TENSORTAP_OP_SINGLE 2u              /* called by itself, outside every model */
@@ -242,6 +252,9 @@ TENSORTAP_API int tensortap_bind(tensortap_session* session, char* message, size
  * "on-request", and this changes nothing under any other trigger. */
 TENSORTAP_API void tensortap_request_op(tensortap_session* session, tensortap_op_id op, int enabled) TENSORTAP_NOEXCEPT;
 
+/* The levels that were asked for, as bits 1 << level. */
+TENSORTAP_API uint32_t tensortap_levels(tensortap_session* session) TENSORTAP_NOEXCEPT;
+
 /* Says that an op, or one of its values, can not be captured, and why, for the coverage report. `reason` is a short class such as
  * "sequence output"; equal reasons are counted together. */
 TENSORTAP_API void tensortap_not_captured(tensortap_session* session, tensortap_op_id op, const char* reason) TENSORTAP_NOEXCEPT;
@@ -269,6 +282,7 @@ TENSORTAP_API void tensortap_op_failed(tensortap_session* session, const tensort
 
 /* Reads a dump config without opening anything. Returns enum tensortap_status and, always, a JSON object in *report, to be freed with
  * tensortap_free(): {"error": message or null, "code": the number that the config's own system gives to the error, 0 = none or no error,
+ * "init_code": the number where the system reads its config when it starts, which differs for a text that is no JSON,
  * "dialect": name, "captures": whether anything would be captured, "kind": "none", "model", "single-op", "overflow", "exception" or "watch",
  * "layout": name, "out": folder or ""}. `name` is what to call the config in messages; `dialect` "" = recognised by the content. */
 TENSORTAP_API int tensortap_check_config(const char* text, const char* name, const char* dialect, char** report) TENSORTAP_NOEXCEPT;

@@ -51,7 +51,7 @@ typedef struct tensortap_onnxruntime_run_options {
  * A wrong model, input, selection or runtime is TENSORTAP_INVALID_ARGUMENT; a failure of the runtime while running is TENSORTAP_INTERNAL. */
 TENSORTAP_API int tensortap_onnxruntime_run(const tensortap_onnxruntime_run_options* options, char** report) TENSORTAP_NOEXCEPT;
 
-/* Describes a model without running it: {"inputs": [...], "outputs": [...], "ops": [{"name", "type", "graph", "originals"...}]} of the graph
+/* Describes a model without running it: {"name": of its graph, "inputs": [...], "outputs": [...], "ops": [{"name", "type", "graph", "originals"...}]} of the graph
  * that would run. `request` has the keys above that make sense. */
 TENSORTAP_API int tensortap_onnxruntime_describe(const char* request, char** report) TENSORTAP_NOEXCEPT;
 
@@ -92,6 +92,48 @@ TENSORTAP_API void tensortap_onnxruntime_release(void* session) TENSORTAP_NOEXCE
 /* A run of the session on this thread, which must also end it. `error` is the runtime's message, null = none. */
 TENSORTAP_API void* tensortap_onnxruntime_run_begins(void* session) TENSORTAP_NOEXCEPT;
 TENSORTAP_API void tensortap_onnxruntime_run_ends(void* run, const char* error) TENSORTAP_NOEXCEPT;
+
+/* ---- a model that stays loaded ------------------------------------------------------------------------------------------------ */
+
+typedef struct tensortap_onnxruntime_model tensortap_onnxruntime_model;
+
+typedef struct tensortap_onnxruntime_model_options {
+  uint32_t size;
+  uint32_t model_id; /* as in tensortap_session_options */
+  /* JSON object with the keys of a run that make sense: "model", "runtime", "config", "config_name", "program", "capture", "threads", "optimize". */
+  const char* request;
+  const void* bytes; /* the model itself; null = it is read from the path "model". Copied. */
+  uint64_t byte_count;
+  const char* name; /* of the model in selections and trees; null = the name of its graph */
+  int32_t device;
+  uint32_t op_flags;     /* of every op: TENSORTAP_OP_SINGLE for an op that is called by itself */
+  const char* timestamp; /* as in tensortap_session_options */
+} tensortap_onnxruntime_model_options;
+
+/* Loads a model and, unless "capture" is false, opens a capture session for it. Returns enum tensortap_status and a JSON object in *report, always, to
+ * be freed with tensortap_free():
+ *   on success {"name", "inputs": [{"name", "kind", "dtype", "shape"}], "outputs": [...], "ops": [{"name", "type", "originals"...}], "capture": whether
+ *   a session is open, "capture_error": why none is though one was asked for, or null}; "ops" is empty without a session;
+ *   on failure {"error": message}; *model is then null.
+ * A config that can not be followed does not keep the model from running: it runs plain, and "capture_error" says so. */
+TENSORTAP_API int tensortap_onnxruntime_model_open(const tensortap_onnxruntime_model_options* options, tensortap_onnxruntime_model** model,
+                                                   char** report) TENSORTAP_NOEXCEPT;
+
+/* Runs the model once on inputs in any order (by name, or by position where the name is null). Runs are steps, counted from 0 in the order in which they
+ * begin; any number of threads may run at the same time. `on_output` is called for each output, in order, before this returns; its tensor is borrowed.
+ * On failure *report is {"error": message, "failed_op": {...} or null}, to be freed with tensortap_free(); null on success. */
+TENSORTAP_API int tensortap_onnxruntime_model_run(tensortap_onnxruntime_model* model, const tensortap_tensor* inputs, uint64_t input_count,
+                                                  void (*on_output)(void* user, int64_t step, const tensortap_tensor* output), void* user,
+                                                  char** report) TENSORTAP_NOEXCEPT;
+
+/* Waits until everything that has been captured so far is written. Returns the first error of the session, if any. */
+TENSORTAP_API int tensortap_onnxruntime_model_flush(tensortap_onnxruntime_model* model) TENSORTAP_NOEXCEPT;
+
+/* Finishes the dump; the model stays loaded and runs on without capture. Waits for the runs that are going on. */
+TENSORTAP_API int tensortap_onnxruntime_model_end_capture(tensortap_onnxruntime_model* model) TENSORTAP_NOEXCEPT;
+
+/* Finishes the dump and unloads the model. Not to be called while a run is going on. Returns the first error of the session, if any; null is fine. */
+TENSORTAP_API int tensortap_onnxruntime_model_close(tensortap_onnxruntime_model* model) TENSORTAP_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -68,12 +68,14 @@ Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_opt
   options.program = text_of(given.program);
   options.source = text_of(given.source);
   options.model = text_of(given.model);
+  options.graph = text_of(given.graph);
   options.model_id = given.model_id;
   options.device = given.device;
   options.timestamp = text_of(given.timestamp);
   options.rank = given.rank;
   options.world_size = given.world_size;
   options.before_moment = (given.flags & TENSORTAP_SESSION_AFTER_ONLY) == 0;
+  options.kernels = (given.flags & TENSORTAP_SESSION_KERNELS) != 0;
   options.content_known = (given.flags & TENSORTAP_SESSION_CONTENT_UNKNOWN) == 0;
   if (given.rank < 0 || (given.world_size > 1 && given.rank >= given.world_size)) {
     return invalid_argument(concat("rank ", given.rank, " is not one of ", given.world_size, " ranks"));
@@ -107,7 +109,7 @@ OpInfo op_info_of(const tensortap_op& op) {
   info.attributes = text_of(op.attributes);
   info.inserted_by_runtime = (op.flags & TENSORTAP_OP_INSERTED_BY_RUNTIME) != 0;
   info.single = (op.flags & TENSORTAP_OP_SINGLE) != 0;
-  info.level = op.level <= 3 ? static_cast<Level>(op.level) : Level::kOp;
+  info.level = op.level <= TENSORTAP_LEVEL_API ? static_cast<Level>(op.level) : Level::kOp;
   // A caller whose structure ends before `parent` has no op above it.
   info.parent = op.size >= offsetof(tensortap_op, parent) + sizeof(op.parent) ? op.parent : kNoOp;
   add_values(op, info);
@@ -223,6 +225,11 @@ void tensortap_not_captured(tensortap_session* session, tensortap_op_id op, cons
     open->not_captured(op, reason);
     return true;
   });
+}
+
+uint32_t tensortap_levels(tensortap_session* session) noexcept {
+  const tensortap::CaptureSession* open = session_of(session);
+  return open == nullptr ? 0 : open->levels();
 }
 
 int tensortap_wants_op(tensortap_session* session, tensortap_op_id op) noexcept {

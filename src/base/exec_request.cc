@@ -140,6 +140,16 @@ JobRank job_rank() {
   return {static_cast<int>(rank), static_cast<int>(world_size)};
 }
 
+std::string model_of_program(std::string_view program) {
+  std::string_view chosen;
+  for (const std::string_view word : split(program, ' ')) {
+    if (chosen.empty() || word.ends_with(".py")) chosen = word;
+    if (word.ends_with(".py")) break;
+  }
+  chosen.remove_prefix(chosen.rfind('/') + 1);
+  return std::string(chosen.substr(0, chosen.rfind('.')));
+}
+
 std::string process_folder(const ExecRequest& request) {
   const JobRank job = job_rank();
   const std::string place = job.world_size == 1 ? "first" : concat("rank_", job.rank);

@@ -34,6 +34,9 @@ std::optional<ExecRequest> read_exec_request();
 // The request in the JSON text of a file called `name`. Errors: kInvalidArgument for what is not written by `tensortap exec`.
 Result<ExecRequest> parse_exec_request(std::string_view text, std::string_view name);
 
+// What configs call the program where they name a model: "train" of "python -u code/train.py --lr 1".
+std::string model_of_program(std::string_view program);
+
 // Number of this process among the ranks of its job, from RANK and WORLD_SIZE; {0, 1} when alone or when they make no sense.
 struct JobRank {
   int rank = 0;

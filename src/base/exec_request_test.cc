@@ -45,6 +45,12 @@ TEST(ExecRequest, IsReadWhole) {
   EXPECT_FALSE(request->content_cache);
 }
 
+TEST(ExecRequest, AProgramIsTheModelOfItsFile) {
+  EXPECT_EQ(model_of_program("python -u code/train.v2.py --out a.py"), "train.v2");
+  EXPECT_EQ(model_of_program("/usr/bin/infer --lr 0.1"), "infer");
+  EXPECT_EQ(model_of_program(""), "");
+}
+
 TEST(ExecRequest, ThatIsWrongIsRefusedWithTheMemberAndTheFile) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "request.json"},

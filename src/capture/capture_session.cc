@@ -41,6 +41,14 @@ Status check_spec(const CaptureSpec& spec) {
   return {};
 }
 
+PlanEnvironment plan_environment(const SessionOptions& options) {
+  PlanEnvironment environment{.layouts = {}, .before_moment = options.before_moment, .models = {}, .kernels = options.kernels};
+  for (const std::string& name : {options.model, options.graph}) {
+    if (!name.empty()) environment.models.push_back(name);
+  }
+  return environment;
+}
+
 bool keeps_tensors(const CaptureSpec& spec) { return spec.payload == Payload::kTensor || spec.payload == Payload::kFull; }
 
 }  // namespace
@@ -68,8 +76,7 @@ std::unique_ptr<CaptureSession> CaptureSession::disabled() { return std::unique_
 
 Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions options) {
   TENSORTAP_RETURN_IF_ERROR(check_spec(options.spec));
-  TENSORTAP_ASSIGN_OR_RETURN(std::unique_ptr<CapturePlan> plan,
-                             CapturePlan::compile(options.spec, {.layouts = {}, .before_moment = options.before_moment}));
+  TENSORTAP_ASSIGN_OR_RETURN(std::unique_ptr<CapturePlan> plan, CapturePlan::compile(options.spec, plan_environment(options)));
   TENSORTAP_ASSIGN_OR_RETURN(OutputFolder folder, options.layout->shares_folder
                                                       ? OutputFolder::share(options.spec.out)
                                                       : OutputFolder::create(options.spec.out, options.rank, options.world_size));
@@ -92,7 +99,16 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
   session->keeps_data_ = keeps_tensors(spec);
   session->measures_ = spec.payload != Payload::kDescription || where != nullptr || spec.trigger == Trigger::kOverflow;
   if (spec.trigger == Trigger::kOverflow) session->gate_.emplace(spec.limits.max_triggers);
-  session->failed_only_ = spec.trigger == Trigger::kException;
+  session->failed_only_ = spec.trigger == Trigger::kException && spec.limits.ring_ops == 0;
+  if (spec.limits.ring_ops > 0) {
+    session->ring_.emplace(spec.limits.ring_ops, session->pool_);
+    session->writing_fires_ = spec.trigger == Trigger::kAlways || spec.trigger == Trigger::kOnRequest;
+  }
+  if (spec.trigger == Trigger::kWatch) {
+    session->watch_.emplace();
+    // What statistics alone can not tell, a digest does.
+    if (!session->keeps_data_ && spec.digest == "none") session->options_.spec.digest = "xxh3";
+  }
   uint32_t wanted = kStatNonFinite | (where != nullptr ? where->needed_stats() : 0);
   if (spec.payload == Payload::kStatistics || spec.payload == Payload::kFull) wanted |= spec.stats == 0 ? kStatFull : spec.stats;
   session->stats_options_.wanted = wanted & kStatFull;
@@ -109,6 +125,11 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
   session->opened_ns_ = monotonic_ns();
   session->started_ = wall_clock_iso();
   session->fork_guard_.emplace(&session->off_, kForked);
+  if (spec.trigger == Trigger::kException || session->ring_.has_value()) {
+    // Without it the capture goes on, and says so.
+    const Status opened = session->open_crash_recorder();
+    if (!opened.ok()) session->note_problem(opened.with_context("crashes leave nothing behind"));
+  }
   return session;
 }
 
@@ -171,6 +192,7 @@ Status CaptureSession::close() {
     return {};
   }
   queue_.stop();
+  crash_.reset();
   check_folder();
   const std::string text = to_json_text(manifest(true));
   note_error(layout_->finish(text));
@@ -182,8 +204,18 @@ Status CaptureSession::close() {
 void CaptureSession::discard() {
   if ((off_.fetch_or(kClosed) & (kForked | kByEnvironment | kClosed)) != 0) return;
   queue_.stop();
+  crash_.reset();
   layout_.reset();
   folder_.discard();
+}
+
+uint32_t CaptureSession::levels() const {
+  uint32_t bits = 0;
+  for (const Level level : {Level::kOp, Level::kKernel, Level::kModule, Level::kModel, Level::kApi}) {
+    if (std::ranges::find(options_.spec.levels, level_name(level)) != options_.spec.levels.end())
+      bits |= 1U << static_cast<uint32_t>(level);
+  }
+  return bits;
 }
 
 OpId CaptureSession::register_op(OpInfo info) {
@@ -223,6 +255,7 @@ Status CaptureSession::bind() {
     return decisions.status();
   }
   if (gate_.has_value()) gate_->bind(infos);
+  if (crash_ != nullptr && !options_.before_moment) crash_->running.bind(infos);
   matches_ = explain_match(infos, *decisions);
   for (OpId id = 0; id < decisions->size() && id < ops_.size(); ++id) decide(id, std::move((*decisions)[id]));
   bound_ = true;
@@ -248,7 +281,11 @@ void CaptureSession::not_captured(OpId op, std::string_view reason) {
 bool CaptureSession::wants_op(OpId op) {
   if ((off_.load(std::memory_order_relaxed) & kOffForGood) != 0) return false;
   OpEntry* entry = ops_.find(op);
-  return entry != nullptr && !failed_only_ && decision_of(op, *entry)->wanted;
+  if (entry == nullptr) return false;
+  // A crash must know what runs; weights it does not need to.
+  if (failed_only_) return crash_ != nullptr && entry->info.type != kInitializerType;
+  const OpDecision* decision = decision_of(op, *entry);
+  return decision->wanted || decision->watcher;
 }
 
 bool CaptureSession::step_begin(int64_t step, uint64_t run) {
@@ -261,6 +298,7 @@ void CaptureSession::step_end(int64_t step, uint64_t run) {
   const bool captured = steps_.verdict(number) == StepGate::Verdict::kCaptured;
   steps_.end(number, run, monotonic_ns());
   if (gate_.has_value()) gate_->end_step(run);
+  if (watch_.has_value()) watch_->end_run(run);
   if (!follows_steps_ || !captured) return;
   RecordRow row;
   row.step = number;
@@ -270,7 +308,7 @@ void CaptureSession::step_end(int64_t step, uint64_t run) {
 
 bool CaptureSession::wants(OpId op, int64_t step) {
   if (!is_on() || !wants_op(op)) return false;
-  if (on_request_ && !ops_.find(op)->requested.load(std::memory_order_relaxed)) return false;
+  if (on_request_ && !ring_.has_value() && !ops_.find(op)->requested.load(std::memory_order_relaxed)) return false;
   const int64_t number = step + options_.spec.first_step;
   if (steps_.verdict(number) != StepGate::Verdict::kCaptured) return false;
   return !governor_.active() || !ops_.find(op)->has(kOpCaptured) || governor_.takes_op(op, number);

@@ -20,6 +20,7 @@
 #include "base/status.h"
 #include "capture/buffer_pool.h"
 #include "capture/content_cache.h"
+#include "capture/crash_recorder.h"
 #include "capture/disk_guard.h"
 #include "capture/first_nonfinite.h"
 #include "capture/fork_guard.h"
@@ -29,7 +30,9 @@
 #include "capture/output_folder.h"
 #include "capture/overflow_gate.h"
 #include "capture/record_queue.h"
+#include "capture/record_ring.h"
 #include "capture/step_gate.h"
+#include "capture/watch_list.h"
 #include "layout/layout.h"
 #include "plan/capture_plan.h"
 #include "stats/digest.h"
@@ -48,6 +51,8 @@ struct SessionOptions {
   uint32_t model_id = 0;
   int32_t device = 0;
   std::string timestamp;      // "" = now
+  std::string graph;          // of the model
+  bool kernels = false;       // whether what an op calls underneath is registered, too
   bool before_moment = true;  // whether the source reports events before an op, too
   bool content_known = true;  // whether equal storage and version mean equal bytes
 };
@@ -75,6 +80,9 @@ class CaptureSession {
   Status flush();
   // run.json's text so far. Flushes.
   std::string report();
+
+  // Bits 1 << Level of what the spec asks for.
+  [[nodiscard]] uint32_t levels() const;
 
   OpId register_op(OpInfo info);
   Status bind();
@@ -107,6 +115,8 @@ class CaptureSession {
     uint64_t tensors = 0;              // wanted ones
     std::vector<QueuedRecord> held{};  // for the overflow gate
     Execution execution{};
+    bool ring_only = false;  // nothing is written before a trigger fires
+    bool fires = false;      // a record met the condition that the ring waits for
   };
   // What is known of a tensor's content before it is looked at.
   struct Known {
@@ -144,6 +154,7 @@ class CaptureSession {
   std::unique_ptr<std::byte[]> put_in_order(const Event& event, uint32_t block, RecordRow& row, TensorView& view);
   void take_head(TensorView& view, RecordRow& row) const;
   Known recall(const Event& event, const tensortap_tensor& tensor, const TensorView& view, const RecordRow& row);
+  bool recall_reordered(const tensortap_tensor& tensor, const TensorView& view, Known& known);
   void check_content(const Event& event, const TensorView& view, const RecordRow& row, Known& known);
   void measure(Event& event, const TensorView& view, RecordRow& row, Known& known);
   void look_for_nonfinite(Event& event, const RecordRow& row);
@@ -152,6 +163,19 @@ class CaptureSession {
   void keep(Event& event, const TensorView& view, RecordRow& row, Known& known);
   void pass_gate(Event& event);
   [[nodiscard]] bool wants_data(const Event& event) const;
+
+  // session_triggers.cc: watched tensors and the ring of the last ops.
+  void watch(Event& event);
+  static Digest watched_digest(const tensortap_tensor& tensor);
+  // Takes what lies in the watched memory now. True when that changed.
+  bool look_again(const Event& event, const WatchList::Watched& watched);
+  OpId look_op(OpId watcher, OpId watched);
+  [[nodiscard]] bool ring_only(const tensortap_op_event& event, const OpEntry& op, const OpDecision& decision) const;
+  void add_to_ring(const RecordRow& row, const TensorView& view);
+  void fire_ring();
+  // For crashes: the op that begins on this thread, or ends.
+  void note_running(const tensortap_op_event& event);
+  Status open_crash_recorder();
 
   // session_records.cc: the way of a record to the layout.
   bool room_for_data(const RecordRow& row, uint64_t bytes);
@@ -164,7 +188,7 @@ class CaptureSession {
   QueuedRecord held_copy(const RecordRow& row, const TensorView& view, bool with_data, std::unique_ptr<ExponentHistogram> histogram);
   void write_passed(QueuedRecord record);
   void write_at_once(QueuedRecord& record, const TensorView& view);
-  void keep_row(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram);
+  void keep_row(RecordRow& row, std::unique_ptr<ExponentHistogram> histogram);
   void write_queued(QueuedRecord& record);
   void write_data(QueuedRecord& record, const TensorView* data);
   void write_reference(QueuedRecord& record);
@@ -198,6 +222,7 @@ class CaptureSession {
   bool failed_only_ = false;
   bool statistics_at_once_ = false;
   bool on_request_ = false;
+  bool writing_fires_ = false;      // a record that is written fires the ring
   bool shares_statistics_ = false;  // of equal contents
   bool shares_data_ = false;
   uint64_t least_shared_ = 0;  // elements of a tensor that is worth looking up
@@ -216,6 +241,9 @@ class CaptureSession {
   RecordQueue queue_;
   Losses losses_;
   std::optional<OverflowGate> gate_;
+  std::optional<WatchList> watch_;
+  std::optional<RecordRing> ring_;
+  std::unique_ptr<CrashRecorder> crash_;
   FirstNonFinite first_nonfinite_;
   std::atomic<uint64_t> sequence_{0};
   std::atomic<uint64_t> records_{0};

@@ -20,15 +20,11 @@ uint64_t mix(uint64_t a, uint64_t b) {
 
 class Hash {
  public:
-  void add(uint64_t word) {
-    low_ = mix(low_ ^ word, 0x9e3779b97f4a7c15U);
-    high_ = mix(high_ + word, 0xd1b54a32d192ed03U) ^ word;
-  }
-  [[nodiscard]] std::array<uint64_t, 2> value() const { return {mix(low_ ^ high_, 0xbf58476d1ce4e5b9U), high_}; }
+  void add(uint64_t word) { value_ = mix(value_ ^ word, 0x9e3779b97f4a7c15U) + word; }
+  [[nodiscard]] uint64_t value() const { return mix(value_, 0xbf58476d1ce4e5b9U); }
 
  private:
-  uint64_t low_ = 0x2545f4914f6cdd1dU;
-  uint64_t high_ = 0x94d049bb133111ebU;
+  uint64_t value_ = 0x2545f4914f6cdd1dU;
 };
 
 void* map_zeros(size_t bytes) {
@@ -40,8 +36,6 @@ void* map_zeros(size_t bytes) {
 
 ContentKey content_key(uint64_t storage, uint64_t version, const TensorView& view) {
   Hash hash;
-  hash.add(storage);
-  hash.add(version);
   hash.add(reinterpret_cast<uintptr_t>(view.data));
   const bool contiguous = view.is_contiguous();
   hash.add(static_cast<uint64_t>(view.desc.dtype) << 1 | static_cast<uint64_t>(contiguous));
@@ -53,7 +47,7 @@ ContentKey content_key(uint64_t storage, uint64_t version, const TensorView& vie
       hash.add(static_cast<uint64_t>(view.strides[i]));
     }
   }
-  return {storage, hash.value()};
+  return {storage, version, hash.value()};
 }
 
 // A content whose data was lost can be kept anew.
@@ -95,42 +89,54 @@ bool ContentCache::reserve() {
   return false;
 }
 
+size_t ContentCache::position_of(const Set& set, const ContentKey& key) {
+  return static_cast<size_t>(std::ranges::find(set.keys, key) - set.keys.begin());
+}
+
+size_t ContentCache::position_to_give(const Set& set, const ContentKey& key) {
+  const auto outdated = std::ranges::find(set.keys, key.place, &ContentKey::place);
+  if (outdated != set.keys.end() && outdated->valid()) return static_cast<size_t>(outdated - set.keys.begin());
+  return static_cast<size_t>(std::ranges::min_element(set.used) - set.used.begin());
+}
+
 bool ContentCache::find(const ContentKey& key, Content& content) {
   if (sets_ == nullptr || !key.valid()) return false;
   Set& set = set_of(key);
   const SetLock lock(set);
-  for (Entry& entry : set.entries) {
-    if (entry.key != key) continue;
-    entry.used = ++set.clock;
-    content = entry.content;
-    return true;
-  }
-  return false;
+  const size_t found = position_of(set, key);
+  if (found == kWays) return false;
+  set.used[found] = ++set.clock;
+  content = set.contents[found];
+  return true;
 }
 
 void ContentCache::put(const ContentKey& key, const Content& content) {
   if (sets_ == nullptr || !key.valid()) return;
   Set& set = set_of(key);
   const SetLock lock(set);
-  auto found = std::ranges::find(set.entries, key, &Entry::key);
-  if (found == set.entries.end()) {
-    found = std::ranges::min_element(set.entries, {}, &Entry::used);
-    *found = Entry{key, 0, content};
-  } else if (content.data != 0 || found->content.data == 0) {
-    found->content = content;
+  size_t at = position_of(set, key);
+  if (at == kWays) {
+    at = position_to_give(set, key);
+    set.keys[at] = key;
+    set.contents[at] = content;
+  } else if (content.data != 0 || set.contents[at].data == 0) {
+    set.contents[at] = content;
   }
+  set.used[at] = ++set.clock;
   // The writer may have been quicker.
   const Place& place = places_[content.data % kPlaces];
-  if (content.data != 0 && place.data == content.data) settle(found->content, place.written ? std::optional(place.place) : std::nullopt);
-  found->used = ++set.clock;
+  if (content.data == 0 || place.data != content.data) return;
+  settle(set.contents[at], place.written ? std::optional(place.place) : std::nullopt);
 }
 
 void ContentCache::drop_storage(uint64_t storage) {
   if (sets_ == nullptr || storage == 0) return;
   for (Set& set : std::span(sets_, kSets)) {
     const SetLock lock(set);
-    for (Entry& entry : set.entries) {
-      if (entry.key.storage == storage) entry = Entry{};
+    for (size_t i = 0; i < kWays; ++i) {
+      if (set.keys[i].storage != storage) continue;
+      set.keys[i] = ContentKey{};
+      set.used[i] = 0;
     }
   }
 }
@@ -140,8 +146,8 @@ void ContentCache::data_written(const ContentKey& key, uint64_t data, const std:
   Set& set = set_of(key);
   const SetLock lock(set);
   places_[data % kPlaces] = {data, place.has_value(), place.value_or(DataPlace{})};
-  const auto found = std::ranges::find(set.entries, key, &Entry::key);
-  if (found != set.entries.end() && found->content.data == data) settle(found->content, place);
+  const size_t found = position_of(set, key);
+  if (found != kWays && set.contents[found].data == data) settle(set.contents[found], place);
 }
 
 std::optional<DataPlace> ContentCache::place_of(uint64_t data) const {

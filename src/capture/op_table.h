@@ -59,6 +59,7 @@ struct OpEntry {
   std::atomic<const OpDecision*> decision{nullptr};  // null = not decided yet
   std::atomic<uint32_t> state{0};                    // OpState bits
   std::atomic<bool> requested{false};                // by the program, now
+  bool is_look = false;                              // stands for looks at watched tensors: the program has no such op
   bool intended_infinities = false;                  // it is there to make them, as a mask is
   CallCounter calls;
   ExecutionPairs pairs;

@@ -10,31 +10,16 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "capture/capture_session.h"
+#include "capture/event_scope.h"
 #include "capture/event_view.h"
 #include "tensor/channel_blocks.h"
+#include "tensor/memory_order.h"
 #include "trace/scoped_name.h"
 
 namespace tensortap {
 namespace {
 
 constexpr uint64_t kMostTensors = 1U << 20;
-
-// True while this thread is inside an event: what tensortap's own work makes the runtime do is no event of the program's.
-thread_local bool inside_event = false;
-
-class EventScope {
- public:
-  EventScope() : entered_(!inside_event) { inside_event = true; }
-  ~EventScope() {
-    if (entered_) inside_event = false;
-  }
-  EventScope(const EventScope&) = delete;
-  EventScope& operator=(const EventScope&) = delete;
-  [[nodiscard]] bool entered() const { return entered_; }
-
- private:
-  bool entered_;
-};
 
 uint32_t thread_number() {
   static std::atomic<uint32_t> next{0};
@@ -123,7 +108,9 @@ Execution CaptureSession::admit(const tensortap_op_event& event, int64_t step, O
 }
 
 void CaptureSession::on_op(const tensortap_op_event& event) {
-  if (!is_on() || failed_only_) return;
+  if (!is_on()) return;
+  if (crash_ != nullptr) note_running(event);
+  if (failed_only_) return;
   const EventScope scope;
   if (!scope.entered()) return;
   OpEntry* op = ops_.find(event.op);
@@ -132,8 +119,8 @@ void CaptureSession::on_op(const tensortap_op_event& event) {
     return;
   }
   const OpDecision* decision = decision_of(event.op, *op);
-  if (!decision->wanted || !moment_wanted(event)) return;
-  if (on_request_ && !op->requested.load(std::memory_order_relaxed)) return;
+  if (!(decision->wanted || decision->watcher) || !moment_wanted(event)) return;
+  if (on_request_ && !ring_.has_value() && !op->requested.load(std::memory_order_relaxed)) return;
   const int64_t now_ns = monotonic_ns();
   if (!governor_.counts_steps() && governor_.active()) governor_.window_open(now_ns);
   const int64_t step = step_number(event);
@@ -144,7 +131,9 @@ void CaptureSession::on_op(const tensortap_op_event& event) {
     taken.execution = execution;
     taken.row.time_ns = now_ns - opened_ns_;
     taken.row.call = execution.call;
+    if (ring_.has_value()) taken.ring_only = ring_only(event, *op, *decision);
     take(taken);
+    if (watch_.has_value()) watch(taken);
     execution.read_infinity = taken.execution.read_infinity;
     spend(taken, now_ns);
   }
@@ -163,6 +152,7 @@ void CaptureSession::spend(const Event& taken, int64_t began_ns) {
 
 void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view error) {
   if (!is_on()) return;
+  if (crash_ != nullptr) note_running(event);
   const EventScope scope;
   if (!scope.entered()) return;
   OpEntry* op = ops_.find(event.op);
@@ -187,6 +177,10 @@ void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view
     failed.inputs.push_back(record_name(row, op->info.name));
   }
   take(taken);
+  if (ring_.has_value()) {
+    ring_->forget(taken.row);
+    fire_ring();
+  }
   const std::lock_guard lock(error_mutex_);
   ++failed_count_;
   if (failed_ops_.size() < 10) failed_ops_.push_back(std::move(failed));
@@ -202,6 +196,7 @@ bool CaptureSession::looks_at(Event& event, const tensortap_tensor& tensor) cons
   if (event.decision == nullptr) return true;
   event.row.flags &= static_cast<uint8_t>(~kRecordForReaders);
   if (event.decision->wants_slot(slot_kind_of(tensor), tensor.slot_index)) return true;
+  if (event.ring_only && watch_.has_value()) return slot_kind_of(tensor) == SlotKind::kOutput;
   // The gate has to know what the op reads, asked for or not.
   if (!gate_.has_value() || !reads_first(event.c) || !is_read(tensor)) return false;
   event.row.flags |= kRecordForReaders;
@@ -219,6 +214,7 @@ void CaptureSession::take(Event& event) {
   }
   // What the op made may still come.
   if (event.tensors == 0 && !first) event.op.mark(kOpNoTensor);
+  if (event.fires) fire_ring();
   if (!gate_.has_value() || event.decision == nullptr) return;
   if (first) {
     gate_->begin({event.row.run, event.c.op, event.row.call}, std::move(event.held));
@@ -247,7 +243,13 @@ void CaptureSession::take_tensor(Event& event, const tensortap_tensor& tensor) {
       row.stats.first_nonfinite = static_cast<int64_t>(unblocked_index(view.desc, given, index));
     }
   }
-  if (passes_condition(event, row)) {
+  const bool passes = passes_condition(event, row);
+  if (ring_.has_value() && event.decision != nullptr && (event.ring_only || gate_.has_value() || !passes)) {
+    add_to_ring(row, view);
+  }
+  if (event.ring_only) return;
+  event.fires = event.fires || (passes && writing_fires_);
+  if (passes) {
     keep(event, view, row, known);
   } else {
     filtered_.fetch_add(1, std::memory_order_relaxed);
@@ -258,7 +260,11 @@ void CaptureSession::take_tensor(Event& event, const tensortap_tensor& tensor) {
 void CaptureSession::pass_gate(Event& event) {
   const bool can_fire = event.decision->outputs && !is_pseudo_op(event.op.info);
   const OverflowGate::Execution execution{event.row.run, event.c.op, event.row.call};
-  for (QueuedRecord& record : gate_->pass(execution, event.op.info, can_fire, std::move(event.held))) write_passed(std::move(record));
+  std::vector<QueuedRecord> passed = gate_->pass(execution, event.op.info, can_fire, std::move(event.held));
+  for (QueuedRecord& record : passed) {
+    if (!ring_.has_value() || ring_->claim(record.row.sequence)) write_passed(std::move(record));
+  }
+  if (ring_.has_value() && !passed.empty()) fire_ring();
 }
 
 bool CaptureSession::describe(const Event& event, const tensortap_tensor& tensor, RecordRow& row, TensorView& view) {
@@ -327,9 +333,23 @@ CaptureSession::Known CaptureSession::recall(const Event& event, const tensortap
   const bool shared = shares_statistics_ && tensor.storage != 0 && view.data != nullptr && row.numel >= least_shared_;
   if (!shared || event.decision == nullptr || view.desc.dtype == DType::kString) return known;
   known.key = content_key(tensor.storage, tensor.version, view);
-  known.found = contents_.find(known.key, known.content);
+  known.found = contents_.find(known.key, known.content) || recall_reordered(tensor, view, known);
   if (known.found && contents_.count_use()) check_content(event, view, row, known);
   return known;
+}
+
+// A transposed view has the statistics of the tensor whose view it is, but for the place of the first non-finite value; its bytes are others.
+bool CaptureSession::recall_reordered(const tensortap_tensor& tensor, const TensorView& view, Known& known) {
+  if (stats_options_.sample_limit != 0) return false;
+  const std::optional<TensorView> reordered = in_memory_order(view);
+  if (!reordered.has_value()) return false;
+  Content base;
+  if (!contents_.find(content_key(tensor.storage, tensor.version, *reordered), base)) return false;
+  if (!base.measured || base.stats.first_nonfinite >= 0) return false;
+  known.content.stats = base.stats;
+  known.content.measured = true;
+  known.content.in_parts = base.in_parts;
+  return true;
 }
 
 void CaptureSession::check_content(const Event& event, const TensorView& view, const RecordRow& row, Known& known) {

@@ -1,11 +1,11 @@
 // The way of a record from the program's thread to the layout.
 
-#include <cstring>
 #include <ctime>
 
 #include "base/clock.h"
 #include "base/text.h"
 #include "capture/capture_session.h"
+#include "capture/copy_elements.h"
 
 namespace tensortap {
 namespace {
@@ -14,38 +14,6 @@ int64_t thread_cpu_ns() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
-// Bytes of a copy of the view: packed elements, or string elements followed by their characters. Nothing on overflow.
-std::optional<uint64_t> copy_bytes(const TensorView& view, uint64_t numel) {
-  if (view.desc.dtype != DType::kString) return packed_bytes(view.desc.dtype, numel);
-  uint64_t bytes = 0;
-  if (__builtin_mul_overflow(numel, sizeof(StringElement), &bytes)) return std::nullopt;
-  const auto* elements = static_cast<const StringElement*>(view.data);
-  for (uint64_t i = 0; i < numel; ++i) {
-    if (__builtin_add_overflow(bytes, elements[i].size, &bytes)) return std::nullopt;
-  }
-  return bytes;
-}
-
-void copy_strings(const TensorView& view, uint64_t numel, std::byte* target) {
-  const auto* elements = static_cast<const StringElement*>(view.data);
-  auto* copies = reinterpret_cast<StringElement*>(target);
-  auto* characters = reinterpret_cast<char*>(target + numel * sizeof(StringElement));
-  for (uint64_t i = 0; i < numel; ++i) {
-    const auto size = static_cast<size_t>(elements[i].size);
-    if (size > 0) std::memcpy(characters, elements[i].data, size);
-    copies[i] = {characters, elements[i].size};
-    characters += size;
-  }
-}
-
-void copy_elements(const TensorView& view, uint64_t numel, std::byte* target) {
-  if (view.desc.dtype == DType::kString) {
-    copy_strings(view, numel, target);
-  } else if (numel > 0) {
-    copy_packed(view, target);
-  }
 }
 
 std::string_view reason_of(const Status& status) {
@@ -222,14 +190,13 @@ bool CaptureSession::room_for_row(const RecordRow& row) {
   return true;
 }
 
-void CaptureSession::keep_row(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram) {
+void CaptureSession::keep_row(RecordRow& row, std::unique_ptr<ExponentHistogram> histogram) {
   if (!room_for_row(row)) return;
   if (!statistics_at_once_) {
     queue_.push({row, PoolBuffer{}, std::move(histogram)});
     return;
   }
-  RecordRow written = row;
-  write_record(written, nullptr, histogram.get());
+  write_record(row, nullptr, histogram.get());
 }
 
 void CaptureSession::write_queued(QueuedRecord& record) {

@@ -100,6 +100,7 @@ Json CaptureSession::coverage(bool ended) {
   const std::lock_guard lock(registration_);
   for (OpId id = 0; id < ops_.size(); ++id) {
     OpEntry& entry = *ops_.find(id);
+    if (entry.is_look) continue;
     // Before the end an op that is not decided counts as wanted: bind() may still come.
     if (ended && entry.decision.load(std::memory_order_acquire) == nullptr) ops_.decide(entry, plan_->decide(entry.info));
     const OpDecision* decision = entry.decision.load(std::memory_order_acquire);
@@ -139,6 +140,8 @@ Json CaptureSession::manifest(bool ended) {
   json["bytes"] = bytes_.load();
   json["records_left_out_by_condition"] = filtered_.load();
   json["trigger"] = gate_.has_value() ? Json{{"fired", gate_->fired()}, {"over_limit", gate_->over_limit()}} : Json(nullptr);
+  json["watch"] = watch_.has_value() ? watch_->report() : Json(nullptr);
+  json["ring"] = ring_.has_value() ? ring_->report() : Json(nullptr);
   json["lost"] = losses_.total();
   json["losses"] = losses_.to_json();
   uint64_t left_out = 0;

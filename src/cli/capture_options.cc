@@ -44,6 +44,11 @@ void add_choosing_options(CLI::App& app, CaptureOptions& options, const std::str
       ->group(group);
   app.add_option("--steps", options.steps, "Steps, such as 0,3-5 or 10-")->type_name("STEPS")->group(group);
   app.add_option("--slots", options.slots, fmt::format("in, out or both: in,out ({})", default_slots))->type_name("SLOTS")->group(group);
+  app.add_option("--levels", options.levels, "op, kernel (what ops call underneath), api (what the program calls), or several (op)")
+      ->type_name("LEVELS")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group(group);
   app.add_option("--where", options.where, "Keep a record only if this holds, such as \"nan > 0 or absmax > 6e4\"")
       ->type_name("EXPR")
       ->group(group);

@@ -43,6 +43,16 @@ constexpr std::array kCommands = {
             R"(  tensortap find dump                                     exit code 1 when there is a NaN or an Inf
   tensortap find dump --source train.py:41                the ops made by that line)",
             false, declare_find},
+    Command{"convert", "Convert tensor files and dumps into other formats and layouts",
+            R"(  tensortap convert dump/20260102030405 arrays            every tensor of every DumpData file as npy
+  tensortap convert Conv2D.conv1.3.0.1763668800000000 arrays --data-format NCHW
+  tensortap convert dump tree --to ge                     any layout into any other
+  tensortap convert Add.a.0.0.1763668800000000.output.0.npy files --to dump_data)",
+            false, declare_convert},
+    Command{"watch-diff", "Say who wrote into the watched tensors of a dump",
+            R"(  tensortap watch-diff dump                               exit code 1 when a tensor was overwritten
+  tensortap watch-diff dump --json)",
+            false, declare_watch_diff},
     Command{"repair", "Make a dump whole again after a crash",
             R"(  tensortap repair dump --dry-run                         only say what is lost
   tensortap repair dump)",

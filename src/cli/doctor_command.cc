@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/installed_files.h"
 #include "cli/torch_check.h"
 #include "registry/registry.h"
 #include "stats/stats.h"
@@ -64,6 +65,9 @@ Json examine(const DoctorOptions& options) {
   report["runtimes"] = runtimes.ok() ? runtimes->value("runtimes", Json::array()) : Json::array();
   if (!runtimes.ok()) report["runtimes_error"] = runtimes.status().message();
   report["pytorch"] = examine_torch(options.python);
+  const AclFiles acl = find_acl_files();
+  report["acl"] = {{"library", acl.library.empty() ? Json() : Json(acl.library)},
+                   {"headers", acl.headers.empty() ? Json() : Json(acl.headers)}};
   Json kernels = {{"in_use", std::string(stats_target())}, {"available", Json::array()}, {"self_test", kernels_agree()}};
   for (const std::string_view target : stats_targets()) kernels["available"].push_back(std::string(target));
   report["kernels"] = std::move(kernels);
@@ -127,6 +131,9 @@ void print_findings(Terminal& terminal, const Json& report) {
   terminal.line(fmt::format("tensortap {}", TENSORTAP_VERSION));
   print_runtimes(terminal, report);
   print_torch(terminal, report["pytorch"]);
+  const std::string acl = text_of(report["acl"], "library");
+  print_check(terminal, true, "AscendCL",
+              acl.empty() ? "not installed" : fmt::format("{}, headers in {}", acl, text_of(report["acl"], "headers")));
   const Json& kernels = report["kernels"];
   std::string available;
   for (const Json& name : kernels["available"]) available += (available.empty() ? "" : ", ") + name.get<std::string>();

@@ -31,8 +31,7 @@ struct Explanation {
   Json ops;                               // names of the ops that match; null without a model
 };
 
-Status match_model(const ExplainOptions& options, CapturePlan& plan, Explanation& explanation) {
-  TENSORTAP_ASSIGN_OR_RETURN(const auto ops, ops_of_model(options.model, options.runtime));
+Status match_model(const std::vector<OpInfo>& ops, CapturePlan& plan, Explanation& explanation) {
   TENSORTAP_ASSIGN_OR_RETURN(const auto decisions, plan.bind(ops));
   explanation.match = explain_match(ops, decisions);
   explanation.ops = Json::array();
@@ -44,11 +43,17 @@ Status match_model(const ExplainOptions& options, CapturePlan& plan, Explanation
 
 Result<Explanation> explain_all(const ExplainOptions& options) {
   TENSORTAP_ASSIGN_OR_RETURN(const CaptureSpec spec, make_spec(options.capture));
-  TENSORTAP_ASSIGN_OR_RETURN(const auto plan, CapturePlan::compile(spec));
+  ModelOps model;
+  if (!options.model.empty()) {
+    TENSORTAP_ASSIGN_OR_RETURN(model, ops_of_model(options.model, options.runtime));
+  }
+  PlanEnvironment environment;
+  environment.models = model.names;
+  TENSORTAP_ASSIGN_OR_RETURN(const auto plan, CapturePlan::compile(spec, environment));
   Explanation explanation;
   explanation.plan = explain(plan->spec());
   explanation.config_notes = plan->spec().notes;
-  if (!options.model.empty()) TENSORTAP_RETURN_IF_ERROR(match_model(options, *plan, explanation));
+  if (!options.model.empty()) TENSORTAP_RETURN_IF_ERROR(match_model(model.ops, *plan, explanation));
   const auto notes = plan->notes();
   explanation.notes.assign(notes.begin(), notes.end());
   return explanation;

@@ -71,6 +71,15 @@ Result<InstalledFiles> find_installed_files() {
   return files;
 }
 
+AclFiles find_acl_files() {
+  const std::string libraries = library_folder();
+  AclFiles files;
+  files.library = join_path(libraries, "libtensortap_acl.so");
+  if (!path_exists(files.library)) files.library.clear();
+  files.headers = first_with(libraries, {"../include", "../../include"}, "acl/acl.h");
+  return files;
+}
+
 Result<AdapterSources> find_adapter_sources(const InstalledFiles& installed) {
   if (installed.adapter_sources.empty()) return not_found("the sources of the adapters are not installed with this tensortap");
   const std::string pytorch = join_path(installed.adapter_sources, "source/pytorch");

@@ -19,6 +19,13 @@ struct InstalledFiles {
   std::string python_package;   // folder that holds the package `tensortap`, "" = none
 };
 
+// What AscendCL programs are compiled with; "" where it is not installed.
+struct AclFiles {
+  std::string library;
+  std::string headers;  // the folder to give to the compiler, which holds acl/acl.h
+};
+AclFiles find_acl_files();
+
 // Errors: kNotFound when a library that should be beside ours is missing.
 Result<InstalledFiles> find_installed_files();
 

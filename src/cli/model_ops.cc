@@ -1,5 +1,6 @@
 #include "cli/model_ops.h"
 
+#include <filesystem>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -60,7 +61,7 @@ void link_producers(std::vector<OpInfo>& ops) {
 
 }  // namespace
 
-Result<std::vector<OpInfo>> ops_of_model(const std::string& model, const std::string& runtime) {
+Result<ModelOps> ops_of_model(const std::string& model, const std::string& runtime) {
   Json request = {{"model", model}};
   if (!runtime.empty()) request["runtime"] = runtime;
   char* text = nullptr;
@@ -72,10 +73,12 @@ Result<std::vector<OpInfo>> ops_of_model(const std::string& model, const std::st
     const std::string message = plain_text(answer, "error");
     return Status(static_cast<StatusCode>(code), message.empty() ? "the model can not be described" : message);
   }
-  std::vector<OpInfo> ops;
-  for (const Json& op : answer.value("ops", Json::array())) ops.push_back(op_from_json(op));
-  link_producers(ops);
-  return ops;
+  ModelOps described;
+  described.names.push_back(std::filesystem::path(model).stem().string());
+  if (const std::string graph = plain_text(answer, "name"); !graph.empty()) described.names.push_back(graph);
+  for (const Json& op : answer.value("ops", Json::array())) described.ops.push_back(op_from_json(op));
+  link_producers(described.ops);
+  return described;
 }
 
 }  // namespace tensortap::cli

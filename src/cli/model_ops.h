@@ -11,8 +11,13 @@
 
 namespace tensortap::cli {
 
-// The ops that would run, in execution order, as the runtime optimises the model. `runtime` "" = searched for.
-Result<std::vector<OpInfo>> ops_of_model(const std::string& model, const std::string& runtime);
+struct ModelOps {
+  std::vector<std::string> names;  // by which configs may call the model: its file's and its graph's
+  std::vector<OpInfo> ops;         // in execution order
+};
+
+// The ops that would run, as the runtime optimises the model. `runtime` "" = searched for.
+Result<ModelOps> ops_of_model(const std::string& model, const std::string& runtime);
 
 }  // namespace tensortap::cli
 

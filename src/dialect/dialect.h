@@ -15,6 +15,8 @@ namespace tensortap {
 struct DialectOptions {
   std::string_view profile;  // "mindspore-2.10/cpu"; empty = the dialect's default
   bool strict = false;       // refuse what that version on that device refuses, although tensortap could do it
+  // The config is read when that system starts, not while it runs: some give the same error another number then.
+  bool at_start = false;
 };
 
 struct Dialect {

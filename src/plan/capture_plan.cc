@@ -1,6 +1,7 @@
 #include "plan/capture_plan.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -97,6 +98,9 @@ struct CapturePlan::Compiled {
   SelectorSet exclude;
   std::vector<uint64_t> include_hits;  // ops that each selector has picked
   std::vector<uint64_t> exclude_hits;
+  SelectorSet watchers;
+  std::vector<uint64_t> watcher_hits;
+  PlanEnvironment environment;
   bool asks_ids = false;
   OperationTree tree;
   ScopedNames scoped_names;
@@ -109,6 +113,9 @@ struct CapturePlan::Compiled {
   void note(std::string text);
   [[nodiscard]] bool is_asked_extra(const OpInfo& op) const;
   bool is_included(const SelectedOp& selected);
+  // Whether ops of its level and kind are asked for at all.
+  [[nodiscard]] bool is_of_kind(const OpInfo& op) const;
+  bool is_watcher(const SelectedOp& selected);
   // Whether the whole op is left out; slots that are go into `decision`.
   bool is_excluded(const SelectedOp& selected, OpDecision& decision);
   struct Decided {
@@ -117,6 +124,8 @@ struct CapturePlan::Compiled {
   };
   Decided decide(const OpInfo& op, size_t position);
   void want_inputs(std::span<const OpInfo> ops, std::vector<Decided>& decided);
+  // The graph's inputs that captured ops read.
+  void want_read_inputs(std::span<const OpInfo> ops, std::vector<Decided>& decided);
   // Optional selectors without a hit become notes, the others an error.
   Status judge_unmatched(std::span<const OpInfo> ops);
 };
@@ -166,13 +175,33 @@ bool CapturePlan::Compiled::is_excluded(const SelectedOp& selected, OpDecision& 
   return whole;
 }
 
+bool CapturePlan::Compiled::is_of_kind(const OpInfo& op) const {
+  if (is_pseudo_op(op)) return true;
+  if (op.single ? !spec.single_ops : !spec.model_ops) return false;
+  const auto asked = [this](Level level) { return std::ranges::find(spec.levels, level_name(level)) != spec.levels.end(); };
+  if (asked(op.level)) return true;
+  return op.level == Level::kOp && !environment.kernels && (asked(Level::kKernel) || asked(Level::kApi));
+}
+
+bool CapturePlan::Compiled::is_watcher(const SelectedOp& selected) {
+  if (spec.trigger != Trigger::kWatch || is_pseudo_op(*selected.op)) return false;
+  if (watchers.empty()) return true;
+  watchers.match(selected, hits);
+  for (const SelectorHit& hit : hits) ++watcher_hits[hit.selector];
+  return !hits.empty();
+}
+
 CapturePlan::Compiled::Decided CapturePlan::Compiled::decide(const OpInfo& op, size_t position) {
   Decided decided;
   OpDecision& decision = decided.decision;
   const SelectedOp selected{&op, position, asks_ids ? tree.add(op) : std::string(), scoped_names.add(op)};
   const bool included = is_included(selected);
   decided.excluded = is_excluded(selected, decision);
-  if (!included || decided.excluded || spec.trigger == Trigger::kException || op.level != Level::kOp) return decided;
+  if (!is_of_kind(op)) return decided;
+  decision.watcher = is_watcher(selected);
+  // Of an exception only what failed is kept, but for the ops that a ring remembers.
+  const bool failed_only = spec.trigger == Trigger::kException && spec.limits.ring_ops == 0;
+  if (!included || decided.excluded || failed_only) return decided;
   const bool pseudo = is_pseudo_op(op);
   decision.inputs = spec.inputs && !pseudo;
   decision.outputs = spec.outputs;
@@ -204,6 +233,23 @@ void CapturePlan::Compiled::want_inputs(std::span<const OpInfo> ops, std::vector
   }
 }
 
+void CapturePlan::Compiled::want_read_inputs(std::span<const OpInfo> ops, std::vector<Decided>& decided) {
+  ValueMakers makers(ops);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (!decided[i].decision.wanted || is_pseudo_op(ops[i])) continue;
+    for (const OpInput& input : ops[i].inputs) {
+      size_t producer = 0;
+      uint32_t output = 0;
+      if (!makers.find(ops[i], input, producer, output) || ops[producer].type != kInputType || decided[producer].excluded) continue;
+      OpDecision& made = decided[producer].decision;
+      if (made.wants_slot(SlotKind::kOutput, output) || contains(made.excluded_outputs, output)) continue;
+      made.wanted = true;
+      made.outputs_for_consumers = true;
+      add_slot(made.output_slots, output);
+    }
+  }
+}
+
 namespace {
 
 // What there is to pick, for the nearest of it.
@@ -211,6 +257,9 @@ struct KnownWords {
   std::vector<std::string> names;
   std::vector<std::string> types;
   std::vector<std::string> scoped_names;  // empty when ops become known one by one
+  std::vector<std::string> models;
+  bool whole_graph = false;
+  std::set<std::string> other_models = {};  // said already
 };
 
 const std::vector<std::string>& words_like(const OpSelector& selector, const KnownWords& known) {
@@ -219,12 +268,32 @@ const std::vector<std::string>& words_like(const OpSelector& selector, const Kno
   return scoped ? known.scoped_names : known.names;
 }
 
-// The selectors without a hit, in the user's words, each with the nearest of what there is.
-std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<uint64_t>& picked, const KnownWords& known, bool optional) {
+// One of the lists of a plan and how often each of its selectors picked an op.
+struct PlanLists {
+  const SelectorSet& set;
+  const std::vector<uint64_t>& hits;
+};
+
+std::string other_model_text(const OpSelector& selector, const KnownWords& known) {
+  std::vector<std::string> names;
+  for (const std::string& name : known.models) names.push_back(quote(name));
+  const std::string runs = names.empty() ? "what runs has no name of a model" : concat("the one that runs is called ", join(names, " or "));
+  return concat("the model ", quote(selector.of_model), selector.origin.empty() ? "" : concat(" (", selector.origin, ")"),
+                " does not run; ", runs, ".", did_you_mean(selector.of_model, known.models));
+}
+
+// The selectors without a hit, in the user's words, each with the nearest of what there is; those of one other model once.
+std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<uint64_t>& picked, KnownWords& known, bool optional) {
   std::vector<std::string> texts;
   for (size_t i = 0; i < picked.size(); ++i) {
     const OpSelector& selector = set.selectors()[i];
     if (picked[i] > 0 || selector.optional != optional) continue;
+    if (!set.is_of_model(i)) {
+      if (known.other_models.insert(selector.of_model).second) texts.push_back(other_model_text(selector, known));
+      continue;
+    }
+    // Why it picks nothing was told when its ends were looked for.
+    if (selector.kind == Kind::kOrderRange && known.whole_graph && optional) continue;
     std::string hint = did_you_mean(selector.text, words_like(selector, known));
     if (selector.kind == Kind::kOrderRange) hint = " A range needs the whole graph before it runs.";
     for (const std::string& type : selector.of_types) {
@@ -240,14 +309,16 @@ std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<
 
 Status CapturePlan::Compiled::judge_unmatched(std::span<const OpInfo> ops) {
   const auto none = [](uint64_t picked) { return picked == 0; };
-  if (std::ranges::none_of(include_hits, none) && std::ranges::none_of(exclude_hits, none)) return {};
-  KnownWords known{all_names(ops), all_types(ops), {}};
+  const PlanLists lists[] = {{include, include_hits}, {exclude, exclude_hits}, {watchers, watcher_hits}};
+  if (std::ranges::all_of(lists, [&](const PlanLists& list) { return std::ranges::none_of(list.hits, none); })) return {};
+  KnownWords known{all_names(ops), all_types(ops), {}, environment.models, true};
   ScopedNames scoped;
   for (const OpInfo& op : ops) known.scoped_names.push_back(scoped.add(op));
-  for (const std::string& text : unmatched_of(include, include_hits, known, true)) note(text);
-  for (const std::string& text : unmatched_of(exclude, exclude_hits, known, true)) note(text);
-  std::vector<std::string> texts = unmatched_of(include, include_hits, known, false);
-  for (std::string& text : unmatched_of(exclude, exclude_hits, known, false)) texts.push_back(std::move(text));
+  std::vector<std::string> texts;
+  for (const PlanLists& list : lists) {
+    for (const std::string& text : unmatched_of(list.set, list.hits, known, true)) note(text);
+    for (std::string& text : unmatched_of(list.set, list.hits, known, false)) texts.push_back(std::move(text));
+  }
   if (texts.empty()) return {};
   const size_t more = texts.size() > kMostUnmatched ? texts.size() - kMostUnmatched : 0;
   texts.resize(texts.size() - more);
@@ -267,11 +338,14 @@ Result<std::unique_ptr<CapturePlan>> CapturePlan::compile(CaptureSpec spec, cons
     if (!where.ok()) return where.status().with_context("where");
     compiled.where = *std::move(where);
   }
-  TENSORTAP_ASSIGN_OR_RETURN(compiled.include, SelectorSet::compile(spec.include));
-  TENSORTAP_ASSIGN_OR_RETURN(compiled.exclude, SelectorSet::compile(spec.exclude));
+  TENSORTAP_ASSIGN_OR_RETURN(compiled.include, SelectorSet::compile(spec.include, environment.models));
+  TENSORTAP_ASSIGN_OR_RETURN(compiled.exclude, SelectorSet::compile(spec.exclude, environment.models));
+  TENSORTAP_ASSIGN_OR_RETURN(compiled.watchers, SelectorSet::compile(spec.watchers, environment.models));
   compiled.include_hits.resize(spec.include.size());
   compiled.exclude_hits.resize(spec.exclude.size());
-  compiled.asks_ids = compiled.include.asks_ids() || compiled.exclude.asks_ids();
+  compiled.watcher_hits.resize(spec.watchers.size());
+  compiled.environment = environment;
+  compiled.asks_ids = compiled.include.asks_ids() || compiled.exclude.asks_ids() || compiled.watchers.asks_ids();
   compiled.spec = std::move(spec);
   return plan;
 }
@@ -282,7 +356,7 @@ std::span<const std::string> CapturePlan::notes() const { return compiled_->note
 
 OpDecision CapturePlan::decide(const OpInfo& op) {
   Compiled& compiled = *compiled_;
-  if (compiled.seen_names.size() < kMostSeenOps && !(compiled.include.empty() && compiled.exclude.empty())) {
+  if (compiled.seen_names.size() < kMostSeenOps && !(compiled.include.empty() && compiled.exclude.empty() && compiled.watchers.empty())) {
     const std::span<const OpInfo> one(&op, 1);
     for (std::string& name : all_names(one)) compiled.seen_names.insert(std::move(name));
     for (std::string& type : all_types(one)) compiled.seen_types.insert(std::move(type));
@@ -292,13 +366,17 @@ OpDecision CapturePlan::decide(const OpInfo& op) {
 
 Result<std::vector<OpDecision>> CapturePlan::bind(std::span<const OpInfo> ops) {
   Compiled& compiled = *compiled_;
-  TENSORTAP_RETURN_IF_ERROR(compiled.include.resolve_ranges(ops));
-  TENSORTAP_RETURN_IF_ERROR(compiled.exclude.resolve_ranges(ops));
+  std::vector<std::string> range_notes;
+  for (SelectorSet* set : {&compiled.include, &compiled.exclude, &compiled.watchers}) {
+    TENSORTAP_RETURN_IF_ERROR(set->resolve_ranges(ops, range_notes));
+  }
+  for (std::string& text : range_notes) compiled.note(std::move(text));
   std::vector<Compiled::Decided> decided;
   decided.reserve(ops.size());
   for (size_t i = 0; i < ops.size(); ++i) decided.push_back(compiled.decide(ops[i], i));
   TENSORTAP_RETURN_IF_ERROR(compiled.judge_unmatched(ops));
   if (compiled.spec.inputs) compiled.want_inputs(ops, decided);
+  if (compiled.spec.extras.read_inputs) compiled.want_read_inputs(ops, decided);
   std::vector<OpDecision> decisions;
   decisions.reserve(ops.size());
   for (Compiled::Decided& one : decided) decisions.push_back(std::move(one.decision));
@@ -307,13 +385,20 @@ Result<std::vector<OpDecision>> CapturePlan::bind(std::span<const OpInfo> ops) {
 
 std::vector<std::string> CapturePlan::unmatched() const {
   const Compiled& compiled = *compiled_;
-  KnownWords known{{compiled.seen_names.begin(), compiled.seen_names.end()}, {compiled.seen_types.begin(), compiled.seen_types.end()}, {}};
+  KnownWords known{{compiled.seen_names.begin(), compiled.seen_names.end()},
+                   {compiled.seen_types.begin(), compiled.seen_types.end()},
+                   {},
+                   compiled.environment.models,
+                   false};
   std::ranges::sort(known.names);
   std::ranges::sort(known.types);
+  const PlanLists lists[] = {
+      {compiled.include, compiled.include_hits}, {compiled.exclude, compiled.exclude_hits}, {compiled.watchers, compiled.watcher_hits}};
   std::vector<std::string> texts;
   for (const bool optional : {false, true}) {
-    for (std::string& text : unmatched_of(compiled.include, compiled.include_hits, known, optional)) texts.push_back(std::move(text));
-    for (std::string& text : unmatched_of(compiled.exclude, compiled.exclude_hits, known, optional)) texts.push_back(std::move(text));
+    for (const PlanLists& list : lists) {
+      for (std::string& text : unmatched_of(list.set, list.hits, known, optional)) texts.push_back(std::move(text));
+    }
   }
   return texts;
 }

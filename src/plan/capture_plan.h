@@ -22,6 +22,7 @@ struct OpDecision {
   bool inputs = false;  // input slots that arrive with the event
   bool outputs = false;
   bool weights = false;                // weight slots that arrive with the event
+  bool watcher = false;                // under the trigger "watch": after it ran, the wanted outputs of the others are looked at again
   bool outputs_for_consumers = false;  // outputs kept because a selected op reads them
   std::vector<uint32_t> output_slots;  // when only some outputs are wanted (for consumers); empty = all
   std::vector<uint32_t> excluded_inputs;
@@ -36,6 +37,8 @@ struct OpDecision {
 struct PlanEnvironment {
   std::vector<std::string> layouts;  // that can be written; empty = not checked
   bool before_moment = true;         // whether the source looks at tensors before an op, too
+  std::vector<std::string> models;   // names by which the model that runs is known: of its file, of its graph; empty = none
+  bool kernels = false;              // whether the source reports what an op calls underneath, and calls above ops; otherwise an op is both
 };
 
 // Thread-safe after bind(); decide() may be called at any time by one thread at a time (the session's registration lock).

@@ -10,9 +10,11 @@
 namespace tensortap {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 OpInfo op(std::string name, std::string type, std::vector<std::string> inputs, std::vector<std::string> outputs) {
   OpInfo info;
@@ -46,11 +48,11 @@ struct Bound {
   std::vector<std::string> notes;
 };
 
-Bound bind_config(std::string_view config, const std::vector<OpInfo>& ops = a_graph()) {
+Bound bind_config(std::string_view config, const std::vector<OpInfo>& ops = a_graph(), const PlanEnvironment& environment = {}) {
   Bound bound;
   const Result<CaptureSpec> spec = spec_from_json(config, "c.json");
   EXPECT_TRUE(spec.ok()) << spec.status().message();
-  auto plan = CapturePlan::compile(*spec);
+  auto plan = CapturePlan::compile(*spec, environment);
   if (!plan.ok()) {
     bound.error = plan.status().message();
     return bound;
@@ -219,17 +221,93 @@ TEST(CapturePlan, ContradictionsNameBothSides) {
   EXPECT_THAT(refusal(R"({"payload": "description", "histogram": true})"),
               HasSubstr("\"histogram\" contradicts \"payload\": \"description\""));
   EXPECT_EQ(refusal(R"({"include": [{"type": "Conv"}], "exclude": [{"type": "Conv", "slots": ["in0"]}]})"), "");
+  EXPECT_EQ(refusal(R"({"include": [{"type": "Conv", "of_model": "a"}], "exclude": [{"type": "Conv", "of_model": "b"}]})"), "");
+  EXPECT_THAT(refusal(R"({"watchers": ["a"], "trigger": "overflow"})"), HasSubstr("\"watchers\" contradicts \"trigger\": \"overflow\""));
+  EXPECT_THAT(refusal(R"({"model_ops": false, "single_ops": false})"), HasSubstr("nothing would be captured"));
 }
 
 TEST(CapturePlan, WhatCanNotBeDoneYetIsRefused) {
-  EXPECT_THAT(refusal(R"({"trigger": "watch"})"), HasSubstr("the trigger \"watch\" yet; use \"always\", \"overflow\", \"exception\" or"));
-  EXPECT_THAT(refusal(R"({"trigger": "watch"})"), HasSubstr("the trigger \"watch\" yet"));
-  EXPECT_THAT(refusal(R"({"levels": ["kernel"]})"), HasSubstr("the level \"kernel\" yet"));
+  EXPECT_THAT(refusal(R"({"levels": ["op", "module"]})"), HasSubstr("the level \"module\" yet; use \"op\", \"kernel\" or \"api\""));
   EXPECT_THAT(refusal(R"({"extras": {"graphs": true}})"), HasSubstr("\"graphs\" yet"));
   EXPECT_THAT(refusal(R"({"profile": "mindspore-2.10"})"), HasSubstr("the profile \"mindspore-2.10\" yet"));
   EXPECT_THAT(refusal(R"({"layout": "ge"})", {.layouts = {"tap"}}), HasSubstr("the layout \"ge\" yet; it writes tap"));
   EXPECT_THAT(refusal(R"({"moment": "before"})", {.layouts = {}, .before_moment = false}), HasSubstr("the moment \"before\""));
   EXPECT_EQ(refusal(R"({"moment": "before"})"), "");
+}
+
+// A3
+TEST(CapturePlan, SelectorsOfAnotherModelPickNothing) {
+  const PlanEnvironment environment{.models = {"seg_net", "main"}};
+  const std::string config =
+      R"({"include": [{"every": "op", "of_model": "resnet", "optional": true}, {"name": "gemm_1", "of_model": "main"},
+                      {"from": "no", "to": "such", "of_model": "resnet", "optional": true}],
+          "exclude": [{"name": "gemm_1", "slots": ["out0"], "of_model": "resnet", "optional": true}]})";
+  const Bound bound = bind_config(config, a_graph(), environment);
+  EXPECT_THAT(bound.wanted, ElementsAre("gemm_1"));
+  EXPECT_THAT(bound.notes,
+              ElementsAre("the model \"resnet\" (c.json:1:14) does not run; the one that runs is called \"seg_net\" or \"main\"."));
+  EXPECT_TRUE(bound.decisions[4].wants_slot(SlotKind::kOutput, 0));
+  EXPECT_THAT(bind_config(R"({"include": [{"every": "op", "of_model": "seg_ne"}]})", a_graph(), environment).error,
+              HasSubstr("Did you mean \"seg_net\"?"));
+  EXPECT_THAT(bind_config(R"({"include": [{"every": "op", "of_model": "main"}]})", a_graph(), environment).wanted,
+              ElementsAre("x", "w", "conv_1", "split_1", "gemm_1", "softmax_1"));
+  EXPECT_THAT(bind_config(R"({"include": [{"every": "op", "of_model": "m"}]})").error, HasSubstr("what runs has no name of a model"));
+}
+
+// A8
+TEST(CapturePlan, OpsOfModelsAndSingleOnesAreChosenApart) {
+  std::vector<OpInfo> ops = a_graph();
+  ops.push_back(op("add", "Add", {}, {"sum"}));
+  ops.back().single = true;
+  EXPECT_THAT(bind_config(R"({"single_ops": false})", ops).wanted, Not(Contains("add")));
+  EXPECT_THAT(bind_config(R"({"model_ops": false, "extras": {"weights": false, "graph_inputs": false}})", ops).wanted, ElementsAre("add"));
+  EXPECT_THAT(bind_config(R"({"include": ["gemm_1", {"every": "single"}]})", ops).wanted, ElementsAre("gemm_1", "add"));
+  EXPECT_THAT(bind_config(R"({"include": [{"every": "op", "of_model": "m"}]})", ops, {.models = {"m"}}).wanted, Not(Contains("add")));
+}
+
+// A7
+TEST(CapturePlan, AnOpIsItsOwnKernelWhereNoneAreReported) {
+  std::vector<OpInfo> ops = {op("aten::linear", "linear", {}, {"y"}), op("aten::addmm", "addmm", {}, {"z"})};
+  ops[1].level = Level::kKernel;
+  ops[1].parent = 0;
+  const PlanEnvironment kernels{.kernels = true};
+  EXPECT_THAT(bind_config(R"({"levels": ["op"]})", ops, kernels).wanted, ElementsAre("aten::linear"));
+  EXPECT_THAT(bind_config(R"({"levels": ["kernel"]})", ops, kernels).wanted, ElementsAre("aten::addmm"));
+  EXPECT_THAT(bind_config(R"({"levels": ["op", "kernel"]})", ops, kernels).wanted, ElementsAre("aten::linear", "aten::addmm"));
+  EXPECT_THAT(bind_config(R"({"levels": ["kernel"]})").wanted, Contains("gemm_1"));
+}
+
+// A14
+TEST(CapturePlan, WatchersAreMarkedAndWatchedOpsWanted) {
+  const Bound bound =
+      bind_config(R"({"trigger": "watch", "watchers": ["relu_1", {"name": "nothing", "optional": true}], "include": ["gemm_1"]})");
+  EXPECT_THAT(bound.wanted, ElementsAre("gemm_1"));
+  for (size_t i = 0; i < bound.decisions.size(); ++i) EXPECT_EQ(bound.decisions[i].watcher, i == 2) << i;
+  EXPECT_THAT(bound.notes, Contains(HasSubstr("the name \"nothing\" (c.json:1:45) matches no op")));
+  EXPECT_THAT(bind_config(R"({"trigger": "watch", "watchers": ["gem_1"]})").error, HasSubstr("Did you mean \"gemm_1\"?"));
+  const Bound every = bind_config(R"({"trigger": "watch", "include": ["gemm_1"]})");
+  for (size_t i = 0; i < every.decisions.size(); ++i) EXPECT_EQ(every.decisions[i].watcher, i >= 2) << i;
+  EXPECT_FALSE(bind_config("{}").decisions[2].watcher);
+}
+
+// A5
+TEST(CapturePlan, AnOptionalRangeWithoutItsEndsIsANote) {
+  const Bound bound = bind_config(R"({"include": ["gemm_1", {"from": "gemm_2", "to": "gemm_1", "optional": true},
+                                                  {"from": "softmax_1", "to": "conv_1", "optional": true}]})");
+  EXPECT_THAT(bound.wanted, ElementsAre("gemm_1"));
+  EXPECT_THAT(bound.notes,
+              ElementsAre(HasSubstr("there is no op \"gemm_2\". Did you mean \"gemm_1\"?"), HasSubstr("is the wrong way round")));
+}
+
+TEST(CapturePlan, InputsOfTheGraphComeWithThePickedOpsThatReadThem) {
+  const std::string config = R"({"include": [NAME], "extras": {"read_inputs": true}})";
+  const auto with = [&](std::string name) {
+    std::string text = config;
+    return text.replace(text.find("NAME"), 4, name);
+  };
+  EXPECT_THAT(bind_config(with("\"conv_1\"")).wanted, ElementsAre("x", "conv_1"));
+  EXPECT_THAT(bind_config(with("\"gemm_1\"")).wanted, ElementsAre("gemm_1"));
+  EXPECT_THAT(bind_config(R"({"include": ["conv_1"], "exclude": ["x"], "extras": {"read_inputs": true}})").wanted, ElementsAre("conv_1"));
 }
 
 TEST(CapturePlan, TheExceptionTriggerKeepsNothingByItself) { EXPECT_THAT(bind_config(R"({"trigger": "exception"})").wanted, IsEmpty()); }

@@ -59,6 +59,7 @@ struct OpSelector {
     kId,             // "2,3_1" of the operation tree; with children when `children`
     kNameFullRegex,  // RE2 that matches the whole of one of the names that kName compares
     kScopedType,  // ignoring case, inside the type that the scoped name tells (for a graph input or weight its name) or an original node's type
+    kEvery,       // `text` "op": every op; "single": every op that is called by itself, outside every model
   };
   Kind kind = Kind::kName;
   std::string text;
@@ -105,6 +106,7 @@ struct Extras {
   bool attributes = false;
   bool constants = false;
   bool topology = false;
+  bool read_inputs = false;  // the graph's inputs that a picked op reads, with it
   friend bool operator==(const Extras&, const Extras&) = default;
 };
 
@@ -124,7 +126,8 @@ struct CaptureSpec {
   bool plain_order = true;  // what a runtime holds in blocks is put back into the order of its dims
   std::vector<std::string> levels = {"op"};
   Trigger trigger = Trigger::kAlways;
-  std::vector<OpSelector> watchers;  // under the trigger "watch": after each of these ops the outputs of the picked ops are looked at again
+  // Under the trigger "watch": after each of these ops the outputs of the picked ops are looked at again; empty = after every op.
+  std::vector<OpSelector> watchers;
   ExceptionDetail exception_detail = ExceptionDetail::kNorm;
   bool model_ops = true;   // ops that belong to a model
   bool single_ops = true;  // ops called by themselves, outside every model

@@ -13,6 +13,9 @@ namespace tensortap {
 namespace {
 
 constexpr size_t kMostListed = 8;
+constexpr std::string_view kLeftBehind[] = {"its name, type and the inputs it had",
+                                            "its name, type, attributes and the inputs it had, with their types and shapes",
+                                            "its name, type, attributes and the inputs it had, the registers and the call stack"};
 constexpr size_t kLongestOption = 200;  // bytes of a layout option that are shown
 
 std::string percent(double share) { return concat(static_cast<double>(static_cast<int64_t>(share * 1e6 + 0.5)) / 1e4, " %"); }
@@ -36,7 +39,13 @@ std::string list_selectors(const std::vector<OpSelector>& selectors) {
 
 void say_what(const CaptureSpec& spec, std::vector<std::string>& lines) {
   if (spec.trigger == Trigger::kException)
-    lines.push_back("Nothing is captured unless an op fails; then its name, type and the inputs it had are.");
+    lines.push_back(
+        concat("Nothing is captured unless an op fails; then ", kLeftBehind[static_cast<size_t>(spec.exception_detail)], " are."));
+  if (spec.trigger == Trigger::kWatch) {
+    lines.push_back(concat("Who overwrites a tensor is looked for: after ",
+                           spec.watchers.empty() ? "every op" : concat("each op that any of these picks: ", list_selectors(spec.watchers)),
+                           ", the last outputs of the captured ops are looked at again."));
+  }
   if (spec.trigger == Trigger::kOnRequest) lines.push_back("An op is captured only while the program asks for it.");
   if (spec.trigger == Trigger::kOverflow) {
     lines.push_back(
@@ -49,11 +58,16 @@ void say_what(const CaptureSpec& spec, std::vector<std::string>& lines) {
   } else {
     lines.push_back(concat("The ", slots, " of ops are captured that any of these picks: ", list_selectors(spec.include), "."));
   }
+  if (!spec.single_ops) lines.push_back("Only ops of models are captured, none that is called by itself.");
+  if (!spec.model_ops) lines.push_back("Only ops that are called by themselves are captured, none of a model.");
+  if (spec.levels != CaptureSpec{}.levels) lines.push_back(concat("Captured are the levels ", join(spec.levels, " and "), "."));
   if (!spec.exclude.empty()) lines.push_back(concat("Left out: ", list_selectors(spec.exclude), "."));
   if (spec.inputs) lines.push_back("An op's inputs are kept once, as the outputs of the ops that make them.");
   if (spec.extras.graph_inputs && spec.extras.weights && spec.include.empty()) {
     lines.push_back("Weights are captured once when the model is loaded, inputs of the whole graph once per step.");
   }
+  if (spec.extras.read_inputs && !spec.include.empty())
+    lines.push_back("Inputs of the whole graph come with the captured ops that read them.");
   if (!spec.extras.weights) lines.push_back("Weights are not captured, not as inputs of ops either.");
   if (!spec.extras.graph_inputs) lines.push_back("Inputs of the whole graph are not captured, not as inputs of ops either.");
 }
@@ -131,6 +145,7 @@ void say_limits(const CaptureSpec& spec, std::vector<std::string>& lines) {
   const std::string counted = " What is left out is counted in run.json and said at the end.";
   if (limits.max_bytes > 0) lines.push_back(concat("When the dump has ", bytes_text(limits.max_bytes), ", no more is written.", counted));
   if (limits.max_records > 0) lines.push_back(concat("After ", limits.max_records, " records no more are written.", counted));
+  if (limits.ring_ops > 0) lines.push_back(concat("The tensors of the last ", limits.ring_ops, " ops come with what the trigger keeps."));
   if (limits.keep_free > 0)
     lines.push_back(concat("When the disk has less than ", bytes_text(limits.keep_free), " free, no more is written.", counted));
   if (spec.payload == Payload::kTensor || spec.payload == Payload::kFull) {

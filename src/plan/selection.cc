@@ -55,6 +55,18 @@ Status read_steps(const CaptureOptions& options, CaptureSpec& spec) {
   return {};
 }
 
+Status read_levels(const CaptureOptions& options, CaptureSpec& spec) {
+  if (options.levels.empty()) return {};
+  std::vector<std::string> levels;
+  TENSORTAP_RETURN_IF_ERROR(split_list("--levels", options.levels, levels));
+  for (const std::string& level : levels) {
+    if (level != level_name(Level::kOp) && level != level_name(Level::kKernel) && level != level_name(Level::kApi))
+      return wrong("--levels", concat(quote(level), " is not a level; write op, kernel, api or several, such as op,kernel"));
+  }
+  spec.levels = std::move(levels);
+  return {};
+}
+
 Status read_slots(const CaptureOptions& options, CaptureSpec& spec) {
   if (!options.slots) return {};
   std::vector<std::string> slots;
@@ -169,6 +181,7 @@ Result<CaptureSpec> spec_from_options(const CaptureOptions& options) {
   TENSORTAP_RETURN_IF_ERROR(read_ops(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_steps(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_slots(options, spec));
+  TENSORTAP_RETURN_IF_ERROR(read_levels(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_where(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_payload(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_budget(options, spec));

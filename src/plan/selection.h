@@ -19,6 +19,7 @@ struct CaptureOptions {
   std::vector<std::string> types;     // --types A,B; with --ops only ops of these types among those
   std::optional<std::string> steps;
   std::optional<std::string> slots;
+  std::vector<std::string> levels;
   std::optional<std::string> where;
   bool stats = false;
   bool tensors = false;

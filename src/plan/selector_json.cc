@@ -24,8 +24,10 @@ constexpr std::array kSelectorKeys = {
     SpecKey{"full_regex", "text", "RE2 syntax", "", "Ops of which one of these names matches as a whole."},
     SpecKey{"scoped_type", "text", "not empty", "",
             "As `type_contains`; of a graph's input or weight, whose name up to the last - contains it."},
+    SpecKey{"every", "text", "\"op\", \"single\"", "", "Every op; or every op that is called by itself, outside every model."},
     SpecKey{"children", "true or false", "with `id` only", "false", "Whether the ops inside the one of that id are picked too."},
     SpecKey{"of_types", "list of texts", "not empty texts", "[]", "Of what the selector picks, only ops of these types."},
+    SpecKey{"of_model", "text", "any", "\"\"", "Of what the selector picks, only ops of the model of this name; empty = of any model."},
     SpecKey{"slots", "list of texts", "in0, out0, ...; exclusions only", "[]", "Leave out only these slots; none = the whole op."},
     SpecKey{"optional", "true or false", "", "false", "Whether it is a note instead of an error when nothing is picked."},
     SpecKey{"origin", "text", "any", "the place in the file", "Where the selector was said, for messages."},
@@ -98,6 +100,8 @@ Status read_pick(const SpecValue& value, const std::string& kind_key, OpSelector
   }
   if (json.contains("to")) return value.member("to").error("needs \"from\" beside it, the first op of the range");
   if (selector.text.empty()) return pick.error("must not be empty");
+  size_t unused = 0;
+  if (selector.kind == OpSelector::Kind::kEvery) return pick.read_choice(kEveryWords, unused);
   if (selector.kind == OpSelector::Kind::kId) return read_id(pick, selector.text);
   return {};
 }
@@ -118,6 +122,7 @@ Status read_object(const SpecValue& value, bool slots_allowed, OpSelector& selec
     TENSORTAP_RETURN_IF_ERROR(types.read_texts(selector.of_types));
     if (std::ranges::find(selector.of_types, "") != selector.of_types.end()) return types.error("holds an empty type");
   }
+  if (json.contains("of_model")) TENSORTAP_RETURN_IF_ERROR(value.member("of_model").read_text(selector.of_model));
   if (json.contains("slots")) TENSORTAP_RETURN_IF_ERROR(read_slots(value.member("slots"), selector));
   if (json.contains("optional")) TENSORTAP_RETURN_IF_ERROR(value.member("optional").read_bool(selector.optional));
   if (json.contains("origin")) return value.member("origin").read_text(selector.origin);
@@ -138,6 +143,7 @@ Json selector_to_json(const OpSelector& selector) {
   if (selector.kind == OpSelector::Kind::kOrderRange) json["to"] = selector.text_end;
   if (selector.children) json["children"] = true;
   if (!selector.of_types.empty()) json["of_types"] = selector.of_types;
+  if (!selector.of_model.empty()) json["of_model"] = selector.of_model;
   Json slots = Json::array();
   for (const uint32_t slot : selector.input_slots) slots.push_back(concat("in", slot));
   for (const uint32_t slot : selector.output_slots) slots.push_back(concat("out", slot));

@@ -90,13 +90,14 @@ std::vector<std::string> all_types(std::span<const OpInfo> ops) {
   return without_repeats(types);
 }
 
-Result<SelectorSet> SelectorSet::compile(const std::vector<OpSelector>& selectors) {
+Result<SelectorSet> SelectorSet::compile(const std::vector<OpSelector>& selectors, std::span<const std::string> models) {
   SelectorSet set;
   set.selectors_ = selectors;
   set.expressions_.resize(selectors.size());
   set.ranges_.resize(selectors.size());
   for (size_t i = 0; i < selectors.size(); ++i) {
     const OpSelector& selector = selectors[i];
+    set.of_model_.push_back(selector.of_model.empty() || std::ranges::find(models, selector.of_model) != models.end());
     if (selector.kind == Kind::kName) {
       set.by_name_[selector.text].push_back(i);
     } else if (selector.kind == Kind::kType) {
@@ -117,25 +118,35 @@ bool SelectorSet::asks_ids() const {
   return std::ranges::any_of(selectors_, [](const OpSelector& s) { return s.kind == Kind::kId; });
 }
 
-Status SelectorSet::resolve_ranges(std::span<const OpInfo> ops) {
+Result<SelectorSet::Range> SelectorSet::find_range(const OpSelector& selector, std::span<const OpInfo> ops) {
+  Range range{0, ops.empty() ? 0 : ops.size() - 1};
+  for (const bool end : {false, true}) {
+    const std::string& name = end ? selector.text_end : selector.text;
+    if (name.empty()) continue;
+    const size_t found = find_named(ops, name);
+    if (found == ops.size()) {
+      return invalid_argument(concat(selector_text(selector), ": there is no op ", quote(name), ".", did_you_mean(name, all_names(ops))));
+    }
+    (end ? range.last : range.first) = found;
+  }
+  if (range.last >= range.first) return range;
+  return invalid_argument(concat(selector_text(selector), " is the wrong way round: ", quote(ops[range.first].name), " runs as number ",
+                                 range.first, ", ", quote(ops[range.last].name), " as number ", range.last, "; swap the two"));
+}
+
+Status SelectorSet::resolve_ranges(std::span<const OpInfo> ops, std::vector<std::string>& notes) {
   for (size_t i = 0; i < selectors_.size(); ++i) {
     const OpSelector& selector = selectors_[i];
-    if (selector.kind != Kind::kOrderRange) continue;
-    Range range{0, ops.empty() ? 0 : ops.size() - 1};
-    for (const bool end : {false, true}) {
-      const std::string& name = end ? selector.text_end : selector.text;
-      if (name.empty()) continue;
-      const size_t found = find_named(ops, name);
-      if (found == ops.size()) {
-        return invalid_argument(concat(selector_text(selector), ": there is no op ", quote(name), ".", did_you_mean(name, all_names(ops))));
-      }
-      (end ? range.last : range.first) = found;
+    if (selector.kind != Kind::kOrderRange || !of_model_[i]) continue;
+    const Result<Range> range = find_range(selector, ops);
+    if (range.ok()) {
+      ranges_[i] = *range;
+    } else if (selector.optional) {
+      ranges_[i] = Range{};
+      notes.push_back(range.status().message());
+    } else {
+      return range.status();
     }
-    if (range.last < range.first) {
-      return invalid_argument(concat(selector_text(selector), " is the wrong way round: ", quote(ops[range.first].name), " runs as number ",
-                                     range.first, ", ", quote(ops[range.last].name), " as number ", range.last, "; swap the two"));
-    }
-    ranges_[i] = range;
   }
   return {};
 }
@@ -188,6 +199,8 @@ bool SelectorSet::picks(size_t index, const SelectedOp& selected, SelectorHit& h
       return is_source(op.source_location, selector.text);
     case Kind::kId:
       return is_listed_id(selected.id, selector);
+    case Kind::kEvery:
+      return op.single || selector.text != kEveryWords[1];
     case Kind::kName:
     case Kind::kType:
       break;
@@ -203,6 +216,7 @@ void SelectorSet::match(const SelectedOp& selected, std::vector<SelectorHit>& hi
     if (picks(index, selected, hit)) hits.push_back(hit);
   }
   std::erase_if(hits, [&](const SelectorHit& hit) {
+    if (!of_model_[hit.selector] || (selected.op->single && !selectors_[hit.selector].of_model.empty())) return true;
     const std::vector<std::string>& types = selectors_[hit.selector].of_types;
     return !types.empty() && std::ranges::none_of(types, [&](const std::string& type) { return has_type(*selected.op, type); });
   });

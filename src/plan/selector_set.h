@@ -37,15 +37,20 @@ class SelectorSet {
  public:
   SelectorSet() = default;
 
-  // Errors: kInvalidArgument with the origin and RE2's own words and place for a wrong regular expression.
-  static Result<SelectorSet> compile(const std::vector<OpSelector>& selectors);
+  // `models` are the names by which the model that runs is known: selectors of another model pick nothing. Errors: kInvalidArgument with the origin and
+  // RE2's own words and place for a wrong regular expression.
+  static Result<SelectorSet> compile(const std::vector<OpSelector>& selectors, std::span<const std::string> models = {});
 
   [[nodiscard]] const std::vector<OpSelector>& selectors() const { return selectors_; }
   [[nodiscard]] bool empty() const { return selectors_.empty(); }
   [[nodiscard]] bool asks_ids() const;
 
-  // Finds the ends of order ranges in a graph. Errors: unknown ends with the nearest names; ends the wrong way round.
-  Status resolve_ranges(std::span<const OpInfo> ops);
+  // False when the selector is of a model that does not run.
+  [[nodiscard]] bool is_of_model(size_t index) const { return of_model_[index]; }
+
+  // Finds the ends of order ranges in a graph. Errors: unknown ends with the nearest names; ends the wrong way round. Those of an optional range
+  // go into `notes`, and the range picks nothing.
+  Status resolve_ranges(std::span<const OpInfo> ops, std::vector<std::string>& notes);
 
   // Puts the selectors that pick the op into `hits`, each once.
   void match(const SelectedOp& selected, std::vector<SelectorHit>& hits) const;
@@ -57,12 +62,14 @@ class SelectorSet {
     size_t last = 0;
   };
 
+  static Result<Range> find_range(const OpSelector& selector, std::span<const OpInfo> ops);
   void match_exact(const SelectedOp& selected, std::vector<SelectorHit>& hits) const;
   [[nodiscard]] bool picks(size_t index, const SelectedOp& selected, SelectorHit& hit) const;
 
   std::vector<OpSelector> selectors_;
   std::vector<std::unique_ptr<re2::RE2>> expressions_;  // beside selectors_, null for other kinds
   std::vector<Range> ranges_;                           // beside selectors_, empty until resolved
+  std::vector<bool> of_model_;                          // beside selectors_
   ByText by_name_;                                      // numbers of the exact-name selectors
   ByText by_type_;
   std::vector<size_t> others_;  // all that need a look one by one

@@ -15,14 +15,27 @@ Status not_yet(std::string_view what, std::string_view instead) {
 }
 
 Status check_trigger(const CaptureSpec& spec) {
-  if (spec.trigger != Trigger::kWatch) return {};
-  return not_yet(concat("the trigger ", quote(trigger_name(spec.trigger))),
-                 "use \"always\", \"overflow\", \"exception\" or \"on-request\"");
+  if (spec.limits.ring_ops > 0 && spec.trigger == Trigger::kAlways && spec.where.empty()) {
+    return invalid_argument(
+        "\"limits\": \"ring_ops\" keeps the last ops until a trigger fires, and none can; give a \"trigger\" or a \"where\", or leave it out");
+  }
+  if (spec.trigger == Trigger::kWatch && !spec.outputs)
+    return invalid_argument("the trigger \"watch\" looks at outputs, which are not chosen (\"slots\"); add \"out\"");
+  if (spec.watchers.empty() || spec.trigger == Trigger::kWatch) return {};
+  return invalid_argument(
+      concat("\"watchers\" contradicts \"trigger\": ", quote(trigger_name(spec.trigger)), "; use \"watch\", or leave \"watchers\" out"));
+}
+
+Status check_kinds(const CaptureSpec& spec) {
+  if (spec.model_ops || spec.single_ops) return {};
+  return invalid_argument(
+      "neither ops of models (\"model_ops\") nor single ones (\"single_ops\") are chosen, so nothing would be captured");
 }
 
 Status check_levels(const CaptureSpec& spec) {
   for (const std::string& level : spec.levels) {
-    if (level != "op") return not_yet(concat("the level ", quote(level)), "use \"op\"");
+    if (level == level_name(Level::kModule) || level == level_name(Level::kModel))
+      return not_yet(concat("the level ", quote(level)), "use \"op\", \"kernel\" or \"api\"");
   }
   return spec.levels.empty() ? invalid_argument("no level is chosen; use \"op\"") : Status();
 }
@@ -75,7 +88,7 @@ Status check_numbers(const CaptureSpec& spec) {
 // The same thing asked for and left out.
 Status check_exclusions(const CaptureSpec& spec) {
   const auto key = [](const OpSelector& selector) {
-    return std::tuple(selector.kind, selector.text, selector.text_end, selector.of_types);
+    return std::tuple(selector.kind, selector.text, selector.text_end, selector.of_types, selector.of_model);
   };
   std::map<decltype(key(OpSelector{})), const OpSelector*> asked;
   for (const OpSelector& selector : spec.include) asked.emplace(key(selector), &selector);
@@ -92,6 +105,7 @@ Status check_exclusions(const CaptureSpec& spec) {
 
 Status check_spec(const CaptureSpec& spec, const PlanEnvironment& environment) {
   TENSORTAP_RETURN_IF_ERROR(check_trigger(spec));
+  TENSORTAP_RETURN_IF_ERROR(check_kinds(spec));
   TENSORTAP_RETURN_IF_ERROR(check_levels(spec));
   TENSORTAP_RETURN_IF_ERROR(check_extras(spec));
   TENSORTAP_RETURN_IF_ERROR(check_target(spec, environment));

@@ -20,7 +20,7 @@ constexpr int kConfigVersion = 1;
 constexpr std::array<std::string_view, 2> kSlots = {"in", "out"};
 constexpr std::array<std::string_view, 3> kNonFinite = {"skip-nan", "propagate", "skip-nonfinite"};
 constexpr std::array<std::string_view, 4> kDigests = {"none", "xxh3", "md5", "sha1"};
-constexpr std::array<std::string_view, 4> kLevels = {"op", "kernel", "module", "model"};
+constexpr std::array<std::string_view, 5> kLevels = {"op", "kernel", "module", "model", "api"};
 
 template <class Enum>
 Status read_enum(const SpecValue& value, std::span<const std::string_view> names, Enum& target) {
@@ -246,16 +246,29 @@ constexpr std::array kRows = {
             "Whether tensors that a runtime holds in blocks of channels are put back into the order of their shape."},
            [](Value v, Spec s) { return v.read_bool(s.plain_order); },
            [](Written s) -> Json { return s.plain_order; }},
-    KeyRow{{"levels", "list of texts", "\"op\", \"kernel\", \"module\", \"model\"", "[\"op\"]",
-            "How fine the capture looks; this release: \"op\"."},
+    KeyRow{{"levels", "list of texts", "\"op\", \"kernel\", \"api\"", "[\"op\"]",
+            "What is captured: ops, the kernels that they call underneath, what the program itself calls, or several of these."},
            read_levels,
            [](Written s) -> Json { return s.levels; }},
     KeyRow{{"trigger", "text", "\"always\", \"overflow\", \"exception\", \"watch\", \"on-request\"", "\"always\"",
             "What makes a record be kept: always; ops that make NaN or Inf of finite inputs; failing ops; ops while the program asks for "
-            "them. "
-            "\"watch\" is not in this release."},
+            "them; ops after whose watchers their outputs are looked at again."},
            [](Value v, Spec s) { return read_enum(v, kTriggerWords, s.trigger); },
            [](Written s) -> Json { return std::string(trigger_name(s.trigger)); }},
+    KeyRow{{"watchers", "list of selectors", "any", "[]",
+            "With the trigger \"watch\": after each of these ops the picked ops' outputs are looked at again; none = after every op."},
+           [](Value v, Spec s) { return read_selectors(v, false, s.watchers); },
+           [](Written s) { return selectors_to_json(s.watchers); }},
+    KeyRow{{"exception_detail", "text", "\"brief\", \"norm\", \"detail\"", "\"norm\"",
+            "What a failing op leaves: its inputs; their types and shapes and its attributes too; registers and call stack too."},
+           [](Value v, Spec s) { return read_enum(v, kExceptionDetailWords, s.exception_detail); },
+           [](Written s) -> Json { return std::string(exception_detail_name(s.exception_detail)); }},
+    KeyRow{{"model_ops", "true or false", "", "true", "Whether ops that belong to a model are captured."},
+           [](Value v, Spec s) { return v.read_bool(s.model_ops); },
+           [](Written s) -> Json { return s.model_ops; }},
+    KeyRow{{"single_ops", "true or false", "", "true", "Whether ops that are called by themselves, outside every model, are captured."},
+           [](Value v, Spec s) { return v.read_bool(s.single_ops); },
+           [](Written s) -> Json { return s.single_ops; }},
     KeyRow{{"where", "text", "an expression, below", "\"\"", "Keep a record only if this holds for it; empty = always."},
            read_where,
            [](Written s) -> Json { return s.where; }},
@@ -283,6 +296,10 @@ constexpr std::array kRows = {
     KeyRow{{"limits.max_triggers", "whole number", "from 0 to 2^53", "0", "Most ops that the trigger lets through; 0 = no limit."},
            [](Value v, Spec s) { return v.read_whole(s.limits.max_triggers, 0, kMostCount); },
            [](Written s) -> Json { return s.limits.max_triggers; }},
+    KeyRow{{"limits.ring_ops", "whole number", "from 0 to 2^53", "0",
+            "The tensors of the last ops, this many, are written when the trigger fires; 0 = none."},
+           [](Value v, Spec s) { return v.read_whole(s.limits.ring_ops, 0, kMostCount); },
+           [](Written s) -> Json { return s.limits.ring_ops; }},
     KeyRow{{"limits.pool_bytes", "bytes", "from 65536", "268435456", "Memory for tensors that wait to be written."},
            read_pool_bytes,
            [](Written s) -> Json { return s.limits.pool_bytes; }},
@@ -309,6 +326,10 @@ constexpr std::array kRows = {
     KeyRow{{"extras.topology", "true or false", "this release: false", "false", "Whether the tree of operations is written as a file."},
            [](Value v, Spec s) { return v.read_bool(s.extras.topology); },
            [](Written s) -> Json { return s.extras.topology; }},
+    KeyRow{{"extras.read_inputs", "true or false", "", "false",
+            "Whether inputs of the whole graph are captured with a picked op that reads them."},
+           [](Value v, Spec s) { return v.read_bool(s.extras.read_inputs); },
+           [](Written s) -> Json { return s.extras.read_inputs; }},
     KeyRow{{"budget", "number or text", "0 to 1, or \"3%\"", "0", "The most that the program may slow down; 0 = no governor."},
            read_budget,
            [](Written s) -> Json { return s.budget; }},

@@ -28,19 +28,21 @@ TEST(SpecJson, ReadsEveryKey) {
     "tensortap": 1,
     "include": ["conv_1", {"prefix": "/a"}, {"regex": "b$", "of_types": ["Conv"]}, {"type": "Gemm"}, {"type_contains": "norm"},
                 {"from": "x", "to": ""}, {"module": "m.n"}, {"source": "train.py:41"}, {"id": "2,3_1", "children": true, "origin": "here"},
-                {"full_regex": "a.*", "optional": true}, {"scoped_type": "relu"}],
+                {"full_regex": "a.*", "optional": true}, {"scoped_type": "relu"}, {"every": "single", "of_model": "m"}],
     "exclude": [{"name": "z", "slots": ["in0", "out2", "out3"]}],
     "steps": "0|3-5", "first_step": 7, "slots": ["in"], "moment": "both", "payload": "full", "stats": ["min", "nan"], "non_finite": "propagate", "digest": "sha1",
     "histogram": true, "plain_order": false, "levels": ["op", "kernel"], "trigger": "exception", "where": "nan > 0", "sampling": {"elements": 1000, "head": 50},
-    "limits": {"max_bytes": "4 GiB", "keep_free": 5, "stop_after": 9, "max_records": 8, "max_triggers": 4, "pool_bytes": "1MB"},
+    "limits": {"max_bytes": "4 GiB", "keep_free": 5, "stop_after": 9, "max_records": 8, "max_triggers": 4, "ring_ops": 6, "pool_bytes": "1MB"},
     "extras": {"weights": false, "graph_inputs": false, "graphs": true, "execution_order": true, "attributes": true, "constants": true,
-               "topology": true},
+               "topology": true, "read_inputs": true},
+    "watchers": ["a", {"type": "b"}], "exception_detail": "detail", "model_ops": false, "single_ops": false,
     "budget": "3%", "full_policy": "drop", "strict": true, "layout": "ge", "profile": "p", "out": "o", "dialect": "acl",
     "layout_options": {"k": "v"}})",
                                                   "c.json");
   ASSERT_TRUE(spec.ok()) << spec.status().message();
-  ASSERT_EQ(spec->include.size(), 11U);
-  for (size_t i = 0; i < 11; ++i) EXPECT_EQ(static_cast<size_t>(spec->include[i].kind), i);
+  ASSERT_EQ(spec->include.size(), 12U);
+  EXPECT_EQ(spec->include[11].of_model, "m");
+  for (size_t i = 0; i < 12; ++i) EXPECT_EQ(static_cast<size_t>(spec->include[i].kind), i);
   EXPECT_EQ(spec->include[0].origin, "c.json:3:17");
   EXPECT_EQ(spec->include[2].of_types, std::vector<std::string>{"Conv"});
   EXPECT_EQ(spec->include[5].text, "x");
@@ -59,10 +61,13 @@ TEST(SpecJson, ReadsEveryKey) {
   EXPECT_TRUE(spec->include[9].optional && !spec->include[8].optional);
   EXPECT_EQ(spec->first_step, 7);
   EXPECT_EQ(spec->sampling, (Sampling{1000, 50}));
-  EXPECT_EQ(spec->limits, (Limits{uint64_t{4} << 30, 5, 9, 8, 4, 1000000}));
-  EXPECT_EQ(spec->extras, (Extras{false, false, true, true, true, true, true}));
+  EXPECT_EQ(spec->limits, (Limits{uint64_t{4} << 30, 5, 9, 8, 4, 6, 1000000}));
+  EXPECT_EQ(spec->extras, (Extras{false, false, true, true, true, true, true, true}));
   EXPECT_DOUBLE_EQ(spec->budget, 0.03);
   EXPECT_EQ(spec->full_policy, FullPolicy::kDrop);
+  EXPECT_EQ(spec->watchers.size(), 2U);
+  EXPECT_EQ(spec->exception_detail, ExceptionDetail::kDetail);
+  EXPECT_FALSE(spec->model_ops || spec->single_ops);
   EXPECT_EQ(spec->layout + spec->profile + spec->out + spec->dialect + spec->layout_options.at("k"), "gepoaclv");
   const Result<CaptureSpec> again = spec_from_json(to_json_text(spec_to_json(*spec)), "again");
   ASSERT_TRUE(again.ok()) << again.status().message();
@@ -90,8 +95,8 @@ std::string document(std::string_view key, std::string_view value, std::string& 
 TEST(SpecJson, EveryKeyOfTheWrongTypeIsRefusedWithItsPlace) {
   const std::vector<std::string> wrong = {"null", "true", "-1", "1.5", "\"~\"", "[1]", "[null]", "{\"a\": 1}", "[[]]", "-9e99", "[\"~\"]"};
   // What is of the right type all the same.
-  const std::set<std::string> fine = {"limits.stop_after null", "profile \"~\"",   "out \"~\"",      "dialect \"~\"",
-                                      "layout \"~\"",           "include [\"~\"]", "exclude [\"~\"]"};
+  const std::set<std::string> fine = {"limits.stop_after null", "profile \"~\"",   "out \"~\"",       "dialect \"~\"",
+                                      "layout \"~\"",           "include [\"~\"]", "exclude [\"~\"]", "watchers [\"~\"]"};
   for (const SpecKey& key : spec_keys()) {
     for (const std::string& value : wrong) {
       if (fine.contains(concat(key.name, " ", value)) || (key.type == "true or false" && value == "true")) continue;
@@ -165,6 +170,9 @@ TEST(SpecJson, ValuesOutOfRangeAreRefused) {
       {"include", "[{\"name\": \"a\", \"type\": \"b\"}]", "stands beside \"name\""},
       {"include", "[{\"nam\": \"a\"}]", "Did you mean \"name\""},
       {"include", "[{\"name\": \"a\", \"slots\": [\"in0\"]}]", "belongs to \"exclude\" only"},
+      {"include", "[{\"every\": \"ops\"}]", "is not one of \"op\" or \"single\""},
+      {"watchers", "[{\"name\": \"a\", \"slots\": [\"in0\"]}]", "belongs to \"exclude\" only"},
+      {"exception_detail", "\"full\"", "is not one of"},
       {"include", "[{\"from\": \"a\"}]", "needs \"to\""},
       {"include", "[{\"name\": \"a\", \"to\": \"b\"}]", "needs \"from\""},
       {"include", "[{\"id\": \"2_x\"}]", "is not an id"},
@@ -198,6 +206,7 @@ OpSelector random_selector(bool exclusion) {
   selector.origin = *text;
   if (exclusion && *rc::gen::arbitrary<bool>()) selector.input_slots = {static_cast<uint32_t>(*rc::gen::inRange(0, 65536))};
   if (*rc::gen::arbitrary<bool>()) selector.of_types = {*text, *text};
+  if (*rc::gen::arbitrary<bool>()) selector.of_model = *text;
   return selector;
 }
 
@@ -207,6 +216,7 @@ RC_GTEST_PROP(SpecJson, ReadsBackWhatItWrites, ()) {
   for (int i = 0; i < selectors; ++i) {
     spec.include.push_back(random_selector(false));
     spec.exclude.push_back(random_selector(true));
+    spec.watchers.push_back(random_selector(false));
   }
   spec.steps.add(*rc::gen::inRange(0, 9), *rc::gen::inRange(9, 99));
   spec.inputs = *rc::gen::arbitrary<bool>();

@@ -22,6 +22,8 @@ class SpecValue {
   [[nodiscard]] SpecValue member(const std::string& key) const;
   [[nodiscard]] SpecValue element(size_t index) const;
 
+  [[nodiscard]] const std::string& key() const { return key_; }  // "dump.dump_list[0]"
+
   // "name:line:column: key: what".
   [[nodiscard]] Status error(std::string_view what) const;
   // error() for a value of the wrong type: "must be a text, not a number".

@@ -22,6 +22,7 @@ std::string_view name_of(const Names& names, size_t index) {
 std::string_view payload_name(Payload payload) { return name_of(kPayloadWords, static_cast<size_t>(payload)); }
 std::string_view moment_choice_name(MomentChoice moment) { return name_of(kMomentWords, static_cast<size_t>(moment)); }
 std::string_view trigger_name(Trigger trigger) { return name_of(kTriggerWords, static_cast<size_t>(trigger)); }
+std::string_view exception_detail_name(ExceptionDetail detail) { return name_of(kExceptionDetailWords, static_cast<size_t>(detail)); }
 std::string_view full_policy_name(FullPolicy policy) { return name_of(kFullPolicyWords, static_cast<size_t>(policy)); }
 std::string_view selector_kind_name(OpSelector::Kind kind) { return name_of(kSelectorWords, static_cast<size_t>(kind)); }
 std::span<const std::string_view> stat_names() { return kStats; }
@@ -75,8 +76,12 @@ std::string selector_text(const OpSelector& selector) {
     case OpSelector::Kind::kId:
       text = concat("the id ", quote(selector.text), selector.children ? " with its children" : "");
       break;
+    case OpSelector::Kind::kEvery:
+      text = selector.text == kEveryWords[1] ? "every op that is called outside a model" : "every op";
+      break;
   }
   if (!selector.of_types.empty()) text += concat(" with type ", join(selector.of_types, " or "));
+  if (!selector.of_model.empty()) text += concat(" of the model ", quote(selector.of_model));
   if (!selector.origin.empty()) text += concat(" (", selector.origin, ")");
   return text;
 }

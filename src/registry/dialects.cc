@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "dialect/acl/dialect.h"
 #include "dialect/mindspore/dialect.h"
 #include "dialect/tensortap/dialect.h"
 #include "registry/registry.h"
@@ -12,6 +13,7 @@ constexpr Dialect kDialects[] = {
     {"tensortap", "tensortap's own capture config (JSON)", recognise_tensortap, parse_tensortap},
     {"mindspore", "MindSpore's dump config (MINDSPORE_DUMP_CONFIG)", recognise_mindspore, parse_mindspore, complete_mindspore_profile,
      kMindsporeFileSuffix},
+    {"acl", "AscendCL's dump config (acl.json)", recognise_acl, parse_acl},
 };
 
 }  // namespace

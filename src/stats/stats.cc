@@ -12,6 +12,7 @@
 #include "stats/modulus.h"
 #include "stats/stats_state.h"
 #include "stats/stats_target.h"
+#include "tensor/memory_order.h"
 #include "tensor/number_formats.h"
 
 namespace tensortap {
@@ -155,7 +156,7 @@ class BlockReducer {
   StatsState& state_;
 };
 
-int64_t first_nonfinite_code(const Job& job, uint64_t first_block, uint64_t end_block) {
+int64_t first_nonfinite_in_order(const Job& job, uint64_t first_block, uint64_t end_block) {
   int64_t found = -1;
   for (uint64_t b = first_block; b < end_block && found < 0; ++b) {
     for_each_piece(job, job.plan.block(b), [&](const std::byte* data, uint64_t count, uint64_t begin) {
@@ -175,7 +176,7 @@ void count_codes(const Job& job, uint64_t first_block, uint64_t end_block, Stats
     for_each_piece(job, job.plan.block(b), [&](const std::byte* data, uint64_t count, uint64_t) { counts.add(data, count); });
   }
   state = counts.state();
-  if (state.count > state.finite) state.first_nonfinite = first_nonfinite_code(job, first_block, end_block);
+  if (state.count > state.finite) state.first_nonfinite = first_nonfinite_in_order(job, first_block, end_block);
 }
 
 // Fills in `state`, which is new.
@@ -223,9 +224,16 @@ TensorStats compute_stats(const TensorView& view, const StatsOptions& options) {
   if (kernels == nullptr || !numel || *numel == 0 || view.data == nullptr || dtype_info(view.desc.dtype).bits == 0) {
     return compute_stats_reference(view, options);
   }
-  const Job job(view, options, *kernels, *numel);
+  // No statistic but the place of the first non-finite value depends on the order. A sample does.
+  const bool any_order = options.sample_limit == 0 && dtype_info(view.desc.dtype).kind != DTypeKind::kComplex;
+  const std::optional<TensorView> reordered = any_order ? in_memory_order(view) : std::nullopt;
+  const Job job(reordered.has_value() ? *reordered : view, options, *kernels, *numel);
   StatsState state;
   reduce(job, options.parallel_for, state);
+  if (reordered.has_value() && state.first_nonfinite >= 0) {
+    const Job in_order(view, options, *kernels, *numel);
+    state.first_nonfinite = first_nonfinite_in_order(in_order, 0, in_order.plan.blocks());
+  }
   if (state.out_of_range) return compute_stats_reference(view, options);
   const uint32_t valid = (options.wanted & kStatFull) | (job.plan.sampled() ? kStatSampled : 0U);
   return finish(state, valid, options.policy);

@@ -35,7 +35,7 @@ std::string_view moment_name(Moment moment) {
 }
 
 std::string_view level_name(Level level) {
-  static constexpr std::array<std::string_view, 4> kNames = {"op", "kernel", "module", "model"};
+  static constexpr std::array<std::string_view, 5> kNames = {"op", "kernel", "module", "model", "api"};
   return name_of(kNames, level);
 }
 

@@ -13,7 +13,7 @@ namespace tensortap {
 using OpId = uint32_t;  // position in the table of ops
 inline constexpr OpId kNoOp = 0xffffffffU;
 
-enum class Level : uint8_t { kOp = 0, kKernel = 1, kModule = 2, kModel = 3 };
+enum class Level : uint8_t { kOp = 0, kKernel = 1, kModule = 2, kModel = 3, kApi = 4 };
 enum class SlotKind : uint8_t { kOutput = 0, kInput = 1, kWeight = 2, kGradient = 3 };
 enum class Phase : uint8_t { kInference = 0, kForward = 1, kBackward = 2, kUpdate = 3, kLoad = 4 };
 enum class Moment : uint8_t { kAfter = 0, kBefore = 1 };
@@ -59,6 +59,9 @@ struct OpInfo {
 inline constexpr std::string_view kSeesValue = "sees_value";             // true: hands a value to the program
 inline constexpr std::string_view kIntendedInfinities = "intended_inf";  // true: infinities are what it is there to make, as in a mask
 inline constexpr std::string_view kForwardOp = "forward";                // name of the op whose gradient this one computes a part of
+// Of the pseudo-op that stands for looks at one op's outputs after another op ran (trigger "watch"): the names of the two.
+inline constexpr std::string_view kWatcherOp = "watcher";
+inline constexpr std::string_view kWatchedOp = "watched";
 // Whether an attribute is there and true.
 bool attribute_is_set(const OpInfo& op, std::string_view name);
 // Its text, "" when it is not there or no text.

@@ -23,6 +23,7 @@ enum RecordFlag : uint8_t {
   kRecordFailedOp = 1U << 3,    // an input of an op that failed
   kRecordForReaders = 1U << 4,  // kept because an op that reads it was asked for
   kRecordUnwritten = 1U << 5,   // memory that nothing was written to since it was allocated: described, never looked into
+  kRecordFromRing = 1U << 6,    // of one of the last ops before the trigger fired (limits.ring_ops)
 };
 
 struct RecordRow {

@@ -30,7 +30,7 @@ def install(table: dict[str, Any]) -> None:
     global functions, names
     if functions is not None:
         return
-    from . import compile_routes, module_calls, naming, source_files
+    from . import compile_routes, loader_workers, module_calls, naming, source_files
 
     given = Functions(**table)
     names = naming.Names(given, lambda module, number: _targets.named(module, given, number))
@@ -38,6 +38,7 @@ def install(table: dict[str, Any]) -> None:
     source_files.prepare(given)
     compile_routes.install(given, names.path_at)
     module_calls.wrap(given)
+    loader_workers.follow(given)
     functions = given
     _targets.installed(given)
 

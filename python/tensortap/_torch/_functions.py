@@ -58,6 +58,8 @@ class Functions:
         ``close()``: ends it; gives the report as JSON text.
     enable
         ``enable(on)``: goes on or pauses.
+    worker_begins
+        ``worker_begins()``: this process is a worker of a ``DataLoader``.
     step
         ``step()``: a step ends here.
     set_dump
@@ -86,5 +88,6 @@ class Functions:
     open: Callable[[str, str, str], str]
     close: Callable[[], str]
     enable: Callable[[bool], None]
+    worker_begins: Callable[[], None]
     step: Callable[[], None]
     set_dump: Callable[[int, str, bool], None]

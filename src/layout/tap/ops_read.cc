@@ -164,7 +164,7 @@ class LineReader {
 bool read_level(LineReader& reader, OpInfo& op) {
   std::string name;
   if (!reader.string(name)) return false;
-  for (const Level level : {Level::kOp, Level::kKernel, Level::kModule, Level::kModel}) {
+  for (const Level level : {Level::kOp, Level::kKernel, Level::kModule, Level::kModel, Level::kApi}) {
     if (level_name(level) == name) op.level = level;
   }
   return true;

@@ -4,6 +4,8 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -18,13 +20,14 @@ static_assert(std::endian::native == std::endian::little, "rows are written as t
 
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
 
-// Blocks before maps: a store into a mapped page without a block raises SIGBUS when the disk is full.
-Status allocate(const File& file, uint64_t begin, uint64_t bytes) {
-  int error = 0;
-  do {
-    error = posix_fallocate(file.fd(), static_cast<off_t>(begin), static_cast<off_t>(bytes));
-  } while (error == EINTR);
-  if (error != 0) return errno_status(file.path(), error);
+// Blocks before maps: a store into a mapped page without a block raises SIGBUS when the disk is full. Zeros are written
+// instead of blocks reserved: large writes make large pages in the system's cache, and to map those takes a third of the time.
+Status allocate(File& file, uint64_t begin, uint64_t bytes) {
+  static constinit std::array<std::byte, uint64_t{256} << 10> zeros{};
+  for (uint64_t done = 0; done < bytes; done += zeros.size()) {
+    const auto piece = std::span<const std::byte>(zeros).first(std::min<uint64_t>(zeros.size(), bytes - done));
+    TENSORTAP_RETURN_IF_ERROR(file.write_at(begin + done, piece));
+  }
   return {};
 }
 

@@ -24,6 +24,22 @@ std::string pack_strings(const StringElement* strings, uint64_t count) {
   return packed;
 }
 
+// What the writer fills in of a row, to be put back when it could not add it.
+class Filled {
+ public:
+  explicit Filled(const RecordRow& row) : place_(DataPlace::of(row)), histogram_(row.histogram), flags_(row.flags) {}
+  void put_back(RecordRow& row) const {
+    place_.put_into(row);
+    row.histogram = histogram_;
+    row.flags = flags_;
+  }
+
+ private:
+  DataPlace place_;
+  uint64_t histogram_;
+  uint8_t flags_;
+};
+
 class TapWriter : public LayoutWriter {
  public:
   TapWriter(std::string folder, File ops, std::unique_ptr<RecordsFile> records)
@@ -40,7 +56,7 @@ class TapWriter : public LayoutWriter {
 
  private:
   Status write_ops();
-  Status add_histogram(RecordRow& row, const ExponentHistogram& histogram);
+  Status add_histogram(RecordRow& row, const ExponentHistogram* histogram);
   Status add_data(RecordRow& row, const TensorView& data);
   std::string name_of(OpId op);
   Status update_histograms();
@@ -83,7 +99,9 @@ std::string TapWriter::name_of(OpId op) {
   return op < names_.size() ? names_[op] : "";
 }
 
-Status TapWriter::add_histogram(RecordRow& row, const ExponentHistogram& histogram) {
+Status TapWriter::add_histogram(RecordRow& row, const ExponentHistogram* histogram) {
+  row.histogram = 0;
+  if (histogram == nullptr) return {};
   const std::lock_guard lock(histograms_mutex_);
   if (!histograms_.is_open()) {
     TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(join_path(folder_, kHistogramsFile), O_RDWR | O_CREAT | O_EXCL));
@@ -94,7 +112,7 @@ Status TapWriter::add_histogram(RecordRow& row, const ExponentHistogram& histogr
   static_assert(sizeof(ExponentHistogram) == kHistogramNumbers * sizeof(uint64_t));
   const uint64_t number = histogram_rows_.load();
   const uint64_t offset = kHistogramsBegin + number * sizeof(ExponentHistogram);
-  if (Status status = histograms_.write_at(offset, std::as_bytes(std::span(&histogram, 1))); !status.ok()) {
+  if (Status status = histograms_.write_at(offset, std::as_bytes(std::span(histogram, 1))); !status.ok()) {
     (void)histograms_.truncate(offset);
     return status;
   }
@@ -132,24 +150,22 @@ Status TapWriter::add_data(RecordRow& row, const TensorView& data) {
 }
 
 Status TapWriter::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) {
-  RecordRow filled = row;
-  filled.flags &= static_cast<uint8_t>(~(kRecordHasData | kRecordRaw));
-  filled.histogram = 0;
-  filled.data_offset = filled.data_bytes = filled.member = filled.data_header = 0;
-  if (histogram != nullptr) TENSORTAP_RETURN_IF_ERROR(add_histogram(filled, *histogram));
+  const Filled before(row);
+  row.flags &= static_cast<uint8_t>(~(kRecordHasData | kRecordRaw));
+  row.data_offset = row.data_bytes = row.member = row.data_header = 0;
   const bool has_data = data != nullptr && (data->data != nullptr || row.numel == 0) && data->desc.dtype != DType::kUndefined;
-  TENSORTAP_RETURN_IF_ERROR(has_data ? add_data(filled, *data) : records_->append(filled));
-  row = filled;
-  return {};
+  Status status = add_histogram(row, histogram);
+  if (status.ok()) status = has_data ? add_data(row, *data) : records_->append(row);
+  if (!status.ok()) before.put_back(row);
+  return status;
 }
 
 Status TapWriter::add_reference(RecordRow& row, const ExponentHistogram* histogram) {
-  RecordRow filled = row;
-  filled.histogram = 0;
-  if (histogram != nullptr) TENSORTAP_RETURN_IF_ERROR(add_histogram(filled, *histogram));
-  TENSORTAP_RETURN_IF_ERROR(records_->append(filled));
-  row = filled;
-  return {};
+  const Filled before(row);
+  Status status = add_histogram(row, histogram);
+  if (status.ok()) status = records_->append(row);
+  if (!status.ok()) before.put_back(row);
+  return status;
 }
 
 Status TapWriter::update_histograms() {

@@ -60,7 +60,7 @@ Status CaptureRun::prepare() {
 }
 
 Status CaptureRun::open_capture() {
-  TENSORTAP_ASSIGN_OR_RETURN(session_, open_capture_session(request_, request_.config, library_->version()));
+  TENSORTAP_ASSIGN_OR_RETURN(session_, open_capture_session(request_, request_.config, *model_));
   OpIds ids = register_ops(session_.get(), model_->ops());
   TENSORTAP_RETURN_IF_ERROR(bind_capture_session(session_.get()));
   sender_ = std::make_unique<EventSender>(session_.get(), model_->ops(), std::move(ids), sender_options());
@@ -190,7 +190,7 @@ void CaptureRun::measure() {
   const std::string folder = concat(dump_path(session_.get()), ".measuring");
   const auto measured = [&]() -> Result<Overhead> {
     TENSORTAP_ASSIGN_OR_RETURN(const std::string config, config_with_out(request_.config, folder));
-    TENSORTAP_ASSIGN_OR_RETURN(const OwnedSession session, open_capture_session(request_, config, library_->version()));
+    TENSORTAP_ASSIGN_OR_RETURN(const OwnedSession session, open_capture_session(request_, config, *model_));
     OpIds ids = register_ops(session.get(), model_->ops());
     TENSORTAP_RETURN_IF_ERROR(bind_capture_session(session.get()));
     EventSender sender(session.get(), model_->ops(), std::move(ids), sender_options());

@@ -1,6 +1,7 @@
 #include "source/onnxruntime/capture_session.h"
 
 #include <array>
+#include <filesystem>
 
 #include "base/text.h"
 
@@ -14,8 +15,11 @@ Status status_of(int code, const char* message) {
 
 }  // namespace
 
-Result<OwnedSession> open_capture_session(const RunRequest& request, const std::string& config, const std::string& runtime_version) {
-  const std::string source = concat("onnxruntime ", runtime_version);
+Result<OwnedSession> open_capture_session(const RunRequest& request, const std::string& config, const PreparedModel& model,
+                                          const CaptureIdentity& identity) {
+  const std::string source = concat("onnxruntime ", model.library()->version());
+  const std::string name = identity.model.empty() ? std::filesystem::path(request.model).stem().string() : identity.model;
+  const std::string graph(model.executed().graph.name);
   tensortap_session_options options{};
   options.size = sizeof(options);
   options.version = TENSORTAP_CAPTURE_VERSION;
@@ -24,6 +28,11 @@ Result<OwnedSession> open_capture_session(const RunRequest& request, const std::
   options.source = source.c_str();
   options.program = request.program.empty() ? request.model.c_str() : request.program.c_str();
   options.flags = TENSORTAP_SESSION_AFTER_ONLY;
+  options.model = name.c_str();
+  options.model_id = identity.model_id;
+  options.device = identity.device;
+  options.timestamp = identity.timestamp.empty() ? nullptr : identity.timestamp.c_str();
+  options.graph = graph.c_str();
   tensortap_session* session = nullptr;
   std::array<char, 4096> message{};
   const int code = tensortap_session_open(&options, &session, message.data(), message.size());

@@ -23,7 +23,17 @@ using OwnedSession = std::unique_ptr<tensortap_session, SessionCloser>;
 // The most that the runs of --overhead may write.
 inline constexpr uint64_t kMaxMeasuredBytes = uint64_t{2} << 30;
 
-Result<OwnedSession> open_capture_session(const RunRequest& request, const std::string& config, const std::string& runtime_version);
+// Which model of the process the session is for, where there are several (tensortap_session_options).
+struct CaptureIdentity {
+  std::string model;  // "" = the name of its file, without the suffix
+  uint32_t model_id = 0;
+  int32_t device = 0;
+  std::string timestamp;  // "" = now
+};
+
+// Opens a session for the model, which configs may name by its file (without the suffix) and by its graph.
+Result<OwnedSession> open_capture_session(const RunRequest& request, const std::string& config, const PreparedModel& model,
+                                          const CaptureIdentity& identity = {});
 Status bind_capture_session(tensortap_session* session);
 
 // The session's report; an empty object when there is none.

@@ -24,6 +24,8 @@ SessionSettings tapped_settings(const PreparedModel& model, const std::string& p
   return settings;
 }
 
+}  // namespace
+
 std::vector<ValueInfo> required_inputs(const Graph& graph) {
   std::unordered_set<std::string_view> weights;
   for (const Initializer& initializer : graph.initializers) weights.insert(initializer.name);
@@ -33,8 +35,6 @@ std::vector<ValueInfo> required_inputs(const Graph& graph) {
   }
   return inputs;
 }
-
-}  // namespace
 
 Status PreparedModel::read_author() {
   if (!file_.is_ort_format()) {

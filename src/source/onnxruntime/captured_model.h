@@ -68,6 +68,9 @@ class PreparedModel {
   std::vector<std::string> output_names_;
 };
 
+// Inputs that a run must be given: those of the graph without the ones that have a value already.
+std::vector<ValueInfo> required_inputs(const Graph& graph);
+
 struct RunOutcome {
   Status status;
   std::vector<OwnedValue> outputs;

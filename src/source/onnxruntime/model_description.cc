@@ -3,7 +3,6 @@
 #include "source/onnxruntime/element_types.h"
 
 namespace tensortap::onnxruntime {
-namespace {
 
 Json describe_value(const ValueInfo& info) {
   Json shape;
@@ -38,10 +37,9 @@ Json describe_op(const OpEntry& entry) {
   return op;
 }
 
-}  // namespace
-
 Json describe_model(const PreparedModel& model) {
   Json description = {{"source", "onnxruntime " + model.library()->version()},
+                      {"name", std::string(model.executed().graph.name)},
                       {"inputs", Json::array()},
                       {"outputs", Json::array()},
                       {"ops", Json::array()}};

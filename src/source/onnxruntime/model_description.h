@@ -9,6 +9,8 @@
 namespace tensortap::onnxruntime {
 
 Json describe_model(const PreparedModel& model);
+Json describe_value(const ValueInfo& info);
+Json describe_op(const OpEntry& entry);
 
 }  // namespace tensortap::onnxruntime
 

@@ -128,6 +128,9 @@ class Reader {
           graph.initializers.push_back({read_tensor_name(pbf_reader(tensor)), text(tensor)});
           break;
         }
+        case field::graph::kName:
+          graph.name = text(reader.get_view());
+          break;
         case field::graph::kInput:
           graph.inputs.push_back(read_value_info(reader.get_message()));
           break;

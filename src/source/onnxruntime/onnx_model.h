@@ -83,6 +83,7 @@ struct Node {
 
 struct Graph {
   std::string_view bytes;
+  std::string_view name;
   std::vector<Node> nodes;
   std::vector<ValueInfo> inputs;
   std::vector<ValueInfo> outputs;

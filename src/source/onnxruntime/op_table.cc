@@ -126,7 +126,7 @@ std::vector<const char*> pointers(const std::vector<std::string>& texts) {
 
 std::vector<std::string> copies(const std::vector<std::string_view>& texts) { return {texts.begin(), texts.end()}; }
 
-tensortap_op_id register_node(tensortap_session* session, const OpEntry& entry, const OpIds& ids) {
+tensortap_op_id register_node(tensortap_session* session, const OpEntry& entry, const OpIds& ids, uint32_t flags) {
   const auto inputs = copies(entry.node->inputs);
   const auto outputs = copies(entry.node->outputs);
   const auto input_names = pointers(inputs);
@@ -155,11 +155,11 @@ tensortap_op_id register_node(tensortap_session* session, const OpEntry& entry, 
   op.output_count = output_names.size();
   op.attributes = attributes.c_str();
   op.parent = entry.parent == kNoEntry ? TENSORTAP_NO_OP : ids[entry.parent];
-  op.flags = entry.originals.empty() ? TENSORTAP_OP_INSERTED_BY_RUNTIME : 0;
+  op.flags = flags | (entry.originals.empty() ? TENSORTAP_OP_INSERTED_BY_RUNTIME : 0);
   return tensortap_register_op(session, &op);
 }
 
-tensortap_op_id register_pseudo(tensortap_session* session, const OpEntry& entry, const OpIds& ids) {
+tensortap_op_id register_pseudo(tensortap_session* session, const OpEntry& entry, const OpIds& ids, uint32_t flags) {
   const std::string type(entry.type);
   const std::string value(entry.value);
   const char* output = value.c_str();
@@ -170,6 +170,7 @@ tensortap_op_id register_pseudo(tensortap_session* session, const OpEntry& entry
   op.graph = entry.graph.c_str();
   op.outputs = &output;
   op.output_count = 1;
+  op.flags = flags;
   op.parent = entry.parent == kNoEntry ? TENSORTAP_NO_OP : ids[entry.parent];
   return tensortap_register_op(session, &op);
 }
@@ -185,11 +186,11 @@ OpTable build_op_table(const Model& executed, const std::vector<NodeOrigin>& ori
   return table;
 }
 
-OpIds register_ops(tensortap_session* session, const OpTable& table) {
+OpIds register_ops(tensortap_session* session, const OpTable& table, uint32_t flags) {
   OpIds ids;
   ids.reserve(table.entries.size());
   for (const OpEntry& entry : table.entries) {
-    ids.push_back(entry.role == OpRole::kNode ? register_node(session, entry, ids) : register_pseudo(session, entry, ids));
+    ids.push_back(entry.role == OpRole::kNode ? register_node(session, entry, ids, flags) : register_pseudo(session, entry, ids, flags));
   }
   return ids;
 }

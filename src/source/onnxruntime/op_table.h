@@ -44,7 +44,8 @@ OpTable build_op_table(const Model& executed, const std::vector<NodeOrigin>& ori
 
 // Numbers that a session gave to the entries of a table.
 using OpIds = std::vector<tensortap_op_id>;
-OpIds register_ops(tensortap_session* session, const OpTable& table);
+// `flags` are those of every op besides its own.
+OpIds register_ops(tensortap_session* session, const OpTable& table, uint32_t flags = 0);
 
 }  // namespace tensortap::onnxruntime
 

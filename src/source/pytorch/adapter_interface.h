@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* Changes with anything in this file; an adapter of another number is not loaded. */
-#define TENSORTAP_ADAPTER_INTERFACE_VERSION 1
+#define TENSORTAP_ADAPTER_INTERFACE_VERSION 2
 
 /* What an operator is, from its schema; described once. */
 enum {
@@ -76,10 +76,11 @@ typedef struct tensortap_torch_tensor {
 
 enum {
   TENSORTAP_TORCH_CALL_GRAD_MODE = 1u, /* gradients are being recorded */
-  TENSORTAP_TORCH_CALL_KERNEL = 2u,    /* nested in a captured call: levels "kernel" */
-  TENSORTAP_TORCH_CALL_COMPOSITE = 4u, /* looked through by the level "op": level "api" */
+  TENSORTAP_TORCH_CALL_KERNEL = 2u,    /* calls nothing underneath: level "kernel"; told when it ended, begin and end at once */
+  TENSORTAP_TORCH_CALL_COMPOSITE = 4u, /* the program's own call, looked through by the level "op": level "api" */
   TENSORTAP_TORCH_CALL_RAISED = 8u,    /* at end: an exception left the call */
-  TENSORTAP_TORCH_CALL_LATER = 16u     /* at end: the tensors come with collective_done() */
+  TENSORTAP_TORCH_CALL_LATER = 16u,    /* at end: the tensors come with collective_done() */
+  TENSORTAP_TORCH_CALL_DIRECT = 32u    /* an operator that is the program's own call: level "api", too */
 };
 
 /* One call of an operator. At begin `tensors` are its arguments; at end of a call that raised its arguments again, as far as they are still
@@ -93,6 +94,7 @@ typedef struct tensortap_torch_call {
   const tensortap_torch_tensor* tensors;
   int64_t sequence_number; /* of autograd, -1 = none */
   void* token;             /* at end: what begin returned */
+  const void* arguments;   /* at begin: for attributes(); otherwise null */
 } tensortap_torch_call;
 
 /* One autograd node while it runs. */
@@ -131,10 +133,14 @@ typedef struct tensortap_torch_adapter {
   void (*hold_storage)(const void* storage);
   void (*drop_storage)(const void* storage);
   int (*storage_expired)(const void* storage); /* 1 when nothing but holds is left of it */
-  /* Turns the callbacks for operators on or off; those for scopes stay on. `levels`: 1 op, 2 kernel, 4 api. */
+  /* Turns the callbacks for operators on or off; those for scopes stay on. `levels`: 1 << TENSORTAP_LEVEL_* of
+   * capture.h; operators are told whatever it says. */
   void (*observe)(int enabled, uint32_t levels);
   /* Runs task(context, i) for i in [0, count) on the threads of torch's own pool. */
   void (*parallel_for)(void* pool, void (*task)(void* context, size_t index), size_t count, void* context);
+  /* Writes the arguments that are no tensors as a JSON object, with a zero at its end; returns its length, 0 when there are none or no room for
+   * them. During begin(), of its call. */
+  size_t (*attributes)(const tensortap_torch_call* call, char* text, size_t capacity);
   /* Runs known tensors through the whole adapter; returns null, or what went wrong. Not while operators of the program run. */
   const char* (*self_test)(void);
 } tensortap_torch_adapter;

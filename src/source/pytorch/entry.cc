@@ -33,6 +33,7 @@ void say(const std::string& text) { std::fprintf(stderr, "tensortap: %s\n", text
 
 const char* open_for_python(const char* config, const char* config_name, const char* out);
 const char* close_for_python();
+void worker_begins();
 
 // Loads an adapter, once per process: this file, or where it is "" the one that fits in the folders.
 Status prepare(const std::string& libtorch, const std::string& file, const std::vector<std::string>& folders) {
@@ -48,7 +49,7 @@ Status prepare(const std::string& libtorch, const std::string& file, const std::
   TENSORTAP_RETURN_IF_ERROR(file.empty() ? load_adapter(version, folders, tracker_functions(), adapter)
                                          : load_adapter_file(version, file, tracker_functions(), adapter));
   runtime.adapter = adapter;
-  follow_python(open_for_python, close_for_python);
+  follow_python(open_for_python, close_for_python, worker_begins);
   return {};
 }
 
@@ -106,6 +107,21 @@ Status start(const char* libtorch) {
   runtime.python_package = request->python_package;
   TENSORTAP_ASSIGN_OR_RETURN(const std::string config, config_for(*request));
   return open_capture(config.c_str(), request->config_name.c_str(), request->program);
+}
+
+// A forked worker has no capture yet, a spawned one has: it began to capture like any process.
+void worker_begins() {
+  guarded(0, [] {
+    const std::optional<ExecRequest> request = read_exec_request();
+    if (!request) return 0;
+    if (!request->workers) {
+      discard_capture();
+    } else if (!capture_is_open()) {
+      const Status status = start(loaded_libtorch().c_str());
+      if (!status.ok()) say(concat("nothing is captured in this worker: ", status.message()));
+    }
+    return 0;
+  });
 }
 
 }  // namespace

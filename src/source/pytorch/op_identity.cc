@@ -29,8 +29,16 @@ std::vector<std::string> input_names(const TorchOperator& op, const tensortap_to
   return names;
 }
 
-std::string attributes_of(const OpKey& key, const TorchOperator& op) {
-  Json attributes = Json::object();
+// The arguments that are no tensors, of the call by which the op became known.
+Json arguments_of(const tensortap_torch_call& call, const tensortap_torch_adapter& adapter) {
+  if (adapter.attributes == nullptr || call.arguments == nullptr) return Json::object();
+  std::array<char, 4096> text{};
+  if (adapter.attributes(&call, text.data(), text.size()) == 0) return Json::object();
+  const auto parsed = parse_json(text.data(), "attributes");
+  return parsed.ok() && parsed->is_object() ? *parsed : Json::object();
+}
+
+std::string attributes_of(const OpKey& key, const TorchOperator& op, Json attributes) {
   if (!op.overload.empty()) attributes["overload"] = op.overload;
   if ((op.flags & TENSORTAP_TORCH_OP_SEES_VALUE) != 0) attributes["sees_value"] = true;
   if ((op.flags & TENSORTAP_TORCH_OP_INTENDED_INF) != 0) attributes["intended_inf"] = true;
@@ -127,12 +135,14 @@ void OpIdentities::register_op(OpIdentity& identity, const OpKey& key, const ten
   OpDescription texts;
   texts.module = module_path(identity.module);
   texts.source = source_text(identity.position);
-  texts.attributes = attributes_of(key, op);
+  texts.attributes = attributes_of(key, op, arguments_of(call, adapter_));
   texts.inputs = input_names(op, call);
   for (const std::string& name : texts.inputs) texts.input_names.push_back(name.c_str());
   tensortap_op described{};
   described.size = sizeof described;
-  described.level = key.level == 1 ? 1 : 0;
+  described.level = key.level;
+  // What belongs to no module is called by itself; optimizers and backward nodes belong to the model that they work for.
+  if (identity.module == 0 && key.scope == 0) described.flags |= TENSORTAP_OP_SINGLE;
   described.name = identity.name.c_str();
   described.type = op.type.c_str();
   described.domain = op.name_space.c_str();

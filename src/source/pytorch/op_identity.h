@@ -40,7 +40,7 @@ struct OpKey {
   SourcePosition position;
   const OpIdentity* forward = nullptr;  // of a backward op
   uint32_t scope = 0;                   // number of the autograd node's or optimizer's name, 0 = none
-  uint32_t level = 0;                   // 0 op, 1 kernel, 2 api
+  uint32_t level = 0;                   // TENSORTAP_LEVEL_*
   friend bool operator==(const OpKey&, const OpKey&) = default;
 };
 struct OpKeyHash {
@@ -86,8 +86,8 @@ struct DumpRequest {
 // The ops of one session. Thread-safe.
 class OpIdentities {
  public:
-  OpIdentities(tensortap_session* session, OperatorTable& operators, NameTable& scopes)
-      : session_(session), operators_(operators), scopes_(scopes) {}
+  OpIdentities(tensortap_session* session, const tensortap_torch_adapter& adapter, OperatorTable& operators, NameTable& scopes)
+      : session_(session), adapter_(adapter), operators_(operators), scopes_(scopes) {}
   OpIdentities(const OpIdentities&) = delete;
   OpIdentities& operator=(const OpIdentities&) = delete;
 
@@ -102,6 +102,7 @@ class OpIdentities {
   void register_op(OpIdentity& identity, const OpKey& key, const tensortap_torch_call& call, const TorchOperator& op);
 
   tensortap_session* const session_;
+  const tensortap_torch_adapter& adapter_;
   OperatorTable& operators_;
   NameTable& scopes_;
   std::mutex mutex_;

@@ -54,6 +54,7 @@ struct PythonEvents {
   const char* (*open)(const char* config, const char* config_name, const char* out) = nullptr;
   const char* (*close)() = nullptr;  // the report as JSON text
   void (*enable)(bool enabled) = nullptr;
+  void (*worker_begins)() = nullptr;  // this process is a worker of a DataLoader
 };
 void set_python_events(const PythonEvents& events);
 

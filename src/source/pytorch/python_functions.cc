@@ -257,6 +257,12 @@ PyObject* enable(PyObject*, Arguments arguments, ptrdiff_t) {
   return none();
 }
 
+// worker_begins()
+PyObject* worker_begins(PyObject*, Arguments, ptrdiff_t) {
+  if (const auto function = python_events().worker_begins; function != nullptr) without_gil(function);
+  return none();
+}
+
 // step()
 PyObject* step(PyObject*, Arguments, ptrdiff_t) {
   if (const auto function = python_events().step; function != nullptr) without_gil(function);
@@ -316,6 +322,7 @@ constinit std::array methods = {
     method<open, 3>("open"),
     method<close, 0>("close"),
     method<enable, 1>("enable"),
+    method<worker_begins, 0>("worker_begins"),
     method<step, 0>("step"),
     method<set_dump, 3>("set_dump"),
 };

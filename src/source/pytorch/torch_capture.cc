@@ -77,7 +77,8 @@ TorchCapture::TorchCapture(tensortap_session* opened, TorchRuntime& given)
     : session(opened),
       runtime(given),
       generation(generations.fetch_add(1) + 1),
-      identities(opened, given.operators, given.scopes),
+      levels(tensortap_levels(opened)),
+      identities(opened, given.adapter, given.operators, given.scopes),
       storages(given.adapter),
       steps(opened, on_step, this) {}
 
@@ -87,7 +88,7 @@ void TorchCapture::observe() {
   const bool wanted = enabled.load() && (step_wanted.load() || !runtime.bootstrapped.load());
   if (observing.exchange(wanted) == wanted) return;
   if (wanted) storages.lose_sight();
-  runtime.adapter.observe(wanted ? 1 : 0, 1);
+  runtime.adapter.observe(wanted ? 1 : 0, levels);
 }
 
 TorchCapture* enter_capture() {
@@ -113,9 +114,11 @@ Status open_capture(const char* config, const char* config_name, const std::stri
   options.config_name = config_name;
   options.source = source.c_str();
   options.program = program.c_str();
+  const std::string model = model_of_program(program);
+  options.model = model.c_str();
   options.rank = rank.rank;
   options.world_size = rank.world_size;
-  options.flags = torch_runtime().content_cache ? 0U : TENSORTAP_SESSION_CONTENT_UNKNOWN;
+  options.flags = TENSORTAP_SESSION_KERNELS | (torch_runtime().content_cache ? 0U : TENSORTAP_SESSION_CONTENT_UNKNOWN);
   tensortap_session* session = nullptr;
   std::array<char, 2000> message{};
   const int code = tensortap_session_open(&options, &session, message.data(), message.size());
@@ -145,6 +148,17 @@ Status close_capture(std::string* report) {
   }
   return from_session(tensortap_session_close(capture->session), "the dump is not complete; its run.json says what is missing");
 }
+
+void discard_capture() {
+  const std::lock_guard lock(opening);
+  TorchCapture* capture = active.exchange(nullptr);
+  if (capture == nullptr) return;
+  capture->runtime.adapter.observe(0, capture->levels);
+  // A thread that stays inside keeps its session.
+  if (wait_until_all_left()) tensortap_session_discard(capture->session);
+}
+
+bool capture_is_open() { return active.load() != nullptr; }
 
 void drop_capture_after_fork() {
   forked_out.store(active.exchange(nullptr) != nullptr);

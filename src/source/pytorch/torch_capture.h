@@ -39,6 +39,7 @@ struct TorchCapture {
   tensortap_session* const session;
   TorchRuntime& runtime;
   const uint64_t generation;  // of this session in its process, from 1
+  const uint32_t levels;      // tensortap_levels()
   OpIdentities identities;
   StorageTable storages;
   BackwardLinks links;
@@ -61,6 +62,9 @@ Status open_capture(const char* config, const char* config_name, const std::stri
 // Ends the capture: no thread is inside afterwards, the dump is complete. Returns the session's status; kOk when there was none. `report`
 // may be null.
 Status close_capture(std::string* report);
+// Ends the capture and removes what it wrote.
+void discard_capture();
+[[nodiscard]] bool capture_is_open();
 // Forgets the capture in a child of fork().
 void drop_capture_after_fork();
 // True once in a child of fork() whose parent had a capture.

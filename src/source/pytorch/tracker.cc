@@ -98,11 +98,18 @@ tensortap_op_event event_of(const PendingCall& pending, const ThreadCalls& calls
   return event;
 }
 
-OpKey key_of(const tensortap_torch_call& call, const ThreadCalls& calls) {
+// An operator that the program calls itself is of the level "api" where operators as such were not asked for.
+uint8_t level_of(const tensortap_torch_call& call, uint32_t levels) {
+  if ((call.flags & TENSORTAP_TORCH_CALL_KERNEL) != 0) return TENSORTAP_LEVEL_KERNEL;
+  if ((call.flags & TENSORTAP_TORCH_CALL_COMPOSITE) != 0) return TENSORTAP_LEVEL_API;
+  const bool only_as_api = (levels & 1U << TENSORTAP_LEVEL_API) != 0 && (levels & 1U << TENSORTAP_LEVEL_OP) == 0;
+  return only_as_api && (call.flags & TENSORTAP_TORCH_CALL_DIRECT) != 0 ? TENSORTAP_LEVEL_API : TENSORTAP_LEVEL_OP;
+}
+
+OpKey key_of(const tensortap_torch_call& call, const ThreadCalls& calls, uint32_t levels) {
   OpKey key;
   key.op = call.op;
-  if ((call.flags & TENSORTAP_TORCH_CALL_KERNEL) != 0) key.level = 1;
-  if ((call.flags & TENSORTAP_TORCH_CALL_COMPOSITE) != 0) key.level = 2;
+  key.level = level_of(call, levels);
   if (!calls.nodes.empty()) {
     key.scope = calls.nodes.back().name;
     key.forward = calls.nodes.back().forward;
@@ -207,7 +214,7 @@ void* begin(const tensortap_torch_call* call, uint64_t torch_thread) {
   pending.capture = capture.get();
   pending.step = capture->steps.current();
   pending.phase = phase_of(*call, *calls);
-  pending.key = key_of(*call, *calls);
+  pending.key = key_of(*call, *calls, capture->levels);
   for (uint32_t i = 0; i < call->tensor_count; ++i) {
     if ((call->tensors[i].flags & TENSORTAP_TORCH_TENSOR_WRITTEN) != 0) pending.written.push_back(call->tensors[i]);
   }
@@ -291,7 +298,7 @@ void end_unwanted(TorchCapture& capture, ThreadCalls& calls, const tensortap_tor
   pending.capture = &capture;
   pending.step = capture.steps.current();
   pending.phase = phase_of(call, calls);
-  pending.key = key_of(call, calls);
+  pending.key = key_of(call, calls, capture.levels);
   decide(calls, pending, call);
   report_failure(calls, pending, call);
   release(calls, &pending);
@@ -435,10 +442,12 @@ void program_ends_step() {
   if (capture) capture->steps.program_steps();
 }
 
-void follow_python(const char* (*open)(const char* config, const char* config_name, const char* out), const char* (*close)()) {
+void follow_python(const char* (*open)(const char* config, const char* config_name, const char* out), const char* (*close)(),
+                   void (*worker_begins)()) {
   PythonEvents events;
   events.open = open;
   events.close = close;
+  events.worker_begins = worker_begins;
   events.root_module_begins = root_module_begins;
   events.step = program_ends_step;
   events.set_dump = set_dump;

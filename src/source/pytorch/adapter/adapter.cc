@@ -5,6 +5,7 @@
 #include <c10/util/intrusive_ptr.h>
 #include <torch/version.h>
 
+#include "source/pytorch/adapter/attributes.h"
 #include "source/pytorch/adapter/observer.h"
 #include "source/pytorch/adapter/self_check.h"
 #include "source/pytorch/adapter_interface.h"
@@ -56,6 +57,7 @@ extern "C" __attribute__((visibility("default"))) int tensortap_torch_adapter_at
   adapter->storage_expired = storage_expired;
   adapter->observe = switch_observer;
   adapter->parallel_for = parallel_for;
+  adapter->attributes = write_attributes;
   adapter->self_test = self_test;
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/record_function.h>
+#include <tensortap/capture.h>
 
 #include <atomic>
 #include <exception>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "source/pytorch/adapter/attributes.h"
 #include "source/pytorch/adapter/canonical.h"
 #include "source/pytorch/adapter/collectives.h"
 #include "source/pytorch/adapter/operator_facts.h"
@@ -19,8 +21,8 @@
 namespace tensortap::torch_adapter {
 namespace {
 
-constexpr uint32_t kKernelLevel = 2;
-constexpr uint32_t kApiLevel = 4;
+constexpr uint32_t kKernelLevel = 1U << TENSORTAP_LEVEL_KERNEL;
+constexpr uint32_t kApiLevel = 1U << TENSORTAP_LEVEL_API;
 
 const tensortap_torch_tracker* tracker = nullptr;
 at::CallbackHandle operators_handle{};
@@ -70,25 +72,36 @@ tensortap_torch_call call_of(const ThreadFrames& frames, const Frame& frame) {
 void report_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& record, uint32_t level_flag) {
   frame.flags = level_flag | (at::GradMode::is_enabled() ? TENSORTAP_TORCH_CALL_GRAD_MODE : 0U);
   frame.exceptions = std::uncaught_exceptions();
-  gather_arguments(frames, frame, arguments_of(record, *frame.facts));
+  const CallArguments arguments{*frame.facts, arguments_of(record, *frame.facts)};
+  gather_arguments(frames, frame, arguments.values);
   tensortap_torch_call call = call_of(frames, frame);
+  call.arguments = &arguments;
   call.sequence_number = record.seqNr();
   frame.token = tracker->begin(&call, record.threadId());
   frame.is_reported = true;
 }
 
+// What may turn out to be a kernel when it ends.
+void note_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& record) {
+  frame.exceptions = std::uncaught_exceptions();
+  gather_arguments(frames, frame, arguments_of(record, *frame.facts));
+}
+
 void begin_operator(ThreadFrames& frames, const at::RecordFunction& record) {
   const bool below = frames.operators > 0;
+  if (frames.depth > 0) frames.stack[frames.depth - 1].calls_others = true;
   Frame& frame = push_frame(frames);
   frame.facts = &facts_of(record);
   frame.is_operator = !below && is_operator(*frame.facts, arguments_of(record, *frame.facts));
   if (frame.is_operator) ++frames.operators;
   if (!frame.facts->has_schema) return;
   if (frame.is_operator) {
-    report_begin(frames, frame, record, 0);
-  } else if (below && wants_level(kKernelLevel)) {
-    report_begin(frames, frame, record, TENSORTAP_TORCH_CALL_KERNEL);
-  } else if (!below && wants_level(kApiLevel)) {
+    report_begin(frames, frame, record, frames.apis == 0 ? TENSORTAP_TORCH_CALL_DIRECT : 0U);
+  } else if (below) {
+    note_begin(frames, frame, record);
+  } else if (frames.apis == 0 && wants_level(kApiLevel)) {
+    frame.is_api = true;
+    ++frames.apis;
     report_begin(frames, frame, record, TENSORTAP_TORCH_CALL_COMPOSITE);
   }
 }
@@ -175,6 +188,21 @@ void report_end(ThreadFrames& frames, const Frame& frame, const at::RecordFuncti
   tracker->end(&call);
 }
 
+// A call that called nothing is a kernel: only now is that known. Begin and end are told at once, what it read as far as it is still there.
+void report_kernel(ThreadFrames& frames, const Frame& frame, const at::RecordFunction& record) {
+  const c10::ArrayRef<const c10::IValue> returns = returns_of(record, *frame.facts);
+  if (has_raised(frame, returns)) return;
+  const std::vector<at::Tensor> alive = gather_what_it_read(frames, frame);
+  tensortap_torch_call call = call_of(frames, frame);
+  call.flags = TENSORTAP_TORCH_CALL_KERNEL | (at::GradMode::is_enabled() ? TENSORTAP_TORCH_CALL_GRAD_MODE : 0U);
+  call.token = tracker->begin(&call, record.threadId());
+  if (call.token == nullptr) return;
+  gather_returns(frames, frame, returns);
+  call.tensors = frames.tensors.data();
+  call.tensor_count = static_cast<uint32_t>(frames.tensors.size());
+  tracker->end(&call);
+}
+
 void on_end(const at::RecordFunction& record, at::ObserverContext* /*context*/) {
   ThreadFrames* frames = thread_frames();
   if (frames == nullptr || frames->busy || record.isAsync()) return;
@@ -190,7 +218,10 @@ void on_end(const at::RecordFunction& record, at::ObserverContext* /*context*/) 
     return;
   }
   if (frame.is_operator) --frames->operators;
+  if (frame.is_api) --frames->apis;
   if (frame.is_reported) report_end(*frames, frame, record);
+  const bool is_kernel = !frame.calls_others && (frame.is_operator || frames->operators > 0) && wants_level(kKernelLevel);
+  if (is_kernel && frame.facts->has_schema) report_kernel(*frames, frame, record);
   frame.written.clear();
   frame.read.clear();
 }

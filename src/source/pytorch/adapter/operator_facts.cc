@@ -81,6 +81,7 @@ void fill_from_schema(const c10::OperatorHandle& handle, OperatorFacts& facts) {
   using c10::DispatchKey;
   const c10::FunctionSchema& schema = handle.schema();
   facts.has_schema = true;
+  facts.schema = &schema;
   facts.arguments = static_cast<uint32_t>(schema.arguments().size());
   facts.returns = static_cast<uint32_t>(schema.returns().size());
   for (const c10::Argument& argument : schema.arguments()) {

@@ -14,9 +14,10 @@
 namespace tensortap::torch_adapter {
 
 struct OperatorFacts {
-  std::string name;         // "aten::add", or the text of a record without a schema
-  bool has_schema = false;  // without one it is an annotation, not an operator
-  uint32_t id = 0;          // the tracker's number
+  std::string name;                             // "aten::add", or the text of a record without a schema
+  bool has_schema = false;                      // without one it is an annotation, not an operator
+  uint32_t id = 0;                              // the tracker's number
+  const c10::FunctionSchema* schema = nullptr;  // stays as long as the operator is registered
   uint32_t arguments = 0;
   uint32_t returns = 0;
   bool composite_on_cpu = false;  // only made of other operators there

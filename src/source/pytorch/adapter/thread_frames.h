@@ -31,6 +31,8 @@ struct Frame {
   int exceptions = 0;                             // under way when the call began
   bool is_operator = false;                       // calls below it are its own affair
   bool is_reported = false;                       // the tracker was told, whether it cares or not
+  bool is_api = false;                            // a call of the program that is made of several operators
+  bool calls_others = false;                      // something was called underneath
   bool is_node = false;                           // an autograd node, told to the tracker
   std::vector<KeptArgument<at::Tensor>> written;  // that it does not return
   std::vector<KeptArgument<WeakTensor>> read;     // for the case that it raises; weak, so that nothing lives longer for us
@@ -41,6 +43,7 @@ struct ThreadFrames {
   bool busy = false;       // inside of our own work
   uint32_t inside = 0;     // records below the innermost operator, which are not looked at
   uint32_t operators = 0;  // operators on the stack
+  uint32_t apis = 0;       // calls of the level "api" on the stack
   uint32_t depth = 0;      // frames of the stack in use; those above keep their memory for the next calls
   std::vector<Frame> stack;
   std::vector<tensortap_torch_tensor> tensors;  // scratch

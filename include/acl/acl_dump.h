@@ -1,0 +1,44 @@
+/* Finer control of dumps: where they go, arguments of single operators, chunks instead of files. */
+#ifndef TENSORTAP_ACL_DUMP_H_
+#define TENSORTAP_ACL_DUMP_H_
+
+#include "acl/acl_base.h"
+#include "acl/acl_rt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ACL_DUMP_MAX_FILE_PATH_LENGTH 4096
+#define ACL_OP_DUMP_OP_AICORE_ARGS 0x00000001U
+#define ACL_DUMP_MAX_SHAPE_DIMS 25
+
+typedef enum { AIC_ERR_BRIEF_DUMP = 1, AIC_ERR_NORM_DUMP = 2, AIC_ERR_DETAIL_DUMP = 3, DATA_DUMP = 4, OVERFLOW_DUMP = 5 } acldumpType;
+
+/* A piece of a file that would have been written; `dataBuf` has `bufLen` bytes. */
+typedef struct acldumpChunk {
+  char fileName[ACL_DUMP_MAX_FILE_PATH_LENGTH];
+  uint32_t bufLen;
+  uint32_t isLastChunk;
+  int64_t offset; /* -1 = behind what came before */
+  int32_t flag;
+  uint8_t dataBuf[1]; /* as long as bufLen says */
+} acldumpChunk;
+
+/* The folder that dumps of a kind go to, with a slash at its end, or null when none are asked for. Valid until the next call in this thread. */
+ACL_FUNC_VISIBILITY const char* acldumpGetPath(acldumpType dumpType);
+
+/* `flag` must be 0; null or another flag is ACL_ERROR_FAILURE. Accepted, but nothing comes: dumps are written as files all the same, which a line on
+ * stderr says. */
+ACL_FUNC_VISIBILITY aclError acldumpRegCallback(int32_t (*messageCallback)(const acldumpChunk*, int32_t), int32_t flag);
+ACL_FUNC_VISIBILITY void acldumpUnregCallback(void);
+
+/* Keeps the tensors of single operators, in and out, from now on under `path`. ACL_ERROR_FAILURE for a type without
+ * ACL_OP_DUMP_OP_AICORE_ARGS, a path that can not be made or written to, and a second start. */
+ACL_FUNC_VISIBILITY aclError aclopStartDumpArgs(uint32_t dumpType, const char* path);
+ACL_FUNC_VISIBILITY aclError aclopStopDumpArgs(uint32_t dumpType);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* TENSORTAP_ACL_DUMP_H_ */

@@ -1,0 +1,38 @@
+"""Tells the library of the worker processes of a ``DataLoader``: captured with ``exec --workers`` only."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any
+
+from ._functions import Functions
+
+WORKER_MODULE = "torch.utils.data._utils.worker"
+
+
+def follow(functions: Functions) -> None:
+    """Tell of this process, when it is a worker, and of those that will be forked from it.
+
+    Parameters
+    ----------
+    functions : Functions
+        Of the library.
+    """
+    module: Any = sys.modules.get(WORKER_MODULE)
+    if module is None or not hasattr(module, "_worker_loop"):
+        return
+    if getattr(module, "_worker_info", None) is not None:  # a spawned one, which is at work already
+        functions.worker_begins()
+        return
+    run = module._worker_loop
+
+    @functools.wraps(run)
+    def _worker_loop(*args: Any, **kwargs: Any) -> Any:
+        functions.worker_begins()
+        try:
+            return run(*args, **kwargs)
+        finally:
+            functions.close()  # a forked worker leaves without the end of the interpreter
+
+    module._worker_loop = _worker_loop

@@ -1,0 +1,22 @@
+// Copies of tensors as records keep them.
+
+#ifndef TENSORTAP_CAPTURE_COPY_ELEMENTS_H_
+#define TENSORTAP_CAPTURE_COPY_ELEMENTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "tensor/tensor.h"
+
+namespace tensortap {
+
+// Bytes of a copy of a view of `numel` elements: packed elements, or string elements followed by their characters. Nothing on overflow.
+std::optional<uint64_t> copy_bytes(const TensorView& view, uint64_t numel);
+
+// Makes the copy in memory of that size. Copied string elements point into the copy.
+void copy_elements(const TensorView& view, uint64_t numel, std::byte* target);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_COPY_ELEMENTS_H_

@@ -1,0 +1,151 @@
+// What triggers do besides the way of an event: looking at watched tensors again, and the ring of the last ops.
+
+#include <new>
+
+#include "base/text.h"
+#include "capture/capture_session.h"
+#include "capture/copy_elements.h"
+#include "capture/event_scope.h"
+#include "capture/event_view.h"
+#include "capture/safe_memory.h"
+
+namespace tensortap {
+namespace {
+
+constexpr uint64_t kMostLooked = uint64_t{1} << 20;  // tensors of one event
+
+// The name that AscendCL's watcher gives: what ran, then what was looked at.
+OpInfo look_info(const OpInfo& watcher, const OpInfo& watched) {
+  OpInfo info;
+  info.name = concat(watcher.name, "_To_", watched.name);
+  info.type = watched.type;
+  info.graph = watched.graph;
+  info.single = watched.single;
+  info.outputs = watched.outputs;
+  info.attributes = to_json_text(Json{{kWatcherOp, watcher.name}, {kWatchedOp, watched.name}});
+  return info;
+}
+
+}  // namespace
+
+void CaptureSession::watch(Event& event) {
+  const RecordRow& row = event.row;
+  const bool ran = (event.c.flags & TENSORTAP_EVENT_READ_FIRST) == 0 && row.moment == TENSORTAP_MOMENT_AFTER;
+  if (!ran || event.c.phase == TENSORTAP_PHASE_LOAD) return;
+  watch_->ran(event.c.run, event.c.op, event.c);
+  bool changed = false;
+  if (event.decision->watcher) {
+    for (const WatchList::Watched& watched : watch_->watched(event.c.run)) changed = look_again(event, watched) || changed;
+  }
+  if (changed && ring_.has_value()) fire_ring();
+  if (!event.decision->outputs) return;
+  for (uint64_t i = 0; i < std::min(event.c.tensor_count, kMostLooked); ++i) {
+    const tensortap_tensor tensor = tensor_of(event.c, i);
+    if (tensor.slot_kind != TENSORTAP_SLOT_OUTPUT || !memory_span(tensor).has_value()) continue;
+    if (!event.decision->wants_slot(SlotKind::kOutput, tensor.slot_index)) continue;
+    RememberedTensor remembered(tensor);
+    remembered.seen = watched_digest(tensor);
+    watch_->remember(event.c.run, event.c.op, remembered);
+  }
+}
+
+Digest CaptureSession::watched_digest(const tensortap_tensor& tensor) {
+  const Shape shape(std::span(tensor.dims, tensor.rank));
+  return compute_digest(TensorView{{static_cast<DType>(tensor.dtype), shape}, tensor.data, tensor.strides}, DigestKind::kXxh3);
+}
+
+bool CaptureSession::look_again(const Event& event, const WatchList::Watched& watched) {
+  tensortap_tensor tensor = watched.tensor.c();
+  const std::optional<MemorySpan> span = memory_span(tensor);
+  if (!span.has_value()) return false;
+  const std::unique_ptr<std::byte[]> copy(new (std::nothrow) std::byte[span->bytes]);
+  if (copy == nullptr || !read_safely(span->begin, span->bytes, copy.get())) {
+    watch_->lost(event.c.run, watched);
+    lose(copy == nullptr ? loss::kNoMemory : loss::kWatchedGone, event.row);
+    return false;
+  }
+  const OpId pseudo = look_op(event.c.op, watched.op);
+  if (pseudo == kNoOp) return false;
+  // Of the memory, not of a content that the source knows of.
+  tensor.storage = tensor.version = 0;
+  tensor.data = copy.get() + span->first;
+  const bool changed = watch_->saw(event.c.run, watched, watched_digest(tensor));
+  OpEntry& op = *ops_.find(pseudo);
+  op.mark(kOpRan);
+  tensortap_op_event seen = event.c;
+  seen.op = pseudo;
+  seen.duration_ns = -1;
+  Event look{seen, op, op.decision.load(std::memory_order_acquire), event.row, event.thinning};
+  look.row.op = pseudo;
+  look.row.duration_ns = -1;
+  take_tensor(look, tensor);
+  return changed;
+}
+
+OpId CaptureSession::look_op(OpId watcher, OpId watched) {
+  const OpId known = watch_->pseudo_op(watcher, watched);
+  if (known != kNoOp) return known;
+  const std::lock_guard lock(registration_);
+  if (const OpId made = watch_->pseudo_op(watcher, watched); made != kNoOp) return made;
+  const OpId id = ops_.add(look_info(ops_.find(watcher)->info, ops_.find(watched)->info));
+  if (id == kNoOp) return id;
+  ops_.find(id)->is_look = true;
+  note_error(layout_->add_op(id, ops_.find(id)->info));
+  OpDecision decision;
+  decision.wanted = decision.outputs = true;
+  decide(id, std::move(decision));
+  watch_->set_pseudo_op(watcher, watched, id);
+  return id;
+}
+
+bool CaptureSession::ring_only(const tensortap_op_event& event, const OpEntry& op, const OpDecision& decision) const {
+  switch (options_.spec.trigger) {
+    case Trigger::kException:
+      return true;
+    case Trigger::kOnRequest:
+      return !op.requested.load(std::memory_order_relaxed);
+    case Trigger::kWatch:
+      return !decision.outputs && event.phase != TENSORTAP_PHASE_LOAD;
+    default:
+      return false;
+  }
+}
+
+void CaptureSession::add_to_ring(const RecordRow& row, const TensorView& view) {
+  const bool has_elements = view.data != nullptr || (row.numel == 0 && dtype_info(view.desc.dtype).bits != 0);
+  RecordRow kept = row;
+  kept.flags |= kRecordFromRing;
+  Known unknown;
+  if (digest_ != DigestKind::kNone && view.data != nullptr) add_digest(view, kept, unknown);
+  const std::optional<uint64_t> bytes = has_elements ? copy_bytes(view, row.numel) : std::nullopt;
+  ring_->add(kept, bytes, [&](std::byte* target) { copy_elements(view, row.numel, target); });
+}
+
+void CaptureSession::note_running(const tensortap_op_event& event) {
+  const EventScope scope;
+  if (!scope.entered()) return;
+  if ((event.flags & TENSORTAP_EVENT_READ_FIRST) != 0) {
+    crash_->running.begin(event, step_number(event));
+  } else {
+    crash_->running.end(event, step_number(event));
+  }
+}
+
+Status CaptureSession::open_crash_recorder() {
+  CrashSources sources;
+  sources.ops = &ops_;
+  sources.ring = ring_.has_value() ? &*ring_ : nullptr;
+  sources.sequence = &sequence_;
+  sources.off = &off_;
+  sources.opened_ns = opened_ns_;
+  sources.rank = options_.rank;
+  sources.with_stack = options_.spec.exception_detail == ExceptionDetail::kDetail;
+  TENSORTAP_ASSIGN_OR_RETURN(crash_, CrashRecorder::open(folder_.path(), sources));
+  return {};
+}
+
+void CaptureSession::fire_ring() {
+  for (QueuedRecord& record : ring_->take()) write_passed(std::move(record));
+}
+
+}  // namespace tensortap

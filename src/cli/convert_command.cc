@@ -1,0 +1,108 @@
+// `tensortap convert`: tensor files and dumps into other formats and layouts.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "convert/convert.h"
+
+namespace tensortap::cli {
+namespace {
+
+constexpr size_t kMostFailures = 10;  // that are told one by one
+
+struct ConvertOptions {
+  std::vector<std::string> paths;
+  std::string to = "npy";
+  std::string order;
+  std::string order_now;
+  std::string shape;
+  std::string slot;
+  uint32_t threads = 2;
+};
+
+Result<std::optional<DataOrder>> read_order(const std::string& text, const char* option) {
+  if (text.empty()) return std::optional<DataOrder>();
+  const std::optional<DataOrder> order = data_order_from_name(text);
+  if (!order) {
+    return invalid_argument(fmt::format(
+        "{}: there is no {}; there are ND, NCHW, NHWC, HWCN, NCDHW, NDHWC, NC1HWC0, NDC1HWC0, FRACTAL_Z, FRACTAL_NZ", option, quote(text)));
+  }
+  return order;
+}
+
+Result<ConvertRequest> read_request(const ConvertOptions& options) {
+  if (options.paths.size() < 2) return invalid_argument("give what to convert, and where to");
+  ConvertRequest request;
+  request.sources.assign(options.paths.begin(), options.paths.end() - 1);
+  request.target = options.paths.back();
+  request.to = options.to;
+  request.slot = options.slot;
+  request.threads = std::max(options.threads, 1U);
+  TENSORTAP_ASSIGN_OR_RETURN(request.order, read_order(options.order, "--data-format"));
+  TENSORTAP_ASSIGN_OR_RETURN(request.order_now, read_order(options.order_now, "--from-format"));
+  if (options.shape.empty()) return request;
+  for (const std::string_view part : split(options.shape, ',')) {
+    int64_t dim = 0;
+    if (!parse_integer(trim(part), dim) || dim < 0 || request.shape.size() == kMaxRank) {
+      return invalid_argument(fmt::format("--shape: {} is no shape such as 1,3,224,224", quote(options.shape)));
+    }
+    request.shape.push_back(dim);
+  }
+  return request;
+}
+
+Json convert_json(const ConvertRequest& request, const ConvertReport& report) {
+  Json failed = Json::array();
+  for (const ConvertFailure& failure : report.failed) failed.push_back({{"source", failure.source}, {"reason", failure.reason}});
+  return {{"target", request.target}, {"to", request.to},      {"converted", report.sources}, {"files", report.written},
+          {"bytes", report.bytes},    {"notes", report.notes}, {"failed", std::move(failed)}};
+}
+
+void print_failures(const Terminal& terminal, const ConvertReport& report) {
+  for (size_t i = 0; i < std::min(report.failed.size(), kMostFailures); ++i) {
+    terminal.warn(fmt::format("{}: {}", printable(report.failed[i].source), printable(report.failed[i].reason)));
+  }
+  if (report.failed.size() > kMostFailures) terminal.warn(fmt::format("and {} more failed", report.failed.size() - kMostFailures));
+}
+
+Result<ExitCode> run_convert(const ConvertOptions& options, Terminal& terminal) {
+  TENSORTAP_ASSIGN_OR_RETURN(const ConvertRequest request, read_request(options));
+  Progress progress(terminal);
+  const auto tell = [&progress](uint64_t done, uint64_t total) { progress.update("converting", done, total); };
+  TENSORTAP_ASSIGN_OR_RETURN(const ConvertReport report, convert(request, tell));
+  progress.finish();
+  print_failures(terminal, report);
+  if (terminal.json) {
+    terminal.json_line(convert_json(request, report));
+  } else {
+    const std::string files = report.written > 0 ? fmt::format("{} files, ", report.written) : "";
+    terminal.line(fmt::format("{}: {} converted, {}{}{}", request.target, report.sources, files, bytes_text(report.bytes),
+                              report.failed.empty() ? "" : fmt::format(", {} failed", report.failed.size())));
+  }
+  return report.failed.empty() ? ExitCode::kFine : ExitCode::kFailed;
+}
+
+}  // namespace
+
+Action declare_convert(CLI::App& app) {
+  const auto options = std::make_shared<ConvertOptions>();
+  app.add_option("paths", options->paths, "What to convert: files, or one folder; and the folder or file to write")
+      ->type_name("SOURCE... TARGET")
+      ->required();
+  add_choice(app, "--to", options->to, conversion_targets(), "Format or layout to convert to (npy)");
+  app.add_option("-f,--data-format", options->order, "Put the elements into this order, such as NCHW")->type_name("ORDER");
+  app.add_option("--from-format", options->order_now, "The order that they are in, for files that do not tell (ND)")->type_name("ORDER");
+  app.add_option("-s,--shape", options->shape, "The shape without blocks, where files do not tell, such as 1,3,224,224")->type_name("DIMS");
+  app.add_option("--slot", options->slot, "Only this tensor of each file, such as input.0 or output.1")->type_name("SLOT");
+  app.add_option("--threads", options->threads, "Threads for many files (2)")->type_name("N")->check(CLI::Range(1, 256));
+  return [options](Terminal& terminal) { return run_convert(*options, terminal); };
+}
+
+}  // namespace tensortap::cli

@@ -1,0 +1,221 @@
+#include "convert/convert.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/text.h"
+#include "convert/dump_data_files.h"
+#include "convert/dump_records.h"
+#include "convert/target_folder.h"
+#include "convert/tensor_files.h"
+#include "format/dump_data_file.h"
+#include "read/open_dump.h"
+#include "registry/registry.h"
+
+namespace tensortap {
+namespace {
+
+constexpr size_t kMostFilesToConvert = size_t{1} << 24;
+constexpr int kDeepestFolder = 32;
+constexpr uint64_t kLargestNames = uint64_t{256} << 20;
+constexpr std::string_view kNamesFile = "mapping.csv";
+// What lies beside DumpData files and is none.
+constexpr std::array<std::string_view, 6> kOtherFiles = {".csv", ".json", ".npy", ".npz", ".txt", ".bin"};
+
+// Forms of single tensors besides the formats.
+bool is_tensor_form(std::string_view to) { return to == "npy" || to == "bin" || to == "msnpy"; }
+
+bool is_regular(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+bool begins_as_dump_data(const std::string& path) {
+  std::array<std::byte, 64> head{};
+  const Result<File> file = is_regular(path) ? File::open(path, O_RDONLY) : Result<File>(not_found(path));
+  if (!file.ok()) return false;
+  const ssize_t got = ::pread(file->fd(), head.data(), head.size(), 0);
+  return got > 0 && is_dump_data(std::span(head).first(static_cast<size_t>(got)));
+}
+
+// Files below a folder with their folders and the names that mapping.csv gives them.
+class FileCollector {
+ public:
+  std::vector<SourceFile> files;
+  std::vector<ConvertFailure> failed;
+
+  void collect(const std::string& folder, const std::string& below, int depth) {
+    const auto names = list_directory(folder);
+    if (!names.ok()) {
+      failed.push_back({folder, names.status().message()});
+      return;
+    }
+    const auto mapping = read_names(folder, *names);
+    for (const std::string& name : *names) {
+      if (name[0] == '.' || name == kNamesFile || files.size() == kMostFilesToConvert) continue;
+      const std::string path = join_path(folder, name);
+      if (is_regular(path)) {
+        const auto mapped = mapping.find(name);
+        files.push_back({path, below, mapped == mapping.end() ? name : mapped->second});
+      } else if (depth > 0 && is_directory(path)) {
+        collect(path, below.empty() ? name : join_path(below, name), depth - 1);
+      }
+    }
+  }
+
+ private:
+  static std::map<std::string, std::string, std::less<>> read_names(const std::string& folder, const std::vector<std::string>& names) {
+    std::map<std::string, std::string, std::less<>> mapping;
+    if (!std::ranges::binary_search(names, kNamesFile)) return mapping;
+    const auto text = read_file(join_path(folder, kNamesFile), kLargestNames);
+    for (const std::string_view line : split(text.ok() ? std::string_view(*text) : std::string_view(), '\n')) {
+      const size_t comma = line.find(',');
+      if (comma != std::string_view::npos)
+        mapping.insert_or_assign(std::string(line.substr(0, comma)), std::string(line.substr(comma + 1)));
+    }
+    return mapping;
+  }
+};
+
+bool is_other_file(const SourceFile& file) {
+  return std::ranges::any_of(kOtherFiles, [&](std::string_view suffix) { return file.name.ends_with(suffix); });
+}
+
+// Several threads, each taking the next file; this one tells how far they are.
+void convert_dump_data(const std::vector<SourceFile>& files, const ConvertRequest& request, const ConvertProgress& progress,
+                       TargetFolder& target, ConvertReport& report) {
+  std::atomic<size_t> next{0};
+  std::mutex mutex;
+  std::vector<std::pair<size_t, std::string>> failed;
+  const auto work = [&](bool tells) {
+    for (size_t i = next.fetch_add(1); i < files.size(); i = next.fetch_add(1)) {
+      if (tells && progress) progress(i, files.size());
+      const Status status = convert_dump_data_file(files[i], request, target);
+      if (status.ok()) continue;
+      const std::lock_guard lock(mutex);
+      failed.emplace_back(i, status.message());
+    }
+  };
+  std::vector<std::thread> others;
+  for (uint32_t i = 1; i < std::min<size_t>(request.threads, files.size()); ++i) others.emplace_back(work, false);
+  work(true);
+  for (std::thread& other : others) other.join();
+  std::ranges::sort(failed);
+  report.sources += files.size() - failed.size();
+  for (auto& [i, message] : failed) report.failed.push_back({files[i].path, std::move(message)});
+}
+
+Status check_request(const ConvertRequest& request) {
+  const std::vector<std::string> known = conversion_targets();
+  if (request.sources.empty()) return invalid_argument("there is nothing to convert");
+  if (std::ranges::find(known, request.to) == known.end()) {
+    return invalid_argument(
+        concat("--to: there is no ", quote(request.to), "; there are ", join(known, ", "), ".", did_you_mean(request.to, known)));
+  }
+  for (const std::string& source : request.sources) {
+    if (!path_exists(source)) return not_found(concat(source, ": no such file or folder"));
+    if (request.sources.size() > 1 && is_directory(source)) {
+      return invalid_argument(concat(source, ": a folder is converted by itself, without other sources"));
+    }
+  }
+  return {};
+}
+
+Status write_failed_list(const ConvertReport& report, TargetFolder& target) {
+  if (report.failed.empty()) return {};
+  return target.write("", kFailedFileList, [&](File& file) {
+    std::string text;
+    for (const ConvertFailure& failure : report.failed) text += concat(failure.source, "\n");
+    return file.write(text);
+  });
+}
+
+// One file becomes one file where its target is called like one.
+bool wants_one_file(const ConvertRequest& request) {
+  if (request.sources.size() != 1 || is_directory(request.sources[0]) || is_directory(request.target) || request.target.ends_with('/'))
+    return false;
+  const Format* format = find_format(request.to);
+  return format != nullptr && request.target.ends_with(format->extension);
+}
+
+Status to_layout(const ConvertRequest& request, const Layout& layout, const ConvertProgress& progress, ConvertReport& report) {
+  if (request.sources.size() != 1 || !is_directory(request.sources[0])) {
+    return invalid_argument(concat("a dump, not files, becomes a dump of the layout ", layout.name));
+  }
+  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_dump(request.sources[0]));
+  TENSORTAP_RETURN_IF_ERROR(make_directories(request.target));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto names, list_directory(request.target));
+  if (!names.empty() && !layout.shares_folder) return invalid_argument(concat(request.target, " is not empty"));
+  for (const std::string& problem : dump->problems()) report.notes.push_back(problem);
+  return copy_dump(*dump, request.sources[0], layout, request.target, progress, report);
+}
+
+Status to_files(const ConvertRequest& request, const ConvertProgress& progress, TargetFolder& target, ConvertReport& report) {
+  FileCollector collector;
+  const bool folder = is_directory(request.sources[0]);
+  if (folder) {
+    collector.collect(request.sources[0], "", kDeepestFolder);
+  } else {
+    for (const std::string& source : request.sources) collector.files.push_back({source, "", file_name(source)});
+  }
+  report.failed = std::move(collector.failed);
+  std::vector<SourceFile>& files = collector.files;
+  const bool any_dump_data =
+      std::ranges::any_of(files, [](const SourceFile& file) { return !is_other_file(file) && begins_as_dump_data(file.path); });
+  const bool tensors_of_dump_data = is_tensor_form(request.to) && (any_dump_data || request.to != "npy");
+  if (tensors_of_dump_data) {
+    if (folder) std::erase_if(files, is_other_file);
+    convert_dump_data(files, request, progress, target, report);
+    return {};
+  }
+  if (folder && !any_dump_data && request.to == "npy") {
+    if (const auto dump = open_dump(request.sources[0]); dump.ok()) {
+      export_records(**dump, progress, target, report);
+      return {};
+    }
+  }
+  std::vector<std::string> paths;
+  for (const SourceFile& file : files) {
+    if (!folder || !file.name.ends_with(".txt")) paths.push_back(file.path);
+  }
+  convert_tensor_files(paths, request, wants_one_file(request) ? file_name(request.target) : "", target, report);
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> conversion_targets() {
+  std::vector<std::string> words = {"npy", "msnpy", "bin"};
+  for (const Format& format : formats()) {
+    if (format.encode != nullptr && format.name != "npy") words.emplace_back(format.name);
+  }
+  for (const Layout& layout : layouts()) words.emplace_back(layout.name);
+  return words;
+}
+
+Result<ConvertReport> convert(const ConvertRequest& request, const ConvertProgress& progress) {
+  TENSORTAP_RETURN_IF_ERROR(check_request(request));
+  ConvertReport report;
+  if (const Layout* layout = find_layout(request.to)) {
+    TENSORTAP_RETURN_IF_ERROR(to_layout(request, *layout, progress, report));
+    return report;
+  }
+  TargetFolder target(wants_one_file(request) ? parent_path(request.target) : request.target);
+  TENSORTAP_RETURN_IF_ERROR(make_directories(target.path()));
+  TENSORTAP_RETURN_IF_ERROR(to_files(request, progress, target, report));
+  report.written = target.written();
+  report.bytes = target.bytes();
+  TENSORTAP_RETURN_IF_ERROR(write_failed_list(report, target));
+  return report;
+}
+
+}  // namespace tensortap

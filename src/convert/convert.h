@@ -1,0 +1,56 @@
+// What `tensortap convert` does: tensor files and dumps into other formats and layouts.
+
+#ifndef TENSORTAP_CONVERT_CONVERT_H_
+#define TENSORTAP_CONVERT_CONVERT_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "tensor/data_order.h"
+
+namespace tensortap {
+
+struct ConvertRequest {
+  std::vector<std::string> sources;  // files, or one folder
+  std::string target;
+  std::string to;                      // "npy", "msnpy", "bin", the name of another format, or of a layout
+  std::optional<DataOrder> order;      // put elements into this order
+  std::optional<DataOrder> order_now;  // of files that do not tell; ND
+  std::vector<int64_t> shape;          // without blocks, where files do not tell
+  std::string slot;                    // "input.0": only this one of every DumpData file, "" = all
+  uint32_t threads = 2;
+};
+
+struct ConvertFailure {
+  std::string source;
+  std::string reason;
+};
+
+struct ConvertReport {
+  uint64_t sources = 0;  // files or records that were converted wholly
+  uint64_t written = 0;  // files
+  uint64_t bytes = 0;    // written
+  std::vector<ConvertFailure> failed;
+  std::vector<std::string> notes;
+};
+
+// Told now and then, from one thread.
+using ConvertProgress = std::function<void(uint64_t done, uint64_t total)>;
+
+// Converts what it can and reports what it can not. Errors, with nothing converted: kNotFound for sources that are not there, kInvalidArgument for names
+// and combinations that there are not, kIo when the target can not be made.
+Result<ConvertReport> convert(const ConvertRequest& request, const ConvertProgress& progress = {});
+
+// Every word that ConvertRequest::to may be.
+std::vector<std::string> conversion_targets();
+
+// Name of the file in the target folder that lists sources which could not be converted; there when there are any.
+inline constexpr const char* kFailedFileList = "convert_failed_file_list.txt";
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CONVERT_CONVERT_H_

@@ -1,0 +1,158 @@
+#include "convert/dump_records.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "convert/npy_values.h"
+
+namespace tensortap {
+namespace {
+
+// A member of the dump's own manifest.
+std::string manifest_text(const DumpIndex& dump, const char* name) {
+  const Result<Json> manifest = parse_json(dump.manifest(), "manifest");
+  if (!manifest.ok() || !manifest->is_object()) return "";
+  const auto found = manifest->find(name);
+  return found != manifest->end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::string model_of(const DumpIndex& dump) {
+  for (const OpInfo& op : dump.ops()) {
+    if (dump.layout() == "ge" && !op.graph.empty()) return op.graph;
+  }
+  return "";
+}
+
+Payload payload_of(const DumpIndex& dump) {
+  bool data = false;
+  bool statistics = false;
+  for (const RecordRow& row : dump.rows()) {
+    data = data || (row.flags & kRecordHasData) != 0;
+    statistics = statistics || row.stats.valid != 0;
+  }
+  return data && statistics ? Payload::kFull : data ? Payload::kTensor : Payload::kStatistics;
+}
+
+std::string part_of_name(std::string_view text) {
+  std::string part(text);
+  std::ranges::replace_if(
+      part, [](char c) { return c == '.' || c == ' ' || c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20; }, '_');
+  return part.empty() ? "_" : part;
+}
+
+class DumpCopy {
+ public:
+  DumpCopy(const DumpIndex& dump, LayoutWriter& writer, ConvertReport& report) : dump_(dump), writer_(writer), report_(report) {}
+
+  Status add_ops() {
+    const auto ops = dump_.ops();
+    for (OpId id = 0; id < ops.size(); ++id) {
+      TENSORTAP_RETURN_IF_ERROR(writer_.add_op(id, ops[id]));
+      OpDecision decision;
+      decision.wanted = decision.outputs = decision.weights = true;
+      writer_.op_decided(id, decision);
+    }
+    return {};
+  }
+
+  Status add_rows(const ConvertProgress& progress) {
+    std::map<uint64_t, int64_t> steps;  // by run
+    const auto rows = dump_.rows();
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (progress) progress(i, rows.size());
+      const RecordRow& row = rows[i];
+      if (row.op >= dump_.ops().size()) continue;
+      const bool load = row.phase == static_cast<uint8_t>(Phase::kLoad);
+      const auto [step, is_new] = steps.try_emplace(row.run, row.step);
+      if (!load && step->second != row.step) {
+        if (writer_.follows_steps()) TENSORTAP_RETURN_IF_ERROR(note(i, writer_.end_step(step->second, row.run)));
+        step->second = row.step;
+      }
+      TENSORTAP_RETURN_IF_ERROR(add_row(i));
+    }
+    for (const auto& [run, step] : steps) {
+      if (writer_.follows_steps()) TENSORTAP_RETURN_IF_ERROR(writer_.end_step(step, run));
+    }
+    return {};
+  }
+
+ private:
+  // Failures of one record are told; a full disk ends the copy.
+  Status note(size_t i, const Status& status) {
+    if (status.ok()) return {};
+    const RecordRow& row = dump_.rows()[i];
+    report_.failed.push_back({record_name(row, op_of(dump_, row).name), status.message()});
+    return status.code() == StatusCode::kExhausted ? status : Status();
+  }
+
+  Status add_row(size_t i) {
+    RecordRow row = dump_.rows()[i];
+    const bool has_data = (row.flags & kRecordHasData) != 0;
+    const Result<RecordData> data = has_data ? dump_.data(i) : Result<RecordData>(not_found("no values"));
+    row.flags &= static_cast<uint8_t>(~(kRecordHasData | kRecordRaw));
+    row.committed = 0;
+    row.data_offset = row.data_bytes = row.member = row.histogram = 0;
+    row.data_header = 0;
+    if (has_data && !data.ok()) {
+      row.flags |= kRecordDataLost;
+      TENSORTAP_RETURN_IF_ERROR(note(i, data.status()));
+    }
+    const Status status = writer_.add_record(row, data.ok() ? &data->view : nullptr, nullptr);
+    if (!status.ok()) return note(i, status);
+    if (!has_data || data.ok()) ++report_.sources;
+    return {};
+  }
+
+  const DumpIndex& dump_;
+  LayoutWriter& writer_;
+  ConvertReport& report_;
+};
+
+}  // namespace
+
+Status copy_dump(const DumpIndex& dump, const std::string& source, const Layout& layout, const std::string& folder,
+                 const ConvertProgress& progress, ConvertReport& report) {
+  DumpInfo info;
+  info.folder = folder;
+  info.program = manifest_text(dump, "program");
+  if (info.program.empty()) info.program = file_name(source);
+  info.source = manifest_text(dump, "source");
+  info.model = model_of(dump);
+  CaptureSpec spec;
+  spec.layout = layout.name;
+  spec.payload = payload_of(dump);
+  TENSORTAP_ASSIGN_OR_RETURN(const auto writer, layout.create(info, spec));
+  DumpCopy copy(dump, *writer, report);
+  TENSORTAP_RETURN_IF_ERROR(copy.add_ops());
+  const Status status = copy.add_rows(progress);
+  const Status finished = writer->finish(dump.manifest());
+  report.bytes = writer->bytes_written();
+  return status.ok() ? finished : status;
+}
+
+void export_records(const DumpIndex& dump, const ConvertProgress& progress, TargetFolder& target, ConvertReport& report) {
+  const auto rows = dump.rows();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (progress) progress(i, rows.size());
+    const RecordRow& row = rows[i];
+    if ((row.flags & kRecordHasData) == 0) continue;
+    const OpInfo& op = op_of(dump, row);
+    const char* word = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput) ? ".input." : ".output.";
+    const std::string name =
+        concat(part_of_name(op.type), ".", part_of_name(op.name), ".", row.op, ".", row.thread, ".", i, word, row.slot_index);
+    const Result<RecordData> data = dump.data(i);
+    Status status = data.status();
+    if (data.ok()) {
+      status = target.write(to_text(row.step), name + ".npy", [&](File& file) { return write_npy(file, data->view); });
+    }
+    if (status.ok()) {
+      ++report.sources;
+    } else {
+      report.failed.push_back({record_name(row, op.name), status.message()});
+    }
+  }
+}
+
+}  // namespace tensortap

@@ -1,0 +1,32 @@
+// Tensors as NumPy can hold them: types that it has no name for become the smallest one that has all their values.
+
+#ifndef TENSORTAP_CONVERT_NPY_VALUES_H_
+#define TENSORTAP_CONVERT_NPY_VALUES_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/files.h"
+#include "base/status.h"
+#include "tensor/tensor.h"
+
+namespace tensortap {
+
+// bfloat16, float8 and float4 as float32, integers under a byte as bytes, others as they are. kUndefined for texts.
+DType numpy_dtype_for(DType dtype);
+
+// Writes the values of a contiguous tensor as numpy_dtype_for() has them, behind what is in the file. Errors: kUnsupported for texts, kIo.
+Status write_values(File& file, const TensorView& view);
+
+// A whole npy file of such values. Errors as write_values() has them.
+Status write_npy(File& file, const TensorView& view);
+
+// Bytes that write_values() writes.
+uint64_t value_bytes(const TensorDesc& desc);
+
+// A value of HiFloat8, whose width of exponent and fraction differ from value to value.
+float hifloat8_to_float(uint8_t bits);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CONVERT_NPY_VALUES_H_

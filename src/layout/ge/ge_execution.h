@@ -1,0 +1,71 @@
+// What one execution of one op read and wrote, gathered from its records until its file is written.
+
+#ifndef TENSORTAP_LAYOUT_GE_GE_EXECUTION_H_
+#define TENSORTAP_LAYOUT_GE_GE_EXECUTION_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "format/dump_data_file.h"
+#include "layout/ge/ge_file.h"
+#include "layout/ge/ge_names.h"
+#include "plan/capture_plan.h"
+#include "trace/op_info.h"
+#include "trace/record_row.h"
+#include "trace/scoped_name.h"
+
+namespace tensortap {
+
+struct GeOp {
+  std::string type;  // of file names
+  std::string name;  // of file names
+  std::string full_name;
+  std::string original;  // the author's node, "" when it is the op itself
+  uint64_t task = 0;     // in the order of execution
+  uint32_t outputs = 1;
+  bool known = false;
+  bool single = false;
+  bool pseudo = false;
+  bool wants_inputs = false;
+  bool wants_outputs = false;
+};
+
+// One input or output.
+struct GePiece {
+  uint32_t slot = 0;
+  RecordRow row;
+  const void* data = nullptr;  // borrowed, of the record that is being added
+  std::shared_ptr<const GePayload> kept;
+};
+
+struct GeExecution {
+  OpId op = kNoOp;
+  uint64_t run = 0;
+  int64_t step = 0;
+  uint32_t call = 0;
+  uint32_t thread = 0;
+  bool load = false;
+  bool failed = false;
+  std::vector<GePiece> inputs;
+  std::vector<GePiece> outputs;
+
+  [[nodiscard]] bool is_of(OpId other, const RecordRow& row) const {
+    return op == other && step == row.step && call == row.call && failed == ((row.flags & kRecordFailedOp) != 0);
+  }
+  [[nodiscard]] bool has(bool is_input, uint32_t slot) const {
+    return std::ranges::any_of(is_input ? inputs : outputs, [slot](const GePiece& piece) { return piece.slot == slot; });
+  }
+  [[nodiscard]] bool empty() const { return inputs.empty() && outputs.empty(); }
+};
+
+// The description of an execution for its file, with the parts that the payloads are. A slot is where its number says: what was not kept before it is an
+// undefined tensor without bytes. With `brief`, types and shapes are left out. Borrows from the execution.
+void describe_ge_execution(const GeOp& op, const GeExecution& execution, bool brief, DumpDataFile& file, std::vector<GePart>& parts);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_LAYOUT_GE_GE_EXECUTION_H_

@@ -1,0 +1,170 @@
+#include "layout/ge/ge_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "base/text.h"
+#include "layout/ge/ge_names.h"
+
+namespace tensortap {
+namespace {
+
+constexpr mode_t kGeFolderMode = 0700;
+constexpr mode_t kGeFileMode = 0600;
+constexpr uint64_t kMostInMemory = uint64_t{64} << 20;
+constexpr size_t kCopyBlock = size_t{1} << 20;
+
+// A file without a name in a folder: it goes with the process that holds it.
+Result<File> open_nameless(const std::string& folder) {
+  Result<File> file = File::open(folder, O_RDWR | O_TMPFILE);
+  if (file.ok() && ::fchmod(file->fd(), kGeFileMode) != 0) return errno_status(folder, errno);
+  return file;
+}
+
+Status copy_by_hand(int from, uint64_t at, uint64_t bytes, File& to) {
+  std::vector<std::byte> block(static_cast<size_t>(std::min<uint64_t>(bytes, kCopyBlock)));
+  while (bytes > 0) {
+    const ssize_t got = ::pread(from, block.data(), static_cast<size_t>(std::min<uint64_t>(bytes, block.size())), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno_status("a tensor that was kept for its readers", errno);
+    if (got == 0) return io_error("a tensor that was kept for its readers is no longer all there");
+    TENSORTAP_RETURN_IF_ERROR(to.write(std::span(block).first(static_cast<size_t>(got))));
+    at += static_cast<uint64_t>(got);
+    bytes -= static_cast<uint64_t>(got);
+  }
+  return {};
+}
+
+Status copy_range(int from, uint64_t at, uint64_t bytes, File& to) {
+  while (bytes > 0) {
+    auto offset = static_cast<off64_t>(at);
+    const ssize_t copied = ::copy_file_range(from, &offset, to.fd(), nullptr, static_cast<size_t>(std::min<uint64_t>(bytes, SSIZE_MAX)), 0);
+    if (copied < 0 && errno == EINTR) continue;
+    // Not between these files, or not by this kernel.
+    if (copied <= 0) return copy_by_hand(from, at, bytes, to);
+    at += static_cast<uint64_t>(copied);
+    bytes -= static_cast<uint64_t>(copied);
+  }
+  return {};
+}
+
+Status write_part(const GePart& part, File& file) {
+  if (part.kept == nullptr) return file.write(part.bytes);
+  const GePayload& kept = *part.kept;
+  if (kept.spool != nullptr) return copy_range(kept.spool->fd(), kept.at, kept.bytes, file);
+  if (kept.path.empty()) return file.write(kept.memory);
+  TENSORTAP_ASSIGN_OR_RETURN(const File from, File::open(kept.path, O_RDONLY));
+  return copy_range(from.fd(), kept.at, kept.bytes, file);
+}
+
+}  // namespace
+
+uint64_t bytes_of_ge_part(const GePart& part) { return part.kept == nullptr ? part.bytes.size() : part.kept->bytes; }
+
+Status GeSpool::open() {
+  if (file_ != nullptr) return {};
+  Result<File> file = open_nameless(folder_);
+  if (!file.ok()) {
+    const std::string path = join_path(folder_, concat(".tensortap-spool-", ::getpid()));
+    file = File::open(path, O_RDWR | O_CREAT | O_EXCL);
+    if (file.ok()) (void)::unlink(path.c_str());
+  }
+  if (!file.ok()) return file.status();
+  file_ = std::make_shared<File>(*std::move(file));
+  return {};
+}
+
+Result<std::shared_ptr<const GePayload>> GeSpool::keep(std::span<const std::byte> bytes) {
+  if (bytes.size() <= kLargestGeInMemory && *in_memory_ + bytes.size() <= kMostInMemory) {
+    auto* payload = new GePayload{{bytes.begin(), bytes.end()}, {}, nullptr, 0, bytes.size()};
+    *in_memory_ += bytes.size();
+    return std::shared_ptr<const GePayload>(payload, [in_memory = in_memory_](const GePayload* old) {
+      *in_memory -= old->bytes;
+      delete old;
+    });
+  }
+  TENSORTAP_RETURN_IF_ERROR(open());
+  TENSORTAP_RETURN_IF_ERROR(file_->write_at(end_, bytes));
+  const uint64_t at = std::exchange(end_, end_ + bytes.size());
+  return std::shared_ptr<const GePayload>(new GePayload{{}, {}, file_, at, bytes.size()}, [](const GePayload* old) {
+    (void)::fallocate(old->spool->fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(old->at),
+                      static_cast<off_t>(old->bytes));
+    delete old;
+  });
+}
+
+Result<std::shared_ptr<GeFolder>> GeFolder::create(const std::string& root, const std::string& below) {
+  std::string path = root;
+  for (const std::string_view part : split(below, '/')) {
+    path = join_path(path, part);
+    if (::mkdir(path.c_str(), kGeFolderMode) != 0 && errno != EEXIST) return errno_status(path, errno);
+  }
+  TENSORTAP_ASSIGN_OR_RETURN(File folder, File::open(path, O_RDONLY | O_DIRECTORY));
+  return std::shared_ptr<GeFolder>(new GeFolder(std::move(path), std::move(folder)));
+}
+
+// 0, or the number of the error. A name that is there is an error.
+int GeFolder::link_file(const File& file, const std::string& temporary, const std::string& name) {
+  if (!temporary.empty()) {
+    return ::renameat2(folder_.fd(), temporary.c_str(), folder_.fd(), name.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
+  }
+  const std::string self = concat("/proc/self/fd/", file.fd());
+  return ::linkat(AT_FDCWD, self.c_str(), folder_.fd(), name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+Status GeFolder::add_mapping(const std::string& stored, const std::string& name) {
+  const std::string path = join_path(path_, kGeMappingFile);
+  TENSORTAP_ASSIGN_OR_RETURN(File mapping, File::open(path, O_WRONLY | O_CREAT | O_APPEND));
+  (void)::fchmod(mapping.fd(), kGeFileMode);
+  return mapping.write(concat(stored, ",", name, "\n"));
+}
+
+Status GeFolder::give_name(const File& file, const std::string& temporary, const std::string& name, std::string& stored) {
+  stored = name;
+  int error = link_file(file, temporary, name);
+  if (error == ENAMETOOLONG) {
+    stored = ge_hashed_name(join_path(path_, name));
+    // Before the file, so that no file is without its name.
+    TENSORTAP_RETURN_IF_ERROR(add_mapping(stored, name));
+    error = link_file(file, temporary, stored);
+  }
+  if (error == 0) return {};
+  if (error == EEXIST) return unsupported(concat(quote(join_path(path_, name)), " is there already"));
+  return errno_status(join_path(path_, name), error);
+}
+
+Status GeFolder::write(const std::string& name, std::span<const GePart> parts, std::string& stored) {
+  std::string temporary;
+  Result<File> file = without_names_ ? open_nameless(path_) : Result<File>(unsupported("no files without names"));
+  if (!file.ok() && file.status().code() == StatusCode::kExhausted) return file.status();
+  if (!file.ok() || !path_exists(concat("/proc/self/fd/", file->fd()))) {
+    without_names_ = false;
+    temporary = concat(".tensortap-", ::getpid(), "-", next_temporary_++);
+    file = File::open(join_path(path_, temporary), O_WRONLY | O_CREAT | O_EXCL);
+    if (!file.ok()) return file.status();
+    (void)::fchmod(file->fd(), kGeFileMode);
+  }
+  Status status;
+  written_ = 0;
+  for (const GePart& part : parts) {
+    if (status.ok()) status = write_part(part, *file);
+    written_ += bytes_of_ge_part(part);
+  }
+  if (status.ok()) status = give_name(*file, temporary, name, stored);
+  if (!status.ok() && !temporary.empty()) (void)::unlinkat(folder_.fd(), temporary.c_str(), 0);
+  return status;
+}
+
+Status GeFolder::replace(const std::string& name, std::string_view content) {
+  TENSORTAP_RETURN_IF_ERROR(write_file_atomically(join_path(path_, name), content));
+  (void)::fchmodat(folder_.fd(), name.c_str(), kGeFileMode, 0);
+  return {};
+}
+
+}  // namespace tensortap

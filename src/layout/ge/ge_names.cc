@@ -1,0 +1,147 @@
+#include "layout/ge/ge_names.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <functional>
+#include <vector>
+
+#include "base/text.h"
+
+namespace tensortap {
+namespace {
+
+constexpr size_t kMostNumberDigits = 20;
+constexpr size_t kTimeFolderDigits = 14;
+constexpr size_t kExceptionDigits = 17;
+constexpr size_t kEpochDigits = 16;
+constexpr uint64_t kMicroseconds = 1'000'000;
+
+bool take_number(std::string_view text, uint64_t& value) { return is_ge_number(text) && parse_unsigned(text, value); }
+
+// Takes the last field of `text` where it is a number, and the text is more than that.
+bool take_last_number(std::string_view& text, uint64_t& value, size_t& digits) {
+  const size_t dot = text.rfind('.');
+  if (dot == std::string_view::npos || !take_number(text.substr(dot + 1), value)) return false;
+  digits = text.size() - dot - 1;
+  text = text.substr(0, dot);
+  return true;
+}
+
+// The numbers at the end of a name, from the right, and what stands before them.
+struct Tail {
+  std::string_view head;
+  std::array<uint64_t, 7> numbers{};  // from the right
+  std::array<size_t, 7> digits{};
+  size_t count = 0;
+};
+
+Tail split_tail(std::string_view name) {
+  Tail tail{name, {}, {}, 0};
+  while (tail.count < tail.numbers.size() && take_last_number(tail.head, tail.numbers[tail.count], tail.digits[tail.count])) ++tail.count;
+  return tail;
+}
+
+// TYPE and NAME in front of the numbers. Names that were not cleaned may hold dots.
+bool set_head(std::string_view head, GeFileName& fields) {
+  const size_t dot = head.find('.');
+  if (dot == std::string_view::npos || dot == 0 || dot + 1 == head.size()) return false;
+  fields.type = head.substr(0, dot);
+  fields.name = head.substr(dot + 1);
+  return true;
+}
+
+// ".FFTSPLUS.context.thread.device", which streams that were recorded once have behind the time.
+std::string_view without_slice_words(std::string_view name) {
+  constexpr std::string_view kWord = ".FFTSPLUS.";
+  const size_t at = name.rfind(kWord);
+  return at == std::string_view::npos ? name : name.substr(0, at);
+}
+
+std::optional<GeFileName> parse_exception(const Tail& tail, std::string_view name) {
+  GeFileName fields;
+  fields.exception = true;
+  fields.time = tail.numbers[0];
+  if (name.starts_with(kGeExceptionName) && tail.count == 3 && tail.head == kGeExceptionName) {
+    fields.type = fields.name = tail.head;
+    fields.stream = tail.numbers[2];
+    fields.task = tail.numbers[1];
+    return fields;
+  }
+  if (tail.count < 2 || tail.digits[0] != kExceptionDigits) return std::nullopt;
+  fields.task = tail.numbers[1];
+  const size_t end = name.size() - tail.digits[0] - tail.digits[1] - 2;
+  return set_head(name.substr(0, end), fields) ? std::optional(fields) : std::nullopt;
+}
+
+}  // namespace
+
+std::string clean_ge_name(std::string_view text) {
+  std::string name(text);
+  std::ranges::replace_if(
+      name, [](char c) { return c == ' ' || c == '.' || c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '_');
+  return name.empty() ? "_" : name;
+}
+
+std::string ge_hashed_name(const std::string& path) { return std::to_string(std::hash<std::string>()(path)); }
+
+std::optional<GeFileName> parse_ge_file_name(std::string_view file_name) {
+  if (file_name.find('/') != std::string_view::npos) return std::nullopt;
+  const bool statistic = file_name.ends_with(kGeStatisticSuffix);
+  if (statistic) file_name.remove_suffix(kGeStatisticSuffix.size());
+  file_name = without_slice_words(file_name);
+  Tail tail = split_tail(file_name);
+  // The time is the first number from the right that is long enough for one; what is behind it numbers slices. Small devices have short times.
+  size_t time = 0;
+  while (time < tail.count && tail.digits[time] < kEpochDigits) ++time;
+  if (time == tail.count) time = 0;
+  const bool is_date = tail.count > 0 && tail.digits[time] == kExceptionDigits;
+  if (is_date || tail.head == kGeExceptionName) {
+    std::optional<GeFileName> fields = time == 0 ? parse_exception(tail, file_name) : std::nullopt;
+    if (fields) fields->statistic = statistic;
+    return fields;
+  }
+  if (tail.count < time + 3) return std::nullopt;
+  GeFileName fields;
+  fields.statistic = statistic;
+  fields.time = tail.numbers[time];
+  fields.stream = tail.numbers[time + 1];
+  fields.task = tail.numbers[time + 2];
+  // Numbers left of these belong to the name, but for the one that counts dumps of recorded streams, which stands behind a dot as well: a cleaned name
+  // has none.
+  size_t end = file_name.size();
+  for (size_t i = 0; i < time + 3; ++i) end -= tail.digits[i] + 1;
+  if (!set_head(file_name.substr(0, end), fields)) return std::nullopt;
+  const size_t dot = fields.name.find('.');
+  if (dot != std::string_view::npos && dot > 0 && is_ge_number(fields.name.substr(dot + 1))) fields.name = fields.name.substr(0, dot);
+  return fields;
+}
+
+bool is_ge_hashed_name(std::string_view file_name) { return is_ge_number(file_name) && file_name.size() > kTimeFolderDigits / 2; }
+
+bool is_ge_number(std::string_view text) {
+  return !text.empty() && text.size() <= kMostNumberDigits && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool is_ge_time_folder(std::string_view name) {
+  return name.size() == kTimeFolderDigits && is_ge_number(name) && (name.starts_with("20") || name.starts_with("19"));
+}
+
+uint64_t ge_time_us() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * kMicroseconds + static_cast<uint64_t>(now.tv_nsec) / 1000;
+}
+
+std::string ge_exception_date(uint64_t time_us) {
+  const auto seconds = static_cast<time_t>(time_us / kMicroseconds);
+  tm local{};
+  std::array<char, 32> text{};
+  if (localtime_r(&seconds, &local) == nullptr || strftime(text.data(), text.size(), "%Y%m%d%H%M%S", &local) == 0) return "";
+  const std::string milliseconds = std::to_string(1000 + time_us % kMicroseconds / 1000);
+  return text.data() + milliseconds.substr(1);
+}
+
+std::string ge_time_name() { return ge_exception_date(ge_time_us()).substr(0, kTimeFolderDigits); }
+
+}  // namespace tensortap

@@ -1,0 +1,76 @@
+#include "layout/ge/ge_options.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "layout/ge/ge_names.h"
+
+namespace tensortap {
+namespace {
+
+std::string layout_option(const CaptureSpec& spec, const std::string& name) {
+  const auto found = spec.layout_options.find(name);
+  return found == spec.layout_options.end() ? "" : found->second;
+}
+
+Result<GeScene> read_scene(const CaptureSpec& spec) {
+  static constexpr std::array<std::string_view, 4> kWords = {"model", "overflow", "exception", "watcher"};
+  const std::string text = layout_option(spec, "scene");
+  if (const auto* found = std::ranges::find(kWords, text); found != kWords.end()) return static_cast<GeScene>(found - kWords.begin());
+  if (!text.empty()) return invalid_argument(concat("scene: there is no ", quote(text), "; there are model, overflow, exception, watcher"));
+  switch (spec.trigger) {
+    case Trigger::kOverflow:
+      return GeScene::kOverflow;
+    case Trigger::kException:
+      return GeScene::kException;
+    case Trigger::kWatch:
+      return GeScene::kWatcher;
+    default:
+      return GeScene::kModel;
+  }
+}
+
+// The file's name without what stands behind its last dot.
+std::string stem_of(const std::string& path) {
+  const std::string name = file_name(path);
+  const size_t dot = name.rfind('.');
+  return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
+}
+
+std::string model_name(const DumpInfo& info) {
+  if (!info.model.empty()) return clean_ge_name(info.model);
+  const std::string stem = stem_of(info.program);
+  return stem.empty() ? "model" : clean_ge_name(stem);
+}
+
+}  // namespace
+
+Result<GeOptions> ge_options(const DumpInfo& info, const CaptureSpec& spec) {
+  GeOptions options;
+  options.tensors = spec.payload == Payload::kTensor || spec.payload == Payload::kFull;
+  options.statistics = spec.payload == Payload::kStatistics || spec.payload == Payload::kFull;
+  TENSORTAP_ASSIGN_OR_RETURN(options.scene, read_scene(spec));
+  if (!options.tensors && !options.statistics) {
+    return invalid_argument("the layout ge has no place for descriptions; keep tensors, statistics or both");
+  }
+  options.root = info.folder;
+  options.time_folder = is_ge_time_folder(info.timestamp) ? info.timestamp : ge_time_name();
+  options.device = to_text(std::max(info.device, 0) + (info.device == 0 && info.world_size > 1 ? info.rank : 0));
+  options.model_number = std::max(info.model_id, 1U);
+  const std::string model = model_name(info);
+  options.model = concat(model, "/", options.model_number);
+  options.manifest = concat(options.device, ".", model.substr(0, 200), ".", options.model_number, ".json");
+  options.brief_exceptions = spec.exception_detail == ExceptionDetail::kBrief;
+  options.only_with_records = spec.trigger != Trigger::kAlways || !spec.where.empty();
+  options.first_step = std::max<int64_t>({spec.steps.first(), spec.first_step, 0});
+  return options;
+}
+
+Result<GeStatisticTable> ge_statistic_table(const CaptureSpec& spec) {
+  return GeStatisticTable::create(layout_option(spec, "stats_columns"));
+}
+
+}  // namespace tensortap

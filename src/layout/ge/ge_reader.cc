@@ -1,0 +1,81 @@
+#include "layout/ge/ge_reader.h"
+
+#include <fcntl.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "format/dump_data_file.h"
+#include "layout/ge/ge_rows.h"
+#include "layout/ge/ge_tree.h"
+
+namespace tensortap {
+namespace {
+
+constexpr uint64_t kLargestManifest = uint64_t{64} << 20;
+
+class GeIndex : public DumpIndex {
+ public:
+  GeIndex(GeTree tree, GeRows content, std::string manifest)
+      : tree_(std::move(tree)), content_(std::move(content)), manifest_(std::move(manifest)) {}
+
+  std::string_view layout() const override { return "ge"; }
+  std::span<const RecordRow> rows() const override { return content_.rows; }
+  std::span<const OpInfo> ops() const override { return content_.ops; }
+  std::string manifest() const override { return manifest_; }
+  std::span<const std::string> problems() const override { return tree_.problems; }
+  std::vector<uint64_t> histogram(size_t /*row*/) const override { return {}; }
+
+  Result<RecordData> data(size_t row) const override {
+    if (row >= content_.rows.size()) {
+      return invalid_argument(concat("the dump has ", content_.rows.size(), " records; there is no record ", row));
+    }
+    const RecordRow& record = content_.rows[row];
+    if ((record.flags & kRecordDataLost) != 0) return not_found(concat(file(row), ": tells of this tensor and does not hold it"));
+    if ((record.flags & kRecordHasData) == 0) return not_found("the record has statistics only; dump with dump_data tensor to keep values");
+    const GeTreeFile& found = tree_.files[content_.files[row]];
+    TENSORTAP_ASSIGN_OR_RETURN(MappedFile map, MappedFile::open(join_path(tree_.folders[found.folder].path, found.stored)));
+    auto owner = std::make_shared<const MappedFile>(std::move(map));
+    const auto bytes = owner->bytes();
+    // The file may have changed since its head was read.
+    if (record.data_offset > bytes.size() || record.data_bytes > bytes.size() - record.data_offset) {
+      return corrupt(concat(file(row), ": cut short: the record's values are not all there"));
+    }
+    const auto payload = bytes.subspan(record.data_offset, record.data_bytes);
+    if (record.desc().dtype != DType::kUInt1) return RecordData{{record.desc(), payload.data(), nullptr}, owner};
+    auto reordered = std::make_shared<std::vector<std::byte>>(payload.begin(), payload.end());
+    reorder_dump_data_bits(DType::kUInt1, *reordered);
+    return RecordData{{record.desc(), reordered->data(), nullptr}, reordered};
+  }
+
+  std::string file(size_t row) const override {
+    if (row >= content_.rows.size()) return "";
+    const GeTreeFile& found = tree_.files[content_.files[row]];
+    const std::string& relative = tree_.folders[found.folder].relative;
+    return relative.empty() ? found.stored : join_path(relative, found.stored);
+  }
+
+ private:
+  GeTree tree_;
+  GeRows content_;
+  std::string manifest_;
+};
+
+}  // namespace
+
+Confidence recognise_ge(const std::string& folder) { return find_ge_tree(folder); }
+
+Result<std::unique_ptr<DumpIndex>> open_ge(const std::string& folder) {
+  TENSORTAP_ASSIGN_OR_RETURN(GeTree tree, walk_ge_tree(folder));
+  if (tree.files.empty() && tree.manifests.empty()) return not_found(concat(folder, ": no file of a dump is here or below"));
+  GeRows content = read_ge_rows(tree);
+  std::string manifest = "{}";
+  if (tree.manifests.size() == 1) {
+    if (auto text = read_file(tree.manifests[0], kLargestManifest); text.ok() && text->starts_with("{")) manifest = *std::move(text);
+  }
+  return std::unique_ptr<DumpIndex>(std::make_unique<GeIndex>(std::move(tree), std::move(content), std::move(manifest)));
+}
+
+}  // namespace tensortap

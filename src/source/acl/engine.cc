@@ -1,0 +1,96 @@
+#include "source/acl/engine.h"
+
+#include "base/text.h"
+#include "source/acl/failure.h"
+
+namespace tensortap::acl {
+namespace {
+
+// The text of a report, freed.
+Json take_report(char* report) {
+  Json json = report != nullptr ? Json::parse(report, nullptr, false) : Json::object();
+  tensortap_free(report);
+  return json.is_object() ? json : Json::object();
+}
+
+std::string error_in(const Json& report) { return report.value("error", "the ONNX Runtime source gives no reason"); }
+
+std::string request_text(const EngineRequest& request) {
+  Json json = {{"capture", request.dump != nullptr}};
+  if (!request.path.empty()) json["model"] = request.path;
+  if (request.dump != nullptr) {
+    json["config"] = request.dump->config;
+    json["config_name"] = request.dump->config_name;
+    json["program"] = request.path.empty() ? request.name : request.path;
+  }
+  // One op is too little work to share.
+  if (request.single_op) json["threads"] = 1;
+  return to_json_text(json);
+}
+
+// What on_output() gets through the C interface. Nothing thrown may pass it.
+struct OutputReceiver {
+  const std::function<void(const tensortap_tensor&)>* on_output;
+  std::exception_ptr thrown;
+};
+
+void receive_output(void* user, int64_t /*step*/, const tensortap_tensor* output) {
+  auto* const receiver = static_cast<OutputReceiver*>(user);
+  try {
+    if (!receiver->thrown) (*receiver->on_output)(*output);
+  } catch (...) {
+    receiver->thrown = std::current_exception();
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EngineModel>> EngineModel::open(const EngineRequest& request) {
+  const std::string text = request_text(request);
+  tensortap_onnxruntime_model_options options{};
+  options.size = sizeof(options);
+  options.model_id = request.model_id;
+  options.request = text.c_str();
+  options.bytes = request.bytes.empty() ? nullptr : request.bytes.data();
+  options.byte_count = request.bytes.size();
+  options.name = request.name.empty() ? nullptr : request.name.c_str();
+  options.device = request.device;
+  options.op_flags = request.single_op ? TENSORTAP_OP_SINGLE : 0;
+  options.timestamp = request.dump != nullptr ? request.dump->timestamp.c_str() : nullptr;
+  std::unique_ptr<EngineModel> model(new EngineModel());
+  char* report = nullptr;
+  const int code = tensortap_onnxruntime_model_open(&options, &model->model_, &report);
+  model->description_ = take_report(report);
+  if (code != TENSORTAP_OK) return Status(static_cast<StatusCode>(code), error_in(model->description_));
+  const auto problem = model->description_.find("capture_error");
+  if (problem != model->description_.end() && problem->is_string()) {
+    warn_once(concat(request.path.empty() ? request.name : request.path, " runs without dump: ", problem->get<std::string>()));
+  }
+  return model;
+}
+
+EngineModel::~EngineModel() { tensortap_onnxruntime_model_close(model_); }
+
+Status EngineModel::run(std::span<const tensortap_tensor> inputs, const std::function<void(const tensortap_tensor&)>& on_output,
+                        Json& failed_op) {
+  OutputReceiver receiver{&on_output, nullptr};
+  char* report = nullptr;
+  const int code = tensortap_onnxruntime_model_run(model_, inputs.data(), inputs.size(), &receive_output, &receiver, &report);
+  if (code != TENSORTAP_OK) {
+    const Json json = take_report(report);
+    failed_op = json.value("failed_op", Json());
+    return {static_cast<StatusCode>(code), error_in(json)};
+  }
+  if (receiver.thrown) std::rethrow_exception(receiver.thrown);
+  return {};
+}
+
+void EngineModel::flush() {
+  if (tensortap_onnxruntime_model_flush(model_) != TENSORTAP_OK) warn_once("a dump could not be written as a whole; its report says why");
+}
+
+void EngineModel::end_capture() {
+  if (tensortap_onnxruntime_model_end_capture(model_) != TENSORTAP_OK) warn_once("a dump could not be finished; its report says why");
+}
+
+}  // namespace tensortap::acl

@@ -1,0 +1,64 @@
+// A model loaded by the ONNX Runtime source, through its C interface.
+
+#ifndef TENSORTAP_SOURCE_ACL_ENGINE_H_
+#define TENSORTAP_SOURCE_ACL_ENGINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/json.h"
+#include "base/status.h"
+#include "tensortap/onnxruntime.h"
+
+namespace tensortap::acl {
+
+// What is to be captured of the models that are loaded while it holds: a dump config that was accepted. Immutable.
+struct DumpRequest {
+  std::string config;       // text
+  std::string config_name;  // its path
+  std::string kind;         // of tensortap_check_config()
+  std::string folder;       // where its trees go, absolute; "" = the config names none
+  std::string scene;        // "dump_scene"
+  std::string timestamp;    // YYYYmmddHHMMSS
+  bool models = true;       // something may be captured of models
+  bool operators = false;   // something may be captured of operators that are called by themselves
+};
+
+struct EngineRequest {
+  std::string path;             // "" with bytes
+  std::span<const char> bytes;  // empty with a path
+  std::string name;             // "" = that of the graph
+  uint32_t model_id = 0;
+  int32_t device = 0;
+  bool single_op = false;
+  const DumpRequest* dump = nullptr;  // null = plain
+};
+
+// Thread-safe.
+class EngineModel {
+ public:
+  static Result<std::unique_ptr<EngineModel>> open(const EngineRequest& request);
+  EngineModel(const EngineModel&) = delete;
+  EngineModel& operator=(const EngineModel&) = delete;
+  // Finishes the dump.
+  ~EngineModel();
+
+  // What tensortap_onnxruntime_model_open() reported.
+  [[nodiscard]] const Json& description() const { return description_; }
+  // `failed_op`: what is known of the op when it fails.
+  Status run(std::span<const tensortap_tensor> inputs, const std::function<void(const tensortap_tensor&)>& on_output, Json& failed_op);
+  void flush();
+  void end_capture();
+
+ private:
+  EngineModel() = default;
+  tensortap_onnxruntime_model* model_ = nullptr;
+  Json description_;
+};
+
+}  // namespace tensortap::acl
+
+#endif  // TENSORTAP_SOURCE_ACL_ENGINE_H_

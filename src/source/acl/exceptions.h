@@ -1,0 +1,33 @@
+// Operators that failed: the program's callback, and what it can ask about them afterwards.
+
+#ifndef TENSORTAP_SOURCE_ACL_EXCEPTIONS_H_
+#define TENSORTAP_SOURCE_ACL_EXCEPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "source/acl/objects.h"
+
+namespace tensortap::acl {
+
+struct FailedOpFacts {
+  std::string name;
+  std::vector<aclTensorDesc> inputs;
+};
+
+// Thread-safe.
+namespace exceptions {
+
+void set_callback(aclrtExceptionInfoCallback callback);
+// Remembers a failure and calls the callback, on the thread of the run. `failed_op` as tensortap_onnxruntime_model_run() reports it.
+void report(const Json& failed_op, uint32_t stream, uint32_t code);
+// Of one of the last failures, by its task.
+std::optional<FailedOpFacts> find(uint32_t task);
+
+}  // namespace exceptions
+}  // namespace tensortap::acl
+
+#endif  // TENSORTAP_SOURCE_ACL_EXCEPTIONS_H_

@@ -1,0 +1,57 @@
+#include "source/acl/failure.h"
+
+#include <unistd.h>
+
+#include <mutex>
+#include <set>
+
+#include "base/text.h"
+
+namespace tensortap::acl {
+namespace {
+
+struct RecentMessage {
+  std::string text;
+  std::string taken;
+  bool is_new = false;
+};
+
+RecentMessage& recent_message() {
+  static thread_local RecentMessage message;
+  return message;
+}
+
+}  // namespace
+
+aclError fail(aclError code, std::string message) {
+  RecentMessage& recent = recent_message();
+  recent.text = concat("error ", code, ": ", message);
+  recent.is_new = true;
+  return code;
+}
+
+aclError bad_handle(const char* what) {
+  return fail(ACL_ERROR_INVALID_PARAM, concat("this is no ", what, " of this library, or it was destroyed"));
+}
+
+const char* take_message() {
+  RecentMessage& recent = recent_message();
+  if (!recent.is_new) return nullptr;
+  recent.is_new = false;
+  recent.taken = std::move(recent.text);
+  return recent.taken.c_str();
+}
+
+void warn_once(const std::string& message) {
+  static std::mutex* const mutex = new std::mutex;
+  static std::set<std::string>* const said = new std::set<std::string>;
+  {
+    const std::lock_guard lock(*mutex);
+    if (!said->insert(message).second) return;
+  }
+  const std::string line = concat("tensortap: ", message, "\n");
+  // A stderr that is closed is the program's own choice.
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+}
+
+}  // namespace tensortap::acl

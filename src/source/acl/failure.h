@@ -1,0 +1,48 @@
+// Error codes of the interface with a message for people; nothing thrown leaves the library.
+
+#ifndef TENSORTAP_SOURCE_ACL_FAILURE_H_
+#define TENSORTAP_SOURCE_ACL_FAILURE_H_
+
+#include <new>
+#include <string>
+#include <utility>
+
+#include "acl/acl_base.h"
+
+namespace tensortap::acl {
+
+// Keeps `message` as the thread's last one and returns `code`.
+aclError fail(aclError code, std::string message);
+// A handle that is null, of another kind, or gone.
+aclError bad_handle(const char* what);
+// The thread's last message; null when there is none. Valid until the thread's next call of either function; the next call of this one gives null.
+const char* take_message();
+
+// Once for each different text: a line on stderr. For what the program can not be told by a code.
+void warn_once(const std::string& message);
+
+// Runs the body of a C function.
+template <class Body>
+aclError answer(Body&& body) noexcept {
+  try {
+    return std::forward<Body>(body)();
+  } catch (const std::bad_alloc&) {
+    return ACL_ERROR_BAD_ALLOC;
+  } catch (...) {
+    return ACL_ERROR_INTERNAL_ERROR;
+  }
+}
+
+// The same for functions that return something else than a code.
+template <class Value, class Body>
+Value answer_or(Value otherwise, Body&& body) noexcept {
+  try {
+    return std::forward<Body>(body)();
+  } catch (...) {
+    return otherwise;
+  }
+}
+
+}  // namespace tensortap::acl
+
+#endif  // TENSORTAP_SOURCE_ACL_FAILURE_H_

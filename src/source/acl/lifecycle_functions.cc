@@ -1,0 +1,107 @@
+// The C functions of acl.h and acl_dump.h, and of acl_rt.h about dumps of models.
+
+#include <string>
+
+#include "acl/acl.h"
+#include "acl/acl_dump.h"
+#include "acl/acl_prof.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "source/acl/failure.h"
+#include "source/acl/lifecycle.h"
+
+namespace tensortap::acl {
+namespace {
+
+bool is_exception_scene(acldumpType type, const std::string& scene) {
+  if (type == AIC_ERR_BRIEF_DUMP) return scene == "aic_err_brief_dump" || scene == "lite_exception";
+  if (type == AIC_ERR_NORM_DUMP) return scene == "aic_err_norm_dump";
+  return type == AIC_ERR_DETAIL_DUMP && scene == "aic_err_detail_dump";
+}
+
+// "" when no dump of the kind is asked for.
+std::string dump_folder(acldumpType type) {
+  const auto dump = Lifecycle::of_process().dump();
+  if (!dump) return "";
+  if (dump->kind == "exception") {
+    if (!is_exception_scene(type, dump->scene)) return "";
+    const std::string folder = join_path(dump->folder.empty() ? "." : dump->folder, "extra-info/data-dump");
+    return make_directories(folder).ok() ? folder + "/" : "";
+  }
+  const bool overflow = dump->kind == "overflow";
+  if ((type != DATA_DUMP || overflow) && (type != OVERFLOW_DUMP || !overflow)) return "";
+  return join_path(dump->folder, dump->timestamp) + "/";
+}
+
+}  // namespace
+}  // namespace tensortap::acl
+
+using tensortap::acl::answer;
+using tensortap::acl::answer_or;
+using tensortap::acl::fail;
+using tensortap::acl::Lifecycle;
+
+extern "C" {
+
+aclError aclInit(const char* configPath) {
+  return answer([&] { return Lifecycle::of_process().init(configPath); });
+}
+aclError aclFinalize(void) {
+  return answer([] { return Lifecycle::of_process().finalize(true, nullptr); });
+}
+aclError aclFinalizeReference(uint64_t* refCount) {
+  return answer([&] { return Lifecycle::of_process().finalize(false, refCount); });
+}
+
+aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* patchVersion) {
+  return answer([&]() -> aclError {
+    if (majorVersion == nullptr || minorVersion == nullptr || patchVersion == nullptr) {
+      return fail(ACL_ERROR_INVALID_PARAM, "no place for the version");
+    }
+    *majorVersion = ACL_MAJOR_VERSION;
+    *minorVersion = ACL_MINOR_VERSION;
+    *patchVersion = ACL_PATCH_VERSION;
+    return ACL_SUCCESS;
+  });
+}
+
+const char* aclrtGetSocName(void) { return "tensortap-onnxruntime"; }
+
+const char* aclGetRecentErrMsg(void) {
+  return answer_or<const char*>(nullptr, [] { return tensortap::acl::take_message(); });
+}
+
+aclError aclmdlInitDump(void) {
+  return answer([] { return Lifecycle::of_process().init_dump(); });
+}
+aclError aclmdlSetDump(const char* dumpCfgPath) {
+  return answer([&] { return Lifecycle::of_process().set_dump(dumpCfgPath); });
+}
+aclError aclmdlFinalizeDump(void) {
+  return answer([] { return Lifecycle::of_process().finalize_dump(); });
+}
+
+aclError aclopStartDumpArgs(uint32_t dumpType, const char* path) {
+  return answer([&] { return Lifecycle::of_process().start_dump_args(dumpType, path); });
+}
+aclError aclopStopDumpArgs(uint32_t dumpType) {
+  return answer([&] { return Lifecycle::of_process().stop_dump_args(dumpType); });
+}
+
+aclError acldumpRegCallback(int32_t (*messageCallback)(const acldumpChunk*, int32_t), int32_t flag) {
+  return answer([&]() -> aclError {
+    if (messageCallback == nullptr || flag != 0) return fail(ACL_ERROR_FAILURE, "there is no callback, or the flag is not 0");
+    tensortap::acl::warn_once("acldumpRegCallback: chunks are not handed over; dumps are written as files");
+    return ACL_SUCCESS;
+  });
+}
+void acldumpUnregCallback(void) {}
+
+const char* acldumpGetPath(acldumpType dumpType) {
+  return answer_or<const char*>(nullptr, [&]() -> const char* {
+    static thread_local std::string path;
+    path = tensortap::acl::dump_folder(dumpType);
+    return path.empty() ? nullptr : path.c_str();
+  });
+}
+}

@@ -1,0 +1,279 @@
+// The C functions of acl_rt.h about devices, contexts, streams, callbacks and events.
+
+#include <pthread.h>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "source/acl/devices.h"
+#include "source/acl/failure.h"
+#include "source/acl/live_handles.h"
+#include "source/acl/stream.h"
+
+namespace tensortap::acl {
+namespace {
+
+aclError make_stream(aclrtStream* stream) {
+  if (stream == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the stream");
+  *stream = live<Stream>().add(std::make_shared<Stream>());
+  return ACL_SUCCESS;
+}
+
+aclError destroy_stream(aclrtStream handle) {
+  const auto stream = live<Stream>().remove(handle);
+  if (!stream) return bad_handle("stream");
+  if (!CallbackReports::of_process().is_subscribed(stream.get())) {
+    stream->synchronize();
+    return ACL_SUCCESS;
+  }
+  // A callback that nobody processes any more would keep the stream for ever.
+  CallbackReports::of_process().forget(stream.get());
+  return ACL_SUCCESS;
+}
+
+aclError synchronize(aclrtStream handle, int32_t timeout_ms) {
+  const auto stream = Stream::find(handle);
+  return stream ? stream->synchronize(timeout_ms) : bad_handle("stream");
+}
+
+aclError synchronize_all() {
+  aclError first = Stream::of_null()->synchronize();
+  for (const auto& stream : live<Stream>().all()) {
+    const aclError error = stream->synchronize();
+    if (first == ACL_SUCCESS) first = error;
+  }
+  return first;
+}
+
+aclError launch_callback(aclrtCallback function, void* user_data, aclrtCallbackBlockType type, aclrtStream handle) {
+  const auto stream = Stream::find(handle);
+  if (!stream) return bad_handle("stream");
+  if (function == nullptr || (type != ACL_CALLBACK_NO_BLOCK && type != ACL_CALLBACK_BLOCK)) {
+    return fail(ACL_ERROR_INVALID_PARAM, "no callback, or no such way to call it");
+  }
+  if (!CallbackReports::of_process().is_subscribed(stream.get())) {
+    return fail(ACL_ERROR_STREAM_NOT_SUBSCRIBE, "no thread has subscribed to this stream: call aclrtSubscribeReport()");
+  }
+  const Stream* const plain = stream.get();
+  stream->add([=]() -> aclError {
+    CallbackReports::of_process().hand_over(
+        plain, [=] { function(user_data); }, type == ACL_CALLBACK_BLOCK);
+    return ACL_SUCCESS;
+  });
+  return ACL_SUCCESS;
+}
+
+aclError make_event(aclrtEvent* event) {
+  if (event == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the event");
+  *event = live<Event>().add(std::make_shared<Event>());
+  return ACL_SUCCESS;
+}
+
+aclError record_event(aclrtEvent handle, aclrtStream stream_handle) {
+  const auto event = live<Event>().find(handle);
+  const auto stream = Stream::find(stream_handle);
+  if (!event || !stream) return bad_handle(event ? "stream" : "event");
+  event->expect();
+  stream->add([event]() -> aclError {
+    event->complete();
+    return ACL_SUCCESS;
+  });
+  return ACL_SUCCESS;
+}
+
+aclError wait_for_event(aclrtStream stream_handle, aclrtEvent handle) {
+  const auto event = live<Event>().find(handle);
+  const auto stream = Stream::find(stream_handle);
+  if (!event || !stream) return bad_handle(event ? "stream" : "event");
+  stream->add([event]() -> aclError {
+    event->wait();
+    return ACL_SUCCESS;
+  });
+  return ACL_SUCCESS;
+}
+
+template <class Use>
+aclError with_event(aclrtEvent handle, Use&& use) noexcept {
+  return answer([&]() -> aclError {
+    const auto event = live<Event>().find(handle);
+    return event ? use(*event) : bad_handle("event");
+  });
+}
+
+}  // namespace
+}  // namespace tensortap::acl
+
+using tensortap::acl::answer;
+using tensortap::acl::bad_handle;
+using tensortap::acl::CallbackReports;
+using tensortap::acl::Event;
+using tensortap::acl::fail;
+using tensortap::acl::live;
+using tensortap::acl::Stream;
+namespace devices = tensortap::acl::devices;
+
+extern "C" {
+
+aclError aclrtSetDevice(int32_t deviceId) {
+  return answer([&] { return devices::set(deviceId); });
+}
+aclError aclrtResetDevice(int32_t deviceId) {
+  return answer([&] { return devices::reset(deviceId); });
+}
+aclError aclrtResetDeviceForce(int32_t deviceId) { return aclrtResetDevice(deviceId); }
+
+aclError aclrtGetDevice(int32_t* deviceId) {
+  return answer([&]() -> aclError {
+    if (deviceId == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the device");
+    const int32_t device = devices::current_device();
+    if (device < 0) return fail(ACL_ERROR_RT_CONTEXT_NULL, "this thread has no device: call aclrtSetDevice()");
+    *deviceId = device;
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclrtGetDeviceCount(uint32_t* count) {
+  if (count == nullptr) return answer([] { return fail(ACL_ERROR_INVALID_PARAM, "no place for the count"); });
+  *count = tensortap::acl::kDeviceCount;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtGetRunMode(aclrtRunMode* runMode) {
+  if (runMode == nullptr) return answer([] { return fail(ACL_ERROR_INVALID_PARAM, "no place for the run mode"); });
+  *runMode = ACL_HOST;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtSynchronizeDevice(void) {
+  return answer([] { return tensortap::acl::synchronize_all(); });
+}
+
+aclError aclrtSetTsDevice(aclrtTsId tsId) {
+  if (tsId == ACL_TS_ID_AICORE || tsId == ACL_TS_ID_AIVECTOR) return ACL_SUCCESS;
+  return answer([] { return fail(ACL_ERROR_INVALID_PARAM, "there is no such core"); });
+}
+
+aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId) {
+  return answer([&] { return devices::create_context(deviceId, context); });
+}
+aclError aclrtDestroyContext(aclrtContext context) {
+  return answer([&] { return devices::destroy_context(context); });
+}
+aclError aclrtSetCurrentContext(aclrtContext context) {
+  return answer([&] { return devices::choose_context(context); });
+}
+aclError aclrtGetCurrentContext(aclrtContext* context) {
+  return answer([&] { return devices::current_context(context); });
+}
+
+aclError aclrtCreateStream(aclrtStream* stream) {
+  return answer([&] { return tensortap::acl::make_stream(stream); });
+}
+aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t, uint32_t) { return aclrtCreateStream(stream); }
+aclError aclrtDestroyStream(aclrtStream stream) {
+  return answer([&] { return tensortap::acl::destroy_stream(stream); });
+}
+aclError aclrtDestroyStreamForce(aclrtStream stream) { return aclrtDestroyStream(stream); }
+aclError aclrtSynchronizeStream(aclrtStream stream) {
+  return answer([&] { return tensortap::acl::synchronize(stream, -1); });
+}
+aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
+  return answer([&] { return tensortap::acl::synchronize(stream, timeout); });
+}
+
+aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
+  return answer([&]() -> aclError {
+    const auto known = Stream::find(stream);
+    if (!known || status == nullptr) return bad_handle("stream");
+    *status = known->idle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
+  return answer([&] { return tensortap::acl::wait_for_event(stream, event); });
+}
+
+aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream) {
+  return answer([&]() -> aclError {
+    const auto known = Stream::find(stream);
+    return known ? CallbackReports::of_process().subscribe(threadId, known.get()) : bad_handle("stream");
+  });
+}
+
+aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
+  return answer([&]() -> aclError {
+    const auto known = Stream::find(stream);
+    return known ? CallbackReports::of_process().unsubscribe(threadId, known.get()) : bad_handle("stream");
+  });
+}
+
+aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBlockType blockType, aclrtStream stream) {
+  return answer([&] { return tensortap::acl::launch_callback(fn, userData, blockType, stream); });
+}
+
+aclError aclrtProcessReport(int32_t timeout) {
+  return answer([&]() -> aclError {
+    if (timeout < -1) return fail(ACL_ERROR_INVALID_PARAM, "the time is -1 for ever, or milliseconds");
+    return CallbackReports::of_process().process(static_cast<uint64_t>(pthread_self()), timeout);
+  });
+}
+
+aclError aclrtCreateEvent(aclrtEvent* event) {
+  return answer([&] { return tensortap::acl::make_event(event); });
+}
+aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t) { return aclrtCreateEvent(event); }
+
+aclError aclrtDestroyEvent(aclrtEvent event) {
+  return answer([&]() -> aclError { return live<Event>().remove(event) ? ACL_SUCCESS : bad_handle("event"); });
+}
+
+aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
+  return answer([&] { return tensortap::acl::record_event(event, stream); });
+}
+
+aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
+  return tensortap::acl::with_event(event, [&](Event& known) -> aclError {
+    if (!Stream::find(stream)) return bad_handle("stream");
+    known.reset();
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
+  return tensortap::acl::with_event(event, [&](const Event& known) -> aclError {
+    if (status == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the status");
+    *status = known.is_complete() ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
+  return tensortap::acl::with_event(event, [&](const Event& known) -> aclError {
+    if (status == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the status");
+    *status = known.is_complete() ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclrtSynchronizeEvent(aclrtEvent event) {
+  return tensortap::acl::with_event(event, [](const Event& known) -> aclError {
+    known.wait();
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEvent, aclrtEvent endEvent) {
+  return answer([&]() -> aclError {
+    const auto start = live<Event>().find(startEvent);
+    const auto end = live<Event>().find(endEvent);
+    if (!start || !end) return bad_handle("event");
+    if (ms == nullptr || !start->is_recorded() || !end->is_recorded() || !start->is_complete() || !end->is_complete()) {
+      return fail(ACL_ERROR_INVALID_PARAM, "both events must be recorded and reached");
+    }
+    *ms = static_cast<float>(end->time_ns() - start->time_ns()) / 1e6f;
+    return ACL_SUCCESS;
+  });
+}
+}

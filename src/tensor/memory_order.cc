@@ -1,0 +1,33 @@
+#include "tensor/memory_order.h"
+
+#include <array>
+#include <span>
+
+namespace tensortap {
+
+std::optional<TensorView> in_memory_order(const TensorView& view) {
+  if (view.is_contiguous()) return std::nullopt;
+  struct Dimension {
+    int64_t stride;
+    int64_t size;
+  };
+  std::array<Dimension, kMaxRank> by_stride{};
+  size_t count = 0;
+  int64_t numel = 1;
+  for (int i = 0; i < view.desc.shape.rank(); ++i) {
+    const Dimension dimension{view.strides[i], view.desc.shape[i]};
+    if (dimension.size == 1) continue;
+    if (dimension.stride <= 0 || __builtin_mul_overflow(numel, dimension.size, &numel)) return std::nullopt;
+    size_t at = count++;
+    for (; at > 0 && by_stride[at - 1].stride > dimension.stride; --at) by_stride[at] = by_stride[at - 1];
+    by_stride[at] = dimension;
+  }
+  int64_t expected = 1;
+  for (const Dimension& dimension : std::span(by_stride).first(count)) {
+    if (dimension.stride != expected) return std::nullopt;
+    expected *= dimension.size;
+  }
+  return TensorView{{view.desc.dtype, Shape(std::array{numel})}, view.data, nullptr};
+}
+
+}  // namespace tensortap

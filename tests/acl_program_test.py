@@ -1,0 +1,236 @@
+"""AscendCL programs in the style of the public ones, compiled as C++11 against our headers and library, and what they compute and dump."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from acl_support import PROGRAMS, compile_program, dumped_ops, reference, run_program, time_folders
+from cli_support import small_model, tensortap
+from onnx import TensorProto, helper
+
+Build = Callable[[str], Path]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Give the compiled program of a name, compiled once."""
+    folder = tmp_path_factory.mktemp("programs")
+
+    def build(name: str) -> Path:
+        target = folder / name
+        return target if target.exists() else compile_program(PROGRAMS / f"{name}.cc", target)
+
+    return build
+
+
+def image_model(path: Path, shape: list[int | str]) -> Path:
+    """Save a small convolutional classifier."""
+    rng = np.random.default_rng(3)
+    weights = helper.make_tensor("w", TensorProto.FLOAT, [4, 3, 3, 3], rng.standard_normal(108).astype(np.float32))
+    nodes = [
+        helper.make_node("Conv", ["data", "w"], ["c"], name="conv1", pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c"], ["r"], name="relu1"),
+        helper.make_node("GlobalAveragePool", ["r"], ["p"], name="pool1"),
+        helper.make_node("Flatten", ["p"], ["f"], name="flatten1"),
+        helper.make_node("Softmax", ["f"], ["prob"], name="prob1"),
+    ]
+    data = helper.make_tensor_value_info("data", TensorProto.FLOAT, shape)
+    prob = helper.make_tensor_value_info("prob", TensorProto.FLOAT, [shape[0], 4])
+    graph = helper.make_graph(nodes, "classifier", [data], [prob], [weights])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+    return path
+
+
+def dump_config(path: Path, **dump: object) -> Path:
+    """Write a dump config."""
+    path.write_text(json.dumps({"dump": dump}))
+    return path
+
+
+def test_the_sample_flow_computes_what_the_runtime_computes(program: Build, tmp_path: Path) -> None:
+    model = image_model(tmp_path / "resnet50.om", [1, 3, 8, 8])
+    image = np.random.default_rng(1).random((1, 3, 8, 8), np.float32)
+    image.tofile(tmp_path / "image.bin")
+    done = run_program(program("sample_flow"), model, tmp_path / "out", tmp_path / "image.bin", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "prob 1 4\n"
+    assert done.stderr == ""
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "out0.bin", np.float32), reference(model, image)[0].ravel())
+
+
+# A16
+def test_an_acl_json_in_the_current_folder_dumps_the_model(program: Build, tmp_path: Path) -> None:
+    model = image_model(tmp_path / "resnet50.om", [1, 3, 8, 8])
+    image = np.random.default_rng(1).random((1, 3, 8, 8), np.float32)
+    image.tofile(tmp_path / "image.bin")
+    (tmp_path / "dump").mkdir()
+    dump_config(tmp_path / "acl.json", dump_path=str(tmp_path / "dump"), dump_mode="output", dump_list=[{"model_name": "resnet50"}])
+    done = run_program(program("sample_flow"), model, tmp_path / "out", tmp_path / "image.bin", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "out0.bin", np.float32), reference(model, image)[0].ravel())
+    (dump,) = time_folders(tmp_path / "dump")
+    step = dump / "0" / "resnet50" / "1" / "0"
+    assert "Softmax.prob1" in dumped_ops(step)
+    listed = tensortap("ls", tmp_path / "dump", "--json")
+    assert listed.code == 0, listed.err
+    assert any("prob1" in json.dumps(row) for row in listed.objects)
+
+
+def test_a_wrong_config_ends_the_program_with_its_code(program: Build, tmp_path: Path) -> None:
+    model = image_model(tmp_path / "m.onnx", [1, 3, 8, 8])
+    dump_config(tmp_path / "acl.json", dump_path=str(tmp_path / "not there"), dump_list=[])
+    done = run_program(program("sample_flow"), model, tmp_path / "out", tmp_path / "m.onnx", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "100009" in done.stderr
+    assert "not there" in done.stderr
+
+
+@pytest.mark.parametrize("batch", [1, 2, 8])
+def test_a_batch_is_set_through_the_input_of_sizes(program: Build, tmp_path: Path, batch: int) -> None:
+    model = image_model(tmp_path / "m.onnx", ["batch", 3, 8, 8])
+    images = np.random.default_rng(2).random((batch, 3, 8, 8), np.float32)
+    images.tofile(tmp_path / "in.bin")
+    done = run_program(program("dynamic_flow"), "batch", model, tmp_path / "in.bin", tmp_path / "out.bin", batch, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"made {batch} 4\n"
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "out.bin", np.float32), reference(model, images)[0].ravel())
+
+
+def test_all_dimensions_are_set_through_the_input_of_sizes(program: Build, tmp_path: Path) -> None:
+    model = image_model(tmp_path / "m.onnx", ["batch", 3, "h", "w"])
+    images = np.random.default_rng(2).random((2, 3, 5, 7), np.float32)
+    images.tofile(tmp_path / "in.bin")
+    done = run_program(program("dynamic_flow"), "dims", model, tmp_path / "in.bin", tmp_path / "out.bin", 2, 3, 5, 7, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "out.bin", np.float32), reference(model, images)[0].ravel())
+
+
+def test_a_description_gives_the_shape_and_outputs_get_memory(program: Build, tmp_path: Path) -> None:
+    model = image_model(tmp_path / "m.onnx", ["batch", 3, "h", "w"])
+    images = np.random.default_rng(2).random((3, 3, 5, 7), np.float32)
+    images.tofile(tmp_path / "in.bin")
+    done = run_program(program("dynamic_flow"), "shape", model, tmp_path / "in.bin", tmp_path / "out.bin", 3, 3, 5, 7, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "made 3 4\n"
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "out.bin", np.float32), reference(model, images)[0].ravel())
+
+
+def test_only_the_gears_that_atc_was_told_are_taken(program: Build, tmp_path: Path) -> None:
+    model = image_model(tmp_path / "m.onnx", ["batch", 3, 8, 8])
+    np.zeros((3, 3, 8, 8), np.float32).tofile(tmp_path / "in.bin")
+    gears = {"TENSORTAP_ACL_ATC": "--dynamic_batch_size=1,2,4"}
+    done = run_program(
+        program("dynamic_flow"), "batch", model, tmp_path / "in.bin", tmp_path / "out.bin", 3, cwd=tmp_path, environment=gears
+    )
+    assert done.returncode == 1
+    assert "100000" in done.stderr
+    done = run_program(
+        program("dynamic_flow"), "batch", model, tmp_path / "in.bin", tmp_path / "out.bin", 4, cwd=tmp_path, environment=gears
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_runs_in_a_stream_call_back_in_order(program: Build, tmp_path: Path) -> None:
+    nodes = [helper.make_node("Mul", ["x", "x"], ["y"], name="square")]
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy"]
+    graph = helper.make_graph(nodes, "g", values[:1], values[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(tmp_path / "m.onnx"))
+    done = run_program(program("async_flow"), tmp_path / "m.onnx", 50, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [f"{run} {run * run}" for run in range(50)]
+
+
+# A1
+def test_a_dump_holds_for_models_loaded_after_it_until_it_is_replaced_or_ended(program: Build, tmp_path: Path) -> None:
+    one, two = small_model(tmp_path / "one.onnx"), small_model(tmp_path / "two.onnx")
+    for name in ("before", "first", "second"):
+        (tmp_path / name).mkdir()
+    first = dump_config(tmp_path / "first.json", dump_path=str(tmp_path / "first"), dump_list=[{"model_name": "one", "layer": ["relu_1"]}])
+    second = dump_config(tmp_path / "second.json", dump_path=str(tmp_path / "second"), dump_mode="all", dump_list=[{}])
+    fixed = {"TENSORTAP_ACL_ATC": "--input_shape=x:2,3"}
+    commands = ["init", "-", "device", 3, "load", one, "run", 1, 1, 1, "initdump", "setdump", first, "path", "load", one, "load", two]
+    commands += ["run", 2, 2, 1, "run", 3, 1, 1, "run", 1, 1, 1, "setdump", second, "load", two, "run", 4, 1, 1, "run", 2, 1, 1]
+    commands += ["enddump", "load", two, "run", 5, 1, 1, "unload", 2, "unload", 3, "unload", 4, "unload", 4, "end"]
+    done = run_program(program("dump_flow"), *commands, cwd=tmp_path, environment=fixed)
+    assert done.returncode == 0, done.stderr
+    answers = [line for line in done.stdout.splitlines() if not line.startswith(("model", "path"))]
+    failed = [answer for answer in answers if not answer.endswith(" 0")]
+    assert failed == ["unload 100011"], done.stdout + done.stderr
+    (folder,) = time_folders(tmp_path / "first")
+    assert f"path {folder}/" in done.stdout
+    assert dumped_ops(folder) == {"FusedGemm.relu_1"}  # the op that executes the author's relu_1
+    assert {path.name for path in (folder / "3" / "one" / "2").iterdir()} == {"0", "1", "2"}
+    (other,) = time_folders(tmp_path / "second")
+    assert [path.name for path in (other / "3").iterdir()] == ["two"]
+    assert [path.name for path in (other / "3" / "two").iterdir()] == ["4"]
+    assert "Softmax.softmax_1" in dumped_ops(other)
+
+
+def test_two_models_with_different_configs_run_in_four_threads_each(program: Build, tmp_path: Path) -> None:
+    one, two = small_model(tmp_path / "one.onnx"), small_model(tmp_path / "two.onnx")
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    first = dump_config(
+        tmp_path / "first.json", dump_path=str(tmp_path / "first"), dump_list=[{"model_name": "one", "layer": ["softmax_1"]}]
+    )
+    second = dump_config(
+        tmp_path / "second.json", dump_path=str(tmp_path / "second"), dump_list=[{"model_name": "two", "layer": ["matmul_1"]}]
+    )
+    commands = ["init", "-", "initdump", "setdump", first, "load", one, "setdump", second, "load", two]
+    commands += ["run", 1, 10, 4, "run", 2, 10, 4, "enddump", "unload", 1, "unload", 2, "end"]
+    done = run_program(program("dump_flow"), *commands, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert all(line.endswith(" 0") for line in done.stdout.splitlines() if not line.startswith("model")), done.stdout + done.stderr
+    # matmul_1 is executed by the op that is named after its last node.
+    for name, model, number, op in (("first", "one", "1", "Softmax.softmax_1"), ("second", "two", "2", "FusedGemm.relu_1")):
+        (folder,) = time_folders(tmp_path / name)
+        steps = sorted(int(path.name) for path in (folder / "0" / model / number).iterdir())
+        assert steps == list(range(40))
+        assert all(dumped_ops(folder / "0" / model / number / str(step)) == {op} for step in steps)
+
+
+def test_memory_of_the_program_itself_is_refused(program: Build, tmp_path: Path) -> None:
+    model = small_model(tmp_path / "m.onnx")
+    done = run_program(program("dump_flow"), "init", "-", "load", model, "corrupt", 1, "run", 1, 1, 1, "end", cwd=tmp_path)
+    assert done.stdout.splitlines() == ["init 0", "model 1", "load 0", "corrupt 100000", "run 0", "end 0"], done.stderr
+
+
+def operator_lines() -> str:
+    """Compute what operator_flow prints, with NumPy."""
+    a = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)
+    b = np.arange(10, 70, 10, dtype=np.float32).reshape(2, 3)
+    rows = {"Add": a + b, "RealDiv": b / a, "Relu": np.maximum(a, 0), "MatMul": a @ b.T, "Cast": a.astype(np.int32), "Neg": -a}
+    lines = [f"{name} {' '.join(f'{value:g}' for value in values.ravel())}" for name, values in rows.items()]
+    return "\n".join([*lines, "NoSuchOperator failed 100024", "Relu failed 100022", ""])
+
+
+# A8
+def test_single_operators_are_those_of_onnx(program: Build, tmp_path: Path) -> None:
+    done = run_program(program("operator_flow"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == operator_lines()
+
+
+# A8
+def test_single_operators_are_dumped_when_the_switch_is_on(program: Build, tmp_path: Path) -> None:
+    (tmp_path / "dump").mkdir()
+    config = dump_config(tmp_path / "acl.json", dump_path=str(tmp_path / "dump"), dump_op_switch="on", dump_mode="all")
+    done = run_program(program("operator_flow"), config, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == operator_lines()
+    (folder,) = time_folders(tmp_path / "dump")
+    assert [path.name for path in folder.iterdir() if not path.name.startswith(".")] == ["0"]
+    files = [path for path in (folder / "0").iterdir() if path.is_file()]
+    assert {path.name.split(".")[0] for path in files} >= {"Add", "Relu", "Neg", "Cast"}
+
+
+def test_a_missing_model_and_a_broken_one_have_their_codes(program: Build, tmp_path: Path) -> None:
+    (tmp_path / "broken.om").write_bytes(b"IMOD" + bytes(200))
+    done = run_program(program("dump_flow"), "init", "-", "load", "missing.om", "load", "broken.om", "end", cwd=tmp_path)
+    assert [line for line in done.stdout.splitlines() if line.startswith("load")] == ["load 100014", "load 100013"]
+    assert "broken.om" in done.stderr
