@@ -282,6 +282,21 @@ def test_a_model_with_weights_in_a_file_is_captured(path: str, tmp_path: Path) -
     assert of_weight["max"][0] == weights["w"].max()
 
 
+def test_a_model_whose_weights_are_given_in_memory_runs_plain(tmp_path: Path) -> None:
+    external_model(tmp_path / "models" / "big.onnx")
+    program = write_program(
+        tmp_path,
+        "options = ort.SessionOptions(); weight = ort.OrtValue.ortvalue_from_numpy(feed('float32', (3, 512)))\n"
+        "options.add_external_initializers(['w'], [weight])\n"
+        "session = ort.InferenceSession(open('models/big.onnx', 'rb').read(), options)\n"
+        "show(session.run(None, {'x': feed('float32', (2, 3))}))\n",
+    )
+    captured, dump = compare(program)
+    assert captured.err.count("a model in memory runs uncaptured") == 1
+    assert dump.run["ops"]["captured"] == 0
+    assert sum(reason["count"] for reason in dump.run["ops"]["not_captured"]) == dump.run["ops"]["expected"]
+
+
 def external_graph(folder: Path) -> onnx.GraphProto:
     return onnx.load(folder / "models" / "big.onnx", load_external_data=False).graph
 
