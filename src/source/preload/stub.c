@@ -119,7 +119,7 @@ __asm__(
     "  .cfi_endproc\n"
     ".size dlsym, . - dlsym\n");
 #elif defined(__aarch64__)
-/* x8 has the place of the return value, w0 the scope; hint #34 is "bti c". */
+/* x8 has the place of the return value, w0 the scope; hint #34 is "bti c", 79 is 'O', 80 is 'P'. */
 __asm__(
     ".text\n"
     ".balign 4\n"
@@ -164,9 +164,9 @@ __asm__(
     "  hint #34\n"
     "  cbz x1, 1f\n"
     "  ldrb w16, [x1]\n"
-    "  cmp w16, #'O'\n"
+    "  cmp w16, #79\n"
     "  b.eq 2f\n"
-    "  cmp w16, #'P'\n"
+    "  cmp w16, #80\n"
     "  b.eq 2f\n"
     "1:\n"
     "  adrp x16, tensortap_preload_dlsym_target\n"
