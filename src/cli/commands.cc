@@ -41,7 +41,8 @@ constexpr std::array kCommands = {
             false, declare_show},
     Command{"find", "Find non-finite values, lack of headroom, dead outputs",
             R"(  tensortap find dump                                     exit code 1 when there is a NaN or an Inf
-  tensortap find dump --source train.py:41                the ops made by that line)",
+  tensortap find dump --source train.py:41                the ops made by that line
+  tensortap find dump --suspects --config-out full.json   what to capture whole in a second run)",
             false, declare_find},
     Command{"watch-diff", "Say who wrote into the watched tensors of a dump",
             R"(  tensortap watch-diff dump                               exit code 1 when a tensor was overwritten
