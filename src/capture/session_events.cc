@@ -167,7 +167,7 @@ void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view
   taken.row.time_ns = monotonic_ns() - opened_ns_;
   taken.row.call = call_of_failed(event, step, *op);
   if (gate_.has_value()) gate_->forget_begun({event.run, event.op, taken.row.call});
-  FailedOp failed{op->info.name, op->info.type, std::string(error), step, {}};
+  FailedOp failed{op->info.name, op->info.type, std::string(error), step, {}, {}};
   for (uint64_t i = 0; i < std::min(event.tensor_count, kMostTensors); ++i) {
     const tensortap_tensor tensor = tensor_of(event, i);
     RecordRow row = taken.row;
@@ -176,6 +176,7 @@ void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view
     row.element = tensor.element;
     failed.inputs.push_back(record_name(row, op->info.name));
   }
+  failed.details = failure_details(event, op->info);
   take(taken);
   if (ring_.has_value()) {
     ring_->forget(taken.row);
