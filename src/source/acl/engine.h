@@ -37,6 +37,8 @@ struct EngineRequest {
   const DumpRequest* dump = nullptr;  // null = plain
 };
 
+class ChunkDelivery;
+
 // Thread-safe.
 class EngineModel {
  public:
@@ -54,7 +56,10 @@ class EngineModel {
   void end_capture();
 
  private:
-  EngineModel() = default;
+  EngineModel();
+  Status run_once(std::span<const tensortap_tensor> inputs, const std::function<void(const tensortap_tensor&)>& on_output, Json& failed_op);
+
+  std::unique_ptr<ChunkDelivery> delivery_;  // of a dump that goes to a callback
   tensortap_onnxruntime_model* model_ = nullptr;
   Json description_;
 };

@@ -32,6 +32,8 @@ aclError compile(const OpCall& call);
 aclError execute(const OpCall& call);
 // Unloads all operators and finishes their dumps.
 void forget();
+// Waits until what was captured of them is written.
+void flush();
 
 }  // namespace single_ops
 }  // namespace tensortap::acl
