@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from acl_support import PROGRAMS, compile_program, dumped_ops, reference, run_program, time_folders
-from cli_support import small_model, tensortap
+from cli_support import ROOT, small_model, tensortap
 from onnx import TensorProto, helper, numpy_helper
 
 Build = Callable[[str], Path]
@@ -50,6 +50,31 @@ def dump_config(path: Path, **dump: object) -> Path:
     """Write a dump config."""
     path.write_text(json.dumps({"dump": dump}))
     return path
+
+
+# A15
+def test_both_ways_to_a_config_answer_as_the_real_system(program: Build, tmp_path: Path) -> None:
+    table = json.loads((ROOT / "tests/golden/acl_json/table.json").read_text())
+    (tmp_path / "dir").mkdir()
+    (tmp_path / "file").write_text("")
+    places = {"{dir}": str(tmp_path / "dir"), "{file}": str(tmp_path / "file"), "{none}": str(tmp_path / "none")}
+    paths = []
+    for row in table:
+        paths.append(tmp_path / f"{row['id']}.json")
+        if row["text"] is None:
+            continue
+        text = row["text"]
+        for mark, place in places.items():
+            text = text.replace(mark, place)
+        paths[-1].write_text(text + " " * (row.get("pad_to", 0) - len(text)))
+    commands = [word for path in paths for word in ("setdump", path)]
+    done = run_program(program("dump_flow"), "init", "-", "initdump", *commands, cwd=tmp_path)
+    codes = [int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("setdump")]
+    expected = [row["set_dump"] for row in table]
+    assert [(row["id"], code) for row, code in zip(table, codes, strict=True)] == [(row["id"], code) for row, code in zip(table, expected, strict=True)]
+    for row, path in zip(table, paths, strict=True):
+        done = run_program(program("dump_flow"), "init", path, cwd=tmp_path)
+        assert (row["id"], done.stdout) == (row["id"], f"init {row['init']}\n")
 
 
 def test_the_sample_flow_computes_what_the_runtime_computes(program: Build, tmp_path: Path) -> None:
@@ -227,6 +252,7 @@ def test_a_run_that_fails_names_the_op_and_leaves_its_inputs(program: Build, tmp
     assert lines[:2] == ["device 0", "op 0 gather1"]
     assert "input twice type 9 size 16" in lines
     assert lines[-1] == "execute 500002"
+    assert not list(tmp_path.glob("crash*"))
     files = [path.name for path in (tmp_path / "extra-info" / "data-dump" / "0").iterdir()]
     assert any(name.startswith("Gather.gather1.") for name in files), files
     plain = run_program(program("exception_flow"), "-", tmp_path / "m.onnx", cwd=tmp_path)

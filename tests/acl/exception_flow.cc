@@ -49,6 +49,7 @@ int main(int count, char** arguments) {
     aclmdlAddDatasetBuffer(input, aclCreateDataBuffer(memory, values.size() * sizeof(int64_t)));
   }
   for (size_t i = 0; i < aclmdlGetNumOutputs(desc); ++i) aclmdlAddDatasetBuffer(output, aclCreateDataBuffer(nullptr, 0));
-  std::cout << "execute " << aclmdlExecute(model, input, output) << "\n";
+  const aclError code = aclmdlExecute(model, input, output);
+  std::cout << "execute " << code << "\n";
   return 0;  // without aclFinalize(): what was captured is there all the same
 }

@@ -82,6 +82,8 @@ EngineModel::~EngineModel() { tensortap_onnxruntime_model_close(model_); }
 
 Status EngineModel::run(std::span<const tensortap_tensor> inputs, const std::function<void(const tensortap_tensor&)>& on_output,
                         Json& failed_op) {
+  ++runs_;
+  const std::unique_ptr<std::atomic<int>, void (*)(std::atomic<int>*)> one_less(&runs_, [](std::atomic<int>* runs) { --*runs; });
   if (!delivery_) return run_once(inputs, on_output, failed_op);
   const std::lock_guard lock(delivery_->runs());
   const Status status = run_once(inputs, on_output, failed_op);
@@ -106,6 +108,14 @@ Status EngineModel::run_once(std::span<const tensortap_tensor> inputs, const std
 
 void EngineModel::flush() {
   if (tensortap_onnxruntime_model_flush(model_) != TENSORTAP_OK) warn_once("a dump could not be written as a whole; its report says why");
+}
+
+void EngineModel::finish_at_exit() {
+  if (runs_ == 0) {
+    end_capture();
+  } else {
+    flush();
+  }
 }
 
 void EngineModel::end_capture() {

@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_SOURCE_ACL_ENGINE_H_
 #define TENSORTAP_SOURCE_ACL_ENGINE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -54,6 +55,8 @@ class EngineModel {
   Status run(std::span<const tensortap_tensor> inputs, const std::function<void(const tensortap_tensor&)>& on_output, Json& failed_op);
   void flush();
   void end_capture();
+  // What can be done when the program ends without saying so: a run may be going on, or be what ends it.
+  void finish_at_exit();
 
  private:
   EngineModel();
@@ -61,6 +64,7 @@ class EngineModel {
 
   std::unique_ptr<ChunkDelivery> delivery_;  // of a dump that goes to a callback
   tensortap_onnxruntime_model* model_ = nullptr;
+  std::atomic<int> runs_{0};  // that are going on
   Json description_;
 };
 

@@ -32,8 +32,8 @@ std::string next_timestamp() {
 // A program may end without aclFinalize(): what it ran is written all the same.
 void write_at_exit() {
   answer([]() -> aclError {
-    for (const auto& model : Models::of_process().all()) model->engine().flush();
-    single_ops::flush();
+    for (const auto& model : Models::of_process().all()) model->engine().finish_at_exit();
+    single_ops::finish_at_exit();
     return ACL_SUCCESS;
   });
 }

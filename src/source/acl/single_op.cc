@@ -167,10 +167,10 @@ void forget() {
   dropped.swap(loaded_ops().by_model);
 }
 
-void flush() {
+void finish_at_exit() {
   const std::lock_guard lock(loaded_ops().mutex);
   for (const auto& [key, engine] : loaded_ops().by_model) {
-    if (engine) engine->flush();
+    if (engine) engine->finish_at_exit();
   }
 }
 
