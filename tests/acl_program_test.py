@@ -71,7 +71,9 @@ def test_both_ways_to_a_config_answer_as_the_real_system(program: Build, tmp_pat
     done = run_program(program("dump_flow"), "init", "-", "initdump", *commands, cwd=tmp_path)
     codes = [int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("setdump")]
     expected = [row["set_dump"] for row in table]
-    assert [(row["id"], code) for row, code in zip(table, codes, strict=True)] == [(row["id"], code) for row, code in zip(table, expected, strict=True)]
+    assert [(row["id"], code) for row, code in zip(table, codes, strict=True)] == [
+        (row["id"], code) for row, code in zip(table, expected, strict=True)
+    ]
     for row, path in zip(table, paths, strict=True):
         done = run_program(program("dump_flow"), "init", path, cwd=tmp_path)
         assert (row["id"], done.stdout) == (row["id"], f"init {row['init']}\n")
@@ -242,7 +244,10 @@ def test_a_callback_gets_the_files_and_the_disk_does_not(program: Build, tmp_pat
 def test_a_run_that_fails_names_the_op_and_leaves_its_inputs(program: Build, tmp_path: Path) -> None:
     table = numpy_helper.from_array(np.arange(3, dtype=np.int64), "table")
     values = [helper.make_tensor_value_info(name, TensorProto.INT64, [2]) for name in ("index", "y")]
-    nodes = [helper.make_node("Add", ["index", "index"], ["twice"], name="add1"), helper.make_node("Gather", ["table", "twice"], ["y"], name="gather1")]
+    nodes = [
+        helper.make_node("Add", ["index", "index"], ["twice"], name="add1"),
+        helper.make_node("Gather", ["table", "twice"], ["y"], name="gather1"),
+    ]
     graph = helper.make_graph(nodes, "g", values[:1], values[1:], [table])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(tmp_path / "m.onnx"))
     config = dump_config(tmp_path / "acl.json", dump_path=str(tmp_path), dump_scene="aic_err_norm_dump")
