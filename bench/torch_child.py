@@ -1,6 +1,7 @@
 """One process of bench/torch_overhead.py: bursts of a program's steps with the capture on and off, in ABBA order.
 
-usage: torch_child.py PROGRAM THREADS PAIRS; under `tensortap exec`. Prints {"ratios": [...], "peak_kib": n} as the last line.
+usage: torch_child.py PROGRAM THREADS PAIRS [PEER]; under `tensortap exec`, or with a tool of
+bench/torch_peers.py instead of it. Prints {"ratios": [...], "peak_kib": n} as the last line.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import json
 import resource
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 from torch_programs import PROGRAMS, Step
@@ -22,6 +25,25 @@ def burst(step: Step, steps: int) -> float:
     return time.process_time() - begin
 
 
+def switch_of(peer: str) -> Callable[[bool], AbstractContextManager[None]] | None:
+    """Find what turns the capture, or the other tool, on and off for a burst; nothing in a process without either."""
+    if peer:
+        from torch_peers import PEERS
+
+        on = PEERS[peer]()
+        return lambda enabled: on() if enabled else nullcontext()
+    side = sys.modules.get("_tensortap_torch")
+    if side is None:
+        return None
+
+    @contextmanager
+    def capture(enabled: bool) -> Iterator[None]:
+        side.functions.enable(enabled)
+        yield
+
+    return capture
+
+
 def main() -> None:
     """Measure."""
     name, threads, pairs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -30,16 +52,16 @@ def main() -> None:
     make, steps = PROGRAMS[name]
     step = make()
     burst(step, max(2, steps))
-    side = sys.modules.get("_tensortap_torch")
+    switch = switch_of(sys.argv[4] if len(sys.argv) > 4 else "")
     ratios = []
-    for pair in range(pairs if side is not None else 0):
+    for pair in range(pairs if switch is not None else 0):
         times = {True: 0.0, False: 0.0}
         for enabled in (True, False, False, True) if pair % 2 == 0 else (False, True, True, False):
-            side.functions.enable(enabled)  # type: ignore[union-attr]
-            step()
-            times[enabled] += burst(step, steps)
+            with switch(enabled):  # type: ignore[misc]
+                step()
+                times[enabled] += burst(step, steps)
         ratios.append(times[True] / times[False])
-    if side is None:
+    if switch is None:
         burst(step, steps * 4)
     print(json.dumps({"ratios": ratios, "peak_kib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
 

@@ -27,7 +27,8 @@ MODES: dict[str, list[str]] = {
     "budget 3 %": ["--budget", "3%"],
     "everything written": ["--full"],
 }
-# What the issue asks of each program.
+PEERS = ("TorchDispatchMode", "module hooks", "msprobe L0", "msprobe L1", "msprobe mix")
+# What was to be reached, for each program.
 TO_REACH: dict[str, tuple[float, ...]] = {
     "nothing selected": (1.3, 1.3, 1.03, 1.03, 1.03),
     "statistics of inputs and outputs": (1.6, 1.6, 1.08, 1.07, 1.04),
@@ -36,9 +37,9 @@ TO_REACH: dict[str, tuple[float, ...]] = {
 }
 
 
-def run_child(program: str, threads: int, pairs: int, options: list[str] | None) -> dict[str, list[float]]:
+def run_child(program: str, threads: int, pairs: int, options: list[str] | None, peer: str = "") -> dict[str, list[float]]:
     """Run one process, captured unless `options` is None, and return what it printed."""
-    words = [os.environ["TENSORTAP_TEST_PYTHON"], str(CHILD), program, str(threads), str(pairs)]
+    words = [os.environ["TENSORTAP_TEST_PYTHON"], str(CHILD), program, str(threads), str(pairs), *([peer] if peer else [])]
     with tempfile.TemporaryDirectory() as folder:
         if options is not None:
             command = os.environ["TENSORTAP_COMMAND"]
@@ -84,6 +85,22 @@ def table(threads: int, pairs: int) -> list[str]:
     return lines
 
 
+def peer_table(pairs: int) -> list[str]:
+    """Measure what other tools cost the programs, with one thread; "-" where one can not be had or does not run."""
+    lines = ["| " + " | ".join(["", *PROGRAMS]) + " |", "|---" * (len(PROGRAMS) + 1) + "|"]
+    for peer in PEERS:
+        cells = []
+        for program in PROGRAMS:
+            print(f"bench: {program}, {peer}", file=sys.stderr)
+            try:
+                cells.append(f"{statistics.median(run_child(program, 1, pairs, None, peer)['ratios']):.2f}")
+            except SystemExit as error:
+                print(error, file=sys.stderr)
+                cells.append("-")
+        lines.append(f"| {peer} | " + " | ".join(cells) + " |")
+    return lines
+
+
 def memory() -> list[str]:
     """Compare the peak memory of captured and plain processes."""
     lines = ["| " + " | ".join(["", *PROGRAMS]) + " |", "|---" * (len(PROGRAMS) + 1) + "|"]
@@ -120,6 +137,7 @@ def main() -> None:
     ]
     for threads in (1, 2):
         lines += ["", f"## {threads} thread{'s' if threads > 1 else ''}", "", *table(threads, arguments.pairs)]
+    lines += ["", "## Other tools, one thread", "", *peer_table(2)]
     lines += ["", "## Peak memory", "", *memory(), "", notes.strip()]
     arguments.output.write_text("\n".join(lines) + "\n")
 

@@ -85,8 +85,13 @@ class LanguageModel(nn.Module):
         return self.head(self.norm(x))
 
 
+MODELS: list[nn.Module] = []
+"""Those of the programs that were made, for tools that want to be given a model."""
+
+
 def training(model: nn.Module, loss: Callable[[], torch.Tensor]) -> Step:
     """Make the step of a training with Adam."""
+    MODELS.append(model)
     optimizer = torch.optim.Adam(model.parameters(), 1e-3)
 
     def step() -> None:
@@ -125,6 +130,7 @@ def block() -> Step:
 def gpt2() -> Step:
     """Run a model of GPT-2-small's sizes: 32 tokens at once, then four more one by one."""
     model, ids = LanguageModel(50257, 1024, 768, 12, 12).eval(), torch.randint(0, 50257, (1, 32))
+    MODELS.append(model)
 
     def step() -> None:
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""`tensortap exec` on programs that use ONNX Runtime themselves: the same results as without, every op seen, and whatever a program does with its sessions."""
+"""`tensortap exec` on programs that use ONNX Runtime: the same results as without, every op seen, whatever they do with their sessions."""
 
 from __future__ import annotations
 
@@ -237,10 +237,28 @@ def test_the_optimised_model_that_a_program_asks_for_has_no_taps(folder: Path) -
         "options = ort.SessionOptions(); options.optimized_model_filepath = 'optimised.onnx'\n"
         "session = ort.InferenceSession('model.onnx', options)\n"
         "show(session.run(None, {'x': feed('float32', (2, 3))}))\n"
-        "show([np.frombuffer(open('optimised.onnx', 'rb').read(), np.uint8)])\n",
+        "show([np.frombuffer(open('optimised.onnx', 'rb').read(), np.uint8)])\n"
+        "import os; os.remove('optimised.onnx')\n",
     )
     _, dump = compare(program)
     assert dump.steps() == [0]
+
+
+@pytest.mark.parametrize("name", ["quantised", pytest.param("smart_turn", marks=NEEDS_MODELS), pytest.param("silero", marks=NEEDS_MODELS)])
+def test_the_kernels_that_run_are_those_that_ran(name: str, tmp_path: Path) -> None:
+    quantised_model(tmp_path / "quantised.onnx")
+    path, inputs = ("quantised.onnx", {"x": ("float32", (2, 3))}) if name == "quantised" else (api.model(REAL[name][0]), REAL[name][1])
+    program = write_program(
+        tmp_path,
+        "options = ort.SessionOptions(); options.enable_profiling = True\n"
+        f"session = ort.InferenceSession({path!r}, options)\n"
+        f"show(session.run(None, {{name: feed(*kind) for name, kind in {inputs!r}.items()}}))\n"
+        "import collections, json\n"
+        "events = [event for event in json.load(open(session.end_profiling())) if event['name'].endswith('_kernel_time')]\n"
+        "names = collections.Counter(event['args']['op_name'] for event in events)\n"
+        "print(sorted((name, count) for name, count in names.items() if name != 'Tap'))\n",
+    )
+    compare(program)
 
 
 def test_options_that_several_sessions_share_do_what_they_did(folder: Path) -> None:
@@ -434,14 +452,14 @@ def test_a_model_that_can_not_have_taps_runs_plain_and_is_counted(tmp_path: Path
 def test_children_of_fork_have_dumps_of_their_own(folder: Path) -> None:
     program = write_program(
         folder,
-        MODEL + "import os, time\n"
+        MODEL + "import os\n"
         "show(session.run(None, {'x': x}))\n"
         "sys.stdout.flush()\n"
         "if os.fork() == 0:\n"
         "    options = ort.SessionOptions(); options.intra_op_num_threads = 1\n"
         "    own = ort.InferenceSession('model.onnx', options)\n"
         "    show(own.run(None, {'x': x})); show(own.run(None, {'x': x}))\n"
-        "    sys.stdout.flush(); time.sleep(0.5); os._exit(0)  # the runtime has threads, which are not here\n"
+        "    sys.stdout.flush(); os._exit(0)  # the runtime has threads, which are not here\n"
         "os.wait()\n"
         "show(session.run(None, {'x': x}))\n",
     )
@@ -449,6 +467,7 @@ def test_children_of_fork_have_dumps_of_their_own(folder: Path) -> None:
     assert dump.steps() == [0, 1]
     children = list((folder / "dump").glob("process_*"))
     assert len(children) == 1
+    assert tensortap("repair", children[0], cwd=folder).code == 0  # it did not come to its end
     assert Dump(children[0]).steps() == [0, 1]
 
 

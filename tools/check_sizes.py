@@ -23,6 +23,7 @@ PUBLIC_HEADER_LIMIT = 20
 LONG_FILES: dict[str, str] = {}
 # path::function -> why it may be longer or take more parameters.
 LONG_FUNCTIONS: dict[str, str] = {
+    "src/source/onnxruntime/watched_runtime.cc::tensortap::onnxruntime::watched_run": "the parameters are those of the runtime's function",
     **dict.fromkeys(
         [
             "src/source/acl/description_functions.cc::aclmdlCreateAndGetOpDesc",

@@ -228,7 +228,7 @@ void tensortap_not_captured(tensortap_session* session, tensortap_op_id op, cons
 }
 
 uint32_t tensortap_levels(tensortap_session* session) noexcept {
-  const CaptureSession* open = session_of(session);
+  const tensortap::CaptureSession* open = session_of(session);
   return open == nullptr ? 0 : open->levels();
 }
 

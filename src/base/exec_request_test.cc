@@ -188,6 +188,33 @@ TEST_F(ProcessFolder, GoesToExactlyOneOfManyProcessesThatAskAtTheSameTime) {
   EXPECT_EQ(std::set(folders.begin(), folders.end()).size(), size_t{kProcesses}) << "two processes got the same folder";
 }
 
+TEST_F(ProcessFolder, OfAModelIsInThatOfItsProcessAndSaysItsName) {
+  EXPECT_EQ(model_folder(request_, "/data/dump", "det"), "/data/dump/model_det");
+  EXPECT_EQ(model_folder(request_, "/data/dump", "det"), "/data/dump/model_det-2");
+  EXPECT_EQ(model_folder(request_, "/data/dump", "det"), "/data/dump/model_det-3");
+  EXPECT_EQ(model_folder(request_, "/data/dump", "a/b c\u00e9..x-1_"), "/data/dump/model_a_b_c__..x-1_");
+  EXPECT_EQ(model_folder(request_, "/data/dump/process_7", "det"), "/data/dump/process_7/model_det") << "another process";
+  Environment environment;
+  environment.set("WORLD_SIZE", "2");
+  environment.set("RANK", "1");
+  EXPECT_EQ(model_folder(request_, "/data/dump", "det"), "/data/dump/model_det") << "another rank";
+}
+
+TEST(ExecRequest, GivesTheConfigWithAFolder) {
+  ExecRequest request;
+  request.config = R"({"tensortap": 1, "out": "/a", "layout": "tap"})";
+  request.config_name = "c.json";
+  const auto config = config_with_folder(request, "/b");
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  EXPECT_EQ(*config, R"({"tensortap":1,"out":"/b","layout":"tap"})");
+  EXPECT_FALSE(*config_has_shared_tree(request));
+  request.config = R"({"layout": "mindspore"})";
+  EXPECT_TRUE(*config_has_shared_tree(request));
+  request.config = "[]";
+  EXPECT_NE(config_with_folder(request, "/b").status().message().find("c.json"), std::string::npos);
+  EXPECT_FALSE(config_has_shared_tree(request).ok());
+}
+
 TEST_F(ProcessFolder, WithoutAPlaceForMarksIsAProcesssOwn) {
   request_.marks = marks_.path() + "/gone";
   EXPECT_EQ(process_folder(request_), concat("/data/dump/process_", getpid()));

@@ -125,6 +125,11 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
   session->opened_ns_ = monotonic_ns();
   session->started_ = wall_clock_iso();
   session->fork_guard_.emplace(&session->off_, kForked);
+  if (spec.trigger == Trigger::kException || session->ring_.has_value()) {
+    // Without it the capture goes on, and says so.
+    const Status opened = session->open_crash_recorder();
+    if (!opened.ok()) session->note_problem(opened.with_context("crashes leave nothing behind"));
+  }
   return session;
 }
 
@@ -187,6 +192,7 @@ Status CaptureSession::close() {
     return {};
   }
   queue_.stop();
+  crash_.reset();
   check_folder();
   const std::string text = to_json_text(manifest(true));
   note_error(layout_->finish(text));
@@ -198,6 +204,7 @@ Status CaptureSession::close() {
 void CaptureSession::discard() {
   if ((off_.fetch_or(kClosed) & (kForked | kByEnvironment | kClosed)) != 0) return;
   queue_.stop();
+  crash_.reset();
   layout_.reset();
   folder_.discard();
 }
@@ -248,6 +255,7 @@ Status CaptureSession::bind() {
     return decisions.status();
   }
   if (gate_.has_value()) gate_->bind(infos);
+  if (crash_ != nullptr && !options_.before_moment) crash_->running.bind(infos);
   matches_ = explain_match(infos, *decisions);
   for (OpId id = 0; id < decisions->size() && id < ops_.size(); ++id) decide(id, std::move((*decisions)[id]));
   bound_ = true;
@@ -273,7 +281,9 @@ void CaptureSession::not_captured(OpId op, std::string_view reason) {
 bool CaptureSession::wants_op(OpId op) {
   if ((off_.load(std::memory_order_relaxed) & kOffForGood) != 0) return false;
   OpEntry* entry = ops_.find(op);
-  if (entry == nullptr || failed_only_) return false;
+  if (entry == nullptr) return false;
+  // A crash must know what runs; weights it does not need to.
+  if (failed_only_) return crash_ != nullptr && entry->info.type != kInitializerType;
   const OpDecision* decision = decision_of(op, *entry);
   return decision->wanted || decision->watcher;
 }

@@ -20,6 +20,7 @@
 #include "base/status.h"
 #include "capture/buffer_pool.h"
 #include "capture/content_cache.h"
+#include "capture/crash_recorder.h"
 #include "capture/disk_guard.h"
 #include "capture/first_nonfinite.h"
 #include "capture/fork_guard.h"
@@ -172,6 +173,9 @@ class CaptureSession {
   [[nodiscard]] bool ring_only(const tensortap_op_event& event, const OpEntry& op, const OpDecision& decision) const;
   void add_to_ring(const RecordRow& row, const TensorView& view);
   void fire_ring();
+  // For crashes: the op that begins on this thread, or ends.
+  void note_running(const tensortap_op_event& event);
+  Status open_crash_recorder();
 
   // session_records.cc: the way of a record to the layout.
   bool room_for_data(const RecordRow& row, uint64_t bytes);
@@ -239,6 +243,7 @@ class CaptureSession {
   std::optional<OverflowGate> gate_;
   std::optional<WatchList> watch_;
   std::optional<RecordRing> ring_;
+  std::unique_ptr<CrashRecorder> crash_;
   FirstNonFinite first_nonfinite_;
   std::atomic<uint64_t> sequence_{0};
   std::atomic<uint64_t> records_{0};

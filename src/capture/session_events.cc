@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "capture/capture_session.h"
+#include "capture/event_scope.h"
 #include "capture/event_view.h"
 #include "tensor/channel_blocks.h"
 #include "tensor/memory_order.h"
@@ -19,23 +20,6 @@ namespace tensortap {
 namespace {
 
 constexpr uint64_t kMostTensors = 1U << 20;
-
-// True while this thread is inside an event: what tensortap's own work makes the runtime do is no event of the program's.
-thread_local bool inside_event = false;
-
-class EventScope {
- public:
-  EventScope() : entered_(!inside_event) { inside_event = true; }
-  ~EventScope() {
-    if (entered_) inside_event = false;
-  }
-  EventScope(const EventScope&) = delete;
-  EventScope& operator=(const EventScope&) = delete;
-  [[nodiscard]] bool entered() const { return entered_; }
-
- private:
-  bool entered_;
-};
 
 uint32_t thread_number() {
   static std::atomic<uint32_t> next{0};
@@ -124,7 +108,9 @@ Execution CaptureSession::admit(const tensortap_op_event& event, int64_t step, O
 }
 
 void CaptureSession::on_op(const tensortap_op_event& event) {
-  if (!is_on() || failed_only_) return;
+  if (!is_on()) return;
+  if (crash_ != nullptr) note_running(event);
+  if (failed_only_) return;
   const EventScope scope;
   if (!scope.entered()) return;
   OpEntry* op = ops_.find(event.op);
@@ -166,6 +152,7 @@ void CaptureSession::spend(const Event& taken, int64_t began_ns) {
 
 void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view error) {
   if (!is_on()) return;
+  if (crash_ != nullptr) note_running(event);
   const EventScope scope;
   if (!scope.entered()) return;
   OpEntry* op = ops_.find(event.op);

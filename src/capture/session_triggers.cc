@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "capture/capture_session.h"
 #include "capture/copy_elements.h"
+#include "capture/event_scope.h"
 #include "capture/event_view.h"
 #include "capture/safe_memory.h"
 
@@ -118,6 +119,29 @@ void CaptureSession::add_to_ring(const RecordRow& row, const TensorView& view) {
   if (digest_ != DigestKind::kNone && view.data != nullptr) add_digest(view, kept, unknown);
   const std::optional<uint64_t> bytes = has_elements ? copy_bytes(view, row.numel) : std::nullopt;
   ring_->add(kept, bytes, [&](std::byte* target) { copy_elements(view, row.numel, target); });
+}
+
+void CaptureSession::note_running(const tensortap_op_event& event) {
+  const EventScope scope;
+  if (!scope.entered()) return;
+  if ((event.flags & TENSORTAP_EVENT_READ_FIRST) != 0) {
+    crash_->running.begin(event, step_number(event));
+  } else {
+    crash_->running.end(event, step_number(event));
+  }
+}
+
+Status CaptureSession::open_crash_recorder() {
+  CrashSources sources;
+  sources.ops = &ops_;
+  sources.ring = ring_.has_value() ? &*ring_ : nullptr;
+  sources.sequence = &sequence_;
+  sources.off = &off_;
+  sources.opened_ns = opened_ns_;
+  sources.rank = options_.rank;
+  sources.with_stack = options_.spec.exception_detail == ExceptionDetail::kDetail;
+  TENSORTAP_ASSIGN_OR_RETURN(crash_, CrashRecorder::open(folder_.path(), sources));
+  return {};
 }
 
 void CaptureSession::fire_ring() {

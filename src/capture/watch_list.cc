@@ -58,6 +58,13 @@ tensortap_tensor RememberedTensor::c() const {
   return tensor;
 }
 
+RememberedTensor RememberedTensor::as_input(uint32_t slot) const {
+  RememberedTensor input = *this;
+  input.tensor_.slot_kind = TENSORTAP_SLOT_INPUT;
+  input.tensor_.slot_index = slot;
+  return input;
+}
+
 void WatchList::ran(uint64_t run, OpId op, const tensortap_op_event& event) {
   const std::lock_guard lock(mutex_);
   remembered_.erase({run, op});

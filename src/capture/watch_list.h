@@ -36,9 +36,12 @@ std::optional<MemorySpan> memory_span(const tensortap_tensor& tensor);
 // A tensor that was reported, with its own copy of what describes it. The memory is the program's.
 class RememberedTensor {
  public:
+  RememberedTensor() = default;
   explicit RememberedTensor(const tensortap_tensor& tensor);
   // As it was reported; borrows from this object.
   [[nodiscard]] tensortap_tensor c() const;
+  // The same as input `slot` of an op that reads it.
+  [[nodiscard]] RememberedTensor as_input(uint32_t slot) const;
   [[nodiscard]] uint64_t storage() const { return tensor_.storage; }
   [[nodiscard]] uint32_t slot_index() const { return tensor_.slot_index; }
   [[nodiscard]] int64_t element() const { return tensor_.element; }
@@ -46,7 +49,7 @@ class RememberedTensor {
   Digest seen;  // of the content at the latest look
 
  private:
-  tensortap_tensor tensor_;
+  tensortap_tensor tensor_{};
   std::array<int64_t, kMaxRank> dims_{};
   std::array<int64_t, kMaxRank> strides_{};
 };

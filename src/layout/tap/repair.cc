@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "format/npy_header.h"
 #include "format/zip_archive.h"
+#include "layout/crash_file.h"
 #include "layout/tap/ops_file.h"
 #include "layout/tap/records_file.h"
 #include "layout/tap/tap_files.h"
@@ -260,6 +261,10 @@ Status Repair::mend_manifest() {
   Json manifest;
   manifest["complete"] = false;
   manifest["repaired"] = true;
+  for (const std::string& name : CrashFile::names_in(folder_)) {
+    const Result<std::unique_ptr<CrashFile>> crash = CrashFile::read(path(name));
+    if (crash.ok() && !manifest.contains("crash")) manifest["crash"] = (*crash)->to_json();
+  }
   manifest["records"] = report_.records_kept;
   manifest["records_lost"] = report_.records_lost;
   manifest["tensors"] = report_.tensors_kept;

@@ -48,6 +48,18 @@ class FireLog : public TapListener {
   std::map<uint64_t, std::vector<uint32_t>> fired_;
 };
 
+// Gives runs their steps, every second one to nobody.
+class StepGiver : public FireLog {
+ public:
+  void run_begins(Run& run) override {
+    run.number = static_cast<uint64_t>(begun++);
+    if (run.number % 2 == 1) run.listener = nullptr;
+  }
+  void run_ends(const Run& run) override { ended.insert(run.number); }
+  int begun = 0;  // both under the tracker's lock
+  std::multiset<uint64_t> ended;
+};
+
 class CapturedModel : public testing::Test {
  protected:
   void SetUp() override {
@@ -166,6 +178,28 @@ TEST_F(CapturedModel, ConcurrentRunsAreKeptApartByTheirLoggerWhenNobodyAnnounced
     const auto runs = log.take();
     EXPECT_EQ(runs.size(), 400u) << release;
     for (const auto& [number, nodes] : runs) EXPECT_EQ(nodes.size(), 4u) << release << " run " << number;
+  }
+}
+
+TEST_F(CapturedModel, RunsThatNobodyAnnouncedAreBegunAndEndedByTheirListener) {
+  for (const std::string& release : releases()) {
+    const auto model = prepare(release);
+    auto session = TappedSession::open(*model, TapStyle::kSide, "");
+    ASSERT_TRUE(session.ok());
+    const RunInputs inputs = inputs_of(*model);
+    StepGiver giver;
+    (*session)->tracker().set_listener(&giver);
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 50; ++i) EXPECT_TRUE((*session)->session().run(inputs.of_step(0), model->output_names()).ok());
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(giver.begun, 200) << release;
+    EXPECT_EQ(giver.ended.size(), 200u) << release;
+    EXPECT_EQ(std::set(giver.ended.begin(), giver.ended.end()).size(), 200u) << release << ": a run ended twice";
+    EXPECT_EQ(giver.take().size(), 100u) << release;
   }
 }
 

@@ -117,6 +117,24 @@ TEST(TappedModel, LeavesTheModelsOwnNodesAsTheyAre) {
   EXPECT_EQ(edited->graph.nodes[5].inputs[0], "sum");
 }
 
+TEST(TappedModel, WatchesInputsFirstWhereNobodyHandsThemOver) {
+  const std::string bytes = self_test_model();
+  const auto model = read_model(bytes, "model");
+  const auto tapped = add_taps(*model, TapStyle::kSide, {}, {true, 9});
+  ASSERT_TRUE(tapped.ok());
+  ASSERT_EQ(tapped->taps.size(), 7u);
+  EXPECT_TRUE(tapped->taps[0].graph_input);
+  EXPECT_TRUE(tapped->taps[1].graph_input);
+  EXPECT_EQ(tapped->taps[1].node, 1u);
+  EXPECT_FALSE(tapped->taps[2].graph_input);
+  const auto edited = read_model(tapped->bytes, "edited");
+  ASSERT_TRUE(edited.ok());
+  // The last listed is served first.
+  const Node& first = edited->graph.nodes.back();
+  EXPECT_EQ(first.inputs[0], model->graph.inputs[0].name);
+  EXPECT_EQ(attributes_json(first), R"({"id":0,"graph":9})");
+}
+
 TEST(TappedModel, RefusesAModelThatHasTapsAlready) {
   const std::string bytes = self_test_model();
   const auto model = read_model(bytes, "model");

@@ -1,0 +1,254 @@
+#include "capture/crash_recorder.h"
+
+#include <execinfo.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csetjmp>
+#include <cstring>
+#include <ctime>
+#include <limits>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "capture/event_view.h"
+
+namespace tensortap {
+namespace {
+
+constexpr int kMostFiles = 100;  // of sessions of one process with one folder
+constexpr size_t kMostFrames = 64;
+constexpr uint64_t kPiece = uint64_t{1} << 26;
+constexpr int64_t kWaitForOther = 5'000'000'000;
+
+// Of the thread that writes: where a fault in the walk through its stack goes.
+sigjmp_buf after_stack;
+std::atomic<uint32_t> walking_stack{0};
+
+uint32_t this_thread() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
+
+// clock_gettime may be called in a handler; base/clock.h says nothing about that.
+int64_t clock_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace
+
+CrashRecorder::CrashRecorder(std::string path, int fd, const CrashSources& sources)
+    : path_(std::move(path)), fd_(fd), process_(getpid()), sources_(sources) {}
+
+Result<std::unique_ptr<CrashRecorder>> CrashRecorder::open(const std::string& folder, const CrashSources& sources) {
+  for (int number = 1; number <= kMostFiles; ++number) {
+    const std::string suffix = number == 1 ? std::string() : concat("-", number);
+    std::string path = join_path(folder, concat(kCrashFilePrefix, getpid(), suffix, kCrashFileSuffix));
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EEXIST) continue;
+    if (fd < 0) return errno_status(path, errno);
+    std::unique_ptr<CrashRecorder> recorder(new CrashRecorder(std::move(path), fd, sources));
+    if (!recorder->running.reserve()) return exhausted("no memory to remember what runs, for crashes");
+    if (sources.with_stack) {
+      // The first walk loads a library, which a handler must not.
+      std::array<void*, 4> frames{};
+      backtrace(frames.data(), static_cast<int>(frames.size()));
+    }
+    if (!add_crash_listener(recorder.get())) return exhausted("too many captures at once wait for crashes");
+    return recorder;
+  }
+  return io_error(concat(quote(folder), " holds too many crash files of this process"));
+}
+
+CrashRecorder::~CrashRecorder() {
+  remove_crash_listener(this);
+  close(fd_);
+  // The program is alive: whatever signal there was, it was no crash.
+  unlink(path_.c_str());
+}
+
+void CrashRecorder::crashed(int signal, const siginfo_t& info, const void* context) noexcept {
+  const uint32_t me = this_thread();
+  if (walking_stack.load() == me) siglongjmp(after_stack, 1);
+  if (getpid() != process_ || sources_.off->load() != 0 || writer_.load() == me) return;
+  uint32_t nobody = 0;
+  for (int64_t until = clock_ns() + kWaitForOther; !writer_.compare_exchange_strong(nobody, me); nobody = 0) {
+    // Another thread crashed at the same time: it may end the program when it is done.
+    const timespec moment{0, 1'000'000};
+    nanosleep(&moment, nullptr);
+    if (clock_ns() > until) return;
+  }
+  if (end_ == 0) write_all(signal, info, context);
+  writer_.store(0);
+}
+
+void CrashRecorder::survived() noexcept {
+  end_ = 0;
+  [[maybe_unused]] const int cut = ftruncate(fd_, 0);
+}
+
+bool CrashRecorder::write_at(uint64_t offset, const void* bytes, uint64_t size) noexcept {
+  const auto* from = static_cast<const std::byte*>(bytes);
+  for (uint64_t done = 0; done < size;) {
+    const ssize_t written = pwrite(fd_, from + done, std::min(size - done, kPiece), static_cast<off_t>(offset + done));
+    if (written < 0 && errno == EINTR) continue;
+    // Of memory that is not there the kernel says so, too.
+    if (written <= 0) return false;
+    done += static_cast<uint64_t>(written);
+  }
+  return true;
+}
+
+void CrashRecorder::write_frame(CrashFrameKind kind, const void* bytes, uint64_t size) noexcept {
+  const CrashFrame frame{kind, 0, size};
+  if (!write_at(end_, &frame, sizeof(frame)) || !write_at(end_ + sizeof(frame), bytes, size)) return;
+  end_ += sizeof(frame) + (size + 7) / 8 * 8;
+}
+
+void CrashRecorder::write_all(int signal, const siginfo_t& info, const void* context) noexcept {
+  CrashHeader header;
+  header.signal = signal;
+  header.code = info.si_code;
+  header.address = reinterpret_cast<uint64_t>(info.si_addr);
+  header.time_ns = clock_ns() - sources_.opened_ns;
+  header.process = static_cast<uint32_t>(process_);
+  header.thread = this_thread();
+  if (!write_at(0, &header, sizeof(header))) return;
+  end_ = sizeof(header);
+  running.look(header.thread, [this](const RunningOp& op, RunningOps::Place place, bool here) {
+    constexpr std::array<uint32_t, 3> kFlags = {kCrashedHere, kCrashedAround, kCrashedNext};
+    write_running(op, here ? kFlags[static_cast<size_t>(place)] : 0);
+  });
+  if (sources_.ring != nullptr) write_ring();
+  if (sources_.with_stack) {
+    write_registers(context);
+    write_maps();
+    write_stack();
+  }
+  header.skipped = skipped_;
+  header.complete = 1;
+  write_at(0, &header, sizeof(header));
+}
+
+void CrashRecorder::write_running(const RunningOp& op, uint32_t flags) noexcept {
+  write_op(op, flags);
+  const uint32_t count = std::min<uint32_t>(op.count, RunningOp::kMostTensors);
+  for (uint32_t i = 0; i < count; ++i) write_tensor(op, op.tensors[i]);
+}
+
+void CrashRecorder::write_op(const RunningOp& op, uint32_t flags) noexcept {
+  const OpEntry* entry = sources_.ops->find(op.op);
+  if (entry == nullptr) return;
+  const std::array<const std::string*, 3> texts = {&entry->info.name, &entry->info.type, &entry->info.attributes};
+  CrashOp told{op.op, op.call, op.step, op.run, op.phase, op.thread, flags, 0, 0, 0};
+  told.name_bytes = static_cast<uint32_t>(texts[0]->size());
+  told.type_bytes = static_cast<uint32_t>(texts[1]->size());
+  told.attributes_bytes = static_cast<uint32_t>(texts[2]->size());
+  const CrashFrame frame{CrashFrameKind::kOp, 0, sizeof(told) + uint64_t{told.name_bytes} + told.type_bytes + told.attributes_bytes};
+  uint64_t at = end_ + sizeof(frame) + sizeof(told);
+  bool written = write_at(end_, &frame, sizeof(frame)) && write_at(end_ + sizeof(frame), &told, sizeof(told));
+  for (const std::string* text : texts) {
+    written = written && write_at(at, text->data(), text->size());
+    at += text->size();
+  }
+  if (written) end_ += sizeof(frame) + (frame.bytes + 7) / 8 * 8;
+}
+
+void CrashRecorder::write_tensor(const RunningOp& op, const RememberedTensor& tensor) noexcept {
+  const tensortap_tensor given = tensor.c();
+  CrashTensor& out = tensor_;
+  out = CrashTensor{};
+  RecordRow& row = out.row;
+  row.sequence = sources_.sequence->fetch_add(1, std::memory_order_relaxed);
+  row.step = op.step;
+  row.run = op.run;
+  row.time_ns = clock_ns() - sources_.opened_ns;
+  row.op = op.op;
+  row.call = op.call;
+  row.rank = sources_.rank;
+  row.element = given.element;
+  row.slot_kind = static_cast<uint8_t>(given.slot_kind);
+  row.slot_index = static_cast<uint16_t>(std::min<uint32_t>(given.slot_index, std::numeric_limits<uint16_t>::max()));
+  row.phase = static_cast<uint8_t>(std::min<uint32_t>(op.phase, TENSORTAP_PHASE_LOAD));
+  row.flags = kRecordFailedOp;
+  row.storage = given.storage;
+  row.version = given.storage == 0 ? 0 : given.version;
+  const auto dtype = given.dtype < kDTypeCount ? static_cast<DType>(given.dtype) : DType::kUndefined;
+  row.set_desc(TensorDesc{dtype, Shape(std::span(given.dims, given.rank))});
+  if (given.strides != nullptr) std::copy_n(given.strides, given.rank, out.strides);
+  out.strided = given.strides == nullptr ? 0 : 1;
+  const std::optional<MemorySpan> span = memory_span(given);
+  out.first = span.has_value() ? span->first : 0;
+  out.bytes = span.has_value() ? span->bytes : 0;
+  write_tensor_frame(out, span.has_value() ? span->begin : nullptr);
+}
+
+void CrashRecorder::write_ring() noexcept {
+  const bool seen = sources_.ring->look([this](const QueuedRecord& record) {
+    CrashTensor& out = tensor_;
+    out = CrashTensor{};
+    out.row = record.row;
+    const bool plain = !record.data.empty() && record.row.dtype != static_cast<uint8_t>(DType::kString);
+    out.bytes = plain ? record.row.bytes : 0;
+    write_tensor_frame(out, plain ? record.data.data() : nullptr);
+  });
+  if (!seen) ++skipped_;
+}
+
+void CrashRecorder::write_tensor_frame(CrashTensor& tensor, const std::byte* memory) noexcept {
+  CrashFrame frame{CrashFrameKind::kTensor, 0, sizeof(tensor) + tensor.bytes};
+  const uint64_t at = end_ + sizeof(frame) + sizeof(tensor);
+  if (tensor.bytes > 0 && !write_at(at, memory, tensor.bytes)) {
+    ++skipped_;
+    tensor.bytes = 0;
+    frame.bytes = sizeof(tensor);
+  }
+  if (!write_at(end_, &frame, sizeof(frame)) || !write_at(end_ + sizeof(frame), &tensor, sizeof(tensor))) return;
+  end_ += sizeof(frame) + (frame.bytes + 7) / 8 * 8;
+}
+
+void CrashRecorder::write_registers(const void* context) noexcept {
+  if (context == nullptr) return;
+  const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  write_frame(CrashFrameKind::kRegisters, machine.gregs, sizeof(machine.gregs));
+#elif defined(__aarch64__)
+  // x0 to x30, sp and pc stand one after another.
+  write_frame(CrashFrameKind::kRegisters, machine.regs, sizeof(machine.regs) + sizeof(machine.sp) + sizeof(machine.pc));
+#else
+  static_cast<void>(machine);
+#endif
+}
+
+void CrashRecorder::write_stack() noexcept {
+  // volatile: read after a jump back.
+  volatile int count = 0;
+  std::array<void*, kMostFrames> frames{};
+  if (sigsetjmp(after_stack, 1) == 0) {
+    walking_stack.store(this_thread());
+    count = backtrace(frames.data(), static_cast<int>(frames.size()));
+  }
+  walking_stack.store(0);
+  if (count > 0) write_frame(CrashFrameKind::kStack, frames.data(), static_cast<uint64_t>(count) * sizeof(void*));
+}
+
+void CrashRecorder::write_maps() noexcept {
+  const int maps = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (maps < 0) return;
+  std::array<char, 2048> piece{};
+  const uint64_t begin = end_ + sizeof(CrashFrame);
+  uint64_t size = 0;
+  for (ssize_t got = read(maps, piece.data(), piece.size()); got > 0; got = read(maps, piece.data(), piece.size())) {
+    if (!write_at(begin + size, piece.data(), static_cast<uint64_t>(got))) break;
+    size += static_cast<uint64_t>(got);
+  }
+  close(maps);
+  const CrashFrame frame{CrashFrameKind::kMaps, 0, size};
+  if (write_at(end_, &frame, sizeof(frame))) end_ += sizeof(frame) + (size + 7) / 8 * 8;
+}
+
+}  // namespace tensortap

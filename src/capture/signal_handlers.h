@@ -1,0 +1,31 @@
+// Hearing of the signals that end a program, without being in anybody's way.
+
+#ifndef TENSORTAP_CAPTURE_SIGNAL_HANDLERS_H_
+#define TENSORTAP_CAPTURE_SIGNAL_HANDLERS_H_
+
+#include <csignal>
+
+namespace tensortap {
+
+// What is told of a signal that may end the program: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT. Both functions run in the handler of the signal.
+class CrashListener {
+ public:
+  CrashListener() = default;
+  virtual ~CrashListener() = default;
+  CrashListener(const CrashListener&) = delete;
+  CrashListener& operator=(const CrashListener&) = delete;
+  // Before the program's own handler, or the system's default, has it.
+  virtual void crashed(int signal, const siginfo_t& info, const void* context) noexcept = 0;
+  // The program's own handler dealt with it, and the program goes on.
+  virtual void survived() noexcept = 0;
+};
+
+// Handlers are there while a listener is. The program's own ones, set before or after, run as they would without us, with their flags and masks; where there
+// is none the signal ends the program as it would have, with its number, its place and its core dump. False when there are too many listeners.
+// Listeners are told of no signal any more when remove_crash_listener() has returned. Thread-safe.
+bool add_crash_listener(CrashListener* listener);
+void remove_crash_listener(CrashListener* listener);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_SIGNAL_HANDLERS_H_

@@ -1,0 +1,76 @@
+// Reading what a crash left behind: which op ran, what it read, and the last ops of the ring.
+
+#ifndef TENSORTAP_LAYOUT_CRASH_FILE_H_
+#define TENSORTAP_LAYOUT_CRASH_FILE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/status.h"
+#include "trace/dump_index.h"
+
+namespace tensortap {
+
+// One crash. Immutable after reading; thread-safe. The file is untrusted.
+class CrashFile {
+ public:
+  struct Op {
+    OpId op = kNoOp;
+    std::string name;
+    std::string type;
+    std::string attributes;
+    uint32_t call = 0;
+    int64_t step = 0;
+    uint32_t thread = 0;
+    uint32_t flags = 0;  // CrashOpFlag bits
+  };
+
+  // Errors: kCorrupt when it is no such file; one that ends too early is read as far as it goes.
+  static Result<std::unique_ptr<CrashFile>> read(const std::string& path);
+  // The crash files of a folder, in the order of their names; empty ones, of programs that go on or were killed, are left out.
+  static std::vector<std::string> names_in(const std::string& folder);
+
+  [[nodiscard]] const std::vector<RecordRow>& rows() const { return rows_; }
+  // Packed elements of rows()[row]. kNotFound when its memory could not be read.
+  [[nodiscard]] Result<RecordData> data(size_t row) const;
+  [[nodiscard]] const std::vector<Op>& ops() const { return ops_; }
+  // The op that ran when the signal came, as far as is known; null when none did.
+  [[nodiscard]] const Op* crashed() const;
+  // "SIGSEGV (invalid address 0x10) in op "conv_1""
+  [[nodiscard]] std::string text() const;
+  // {"signal", "code", "address", "process", "thread", "complete", "op", "running", "skipped", "registers", "stack"}
+  [[nodiscard]] Json to_json() const;
+
+ private:
+  CrashFile() = default;
+  Status parse();
+  bool take(uint32_t kind, std::span<const std::byte> bytes);
+  bool take_op(std::span<const std::byte> bytes);
+  bool take_tensor(std::span<const std::byte> bytes);
+  [[nodiscard]] std::string place_of(uint64_t address) const;
+  [[nodiscard]] Json stack_json() const;
+  [[nodiscard]] Json registers_json() const;
+
+  MappedFile file_;
+  int32_t signal_ = 0;
+  int32_t code_ = 0;
+  uint64_t address_ = 0;
+  uint32_t process_ = 0;
+  uint32_t thread_ = 0;
+  uint32_t skipped_ = 0;
+  bool complete_ = false;
+  std::vector<Op> ops_;
+  std::vector<RecordRow> rows_;
+  std::vector<std::span<const std::byte>> tensors_;  // by row: the whole frame
+  std::vector<uint64_t> registers_;
+  std::vector<uint64_t> stack_;
+  std::string_view maps_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_LAYOUT_CRASH_FILE_H_

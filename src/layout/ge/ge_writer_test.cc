@@ -1,0 +1,478 @@
+#include "layout/ge/ge_writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <numeric>
+#include <regex>
+#include <set>
+
+#include "base/files.h"
+#include "base/temporary_folder.h"
+#include "base/text.h"
+#include "format/dump_data_file.h"
+#include "layout/ge/ge_names.h"
+#include "layout/ge/ge_reader.h"
+#include "stats/stats.h"
+
+namespace tensortap {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::UnorderedElementsAre;
+
+constexpr const char* kTime = "20260102030405";
+
+OpInfo ge_op(std::string name, std::string type, std::vector<OpInput> inputs = {}, size_t outputs = 1) {
+  OpInfo op;
+  op.name = std::move(name);
+  op.type = std::move(type);
+  op.inputs = std::move(inputs);
+  for (size_t i = 0; i < outputs; ++i) op.outputs.push_back(concat(op.name, ":", i));
+  return op;
+}
+
+// A file taken apart, its payloads as floats.
+struct GeContent {
+  DumpDataFile file;
+  std::vector<std::vector<float>> inputs;
+  std::vector<std::vector<float>> outputs;
+};
+
+std::vector<float> floats(std::span<const std::byte> bytes, const DumpDataTensor& tensor) {
+  std::vector<float> values(tensor.size / sizeof(float));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data() + tensor.payload_at, tensor.size);
+  return values;
+}
+
+GeContent content_of(const std::string& path) {
+  GeContent content;
+  const auto map = MappedFile::open(path);
+  EXPECT_TRUE(map.ok()) << map.status().message();
+  auto file = parse_dump_data(map->bytes(), map->bytes().size());
+  EXPECT_TRUE(file.ok()) << path << file.status().message();
+  content.file = *std::move(file);
+  for (const DumpDataTensor& tensor : content.file.inputs) content.inputs.push_back(floats(map->bytes(), tensor));
+  for (const DumpDataTensor& tensor : content.file.outputs) content.outputs.push_back(floats(map->bytes(), tensor));
+  return content;
+}
+
+class GeWriterTest : public testing::Test {
+ protected:
+  GeWriterTest() {
+    spec_.payload = Payload::kTensor;
+    spec_.inputs = spec_.outputs = true;
+    info_.folder = folder_.path();
+    info_.timestamp = kTime;
+    info_.model = "net.v1";
+    info_.model_id = 3;
+    info_.device = 2;
+  }
+
+  void create() {
+    auto writer = create_ge(info_, spec_);
+    ASSERT_TRUE(writer.ok()) << writer.status().message();
+    writer_ = *std::move(writer);
+  }
+  void add_op(const OpInfo& op, bool inputs = true, bool outputs = true) {
+    ASSERT_TRUE(writer_->add_op(next_op_, op).ok());
+    OpDecision decision;
+    decision.wanted = true;
+    decision.inputs = inputs;
+    decision.outputs = outputs;
+    writer_->op_decided(next_op_++, decision);
+  }
+  RecordRow row_of(OpId op, const std::vector<float>& values, SlotKind kind = SlotKind::kOutput, uint16_t slot = 0) {
+    RecordRow row;
+    row.op = op;
+    row.slot_kind = static_cast<uint8_t>(kind);
+    row.slot_index = slot;
+    row.set_desc({DType::kFloat32, Shape({static_cast<int64_t>(values.size())})});
+    row.stats = compute_stats({row.desc(), values.data(), nullptr}, {});
+    row.committed = 0;
+    return row;
+  }
+  Status add(RecordRow& row, const std::vector<float>& values) {
+    const TensorView view{row.desc(), values.data(), nullptr};
+    return writer_->add_record(row, spec_.payload == Payload::kStatistics ? nullptr : &view, nullptr);
+  }
+  void add(OpId op, const std::vector<float>& values, SlotKind kind = SlotKind::kOutput, uint16_t slot = 0) {
+    RecordRow row = row_of(op, values, kind, slot);
+    const Status status = add(row, values);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(row.committed, 1);
+  }
+  void finish() {
+    const Status status = writer_->finish("{}");
+    ASSERT_TRUE(status.ok()) << status.message();
+    writer_.reset();
+  }
+
+  // Paths of the dump's files below its folder, without ours.
+  std::vector<std::string> files() const {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+      const std::string path = entry.path().string().substr(folder_.path().size() + 1);
+      if (entry.is_regular_file() && path.find(".tensortap/") == std::string::npos) found.push_back(path);
+    }
+    std::ranges::sort(found);
+    return found;
+  }
+  std::string only_file(const std::string& part) const {
+    std::string path;
+    for (const std::string& file : files()) {
+      if (file.find(part) == std::string::npos) continue;
+      EXPECT_EQ(path, "") << "two files with " << part;
+      path = file;
+    }
+    EXPECT_NE(path, "") << "no file with " << part;
+    return join_path(folder_.path(), path);
+  }
+
+  TemporaryFolder folder_;
+  DumpInfo info_;
+  CaptureSpec spec_;
+  std::unique_ptr<LayoutWriter> writer_;
+  OpId next_op_ = 0;
+};
+
+TEST_F(GeWriterTest, AnOpIsOneFileWithWhatItReadAndWrote) {
+  create();
+  add_op(ge_op("x", "Input"));
+  add_op(ge_op("block.0/add one", "Add", {{"x", 0, 0}, {"x", 0, 0}}));
+  add_op(ge_op("relu", "Relu", {{"", 1, 0}}));
+  add(0, {1, 2});
+  add(1, {3, 4});
+  add(2, {5, 6});
+  ASSERT_TRUE(writer_->end_step(0, 0).ok());
+  finish();
+  EXPECT_THAT(files(), ElementsAre(MatchesRegex("20260102030405/2/net_v1/3/0/Add\\.block_0_add_one\\.0\\.0\\.[0-9]{16}"),
+                                   MatchesRegex("20260102030405/2/net_v1/3/0/Data\\.x\\.0\\.0\\.[0-9]{16}"),
+                                   MatchesRegex("20260102030405/2/net_v1/3/0/Relu\\.relu\\.1\\.0\\.[0-9]{16}")));
+  const std::string path = only_file("Add.");
+  const GeContent content = content_of(path);
+  EXPECT_EQ(content.file.op_name, "block.0/add one");
+  EXPECT_EQ(content.file.version, "2.0");
+  EXPECT_TRUE(path.ends_with(concat(".", content.file.time_us)));
+  EXPECT_THAT(content.inputs, ElementsAre(ElementsAre(1, 2), ElementsAre(1, 2)));
+  EXPECT_THAT(content.outputs, ElementsAre(ElementsAre(3, 4)));
+  EXPECT_THAT(content_of(only_file("Relu.")).inputs, ElementsAre(ElementsAre(3, 4)));
+}
+
+TEST_F(GeWriterTest, FilesAndFoldersAreForTheirOwner) {
+  create();
+  add_op(ge_op("a", "Add"));
+  add(0, {1});
+  finish();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+    struct stat info {};
+    ASSERT_EQ(::stat(entry.path().c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 07777, entry.is_directory() ? 0700U : 0600U) << entry.path();
+  }
+}
+
+TEST_F(GeWriterTest, StepsAreFoldersAndSingleOpsHaveNone) {
+  create();
+  add_op(ge_op("a", "Add"));
+  OpInfo single = ge_op("aclnnMul", "Mul_1_L2");
+  single.single = true;
+  add_op(single);
+  for (int64_t step : {0, 7}) {
+    RecordRow row = row_of(0, {1});
+    row.step = step;
+    ASSERT_TRUE(add(row, {1}).ok());
+    ASSERT_TRUE(writer_->end_step(step, 0).ok());
+  }
+  add(1, {2});
+  finish();
+  EXPECT_THAT(files(), ElementsAre(MatchesRegex("[0-9]+/2/Mul_1_L2\\.aclnnMul\\.1\\.0\\.[0-9]{16}"), HasSubstr("/2/net_v1/3/0/Add"),
+                                   HasSubstr("/2/net_v1/3/7/Add")));
+}
+
+TEST_F(GeWriterTest, OutputsThatComeOneByOneAreOneFileInTheirOrder) {
+  create();
+  add_op(ge_op("split", "Split", {}, 3));
+  add_op(ge_op("next", "Relu"));
+  add(0, {3}, SlotKind::kOutput, 2);
+  add(0, {1}, SlotKind::kOutput, 0);
+  EXPECT_THAT(files(), IsEmpty());
+  add(1, {9});
+  finish();
+  const GeContent content = content_of(only_file("Split"));
+  EXPECT_THAT(content.outputs, ElementsAre(ElementsAre(1), IsEmpty(), ElementsAre(3)));
+  EXPECT_EQ(content.file.outputs[1].type, 0);
+  EXPECT_EQ(files().size(), 2U);
+}
+
+TEST_F(GeWriterTest, WhatAnOpChangedIsAFileOfItsOwn) {
+  create();
+  add_op(ge_op("add_", "add_"));
+  add(0, {1}, SlotKind::kInput);
+  add(0, {2}, SlotKind::kInput);
+  add(0, {2});
+  finish();
+  std::vector<std::vector<std::vector<float>>> read;
+  for (const std::string& file : files()) read.push_back(content_of(join_path(folder_.path(), file)).inputs);
+  EXPECT_THAT(read, UnorderedElementsAre(ElementsAre(ElementsAre(1)), ElementsAre(ElementsAre(2))));
+}
+
+TEST_F(GeWriterTest, LargeTensorsReachTheirReadersThroughFiles) {
+  create();
+  add_op(ge_op("a", "Add"));
+  add_op(ge_op("split", "Split", {{"", 0, 0}}, 2));
+  add_op(ge_op("only_read", "Relu", {{"", 0, 0}, {"", 1, 0}, {"", 1, 1}}), true, true);
+  std::vector<float> first(500000);
+  std::iota(first.begin(), first.end(), 0.0F);
+  std::vector<float> second(first.rbegin(), first.rend());
+  const std::vector<float> third(400000, 7);
+  add(0, first);
+  add(1, second, SlotKind::kOutput, 0);
+  add(1, third, SlotKind::kOutput, 1);
+  add(2, {1});
+  finish();
+  EXPECT_EQ(content_of(only_file("Split")).inputs[0], first);
+  EXPECT_EQ(content_of(only_file("Split")).outputs[1], third);
+  const GeContent last = content_of(only_file("Relu"));
+  EXPECT_TRUE(last.inputs[0] == first && last.inputs[1] == second && last.inputs[2] == third);
+}
+
+TEST_F(GeWriterTest, InputsAloneAreKeptForOpsWhoseOutputsNobodyWants) {
+  create();
+  add_op(ge_op("x", "Input"), false, false);
+  add_op(ge_op("a", "Add", {{"", 0, 0}}), true, false);
+  RecordRow row = row_of(0, {1, 2});
+  row.flags |= kRecordForReaders;
+  ASSERT_TRUE(add(row, {1, 2}).ok());
+  ASSERT_TRUE(writer_->end_step(0, 0).ok());
+  finish();
+  EXPECT_EQ(files().size(), 1U);
+  EXPECT_THAT(content_of(only_file("Add.a")).inputs, ElementsAre(ElementsAre(1, 2)));
+}
+
+TEST_F(GeWriterTest, NamesThatAreTooLongBecomeTheHashOfTheirPath) {
+  create();
+  const std::string name(300, 'n');
+  add_op(ge_op(name, "Add"));
+  add(0, {1});
+  finish();
+  const std::string folder = join_path(folder_.path(), "20260102030405/2/net_v1/3/0");
+  const auto mapping = read_file(join_path(folder, "mapping.csv"));
+  ASSERT_TRUE(mapping.ok());
+  std::smatch match;
+  const std::string line = *mapping;
+  ASSERT_TRUE(std::regex_match(line, match, std::regex("([0-9]+),(Add\\.n{300}\\.0\\.0\\.[0-9]{16})\n"))) << line;
+  EXPECT_EQ(match[1], to_text(std::hash<std::string>()(join_path(folder, match[2].str()))));
+  EXPECT_THAT(content_of(join_path(folder, match[1].str())).outputs, ElementsAre(ElementsAre(1)));
+  const auto dump = open_ge(folder_.path());
+  ASSERT_TRUE(dump.ok());
+  EXPECT_EQ((*dump)->ops()[0].name, name);
+  EXPECT_THAT((*dump)->problems(), IsEmpty());
+}
+
+TEST_F(GeWriterTest, NoFileIsWrittenTwice) {
+  create();
+  add_op(ge_op("a", "Add"));
+  for (int i = 0; i < 500; ++i) add(0, {static_cast<float>(i)});
+  finish();
+  std::set<float> values;
+  for (const std::string& file : files()) values.insert(content_of(join_path(folder_.path(), file)).outputs[0][0]);
+  EXPECT_EQ(values.size(), 500U);
+}
+
+TEST_F(GeWriterTest, StatisticsAreATableOfTheSameName) {
+  spec_.payload = Payload::kFull;
+  create();
+  add_op(ge_op("x", "Input"), false, false);
+  add_op(ge_op("a", "Add", {{"", 0, 0}}));
+  add(0, {6, -9.75F});
+  add(1, {1.25F, -9});
+  finish();
+  const std::string table = only_file(".csv").substr(0);
+  EXPECT_TRUE(path_exists(table.substr(0, table.size() - 4)));
+  EXPECT_EQ(*read_file(table),
+            "Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value,Min Value,Avg Value,Count,Nan Count,Negative Inf Count,"
+            "Positive Inf Count\nInput,0,8,DT_FLOAT,ND,2,6,-9.75,-1.875,2,0,0,0\nOutput,0,8,DT_FLOAT,ND,2,1.25,-9,-3.875,2,0,0,0\n");
+}
+
+TEST_F(GeWriterTest, StatisticsAloneLeaveNoTensors) {
+  spec_.payload = Payload::kStatistics;
+  spec_.layout_options["stats_columns"] = "L2norm,Max";
+  create();
+  add_op(ge_op("a", "Add"));
+  add(0, {3, 4});
+  finish();
+  EXPECT_THAT(files(), ElementsAre(MatchesRegex(".*/Add\\.a\\.0\\.0\\.[0-9]{16}\\.csv")));
+  EXPECT_EQ(*read_file(only_file(".csv")),
+            "Input/Output,Index,Data Size,Data Type,Format,Shape,Count,Max Value,l2norm\nOutput,0,8,DT_FLOAT,ND,2,2,4,5\n");
+}
+
+TEST_F(GeWriterTest, AnOverflowIsFollowedByItsBlock) {
+  spec_.layout_options["scene"] = "overflow";
+  create();
+  add_op(ge_op("a", "Add"));
+  add_op(ge_op("b", "Div"));
+  add(0, {1});
+  add(1, {INFINITY});
+  finish();
+  EXPECT_EQ(files().size(), 3U);
+  const GeContent content = content_of(only_file("Opdebug.Node_OpDebug.2.0."));
+  EXPECT_EQ(content.file.op_name, "Node_OpDebug");
+  ASSERT_EQ(content.file.outputs.size(), 1U);
+  EXPECT_EQ(content.file.outputs[0].type, 4);
+  EXPECT_THAT(content.file.outputs[0].dims, ElementsAre(2048));
+  const std::string bytes = *read_file(only_file("Opdebug."));
+  const std::string block = bytes.substr(bytes.size() - 2048);
+  std::array<uint64_t, 3> numbers{};
+  std::memcpy(numbers.data(), block.data() + 24, sizeof(numbers));
+  EXPECT_EQ(block.substr(0, 4), "ZZZZ");
+  EXPECT_THAT(numbers, ElementsAre(3, 0, 1));  // model, stream, task
+}
+
+TEST_F(GeWriterTest, AFailedOpLeavesItsInputsWithADate) {
+  for (const bool brief : {false, true}) {
+    spec_.trigger = Trigger::kException;
+    spec_.exception_detail = brief ? ExceptionDetail::kBrief : ExceptionDetail::kNorm;
+    next_op_ = 0;
+    create();
+    add_op(ge_op("div", "Div"));
+    RecordRow row = row_of(0, {1, 2}, SlotKind::kInput);
+    row.flags |= kRecordFailedOp;
+    ASSERT_TRUE(add(row, {1, 2}).ok());
+    finish();
+  }
+  const GeContent norm = content_of(only_file("extra-info/data-dump/2/Div.div.0."));
+  EXPECT_THAT(only_file("Div.div.0."), MatchesRegex(".*/Div\\.div\\.0\\.[0-9]{17}"));
+  EXPECT_EQ(norm.file.inputs[0].type, 1);
+  EXPECT_EQ(norm.file.op_name, "div");
+  const GeContent brief = content_of(only_file("extra-info/data-dump/2/exception_info.0.0."));
+  EXPECT_EQ(brief.file.inputs[0].type, 0);
+  EXPECT_EQ(brief.file.op_name, "");
+  EXPECT_THAT(brief.file.inputs[0].dims, IsEmpty());
+  EXPECT_THAT(brief.inputs, ElementsAre(ElementsAre(1, 2)));
+  const auto dump = open_ge(folder_.path());
+  ASSERT_TRUE(dump.ok());
+  for (const RecordRow& record : (*dump)->rows()) EXPECT_NE(record.flags & kRecordFailedOp, 0);
+  EXPECT_EQ((*dump)->rows().size(), 2U);
+}
+
+TEST_F(GeWriterTest, AWatchForFailuresThatSawNoneLeavesNothing) {
+  spec_.trigger = Trigger::kException;
+  create();
+  add_op(ge_op("div", "Div"));
+  finish();
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
+TEST_F(GeWriterTest, AProcessThatDiesLeavesWholeFilesOnly) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // Dies of the limit in the middle of a file.
+    const rlimit small{3 << 20, 3 << 20};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    ::signal(SIGXFSZ, SIG_DFL);
+    create();
+    add_op(ge_op("a", "Add"));
+    add(0, std::vector<float>(1000, 1));
+    add(0, std::vector<float>(4 << 20, 2));
+    ::_exit(7);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ) << status;
+  EXPECT_EQ(files().size(), 1U);
+  EXPECT_EQ(content_of(only_file("Add.a")).outputs[0], std::vector<float>(1000, 1));
+}
+
+TEST_F(GeWriterTest, AFullDiskIsToldAndLeavesNoFile) {
+  create();
+  add_op(ge_op("a", "Add"));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1 << 20, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::vector<float> values(1 << 20, 1);
+  RecordRow row = row_of(0, values);
+  const Status status = add(row, values);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(files(), IsEmpty());
+  add(0, {1});
+  finish();
+  EXPECT_EQ(files().size(), 1U);
+}
+
+TEST_F(GeWriterTest, WhatHasNoPlaceIsUnsupported) {
+  create();
+  add_op(ge_op("a", "Add"));
+  for (const DType dtype : {DType::kString, DType::kUInt4, DType::kFloat8E5M2FNUZ}) {
+    RecordRow row = row_of(0, {1});
+    row.dtype = static_cast<uint8_t>(dtype);
+    EXPECT_EQ(writer_->add_record(row, nullptr, nullptr).code(), StatusCode::kUnsupported);
+  }
+  RecordRow sequence = row_of(0, {1});
+  sequence.element = 2;
+  EXPECT_EQ(add(sequence, {1}).code(), StatusCode::kUnsupported);
+  spec_.payload = Payload::kDescription;
+  EXPECT_EQ(create_ge(info_, spec_).status().code(), StatusCode::kInvalidArgument);
+  spec_.payload = Payload::kStatistics;
+  spec_.layout_options["stats_columns"] = "Max,Mean";
+  EXPECT_THAT(create_ge(info_, spec_).status().message(), HasSubstr("\"Mean\""));
+}
+
+TEST_F(GeWriterTest, OpsOfTwoThreadsDoNotMix) {
+  create();
+  add_op(ge_op("a", "Split", {}, 2));
+  add_op(ge_op("b", "Split", {}, 2));
+  for (uint16_t slot : {0, 1}) {
+    for (OpId op : {0U, 1U}) {
+      const std::vector<float> values = {static_cast<float>(op * 10 + slot)};
+      RecordRow row = row_of(op, values, SlotKind::kOutput, slot);
+      row.thread = op;
+      ASSERT_TRUE(add(row, values).ok());
+    }
+  }
+  finish();
+  EXPECT_EQ(files().size(), 2U);
+  EXPECT_THAT(content_of(only_file("Split.b.1.1.")).outputs, ElementsAre(ElementsAre(10), ElementsAre(11)));
+}
+
+RC_GTEST_FIXTURE_PROP(GeWriterTest, EveryNameComesBackAndStaysInItsFolder, (const std::vector<std::string>& names)) {
+  create();
+  std::vector<std::string> given;
+  for (const std::string& name : names) {
+    if (std::ranges::find(given, name) == given.end() && !name.empty()) given.push_back(name);
+  }
+  for (OpId op = 0; op < given.size(); ++op) {
+    RC_ASSERT(writer_->add_op(op, ge_op(given[op], given[op])).ok());
+    const std::vector<float> values = {static_cast<float>(op)};
+    RecordRow row = row_of(op, values);
+    RC_ASSERT(add(row, values).ok());
+  }
+  RC_ASSERT(writer_->finish("{}").ok());
+  const auto dump = open_ge(folder_.path());
+  RC_ASSERT(dump.ok());
+  RC_ASSERT((*dump)->rows().size() == given.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    const auto data = (*dump)->data(i);
+    RC_ASSERT(data.ok());
+    const auto value = *static_cast<const float*>(data->view.data);
+    RC_ASSERT(op_of(**dump, (*dump)->rows()[i]).name == given[static_cast<size_t>(value)]);
+  }
+}
+
+}  // namespace
+}  // namespace tensortap

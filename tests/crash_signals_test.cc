@@ -1,0 +1,193 @@
+// A program that dies of a signal inside an op leaves that op's inputs, and dies as it would have.  A11
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "read/repair.h"
+#include "toy_engine.h"
+
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+struct Ended {
+  int status = 0;  // of waitpid()
+  std::string said;
+};
+
+// Runs crash_signal_program; `config` null captures nothing.
+Ended run_program(const json& config, int signal, const std::string& mode) {
+  std::array<int, 2> ends{};
+  EXPECT_EQ(pipe(ends.data()), 0);
+  const std::string program = std::string(TENSORTAP_BUILD) + "/tests/crash_signal_program";
+  const std::string text = config.is_null() ? "" : config.dump();
+  const std::string number = std::to_string(signal);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+    execl(program.c_str(), program.c_str(), text.c_str(), number.c_str(), mode.c_str(), nullptr);
+    _exit(127);
+  }
+  close(ends[1]);
+  Ended ended;
+  std::array<char, 256> piece{};
+  for (ssize_t got = read(ends[0], piece.data(), piece.size()); got > 0; got = read(ends[0], piece.data(), piece.size())) {
+    ended.said.append(piece.data(), static_cast<size_t>(got));
+  }
+  close(ends[0]);
+  EXPECT_EQ(waitpid(child, &ended.status, 0), child);
+  return ended;
+}
+
+json exception_config(const std::string& out, const char* detail = "norm") {
+  return {{"trigger", "exception"}, {"exception_detail", detail}, {"out", out}, {"limits", {{"keep_free", 0}}}};
+}
+
+void expect_inputs_of_broken_op(const tensortap::DumpIndex& dump) {
+  ASSERT_EQ(dump.rows().size(), 2U);
+  for (size_t i = 0; i < 2; ++i) {
+    const tensortap::RecordRow& row = dump.rows()[i];
+    EXPECT_EQ(tensortap::op_of(dump, row).name, "broken");
+    EXPECT_EQ(row.flags & tensortap::kRecordFailedOp, tensortap::kRecordFailedOp);
+    EXPECT_EQ(row.slot_kind, static_cast<uint8_t>(tensortap::SlotKind::kInput));
+    EXPECT_EQ(row.slot_index, i);
+    EXPECT_EQ(row.step, 7);
+    EXPECT_EQ(row.phase, static_cast<uint8_t>(tensortap::Phase::kForward));
+    EXPECT_EQ(toy::floats_of(dump, i), i == 0 ? (std::vector<float>{1, 2, 3, 4}) : (std::vector<float>{4, 3, 2, 1}));
+  }
+}
+
+std::string signal_text(int signal) { return std::string("SIG") + sigabbrev_np(signal); }
+
+class CrashSignal : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(All, CrashSignal, testing::Values(SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT),
+                         [](const auto& parameter) { return signal_text(parameter.param); });
+
+TEST_P(CrashSignal, LeavesTheInputsAndEndsTheProgramAsItWouldHave) {
+  for (const char* mode : {"fault", "raise", "before", "before-once", "after"}) {
+    const toy::TempFolder folder;
+    const std::string out = folder / "dump";
+    const Ended plain = run_program(nullptr, GetParam(), mode);
+    const Ended captured = run_program(exception_config(out), GetParam(), mode);
+    ASSERT_TRUE(WIFSIGNALED(plain.status)) << mode;
+    EXPECT_EQ(WTERMSIG(plain.status), GetParam()) << mode;
+    EXPECT_EQ(captured.status, plain.status) << mode;
+    EXPECT_EQ(captured.said, plain.said) << mode;
+    const auto dump = toy::read_dump(out);
+    ASSERT_NE(dump, nullptr);
+    ASSERT_NO_FATAL_FAILURE(expect_inputs_of_broken_op(*dump)) << mode;
+    const json manifest = json::parse(dump->manifest());
+    EXPECT_EQ(manifest["failed_op"]["name"], "broken") << mode;
+    EXPECT_EQ(manifest["failed_op"]["inputs"], (json{"broken:in0@7", "broken:in1@7"})) << mode;
+    const std::string error = manifest["failed_op"]["error"];
+    EXPECT_THAT(error, HasSubstr(signal_text(GetParam()))) << mode;
+    EXPECT_THAT(error, HasSubstr("in op \"broken\" (Toy)")) << mode;
+    EXPECT_EQ(manifest["crash"]["complete"], true) << mode;
+    EXPECT_THAT(manifest["crash"]["registers"], json(nullptr)) << "only with detail";
+  }
+}
+
+TEST_P(CrashSignal, ThatTheProgramLivesThroughLeavesNothing) {
+  for (const char* mode : {"survive", "ignore", "jump"}) {
+    const toy::TempFolder folder;
+    const std::string out = folder / "dump";
+    // A fault that is ignored ends the program, abort() always does.
+    const Ended plain = run_program(nullptr, GetParam(), mode);
+    const Ended captured = run_program(exception_config(out), GetParam(), mode);
+    EXPECT_EQ(captured.status, plain.status) << mode;
+    EXPECT_EQ(captured.said, plain.said) << mode;
+    EXPECT_EQ(captured.status, 0) << mode;
+    const auto dump = toy::read_dump(out);
+    EXPECT_TRUE(dump->rows().empty()) << mode;
+    EXPECT_TRUE(json::parse(dump->manifest())["complete"]) << mode;
+    for (const auto& file : std::filesystem::directory_iterator(out)) {
+      EXPECT_THAT(file.path().filename().string(), testing::Not(testing::StartsWith("crash-"))) << mode;
+    }
+  }
+}
+
+TEST(Crash, DetailHasRegistersAndTheStack) {
+  const toy::TempFolder folder;
+  const std::string out = folder / "dump";
+  run_program(exception_config(out, "detail"), SIGSEGV, "fault");
+  const auto dump = toy::read_dump(out);
+  ASSERT_NO_FATAL_FAILURE(expect_inputs_of_broken_op(*dump));
+  const json crash = json::parse(dump->manifest())["crash"];
+  EXPECT_EQ(crash["signal"], "SIGSEGV");
+  EXPECT_EQ(crash["address"], "0x0");
+  ASSERT_TRUE(crash["stack"].is_array());
+  bool in_program = false;
+  for (const auto& frame : crash["stack"])
+    in_program = in_program || frame["in"].get<std::string>().find("crash_signal_program+0x") != std::string::npos;
+  EXPECT_TRUE(in_program) << crash["stack"];
+#if defined(__x86_64__)
+  EXPECT_TRUE(crash["registers"].contains("rip"));
+#endif
+}
+
+TEST(Crash, OfAFullStackIsRecordedOnTheProgramsOwnOtherStack) {
+  const toy::TempFolder folder;
+  const std::string out = folder / "dump";
+  const Ended ended = run_program(exception_config(out), SIGSEGV, "overflow");
+  ASSERT_TRUE(WIFSIGNALED(ended.status));
+  EXPECT_EQ(WTERMSIG(ended.status), SIGSEGV);
+  ASSERT_NO_FATAL_FAILURE(expect_inputs_of_broken_op(*toy::read_dump(out)));
+}
+
+TEST(Crash, MemoryThatIsGoneIsSkippedAndCounted) {
+  const toy::TempFolder folder;
+  const std::string out = folder / "dump";
+  run_program(exception_config(out), SIGSEGV, "unmapped");
+  const auto dump = toy::read_dump(out);
+  ASSERT_EQ(dump->rows().size(), 2U);
+  EXPECT_EQ(dump->rows()[0].flags & (tensortap::kRecordHasData | tensortap::kRecordDataLost), tensortap::kRecordDataLost);
+  EXPECT_FALSE(dump->data(0).ok());
+  EXPECT_EQ(toy::floats_of(*dump, 1), (std::vector<float>{4, 3, 2, 1}));
+  EXPECT_EQ(json::parse(dump->manifest())["crash"]["skipped"], 1);
+}
+
+TEST(Crash, OfAForkedChildIsNotTheCaptures) {
+  const toy::TempFolder folder;
+  const std::string out = folder / "dump";
+  const Ended ended = run_program(exception_config(out), SIGSEGV, "fork");
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_TRUE(toy::read_dump(out)->rows().empty());
+}
+
+TEST(Crash, WritesTheRing) {
+  const toy::TempFolder folder;
+  const std::string out = folder / "dump";
+  json config = exception_config(out);
+  config["limits"]["ring_ops"] = 4;
+  run_program(config, SIGABRT, "fault");
+  const auto dump = toy::read_dump(out);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < dump->rows().size(); ++i) {
+    const auto& row = dump->rows()[i];
+    const bool from_ring = (row.flags & tensortap::kRecordFromRing) != 0;
+    names.push_back(tensortap::record_name(row, tensortap::op_of(*dump, row).name) + (from_ring ? "*" : ""));
+    EXPECT_EQ(toy::floats_of(*dump, i).size(), 4U);
+  }
+  EXPECT_THAT(names, testing::UnorderedElementsAre("broken:in0@7", "broken:in1@7", "first:out0@7*", "first:out1@7*"));
+}
+
+TEST(Crash, IsKeptByRepair) {
+  const toy::TempFolder folder;
+  const std::string out = folder / "dump";
+  run_program(exception_config(out), SIGFPE, "fault");
+  const auto repaired = tensortap::repair_dump(out, false);
+  ASSERT_TRUE(repaired.ok()) << repaired.status().message();
+  const auto dump = toy::read_dump(out);
+  ASSERT_NO_FATAL_FAILURE(expect_inputs_of_broken_op(*dump));
+  EXPECT_EQ(json::parse(dump->manifest())["crash"]["signal"], "SIGFPE");
+  EXPECT_EQ(json::parse(dump->manifest())["failed_op"]["name"], "broken");
+}
+
+}  // namespace
