@@ -10,8 +10,8 @@ import numpy as np
 import onnx
 import pytest
 from acl_support import PROGRAMS, compile_program, dumped_ops, reference, run_program, time_folders
-from cli_support import small_model, tensortap
-from onnx import TensorProto, helper
+from cli_support import ROOT, small_model, tensortap
+from onnx import TensorProto, helper, numpy_helper
 
 Build = Callable[[str], Path]
 
@@ -50,6 +50,33 @@ def dump_config(path: Path, **dump: object) -> Path:
     """Write a dump config."""
     path.write_text(json.dumps({"dump": dump}))
     return path
+
+
+# A15
+def test_both_ways_to_a_config_answer_as_the_real_system(program: Build, tmp_path: Path) -> None:
+    table = json.loads((ROOT / "tests/golden/acl_json/table.json").read_text())
+    (tmp_path / "dir").mkdir()
+    (tmp_path / "file").write_text("")
+    places = {"{dir}": str(tmp_path / "dir"), "{file}": str(tmp_path / "file"), "{none}": str(tmp_path / "none")}
+    paths = []
+    for row in table:
+        paths.append(tmp_path / f"{row['id']}.json")
+        if row["text"] is None:
+            continue
+        text = row["text"]
+        for mark, place in places.items():
+            text = text.replace(mark, place)
+        paths[-1].write_text(text + " " * (row.get("pad_to", 0) - len(text)))
+    commands = [word for path in paths for word in ("setdump", path)]
+    done = run_program(program("dump_flow"), "init", "-", "initdump", *commands, cwd=tmp_path)
+    codes = [int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("setdump")]
+    expected = [row["set_dump"] for row in table]
+    assert [(row["id"], code) for row, code in zip(table, codes, strict=True)] == [
+        (row["id"], code) for row, code in zip(table, expected, strict=True)
+    ]
+    for row, path in zip(table, paths, strict=True):
+        done = run_program(program("dump_flow"), "init", path, cwd=tmp_path)
+        assert (row["id"], done.stdout) == (row["id"], f"init {row['init']}\n")
 
 
 def test_the_sample_flow_computes_what_the_runtime_computes(program: Build, tmp_path: Path) -> None:
@@ -192,6 +219,49 @@ def test_two_models_with_different_configs_run_in_four_threads_each(program: Bui
         steps = sorted(int(path.name) for path in (folder / "0" / model / number).iterdir())
         assert steps == list(range(40))
         assert all(dumped_ops(folder / "0" / model / number / str(step)) == {op} for step in steps)
+
+
+def test_a_callback_gets_the_files_and_the_disk_does_not(program: Build, tmp_path: Path) -> None:
+    model = small_model(tmp_path / "one.onnx")
+    configs = []
+    for name, data in (("tensors", "tensor"), ("numbers", "stats")):
+        (tmp_path / name).mkdir()
+        configs.append(dump_config(tmp_path / f"{name}.json", dump_path=str(tmp_path / name), dump_data=data, dump_list=[{}]))
+    commands = ["init", "-", "initdump", "setdump", configs[0], "callback", "load", model, "run", 1, 1, 1, "setdump", configs[1]]
+    done = run_program(program("dump_flow"), *commands, "load", model, "run", 2, 1, 1, "end", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    chunks = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("chunk")]
+    files = [Path(name) for name, _, last in chunks if last == "1"]
+    assert len(files) == len(chunks)
+    found = {(path.relative_to(tmp_path).parts[0], ".".join(path.name.split(".")[:2]), path.suffix == ".csv") for path in files}
+    assert {("tensors", "Softmax.softmax_1", False), ("numbers", "Softmax.softmax_1", True)} <= found
+    assert all(int(size) > 0 for _, size, _ in chunks)
+    assert list((tmp_path / "tensors").iterdir()) == list((tmp_path / "numbers").iterdir()) == []
+
+
+# A11
+def test_a_run_that_fails_names_the_op_and_leaves_its_inputs(program: Build, tmp_path: Path) -> None:
+    table = numpy_helper.from_array(np.arange(3, dtype=np.int64), "table")
+    values = [helper.make_tensor_value_info(name, TensorProto.INT64, [2]) for name in ("index", "y")]
+    nodes = [
+        helper.make_node("Add", ["index", "index"], ["twice"], name="add1"),
+        helper.make_node("Gather", ["table", "twice"], ["y"], name="gather1"),
+    ]
+    graph = helper.make_graph(nodes, "g", values[:1], values[1:], [table])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(tmp_path / "m.onnx"))
+    config = dump_config(tmp_path / "acl.json", dump_path=str(tmp_path), dump_scene="aic_err_norm_dump")
+    done = run_program(program("exception_flow"), config, tmp_path / "m.onnx", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[:2] == ["device 0", "op 0 gather1"]
+    assert "input twice type 9 size 16" in lines
+    assert lines[-1] == "execute 500002"
+    assert not list(tmp_path.glob("crash*"))
+    files = [path.name for path in (tmp_path / "extra-info" / "data-dump" / "0").iterdir()]
+    assert any(name.startswith("Gather.gather1.") for name in files), files
+    plain = run_program(program("exception_flow"), "-", tmp_path / "m.onnx", cwd=tmp_path)
+    assert plain.stdout.splitlines() == ["device 0", "op 100024 ", "execute 500002"]
 
 
 def test_memory_of_the_program_itself_is_refused(program: Build, tmp_path: Path) -> None:

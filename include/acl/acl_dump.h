@@ -28,8 +28,9 @@ typedef struct acldumpChunk {
 /* The folder that dumps of a kind go to, with a slash at its end, or null when none are asked for. Valid until the next call in this thread. */
 ACL_FUNC_VISIBILITY const char* acldumpGetPath(acldumpType dumpType);
 
-/* `flag` must be 0; null or another flag is ACL_ERROR_FAILURE. Accepted, but nothing comes: dumps are written as files all the same, which a line on
- * stderr says. */
+/* `flag` must be 0; null or another flag is ACL_ERROR_FAILURE, a second registration is ignored. Files of dumps of models that are loaded from then on go
+ * to the callback, after each run, and not to the disk; the second argument is the size of the chunk with its bytes. A statistics file comes as one text with
+ * its end. An answer that is not 0 means that the chunk is lost. */
 ACL_FUNC_VISIBILITY aclError acldumpRegCallback(int32_t (*messageCallback)(const acldumpChunk*, int32_t), int32_t flag);
 ACL_FUNC_VISIBILITY void acldumpUnregCallback(void);
 

@@ -1,7 +1,7 @@
 // Dumps switched on, replaced and off while models are loaded, run by several threads, and unloaded. Each model's number is said.
 //
 // usage: dump_flow COMMAND...   init FILE|- | initdump | setdump FILE | enddump | load MODEL | run NUMBER TIMES THREADS | unload NUMBER | end
-//                               | path | corrupt: buffers that are not ours
+//                               | path | callback | corrupt: buffers that are not ours
 
 #include <cstdlib>
 #include <iostream>
@@ -11,6 +11,13 @@
 
 #include "acl/acl.h"
 #include "acl/acl_dump.h"
+
+static int32_t take_chunk(const acldumpChunk* chunk, int32_t size) {
+  const bool whole = static_cast<size_t>(size) == sizeof(acldumpChunk) + chunk->bufLen;
+  std::cout << "chunk " << chunk->fileName << " " << chunk->bufLen << " " << chunk->isLastChunk << (whole ? "" : " of a wrong size")
+            << "\n";
+  return 0;
+}
 
 static aclmdlDataset* make_dataset(aclmdlDesc* desc, bool is_input) {
   aclmdlDataset* dataset = aclmdlCreateDataset();
@@ -82,6 +89,8 @@ int main(int count, char** arguments) {
       code = run_on_foreign_memory(static_cast<uint32_t>(std::atoi(arguments[at++])));
     } else if (command == "unload") {
       code = aclmdlUnload(static_cast<uint32_t>(std::atoi(arguments[at++])));
+    } else if (command == "callback") {
+      code = acldumpRegCallback(take_chunk, 0);
     } else if (command == "path") {
       const char* path = acldumpGetPath(DATA_DUMP);
       std::cout << "path " << (path != nullptr ? path : "none") << "\n";

@@ -27,6 +27,18 @@ static bool read_file(const char* path, std::vector<char>& content) {
   return file.good() || file.eof();
 }
 
+static int release(const std::vector<aclmdlDataset*>& datasets) {
+  for (aclmdlDataset* dataset : datasets) {
+    for (size_t i = 0; i < aclmdlGetDatasetNumBuffers(dataset); ++i) {
+      aclDataBuffer* buffer = aclmdlGetDatasetBuffer(dataset, i);
+      CHECK(aclrtFree(aclGetDataBufferAddr(buffer)));
+      CHECK(aclDestroyDataBuffer(buffer));
+    }
+    CHECK(aclmdlDestroyDataset(dataset));
+  }
+  return 0;
+}
+
 int main(int count, char** arguments) {
   if (count < 4) return 2;
   CHECK(aclInit(std::ifstream("acl.json") ? "acl.json" : nullptr));
@@ -91,14 +103,7 @@ int main(int count, char** arguments) {
     CHECK(aclrtFreeHost(host));
   }
 
-  for (aclmdlDataset* dataset : {input, output}) {
-    for (size_t i = 0; i < aclmdlGetDatasetNumBuffers(dataset); ++i) {
-      aclDataBuffer* buffer = aclmdlGetDatasetBuffer(dataset, i);
-      CHECK(aclrtFree(aclGetDataBufferAddr(buffer)));
-      CHECK(aclDestroyDataBuffer(buffer));
-    }
-    CHECK(aclmdlDestroyDataset(dataset));
-  }
+  if (release({input, output}) != 0) return 1;
   CHECK(aclmdlDestroyDesc(desc));
   CHECK(aclmdlUnload(model));
   for (void* memory : {work, weights}) CHECK(aclrtFree(memory));

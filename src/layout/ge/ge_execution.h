@@ -32,6 +32,9 @@ struct GeOp {
   bool pseudo = false;
   bool wants_inputs = false;
   bool wants_outputs = false;
+
+  // What an op that is called by itself is given: no op of a model, so it has no file of its own.
+  [[nodiscard]] bool is_operand() const { return pseudo && single; }
 };
 
 // One input or output.

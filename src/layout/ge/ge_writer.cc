@@ -219,6 +219,7 @@ Status GeWriter::write_overflow(const GeOp& op, const GeExecution& execution, Ge
 
 Status GeWriter::write_execution(GeExecution& execution) {
   const GeOp& op = *find(execution.op);
+  if (op.is_operand()) return {};
   TENSORTAP_ASSIGN_OR_RETURN(const auto folder, folder_of(op, execution));
   std::string stored;
   std::string name = name_of(op, execution, 0);
@@ -305,7 +306,8 @@ Status GeWriter::add_own(GePiece piece, bool is_input, const RecordRow& row, boo
   const bool stands_last = std::ranges::all_of(pieces, [&](const GePiece& other) { return other.slot < row.slot_index; });
   pieces.push_back(std::move(piece));
   const bool complete = is_complete(*execution);
-  const bool from_file = complete && stands_last && !is_input && row.bytes > kLargestGeInMemory && pieces.back().data != nullptr;
+  const bool from_file = complete && stands_last && !is_input && !find(row.op)->is_operand() && row.bytes > kLargestGeInMemory &&
+                         pieces.back().data != nullptr;
   if (!complete || (read_later && !from_file)) {
     if (Status status = keep_data(pieces.back()); !status.ok()) {
       pieces.pop_back();

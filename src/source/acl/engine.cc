@@ -1,6 +1,7 @@
 #include "source/acl/engine.h"
 
 #include "base/text.h"
+#include "source/acl/chunk_delivery.h"
 #include "source/acl/failure.h"
 
 namespace tensortap::acl {
@@ -45,7 +46,15 @@ void receive_output(void* user, int64_t /*step*/, const tensortap_tensor* output
 
 }  // namespace
 
-Result<std::unique_ptr<EngineModel>> EngineModel::open(const EngineRequest& request) {
+EngineModel::EngineModel() = default;
+
+Result<std::unique_ptr<EngineModel>> EngineModel::open(const EngineRequest& given) {
+  std::unique_ptr<EngineModel> model(new EngineModel());
+  EngineRequest request = given;
+  if (request.dump != nullptr && has_chunk_callback()) {
+    TENSORTAP_ASSIGN_OR_RETURN(model->delivery_, ChunkDelivery::begin(*request.dump));
+    request.dump = &model->delivery_->request();
+  }
   const std::string text = request_text(request);
   tensortap_onnxruntime_model_options options{};
   options.size = sizeof(options);
@@ -57,7 +66,6 @@ Result<std::unique_ptr<EngineModel>> EngineModel::open(const EngineRequest& requ
   options.device = request.device;
   options.op_flags = request.single_op ? TENSORTAP_OP_SINGLE : 0;
   options.timestamp = request.dump != nullptr ? request.dump->timestamp.c_str() : nullptr;
-  std::unique_ptr<EngineModel> model(new EngineModel());
   char* report = nullptr;
   const int code = tensortap_onnxruntime_model_open(&options, &model->model_, &report);
   model->description_ = take_report(report);
@@ -69,10 +77,23 @@ Result<std::unique_ptr<EngineModel>> EngineModel::open(const EngineRequest& requ
   return model;
 }
 
+// The dump ends before what is left of it is handed over.
 EngineModel::~EngineModel() { tensortap_onnxruntime_model_close(model_); }
 
 Status EngineModel::run(std::span<const tensortap_tensor> inputs, const std::function<void(const tensortap_tensor&)>& on_output,
                         Json& failed_op) {
+  ++runs_;
+  const std::unique_ptr<std::atomic<int>, void (*)(std::atomic<int>*)> one_less(&runs_, [](std::atomic<int>* runs) { --*runs; });
+  if (!delivery_) return run_once(inputs, on_output, failed_op);
+  const std::lock_guard lock(delivery_->runs());
+  const Status status = run_once(inputs, on_output, failed_op);
+  flush();
+  delivery_->deliver();
+  return status;
+}
+
+Status EngineModel::run_once(std::span<const tensortap_tensor> inputs, const std::function<void(const tensortap_tensor&)>& on_output,
+                             Json& failed_op) {
   OutputReceiver receiver{&on_output, nullptr};
   char* report = nullptr;
   const int code = tensortap_onnxruntime_model_run(model_, inputs.data(), inputs.size(), &receive_output, &receiver, &report);
@@ -89,8 +110,17 @@ void EngineModel::flush() {
   if (tensortap_onnxruntime_model_flush(model_) != TENSORTAP_OK) warn_once("a dump could not be written as a whole; its report says why");
 }
 
+void EngineModel::finish_at_exit() {
+  if (runs_ == 0) {
+    end_capture();
+  } else {
+    flush();
+  }
+}
+
 void EngineModel::end_capture() {
   if (tensortap_onnxruntime_model_end_capture(model_) != TENSORTAP_OK) warn_once("a dump could not be finished; its report says why");
+  if (delivery_) delivery_->deliver();
 }
 
 }  // namespace tensortap::acl

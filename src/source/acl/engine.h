@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_SOURCE_ACL_ENGINE_H_
 #define TENSORTAP_SOURCE_ACL_ENGINE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -37,6 +38,8 @@ struct EngineRequest {
   const DumpRequest* dump = nullptr;  // null = plain
 };
 
+class ChunkDelivery;
+
 // Thread-safe.
 class EngineModel {
  public:
@@ -52,10 +55,16 @@ class EngineModel {
   Status run(std::span<const tensortap_tensor> inputs, const std::function<void(const tensortap_tensor&)>& on_output, Json& failed_op);
   void flush();
   void end_capture();
+  // What can be done when the program ends without saying so: a run may be going on, or be what ends it.
+  void finish_at_exit();
 
  private:
-  EngineModel() = default;
+  EngineModel();
+  Status run_once(std::span<const tensortap_tensor> inputs, const std::function<void(const tensortap_tensor&)>& on_output, Json& failed_op);
+
+  std::unique_ptr<ChunkDelivery> delivery_;  // of a dump that goes to a callback
   tensortap_onnxruntime_model* model_ = nullptr;
+  std::atomic<int> runs_{0};  // that are going on
   Json description_;
 };
 

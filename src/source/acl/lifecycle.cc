@@ -29,6 +29,15 @@ std::string next_timestamp() {
   return {text.data(), size};
 }
 
+// A program may end without aclFinalize(): what it ran is written all the same.
+void write_at_exit() {
+  answer([]() -> aclError {
+    for (const auto& model : Models::of_process().all()) model->engine().finish_at_exit();
+    single_ops::finish_at_exit();
+    return ACL_SUCCESS;
+  });
+}
+
 aclError not_begun() { return fail(ACL_ERROR_UNINITIALIZE, "call aclInit() first"); }
 aclError dump_not_begun() { return fail(ACL_ERROR_DUMP_NOT_RUN, "call aclmdlInitDump() first"); }
 
@@ -61,6 +70,8 @@ void Lifecycle::take(std::shared_ptr<DumpRequest> request) {
   request->timestamp = next_timestamp();
   dump_ = std::move(request);
   ++generation_;
+  static const int registered = std::atexit(&write_at_exit);
+  if (registered != 0) warn_once("no function can be registered for the end of the program: call aclFinalize() to have dumps whole");
 }
 
 aclError Lifecycle::finalize(bool all, uint64_t* left) {

@@ -7,6 +7,7 @@
 #include "acl/acl_prof.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "source/acl/chunk_delivery.h"
 #include "source/acl/failure.h"
 #include "source/acl/lifecycle.h"
 
@@ -91,11 +92,11 @@ aclError aclopStopDumpArgs(uint32_t dumpType) {
 aclError acldumpRegCallback(int32_t (*messageCallback)(const acldumpChunk*, int32_t), int32_t flag) {
   return answer([&]() -> aclError {
     if (messageCallback == nullptr || flag != 0) return fail(ACL_ERROR_FAILURE, "there is no callback, or the flag is not 0");
-    tensortap::acl::warn_once("acldumpRegCallback: chunks are not handed over; dumps are written as files");
+    tensortap::acl::register_chunk_callback(messageCallback);
     return ACL_SUCCESS;
   });
 }
-void acldumpUnregCallback(void) {}
+void acldumpUnregCallback(void) { tensortap::acl::unregister_chunk_callback(); }
 
 const char* acldumpGetPath(acldumpType dumpType) {
   return answer_or<const char*>(nullptr, [&]() -> const char* {

@@ -164,6 +164,15 @@ TEST_F(AclOrder, PathsOfDumpsAreNewWithEachSetDump) {
             "");
 }
 
+TEST_F(AclOrder, CallbacksWantAFlagOfZero) {
+  const auto callback = [](const acldumpChunk*, int32_t) -> int32_t { return 0; };
+  const auto call = [](int32_t (*function)(const acldumpChunk*, int32_t), int32_t flag, aclError expected) {
+    return OrderStep{"acldumpRegCallback", [=] { return acldumpRegCallback(function, flag); }, expected};
+  };
+  EXPECT_EQ(
+      differs({call(nullptr, 0, ACL_ERROR_FAILURE), call(callback, 1, ACL_ERROR_FAILURE), call(callback, 0, 0), call(callback, 0, 0)}), "");
+}
+
 TEST_F(AclOrder, AFailureLeavesAMessageForItsThread) {
   EXPECT_EQ(aclmdlSetDump(nullptr), ACL_ERROR_UNINITIALIZE);
   const char* const message = aclGetRecentErrMsg();

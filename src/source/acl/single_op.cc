@@ -1,6 +1,7 @@
 #include "source/acl/single_op.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -58,6 +59,8 @@ aclError load_op(const OpCall& call, std::shared_ptr<EngineModel>& loaded) {
   request.name = call.type;
   request.device = std::max(0, devices::current_device());
   request.single_op = true;
+  static std::atomic<uint32_t> last_number{0};
+  request.model_id = last_number.fetch_add(1) + 1;
   request.dump = dump.get();
   auto engine = EngineModel::open(request);
   if (!engine.ok()) {
@@ -162,6 +165,13 @@ void forget() {
   std::map<std::string, std::shared_ptr<EngineModel>> dropped;
   const std::lock_guard lock(loaded_ops().mutex);
   dropped.swap(loaded_ops().by_model);
+}
+
+void finish_at_exit() {
+  const std::lock_guard lock(loaded_ops().mutex);
+  for (const auto& [key, engine] : loaded_ops().by_model) {
+    if (engine) engine->finish_at_exit();
+  }
 }
 
 }  // namespace tensortap::acl::single_ops

@@ -32,6 +32,8 @@ aclError compile(const OpCall& call);
 aclError execute(const OpCall& call);
 // Unloads all operators and finishes their dumps.
 void forget();
+// As EngineModel has it.
+void finish_at_exit();
 
 }  // namespace single_ops
 }  // namespace tensortap::acl

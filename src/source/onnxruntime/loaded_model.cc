@@ -179,7 +179,7 @@ RunOutcome LoadedModel::execute(const std::vector<NamedValue>& inputs, int64_t s
   run.number = static_cast<uint64_t>(step);
   const bool active = sender_ && sender_->begin(run);
   if (active) sender_->send_inputs(library_->api(), inputs, run);
-  RunOutcome outcome;
+  RunOutcome outcome{{}, {}, run};
   if (const auto taps = tapped()) {
     run.listener = active ? sender_.get() : nullptr;
     outcome = taps->run(inputs, run);
@@ -188,7 +188,6 @@ RunOutcome LoadedModel::execute(const std::vector<NamedValue>& inputs, int64_t s
     outcome.status = outputs.status();
     if (outputs.ok()) outcome.outputs = *std::move(outputs);
   }
-  if (sender_) sender_->end(run);
   return outcome;
 }
 
@@ -199,8 +198,11 @@ Status LoadedModel::run(const tensortap_tensor* inputs, uint64_t count, const Ru
   const std::shared_lock lock(capture_mutex_);
   const int64_t step = next_step_.fetch_add(1);
   RunOutcome outcome = execute(named, step);
+  if (!outcome.status.ok()) failed_op = report_failure(named, step, outcome);
+  if (sender_) sender_->end(outcome.run);
   if (!outcome.status.ok()) {
-    failed_op = report_failure(named, step, outcome);
+    // The program may end itself now.
+    if (session_) tensortap_session_flush(session_.get());
     return internal_error(outcome.status.message());
   }
   callbacks.outputs(library_->api(), step, output_names_, outcome.outputs);

@@ -1,0 +1,49 @@
+// Dumps that go to a callback of the program instead of to the disk (acldumpRegCallback()).
+
+#ifndef TENSORTAP_SOURCE_ACL_CHUNK_DELIVERY_H_
+#define TENSORTAP_SOURCE_ACL_CHUNK_DELIVERY_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "acl/acl_dump.h"
+#include "source/acl/engine.h"
+
+namespace tensortap::acl {
+
+using ChunkCallback = int32_t (*)(const acldumpChunk* chunk, int32_t size);
+
+// The callback that models loaded from now on dump to; a second one is ignored while there is one. Null = none. Thread-safe.
+void register_chunk_callback(ChunkCallback callback);
+void unregister_chunk_callback();
+bool has_chunk_callback();
+
+// The dump of one model on its way to the callback: it is written to a scratch folder, and what is there is handed over and removed.
+class ChunkDelivery {
+ public:
+  // Errors: kIo when there is no place for the scratch folder.
+  static Result<std::unique_ptr<ChunkDelivery>> begin(const DumpRequest& wanted);
+  ChunkDelivery(const ChunkDelivery&) = delete;
+  ChunkDelivery& operator=(const ChunkDelivery&) = delete;
+  // Hands over what is left; the dump must have ended.
+  ~ChunkDelivery();
+
+  // What the model is to be captured with instead.
+  [[nodiscard]] const DumpRequest& request() const { return request_; }
+  // Files are handed over whole: held by a run until its files have been.
+  [[nodiscard]] std::mutex& runs() { return runs_; }
+  // Hands over every file that is there, in the order of their times. Everything must be written.
+  void deliver();
+
+ private:
+  ChunkDelivery() = default;
+  std::mutex runs_;
+  std::string scratch_;
+  std::string wanted_folder_;
+  DumpRequest request_;
+};
+
+}  // namespace tensortap::acl
+
+#endif  // TENSORTAP_SOURCE_ACL_CHUNK_DELIVERY_H_
