@@ -752,3 +752,16 @@ int puts(const char* text) {
     say = compile_c(tmp_path / "say.c", tmp_path / "say", "-fno-builtin")
     done = tensortap("exec", "--quiet", "--", say, cwd=tmp_path, environment={"LD_PRELOAD": str(counter)})
     assert (done.code, done.out) == (0, "said\n")
+
+
+@pytest.mark.parametrize("kind", ["address", "thread"])
+def test_a_sanitizer_that_looks_its_functions_up_first_gets_them(kind: str, tmp_path: Path) -> None:
+    name = f"lib{kind[0]}san.so"
+    runtime = run_plain("cc", f"-print-file-name={name}", cwd=tmp_path).stdout.strip()
+    if runtime == name:
+        pytest.skip(f"no {name}")
+    (tmp_path / "say.c").write_text('#include <stdio.h>\nint main(void) { return puts("said") < 0; }\n')
+    say = compile_c(tmp_path / "say.c", tmp_path / "say", f"-fsanitize={kind}")
+    environment = {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0"}
+    done = tensortap("exec", "--quiet", "--", say, cwd=tmp_path, environment=environment)
+    assert (done.code, done.out) == (0, "said\n"), done.err
