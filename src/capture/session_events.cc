@@ -438,7 +438,9 @@ void CaptureSession::keep(Event& event, const TensorView& view, RecordRow& row, 
       add_to_histogram(view, *histogram);
     }
   }
-  if (event.decision != nullptr && !event.decision->outputs && event.decision->outputs_for_consumers) row.flags |= kRecordForReaders;
+  const bool is_output = row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput);
+  const bool own = event.decision == nullptr || !is_output || event.decision->is_own_output(row.slot_index);
+  if (!own && event.decision->outputs_for_consumers) row.flags |= kRecordForReaders;
   const bool has_elements = view.data != nullptr || (row.numel == 0 && dtype_info(view.desc.dtype).bits != 0);
   if (gate_.has_value() && event.decision != nullptr) {
     event.held.push_back(held_copy(row, view, wants_data(event) && has_elements, std::move(histogram)));
