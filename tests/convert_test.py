@@ -64,6 +64,7 @@ def write_output(path: Path, array: np.ndarray[Any, Any], number: int, original:
     return path
 
 
+# A16
 @pytest.mark.parametrize("case", CASES, ids=[case["file"].rsplit("/", 1)[-1][:60] for case in CASES])
 def test_vendor_files_become_the_recorded_arrays(case: dict[str, Any], cases: Path, tmp_path: Path) -> None:
     expected = np.load(GOLDEN / "acl_dump/expected.npz")

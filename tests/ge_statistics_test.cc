@@ -1,4 +1,4 @@
-// The tables of statistics of AscendCL's tree against tables and tensors of the real one. A10
+// The tables of statistics of AscendCL's tree against tables and tensors of the real one.
 
 #include <gtest/gtest.h>
 
@@ -71,6 +71,7 @@ class GeStatistics : public testing::Test {
   Json expected_;
 };
 
+// A10
 TEST_F(GeStatistics, AreThoseOfTheRealSystem) {
   for (const auto& [name, one] : expected_.items()) {
     std::string columns;

@@ -9,15 +9,15 @@
 namespace tensortap::dump_data_fields {
 
 enum MessageField : uint32_t {
-  kVersion = 1,
-  kTime = 2,
-  kOutput = 3,
-  kInput = 4,
-  kBuffer = 5,
-  kOpName = 6,
-  kAttribute = 7,
-  kSpace = 8,
-  kFailure = 9,
+  kDumpVersion = 1,
+  kDumpTime = 2,
+  kDumpOutput = 3,
+  kDumpInput = 4,
+  kDumpBuffer = 5,
+  kDumpOpName = 6,
+  kDumpAttribute = 7,
+  kDumpSpace = 8,
+  kDumpFailure = 9,
 };
 enum OriginField : uint32_t { kOriginName = 1, kOriginOutput = 2, kOriginType = 3, kOriginFormat = 4 };
 enum AttributeField : uint32_t { kAttributeName = 1, kAttributeValue = 2 };

@@ -15,9 +15,9 @@ enum SubPart : uint32_t { kSubShape = 0, kSubOriginalShape = 1, kSubOriginalName
 Status bad_nano(std::string_view what) { return corrupt(concat("DumpData of a small device: ", what)); }
 
 // Takes numbers and pieces from the front; once something was missing, everything is 0 and empty.
-class Bytes {
+class NanoBytes {
  public:
-  explicit Bytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit NanoBytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
   template <class T>
   T take() {
     T value{};
@@ -48,7 +48,7 @@ bool take_dims(std::span<const std::byte> bytes, std::vector<uint64_t>& dims) {
 }
 
 bool take_sub_parts(std::span<const std::byte> bytes, DumpDataTensor& tensor) {
-  Bytes rest(bytes);
+  NanoBytes rest(bytes);
   while (!rest.empty() && !rest.failed()) {
     const auto type = rest.take<uint32_t>();
     const auto value = rest.take_bytes(rest.take<uint32_t>());
@@ -60,7 +60,7 @@ bool take_sub_parts(std::span<const std::byte> bytes, DumpDataTensor& tensor) {
   return !rest.failed();
 }
 
-bool take_tensor(Bytes& bytes, bool is_output, DumpDataTensor& tensor) {
+bool take_tensor(NanoBytes& bytes, bool is_output, DumpDataTensor& tensor) {
   tensor.type = dump_data_type_from_ge(bytes.take<int32_t>());
   tensor.format = bytes.take<int32_t>();
   (void)bytes.take<int32_t>();  // kind of the address
@@ -77,7 +77,7 @@ bool take_tensor(Bytes& bytes, bool is_output, DumpDataTensor& tensor) {
 }
 
 bool take_tensors(std::span<const std::byte> value, bool is_output, std::vector<DumpDataTensor>& tensors) {
-  Bytes bytes(value);
+  NanoBytes bytes(value);
   const auto count = bytes.take<uint32_t>();
   for (uint32_t i = 0; i < count && !bytes.failed(); ++i) {
     DumpDataTensor tensor;
@@ -99,7 +99,7 @@ bool is_dump_data_nano(std::span<const std::byte> header) {
 Result<DumpDataFile> parse_dump_data_nano(std::span<const std::byte> head, uint64_t file_bytes) {
   DumpDataFile file;
   file.framing = DumpDataFraming::kNano;
-  Bytes bytes(head.subspan(sizeof(uint64_t) + sizeof(uint32_t)));
+  NanoBytes bytes(head.subspan(sizeof(uint64_t) + sizeof(uint32_t)));
   file.version = concat("nano ", bytes.take<uint32_t>());
   while (!bytes.empty()) {
     const auto type = bytes.take<uint32_t>();

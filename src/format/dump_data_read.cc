@@ -185,31 +185,31 @@ class MessageReader {
   void read_field(pbf_reader& reader) {
     DumpDataFile& file = message_.file;
     switch (reader.tag()) {
-      case kVersion:
+      case kDumpVersion:
         file.version = bytes_of(reader);
         break;
-      case kTime:
+      case kDumpTime:
         file.time_us = number_of(reader);
         break;
-      case kOutput:
+      case kDumpOutput:
         read_tensor(inside(reader), kOutputFields, file.outputs, outputs_);
         break;
-      case kInput:
+      case kDumpInput:
         read_tensor(inside(reader), kInputFields, file.inputs, inputs_);
         break;
-      case kBuffer:
+      case kDumpBuffer:
         read_tensor(inside(reader), kSpaceFields, file.buffers, buffers_);
         break;
-      case kSpace:
+      case kDumpSpace:
         read_tensor(inside(reader), kSpaceFields, file.workspaces, workspaces_);
         break;
-      case kOpName:
+      case kDumpOpName:
         file.op_name = bytes_of(reader);
         break;
-      case kAttribute:
+      case kDumpAttribute:
         file.attributes.push_back(read_attribute(inside(reader)));
         break;
-      case kFailure:
+      case kDumpFailure:
         file.message = bytes_of(reader);
         break;
       default:

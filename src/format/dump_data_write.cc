@@ -86,21 +86,21 @@ void put_tensors(pbf_writer& writer, uint32_t tag, std::span<const TensorFieldKi
 std::string make_message(const DumpDataFile& file) {
   std::string message;
   pbf_writer writer(message);
-  put_text(writer, kVersion, file.version);
-  put_number(writer, kTime, file.time_us);
-  put_tensors(writer, kOutput, kOutputFields, file.outputs);
-  put_tensors(writer, kInput, kInputFields, file.inputs);
-  put_tensors(writer, kBuffer, kSpaceFields, file.buffers);
-  put_text(writer, kOpName, file.op_name);
+  put_text(writer, kDumpVersion, file.version);
+  put_number(writer, kDumpTime, file.time_us);
+  put_tensors(writer, kDumpOutput, kOutputFields, file.outputs);
+  put_tensors(writer, kDumpInput, kInputFields, file.inputs);
+  put_tensors(writer, kDumpBuffer, kSpaceFields, file.buffers);
+  put_text(writer, kDumpOpName, file.op_name);
   for (const DumpDataAttribute& attribute : file.attributes) {
     std::string pair;
     pbf_writer inside(pair);
     put_text(inside, kAttributeName, attribute.name);
     put_text(inside, kAttributeValue, attribute.value);
-    writer.add_message(kAttribute, pair);
+    writer.add_message(kDumpAttribute, pair);
   }
-  put_tensors(writer, kSpace, kSpaceFields, file.workspaces);
-  put_text(writer, kFailure, file.message);
+  put_tensors(writer, kDumpSpace, kSpaceFields, file.workspaces);
+  put_text(writer, kDumpFailure, file.message);
   return message;
 }
 

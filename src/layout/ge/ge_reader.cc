@@ -14,7 +14,7 @@
 namespace tensortap {
 namespace {
 
-constexpr uint64_t kLargestManifest = uint64_t{64} << 20;
+constexpr uint64_t kLargestGeManifest = uint64_t{64} << 20;
 
 class GeIndex : public DumpIndex {
  public:
@@ -73,7 +73,7 @@ Result<std::unique_ptr<DumpIndex>> open_ge(const std::string& folder) {
   GeRows content = read_ge_rows(tree);
   std::string manifest = "{}";
   if (tree.manifests.size() == 1) {
-    if (auto text = read_file(tree.manifests[0], kLargestManifest); text.ok() && text->starts_with("{")) manifest = *std::move(text);
+    if (auto text = read_file(tree.manifests[0], kLargestGeManifest); text.ok() && text->starts_with("{")) manifest = *std::move(text);
   }
   return std::unique_ptr<DumpIndex>(std::make_unique<GeIndex>(std::move(tree), std::move(content), std::move(manifest)));
 }

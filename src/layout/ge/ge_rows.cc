@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kFirstBytes = 4096;
 constexpr uint64_t kLargestTable = uint64_t{64} << 20;
-constexpr size_t kMostProblems = 50;
+constexpr size_t kMostGeProblems = 50;
 
 // One execution of an op, as its files tell.
 struct GeRun {
@@ -37,12 +37,12 @@ class GeProblems {
  public:
   explicit GeProblems(std::vector<std::string>& sentences) : sentences_(sentences) {}
   ~GeProblems() {
-    if (count_ > kMostProblems) sentences_.push_back(concat("and ", count_ - kMostProblems, " more files like these"));
+    if (count_ > kMostGeProblems) sentences_.push_back(concat("and ", count_ - kMostGeProblems, " more files like these"));
   }
   GeProblems(const GeProblems&) = delete;
   GeProblems& operator=(const GeProblems&) = delete;
   void add(std::string sentence) {
-    if (count_++ < kMostProblems) sentences_.push_back(std::move(sentence));
+    if (count_++ < kMostGeProblems) sentences_.push_back(std::move(sentence));
   }
 
  private:

@@ -12,7 +12,7 @@
 namespace tensortap {
 namespace {
 
-constexpr std::string_view kFirstColumns = "Input/Output,Index,Data Size,Data Type,Format,Shape";
+constexpr std::string_view kGeFirstColumns = "Input/Output,Index,Data Size,Data Type,Format,Shape";
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
@@ -75,7 +75,7 @@ void append_shape(const RecordRow& record, std::string& text) {
 
 }  // namespace
 
-GeStatisticTable::GeStatisticTable(uint32_t columns) : columns_(columns), header_(kFirstColumns) {
+GeStatisticTable::GeStatisticTable(uint32_t columns) : columns_(columns), header_(kGeFirstColumns) {
   static constexpr std::array kNames = {"Max Value",          "Min Value",          "Avg Value", "Nan Count",
                                         "Negative Inf Count", "Positive Inf Count", "l2norm"};
   if (columns != kDefault) header_ += ",Count";

@@ -69,7 +69,7 @@ class GeWriter : public LayoutWriter {
   std::string name_of(const GeOp& op, const GeExecution& execution, uint64_t time_us) const;
 
   GeExecution& execution_for(OpId op, const RecordRow& row, const Lane& lane);
-  void finish_lane(const Lane& lane);
+  Status finish_lane(const Lane& lane);
   void finish_run(uint64_t run);
   Status keep_data(GePiece& piece);
   void add_inputs_before(const RecordRow& row, const Lane& lane);
@@ -240,26 +240,26 @@ bool GeWriter::is_complete(const GeExecution& execution) const {
   return !execution.failed && op.wants_outputs && execution.outputs.size() >= op.outputs;
 }
 
-void GeWriter::finish_lane(const Lane& lane) {
+Status GeWriter::finish_lane(const Lane& lane) {
   const auto found = lanes_.find(lane);
-  if (found == lanes_.end()) return;
+  if (found == lanes_.end()) return {};
   GeExecution execution = std::move(found->second);
   lanes_.erase(found);
-  if (!execution.empty()) note(write_execution(execution));
+  return execution.empty() ? Status() : write_execution(execution);
 }
 
 void GeWriter::finish_run(uint64_t run) {
   while (true) {
     const auto found = lanes_.lower_bound({run, 0});
     if (found == lanes_.end() || found->first.first != run) return;
-    finish_lane(Lane(found->first));
+    note(finish_lane(Lane(found->first)));
   }
 }
 
 // The execution that a record belongs to; the one before it on its lane is written first.
 GeExecution& GeWriter::execution_for(OpId op, const RecordRow& row, const Lane& lane) {
   const auto found = lanes_.find(lane);
-  if (found != lanes_.end() && !found->second.is_of(op, row)) finish_lane(lane);
+  if (found != lanes_.end() && !found->second.is_of(op, row)) note(finish_lane(lane));
   GeExecution& execution = lanes_[lane];
   if (execution.op == kNoOp) {
     execution.op = op;
@@ -299,7 +299,7 @@ Status GeWriter::add_own(GePiece piece, bool is_input, const RecordRow& row, boo
   // What is told a second time, after the op changed it, goes into a file of its own.
   GeExecution* execution = &execution_for(row.op, row, lane);
   if (execution->has(is_input, row.slot_index)) {
-    finish_lane(lane);
+    note(finish_lane(lane));
     execution = &execution_for(row.op, row, lane);
   }
   auto& pieces = is_input ? execution->inputs : execution->outputs;
@@ -317,7 +317,7 @@ Status GeWriter::add_own(GePiece piece, bool is_input, const RecordRow& row, boo
   }
   if (!complete) return {};
   written_path_.clear();
-  finish_lane(lane);
+  TENSORTAP_RETURN_IF_ERROR(finish_lane(lane));
   if (read_later && from_file && !written_path_.empty()) {
     payload = std::make_shared<const GePayload>(GePayload{{}, written_path_, nullptr, written_at_, row.bytes});
   }
@@ -355,8 +355,8 @@ Status GeWriter::add_record(RecordRow& row, const TensorView* data, const Expone
   if (find(row.op) == nullptr) return unsupported("a record of an op that nobody added");
   TENSORTAP_RETURN_IF_ERROR(check_ge_place(row));
   if (!is_load(row)) add_inputs_before(row, {row.run, row.thread});
-  Status status = add_piece(row, data);
-  return status.ok() ? take_noted() : status;
+  // What went wrong with files of other ops is told at the end of the step.
+  return add_piece(row, data);
 }
 
 Status GeWriter::end_step(int64_t step, uint64_t run) {
@@ -386,7 +386,7 @@ Status GeWriter::flush() {
 
 Status GeWriter::finish(std::string_view manifest) {
   const std::lock_guard lock(mutex_);
-  while (!lanes_.empty()) finish_lane(Lane(lanes_.begin()->first));
+  while (!lanes_.empty()) note(finish_lane(Lane(lanes_.begin()->first)));
   inputs_.forget_all([](Rows::Source& source) { source.place.reset(); });
   inputs_.each_loaded([](Rows::Source& source) { source.place.reset(); });
   // A watch for failures that saw none leaves nothing.
