@@ -189,7 +189,8 @@ TEST(FailingOp, LeavesThreeDepths) {
     op.attributes = R"({"axis": 1})";
     op.parent = TENSORTAP_NO_OP;
     const tensortap_op_id id = tensortap_register_op(opened.session, &op);
-    const toy::FloatTensor input({1, 2, 3}, TENSORTAP_SLOT_INPUT);
+    const std::vector<float> values = {1, 2, 3};
+    const toy::FloatTensor input(values, TENSORTAP_SLOT_INPUT);
     const tensortap_op_event event = toy::event_of(id, 0, &input.c, 1);
     tensortap_op_failed(opened.session, &event, "it broke");
     const json failed = toy::report_of(opened.session)["failed_op"];
