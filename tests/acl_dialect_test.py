@@ -89,6 +89,18 @@ def test_blacklists_and_ranges(tmp_path: Path) -> None:
     assert records == [(0, "floor_1", "out0")]
 
 
+# A4
+def test_an_output_that_is_left_out_is_an_input_of_the_op_that_reads_it(tmp_path: Path) -> None:
+    model = chain_model(tmp_path / "net.onnx")
+    item = {"model_name": "net", "optype_blacklist": [{"name": "Floor", "pos": ["output0"]}]}
+    both = config(tmp_path / "acl.json", dump_level="op", dump_mode="all", dump_list=[item])
+    _, records = run(model, both)
+    assert (0, "floor_1", "out0") in records
+    (tmp_path / "o").mkdir()
+    _, records = run(model, config(tmp_path / "o" / "acl.json", dump_level="op", dump_list=[item]))
+    assert [op for _, op, _ in records] == ["x", "neg_1", "ceil_1"]
+
+
 def test_what_asks_for_nothing_captures_nothing(tmp_path: Path) -> None:
     model = chain_model(tmp_path / "net.onnx")
     _, records = run(model, config(tmp_path / "acl.json", dump_list=[]))

@@ -20,7 +20,21 @@ from onnx import helper, numpy_helper
 
 pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not built")
 
-COMMANDS = ["run", "exec", "build-adapter", "explain", "ls", "show", "find", "convert", "watch-diff", "repair", "doctor", "completion", "version"]
+COMMANDS = [
+    "run",
+    "exec",
+    "build-adapter",
+    "explain",
+    "ls",
+    "show",
+    "find",
+    "convert",
+    "watch-diff",
+    "repair",
+    "doctor",
+    "completion",
+    "version",
+]
 RECORD_KEYS = [
     "step",
     "call",

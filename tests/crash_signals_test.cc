@@ -178,6 +178,33 @@ TEST(Crash, WritesTheRing) {
   EXPECT_THAT(names, testing::UnorderedElementsAre("broken:in0@7", "broken:in1@7", "first:out0@7*", "first:out1@7*"));
 }
 
+TEST(FailingOp, LeavesThreeDepths) {
+  for (const char* detail : {"brief", "norm", "detail"}) {
+    const toy::TempFolder folder;
+    const toy::Opened opened = toy::open_session(exception_config("", detail), folder / "dump");
+    ASSERT_EQ(opened.status, TENSORTAP_OK) << opened.message;
+    tensortap_op op{};
+    op.size = sizeof(op);
+    op.name = op.type = "Softmax";
+    op.attributes = R"({"axis": 1})";
+    op.parent = TENSORTAP_NO_OP;
+    const tensortap_op_id id = tensortap_register_op(opened.session, &op);
+    const toy::FloatTensor input({1, 2, 3}, TENSORTAP_SLOT_INPUT);
+    const tensortap_op_event event = toy::event_of(id, 0, &input.c, 1);
+    tensortap_op_failed(opened.session, &event, "it broke");
+    const json failed = toy::report_of(opened.session)["failed_op"];
+    ASSERT_EQ(tensortap_session_close(opened.session), TENSORTAP_OK);
+    EXPECT_EQ(toy::floats_of(*toy::read_dump(folder / "dump"), 0), (std::vector<float>{1, 2, 3})) << detail;
+    const bool norm = std::string(detail) != "brief";
+    EXPECT_EQ(failed.value("attributes", json()), norm ? json({{"axis", 1}}) : json()) << detail;
+    const json tensors = json::array({{{"slot", "in0"}, {"dtype", "float32"}, {"shape", {3}}}});
+    EXPECT_EQ(failed.value("tensors", json()), norm ? tensors : json()) << detail;
+    const bool all = std::string(detail) == "detail";
+    EXPECT_EQ(failed.contains("registers"), all) << detail;
+    EXPECT_EQ(failed.value("stack", json::array()).empty(), !all) << detail;
+  }
+}
+
 TEST(Crash, IsKeptByRepair) {
   const toy::TempFolder folder;
   const std::string out = folder / "dump";

@@ -244,6 +244,91 @@ def test_the_optimised_model_that_a_program_asks_for_has_no_taps(folder: Path) -
     assert dump.steps() == [0]
 
 
+def test_a_model_in_the_runtimes_own_format_is_captured(folder: Path) -> None:
+    program = write_program(
+        folder,
+        "options = ort.SessionOptions(); options.optimized_model_filepath = 'own.ort'\n"
+        "options.add_session_config_entry('session.save_model_format', 'ORT')\n"
+        "show(ort.InferenceSession('model.onnx', options).run(None, {'x': feed('float32', (2, 3))}))\n"
+        "data = open('own.ort', 'rb').read(); print(len(data), data[4:8], options.get_session_config_entry('session.save_model_format'))\n"
+        "import os; os.rename('own.ort', 'kept.ort')\n"
+        "for model in ('kept.ort', data):\n"
+        "    show(ort.InferenceSession(model).run(None, {'x': feed('float32', (2, 3))}))\n",
+    )
+    captured, dump = compare(program)
+    assert "uncaptured" not in captured.err
+    names = sorted(op["name"] for op in dump.ops.values())
+    for part in ("model_kept", "model_memory"):
+        own = Dump(folder / "dump" / part)
+        assert own.steps() == [0]
+        assert {op["type"] for op in own.ops.values()} == {op["type"] for op in dump.ops.values()}, names
+
+
+@pytest.mark.parametrize("path", ["models/big.onnx", "absolute", "link/big.onnx"])
+def test_a_model_with_weights_in_a_file_is_captured(path: str, tmp_path: Path) -> None:
+    external_model(tmp_path / "models" / "big.onnx")
+    (tmp_path / "link").symlink_to(tmp_path / "models")
+    given = str(tmp_path / "models" / "big.onnx") if path == "absolute" else path
+    program = write_program(
+        tmp_path,
+        "options = ort.SessionOptions()\n"
+        f"for _ in range(2): show(ort.InferenceSession({given!r}, options).run(None, {{'x': feed('float32', (2, 3))}}))\n",
+    )
+    captured, dump = compare(program)
+    assert "uncaptured" not in captured.err
+    assert dump.steps() == [0, 1]
+    weights = {item.name: numpy_helper.to_array(item, str(tmp_path / "models")) for item in external_graph(tmp_path).initializer}
+    of_weight = dump.rows[dump.rows["op"] == next(number for number, op in dump.ops.items() if op["name"] == "w")]
+    assert of_weight["max"][0] == weights["w"].max()
+
+
+def test_a_model_whose_weights_are_given_in_memory_runs_plain(tmp_path: Path) -> None:
+    external_model(tmp_path / "models" / "big.onnx")
+    program = write_program(
+        tmp_path,
+        "options = ort.SessionOptions(); weight = ort.OrtValue.ortvalue_from_numpy(feed('float32', (3, 512)))\n"
+        "options.add_external_initializers(['w'], [weight])\n"
+        "session = ort.InferenceSession(open('models/big.onnx', 'rb').read(), options)\n"
+        "show(session.run(None, {'x': feed('float32', (2, 3))}))\n",
+    )
+    captured, dump = compare(program)
+    assert captured.err.count("a model in memory runs uncaptured") == 1
+    assert dump.run["ops"]["captured"] == 0
+    assert sum(reason["count"] for reason in dump.run["ops"]["not_captured"]) == dump.run["ops"]["expected"]
+
+
+def external_graph(folder: Path) -> onnx.GraphProto:
+    return onnx.load(folder / "models" / "big.onnx", load_external_data=False).graph
+
+
+def external_model(path: Path) -> Path:
+    """Save y = relu(x @ w) with w in a file beside the model."""
+    path.parent.mkdir()
+    weight = numpy_helper.from_array(np.random.default_rng(3).standard_normal((3, 512)).astype(np.float32), "w")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["m"], name="matmul_1"), helper.make_node("Relu", ["m"], ["y"], name="relu_1")]
+    save(nodes, path, initializers=[weight])
+    onnx.save(onnx.load(path), path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    return path
+
+
+def test_sessions_are_made_by_several_threads_at_the_same_time(folder: Path) -> None:
+    nonfinite_model(folder / "other.onnx")
+    program = write_program(
+        folder,
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "options = ort.SessionOptions()\n"
+        "def work(number):\n"
+        "    session = ort.InferenceSession(('model.onnx', 'other.onnx')[number % 2], options)\n"
+        "    return session.run(None, {'x': feed('float32', (2, 3), number) + 3})\n"
+        "with ThreadPoolExecutor(4) as pool:\n"
+        "    for outputs in pool.map(work, range(20)): show(outputs)\n",
+    )
+    _, dump = compare(program)
+    other = next((folder / "dump").glob("model_*"))
+    assert dump.steps() == list(range(10))
+    assert Dump(other).steps() == list(range(10))
+
+
 @pytest.mark.parametrize("name", ["quantised", pytest.param("smart_turn", marks=NEEDS_MODELS), pytest.param("silero", marks=NEEDS_MODELS)])
 def test_the_kernels_that_run_are_those_that_ran(name: str, tmp_path: Path) -> None:
     quantised_model(tmp_path / "quantised.onnx")
@@ -582,6 +667,18 @@ def test_what_a_c_program_does_is_captured(words: str, steps: int, loading: Path
 
 
 @NEEDS_MODELS
+def test_a_c_program_with_a_model_with_weights_in_a_file_is_captured(loading: Path, tmp_path: Path) -> None:
+    external_model(tmp_path / "models" / "big.onnx")
+    arguments = [loading, library_of(api.NEWEST), "models/big.onnx", "x", "float", "2x3", "y", "2"]
+    plain = run_plain(*arguments, cwd=tmp_path)
+    captured = run_captured(*arguments, cwd=tmp_path)
+    assert (captured.code, captured.out) == (0, plain.stdout), captured.err
+    assert len(plain.stdout.splitlines()) == 2
+    assert "uncaptured" not in captured.err
+    assert Dump(tmp_path / "dump").steps() == [0, 1]
+
+
+@NEEDS_MODELS
 def test_a_run_of_a_c_program_that_the_runtime_refuses_stays_refused(loading: Path, tmp_path: Path) -> None:
     captured, dump = compare_c(loading, tmp_path, library_of(api.NEWEST), "bad")
     assert "no such input" in captured.out
@@ -655,3 +752,16 @@ int puts(const char* text) {
     say = compile_c(tmp_path / "say.c", tmp_path / "say", "-fno-builtin")
     done = tensortap("exec", "--quiet", "--", say, cwd=tmp_path, environment={"LD_PRELOAD": str(counter)})
     assert (done.code, done.out) == (0, "said\n")
+
+
+@pytest.mark.parametrize("kind", ["address", "thread"])
+def test_a_sanitizer_that_looks_its_functions_up_first_gets_them(kind: str, tmp_path: Path) -> None:
+    name = f"lib{kind[0]}san.so"
+    runtime = run_plain("cc", f"-print-file-name={name}", cwd=tmp_path).stdout.strip()
+    if runtime == name:
+        pytest.skip(f"no {name}")
+    (tmp_path / "say.c").write_text('#include <stdio.h>\nint main(void) { return puts("said") < 0; }\n')
+    say = compile_c(tmp_path / "say.c", tmp_path / "say", f"-fsanitize={kind}")
+    environment = {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0"}
+    done = tensortap("exec", "--quiet", "--", say, cwd=tmp_path, environment=environment)
+    assert (done.code, done.out) == (0, "said\n"), done.err

@@ -131,6 +131,7 @@ class CaptureSession {
     std::string error;
     int64_t step = 0;
     std::vector<std::string> inputs;
+    Json details;  // as exception_detail asks
   };
 
   CaptureSession(SessionOptions options, OutputFolder folder, std::unique_ptr<CapturePlan> plan, std::unique_ptr<LayoutWriter> layout);
@@ -176,6 +177,8 @@ class CaptureSession {
   // For crashes: the op that begins on this thread, or ends.
   void note_running(const tensortap_op_event& event);
   Status open_crash_recorder();
+  // What run.json says of an op that failed, besides its inputs.
+  [[nodiscard]] Json failure_details(const tensortap_op_event& event, const OpInfo& op) const;
 
   // session_records.cc: the way of a record to the layout.
   bool room_for_data(const RecordRow& row, uint64_t bytes);

@@ -167,7 +167,7 @@ void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view
   taken.row.time_ns = monotonic_ns() - opened_ns_;
   taken.row.call = call_of_failed(event, step, *op);
   if (gate_.has_value()) gate_->forget_begun({event.run, event.op, taken.row.call});
-  FailedOp failed{op->info.name, op->info.type, std::string(error), step, {}};
+  FailedOp failed{op->info.name, op->info.type, std::string(error), step, {}, {}};
   for (uint64_t i = 0; i < std::min(event.tensor_count, kMostTensors); ++i) {
     const tensortap_tensor tensor = tensor_of(event, i);
     RecordRow row = taken.row;
@@ -176,6 +176,7 @@ void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view
     row.element = tensor.element;
     failed.inputs.push_back(record_name(row, op->info.name));
   }
+  failed.details = failure_details(event, op->info);
   take(taken);
   if (ring_.has_value()) {
     ring_->forget(taken.row);
@@ -437,7 +438,9 @@ void CaptureSession::keep(Event& event, const TensorView& view, RecordRow& row, 
       add_to_histogram(view, *histogram);
     }
   }
-  if (event.decision != nullptr && !event.decision->outputs && event.decision->outputs_for_consumers) row.flags |= kRecordForReaders;
+  const bool is_output = row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput);
+  const bool own = event.decision == nullptr || !is_output || event.decision->is_own_output(row.slot_index);
+  if (!own && event.decision->outputs_for_consumers) row.flags |= kRecordForReaders;
   const bool has_elements = view.data != nullptr || (row.numel == 0 && dtype_info(view.desc.dtype).bits != 0);
   if (gate_.has_value() && event.decision != nullptr) {
     event.held.push_back(held_copy(row, view, wants_data(event) && has_elements, std::move(histogram)));

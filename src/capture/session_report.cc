@@ -156,6 +156,7 @@ Json CaptureSession::manifest(bool ended) {
     Json failed = Json::array();
     for (const FailedOp& op : failed_ops_) {
       failed.push_back({{"name", op.name}, {"type", op.type}, {"error", op.error}, {"step", op.step}, {"inputs", op.inputs}});
+      failed.back().update(op.details);
     }
     json["failed_op"] = failed.empty() ? Json(nullptr) : failed.front();
     json["failed_ops"] = failed_count_;

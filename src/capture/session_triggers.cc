@@ -1,8 +1,10 @@
 // What triggers do besides the way of an event: looking at watched tensors again, and the ring of the last ops.
 
+#include <algorithm>
 #include <new>
 
 #include "base/text.h"
+#include "capture/call_stack.h"
 #include "capture/capture_session.h"
 #include "capture/copy_elements.h"
 #include "capture/event_scope.h"
@@ -129,6 +131,27 @@ void CaptureSession::note_running(const tensortap_op_event& event) {
   } else {
     crash_->running.end(event, step_number(event));
   }
+}
+
+Json CaptureSession::failure_details(const tensortap_op_event& event, const OpInfo& op) const {
+  const ExceptionDetail detail = options_.spec.exception_detail;
+  Json json = Json::object();
+  if (detail == ExceptionDetail::kBrief) return json;
+  const Json attributes = Json::parse(op.attributes, nullptr, false);
+  json["attributes"] = attributes.is_discarded() ? Json(nullptr) : attributes;
+  json["tensors"] = Json::array();
+  for (uint64_t i = 0; i < std::min(event.tensor_count, kMostLooked); ++i) {
+    const tensortap_tensor tensor = tensor_of(event, i);
+    const auto dtype = tensor.dtype < kDTypeCount ? static_cast<DType>(tensor.dtype) : DType::kUndefined;
+    const uint32_t rank = tensor.dims == nullptr ? 0 : std::min<uint32_t>(tensor.rank, kMaxRank);
+    json["tensors"].push_back({{"slot", slot_name(static_cast<SlotKind>(tensor.slot_kind % 4), tensor.slot_index)},
+                               {"dtype", dtype_name(dtype)},
+                               {"shape", std::vector<int64_t>(tensor.dims, tensor.dims + rank)}});
+  }
+  if (detail != ExceptionDetail::kDetail) return json;
+  json["registers"] = registers_here();
+  json["stack"] = call_stack();
+  return json;
 }
 
 Status CaptureSession::open_crash_recorder() {

@@ -41,7 +41,8 @@ constexpr std::array kCommands = {
             false, declare_show},
     Command{"find", "Find non-finite values, lack of headroom, dead outputs",
             R"(  tensortap find dump                                     exit code 1 when there is a NaN or an Inf
-  tensortap find dump --source train.py:41                the ops made by that line)",
+  tensortap find dump --source train.py:41                the ops made by that line
+  tensortap find dump --suspects --config-out full.json   what to capture whole in a second run)",
             false, declare_find},
     Command{"convert", "Convert tensor files and dumps into other formats and layouts",
             R"(  tensortap convert dump/20260102030405 arrays            every tensor of every DumpData file as npy

@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <string>
 
+#include "base/files.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/dump_access.h"
 #include "cli/json_members.h"
 #include "cli/run_summary.h"
 #include "find/find_report.h"
+#include "find/suspects.h"
 
 namespace tensortap::cli {
 namespace {
@@ -19,8 +22,14 @@ namespace {
 struct FindOptions {
   std::string dump;
   std::string source;
-  size_t limit = 10;
+  size_t limit = 0;  // 0 = not given
+  bool suspects = false;
+  std::string dialect = "tensortap";
+  std::string config_out;
 };
+
+constexpr size_t kLimit = 10;
+constexpr size_t kSuspectsLimit = 100;
 
 std::string record_text(const Json& one) { return fmt::format("{} ({})", member_text(one, "record"), member_text(one, "type")); }
 
@@ -129,6 +138,41 @@ void print_source(Terminal& terminal, const Json& answer) {
   }
 }
 
+void print_suspects(Terminal& terminal, const Json& answer, const std::string& config_out) {
+  const Json& suspects = answer.at("suspects");
+  for (const Json& one : suspects) {
+    terminal.line(terminal.out_palette().bold(fmt::format("{} ({})", member_text(one, "op"), member_text(one, "type"))));
+    for (const Json& reason : one.at("reasons")) terminal.line("  " + printable(reason.get<std::string>()));
+  }
+  if (suspects.empty()) {
+    terminal.line("no op stands out: no config is proposed");
+  } else if (config_out.empty()) {
+    terminal.line(terminal.out_palette().bold("config of a full capture of these ops"));
+    terminal.out(answer.at("config").dump(2) + "\n");
+  } else {
+    terminal.line(fmt::format("config of a full capture of these ops: {}", printable(config_out)));
+  }
+}
+
+Result<ExitCode> suspects(const DumpIndex& dump, const FindOptions& options, Terminal& terminal) {
+  std::error_code error;
+  const std::string folder = std::filesystem::current_path(error).string();
+  const std::vector<Suspect> found = find_suspects(dump, options.limit == 0 ? kSuspectsLimit : options.limit);
+  Json answer = suspects_json(dump, found);
+  const std::optional<Json> config = suspects_config(dump, found, options.dialect, folder);
+  if (!config) return invalid_argument(fmt::format("--dialect {}: configs are proposed in tensortap, acl and mindspore", options.dialect));
+  answer["config"] = found.empty() ? Json(nullptr) : *config;
+  if (!found.empty() && !options.config_out.empty()) {
+    TENSORTAP_RETURN_IF_ERROR(write_file_atomically(options.config_out, config->dump(2) + "\n"));
+  }
+  if (terminal.json) {
+    terminal.json_line(answer);
+  } else {
+    print_suspects(terminal, answer, options.config_out);
+  }
+  return found.empty() ? ExitCode::kFine : ExitCode::kFound;
+}
+
 Result<ExitCode> find(const FindOptions& options, Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_for_reading(terminal, options.dump));
   if (!options.source.empty()) {
@@ -136,7 +180,8 @@ Result<ExitCode> find(const FindOptions& options, Terminal& terminal) {
     terminal.json ? terminal.json_line(answer) : print_source(terminal, answer);
     return ExitCode::kFine;
   }
-  const Json report = find_report(*dump, options.limit);
+  if (options.suspects) return suspects(*dump, options, terminal);
+  const Json report = find_report(*dump, options.limit == 0 ? kLimit : options.limit);
   terminal.json ? terminal.json_line(report) : print_all(terminal, report);
   return report.at("first_nonfinite").is_null() ? ExitCode::kFine : ExitCode::kFound;
 }
@@ -148,7 +193,14 @@ Action declare_find(CLI::App& app) {
   app.add_option("dump", options->dump, "Folder of the dump")->type_name(kDump)->required();
   app.add_option("--source", options->source, "Only the ops made by this line of the program, such as train.py:41; or an op, for its line")
       ->type_name("FILE:LINE");
-  app.add_option("--limit", options->limit, "At most this many of each kind (10)")->type_name("N")->check(CLI::PositiveNumber);
+  app.add_option("--limit", options->limit, "At most this many of each kind (10), or suspects (100)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  auto* suspects_flag = app.add_flag("--suspects", options->suspects, "The ops worth a full capture, and the config that makes it");
+  app.add_option("--dialect", options->dialect, "Language of that config: tensortap, acl or mindspore")
+      ->type_name("NAME")
+      ->needs(suspects_flag);
+  app.add_option("--config-out", options->config_out, "Write that config to this file")->type_name("FILE")->needs(suspects_flag);
   return [options](Terminal& terminal) { return find(*options, terminal); };
 }
 

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <filesystem>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -54,28 +56,32 @@ class FileCollector {
   std::vector<ConvertFailure> failed;
 
   void collect(const std::string& folder, const std::string& below, int depth) {
-    const auto names = list_directory(folder);
-    if (!names.ok()) {
-      failed.push_back({folder, names.status().message()});
-      return;
+    std::error_code error;
+    std::map<std::string, bool> names;  // whether it is a folder
+    // The kind comes with the name, without a look at the file.
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      std::error_code unknown;
+      const bool is_folder = entry->is_directory(unknown);
+      if (is_folder || entry->is_regular_file(unknown)) names[entry->path().filename()] = is_folder;
     }
-    const auto mapping = read_names(folder, *names);
-    for (const std::string& name : *names) {
+    if (error) failed.push_back({folder, error.message()});
+    const auto mapping = read_names(folder, names.contains(std::string(kNamesFile)));
+    for (const auto& [name, is_folder] : names) {
       if (name[0] == '.' || name == kNamesFile || files.size() == kMostFilesToConvert) continue;
       const std::string path = join_path(folder, name);
-      if (is_regular(path)) {
+      if (!is_folder) {
         const auto mapped = mapping.find(name);
         files.push_back({path, below, mapped == mapping.end() ? name : mapped->second});
-      } else if (depth > 0 && is_directory(path)) {
+      } else if (depth > 0) {
         collect(path, below.empty() ? name : join_path(below, name), depth - 1);
       }
     }
   }
 
  private:
-  static std::map<std::string, std::string, std::less<>> read_names(const std::string& folder, const std::vector<std::string>& names) {
+  static std::map<std::string, std::string, std::less<>> read_names(const std::string& folder, bool are_there) {
     std::map<std::string, std::string, std::less<>> mapping;
-    if (!std::ranges::binary_search(names, kNamesFile)) return mapping;
+    if (!are_there) return mapping;
     const auto text = read_file(join_path(folder, kNamesFile), kLargestNames);
     for (const std::string_view line : split(text.ok() ? std::string_view(*text) : std::string_view(), '\n')) {
       const size_t comma = line.find(',');
@@ -132,11 +138,9 @@ Status check_request(const ConvertRequest& request) {
 
 Status write_failed_list(const ConvertReport& report, TargetFolder& target) {
   if (report.failed.empty()) return {};
-  return target.write("", kFailedFileList, [&](File& file) {
-    std::string text;
-    for (const ConvertFailure& failure : report.failed) text += concat(failure.source, "\n");
-    return file.write(text);
-  });
+  std::string text;
+  for (const ConvertFailure& failure : report.failed) text += concat(failure.source, "\n");
+  return target.write("", kFailedFileList, text.size(), [&](File& file) { return file.write(text); });
 }
 
 // One file becomes one file where its target is called like one.

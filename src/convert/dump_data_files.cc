@@ -1,5 +1,6 @@
 #include "convert/dump_data_files.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,8 +38,8 @@ class DumpDataConversion {
       : source_(source), request_(request), target_(target) {}
 
   Status run() {
-    TENSORTAP_ASSIGN_OR_RETURN(map_, MappedFile::open(source_.path));
-    TENSORTAP_ASSIGN_OR_RETURN(file_, parse_dump_data(map_.bytes(), map_.bytes().size()));
+    TENSORTAP_RETURN_IF_ERROR(load());
+    TENSORTAP_ASSIGN_OR_RETURN(file_, parse_dump_data(bytes_, bytes_.size()));
     base_ = request_.to == "msnpy" ? mindspore_name() : file_name(source_.path);
     TENSORTAP_RETURN_IF_ERROR(convert_tensors(file_.inputs, "input"));
     TENSORTAP_RETURN_IF_ERROR(convert_tensors(file_.outputs, "output"));
@@ -49,6 +50,20 @@ class DumpDataConversion {
   }
 
  private:
+  // A small file is read, which takes less than mapping it.
+  Status load() {
+    TENSORTAP_ASSIGN_OR_RETURN(const File file, File::open(source_.path, O_RDONLY));
+    TENSORTAP_ASSIGN_OR_RETURN(const uint64_t size, file.size());
+    if (size < kWorthCopying) {
+      content_.resize(size);
+      bytes_ = content_;
+      return file.read_at(0, content_);
+    }
+    TENSORTAP_ASSIGN_OR_RETURN(map_, MappedFile::open(source_.path));
+    bytes_ = map_.bytes();
+    return {};
+  }
+
   // The op's name without the folders before it, where the file's name has its five parts.
   std::string mindspore_name() const {
     std::vector<std::string_view> parts = split(source_.name, '.');
@@ -57,7 +72,7 @@ class DumpDataConversion {
     return concat(parts[0], ".", last, ".", parts[2], ".", parts[3], ".", parts[4]);
   }
 
-  std::span<const std::byte> payload_of(const DumpDataTensor& tensor) const { return map_.bytes().subspan(tensor.payload_at, tensor.size); }
+  std::span<const std::byte> payload_of(const DumpDataTensor& tensor) const { return bytes_.subspan(tensor.payload_at, tensor.size); }
 
   Status convert_tensors(const std::vector<DumpDataTensor>& tensors, std::string_view word) {
     for (size_t i = 0; i < tensors.size(); ++i) {
@@ -132,17 +147,16 @@ class DumpDataConversion {
       name += ".npy";
       header = make_tensor_npy_header(stored, value_bytes(view.desc));
     }
-    return target_.write(source_.below, name, [&](File& file) {
-      TENSORTAP_RETURN_IF_ERROR(file.write(header));
-      const uint64_t bytes = value_bytes(view.desc);
-      if (at != nullptr && stored.dtype == view.desc.dtype && bytes >= kWorthCopying) return copy_payload(file, view, *at, bytes);
-      return write_values(file, view);
+    const uint64_t bytes = value_bytes(view.desc);
+    return target_.write(source_.below, name, header.size() + bytes, [&](File& file) {
+      const bool same = at != nullptr && stored.dtype == view.desc.dtype && view.data == payload_of(*at).data();
+      return same && bytes >= kWorthCopying ? copy_payload(file, header, *at, bytes) : write_values(file, header, view);
     });
   }
 
   // Within the kernel where it can; the bytes are the same either way.
-  Status copy_payload(File& file, const TensorView& view, const DumpDataTensor& tensor, uint64_t bytes) const {
-    if (view.data != payload_of(tensor).data()) return write_values(file, view);
+  Status copy_payload(File& file, const std::string& header, const DumpDataTensor& tensor, uint64_t bytes) const {
+    TENSORTAP_RETURN_IF_ERROR(file.write(header));
     const Result<File> from = File::open(source_.path, 0);
     auto at = static_cast<off64_t>(tensor.payload_at);
     uint64_t done = 0;
@@ -157,7 +171,8 @@ class DumpDataConversion {
 
   Status convert_overflow(const DumpDataTensor& tensor, const std::string& slot) {
     TENSORTAP_ASSIGN_OR_RETURN(const Json block, overflow_block_json(payload_of(tensor)));
-    return target_.write(source_.below, concat(base_, ".", slot, ".json"), [&](File& file) { return file.write(block.dump(kJsonIndent)); });
+    const std::string text = block.dump(kJsonIndent);
+    return target_.write(source_.below, concat(base_, ".", slot, ".json"), text.size(), [&](File& file) { return file.write(text); });
   }
 
   Status copy_spaces(const std::vector<DumpDataTensor>& spaces, std::string_view word) {
@@ -165,7 +180,7 @@ class DumpDataConversion {
     for (size_t i = 0; i < spaces.size(); ++i) {
       if (spaces[i].absent) continue;
       const auto fill = [&](File& file) { return file.write(payload_of(spaces[i])); };
-      TENSORTAP_RETURN_IF_ERROR(target_.write(source_.below, concat(base_, ".", word, ".", i, ".bin"), fill));
+      TENSORTAP_RETURN_IF_ERROR(target_.write(source_.below, concat(base_, ".", word, ".", i, ".bin"), spaces[i].size, fill));
     }
     return {};
   }
@@ -174,6 +189,8 @@ class DumpDataConversion {
   const ConvertRequest& request_;
   TargetFolder& target_;
   MappedFile map_;
+  std::vector<std::byte> content_;
+  std::span<const std::byte> bytes_;  // of one of them
   DumpDataFile file_;
   std::string base_;
   bool found_slot_ = false;

@@ -145,7 +145,8 @@ void export_records(const DumpIndex& dump, const ConvertProgress& progress, Targ
     const Result<RecordData> data = dump.data(i);
     Status status = data.status();
     if (data.ok()) {
-      status = target.write(to_text(row.step), name + ".npy", [&](File& file) { return write_npy(file, data->view); });
+      status = target.write(to_text(row.step), name + ".npy", npy_bytes(data->view.desc),
+                            [&](File& file) { return write_npy(file, data->view); });
     }
     if (status.ok()) {
       ++report.sources;

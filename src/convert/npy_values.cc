@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "base/text.h"
@@ -52,19 +53,31 @@ uint64_t value_bytes(const TensorDesc& desc) {
   return packed_bytes(numpy_dtype_for(desc.dtype), desc.shape.numel().value_or(0)).value_or(0);
 }
 
-Status write_values(File& file, const TensorView& view) {
+Status write_values(File& file, std::string_view head, const TensorView& view) {
   const DType stored = numpy_dtype_for(view.desc.dtype);
   const uint64_t numel = view.desc.shape.numel().value_or(0);
   if (stored == DType::kUndefined) return unsupported("texts have no values to write");
-  if (stored == view.desc.dtype) return file.write({static_cast<const std::byte*>(view.data), value_bytes(view.desc)});
+  const uint64_t bytes = value_bytes(view.desc);
+  // One call for what is small: many small files are what takes time.
+  if (stored == view.desc.dtype && bytes <= kChunk) {
+    std::string whole(head);
+    if (bytes > 0) whole.append(static_cast<const char*>(view.data), bytes);
+    return file.write(whole);
+  }
+  TENSORTAP_RETURN_IF_ERROR(file.write(head));
+  if (stored == view.desc.dtype) return file.write({static_cast<const std::byte*>(view.data), bytes});
   return stored == DType::kFloat32 ? write_floats(file, view, numel) : write_small_integers(file, view, numel);
 }
 
 Status write_npy(File& file, const TensorView& view) {
   const DType stored = numpy_dtype_for(view.desc.dtype);
   if (stored == DType::kUndefined) return unsupported("texts are not written as npy; use npz");
-  TENSORTAP_RETURN_IF_ERROR(file.write(make_tensor_npy_header({stored, view.desc.shape}, value_bytes(view.desc))));
-  return write_values(file, view);
+  return write_values(file, make_tensor_npy_header({stored, view.desc.shape}, value_bytes(view.desc)), view);
+}
+
+uint64_t npy_bytes(const TensorDesc& desc) {
+  const TensorDesc stored{numpy_dtype_for(desc.dtype), desc.shape};
+  return make_tensor_npy_header(stored, value_bytes(desc)).size() + value_bytes(desc);
 }
 
 float hifloat8_to_float(uint8_t bits) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "base/files.h"
 #include "base/status.h"
@@ -15,11 +16,12 @@ namespace tensortap {
 // bfloat16, float8 and float4 as float32, integers under a byte as bytes, others as they are. kUndefined for texts.
 DType numpy_dtype_for(DType dtype);
 
-// Writes the values of a contiguous tensor as numpy_dtype_for() has them, behind what is in the file. Errors: kUnsupported for texts, kIo.
-Status write_values(File& file, const TensorView& view);
+// Writes `head`, and the values of a contiguous tensor as numpy_dtype_for() has them. Errors: kUnsupported for texts, kIo.
+Status write_values(File& file, std::string_view head, const TensorView& view);
 
-// A whole npy file of such values. Errors as write_values() has them.
+// A whole npy file of such values, of npy_bytes() bytes. Errors as write_values() has them.
 Status write_npy(File& file, const TensorView& view);
+uint64_t npy_bytes(const TensorDesc& desc);
 
 // Bytes that write_values() writes.
 uint64_t value_bytes(const TensorDesc& desc);

@@ -29,7 +29,7 @@ Status TargetFolder::add_mapping(const std::string& folder, const std::string& s
   return mapping.write(concat(stored, ",", name, "\n"));
 }
 
-Status TargetFolder::write(const std::string& below, const std::string& name, const std::function<Status(File&)>& fill) {
+Status TargetFolder::write(const std::string& below, const std::string& name, uint64_t bytes, const std::function<Status(File&)>& fill) {
   TENSORTAP_ASSIGN_OR_RETURN(const std::string folder, folder_for(below));
   std::string stored = name;
   if (name.size() > kLongestTargetName) {
@@ -41,7 +41,6 @@ Status TargetFolder::write(const std::string& below, const std::string& name, co
   const std::string temporary = join_path(folder, concat(".tensortap-", ::getpid(), "-", next_.fetch_add(1)));
   TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(temporary, O_WRONLY | O_CREAT | O_EXCL));
   Status status = fill(file);
-  const off_t size = ::lseek(file.fd(), 0, SEEK_CUR);
   if (Status closed = file.close(); status.ok()) status = std::move(closed);
   if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = errno_status(path, errno);
   if (!status.ok()) {
@@ -49,7 +48,7 @@ Status TargetFolder::write(const std::string& below, const std::string& name, co
     return status;
   }
   written_.fetch_add(1);
-  bytes_.fetch_add(size > 0 ? static_cast<uint64_t>(size) : 0);
+  bytes_.fetch_add(bytes);
   return {};
 }
 

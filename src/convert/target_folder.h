@@ -19,9 +19,9 @@ class TargetFolder {
  public:
   explicit TargetFolder(std::string path) : path_(std::move(path)) {}
 
-  // Makes the file `name` in the folder `below` ("" = the target itself) of what `fill` writes. It appears when it is whole, and replaces an earlier one.
-  // A name that is too long is replaced by a number that mapping.csv explains.
-  Status write(const std::string& below, const std::string& name, const std::function<Status(File&)>& fill);
+  // Makes the file `name` in the folder `below` ("" = the target itself) of the `bytes` that `fill` writes. It appears when it is whole, and replaces an
+  // earlier one. A name that is too long is replaced by a number that mapping.csv explains.
+  Status write(const std::string& below, const std::string& name, uint64_t bytes, const std::function<Status(File&)>& fill);
   [[nodiscard]] uint64_t written() const { return written_; }
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
   [[nodiscard]] const std::string& path() const { return path_; }

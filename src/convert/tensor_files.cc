@@ -147,7 +147,9 @@ class TensorFiles {
     for (const auto& [slot, path] : group.inputs) TENSORTAP_RETURN_IF_ERROR(add_tensor(path, content.file.inputs, slot, content));
     for (const auto& [slot, path] : group.outputs) TENSORTAP_RETURN_IF_ERROR(add_tensor(path, content.file.outputs, slot, content));
     TENSORTAP_ASSIGN_OR_RETURN(const std::string head, make_dump_data_head(content.file));
-    return target_.write("", group.name, [&](File& file) {
+    uint64_t bytes = head.size();
+    for (const auto& payload : content.payloads) bytes += payload.size();
+    return target_.write("", group.name, bytes, [&](File& file) {
       TENSORTAP_RETURN_IF_ERROR(file.write(head));
       for (const auto& payload : content.payloads) TENSORTAP_RETURN_IF_ERROR(file.write(payload));
       return Status();
@@ -171,14 +173,15 @@ class TensorFiles {
     if (format.encode == nullptr) return unsupported(concat(format.name, " files are read only"));
     TENSORTAP_ASSIGN_OR_RETURN(const std::string text, format.encode(source.tensors));
     const std::string name = one_file_.empty() ? concat(stem, format.extension) : one_file_;
-    return target_.write("", name, [&](File& file) { return file.write(text); });
+    return target_.write("", name, text.size(), [&](File& file) { return file.write(text); });
   }
 
   Status write_npy_files(const std::vector<NamedTensor>& tensors, const std::string& stem) {
     for (const NamedTensor& tensor : tensors) {
       std::string name = tensors.size() == 1 ? concat(stem, ".npy") : concat(stem, ".", name_part(tensor.name), ".npy");
       if (tensors.size() == 1 && !one_file_.empty()) name = one_file_;
-      TENSORTAP_RETURN_IF_ERROR(target_.write("", name, [&](File& file) { return write_npy(file, tensor.view); }));
+      const auto fill = [&](File& file) { return write_npy(file, tensor.view); };
+      TENSORTAP_RETURN_IF_ERROR(target_.write("", name, npy_bytes(tensor.view.desc), fill));
     }
     return {};
   }

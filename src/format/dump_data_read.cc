@@ -148,6 +148,7 @@ struct Message {
 class MessageReader {
  public:
   Message read(pbf_reader reader) {
+    message_.file.version.clear();
     while (reader.next()) read_field(reader);
     for (std::vector<Inline>* part : {&inputs_, &outputs_, &buffers_, &workspaces_}) {
       message_.data.insert(message_.data.end(), part->begin(), part->end());

@@ -28,12 +28,6 @@ std::string signal_name(int32_t signal) {
   return name == nullptr ? concat("signal ", signal) : concat("SIG", name);
 }
 
-std::string hexadecimal(uint64_t number) {
-  std::array<char, 16> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
-  return concat("0x", std::string_view(digits.data(), static_cast<size_t>(end - digits.data())));
-}
-
 template <class T>
 bool read_at(std::span<const std::byte> bytes, uint64_t offset, T& value) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return false;
@@ -69,6 +63,21 @@ bool is_inside(const CrashTensor& tensor, uint64_t available) {
 }
 
 }  // namespace
+
+std::string hexadecimal(uint64_t number) {
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
+  return concat("0x", std::string_view(digits.data(), static_cast<size_t>(end - digits.data())));
+}
+
+Json registers_json(std::span<const uint64_t> registers) {
+  Json json = Json::object();
+  for (size_t i = 0; i < registers.size(); ++i) {
+    const std::string name = i < kRegisterNames.size() ? std::string(kRegisterNames[i]) : concat("r", i);
+    if (i < kRegisterNames.size() || kRegisterNames.empty()) json[name] = hexadecimal(registers[i]);
+  }
+  return json;
+}
 
 std::vector<std::string> CrashFile::names_in(const std::string& folder) {
   std::vector<std::string> found;
@@ -216,15 +225,6 @@ Json CrashFile::stack_json() const {
   return list;
 }
 
-Json CrashFile::registers_json() const {
-  Json json = Json::object();
-  for (size_t i = 0; i < registers_.size(); ++i) {
-    const std::string name = i < kRegisterNames.size() ? std::string(kRegisterNames[i]) : concat("r", i);
-    if (i < kRegisterNames.size() || kRegisterNames.empty()) json[name] = hexadecimal(registers_[i]);
-  }
-  return json;
-}
-
 Json CrashFile::to_json() const {
   const auto op_json = [](const Op& op) {
     return Json{{"name", op.name}, {"type", op.type}, {"step", op.step}, {"call", op.call}, {"thread", op.thread}};
@@ -237,7 +237,7 @@ Json CrashFile::to_json() const {
   json["running"] = Json::array();
   for (const Op& op : ops_) json["running"].push_back(op_json(op));
   json["skipped"] = skipped_;
-  json["registers"] = registers_.empty() ? Json(nullptr) : registers_json();
+  json["registers"] = registers_.empty() ? Json(nullptr) : registers_json(registers_);
   json["stack"] = stack_.empty() ? Json(nullptr) : stack_json();
   return json;
 }

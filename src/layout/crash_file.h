@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,11 @@
 #include "trace/dump_index.h"
 
 namespace tensortap {
+
+// "0x1f"
+std::string hexadecimal(uint64_t number);
+// Registers as a signal's context has them, by name.
+Json registers_json(std::span<const uint64_t> registers);
 
 // One crash. Immutable after reading; thread-safe. The file is untrusted.
 class CrashFile {
@@ -53,7 +59,6 @@ class CrashFile {
   bool take_tensor(std::span<const std::byte> bytes);
   [[nodiscard]] std::string place_of(uint64_t address) const;
   [[nodiscard]] Json stack_json() const;
-  [[nodiscard]] Json registers_json() const;
 
   MappedFile file_;
   int32_t signal_ = 0;

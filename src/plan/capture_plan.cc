@@ -88,8 +88,11 @@ bool OpDecision::wants_slot(SlotKind kind, uint32_t index) const {
       break;
   }
   const bool for_consumers = outputs_for_consumers && (output_slots.empty() || contains(output_slots, index));
-  return (outputs || for_consumers) && !contains(excluded_outputs, index);
+  // An output that is left out but read stands in the list.
+  return is_own_output(index) || (for_consumers && (contains(output_slots, index) || !contains(excluded_outputs, index)));
 }
+
+bool OpDecision::is_own_output(uint32_t index) const { return outputs && !contains(excluded_outputs, index); }
 
 struct CapturePlan::Compiled {
   CaptureSpec spec;
@@ -221,7 +224,7 @@ void CapturePlan::Compiled::want_inputs(std::span<const OpInfo> ops, std::vector
       OpDecision& made = decided[producer].decision;
       if (made.wants_slot(SlotKind::kOutput, output)) continue;
       if (is_pseudo_op(ops[producer]) && !is_asked_extra(ops[producer])) continue;
-      if (decided[producer].excluded || contains(made.excluded_outputs, output)) {
+      if (decided[producer].excluded || (contains(made.excluded_outputs, output) && !spec.keep_for_readers)) {
         note(concat("in", slot, " of ", quote(ops[i].name), " is made by ", quote(ops[producer].name),
                     ", which is left out; it is not captured"));
         continue;
@@ -242,10 +245,9 @@ void CapturePlan::Compiled::want_read_inputs(std::span<const OpInfo> ops, std::v
       uint32_t output = 0;
       if (!makers.find(ops[i], input, producer, output) || ops[producer].type != kInputType || decided[producer].excluded) continue;
       OpDecision& made = decided[producer].decision;
-      if (made.wants_slot(SlotKind::kOutput, output) || contains(made.excluded_outputs, output)) continue;
+      if (!spec.outputs || contains(made.excluded_outputs, output)) continue;
       made.wanted = true;
-      made.outputs_for_consumers = true;
-      add_slot(made.output_slots, output);
+      made.outputs = true;
     }
   }
 }

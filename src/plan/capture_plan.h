@@ -30,6 +30,8 @@ struct OpDecision {
 
   // Gradients go with the outputs.
   [[nodiscard]] bool wants_slot(SlotKind kind, uint32_t index) const;
+  // Whether an output is wanted of the op itself, not only for an op that reads it.
+  [[nodiscard]] bool is_own_output(uint32_t index) const;
   friend bool operator==(const OpDecision&, const OpDecision&) = default;
 };
 

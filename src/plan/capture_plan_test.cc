@@ -290,6 +290,22 @@ TEST(CapturePlan, WatchersAreMarkedAndWatchedOpsWanted) {
   EXPECT_FALSE(bind_config("{}").decisions[2].watcher);
 }
 
+// A4
+TEST(CapturePlan, AnOutputThatIsLeftOutIsKeptForItsReadersOnlyWhereThatIsAsked) {
+  const std::string config = R"({"slots": ["in", "out"], "exclude": [{"name": "split_1", "slots": ["out0"]}], "keep_for_readers": KEEP})";
+  const auto split = [&](std::string keep) {
+    std::string text = config;
+    return bind_config(text.replace(text.find("KEEP"), 4, keep)).decisions[3];
+  };
+  EXPECT_FALSE(split("false").wants_slot(SlotKind::kOutput, 0));
+  EXPECT_TRUE(split("true").wants_slot(SlotKind::kOutput, 0));
+  for (const char* keep : {"false", "true"}) {
+    EXPECT_FALSE(split(keep).is_own_output(0)) << keep;
+    EXPECT_TRUE(split(keep).is_own_output(1) && split(keep).wants_slot(SlotKind::kOutput, 1)) << keep;
+  }
+  EXPECT_FALSE(bind_config(R"({"slots": ["in", "out"], "exclude": ["split_1"], "keep_for_readers": true})").decisions[3].wanted);
+}
+
 // A5
 TEST(CapturePlan, AnOptionalRangeWithoutItsEndsIsANote) {
   const Bound bound = bind_config(R"({"include": ["gemm_1", {"from": "gemm_2", "to": "gemm_1", "optional": true},

@@ -113,6 +113,7 @@ struct Extras {
 struct CaptureSpec {
   std::vector<OpSelector> include;  // empty = every op
   std::vector<OpSelector> exclude;
+  bool keep_for_readers = false;  // outputs that an exclusion of slots leaves out are kept for the picked ops that read them
   StepSet steps = StepSet::all();
   int64_t first_step = 0;  // number that the first step has
   bool inputs = false;     // slots

@@ -17,7 +17,8 @@ Status not_yet(std::string_view what, std::string_view instead) {
 Status check_trigger(const CaptureSpec& spec) {
   if (spec.limits.ring_ops > 0 && spec.trigger == Trigger::kAlways && spec.where.empty()) {
     return invalid_argument(
-        "\"limits\": \"ring_ops\" keeps the last ops until a trigger fires, and none can; give a \"trigger\" or a \"where\", or leave it out");
+        "\"limits\": \"ring_ops\" keeps the last ops until a trigger fires, and none can; give a \"trigger\" or a \"where\", or leave it "
+        "out");
   }
   if (spec.trigger == Trigger::kWatch && !spec.outputs)
     return invalid_argument("the trigger \"watch\" looks at outputs, which are not chosen (\"slots\"); add \"out\"");

@@ -35,7 +35,7 @@ TEST(SpecJson, ReadsEveryKey) {
     "limits": {"max_bytes": "4 GiB", "keep_free": 5, "stop_after": 9, "max_records": 8, "max_triggers": 4, "ring_ops": 6, "pool_bytes": "1MB"},
     "extras": {"weights": false, "graph_inputs": false, "graphs": true, "execution_order": true, "attributes": true, "constants": true,
                "topology": true, "read_inputs": true},
-    "watchers": ["a", {"type": "b"}], "exception_detail": "detail", "model_ops": false, "single_ops": false,
+    "watchers": ["a", {"type": "b"}], "exception_detail": "detail", "keep_for_readers": true, "model_ops": false, "single_ops": false,
     "budget": "3%", "full_policy": "drop", "strict": true, "layout": "ge", "profile": "p", "out": "o", "dialect": "acl",
     "layout_options": {"k": "v"}})",
                                                   "c.json");
@@ -67,6 +67,7 @@ TEST(SpecJson, ReadsEveryKey) {
   EXPECT_EQ(spec->full_policy, FullPolicy::kDrop);
   EXPECT_EQ(spec->watchers.size(), 2U);
   EXPECT_EQ(spec->exception_detail, ExceptionDetail::kDetail);
+  EXPECT_TRUE(spec->keep_for_readers);
   EXPECT_FALSE(spec->model_ops || spec->single_ops);
   EXPECT_EQ(spec->layout + spec->profile + spec->out + spec->dialect + spec->layout_options.at("k"), "gepoaclv");
   const Result<CaptureSpec> again = spec_from_json(to_json_text(spec_to_json(*spec)), "again");

@@ -146,6 +146,7 @@ void set_selectors(const Settings& settings, CaptureSpec& spec) {
   }
   spec.model_ops = !settings.items.empty();
   spec.single_ops = settings.single_ops;
+  spec.keep_for_readers = true;  // an entry of a blacklist is about one tensor of an op, not about the value
   Selectors selectors(spec);
   for (const DumpItem* item : last_of_each_model(settings, spec.notes)) selectors.add_item(*item);
   if (selectors.every_op() || !spec.model_ops) {

@@ -38,7 +38,7 @@ struct WatchedRuntime {
   std::unique_ptr<TapOperators> operators;
   WritingOptions writing;
   std::mutex mutex;
-  std::unordered_map<const abi::Session*, std::shared_ptr<ForeignSession>> sessions;  // guarded by mutex
+  std::unordered_map<const abi::Session*, std::shared_ptr<ForeignSession>> sessions;  // guarded by mutex; null = runs plain
 };
 
 constinit std::atomic<WatchedRuntime*> the_watched{nullptr};
@@ -168,18 +168,30 @@ abi::Status* create_session(const SessionCall& call, abi::Session** session) noe
       }
     }
     abi::Status* status = create(runtime.api, call, session);
-    if (status == nullptr) account_for_uncaptured(given.model(), why);
-    return status;
+    if (status != nullptr) return status;
+    remember(runtime, *session, nullptr);
+    account_for_uncaptured(given.model(), why);
+    return nullptr;
   } catch (...) {
     return create(runtime.api, call, session);
   }
 }
 
+void say_unknown_session() {
+  static std::atomic<bool> said{false};
+  if (said.exchange(true)) return;
+  constexpr std::string_view kLine = "tensortap: a session that was made neither of a file nor of bytes runs uncaptured\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLine.data(), kLine.size());
+}
+
 std::shared_ptr<ForeignSession> session_of(const abi::Session* handle) {
   WatchedRuntime& runtime = watched();
-  const std::lock_guard lock(runtime.mutex);
-  const auto found = runtime.sessions.find(handle);
-  return found == runtime.sessions.end() ? nullptr : found->second;
+  {
+    const std::lock_guard lock(runtime.mutex);
+    if (const auto found = runtime.sessions.find(handle); found != runtime.sessions.end()) return found->second;
+  }
+  say_unknown_session();
+  return nullptr;
 }
 
 // A run of the library's, announced when its session is captured. The capture's own trouble is none of the program's.

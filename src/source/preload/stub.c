@@ -119,7 +119,7 @@ __asm__(
     "  .cfi_endproc\n"
     ".size dlsym, . - dlsym\n");
 #elif defined(__aarch64__)
-/* x8 has the place of the return value, w0 the scope; hint #34 is "bti c". */
+/* x8 has the place of the return value, w0 the scope; hint #34 is "bti c", 79 is 'O', 80 is 'P'. */
 __asm__(
     ".text\n"
     ".balign 4\n"
@@ -164,9 +164,9 @@ __asm__(
     "  hint #34\n"
     "  cbz x1, 1f\n"
     "  ldrb w16, [x1]\n"
-    "  cmp w16, #'O'\n"
+    "  cmp w16, #79\n"
     "  b.eq 2f\n"
-    "  cmp w16, #'P'\n"
+    "  cmp w16, #80\n"
     "  b.eq 2f\n"
     "1:\n"
     "  adrp x16, tensortap_preload_dlsym_target\n"
@@ -207,19 +207,15 @@ struct tables {
   const uint32_t* hash;
 };
 
-static const void* address_in(const struct dl_phdr_info* object, ElfW(Addr) value) {
+static const void* address_in(ElfW(Addr) base, ElfW(Addr) value) {
   /* glibc has most of these relocated in place, other loaders leave them as offsets. */
-  return (const void*)(value < object->dlpi_addr ? object->dlpi_addr + value : value);
+  return (const void*)(value < base ? base + value : value);
 }
 
-static struct tables tables_of(const struct dl_phdr_info* object) {
+static struct tables tables_of(ElfW(Addr) base, const ElfW(Dyn) * entry) {
   struct tables found = {NULL, NULL, NULL, NULL};
-  const ElfW(Dyn)* entry = NULL;
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    if (object->dlpi_phdr[i].p_type == PT_DYNAMIC) entry = (const ElfW(Dyn)*)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-  }
   for (; entry != NULL && entry->d_tag != DT_NULL; ++entry) {
-    const void* address = address_in(object, entry->d_un.d_ptr);
+    const void* address = address_in(base, entry->d_un.d_ptr);
     if (entry->d_tag == DT_SYMTAB) found.symbols = address;
     if (entry->d_tag == DT_STRTAB) found.strings = address;
     if (entry->d_tag == DT_GNU_HASH) found.gnu_hash = address;
@@ -228,9 +224,15 @@ static struct tables tables_of(const struct dl_phdr_info* object) {
   return found;
 }
 
+/* Not strcmp(): a sanitizer looks its own functions up before it can be called. */
+static int is_same(const char* one, const char* other) {
+  while (*one != '\0' && *one == *other) ++one, ++other;
+  return *one == *other;
+}
+
 static int is_wanted(const struct tables* tables, uint32_t number, const char* name) {
   const ElfW(Sym)* symbol = &tables->symbols[number];
-  return symbol->st_shndx != SHN_UNDEF && (symbol->st_info & 15) == STT_FUNC && strcmp(tables->strings + symbol->st_name, name) == 0;
+  return symbol->st_shndx != SHN_UNDEF && (symbol->st_info & 15) == STT_FUNC && is_same(tables->strings + symbol->st_name, name);
 }
 
 /* Number of the symbol, 0 = not there. */
@@ -266,13 +268,9 @@ struct search {
   const char* path; /* of the object that has it; its name lives as long as the object */
 };
 
-static int search_object(struct dl_phdr_info* object, size_t size, void* context) {
-  (void)size;
-  struct search* search = context;
-  const char* slash = strrchr(object->dlpi_name, '/');
-  const char* name = slash != NULL ? slash + 1 : object->dlpi_name;
-  if (search->object != NULL && strncmp(name, search->object, strlen(search->object)) != 0) return 0;
-  const struct tables tables = tables_of(object);
+/* Whether the object at `base` with this dynamic section ends the search. */
+static int search_in(struct search* search, ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char* path) {
+  const struct tables tables = tables_of(base, dynamic);
   if (tables.symbols == NULL || tables.strings == NULL) return 0;
   uint32_t number = 0;
   if (tables.gnu_hash != NULL) {
@@ -281,15 +279,28 @@ static int search_object(struct dl_phdr_info* object, size_t size, void* context
     number = find_by_hash(&tables, search->symbol);
   }
   if (number == 0) return 0;
-  void* function = (void*)(object->dlpi_addr + tables.symbols[number].st_value);
+  void* function = (void*)(base + tables.symbols[number].st_value);
   if (function == search->ours) {
     search->behind_us = 1;
     return 0;
   }
   if (search->only_behind_us && !search->behind_us) return 0;
   search->function = function;
-  search->path = object->dlpi_name;
+  search->path = path;
   return 1;
+}
+
+static int search_object(struct dl_phdr_info* object, size_t size, void* context) {
+  (void)size;
+  struct search* search = context;
+  const char* slash = strrchr(object->dlpi_name, '/');
+  const char* name = slash != NULL ? slash + 1 : object->dlpi_name;
+  if (search->object != NULL && strncmp(name, search->object, strlen(search->object)) != 0) return 0;
+  const ElfW(Dyn)* dynamic = NULL;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    if (object->dlpi_phdr[i].p_type == PT_DYNAMIC) dynamic = (const ElfW(Dyn)*)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+  }
+  return search_in(search, object->dlpi_addr, dynamic, object->dlpi_name);
 }
 
 /* In objects of this name, else in any. Distributions add a version to the name. */
@@ -418,13 +429,17 @@ struct lookup tensortap_preload_lookup(void* handle, const char* name) {
   lookup_function* real = NULL;
   *(void**)&real = __atomic_load_n(&tensortap_preload_dlsym_target, __ATOMIC_ACQUIRE);
   if (real == NULL) {
+    /* The loader's own list, and no function of the C library: who asks first may be what stands in front of them, before it is ready. What
+     * comes before the C library in the list is there from the beginning. */
     struct search search = {"dlsym", tensortap_preload_dlsym, NULL, 1, 0, NULL, ""};
-    dl_iterate_phdr(search_object, &search);
+    for (const struct link_map* map = _r_debug.r_map; map != NULL; map = map->l_next) {
+      if (search_in(&search, map->l_addr, map->l_ld, map->l_name)) break;
+    }
     if (search.function == NULL) return (struct lookup){NULL, 1};
     *(void**)&real = search.function;
     __atomic_store_n(&tensortap_preload_dlsym_target, search.function, __ATOMIC_RELEASE);
   }
-  if (name != NULL && strcmp(name, "OrtGetApiBase") == 0 && handle != RTLD_NEXT) return find_ort(real, handle, name);
-  if (name != NULL && strcmp(name, "PyInit_onnxruntime_pybind11_state") == 0) start_python();
+  if (name != NULL && is_same(name, "OrtGetApiBase") && handle != RTLD_NEXT) return find_ort(real, handle, name);
+  if (name != NULL && is_same(name, "PyInit_onnxruntime_pybind11_state")) start_python();
   return (struct lookup){(void*)real, 0};
 }

@@ -76,7 +76,7 @@ typedef struct tensortap_torch_tensor {
 
 enum {
   TENSORTAP_TORCH_CALL_GRAD_MODE = 1u, /* gradients are being recorded */
-  TENSORTAP_TORCH_CALL_KERNEL = 2u,    /* calls nothing underneath: level "kernel"; told when it ended, begin and end at once */
+  TENSORTAP_TORCH_CALL_KERNEL = 2u,    /* computes without help of others: level "kernel"; told when it ended, begin and end at once */
   TENSORTAP_TORCH_CALL_COMPOSITE = 4u, /* the program's own call, looked through by the level "op": level "api" */
   TENSORTAP_TORCH_CALL_RAISED = 8u,    /* at end: an exception left the call */
   TENSORTAP_TORCH_CALL_LATER = 16u,    /* at end: the tensors come with collective_done() */

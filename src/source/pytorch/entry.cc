@@ -8,11 +8,11 @@
 #include <mutex>
 #include <string>
 
+#include "base/exec_request.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "source/pytorch/adapter_loader.h"
 #include "source/pytorch/adapter_places.h"
-#include "base/exec_request.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/torch_capture.h"
 #include "source/pytorch/tracker.h"

@@ -89,9 +89,10 @@ void note_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& re
 
 void begin_operator(ThreadFrames& frames, const at::RecordFunction& record) {
   const bool below = frames.operators > 0;
-  if (frames.depth > 0) frames.stack[frames.depth - 1].calls_others = true;
+  const OperatorFacts& facts = facts_of(record);
+  if (frames.depth > 0 && facts.computes && !facts.only_moves) frames.stack[frames.depth - 1].calls_others = true;
   Frame& frame = push_frame(frames);
-  frame.facts = &facts_of(record);
+  frame.facts = &facts;
   frame.is_operator = !below && is_operator(*frame.facts, arguments_of(record, *frame.facts));
   if (frame.is_operator) ++frames.operators;
   if (!frame.facts->has_schema) return;
@@ -188,7 +189,7 @@ void report_end(ThreadFrames& frames, const Frame& frame, const at::RecordFuncti
   tracker->end(&call);
 }
 
-// A call that called nothing is a kernel: only now is that known. Begin and end are told at once, what it read as far as it is still there.
+// A call that called nothing but views, allocations and copies is a kernel: only now is that known. Begin and end are told at once, what it read as far as it is still there.
 void report_kernel(ThreadFrames& frames, const Frame& frame, const at::RecordFunction& record) {
   const c10::ArrayRef<const c10::IValue> returns = returns_of(record, *frame.facts);
   if (has_raised(frame, returns)) return;
@@ -221,7 +222,7 @@ void on_end(const at::RecordFunction& record, at::ObserverContext* /*context*/) 
   if (frame.is_api) --frames->apis;
   if (frame.is_reported) report_end(*frames, frame, record);
   const bool is_kernel = !frame.calls_others && (frame.is_operator || frames->operators > 0) && wants_level(kKernelLevel);
-  if (is_kernel && frame.facts->has_schema) report_kernel(*frames, frame, record);
+  if (is_kernel && frame.facts->computes) report_kernel(*frames, frame, record);
   frame.written.clear();
   frame.read.clear();
 }

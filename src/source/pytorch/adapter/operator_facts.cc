@@ -51,6 +51,17 @@ uint32_t flags_of(std::string_view name, const c10::FunctionSchema& schema) {
   return flags;
 }
 
+// Whether it makes values, and not only memory or views of memory.
+bool computes_values(std::string_view name, uint32_t flags) {
+  constexpr std::array<std::string_view, 7> kArranging = {"aten::resize_",         "aten::resize_as_",  "aten::set_",
+                                                          "aten::_resize_output_", "aten::as_strided_", "aten::_reshape_alias",
+                                                          "aten::detach"};
+  return (flags & (TENSORTAP_TORCH_OP_VIEW | TENSORTAP_TORCH_OP_UNWRITTEN)) == 0 && !holds(kArranging, name);
+}
+
+constexpr std::array<std::string_view, 8> kMoving = {"aten::copy_",    "aten::fill_",      "aten::zero_", "aten::clone",
+                                                     "aten::_to_copy", "aten::contiguous", "aten::zeros", "aten::zeros_like"};
+
 // "Tensor", "Tensor?", "Tensor[]" and the like.
 bool takes_tensors(const c10::Argument& argument) { return argument.type()->str().find("Tensor") != std::string::npos; }
 
@@ -97,6 +108,8 @@ void fill_from_schema(const c10::OperatorHandle& handle, OperatorFacts& facts) {
   facts.autocast_on_cpu = has(DispatchKey::AutocastCPU);
   facts.autocast_on_device = has(DispatchKey::AutocastCUDA) || has(DispatchKey::AutocastPrivateUse1);
   facts.collective = starts_with(facts.name, "c10d::");
+  facts.computes = computes_values(facts.name, flags_of(facts.name, schema));
+  facts.only_moves = holds(kMoving, facts.name);
   facts.id = describe_schema(schema);
 }
 

@@ -25,6 +25,8 @@ struct OperatorFacts {
   bool autocast_on_cpu = false;  // autocast puts a wrapper in front of it
   bool autocast_on_device = false;
   bool collective = false;
+  bool computes = false;         // makes values: no view, no allocation
+  bool only_moves = false;       // copies or fills: what kernels do on the way
   bool reads_back = false;       // writes into arguments that it does not return
   std::vector<uint8_t> written;  // by argument: whether the operator writes into it
 };

@@ -34,7 +34,7 @@ Frame& push_frame(ThreadFrames& frames) {
   Frame& frame = frames.stack[frames.depth++];
   frame.facts = nullptr;
   frame.token = nullptr;
-  frame.is_operator = frame.is_reported = frame.is_node = false;
+  frame.is_operator = frame.is_reported = frame.is_node = frame.is_api = frame.calls_others = false;
   frame.flags = 0;
   return frame;
 }

@@ -32,7 +32,7 @@ struct Frame {
   bool is_operator = false;                       // calls below it are its own affair
   bool is_reported = false;                       // the tracker was told, whether it cares or not
   bool is_api = false;                            // a call of the program that is made of several operators
-  bool calls_others = false;                      // something was called underneath
+  bool calls_others = false;                      // something that computes was called underneath
   bool is_node = false;                           // an autograd node, told to the tracker
   std::vector<KeptArgument<at::Tensor>> written;  // that it does not return
   std::vector<KeptArgument<WeakTensor>> read;     // for the case that it raises; weak, so that nothing lives longer for us

@@ -1,0 +1,142 @@
+// Crash files that are whole, cut, and hostile.
+
+#include "layout/crash_file.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <csignal>
+#include <cstring>
+
+#include "base/temporary_folder.h"
+#include "layout/crash_format.h"
+
+namespace tensortap {
+namespace {
+
+template <class T>
+void put(std::string& text, const T& value) {
+  text.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+void put_frame(std::string& text, CrashFrameKind kind, const std::string& content) {
+  put(text, CrashFrame{kind, 0, content.size()});
+  text += content;
+  text.append((8 - content.size() % 8) % 8, '\0');
+}
+
+std::string op_frame(uint32_t op, uint32_t flags) {
+  CrashOp told{op, 2, 7, 0, 0, 100, flags, 4, 3, 0};
+  std::string content;
+  put(content, told);
+  return content + "convToy";
+}
+
+std::string tensor_frame(const CrashTensor& tensor, const std::string& memory) {
+  std::string content;
+  put(content, tensor);
+  return content + memory;
+}
+
+// Three floats, every second one of five, from the last to the first.
+CrashTensor strided() {
+  CrashTensor tensor;
+  tensor.row.op = 1;
+  tensor.row.set_desc({DType::kFloat32, Shape{3}});
+  tensor.strides[0] = -2;
+  tensor.strided = 1;
+  tensor.first = 16;
+  tensor.bytes = 20;
+  return tensor;
+}
+
+std::string floats(std::initializer_list<float> values) {
+  std::string text;
+  for (const float value : values) put(text, value);
+  return text;
+}
+
+std::string whole_file() {
+  CrashHeader header;
+  header.signal = SIGSEGV;
+  header.code = 1;
+  header.address = 0x10;
+  header.complete = 1;
+  std::string text;
+  put(text, header);
+  put_frame(text, CrashFrameKind::kOp, op_frame(1, kCrashedHere));
+  put_frame(text, CrashFrameKind::kTensor, tensor_frame(strided(), floats({0, 1, 2, 3, 4})));
+  put_frame(text, CrashFrameKind::kMaps, "1000-2000 r-xp 00000300 fd:00 9 /bin/program\n");
+  std::string stack;
+  put(stack, uint64_t{0x1010});
+  put(stack, uint64_t{0x5000});
+  put_frame(text, CrashFrameKind::kStack, stack);
+  return text;
+}
+
+class CrashFileTest : public testing::Test {
+ protected:
+  Result<std::unique_ptr<CrashFile>> read(const std::string& text) {
+    const std::string path = join_path(folder_.path(), "crash-1.bin");
+    EXPECT_TRUE(write_file_atomically(path, text).ok());
+    return CrashFile::read(path);
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(CrashFileTest, SaysWhatRanAndWhere) {
+  const auto crash = read(whole_file());
+  ASSERT_TRUE(crash.ok()) << crash.status().message();
+  EXPECT_EQ((*crash)->text(), "the program got SIGSEGV (address 0x10) in op \"conv\" (Toy)");
+  const Json json = (*crash)->to_json();
+  EXPECT_EQ(json["op"], (Json{{"name", "conv"}, {"type", "Toy"}, {"step", 7}, {"call", 2}, {"thread", 100}}));
+  EXPECT_EQ(json["stack"][0], (Json{{"address", "0x1010"}, {"in", "/bin/program+0x310"}}));
+  EXPECT_EQ(json["stack"][1]["in"], "?");
+}
+
+TEST_F(CrashFileTest, PacksTensorsInTheOrderOfTheirElements) {
+  const auto crash = read(whole_file());
+  const auto data = (*crash)->data(0);
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  const auto* values = static_cast<const float*>(data->view.data);
+  EXPECT_EQ(std::vector<float>(values, values + 3), (std::vector<float>{4, 2, 0}));
+  EXPECT_FALSE((*crash)->data(1).ok());
+}
+
+TEST_F(CrashFileTest, ACutFileIsReadAsFarAsItGoes) {
+  const std::string whole = whole_file();
+  for (size_t size = 0; size < whole.size(); ++size) {
+    const auto crash = read(whole.substr(0, size));
+    ASSERT_EQ(crash.ok(), size >= sizeof(CrashHeader)) << size;
+    if (!crash.ok()) continue;
+    for (size_t row = 0; row < (*crash)->rows().size(); ++row) EXPECT_TRUE((*crash)->data(row).ok());
+    EXPECT_FALSE((*crash)->to_json().empty());
+  }
+}
+
+TEST_F(CrashFileTest, TensorsThatReachBeyondTheirMemoryHaveNoData) {
+  const auto data_of = [this](const CrashTensor& tensor) {
+    std::string text;
+    put(text, CrashHeader{});
+    put_frame(text, CrashFrameKind::kTensor, tensor_frame(tensor, floats({0, 1, 2, 3, 4})));
+    const auto crash = read(text);
+    EXPECT_TRUE(crash.ok());
+    EXPECT_EQ((*crash)->rows().size(), 1U);
+    return (*crash)->data(0).ok();
+  };
+  EXPECT_TRUE(data_of(strided()));
+  const std::array<void (*)(CrashTensor&), 8> harms = {
+      [](CrashTensor& tensor) { tensor.strides[0] = -3; },        [](CrashTensor& tensor) { tensor.strides[0] = 2; },
+      [](CrashTensor& tensor) { tensor.strides[0] = INT64_MIN; }, [](CrashTensor& tensor) { tensor.first = UINT64_MAX; },
+      [](CrashTensor& tensor) { tensor.bytes = UINT64_MAX; },     [](CrashTensor& tensor) { tensor.row.numel = 4; },
+      [](CrashTensor& tensor) { tensor.row.dims_count = 255; },   [](CrashTensor& tensor) { tensor.row.dtype = 200; },
+  };
+  for (size_t i = 0; i < harms.size(); ++i) {
+    CrashTensor tensor = strided();
+    harms.at(i)(tensor);
+    EXPECT_FALSE(data_of(tensor)) << i;
+  }
+}
+
+}  // namespace
+}  // namespace tensortap
