@@ -137,8 +137,8 @@ TEST(AclModelInterface, ShapesMayBeFixedFromOutside) {
 
 TEST(AclShapeOptions, WrongTextsAreRefused) {
   for (const char* text : {"dynamic_batch_size=1", "--nonsense=1", "--dynamic_batch_size=0", "--dynamic_batch_size=x",
-                           "--dynamic_batch_size=", "--dynamic_image_size=1,2,3", "--dynamic_dims=1,2;3", "--input_shape=4",
-                           "--dynamic_batch_size=1 --dynamic_dims=1", "--dynamic_batch_size"}) {
+                           "--dynamic_batch_size=", "--dynamic_image_size=1,2,3", "--dynamic_image_size=0,4", "--dynamic_dims=1,2;3",
+                           "--input_shape=4", "--dynamic_batch_size=1 --dynamic_dims=1", "--dynamic_batch_size"}) {
     EXPECT_FALSE(parse_shape_options(text).ok()) << text;
   }
   EXPECT_TRUE(parse_shape_options("  ").ok());

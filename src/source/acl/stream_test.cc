@@ -130,6 +130,8 @@ TEST(AclDevices, ContextsAreEachThreadsOwn) {
     EXPECT_EQ(aclrtSetDevice(3), ACL_SUCCESS);
     EXPECT_EQ(aclrtGetDevice(&device), ACL_SUCCESS);
     EXPECT_EQ(device, 3);
+    EXPECT_EQ(aclrtGetCurrentContext(&context), ACL_SUCCESS);
+    EXPECT_EQ(aclrtDestroyContext(context), ACL_ERROR_INVALID_PARAM);  // it belongs to the device
     EXPECT_EQ(aclrtCreateContext(&context, 2), ACL_SUCCESS);
     EXPECT_EQ(aclrtGetDevice(&device), ACL_SUCCESS);
     EXPECT_EQ(device, 2);
