@@ -30,11 +30,9 @@ struct GeOp {
   bool known = false;
   bool single = false;
   bool pseudo = false;
+  bool without_file = false;  // it is there to be read by others: an operand of an op that is called by itself, a weight
   bool wants_inputs = false;
   bool wants_outputs = false;
-
-  // What an op that is called by itself is given: no op of a model, so it has no file of its own.
-  [[nodiscard]] bool is_operand() const { return pseudo && single; }
 };
 
 // One input or output.

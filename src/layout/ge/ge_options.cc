@@ -63,6 +63,7 @@ Result<GeOptions> ge_options(const DumpInfo& info, const CaptureSpec& spec) {
   const std::string model = model_name(info);
   options.model = concat(model, "/", options.model_number);
   options.manifest = concat(options.device, ".", model.substr(0, 200), ".", options.model_number, ".json");
+  options.weights = spec.dialect != "acl";
   options.brief_exceptions = spec.exception_detail == ExceptionDetail::kBrief;
   options.only_with_records = spec.trigger != Trigger::kAlways || !spec.where.empty();
   options.first_step = std::max<int64_t>({spec.steps.first(), spec.first_step, 0});

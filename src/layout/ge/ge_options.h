@@ -24,6 +24,7 @@ struct GeOptions {
   GeScene scene = GeScene::kModel;
   bool tensors = true;
   bool statistics = false;
+  bool weights = true;  // whether a weight has a file of its own: the real system writes none
   bool brief_exceptions = false;
   bool only_with_records = false;  // the plan keeps some executions only
   int64_t first_step = 0;

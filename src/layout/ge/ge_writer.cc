@@ -116,6 +116,7 @@ Status GeWriter::add_op(OpId id, const OpInfo& info) {
   op.known = true;
   op.single = info.single;
   op.pseudo = is_pseudo_op(info);
+  op.without_file = op.pseudo && (info.single || (info.type == kInitializerType && !options_.weights));
   op.type = clean_ge_name(info.type == kInputType ? kGeDataType : info.type == kInitializerType ? kGeConstType : info.type);
   op.name = clean_ge_name(info.name);
   op.full_name = info.name;
@@ -219,7 +220,7 @@ Status GeWriter::write_overflow(const GeOp& op, const GeExecution& execution, Ge
 
 Status GeWriter::write_execution(GeExecution& execution) {
   const GeOp& op = *find(execution.op);
-  if (op.is_operand()) return {};
+  if (op.without_file) return {};
   TENSORTAP_ASSIGN_OR_RETURN(const auto folder, folder_of(op, execution));
   std::string stored;
   std::string name = name_of(op, execution, 0);
@@ -306,7 +307,7 @@ Status GeWriter::add_own(GePiece piece, bool is_input, const RecordRow& row, boo
   const bool stands_last = std::ranges::all_of(pieces, [&](const GePiece& other) { return other.slot < row.slot_index; });
   pieces.push_back(std::move(piece));
   const bool complete = is_complete(*execution);
-  const bool from_file = complete && stands_last && !is_input && !find(row.op)->is_operand() && row.bytes > kLargestGeInMemory &&
+  const bool from_file = complete && stands_last && !is_input && !find(row.op)->without_file && row.bytes > kLargestGeInMemory &&
                          pieces.back().data != nullptr;
   if (!complete || (read_later && !from_file)) {
     if (Status status = keep_data(pieces.back()); !status.ok()) {

@@ -171,6 +171,32 @@ TEST_F(GeWriterTest, AnOpIsOneFileWithWhatItReadAndWrote) {
   EXPECT_THAT(content_of(only_file("Relu.")).inputs, ElementsAre(ElementsAre(3, 4)));
 }
 
+TEST_F(GeWriterTest, WeightsHaveFilesOfTheirOwnOnlyWhereTheConfigIsNotAscendCL) {
+  for (const char* dialect : {"tensortap", "acl"}) {
+    spec_.dialect = dialect;
+    info_.timestamp = spec_.dialect == "acl" ? "20260102030406" : kTime;
+    next_op_ = 0;
+    create();
+    add_op(ge_op("w", std::string(kInitializerType)), false);
+    add_op(ge_op("scale", "Mul", {{"w", 0, 0}}));
+    RecordRow weight = row_of(0, {2, 3});
+    weight.phase = static_cast<uint8_t>(Phase::kLoad);
+    ASSERT_TRUE(add(weight, {2, 3}).ok());
+    add(1, {4, 6});
+    finish();
+  }
+  const auto of_time = [this](const std::string& time) {
+    std::vector<std::string> found = files();
+    std::erase_if(found, [&](const std::string& file) { return !file.starts_with(time); });
+    return found;
+  };
+  EXPECT_EQ(of_time(kTime).size(), 2U);
+  const std::vector<std::string> real = of_time("20260102030406");
+  ASSERT_EQ(real.size(), 1U);
+  EXPECT_THAT(real[0], HasSubstr("/Mul.scale."));
+  EXPECT_THAT(content_of(join_path(folder_.path(), real[0])).inputs, ElementsAre(ElementsAre(2, 3)));
+}
+
 TEST_F(GeWriterTest, FilesAndFoldersAreForTheirOwner) {
   create();
   add_op(ge_op("a", "Add"));
