@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "dialect/acl/errors.h"
+#include "dialect/acl/members.h"
 
 namespace tensortap::acl {
 namespace {
@@ -17,11 +18,6 @@ constexpr std::string_view kRange = "opname_range";
 constexpr std::array kItemKeys = {kModelName, kLayer, kWatcherNodes, kTypeBlacklist, kNameBlacklist, kRange};
 constexpr size_t kMostEntries = 100;  // of a blacklist
 constexpr size_t kMostPlaces = 200;   // finding a position reads the text from its beginning
-
-using Value = const SpecValue&;
-
-bool has(Value object, std::string_view key) { return object.json().contains(std::string(key)); }
-SpecValue member(Value object, std::string_view key) { return object.member(std::string(key)); }
 
 Status check_text(Value value) { return value.json().is_string() ? Status() : wrong_type(value, "a text"); }
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "dialect/acl/dump_path.h"
 #include "dialect/acl/errors.h"
+#include "dialect/acl/members.h"
 #include "dialect/acl/steps.h"
 #include "plan/spec_reader.h"
 
@@ -82,10 +83,6 @@ constexpr auto kKeys = [] {
   return table;
 }();
 
-using Value = const SpecValue&;
-
-bool has(Value object, std::string_view key) { return object.json().contains(std::string(key)); }
-SpecValue member(Value object, std::string_view key) { return object.member(std::string(key)); }
 std::string text_at(Value object, std::string_view key) {
   return has(object, key) ? member(object, key).json().get<std::string>() : std::string();
 }
