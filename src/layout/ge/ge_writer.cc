@@ -135,7 +135,7 @@ void GeWriter::op_decided(OpId id, const OpDecision& decision) {
   op->wants_inputs = decision.inputs;
   op->wants_outputs = decision.outputs;
   uint32_t wanted = 0;
-  for (uint32_t slot = 0; slot < op->outputs; ++slot) wanted += decision.wants_slot(SlotKind::kOutput, slot) ? 1 : 0;
+  for (uint32_t slot = 0; slot < op->outputs; ++slot) wanted += decision.is_own_output(slot) ? 1 : 0;
   op->outputs = std::max(wanted, 1U);
 }
 
