@@ -15,7 +15,7 @@
 namespace tensortap {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{128} << 20;
+constexpr uint64_t kMostRequestBytes = uint64_t{128} << 20;
 constexpr size_t kMostAdapterFolders = 64;
 constexpr int kMostFoldersOfAProcess = 1000;
 constexpr std::array<std::string_view, 3> kCompileModes = {"eager", "aot", "inductor"};
@@ -113,7 +113,7 @@ Result<ExecRequest> parse_exec_request(std::string_view text, std::string_view n
 std::optional<ExecRequest> read_exec_request() {
   const auto path = environment_value("TENSORTAP_EXEC");
   if (!path) return std::nullopt;
-  const auto text = read_file(*path, kMostBytes);
+  const auto text = read_file(*path, kMostRequestBytes);
   if (!text.ok()) {
     say(text.status().code() == StatusCode::kNotFound
             ? concat("nothing is captured in this process: the `tensortap exec` that it was started under has ended (", *path, " is gone)")

@@ -40,7 +40,7 @@ class Suspects {
     const RecordRow& record = dump_.rows()[row];
     const OpInfo& op = op_of(dump_, record);
     const bool executed = !op.name.empty() && op.type != kInputType && op.type != kInitializerType;
-    if (!executed || attribute_text(op, kWatchedOp) != "") return;
+    if (!executed || !attribute_text(op, kWatchedOp).empty()) return;
     const auto known = std::ranges::find(found_, record.op, &Suspect::op);
     if (known == found_.end()) {
       if (found_.size() < limit_) found_.push_back({record.op, {std::move(reason)}});

@@ -105,8 +105,8 @@ bool is_step(std::string_view name) {
 }
 
 bool is_device(std::string_view name) {
-  constexpr size_t kMostDigits = 9;
-  return is_number(name) && name.size() <= kMostDigits;
+  constexpr size_t kMostDeviceDigits = 9;
+  return is_number(name) && name.size() <= kMostDeviceDigits;
 }
 
 std::vector<std::string> real_parts(const std::string& folder) {

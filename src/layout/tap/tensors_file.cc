@@ -16,8 +16,8 @@ namespace {
 constexpr uint64_t kPageFrom = uint64_t{64} << 10;  // tensors from this size on begin at a page
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kAlignment = 64;
-constexpr uint64_t kSmall = uint64_t{256} << 10;  // one system call up to here
-constexpr uint64_t kBlock = uint64_t{512} << 10;  // still in the cache when it is written after its CRC was computed
+constexpr uint64_t kSmall = uint64_t{256} << 10;         // one system call up to here
+constexpr uint64_t kCheckedBlock = uint64_t{512} << 10;  // still in the cache when it is written after its CRC was computed
 constexpr size_t kExtensionSize = 4;
 
 }  // namespace
@@ -56,7 +56,7 @@ Status TensorsFile::write_large(ZipMember& member, std::string_view npy_header, 
   const uint64_t header_size = local_header_size(member);
   uint64_t at = member.offset + header_size + npy_header.size();
   while (!data.empty()) {
-    const std::span<const std::byte> block = data.first(std::min<size_t>(data.size(), kBlock));
+    const std::span<const std::byte> block = data.first(std::min<size_t>(data.size(), kCheckedBlock));
     member.crc = zip_crc(member.crc, block);
     TENSORTAP_RETURN_IF_ERROR(file_.write_at(at, block));
     at += block.size();
