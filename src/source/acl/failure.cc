@@ -23,7 +23,7 @@ RecentMessage& recent_message() {
 
 }  // namespace
 
-aclError fail(aclError code, std::string message) {
+aclError fail(aclError code, const std::string& message) {
   RecentMessage& recent = recent_message();
   recent.text = concat("error ", code, ": ", message);
   recent.is_new = true;

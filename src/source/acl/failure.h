@@ -12,7 +12,7 @@
 namespace tensortap::acl {
 
 // Keeps `message` as the thread's last one and returns `code`.
-aclError fail(aclError code, std::string message);
+aclError fail(aclError code, const std::string& message);
 // A handle that is null, of another kind, or gone.
 aclError bad_handle(const char* what);
 // The thread's last message; null when there is none. Valid until the thread's next call of either function; the next call of this one gives null.
