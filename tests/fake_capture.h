@@ -97,7 +97,9 @@ int tensortap_session_open(const tensortap_session_options*, tensortap_session**
   return *session != nullptr ? TENSORTAP_OK : TENSORTAP_INTERNAL;
 }
 int tensortap_session_close(tensortap_session*) noexcept { return TENSORTAP_OK; }
+void tensortap_session_discard(tensortap_session*) noexcept {}
 int tensortap_session_flush(tensortap_session*) noexcept { return TENSORTAP_OK; }
+uint32_t tensortap_levels(tensortap_session*) noexcept { return 1U << TENSORTAP_LEVEL_OP; }
 void tensortap_request_op(tensortap_session*, tensortap_op_id, int) noexcept {}
 char* tensortap_session_report(tensortap_session*) noexcept { return strdup("{\"dump\": \"fake\", \"lost\": 0}"); }
 void tensortap_free(void* text) noexcept { std::free(text); }

@@ -495,7 +495,8 @@ RC_GTEST_FIXTURE_PROP(GeWriterTest, EveryNameComesBackAndStaysInItsFolder, (cons
   for (size_t i = 0; i < given.size(); ++i) {
     const auto data = (*dump)->data(i);
     RC_ASSERT(data.ok());
-    const auto value = *static_cast<const float*>(data->view.data);
+    float value = 0;
+    std::memcpy(&value, data->view.data, sizeof(value));
     RC_ASSERT(op_of(**dump, (*dump)->rows()[i]).name == given[static_cast<size_t>(value)]);
   }
 }
