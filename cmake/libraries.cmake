@@ -40,7 +40,8 @@ list(FILTER acl_sources EXCLUDE REGEX "_test\\.cc$")
 if(acl_sources AND TARGET tensortap_onnxruntime)
   add_library(tensortap_acl_objects OBJECT ${acl_sources})
   target_link_libraries(tensortap_acl_objects PUBLIC tensortap_flags tensortap_base tensortap_onnxruntime tensortap_capture_library Threads::Threads)
-  target_compile_options(tensortap_acl_objects PRIVATE -fvisibility=hidden)
+  # Programs give any number where the interface has an enumeration.
+  target_compile_options(tensortap_acl_objects PRIVATE -fvisibility=hidden -fno-sanitize=enum)
   tensortap_shared_library(tensortap_acl EXPORTS exports_acl.map SOURCES $<TARGET_OBJECTS:tensortap_acl_objects>
     LIBRARIES tensortap_base tensortap_onnxruntime tensortap_capture_library Threads::Threads)
 endif()
