@@ -137,7 +137,7 @@ def main() -> None:
     ]
     for threads in (1, 2):
         lines += ["", f"## {threads} thread{'s' if threads > 1 else ''}", "", *table(threads, arguments.pairs)]
-    lines += ["", "## Other tools, one thread", "", *peer_table(2)]
+    lines += ["", "## Other tools, one thread", "", *peer_table(max(1, arguments.pairs // 3))]
     lines += ["", "## Peak memory", "", *memory(), "", notes.strip()]
     arguments.output.write_text("\n".join(lines) + "\n")
 
