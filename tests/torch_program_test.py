@@ -295,3 +295,19 @@ def test_workers_of_a_data_loader_leave_nothing_otherwise(tmp_path: Path, start:
     assert done.code == 0, done.err
     assert dumps_with(tmp_path / "dump", "cos") == []
     assert [file.parent for file in (tmp_path / "dump").rglob("run.json")] == [tmp_path / "dump"]
+
+
+# A3, A9
+def test_an_ascendcl_config_drives_training(tmp_path: Path) -> None:
+    (tmp_path / "dump").mkdir()
+    path = tmp_path / "acl.json"
+    dump = {"dump_path": str(tmp_path / "dump"), "dump_mode": "all", "dump_step": "1", "dump_level": "op"}
+    dump["dump_list"] = [{"model_name": "program", "layer": ["Sequential.1/relu"]}]  # type: ignore[assignment]
+    path.write_text(json.dumps({"dump": dump}))
+    done = capture(tmp_path, TRAINING, options=["--config", str(path)])
+    assert done.code == 0, done.err
+    assert "did not come to its end" not in done.err
+    files = [file for file in (tmp_path / "dump").rglob("*") if file.is_file() and ".tensortap" not in file.parts]
+    assert len(files) == 1
+    assert files[0].name.startswith("relu.Sequential_1_relu.")
+    assert files[0].parent.relative_to(tmp_path / "dump").parts[1:] == ("0", "program", "1", "1")

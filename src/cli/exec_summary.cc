@@ -23,6 +23,17 @@ bool is_part_folder(const std::string& name) {
   return name.starts_with("rank_") || name.starts_with("process_") || name.starts_with("model_");
 }
 
+// The newest run in a folder where each has one called after its time; the folder itself where none has.
+std::string newest_run(const std::string& folder) {
+  const auto names = list_directory(folder);
+  std::string newest;
+  for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
+    const bool is_time = name.size() == 14 && name.find_first_not_of("0123456789") == std::string::npos;
+    if (is_time) newest = std::max(newest, name);
+  }
+  return newest.empty() ? folder : join_path(folder, newest);
+}
+
 // Where the layouts put the session's own report.
 Json report_of(const std::string& folder) {
   for (const char* file : {"run.json", ".dump_metadata/tensortap_run.json"}) {
@@ -30,7 +41,11 @@ Json report_of(const std::string& folder) {
     if (!text.ok()) continue;
     if (auto report = parse_json(*text, file); report.ok() && report->is_object()) return *std::move(report);
   }
-  return {};
+  if (path_exists(join_path(folder, "records.npy"))) return {};
+  const auto dump = open_dump(newest_run(folder));
+  if (!dump.ok()) return {};
+  auto report = parse_json((*dump)->manifest(), folder);
+  return report.ok() && report->is_object() && !report->empty() ? *std::move(report) : Json();
 }
 
 Json copy_of(const Json& object, const char* key) {
