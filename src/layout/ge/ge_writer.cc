@@ -13,6 +13,7 @@
 #include "layout/ge/ge_execution.h"
 #include "layout/ge/ge_options.h"
 #include "layout/input_rows.h"
+#include "layout/noted_failures.h"
 
 namespace tensortap {
 namespace {
@@ -76,8 +77,6 @@ class GeWriter : public LayoutWriter {
   Status add_piece(RecordRow& row, const TensorView* data);
   Status add_own(GePiece piece, bool is_input, const RecordRow& row, bool read_later, Payload& payload);
   bool is_complete(const GeExecution& execution) const;
-  void note(const Status& status);
-  Status take_noted();
   GeOp* find(OpId id) { return id < ops_.size() && ops_[id].known ? &ops_[id] : nullptr; }
 
   const GeOptions options_;
@@ -92,22 +91,9 @@ class GeWriter : public LayoutWriter {
   uint64_t last_time_us_ = 0;
   std::string written_path_;  // of the tensors' file that was written last
   uint64_t written_at_ = 0;   // of its last payload
-  Status noted_;
-  uint64_t noted_count_ = 0;
+  NotedFailures noted_{"files"};
   std::atomic<uint64_t> bytes_written_{0};
 };
-
-void GeWriter::note(const Status& status) {
-  if (status.ok()) return;
-  if (noted_count_++ == 0) noted_ = status;
-}
-
-Status GeWriter::take_noted() {
-  const uint64_t count = std::exchange(noted_count_, 0);
-  Status status = std::exchange(noted_, Status());
-  if (count <= 1) return status;
-  return {status.code(), concat(status.message(), " (and ", count - 1, " more files)")};
-}
 
 Status GeWriter::add_op(OpId id, const OpInfo& info) {
   const std::lock_guard lock(mutex_);
@@ -253,14 +239,14 @@ void GeWriter::finish_run(uint64_t run) {
   while (true) {
     const auto found = lanes_.lower_bound({run, 0});
     if (found == lanes_.end() || found->first.first != run) return;
-    note(finish_lane(Lane(found->first)));
+    noted_.note(finish_lane(Lane(found->first)));
   }
 }
 
 // The execution that a record belongs to; the one before it on its lane is written first.
 GeExecution& GeWriter::execution_for(OpId op, const RecordRow& row, const Lane& lane) {
   const auto found = lanes_.find(lane);
-  if (found != lanes_.end() && !found->second.is_of(op, row)) note(finish_lane(lane));
+  if (found != lanes_.end() && !found->second.is_of(op, row)) noted_.note(finish_lane(lane));
   GeExecution& execution = lanes_[lane];
   if (execution.op == kNoOp) {
     execution.op = op;
@@ -300,7 +286,7 @@ Status GeWriter::add_own(GePiece piece, bool is_input, const RecordRow& row, boo
   // What is told a second time, after the op changed it, goes into a file of its own.
   GeExecution* execution = &execution_for(row.op, row, lane);
   if (execution->has(is_input, row.slot_index)) {
-    note(finish_lane(lane));
+    noted_.note(finish_lane(lane));
     execution = &execution_for(row.op, row, lane);
   }
   auto& pieces = is_input ? execution->inputs : execution->outputs;
@@ -377,26 +363,26 @@ Status GeWriter::end_step(int64_t step, uint64_t run) {
   inputs_.forget(run, [](Rows::Source& source) { source.place.reset(); });
   // Folders of steps that are over are opened again should something be late.
   if (folders_.size() > 64) folders_.clear();
-  return take_noted();
+  return noted_.take();
 }
 
 Status GeWriter::flush() {
   const std::lock_guard lock(mutex_);
-  return take_noted();
+  return noted_.take();
 }
 
 Status GeWriter::finish(std::string_view manifest) {
   const std::lock_guard lock(mutex_);
-  while (!lanes_.empty()) note(finish_lane(Lane(lanes_.begin()->first)));
+  while (!lanes_.empty()) noted_.note(finish_lane(Lane(lanes_.begin()->first)));
   inputs_.forget_all([](Rows::Source& source) { source.place.reset(); });
   inputs_.each_loaded([](Rows::Source& source) { source.place.reset(); });
   // A watch for failures that saw none leaves nothing.
   if (options_.scene != GeScene::kException || !folders_.empty()) {
     const auto folder = GeFolder::create(options_.root, concat(options_.time_folder, "/", kManifestFolder));
-    note(folder.ok() ? (*folder)->replace(options_.manifest, manifest) : folder.status());
+    noted_.note(folder.ok() ? (*folder)->replace(options_.manifest, manifest) : folder.status());
   }
   folders_.clear();
-  return take_noted();
+  return noted_.take();
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "layout/mindspore/writer_folder.h"
 #include "layout/mindspore/writer_ops.h"
 #include "layout/mindspore/writer_options.h"
+#include "layout/noted_failures.h"
 
 namespace tensortap {
 namespace {
@@ -101,8 +102,6 @@ class MindsporeWriter : public LayoutWriter {
   void end_parameters(int64_t step, uint64_t run);
   Status flush_folders();
   // Keeps what went wrong beside the record in hand, for the next call that can tell it.
-  void note(const Status& status);
-  Status take_noted();
 
   const MindsporeWriterOptions options_;
   const StatisticTable table_;
@@ -116,22 +115,9 @@ class MindsporeWriter : public LayoutWriter {
   uint64_t last_time_us_ = 0;
   std::string name_;
   std::string line_;
-  Status noted_;
-  uint64_t noted_count_ = 0;
+  NotedFailures noted_{"inputs, parameters or files beside them"};
   std::atomic<uint64_t> bytes_written_{0};
 };
-
-void MindsporeWriter::note(const Status& status) {
-  if (status.ok()) return;
-  if (noted_count_++ == 0) noted_ = status;
-}
-
-Status MindsporeWriter::take_noted() {
-  const uint64_t count = std::exchange(noted_count_, 0);
-  Status status = std::exchange(noted_, Status());
-  if (count <= 1) return status;
-  return {status.code(), concat(status.message(), " (and ", count - 1, " more inputs, parameters or files beside them)")};
-}
 
 uint64_t MindsporeWriter::next_time() { return last_time_us_ = std::max(last_time_us_ + 1, static_cast<uint64_t>(now_us())); }
 
@@ -265,14 +251,14 @@ Status MindsporeWriter::settle(const Piece& piece, int64_t step, Rows::Source& s
 }
 
 void MindsporeWriter::begin_step(const RecordRow& row, MindsporeOp& op) {
-  note(companions_.begin(ops_));
+  noted_.note(companions_.begin(ops_));
   inputs_.before(row, [this](const Rows::Input& input) {
-    note(settle({ops_.find(input.op), true, input.slot, next_time()}, input.step, *input.source));
+    noted_.note(settle({ops_.find(input.op), true, input.slot, next_time()}, input.step, *input.source));
   });
   if (!options_.extras.attributes || op.parameter || op.attributes_step == row.step) return;
   op.attributes_step = row.step;
   const Result<FolderPointer> folder = folder_of(row.step);
-  note(folder.ok() ? companions_.write_attributes((*folder)->path(), op) : folder.status());
+  noted_.note(folder.ok() ? companions_.write_attributes((*folder)->path(), op) : folder.status());
 }
 
 Status MindsporeWriter::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) {
@@ -291,7 +277,7 @@ void MindsporeWriter::end_parameters(int64_t step, uint64_t run) {
     MindsporeOp* op = ops_.find(id);
     if (op == nullptr || !op->parameter || !op->outputs || op->constant) continue;
     Rows::Source* source = inputs_.source(run, id, 0);
-    if (source != nullptr && (source->row.flags & kRecordForReaders) == 0) note(settle({op, false, 0, next_time()}, step, *source));
+    if (source != nullptr && (source->row.flags & kRecordForReaders) == 0) noted_.note(settle({op, false, 0, next_time()}, step, *source));
   }
 }
 
@@ -307,34 +293,34 @@ Status MindsporeWriter::flush_folders() {
 
 Status MindsporeWriter::end_step(int64_t step, uint64_t run) {
   const std::lock_guard lock(mutex_);
-  note(companions_.begin(ops_));
+  noted_.note(companions_.begin(ops_));
   inputs_.end_step(step, run, [this](const Rows::Input& input) {
-    note(settle({ops_.find(input.op), true, input.slot, next_time()}, input.step, *input.source));
+    noted_.note(settle({ops_.find(input.op), true, input.slot, next_time()}, input.step, *input.source));
   });
   end_parameters(step, run);
   inputs_.forget(run, [](Rows::Source& source) { source.place.clear(); });
-  note(companions_.end_step(ops_, step));
-  note(flush_folders());
+  noted_.note(companions_.end_step(ops_, step));
+  noted_.note(flush_folders());
   // A folder whose rows wait for room stays.
   if (const auto found = folders_.find(step); found != folders_.end() && found->second->waiting_rows_bytes() == 0) folders_.erase(found);
-  return take_noted();
+  return noted_.take();
 }
 
 Status MindsporeWriter::flush() {
   const std::lock_guard lock(mutex_);
-  note(flush_folders());
-  return take_noted();
+  noted_.note(flush_folders());
+  return noted_.take();
 }
 
 Status MindsporeWriter::finish(std::string_view manifest) {
   const std::lock_guard lock(mutex_);
-  note(flush_folders());
+  noted_.note(flush_folders());
   // Of steps that nobody ended, and of weights that no op came to read.
   inputs_.forget_all([](Rows::Source& source) { source.place.clear(); });
   inputs_.each_loaded([](Rows::Source& source) { source.place.clear(); });
-  note(companions_.finish(ops_, manifest));
+  noted_.note(companions_.finish(ops_, manifest));
   folders_.clear();
-  return take_noted();
+  return noted_.take();
 }
 
 }  // namespace

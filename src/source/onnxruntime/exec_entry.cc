@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/guarded.h"
 #include "base/text.h"
 #include "source/onnxruntime/called_maker.h"
 #include "source/onnxruntime/exec_capture.h"
@@ -19,15 +20,6 @@ namespace tensortap::onnxruntime {
 namespace {
 
 using SharedSession = std::shared_ptr<ForeignSession>;
-
-template <class Value, class Code>
-Value guarded(Value otherwise, Code&& code) noexcept {
-  try {
-    return code();
-  } catch (...) {
-    return otherwise;
-  }
-}
 
 // The model as the maker has it, read once.
 class CalledModel {
@@ -78,6 +70,7 @@ void start() {
 }  // namespace tensortap::onnxruntime
 
 using namespace tensortap::onnxruntime;
+using tensortap::guarded;
 
 extern "C" {
 

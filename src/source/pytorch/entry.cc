@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/exec_request.h"
+#include "base/guarded.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "source/pytorch/adapter_loader.h"
@@ -19,15 +20,6 @@
 
 namespace tensortap {
 namespace {
-
-template <class Result, class Call>
-Result guarded(Result otherwise, Call&& call) noexcept {
-  try {
-    return call();
-  } catch (...) {
-    return otherwise;
-  }
-}
 
 void say(const std::string& text) { std::fprintf(stderr, "tensortap: %s\n", text.c_str()); }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/guarded.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/thread_calls.h"
 #include "source/pytorch/torch_capture.h"
@@ -368,16 +369,6 @@ void scope_end(const char* name) {
   if (ThreadCalls* calls = thread_calls()) calls->optimizer = 0;
   const Entered capture;
   if (capture) capture->steps.optimizer_ends(name);
-}
-
-// Exceptions of the standard library, all of them for want of memory, end here: the call is not captured.
-template <class Result, class Call>
-Result guarded(Result otherwise, Call&& call) noexcept {
-  try {
-    return call();
-  } catch (...) {
-    return otherwise;
-  }
 }
 
 uint32_t guarded_describe(const tensortap_torch_op* op) {
