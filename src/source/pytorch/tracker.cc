@@ -409,6 +409,7 @@ void enable(bool enabled) {
   const Entered capture;
   if (!capture) return;
   capture->enabled.store(enabled);
+  capture->steps.pause(!enabled);
   capture->observe();
 }
 
