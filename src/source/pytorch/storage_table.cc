@@ -9,7 +9,7 @@ namespace tensortap {
 namespace {
 
 constexpr size_t kFirstCapacity = 128;
-constexpr size_t kSweptAtOnce = 4;
+constexpr size_t kSweptAtOnce = 2;
 
 void* map_zeroed(size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

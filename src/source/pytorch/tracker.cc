@@ -337,8 +337,9 @@ void node_begin(const tensortap_torch_node* node) {
   if (calls == nullptr) return;
   RunningNode running;
   if (capture) {
-    const std::string_view name = node->name;
-    running.name = capture->runtime.scopes.number_of(name.starts_with(kAutograd) ? node->name + kAutograd.size() : node->name);
+    std::string_view name = node->name;
+    if (name.starts_with(kAutograd)) name.remove_prefix(kAutograd.size());
+    running.name = capture->runtime.scopes.number_of(name);
     running.forward = capture->links.find(node->forward_thread, node->sequence_number);
     capture->steps.backward_ran();
   }
