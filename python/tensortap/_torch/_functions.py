@@ -46,6 +46,24 @@ class Functions:
         ``where()``: "file:line" of the caller in the program's own code.
     ends
         ``ends()``: the interpreter begins to end.
+    takes_nodes
+        ``takes_nodes()``: whether nodes of compiled graphs are captured by dump nodes; the operator ``tensortap::dump`` is there then.
+    add_node
+        ``add_node((op, overload, module's path, "file:line", autograd node's name, attributes, names of inputs, number of its forward
+        node))``: gives its number, 0 when it can not be captured.
+    wants_node
+        ``wants_node(number)``: 1 when anything of it may be wanted, plus 2 when it gives memory that nobody wrote.
+    add_site
+        ``add_site((number, phase, flags), rows)``: gives the number for ``tensortap::dump``, -1 when it can not be captured; of each
+        slot the position of its tensor, kind, slot, element, flags.
+    graph_begins
+        ``graph_begins()``: a graph with dump nodes begins to run on this thread; gives whether they are captured now.
+    graph_ends
+        ``graph_ends(wrote unseen)``: it ends; only where ``graph_begins`` gave true.
+    trace_begins
+        ``trace_begins()``: names of autograd nodes are collected from now on.
+    trace_ends
+        ``trace_ends()``: gives them, "SEQUENCE_NUMBER NAME" in a line each.
     note_compiled
         ``note_compiled(count)``: so many more graphs went to Inductor.
     compiled_graphs
@@ -82,6 +100,14 @@ class Functions:
     walk_frames: Callable[[bool], bool]
     where: Callable[[], str]
     ends: Callable[[], None]
+    takes_nodes: Callable[[], bool]
+    add_node: Callable[[tuple[Any, ...]], int]
+    wants_node: Callable[[int], int]
+    add_site: Callable[[tuple[int, int, int], Iterable[tuple[int, int, int, int, int]]], int]
+    graph_begins: Callable[[], bool]
+    graph_ends: Callable[[bool], None]
+    trace_begins: Callable[[], None]
+    trace_ends: Callable[[], str]
     note_compiled: Callable[[int], None]
     compiled_graphs: Callable[[], int]
     can_open: Callable[[], bool]

@@ -6,6 +6,7 @@ whose nodes are operators.
 
 from __future__ import annotations
 
+import copy
 import functools
 import json
 import os
@@ -17,6 +18,9 @@ import torch
 
 from . import graph_lines
 from ._functions import Functions
+from .dump_nodes import Inserted
+from .graph_family import BACKWARD, Family, NodeTable
+from .graph_runs import failure_report, run_nodes
 
 
 def install(table: Functions, path_of: Callable[[int], str]) -> None:
@@ -97,18 +101,57 @@ def _counting_compiler(table: Functions) -> Any:
 
 
 def _aot_compiler(table: Functions, path_of: Callable[[int], str]) -> Any:
+    nodes = NodeTable(table, path_of)
+
     def compile_graph(_inductor: Any, model: Any, inputs: Any, _options: dict[str, Any]) -> Any:
         from functorch.compile import make_boxed_func
         from torch._dynamo.backends.common import aot_autograd
 
-        root = table.current_path()  # the compiled model's: its forward is being called
+        family = Family(nodes, inputs)
 
-        def run_graph(graph: Any, _inputs: Any) -> Any:
+        def run_graph(graph: Any, backward: bool) -> Any:
             if hasattr(graph, "real_recompile"):
                 graph.real_recompile()
-            table.describe_code(graph.forward.__func__.__code__, graph_lines.rows(graph, root, table, path_of))
-            return make_boxed_func(graph.forward)
+            return make_boxed_func(_with_dump_nodes(graph, family, backward) or _observed(graph, family))
 
-        return aot_autograd(fw_compiler=run_graph, bw_compiler=run_graph)(model, inputs)
+        def run_forward(graph: Any, _inputs: Any) -> Any:
+            return run_graph(graph, False)
+
+        def run_backward(graph: Any, _inputs: Any) -> Any:
+            return run_graph(graph, True)
+
+        with family.tracing():
+            return aot_autograd(fw_compiler=run_forward, bw_compiler=run_backward)(model, inputs)
 
     return compile_graph
+
+
+def _with_dump_nodes(graph: Any, family: Family, backward: bool) -> Any:
+    """Give a function that runs a graph with dump nodes, None where there can not be any."""
+    table = family.table.functions
+    if not table.takes_nodes():
+        return None
+    try:
+        tapped = copy.copy(graph)
+        tapped.graph = copy.deepcopy(graph.graph)
+        numbers = family.numbers(tapped.graph, backward)
+        phase = BACKWARD if backward else family.forward_phase
+        dumps = Inserted(tapped.graph, numbers, phase, False, table)
+        tapped.recompile()
+        if hasattr(tapped, "real_recompile"):
+            tapped.real_recompile()
+        return run_nodes(graph, tapped, dumps, failure_report(tapped, numbers, phase, table))
+    except Exception as error:
+        _warn(f"a graph of torch.compile is captured without dump nodes: {error}")
+        return None
+
+
+def _observed(graph: Any, family: Family) -> Any:
+    """Give the function that runs a graph whose operators torch's own callbacks tell."""
+    table = family.table.functions
+    table.describe_code(graph.forward.__func__.__code__, graph_lines.rows(graph, family.root, table, family.table.path_of))
+    return graph.forward
+
+
+def _warn(text: str) -> None:
+    print(f"tensortap: {text}", file=sys.stderr)

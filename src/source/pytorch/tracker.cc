@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/guarded.h"
+#include "source/pytorch/graph_capture.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/thread_calls.h"
 #include "source/pytorch/torch_capture.h"
@@ -17,22 +18,7 @@ namespace {
 constexpr std::string_view kOptimizerStep = "Optimizer.step#";
 constexpr std::string_view kAutograd = "torch::autograd::";
 
-// The capture for the duration of one call from the adapter.
-class Entered {
- public:
-  Entered() : capture_(enter_capture()) {}
-  ~Entered() {
-    if (capture_ != nullptr) leave_capture();
-  }
-  Entered(const Entered&) = delete;
-  Entered& operator=(const Entered&) = delete;
-  TorchCapture* operator->() const { return capture_; }
-  TorchCapture* get() const { return capture_; }
-  explicit operator bool() const { return capture_ != nullptr; }
-
- private:
-  TorchCapture* capture_;
-};
+using Entered = EnteredCapture;
 
 const char* reason_not_captured(uint32_t kind) {
   switch (kind) {
@@ -61,7 +47,8 @@ void say_not_captured(const TorchCapture& capture, OpIdentity& identity, uint32_
   tensortap_not_captured(capture.session, identity.id, reason_not_captured(kind));
 }
 
-// Fills `out` with what a session is told of a tensor. False when there is nothing to tell it.
+}  // namespace
+
 bool to_session(const TorchCapture& capture, OpIdentity& identity, const tensortap_torch_tensor& tensor, const StorageContent& content,
                 tensortap_tensor& out) {
   const bool changed_by_view = (tensor.flags & (TENSORTAP_TORCH_TENSOR_CONJUGATE | TENSORTAP_TORCH_TENSOR_NEGATIVE)) != 0;
@@ -83,6 +70,8 @@ bool to_session(const TorchCapture& capture, OpIdentity& identity, const tensort
   out.version = content.version;
   return true;
 }
+
+namespace {
 
 tensortap_op_event event_of(const PendingCall& pending, const ThreadCalls& calls) {
   tensortap_op_event event{};
@@ -338,7 +327,9 @@ void node_begin(const tensortap_torch_node* node) {
   RunningNode running;
   if (capture) {
     const std::string_view name = node->name;
-    running.name = capture->runtime.scopes.number_of(name.starts_with(kAutograd) ? node->name + kAutograd.size() : node->name);
+    const char* const short_name = name.starts_with(kAutograd) ? node->name + kAutograd.size() : node->name;
+    running.name = capture->runtime.scopes.number_of(short_name);
+    note_traced_node(node->sequence_number, short_name);
     running.forward = capture->links.find(node->forward_thread, node->sequence_number);
     capture->steps.backward_ran();
   }
@@ -424,7 +415,8 @@ const tensortap_torch_tracker& tracker_functions() {
                                                     node_end,
                                                     guarded_scope_begin,
                                                     guarded_scope_end,
-                                                    guarded_collective};
+                                                    guarded_collective,
+                                                    dump_graph_node};
   return functions;
 }
 
@@ -443,6 +435,7 @@ void follow_python(const char* (*open)(const char* config, const char* config_na
   events.step = program_ends_step;
   events.set_dump = set_dump;
   events.enable = enable;
+  events.graphs = &graph_events();
   set_python_events(events);
 }
 
