@@ -176,8 +176,9 @@ Action declare_exec(CLI::App& app) {
   app.add_option("program", options->program, "The program and its arguments, behind `--`")->type_name("-- PROGRAM ARG...");
   add_capture_options(app, options->capture);
   const char* group = "The program";
-  add_choice(app, "--compile", options->compile, {"eager", "aot", "inductor"},
-             "What becomes of torch.compile: run eagerly, the graph before fusion, or as it is (inductor)")
+  add_choice(app, "--compile", options->compile, {"eager", "aot", "inductor", "inductor-nodes"},
+             "What becomes of torch.compile: run eagerly, the graph before fusion, as it is (inductor), or with every node told, which "
+             "costs fusion")
       ->group(group);
   app.add_flag("--workers", options->workers, "Capture the worker processes of a DataLoader, too")->group(group);
   app.add_flag("--no-cache", options->no_cache, "Measure memory again that no operator wrote, for programs that write it past torch")

@@ -60,10 +60,12 @@ class Functions:
         ``graph_begins()``: a graph with dump nodes begins to run on this thread; gives whether they are captured now.
     graph_ends
         ``graph_ends(wrote unseen)``: it ends; only where ``graph_begins`` gave true.
-    trace_begins
-        ``trace_begins()``: names of autograd nodes are collected from now on.
-    trace_ends
-        ``trace_ends()``: gives them, "SEQUENCE_NUMBER NAME" in a line each.
+    compile_begins
+        ``compile_begins()``: torch.compile works on this thread: operators are not captured, names of autograd nodes are collected.
+    compile_ends
+        ``compile_ends()``: it is done.
+    autograd_names
+        ``autograd_names()``: the names so far, "SEQUENCE_NUMBER NAME" in a line each.
     note_compiled
         ``note_compiled(count)``: so many more graphs went to Inductor.
     compiled_graphs
@@ -106,8 +108,9 @@ class Functions:
     add_site: Callable[[tuple[int, int, int], Iterable[tuple[int, int, int, int, int]]], int]
     graph_begins: Callable[[], bool]
     graph_ends: Callable[[bool], None]
-    trace_begins: Callable[[], None]
-    trace_ends: Callable[[], str]
+    compile_begins: Callable[[], None]
+    compile_ends: Callable[[], None]
+    autograd_names: Callable[[], str]
     note_compiled: Callable[[int], None]
     compiled_graphs: Callable[[], int]
     can_open: Callable[[], bool]

@@ -19,7 +19,7 @@ import torch
 from . import graph_lines
 from ._functions import Functions
 from .dump_nodes import Inserted
-from .graph_family import BACKWARD, Family, NodeTable
+from .graph_family import BACKWARD, Family, NodeTable, compiling
 from .graph_runs import failure_report, run_nodes
 
 
@@ -38,6 +38,8 @@ def install(table: Functions, path_of: Callable[[int], str]) -> None:
         _run_eagerly()
     elif route == "aot":
         _replace_inductor(_aot_compiler(table, path_of))
+    elif route == "inductor-nodes":
+        _replace_inductor(_dumping_compiler(table, path_of))
     else:
         _replace_inductor(_counting_compiler(table))
 
@@ -93,9 +95,28 @@ def _replace_inductor(compiler: Any) -> None:
 
 def _counting_compiler(table: Functions) -> Any:
     def compile_graph(inductor: Any, model: Any, inputs: Any, options: dict[str, Any]) -> Any:
-        compiled = inductor(model, inputs, **options)
+        with compiling(table):
+            compiled = inductor(model, inputs, **options)
         table.note_compiled(1)
         return compiled
+
+    return compile_graph
+
+
+def _dumping_compiler(table: Functions, path_of: Callable[[int], str]) -> Any:
+    nodes = NodeTable(table, path_of)
+    as_it_is = _counting_compiler(table)
+
+    def lost(reason: str) -> None:
+        table.note_compiled(1)
+        _warn(f"a graph of torch.compile has no dump nodes, what is fused in it is not captured: {reason}")
+
+    def compile_graph(inductor: Any, model: Any, inputs: Any, options: dict[str, Any]) -> Any:
+        if not table.takes_nodes():
+            return as_it_is(inductor, model, inputs, options)
+        from .inductor_nodes import compile_with_nodes
+
+        return compile_with_nodes(inductor.args[0], model, inputs, options, Family(nodes, inputs), lost)
 
     return compile_graph
 
@@ -120,7 +141,7 @@ def _aot_compiler(table: Functions, path_of: Callable[[int], str]) -> Any:
         def run_backward(graph: Any, _inputs: Any) -> Any:
             return run_graph(graph, True)
 
-        with family.tracing():
+        with compiling(table):
             return aot_autograd(fw_compiler=run_forward, bw_compiler=run_backward)(model, inputs)
 
     return compile_graph

@@ -19,6 +19,16 @@ _UNKNOWN_SCOPE = "CompiledFunctionBackward"
 FORWARD, BACKWARD, INFERENCE = 1, 2, 0
 
 
+@contextmanager
+def compiling(functions: Functions) -> Iterator[None]:
+    """Let torch.compile work on a graph: the operators that it runs for that are not the program's."""
+    functions.compile_begins()
+    try:
+        yield
+    finally:
+        functions.compile_ends()
+
+
 class NodeTable:
     """The numbers of all nodes: a graph that is compiled anew, for another shape, has the ops of the first.
 
@@ -57,32 +67,16 @@ class Family:
         self.table = table
         self.root = table.functions.current_path()  # the compiled model's: its forward is being called
         self.forward_phase = FORWARD if torch.is_grad_enabled() else INFERENCE
-        self._is_traced = True
         self._autograd_names: dict[int, str] = {}
         self._forward: dict[int, int] = {}
         self._parameters = [_parameter_name(value, table.functions) for value in inputs]
         self._parameter_of: dict[str, str] = {}
 
-    @contextmanager
-    def tracing(self) -> Iterator[None]:
-        """Trace a graph, forward and backward at once: autograd nodes have their names then."""
-        self._is_traced = False
-        self.table.functions.trace_begins()
-        try:
-            yield
-        finally:
-            self._take_names()
-
-    def _take_names(self) -> None:
-        if not self._is_traced:
-            self._is_traced = True
-            for line in self.table.functions.trace_ends().splitlines():
-                number, _, name = line.partition(" ")
-                self._autograd_names[int(number)] = name
-
     def numbers(self, graph: Graph, backward: bool) -> dict[Node, int]:
         """Give the numbers of the nodes of a graph that are operators."""
-        self._take_names()
+        if not self._autograd_names:
+            lines = (line.partition(" ") for line in self.table.functions.autograd_names().splitlines())
+            self._autograd_names = {int(number): name for number, _, name in lines}
         seen: Counter[Hashable] = Counter()
         numbers: dict[Node, int] = {}
         for node in graph.nodes:

@@ -115,7 +115,8 @@ void graph_ends(bool wrote_unseen) {
   if (const EnteredCapture capture; capture) capture->storages.lose_sight();
 }
 
-void trace_begins() {
+void compile_begins() {
+  if (ThreadCalls* calls = thread_calls()) ++calls->compiling;
   {
     TracedNodes& traced = traced_nodes();
     const std::lock_guard lock(traced.mutex);
@@ -127,14 +128,18 @@ void trace_begins() {
   capture->observe();
 }
 
-std::string trace_ends() {
+void compile_ends() {
+  if (ThreadCalls* calls = thread_calls(); calls != nullptr && calls->compiling > 0) --calls->compiling;
+  traced_nodes().tracing.fetch_sub(1);
   if (const EnteredCapture capture; capture && capture->tracing.load() > 0) {
     capture->tracing.fetch_sub(1);
     capture->observe();
   }
+}
+
+std::string autograd_names() {
   TracedNodes& traced = traced_nodes();
   const std::lock_guard lock(traced.mutex);
-  if (traced.tracing.load() > 0) traced.tracing.fetch_sub(1);
   std::string text;
   for (const auto& [sequence, name] : traced.names) text += concat(sequence, " ", name, "\n");
   return text;
@@ -205,7 +210,8 @@ void dump(int64_t number, const tensortap_torch_tensor* tensors, uint32_t count)
 }  // namespace
 
 const GraphEvents& graph_events() {
-  static const GraphEvents events = {takes_nodes, add_node, wants_node, add_site, graph_begins, graph_ends, trace_begins, trace_ends};
+  static const GraphEvents events = {takes_nodes, add_node,       wants_node,   add_site,      graph_begins,
+                                     graph_ends,  compile_begins, compile_ends, autograd_names};
   return events;
 }
 

@@ -62,10 +62,11 @@ struct GraphEvents {
   bool (*graph_begins)() = nullptr;
   // `wrote_unseen`: it wrote into memory without a dump node that says so.
   void (*graph_ends)(bool wrote_unseen) = nullptr;
-  // Between these, names of autograd nodes are collected.
-  void (*trace_begins)() = nullptr;
+  // Between these torch.compile works on this thread: operators that it runs are not the program's, and names of autograd nodes are collected.
+  void (*compile_begins)() = nullptr;
+  void (*compile_ends)() = nullptr;
   // "SEQUENCE_NUMBER NAME" of each, a line each.
-  std::string (*trace_ends)() = nullptr;
+  std::string (*autograd_names)() = nullptr;
 };
 
 }  // namespace tensortap

@@ -99,23 +99,30 @@ PyObject* graph_ends_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   return python_none();
 }
 
-// trace_begins()
-PyObject* trace_begins_function(PyObject*, PythonArguments, ptrdiff_t) {
-  if (const auto function = events_of_graphs().trace_begins; function != nullptr) function();
+// compile_begins()
+PyObject* compile_begins_function(PyObject*, PythonArguments, ptrdiff_t) {
+  if (const auto function = events_of_graphs().compile_begins; function != nullptr) function();
   return python_none();
 }
 
-// trace_ends() -> "SEQUENCE_NUMBER NAME" of each autograd node that ran since, a line each
-PyObject* trace_ends_function(PyObject*, PythonArguments, ptrdiff_t) {
-  const auto function = events_of_graphs().trace_ends;
+// compile_ends()
+PyObject* compile_ends_function(PyObject*, PythonArguments, ptrdiff_t) {
+  if (const auto function = events_of_graphs().compile_ends; function != nullptr) function();
+  return python_none();
+}
+
+// autograd_names() -> "SEQUENCE_NUMBER NAME" of each autograd node that ran since compile_begins(), a line each
+PyObject* autograd_names_function(PyObject*, PythonArguments, ptrdiff_t) {
+  const auto function = events_of_graphs().autograd_names;
   return python_text(function == nullptr ? "" : function());
 }
 
 constinit std::array graph_methods = {
-    python_method<takes_nodes_function, 0>("takes_nodes"),   python_method<add_node_function, 1>("add_node"),
-    python_method<wants_node_function, 1>("wants_node"),     python_method<add_site_function, 2>("add_site"),
-    python_method<graph_begins_function, 0>("graph_begins"), python_method<graph_ends_function, 1>("graph_ends"),
-    python_method<trace_begins_function, 0>("trace_begins"), python_method<trace_ends_function, 0>("trace_ends"),
+    python_method<takes_nodes_function, 0>("takes_nodes"),       python_method<add_node_function, 1>("add_node"),
+    python_method<wants_node_function, 1>("wants_node"),         python_method<add_site_function, 2>("add_site"),
+    python_method<graph_begins_function, 0>("graph_begins"),     python_method<graph_ends_function, 1>("graph_ends"),
+    python_method<compile_begins_function, 0>("compile_begins"), python_method<compile_ends_function, 0>("compile_ends"),
+    python_method<autograd_names_function, 0>("autograd_names"),
 };
 
 }  // namespace

@@ -196,7 +196,7 @@ void* begin(const tensortap_torch_call* call, uint64_t torch_thread) {
   const Entered capture;
   if (!capture) return outside_of_capture();
   ThreadCalls* calls = thread_calls();
-  if (calls == nullptr) return nullptr;
+  if (calls == nullptr || calls->compiling > 0) return nullptr;
   try_bootstrap(*capture.get());
   if (!capture->step_wanted.load(std::memory_order_relaxed)) return nullptr;
   const bool is_collective = call->tensor_count > 0 && (flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_COLLECTIVE) != 0;
@@ -300,7 +300,7 @@ void end(const tensortap_torch_call* call) {
   auto* pending = static_cast<PendingCall*>(call->token);
   if (calls == nullptr) return;
   if (pending == nullptr) {
-    if (capture) end_unwanted(*capture.get(), *calls, *call);
+    if (capture && calls->compiling == 0) end_unwanted(*capture.get(), *calls, *call);
     return;
   }
   if ((call->flags & TENSORTAP_TORCH_CALL_LATER) != 0) return;  // collective_done() has it
