@@ -59,7 +59,9 @@ class Functions:
     graph_begins
         ``graph_begins()``: a graph with dump nodes begins to run on this thread; gives whether they are captured now.
     graph_ends
-        ``graph_ends(wrote unseen)``: it ends; only where ``graph_begins`` gave true.
+        ``graph_ends()``: it ends; only where ``graph_begins`` gave true.
+    wrote_unseen
+        ``wrote_unseen()``: a graph wrote into memory, and nothing told into which.
     compile_begins
         ``compile_begins()``: torch.compile works on this thread: operators are not captured, names of autograd nodes are collected.
     compile_ends
@@ -107,7 +109,8 @@ class Functions:
     wants_node: Callable[[int], int]
     add_site: Callable[[tuple[int, int, int], Iterable[tuple[int, int, int, int, int]]], int]
     graph_begins: Callable[[], bool]
-    graph_ends: Callable[[bool], None]
+    graph_ends: Callable[[], None]
+    wrote_unseen: Callable[[], None]
     compile_begins: Callable[[], None]
     compile_ends: Callable[[], None]
     autograd_names: Callable[[], str]

@@ -98,9 +98,33 @@ def _counting_compiler(table: Functions) -> Any:
         with compiling(table):
             compiled = inductor(model, inputs, **options)
         table.note_compiled(1)
-        return compiled
+        return _telling_of_writes(compiled, table)
 
     return compile_graph
+
+
+def _telling_of_writes(compiled: Any, table: Functions) -> Any:
+    """Tell when a compiled graph wrote into what it was given: no operator that could be seen does. Its first run shows whether it does."""
+    writes: bool | None = None
+
+    def run(*arguments: Any) -> Any:
+        nonlocal writes
+        before = _versions(arguments) if writes is None else []
+        try:
+            return compiled(*arguments)
+        finally:
+            if writes is None:
+                writes = _versions(arguments) != before
+            if writes:
+                table.wrote_unseen()
+
+    return run
+
+
+def _versions(values: Any) -> list[float]:
+    """Count the writes into each tensor; those of inference mode are not counted, and unequal to themselves."""
+    tensors = (value for value in values if isinstance(value, torch.Tensor))
+    return [float("nan") if tensor.is_inference() else tensor._version for tensor in tensors]
 
 
 def _dumping_compiler(table: Functions, path_of: Callable[[int], str]) -> Any:

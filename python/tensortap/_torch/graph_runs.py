@@ -43,7 +43,9 @@ def run_nodes(plain: GraphModule, tapped: GraphModule, dumps: dump_nodes.Inserte
             report(error)
             raise
         finally:
-            end(wrote_unseen)
+            end()
+            if wrote_unseen:
+                functions.wrote_unseen()
 
     return run
 

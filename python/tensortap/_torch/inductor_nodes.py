@@ -133,7 +133,9 @@ def _run(compiled: Any, dumps: list[dump_nodes.Inserted]) -> Any:
         try:
             return compiled(arguments)
         finally:
-            functions.graph_ends(wrote_unseen)
+            functions.graph_ends()
+            if wrote_unseen:
+                functions.wrote_unseen()
 
     run._boxed_call = True  # type: ignore[attr-defined]
     return run

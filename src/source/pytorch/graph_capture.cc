@@ -109,9 +109,9 @@ bool graph_begins() {
   return true;
 }
 
-void graph_ends(bool wrote_unseen) {
-  torch_runtime().adapter.graph_end();
-  if (!wrote_unseen) return;
+void graph_ends() { torch_runtime().adapter.graph_end(); }
+
+void wrote_unseen() {
   if (const EnteredCapture capture; capture) capture->storages.lose_sight();
 }
 
@@ -210,8 +210,8 @@ void dump(int64_t number, const tensortap_torch_tensor* tensors, uint32_t count)
 }  // namespace
 
 const GraphEvents& graph_events() {
-  static const GraphEvents events = {takes_nodes, add_node,       wants_node,   add_site,      graph_begins,
-                                     graph_ends,  compile_begins, compile_ends, autograd_names};
+  static const GraphEvents events = {takes_nodes, add_node,     wants_node,     add_site,     graph_begins,
+                                     graph_ends,  wrote_unseen, compile_begins, compile_ends, autograd_names};
   return events;
 }
 

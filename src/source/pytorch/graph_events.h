@@ -60,8 +60,9 @@ struct GraphEvents {
   int64_t (*add_site)(const DumpRole& role, std::vector<DumpSlot> slots) = nullptr;
   // A graph with dump nodes begins to run on this thread. False when nothing is captured now: then end is not called.
   bool (*graph_begins)() = nullptr;
-  // `wrote_unseen`: it wrote into memory without a dump node that says so.
-  void (*graph_ends)(bool wrote_unseen) = nullptr;
+  void (*graph_ends)() = nullptr;
+  // A graph wrote into memory, and nothing told into which.
+  void (*wrote_unseen)() = nullptr;
   // Between these torch.compile works on this thread: operators that it runs are not the program's, and names of autograd nodes are collected.
   void (*compile_begins)() = nullptr;
   void (*compile_ends)() = nullptr;

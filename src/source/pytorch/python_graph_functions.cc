@@ -93,9 +93,15 @@ PyObject* graph_begins_function(PyObject*, PythonArguments, ptrdiff_t) {
   return PyBool_FromLong(function != nullptr && function() ? 1 : 0);
 }
 
-// graph_ends(whether it wrote what no dump node told)
-PyObject* graph_ends_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
-  if (const auto function = events_of_graphs().graph_ends; function != nullptr) function(PyObject_IsTrue(arguments[0]) == 1);
+// graph_ends()
+PyObject* graph_ends_function(PyObject*, PythonArguments, ptrdiff_t) {
+  if (const auto function = events_of_graphs().graph_ends; function != nullptr) function();
+  return python_none();
+}
+
+// wrote_unseen()
+PyObject* wrote_unseen_function(PyObject*, PythonArguments, ptrdiff_t) {
+  if (const auto function = events_of_graphs().wrote_unseen; function != nullptr) function();
   return python_none();
 }
 
@@ -118,11 +124,11 @@ PyObject* autograd_names_function(PyObject*, PythonArguments, ptrdiff_t) {
 }
 
 constinit std::array graph_methods = {
-    python_method<takes_nodes_function, 0>("takes_nodes"),       python_method<add_node_function, 1>("add_node"),
-    python_method<wants_node_function, 1>("wants_node"),         python_method<add_site_function, 2>("add_site"),
-    python_method<graph_begins_function, 0>("graph_begins"),     python_method<graph_ends_function, 1>("graph_ends"),
-    python_method<compile_begins_function, 0>("compile_begins"), python_method<compile_ends_function, 0>("compile_ends"),
-    python_method<autograd_names_function, 0>("autograd_names"),
+    python_method<takes_nodes_function, 0>("takes_nodes"),   python_method<add_node_function, 1>("add_node"),
+    python_method<wants_node_function, 1>("wants_node"),     python_method<add_site_function, 2>("add_site"),
+    python_method<graph_begins_function, 0>("graph_begins"), python_method<graph_ends_function, 0>("graph_ends"),
+    python_method<wrote_unseen_function, 0>("wrote_unseen"), python_method<compile_begins_function, 0>("compile_begins"),
+    python_method<compile_ends_function, 0>("compile_ends"), python_method<autograd_names_function, 0>("autograd_names"),
 };
 
 }  // namespace
