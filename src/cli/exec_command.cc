@@ -30,6 +30,10 @@
 namespace tensortap::cli {
 namespace {
 
+constexpr const char* kNodesNote =
+    "--compile inductor-nodes keeps every node's value in memory: less is fused, the program is slower, and rounding may differ from the "
+    "program without capture";
+
 struct ExecOptions {
   CaptureArguments capture;
   std::vector<std::string> program;
@@ -110,6 +114,7 @@ Status provide_adapter(const ExecOptions& options, const InstalledFiles& install
 Result<CaptureSpec> checked_spec(const ExecOptions& options, const Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, make_spec(options.capture));
   for (const std::string& note : spec.notes) terminal.note(printable(note));
+  if (options.compile == "inductor-nodes") terminal.note(kNodesNote);
   TENSORTAP_ASSIGN_OR_RETURN(const auto plan, CapturePlan::compile(spec));
   return spec;
 }

@@ -6,7 +6,6 @@ whose nodes are operators.
 
 from __future__ import annotations
 
-import copy
 import functools
 import json
 import os
@@ -18,9 +17,8 @@ import torch
 
 from . import graph_lines
 from ._functions import Functions
-from .dump_nodes import Inserted
-from .graph_family import BACKWARD, Family, NodeTable, compiling
-from .graph_runs import failure_report, run_nodes
+from .graph_family import Family, NodeTable, compiling
+from .graph_runs import GraphRuns
 
 
 def install(table: Functions, path_of: Callable[[int], str]) -> None:
@@ -173,21 +171,16 @@ def _aot_compiler(table: Functions, path_of: Callable[[int], str]) -> Any:
 
 def _with_dump_nodes(graph: Any, family: Family, backward: bool) -> Any:
     """Give a function that runs a graph with dump nodes, None where there can not be any."""
-    table = family.table.functions
-    if not table.takes_nodes():
+    if not family.table.functions.takes_nodes():
         return None
+
+    def lost(reason: str) -> None:
+        _warn(f"a graph of torch.compile is captured without dump nodes: {reason}")
+
     try:
-        tapped = copy.copy(graph)
-        tapped.graph = copy.deepcopy(graph.graph)
-        numbers = family.numbers(tapped.graph, backward)
-        phase = BACKWARD if backward else family.forward_phase
-        dumps = Inserted(tapped.graph, numbers, phase, False, table)
-        tapped.recompile()
-        if hasattr(tapped, "real_recompile"):
-            tapped.real_recompile()
-        return run_nodes(graph, tapped, dumps, failure_report(tapped, numbers, phase, table))
+        return GraphRuns(graph, family, backward, lost)
     except Exception as error:
-        _warn(f"a graph of torch.compile is captured without dump nodes: {error}")
+        lost(str(error))
         return None
 
 

@@ -30,14 +30,17 @@ class Inserted:
         The number of each of its nodes that is an operator.
     phase : int
         When it runs.
+    root : int
+        The number of the module that it runs for.
     fuses : bool
         Whether a compiler gives tensors the memory of others without an operator that says so.
     functions : Functions
         Of the library.
     """
 
-    def __init__(self, graph: Graph, numbers: Mapping[Node, int], phase: int, fuses: bool, functions: Functions) -> None:
+    def __init__(self, graph: Graph, numbers: Mapping[Node, int], phase: int, root: int, fuses: bool, functions: Functions) -> None:
         self._graph = graph
+        self._root = root
         self._phase = phase
         self._fuses = fuses
         self.functions = functions
@@ -64,7 +67,7 @@ class Inserted:
 
     def _insert(self, node: Node, number: int) -> None:
         self._last = node
-        wanted = self.functions.wants_node(number) if number else 0
+        wanted = self.functions.wants_node(number, self._root) if number else 0
         read = node_arguments.tensors_read(node)
         if not number:
             self.lost += 1

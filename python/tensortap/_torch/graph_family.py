@@ -66,6 +66,7 @@ class Family:
     def __init__(self, table: NodeTable, inputs: Iterable[Any]) -> None:
         self.table = table
         self.root = table.functions.current_path()  # the compiled model's: its forward is being called
+        self.root_number = table.functions.path_number(self.root)
         self.forward_phase = FORWARD if torch.is_grad_enabled() else INFERENCE
         self._autograd_names: dict[int, str] = {}
         self._forward: dict[int, int] = {}
@@ -97,13 +98,13 @@ class Family:
             # What an autograd node does is told apart by its operators, as without compiling.
             key: Hashable = (operator, scope, forward)
         else:
-            place = (operator, scope, module, source, node.meta.get("stack_trace"))
+            place = (operator, scope, self.root, module, source, node.meta.get("stack_trace"))
             key = (*place, seen[place])
             seen[place] += 1
 
         def describe() -> tuple[Any, ...]:
             attributes = node_arguments.attributes_of(node)
-            return (*operator, module, source, scope, attributes, self._input_names(node), forward)
+            return (*operator, module, source, scope, attributes, self._input_names(node), forward, self.root)
 
         number = self.table.number(key, describe)
         if not backward and number:

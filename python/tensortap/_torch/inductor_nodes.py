@@ -50,7 +50,8 @@ class DumpPass(CustomGraphPass):  # type: ignore[misc]
         try:
             numbers = self._family.numbers(graph, self.is_backward)
             phase = BACKWARD if self.is_backward else self._family.forward_phase
-            self.dumps.append(dump_nodes.Inserted(graph, numbers, phase, True, self._family.table.functions))
+            root = self._family.root_number
+            self.dumps.append(dump_nodes.Inserted(graph, numbers, phase, root, True, self._family.table.functions))
         except Exception as error:
             self.problem = str(error)
 
@@ -114,7 +115,7 @@ def compile_with_nodes(wrapper: Any, model: Any, inputs: Any, options: dict[str,
         if own.problem or not own.dumps:
             lost(own.problem or "its passes did not run")
             return compiled
-        return _run(compiled, own.dumps)
+        return _run(compiled, own.dumps, family.root_number, own.is_backward)
 
     own = DumpPass(family, patches.get(_PASS, getattr(config, _PASS, None)))
     patches[_PASS] = own
@@ -122,13 +123,13 @@ def compile_with_nodes(wrapper: Any, model: Any, inputs: Any, options: dict[str,
         return compile_fx(model, inputs, inner_compile=inner, config_patches=patches)
 
 
-def _run(compiled: Any, dumps: list[dump_nodes.Inserted]) -> Any:
+def _run(compiled: Any, dumps: list[dump_nodes.Inserted], root: int, is_backward: bool) -> Any:
     """Give a function that runs compiled code, whose operators outside of fused kernels are told by dump nodes alone."""
     functions = dumps[0].functions
     wrote_unseen = any(inserted.wrote_unseen for inserted in dumps)
 
     def run(arguments: Any) -> Any:
-        if not functions.graph_begins():
+        if functions.graph_begins(root, is_backward) < 0:
             return compiled(arguments)
         try:
             return compiled(arguments)

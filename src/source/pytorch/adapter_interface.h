@@ -151,8 +151,9 @@ typedef struct tensortap_torch_adapter {
   int (*define_dump)(void);
   /* The tracker's number of an operator by its schema's names ("aten::add", "Tensor"), described first if it is new; -1 = there is none. */
   int64_t (*find_op)(const char* name, const char* overload);
-  /* Between begin and end no operator of this thread is told: a graph tells its nodes itself. Nests. */
-  void (*graph_begin)(void);
+  /* Between begin and end no operator of this thread is told: a graph tells its nodes itself. Nests. Gives torch's number of the thread, and the
+   * sequence number that the thread's next autograd node will have. */
+  void (*graph_begin)(uint64_t* thread, int64_t* sequence_number);
   void (*graph_end)(void);
 } tensortap_torch_adapter;
 

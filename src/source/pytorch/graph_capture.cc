@@ -12,6 +12,7 @@
 #include "base/guarded.h"
 #include "base/text.h"
 #include "source/pytorch/graph_nodes.h"
+#include "source/pytorch/module_table.h"
 #include "source/pytorch/thread_calls.h"
 #include "source/pytorch/torch_capture.h"
 #include "source/pytorch/tracker.h"
@@ -35,21 +36,68 @@ TracedNodes& traced_nodes() {
   return nodes;
 }
 
-// Which of the dump's ops a node is. `forward` before it, so that its name is known.
-OpIdentity& op_of(TorchCapture& capture, const KnownNode& node) {
-  const BoundNode* bound = node.bound.load(std::memory_order_acquire);
-  if (bound != nullptr && bound->generation == capture.generation) return *bound->identity;
+bool is_inside(const std::string& path, const std::string& root) {
+  return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '.');
+}
+
+// The path of a module, or the name of a parameter, with one root in the place of another.
+std::string moved(const std::string& path, const std::string& from, const std::string& to) {
+  if (from.empty() || !is_inside(path, from)) return path;
+  return to.empty() && path.size() > from.size() ? path.substr(from.size() + 1) : to + path.substr(from.size());
+}
+
+// "blocks.0" of "Net.blocks.0": what parameters below a module are named by.
+std::string inside_tree(const std::string& path) {
+  const size_t dot = path.find('.');
+  return dot == std::string::npos ? std::string() : path.substr(dot + 1);
+}
+
+// What was told of a node, for another instance that runs its graph.
+GraphNode for_root(const GraphNode& told, ModuleId root) {
+  GraphNode node = told;
+  if (root == told.root) return node;
+  const std::string from = module_path(told.root);
+  const std::string to = module_path(root);
+  node.module = number_of_path(moved(module_path(told.module), from, to));
+  for (std::string& name : node.inputs) name = moved(name, inside_tree(from), inside_tree(to));
+  return node;
+}
+
+const BoundNode* find_bound(const BoundNode* bound, uint64_t generation, ModuleId root) {
+  while (bound != nullptr && (bound->generation != generation || bound->root != root)) bound = bound->next;
+  return bound;
+}
+
+// Which of the dump's ops a node is.
+OpIdentity& op_of(TorchCapture& capture, const KnownNode& node, ModuleId root) {
+  const BoundNode* first = node.bound.load(std::memory_order_acquire);
+  if (const BoundNode* bound = find_bound(first, capture.generation, root)) return *bound->identity;
+  const GraphNode told = for_root(node.told, root);
   OpKey key;
   key.op = node.op;
-  key.module = node.told.module;
-  key.position = {&node, 0};
-  key.forward = node.forward == nullptr ? nullptr : &op_of(capture, *node.forward);
+  key.module = told.module;
+  key.position = {&node, static_cast<int32_t>(root)};
+  key.forward = node.forward == nullptr ? nullptr : &op_of(capture, *node.forward, root);
   key.scope = node.scope;
   key.level = TENSORTAP_LEVEL_OP;
-  OpIdentity& identity = capture.identities.of_node(key, node.told);
-  // What another session bound stays: somebody may be reading it.
-  node.bound.store(new BoundNode{capture.generation, &identity}, std::memory_order_release);
+  OpIdentity& identity = capture.identities.of_node(key, told);
+  // What was bound stays: somebody may be reading it.
+  auto* bound = new BoundNode{capture.generation, root, &identity, first};
+  while (!node.bound.compare_exchange_weak(bound->next, bound, std::memory_order_release)) {
+  }
   return identity;
+}
+
+// Stands for the op that a compiled graph's backward node belongs to.
+const OpIdentity* place_of_graph(ModuleId root) {
+  static auto& mutex = *new std::mutex;
+  static auto& places = *new std::map<ModuleId, OpIdentity>;
+  const std::lock_guard lock(mutex);
+  OpIdentity& place = places[root];
+  place.module = root;
+  place.is_graph = true;
+  place.name = module_path(root);
+  return &place;
 }
 
 uint32_t op_number(const GraphNode& told) {
@@ -90,11 +138,11 @@ uint32_t add_node(GraphNode told) {
   return graph_nodes().add_node(std::move(told), op, scope, updates);
 }
 
-uint32_t wants_node(uint32_t number) {
+uint32_t wants_node(uint32_t number, ModuleId root) {
   const EnteredCapture capture;
   const KnownNode* node = graph_nodes().node(number);
   if (!capture || node == nullptr) return 0;
-  const OpIdentity& identity = op_of(*capture.get(), *node);
+  const OpIdentity& identity = op_of(*capture.get(), *node, root);
   uint32_t wanted = tensortap_wants_op(capture->session, identity.id) != 0 ? kNodeWanted : 0U;
   if ((identity.flags & TENSORTAP_TORCH_OP_UNWRITTEN) != 0) wanted |= kNodeAllocates;
   return wanted;
@@ -102,14 +150,30 @@ uint32_t wants_node(uint32_t number) {
 
 int64_t add_site(const DumpRole& role, std::vector<DumpSlot> slots) { return graph_nodes().add_site(role, std::move(slots)); }
 
-bool graph_begins() {
+int64_t graph_begins(ModuleId root, bool backward) {
   const EnteredCapture capture;
-  if (!capture || !capture->observing.load(std::memory_order_relaxed)) return false;
-  capture->runtime.adapter.graph_begin();
-  return true;
+  ThreadCalls* calls = thread_calls();
+  if (!capture || calls == nullptr || !capture->observing.load(std::memory_order_relaxed)) return -1;
+  uint64_t thread = 0;
+  int64_t next = 0;
+  capture->runtime.adapter.graph_begin(&thread, &next);
+  const OpIdentity* ran = calls->nodes.empty() ? nullptr : calls->nodes.back().forward;
+  ModuleId runs_for = root;
+  if (backward) {
+    if (ran != nullptr && ran->is_graph) runs_for = ran->module;
+  } else {
+    if (root != 0 && current_module() != 0) runs_for = current_module();
+    // The node of the graph as a whole was made just now.
+    capture->links.note(thread, next - 1, place_of_graph(runs_for));
+  }
+  calls->graph_roots.push_back(runs_for);
+  return runs_for;
 }
 
-void graph_ends() { torch_runtime().adapter.graph_end(); }
+void graph_ends() {
+  torch_runtime().adapter.graph_end();
+  if (ThreadCalls* calls = thread_calls(); calls != nullptr && !calls->graph_roots.empty()) calls->graph_roots.pop_back();
+}
 
 void wrote_unseen() {
   if (const EnteredCapture capture; capture) capture->storages.lose_sight();
@@ -193,7 +257,7 @@ void dump(int64_t number, const tensortap_torch_tensor* tensors, uint32_t count)
   if (!capture->observing.load(std::memory_order_relaxed)) return;
   // Tracing runs a graph on tensors without values.
   if (count > 0 && (tensors[0].kind == TENSORTAP_TORCH_WRAPPER || tensors[0].kind == TENSORTAP_TORCH_META)) return;
-  OpIdentity& identity = op_of(*capture.get(), *site->node);
+  OpIdentity& identity = op_of(*capture.get(), *site->node, calls->graph_roots.empty() ? site->node->told.root : calls->graph_roots.back());
   const int64_t step = capture->steps.current();
   const bool failed = (site->role.flags & kDumpFailed) != 0;
   const bool wanted = failed || tensortap_wants(capture->session, identity.id, step) != 0;

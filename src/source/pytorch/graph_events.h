@@ -16,6 +16,7 @@ struct GraphNode {
   std::string op;        // "aten::add"
   std::string overload;  // "Tensor"
   ModuleId module = 0;
+  ModuleId root = 0;       // the module, or what encloses the function, that was compiled
   std::string source;      // "train.py:41", may be ""
   std::string scope;       // of a backward node the name of the autograd node that it belongs to: "MulBackward0"
   std::string attributes;  // JSON object with the arguments that are no tensors, may be ""
@@ -54,12 +55,13 @@ struct GraphEvents {
   bool (*takes_nodes)() = nullptr;
   // The number of a new node, from 1; 0 = it can not be captured.
   uint32_t (*add_node)(GraphNode node) = nullptr;
-  // kNode*: whether anything of the node may ever be captured.
-  uint32_t (*wants_node)(uint32_t node) = nullptr;
+  // kNode*: whether anything of the node may ever be captured when the graph runs for `root`: instances of a class share a graph.
+  uint32_t (*wants_node)(uint32_t node, ModuleId root) = nullptr;
   // The number to give to tensortap::dump, -1 = it can not be captured.
   int64_t (*add_site)(const DumpRole& role, std::vector<DumpSlot> slots) = nullptr;
-  // A graph with dump nodes begins to run on this thread. False when nothing is captured now: then end is not called.
-  bool (*graph_begins)() = nullptr;
+  // A graph with dump nodes, compiled for `root`, begins to run on this thread. Returns the module that it runs for, -1 when nothing is
+  // captured now: then end is not called.
+  int64_t (*graph_begins)(ModuleId root, bool backward) = nullptr;
   void (*graph_ends)() = nullptr;
   // A graph wrote into memory, and nothing told into which.
   void (*wrote_unseen)() = nullptr;

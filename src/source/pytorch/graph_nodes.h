@@ -15,10 +15,12 @@
 
 namespace tensortap {
 
-// The op of the dump that a node is, in one session.
+// The op of the dump that a node is, in one session, when its graph runs for `root`.
 struct BoundNode {
   uint64_t generation = 0;  // of the session
+  ModuleId root = 0;
   OpIdentity* identity = nullptr;
+  const BoundNode* next = nullptr;
 };
 
 // A node that was told. Lives as long as the process.

@@ -48,26 +48,30 @@ PyObject* takes_nodes_function(PyObject*, PythonArguments, ptrdiff_t) {
   return PyBool_FromLong(function != nullptr && function() ? 1 : 0);
 }
 
-// add_node((op, overload, path of the module, "file:line", scope, attributes, names of the inputs, forward node)) -> number
+// add_node((op, overload, path of the module, "file:line", scope, attributes, names of the inputs, forward node, path that was compiled)) -> number
 PyObject* add_node_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   PyObject* const row = arguments[0];
   GraphNode node;
   std::string module;
+  std::string root;
   const bool are_texts = read_text(row, 0, node.op) && read_text(row, 1, node.overload) && read_text(row, 2, module) &&
                          read_text(row, 3, node.source) && read_text(row, 4, node.scope) && read_text(row, 5, node.attributes) &&
-                         read_texts(PyTuple_GetItem(row, 6), node.inputs);
+                         read_texts(PyTuple_GetItem(row, 6), node.inputs) && read_text(row, 8, root);
   if (!are_texts) return nullptr;
   node.forward = number_in(row, 7);
   if (PyErr_Occurred() != nullptr) return nullptr;
   node.module = number_of_path(module);
+  node.root = number_of_path(root);
   const auto function = events_of_graphs().add_node;
   return PyLong_FromLong(function == nullptr ? 0 : static_cast<long>(function(std::move(node))));
 }
 
-// wants_node(number) -> 1 wanted, 2 its outputs are memory that nobody wrote
+// wants_node(number, number of the module that the graph runs for) -> 1 wanted, 2 its outputs are memory that nobody wrote
 PyObject* wants_node_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto function = events_of_graphs().wants_node;
-  return PyLong_FromLong(function == nullptr ? 0 : static_cast<long>(function(static_cast<uint32_t>(PyLong_AsLong(arguments[0])))));
+  return PyLong_FromLong(function == nullptr ? 0
+                                             : static_cast<long>(function(static_cast<uint32_t>(PyLong_AsLong(arguments[0])),
+                                                                          static_cast<ModuleId>(PyLong_AsLong(arguments[1])))));
 }
 
 // add_site((number of the node, phase, flags), iterable of (tensor, kind, slot, element, flags)) -> number for tensortap::dump
@@ -87,10 +91,17 @@ PyObject* add_site_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   return PyLong_FromLong(function == nullptr ? -1 : static_cast<long>(function(role, std::move(slots))));
 }
 
-// graph_begins() -> whether its nodes are captured now
-PyObject* graph_begins_function(PyObject*, PythonArguments, ptrdiff_t) {
+// path_number(path) -> number of a module's path
+PyObject* path_number_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
+  const auto path = text_of(arguments[0]);
+  return path ? PyLong_FromLong(static_cast<long>(number_of_path(*path))) : nullptr;
+}
+
+// graph_begins(number of the module that was compiled, backward) -> number of the one that it runs for, -1 when nothing is captured now
+PyObject* graph_begins_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto function = events_of_graphs().graph_begins;
-  return PyBool_FromLong(function != nullptr && function() ? 1 : 0);
+  const auto root = static_cast<ModuleId>(PyLong_AsLong(arguments[0]));
+  return PyLong_FromLong(function == nullptr ? -1 : static_cast<long>(function(root, PyObject_IsTrue(arguments[1]) == 1)));
 }
 
 // graph_ends()
@@ -124,11 +135,12 @@ PyObject* autograd_names_function(PyObject*, PythonArguments, ptrdiff_t) {
 }
 
 constinit std::array graph_methods = {
-    python_method<takes_nodes_function, 0>("takes_nodes"),   python_method<add_node_function, 1>("add_node"),
-    python_method<wants_node_function, 1>("wants_node"),     python_method<add_site_function, 2>("add_site"),
-    python_method<graph_begins_function, 0>("graph_begins"), python_method<graph_ends_function, 0>("graph_ends"),
-    python_method<wrote_unseen_function, 0>("wrote_unseen"), python_method<compile_begins_function, 0>("compile_begins"),
-    python_method<compile_ends_function, 0>("compile_ends"), python_method<autograd_names_function, 0>("autograd_names"),
+    python_method<takes_nodes_function, 0>("takes_nodes"),       python_method<add_node_function, 1>("add_node"),
+    python_method<wants_node_function, 2>("wants_node"),         python_method<add_site_function, 2>("add_site"),
+    python_method<graph_begins_function, 2>("graph_begins"),     python_method<path_number_function, 1>("path_number"),
+    python_method<graph_ends_function, 0>("graph_ends"),         python_method<wrote_unseen_function, 0>("wrote_unseen"),
+    python_method<compile_begins_function, 0>("compile_begins"), python_method<compile_ends_function, 0>("compile_ends"),
+    python_method<autograd_names_function, 0>("autograd_names"),
 };
 
 }  // namespace

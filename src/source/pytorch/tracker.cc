@@ -16,6 +16,7 @@ namespace tensortap {
 namespace {
 
 constexpr std::string_view kOptimizerStep = "Optimizer.step#";
+constexpr std::string_view kGraphNode = "CompiledFunctionBackward";
 constexpr std::string_view kAutograd = "torch::autograd::";
 
 using Entered = EnteredCapture;
@@ -331,6 +332,8 @@ void node_begin(const tensortap_torch_node* node) {
     running.name = capture->runtime.scopes.number_of(short_name);
     note_traced_node(node->sequence_number, short_name);
     running.forward = capture->links.find(node->forward_thread, node->sequence_number);
+    // No op makes the node of a compiled graph.
+    if (name == kGraphNode && running.forward != nullptr && !running.forward->is_graph) running.forward = nullptr;
     capture->steps.backward_ran();
   }
   calls->nodes.push_back(running);

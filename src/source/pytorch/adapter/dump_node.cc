@@ -1,5 +1,6 @@
 #include "source/pytorch/adapter/dump_node.h"
 
+#include <ATen/SequenceNumber.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/record_function.h>
 #include <torch/library.h>
@@ -50,7 +51,9 @@ void define_dump() {
   is_defined = true;
 }
 
-void begin_graph() {
+void begin_graph(uint64_t* thread, int64_t* sequence_number) {
+  *thread = at::RecordFunction::currentThreadId();
+  *sequence_number = static_cast<int64_t>(at::sequence_number::peek());
   ThreadFrames* frames = thread_frames();
   if (frames == nullptr || frames->graphs++ > 0) return;
   frames->suspended = at::isRecordFunctionEnabled() && !at::hasThreadLocalCallbacks();

@@ -16,8 +16,9 @@ void set_tracker_for_dumps(const tensortap_torch_tracker* tracker);
 void define_dump();
 
 // Suspends the callbacks of this thread while a graph runs that tells its nodes itself. When somebody else, such as the profiler, has
-// callbacks on this thread, those go on and only ours do nothing. Calls nest.
-void begin_graph();
+// callbacks on this thread, those go on and only ours do nothing. Calls nest. Gives torch's number of the thread, and the sequence number that
+// its next autograd node will have.
+void begin_graph(uint64_t* thread, int64_t* sequence_number);
 void end_graph();
 
 }  // namespace tensortap::torch_adapter
