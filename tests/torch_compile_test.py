@@ -85,7 +85,6 @@ def in_model(name: str) -> bool:
     return name.startswith("Net")
 
 
-# M10
 def test_nodes_have_the_names_and_the_values_of_uncompiled_operators(tmp_path: Path) -> None:
     compiled = run(tmp_path / "compiled", training())
     eager = run(tmp_path / "eager", training(), "uncompiled", route="eager")
@@ -320,7 +319,6 @@ def test_other_levels_are_seen_by_torchs_own_callbacks(tmp_path: Path) -> None:
     assert len(levels) == 2
 
 
-# M11
 def test_every_node_that_inductor_fuses_is_captured_on_request(tmp_path: Path) -> None:
     program = (
         training()
