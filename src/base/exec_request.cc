@@ -18,7 +18,7 @@ namespace {
 constexpr uint64_t kMostRequestBytes = uint64_t{128} << 20;
 constexpr size_t kMostAdapterFolders = 64;
 constexpr int kMostFoldersOfAProcess = 1000;
-constexpr std::array<std::string_view, 3> kCompileModes = {"eager", "aot", "inductor"};
+constexpr std::array<std::string_view, 4> kCompileModes = {"eager", "aot", "inductor", "inductor-nodes"};
 
 // Takes members out of the object, one after the other, until one is wrong.
 class Members {
@@ -105,7 +105,8 @@ Result<ExecRequest> parse_exec_request(std::string_view text, std::string_view n
   members.flag("workers", request.workers);
   members.flag("content_cache", request.content_cache);
   if (request.out.empty()) members.wrong("out", "there");
-  if (std::ranges::find(kCompileModes, request.compile) == kCompileModes.end()) members.wrong("compile", "eager, aot or inductor");
+  if (std::ranges::find(kCompileModes, request.compile) == kCompileModes.end())
+    members.wrong("compile", "eager, aot, inductor or inductor-nodes");
   TENSORTAP_RETURN_IF_ERROR(members.status());
   return request;
 }

@@ -22,7 +22,7 @@ struct ExecRequest {
   std::string program;                // the command in words
   std::vector<std::string> adapters;  // folders to look for adapters in, first wins
   std::string python_package;         // folder that holds the package `tensortap` for processes with an interpreter, "" = none
-  std::string compile = "inductor";   // what becomes of torch.compile: "eager", "aot" or "inductor" (as it is)
+  std::string compile = "inductor";   // what becomes of torch.compile: "eager", "aot", "inductor" (as it is), "inductor-nodes"
   bool workers = false;               // capture the workers of a DataLoader, too
   bool content_cache = true;          // believe that memory which no operator wrote is unchanged
   std::string marks;                  // the folder that holds the file; not part of it

@@ -30,6 +30,10 @@
 namespace tensortap::cli {
 namespace {
 
+constexpr const char* kNodesNote =
+    "--compile inductor-nodes keeps every node's value in memory: less is fused, the program is slower, and rounding may differ from the "
+    "program without capture";
+
 struct ExecOptions {
   CaptureArguments capture;
   std::vector<std::string> program;
@@ -110,6 +114,7 @@ Status provide_adapter(const ExecOptions& options, const InstalledFiles& install
 Result<CaptureSpec> checked_spec(const ExecOptions& options, const Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, make_spec(options.capture));
   for (const std::string& note : spec.notes) terminal.note(printable(note));
+  if (options.compile == "inductor-nodes") terminal.note(kNodesNote);
   TENSORTAP_ASSIGN_OR_RETURN(const auto plan, CapturePlan::compile(spec));
   return spec;
 }
@@ -176,8 +181,9 @@ Action declare_exec(CLI::App& app) {
   app.add_option("program", options->program, "The program and its arguments, behind `--`")->type_name("-- PROGRAM ARG...");
   add_capture_options(app, options->capture);
   const char* group = "The program";
-  add_choice(app, "--compile", options->compile, {"eager", "aot", "inductor"},
-             "What becomes of torch.compile: run eagerly, the graph before fusion, or as it is (inductor)")
+  add_choice(app, "--compile", options->compile, {"eager", "aot", "inductor", "inductor-nodes"},
+             "What becomes of torch.compile: run eagerly, the graph before fusion, as it is (inductor), or with every node told, which "
+             "costs fusion")
       ->group(group);
   app.add_flag("--workers", options->workers, "Capture the worker processes of a DataLoader, too")->group(group);
   app.add_flag("--no-cache", options->no_cache, "Measure memory again that no operator wrote, for programs that write it past torch")

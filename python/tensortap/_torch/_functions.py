@@ -46,6 +46,32 @@ class Functions:
         ``where()``: "file:line" of the caller in the program's own code.
     ends
         ``ends()``: the interpreter begins to end.
+    takes_nodes
+        ``takes_nodes()``: whether nodes of compiled graphs are captured by dump nodes; the operator ``tensortap::dump`` is there then.
+    add_node
+        ``add_node((op, overload, module's path, "file:line", autograd node's name, attributes, names of inputs, number of its forward
+        node, path that was compiled))``: gives its number, 0 when it can not be captured.
+    wants_node
+        ``wants_node(number, number of the module that its graph runs for)``: 1 when anything of it may be wanted, plus 2 when it gives
+        memory that nobody wrote.
+    add_site
+        ``add_site((number, phase, flags), rows)``: gives the number for ``tensortap::dump``, -1 when it can not be captured; of each
+        slot the position of its tensor, kind, slot, element, flags.
+    graph_begins
+        ``graph_begins(number of the module that was compiled, backward)``: a graph with dump nodes begins to run on this thread; gives the
+        number of the module that it runs for, -1 when nothing is captured now.
+    path_number
+        ``path_number(path)``: the number of a module's path.
+    graph_ends
+        ``graph_ends()``: it ends; only where ``graph_begins`` did not give -1.
+    wrote_unseen
+        ``wrote_unseen()``: a graph wrote into memory, and nothing told into which.
+    compile_begins
+        ``compile_begins()``: torch.compile works on this thread: operators are not captured, names of autograd nodes are collected.
+    compile_ends
+        ``compile_ends()``: it is done.
+    autograd_names
+        ``autograd_names()``: the names so far, "SEQUENCE_NUMBER NAME" in a line each.
     note_compiled
         ``note_compiled(count)``: so many more graphs went to Inductor.
     compiled_graphs
@@ -82,6 +108,17 @@ class Functions:
     walk_frames: Callable[[bool], bool]
     where: Callable[[], str]
     ends: Callable[[], None]
+    takes_nodes: Callable[[], bool]
+    add_node: Callable[[tuple[Any, ...]], int]
+    wants_node: Callable[[int, int], int]
+    add_site: Callable[[tuple[int, int, int], Iterable[tuple[int, int, int, int, int]]], int]
+    graph_begins: Callable[[int, bool], int]
+    path_number: Callable[[str], int]
+    graph_ends: Callable[[], None]
+    wrote_unseen: Callable[[], None]
+    compile_begins: Callable[[], None]
+    compile_ends: Callable[[], None]
+    autograd_names: Callable[[], str]
     note_compiled: Callable[[int], None]
     compiled_graphs: Callable[[], int]
     can_open: Callable[[], bool]

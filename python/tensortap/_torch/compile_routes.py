@@ -17,6 +17,8 @@ import torch
 
 from . import graph_lines
 from ._functions import Functions
+from .graph_family import Family, NodeTable, compiling
+from .graph_runs import GraphRuns
 
 
 def install(table: Functions, path_of: Callable[[int], str]) -> None:
@@ -34,6 +36,8 @@ def install(table: Functions, path_of: Callable[[int], str]) -> None:
         _run_eagerly()
     elif route == "aot":
         _replace_inductor(_aot_compiler(table, path_of))
+    elif route == "inductor-nodes":
+        _replace_inductor(_dumping_compiler(table, path_of))
     else:
         _replace_inductor(_counting_compiler(table))
 
@@ -89,26 +93,103 @@ def _replace_inductor(compiler: Any) -> None:
 
 def _counting_compiler(table: Functions) -> Any:
     def compile_graph(inductor: Any, model: Any, inputs: Any, options: dict[str, Any]) -> Any:
-        compiled = inductor(model, inputs, **options)
+        with compiling(table):
+            compiled = inductor(model, inputs, **options)
         table.note_compiled(1)
-        return compiled
+        return _telling_of_writes(compiled, table)
+
+    return compile_graph
+
+
+def _telling_of_writes(compiled: Any, table: Functions) -> Any:
+    """Tell when a compiled graph wrote into what it was given: no operator that could be seen does. Its first run shows whether it does."""
+    writes: bool | None = None
+
+    def run(*arguments: Any) -> Any:
+        nonlocal writes
+        before = _versions(arguments) if writes is None else []
+        try:
+            return compiled(*arguments)
+        finally:
+            if writes is None:
+                writes = _versions(arguments) != before
+            if writes:
+                table.wrote_unseen()
+
+    return run
+
+
+def _versions(values: Any) -> list[float]:
+    """Count the writes into each tensor; those of inference mode are not counted, and unequal to themselves."""
+    tensors = (value for value in values if isinstance(value, torch.Tensor))
+    return [float("nan") if tensor.is_inference() else tensor._version for tensor in tensors]
+
+
+def _dumping_compiler(table: Functions, path_of: Callable[[int], str]) -> Any:
+    nodes = NodeTable(table, path_of)
+    as_it_is = _counting_compiler(table)
+
+    def lost(reason: str) -> None:
+        table.note_compiled(1)
+        _warn(f"a graph of torch.compile has no dump nodes, what is fused in it is not captured: {reason}")
+
+    def compile_graph(inductor: Any, model: Any, inputs: Any, options: dict[str, Any]) -> Any:
+        if not table.takes_nodes():
+            return as_it_is(inductor, model, inputs, options)
+        from .inductor_nodes import compile_with_nodes
+
+        return compile_with_nodes(inductor.args[0], model, inputs, options, Family(nodes, inputs), lost)
 
     return compile_graph
 
 
 def _aot_compiler(table: Functions, path_of: Callable[[int], str]) -> Any:
+    nodes = NodeTable(table, path_of)
+
     def compile_graph(_inductor: Any, model: Any, inputs: Any, _options: dict[str, Any]) -> Any:
         from functorch.compile import make_boxed_func
         from torch._dynamo.backends.common import aot_autograd
 
-        root = table.current_path()  # the compiled model's: its forward is being called
+        family = Family(nodes, inputs)
 
-        def run_graph(graph: Any, _inputs: Any) -> Any:
+        def run_graph(graph: Any, backward: bool) -> Any:
             if hasattr(graph, "real_recompile"):
                 graph.real_recompile()
-            table.describe_code(graph.forward.__func__.__code__, graph_lines.rows(graph, root, table, path_of))
-            return make_boxed_func(graph.forward)
+            return make_boxed_func(_with_dump_nodes(graph, family, backward) or _observed(graph, family))
 
-        return aot_autograd(fw_compiler=run_graph, bw_compiler=run_graph)(model, inputs)
+        def run_forward(graph: Any, _inputs: Any) -> Any:
+            return run_graph(graph, False)
+
+        def run_backward(graph: Any, _inputs: Any) -> Any:
+            return run_graph(graph, True)
+
+        with compiling(table):
+            return aot_autograd(fw_compiler=run_forward, bw_compiler=run_backward)(model, inputs)
 
     return compile_graph
+
+
+def _with_dump_nodes(graph: Any, family: Family, backward: bool) -> Any:
+    """Give a function that runs a graph with dump nodes, None where there can not be any."""
+    if not family.table.functions.takes_nodes():
+        return None
+
+    def lost(reason: str) -> None:
+        _warn(f"a graph of torch.compile is captured without dump nodes: {reason}")
+
+    try:
+        return GraphRuns(graph, family, backward, lost)
+    except Exception as error:
+        lost(str(error))
+        return None
+
+
+def _observed(graph: Any, family: Family) -> Any:
+    """Give the function that runs a graph whose operators torch's own callbacks tell."""
+    table = family.table.functions
+    table.describe_code(graph.forward.__func__.__code__, graph_lines.rows(graph, family.root, table, family.table.path_of))
+    return graph.forward
+
+
+def _warn(text: str) -> None:
+    print(f"tensortap: {text}", file=sys.stderr)

@@ -8,7 +8,8 @@ from typing import Any
 
 from ._functions import Functions
 
-_ASSIGNMENT = re.compile(r"\s+(\w+)(?:\s*:[^=]*)? = ")
+ASSIGNMENT = re.compile(r"\s+(\w+)(?:\s*:[^=]*)? = ")
+"""The variable that a line of a graph's code sets: the node's name."""
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _ROOT = re.compile(r"^L\['\w+'\]\.?")
 _MEMBER = re.compile(r"(?:\._modules)?\[['\"]?([^'\"\]]+)['\"]?\]")
@@ -35,13 +36,13 @@ def rows(graph: Any, root: str, functions: Functions, path_of: Callable[[int], s
     """
     nodes = {node.name: node for node in graph.graph.nodes}
     for number, text in enumerate(graph.code.splitlines(), 1):
-        assignment = _ASSIGNMENT.match(text)
+        assignment = ASSIGNMENT.match(text)
         node = nodes.get(assignment[1]) if assignment else None
         if node is not None:
-            yield number, _source(node, functions), _module(node, root, path_of)
+            yield number, source_of(node, functions), module_of(node, root, path_of)
 
 
-def _source(node: Any, functions: Functions) -> str:
+def source_of(node: Any, functions: Functions) -> str:
     """Give the innermost line of the program that a node comes from."""
     for file, line in reversed(_FRAME.findall(node.meta.get("stack_trace") or "")):
         shown = functions.program_file(file)
@@ -50,7 +51,7 @@ def _source(node: Any, functions: Functions) -> str:
     return ""
 
 
-def _module(node: Any, root: str, path_of: Callable[[int], str]) -> str:
+def module_of(node: Any, root: str, path_of: Callable[[int], str]) -> str:
     """Give the path of the innermost module that a node comes from."""
     stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack") or {}
     if not stack:

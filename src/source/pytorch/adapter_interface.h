@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* Changes with anything in this file; an adapter of another number is not loaded. */
-#define TENSORTAP_ADAPTER_INTERFACE_VERSION 2
+#define TENSORTAP_ADAPTER_INTERFACE_VERSION 3
 
 /* What an operator is, from its schema; described once. */
 enum {
@@ -122,6 +122,9 @@ typedef struct tensortap_torch_tracker {
   void (*scope_end)(const char* name);
   /* The tensors of a collective, once it is complete, on whatever thread. `token` is what begin returned. */
   void (*collective_done)(void* token, const tensortap_torch_tensor* tensors, uint32_t count);
+  /* A dump node of a compiled graph runs: its number, and its tensors in its order; those that are undefined are among them. `slot` and `element`
+   * mean nothing. */
+  void (*dump_node)(int64_t site, const tensortap_torch_tensor* tensors, uint32_t count);
 } tensortap_torch_tracker;
 
 /* What the adapter gives the tracker. */
@@ -143,6 +146,15 @@ typedef struct tensortap_torch_adapter {
   size_t (*attributes)(const tensortap_torch_call* call, char* text, size_t capacity);
   /* Runs known tensors through the whole adapter; returns null, or what went wrong. Not while operators of the program run. */
   const char* (*self_test)(void);
+  /* Registers the operator tensortap::dump(Tensor(a!)[] tensors, int site) -> (), once; it calls tracker->dump_node(). Returns nonzero when that
+   * fails. Null in an adapter that has none. */
+  int (*define_dump)(void);
+  /* The tracker's number of an operator by its schema's names ("aten::add", "Tensor"), described first if it is new; -1 = there is none. */
+  int64_t (*find_op)(const char* name, const char* overload);
+  /* Between begin and end no operator of this thread is told: a graph tells its nodes itself. Nests. Gives torch's number of the thread, and the
+   * sequence number that the thread's next autograd node will have. */
+  void (*graph_begin)(uint64_t* thread, int64_t* sequence_number);
+  void (*graph_end)(void);
 } tensortap_torch_adapter;
 
 /* The one symbol of an adapter. Registers the callbacks (disabled) and fills *adapter. Nonzero when the versions do not fit. */

@@ -9,15 +9,6 @@
 namespace tensortap {
 namespace {
 
-// Of the op of a session; the strings it points to live in here.
-struct OpDescription {
-  std::string module;
-  std::string source;
-  std::string attributes;
-  std::vector<std::string> inputs;
-  std::vector<const char*> input_names;
-};
-
 std::vector<std::string> input_names(const TorchOperator& op, const tensortap_torch_call& call) {
   std::vector<std::string> names = op.arguments;
   for (uint32_t i = 0; i < call.tensor_count; ++i) {
@@ -87,10 +78,13 @@ void RecentOps::add(const OpKey& key, uint64_t generation, OpIdentity* identity)
   slots_[OpKeyHash()(key) % kSlots] = {generation, key, identity};
 }
 
-OpIdentity& OpIdentities::of(const OpKey& key, const tensortap_torch_call& call) {
-  const std::lock_guard lock(mutex_);
-  OpIdentity*& known = identities_[key];
-  if (known != nullptr) return *known;
+uint32_t OpIdentity::last_call(int64_t step) const {
+  const uint64_t seen = calls.load(std::memory_order_relaxed);
+  const auto counted = static_cast<uint32_t>(seen);
+  return (seen >> 32U) == static_cast<uint32_t>(step) && counted > 0 ? counted - 1 : 0;
+}
+
+OpIdentity& OpIdentities::add(OpIdentity*& known, const OpKey& key) {
   known = new OpIdentity;
   const TorchOperator& op = operators_[key.op];
   known->op = key.op;
@@ -98,9 +92,30 @@ OpIdentity& OpIdentities::of(const OpKey& key, const tensortap_torch_call& call)
   known->module = key.forward != nullptr ? key.forward->module : key.module;
   known->position = key.forward != nullptr ? key.forward->position : key.position;
   known->name = name_for(key, op);
-  register_op(*known, key, call, op);
-  for (const DumpRequest& request : requests_) apply(request, *known);
   return *known;
+}
+
+OpIdentity& OpIdentities::of(const OpKey& key, const tensortap_torch_call& call) {
+  const std::lock_guard lock(mutex_);
+  OpIdentity*& known = identities_[key];
+  if (known != nullptr) return *known;
+  OpIdentity& identity = add(known, key);
+  const TorchOperator& op = operators_[key.op];
+  const OpDescription texts{source_text(identity.position), attributes_of(key, op, arguments_of(call, adapter_)), input_names(op, call)};
+  register_op(identity, key, texts);
+  return identity;
+}
+
+OpIdentity& OpIdentities::of_node(const OpKey& key, const GraphNode& node) {
+  const std::lock_guard lock(mutex_);
+  OpIdentity*& known = identities_[key];
+  if (known != nullptr) return *known;
+  OpIdentity& identity = add(known, key);
+  const auto attributes = parse_json(node.attributes.empty() ? "{}" : node.attributes, "attributes");
+  const bool are_known = attributes.ok() && attributes->is_object();
+  const OpDescription texts{node.source, attributes_of(key, operators_[key.op], are_known ? *attributes : Json::object()), node.inputs};
+  register_op(identity, key, texts);
+  return identity;
 }
 
 void OpIdentities::request(DumpRequest request) {
@@ -131,13 +146,11 @@ std::string OpIdentities::name_for(const OpKey& key, const TorchOperator& op) {
   return before == 0 ? name : concat(name, "_", before);
 }
 
-void OpIdentities::register_op(OpIdentity& identity, const OpKey& key, const tensortap_torch_call& call, const TorchOperator& op) {
-  OpDescription texts;
-  texts.module = module_path(identity.module);
-  texts.source = source_text(identity.position);
-  texts.attributes = attributes_of(key, op, arguments_of(call, adapter_));
-  texts.inputs = input_names(op, call);
-  for (const std::string& name : texts.inputs) texts.input_names.push_back(name.c_str());
+void OpIdentities::register_op(OpIdentity& identity, const OpKey& key, const OpDescription& texts) {
+  const TorchOperator& op = operators_[key.op];
+  const std::string module = module_path(identity.module);
+  std::vector<const char*> inputs;
+  for (const std::string& name : texts.inputs) inputs.push_back(name.c_str());
   tensortap_op described{};
   described.size = sizeof described;
   described.level = key.level;
@@ -147,16 +160,17 @@ void OpIdentities::register_op(OpIdentity& identity, const OpKey& key, const ten
   described.type = op.type.c_str();
   described.domain = op.name_space.c_str();
   described.graph = "";
-  described.module = texts.module.c_str();
+  described.module = module.c_str();
   described.source_location = texts.source.empty() ? nullptr : texts.source.c_str();
-  described.inputs = texts.input_names.data();
-  described.input_count = texts.input_names.size();
+  described.inputs = inputs.data();
+  described.input_count = inputs.size();
   described.attributes = texts.attributes.empty() ? nullptr : texts.attributes.c_str();
   described.parent = TENSORTAP_NO_OP;
   const char* original = identity.name.c_str();
   described.originals = &original;
   described.original_count = 1;
   identity.id = tensortap_register_op(session_, &described);
+  for (const DumpRequest& request : requests_) apply(request, identity);
 }
 
 }  // namespace tensortap

@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "source/pytorch/graph_events.h"
 #include "source/pytorch/operator_table.h"
 #include "source/pytorch/python_bridge.h"
 
@@ -29,10 +30,13 @@ struct OpIdentity {
   std::string name;
   ModuleId module = 0;
   SourcePosition position;
+  bool is_graph = false;                  // no op: the place of a compiled graph, for what its backward node belongs to
   std::atomic<uint64_t> calls{0};         // step in the upper half, calls in it in the lower
   std::atomic<uint32_t> not_captured{0};  // bit per tensortap_torch_kind that was said to the session
   // Number of this call in its step, from 0.
   uint32_t count_call(int64_t step);
+  // Number of the last call that was counted in the step, 0 when there was none.
+  [[nodiscard]] uint32_t last_call(int64_t step) const;
 };
 
 // What makes two calls the same op.
@@ -82,6 +86,13 @@ class RecentOps {
   std::array<Slot, kSlots> slots_;
 };
 
+// Of the op of a session; the strings that are pointed to live in here.
+struct OpDescription {
+  std::string source;
+  std::string attributes;
+  std::vector<std::string> inputs;
+};
+
 // A call of set_dump(): ops of this type in this module or below it; "" = any.
 struct DumpRequest {
   std::string module;
@@ -99,13 +110,16 @@ class OpIdentities {
 
   // The op of a call; `call` tells the names of its inputs when it is new. Lives as long as the process.
   OpIdentity& of(const OpKey& key, const tensortap_torch_call& call);
+  // The op of a node of a compiled graph, whose number in `key` is its position.
+  OpIdentity& of_node(const OpKey& key, const GraphNode& node);
   // Turns ops on and off, those to come too; the last request that fits an op counts.
   void request(DumpRequest request);
 
  private:
+  OpIdentity& add(OpIdentity*& known, const OpKey& key);
   std::string name_for(const OpKey& key, const TorchOperator& op);
   void apply(const DumpRequest& request, const OpIdentity& identity);
-  void register_op(OpIdentity& identity, const OpKey& key, const tensortap_torch_call& call, const TorchOperator& op);
+  void register_op(OpIdentity& identity, const OpKey& key, const OpDescription& texts);
 
   tensortap_session* const session_;
   const tensortap_torch_adapter& adapter_;

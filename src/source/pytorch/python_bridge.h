@@ -43,6 +43,8 @@ ModuleId module_of(SourcePosition position);
 // is asked to run it on its main thread, and where that does not happen a thread of ours does.
 bool bootstrap_python(const std::string& python_package);
 
+struct GraphEvents;
+
 // Told by the Python side; each may be null. Any thread that holds the GIL.
 struct PythonEvents {
   void (*root_module_begins)(ModuleId module, bool training) = nullptr;  // a module is called while none runs
@@ -55,6 +57,7 @@ struct PythonEvents {
   const char* (*close)() = nullptr;  // the report as JSON text
   void (*enable)(bool enabled) = nullptr;
   void (*worker_begins)() = nullptr;  // this process is a worker of a DataLoader
+  const GraphEvents* graphs = nullptr;
 };
 void set_python_events(const PythonEvents& events);
 

@@ -2,8 +2,7 @@
 
 #include <array>
 #include <atomic>
-#include <exception>
-#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,31 +12,18 @@
 #include "source/pytorch/module_table.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/python_events.h"
+#include "source/pytorch/python_methods.h"
 #include "source/pytorch/source_lines.h"
 
 namespace tensortap {
 namespace {
 
-using Arguments = PyObject* const*;
+using Arguments = PythonArguments;
 
 constinit std::atomic<bool> installed{false};
 constinit std::atomic<uint64_t> compiled{0};
 constinit PyObject* namer = nullptr;        // names a module that was called, and what it holds
 constinit PyObject* root_called = nullptr;  // looks whether parameters moved
-
-PyObject* none() {
-  Py_IncRef(&_Py_NoneStruct);
-  return &_Py_NoneStruct;
-}
-
-PyObject* to_python(const std::string& text) { return PyUnicode_FromStringAndSize(text.data(), static_cast<ptrdiff_t>(text.size())); }
-
-std::optional<std::string> text_of(PyObject* object) {
-  ptrdiff_t size = 0;
-  const char* const text = PyUnicode_AsUTF8AndSize(object, &size);
-  if (text == nullptr) return std::nullopt;
-  return std::string(text, static_cast<size_t>(size));
-}
 
 const void* address_of(PyObject* number) {
   const unsigned long long address = PyLong_AsUnsignedLongLong(number);
@@ -62,7 +48,7 @@ PyObject* enter(PyObject*, Arguments arguments, ptrdiff_t) {
   PyObject* const module = arguments[0];
   ModuleId id = module_at(module);
   if (id == 0 && namer != nullptr) {
-    const PythonReference path(to_python(module_path(current_module())));
+    const PythonReference path(python_text(module_path(current_module())));
     if (!path || !call_quietly(namer, module, path.get())) return nullptr;
     id = module_at(module);
   }
@@ -92,7 +78,7 @@ PyObject* leave(PyObject*, Arguments arguments, ptrdiff_t) {
   } else {
     pop_modules(depth);
   }
-  return none();
+  return python_none();
 }
 
 // set_namers(name_module, root_called)
@@ -102,7 +88,7 @@ PyObject* set_namers(PyObject*, Arguments arguments, ptrdiff_t) {
   namer = arguments[0];
   root_called = arguments[1];
   installed = true;
-  return none();
+  return python_none();
 }
 
 // bind(module, path) -> number
@@ -115,31 +101,33 @@ PyObject* bind(PyObject*, Arguments arguments, ptrdiff_t) {
 // unbind(address)
 PyObject* unbind(PyObject*, Arguments arguments, ptrdiff_t) {
   unbind_module(address_of(arguments[0]));
-  return none();
+  return python_none();
 }
 
 // module_id(module) -> number
 PyObject* module_id(PyObject*, Arguments arguments, ptrdiff_t) { return PyLong_FromLong(static_cast<long>(module_at(arguments[0]))); }
 
 // current_path() -> path of the module that runs on this thread
-PyObject* current_path(PyObject*, Arguments, ptrdiff_t) { return to_python(module_path(current_module())); }
+PyObject* current_path(PyObject*, Arguments, ptrdiff_t) { return python_text(module_path(current_module())); }
 
 // name_parameter(address, name)
 PyObject* name_parameter_function(PyObject*, Arguments arguments, ptrdiff_t) {
   const auto name = text_of(arguments[1]);
   if (!name) return nullptr;
   name_parameter(address_of(arguments[0]), *name);
-  return none();
+  return python_none();
 }
 
 // forget_parameter(address)
 PyObject* forget_parameter_function(PyObject*, Arguments arguments, ptrdiff_t) {
   forget_parameter(address_of(arguments[0]));
-  return none();
+  return python_none();
 }
 
 // parameter_name(address) -> name
-PyObject* parameter_name_function(PyObject*, Arguments arguments, ptrdiff_t) { return to_python(parameter_name(address_of(arguments[0]))); }
+PyObject* parameter_name_function(PyObject*, Arguments arguments, ptrdiff_t) {
+  return python_text(parameter_name(address_of(arguments[0])));
+}
 
 bool add_texts(PyObject* list, std::vector<std::string>& texts) {
   const PythonReference iterator(PyObject_GetIter(list));
@@ -164,7 +152,7 @@ PyObject* prepare_source(PyObject*, Arguments arguments, ptrdiff_t) {
 // program_file(file) -> the file as positions name it, "" for one that is not the program's
 PyObject* program_file_function(PyObject*, Arguments arguments, ptrdiff_t) {
   const auto file = text_of(arguments[0]);
-  return file ? to_python(program_file(*file)) : nullptr;
+  return file ? python_text(program_file(*file)) : nullptr;
 }
 
 // describe_code(code object, iterable of (line, "file:line", path of a module))
@@ -185,7 +173,7 @@ PyObject* describe_code_function(PyObject*, Arguments arguments, ptrdiff_t) {
   }
   if (PyErr_Occurred() != nullptr) return nullptr;
   describe_code(arguments[0], std::move(lines));
-  return none();
+  return python_none();
 }
 
 // walk_frames(without the GIL) -> whether that is so now
@@ -195,19 +183,19 @@ PyObject* walk_frames(PyObject*, Arguments arguments, ptrdiff_t) {
 }
 
 // where() -> "file:line" of the caller
-PyObject* where(PyObject*, Arguments, ptrdiff_t) { return to_python(source_text(source_position(true))); }
+PyObject* where(PyObject*, Arguments, ptrdiff_t) { return python_text(source_text(source_position(true))); }
 
 // ends()
 PyObject* ends(PyObject*, Arguments, ptrdiff_t) {
   use_frame_walk(false);  // threads may outlive what Python keeps of them
   python_ends();
-  return none();
+  return python_none();
 }
 
 // note_compiled(count)
 PyObject* note_compiled(PyObject*, Arguments arguments, ptrdiff_t) {
   compiled += static_cast<uint64_t>(PyLong_AsUnsignedLongLong(arguments[0]));
-  return none();
+  return python_none();
 }
 
 // compiled_graphs() -> count
@@ -236,7 +224,7 @@ PyObject* open(PyObject*, Arguments arguments, ptrdiff_t) {
       const char* const text = function(config->c_str(), name->c_str(), folder->c_str());
       problem = text == nullptr ? "" : text;
     });
-  return to_python(problem);
+  return python_text(problem);
 }
 
 // close() -> the report as JSON text, "" when there is none
@@ -247,26 +235,26 @@ PyObject* close(PyObject*, Arguments, ptrdiff_t) {
       const char* const text = function();
       report = text == nullptr ? "" : text;
     });
-  return to_python(report);
+  return python_text(report);
 }
 
 // enable(on)
 PyObject* enable(PyObject*, Arguments arguments, ptrdiff_t) {
   const bool on = PyObject_IsTrue(arguments[0]) == 1;
   if (const auto function = python_events().enable; function != nullptr) without_gil([&] { function(on); });
-  return none();
+  return python_none();
 }
 
 // worker_begins()
 PyObject* worker_begins(PyObject*, Arguments, ptrdiff_t) {
   if (const auto function = python_events().worker_begins; function != nullptr) without_gil(function);
-  return none();
+  return python_none();
 }
 
 // step()
 PyObject* step(PyObject*, Arguments, ptrdiff_t) {
   if (const auto function = python_events().step; function != nullptr) without_gil(function);
-  return none();
+  return python_none();
 }
 
 // set_dump(number of a module, op, enabled)
@@ -276,67 +264,52 @@ PyObject* set_dump(PyObject*, Arguments arguments, ptrdiff_t) {
   if (!op) return nullptr;
   const bool enabled = PyObject_IsTrue(arguments[2]) == 1;
   if (const auto function = python_events().set_dump; function != nullptr) without_gil([&] { function(module, op->c_str(), enabled); });
-  return none();
-}
-
-// Counts the arguments, and lets no C++ exception into the interpreter.
-template <PyObject* (*kFunction)(PyObject*, Arguments, ptrdiff_t), ptrdiff_t kCount>
-PyObject* checked(PyObject* self, Arguments arguments, ptrdiff_t count) {
-  if (count != kCount) {
-    PyErr_SetString(PyExc_TypeError, "tensortap: wrong number of arguments");
-    return nullptr;
-  }
-  try {
-    return kFunction(self, arguments, count);
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_TypeError, error.what());
-    return nullptr;
-  }
-}
-
-template <PyObject* (*kFunction)(PyObject*, Arguments, ptrdiff_t), ptrdiff_t kCount>
-constexpr PyMethodDef method(const char* name) {
-  return {name, checked<kFunction, kCount>, kPythonFastCall, nullptr};
+  return python_none();
 }
 
 constinit std::array methods = {
-    method<enter, 1>("enter"),
-    method<leave, 1>("leave"),
-    method<set_namers, 2>("set_namers"),
-    method<bind, 2>("bind"),
-    method<unbind, 1>("unbind"),
-    method<module_id, 1>("module_id"),
-    method<current_path, 0>("current_path"),
-    method<name_parameter_function, 2>("name_parameter"),
-    method<forget_parameter_function, 1>("forget_parameter"),
-    method<parameter_name_function, 1>("parameter_name"),
-    method<prepare_source, 2>("prepare_source"),
-    method<program_file_function, 1>("program_file"),
-    method<describe_code_function, 2>("describe_code"),
-    method<walk_frames, 1>("walk_frames"),
-    method<where, 0>("where"),
-    method<ends, 0>("ends"),
-    method<note_compiled, 1>("note_compiled"),
-    method<compiled_graphs_function, 0>("compiled_graphs"),
-    method<can_open, 0>("can_open"),
-    method<open, 3>("open"),
-    method<close, 0>("close"),
-    method<enable, 1>("enable"),
-    method<worker_begins, 0>("worker_begins"),
-    method<step, 0>("step"),
-    method<set_dump, 3>("set_dump"),
+    python_method<enter, 1>("enter"),
+    python_method<leave, 1>("leave"),
+    python_method<set_namers, 2>("set_namers"),
+    python_method<bind, 2>("bind"),
+    python_method<unbind, 1>("unbind"),
+    python_method<module_id, 1>("module_id"),
+    python_method<current_path, 0>("current_path"),
+    python_method<name_parameter_function, 2>("name_parameter"),
+    python_method<forget_parameter_function, 1>("forget_parameter"),
+    python_method<parameter_name_function, 1>("parameter_name"),
+    python_method<prepare_source, 2>("prepare_source"),
+    python_method<program_file_function, 1>("program_file"),
+    python_method<describe_code_function, 2>("describe_code"),
+    python_method<walk_frames, 1>("walk_frames"),
+    python_method<where, 0>("where"),
+    python_method<ends, 0>("ends"),
+    python_method<note_compiled, 1>("note_compiled"),
+    python_method<compiled_graphs_function, 0>("compiled_graphs"),
+    python_method<can_open, 0>("can_open"),
+    python_method<open, 3>("open"),
+    python_method<close, 0>("close"),
+    python_method<enable, 1>("enable"),
+    python_method<worker_begins, 0>("worker_begins"),
+    python_method<step, 0>("step"),
+    python_method<set_dump, 3>("set_dump"),
 };
+
+bool add_methods(PyObject* dictionary, std::span<PyMethodDef> definitions) {
+  for (PyMethodDef& definition : definitions) {
+    const PythonReference function(PyCFunction_NewEx(&definition, nullptr, nullptr));
+    if (!function || PyDict_SetItemString(dictionary, definition.name, function.get()) != 0) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
 PyObject* python_functions() {
   PythonReference functions(PyDict_New());
   if (!functions) return nullptr;
-  for (PyMethodDef& definition : methods) {
-    const PythonReference function(PyCFunction_NewEx(&definition, nullptr, nullptr));
-    if (!function || PyDict_SetItemString(functions.get(), definition.name, function.get()) != 0) return nullptr;
-  }
-  return functions.release();
+  const bool added = add_methods(functions.get(), methods) && add_methods(functions.get(), python_graph_methods());
+  return added ? functions.release() : nullptr;
 }
 
 bool python_side_installed() { return installed; }

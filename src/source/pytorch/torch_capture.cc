@@ -85,7 +85,7 @@ TorchCapture::TorchCapture(tensortap_session* opened, TorchRuntime& given)
 void TorchCapture::observe() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const bool wanted = enabled.load() && (step_wanted.load() || !runtime.bootstrapped.load());
+  const bool wanted = enabled.load() && (step_wanted.load() || tracing.load() > 0 || !runtime.bootstrapped.load());
   if (observing.exchange(wanted) == wanted) return;
   if (wanted) {
     storages.lose_sight();

@@ -47,14 +47,32 @@ struct TorchCapture {
   std::atomic<bool> observing{false};
   std::atomic<bool> step_wanted{true};
   std::atomic<bool> enabled{true};
+  std::atomic<int> tracing{0};  // graphs that are being traced
 
-  // Turns torch's callbacks on or off, as the step, enable() and the bootstrap of the interpreter want it.
+  // Turns torch's callbacks on or off, as the step, enable(), tracing and the bootstrap of the interpreter want it.
   void observe();
 };
 
 // The capture that runs now, null when there is none. It stays usable until leave_capture(), whatever happens meanwhile.
 TorchCapture* enter_capture();
 void leave_capture();
+
+// The capture for the duration of one call from outside.
+class EnteredCapture {
+ public:
+  EnteredCapture() : capture_(enter_capture()) {}
+  ~EnteredCapture() {
+    if (capture_ != nullptr) leave_capture();
+  }
+  EnteredCapture(const EnteredCapture&) = delete;
+  EnteredCapture& operator=(const EnteredCapture&) = delete;
+  TorchCapture* operator->() const { return capture_; }
+  [[nodiscard]] TorchCapture* get() const { return capture_; }
+  explicit operator bool() const { return capture_ != nullptr; }
+
+ private:
+  TorchCapture* capture_;
+};
 
 // Opens a session with the config text and makes it the process's capture. Errors: kInvalidArgument when there is one, those of
 // tensortap_session_open(). The adapter must be loaded.

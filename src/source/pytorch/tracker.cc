@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/guarded.h"
+#include "source/pytorch/graph_capture.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/thread_calls.h"
 #include "source/pytorch/torch_capture.h"
@@ -15,24 +16,10 @@ namespace tensortap {
 namespace {
 
 constexpr std::string_view kOptimizerStep = "Optimizer.step#";
+constexpr std::string_view kGraphNode = "CompiledFunctionBackward";
 constexpr std::string_view kAutograd = "torch::autograd::";
 
-// The capture for the duration of one call from the adapter.
-class Entered {
- public:
-  Entered() : capture_(enter_capture()) {}
-  ~Entered() {
-    if (capture_ != nullptr) leave_capture();
-  }
-  Entered(const Entered&) = delete;
-  Entered& operator=(const Entered&) = delete;
-  TorchCapture* operator->() const { return capture_; }
-  TorchCapture* get() const { return capture_; }
-  explicit operator bool() const { return capture_ != nullptr; }
-
- private:
-  TorchCapture* capture_;
-};
+using Entered = EnteredCapture;
 
 const char* reason_not_captured(uint32_t kind) {
   switch (kind) {
@@ -61,7 +48,8 @@ void say_not_captured(const TorchCapture& capture, OpIdentity& identity, uint32_
   tensortap_not_captured(capture.session, identity.id, reason_not_captured(kind));
 }
 
-// Fills `out` with what a session is told of a tensor. False when there is nothing to tell it.
+}  // namespace
+
 bool to_session(const TorchCapture& capture, OpIdentity& identity, const tensortap_torch_tensor& tensor, const StorageContent& content,
                 tensortap_tensor& out) {
   const bool changed_by_view = (tensor.flags & (TENSORTAP_TORCH_TENSOR_CONJUGATE | TENSORTAP_TORCH_TENSOR_NEGATIVE)) != 0;
@@ -83,6 +71,8 @@ bool to_session(const TorchCapture& capture, OpIdentity& identity, const tensort
   out.version = content.version;
   return true;
 }
+
+namespace {
 
 tensortap_op_event event_of(const PendingCall& pending, const ThreadCalls& calls) {
   tensortap_op_event event{};
@@ -207,7 +197,7 @@ void* begin(const tensortap_torch_call* call, uint64_t torch_thread) {
   const Entered capture;
   if (!capture) return outside_of_capture();
   ThreadCalls* calls = thread_calls();
-  if (calls == nullptr) return nullptr;
+  if (calls == nullptr || calls->compiling > 0) return nullptr;
   try_bootstrap(*capture.get());
   if (!capture->step_wanted.load(std::memory_order_relaxed)) return nullptr;
   const bool is_collective = call->tensor_count > 0 && (flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_COLLECTIVE) != 0;
@@ -312,7 +302,7 @@ void end(const tensortap_torch_call* call) {
   auto* pending = static_cast<PendingCall*>(call->token);
   if (calls == nullptr) return;
   if (pending == nullptr) {
-    if (capture) end_unwanted(*capture.get(), *calls, *call);
+    if (capture && calls->compiling == 0) end_unwanted(*capture.get(), *calls, *call);
     return;
   }
   if ((call->flags & TENSORTAP_TORCH_CALL_LATER) != 0) return;  // collective_done() has it
@@ -338,10 +328,14 @@ void node_begin(const tensortap_torch_node* node) {
   if (calls == nullptr) return;
   RunningNode running;
   if (capture) {
-    std::string_view name = node->name;
-    if (name.starts_with(kAutograd)) name.remove_prefix(kAutograd.size());
-    running.name = capture->runtime.scopes.number_of(name);
+    std::string_view short_name = node->name;
+    if (short_name.starts_with(kAutograd)) short_name.remove_prefix(kAutograd.size());
+    running.name = capture->runtime.scopes.number_of(short_name);
+    note_traced_node(node->sequence_number, short_name);
     running.forward = capture->links.find(node->forward_thread, node->sequence_number);
+    // No op makes the node of a compiled graph.
+    const bool is_graph = std::string_view(node->name) == kGraphNode;
+    if (is_graph && running.forward != nullptr && !running.forward->is_graph) running.forward = nullptr;
     capture->steps.backward_ran();
   }
   calls->nodes.push_back(running);
@@ -427,7 +421,8 @@ const tensortap_torch_tracker& tracker_functions() {
                                                     node_end,
                                                     guarded_scope_begin,
                                                     guarded_scope_end,
-                                                    guarded_collective};
+                                                    guarded_collective,
+                                                    dump_graph_node};
   return functions;
 }
 
@@ -446,6 +441,7 @@ void follow_python(const char* (*open)(const char* config, const char* config_na
   events.step = program_ends_step;
   events.set_dump = set_dump;
   events.enable = enable;
+  events.graphs = &graph_events();
   set_python_events(events);
 }
 

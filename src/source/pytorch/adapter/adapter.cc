@@ -6,7 +6,9 @@
 #include <torch/version.h>
 
 #include "source/pytorch/adapter/attributes.h"
+#include "source/pytorch/adapter/dump_node.h"
 #include "source/pytorch/adapter/observer.h"
+#include "source/pytorch/adapter/operator_facts.h"
 #include "source/pytorch/adapter/self_check.h"
 #include "source/pytorch/adapter_interface.h"
 
@@ -32,6 +34,23 @@ void parallel_for(void* /*pool*/, void (*task)(void* context, size_t index), siz
   });
 }
 
+int define_dump_guarded() {
+  try {
+    define_dump();
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+int64_t find_op_guarded(const char* name, const char* overload) {
+  try {
+    return find_op(name, overload);
+  } catch (...) {
+    return -1;
+  }
+}
+
 bool fits(const tensortap_torch_tracker* tracker, const tensortap_torch_adapter* adapter) {
   const uint32_t version = TENSORTAP_ADAPTER_INTERFACE_VERSION;
   return tracker != nullptr && tracker->version == version && tracker->size >= sizeof *tracker && adapter != nullptr &&
@@ -46,6 +65,7 @@ extern "C" __attribute__((visibility("default"))) int tensortap_torch_adapter_at
   using namespace tensortap::torch_adapter;
   if (!fits(tracker, adapter)) return 1;
   try {
+    set_tracker_for_dumps(tracker);
     register_callbacks(tracker);
   } catch (...) {
     return 2;
@@ -59,5 +79,9 @@ extern "C" __attribute__((visibility("default"))) int tensortap_torch_adapter_at
   adapter->parallel_for = parallel_for;
   adapter->attributes = write_attributes;
   adapter->self_test = self_test;
+  adapter->define_dump = define_dump_guarded;
+  adapter->find_op = find_op_guarded;
+  adapter->graph_begin = begin_graph;
+  adapter->graph_end = end_graph;
   return 0;
 }

@@ -130,7 +130,7 @@ const char* evaluated_node(const at::RecordFunction& record) {
 
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& record) {
   ThreadFrames* frames = thread_frames();
-  if (frames == nullptr || frames->busy || record.isAsync()) return nullptr;
+  if (frames == nullptr || frames->busy || frames->graphs > 0 || record.isAsync()) return nullptr;
   if (frames->operators > 0 && !wants_level(kKernelLevel)) {
     ++frames->inside;
     return nullptr;
@@ -210,7 +210,7 @@ void report_kernel(ThreadFrames& frames, const Frame& frame, const at::RecordFun
 
 void on_end(const at::RecordFunction& record, at::ObserverContext* /*context*/) {
   ThreadFrames* frames = thread_frames();
-  if (frames == nullptr || frames->busy || record.isAsync()) return;
+  if (frames == nullptr || frames->busy || frames->graphs > 0 || record.isAsync()) return;
   if (frames->inside > 0) {
     --frames->inside;
     return;

@@ -117,7 +117,7 @@ OperatorFacts* make_facts(const at::RecordFunction& record) {
   auto* facts = new OperatorFacts;
   facts->name = record.name();
   const auto name = record.operator_name();
-  if (!name) return facts;
+  if (!name || starts_with(facts->name, "tensortap::")) return facts;
   const auto handle = c10::Dispatcher::singleton().findSchema(*name);
   if (handle) fill_from_schema(*handle, *facts);
   return facts;
@@ -147,6 +147,17 @@ const OperatorFacts& shared_facts(const at::RecordFunction& record) {
 }  // namespace
 
 void set_tracker_for_facts(const tensortap_torch_tracker* given) { describer = given; }
+
+int64_t find_op(const char* name, const char* overload) {
+  const auto handle = c10::Dispatcher::singleton().findSchema({name, overload});
+  if (!handle) return -1;
+  static auto& mutex = *new std::mutex;
+  static auto& described = *new std::unordered_map<std::string, uint32_t>;
+  const std::lock_guard lock(mutex);
+  const auto [found, added] = described.try_emplace(std::string(name) + "." + overload, 0);
+  if (added) found->second = describe_schema(handle->schema());
+  return found->second;
+}
 
 const OperatorFacts& facts_of(const at::RecordFunction& record) {
   constexpr size_t kSlots = 1024;

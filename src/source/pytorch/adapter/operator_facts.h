@@ -34,7 +34,11 @@ struct OperatorFacts {
 // The facts of a record's operator. Lives as long as the process. Any thread; a hit costs a few nanoseconds.
 const OperatorFacts& facts_of(const at::RecordFunction& record);
 
-// Tells where operators are described; before the first call of facts_of().
+// The tracker's number of an operator by the names of its schema, -1 when there is none such. An operator that also ran by itself may have
+// another number besides. Any thread.
+int64_t find_op(const char* name, const char* overload);
+
+// Tells where operators are described; before the first call of the others.
 void set_tracker_for_facts(const tensortap_torch_tracker* tracker);
 
 }  // namespace tensortap::torch_adapter

@@ -44,6 +44,8 @@ struct ThreadFrames {
   uint32_t inside = 0;     // records below the innermost operator, which are not looked at
   uint32_t operators = 0;  // operators on the stack
   uint32_t apis = 0;       // calls of the level "api" on the stack
+  uint32_t graphs = 0;     // graphs that tell their nodes themselves, by dump nodes
+  bool suspended = false;  // whether those switched off all callbacks of the thread
   uint32_t depth = 0;      // frames of the stack in use; those above keep their memory for the next calls
   std::vector<Frame> stack;
   std::vector<tensortap_torch_tensor> tensors;  // scratch

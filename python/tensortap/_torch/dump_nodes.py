@@ -1,0 +1,197 @@
+"""Puts a dump node behind each node of a graph that somebody wants: a call of ``tensortap::dump`` with what the node read and made."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch.fx import Graph, Node
+
+from . import node_arguments
+from ._functions import Functions
+from .node_arguments import Value
+
+_WANTED, _ALLOCATES = 1, 2  # of wants_node
+_FIRST, _SECOND, FAILED, _NOTES_ONLY = 1, 2, 4, 8  # of add_site
+_CHANGED, _ONLY_NOTED = 1, 2  # of a slot
+_OUTPUT, _INPUT = 0, 1
+
+
+class Inserted:
+    """The dump nodes of one graph.
+
+    Parameters
+    ----------
+    graph : torch.fx.Graph
+        That gets them.
+    numbers : mapping
+        The number of each of its nodes that is an operator.
+    phase : int
+        When it runs.
+    root : int
+        The number of the module that it runs for.
+    fuses : bool
+        Whether a compiler gives tensors the memory of others without an operator that says so.
+    functions : Functions
+        Of the library.
+    """
+
+    def __init__(self, graph: Graph, numbers: Mapping[Node, int], phase: int, root: int, fuses: bool, functions: Functions) -> None:
+        self._graph = graph
+        self._root = root
+        self._phase = phase
+        self._fuses = fuses
+        self.functions = functions
+        self._added: list[Node] = []
+        self._last: Any = None  # behind which the next is put
+        self._dumped: set[Node] = set()
+        self.wrote_unseen = False
+        self.lost = 0
+        try:
+            for node, number in numbers.items():
+                self._insert(node, number)
+        except BaseException:
+            self.remove()
+            raise
+
+    def __len__(self) -> int:
+        return len(self._added)
+
+    def remove(self) -> None:
+        """Leave the graph as it was."""
+        for node in reversed(self._added):
+            self._graph.erase_node(node)
+        self._added.clear()
+
+    def _insert(self, node: Node, number: int) -> None:
+        self._last = node
+        wanted = self.functions.wants_node(number, self._root) if number else 0
+        read = node_arguments.tensors_read(node)
+        if not number:
+            self.lost += 1
+        if not wanted:
+            self._note_written(node, number, read)
+            return
+        writes = any(value.written for value in read)
+        inputs = [_Slot(value.node, _INPUT, value.slot, value.element, self._flags_of_input(value.node)) for value in read]
+        if writes:
+            self._dump(node, (number, self._phase, _FIRST), inputs, before=True)
+        outputs = self._outputs(node, read)
+        if not writes:
+            self._dump(node, (number, self._phase, 0), inputs + outputs)
+        else:
+            written = [_Slot(value.node, _INPUT, 0, -1, _CHANGED | _ONLY_NOTED) for value in read if value.written]
+            self._dump(node, (number, self._phase, _SECOND), written + outputs)
+
+    def _note_written(self, node: Node, number: int, read: list[Value]) -> None:
+        """Say what a node wrote that nobody wants."""
+        changed = [_Slot(value.node, _INPUT, 0, -1, _CHANGED | _ONLY_NOTED) for value in read if value.written]
+        if not changed:
+            return
+        if not number or self._fuses:
+            self.wrote_unseen = True
+        else:
+            self._dump(node, (number, self._phase, _NOTES_ONLY), changed)
+
+    def _flags_of_input(self, node: Node) -> int:
+        if not self._fuses or node.op in ("placeholder", "get_attr"):
+            return 0
+        known = node in self._dumped and not node_arguments.is_view(node) and node.target is not operator.getitem
+        return 0 if known else _CHANGED
+
+    def _outputs(self, node: Node, read: list[Value]) -> list[_Slot]:
+        """List what a node makes, and then what it wrote and does not return."""
+        values = _made(node)
+        schema = node_arguments.schema_of(node)
+        is_list = schema is not None and len(schema.returns) == 1 and isinstance(node.meta.get("val"), (list, tuple))
+        flags = _CHANGED if self._fuses else 0
+        outputs = []
+        if _is_complete(node):
+            for position, value in enumerate(values):
+                slot, element = (0, position) if is_list else (position, -1)
+                if isinstance(value, (list, tuple)):
+                    parts = self._items(self._item(node, position, value), value)
+                    outputs += [_Slot(part, _OUTPUT, position, k, flags) for k, part in parts]
+                elif isinstance(value, torch.Tensor):
+                    part = node if value is node.meta.get("val") else self._item(node, position, value)
+                    outputs.append(_Slot(part, _OUTPUT, slot, element, flags))
+        slot = 0 if schema is None else len(schema.returns)
+        for value in read:
+            if value.written and not node_arguments.returns_written(node, value):
+                slot -= value.element > 0
+                outputs.append(_Slot(value.node, _OUTPUT, slot, value.element, 0))
+                slot += 1
+        self._dumped.add(node)
+        return outputs
+
+    def _items(self, parent: Node, values: Any) -> list[tuple[int, Node]]:
+        return [(k, self._item(parent, k, value)) for k, value in enumerate(values) if isinstance(value, torch.Tensor)]
+
+    def _item(self, parent: Node, position: int, value: Any) -> Node:
+        """Give what takes one tensor out of the tuple that a node gives."""
+        with self._graph.inserting_after(self._last):
+            item = self._graph.call_function(operator.getitem, (parent, position))
+        item.meta = {**{key: kept for key, kept in parent.meta.items() if key != "tensor_meta"}, "val": value}
+        self._added.append(item)
+        self._last = item
+        return item
+
+    def _dump(self, node: Node, role: tuple[int, int, int], slots: list[_Slot], before: bool = False) -> None:
+        tensors = list(dict.fromkeys(slot.node for slot in slots))
+        if not tensors:
+            return
+        positions = {tensor: position for position, tensor in enumerate(tensors)}
+        rows = [(positions[slot.node], slot.kind, slot.slot, slot.element, slot.flags) for slot in slots]
+        site = self.functions.add_site(role, rows)
+        if site < 0:
+            self.lost += 1
+            return
+        with self._graph.inserting_before(node) if before else self._graph.inserting_after(self._last):
+            dump = self._graph.call_function(torch.ops.tensortap.dump.default, (tensors, site))
+        dump.meta["val"] = None
+        self._added.append(dump)
+
+
+class _Slot:
+    """A tensor of a node in its dump node."""
+
+    def __init__(self, node: Node, kind: int, slot: int, element: int, flags: int) -> None:
+        self.node, self.kind, self.slot, self.element, self.flags = node, kind, slot, element, flags
+
+
+def _made(node: Node) -> tuple[Any, ...]:
+    """List what a node makes."""
+    value = node.meta.get("val")
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def _is_complete(node: Node) -> bool:
+    """Tell whether what a node makes has its values when the node has run: collectives have theirs when they were waited for."""
+    name = node_arguments.names_of(node)[0]
+    return not name.startswith("_c10d_functional::") or name.endswith("::wait_tensor")
+
+
+def failed_site(functions: Functions, node: Node, number: int, phase: int) -> tuple[int, list[str]]:
+    """Make a site for what a node read that raised.
+
+    Parameters
+    ----------
+    functions : Functions
+        Of the library.
+    node : torch.fx.Node
+        That raised.
+    number : int
+        Its number.
+    phase : int
+        When its graph runs.
+
+    Returns
+    -------
+    tuple
+        The site, and the names of the variables that hold its tensors.
+    """
+    read = node_arguments.tensors_read(node)
+    rows = [(position, _INPUT, value.slot, value.element, 0) for position, value in enumerate(read)]
+    return functions.add_site((number, phase, FAILED), rows), [value.node.name for value in read]

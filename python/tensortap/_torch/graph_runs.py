@@ -1,0 +1,117 @@
+"""Runs of compiled graphs that have dump nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch.fx import Graph, GraphModule, Node
+
+from . import dump_nodes, graph_lines
+from ._functions import Functions
+from .graph_family import BACKWARD, Family
+
+
+class GraphRuns:
+    """Runs a graph with dump nodes where the step is captured, and without them where it is not.
+
+    Instances of a class may share a graph, and what is wanted of each may differ: each has dump nodes of its own.
+
+    Parameters
+    ----------
+    graph : torch.fx.GraphModule
+        Of AOTAutograd.
+    family : Family
+        Of the graph.
+    backward : bool
+        Whether it is the backward graph.
+    lost : callable
+        Told why a graph has no dump nodes.
+
+    Raises
+    ------
+    Exception
+        When there can be no dump nodes.
+    """
+
+    def __init__(self, graph: GraphModule, family: Family, backward: bool, lost: Callable[[str], None]) -> None:
+        self._graph = graph
+        self._family = family
+        self._backward = backward
+        self._lost = lost
+        self._numbers = family.numbers(graph.graph, backward)
+        self._tapped: dict[int, Callable[..., Any]] = {}
+        self._tap(family.root_number)
+
+    def __call__(self, *values: Any) -> Any:
+        """Run the graph."""
+        functions = self._family.table.functions
+        root = functions.graph_begins(self._family.root_number, self._backward)
+        if root < 0:
+            return self._graph.forward(*values)
+        try:
+            return (self._tapped.get(root) or self._tap_late(root))(*values)
+        finally:
+            functions.graph_ends()
+
+    def _tap_late(self, root: int) -> Callable[..., Any]:
+        try:
+            return self._tap(root)
+        except Exception as error:
+            self._lost(str(error))
+            self._tapped[root] = self._graph.forward
+            return self._graph.forward
+
+    def _tap(self, root: int) -> Callable[..., Any]:
+        """Make the graph with the dump nodes that are wanted when it runs for a module."""
+        copied: dict[Node, Node] = {}
+        new = Graph()
+        output = new.graph_copy(self._graph.graph, copied)
+        old_output = next(node for node in reversed(self._graph.graph.nodes) if node.op == "output")
+        new.output(output).meta = dict(old_output.meta)
+        new.set_codegen(self._graph.graph._codegen)
+        numbers = {copied[node]: number for node, number in self._numbers.items()}
+        phase = BACKWARD if self._backward else self._family.forward_phase
+        functions = self._family.table.functions
+        dumps = dump_nodes.Inserted(new, numbers, phase, root, False, functions)
+        tapped = GraphModule(self._graph, new)
+        within, report = tapped.forward, _failure_report(tapped, numbers, phase, functions)
+
+        def run(*values: Any) -> Any:
+            try:
+                return within(*values)
+            except BaseException as error:
+                report(error)
+                raise
+            finally:
+                if dumps.wrote_unseen:
+                    functions.wrote_unseen()
+
+        self._tapped[root] = run
+        return run
+
+
+def _failure_report(tapped: GraphModule, numbers: Mapping[Node, int], phase: int, functions: Functions) -> Callable[[BaseException], None]:
+    """Give a function that reports which node of a graph raised, and with what it read."""
+
+    def report(error: BaseException) -> None:
+        try:
+            _report(error)
+        except Exception:
+            return
+
+    def _report(error: BaseException) -> None:
+        traceback = error.__traceback__
+        code = tapped.forward.__func__.__code__
+        while traceback is not None and traceback.tb_frame.f_code is not code:
+            traceback = traceback.tb_next
+        if traceback is None:
+            return
+        assignment = graph_lines.ASSIGNMENT.match(tapped.code.splitlines()[traceback.tb_lineno - 1])
+        for node, number in numbers.items():
+            if assignment and node.name == assignment[1] and number:
+                site, names = dump_nodes.failed_site(functions, node, number, phase)
+                torch.ops.tensortap.dump.default([traceback.tb_frame.f_locals[name] for name in names], site)
+
+    return report

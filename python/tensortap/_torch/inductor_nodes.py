@@ -1,0 +1,142 @@
+"""Dump nodes in the graphs that Inductor fuses."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from . import dump_nodes
+from .graph_family import BACKWARD, Family, compiling
+
+try:
+    from torch._inductor.custom_graph_pass import CustomGraphPass
+except ImportError:  # before torch 2.6
+
+    class CustomGraphPass:  # type: ignore[no-redef]
+        """Stand for the class that is not there yet."""
+
+
+_PASS = "post_grad_custom_post_pass"
+
+
+class DumpPass(CustomGraphPass):  # type: ignore[misc]
+    """Puts dump nodes into a graph, after its decomposition and before it is fused.
+
+    Parameters
+    ----------
+    family : Family
+        Of the graphs.
+    before : object
+        The passes that the program set for this place: they run first.
+    """
+
+    def __init__(self, family: Family, before: Any) -> None:
+        self._family = family
+        self._before = before
+        self.enabled = True
+        self.is_backward = False
+        self.is_inference = False
+        self.dumps: list[dump_nodes.Inserted] = []
+        self.problem = ""
+
+    def __call__(self, graph: Any) -> None:
+        """Run the program's passes and put in the dump nodes; when that fails the graph is as it was without them."""
+        for earlier in self._before if isinstance(self._before, (list, tuple)) else [self._before]:
+            if earlier is not None:
+                self._run(earlier, graph)
+        if not self.enabled:
+            return
+        try:
+            numbers = self._family.numbers(graph, self.is_backward)
+            phase = BACKWARD if self.is_backward else self._family.forward_phase
+            root = self._family.root_number
+            self.dumps.append(dump_nodes.Inserted(graph, numbers, phase, root, True, self._family.table.functions))
+        except Exception as error:
+            self.problem = str(error)
+
+    def _run(self, earlier: Any, graph: Any) -> None:
+        # Passes of this kind are told whether the graph is for inference.
+        if any(kind.__name__ == "CustomInferenceAwareGraphPass" for kind in type(earlier).__mro__):
+            earlier(graph, is_inference=self.is_inference)
+        else:
+            earlier(graph)
+
+    def uuid(self) -> None:
+        """Keep these graphs out of Inductor's caches: the numbers in their dump nodes are those of this process."""
+        return
+
+
+def compile_with_nodes(wrapper: Any, model: Any, inputs: Any, options: dict[str, Any], family: Family, lost: Callable[[str], None]) -> Any:
+    """Compile as ``torch.compile`` does, with dump nodes.
+
+    Parameters
+    ----------
+    wrapper : torch._TorchCompileInductorWrapper
+        That has the program's options.
+    model : torch.fx.GraphModule
+        Of Dynamo.
+    inputs : sequence
+        What it is compiled for.
+    options : dict
+        What Dynamo gave.
+    family : Family
+        Of the graphs.
+    lost : callable
+        Told why a graph has no dump nodes.
+
+    Returns
+    -------
+    callable
+        The compiled function.
+    """
+    from torch._inductor import config
+    from torch._inductor.compile_fx import compile_fx, compile_fx_inner
+
+    patches = {**wrapper.config, **(options.get("config_patches") or {})}
+
+    def inner(graph: Any, example_inputs: Any, **settings: Any) -> Any:
+        with compiling(family.table.functions):  # the backward graph's turn comes when it is first needed
+            return compile_one(graph, example_inputs, settings)
+
+    def compile_one(graph: Any, example_inputs: Any, settings: dict[str, Any]) -> Any:
+        own.is_backward = bool(settings.get("is_backward"))
+        own.is_inference = bool(settings.get("is_inference"))
+        own.dumps, own.problem = [], ""
+        spare = type(graph)(graph, copy.deepcopy(graph.graph))
+        try:
+            compiled = compile_fx_inner(graph, example_inputs, **settings)
+        except Exception as error:
+            if not any(own.dumps):
+                raise
+            lost(f"it does not compile with dump nodes: {error}")
+            own.enabled = False
+            return compile_fx_inner(spare, example_inputs, **settings)
+        if own.problem or not own.dumps:
+            lost(own.problem or "its passes did not run")
+            return compiled
+        return _run(compiled, own.dumps, family.root_number, own.is_backward)
+
+    own = DumpPass(family, patches.get(_PASS, getattr(config, _PASS, None)))
+    patches[_PASS] = own
+    with compiling(family.table.functions):
+        return compile_fx(model, inputs, inner_compile=inner, config_patches=patches)
+
+
+def _run(compiled: Any, dumps: list[dump_nodes.Inserted], root: int, is_backward: bool) -> Any:
+    """Give a function that runs compiled code, whose operators outside of fused kernels are told by dump nodes alone."""
+    functions = dumps[0].functions
+    wrote_unseen = any(inserted.wrote_unseen for inserted in dumps)
+
+    def run(arguments: Any) -> Any:
+        if functions.graph_begins(root, is_backward) < 0:
+            return compiled(arguments)
+        try:
+            return compiled(arguments)
+        finally:
+            functions.graph_ends()
+            if wrote_unseen:
+                functions.wrote_unseen()
+
+    run._boxed_call = True  # type: ignore[attr-defined]
+    return run

@@ -1,0 +1,70 @@
+#include "source/pytorch/adapter/dump_node.h"
+
+#include <ATen/SequenceNumber.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/record_function.h>
+#include <torch/library.h>
+
+#include <mutex>
+#include <optional>
+
+#include "source/pytorch/adapter/tensor_facts.h"
+#include "source/pytorch/adapter/thread_frames.h"
+
+namespace tensortap::torch_adapter {
+namespace {
+
+const tensortap_torch_tracker* dump_tracker = nullptr;
+
+void tell(at::TensorList tensors, int64_t site) {
+  ThreadFrames* frames = thread_frames();
+  if (frames == nullptr || frames->busy) return;
+  frames->tensors.clear();
+  for (const at::Tensor& tensor : tensors) frames->tensors.push_back(describe(tensor, 0, -1));
+  dump_tracker->dump_node(site, frames->tensors.data(), static_cast<uint32_t>(frames->tensors.size()));
+}
+
+// The program's graph must not fail for our sake.
+void dump(at::TensorList tensors, int64_t site) {
+  try {
+    tell(tensors, site);
+  } catch (...) {
+  }
+}
+
+}  // namespace
+
+void set_tracker_for_dumps(const tensortap_torch_tracker* tracker) { dump_tracker = tracker; }
+
+void define_dump() {
+  static std::mutex mutex;
+  static bool is_defined = false;
+  const std::lock_guard lock(mutex);
+  if (is_defined) return;
+  // They stay for the life of the process: compiled graphs keep the operator.
+  auto* definition = new torch::Library(torch::Library::DEF, "tensortap", std::nullopt, __FILE__, __LINE__);
+  definition->def("dump(Tensor(a!)[] tensors, int site) -> ()");
+  for (const c10::DispatchKey key : {c10::DispatchKey::CompositeExplicitAutograd, c10::DispatchKey::Python}) {
+    auto* kernel = new torch::Library(torch::Library::IMPL, "tensortap", key, __FILE__, __LINE__);
+    kernel->impl("dump", dump);
+  }
+  is_defined = true;
+}
+
+void begin_graph(uint64_t* thread, int64_t* sequence_number) {
+  *thread = at::RecordFunction::currentThreadId();
+  *sequence_number = static_cast<int64_t>(at::sequence_number::peek());
+  ThreadFrames* frames = thread_frames();
+  if (frames == nullptr || frames->graphs++ > 0) return;
+  frames->suspended = at::isRecordFunctionEnabled() && !at::hasThreadLocalCallbacks();
+  if (frames->suspended) at::enableRecordFunction(false);
+}
+
+void end_graph() {
+  ThreadFrames* frames = thread_frames();
+  if (frames == nullptr || frames->graphs == 0 || --frames->graphs > 0) return;
+  if (frames->suspended) at::enableRecordFunction(true);
+  frames->suspended = false;
+}
+
+}  // namespace tensortap::torch_adapter

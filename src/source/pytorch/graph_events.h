@@ -1,0 +1,77 @@
+// What Python's side tells of the graphs that torch.compile makes.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_GRAPH_EVENTS_H_
+#define TENSORTAP_SOURCE_PYTORCH_GRAPH_EVENTS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "source/pytorch/python_bridge.h"
+
+namespace tensortap {
+
+// A node of a graph, described when the graph is compiled.
+struct GraphNode {
+  std::string op;        // "aten::add"
+  std::string overload;  // "Tensor"
+  ModuleId module = 0;
+  ModuleId root = 0;       // the module, or what encloses the function, that was compiled
+  std::string source;      // "train.py:41", may be ""
+  std::string scope;       // of a backward node the name of the autograd node that it belongs to: "MulBackward0"
+  std::string attributes;  // JSON object with the arguments that are no tensors, may be ""
+  std::vector<std::string> inputs;
+  uint32_t forward = 0;  // number of the forward node that a backward node belongs to, 0 = none
+};
+
+// One tensor of a node in what its dump node is given.
+struct DumpSlot {
+  uint32_t tensor = 0;  // position among the tensors that the dump node is given
+  uint32_t kind = 0;    // enum tensortap_slot_kind
+  uint32_t slot = 0;
+  int32_t element = -1;
+  uint32_t flags = 0;  // kSlot*
+};
+constexpr uint32_t kSlotChanged = 1;    // its memory holds something else than when it was last seen
+constexpr uint32_t kSlotOnlyNoted = 2;  // that is all there is to tell of it
+
+// What a dump node tells.
+struct DumpRole {
+  uint32_t node = 0;   // its number
+  uint32_t phase = 0;  // enum tensortap_phase
+  uint32_t flags = 0;  // kDump*
+};
+constexpr uint32_t kDumpFirst = 1;      // what the node reads, before it runs: a second dump follows
+constexpr uint32_t kDumpSecond = 2;     // what it made, after a first
+constexpr uint32_t kDumpFailed = 4;     // what it read, after it raised
+constexpr uint32_t kDumpNotesOnly = 8;  // nobody wants the node: what it changed is noted
+
+constexpr uint32_t kNodeWanted = 1;
+constexpr uint32_t kNodeAllocates = 2;  // its outputs are memory as the allocator gave it: to be dumped even when nobody wants them
+
+// Any thread that holds the GIL, which each may give up for its duration.
+struct GraphEvents {
+  // Whether graphs with dump nodes can be captured now; the operator tensortap::dump is there then.
+  bool (*takes_nodes)() = nullptr;
+  // The number of a new node, from 1; 0 = it can not be captured.
+  uint32_t (*add_node)(GraphNode node) = nullptr;
+  // kNode*: whether anything of the node may ever be captured when the graph runs for `root`: instances of a class share a graph.
+  uint32_t (*wants_node)(uint32_t node, ModuleId root) = nullptr;
+  // The number to give to tensortap::dump, -1 = it can not be captured.
+  int64_t (*add_site)(const DumpRole& role, std::vector<DumpSlot> slots) = nullptr;
+  // A graph with dump nodes, compiled for `root`, begins to run on this thread. Returns the module that it runs for, -1 when nothing is
+  // captured now: then end is not called.
+  int64_t (*graph_begins)(ModuleId root, bool backward) = nullptr;
+  void (*graph_ends)() = nullptr;
+  // A graph wrote into memory, and nothing told into which.
+  void (*wrote_unseen)() = nullptr;
+  // Between these torch.compile works on this thread: operators that it runs are not the program's, and names of autograd nodes are collected.
+  void (*compile_begins)() = nullptr;
+  void (*compile_ends)() = nullptr;
+  // "SEQUENCE_NUMBER NAME" of each, a line each.
+  std::string (*autograd_names)() = nullptr;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_GRAPH_EVENTS_H_

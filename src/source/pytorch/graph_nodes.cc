@@ -1,0 +1,37 @@
+#include "source/pytorch/graph_nodes.h"
+
+#include <utility>
+
+namespace tensortap {
+
+uint32_t GraphNodes::add_node(GraphNode told, uint32_t op, uint32_t scope, bool updates) {
+  const std::lock_guard lock(mutex_);
+  if (node_count_ == kMost) return 0;
+  auto* added = new KnownNode;
+  added->forward = node(told.forward);
+  added->told = std::move(told);
+  added->op = op;
+  added->scope = scope;
+  added->updates = updates;
+  nodes_[node_count_].store(added, std::memory_order_release);
+  return ++node_count_;
+}
+
+const KnownNode* GraphNodes::node(uint32_t number) const {
+  return number == 0 || number > kMost ? nullptr : nodes_[number - 1].load(std::memory_order_acquire);
+}
+
+int64_t GraphNodes::add_site(const DumpRole& role, std::vector<DumpSlot> slots) {
+  const std::lock_guard lock(mutex_);
+  const KnownNode* known = node(role.node);
+  if (site_count_ == kMost || known == nullptr) return -1;
+  sites_[site_count_].store(new DumpSite{known, role, std::move(slots)}, std::memory_order_release);
+  return site_count_++;
+}
+
+const DumpSite* GraphNodes::site(int64_t number) const {
+  return number < 0 || static_cast<uint64_t>(number) >= kMost ? nullptr
+                                                              : sites_[static_cast<size_t>(number)].load(std::memory_order_acquire);
+}
+
+}  // namespace tensortap

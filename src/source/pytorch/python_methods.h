@@ -1,0 +1,59 @@
+// What the built-in functions that Python's side calls are made with.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_PYTHON_METHODS_H_
+#define TENSORTAP_SOURCE_PYTORCH_PYTHON_METHODS_H_
+
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "source/pytorch/python_api.h"
+
+namespace tensortap {
+
+using PythonArguments = PyObject* const*;
+
+inline PyObject* python_none() {
+  Py_IncRef(&_Py_NoneStruct);
+  return &_Py_NoneStruct;
+}
+
+inline PyObject* python_text(const std::string& text) {
+  return PyUnicode_FromStringAndSize(text.data(), static_cast<ptrdiff_t>(text.size()));
+}
+
+// Nullopt with an exception set when the object is no text.
+inline std::optional<std::string> text_of(PyObject* object) {
+  ptrdiff_t size = 0;
+  const char* const text = object == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(object, &size);
+  if (text == nullptr) return std::nullopt;
+  return std::string(text, static_cast<size_t>(size));
+}
+
+// Counts the arguments, and lets no C++ exception into the interpreter.
+template <PyObject* (*kFunction)(PyObject*, PythonArguments, ptrdiff_t), ptrdiff_t kCount>
+PyObject* checked_call(PyObject* self, PythonArguments arguments, ptrdiff_t count) {
+  if (count != kCount) {
+    PyErr_SetString(PyExc_TypeError, "tensortap: wrong number of arguments");
+    return nullptr;
+  }
+  try {
+    return kFunction(self, arguments, count);
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_TypeError, error.what());
+    return nullptr;
+  }
+}
+
+template <PyObject* (*kFunction)(PyObject*, PythonArguments, ptrdiff_t), ptrdiff_t kCount>
+constexpr PyMethodDef python_method(const char* name) {
+  return {name, checked_call<kFunction, kCount>, kPythonFastCall, nullptr};
+}
+
+// The functions for graphs of torch.compile.
+std::span<PyMethodDef> python_graph_methods();
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_PYTHON_METHODS_H_
