@@ -284,6 +284,7 @@ bool CaptureSession::describe(const Event& event, const tensortap_tensor& tensor
   view.desc.shape = Shape(std::span(tensor.dims, std::min<uint32_t>(tensor.rank, kMaxRank)));
   view.strides = tensor.strides;
   view.data = tensor.data;
+  row.view = tensor.storage == 0 ? 0 : view_number(view);
   if ((tensor.flags & TENSORTAP_TENSOR_UNWRITTEN) != 0) {
     row.flags |= kRecordUnwritten;
     view.data = nullptr;

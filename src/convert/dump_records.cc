@@ -123,6 +123,7 @@ Status copy_dump(const DumpIndex& dump, const std::string& source, const Layout&
   CaptureSpec spec;
   spec.layout = layout.name;
   spec.payload = payload_of(dump);
+  spec.extras.graphs = spec.extras.execution_order = true;
   TENSORTAP_ASSIGN_OR_RETURN(const auto writer, layout.create(info, spec));
   DumpCopy copy(dump, *writer, report);
   TENSORTAP_RETURN_IF_ERROR(copy.add_ops());

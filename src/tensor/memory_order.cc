@@ -30,4 +30,15 @@ std::optional<TensorView> in_memory_order(const TensorView& view) {
   return TensorView{{view.desc.dtype, Shape(std::array{numel})}, view.data, nullptr};
 }
 
+uint64_t view_number(const TensorView& view) {
+  uint64_t number = reinterpret_cast<uintptr_t>(view.data);
+  if (view.data == nullptr || view.is_contiguous()) return number;
+  for (int i = 0; i < view.desc.shape.rank(); ++i) {
+    // Where there is one element its stride says nothing.
+    const uint64_t stride = view.desc.shape[i] == 1 ? 0 : static_cast<uint64_t>(view.strides[i]);
+    number = (number ^ number >> 29U) * 0x9e3779b97f4a7c15U + stride;
+  }
+  return number | uint64_t{1} << 63U;
+}
+
 }  // namespace tensortap

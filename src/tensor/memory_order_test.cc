@@ -33,6 +33,26 @@ TEST(MemoryOrder, IsNotThereWithGapsOrRepeats) {
   EXPECT_FALSE(reordered({4, 6}, {1, -4}).has_value());
 }
 
+uint64_t number_of(const void* data, const Shape& shape, const std::vector<int64_t>& strides) {
+  return view_number({{DType::kFloat32, shape}, data, strides.empty() ? nullptr : strides.data()});
+}
+
+TEST(ViewNumber, TellsAddressesAndOrdersApart) {
+  const std::array<float, 64> values{};
+  const uint64_t plain = number_of(values.data(), {4, 4}, {});
+  EXPECT_NE(plain, number_of(values.data() + 4, {4, 4}, {}));
+  EXPECT_NE(plain, number_of(values.data(), {4, 4}, {1, 4}));
+  EXPECT_NE(number_of(values.data(), {4, 4}, {1, 8}), number_of(values.data(), {4, 4}, {1, 4}));
+  EXPECT_NE(number_of(values.data(), {4, 4}, {0, 1}), number_of(values.data(), {4, 4}, {1, 0}));
+}
+
+TEST(ViewNumber, IsTheSameHoweverTheOrderIsSaid) {
+  const std::array<float, 64> values{};
+  EXPECT_EQ(number_of(values.data(), {4, 4}, {}), number_of(values.data(), {4, 4}, {4, 1}));
+  EXPECT_EQ(number_of(values.data(), {4, 1, 4}, {1, 7, 4}), number_of(values.data(), {4, 1, 4}, {1, 9, 4}));
+  EXPECT_EQ(number_of(nullptr, {4, 4}, {1, 4}), 0U);
+}
+
 TEST(MemoryOrder, IsNotAskedOfContiguousTensors) { EXPECT_FALSE(reordered({4, 6}, {6, 1}).has_value()); }
 
 }  // namespace

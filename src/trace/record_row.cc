@@ -65,6 +65,7 @@ constexpr RecordField kFields[] = {
     TENSORTAP_COLUMN(data_header, "<u2"),
     TENSORTAP_COLUMN(storage, "<u8"),
     TENSORTAP_COLUMN(version, "<u8"),
+    TENSORTAP_COLUMN(view, "<u8"),
     {"spare", "|u1", offsetof(RecordRow, spare), sizeof(RecordRow::spare)},
 };
 

@@ -58,7 +58,8 @@ struct RecordRow {
   uint16_t data_header = 0;  // bytes between the beginning of the member's local header in tensors.npz and data_offset
   uint64_t storage = 0;      // number of the block of memory that holds the tensor, 0 = unknown
   uint64_t version = 0;      // which content of the block this is; means nothing without `storage`
-  uint8_t spare[80] = {};
+  uint64_t view = 0;         // which view of the block: with equal types and shapes the same elements in the same order; 0 = unknown
+  uint8_t spare[72] = {};
 
   void set_desc(const TensorDesc& desc);  // dtype, shape, numel, bytes
   [[nodiscard]] TensorDesc desc() const;  // hostile rows give a desc of at most kMaxRank dimensions

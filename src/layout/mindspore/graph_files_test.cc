@@ -160,6 +160,98 @@ subgraph @kernel_graph1 parent: [subgraph @kernel_graph0]() {
   }
 }
 
+// A program whose ops are known by running: records tell the memory.
+class LearnedGraphFiles : public GraphFiles {
+ protected:
+  OpId op(const std::string& name, const std::string& type, const std::vector<std::string>& inputs, const std::string& source) {
+    OpInfo info;
+    info.name = name;
+    info.type = type;
+    info.source_location = source;
+    info.originals = {{name, ""}};
+    for (const std::string& input : inputs) info.inputs.push_back({input, kNoOp, 0});
+    ops_.add(next_, info);
+    return next_++;
+  }
+  void record(OpId id, SlotKind kind, uint16_t slot, uint64_t storage, uint64_t version, int64_t element = -1) {
+    RecordRow row;
+    row.op = id;
+    row.slot_kind = static_cast<uint8_t>(kind);
+    row.slot_index = slot;
+    row.element = element;
+    row.storage = storage;
+    row.version = version;
+    row.set_desc({DType::kFloat32, {2, 3}});
+    ops_.follow(row);
+    if (kind == SlotKind::kOutput) ops_.find(id)->see(slot, row.desc());
+  }
+  // weight = first.weight from outside, updated in place at the end of the step.
+  void run() {
+    const OpId split = op("split", "split", {"self"}, "train.py:3");
+    const OpId mul = op("first/mul", "mul", {"self", "first.weight"}, "train.py:4");
+    const OpId cat = op("cat", "cat", {"tensors"}, "train.py:5");
+    const OpId add = op("SGD.step/add_", "add_", {"first.weight", "other"}, "train.py:6");
+    for (uint64_t step = 0; step < 2; ++step) {
+      const uint64_t mine = 10 * step;
+      record(split, SlotKind::kInput, 0, 90 + step, 1);
+      record(split, SlotKind::kOutput, 0, 11 + mine, 1);
+      record(split, SlotKind::kOutput, 1, 12 + mine, 1);
+      record(mul, SlotKind::kInput, 0, 12 + mine, 1);
+      record(mul, SlotKind::kInput, 1, 5, 1 + step);
+      record(mul, SlotKind::kOutput, 0, 13 + mine, 1);
+      record(cat, SlotKind::kInput, 0, 13 + mine, 1, 0);
+      record(cat, SlotKind::kInput, 0, 11 + mine, 1, 1);
+      record(cat, SlotKind::kOutput, 0, 14 + mine, 1);
+      record(add, SlotKind::kInput, 0, 5, 1 + step);
+      record(add, SlotKind::kInput, 1, 14 + mine, 1);
+      record(add, SlotKind::kOutput, 0, 5, 2 + step);
+    }
+  }
+};
+
+TEST_F(LearnedGraphFiles, TheIrHasTheEdgesThatTheRecordsTell) {
+  run();
+  const std::string text = graph_ir(*kProfile.version, ops_.graph());
+  std::string lines;
+  for (const std::string_view line : split(text, '\n')) {
+    const bool is_type = line.starts_with("      : (");
+    if (!is_type && (line.starts_with("%para") || line.starts_with("  ") || line.starts_with("# Total params")))
+      lines += concat(line, "\n");
+  }
+  EXPECT_EQ(lines, R"(# Total params: 2
+%para1_split.self: <Tensor[Float32], (2, 3)> : [2, 3]  :  <Float32xDefaultFormat[const vector]{2, 3}>  :  IsWeight: false
+%para2_first.weight: <Tensor[Float32], (2, 3)>  :  has_default  :  <Float32xDefaultFormat[const vector]{2, 3}>  :  IsWeight: true
+  %0(split) = split(%para1_split.self) {instance name: split}
+      # Fullname with scope: (Default/split/split-op0)
+      # In file train.py:3/
+  %1(first/mul) = mul(%0[1], %para2_first.weight) {instance name: first/mul}
+      # Fullname with scope: (Default/first/mul/mul-op1)
+      # In file train.py:4/
+      # Parameters: (in1 first.weight)
+      # In other calls: (in1 %3)
+  %2(cat) = cat((%1, %0[0])) {instance name: cat}
+      # Fullname with scope: (Default/cat/cat-op2)
+      # In file train.py:5/
+  %3(SGD.step/add_) = add_(%para2_first.weight, %2) {instance name: SGD.step/add_}
+      # Fullname with scope: (Default/SGD.step/add_/add_-op3)
+      # In file train.py:6/
+      # Parameters: (in0 first.weight)
+      # In other calls: (in0 %3)
+  Return()
+)");
+  EXPECT_NE(text.find("      : (<Tensor[Float32], (2, 3)>) -> (<Tensor[Float32], (2, 3)>, <Tensor[Float32], (2, 3)>)"), std::string::npos)
+      << text;
+}
+
+TEST_F(LearnedGraphFiles, ThePbHasTheSameEdges) {
+  run();
+  const std::string text = told(Reader(graph_pb(*kProfile.version, ops_.graph())), kMessages);
+  EXPECT_NE(text.find("1:{1:{1:1 2:0} 1:{1:first.weight 2:0} 2:2 3:mul"), std::string::npos) << text;
+  EXPECT_NE(text.find("1:{1:{1:2 2:0} 1:{1:1 2:0} 2:3 3:cat"), std::string::npos) << text;
+  EXPECT_NE(text.find("3:{1:split.self 2:{1:14 2:{1:11 2:{1:{1:2} 1:{1:3}}}}} 3:{1:first.weight 2:{1:14"), std::string::npos) << text;
+  EXPECT_NE(text.find("9:      # In file train.py:4/\n"), std::string::npos) << text;
+}
+
 TEST_F(GraphFiles, OlderVersionsWriteTheOlderText) {
   const TensorDesc desc{DType::kFloat32, {2, 3}};
   const OpId x = add("x", "Input", {}, {desc});

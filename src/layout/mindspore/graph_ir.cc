@@ -132,21 +132,60 @@ class IrFile {
     line(concat("  Return(", results, ")"));
   }
 
-  std::string operand(const OpInput& input, const std::string& path) const {
-    const GraphOp* producer = producer_of(ops_, input);
-    if (producer == nullptr) return input.name.empty() ? "None" : concat("\"", clean_cell(input.name), "\"");
-    if (is_pseudo_op(*producer->info) || producer->info->graph == path) return names_[input.producer];
-    return concat("$(@", graph_names_.find(producer->info->graph)->second, ":", names_[input.producer].substr(1), ")");
+  // "%3", of one of several outputs "%3[1]", of another graph "$(@kernel_graph1:3)".
+  std::string value(const GraphValue& value, const std::string& path) const {
+    const GraphOp& producer = ops_[value.producer];
+    std::string text = names_[value.producer];
+    if (!is_pseudo_op(*producer.info) && producer.info->graph != path) {
+      text = concat("$(@", graph_names_.find(producer.info->graph)->second, ":", text.substr(1), ")");
+    }
+    if (output_count(producer) > 1) text += concat("[", value.slot, "]");
+    return value.element < 0 ? text : concat(text, "[", value.element, "]");
+  }
+
+  std::string operand(const GraphInput& input, const std::string& path) const {
+    if (producer_of(ops_, input.value) != nullptr) return value(input.value, path);
+    return input.name.empty() ? "None" : concat("\"", clean_cell(input.name), "\"");
+  }
+
+  // Sequences stand in parentheses of their own.
+  std::string operands(const GraphOp& op, const std::string& path) const {
+    std::string text;
+    const GraphInput* before = nullptr;
+    for (const GraphInput& input : op.inputs) {
+      const bool goes_on = before != nullptr && before->in_list && input.in_list && before->slot == input.slot;
+      if (before != nullptr && before->in_list && !goes_on) text += ")";
+      text += concat(before == nullptr ? "" : ", ", input.in_list && !goes_on ? "(" : "", operand(input, path));
+      before = &input;
+    }
+    return before != nullptr && before->in_list ? concat(text, ")") : text;
+  }
+
+  // What the program calls the weights that the op reads, whoever made them.
+  void parameters(const GraphOp& op) {
+    std::string text;
+    for (const GraphInput& input : op.inputs) {
+      if (input.is_parameter) text += concat(text.empty() ? "" : ", ", "in", input.slot, " ", clean_cell(input.name));
+    }
+    if (!text.empty()) line(concat(kDetail, "# Parameters: (", text, ")"));
+  }
+
+  // An op that runs several times may read something else each time.
+  void other_calls(const GraphOp& op, const std::string& path) {
+    std::string text;
+    for (const GraphInput& input : op.inputs) {
+      for (const GraphValue& other : input.in_other_calls) {
+        if (producer_of(ops_, other) == nullptr) continue;
+        text += concat(text.empty() ? "" : ", ", "in", input.slot, input.in_list ? "[]" : "", " ", value(other, path));
+      }
+    }
+    if (!text.empty()) line(concat(kDetail, "# In other calls: (", text, ")"));
   }
 
   using TypeText = std::string (IrText::*)(const TensorDesc&) const;
   void types(const GraphOp& op, TypeText type) {
     std::string inputs;
-    for (const OpInput& input : op.info->inputs) {
-      const GraphOp* producer = producer_of(ops_, input);
-      const TensorDesc desc = producer == nullptr ? TensorDesc{} : seen_output(*producer, input.producer_slot);
-      inputs += concat(inputs.empty() ? "" : ", ", (text_of_.*type)(desc));
-    }
+    for (const GraphInput& input : op.inputs) inputs += concat(inputs.empty() ? "" : ", ", (text_of_.*type)(input.desc));
     std::string outputs;
     for (size_t slot = 0; slot < output_count(op); ++slot)
       outputs += concat(slot == 0 ? "" : ", ", (text_of_.*type)(seen_output(op, slot)));
@@ -156,16 +195,17 @@ class IrFile {
   void node(size_t position, const std::string& path) {
     const GraphOp& op = ops_[position];
     const OpInfo& info = *op.info;
-    std::string operands;
-    for (const OpInput& input : info.inputs) operands += concat(operands.empty() ? "" : ", ", operand(input, path));
     line(concat("  ", names_[position], "(", clean_cell(info.outputs.empty() ? info.name : info.outputs[0]),
-                ") = ", clean_op_type(info.type), "(", operands, ") {instance name: ", clean_cell(info.name), "}",
+                ") = ", clean_op_type(info.type), "(", operands(op, path), ") {instance name: ", clean_cell(info.name), "}",
                 text_of_.attributes(info.attributes)));
     types(op, &IrText::host_type);
     types(op, &IrText::device_type);
     line(concat(kDetail, "# Fullname with scope: (", clean_cell(op.scoped_name), ")"));
     if (!info.source_location.empty()) line(concat(kDetail, "# In file ", clean_cell(info.source_location), "/"));
+    parameters(op);
+    other_calls(op, path);
     for (const OriginalNode& original : info.originals) {
+      if (is_itself(original, info)) continue;
       line(concat(kDetail, "# Original node: (", clean_cell(original.name), ", ", clean_cell(original.type), ")"));
     }
   }

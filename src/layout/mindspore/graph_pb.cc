@@ -112,7 +112,9 @@ void add_attributes(Writer& writer, const std::string& attributes) {
 std::string source_address(const OpInfo& op) {
   std::string text;
   if (!op.source_location.empty()) text += concat("      # In file ", op.source_location, "/\n");
-  for (const OriginalNode& original : op.originals) text += concat("      # Original node: (", original.name, ", ", original.type, ")\n");
+  for (const OriginalNode& original : op.originals) {
+    if (!is_itself(original, op)) text += concat("      # Original node: (", original.name, ", ", original.type, ")\n");
+  }
   return text;
 }
 
@@ -142,10 +144,10 @@ class GraphMessage {
     const GraphOp& op = ops_[position];
     std::string text;
     Writer writer(text);
-    for (const OpInput& input : op.info->inputs) {
-      if (producer_of(ops_, input) == nullptr) continue;
+    for (const GraphInput& input : op.inputs) {
+      if (producer_of(ops_, input.value) == nullptr) continue;
       Writer edge(writer, node::kInput);
-      edge.add_string(named::kName, names_[input.producer]);
+      edge.add_string(named::kName, names_[input.value.producer]);
       edge.add_enum(named::kSecond, kDataEdge);
     }
     writer.add_string(node::kName, names_[position]);

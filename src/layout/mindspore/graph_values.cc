@@ -13,8 +13,12 @@ GraphValues graph_values(std::span<const GraphOp> ops) {
     const OpInfo& op = *ops[i].info;
     if (op.type.empty() || op.level != Level::kOp) continue;
     (is_pseudo_op(op) ? values.parameters : values.nodes).push_back(i);
-    for (const OpInput& input : op.inputs) {
-      if (input.producer < ops.size()) values.is_read[input.producer] = true;
+    const auto read = [&](const GraphValue& value) {
+      if (value.producer < ops.size()) values.is_read[value.producer] = true;
+    };
+    for (const GraphInput& input : ops[i].inputs) {
+      read(input.value);
+      std::ranges::for_each(input.in_other_calls, read);
     }
   }
   return values;
@@ -24,8 +28,10 @@ TensorDesc seen_output(const GraphOp& op, size_t slot) { return slot < op.output
 
 size_t output_count(const GraphOp& op) { return std::max({size_t{1}, op.info->outputs.size(), op.outputs.size()}); }
 
-const GraphOp* producer_of(std::span<const GraphOp> ops, const OpInput& input) {
-  return input.producer < ops.size() ? &ops[input.producer] : nullptr;
+const GraphOp* producer_of(std::span<const GraphOp> ops, const GraphValue& value) {
+  return value.producer < ops.size() ? &ops[value.producer] : nullptr;
 }
+
+bool is_itself(const OriginalNode& original, const OpInfo& op) { return original.type.empty() && original.name == op.name; }
 
 }  // namespace tensortap

@@ -23,8 +23,10 @@ GraphValues graph_values(std::span<const GraphOp> ops);
 TensorDesc seen_output(const GraphOp& op, size_t slot);
 // How many outputs the op has: as many as were seen or are named, at least one.
 size_t output_count(const GraphOp& op);
-// The op that makes an input; null for none and for ids out of range.
-const GraphOp* producer_of(std::span<const GraphOp> ops, const OpInput& input);
+// The op that makes a value; null for none and for positions out of range.
+const GraphOp* producer_of(std::span<const GraphOp> ops, const GraphValue& value);
+// Whether a node of the author's is the op itself and tells nothing more about it.
+bool is_itself(const OriginalNode& original, const OpInfo& op);
 
 }  // namespace tensortap
 

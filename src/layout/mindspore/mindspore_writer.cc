@@ -265,6 +265,7 @@ Status MindsporeWriter::add_record(RecordRow& row, const TensorView* data, const
   const std::lock_guard lock(mutex_);
   MindsporeOp* op = ops_.find(row.op);
   if (op == nullptr) return unsupported("a record of an op that nobody added");
+  if (options_.extras.graphs) ops_.follow(row);
   TENSORTAP_RETURN_IF_ERROR(check_place(row));
   if (row.phase != static_cast<uint8_t>(Phase::kLoad)) begin_step(row, *op);
   if (row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput)) return add_output(row, data);

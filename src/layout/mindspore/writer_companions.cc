@@ -40,7 +40,7 @@ Status Companions::write_graphs(const MindsporeOps& ops) {
       write_private_file(path_of(kGraphs, "ms_output_trace_code_graph_0.ir"), graph_ir(version, graph), Earlier::kReplace));
   TENSORTAP_RETURN_IF_ERROR(
       write_private_file(path_of(kGraphs, "ms_output_trace_code_graph_0.pb"), graph_pb(version, graph), Earlier::kReplace));
-  graphs_written_ = true;
+  graphs_size_ = ops.graph_size();
   return {};
 }
 
@@ -53,7 +53,7 @@ Status Companions::begin(const MindsporeOps& ops) {
 }
 
 Status Companions::end_step(const MindsporeOps& ops, int64_t step) {
-  if (options_.extras.graphs && !graphs_written_) TENSORTAP_RETURN_IF_ERROR(write_graphs(ops));
+  if (options_.extras.graphs && graphs_size_ == 0) TENSORTAP_RETURN_IF_ERROR(write_graphs(ops));
   if (!options_.extras.execution_order || !options_.profile.device->global_order) return {};
   TENSORTAP_RETURN_IF_ERROR(make_private_folders(options_.root, concat(options_.rank, "/", kOrder)));
   return append_private_file(path_of(kOrder, "ms_global_execution_order_graph_0.csv"), concat(step, "\n"));
@@ -61,6 +61,7 @@ Status Companions::end_step(const MindsporeOps& ops, int64_t step) {
 
 Status Companions::finish(const MindsporeOps& ops, std::string_view manifest) {
   if (ordered_ops_ != 0 && ordered_ops_ != ops.all().size()) TENSORTAP_RETURN_IF_ERROR(write_order(ops));
+  if (graphs_size_ != 0 && graphs_size_ != ops.graph_size()) TENSORTAP_RETURN_IF_ERROR(write_graphs(ops));
   TENSORTAP_RETURN_IF_ERROR(make_private_folders(options_.root, concat(options_.rank, "/", kMetadata)));
   return write_private_file(path_of(kMetadata, "tensortap_run.json"), manifest, Earlier::kReplace);
 }

@@ -36,7 +36,7 @@ class Companions {
 
   const MindsporeWriterOptions& options_;
   bool begun_ = false;
-  bool graphs_written_ = false;
+  size_t graphs_size_ = 0;  // of what was written
   size_t ordered_ops_ = 0;
 };
 

@@ -13,7 +13,9 @@
 #include "layout/mindspore/tensor_name.h"
 #include "plan/capture_plan.h"
 #include "trace/op_info.h"
+#include "trace/record_row.h"
 #include "trace/scoped_name.h"
+#include "trace/value_flow.h"
 
 namespace tensortap {
 
@@ -31,7 +33,9 @@ struct MindsporeOp {
   std::vector<TensorDesc> seen;  // of its outputs
 
   void see(uint32_t slot, const TensorDesc& desc) {
-    if (slot >= seen.size() && slot < std::max<size_t>(info.outputs.size(), 1)) seen.resize(size_t{slot} + 1);
+    static constexpr size_t kMostUnnamed = 256;  // where the op does not say how many outputs it has
+    const size_t most = info.outputs.empty() ? kMostUnnamed : info.outputs.size();
+    if (slot >= seen.size() && slot < most) seen.resize(size_t{slot} + 1);
     if (slot < seen.size()) seen[slot] = desc;
   }
 };
@@ -49,15 +53,23 @@ class MindsporeOps {
   [[nodiscard]] const std::vector<MindsporeOp>& all() const { return ops_; }
   // Sets `text` to the name of a tensor's file.
   void tensor_name(const MindsporeOp& op, const MindsporeTensorName& tensor, std::string& text) const;
+  // Learns from a record what its op read, for graph(), where the ops do not tell. In the order of execution.
+  void follow(const RecordRow& row);
   // What the graph files tell. Borrows from this.
   [[nodiscard]] std::vector<GraphOp> graph() const;
+  // Grows with everything that graph() tells, but for types.
+  [[nodiscard]] size_t graph_size() const { return ops_.size() + flow_.learned(); }
 
  private:
+  [[nodiscard]] std::vector<GraphInput> inputs_of(OpId id) const;
+  [[nodiscard]] GraphOp outside_value(size_t number, std::set<std::string>& names) const;
+
   MindsporeProfile profile_;
   bool constants_;
   ScopedNames scoped_names_;
   uint32_t next_constant_ = 1;
   std::vector<MindsporeOp> ops_;
+  ValueFlow flow_;
   std::set<std::string, std::less<>> parameter_names_;
 };
 

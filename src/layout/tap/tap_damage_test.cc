@@ -311,11 +311,10 @@ TEST(FullDisk, NoRoomForRowsIsAnErrorAndLeavesNoGap) {
   EXPECT_EQ((*dump)->rows().size(), 8000 - failed);
 }
 
-// The header of records.npy as the version before the columns "storage" and "version" wrote it.
-std::string former_header(uint64_t rows) {
+// The header of records.npy as versions before the columns "storage", "version" and "view" wrote it.
+std::string former_header(uint64_t rows, const std::string& former) {
   std::string header = make_records_header(rows);
-  const std::string_view now = "('storage', '<u8'), ('version', '<u8'), ('spare', '|u1', (80,))";
-  const std::string former = "('spare', '|u1', (96,))";
+  const std::string_view now = "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('spare', '|u1', (72,))";
   const size_t at = header.find(now);
   EXPECT_NE(at, std::string::npos);
   header.replace(at, now.size(), former);
@@ -323,25 +322,28 @@ std::string former_header(uint64_t rows) {
   return header;
 }
 
-TEST(TapDamage, DumpsOfTheVersionBeforeHaveColumnsThatAreZero) {
-  const TemporaryFolder folder;
-  write_dump(folder.path(), true);
-  {
-    auto file = File::open(join_path(folder.path(), kRecordsFile), O_WRONLY);
-    ASSERT_TRUE(file.ok());
-    const std::string header = former_header(kRecords);
-    ASSERT_EQ(header.size(), kRowsBegin);
-    ASSERT_TRUE(file->write_at(0, std::as_bytes(std::span(header))).ok());
+TEST(TapDamage, DumpsOfVersionsBeforeHaveColumnsThatAreZero) {
+  for (const char* former : {"('spare', '|u1', (96,))", "('storage', '<u8'), ('version', '<u8'), ('spare', '|u1', (80,))"}) {
+    const TemporaryFolder folder;
+    write_dump(folder.path(), true);
+    {
+      auto file = File::open(join_path(folder.path(), kRecordsFile), O_WRONLY);
+      ASSERT_TRUE(file.ok());
+      const std::string header = former_header(kRecords, former);
+      ASSERT_EQ(header.size(), kRowsBegin);
+      ASSERT_TRUE(file->write_at(0, std::as_bytes(std::span(header))).ok());
+    }
+    const auto dump = open_tap(folder.path());
+    ASSERT_TRUE(dump.ok()) << dump.status().message();
+    EXPECT_THAT((*dump)->problems(), testing::IsEmpty());
+    ASSERT_EQ((*dump)->rows().size(), static_cast<size_t>(kRecords));
+    EXPECT_TRUE((*dump)->data(1).ok());
+    EXPECT_EQ((*dump)->rows()[1].storage, 0U);
+    EXPECT_EQ((*dump)->rows()[1].view, 0U);
+    const auto report = repair_tap(folder.path(), true);
+    ASSERT_TRUE(report.ok());
+    EXPECT_TRUE(report->healthy) << testing::PrintToString(report->actions);
   }
-  const auto dump = open_tap(folder.path());
-  ASSERT_TRUE(dump.ok()) << dump.status().message();
-  EXPECT_THAT((*dump)->problems(), testing::IsEmpty());
-  ASSERT_EQ((*dump)->rows().size(), static_cast<size_t>(kRecords));
-  EXPECT_TRUE((*dump)->data(1).ok());
-  EXPECT_EQ((*dump)->rows()[1].storage, 0U);
-  const auto report = repair_tap(folder.path(), true);
-  ASSERT_TRUE(report.ok());
-  EXPECT_TRUE(report->healthy) << testing::PrintToString(report->actions);
 }
 
 TEST(TapDamage, ColumnsOfAnotherKindAreRefused) {
