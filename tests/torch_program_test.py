@@ -8,8 +8,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from cli_support import COMMAND, ROOT, tensortap
+from dump_data_support import parse_file
 from torch_support import OUTPUT, PYTHON, PYTORCH_LIBRARY, TorchDump, capture, plain
 
 PACKAGE = COMMAND.parents[2] / "python"
@@ -96,6 +98,7 @@ def mindspore(folder: Path, program: str, **settings: Any) -> Path:
     )
     assert done.returncode == 0, done.stderr
     assert "did not come to its end" not in done.stderr
+    (folder / "stderr").write_text(done.stderr)
     return folder / "tree"
 
 
@@ -311,6 +314,45 @@ def test_an_ascendcl_config_drives_training(tmp_path: Path) -> None:
     assert len(files) == 1
     assert files[0].name.startswith("relu.Sequential_1_relu.")
     assert files[0].parent.relative_to(tmp_path / "dump").parts[1:] == ("0", "program", "1", "1")
+
+
+LISTS = """
+import torch
+torch.set_num_threads(1)
+torch.nn.Identity()(torch.ones(1))
+joined = torch.cat([torch.full((1, 2), 1.0), torch.full((2, 2), 2.0), torch.full((3, 2), 3.0)])
+joined.index_put_((torch.tensor([0]), torch.tensor([1])), torch.tensor([7.0]))
+first, second = torch.unbind(joined[:2])
+whole = torch.native_layer_norm(joined, (2,), None, None, 1e-5)
+"""
+
+
+def test_tensors_of_lists_are_inputs_and_outputs_of_their_own_in_trees_without_lists(tmp_path: Path) -> None:
+    tree = mindspore(tmp_path, LISTS)
+    assert "none lost" in (tmp_path / "stderr").read_text()
+    values = {}
+    for path in tree.rglob("*.npy"):
+        kind, _, _, _, _, slot, number = path.name.split(".")[:7]
+        values[(kind, slot, int(number))] = np.load(path)
+    assert [values[("cat", "input", number)][0, 0] for number in range(3)] == [1, 2, 3]
+    assert values[("index_put_", "input", 3)].tolist() == [7]
+    assert [values[("unbind", "output", number)].tolist() for number in range(2)] == [[1, 7], [2, 2]]
+
+
+def test_a_file_of_ascendcl_holds_all_outputs_of_an_op(tmp_path: Path) -> None:
+    (tmp_path / "dump").mkdir()
+    path = tmp_path / "acl.json"
+    path.write_text(json.dumps({"dump": {"dump_path": str(tmp_path / "dump"), "dump_mode": "all", "dump_level": "op", "dump_list": []}}))
+    done = capture(tmp_path, LISTS, options=["--config", str(path)])
+    assert "none lost" in done.err
+    counts = {}
+    for file in (tmp_path / "dump").rglob("*"):
+        kind = file.name.split(".")[0]
+        if file.is_file() and kind in ("cat", "unbind", "native_layer_norm"):
+            message = parse_file(file).message
+            assert kind not in counts, "one file for one execution"
+            counts[kind] = (len(message.input), len(message.output))
+    assert counts == {"cat": (3, 1), "unbind": (1, 2), "native_layer_norm": (1, 3)}
 
 
 ADVERSARIES = """

@@ -50,6 +50,19 @@ bool is_read(const tensortap_tensor& tensor) {
   return tensor.slot_kind == TENSORTAP_SLOT_INPUT || tensor.slot_kind == TENSORTAP_SLOT_WEIGHT;
 }
 
+// Counts the elements of lists that come before a tensor.
+class ListShift {
+ public:
+  uint32_t position_of(const tensortap_tensor& tensor) {
+    uint32_t& before = before_[static_cast<size_t>(slot_kind_of(tensor))];
+    if (tensor.element > 0) ++before;
+    return tensor.slot_index + before;
+  }
+
+ private:
+  std::array<uint32_t, 4> before_{};
+};
+
 // Does the work of a pool that is not there, in the same parts.
 void run_here(void* /*pool*/, void (*task)(void* context, size_t index), size_t count, void* context) {
   for (size_t i = 0; i < count; ++i) task(context, i);
@@ -207,8 +220,10 @@ bool CaptureSession::looks_at(Event& event, const tensortap_tensor& tensor) cons
 void CaptureSession::take(Event& event) {
   const bool first = reads_first(event.c);
   if (first && options_.spec.moment == MomentChoice::kBefore) event.row.moment = TENSORTAP_MOMENT_BEFORE;
+  ListShift shift;
   for (uint64_t i = 0; i < std::min(event.c.tensor_count, kMostTensors); ++i) {
     const tensortap_tensor tensor = tensor_of(event.c, i);
+    event.row.position = shift.position_of(tensor);
     if (!looks_at(event, tensor)) continue;
     ++event.tensors;
     take_tensor(event, tensor);

@@ -266,7 +266,8 @@ void CaptureSession::write_record(RecordRow& row, const TensorView* data, const 
     count_record(row);
     return;
   }
-  count_record(row);
+  // Some layouts keep nothing of memory without values.
+  if (row.committed != 0 || (row.flags & kRecordUnwritten) == 0) count_record(row);
 }
 
 }  // namespace tensortap

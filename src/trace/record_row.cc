@@ -66,6 +66,7 @@ constexpr RecordField kFields[] = {
     TENSORTAP_COLUMN(storage, "<u8"),
     TENSORTAP_COLUMN(version, "<u8"),
     TENSORTAP_COLUMN(view, "<u8"),
+    TENSORTAP_COLUMN(position, "<u4"),
     {"spare", "|u1", offsetof(RecordRow, spare), sizeof(RecordRow::spare)},
 };
 

@@ -59,9 +59,11 @@ struct RecordRow {
   uint64_t storage = 0;      // number of the block of memory that holds the tensor, 0 = unknown
   uint64_t version = 0;      // which content of the block this is; means nothing without `storage`
   uint64_t view = 0;         // which view of the block: with equal types and shapes the same elements in the same order; 0 = unknown
-  uint8_t spare[72] = {};
+  uint32_t position = 0;     // of the tensor among the inputs or outputs of its op, where every element of a list counts; 0 = its slot
+  uint8_t spare[68] = {};
 
-  void set_desc(const TensorDesc& desc);  // dtype, shape, numel, bytes
+  void set_desc(const TensorDesc& desc);                                                              // dtype, shape, numel, bytes
+  [[nodiscard]] uint32_t file_slot() const { return position > slot_index ? position : slot_index; }  // where formats have no lists
   [[nodiscard]] TensorDesc desc() const;  // hostile rows give a desc of at most kMaxRank dimensions
 };
 static_assert(sizeof(RecordRow) == 512);

@@ -26,7 +26,7 @@ struct GeOp {
   std::string full_name;
   std::string original;  // the author's node, "" when it is the op itself
   uint64_t task = 0;     // in the order of execution
-  uint32_t outputs = 1;
+  uint32_t outputs = 0;  // how many are wanted, 0 = not known
   bool known = false;
   bool single = false;
   bool pseudo = false;

@@ -28,7 +28,6 @@ Status check_ge_place(const RecordRow& row) {
   if (kind != SlotKind::kInput && kind != SlotKind::kOutput) {
     return unsupported("AscendCL's tree has no place for slots other than inputs and outputs");
   }
-  if (row.element >= 0) return unsupported("AscendCL's tree has no place for sequences");
   const auto dtype = static_cast<DType>(row.dtype);
   if (!dump_data_holds(dtype)) return unsupported(concat("AscendCL's files have no element type ", dtype_name(dtype)));
   return {};
@@ -107,7 +106,7 @@ Status GeWriter::add_op(OpId id, const OpInfo& info) {
   op.name = clean_ge_name(info.name);
   op.full_name = info.name;
   if (!info.originals.empty() && info.originals.front().name != info.name) op.original = info.originals.front().name;
-  op.outputs = static_cast<uint32_t>(std::max<size_t>(info.outputs.size(), 1));
+  op.outputs = op.pseudo ? 1U : static_cast<uint32_t>(info.outputs.size());
   if (!op.pseudo) op.task = next_task_++;
   inputs_.add_op(id, info);
   return {};
@@ -122,7 +121,7 @@ void GeWriter::op_decided(OpId id, const OpDecision& decision) {
   op->wants_outputs = decision.outputs;
   uint32_t wanted = 0;
   for (uint32_t slot = 0; slot < op->outputs; ++slot) wanted += decision.is_own_output(slot) ? 1 : 0;
-  op->outputs = std::max(wanted, 1U);
+  if (op->outputs > 0) op->outputs = std::max(wanted, 1U);
 }
 
 Result<std::shared_ptr<GeFolder>> GeWriter::folder_of(const GeOp& op, const GeExecution& execution) {
@@ -224,7 +223,9 @@ Status GeWriter::write_execution(GeExecution& execution) {
 
 bool GeWriter::is_complete(const GeExecution& execution) const {
   const GeOp& op = ops_[execution.op];
-  return !execution.failed && op.wants_outputs && execution.outputs.size() >= op.outputs;
+  // How many there are is not known of every source, nor of a list: those end with the next op of their thread.
+  const bool counted = op.outputs > 0 && std::ranges::all_of(execution.outputs, [](const GePiece& piece) { return piece.row.element < 0; });
+  return !execution.failed && op.wants_outputs && counted && execution.outputs.size() >= op.outputs;
 }
 
 Status GeWriter::finish_lane(const Lane& lane) {
@@ -285,12 +286,12 @@ Status GeWriter::add_own(GePiece piece, bool is_input, const RecordRow& row, boo
   const Lane lane{row.run, row.thread};
   // What is told a second time, after the op changed it, goes into a file of its own.
   GeExecution* execution = &execution_for(row.op, row, lane);
-  if (execution->has(is_input, row.slot_index)) {
+  if (execution->has(is_input, row.file_slot())) {
     noted_.note(finish_lane(lane));
     execution = &execution_for(row.op, row, lane);
   }
   auto& pieces = is_input ? execution->inputs : execution->outputs;
-  const bool stands_last = std::ranges::all_of(pieces, [&](const GePiece& other) { return other.slot < row.slot_index; });
+  const bool stands_last = std::ranges::all_of(pieces, [&](const GePiece& other) { return other.slot < row.file_slot(); });
   pieces.push_back(std::move(piece));
   const bool complete = is_complete(*execution);
   const bool from_file = complete && stands_last && !is_input && !find(row.op)->without_file && row.bytes > kLargestGeInMemory &&
@@ -315,8 +316,10 @@ Status GeWriter::add_piece(RecordRow& row, const TensorView* data) {
   const GeOp& op = *find(row.op);
   const bool is_input = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput);
   const bool read_later = !is_input && inputs_.first_reader(row.op, row.slot_index).op != kNoOp;
+  // A value that others read as a whole has one place only.
+  if (row.element >= 0 && read_later) return unsupported("AscendCL's tree has no place for sequences");
   const bool own = (row.flags & kRecordForReaders) == 0 && (is_input || op.wants_outputs || !read_later);
-  GePiece piece{row.slot_index, row, options_.tensors && data != nullptr ? data->data : nullptr, nullptr};
+  GePiece piece{row.file_slot(), row, options_.tensors && data != nullptr ? data->data : nullptr, nullptr};
   std::unique_ptr<std::byte[]> reordered;
   if (piece.data != nullptr && row.dtype == static_cast<uint8_t>(DType::kUInt1) && row.bytes > 0) {
     reordered.reset(new std::byte[row.bytes]);
@@ -341,6 +344,8 @@ Status GeWriter::add_record(RecordRow& row, const TensorView* data, const Expone
   const std::lock_guard lock(mutex_);
   if (find(row.op) == nullptr) return unsupported("a record of an op that nobody added");
   TENSORTAP_RETURN_IF_ERROR(check_ge_place(row));
+  // Memory that nobody wrote to has no values to keep.
+  if ((row.flags & kRecordUnwritten) != 0) return {};
   if (!is_load(row)) add_inputs_before(row, {row.run, row.thread});
   // What went wrong with files of other ops is told at the end of the step.
   return add_piece(row, data);

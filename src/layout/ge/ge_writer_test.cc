@@ -449,14 +449,47 @@ TEST_F(GeWriterTest, WhatHasNoPlaceIsUnsupported) {
     row.dtype = static_cast<uint8_t>(dtype);
     EXPECT_EQ(writer_->add_record(row, nullptr, nullptr).code(), StatusCode::kUnsupported);
   }
-  RecordRow sequence = row_of(0, {1});
-  sequence.element = 2;
-  EXPECT_EQ(add(sequence, {1}).code(), StatusCode::kUnsupported);
   spec_.payload = Payload::kDescription;
   EXPECT_EQ(create_ge(info_, spec_).status().code(), StatusCode::kInvalidArgument);
   spec_.payload = Payload::kStatistics;
   spec_.layout_options["stats_columns"] = "Max,Mean";
   EXPECT_THAT(create_ge(info_, spec_).status().message(), HasSubstr("\"Mean\""));
+}
+
+// A file has no lists: their elements stand one by one, and what comes after them moves up. Where nobody said how many outputs there are, the
+// next op ends the file.
+TEST_F(GeWriterTest, ElementsOfListsAreTensorsOfTheirOwn) {
+  create();
+  OpInfo cat = ge_op("a", "Cat");
+  cat.outputs.clear();
+  add_op(cat);
+  add_op(ge_op("b", "Add"));
+  const auto put = [this](SlotKind kind, uint16_t slot, int64_t element, uint32_t position, float value) {
+    RecordRow row = row_of(0, {value}, kind, slot);
+    row.element = element;
+    row.position = position;
+    ASSERT_TRUE(add(row, {value}).ok());
+  };
+  put(SlotKind::kInput, 0, 0, 0, 1);
+  put(SlotKind::kInput, 0, 1, 1, 2);
+  put(SlotKind::kInput, 1, -1, 2, 3);
+  put(SlotKind::kOutput, 0, 0, 0, 4);
+  put(SlotKind::kOutput, 0, 1, 1, 5);
+  RecordRow next = row_of(1, {6});
+  ASSERT_TRUE(add(next, {6}).ok());
+  finish();
+  EXPECT_EQ(files().size(), 2U);
+}
+
+TEST_F(GeWriterTest, MemoryWithoutValuesIsLeftOut) {
+  create();
+  add_op(ge_op("a", "Empty"));
+  RecordRow row = row_of(0, {1});
+  row.flags |= kRecordUnwritten;
+  EXPECT_TRUE(writer_->add_record(row, nullptr, nullptr).ok());
+  EXPECT_EQ(row.committed, 0);
+  finish();
+  EXPECT_THAT(files(), testing::IsEmpty());
 }
 
 TEST_F(GeWriterTest, OpsOfTwoThreadsDoNotMix) {

@@ -52,7 +52,6 @@ Status check_place(const RecordRow& row) {
   const auto kind = static_cast<SlotKind>(row.slot_kind);
   const bool is_input = kind == SlotKind::kInput;
   if (!is_input && kind != SlotKind::kOutput) return unsupported("MindSpore's tree has no place for slots other than inputs and outputs");
-  if (row.element >= 0) return unsupported("MindSpore's tree has no place for sequences");
   if (row.desc().dtype == DType::kString) return unsupported("MindSpore's tree has no place for strings");
   if (!is_input && row.moment == static_cast<uint8_t>(Moment::kBefore)) {
     return unsupported("MindSpore's tree has no place for outputs from before an op");
@@ -211,9 +210,11 @@ Status MindsporeWriter::add_piece(const Piece& piece, RecordRow& row, const Tens
 Status MindsporeWriter::add_output(RecordRow& row, const TensorView* data) {
   MindsporeOp& op = *ops_.find(row.op);
   const Rows::Reader reader = inputs_.first_reader(row.op, row.slot_index);
+  // A value that others read as a whole has one place only.
+  if (row.element >= 0 && reader.op != kNoOp) return unsupported("MindSpore's tree has no place for sequences");
   const bool own = op.outputs && (row.flags & kRecordForReaders) == 0;
   if (!own && reader.op == kNoOp) return {};
-  Piece piece{&op, false, row.slot_index, next_time()};
+  Piece piece{&op, false, row.file_slot(), next_time()};
   if (!own) piece = {ops_.find(reader.op), true, reader.slot, piece.time_us};
   op.see(row.slot_index, row.desc());
   Place place;
@@ -267,10 +268,12 @@ Status MindsporeWriter::add_record(RecordRow& row, const TensorView* data, const
   if (op == nullptr) return unsupported("a record of an op that nobody added");
   if (options_.extras.graphs) ops_.follow(row);
   TENSORTAP_RETURN_IF_ERROR(check_place(row));
+  // Memory that nobody wrote to has no values to keep.
+  if ((row.flags & kRecordUnwritten) != 0) return {};
   if (row.phase != static_cast<uint8_t>(Phase::kLoad)) begin_step(row, *op);
   if (row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput)) return add_output(row, data);
   Place place;
-  return add_piece({op, true, row.slot_index, next_time()}, row, data, true, place);
+  return add_piece({op, true, row.file_slot(), next_time()}, row, data, true, place);
 }
 
 void MindsporeWriter::end_parameters(int64_t step, uint64_t run) {

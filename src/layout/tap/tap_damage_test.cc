@@ -314,7 +314,7 @@ TEST(FullDisk, NoRoomForRowsIsAnErrorAndLeavesNoGap) {
 // The header of records.npy as versions before the columns "storage", "version" and "view" wrote it.
 std::string former_header(uint64_t rows, const std::string& former) {
   std::string header = make_records_header(rows);
-  const std::string_view now = "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('spare', '|u1', (72,))";
+  const std::string_view now = "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('position', '<u4'), ('spare', '|u1', (68,))";
   const size_t at = header.find(now);
   EXPECT_NE(at, std::string::npos);
   header.replace(at, now.size(), former);
@@ -323,7 +323,8 @@ std::string former_header(uint64_t rows, const std::string& former) {
 }
 
 TEST(TapDamage, DumpsOfVersionsBeforeHaveColumnsThatAreZero) {
-  for (const char* former : {"('spare', '|u1', (96,))", "('storage', '<u8'), ('version', '<u8'), ('spare', '|u1', (80,))"}) {
+  for (const char* former : {"('spare', '|u1', (96,))", "('storage', '<u8'), ('version', '<u8'), ('spare', '|u1', (80,))",
+                             "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('spare', '|u1', (72,))"}) {
     const TemporaryFolder folder;
     write_dump(folder.path(), true);
     {
