@@ -1,7 +1,8 @@
 """One process of bench/torch_overhead.py: bursts of a program's steps with the capture on and off, in ABBA order.
 
-usage: torch_child.py PROGRAM THREADS PAIRS [PEER]; under `tensortap exec`, or with a tool of
-bench/torch_peers.py instead of it. Prints {"ratios": [...], "peak_kib": n} as the last line.
+usage: torch_child.py PROGRAM THREADS PAIRS LENGTH [PEER]; under `tensortap exec`, or with a tool of bench/torch_peers.py instead of it.
+A burst is LENGTH times as long as the program's own. Without pairs a fixed number of steps runs, captured or not. Prints
+{"ratios": [...], "peak_kib": n} as the last line.
 """
 
 from __future__ import annotations
@@ -46,13 +47,16 @@ def switch_of(peer: str) -> Callable[[bool], AbstractContextManager[None]] | Non
 
 def main() -> None:
     """Measure."""
-    name, threads, pairs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    name, (threads, pairs, length) = sys.argv[1], map(int, sys.argv[2:5])
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     make, steps = PROGRAMS[name]
+    steps *= length
     step = make()
     burst(step, max(2, steps))
-    switch = switch_of(sys.argv[4] if len(sys.argv) > 4 else "")
+    if pairs == 0:
+        burst(step, 4 * steps)
+    switch = switch_of(sys.argv[5] if len(sys.argv) > 5 else "")
     ratios = []
     for pair in range(pairs if switch is not None else 0):
         times = {True: 0.0, False: 0.0}
@@ -61,8 +65,6 @@ def main() -> None:
                 step()
                 times[enabled] += burst(step, steps)
         ratios.append(times[True] / times[False])
-    if switch is None:
-        burst(step, steps * 4)
     print(json.dumps({"ratios": ratios, "peak_kib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
 
 

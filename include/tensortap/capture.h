@@ -269,7 +269,8 @@ TENSORTAP_API int tensortap_wants_op(tensortap_session* session, tensortap_op_id
 TENSORTAP_API int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t run) TENSORTAP_NOEXCEPT;
 TENSORTAP_API void tensortap_step_end(tensortap_session* session, int64_t step, uint64_t run) TENSORTAP_NOEXCEPT;
 
-/* Whether an event of this op in this step would be kept: 0 no, 1 yes. Costs one load; lets a source skip the work of filling the event. */
+/* Whether an event of this op in this step would be kept: 0 no, 1 yes. Costs one load; lets a source skip the work of filling the event.
+ * To be asked once for an execution: one that the governor leaves out is counted here. */
 TENSORTAP_API int tensortap_wants(tensortap_session* session, tensortap_op_id op, int64_t step) TENSORTAP_NOEXCEPT;
 
 /* Reports one execution. Statistics are computed and copies made before it returns. An event made while the same thread

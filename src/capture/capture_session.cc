@@ -311,7 +311,11 @@ bool CaptureSession::wants(OpId op, int64_t step) {
   if (on_request_ && !ring_.has_value() && !ops_.find(op)->requested.load(std::memory_order_relaxed)) return false;
   const int64_t number = step + options_.spec.first_step;
   if (steps_.verdict(number) != StepGate::Verdict::kCaptured) return false;
-  return !governor_.active() || !ops_.find(op)->has(kOpCaptured) || governor_.takes_op(op, number);
+  if (!governor_.active() || !ops_.find(op)->has(kOpCaptured) || governor_.takes_op(op, number)) return true;
+  // The source will not tell of this execution.
+  ops_.find(op)->mark(kOpLeftOut);
+  governor_.count_left_out();
+  return false;
 }
 
 }  // namespace tensortap

@@ -16,6 +16,7 @@ constexpr int64_t kOpenWindowNs = 20'000'000;
 constexpr int64_t kClosedWindowNs = 5'000'000;
 constexpr double kSmoothing = 0.25;
 constexpr uint64_t kStepsToCompare = 4;
+constexpr double kMostUnseen = 8;  // times what is seen; more is not the capture's doing
 
 void smooth(double& average, double value) { average = average == 0 ? value : average + kSmoothing * (value - average); }
 
@@ -26,6 +27,17 @@ uint32_t stride_of(int level, bool keeps_data) {
 }
 
 }  // namespace
+
+void RecentMedian::add(int64_t value) { values_[count_++ % kKept] = value; }
+
+int64_t RecentMedian::value() const {
+  std::array<int64_t, kKept> sorted = values_;
+  const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(std::min(count_, kKept));
+  if (end == sorted.begin()) return 0;
+  const auto middle = sorted.begin() + (end - sorted.begin()) / 2;
+  std::nth_element(sorted.begin(), middle, end);
+  return *middle;
+}
 
 bool Governor::begin_step(int64_t now_ns) {
   const std::lock_guard lock(mutex_);
@@ -67,7 +79,7 @@ void Governor::end_step(bool captured, int64_t began_ns, int64_t now_ns) {
   wall_ns_ += wall;
   if (!captured) {
     ++skipped_steps_;
-    smooth(wall_skipped_ns_, static_cast<double>(wall));
+    wall_skipped_.add(wall);
     return;
   }
   if (active_steps_ == 0 || --active_steps_ > 0) return;
@@ -84,12 +96,13 @@ void Governor::learn_locked(int64_t cost, int64_t wall) {
     full_cost += std::min(per_element, 1.0) * static_cast<double>(skipped_elements_.load(std::memory_order_relaxed) - skipped_at_begin_);
   }
   // A program's first step is slow for reasons of its own.
-  if (steps_captured_ > 1) smooth(wall_captured_ns_, static_cast<double>(wall));
-  if (skipped_steps_ >= kStepsToCompare && steps_captured_ > kStepsToCompare && wall_captured_ns_ > 0) {
-    const double slower = std::min(wall_captured_ns_ - wall_skipped_ns_, 3.0 * static_cast<double>(cost));
-    if (const double unseen = slower - static_cast<double>(cost); unseen > 0) {
+  if (steps_captured_ > 1) wall_captured_.add(wall);
+  if (skipped_steps_ >= kStepsToCompare && steps_captured_ > kStepsToCompare) {
+    const auto slower = static_cast<double>(wall_captured_.value() - wall_skipped_.value());
+    const double unseen = std::min(slower, (kMostUnseen + 1) * static_cast<double>(cost)) - static_cast<double>(cost);
+    if (unseen > 0) {
       spent_ns_.fetch_add(static_cast<int64_t>(unseen), std::memory_order_relaxed);
-      full_cost = std::max(full_cost, slower);
+      full_cost = std::max(full_cost, static_cast<double>(cost) + unseen);
     }
   }
   smooth(predicted_ns_, full_cost);

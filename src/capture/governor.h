@@ -4,7 +4,9 @@
 #ifndef TENSORTAP_CAPTURE_GOVERNOR_H_
 #define TENSORTAP_CAPTURE_GOVERNOR_H_
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 
@@ -12,6 +14,19 @@
 #include "trace/op_info.h"
 
 namespace tensortap {
+
+// The median of the last values: one step that the machine held up does not move it.
+class RecentMedian {
+ public:
+  void add(int64_t value);
+  // 0 without values.
+  [[nodiscard]] int64_t value() const;
+
+ private:
+  static constexpr size_t kKept = 15;
+  std::array<int64_t, kKept> values_{};
+  size_t count_ = 0;
+};
 
 // Works on time spent: what each event took, what the writer thread took, and what captured steps were slower than skipped ones beyond
 // that. A step is captured when all spending up to its end is expected to stay below the target. A program that never begins a step
@@ -86,10 +101,10 @@ class Governor {
   uint64_t steps_captured_ = 0;
   int active_steps_ = 0;
   uint64_t skipped_at_begin_ = 0;
-  int64_t wall_ns_ = 0;          // of all steps that ended
-  double predicted_ns_ = 0;      // cost of a captured step at the present level
-  double wall_captured_ns_ = 0;  // moving averages; 0 = none yet
-  double wall_skipped_ns_ = 0;
+  int64_t wall_ns_ = 0;      // of all steps that ended
+  double predicted_ns_ = 0;  // cost of a captured step at the present level
+  RecentMedian wall_captured_;
+  RecentMedian wall_skipped_;
   uint64_t skipped_steps_ = 0;
   int64_t first_ns_ = 0;  // first event of a program without steps
   int64_t last_ns_ = 0;

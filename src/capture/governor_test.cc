@@ -107,6 +107,29 @@ TEST(Governor, GovernsProgramsWithoutStepsByTime) {  // B8
   EXPECT_GE(outcome.captured_ops, 1000);
 }
 
+TEST(Governor, LearnsWhatItCanNotSeeThoughTheMachineHoldsStepsUp) {  // B8
+  Governor governor(0.03, false);
+  int64_t now = kMillisecond;
+  int captured_steps = 0;
+  constexpr int kSteps = 5000;
+  for (int step = 0; step < kSteps; ++step) {
+    const int64_t began = now;
+    const bool captured = governor.begin_step(now);
+    now += kMillisecond;
+    if (captured) {
+      ++captured_steps;
+      governor.spend(kMillisecond / 10, 1000, 0);
+      now += kMillisecond * 7 / 10;
+    } else if (step % 20 == 0) {
+      now += 20 * kMillisecond;
+    }
+    governor.end_step(captured, began, now);
+  }
+  EXPECT_GE(captured_steps, 50);
+  const double spent = 0.7 * kMillisecond * captured_steps;
+  EXPECT_LE(spent / (static_cast<double>(now - kMillisecond) - spent), 0.03);
+}
+
 TEST(Governor, LetsEverythingThroughWithoutABudget) {
   Governor governor(0, false);
   EXPECT_FALSE(governor.active());

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory_resource>
 #include <mutex>
 
 #include "capture/governor.h"
@@ -50,7 +51,7 @@ class StepGate {
 
   struct Step {
     Verdict verdict = Verdict::kUnknown;
-    std::map<uint64_t, int64_t> began;  // runs that are in it, with the time
+    std::map<uint64_t, int64_t> began;  // runs that are in it, with the time; empty between steps
   };
 
   static size_t slot_of(int64_t step) { return static_cast<uint64_t>(step) % kSlots; }
@@ -65,8 +66,11 @@ class StepGate {
   Governor& governor_;
   std::array<std::atomic<uint64_t>, kSlots> slots_{};
   mutable std::mutex mutex_;
-  std::map<int64_t, Step> known_;
-  std::deque<int64_t> order_;
+  // What stays for thousands of steps comes in few large pieces: single ones would lie between the program's tensors, and the free memory
+  // around them could never be joined.
+  std::pmr::unsynchronized_pool_resource memory_{{.max_blocks_per_chunk = kMostKnown, .largest_required_pool_block = 1024}};
+  std::pmr::map<int64_t, Step> known_{&memory_};
+  std::pmr::deque<int64_t> order_{&memory_};
   uint64_t seen_ = 0;
   uint64_t captured_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -283,11 +284,11 @@ void dump_graph_node(int64_t site, const tensortap_torch_tensor* tensors, uint32
   guarded(0, [&] { return dump(site, tensors, count), 0; });
 }
 
-void note_traced_node(int64_t sequence_number, const char* name) {
+void note_traced_node(int64_t sequence_number, std::string_view name) {
   TracedNodes& traced = traced_nodes();
   if (traced.tracing.load(std::memory_order_relaxed) == 0 || sequence_number < 0) return;
   const std::lock_guard lock(traced.mutex);
-  traced.names[sequence_number] = name;
+  traced.names[sequence_number] = std::string(name);
 }
 
 }  // namespace tensortap

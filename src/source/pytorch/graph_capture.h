@@ -4,6 +4,7 @@
 #define TENSORTAP_SOURCE_PYTORCH_GRAPH_CAPTURE_H_
 
 #include <cstdint>
+#include <string_view>
 
 #include "source/pytorch/adapter_interface.h"
 #include "source/pytorch/graph_events.h"
@@ -18,7 +19,7 @@ void dump_graph_node(int64_t site, const tensortap_torch_tensor* tensors, uint32
 
 // At the beginning of each autograd node. While a graph is traced, which runs its backward pass, the node's name is noted. `sequence_number` -1 =
 // it has none.
-void note_traced_node(int64_t sequence_number, const char* name);
+void note_traced_node(int64_t sequence_number, std::string_view name);
 
 }  // namespace tensortap
 

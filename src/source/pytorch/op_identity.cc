@@ -57,11 +57,11 @@ size_t OpKeyHash::operator()(const OpKey& key) const {
   return static_cast<size_t>(hash ^ (hash >> 32U));
 }
 
-uint32_t NameTable::number_of(const char* name) {
+uint32_t NameTable::number_of(std::string_view name) {
   const std::lock_guard lock(mutex_);
-  const auto [found, added] = numbers_.try_emplace(name, static_cast<uint32_t>(names_.size() + 1));
-  if (added) names_.emplace_back(name);
-  return found->second;
+  if (const auto found = numbers_.find(name); found != numbers_.end()) return found->second;
+  names_.emplace_back(name);
+  return numbers_[names_.back()] = static_cast<uint32_t>(names_.size());
 }
 
 std::string NameTable::name_of(uint32_t number) {

@@ -9,8 +9,10 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -54,12 +56,16 @@ struct OpKeyHash {
 // Names of scopes by number, from 1. Thread-safe.
 class NameTable {
  public:
-  uint32_t number_of(const char* name);
+  uint32_t number_of(std::string_view name);
   std::string name_of(uint32_t number);
 
  private:
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+
   std::mutex mutex_;
-  std::unordered_map<std::string, uint32_t> numbers_;
+  std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> numbers_;
   std::deque<std::string> names_;
 };
 
@@ -76,7 +82,7 @@ class RecentOps {
     OpKey key;
     OpIdentity* identity = nullptr;
   };
-  static constexpr size_t kSlots = 1024;
+  static constexpr size_t kSlots = 4096;
   std::array<Slot, kSlots> slots_;
 };
 

@@ -2,18 +2,31 @@
 
 namespace tensortap {
 
-void StepCounter::begin() {
-  const bool wanted = tensortap_step_begin(session_, 0, 0) != 0;
-  on_step_(context_, wanted);
-}
+void StepCounter::tell_begin(int64_t step) { on_step_(context_, tensortap_step_begin(session_, step, 0) != 0); }
 
-void StepCounter::end() { tensortap_step_end(session_, current(), 0); }
+void StepCounter::begin() { tell_begin(0); }
+
+void StepCounter::end() {
+  const std::lock_guard lock(mutex_);
+  if (!paused_) tensortap_step_end(session_, current(), 0);
+}
 
 void StepCounter::next() {
   const int64_t ended = step_.load(std::memory_order_relaxed);
-  tensortap_step_end(session_, ended, 0);
+  if (!paused_) tensortap_step_end(session_, ended, 0);
   step_.store(ended + 1, std::memory_order_relaxed);
-  on_step_(context_, tensortap_step_begin(session_, ended + 1, 0) != 0);
+  if (!paused_) tell_begin(ended + 1);
+}
+
+void StepCounter::pause(bool paused) {
+  const std::lock_guard lock(mutex_);
+  if (paused_ == paused) return;
+  paused_ = paused;
+  if (paused) {
+    tensortap_step_end(session_, current(), 0);
+  } else {
+    tell_begin(current());
+  }
 }
 
 void StepCounter::optimizer_ends(const char* optimizer) {

@@ -32,10 +32,13 @@ class StepCounter {
   void backward_ran() { backward_ran_.store(true, std::memory_order_relaxed); }
   void root_module_begins();
   void program_steps();
+  // While the capture pauses, steps are counted and the session is not told of them: they cost what they cost without it.
+  void pause(bool paused);
 
  private:
   enum class Source : uint8_t { kModel, kOptimizer, kProgram };
   void next();
+  void tell_begin(int64_t step);
 
   tensortap_session* const session_;
   void (*const on_step_)(void* context, bool wanted);
@@ -46,6 +49,7 @@ class StepCounter {
   Source source_ = Source::kModel;
   std::string optimizer_;  // whose steps count: the first one seen
   bool model_ran_ = false;
+  bool paused_ = false;
 };
 
 }  // namespace tensortap

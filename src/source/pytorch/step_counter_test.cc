@@ -64,6 +64,18 @@ TEST_F(Steps, EvaluationBetweenTrainingStepsIsNoStep) {
   EXPECT_EQ(counter_.current(), 2);
 }
 
+TEST_F(Steps, ArePassedOverWhileTheCapturePauses) {
+  train("Adam");
+  counter_.pause(true);
+  counter_.pause(true);
+  for (int i = 0; i < 3; ++i) train("Adam");
+  counter_.pause(false);
+  train("Adam");
+  EXPECT_EQ(counter_.current(), 5);
+  EXPECT_EQ(told_.begun, (std::vector<int64_t>{0, 1, 4, 5}));
+  EXPECT_EQ(told_.ended, (std::vector<int64_t>{0, 1, 4}));
+}
+
 TEST_F(Steps, AreTheProgramsOnceItSaysSo) {
   counter_.program_steps();
   train("Adam");

@@ -9,7 +9,7 @@ namespace tensortap {
 namespace {
 
 constexpr size_t kFirstCapacity = 128;
-constexpr size_t kSweptAtOnce = 4;
+constexpr size_t kSweptAtOnce = 2;
 
 void* map_zeroed(size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -89,14 +89,58 @@ void StorageTable::erase(Shard& shard, size_t position) {
   --shard.used;
 }
 
+bool StorageTable::let_go_of(Shard& shard, size_t position) {
+  const void* storage = shard.entries[position].storage;
+  if (storage == nullptr || adapter_.storage_expired(storage) == 0) return false;
+  erase(shard, position);
+  adapter_.drop_storage(storage);
+  return true;
+}
+
 void StorageTable::sweep(Shard& shard) {
   for (size_t i = 0; i < kSweptAtOnce && shard.capacity > 0; ++i) {
     shard.sweep = (shard.sweep + 1) % shard.capacity;
-    const void* storage = shard.entries[shard.sweep].storage;
-    if (storage == nullptr || adapter_.storage_expired(storage) == 0) continue;
-    erase(shard, shard.sweep);
-    adapter_.drop_storage(storage);
+    let_go_of(shard, shard.sweep);
   }
+}
+
+void StorageTable::let_go_of_all() {
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    // What moves up into a gap is looked at as well.
+    for (size_t i = 0; i < shard.capacity; ++i) {
+      while (let_go_of(shard, i)) continue;
+    }
+  }
+}
+
+bool StorageTable::is_to_follow(const MetStorages::Block& block) {
+  Shard& shard = shard_of(block.storage);
+  const std::lock_guard lock(shard.mutex);
+  const Entry* entry = find(shard, block.storage);
+  if (entry == nullptr || entry->met_at != block.met_at) return false;
+  return !let_go_of(shard, static_cast<size_t>(entry - shard.entries));
+}
+
+void StorageTable::let_go(MetStorages& met) {
+  ++met.operators_;
+  constexpr size_t kOldest = MetStorages::kPeriods.size() - 1;
+  // From the oldest on: what is moved on is not looked at twice.
+  for (size_t age = kOldest + 1; age-- > 0;) {
+    if (met.operators_ % MetStorages::kPeriods[age] != 0) continue;
+    std::vector<MetStorages::Block>& blocks = met.by_age_[age];
+    std::erase_if(blocks, [this](const MetStorages::Block& block) { return !is_to_follow(block); });
+    if (age == kOldest) continue;
+    std::vector<MetStorages::Block>& older = met.by_age_[age + 1];
+    older.insert(older.end(), blocks.begin(), blocks.end());
+    blocks.clear();
+  }
+}
+
+void StorageTable::note(Entry& entry, MetStorages& met) {
+  if (entry.met_at == met.operators_) return;
+  met.by_age_[0].push_back({entry.storage, met.operators_});
+  entry.met_at = met.operators_;
 }
 
 StorageTable::Entry* StorageTable::find_or_add(Shard& shard, const void* storage) {
@@ -106,7 +150,7 @@ StorageTable::Entry* StorageTable::find_or_add(Shard& shard, const void* storage
   size_t i = hash_of(storage) / kShards % shard.capacity;
   while (shard.entries[i].storage != nullptr) i = (i + 1) % shard.capacity;
   adapter_.hold_storage(storage);
-  shard.entries[i] = {storage, next_.fetch_add(1, std::memory_order_relaxed), 1, sight_.load(std::memory_order_relaxed), 0};
+  shard.entries[i] = {storage, next_.fetch_add(1, std::memory_order_relaxed), 1, sight_.load(std::memory_order_relaxed), 0, 0};
   ++shard.used;
   return &shard.entries[i];
 }
@@ -115,12 +159,13 @@ StorageContent StorageTable::content_of(const Entry& entry) const {
   return {entry.number, (uint64_t{entry.sight} << 32U) | entry.version, entry.fingerprint != 0};
 }
 
-StorageContent StorageTable::look(const tensortap_torch_tensor& tensor) {
+StorageContent StorageTable::look(const tensortap_torch_tensor& tensor, MetStorages& met) {
   if (tensor.storage == nullptr) return {};
   Shard& shard = shard_of(tensor.storage);
   const std::lock_guard lock(shard.mutex);
   Entry* entry = find_or_add(shard, tensor.storage);
   if (entry == nullptr) return {};
+  note(*entry, met);
   entry->sight = sight_.load(std::memory_order_relaxed);
   if (entry->fingerprint != 0 && entry->fingerprint != fingerprint_of(tensor)) {
     entry->fingerprint = 0;
@@ -129,25 +174,27 @@ StorageContent StorageTable::look(const tensortap_torch_tensor& tensor) {
   return content_of(*entry);
 }
 
-StorageContent StorageTable::wrote(const tensortap_torch_tensor& tensor) {
+StorageContent StorageTable::wrote(const tensortap_torch_tensor& tensor, MetStorages& met) {
   if (tensor.storage == nullptr) return {};
   Shard& shard = shard_of(tensor.storage);
   const std::lock_guard lock(shard.mutex);
   Entry* entry = find_or_add(shard, tensor.storage);
   if (entry == nullptr) return {};
+  note(*entry, met);
   entry->sight = sight_.load(std::memory_order_relaxed);
   entry->fingerprint = 0;
   ++entry->version;
   return content_of(*entry);
 }
 
-StorageContent StorageTable::allocated(const tensortap_torch_tensor& tensor) {
+StorageContent StorageTable::allocated(const tensortap_torch_tensor& tensor, MetStorages& met) {
   if (tensor.storage == nullptr) return {};
   Shard& shard = shard_of(tensor.storage);
   const std::lock_guard lock(shard.mutex);
   const bool known = find(shard, tensor.storage) != nullptr;
   Entry* entry = find_or_add(shard, tensor.storage);
   if (entry == nullptr) return {};
+  note(*entry, met);
   // A block that was known before is one that resize_ or out= gave again: it may hold values.
   if (!known) entry->fingerprint = fingerprint_of(tensor);
   return content_of(*entry);

@@ -1,7 +1,9 @@
 // Numbers for the blocks of memory that tensors live in, and for what they hold.
 //
 // A block is known by its StorageImpl, which is held weakly as long as it is in the table: its memory is free to go, its identity is not
-// given to another. What expired is dropped a few at a time, whenever a block is added.
+// given to another. What is held so is a small piece of the program's heap: the free memory around it can not be joined, and the heap
+// would grow without end. So a block is looked at again soon after an operator met it, when most blocks expire; what is missed then is
+// dropped a few at a time, whenever a block is added.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_STORAGE_TABLE_H_
 #define TENSORTAP_SOURCE_PYTORCH_STORAGE_TABLE_H_
@@ -11,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "source/pytorch/adapter_interface.h"
 
@@ -23,6 +26,20 @@ struct StorageContent {
   bool unwritten = false;  // nothing was written since the allocation
 };
 
+// The blocks that one thread met lately, and that may have expired since. Of that thread.
+class MetStorages {
+ private:
+  friend class StorageTable;
+  // In operators, of blocks met just now, and of those that lived on; the last one is for good.
+  static constexpr std::array<uint32_t, 5> kPeriods = {1, 4, 16, 64, 512};
+  struct Block {
+    const void* storage;
+    uint32_t met_at;  // the latest meeting counts
+  };
+  std::array<std::vector<Block>, kPeriods.size()> by_age_;
+  uint32_t operators_ = 1;
+};
+
 // Thread-safe. Memory comes from mappings of its own. When there is none, content is unknown (number 0).
 class StorageTable {
  public:
@@ -32,11 +49,15 @@ class StorageTable {
   StorageTable& operator=(const StorageTable&) = delete;
 
   // What the block of a tensor holds.
-  StorageContent look(const tensortap_torch_tensor& tensor);
+  StorageContent look(const tensortap_torch_tensor& tensor, MetStorages& met);
   // After an operator wrote into it.
-  StorageContent wrote(const tensortap_torch_tensor& tensor);
+  StorageContent wrote(const tensortap_torch_tensor& tensor, MetStorages& met);
   // After an operator allocated it without writing.
-  StorageContent allocated(const tensortap_torch_tensor& tensor);
+  StorageContent allocated(const tensortap_torch_tensor& tensor, MetStorages& met);
+  // Lets go of what expired since a thread met it. To be called before each operator, which may find the memory then.
+  void let_go(MetStorages& met);
+  // Lets go of everything that expired.
+  void let_go_of_all();
   // What is in the blocks now is not known to be what was in them: operators ran that were not seen.
   void lose_sight() { sight_.fetch_add(1, std::memory_order_relaxed); }
   // Blocks in the table, for tests.
@@ -49,6 +70,7 @@ class StorageTable {
     uint32_t version;
     uint32_t sight;
     uint64_t fingerprint;  // of an unwritten block, else 0
+    uint32_t met_at;       // number of the operator, of the thread that met it last
   };
   struct Shard {
     std::mutex mutex;
@@ -65,6 +87,9 @@ class StorageTable {
   Entry* find(Shard& shard, const void* storage) const;
   bool grow(Shard& shard);
   void sweep(Shard& shard);
+  bool let_go_of(Shard& shard, size_t position);
+  bool is_to_follow(const MetStorages::Block& block);
+  static void note(Entry& entry, MetStorages& met);
   static void erase(Shard& shard, size_t position);
   StorageContent content_of(const Entry& entry) const;
 

@@ -52,42 +52,43 @@ class Storages : public testing::Test {
   static const void* at(uintptr_t number) { return reinterpret_cast<const void*>(number * 96); }
 
   tensortap_torch_adapter adapter_{};
+  MetStorages met_;
 };
 
 TEST_F(Storages, GivesEachBlockANumberOfItsOwnAndKeepsIt) {
   StorageTable table(adapter_);
-  const StorageContent first = table.look(in(at(1)));
-  const StorageContent second = table.look(in(at(2)));
+  const StorageContent first = table.look(in(at(1)), met_);
+  const StorageContent second = table.look(in(at(2)), met_);
   EXPECT_NE(first.storage, 0U);
   EXPECT_NE(first.storage, second.storage);
-  EXPECT_EQ(table.look(in(at(1))).storage, first.storage);
-  EXPECT_EQ(table.look(in(at(1))).version, first.version);
-  EXPECT_EQ(table.look(in(nullptr)).storage, 0U);
+  EXPECT_EQ(table.look(in(at(1)), met_).storage, first.storage);
+  EXPECT_EQ(table.look(in(at(1)), met_).version, first.version);
+  EXPECT_EQ(table.look(in(nullptr), met_).storage, 0U);
 }
 
 TEST_F(Storages, AWriteIsAnotherContentOfTheSameBlock) {
   StorageTable table(adapter_);
-  const StorageContent before = table.look(in(at(1)));
-  const StorageContent after = table.wrote(in(at(1)));
+  const StorageContent before = table.look(in(at(1)), met_);
+  const StorageContent after = table.wrote(in(at(1)), met_);
   EXPECT_EQ(after.storage, before.storage);
   EXPECT_NE(after.version, before.version);
-  EXPECT_EQ(table.look(in(at(1))).version, after.version);
+  EXPECT_EQ(table.look(in(at(1)), met_).version, after.version);
 }
 
 TEST_F(Storages, AnExpiredBlockIsDroppedAndItsAddressIsAnotherBlockThen) {
   StorageTable table(adapter_);
-  const uint64_t old = table.look(in(at(1))).storage;
+  const uint64_t old = table.look(in(at(1)), met_).storage;
   fakes().expired.insert(at(1));
-  for (uintptr_t i = 2; i < 5000; ++i) static_cast<void>(table.look(in(at(i))));
+  for (uintptr_t i = 2; i < 5000; ++i) static_cast<void>(table.look(in(at(i)), met_));
   EXPECT_FALSE(fakes().held.contains(at(1)));
   fakes().expired.clear();
-  EXPECT_NE(table.look(in(at(1))).storage, old);
+  EXPECT_NE(table.look(in(at(1)), met_).storage, old);
 }
 
 TEST_F(Storages, ManyShortLivesLeaveNothingBehind) {
   StorageTable table(adapter_);
   for (uintptr_t i = 1; i < 200000; ++i) {
-    static_cast<void>(table.look(in(at(i))));
+    static_cast<void>(table.look(in(at(i)), met_));
     fakes().expired.insert(at(i));
   }
   EXPECT_LT(table.size(), 5000U);
@@ -98,16 +99,67 @@ TEST_F(Storages, KeepsEveryBlockThatLives) {
   StorageTable table(adapter_);
   std::map<uintptr_t, uint64_t> numbers;
   for (uintptr_t i = 1; i < 20000; ++i) {
-    numbers[i] = table.look(in(at(i))).storage;
+    numbers[i] = table.look(in(at(i)), met_).storage;
     if (i % 3 != 0) fakes().expired.insert(at(i));
   }
-  for (uintptr_t i = 3; i < 20000; i += 3) ASSERT_EQ(table.look(in(at(i))).storage, numbers[i]) << i;
+  for (uintptr_t i = 3; i < 20000; i += 3) ASSERT_EQ(table.look(in(at(i)), met_).storage, numbers[i]) << i;
+}
+
+TEST_F(Storages, WhatExpiredIsLetGoBeforeTheNextOperator) {
+  StorageTable table(adapter_);
+  for (uintptr_t i = 1; i <= 100; ++i) static_cast<void>(table.look(in(at(i)), met_));
+  for (uintptr_t i = 1; i <= 90; ++i) fakes().expired.insert(at(i));
+  table.let_go(met_);
+  EXPECT_EQ(table.size(), 10U);
+  EXPECT_EQ(fakes().held.size(), 10U);
+}
+
+TEST_F(Storages, WhatLivesOnForSomeOperatorsIsLetGoSoonAfter) {
+  StorageTable table(adapter_);
+  uintptr_t made = 0;
+  for (int op = 0; op < 1000; ++op) {
+    table.let_go(met_);
+    static_cast<void>(table.look(in(at(++made)), met_));
+    if (made > 20) fakes().expired.insert(at(made - 20));
+    ASSERT_LT(table.size(), 100U) << op;
+  }
+}
+
+TEST_F(Storages, WhatLivesLongIsFollowedForGood) {
+  StorageTable table(adapter_);
+  static_cast<void>(table.look(in(at(1)), met_));
+  for (int op = 0; op < 5000; ++op) table.let_go(met_);
+  EXPECT_EQ(table.size(), 1U);
+  fakes().expired.insert(at(1));
+  for (int op = 0; op < 600; ++op) table.let_go(met_);
+  EXPECT_EQ(table.size(), 0U);
+}
+
+TEST_F(Storages, WhatIsMetAgainIsFollowedAsIfItWereNew) {
+  StorageTable table(adapter_);
+  static_cast<void>(table.look(in(at(1)), met_));
+  for (int op = 0; op < 5000; ++op) table.let_go(met_);
+  static_cast<void>(table.look(in(at(1)), met_));
+  fakes().expired.insert(at(1));
+  table.let_go(met_);
+  EXPECT_EQ(table.size(), 0U);
+}
+
+TEST_F(Storages, EverythingThatExpiredCanBeLetGoAtOnce) {
+  StorageTable table(adapter_);
+  for (uintptr_t i = 1; i <= 5000; ++i) static_cast<void>(table.look(in(at(i)), met_));
+  for (uintptr_t i = 1; i <= 5000; ++i) {
+    if (i % 10 != 0) fakes().expired.insert(at(i));
+  }
+  table.let_go_of_all();
+  EXPECT_EQ(table.size(), 500U);
+  EXPECT_EQ(fakes().held.size(), 500U);
 }
 
 TEST_F(Storages, LetsAllGoAtTheEnd) {
   {
     StorageTable table(adapter_);
-    for (uintptr_t i = 1; i < 100; ++i) static_cast<void>(table.look(in(at(i))));
+    for (uintptr_t i = 1; i < 100; ++i) static_cast<void>(table.look(in(at(i)), met_));
     EXPECT_EQ(fakes().held.size(), 99U);
   }
   EXPECT_TRUE(fakes().held.empty());
@@ -119,25 +171,25 @@ TEST_F(Storages, MemoryIsUnwrittenUntilSomebodyFillsIt) {
   tensortap_torch_tensor tensor = in(at(1));
   tensor.storage_data = memory.data();
   tensor.storage_bytes = memory.size();
-  EXPECT_TRUE(table.allocated(tensor).unwritten);
-  EXPECT_TRUE(table.look(tensor).unwritten);
+  EXPECT_TRUE(table.allocated(tensor, met_).unwritten);
+  EXPECT_TRUE(table.look(tensor, met_).unwritten);
   memory.back() = 1;  // not by an operator
-  EXPECT_FALSE(table.look(tensor).unwritten);
+  EXPECT_FALSE(table.look(tensor, met_).unwritten);
 }
 
 TEST_F(Storages, AWrittenBlockDoesNotBecomeUnwrittenAgain) {
   StorageTable table(adapter_);
-  EXPECT_TRUE(table.allocated(in(at(1))).unwritten);
-  EXPECT_FALSE(table.wrote(in(at(1))).unwritten);
-  EXPECT_FALSE(table.allocated(in(at(1))).unwritten) << "resize_ keeps what is there";
+  EXPECT_TRUE(table.allocated(in(at(1)), met_).unwritten);
+  EXPECT_FALSE(table.wrote(in(at(1)), met_).unwritten);
+  EXPECT_FALSE(table.allocated(in(at(1)), met_).unwritten) << "resize_ keeps what is there";
 }
 
 TEST_F(Storages, AfterATimeUnseenEveryContentIsAnother) {
   StorageTable table(adapter_);
-  const StorageContent before = table.look(in(at(1)));
+  const StorageContent before = table.look(in(at(1)), met_);
   table.lose_sight();
-  EXPECT_EQ(table.look(in(at(1))).storage, before.storage);
-  EXPECT_NE(table.look(in(at(1))).version, before.version);
+  EXPECT_EQ(table.look(in(at(1)), met_).storage, before.storage);
+  EXPECT_NE(table.look(in(at(1)), met_).version, before.version);
 }
 
 TEST_F(Storages, ThreadsMayShareIt) {
@@ -145,7 +197,11 @@ TEST_F(Storages, ThreadsMayShareIt) {
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&table] {
-      for (uintptr_t i = 1; i < 3000; ++i) static_cast<void>(table.wrote(in(at(i % 500 + 1))));
+      MetStorages met;
+      for (uintptr_t i = 1; i < 3000; ++i) {
+        table.let_go(met);
+        static_cast<void>(table.wrote(in(at(i % 500 + 1)), met));
+      }
     });
   }
   for (std::thread& thread : threads) thread.join();

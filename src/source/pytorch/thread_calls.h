@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "source/pytorch/op_identity.h"
+#include "source/pytorch/storage_table.h"
 
 namespace tensortap {
 
@@ -44,6 +45,7 @@ struct ThreadCalls {
   uint32_t optimizer = 0;                 // name of the optimizer whose step runs, 0 = none
   std::vector<tensortap_tensor> tensors;  // scratch
   RecentOps recent;
+  MetStorages met;
 };
 
 // Of the calling thread; null while the thread ends, or when there is no memory.

@@ -87,7 +87,11 @@ void TorchCapture::observe() {
   const std::lock_guard lock(mutex);
   const bool wanted = enabled.load() && (step_wanted.load() || tracing.load() > 0 || !runtime.bootstrapped.load());
   if (observing.exchange(wanted) == wanted) return;
-  if (wanted) storages.lose_sight();
+  if (wanted) {
+    storages.lose_sight();
+  } else {
+    storages.let_go_of_all();
+  }
   runtime.adapter.observe(wanted ? 1 : 0, levels);
 }
 

@@ -133,7 +133,7 @@ void gather_inputs(ThreadCalls& calls, const PendingCall& pending, const tensort
   for (uint32_t i = 0; i < call.tensor_count; ++i) {
     const tensortap_torch_tensor& tensor = call.tensors[i];
     tensortap_tensor told;
-    const StorageContent content = pending.capture->storages.look(tensor);
+    const StorageContent content = pending.capture->storages.look(tensor, calls.met);
     if (!to_session(*pending.capture, *pending.identity, tensor, content, told)) continue;
     told.slot_kind = TENSORTAP_SLOT_INPUT;
     calls.tensors.push_back(told);
@@ -201,6 +201,7 @@ void* begin(const tensortap_torch_call* call, uint64_t torch_thread) {
   try_bootstrap(*capture.get());
   if (!capture->step_wanted.load(std::memory_order_relaxed)) return nullptr;
   const bool is_collective = call->tensor_count > 0 && (flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_COLLECTIVE) != 0;
+  capture->storages.let_go(calls->met);
   PendingCall& pending = next_pending(*calls, is_collective);
   pending.capture = capture.get();
   pending.step = capture->steps.current();
@@ -239,7 +240,7 @@ void report_what_it_made(ThreadCalls& calls, PendingCall& pending, const tensort
   uint32_t next_slot = op.returns;
   for (uint32_t i = 0; i < count; ++i) {
     const tensortap_torch_tensor& tensor = tensors[i];
-    const StorageContent content = unwritten ? capture.storages.allocated(tensor) : capture.storages.look(tensor);
+    const StorageContent content = unwritten ? capture.storages.allocated(tensor, calls.met) : capture.storages.look(tensor, calls.met);
     tensortap_tensor told;
     if (!pending.wanted || !to_session(capture, *pending.identity, tensor, content, told)) continue;
     if ((tensor.flags & TENSORTAP_TORCH_TENSOR_WRITTEN) != 0) {
@@ -269,7 +270,7 @@ bool stops_recomputation(const tensortap_torch_call& call, const ThreadCalls& ca
 
 void finish(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
   const int64_t duration = pending.wanted ? monotonic_ns() - pending.began_ns : -1;
-  for (const tensortap_torch_tensor& block : pending.written) static_cast<void>(pending.capture->storages.wrote(block));
+  for (const tensortap_torch_tensor& block : pending.written) static_cast<void>(pending.capture->storages.wrote(block, calls.met));
   const bool raised = (call.flags & TENSORTAP_TORCH_CALL_RAISED) != 0;
   if (pending.identity == nullptr) {
     if (raised || !gave_values(call)) return;
@@ -315,7 +316,7 @@ void collective_done(void* token, const tensortap_torch_tensor* tensors, uint32_
   auto* pending = static_cast<PendingCall*>(token);
   if (calls == nullptr || pending == nullptr) return;
   if (capture && capture.get() == pending->capture) {
-    for (const tensortap_torch_tensor& block : pending->written) static_cast<void>(capture->storages.wrote(block));
+    for (const tensortap_torch_tensor& block : pending->written) static_cast<void>(capture->storages.wrote(block, calls->met));
     report_what_it_made(*calls, *pending, tensors, count, -1);
   }
   delete pending;
@@ -327,10 +328,10 @@ void node_begin(const tensortap_torch_node* node) {
   if (calls == nullptr) return;
   RunningNode running;
   if (capture) {
-    const std::string_view name = node->name;
-    const char* const short_name = name.starts_with(kAutograd) ? node->name + kAutograd.size() : node->name;
-    running.name = capture->runtime.scopes.number_of(short_name);
-    note_traced_node(node->sequence_number, short_name);
+    std::string_view name = node->name;
+    if (name.starts_with(kAutograd)) name.remove_prefix(kAutograd.size());
+    running.name = capture->runtime.scopes.number_of(name);
+    note_traced_node(node->sequence_number, name);
     running.forward = capture->links.find(node->forward_thread, node->sequence_number);
     // No op makes the node of a compiled graph.
     if (name == kGraphNode && running.forward != nullptr && !running.forward->is_graph) running.forward = nullptr;
@@ -403,6 +404,7 @@ void enable(bool enabled) {
   const Entered capture;
   if (!capture) return;
   capture->enabled.store(enabled);
+  capture->steps.pause(!enabled);
   capture->observe();
 }
 

@@ -5,6 +5,7 @@
 #include <tensortap/capture.h>
 
 #include <atomic>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -69,9 +70,12 @@ tensortap_torch_call call_of(const ThreadFrames& frames, const Frame& frame) {
   return call;
 }
 
+// An operator with results that raised has none; of one without, only the exception in flight tells.
+int exceptions_now(const Frame& frame) { return frame.facts->returns > 0 ? 0 : std::uncaught_exceptions(); }
+
 void report_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& record, uint32_t level_flag) {
   frame.flags = level_flag | (at::GradMode::is_enabled() ? TENSORTAP_TORCH_CALL_GRAD_MODE : 0U);
-  frame.exceptions = std::uncaught_exceptions();
+  frame.exceptions = exceptions_now(frame);
   const CallArguments arguments{*frame.facts, arguments_of(record, *frame.facts)};
   gather_arguments(frames, frame, arguments.values);
   tensortap_torch_call call = call_of(frames, frame);
@@ -83,7 +87,7 @@ void report_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& 
 
 // What may turn out to be a kernel when it ends.
 void note_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& record) {
-  frame.exceptions = std::uncaught_exceptions();
+  frame.exceptions = exceptions_now(frame);
   gather_arguments(frames, frame, arguments_of(record, *frame.facts));
 }
 
@@ -121,7 +125,7 @@ void begin_node(ThreadFrames& frames, const at::RecordFunction& record, const ch
 const char* evaluated_node(const at::RecordFunction& record) {
   constexpr std::string_view kPrefix = "autograd::engine::evaluate_function: ";
   const char* name = record.name();
-  return std::string_view(name).substr(0, kPrefix.size()) == kPrefix ? name + kPrefix.size() : nullptr;
+  return std::strncmp(name, kPrefix.data(), kPrefix.size()) == 0 ? name + kPrefix.size() : nullptr;
 }
 
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& record) {
@@ -143,7 +147,7 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& record) 
 }
 
 bool has_raised(const Frame& frame, c10::ArrayRef<const c10::IValue> returns) {
-  return std::uncaught_exceptions() > frame.exceptions || (frame.facts->returns > 0 && returns.empty());
+  return frame.facts->returns > 0 ? returns.empty() : exceptions_now(frame) > frame.exceptions;
 }
 
 void gather_returns(ThreadFrames& frames, const Frame& frame, c10::ArrayRef<const c10::IValue> returns) {

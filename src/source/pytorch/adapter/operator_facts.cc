@@ -124,7 +124,7 @@ OperatorFacts* make_facts(const at::RecordFunction& record) {
 }
 
 // A schema's name stays where it is as long as the operator is registered; the text of other records moves.
-bool is_of(const OperatorFacts& facts, const char* name) { return facts.name == name; }
+bool is_of(const OperatorFacts& facts, const char* name) { return std::strcmp(facts.name.c_str(), name) == 0; }
 
 // Facts by the address of the name. They are never freed: threads keep pointers to them.
 const OperatorFacts& shared_facts(const at::RecordFunction& record) {
@@ -167,7 +167,7 @@ const OperatorFacts& facts_of(const at::RecordFunction& record) {
   };
   static thread_local std::array<Slot, kSlots> recent{};
   const char* name = record.name();
-  Slot& slot = recent[(reinterpret_cast<uintptr_t>(name) >> 4U) % kSlots];
+  Slot& slot = recent[(reinterpret_cast<uintptr_t>(name) * 0x9E3779B97F4A7C15U >> 32U) % kSlots];
   if (slot.name == name && is_of(*slot.facts, name)) return *slot.facts;
   slot = {name, &shared_facts(record)};
   return *slot.facts;
