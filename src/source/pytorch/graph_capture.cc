@@ -5,6 +5,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -134,7 +135,7 @@ uint32_t add_node(GraphNode told) {
   const ThreadCalls* calls = thread_calls();
   if (!capture || calls == nullptr) return 0;
   const bool updates = told.scope.empty() && calls->optimizer != 0;
-  const uint32_t scope = updates ? calls->optimizer : told.scope.empty() ? 0 : capture->runtime.scopes.number_of(told.scope.c_str());
+  const uint32_t scope = updates ? calls->optimizer : told.scope.empty() ? 0 : capture->runtime.scopes.number_of(told.scope);
   const uint32_t op = op_number(told);
   return graph_nodes().add_node(std::move(told), op, scope, updates);
 }
@@ -228,25 +229,25 @@ tensortap_op_event event_of(const TorchCapture& capture, const DumpSite& site, O
 }
 
 // Gathers what the session is told of a dump's tensors. What the node wrote or allocated is noted whether or not it is wanted.
-void gather(TorchCapture& capture, const DumpSite& site, OpIdentity& identity, bool wanted, const tensortap_torch_tensor* tensors,
-            uint32_t count, std::vector<tensortap_tensor>& told) {
+void gather(TorchCapture& capture, const DumpSite& site, OpIdentity& identity, bool wanted, std::span<const tensortap_torch_tensor> tensors,
+            ThreadCalls& calls) {
   const bool allocates = (identity.flags & TENSORTAP_TORCH_OP_UNWRITTEN) != 0;
-  told.clear();
+  calls.tensors.clear();
   for (const DumpSlot& slot : site.slots) {
-    if (slot.tensor >= count || tensors[slot.tensor].kind == TENSORTAP_TORCH_UNDEFINED) continue;
+    if (slot.tensor >= tensors.size() || tensors[slot.tensor].kind == TENSORTAP_TORCH_UNDEFINED) continue;
     const tensortap_torch_tensor& tensor = tensors[slot.tensor];
-    if ((slot.flags & kSlotChanged) != 0) static_cast<void>(capture.storages.wrote(tensor));
+    if ((slot.flags & kSlotChanged) != 0) static_cast<void>(capture.storages.wrote(tensor, calls.met));
     const bool is_output = slot.kind == TENSORTAP_SLOT_OUTPUT;
     StorageContent content;
-    if (allocates && is_output) content = capture.storages.allocated(tensor);
+    if (allocates && is_output) content = capture.storages.allocated(tensor, calls.met);
     if (!wanted || (slot.flags & kSlotOnlyNoted) != 0) continue;
-    if (!allocates || !is_output) content = capture.storages.look(tensor);
+    if (!allocates || !is_output) content = capture.storages.look(tensor, calls.met);
     tensortap_tensor one;
     if (!to_session(capture, identity, tensor, content, one)) continue;
     one.slot_kind = slot.kind;
     one.slot_index = slot.slot;
     one.element = slot.element;
-    told.push_back(one);
+    calls.tensors.push_back(one);
   }
 }
 
@@ -262,7 +263,8 @@ void dump(int64_t number, const tensortap_torch_tensor* tensors, uint32_t count)
   const int64_t step = capture->steps.current();
   const bool failed = (site->role.flags & kDumpFailed) != 0;
   const bool wanted = failed || tensortap_wants(capture->session, identity.id, step) != 0;
-  gather(*capture.get(), *site, identity, wanted, tensors, count, calls->tensors);
+  capture->storages.let_go(calls->met);
+  gather(*capture.get(), *site, identity, wanted, {tensors, count}, *calls);
   if (!wanted || (site->role.flags & kDumpNotesOnly) != 0) return;
   const tensortap_op_event event = event_of(*capture.get(), *site, identity, *calls, step);
   if (failed) {
