@@ -311,3 +311,48 @@ def test_an_ascendcl_config_drives_training(tmp_path: Path) -> None:
     assert len(files) == 1
     assert files[0].name.startswith("relu.Sequential_1_relu.")
     assert files[0].parent.relative_to(tmp_path / "dump").parts[1:] == ("0", "program", "1", "1")
+
+
+ADVERSARIES = """
+import torch, torch.nn as nn
+torch.manual_seed(0); torch.set_num_threads(1)
+generator, critic = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2)), nn.Linear(2, 1)
+first, second = torch.optim.Adam(critic.parameters()), torch.optim.Adam(generator.parameters())
+loss = nn.BCEWithLogitsLoss()
+for step in range(3):
+    fake = generator(torch.randn(5, 4))
+    first.zero_grad()
+    (loss(critic(torch.randn(5, 2)), torch.ones(5, 1)) + loss(critic(fake.detach()), torch.zeros(5, 1))).backward()
+    first.step()
+    second.zero_grad()
+    loss(critic(fake), torch.ones(5, 1)).backward()
+    second.step()
+"""
+
+
+def test_steps_are_those_of_one_optimizer_among_equals_and_begin_with_the_training(tmp_path: Path) -> None:
+    dump = capture(tmp_path, ADVERSARIES).dump
+    generated = [int(row["step"]) for row in dump.rows if dump.ops[int(row["op"])]["module"] == "Sequential.0"]
+    assert set(generated) == {0, 1, 2, 3}, "the last backward pass comes after the last step of the first optimizer"
+    forward = {int(row["step"]) for row in dump.rows if dump.ops[int(row["op"])]["name"] == "Sequential.0/addmm"}
+    assert forward == {0, 1, 2}
+
+
+COMPILED_OPTIMIZER = """
+import torch
+torch.manual_seed(0); torch.set_num_threads(1)
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.Adam(model.parameters(), 1e-2)
+step = torch.compile(optimizer.step)
+for _ in range(3):
+    optimizer.zero_grad()
+    model(torch.ones(2, 4)).pow(2).sum().backward()
+    step()
+print(*[value.item().hex() for value in model.weight.flatten()])
+"""
+
+
+def test_a_compiled_optimizer_stays_as_it_is(tmp_path: Path) -> None:
+    done = capture(tmp_path, COMPILED_OPTIMIZER)
+    assert done.code == 0, done.err
+    assert done.out == plain(tmp_path, COMPILED_OPTIMIZER)

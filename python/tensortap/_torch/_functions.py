@@ -88,6 +88,10 @@ class Functions:
         ``worker_begins()``: this process is a worker of a ``DataLoader``.
     step
         ``step()``: a step ends here.
+    optimizer_steps
+        ``optimizer_steps(address)``: the optimizer there begins its step on this thread.
+    optimizer_made
+        ``optimizer_made()``: the program has an optimizer.
     set_dump
         ``set_dump(number of a module, op, enabled)``: op "" is the module and what it holds, module 0 is any.
     """
@@ -127,4 +131,6 @@ class Functions:
     enable: Callable[[bool], None]
     worker_begins: Callable[[], None]
     step: Callable[[], None]
+    optimizer_steps: Callable[[int], None]
+    optimizer_made: Callable[[], None]
     set_dump: Callable[[int, str, bool], None]

@@ -257,6 +257,18 @@ PyObject* step(PyObject*, Arguments, ptrdiff_t) {
   return python_none();
 }
 
+// optimizer_steps(address)
+PyObject* optimizer_steps(PyObject*, Arguments arguments, ptrdiff_t) {
+  if (const auto function = python_events().optimizer_steps; function != nullptr) function(address_of(arguments[0]));
+  return python_none();
+}
+
+// optimizer_made()
+PyObject* optimizer_made(PyObject*, Arguments, ptrdiff_t) {
+  if (const auto function = python_events().optimizer_made; function != nullptr) function();
+  return python_none();
+}
+
 // set_dump(number of a module, op, enabled)
 PyObject* set_dump(PyObject*, Arguments arguments, ptrdiff_t) {
   const auto module = static_cast<ModuleId>(PyLong_AsUnsignedLongLong(arguments[0]));
@@ -292,6 +304,8 @@ constinit std::array methods = {
     python_method<enable, 1>("enable"),
     python_method<worker_begins, 0>("worker_begins"),
     python_method<step, 0>("step"),
+    python_method<optimizer_steps, 1>("optimizer_steps"),
+    python_method<optimizer_made, 0>("optimizer_made"),
     python_method<set_dump, 3>("set_dump"),
 };
 

@@ -29,14 +29,20 @@ void StepCounter::pause(bool paused) {
   }
 }
 
-void StepCounter::optimizer_ends(const char* optimizer) {
+void StepCounter::optimizer_ends(const char* name, const void* optimizer) {
   const std::lock_guard lock(mutex_);
   if (source_ == Source::kProgram) return;
-  if (source_ == Source::kModel) {
-    source_ = Source::kOptimizer;
+  source_ = Source::kOptimizer;
+  if (optimizer_name_.empty()) {
+    optimizer_name_ = name;
     optimizer_ = optimizer;
   }
-  if (optimizer_ == optimizer) next();
+  if (optimizer_name_ == name && optimizer_ == optimizer) next();
+}
+
+void StepCounter::optimizer_made() {
+  const std::lock_guard lock(mutex_);
+  if (source_ == Source::kModel) source_ = Source::kOptimizer;
 }
 
 void StepCounter::root_module_begins() {

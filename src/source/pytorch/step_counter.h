@@ -28,7 +28,10 @@ class StepCounter {
   void end();
 
   // Something ran that belongs to the step: without it a call of a model begins no new one.
-  void optimizer_ends(const char* optimizer);
+  // `optimizer`: its address, null where only the name is known.
+  void optimizer_ends(const char* name, const void* optimizer);
+  // The program has an optimizer, whose steps are to come: calls of a model are none.
+  void optimizer_made();
   void backward_ran() { backward_ran_.store(true, std::memory_order_relaxed); }
   void root_module_begins();
   void program_steps();
@@ -47,7 +50,8 @@ class StepCounter {
   std::atomic<bool> backward_ran_{false};
   std::mutex mutex_;
   Source source_ = Source::kModel;
-  std::string optimizer_;  // whose steps count: the first one seen
+  std::string optimizer_name_;       // whose steps count: the first one seen
+  const void* optimizer_ = nullptr;  // and its address
   bool model_ran_ = false;
   bool paused_ = false;
 };

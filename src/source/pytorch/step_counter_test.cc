@@ -16,10 +16,10 @@ class Steps : public testing::Test {
             reinterpret_cast<tensortap_session*>(&told_), [](void* seen, bool) { ++*static_cast<int*>(seen); }, &notices_) {
     counter_.begin();
   }
-  void train(const char* optimizer) {
+  void train(const char* name, const void* optimizer = nullptr) {
     counter_.root_module_begins();
     counter_.backward_ran();
-    counter_.optimizer_ends(optimizer);
+    counter_.optimizer_ends(name, optimizer);
   }
 
   fake_capture::Session told_;
@@ -43,6 +43,24 @@ TEST_F(Steps, OfSeveralOptimizersTheFirstCounts) {
   EXPECT_EQ(counter_.current(), 3);
 }
 
+TEST_F(Steps, OfOptimizersOfOneKindTheFirstCounts) {
+  const int generator = 0;
+  const int discriminator = 0;
+  for (int i = 0; i < 3; ++i) {
+    train("Adam", &generator);
+    train("Adam", &discriminator);
+  }
+  EXPECT_EQ(counter_.current(), 3);
+}
+
+TEST_F(Steps, BeforeTheFirstOneOfAnOptimizerAreNone) {
+  counter_.optimizer_made();
+  for (int i = 0; i < 3; ++i) counter_.root_module_begins();
+  EXPECT_EQ(counter_.current(), 0);
+  train("Adam");
+  EXPECT_EQ(counter_.current(), 1);
+}
+
 TEST_F(Steps, OfInferenceAreCallsOfTheModel) {
   for (int i = 0; i < 3; ++i) counter_.root_module_begins();
   EXPECT_EQ(counter_.current(), 2) << "the third call is step 2";
@@ -53,7 +71,7 @@ TEST_F(Steps, GradientsMayBeSummedOverSeveralCalls) {
     counter_.root_module_begins();
     counter_.backward_ran();
   }
-  counter_.optimizer_ends("SGD");
+  counter_.optimizer_ends("SGD", nullptr);
   EXPECT_EQ(counter_.current(), 1);
 }
 

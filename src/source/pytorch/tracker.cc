@@ -328,13 +328,14 @@ void node_begin(const tensortap_torch_node* node) {
   if (calls == nullptr) return;
   RunningNode running;
   if (capture) {
-    std::string_view name = node->name;
-    if (name.starts_with(kAutograd)) name.remove_prefix(kAutograd.size());
-    running.name = capture->runtime.scopes.number_of(name);
-    note_traced_node(node->sequence_number, name);
+    std::string_view short_name = node->name;
+    if (short_name.starts_with(kAutograd)) short_name.remove_prefix(kAutograd.size());
+    running.name = capture->runtime.scopes.number_of(short_name);
+    note_traced_node(node->sequence_number, short_name);
     running.forward = capture->links.find(node->forward_thread, node->sequence_number);
     // No op makes the node of a compiled graph.
-    if (name == kGraphNode && running.forward != nullptr && !running.forward->is_graph) running.forward = nullptr;
+    const bool is_graph = std::string_view(node->name) == kGraphNode;
+    if (is_graph && running.forward != nullptr && !running.forward->is_graph) running.forward = nullptr;
     capture->steps.backward_ran();
   }
   calls->nodes.push_back(running);
@@ -360,10 +361,12 @@ void scope_begin(const char* name) {
 }
 
 void scope_end(const char* name) {
-  if (!is_optimizer_step(name)) return;
-  if (ThreadCalls* calls = thread_calls()) calls->optimizer = 0;
+  ThreadCalls* calls = thread_calls();
+  if (!is_optimizer_step(name) || calls == nullptr) return;
+  calls->optimizer = 0;
   const Entered capture;
-  if (capture) capture->steps.optimizer_ends(name);
+  if (capture) capture->steps.optimizer_ends(name, calls->optimizer_address);
+  calls->optimizer_address = nullptr;
 }
 
 uint32_t guarded_describe(const tensortap_torch_op* op) {
@@ -393,6 +396,16 @@ void root_module_begins(ModuleId /*module*/, bool /*training*/) {
   const ThreadCalls* calls = thread_calls();
   const bool recomputes = calls != nullptr && !calls->nodes.empty();
   if (capture && !recomputes) capture->steps.root_module_begins();
+}
+
+// The interpreter tells after the scope began.
+void optimizer_steps(const void* optimizer) {
+  if (ThreadCalls* calls = thread_calls()) calls->optimizer_address = optimizer;
+}
+
+void optimizer_made() {
+  const Entered capture;
+  if (capture) capture->steps.optimizer_made();
 }
 
 void set_dump(ModuleId module, const char* op, bool enabled) {
@@ -438,6 +451,8 @@ void follow_python(const char* (*open)(const char* config, const char* config_na
   events.worker_begins = worker_begins;
   events.root_module_begins = root_module_begins;
   events.step = program_ends_step;
+  events.optimizer_steps = optimizer_steps;
+  events.optimizer_made = optimizer_made;
   events.set_dump = set_dump;
   events.enable = enable;
   events.graphs = &graph_events();
