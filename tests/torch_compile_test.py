@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from torch_support import INPUT, OUTPUT, Captured, TorchDump, capture, plain
 
-INFERENCE, FORWARD, BACKWARD, UPDATE = 0, 1, 2, 3
+INFERENCE, FORWARD, BACKWARD = 0, 1, 2
 
 # A network with an operator of several outputs, a list of outputs, a view, twice the same operator in a line, a loop; trained.
 TRAINING = """
@@ -259,6 +259,8 @@ for _ in range(2):
     after = rows[rows["slot_kind"] == OUTPUT]
     # Two calls that each write the mean and the variance: what the second finds is what the first left.
     assert len(before) == len(after) == 4
+    assert (before["storage"] == after["storage"]).all()
+    assert (before["version"] != after["version"]).all()
     assert before["mean"][:2].tolist() == [0.0, 1.0]
     assert before["mean"][2:].tolist() == after["mean"][:2].tolist()
 

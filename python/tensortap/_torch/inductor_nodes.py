@@ -64,7 +64,7 @@ class DumpPass(CustomGraphPass):  # type: ignore[misc]
 
     def uuid(self) -> None:
         """Keep these graphs out of Inductor's caches: the numbers in their dump nodes are those of this process."""
-        return "same"
+        return
 
 
 def compile_with_nodes(wrapper: Any, model: Any, inputs: Any, options: dict[str, Any], family: Family, lost: Callable[[str], None]) -> Any:
