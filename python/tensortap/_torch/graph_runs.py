@@ -60,8 +60,7 @@ class GraphRuns:
             return self._tap(root)
         except Exception as error:
             self._lost(str(error))
-            self._tapped[root] = self._graph.forward
-            return self._graph.forward
+            return self._tapped.setdefault(root, self._graph.forward)
 
     def _tap(self, root: int) -> Callable[..., Any]:
         """Make the graph with the dump nodes that are wanted when it runs for a module."""

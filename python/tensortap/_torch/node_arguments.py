@@ -92,8 +92,8 @@ def arguments_of(node: Node) -> Iterator[tuple[int, str, Any, Any]]:
     """
     schema = schema_of(node)
     if schema is None:
-        for position, value in enumerate(node.args):
-            yield position, "", value, None
+        for position, given in enumerate(node.args):
+            yield position, "", given, None
         return
     for position, argument in enumerate(schema.arguments):
         if position < len(node.args) and not argument.kwarg_only:

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -133,7 +135,7 @@ uint32_t add_node(GraphNode told) {
   const ThreadCalls* calls = thread_calls();
   if (!capture || calls == nullptr) return 0;
   const bool updates = told.scope.empty() && calls->optimizer != 0;
-  const uint32_t scope = updates ? calls->optimizer : told.scope.empty() ? 0 : capture->runtime.scopes.number_of(told.scope.c_str());
+  const uint32_t scope = updates ? calls->optimizer : told.scope.empty() ? 0 : capture->runtime.scopes.number_of(told.scope);
   const uint32_t op = op_number(told);
   return graph_nodes().add_node(std::move(told), op, scope, updates);
 }
@@ -227,12 +229,12 @@ tensortap_op_event event_of(const TorchCapture& capture, const DumpSite& site, O
 }
 
 // Gathers what the session is told of a dump's tensors. What the node wrote or allocated is noted whether or not it is wanted.
-void gather(TorchCapture& capture, const DumpSite& site, OpIdentity& identity, bool wanted, const tensortap_torch_tensor* tensors,
-            uint32_t count, ThreadCalls& calls) {
+void gather(TorchCapture& capture, const DumpSite& site, OpIdentity& identity, bool wanted, std::span<const tensortap_torch_tensor> tensors,
+            ThreadCalls& calls) {
   const bool allocates = (identity.flags & TENSORTAP_TORCH_OP_UNWRITTEN) != 0;
   calls.tensors.clear();
   for (const DumpSlot& slot : site.slots) {
-    if (slot.tensor >= count || tensors[slot.tensor].kind == TENSORTAP_TORCH_UNDEFINED) continue;
+    if (slot.tensor >= tensors.size() || tensors[slot.tensor].kind == TENSORTAP_TORCH_UNDEFINED) continue;
     const tensortap_torch_tensor& tensor = tensors[slot.tensor];
     if ((slot.flags & kSlotChanged) != 0) static_cast<void>(capture.storages.wrote(tensor, calls.met));
     const bool is_output = slot.kind == TENSORTAP_SLOT_OUTPUT;
@@ -257,12 +259,12 @@ void dump(int64_t number, const tensortap_torch_tensor* tensors, uint32_t count)
   if (!capture->observing.load(std::memory_order_relaxed)) return;
   // Tracing runs a graph on tensors without values.
   if (count > 0 && (tensors[0].kind == TENSORTAP_TORCH_WRAPPER || tensors[0].kind == TENSORTAP_TORCH_META)) return;
-  capture->storages.let_go(calls->met);
   OpIdentity& identity = op_of(*capture.get(), *site->node, calls->graph_roots.empty() ? site->node->told.root : calls->graph_roots.back());
   const int64_t step = capture->steps.current();
   const bool failed = (site->role.flags & kDumpFailed) != 0;
   const bool wanted = failed || tensortap_wants(capture->session, identity.id, step) != 0;
-  gather(*capture.get(), *site, identity, wanted, tensors, count, *calls);
+  capture->storages.let_go(calls->met);
+  gather(*capture.get(), *site, identity, wanted, {tensors, count}, *calls);
   if (!wanted || (site->role.flags & kDumpNotesOnly) != 0) return;
   const tensortap_op_event event = event_of(*capture.get(), *site, identity, *calls, step);
   if (failed) {
@@ -288,7 +290,7 @@ void note_traced_node(int64_t sequence_number, std::string_view name) {
   TracedNodes& traced = traced_nodes();
   if (traced.tracing.load(std::memory_order_relaxed) == 0 || sequence_number < 0) return;
   const std::lock_guard lock(traced.mutex);
-  traced.names[sequence_number] = name;
+  traced.names[sequence_number] = std::string(name);
 }
 
 }  // namespace tensortap

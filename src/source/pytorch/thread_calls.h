@@ -40,9 +40,9 @@ struct ThreadCalls {
   uint32_t depth = 0;  // pending calls in use; the others keep their memory
   std::vector<std::unique_ptr<PendingCall>> pending;
   std::vector<RunningNode> nodes;
-  uint32_t compiling = 0;                 // graphs that torch.compile works on: operators that run for that are not the program's
-  std::vector<ModuleId> graph_roots;      // what the compiled graphs run for that run now, the innermost last
-  uint32_t optimizer = 0;                 // name of the optimizer whose step runs, 0 = none
+  uint32_t compiling = 0;             // graphs that torch.compile works on: operators that run for that are not the program's
+  std::vector<ModuleId> graph_roots;  // what the compiled graphs run for that run now, the innermost last
+  uint32_t optimizer = 0;             // name of the optimizer whose step runs, 0 = none
   const void* optimizer_address = nullptr;
   std::vector<tensortap_tensor> tensors;  // scratch
   RecentOps recent;
