@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +159,29 @@ def test_half_precision_is_watched(tmp_path: Path) -> None:
 def test_a_limit_ends_the_watch(tmp_path: Path, limit: int) -> None:
     found = watch(tmp_path, chain(tmp_path / "m.onnx"), LARGE, "--runs", "3", limits={"max_triggers": limit})
     assert len([name for name in found if name.startswith("exponent")]) == limit
+
+
+PROGRAM = """
+import numpy as np, onnxruntime, sys
+session = onnxruntime.InferenceSession(sys.argv[1])
+for _ in range(2):
+    session.run(None, {"x": np.load(sys.argv[2])})
+"""
+
+
+def test_a_program_that_uses_the_runtime_itself_is_watched_in_the_same_way(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    model = chain(tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", LARGE)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    config = tmp_path / "acl.json"
+    config.write_text(json.dumps({"dump": {"dump_path": str(tmp_path), "dump_debug": "on"}}))
+    words = (sys.executable, tmp_path / "program.py", model, tmp_path / "x.npy")
+    done = tensortap("exec", "--config", config, "--", *words)
+    assert done.code == 0, done.err
+    records = tensortap("ls", tmp_path, "--json").objects
+    kept = sorted((record["step"], record["type"], record["slot"]) for record in records if record["type"] != "Opdebug")
+    assert kept == [(step, "Exp", slot) for step in (0, 1) for slot in ("in0", "out0")]
+    shown = tensortap("show", tmp_path, "exponent:in0@1", "--npy", tmp_path / "v.npy")
+    assert shown.code == 0, shown.err
+    np.testing.assert_array_equal(np.load(tmp_path / "v.npy"), LARGE * np.float32(3) + LARGE)

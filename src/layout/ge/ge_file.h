@@ -68,6 +68,7 @@ class GeFolder {
 
  private:
   GeFolder(std::string path, File folder) : path_(std::move(path)), folder_(std::move(folder)) {}
+  Result<File> open_file(std::string& temporary);
   Status give_name(const File& file, const std::string& temporary, const std::string& name, std::string& stored);
   int link_file(const File& file, const std::string& temporary, const std::string& name);
   Status add_mapping(const std::string& stored, const std::string& name);
@@ -76,7 +77,9 @@ class GeFolder {
   File folder_;
   uint64_t written_ = 0;
   uint64_t next_temporary_ = 0;
-  bool without_names_ = true;  // whether the file system has files without a name
+  // Whether files without a name can be made here and given one; tried once.
+  bool without_names_ = true;
+  bool tried_ = false;
 };
 
 }  // namespace tensortap
