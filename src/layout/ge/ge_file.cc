@@ -214,6 +214,17 @@ Status GeFolder::write(const std::string& name, std::span<const GePart> parts, s
   return status;
 }
 
+Status GeFolder::rewrite(const std::string& name, std::span<const GePart> parts) {
+  const std::string temporary = concat(".tensortap-", ::getpid(), "-", next_temporary_++);
+  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(join_path(path_, temporary), O_WRONLY | O_CREAT | O_EXCL));
+  (void)::fchmod(file.fd(), kGeFileMode);
+  Status status = write_parts(parts, file);
+  if (status.ok()) status = file.sync();
+  if (status.ok() && ::renameat(folder_.fd(), temporary.c_str(), folder_.fd(), name.c_str()) != 0) status = errno_status(name, errno);
+  if (!status.ok()) (void)::unlinkat(folder_.fd(), temporary.c_str(), 0);
+  return status;
+}
+
 Status GeFolder::replace(const std::string& name, std::string_view content) {
   TENSORTAP_RETURN_IF_ERROR(write_file_atomically(join_path(path_, name), content));
   (void)::fchmodat(folder_.fd(), name.c_str(), kGeFileMode, 0);

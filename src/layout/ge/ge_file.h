@@ -61,7 +61,9 @@ class GeFolder {
   // Makes a file of these parts under `name`, or under a number that mapping.csv explains where the name is too long; `stored` says which. Other
   // processes see the whole file or none, and so do they when this one dies. kUnsupported when the name is taken; never writes to a file that is there.
   Status write(const std::string& name, std::span<const GePart> parts, std::string& stored);
-  // The same under a name that may be there and is replaced.
+  // The same in place of a file that is there.
+  Status rewrite(const std::string& name, std::span<const GePart> parts);
+  // The same with text, under a name that may be there and is replaced.
   Status replace(const std::string& name, std::string_view content);
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] uint64_t written() const { return written_; }  // bytes, by the last write()
