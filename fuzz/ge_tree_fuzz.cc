@@ -1,4 +1,4 @@
-// Any bytes as a small tree of AscendCL's dump: recognised, opened at two levels, and all of it read. The input is a row of parts, two bytes of size each:
+// Any bytes as a small tree of AscendCL's dump: recognised, opened at two levels, all of it read, mended and read again. The input is a row of parts, two bytes of size each:
 // the name of a file and its content, a table of statistics, mapping.csv; what is left over is a file with a number for its name.
 
 #include <filesystem>
@@ -8,14 +8,15 @@
 #include "base/temporary_folder.h"
 #include "fuzz_tree.h"
 #include "layout/ge/ge_reader.h"
+#include "layout/ge/ge_repair.h"
 
 namespace tensortap {
 namespace {
 
-void read_all(const std::string& folder) {
+size_t read_all(const std::string& folder) {
   (void)recognise_ge(folder);
   const auto dump = open_ge(folder);
-  if (dump.ok()) fuzz_read(**dump);
+  return dump.ok() ? fuzz_read(**dump) : 0;
 }
 
 void run(std::string_view input) {
@@ -31,7 +32,13 @@ void run(std::string_view input) {
   fuzz_write(step, name, content);
   fuzz_write(step, "mapping.csv", fuzz_take<uint16_t>(input));
   fuzz_write(step, "12345678901234567890", input);
-  for (const std::string& level : {kFolder.path(), step}) read_all(level);
+  const size_t before = read_all(kFolder.path());
+  if (read_all(step) != before) abort();
+  const auto report = repair_ge(kFolder.path(), false);
+  if (!report.ok()) return;
+  if (read_all(kFolder.path()) < before) abort();  // mending must not lose what could be read
+  const auto again = repair_ge(kFolder.path(), true);
+  if (!again.ok() || !again->healthy) abort();
 }
 
 }  // namespace

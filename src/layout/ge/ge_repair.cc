@@ -66,7 +66,7 @@ class GeRepair {
     TENSORTAP_RETURN_IF_ERROR(remove_temporaries(folder, "", kDeepestMended));
     for (const GeTreeFolder& one : tree_.folders) TENSORTAP_RETURN_IF_ERROR(mend_mapping(one));
     for (const GeTreeFile& file : tree_.files) TENSORTAP_RETURN_IF_ERROR(mend_file(file));
-    for (const GeTreeFile* file : unexplained_) TENSORTAP_RETURN_IF_ERROR(explain(*file));
+    for (const Unexplained& one : unexplained_) TENSORTAP_RETURN_IF_ERROR(explain(one));
     return {};
   }
 
@@ -87,6 +87,13 @@ class GeRepair {
   }
 
  private:
+  // A file with a number for its name, and what it says of itself.
+  struct Unexplained {
+    const GeTreeFile* file;
+    std::string op_name;
+    uint64_t time_us;
+  };
+
   const GeTreeFolder& folder_of(const GeTreeFile& file) const { return tree_.folders[file.folder]; }
   std::string path_of(const GeTreeFile& file) const { return join_path(folder_of(file).path, file.stored); }
   std::string shown(const GeTreeFolder& folder, std::string_view name) const {
@@ -176,6 +183,7 @@ class GeRepair {
       *tensor = {};
       tensor->dims = {0};
     }
+    if (kept > 0) learn_name(file, content);
     if (kept == 0) return set_aside(file, "none of its tensors is whole");
     rescued_ += kept;
     if (!table) rescued_records_ += kept;
@@ -231,7 +239,7 @@ class GeRepair {
     const auto name = parse_ge_file_name(file.name);
     const bool cut = std::ranges::find(cut_lines_, path_of(file)) != cut_lines_.end();
     if (!name || cut) {
-      if (is_ge_hashed_name(file.stored)) unexplained_.push_back(&file);
+      if (is_ge_hashed_name(file.stored)) unexplained_.push_back({&file, content.op_name, content.time_us});
       return;
     }
     if (!content.op_name.empty() && !name->exception) {
@@ -239,12 +247,11 @@ class GeRepair {
     }
   }
 
-  Status explain(const GeTreeFile& file) {
-    TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, MappedFile::open(path_of(file)));
-    TENSORTAP_ASSIGN_OR_RETURN(const DumpDataFile content, parse_dump_data(map.bytes(), map.bytes().size()));
-    const auto found = names_.find({folder_of(file).model, content.op_name});
-    if (found == names_.end()) return {};
-    const std::string name = concat(found->second, ".", content.time_us);
+  Status explain(const Unexplained& one) {
+    const GeTreeFile& file = *one.file;
+    const auto found = names_.find({folder_of(file).model, one.op_name});
+    if (found == names_.end() || found->second.find_first_of("\r\n") != std::string::npos) return {};
+    const std::string name = concat(found->second, ".", one.time_us);
     act(concat(shown(file), ": mapping.csv says again that it is ", name));
     if (dry_run_) return {};
     const std::string path = join_path(folder_of(file).path, kGeMappingFile);
@@ -261,7 +268,7 @@ class GeRepair {
   uint64_t rescued_ = 0;
   uint64_t rescued_records_ = 0;
   std::vector<std::string> cut_lines_;  // paths of files whose line of mapping.csv was cut
-  std::vector<const GeTreeFile*> unexplained_;
+  std::vector<Unexplained> unexplained_;
   std::map<std::pair<std::string, std::string>, std::string> names_;  // by model and op
 };
 
