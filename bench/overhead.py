@@ -53,6 +53,7 @@ MODES: dict[str, dict[str, Any]] = {
     "minimal statistics": {"stats": ["minimal"]},
     "full statistics": {"stats": ["all"]},
     "budget 3 %": {"stats": ["all"], "budget": 0.03},
+    "overflow watch": {"trigger": "overflow", "payload": "full", "slots": ["in", "out"]},
     "everything written": {"payload": "full"},
 }
 

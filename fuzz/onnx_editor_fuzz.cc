@@ -27,7 +27,7 @@ void read_weights(const Graph& graph) {
 void check_edited(const Model& model, TapStyle style) {
   TypeRemedies remedies;
   if (!model.graph.nodes.empty() && !model.graph.nodes[0].outputs.empty()) remedies[std::string(model.graph.nodes[0].outputs[0])] = {26, 3};
-  const auto tapped = add_taps(model, style, remedies);
+  const auto tapped = add_taps(model, remedies, {.style = style, .inputs = true, .reads = true});
   if (!tapped.ok()) return;
   // Every node is still there. (A graph nested as deep as is allowed gets one level deeper by its taps and is then refused.)
   const auto edited = read_model(tapped->bytes, "edited");

@@ -3,16 +3,12 @@
 //
 // Inputs that do not begin with an npy header get a right one in front of records.npy, so that rows are reached at once.
 
-#include <fcntl.h>
-
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <string>
 
 #include "base/files.h"
 #include "base/temporary_folder.h"
-#include "fuzz_touch.h"
+#include "fuzz_tree.h"
 #include "layout/tap/records_file.h"
 #include "layout/tap/tap_files.h"
 #include "registry/registry.h"
@@ -20,50 +16,24 @@
 namespace tensortap {
 namespace {
 
-std::string_view take(std::string_view& input) {
-  uint32_t size = 0;
-  if (input.size() < sizeof(size)) return {};
-  std::memcpy(&size, input.data(), sizeof(size));
-  input.remove_prefix(sizeof(size));
-  const std::string_view part = input.substr(0, std::min<size_t>(size, input.size()));
-  input.remove_prefix(part.size());
-  return part;
-}
-
-void write(const std::string& folder, std::string_view name, std::string_view content) {
-  const std::string path = join_path(folder, name);
-  auto file = File::open(path, O_WRONLY | O_CREAT | O_TRUNC);
-  if (!file.ok() || !file->write(content).ok()) abort();
-}
-
 size_t read_all(const Layout& layout, const std::string& folder) {
   const auto dump = layout.open(folder);
-  if (!dump.ok()) return 0;
-  size_t tensors = 0;
-  for (size_t i = 0; i < (*dump)->rows().size(); ++i) {
-    (void)record_name((*dump)->rows()[i], op_of(**dump, (*dump)->rows()[i]).name);
-    (void)(*dump)->histogram(i);
-    const auto data = (*dump)->data(i);
-    if (!data.ok()) continue;
-    fuzz_touch(data->view);
-    ++tensors;
-  }
-  return tensors;
+  return dump.ok() ? fuzz_read(**dump) : 0;
 }
 
 void run(std::string_view input) {
   static const TemporaryFolder kFolder;
   static const Layout* const kLayout = find_layout("tap");
   const std::string& folder = kFolder.path();
-  std::string records(take(input));
+  std::string records(fuzz_take<uint32_t>(input));
   if (!records.starts_with("\x93NUMPY")) records = make_records_header(records.size() / sizeof(RecordRow)) + records;
-  write(folder, kRecordsFile, records);
-  write(folder, kOpsFile, take(input));
-  write(folder, kTensorsFile, take(input));
-  write(folder, kHistogramsFile, take(input));
-  const std::string_view manifest = take(input);
+  fuzz_write(folder, kRecordsFile, records);
+  fuzz_write(folder, kOpsFile, fuzz_take<uint32_t>(input));
+  fuzz_write(folder, kTensorsFile, fuzz_take<uint32_t>(input));
+  fuzz_write(folder, kHistogramsFile, fuzz_take<uint32_t>(input));
+  const std::string_view manifest = fuzz_take<uint32_t>(input);
   std::remove(join_path(folder, kRunFile).c_str());
-  if (!manifest.empty()) write(folder, kRunFile, manifest);
+  if (!manifest.empty()) fuzz_write(folder, kRunFile, manifest);
   const size_t before = read_all(*kLayout, folder);
   const auto report = kLayout->repair(folder, false);
   if (!report.ok()) return;

@@ -73,6 +73,7 @@ struct Session {
   std::vector<int64_t> begun, ended;
   std::function<bool(const Op&)> wanted = [](const Op&) { return true; };
   bool keep_data = true;
+  bool wants_reads = false;
 };
 
 // The session that the next tensortap_session_open() gives; tests set it.
@@ -121,6 +122,7 @@ int tensortap_wants_op(tensortap_session* session, tensortap_op_id op) noexcept 
   auto& self = fake_capture::self(session);
   return self.wanted(self.ops[op]) ? 1 : 0;
 }
+int tensortap_wants_reads(tensortap_session* session) noexcept { return fake_capture::self(session).wants_reads ? 1 : 0; }
 int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t) noexcept {
   auto& self = fake_capture::self(session);
   const std::lock_guard lock(self.mutex);

@@ -168,6 +168,9 @@ typedef struct tensortap_op {
 #define TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(flags) ((flags) / 256u % 256u)
 /* Nothing was written to the memory since it was allocated: only the description is kept, and that counts as captured. */
 #define TENSORTAP_TENSOR_UNWRITTEN 1u
+/* Every op that reads the value shows it again (tensortap_op_event::show_reads): a session that asked for that (tensortap_wants_reads) need not keep
+ * it until they have run. */
+#define TENSORTAP_TENSOR_SHOWN_AGAIN 2u
 
 /* One tensor of one event. */
 typedef struct tensortap_tensor {
@@ -190,6 +193,9 @@ typedef struct tensortap_tensor {
   uint64_t version;
 } tensortap_tensor;
 
+/* Tells what the op read: sets *tensors to an array of the kind TENSORTAP_SLOT_INPUT, valid until tensortap_on_op() returns, and returns their number. */
+typedef uint64_t (*tensortap_show_reads)(void* reads, const tensortap_tensor** tensors);
+
 /* One execution of one operator. */
 typedef struct tensortap_op_event {
   uint32_t size;
@@ -205,6 +211,9 @@ typedef struct tensortap_op_event {
   void* pool;
   uint32_t flags; /* TENSORTAP_EVENT_* */
   uint32_t call;  /* 1 + how many times the op had run in this step and run before; 0 = the session counts */
+  /* Of an event after the op: shows what it read, which is still as it was. Called within tensortap_on_op(), at most once; may be null. */
+  tensortap_show_reads show_reads;
+  void* reads; /* its first argument */
 } tensortap_op_event;
 
 /* What the op read, told before it runs: an event with the same op, step, run, phase and call follows with what it made, or tells that it
@@ -261,6 +270,11 @@ TENSORTAP_API void tensortap_not_captured(tensortap_session* session, tensortap_
 
 /* Whether anything of this op may be kept in some step: 0 no, 1 yes. A source may leave unwanted ops without a callback. */
 TENSORTAP_API int tensortap_wants_op(tensortap_session* session, tensortap_op_id op) TENSORTAP_NOEXCEPT;
+
+/* Whether the session would rather be shown what an op read when the op has run (tensortap_op_event::show_reads) than keep every value until its readers
+ * have: 0 no, 1 yes. A source that can show it asks once, when the ops are bound. Only values with the flag TENSORTAP_TENSOR_SHOWN_AGAIN are
+ * not kept then. */
+TENSORTAP_API int tensortap_wants_reads(tensortap_session* session) TENSORTAP_NOEXCEPT;
 
 /* ---- execution -------------------------------------------------------------------------------------------------------------- */
 

@@ -238,6 +238,11 @@ int tensortap_wants_op(tensortap_session* session, tensortap_op_id op) noexcept 
   return guarded<bool>(open, false, [=] { return open->wants_op(op); }) ? 1 : 0;
 }
 
+int tensortap_wants_reads(tensortap_session* session) noexcept {
+  const tensortap::CaptureSession* open = session_of(session);
+  return open != nullptr && open->wants_reads() ? 1 : 0;
+}
+
 int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t run) noexcept {
   tensortap::CaptureSession* open = session_of(session);
   if (open == nullptr) return 0;

@@ -117,6 +117,9 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
   session->digest_ = *digest_from_name(spec.digest);
   session->statistics_at_once_ = session->layout_->takes_statistics_on_any_thread();
   session->follows_steps_ = session->layout_->follows_steps();
+  const bool looks_at_all = where == nullptr && spec.sampling.head == 0 && spec.sampling.elements == 0 && spec.budget == 0;
+  session->takes_shown_reads_ =
+      session->gate_.has_value() && !session->ring_.has_value() && looks_at_all && spec.moment != MomentChoice::kBefore;
   session->on_request_ = spec.trigger == Trigger::kOnRequest;
   session->shares_statistics_ = session->options_.content_known && session->contents_.reserve();
   session->shares_data_ =
@@ -258,6 +261,7 @@ Status CaptureSession::bind() {
   if (crash_ != nullptr && !options_.before_moment) crash_->running.bind(infos);
   matches_ = explain_match(infos, *decisions);
   for (OpId id = 0; id < decisions->size() && id < ops_.size(); ++id) decide(id, std::move((*decisions)[id]));
+  if (takes_shown_reads_) find_watched_whole();
   bound_ = true;
   bind_failed_ = false;
   return {};
@@ -297,9 +301,9 @@ void CaptureSession::step_end(int64_t step, uint64_t run) {
   const int64_t number = step + options_.spec.first_step;
   const bool captured = steps_.verdict(number) == StepGate::Verdict::kCaptured;
   steps_.end(number, run, monotonic_ns());
-  if (gate_.has_value()) gate_->end_step(run);
+  const bool written = !gate_.has_value() || gate_->end_step(run);
   if (watch_.has_value()) watch_->end_run(run);
-  if (!follows_steps_ || !captured) return;
+  if (!follows_steps_ || !captured || !written) return;
   RecordRow row;
   row.step = number;
   row.run = run;
@@ -307,6 +311,7 @@ void CaptureSession::step_end(int64_t step, uint64_t run) {
 }
 
 bool CaptureSession::wants(OpId op, int64_t step) {
+  if (is_on() && watched_whole_.serves(op)) return steps_.verdict(step + options_.spec.first_step) == StepGate::Verdict::kCaptured;
   if (!is_on() || !wants_op(op)) return false;
   if (on_request_ && !ring_.has_value() && !ops_.find(op)->requested.load(std::memory_order_relaxed)) return false;
   const int64_t number = step + options_.spec.first_step;

@@ -89,6 +89,7 @@ class CaptureSession {
   void request_op(OpId op, bool enabled) noexcept;
   void not_captured(OpId op, std::string_view reason);
   bool wants_op(OpId op);
+  [[nodiscard]] bool wants_reads() const { return takes_shown_reads_ && is_on(); }
 
   bool step_begin(int64_t step, uint64_t run);
   void step_end(int64_t step, uint64_t run);
@@ -103,6 +104,20 @@ class CaptureSession {
   enum Off : uint32_t { kDisabled = 1U << 0, kForked = 1U << 1, kFailed = 1U << 2, kClosed = 1U << 3, kByEnvironment = 1U << 4 };
   static constexpr uint32_t kOffForGood = kForked | kFailed | kClosed | kByEnvironment;
 
+  // What becomes of an execution's records where there is an overflow gate.
+  enum class AtGate : uint8_t { kWaits, kPasses, kStops };
+  // Ops all of whose outputs the overflow gate watches: what most events need to know of their op, without a look at it. Thread-safe but for assign().
+  class WatchedWhole {
+   public:
+    void assign(const std::vector<bool>& whole);
+    [[nodiscard]] bool serves(OpId op) const { return op < count_ && states_[op].load(std::memory_order_relaxed) != 0; }
+    // True the first time.
+    bool mark_captured(OpId op) { return states_[op].load(std::memory_order_relaxed) == 1 && states_[op].exchange(2) == 1; }
+
+   private:
+    size_t count_ = 0;
+    std::unique_ptr<std::atomic<uint8_t>[]> states_;  // 0 = not whole, 1 = whole, 2 = captured once
+  };
   // One event on its way through the session.
   struct Event {
     const tensortap_op_event& c;
@@ -115,6 +130,7 @@ class CaptureSession {
     uint64_t tensors = 0;              // wanted ones
     std::vector<QueuedRecord> held{};  // for the overflow gate
     Execution execution{};
+    AtGate at_gate = AtGate::kWaits;
     bool ring_only = false;  // nothing is written before a trigger fires
     bool fires = false;      // a record met the condition that the ring waits for
   };
@@ -164,6 +180,15 @@ class CaptureSession {
   void keep(Event& event, const TensorView& view, RecordRow& row, Known& known);
   void pass_gate(Event& event);
   [[nodiscard]] bool wants_data(const Event& event) const;
+
+  // session_overflow.cc: executions whose inputs are shown with their outputs, of which nothing waits at the gate.
+  // Whether all that the event of an op in `watched_whole_` has is finite and will be shown again: then nothing more is done with it.
+  bool passes_by(const tensortap_op_event& event);
+  void find_watched_whole();
+  [[nodiscard]] bool is_shown(const Event& event) const;
+  void take_shown(Event& event);
+  void take_shown_reads(Event& event);
+  void write_as_made(Event& event, const OpInput& input, tensortap_tensor tensor);
 
   // session_triggers.cc: watched tensors and the ring of the last ops.
   void watch(Event& event);
@@ -225,6 +250,7 @@ class CaptureSession {
   bool failed_only_ = false;
   bool statistics_at_once_ = false;
   bool on_request_ = false;
+  bool takes_shown_reads_ = false;  // the overflow gate can do without holding values
   bool writing_fires_ = false;      // a record that is written fires the ring
   bool shares_statistics_ = false;  // of equal contents
   bool shares_data_ = false;
@@ -244,6 +270,7 @@ class CaptureSession {
   RecordQueue queue_;
   Losses losses_;
   std::optional<OverflowGate> gate_;
+  WatchedWhole watched_whole_;
   std::optional<WatchList> watch_;
   std::optional<RecordRing> ring_;
   std::unique_ptr<CrashRecorder> crash_;

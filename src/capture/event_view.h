@@ -21,11 +21,12 @@ T sized_copy(const void* given) {
   return copy;
 }
 
-// Tensor `index` of an event: the elements of the array are as far apart as the first one's size says.
-inline tensortap_tensor tensor_of(const tensortap_op_event& event, uint64_t index) {
-  const size_t stride = event.tensors->size;
-  return sized_copy<tensortap_tensor>(reinterpret_cast<const std::byte*>(event.tensors) + index * stride);
+// Element `index` of an array: the elements are as far apart as the first one's size says.
+inline tensortap_tensor tensor_at(const tensortap_tensor* tensors, uint64_t index) {
+  return sized_copy<tensortap_tensor>(reinterpret_cast<const std::byte*>(tensors) + index * tensors->size);
 }
+
+inline tensortap_tensor tensor_of(const tensortap_op_event& event, uint64_t index) { return tensor_at(event.tensors, index); }
 
 }  // namespace tensortap
 

@@ -28,6 +28,8 @@ class CallCounter {
   };
   // 0 for the first execution of a step.
   uint32_t next(const Key& key, int64_t step);
+  // The number of the last execution of the step, 0 when there was none.
+  uint32_t last(const Key& key, int64_t step);
 
  private:
   // Runs in flight at the same time; beyond that the one unused for longest is forgotten.
@@ -37,6 +39,7 @@ class CallCounter {
     int64_t step;
     uint32_t calls;
   };
+  class Lock;
   std::atomic_flag lock_;
   std::vector<Count> counts_;  // most recently used first
 };

@@ -87,6 +87,37 @@ void OverflowGate::begin(const Execution& execution, std::vector<QueuedRecord> r
 void OverflowGate::forget_begun(const Execution& execution) {
   const std::lock_guard lock(mutex_);
   begun_.erase(execution);
+  written_runs_.insert(execution.run);
+}
+
+bool OverflowGate::admit_locked(uint64_t run) {
+  const bool fires = most_ops_ == 0 || fired_ < most_ops_;
+  ++(fires ? fired_ : over_limit_);
+  if (fires) written_runs_.insert(run);
+  return fires;
+}
+
+bool OverflowGate::admit(uint64_t run) {
+  const std::lock_guard lock(mutex_);
+  return admit_locked(run);
+}
+
+bool OverflowGate::holds_nonfinite_input(uint64_t run, const OpInfo& op) {
+  const std::lock_guard lock(mutex_);
+  return reads_nonfinite(run, op);
+}
+
+std::vector<QueuedRecord> OverflowGate::take_inputs(uint64_t run, const OpInfo& op) {
+  std::vector<QueuedRecord> out;
+  const std::lock_guard lock(mutex_);
+  collect_inputs(run, op, out);
+  return out;
+}
+
+bool OverflowGate::claim(uint64_t run, const OpInput& input, uint32_t call) {
+  const std::lock_guard lock(mutex_);
+  if (input.producer == kNoOp || find_input(run, input) != held_.end()) return false;
+  return claimed_.insert({run, input.producer, input.producer_slot, call}).second;
 }
 
 std::vector<QueuedRecord> OverflowGate::pass(const Execution& execution, const OpInfo& op, bool can_fire,
@@ -107,8 +138,7 @@ std::vector<QueuedRecord> OverflowGate::pass(const Execution& execution, const O
   const auto made = [](const QueuedRecord& record) { return is_output(record.row) && is_nonfinite(record.row); };
   const auto came = [](const QueuedRecord& record) { return !is_output(record.row) && is_nonfinite(record.row); };
   const bool begins = can_fire && std::ranges::any_of(records, made) && std::ranges::none_of(records, came) && !reads_nonfinite(run, op);
-  const bool fires = begins && (most_ops_ == 0 || fired_ < most_ops_);
-  if (begins) ++(fires ? fired_ : over_limit_);
+  const bool fires = begins && admit_locked(execution.run);
   if (fires) collect_inputs(run, op, out);
   for (QueuedRecord& record : records) {
     if (!fires) {
@@ -122,10 +152,17 @@ std::vector<QueuedRecord> OverflowGate::pass(const Execution& execution, const O
   return out;
 }
 
-void OverflowGate::end_step(uint64_t run) {
+void OverflowGate::wrote_output(const Execution& execution, uint32_t slot) {
+  const std::lock_guard lock(mutex_);
+  claimed_.insert({execution.run, execution.op, slot, execution.call});
+}
+
+bool OverflowGate::end_step(uint64_t run) {
   const std::lock_guard lock(mutex_);
   held_.erase(held_.lower_bound({run, 0, 0}), held_.upper_bound({run, kNoOp, UINT32_MAX}));
   begun_.erase(begun_.lower_bound({run, 0, 0}), begun_.upper_bound({run, kNoOp, UINT32_MAX}));
+  claimed_.erase(claimed_.lower_bound({run, 0, 0, 0}), claimed_.upper_bound({run, kNoOp, UINT32_MAX, UINT32_MAX}));
+  return written_runs_.erase(run) > 0;
 }
 
 uint64_t OverflowGate::fired() const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -35,7 +36,7 @@ class OverflowGate {
   };
   // Takes the records of what an execution is about to read, for pass(). Such an op needs no producers, and nobody holds what it makes.
   void begin(const Execution& execution, std::vector<QueuedRecord> read);
-  // The execution came to no end.
+  // The execution came to no end; its inputs are written otherwise.
   void forget_begun(const Execution& execution);
 
   // Takes the records of one execution of `op`, its outputs and the inputs that came with it, measured. Returns what is to be written now:
@@ -43,8 +44,20 @@ class OverflowGate {
   // were not asked for, whose records matter to their readers only.
   std::vector<QueuedRecord> pass(const Execution& execution, const OpInfo& op, bool can_fire, std::vector<QueuedRecord> records);
 
-  // Lets the values of a run go.
-  void end_step(uint64_t run);
+  // For executions whose inputs are shown with their outputs (tensortap_op_event::show_reads), which pass without waiting here.
+  // Whether a value that is held and that the op reads has NaN or Inf.
+  [[nodiscard]] bool holds_nonfinite_input(uint64_t run, const OpInfo& op);
+  // An op of the run made NaN or Inf out of finite inputs: whether it may be written.
+  [[nodiscard]] bool admit(uint64_t run);
+  // The held inputs of such an op that were not written before, marked kRecordForReaders.
+  [[nodiscard]] std::vector<QueuedRecord> take_inputs(uint64_t run, const OpInfo& op);
+  // Whether an input that was shown is to be written, as what `call` of its producer made: once, and not when it is held.
+  [[nodiscard]] bool claim(uint64_t run, const OpInput& input, uint32_t call);
+  // An output of such an op is written with it.
+  void wrote_output(const Execution& execution, uint32_t slot);
+
+  // Lets the values of a run go. Returns whether anything of it was written.
+  bool end_step(uint64_t run);
 
   [[nodiscard]] uint64_t fired() const;
   [[nodiscard]] uint64_t over_limit() const;  // executions that would have passed
@@ -63,6 +76,7 @@ class OverflowGate {
   void collect_inputs(uint64_t run, const OpInfo& op, std::vector<QueuedRecord>& out);
   void let_go_of_inputs(uint64_t run, const OpInfo& op);
   void hold(OpId id, QueuedRecord record, bool written);
+  [[nodiscard]] bool admit_locked(uint64_t run);
   [[nodiscard]] uint32_t readers_of(OpId id, uint32_t slot) const;
 
   const uint64_t most_ops_;
@@ -70,6 +84,8 @@ class OverflowGate {
   std::vector<std::vector<uint32_t>> readers_;
   std::map<Key, Held> held_;
   std::map<Execution, std::vector<QueuedRecord>> begun_;
+  std::set<std::tuple<uint64_t, OpId, uint32_t, uint32_t>> claimed_;  // run, op, output slot, call
+  std::set<uint64_t> written_runs_;
   uint64_t fired_ = 0;
   uint64_t over_limit_ = 0;
 };

@@ -124,6 +124,7 @@ void CaptureSession::on_op(const tensortap_op_event& event) {
   if (!is_on()) return;
   if (crash_ != nullptr) note_running(event);
   if (failed_only_) return;
+  if (watched_whole_.serves(event.op) && passes_by(event)) return;
   const EventScope scope;
   if (!scope.entered()) return;
   OpEntry* op = ops_.find(event.op);
@@ -218,6 +219,7 @@ bool CaptureSession::looks_at(Event& event, const tensortap_tensor& tensor) cons
 }
 
 void CaptureSession::take(Event& event) {
+  if (is_shown(event)) return take_shown(event);
   const bool first = reads_first(event.c);
   if (first && options_.spec.moment == MomentChoice::kBefore) event.row.moment = TENSORTAP_MOMENT_BEFORE;
   ListShift shift;
@@ -441,6 +443,7 @@ void CaptureSession::add_digest(const TensorView& view, RecordRow& row, Known& k
 }
 
 void CaptureSession::keep(Event& event, const TensorView& view, RecordRow& row, Known& known) {
+  if (event.at_gate == AtGate::kStops) return;
   const Limits& limits = options_.spec.limits;
   if (limits.max_records != 0 && taken_.fetch_add(1, std::memory_order_relaxed) >= limits.max_records) {
     lose(loss::kMaxRecords, row);
@@ -458,7 +461,7 @@ void CaptureSession::keep(Event& event, const TensorView& view, RecordRow& row, 
   const bool own = event.decision == nullptr || !is_output || event.decision->is_own_output(row.slot_index);
   if (!own && event.decision->outputs_for_consumers) row.flags |= kRecordForReaders;
   const bool has_elements = view.data != nullptr || (row.numel == 0 && dtype_info(view.desc.dtype).bits != 0);
-  if (gate_.has_value() && event.decision != nullptr) {
+  if (gate_.has_value() && event.decision != nullptr && event.at_gate == AtGate::kWaits) {
     event.held.push_back(held_copy(row, view, wants_data(event) && has_elements, std::move(histogram)));
     return;
   }

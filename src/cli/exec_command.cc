@@ -160,12 +160,14 @@ Result<ExitCode> exec(const ExecOptions& options, Terminal& terminal) {
   spec.out = place.path();
   TENSORTAP_ASSIGN_OR_RETURN(const ExecFolder folder, ExecFolder::create(make_request(options, spec, installed)));
   TENSORTAP_ASSIGN_OR_RETURN(const auto variables, folder.variables(installed));
+  std::string begin = wall_clock_name();
+  std::erase(begin, '-');
   const auto end = run_program(path, options.program, variables);
   if (!end.ok()) {
     place.give_back();
     return end.status();
   }
-  Json summary = summarise_dumps(terminal, process_dumps(place.path(), place.shared()), place.path());
+  Json summary = summarise_dumps(terminal, process_dumps(place.path(), place.shared(), begin), place.path());
   if (summary["dump"].is_null()) place.give_back();
   summary["program"] = join(options.program, " ");
   summary["exit_code"] = end->exit_code;

@@ -23,19 +23,30 @@ bool is_part_folder(const std::string& name) {
   return name.starts_with("rank_") || name.starts_with("process_") || name.starts_with("model_");
 }
 
+bool is_time(std::string_view name) { return name.size() == 14 && name.find_first_not_of("0123456789") == std::string_view::npos; }
+
 // The newest run in a folder where each has one called after its time; the folder itself where none has.
 std::string newest_run(const std::string& folder) {
   const auto names = list_directory(folder);
   std::string newest;
   for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
-    const bool is_time = name.size() == 14 && name.find_first_not_of("0123456789") == std::string::npos;
-    if (is_time) newest = std::max(newest, name);
+    if (is_time(name)) newest = std::max(newest, name);
   }
   return newest.empty() ? folder : join_path(folder, newest);
 }
 
+bool is_report(std::string_view path) { return path.ends_with(".json"); }
+
+// The folder of a dump, or the one that a report tells of.
+std::string dump_folder(const std::string& dump) { return is_report(dump) ? parent_path(parent_path(dump)) : dump; }
+
 // Where the layouts put the session's own report.
 Json report_of(const std::string& folder) {
+  if (is_report(folder)) {
+    const auto text = read_file(folder, kMostReportBytes);
+    auto report = text.ok() ? parse_json(*text, folder) : Result<Json>(text.status());
+    return report.ok() && report->is_object() ? *std::move(report) : Json();
+  }
   for (const char* file : {"run.json", ".dump_metadata/tensortap_run.json"}) {
     const auto text = read_file(join_path(folder, file), kMostReportBytes);
     if (!text.ok()) continue;
@@ -106,8 +117,9 @@ void look_into(const Terminal& terminal, const std::string& folder, Json& summar
   if (summary["origin"].is_object()) add_places(**dump, summary["origin"]);
 }
 
-Json summary_of(const Terminal& terminal, const std::string& folder) {
-  const Json report = report_of(folder);
+Json summary_of(const Terminal& terminal, const std::string& dump) {
+  const Json report = report_of(dump);
+  const std::string folder = dump_folder(dump);
   Json summary = {{"dump", folder}};
   for (const char* key : {"layout", "source", "rank"}) summary[key] = copy_of(report, key);
   const Json* steps = member(report, "steps");
@@ -192,8 +204,30 @@ std::vector<std::string> rank_trees(const std::string& out) {
   return folders;
 }
 
+// What processes left in a tree of AscendCL's in this run: a report for each model of each, or, of one that did not come to its end, its device's folder.
+std::vector<std::string> reports_in(const std::string& tree, const std::string& since) {
+  std::vector<std::string> reports;
+  const auto times = list_directory(tree);
+  for (const std::string& time : times.ok() ? *times : std::vector<std::string>()) {
+    if (!is_time(time) || time < since) continue;
+    const std::string run = join_path(tree, time);
+    const auto told = list_directory(join_path(run, ".tensortap"));
+    const std::vector<std::string> names = told.ok() ? *told : std::vector<std::string>();
+    for (const std::string& name : names) {
+      if (is_report(name)) reports.push_back(join_path(join_path(run, ".tensortap"), name));
+    }
+    const auto devices = list_directory(run);
+    for (const std::string& device : devices.ok() ? *devices : std::vector<std::string>()) {
+      const bool is_device = device.find_first_not_of("0123456789") == std::string::npos;
+      const auto tells_of = [&](const std::string& name) { return name.starts_with(device + "."); };
+      if (is_device && std::ranges::none_of(names, tells_of)) reports.push_back(join_path(run, device));
+    }
+  }
+  return reports;
+}
+
 // The tree that the processes share, and those of further models in it.
-std::vector<std::string> dumps_in_trees(const std::string& out) {
+std::vector<std::string> dumps_in_trees(const std::string& out, const std::string& since) {
   std::vector<std::string> trees = {out};
   if (const auto names = list_directory(out); names.ok()) {
     for (const std::string& name : *names) {
@@ -202,7 +236,8 @@ std::vector<std::string> dumps_in_trees(const std::string& out) {
   }
   std::vector<std::string> folders;
   for (const std::string& tree : trees) {
-    const std::vector<std::string> ranks = rank_trees(tree);
+    std::vector<std::string> ranks = rank_trees(tree);
+    if (ranks.empty()) ranks = reports_in(tree, since);
     folders.insert(folders.end(), ranks.begin(), ranks.end());
     const auto found = locate_dump(tree);
     if (ranks.empty() && (found.ok() || found.status().code() == StatusCode::kInvalidArgument)) folders.push_back(tree);
@@ -212,8 +247,8 @@ std::vector<std::string> dumps_in_trees(const std::string& out) {
 
 }  // namespace
 
-std::vector<std::string> process_dumps(const std::string& out, bool one_tree) {
-  if (one_tree) return dumps_in_trees(out);
+std::vector<std::string> process_dumps(const std::string& out, bool one_tree, const std::string& since) {
+  if (one_tree) return dumps_in_trees(out, since);
   std::vector<std::string> folders;
   std::vector<std::string> places = {out};
   for (size_t i = 0; i < places.size(); ++i) {
@@ -228,11 +263,12 @@ std::vector<std::string> process_dumps(const std::string& out, bool one_tree) {
   return folders;
 }
 
-Json summarise_dumps(const Terminal& terminal, const std::vector<std::string>& folders, const std::string& out) {
-  if (folders.empty()) return {{"dump", nullptr}};
+Json summarise_dumps(const Terminal& terminal, const std::vector<std::string>& dumps, const std::string& out) {
+  if (dumps.empty()) return {{"dump", nullptr}};
   std::vector<Json> processes;
-  for (const std::string& folder : folders) processes.push_back(summary_of(terminal, folder));
+  for (const std::string& dump : dumps) processes.push_back(summary_of(terminal, dump));
   Json summary = processes.size() == 1 ? processes.front() : sum_of(processes, out);
+  if (processes.size() == 1 && is_report(dumps.front())) summary["dump"] = out;
   if (!summary["complete"].get<bool>()) {
     add_note(summary, concat("a process did not come to its end, or still runs: what it captured so far is there; `tensortap repair ", out,
                              "` makes its dump whole"));

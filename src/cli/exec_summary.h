@@ -11,12 +11,13 @@
 
 namespace tensortap::cli {
 
-// The folders below `out` (itself first) that hold the dump of one process each.
-std::vector<std::string> process_dumps(const std::string& out, bool one_tree);
+// Where below `out` the dump of one process each is: folders (itself first), or, where processes share a tree of AscendCL's, the reports that they left in
+// it. Of such a tree what has a time of `since` (YYYYmmddHHMMSS, local) or later counts.
+std::vector<std::string> process_dumps(const std::string& out, bool one_tree, const std::string& since);
 
 // The summary of all dumps: the keys of the summary of `run`, summed over the processes, "origin" (how the first non-finite value came to be, as
 // find has it, or null) and, with several processes, "processes" with the summary of each. With no dump "dump" is null.
-Json summarise_dumps(const Terminal& terminal, const std::vector<std::string>& folders, const std::string& out);
+Json summarise_dumps(const Terminal& terminal, const std::vector<std::string>& dumps, const std::string& out);
 
 // The way to the first non-finite value in lines for people, "" when there is none.
 std::string origin_text(const Json& summary, const Palette& palette);

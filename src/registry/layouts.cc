@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "layout/ge/ge_reader.h"
+#include "layout/ge/ge_repair.h"
 #include "layout/ge/ge_writer.h"
 #include "layout/mindspore/mindspore_reader.h"
 #include "layout/mindspore/mindspore_writer.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr Layout kLayouts[] = {
     {"tap", "tensortap's own: NumPy files, one folder per process", create_tap, recognise_tap, open_tap, repair_tap},
-    {"ge", "AscendCL's dump: DumpData files and tables in TIME/DEVICE/MODEL/ID/STEP", create_ge, recognise_ge, open_ge, nullptr, true},
+    {"ge", "AscendCL's dump: DumpData files and tables in TIME/DEVICE/MODEL/ID/STEP", create_ge, recognise_ge, open_ge, repair_ge, true},
     {"mindspore", "MindSpore's dump: npy files and statistic.csv in rank_N/NET/GRAPH/ITERATION", create_mindspore, recognise_mindspore_tree,
      open_mindspore, nullptr, true},
 };

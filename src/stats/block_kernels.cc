@@ -16,6 +16,7 @@
 #include "stats/careful_blocks-inl.h"
 #include "stats/float_blocks-inl.h"
 #include "stats/half_blocks-inl.h"
+#include "stats/nonfinite_blocks-inl.h"
 #include "stats/sign_counts-inl.h"
 #include "stats/small_integer_blocks-inl.h"
 #include "stats/wide_blocks-inl.h"
@@ -48,7 +49,7 @@ inline constexpr KernelRow kRows[] = {
 };
 
 constexpr KernelTable make_table(std::string_view name) {
-  KernelTable table{name, {}, {}};
+  KernelTable table{name, {}, {}, nonfinite_kernels<VectorNonFinite>()};
   for (const KernelRow& row : kRows) {
     table.fast[static_cast<size_t>(row.dtype)] = row.fast;
     table.careful[static_cast<size_t>(row.dtype)] = row.careful;

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "stats/nonfinite_patterns.h"
 #include "tensor/dtype.h"
 
 namespace tensortap {
@@ -50,6 +51,7 @@ struct KernelTable {
   // not finite, or very small, says that they may not, and that the careful kernel has to look again. It is the same one for integers.
   std::array<BlockKernel, kDTypeCount> fast{};
   std::array<BlockKernel, kDTypeCount> careful{};
+  std::array<NonFiniteKernel, kDTypeCount> nonfinite = nonfinite_kernels<ScalarNonFinite>();
 };
 
 // The tables that this machine can run, the best first. Empty on none.

@@ -8,7 +8,7 @@
 namespace tensortap {
 namespace {
 
-constexpr KernelTable kScalar = {"scalar", {}, {}};
+constexpr KernelTable kScalar = {"scalar"};
 
 std::atomic<const KernelTable*> chosen{nullptr};
 
@@ -38,6 +38,8 @@ const KernelTable* kernels_in_use() {
   const KernelTable* table = table_in_use();
   return table == &kScalar ? nullptr : table;
 }
+
+NonFiniteKernel nonfinite_kernel(DType dtype) { return table_in_use()->nonfinite[static_cast<size_t>(dtype)]; }
 
 std::string_view stats_target() { return table_in_use()->name; }
 

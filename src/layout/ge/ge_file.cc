@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <utility>
@@ -54,13 +56,60 @@ Status copy_range(int from, uint64_t at, uint64_t bytes, File& to) {
   return {};
 }
 
-Status write_part(const GePart& part, File& file) {
-  if (part.kept == nullptr) return file.write(part.bytes);
+bool is_in_memory(const GePart& part) { return part.kept == nullptr || (part.kept->spool == nullptr && part.kept->path.empty()); }
+
+Status copy_part(const GePart& part, File& file) {
   const GePayload& kept = *part.kept;
   if (kept.spool != nullptr) return copy_range(kept.spool->fd(), kept.at, kept.bytes, file);
-  if (kept.path.empty()) return file.write(kept.memory);
   TENSORTAP_ASSIGN_OR_RETURN(const File from, File::open(kept.path, O_RDONLY));
   return copy_range(from.fd(), kept.at, kept.bytes, file);
+}
+
+// Pieces of memory that are written by one call.
+class Gathered {
+ public:
+  explicit Gathered(File& file) : file_(file) {}
+
+  Status add(std::span<const std::byte> bytes) {
+    if (bytes.empty()) return {};
+    if (count_ == pieces_.size()) TENSORTAP_RETURN_IF_ERROR(flush());
+    pieces_[count_++] = {const_cast<std::byte*>(bytes.data()), bytes.size()};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+    return {};
+  }
+
+  Status flush() {
+    size_t first = 0;
+    while (first < count_) {
+      const ssize_t written = ::writev(file_.fd(), pieces_.data() + first, static_cast<int>(count_ - first));
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return errno_status(file_.path(), errno);
+      auto left = static_cast<size_t>(written);
+      for (; first < count_ && left >= pieces_[first].iov_len; ++first) left -= pieces_[first].iov_len;
+      if (left == 0) continue;
+      pieces_[first].iov_base = static_cast<std::byte*>(pieces_[first].iov_base) + left;
+      pieces_[first].iov_len -= left;
+    }
+    count_ = 0;
+    return {};
+  }
+
+ private:
+  File& file_;
+  std::array<iovec, 64> pieces_{};
+  size_t count_ = 0;
+};
+
+Status write_parts(std::span<const GePart> parts, File& file) {
+  Gathered gathered(file);
+  for (const GePart& part : parts) {
+    if (is_in_memory(part)) {
+      TENSORTAP_RETURN_IF_ERROR(gathered.add(part.kept == nullptr ? part.bytes : std::span(part.kept->memory)));
+    } else {
+      TENSORTAP_RETURN_IF_ERROR(gathered.flush());
+      TENSORTAP_RETURN_IF_ERROR(copy_part(part, file));
+    }
+  }
+  return gathered.flush();
 }
 
 }  // namespace
@@ -139,25 +188,40 @@ Status GeFolder::give_name(const File& file, const std::string& temporary, const
   return errno_status(join_path(path_, name), error);
 }
 
+// `temporary` gets the file's name where it has one until it is whole.
+Result<File> GeFolder::open_file(std::string& temporary) {
+  if (without_names_) {
+    Result<File> file = open_nameless(path_);
+    const bool tried = std::exchange(tried_, true);
+    if (file.ok() && (tried || path_exists(concat("/proc/self/fd/", file->fd())))) return file;
+    if (!file.ok() && file.status().code() == StatusCode::kExhausted) return file.status();
+    without_names_ = false;
+  }
+  temporary = concat(".tensortap-", ::getpid(), "-", next_temporary_++);
+  Result<File> file = File::open(join_path(path_, temporary), O_WRONLY | O_CREAT | O_EXCL);
+  if (file.ok()) (void)::fchmod(file->fd(), kGeFileMode);
+  return file;
+}
+
 Status GeFolder::write(const std::string& name, std::span<const GePart> parts, std::string& stored) {
   std::string temporary;
-  Result<File> file = without_names_ ? open_nameless(path_) : Result<File>(unsupported("no files without names"));
-  if (!file.ok() && file.status().code() == StatusCode::kExhausted) return file.status();
-  if (!file.ok() || !path_exists(concat("/proc/self/fd/", file->fd()))) {
-    without_names_ = false;
-    temporary = concat(".tensortap-", ::getpid(), "-", next_temporary_++);
-    file = File::open(join_path(path_, temporary), O_WRONLY | O_CREAT | O_EXCL);
-    if (!file.ok()) return file.status();
-    (void)::fchmod(file->fd(), kGeFileMode);
-  }
-  Status status;
+  TENSORTAP_ASSIGN_OR_RETURN(File file, open_file(temporary));
   written_ = 0;
-  for (const GePart& part : parts) {
-    if (status.ok()) status = write_part(part, *file);
-    written_ += bytes_of_ge_part(part);
-  }
-  if (status.ok()) status = give_name(*file, temporary, name, stored);
+  for (const GePart& part : parts) written_ += bytes_of_ge_part(part);
+  Status status = write_parts(parts, file);
+  if (status.ok()) status = give_name(file, temporary, name, stored);
   if (!status.ok() && !temporary.empty()) (void)::unlinkat(folder_.fd(), temporary.c_str(), 0);
+  return status;
+}
+
+Status GeFolder::rewrite(const std::string& name, std::span<const GePart> parts) {
+  const std::string temporary = concat(".tensortap-", ::getpid(), "-", next_temporary_++);
+  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(join_path(path_, temporary), O_WRONLY | O_CREAT | O_EXCL));
+  (void)::fchmod(file.fd(), kGeFileMode);
+  Status status = write_parts(parts, file);
+  if (status.ok()) status = file.sync();
+  if (status.ok() && ::renameat(folder_.fd(), temporary.c_str(), folder_.fd(), name.c_str()) != 0) status = errno_status(name, errno);
+  if (!status.ok()) (void)::unlinkat(folder_.fd(), temporary.c_str(), 0);
   return status;
 }
 

@@ -61,13 +61,16 @@ class GeFolder {
   // Makes a file of these parts under `name`, or under a number that mapping.csv explains where the name is too long; `stored` says which. Other
   // processes see the whole file or none, and so do they when this one dies. kUnsupported when the name is taken; never writes to a file that is there.
   Status write(const std::string& name, std::span<const GePart> parts, std::string& stored);
-  // The same under a name that may be there and is replaced.
+  // The same in place of a file that is there.
+  Status rewrite(const std::string& name, std::span<const GePart> parts);
+  // The same with text, under a name that may be there and is replaced.
   Status replace(const std::string& name, std::string_view content);
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] uint64_t written() const { return written_; }  // bytes, by the last write()
 
  private:
   GeFolder(std::string path, File folder) : path_(std::move(path)), folder_(std::move(folder)) {}
+  Result<File> open_file(std::string& temporary);
   Status give_name(const File& file, const std::string& temporary, const std::string& name, std::string& stored);
   int link_file(const File& file, const std::string& temporary, const std::string& name);
   Status add_mapping(const std::string& stored, const std::string& name);
@@ -76,7 +79,9 @@ class GeFolder {
   File folder_;
   uint64_t written_ = 0;
   uint64_t next_temporary_ = 0;
-  bool without_names_ = true;  // whether the file system has files without a name
+  // Whether files without a name can be made here and given one; tried once.
+  bool without_names_ = true;
+  bool tried_ = false;
 };
 
 }  // namespace tensortap

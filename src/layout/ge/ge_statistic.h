@@ -14,6 +14,8 @@
 
 namespace tensortap {
 
+inline constexpr std::string_view kGeTableBegin = "Input/Output,";
+
 // Immutable. Thread-safe.
 class GeStatisticTable {
  public:

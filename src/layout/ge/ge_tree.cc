@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "format/dump_data_file.h"
+#include "layout/ge/ge_statistic.h"
 
 namespace tensortap {
 namespace {
@@ -22,7 +23,6 @@ constexpr size_t kMostFolders = 64;        // looked into to recognise a tree
 constexpr size_t kMostFiles = 16;          // opened for that, a folder
 constexpr size_t kMostGeNames = 1U << 20;  // that a tree may have before something is wrong
 constexpr uint64_t kLargestMapping = uint64_t{256} << 20;
-constexpr std::string_view kTableBegin = "Input/Output,";
 constexpr std::string_view kOurFolder = ".tensortap";
 
 std::vector<std::string_view> parts_of(std::string_view path) {
@@ -52,7 +52,7 @@ std::string first_bytes(const std::string& path, size_t bytes) {
 
 bool is_ge_file(const std::string& path) {
   const std::string head = first_bytes(path, 64);
-  return is_dump_data(std::as_bytes(std::span(head))) || head.starts_with(kTableBegin);
+  return is_dump_data(std::as_bytes(std::span(head))) || head.starts_with(kGeTableBegin);
 }
 
 // Where in the parts of a path the time's folder stands, the last one that can be it; npos when none does.

@@ -20,6 +20,7 @@
 #include "base/temporary_folder.h"
 #include "base/text.h"
 #include "format/dump_data_file.h"
+#include "layout/ge/ge_file.h"
 #include "layout/ge/ge_names.h"
 #include "layout/ge/ge_reader.h"
 #include "stats/stats.h"
@@ -240,6 +241,28 @@ TEST_F(GeWriterTest, OutputsThatComeOneByOneAreOneFileInTheirOrder) {
   EXPECT_THAT(content.outputs, ElementsAre(ElementsAre(1), IsEmpty(), ElementsAre(3)));
   EXPECT_EQ(content.file.outputs[1].type, 0);
   EXPECT_EQ(files().size(), 2U);
+}
+
+TEST_F(GeWriterTest, AnyNumberOfSmallAndLargeTensorsStandInTheirOrder) {
+  constexpr uint16_t kOutputs = 150;
+  const std::vector<float> large((kLargestGeInMemory / sizeof(float)) + 1, 7);
+  create();
+  add_op(ge_op("a", "Add"));
+  add_op(ge_op("large", "Add"));
+  add_op(ge_op("b", "Add"));
+  add_op(ge_op("split", "Split", {{"", 0, 0}, {"", 1, 0}, {"", 2, 0}}, kOutputs));
+  add(0, {1, 2});
+  add(1, large);
+  add(2, {3, 4});
+  std::vector<std::vector<float>> outputs;
+  for (uint16_t slot = 0; slot < kOutputs; ++slot) {
+    outputs.emplace_back(1 + slot % 3, static_cast<float>(slot));
+    add(3, outputs.back(), SlotKind::kOutput, slot);
+  }
+  finish();
+  const GeContent content = content_of(only_file("Split"));
+  EXPECT_THAT(content.inputs, ElementsAre(ElementsAre(1, 2), large, ElementsAre(3, 4)));
+  EXPECT_EQ(content.outputs, outputs);
 }
 
 TEST_F(GeWriterTest, WhatAnOpChangedIsAFileOfItsOwn) {

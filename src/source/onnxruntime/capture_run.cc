@@ -69,7 +69,7 @@ Status CaptureRun::open_capture() {
 
 Status CaptureRun::open_sessions() {
   if (sender_ && wants_anything(session_.get(), model_->ops(), sender_->ids())) {
-    TENSORTAP_ASSIGN_OR_RETURN(tapped_, TappedSession::open(*model_, style_, ""));
+    TENSORTAP_ASSIGN_OR_RETURN(tapped_, TappedSession::open(*model_, style_, "", tensortap_wants_reads(session_.get()) != 0));
   } else {
     TENSORTAP_ASSIGN_OR_RETURN(plain_, model_->open_plain(""));
   }
@@ -97,7 +97,7 @@ RunOutcome CaptureRun::execute(int64_t step, const std::vector<NamedValue>& inpu
   run.step = step;
   run.number = static_cast<uint64_t>(step);
   const bool active = sender != nullptr && sender->begin(run);
-  if (active) sender->send_inputs(library_->api(), inputs, run);
+  if (active) sender->send_inputs(library_->api(), inputs, run, tapped_.get());
   RunOutcome outcome;
   if (tapped_) {
     run.listener = active ? sender : nullptr;

@@ -95,13 +95,15 @@ Result<std::unique_ptr<InferenceSession>> PreparedModel::open_plain(const std::s
   return InferenceSession::open(library_, file_.path(), {}, settings);
 }
 
-Result<std::unique_ptr<TappedSession>> TappedSession::open(const PreparedModel& model, TapStyle style, const std::string& profile_prefix) {
+Result<std::unique_ptr<TappedSession>> TappedSession::open(const PreparedModel& model, TapStyle style, const std::string& profile_prefix,
+                                                           bool reads) {
   std::unique_ptr<TappedSession> tapped(new TappedSession());
   tapped->output_names_ = model.output_names();
   TypeRemedies remedies;
   for (int attempt = 0; attempt < kMaxRemedies; ++attempt) {
-    TENSORTAP_ASSIGN_OR_RETURN(TappedModel edited, add_taps(model.executed(), style, remedies));
+    TENSORTAP_ASSIGN_OR_RETURN(TappedModel edited, add_taps(model.executed(), remedies, {.style = style, .reads = reads}));
     tapped->untapped_ = std::move(edited.untapped);
+    tapped->shown_inputs_ = std::move(edited.shown_inputs);
     TENSORTAP_ASSIGN_OR_RETURN(tapped->operators_, TapOperators::create(model.library()->api(), std::move(edited.taps)));
     SessionSettings settings = tapped_settings(model, profile_prefix);
     settings.domain = tapped->operators_->domain();

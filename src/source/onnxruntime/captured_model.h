@@ -80,13 +80,17 @@ struct RunOutcome {
 // The session with taps. Thread-safe: any number of runs at the same time.
 class TappedSession {
  public:
-  static Result<std::unique_ptr<TappedSession>> open(const PreparedModel& model, TapStyle style, const std::string& profile_prefix);
+  // `reads`: TapOptions.
+  static Result<std::unique_ptr<TappedSession>> open(const PreparedModel& model, TapStyle style, const std::string& profile_prefix,
+                                                     bool reads = false);
 
   // Runs with this thread's taps going to `listener` (null = nobody).
   RunOutcome run(const std::vector<NamedValue>& inputs, const Run& announced) const;
 
   [[nodiscard]] const std::vector<Tap>& taps() const { return operators_->taps(); }
   [[nodiscard]] const std::vector<UntappedValue>& untapped() const { return untapped_; }
+  // The inputs of the graph that taps show again wherever they are read.
+  [[nodiscard]] const std::set<std::string, std::less<>>& shown_inputs() const { return shown_inputs_; }
   [[nodiscard]] RunTracker& tracker() const { return operators_->tracker(); }
   [[nodiscard]] const InferenceSession& session() const { return *session_; }
 
@@ -94,6 +98,7 @@ class TappedSession {
   TappedSession() = default;
   std::vector<std::string> output_names_;
   std::vector<UntappedValue> untapped_;
+  std::set<std::string, std::less<>> shown_inputs_;
   ScratchFolder scratch_;
   std::unique_ptr<TapOperators> operators_;  // before the session, which calls into it until it is gone
   std::unique_ptr<InferenceSession> session_;

@@ -40,6 +40,47 @@ EventScratch& scratch() {
   return memory;
 }
 
+// What tensortap_show_reads gets.
+struct Reads {
+  const FiredTap& fired;
+  uint32_t channel_block;
+  std::vector<tensortap_tensor> tensors{};
+  std::vector<TensorScratch> views{};
+};
+
+uint64_t tell_reads(Reads& reads) {
+  const FiredTap& fired = reads.fired;
+  const size_t count = fired.tap.reads.size();
+  reads.views.resize(count);
+  auto* get_input = fired.api.find(ort::kKernelContextGetInput);
+  for (size_t i = 0; i < count; ++i) {
+    const abi::Value* value = nullptr;
+    tensortap_tensor tensor{};
+    if (abi::Status* status = get_input(fired.context, fired.tap.slots.size() + i, &value)) {
+      fired.api.find(ort::kReleaseStatus)(status);
+      continue;
+    }
+    if (value == nullptr || !view_tensor(fired.api, value, reads.views[i], tensor).ok()) continue;
+    const TapRead& read = fired.tap.reads[i];
+    if (read.blocked && tensor.rank == kBlockedRank) tensor.flags = TENSORTAP_TENSOR_CHANNEL_BLOCK(reads.channel_block);
+    tensor.slot_kind = TENSORTAP_SLOT_INPUT;
+    tensor.slot_index = read.input;
+    reads.tensors.push_back(tensor);
+  }
+  return reads.tensors.size();
+}
+
+uint64_t show_reads(void* context, const tensortap_tensor** tensors) noexcept {
+  auto& reads = *static_cast<Reads*>(context);
+  try {
+    const uint64_t count = tell_reads(reads);
+    *tensors = reads.tensors.data();
+    return count;
+  } catch (...) {
+    return 0;  // out of memory: the op is captured without what it read
+  }
+}
+
 tensortap_op_event event_of(tensortap_op_id op, const Run& run) {
   tensortap_op_event event{};
   event.size = sizeof(event);
@@ -66,18 +107,27 @@ void EventSender::on_tap(const FiredTap& fired, const Run& run) {
   for (size_t i = 0; i < fired.values.size(); ++i) {
     tensortap_tensor& tensor = memory.tensors[count];
     if (fired.values[i] == nullptr || !view_tensor(fired.api, fired.values[i], memory.views[i], tensor).ok()) continue;
-    if (fired.tap.slots[i].element_type != 0) repack(fired.tap.slots[i].element_type, memory.repacked[i], tensor);
-    if (fired.tap.slots[i].blocked && tensor.rank == kBlockedRank) tensor.flags = TENSORTAP_TENSOR_CHANNEL_BLOCK(channel_block_);
+    const TapSlot& slot = fired.tap.slots[i];
+    if (slot.element_type != 0) repack(slot.element_type, memory.repacked[i], tensor);
+    if (slot.blocked && tensor.rank == kBlockedRank) tensor.flags = TENSORTAP_TENSOR_CHANNEL_BLOCK(channel_block_);
+    if (slot.shown_again) tensor.flags |= TENSORTAP_TENSOR_SHOWN_AGAIN;
     tensor.slot_kind = TENSORTAP_SLOT_OUTPUT;
-    tensor.slot_index = fired.tap.slots[i].output;
+    tensor.slot_index = slot.output;
     tensor.element = fired.element;
     ++count;
   }
   if (count == 0) return;
   tensortap_op_event event = event_of(id_of(fired.tap), run);
   event.duration_ns = fired.duration_ns;
+  // An op of the main graph runs once in a run.
+  if (fired.tap.depth == 0 && fired.tap.kind == TapKind::kOutputs) event.call = 1;
   event.tensors = memory.tensors.data();
   event.tensor_count = count;
+  Reads reads{fired, channel_block_};
+  if (!fired.tap.reads.empty()) {
+    event.show_reads = &show_reads;
+    event.reads = &reads;
+  }
   Pool pool{&fired.api, fired.context};
   if (parallel_) {
     event.parallel_for = &parallel_for;
@@ -90,7 +140,7 @@ bool EventSender::begin(const Run& run) { return tensortap_step_begin(session_, 
 
 void EventSender::end(const Run& run) { tensortap_step_end(session_, run.step, run.number); }
 
-void EventSender::send_inputs(const Api& api, const std::vector<NamedValue>& inputs, const Run& run) {
+void EventSender::send_inputs(const Api& api, const std::vector<NamedValue>& inputs, const Run& run, const TappedSession* tapped) {
   for (size_t i = 0; i < table_.entries.size() && table_.entries[i].role != OpRole::kNode; ++i) {
     if (table_.entries[i].role != OpRole::kInput || tensortap_wants(session_, ids_[i], run.step) == 0) continue;
     const auto input = std::ranges::find(inputs, table_.entries[i].value, &NamedValue::name);
@@ -99,7 +149,9 @@ void EventSender::send_inputs(const Api& api, const std::vector<NamedValue>& inp
     tensortap_tensor tensor{};
     if (!view_tensor(api, input->value, view, tensor).ok()) continue;
     tensor.slot_kind = TENSORTAP_SLOT_OUTPUT;
+    if (tapped != nullptr && tapped->shown_inputs().contains(input->name)) tensor.flags |= TENSORTAP_TENSOR_SHOWN_AGAIN;
     tensortap_op_event event = event_of(ids_[i], run);
+    event.call = 1;
     event.tensors = &tensor;
     event.tensor_count = 1;
     tensortap_on_op(session_, &event);

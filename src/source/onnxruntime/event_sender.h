@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "source/onnxruntime/captured_model.h"
 #include "source/onnxruntime/inference_session.h"
 #include "source/onnxruntime/op_table.h"
 #include "source/onnxruntime/tap_operator.h"
@@ -28,8 +29,8 @@ class EventSender : public TapListener {
   bool begin(const Run& run);
   void end(const Run& run);
 
-  // The inputs of a run, reported as outputs of the pseudo-ops "Input".
-  void send_inputs(const Api& api, const std::vector<NamedValue>& inputs, const Run& run);
+  // The inputs of a run, reported as outputs of the pseudo-ops "Input". `tapped` is the session that runs, null = one without taps.
+  void send_inputs(const Api& api, const std::vector<NamedValue>& inputs, const Run& run, const TappedSession* tapped);
 
   // An op that failed with the inputs that it had; null values are unknown.
   void send_failure(const Api& api, uint32_t entry, const std::vector<const abi::Value*>& inputs, const Run& run,

@@ -51,11 +51,12 @@ Status name_ops(SessionMaker& maker, ExecutedGraph& graph) {
 }
 
 // Loads until the types of all values are such that taps can take them.
-Result<std::shared_ptr<TapGraph>> load_with_taps(SessionMaker& maker, const Model& executed, std::vector<UntappedValue>& untapped) {
+Result<std::shared_ptr<TapGraph>> load_with_taps(SessionMaker& maker, const Model& executed, bool reads,
+                                                 std::vector<UntappedValue>& untapped) {
   TypeRemedies remedies;
   for (int attempt = 0; attempt < kMaxForeignRemedies; ++attempt) {
     const int64_t number = PublishedGraph::next_number();
-    TENSORTAP_ASSIGN_OR_RETURN(TappedModel tapped, add_taps(executed, TapStyle::kSide, remedies, {true, number}));
+    TENSORTAP_ASSIGN_OR_RETURN(TappedModel tapped, add_taps(executed, remedies, {.inputs = true, .graph = number, .reads = reads}));
     auto graph = std::make_shared<TapGraph>(std::move(tapped.taps));
     const PublishedGraph published(number, graph);
     const Status loaded = maker.load(tapped.bytes);
@@ -93,7 +94,7 @@ Result<std::shared_ptr<ForeignSession>> ForeignSession::try_to_make(SessionMaker
   TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<ModelDump> dump, capture->dump_of(graph.ops, request));
   if (!dump->wants_anything()) return std::shared_ptr<ForeignSession>();
   std::vector<UntappedValue> untapped;
-  auto taps = load_with_taps(maker, graph.executed, untapped);
+  auto taps = load_with_taps(maker, graph.executed, tensortap_wants_reads(dump->session()) != 0, untapped);
   if (!taps.ok()) {
     dump->nothing_captured();
     why.counted = true;

@@ -120,7 +120,7 @@ Status LoadedModel::open_capture(const tensortap_onnxruntime_model_options& opti
   sender_ = std::make_unique<EventSender>(session_.get(), prepared_->ops(), std::move(ids),
                                           SenderOptions{request_.threads != 1, prepared_->channel_block()});
   if (wanted) {
-    TENSORTAP_ASSIGN_OR_RETURN(tapped_, TappedSession::open(*prepared_, style_, ""));
+    TENSORTAP_ASSIGN_OR_RETURN(tapped_, TappedSession::open(*prepared_, style_, "", tensortap_wants_reads(session_.get()) != 0));
     report_untapped(session_.get(), *prepared_, *tapped_, sender_->ids());
   }
   send_weights(session_.get(), prepared_->ops(), sender_->ids(), prepared_->external_folder());
@@ -178,9 +178,10 @@ RunOutcome LoadedModel::execute(const std::vector<NamedValue>& inputs, int64_t s
   run.step = step;
   run.number = static_cast<uint64_t>(step);
   const bool active = sender_ && sender_->begin(run);
-  if (active) sender_->send_inputs(library_->api(), inputs, run);
+  const std::shared_ptr<TappedSession> taps = tapped();
+  if (active) sender_->send_inputs(library_->api(), inputs, run, taps.get());
   RunOutcome outcome{{}, {}, run};
-  if (const auto taps = tapped()) {
+  if (taps) {
     run.listener = active ? sender_.get() : nullptr;
     outcome = taps->run(inputs, run);
   } else {

@@ -4,8 +4,10 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
+#include "base/text.h"
 #include "source/onnxruntime/node_attributes.h"
 #include "source/onnxruntime/node_writer.h"
 #include "source/onnxruntime/onnx_fields.h"
@@ -20,7 +22,7 @@ void read_and_edit(std::string_view bytes) {
   const auto model = read_model(bytes, "model");
   if (!model.ok()) return;
   const TypeRemedies none;
-  const auto tapped = add_taps(*model, TapStyle::kSide, none);
+  const auto tapped = add_taps(*model, none, {});
   EXPECT_TRUE(!tapped.ok() || !tapped->bytes.empty());
 }
 
@@ -104,7 +106,7 @@ TEST(TappedModel, LeavesTheModelsOwnNodesAsTheyAre) {
   const std::string bytes = self_test_model();
   const auto model = read_model(bytes, "model");
   const TypeRemedies none;
-  const auto tapped = add_taps(*model, TapStyle::kSide, none);
+  const auto tapped = add_taps(*model, none, {});
   ASSERT_TRUE(tapped.ok());
   EXPECT_EQ(tapped->taps.size(), 5u);
   const auto edited = read_model(tapped->bytes, "edited");
@@ -120,7 +122,7 @@ TEST(TappedModel, LeavesTheModelsOwnNodesAsTheyAre) {
 TEST(TappedModel, WatchesInputsFirstWhereNobodyHandsThemOver) {
   const std::string bytes = self_test_model();
   const auto model = read_model(bytes, "model");
-  const auto tapped = add_taps(*model, TapStyle::kSide, {}, {true, 9});
+  const auto tapped = add_taps(*model, {}, {.inputs = true, .graph = 9});
   ASSERT_TRUE(tapped.ok());
   ASSERT_EQ(tapped->taps.size(), 7u);
   EXPECT_TRUE(tapped->taps[0].graph_input);
@@ -135,13 +137,39 @@ TEST(TappedModel, WatchesInputsFirstWhereNobodyHandsThemOver) {
   EXPECT_EQ(attributes_json(first), R"({"id":0,"graph":9})");
 }
 
+TEST(TappedModel, ShowsWhatANodeReadBehindWhatItMade) {
+  const std::string bytes = self_test_model();
+  const auto model = read_model(bytes, "model");
+  const auto tapped = add_taps(*model, {}, {.reads = true});
+  ASSERT_TRUE(tapped.ok());
+  const auto edited = read_model(tapped->bytes, "edited");
+  ASSERT_TRUE(edited.ok());
+  const Graph& graph = edited->graph;
+  ASSERT_EQ(graph.nodes.size(), 6u);
+  for (const Tap& tap : tapped->taps) {
+    if (tap.depth > 0) continue;
+    const Node& watched = *std::ranges::find(model->graph.nodes, tap.node, &Node::index);
+    const std::string attributes = concat("{\"id\":", &tap - tapped->taps.data(), "}");
+    const auto node = std::ranges::find_if(graph.nodes, [&](const Node& one) { return attributes_json(one) == attributes; });
+    ASSERT_NE(node, graph.nodes.end());
+    ASSERT_EQ(node->inputs.size(), tap.slots.size() + tap.reads.size());
+    for (size_t i = 0; i < tap.reads.size(); ++i) EXPECT_EQ(node->inputs[tap.slots.size() + i], watched.inputs[tap.reads[i].input]);
+    for (const TapSlot& slot : tap.slots) EXPECT_TRUE(slot.shown_again) << "every reader has a tap";
+    const bool weights_only = std::ranges::none_of(watched.inputs, [&](std::string_view input) {
+      return std::ranges::find(model->graph.initializers, input, &Initializer::name) == model->graph.initializers.end();
+    });
+    EXPECT_EQ(tap.reads.empty(), weights_only);
+  }
+  for (const ValueInfo& input : model->graph.inputs) EXPECT_TRUE(tapped->shown_inputs.contains(input.name)) << input.name;
+}
+
 TEST(TappedModel, RefusesAModelThatHasTapsAlready) {
   const std::string bytes = self_test_model();
   const auto model = read_model(bytes, "model");
   const TypeRemedies none;
-  const auto once = add_taps(*model, TapStyle::kSide, none);
+  const auto once = add_taps(*model, none, {});
   const auto again = read_model(once->bytes, "tapped");
-  EXPECT_EQ(add_taps(*again, TapStyle::kSide, none).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(add_taps(*again, none, {}).status().code(), StatusCode::kInvalidArgument);
 }
 
 TEST(TappedModel, LearnsFromTheLoadErrorWhichTypeToCast) {

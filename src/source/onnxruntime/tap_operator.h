@@ -45,7 +45,7 @@ struct TapGraph {
   RunTracker tracker;
 };
 
-// While it lives, kernels that are made for taps with its number (ForeignTaps::graph) belong to its graph. Thread-safe.
+// While it lives, kernels that are made for taps with its number (TapOptions::graph) belong to its graph. Thread-safe.
 class PublishedGraph {
  public:
   explicit PublishedGraph(int64_t number, std::shared_ptr<TapGraph> graph);

@@ -8,6 +8,7 @@
 #include "source/onnxruntime/element_types.h"
 #include "source/onnxruntime/node_writer.h"
 #include "source/onnxruntime/onnx_fields.h"
+#include "source/onnxruntime/shown_reads.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -21,17 +22,17 @@ std::string node_field(const NodeText& node) { return as_field(field::graph::kNo
 // Rewrites graphs by copying: every field as it stands, except nodes that hold nested graphs.
 class Editor {
  public:
-  Editor(TapStyle style, const TypeRemedies& remedies, const ForeignTaps& foreign, std::vector<bool> blocked, TappedModel& result)
-      : style_(style), remedies_(remedies), foreign_(foreign), blocked_(std::move(blocked)), result_(result) {}
+  Editor(const TypeRemedies& remedies, const TapOptions& options, std::vector<bool> blocked, const ShownReads& shown, TappedModel& result)
+      : remedies_(remedies), options_(options), blocked_(std::move(blocked)), shown_(shown), result_(result) {}
 
   std::string graph(const Graph& graph, int depth) {
     std::string bytes;
     std::vector<std::string> taps;  // one entry per node, inputs before them
-    if (depth == 0 && foreign_.inputs) taps = input_taps(graph);
+    if (depth == 0 && options_.inputs) taps = input_taps(graph);
     std::unordered_set<std::string_view> outputs;
     for (const ValueInfo& output : graph.outputs) outputs.insert(output.name);
     for (const Node& node : graph.nodes) {
-      const bool alias = style_ == TapStyle::kAlias && can_alias(node, outputs);
+      const bool alias = options_.style == TapStyle::kAlias && can_alias(node, outputs);
       bytes += as_field(field::graph::kNode, copy_of(node, alias, depth));
       if (alias) {
         bytes += alias_tap(node, depth);
@@ -96,7 +97,7 @@ class Editor {
   }
 
   uint32_t new_tap(const Node& node, TapKind kind, int depth) {
-    result_.taps.push_back({node.index, kind, static_cast<uint8_t>(depth), !node.subgraphs.empty(), false, {}});
+    result_.taps.push_back({node.index, kind, static_cast<uint8_t>(depth), !node.subgraphs.empty(), false, {}, {}});
     return static_cast<uint32_t>(result_.taps.size() - 1);
   }
 
@@ -104,7 +105,7 @@ class Editor {
 
   [[nodiscard]] std::vector<std::string> attributes(uint32_t id) const {
     std::vector<std::string> all = {int_attribute("id", id)};
-    if (foreign_.graph != 0) all.push_back(int_attribute("graph", foreign_.graph));
+    if (options_.graph != 0) all.push_back(int_attribute("graph", options_.graph));
     return all;
   }
 
@@ -122,6 +123,7 @@ class Editor {
       if (input.kind != ValueKind::kTensor || weights.contains(input.name)) continue;
       const auto id = static_cast<uint32_t>(result_.taps.size());
       TapSlot slot;
+      slot.shown_again = shown_.always(input.name);
       std::string cast;
       std::string value(input.name);
       if (const auto remedy = remedies_.find(input.name); remedy != remedies_.end()) {
@@ -130,7 +132,7 @@ class Editor {
         cast = cast_node(value, id, i, remedy->second.cast_to);
         value = cast_name(id, i);
       }
-      result_.taps.push_back({i, TapKind::kOutputs, 0, false, true, {slot}});
+      result_.taps.push_back({i, TapKind::kOutputs, 0, false, true, {slot}, {}});
       taps.push_back(cast + tap_node(id, {std::move(value)}));
     }
     return taps;
@@ -144,7 +146,7 @@ class Editor {
 
   std::string alias_tap(const Node& node, int depth) {
     const uint32_t id = new_tap(node, TapKind::kOutputs, depth);
-    result_.taps[id].slots = {{0, 0, blocked_[node.index]}};
+    result_.taps[id].slots = {{0, 0, blocked_[node.index], false}};
     const std::string output(node.outputs[0]);
     return node_field({kAliasTap, tap_name(id, "tap"), {raw_name(output)}, {output}, attributes(id), kTapDomain});
   }
@@ -174,12 +176,12 @@ class Editor {
       if (node.outputs[i].empty() || node.output_kinds[i] != ValueKind::kTensor) continue;
       const auto remedy = remedies_.find(node.outputs[i]);
       if (remedy == remedies_.end()) {
-        slots.push_back({i, 0, blocked_[node.index]});
+        slots.push_back({i, 0, blocked_[node.index], shown_.always(node.outputs[i])});
         inputs.emplace_back(node.outputs[i]);
       } else if (remedy->second.cast_to == 0) {
         result_.untapped.push_back({node.index, concat(element_type(remedy->second.element_type).name, " output")});
       } else {
-        slots.push_back({i, remedy->second.element_type, blocked_[node.index]});
+        slots.push_back({i, remedy->second.element_type, blocked_[node.index], shown_.always(node.outputs[i])});
         inputs.push_back(cast_name(id, i));
         casts += cast_node(node.outputs[i], id, i, remedy->second.cast_to);
       }
@@ -187,6 +189,10 @@ class Editor {
     if (slots.empty()) return {};
     new_tap(node, TapKind::kOutputs, depth);
     result_.taps[id].slots = std::move(slots);
+    for (const uint32_t input : shown_.of(node)) {
+      result_.taps[id].reads.push_back({input, shown_.blocked(node.inputs[input])});
+      inputs.emplace_back(node.inputs[input]);
+    }
     return casts + tap_node(id, std::move(inputs));
   }
 
@@ -230,10 +236,10 @@ class Editor {
                        {graph_attribute("then_branch", present), graph_attribute("else_branch", absent)}});
   }
 
-  TapStyle style_;
   const TypeRemedies& remedies_;
-  const ForeignTaps& foreign_;
+  const TapOptions& options_;
   const std::vector<bool> blocked_;  // by node
+  const ShownReads& shown_;
   TappedModel& result_;
 };
 
@@ -285,11 +291,17 @@ bool learn_remedy(std::string_view load_error, TypeRemedies& remedies) {
   return remedies.try_emplace(std::string(value), TypeRemedy{element_type_named(type), lossless_cast(type)}).second;
 }
 
-Result<TappedModel> add_taps(const Model& model, TapStyle style, const TypeRemedies& remedies, const ForeignTaps& foreign) {
+Result<TappedModel> add_taps(const Model& model, const TypeRemedies& remedies, const TapOptions& options) {
   return field::guarded("the model", [&]() -> Result<TappedModel> {
     if (uses_our_names(model.graph)) return invalid_argument("the model uses names that begin with \"tensortap/\": it has taps already");
     TappedModel result;
-    Editor editor(style, remedies, foreign, nodes_with_blocked_outputs(model), result);
+    const std::vector<bool> blocked = nodes_with_blocked_outputs(model);
+    const bool reads = options.reads && options.style == TapStyle::kSide;
+    const ShownReads shown = reads ? ShownReads(model, remedies, blocked) : ShownReads();
+    for (const ValueInfo& input : model.graph.inputs) {
+      if (shown.always(input.name)) result.shown_inputs.emplace(input.name);
+    }
+    Editor editor(remedies, options, blocked, shown, result);
     std::string bytes;
     bytes.reserve(model.bytes.size() + 65536);
     pbf_reader reader(field::view(model.bytes));

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,13 @@ struct TapSlot {
   uint32_t output = 0;       // number among the node's outputs
   int32_t element_type = 0;  // ONNX's number of the type before a Cast that the tap needed; 0 = no Cast
   bool blocked = false;      // channels in blocks
+  bool shown_again = false;  // by the taps of all nodes that read it
+};
+
+// What a node read, behind what it made.
+struct TapRead {
+  uint32_t input = 0;  // number among the node's inputs
+  bool blocked = false;
 };
 
 struct Tap {
@@ -42,6 +50,7 @@ struct Tap {
   bool has_body = false;  // the node holds nested graphs, whose taps fire before this one
   bool graph_input = false;
   std::vector<TapSlot> slots;
+  std::vector<TapRead> reads;
 };
 
 // Types that ONNX Runtime refuses as inputs of custom operators: value name -> what to do.
@@ -69,17 +78,20 @@ struct TappedModel {
   std::string bytes;
   std::vector<Tap> taps;  // indexed by the tap's attribute "id"
   std::vector<UntappedValue> untapped;
+  std::set<std::string, std::less<>> shown_inputs;  // of the graph, by all nodes that read them
 };
 
-// For sessions of programs that are not ours.
-struct ForeignTaps {
+struct TapOptions {
+  TapStyle style = TapStyle::kSide;
   bool inputs = false;  // watch the tensors that a run is given, too: these taps fire first
-  int64_t graph =
-      0;  // stands in every tap as "graph", for operators that serve the taps of several models (tap_operator.h); 0 = nothing does
+  // Stands in every tap as "graph", for operators that serve the taps of several models (tap_operator.h); 0 = nothing does.
+  int64_t graph = 0;
+  // Side taps get the tensors that their node read, too, but for weights: the runtime then keeps what it read until the tap has fired.
+  bool reads = false;
 };
 
 // Errors: kCorrupt, kInvalidArgument (the model uses our names).
-Result<TappedModel> add_taps(const Model& model, TapStyle style, const TypeRemedies& remedies, const ForeignTaps& foreign = {});
+Result<TappedModel> add_taps(const Model& model, const TypeRemedies& remedies, const TapOptions& options);
 
 // The model with every tensor of its main graph as an output: how tools without taps capture, and what tests compare with. `names`
 // receives the added outputs in order.

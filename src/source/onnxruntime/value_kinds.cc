@@ -98,6 +98,7 @@ std::vector<ValueKind> track(Graph& graph, const KindScope* outer, const std::ve
   for (Node& node : graph.nodes) {
     BodyKinds bodies;
     for (Subgraph& subgraph : node.subgraphs) bodies.push_back(track(*subgraph.graph, &scope, body_inputs(node, scope)));
+    for (const std::string_view input : node.inputs) node.input_kinds.push_back(scope.find(input, ValueKind::kNotStated));
     node.output_kinds.assign(node.outputs.size(), ValueKind::kTensor);
     operator_kinds(node, scope, bodies, node.output_kinds);
     for (size_t i = 0; i < node.outputs.size(); ++i) {

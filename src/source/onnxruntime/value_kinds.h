@@ -8,7 +8,7 @@
 
 namespace tensortap::onnxruntime {
 
-// Fills Node::output_kinds of every node, nested ones included.
+// Fills Node::input_kinds and output_kinds of every node, nested ones included.
 void track_value_kinds(Model& model);
 
 }  // namespace tensortap::onnxruntime

@@ -1,0 +1,285 @@
+#include "layout/ge/ge_repair.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "format/dump_data_file.h"
+#include "layout/ge/ge_file.h"
+#include "layout/ge/ge_reader.h"
+#include "layout/ge/ge_statistic.h"
+#include "layout/ge/ge_tree.h"
+
+namespace tensortap {
+namespace {
+
+constexpr int kDeepestMended = 8;
+constexpr size_t kMostLostNames = 20;
+constexpr uint64_t kLargestText = uint64_t{256} << 20;
+constexpr uint64_t kEndless = uint64_t{1} << 62;  // bytes of a file of which only the beginning counts
+constexpr size_t kLeastHead = 16;
+constexpr std::string_view kTemporary = ".tensortap-";
+constexpr std::string_view kSpool = ".tensortap-spool-";
+constexpr std::string_view kAside = ".cut-";
+
+std::vector<DumpDataTensor*> tensors_of(DumpDataFile& file) {
+  std::vector<DumpDataTensor*> all;
+  for (auto* kind : {&file.inputs, &file.outputs, &file.buffers, &file.workspaces}) {
+    for (DumpDataTensor& tensor : *kind) all.push_back(&tensor);
+  }
+  return all;
+}
+
+std::string slot_of(const DumpDataFile& file, const DumpDataTensor* tensor) {
+  const auto place_in = [tensor](const std::vector<DumpDataTensor>& kind) -> std::optional<size_t> {
+    if (kind.empty() || tensor < kind.data() || tensor >= kind.data() + kind.size()) return std::nullopt;
+    return static_cast<size_t>(tensor - kind.data());
+  };
+  if (const auto place = place_in(file.inputs)) return concat("in", *place);
+  if (const auto place = place_in(file.outputs)) return concat("out", *place);
+  return place_in(file.buffers) ? "a buffer" : "a workspace";
+}
+
+// The process that made a temporary file, when it still lives; 0 otherwise.
+pid_t living_writer(std::string_view name) {
+  name.remove_prefix(name.starts_with(kSpool) ? kSpool.size() : kTemporary.size());
+  uint64_t pid = 0;
+  if (!parse_unsigned(name.substr(0, name.find('-')), pid) || pid == 0 || pid > INT32_MAX) return 0;
+  const auto process = static_cast<pid_t>(pid);
+  return ::kill(process, 0) == 0 || errno == EPERM ? process : 0;
+}
+
+class GeRepair {
+ public:
+  GeRepair(GeTree& tree, bool dry_run) : tree_(tree), dry_run_(dry_run) {}
+
+  Status mend(const std::string& folder) {
+    TENSORTAP_RETURN_IF_ERROR(remove_temporaries(folder, "", kDeepestMended));
+    for (const GeTreeFolder& one : tree_.folders) TENSORTAP_RETURN_IF_ERROR(mend_mapping(one));
+    for (const GeTreeFile& file : tree_.files) TENSORTAP_RETURN_IF_ERROR(mend_file(file));
+    for (const Unexplained& one : unexplained_) TENSORTAP_RETURN_IF_ERROR(explain(one));
+    return {};
+  }
+
+  // What is there now is counted by reading it; `rescued` tensors are not yet there in a dry run.
+  RepairReport report(const DumpIndex* dump) {
+    RepairReport report = std::move(report_);
+    for (size_t row = 0; dump != nullptr && row < dump->rows().size(); ++row) {
+      const uint8_t flags = dump->rows()[row].flags;
+      ++report.records_kept;
+      report.tensors_kept += (flags & kRecordHasData) != 0 && (flags & kRecordDataLost) == 0 ? 1 : 0;
+    }
+    if (dry_run_) {
+      report.records_kept += rescued_records_;
+      report.tensors_kept += rescued_;
+    }
+    report.healthy = report.actions.empty();
+    return report;
+  }
+
+ private:
+  // A file with a number for its name, and what it says of itself.
+  struct Unexplained {
+    const GeTreeFile* file;
+    std::string op_name;
+    uint64_t time_us;
+  };
+
+  const GeTreeFolder& folder_of(const GeTreeFile& file) const { return tree_.folders[file.folder]; }
+  std::string path_of(const GeTreeFile& file) const { return join_path(folder_of(file).path, file.stored); }
+  std::string shown(const GeTreeFolder& folder, std::string_view name) const {
+    return folder.relative.empty() ? std::string(name) : join_path(folder.relative, name);
+  }
+  std::string shown(const GeTreeFile& file) const { return shown(folder_of(file), file.stored); }
+
+  void act(std::string sentence) { report_.actions.push_back(std::move(sentence)); }
+
+  Status remove_temporaries(const std::string& path, const std::string& relative, int depth) {
+    TENSORTAP_ASSIGN_OR_RETURN(const std::vector<std::string> names, list_directory(path));
+    for (const std::string& name : names) {
+      const std::string inside = join_path(path, name);
+      const std::string inside_relative = relative.empty() ? name : join_path(relative, name);
+      if (is_directory(inside)) {
+        if (depth > 0) TENSORTAP_RETURN_IF_ERROR(remove_temporaries(inside, inside_relative, depth - 1));
+      } else if (name.starts_with(kTemporary)) {
+        // Of a process that lives it may be whole in a moment.
+        if (living_writer(name) != 0) continue;
+        act(concat(inside_relative, ": removed, the beginning of a file that its process did not live to finish"));
+        if (!dry_run_ && ::unlink(inside.c_str()) != 0) return errno_status(inside, errno);
+      }
+    }
+    return {};
+  }
+
+  void lose(const std::string& name, bool has_statistics) {
+    ++(has_statistics ? report_.tensors_lost : report_.records_lost);
+    if (report_.lost.size() < kMostLostNames) report_.lost.push_back(name);
+  }
+
+  bool has_table(const GeTreeFile& file) const {
+    const std::string table = concat(file.name, kGeStatisticSuffix);
+    return std::ranges::any_of(tree_.files, [&](const GeTreeFile& other) { return other.folder == file.folder && other.name == table; });
+  }
+
+  Status set_aside(const GeTreeFile& file, std::string_view why) {
+    act(concat(shown(file), ": set aside as ", kAside, file.stored, ", ", why));
+    if (dry_run_) return {};
+    const std::string path = path_of(file);
+    const std::string aside = join_path(folder_of(file).path, concat(kAside, file.stored));
+    if (::rename(path.c_str(), aside.c_str()) == 0) return {};
+    if (errno != ENAMETOOLONG) return errno_status(path, errno);
+    const std::string shorter = join_path(folder_of(file).path, concat(kAside, ge_hashed_name(path)));
+    return ::rename(path.c_str(), shorter.c_str()) == 0 ? Status() : errno_status(path, errno);
+  }
+
+  Status mend_file(const GeTreeFile& file) {
+    TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, MappedFile::open(path_of(file)));
+    const auto bytes = map.bytes();
+    const auto name = parse_ge_file_name(file.name);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    // A file that has lost its name may be either.
+    if (name ? name->statistic : text.starts_with(kGeTableBegin)) return mend_table(file, text);
+    return mend_tensors(file, bytes);
+  }
+
+  Status mend_tensors(const GeTreeFile& file, std::span<const std::byte> bytes) {
+    const Result<DumpDataFile> whole = parse_dump_data(bytes, bytes.size());
+    if (whole.ok()) {
+      learn_name(file, *whole);
+      return {};
+    }
+    // As if it went on for ever; a beginning of fewer bytes than it must have tells nothing.
+    Result<DumpDataFile> cut = bytes.size() < kLeastHead ? corrupt("too short") : parse_dump_data(bytes, kEndless);
+    const bool readable = cut.ok() && cut->framing == DumpDataFraming::kHeader;
+    if (!readable) {
+      lose(shown(file), has_table(file));
+      return set_aside(file, "nothing of it can be read");
+    }
+    return keep_whole_tensors(file, *cut, bytes);
+  }
+
+  // What is cut becomes what a slot that was not kept is, so that the numbers of the others stay.
+  Status keep_whole_tensors(const GeTreeFile& file, DumpDataFile& content, std::span<const std::byte> bytes) {
+    std::vector<std::span<const std::byte>> payloads;
+    uint64_t kept = 0;
+    const bool table = has_table(file);
+    for (DumpDataTensor* tensor : tensors_of(content)) {
+      if (tensor->size == 0 || tensor->absent) continue;
+      if (tensor->payload_at <= bytes.size() && tensor->size <= bytes.size() - tensor->payload_at) {
+        payloads.push_back(bytes.subspan(tensor->payload_at, tensor->size));
+        ++kept;
+        continue;
+      }
+      lose(concat(shown(file), ": ", slot_of(content, tensor)), table);
+      *tensor = {};
+      tensor->dims = {0};
+    }
+    if (kept > 0) learn_name(file, content);
+    if (kept == 0) return set_aside(file, "none of its tensors is whole");
+    rescued_ += kept;
+    if (!table) rescued_records_ += kept;
+    act(concat(shown(file), ": cut short; the ", kept, kept == 1 ? " tensor that is whole stays" : " tensors that are whole stay"));
+    return dry_run_ ? Status() : rewrite(file, content, payloads);
+  }
+
+  Status rewrite(const GeTreeFile& file, const DumpDataFile& content, const std::vector<std::span<const std::byte>>& payloads) {
+    TENSORTAP_ASSIGN_OR_RETURN(const std::string head, make_dump_data_head(content));
+    std::vector<GePart> parts = {{std::as_bytes(std::span(head)), nullptr}};
+    for (const auto& payload : payloads) parts.push_back({payload, nullptr});
+    TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<GeFolder> folder, GeFolder::create(folder_of(file).path, ""));
+    return folder->rewrite(file.stored, parts);
+  }
+
+  Status mend_table(const GeTreeFile& file, std::string_view text) {
+    if (text.ends_with('\n')) return {};
+    const size_t end = text.rfind('\n');
+    if (end == std::string_view::npos) {
+      lose(shown(file), false);
+      return set_aside(file, "not even its title is whole");
+    }
+    act(concat(shown(file), ": its last line was cut and is dropped"));
+    lose(concat(shown(file), ": ", text.substr(end + 1, 40)), false);
+    return dry_run_ ? Status() : replace(folder_of(file), file.stored, text.substr(0, end + 1));
+  }
+
+  static Status replace(const GeTreeFolder& folder, const std::string& name, std::string_view content) {
+    TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<GeFolder> writer, GeFolder::create(folder.path, ""));
+    return writer->replace(name, content);
+  }
+
+  Status mend_mapping(const GeTreeFolder& folder) {
+    const std::string path = join_path(folder.path, kGeMappingFile);
+    if (!path_exists(path)) return {};
+    TENSORTAP_ASSIGN_OR_RETURN(const std::string text, read_file(path, kLargestText));
+    if (text.empty() || text.ends_with('\n')) return {};
+    const size_t end = text.rfind('\n');
+    std::string kept = text.substr(0, end == std::string::npos ? 0 : end + 1);
+    const std::string_view line = std::string_view(text).substr(kept.size());
+    const size_t comma = line.find(',');
+    const std::string_view name = comma == std::string_view::npos ? std::string_view() : line.substr(comma + 1);
+    // The number is that of the whole path, where the tree still stands in its place.
+    const bool whole = !name.empty() && line.substr(0, comma) == ge_hashed_name(join_path(folder.path, name));
+    if (whole) kept += concat(line, "\n");
+    act(concat(shown(folder, kGeMappingFile), whole ? ": its last line got its end" : ": its last line was cut and is dropped"));
+    if (!whole && comma != std::string_view::npos) cut_lines_.push_back(join_path(folder.path, line.substr(0, comma)));
+    return dry_run_ ? Status() : replace(folder, std::string(kGeMappingFile), kept);
+  }
+
+  // What files of this op are called up to the time, and which files nobody explains.
+  void learn_name(const GeTreeFile& file, const DumpDataFile& content) {
+    const auto name = parse_ge_file_name(file.name);
+    const bool cut = std::ranges::find(cut_lines_, path_of(file)) != cut_lines_.end();
+    if (!name || cut) {
+      if (is_ge_hashed_name(file.stored)) unexplained_.push_back({&file, content.op_name, content.time_us});
+      return;
+    }
+    if (!content.op_name.empty() && !name->exception) {
+      names_.try_emplace({folder_of(file).model, content.op_name}, file.name.substr(0, file.name.rfind('.')));
+    }
+  }
+
+  Status explain(const Unexplained& one) {
+    const GeTreeFile& file = *one.file;
+    const auto found = names_.find({folder_of(file).model, one.op_name});
+    if (found == names_.end() || found->second.find_first_of("\r\n") != std::string::npos) return {};
+    const std::string name = concat(found->second, ".", one.time_us);
+    act(concat(shown(file), ": mapping.csv says again that it is ", name));
+    if (dry_run_) return {};
+    const std::string path = join_path(folder_of(file).path, kGeMappingFile);
+    std::string text;
+    if (path_exists(path)) {
+      TENSORTAP_ASSIGN_OR_RETURN(text, read_file(path, kLargestText));
+    }
+    return replace(folder_of(file), std::string(kGeMappingFile), concat(text, file.stored, ",", name, "\n"));
+  }
+
+  GeTree& tree_;
+  const bool dry_run_;
+  RepairReport report_;
+  uint64_t rescued_ = 0;
+  uint64_t rescued_records_ = 0;
+  std::vector<std::string> cut_lines_;  // paths of files whose line of mapping.csv was cut
+  std::vector<Unexplained> unexplained_;
+  std::map<std::pair<std::string, std::string>, std::string> names_;  // by model and op
+};
+
+}  // namespace
+
+Result<RepairReport> repair_ge(const std::string& folder, bool dry_run) {
+  TENSORTAP_ASSIGN_OR_RETURN(GeTree tree, walk_ge_tree(folder));
+  GeRepair repair(tree, dry_run);
+  TENSORTAP_RETURN_IF_ERROR(repair.mend(folder));
+  const auto dump = open_ge(folder);
+  return repair.report(dump.ok() ? dump->get() : nullptr);
+}
+
+}  // namespace tensortap

@@ -1,0 +1,165 @@
+// An engine that shows what an op read when it has run: the overflow trigger then holds nothing.
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+#include "toy_engine.h"
+
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr float kShownInf = std::numeric_limits<float>::infinity();
+
+// source (0) -> scale (1, reads source) -> power (2, reads scale and source)
+class ShowingEngine {
+ public:
+  explicit ShowingEngine(json config = json::object()) {
+    config.update({{"trigger", "overflow"}, {"payload", "full"}, {"slots", {"in", "out"}}});
+    opened_ = toy::open_session(config, folder_ / "dump");
+    EXPECT_EQ(opened_.status, TENSORTAP_OK) << opened_.message;
+    add("source", {});
+    add("scale", {0});
+    add("power", {1, 0});
+    EXPECT_EQ(tensortap_bind(opened_.session, nullptr, 0), TENSORTAP_OK);
+  }
+
+  // One execution; an engine of an older header does not know of what it read.
+  void run(tensortap_op_id op, const std::vector<std::vector<float>>& reads, const std::vector<float>& makes, int64_t step = 0,
+           bool old_header = false) {
+    toy::FloatTensor made(makes);
+    made.c.flags = TENSORTAP_TENSOR_SHOWN_AGAIN;
+    tensortap_op_event event = toy::event_of(op, step, &made.c, 1, static_cast<uint64_t>(step));
+    event.call = 1;
+    reads_ = &reads;
+    event.show_reads = [](void* engine, const tensortap_tensor** tensors) { return static_cast<ShowingEngine*>(engine)->show(tensors); };
+    event.reads = this;
+    if (old_header) event.size = offsetof(tensortap_op_event, show_reads);
+    tensortap_on_op(opened_.session, &event);
+  }
+
+  [[nodiscard]] tensortap_session* session() const { return opened_.session; }
+  [[nodiscard]] int shown() const { return shown_; }
+
+  std::vector<std::string> names() {
+    EXPECT_EQ(tensortap_session_close(opened_.session), TENSORTAP_OK);
+    const auto dump = toy::read_dump(folder_ / "dump");
+    std::vector<std::string> names;
+    for (const auto& row : dump->rows()) {
+      const bool for_readers = (row.flags & tensortap::kRecordForReaders) != 0;
+      names.push_back(tensortap::record_name(row, tensortap::op_of(*dump, row).name) + (for_readers ? "*" : ""));
+    }
+    return names;
+  }
+  [[nodiscard]] std::vector<float> values(size_t row) const { return toy::floats_of(*toy::read_dump(folder_ / "dump"), row); }
+
+ private:
+  void add(const char* name, const std::vector<tensortap_op_id>& producers) {
+    const std::vector<uint32_t> slots(producers.size(), 0);
+    const std::vector<const char*> inputs(producers.size(), "value");
+    tensortap_op op{};
+    op.size = sizeof(op);
+    op.name = op.type = name;
+    op.inputs = inputs.data();
+    op.producers = producers.data();
+    op.producer_slots = slots.data();
+    op.input_count = producers.size();
+    op.outputs = &name;
+    op.output_count = 1;
+    op.parent = TENSORTAP_NO_OP;
+    tensortap_register_op(opened_.session, &op);
+  }
+
+  uint64_t show(const tensortap_tensor** tensors) {
+    ++shown_;
+    views_.clear();
+    tensors_.clear();
+    for (const std::vector<float>& values : *reads_) {
+      views_.push_back(std::make_unique<toy::FloatTensor>(values, TENSORTAP_SLOT_INPUT, static_cast<uint32_t>(views_.size())));
+      tensors_.push_back(views_.back()->c);
+    }
+    *tensors = tensors_.data();
+    return tensors_.size();
+  }
+
+  const toy::TempFolder folder_;
+  toy::Opened opened_;
+  const std::vector<std::vector<float>>* reads_ = nullptr;
+  std::vector<std::unique_ptr<toy::FloatTensor>> views_;
+  std::vector<tensortap_tensor> tensors_;
+  int shown_ = 0;
+};
+
+TEST(ShownReads, AreAskedForByTheOverflowTriggerAlone) {
+  const toy::TempFolder folder;
+  const json overflow = {{"trigger", "overflow"}};
+  const std::vector<std::pair<json, int>> configs = {{overflow, 1},
+                                                     {json::object(), 0},
+                                                     {{{"trigger", "exception"}}, 0},
+                                                     {{{"trigger", "overflow"}, {"limits", {{"ring_ops", 2}}}}, 0},
+                                                     {{{"trigger", "overflow"}, {"where", "max > 1"}}, 0}};
+  for (size_t i = 0; i < configs.size(); ++i) {
+    const toy::Opened opened = toy::open_session(configs[i].first, folder / std::to_string(i));
+    ASSERT_EQ(opened.status, TENSORTAP_OK) << opened.message;
+    EXPECT_EQ(tensortap_wants_reads(opened.session), configs[i].second) << configs[i].first;
+    tensortap_session_enable(opened.session, 0);
+    EXPECT_EQ(tensortap_wants_reads(opened.session), 0) << "it is off";
+    tensortap_session_close(opened.session);
+  }
+  EXPECT_EQ(tensortap_wants_reads(nullptr), 0);
+}
+
+TEST(ShownReads, AreLookedAtWhenAnOpMadeInfAndWrittenAsTheirMakersRecords) {
+  ShowingEngine engine;
+  engine.run(0, {}, {1, 2});
+  engine.run(1, {{1, 2}}, {3, 6});
+  EXPECT_EQ(engine.shown(), 0) << "all was finite";
+  engine.run(2, {{3, 6}, {1, 2}}, {kShownInf, 6});
+  EXPECT_EQ(engine.shown(), 1);
+  EXPECT_THAT(engine.names(), ElementsAre("scale:out0*", "source:out0*", "power:out0"));
+  EXPECT_THAT(engine.values(0), ElementsAre(3, 6));
+  EXPECT_THAT(engine.values(1), ElementsAre(1, 2));
+}
+
+TEST(ShownReads, ThatAreNotFiniteClearTheOp) {
+  ShowingEngine engine;
+  engine.run(1, {{NAN, 2}}, {NAN, 6});
+  engine.run(2, {{1, 6}, {1, -kShownInf}}, {kShownInf, 6});
+  EXPECT_EQ(toy::report_of(engine.session())["first_nonfinite"]["op"], "scale") << "it was seen, if not written";
+  EXPECT_THAT(engine.names(), IsEmpty());
+}
+
+TEST(ShownReads, AreWrittenOnceInAStep) {
+  ShowingEngine engine;
+  for (int64_t step = 0; step < 2; ++step) {
+    engine.run(1, {{1, 2}}, {kShownInf, 6}, step);
+    engine.run(2, {{3, 6}, {1, 2}}, {NAN, 6}, step);
+    tensortap_step_end(engine.session(), step, static_cast<uint64_t>(step));
+  }
+  EXPECT_THAT(engine.names(), ElementsAre("source:out0*", "scale:out0", "power:out0", "source:out0@1*", "scale:out0@1", "power:out0@1"));
+}
+
+TEST(ShownReads, EndWithTheLimit) {
+  ShowingEngine engine(json{{"limits", {{"max_triggers", 1}}}});
+  for (int64_t step = 0; step < 3; ++step) engine.run(1, {{1, 2}}, {kShownInf, 6}, step);
+  EXPECT_THAT(engine.names(), ElementsAre("source:out0*", "scale:out0"));
+}
+
+TEST(ShownReads, CountAsCaptured) {
+  ShowingEngine engine;
+  for (tensortap_op_id op = 0; op < 3; ++op) engine.run(op, {{1}, {1}}, {1});
+  EXPECT_EQ(toy::report_of(engine.session())["ops"]["captured"], 3);
+}
+
+TEST(ShownReads, OfAnEngineThatCanNotShowThemAreMissing) {
+  ShowingEngine engine;
+  engine.run(1, {{1, 2}}, {kShownInf, 6}, 0, true);
+  EXPECT_EQ(engine.shown(), 0);
+  EXPECT_THAT(engine.names(), ElementsAre("scale:out0"));
+}
+
+}  // namespace
