@@ -37,7 +37,7 @@ bool read_at(std::span<const std::byte> bytes, uint64_t offset, T& value) {
 
 std::vector<uint64_t> numbers_of(std::span<const std::byte> bytes) {
   std::vector<uint64_t> numbers(bytes.size() / sizeof(uint64_t));
-  std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(uint64_t));
+  if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(uint64_t));
   return numbers;
 }
 

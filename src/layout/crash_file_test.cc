@@ -114,6 +114,17 @@ TEST_F(CrashFileTest, ACutFileIsReadAsFarAsItGoes) {
   }
 }
 
+TEST_F(CrashFileTest, RegistersAndStackMayBeEmpty) {
+  std::string text;
+  put(text, CrashHeader{});
+  put_frame(text, CrashFrameKind::kRegisters, "");
+  put_frame(text, CrashFrameKind::kStack, "7 bytes");
+  const auto crash = read(text);
+  ASSERT_TRUE(crash.ok()) << crash.status().message();
+  EXPECT_TRUE((*crash)->to_json()["registers"].is_null());
+  EXPECT_TRUE((*crash)->to_json()["stack"].is_null());
+}
+
 TEST_F(CrashFileTest, TensorsThatReachBeyondTheirMemoryHaveNoData) {
   const auto data_of = [this](const CrashTensor& tensor) {
     std::string text;
