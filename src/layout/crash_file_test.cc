@@ -136,11 +136,19 @@ TEST_F(CrashFileTest, TensorsThatReachBeyondTheirMemoryHaveNoData) {
     return (*crash)->data(0).ok();
   };
   EXPECT_TRUE(data_of(strided()));
-  const std::array<void (*)(CrashTensor&), 8> harms = {
-      [](CrashTensor& tensor) { tensor.strides[0] = -3; },        [](CrashTensor& tensor) { tensor.strides[0] = 2; },
-      [](CrashTensor& tensor) { tensor.strides[0] = INT64_MIN; }, [](CrashTensor& tensor) { tensor.first = UINT64_MAX; },
-      [](CrashTensor& tensor) { tensor.bytes = UINT64_MAX; },     [](CrashTensor& tensor) { tensor.row.numel = 4; },
-      [](CrashTensor& tensor) { tensor.row.dims_count = 255; },   [](CrashTensor& tensor) { tensor.row.dtype = 200; },
+  const std::array<void (*)(CrashTensor&), 9> harms = {
+      [](CrashTensor& tensor) { tensor.strides[0] = -3; },
+      [](CrashTensor& tensor) { tensor.strides[0] = 2; },
+      [](CrashTensor& tensor) { tensor.strides[0] = INT64_MIN; },
+      [](CrashTensor& tensor) { tensor.first = UINT64_MAX; },
+      [](CrashTensor& tensor) { tensor.bytes = UINT64_MAX; },
+      [](CrashTensor& tensor) { tensor.row.numel = 4; },
+      [](CrashTensor& tensor) { tensor.row.dims_count = 255; },
+      [](CrashTensor& tensor) { tensor.row.dtype = 200; },
+      [](CrashTensor& tensor) {
+        tensor.row.set_desc({DType::kFloat32, Shape{5}});
+        tensor.strided = 0;
+      },
   };
   for (size_t i = 0; i < harms.size(); ++i) {
     CrashTensor tensor = strided();
