@@ -37,7 +37,7 @@ bool read_at(std::span<const std::byte> bytes, uint64_t offset, T& value) {
 
 std::vector<uint64_t> numbers_of(std::span<const std::byte> bytes) {
   std::vector<uint64_t> numbers(bytes.size() / sizeof(uint64_t));
-  std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(uint64_t));
+  if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(uint64_t));
   return numbers;
 }
 
@@ -46,7 +46,7 @@ bool is_inside(const CrashTensor& tensor, uint64_t available) {
   const TensorDesc desc = tensor.row.desc();
   const uint64_t size = dtype_info(desc.dtype).bits / 8;
   if (tensor.bytes > available || desc.shape.numel() != tensor.row.numel || tensor.row.numel == 0) return false;
-  if (tensor.strided == 0) return packed_bytes(desc.dtype, tensor.row.numel) == tensor.bytes;
+  if (tensor.strided == 0) return tensor.first == 0 && packed_bytes(desc.dtype, tensor.row.numel) == tensor.bytes;
   // Elements may be repeated by a stride of 0, but not without end.
   if (size == 0 || tensor.first > tensor.bytes || tensor.row.numel > kMostBytes / size) return false;
   int64_t low = 0;

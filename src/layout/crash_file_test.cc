@@ -114,6 +114,17 @@ TEST_F(CrashFileTest, ACutFileIsReadAsFarAsItGoes) {
   }
 }
 
+TEST_F(CrashFileTest, RegistersAndStackMayBeEmpty) {
+  std::string text;
+  put(text, CrashHeader{});
+  put_frame(text, CrashFrameKind::kRegisters, "");
+  put_frame(text, CrashFrameKind::kStack, "7 bytes");
+  const auto crash = read(text);
+  ASSERT_TRUE(crash.ok()) << crash.status().message();
+  EXPECT_TRUE((*crash)->to_json()["registers"].is_null());
+  EXPECT_TRUE((*crash)->to_json()["stack"].is_null());
+}
+
 TEST_F(CrashFileTest, TensorsThatReachBeyondTheirMemoryHaveNoData) {
   const auto data_of = [this](const CrashTensor& tensor) {
     std::string text;
@@ -125,11 +136,19 @@ TEST_F(CrashFileTest, TensorsThatReachBeyondTheirMemoryHaveNoData) {
     return (*crash)->data(0).ok();
   };
   EXPECT_TRUE(data_of(strided()));
-  const std::array<void (*)(CrashTensor&), 8> harms = {
-      [](CrashTensor& tensor) { tensor.strides[0] = -3; },        [](CrashTensor& tensor) { tensor.strides[0] = 2; },
-      [](CrashTensor& tensor) { tensor.strides[0] = INT64_MIN; }, [](CrashTensor& tensor) { tensor.first = UINT64_MAX; },
-      [](CrashTensor& tensor) { tensor.bytes = UINT64_MAX; },     [](CrashTensor& tensor) { tensor.row.numel = 4; },
-      [](CrashTensor& tensor) { tensor.row.dims_count = 255; },   [](CrashTensor& tensor) { tensor.row.dtype = 200; },
+  const std::array<void (*)(CrashTensor&), 9> harms = {
+      [](CrashTensor& tensor) { tensor.strides[0] = -3; },
+      [](CrashTensor& tensor) { tensor.strides[0] = 2; },
+      [](CrashTensor& tensor) { tensor.strides[0] = INT64_MIN; },
+      [](CrashTensor& tensor) { tensor.first = UINT64_MAX; },
+      [](CrashTensor& tensor) { tensor.bytes = UINT64_MAX; },
+      [](CrashTensor& tensor) { tensor.row.numel = 4; },
+      [](CrashTensor& tensor) { tensor.row.dims_count = 255; },
+      [](CrashTensor& tensor) { tensor.row.dtype = 200; },
+      [](CrashTensor& tensor) {
+        tensor.row.set_desc({DType::kFloat32, Shape{5}});
+        tensor.strided = 0;
+      },
   };
   for (size_t i = 0; i < harms.size(); ++i) {
     CrashTensor tensor = strided();

@@ -218,6 +218,18 @@ TEST_F(GeRepairTest, ACutLineOfTheMappingIsMadeAgain) {
   EXPECT_EQ(values(), whole);
 }
 
+TEST_F(GeRepairTest, AFileThatIsCutStillTellsWhatAnotherIsCalled) {
+  write(Payload::kTensor, std::string(250, 'n'));
+  const std::string text = *read_file(join_path(step_, kGeMappingFile), 1 << 20);
+  std::filesystem::remove(join_path(step_, kGeMappingFile));
+  const std::string other = join_path(std::filesystem::path(step_).parent_path().string(), "1");
+  const std::string mapped = *read_file(join_path(other, kGeMappingFile), 1 << 20);
+  const std::string cut = join_path(other, mapped.substr(0, mapped.find(',')));
+  std::filesystem::resize_file(cut, std::filesystem::file_size(cut) - 1);
+  EXPECT_THAT(repair().actions, ElementsAre(HasSubstr("cut short"), HasSubstr("mapping.csv says again")));
+  EXPECT_EQ(*read_file(join_path(step_, kGeMappingFile), 1 << 20), text);
+}
+
 TEST_F(GeRepairTest, AFolderThatIsNotThereIsNotFound) {
   EXPECT_EQ(repair_ge(join_path(folder_.path(), "none"), false).status().code(), StatusCode::kNotFound);
 }
