@@ -342,7 +342,11 @@ def test_tensors_of_lists_are_inputs_and_outputs_of_their_own_in_trees_without_l
 def test_a_file_of_ascendcl_holds_all_outputs_of_an_op(tmp_path: Path) -> None:
     (tmp_path / "dump").mkdir()
     path = tmp_path / "acl.json"
-    path.write_text(json.dumps({"dump": {"dump_path": str(tmp_path / "dump"), "dump_mode": "all", "dump_level": "op", "dump_list": []}}))
+    path.write_text(
+        json.dumps(
+            {"dump": {"dump_path": str(tmp_path / "dump"), "dump_mode": "all", "dump_level": "op", "dump_list": [], "dump_op_switch": "on"}}
+        )
+    )
     done = capture(tmp_path, LISTS, options=["--config", str(path)])
     assert "none lost" in done.err
     counts = {}
