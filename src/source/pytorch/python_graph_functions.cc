@@ -26,8 +26,9 @@ uint32_t number_in(PyObject* tuple, ptrdiff_t index) {
 
 bool read_text(PyObject* tuple, ptrdiff_t index, std::string& text) {
   auto found = text_of(PyTuple_GetItem(tuple, index));
-  if (found) text = *std::move(found);
-  return found.has_value();
+  if (!found) return false;
+  text = *std::move(found);
+  return true;
 }
 
 bool read_texts(PyObject* iterable, std::vector<std::string>& texts) {
