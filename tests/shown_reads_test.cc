@@ -28,6 +28,12 @@ class ShowingEngine {
     EXPECT_EQ(tensortap_bind(opened_.session, nullptr, 0), TENSORTAP_OK);
   }
 
+  ~ShowingEngine() {
+    if (opened_.session != nullptr) tensortap_session_close(opened_.session);
+  }
+  ShowingEngine(const ShowingEngine&) = delete;
+  ShowingEngine& operator=(const ShowingEngine&) = delete;
+
   // One execution; an engine of an older header does not know of what it read.
   void run(tensortap_op_id op, const std::vector<std::vector<float>>& reads, const std::vector<float>& makes, int64_t step = 0,
            bool old_header = false) {
@@ -46,7 +52,7 @@ class ShowingEngine {
   [[nodiscard]] int shown() const { return shown_; }
 
   std::vector<std::string> names() {
-    EXPECT_EQ(tensortap_session_close(opened_.session), TENSORTAP_OK);
+    EXPECT_EQ(tensortap_session_close(std::exchange(opened_.session, nullptr)), TENSORTAP_OK);
     const auto dump = toy::read_dump(folder_ / "dump");
     std::vector<std::string> names;
     for (const auto& row : dump->rows()) {

@@ -11,7 +11,8 @@ uint64_t look_of(const RecordRow& row) {
   const auto add = [&look](uint64_t word) { look = (look ^ look >> 29U) * 0x9e3779b97f4a7c15U + word; };
   add(row.dtype);
   add(row.dims_count);
-  for (const int64_t size : row.desc().shape.dims()) add(static_cast<uint64_t>(size));
+  const TensorDesc desc = row.desc();
+  for (const int64_t size : desc.shape.dims()) add(static_cast<uint64_t>(size));
   return look;
 }
 

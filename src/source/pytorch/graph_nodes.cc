@@ -4,6 +4,11 @@
 
 namespace tensortap {
 
+GraphNodes::~GraphNodes() {
+  for (uint32_t i = 0; i < site_count_; ++i) delete sites_[i].load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < node_count_; ++i) delete nodes_[i].load(std::memory_order_relaxed);
+}
+
 uint32_t GraphNodes::add_node(GraphNode told, uint32_t op, uint32_t scope, bool updates) {
   const std::lock_guard lock(mutex_);
   if (node_count_ == kMost) return 0;

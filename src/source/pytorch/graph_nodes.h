@@ -23,7 +23,7 @@ struct BoundNode {
   const BoundNode* next = nullptr;
 };
 
-// A node that was told. Lives as long as the process.
+// A node that was told. Lives as long as its table.
 struct KnownNode {
   GraphNode told;
   uint32_t op = 0;       // of the operator table
@@ -33,7 +33,7 @@ struct KnownNode {
   mutable std::atomic<const BoundNode*> bound{nullptr};
 };
 
-// What one dump node hands over. Lives as long as the process.
+// What one dump node hands over. Lives as long as its table.
 struct DumpSite {
   const KnownNode* node = nullptr;
   DumpRole role;
@@ -43,6 +43,11 @@ struct DumpSite {
 // Thread-safe; finding takes no lock. Numbers are never given again: compiled code keeps them.
 class GraphNodes {
  public:
+  GraphNodes() = default;
+  ~GraphNodes();
+  GraphNodes(const GraphNodes&) = delete;
+  GraphNodes& operator=(const GraphNodes&) = delete;
+
   // From 1; 0 when there are too many.
   uint32_t add_node(GraphNode told, uint32_t op, uint32_t scope, bool updates);
   // Null when there is none of this number.
