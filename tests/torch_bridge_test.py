@@ -458,20 +458,18 @@ def test_the_python_side_is_installed_on_the_main_thread(tmp_path: Path) -> None
 
 def test_a_main_thread_that_waits_does_not_keep_the_python_side_out(tmp_path: Path) -> None:
     program = """
-    import threading, time, ctypes
-    # The main thread stays in C code, as when it waits for a server that is written in C++.
+    import ctypes, os, threading, time
     done = []
+    wait, wake = os.pipe()
     def work():
         end = time.time() + 60
         while not bridge.bootstrap() and time.time() < end: pass
         done.append(calls())
-        pthread_kill(main, 10)
-    import signal
-    pthread_kill, main = signal.pthread_kill, threading.get_ident()
-    signal.signal(10, lambda *_: None)
+        os.write(wake, b"!")
     thread = threading.Thread(target=work)
     thread.start()
-    ctypes.CDLL(None).pause()
+    # The main thread stays in C code, as when it waits for a server that is written in C++.
+    ctypes.CDLL(None).read(wait, ctypes.create_string_buffer(1), ctypes.c_size_t(1))
     thread.join()
     print(done)
     """
