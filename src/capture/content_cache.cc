@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include "base/flag_lock.h"
+
 namespace tensortap {
 namespace {
 
@@ -57,22 +59,6 @@ void ContentCache::settle(Content& content, const std::optional<DataPlace>& plac
   if (!place.has_value()) content.data = 0;
 }
 
-class ContentCache::SetLock {
- public:
-  explicit SetLock(Set& set) : set_(set) {
-    while (set_.lock.test_and_set(std::memory_order_acquire)) set_.lock.wait(true, std::memory_order_relaxed);
-  }
-  ~SetLock() {
-    set_.lock.clear(std::memory_order_release);
-    set_.lock.notify_one();
-  }
-  SetLock(const SetLock&) = delete;
-  SetLock& operator=(const SetLock&) = delete;
-
- private:
-  Set& set_;
-};
-
 ContentCache::~ContentCache() {
   if (sets_ != nullptr) munmap(static_cast<void*>(sets_), kSets * sizeof(Set));
   if (places_ != nullptr) munmap(static_cast<void*>(places_), kPlaces * sizeof(Place));
@@ -102,7 +88,7 @@ size_t ContentCache::position_to_give(const Set& set, const ContentKey& key) {
 bool ContentCache::find(const ContentKey& key, Content& content) {
   if (sets_ == nullptr || !key.valid()) return false;
   Set& set = set_of(key);
-  const SetLock lock(set);
+  const FlagLock lock(set.lock);
   const size_t found = position_of(set, key);
   if (found == kWays) return false;
   set.used[found] = ++set.clock;
@@ -113,7 +99,7 @@ bool ContentCache::find(const ContentKey& key, Content& content) {
 void ContentCache::put(const ContentKey& key, const Content& content) {
   if (sets_ == nullptr || !key.valid()) return;
   Set& set = set_of(key);
-  const SetLock lock(set);
+  const FlagLock lock(set.lock);
   size_t at = position_of(set, key);
   if (at == kWays) {
     at = position_to_give(set, key);
@@ -132,7 +118,7 @@ void ContentCache::put(const ContentKey& key, const Content& content) {
 void ContentCache::drop_storage(uint64_t storage) {
   if (sets_ == nullptr || storage == 0) return;
   for (Set& set : std::span(sets_, kSets)) {
-    const SetLock lock(set);
+    const FlagLock lock(set.lock);
     for (size_t i = 0; i < kWays; ++i) {
       if (set.keys[i].storage != storage) continue;
       set.keys[i] = ContentKey{};
@@ -144,7 +130,7 @@ void ContentCache::drop_storage(uint64_t storage) {
 void ContentCache::data_written(const ContentKey& key, uint64_t data, const std::optional<DataPlace>& place) {
   if (sets_ == nullptr || data == 0) return;
   Set& set = set_of(key);
-  const SetLock lock(set);
+  const FlagLock lock(set.lock);
   places_[data % kPlaces] = {data, place.has_value(), place.value_or(DataPlace{})};
   const size_t found = position_of(set, key);
   if (found != kWays && set.contents[found].data == data) settle(set.contents[found], place);

@@ -104,7 +104,6 @@ class ContentCache {
     bool written = false;
     DataPlace place;
   };
-  class SetLock;
 
   static void settle(Content& content, const std::optional<DataPlace>& place);
   static size_t position_of(const Set& set, const ContentKey& key);  // kWays = not there

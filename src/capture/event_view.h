@@ -21,6 +21,8 @@ T sized_copy(const void* given) {
   return copy;
 }
 
+constexpr uint64_t kMostTensors = uint64_t{1} << 20;  // of one event that are looked at
+
 // Element `index` of an array: the elements are as far apart as the first one's size says.
 inline tensortap_tensor tensor_at(const tensortap_tensor* tensors, uint64_t index) {
   return sized_copy<tensortap_tensor>(reinterpret_cast<const std::byte*>(tensors) + index * tensors->size);

@@ -2,34 +2,19 @@
 
 #include <algorithm>
 
+#include "base/flag_lock.h"
 #include "base/text.h"
 
 namespace tensortap {
 
-class CallCounter::Lock {
- public:
-  explicit Lock(std::atomic_flag& flag) : flag_(flag) {
-    while (flag_.test_and_set(std::memory_order_acquire)) flag_.wait(true, std::memory_order_relaxed);
-  }
-  ~Lock() {
-    flag_.clear(std::memory_order_release);
-    flag_.notify_one();
-  }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  std::atomic_flag& flag_;
-};
-
 uint32_t CallCounter::last(const Key& key, int64_t step) {
-  const Lock lock(lock_);
+  const FlagLock lock(lock_);
   const auto found = std::ranges::find(counts_, key, &Count::key);
   return found == counts_.end() || found->step != step || found->calls == 0 ? 0 : found->calls - 1;
 }
 
 uint32_t CallCounter::next(const Key& key, int64_t step) {
-  const Lock lock(lock_);
+  const FlagLock lock(lock_);
   auto found = std::ranges::find(counts_, key, &Count::key);
   if (found == counts_.end()) {
     if (counts_.size() >= kMostRuns) counts_.pop_back();

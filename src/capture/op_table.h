@@ -39,7 +39,6 @@ class CallCounter {
     int64_t step;
     uint32_t calls;
   };
-  class Lock;
   std::atomic_flag lock_;
   std::vector<Count> counts_;  // most recently used first
 };

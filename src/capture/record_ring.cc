@@ -3,23 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/flag_lock.h"
+
 namespace tensortap {
-
-class RecordRing::Lock {
- public:
-  explicit Lock(std::atomic_flag& busy) : busy_(busy) {
-    while (busy_.test_and_set(std::memory_order_acquire)) busy_.wait(true, std::memory_order_relaxed);
-  }
-  ~Lock() {
-    busy_.clear(std::memory_order_release);
-    busy_.notify_one();
-  }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  std::atomic_flag& busy_;
-};
 
 PoolBuffer RecordRing::room_for(uint64_t bytes) {
   if (!pool_.can_hold(bytes)) return {};
@@ -27,7 +13,7 @@ PoolBuffer RecordRing::room_for(uint64_t bytes) {
     PoolBuffer buffer = pool_.acquire(bytes, BufferPool::WhenFull::kGiveUp);
     if (!buffer.empty()) return buffer;
     Entry oldest;  // its buffers go back without the lock
-    const Lock lock(busy_);
+    const FlagLock lock(busy_);
     if (entries_.empty()) return {};
     oldest = std::move(entries_.front());
     entries_.pop_front();
@@ -38,7 +24,7 @@ PoolBuffer RecordRing::room_for(uint64_t bytes) {
 void RecordRing::push(QueuedRecord record) {
   const RecordRow row = record.row;
   Entry oldest;
-  const Lock lock(busy_);
+  const FlagLock lock(busy_);
   // What an op read and what it made come in two events.
   const auto same = std::find_if(entries_.rbegin(), entries_.rend(), [&row](const Entry& entry) { return entry.is(row); });
   if (same != entries_.rend()) {
@@ -54,7 +40,7 @@ void RecordRing::push(QueuedRecord record) {
 
 void RecordRing::forget(const RecordRow& row) {
   std::deque<Entry> gone;  // buffers go back without the lock
-  const Lock lock(busy_);
+  const FlagLock lock(busy_);
   const auto same = std::ranges::find_if(entries_, [&row](const Entry& entry) { return entry.is(row); });
   if (same == entries_.end()) return;
   gone.push_back(std::move(*same));
@@ -63,7 +49,7 @@ void RecordRing::forget(const RecordRow& row) {
 
 std::vector<QueuedRecord> RecordRing::take() {
   std::vector<QueuedRecord> taken;
-  const Lock lock(busy_);
+  const FlagLock lock(busy_);
   ++fired_;
   for (Entry& entry : entries_) {
     for (QueuedRecord& record : entry.records) {
@@ -77,12 +63,12 @@ std::vector<QueuedRecord> RecordRing::take() {
 }
 
 bool RecordRing::claim(uint64_t sequence) {
-  const Lock lock(busy_);
+  const FlagLock lock(busy_);
   return claimed_.insert(sequence).second;
 }
 
 Json RecordRing::report() const {
-  const Lock lock(busy_);
+  const FlagLock lock(busy_);
   return {{"ops", most_ops_}, {"fired", fired_}, {"records", records_}, {"let_go_for_memory", let_go_}};
 }
 

@@ -71,7 +71,6 @@ class RecordRing {
 
     [[nodiscard]] bool is(const RecordRow& row) const { return op == row.op && run == row.run && step == row.step && call == row.call; }
   };
-  class Lock;
 
   PoolBuffer room_for(uint64_t bytes);
   void push(QueuedRecord record);

@@ -19,8 +19,6 @@
 namespace tensortap {
 namespace {
 
-constexpr uint64_t kMostTensors = 1U << 20;
-
 uint32_t thread_number() {
   static std::atomic<uint32_t> next{0};
   thread_local const uint32_t number = next.fetch_add(1, std::memory_order_relaxed);

@@ -10,8 +10,6 @@
 namespace tensortap {
 namespace {
 
-constexpr uint64_t kMostShown = uint64_t{1} << 20;  // tensors of one event
-
 bool is_plain(const tensortap_tensor& tensor) {
   return tensor.rank <= kMaxRank && (tensor.dims != nullptr || tensor.rank == 0) && tensor.dtype != TENSORTAP_UNDEFINED &&
          tensor.dtype < kDTypeCount;
@@ -54,7 +52,7 @@ bool CaptureSession::passes_by(const tensortap_op_event& event) {
   // Executions that the session counts are counted one by one.
   if (event.call == 0 || event.flags != 0 || event.moment != TENSORTAP_MOMENT_AFTER || event.phase == TENSORTAP_PHASE_LOAD) return false;
   if (event.tensor_count == 0 || steps_.verdict(step_number(event)) != StepGate::Verdict::kCaptured) return false;
-  for (uint64_t i = 0; i < std::min(event.tensor_count, kMostShown); ++i) {
+  for (uint64_t i = 0; i < std::min(event.tensor_count, kMostTensors); ++i) {
     const tensortap_tensor tensor = tensor_of(event, i);
     if (!is_shown_again(tensor) || !is_plain(tensor) || tensor.data == nullptr || holds_nonfinite(event, tensor)) return false;
   }
@@ -65,7 +63,7 @@ bool CaptureSession::passes_by(const tensortap_op_event& event) {
 bool CaptureSession::is_shown(const Event& event) const {
   if (!takes_shown_reads_ || event.decision == nullptr || event.c.tensor_count == 0) return false;
   if ((event.c.flags & TENSORTAP_EVENT_READ_FIRST) != 0 || event.c.phase == TENSORTAP_PHASE_LOAD) return false;
-  for (uint64_t i = 0; i < std::min(event.c.tensor_count, kMostShown); ++i) {
+  for (uint64_t i = 0; i < std::min(event.c.tensor_count, kMostTensors); ++i) {
     if (!is_shown_again(tensor_of(event.c, i))) return false;
   }
   return true;
@@ -73,13 +71,13 @@ bool CaptureSession::is_shown(const Event& event) const {
 
 void CaptureSession::take_shown(Event& event) {
   bool made = false;
-  for (uint64_t i = 0; i < std::min(event.c.tensor_count, kMostShown); ++i) {
+  for (uint64_t i = 0; i < std::min(event.c.tensor_count, kMostTensors); ++i) {
     const tensortap_tensor tensor = tensor_of(event.c, i);
     made = made || (event.decision->wants_slot(SlotKind::kOutput, tensor.slot_index) && holds_nonfinite(event.c, tensor));
   }
   event.at_gate = AtGate::kStops;
   if (made) take_shown_reads(event);
-  for (uint64_t i = 0; i < std::min(event.c.tensor_count, kMostShown); ++i) {
+  for (uint64_t i = 0; i < std::min(event.c.tensor_count, kMostTensors); ++i) {
     const tensortap_tensor tensor = tensor_of(event.c, i);
     if (!event.decision->wants_slot(SlotKind::kOutput, tensor.slot_index)) continue;
     ++event.tensors;
@@ -97,7 +95,7 @@ void CaptureSession::take_shown(Event& event) {
 void CaptureSession::take_shown_reads(Event& event) {
   const OpInfo& op = event.op.info;
   const tensortap_tensor* reads = nullptr;
-  const uint64_t count = event.c.show_reads == nullptr ? 0 : std::min(event.c.show_reads(event.c.reads, &reads), kMostShown);
+  const uint64_t count = event.c.show_reads == nullptr ? 0 : std::min(event.c.show_reads(event.c.reads, &reads), kMostTensors);
   bool begins = event.decision->outputs && !is_pseudo_op(op) && !gate_->holds_nonfinite_input(event.row.run, op);
   for (uint64_t i = 0; begins && i < count; ++i) begins = !holds_nonfinite(event.c, tensor_at(reads, i));
   if (!begins || !gate_->admit(event.row.run)) return;

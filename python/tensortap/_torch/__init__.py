@@ -7,7 +7,6 @@ may be called any number of times.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ._functions import Functions
@@ -35,23 +34,14 @@ def install(table: dict[str, Any]) -> None:
 
     given = Functions(**table)
     names = naming.Names(given, lambda module, number: _targets.named(module, given, number))
-    given.set_namers(names.name_called, _root_called(names, optimizers.Optimizers(given)))
+    given.set_namers(names.name_called, names.root_called)
     source_files.prepare(given)
     compile_routes.install(given, names.path_at)
     module_calls.wrap(given)
     loader_workers.follow(given)
+    optimizers.follow(given)
     functions = given
     _targets.installed(given)
-
-
-def _root_called(names: Any, optimizers: Any) -> Callable[[Any], None]:
-    """Make what is told that a module is called while none runs."""
-
-    def root_called(module: Any) -> None:
-        names.root_called(module)
-        optimizers.root_called()
-
-    return root_called
 
 
 def set_dump(target: Any, enabled: bool) -> None:

@@ -91,7 +91,7 @@ class Functions:
     optimizer_steps
         ``optimizer_steps(address)``: the optimizer there begins its step on this thread.
     optimizer_made
-        ``optimizer_made()``: the program has an optimizer.
+        ``optimizer_made()``: the program made an optimizer.
     set_dump
         ``set_dump(number of a module, op, enabled)``: op "" is the module and what it holds, module 0 is any.
     """

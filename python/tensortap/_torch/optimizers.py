@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -10,33 +11,32 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from ._functions import Functions
 
 
-class Optimizers:
-    """The optimizers of the program.
+def follow(functions: Functions) -> None:
+    """Tell the library of optimizers, those that are there and those to come.
 
     Parameters
     ----------
     functions : Functions
         Of the library.
     """
+    initialize = torch.optim.Optimizer.__init__
+    is_compiling = torch.compiler.is_compiling
+    made, steps = functions.optimizer_made, functions.optimizer_steps
 
-    def __init__(self, functions: Functions) -> None:
-        self._functions = functions
-        self._made = False
-        is_compiling = torch.compiler.is_compiling
-        steps = functions.optimizer_steps
+    @functools.wraps(initialize)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        initialize(self, *args, **kwargs)
+        made()
 
-        # While torch.compile traces a step, it is the step itself.
-        def before_step(optimizer: Any, _arguments: Any, _named: Any) -> None:
-            if not is_compiling():
-                steps(id(optimizer))
+    # While torch.compile traces a step, it is the step itself.
+    def before_step(optimizer: Any, _arguments: Any, _named: Any) -> None:
+        if not is_compiling():
+            steps(id(optimizer))
 
-        register_optimizer_step_pre_hook(before_step)
-
-    def root_called(self) -> None:
-        """Say that there is an optimizer, if so, before a call of a model is taken for a step."""
-        self._made = self._made or _made_any(torch.optim.Optimizer)
-        if self._made:
-            self._functions.optimizer_made()
+    torch.optim.Optimizer.__init__ = __init__
+    register_optimizer_step_pre_hook(before_step)
+    if _made_any(torch.optim.Optimizer):
+        made()
 
 
 def _made_any(kind: type) -> bool:

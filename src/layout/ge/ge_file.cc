@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/gathered_write.h"
 #include "base/text.h"
 #include "layout/ge/ge_names.h"
 
@@ -73,22 +73,12 @@ class Gathered {
   Status add(std::span<const std::byte> bytes) {
     if (bytes.empty()) return {};
     if (count_ == pieces_.size()) TENSORTAP_RETURN_IF_ERROR(flush());
-    pieces_[count_++] = {const_cast<std::byte*>(bytes.data()), bytes.size()};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+    pieces_[count_++] = piece_of(bytes);
     return {};
   }
 
   Status flush() {
-    size_t first = 0;
-    while (first < count_) {
-      const ssize_t written = ::writev(file_.fd(), pieces_.data() + first, static_cast<int>(count_ - first));
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return errno_status(file_.path(), errno);
-      auto left = static_cast<size_t>(written);
-      for (; first < count_ && left >= pieces_[first].iov_len; ++first) left -= pieces_[first].iov_len;
-      if (left == 0) continue;
-      pieces_[first].iov_base = static_cast<std::byte*>(pieces_[first].iov_base) + left;
-      pieces_[first].iov_len -= left;
-    }
+    TENSORTAP_RETURN_IF_ERROR(write_pieces(file_.fd(), file_.path(), std::span(pieces_).first(count_)));
     count_ = 0;
     return {};
   }

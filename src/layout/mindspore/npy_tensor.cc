@@ -1,7 +1,6 @@
 #include "layout/mindspore/npy_tensor.h"
 
 #include <fcntl.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +8,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <span>
 
 #include "base/files.h"
+#include "base/gathered_write.h"
 #include "base/text.h"
 #include "tensor/number_formats.h"
 
@@ -29,24 +30,10 @@ void append_signed(int64_t number, std::string& text) {
   text.append(digits.data(), end.ptr);
 }
 
-// All of both parts, however many calls it takes.
-Status write_parts(int file, const char* name, std::array<iovec, 2> parts) {
-  while (parts[0].iov_len + parts[1].iov_len > 0) {
-    const ssize_t written = ::writev(file, parts.data(), 2);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno_status(name, errno);
-    auto left = static_cast<size_t>(written);
-    for (iovec& part : parts) {
-      const size_t taken = std::min(left, part.iov_len);
-      part.iov_base = static_cast<char*>(part.iov_base) + taken;
-      part.iov_len -= taken;
-      left -= taken;
-    }
-  }
-  return {};
+Status write_both(int file, const char* name, std::span<const std::byte> first, std::span<const std::byte> second) {
+  std::array<iovec, 2> pieces = {piece_of(first), piece_of(second)};
+  return write_pieces(file, name, pieces);
 }
-
-iovec part_of(const void* data, size_t size) { return {const_cast<void*>(data), size}; }
 
 }  // namespace
 
@@ -113,8 +100,7 @@ Status NpyTensorWriter::write_widened(int file, const char* name, const TensorVi
       to_int64(view.desc.dtype, view.data, begin, count, numbers.data());
       for (uint64_t i = 0; i < count; ++i) widened_[i] = static_cast<std::byte>(numbers[i] & 0xff);
     }
-    TENSORTAP_RETURN_IF_ERROR(
-        write_parts(file, name, {part_of(header_.data(), header_.size()), part_of(widened_.data(), widened_.size())}));
+    TENSORTAP_RETURN_IF_ERROR(write_both(file, name, std::as_bytes(std::span(header_)), std::as_bytes(std::span(widened_))));
     file_bytes_ += widened_.size();
     header_.clear();
   }
@@ -132,7 +118,7 @@ Status NpyTensorWriter::write(int folder, const char* name, const TensorView& vi
   if (file < 0) return errno_status(name, errno);
   Status status;
   if (stored == view.desc.dtype) {
-    status = write_parts(file, name, {part_of(header_.data(), header_.size()), part_of(view.data, bytes)});
+    status = write_both(file, name, std::as_bytes(std::span(header_)), {static_cast<const std::byte*>(view.data), bytes});
     file_bytes_ += bytes;
   } else {
     status = write_widened(file, name, view, stored);

@@ -49,9 +49,9 @@ struct GraphEvents;
 struct PythonEvents {
   void (*root_module_begins)(ModuleId module, bool training) = nullptr;  // a module is called while none runs
   void (*root_module_ends)(ModuleId module) = nullptr;
-  void (*step)() = nullptr;                                  // tensortap.step()
-  void (*optimizer_steps)(const void* optimizer) = nullptr;  // an optimizer begins its step on this thread
-  void (*optimizer_made)() = nullptr;                        // the program has one; told at any call of a model from then on
+  void (*step)() = nullptr;                                                   // tensortap.step()
+  void (*optimizer_steps)(const void* optimizer) = nullptr;                   // an optimizer begins its step on this thread
+  void (*optimizer_made)() = nullptr;                                         // the program made one
   void (*set_dump)(ModuleId module, const char* op, bool enabled) = nullptr;  // op "" = the module and what it holds; module 0 = any
   // capture() of the package: opens a session in this process with the config text, or ends it. Returns "" or the error. The returned text is
   // borrowed until the next call on the thread.

@@ -143,8 +143,7 @@ void StorageTable::note(Entry& entry, MetStorages& met) {
   entry.met_at = met.operators_;
 }
 
-StorageTable::Entry* StorageTable::find_or_add(Shard& shard, const void* storage) {
-  if (Entry* known = find(shard, storage)) return known;
+StorageTable::Entry* StorageTable::add(Shard& shard, const void* storage) {
   sweep(shard);
   if (shard.used * 4 >= shard.capacity * 3 && !grow(shard)) return nullptr;
   size_t i = hash_of(storage) / kShards % shard.capacity;
@@ -159,45 +158,41 @@ StorageContent StorageTable::content_of(const Entry& entry) const {
   return {entry.number, (uint64_t{entry.sight} << 32U) | entry.version, entry.fingerprint != 0};
 }
 
-StorageContent StorageTable::look(const tensortap_torch_tensor& tensor, MetStorages& met) {
+template <class Change>
+StorageContent StorageTable::meet(const tensortap_torch_tensor& tensor, MetStorages& met, Change&& change) {
   if (tensor.storage == nullptr) return {};
   Shard& shard = shard_of(tensor.storage);
   const std::lock_guard lock(shard.mutex);
-  Entry* entry = find_or_add(shard, tensor.storage);
+  Entry* const known = find(shard, tensor.storage);
+  Entry* const entry = known != nullptr ? known : add(shard, tensor.storage);
   if (entry == nullptr) return {};
   note(*entry, met);
-  entry->sight = sight_.load(std::memory_order_relaxed);
-  if (entry->fingerprint != 0 && entry->fingerprint != fingerprint_of(tensor)) {
-    entry->fingerprint = 0;
-    ++entry->version;
-  }
+  change(*entry, known == nullptr);
   return content_of(*entry);
+}
+
+StorageContent StorageTable::look(const tensortap_torch_tensor& tensor, MetStorages& met) {
+  return meet(tensor, met, [&](Entry& entry, bool /*added*/) {
+    entry.sight = sight_.load(std::memory_order_relaxed);
+    if (entry.fingerprint == 0 || entry.fingerprint == fingerprint_of(tensor)) return;
+    entry.fingerprint = 0;
+    ++entry.version;
+  });
 }
 
 StorageContent StorageTable::wrote(const tensortap_torch_tensor& tensor, MetStorages& met) {
-  if (tensor.storage == nullptr) return {};
-  Shard& shard = shard_of(tensor.storage);
-  const std::lock_guard lock(shard.mutex);
-  Entry* entry = find_or_add(shard, tensor.storage);
-  if (entry == nullptr) return {};
-  note(*entry, met);
-  entry->sight = sight_.load(std::memory_order_relaxed);
-  entry->fingerprint = 0;
-  ++entry->version;
-  return content_of(*entry);
+  return meet(tensor, met, [&](Entry& entry, bool /*added*/) {
+    entry.sight = sight_.load(std::memory_order_relaxed);
+    entry.fingerprint = 0;
+    ++entry.version;
+  });
 }
 
 StorageContent StorageTable::allocated(const tensortap_torch_tensor& tensor, MetStorages& met) {
-  if (tensor.storage == nullptr) return {};
-  Shard& shard = shard_of(tensor.storage);
-  const std::lock_guard lock(shard.mutex);
-  const bool known = find(shard, tensor.storage) != nullptr;
-  Entry* entry = find_or_add(shard, tensor.storage);
-  if (entry == nullptr) return {};
-  note(*entry, met);
-  // A block that was known before is one that resize_ or out= gave again: it may hold values.
-  if (!known) entry->fingerprint = fingerprint_of(tensor);
-  return content_of(*entry);
+  return meet(tensor, met, [&](Entry& entry, bool added) {
+    // A block that was known before is one that resize_ or out= gave again: it may hold values.
+    if (added) entry.fingerprint = fingerprint_of(tensor);
+  });
 }
 
 }  // namespace tensortap

@@ -83,7 +83,10 @@ class StorageTable {
 
   static size_t hash_of(const void* storage);
   Shard& shard_of(const void* storage) { return shards_[hash_of(storage) % kShards]; }
-  Entry* find_or_add(Shard& shard, const void* storage);
+  // Under the shard's lock: finds the tensor's block or adds it, and calls `change(entry, added)`. What the block holds then.
+  template <class Change>
+  StorageContent meet(const tensortap_torch_tensor& tensor, MetStorages& met, Change&& change);
+  Entry* add(Shard& shard, const void* storage);
   Entry* find(Shard& shard, const void* storage) const;
   bool grow(Shard& shard);
   void sweep(Shard& shard);
