@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace tensortap {
@@ -124,10 +125,9 @@ bool StorageTable::is_to_follow(const MetStorages::Block& block) {
 
 void StorageTable::let_go(MetStorages& met) {
   ++met.operators_;
-  constexpr size_t kOldest = MetStorages::kPeriods.size() - 1;
-  // From the oldest on: what is moved on is not looked at twice.
-  for (size_t age = kOldest + 1; age-- > 0;) {
-    if (met.operators_ % MetStorages::kPeriods[age] != 0) continue;
+  constexpr int kOldest = MetStorages::kAges - 1;
+  // From the oldest that is due on: what is moved on is not looked at twice.
+  for (int age = std::min(std::countr_zero(met.operators_), kOldest); age >= 0; --age) {
     std::vector<MetStorages::Block>& blocks = met.by_age_[age];
     std::erase_if(blocks, [this](const MetStorages::Block& block) { return !is_to_follow(block); });
     if (age == kOldest) continue;

@@ -30,13 +30,14 @@ struct StorageContent {
 class MetStorages {
  private:
   friend class StorageTable;
-  // In operators, of blocks met just now, and of those that lived on; the last one is for good.
-  static constexpr std::array<uint32_t, 5> kPeriods = {1, 4, 16, 64, 512};
+  // Blocks of age n are looked at every 2^n operators, and those that lived on are of the next age, up to the last: so what expired is held
+  // about as long again as it lived, at most, and a block that lives on costs next to nothing.
+  static constexpr int kAges = 10;
   struct Block {
     const void* storage;
     uint32_t met_at;  // the latest meeting counts
   };
-  std::array<std::vector<Block>, kPeriods.size()> by_age_;
+  std::array<std::vector<Block>, kAges> by_age_;
   uint32_t operators_ = 1;
 };
 
