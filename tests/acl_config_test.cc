@@ -81,7 +81,7 @@ TEST_F(AclConfig, IsTakenAndRefusedAsByTheRealSystem) {
     EXPECT_EQ(answer.status, taken ? TENSORTAP_OK : TENSORTAP_INVALID_ARGUMENT);
     if (taken) {
       EXPECT_EQ(answer.report.at("captures"), row.at("dumps"));
-      EXPECT_EQ(kind_in_table(answer.report.at("kind")), row.at("kind"));
+      EXPECT_EQ(kind_in_table(answer.report.at("kind")), row.at("kind").get<std::string>());
     } else {
       EXPECT_THAT(answer.error(), StartsWith("acl.json:"));
       EXPECT_THAT(answer.error(), HasSubstr(row.contains("ep") ? concat("(", row.at("ep").get<std::string>(), ", ") : ""));

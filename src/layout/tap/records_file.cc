@@ -67,10 +67,13 @@ Status RecordsFile::append(RecordRow& row) {
   uint64_t index = 0;
   TENSORTAP_RETURN_IF_ERROR(take_row(index));
   std::byte* target = data_of(index / kChunkRows) + index % kChunkRows * sizeof(RecordRow);
-  row.committed = 0;
-  std::memcpy(target, &row, sizeof(RecordRow));
+  // All but the flag, which grow() may look at meanwhile.
+  constexpr size_t kFlag = offsetof(RecordRow, committed);
+  const auto* source = reinterpret_cast<const std::byte*>(&row);
+  std::memcpy(target, source, kFlag);
+  std::memcpy(target + kFlag + 1, source + kFlag + 1, sizeof(RecordRow) - kFlag - 1);
   row.committed = 1;
-  auto* committed = reinterpret_cast<uint8_t*>(target + offsetof(RecordRow, committed));
+  auto* committed = reinterpret_cast<uint8_t*>(target + kFlag);
   std::atomic_ref<uint8_t>(*committed).store(1, std::memory_order_release);
   const std::atomic_ref complete(chunks_[index / kChunkRows].complete);
   if (complete.fetch_add(1, std::memory_order_acq_rel) + 1 == kChunkRows) retire(index / kChunkRows);
