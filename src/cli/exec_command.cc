@@ -25,6 +25,7 @@
 #include "cli/program_file.h"
 #include "cli/run_summary.h"
 #include "plan/capture_plan.h"
+#include "read/repair.h"
 #include "registry/registry.h"
 
 namespace tensortap::cli {
@@ -127,6 +128,14 @@ void say_nothing_captured(const Terminal& terminal, const std::string& program) 
       quote(printable(program))));
 }
 
+// What processes that are gone left of a crash, now in the tree that they wrote.
+void tell_crashes(const CrashesSettled& crashes, const Terminal& terminal) {
+  for (const CrashSettled& one : crashes.settled) {
+    terminal.note(printable(fmt::format("{}: {} tensors are in the dump", one.content.text, one.content.tensors)));
+  }
+  for (const std::string& problem : crashes.problems) terminal.warn(printable(problem));
+}
+
 ExitCode verdict(const ExecOptions& options, const Json& summary) {
   if (!options.capture.options.strict) return ExitCode::kFine;
   const Json* ops = member(summary, "ops");
@@ -167,6 +176,7 @@ Result<ExitCode> exec(const ExecOptions& options, Terminal& terminal) {
     place.give_back();
     return end.status();
   }
+  tell_crashes(settle_crashes(place.path(), false), terminal);
   Json summary = summarise_dumps(terminal, process_dumps(place.path(), place.shared(), begin), place.path());
   if (summary["dump"].is_null()) place.give_back();
   summary["program"] = join(options.program, " ");
