@@ -81,6 +81,8 @@ bool CaptureSession::look_again(const Event& event, const WatchList::Watched& wa
   Event look{seen, op, op.decision.load(std::memory_order_acquire), event.row, event.thinning};
   look.row.op = pseudo;
   look.row.duration_ns = -1;
+  // Of what the event told last, among that op's own outputs.
+  look.row.position = 0;
   take_tensor(look, tensor);
   return changed;
 }
