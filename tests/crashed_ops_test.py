@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
-from cli_support import COMMAND, Done, tensortap
+from cli_support import COMMAND, Done, save, tensortap
 from dump_data_support import parse_file
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 BUILD = Path(os.environ.get("TENSORTAP_BUILD", COMMAND.parents[2]))
 CUSTOM_OPS = BUILD / "tests" / "libcrashing_op_library.so"
@@ -84,6 +87,15 @@ def operator_program(folder: Path) -> list[str | Path]:
 PROGRAMS = [pytest.param(session_program, id="onnxruntime"), pytest.param(operator_program, id="pytorch", marks=NEEDS_TORCH)]
 
 
+def wait_for(look: Callable[[], Path | None]) -> Path:
+    """Ask again until there is something, for a minute at most."""
+    for _ in range(6000):
+        if (found := look()) is not None:
+            return found
+        time.sleep(0.01)
+    raise TimeoutError
+
+
 def acl_config(folder: Path, **keys: object) -> Path:
     config = folder / "acl.json"
     config.write_text(json.dumps({"dump": {"dump_path": str(folder / "dump"), **keys}}))
@@ -139,3 +151,63 @@ def test_a_crash_leaves_its_inputs_in_the_native_dump(program: Any, tmp_path: Pa
     values = {record["slot"]: shown(tmp_path / "dump", record) for record in records}
     np.testing.assert_array_equal(values["in0"], np.maximum(X, 0))
     np.testing.assert_array_equal(values["in1"], B)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_crash_leaves_tensor_files_in_the_tree_of_mindspore(program: Any, tmp_path: Path) -> None:
+    """NumPy reads the inputs where those of an op that ran would be."""
+    config = {"trigger": "exception", "layout": "mindspore", "payload": "tensor", "out": "dump", "limits": {"keep_free": 0}}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    done = tensortap("exec", "--config", "config.json", "--", *program(tmp_path), cwd=tmp_path)
+    assert done.code == SEGMENTATION, done.err
+    assert not list(tmp_path.rglob("crash-*.bin"))
+    inputs = {path.name.split(".input.")[1][0]: np.load(path) for path in tmp_path.glob("dump/rank_0/Net/0/*/*ragile*.input.*.npy")}
+    np.testing.assert_array_equal(inputs["0"], np.maximum(X, 0))
+    np.testing.assert_array_equal(inputs["1"], B)
+    assert "SIGSEGV" in tensortap("ls", tmp_path / "dump").err
+
+
+def endless_model(path: Path) -> Path:
+    """Save a model that counts for hours."""
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["go"], ["on"], name="go_1"),
+            helper.make_node("Add", ["sum", "one"], ["more"], name="add_1"),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("sum", TensorProto.FLOAT, [2, 3]),
+        ],
+        [
+            helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("more", TensorProto.FLOAT, [2, 3]),
+        ],
+    )
+    constants = [
+        numpy_helper.from_array(np.array(2**60, np.int64), "rounds"),
+        numpy_helper.from_array(np.array(True), "yes"),
+        numpy_helper.from_array(np.float32(1), "one"),
+    ]
+    return save([helper.make_node("Loop", ["rounds", "yes", "x"], ["y"], name="loop_1", body=body)], path, initializers=constants)
+
+
+def test_a_model_that_crashes_under_run_has_somebody_who_writes_its_tree(tmp_path: Path) -> None:
+    """`run` waits for itself, so that a signal that ends the model's process leaves a tree and not a crash file."""
+    pytest.importorskip("onnxruntime")
+    config = acl_config(tmp_path, dump_scene="aic_err_norm_dump")
+    words = [str(COMMAND), "run", str(endless_model(tmp_path / "m.onnx")), "--config", str(config)]
+    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as command:
+        crash_file = wait_for(lambda: next(tmp_path.glob("dump/crash-*.bin"), None))
+        process = int(crash_file.stem.split("-")[1])
+        assert process != command.pid
+        os.kill(process, signal.SIGABRT)
+        _, said = command.communicate(timeout=60)
+    assert command.returncode == 128 + signal.SIGABRT
+    assert "SIGABRT" in said
+    assert not crash_file.exists()
+    (report,) = tmp_path.glob("dump/2*/.tensortap/*.json")
+    assert json.loads(report.read_text())["crash"]["signal"] == "SIGABRT"
+    listed = tensortap("ls", tmp_path / "dump")
+    assert listed.code == 0, listed.err

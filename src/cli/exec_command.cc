@@ -20,6 +20,7 @@
 #include "cli/command.h"
 #include "cli/exec_environment.h"
 #include "cli/exec_summary.h"
+#include "cli/failure_text.h"
 #include "cli/installed_files.h"
 #include "cli/json_members.h"
 #include "cli/program_file.h"
@@ -126,14 +127,6 @@ void say_nothing_captured(const Terminal& terminal, const std::string& program) 
       "it uses neither; it ended before; no adapter fits its torch (said above); it cleared LD_PRELOAD (env -i, sudo, a container); "
       "its torch or its ONNX Runtime is linked statically",
       quote(printable(program))));
-}
-
-// What processes that are gone left of a crash, now in the tree that they wrote.
-void tell_crashes(const CrashesSettled& crashes, const Terminal& terminal) {
-  for (const CrashSettled& one : crashes.settled) {
-    terminal.note(printable(fmt::format("{}: {} tensors are in the dump", one.content.text, one.content.tensors)));
-  }
-  for (const std::string& problem : crashes.problems) terminal.warn(printable(problem));
 }
 
 ExitCode verdict(const ExecOptions& options, const Json& summary) {

@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "cli/json_members.h"
-#include "cli/terminal.h"
 
 namespace tensortap::cli {
 namespace {
@@ -34,6 +33,13 @@ std::vector<std::string> failure_lines(const DumpIndex& dump, const std::string&
   }
   if (inputs > kMostInputs) lines.push_back(fmt::format("  and {} more", inputs - kMostInputs));
   return lines;
+}
+
+void tell_crashes(const CrashesSettled& crashes, const Terminal& terminal) {
+  for (const CrashSettled& one : crashes.settled) {
+    terminal.note(printable(fmt::format("{}: {} tensors are in the dump", one.content.text, one.content.tensors)));
+  }
+  for (const std::string& problem : crashes.problems) terminal.warn(printable(problem));
 }
 
 }  // namespace tensortap::cli

@@ -69,7 +69,8 @@ class GeIndex : public DumpIndex {
 }  // namespace
 
 Confidence recognise_ge(const std::string& folder) {
-  return CrashFile::is_left_in(folder, "ge") ? Confidence::kCertain : find_ge_tree(folder);
+  const Confidence found = find_ge_tree(folder);
+  return found == Confidence::kNo && CrashFile::is_left_in(folder, "ge") ? Confidence::kCertain : found;
 }
 
 Result<std::unique_ptr<DumpIndex>> open_ge(const std::string& folder) {

@@ -399,7 +399,7 @@ Status GeWriter::finish(std::string_view manifest) {
   inputs_.forget_all([](Rows::Source& source) { source.place.reset(); });
   inputs_.each_loaded([](Rows::Source& source) { source.place.reset(); });
   // A watch for failures that saw none leaves nothing.
-  if (options_.scene != GeScene::kException || !folders_.empty()) {
+  if (options_.scene != GeScene::kException || !folders_.empty() || !options_.failure.empty()) {
     const auto folder = GeFolder::create(options_.root, concat(options_.time_folder, "/", kManifestFolder));
     noted_.note(folder.ok() ? (*folder)->replace(options_.manifest, manifest) : folder.status());
   }

@@ -89,9 +89,9 @@ std::string read_metadata(const mindspore_tree::Tree& tree) {
 
 Confidence recognise_mindspore_tree(const std::string& folder) {
   const mindspore_tree::TreePlace place = mindspore_tree::place_in_tree(folder);
-  const bool crashed = CrashFile::is_left_in(folder, "mindspore");
-  if (place.role == mindspore_tree::TreeRole::kNone && !crashed) return Confidence::kNo;
-  return place.certain || crashed ? Confidence::kCertain : Confidence::kMaybe;
+  if (place.certain) return Confidence::kCertain;
+  if (CrashFile::is_left_in(folder, "mindspore")) return Confidence::kCertain;
+  return place.role == mindspore_tree::TreeRole::kNone ? Confidence::kNo : Confidence::kMaybe;
 }
 
 Result<std::unique_ptr<DumpIndex>> open_mindspore(const std::string& folder) {
