@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/temporary_folder.h"
 #include "layout/crash_file.h"
+#include "layout/crash_session.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const tensortap::TemporaryFolder kFolder;
@@ -16,6 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto crash = tensortap::CrashFile::read(path);
   if (!crash.ok()) return 0;
   static_cast<void>((*crash)->to_json());
+  static_cast<void>((*crash)->known_ops());
+  static_cast<void>(tensortap::parse_crash_session((*crash)->session()));
   for (size_t row = 0; row < (*crash)->rows().size() && (*crash)->rows()[row].bytes < (size_t{1} << 24); ++row) {
     static_cast<void>((*crash)->data(row));
   }

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "read/repair.h"
@@ -179,6 +181,114 @@ TEST(Crash, WritesTheRing) {
     EXPECT_EQ(toy::floats_of(*dump, i).size(), 4U);
   }
   EXPECT_THAT(names, testing::UnorderedElementsAre("broken:in0@7", "broken:in1@7", "first:out0@7*", "first:out1@7*"));
+}
+
+struct Tree {
+  const char* layout;
+  const char* file;  // of the first input once it stands in the tree, what is a number written '#'
+  int64_t step;      // that the file tells
+};
+constexpr std::array<Tree, 2> kTrees = {
+    Tree{"ge", "extra-info/data-dump/#/Toy.broken.#.#", 0},
+    Tree{"mindspore", "rank_#/Net/#/#/Toy.Default_broken_Toy-op#.#.#.#.input.#.DefaultFormat.Float#.npy", 7}};
+
+std::string with_numbers_hidden(std::string_view path) {
+  std::string text;
+  for (const char c : path) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit || !text.ends_with('#')) text += digit ? '#' : c;
+  }
+  return text;
+}
+
+json tree_config(const std::string& out, const Tree& tree) {
+  json config = exception_config(out);
+  config["layout"] = tree.layout;
+  config["payload"] = "tensor";
+  return config;
+}
+
+bool has_crash_file(const std::string& folder) {
+  return std::ranges::any_of(std::filesystem::recursive_directory_iterator(folder),
+                             [](const auto& entry) { return entry.path().filename().string().starts_with("crash-"); });
+}
+
+void expect_inputs_in_tree(const tensortap::DumpIndex& dump, int64_t step) {
+  ASSERT_EQ(dump.rows().size(), 2U);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_THAT(tensortap::op_of(dump, dump.rows()[i]).name, HasSubstr("broken"));
+    EXPECT_EQ(dump.rows()[i].slot_kind, static_cast<uint8_t>(tensortap::SlotKind::kInput));
+    EXPECT_EQ(dump.rows()[i].slot_index, i);
+    EXPECT_EQ(dump.rows()[i].step, step);
+    EXPECT_EQ(toy::floats_of(dump, i), i == 0 ? (std::vector<float>{1, 2, 3, 4}) : (std::vector<float>{4, 3, 2, 1}));
+  }
+}
+
+// M11
+TEST_P(CrashSignal, IsInEveryTreeBeforeAndAfterRepair) {
+  for (const Tree& tree : kTrees) {
+    const toy::TempFolder folder;
+    const std::string out = folder / "dump";
+    const Ended ended = run_program(tree_config(out, tree), GetParam(), "fault");
+    ASSERT_TRUE(WIFSIGNALED(ended.status)) << tree.layout;
+    const auto left = toy::read_dump(out);
+    ASSERT_NE(left, nullptr);
+    EXPECT_EQ(left->layout(), tree.layout);
+    ASSERT_NO_FATAL_FAILURE(expect_inputs_of_broken_op(*left)) << tree.layout;
+    EXPECT_THAT(left->problems(), testing::Contains(HasSubstr(signal_text(GetParam()) + " "))) << tree.layout;
+    const auto foreseen = tensortap::repair_dump(out, true);
+    ASSERT_TRUE(foreseen.ok()) << foreseen.status().message();
+    EXPECT_TRUE(has_crash_file(out)) << tree.layout;
+    const auto repaired = tensortap::repair_dump(out, false);
+    ASSERT_TRUE(repaired.ok()) << repaired.status().message();
+    EXPECT_FALSE(has_crash_file(out)) << tree.layout;
+    EXPECT_EQ(repaired->tensors_kept, 2U) << tree.layout;
+    EXPECT_EQ(foreseen->tensors_kept, repaired->tensors_kept) << tree.layout;
+    const auto mended = toy::read_dump(out);
+    ASSERT_NO_FATAL_FAILURE(expect_inputs_in_tree(*mended, tree.step)) << tree.layout;
+    EXPECT_EQ(with_numbers_hidden(mended->file(0)), tree.file);
+    EXPECT_EQ(json::parse(mended->manifest())["crash"]["signal"], signal_text(GetParam())) << tree.layout;
+    EXPECT_EQ(json::parse(mended->manifest())["failed_op"]["name"], "broken") << tree.layout;
+  }
+}
+
+// As a failing op's file has them: TASK is the op's place in the order of execution.
+TEST(Crash, InTreesHasTheNamesThatAFailingOpHas) {
+  const toy::TempFolder folder;
+  const std::string out = folder / "dump";
+  run_program(tree_config(out, kTrees[0]), SIGSEGV, "fault");
+  ASSERT_TRUE(tensortap::repair_dump(out, false).ok());
+  const auto dump = toy::read_dump(out);
+  EXPECT_THAT(dump->file(0), testing::StartsWith("extra-info/data-dump/0/Toy.broken.1.20"));
+}
+
+TEST(Crash, InTreesWritesTheRingWhereItsOpsBelong) {
+  const toy::TempFolder folder;
+  const std::string out = folder / "dump";
+  json config = tree_config(out, kTrees[0]);
+  config["limits"]["ring_ops"] = 4;
+  run_program(config, SIGABRT, "fault");
+  const auto names_in = [&out] {
+    const auto dump = toy::read_dump(out);
+    std::vector<std::string> names;
+    for (const auto& row : dump->rows()) names.push_back(tensortap::record_name(row, tensortap::op_of(*dump, row).name));
+    return names;
+  };
+  EXPECT_THAT(names_in(), testing::UnorderedElementsAre("broken:in0@7", "broken:in1@7", "first:out0@7", "first:out1@7"));
+  ASSERT_TRUE(tensortap::repair_dump(out, false).ok());
+  EXPECT_THAT(names_in(), testing::UnorderedElementsAre("broken:in0", "broken:in1", "first:out0@7", "first:out1@7"));
+}
+
+TEST(Crash, InTreesInBriefFormTellsNoTypes) {
+  const toy::TempFolder folder;
+  const std::string out = folder / "dump";
+  json config = tree_config(out, kTrees[0]);
+  config["exception_detail"] = "brief";
+  run_program(config, SIGBUS, "fault");
+  ASSERT_TRUE(tensortap::repair_dump(out, false).ok());
+  const auto dump = toy::read_dump(out);
+  EXPECT_THAT(dump->file(0), testing::StartsWith("extra-info/data-dump/0/exception_info.0.1.20"));
+  EXPECT_EQ(json::parse(dump->manifest())["failed_op"]["name"], "broken");
 }
 
 TEST(FailingOp, LeavesThreeDepths) {

@@ -5,8 +5,10 @@ import os
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cli_support import tensortap
+from dump_data_support import parse_file
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = Path(os.environ.get("TENSORTAP_BUILD", ROOT / "build" / "release")) / "tests" / "watch_program"
@@ -53,3 +55,69 @@ def test_a_dump_without_looks_is_a_wrong_use(tmp_path: Path) -> None:
     done = tensortap("watch-diff", tmp_path / "dump")
     assert done.code == 2
     assert '"trigger": "watch"' in done.err
+
+
+STAGES = """
+import ctypes, torch
+
+kept = {}
+
+@torch.library.custom_op("arena::stomp", mutates_args=())
+def stomp(y: torch.Tensor) -> torch.Tensor:
+    made = y * 2
+    (ctypes.c_float * 3).from_address(kept["c"].data_ptr() + 8)[:] = [-1.0, -2.0, -3.0]
+    return made
+
+class Stage(torch.nn.Module):
+    def forward(self, x):
+        c = kept["c"] = x.exp()
+        d = x.sin()
+        b = stomp(d.cos())
+        return c + d
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stage = Stage()
+
+    def forward(self, x):
+        return self.stage(x)
+
+Net()(torch.arange(12.0).reshape(3, 4))
+"""
+"""The op stomp makes an output of its own and writes over three elements of what exp made."""
+
+
+# A14
+@pytest.mark.skipif(not os.environ.get("TENSORTAP_TEST_PYTHON"), reason="no Python with torch: run ./dev setup")
+def test_a_watcher_of_ascendcl_finds_who_wrote_into_a_tensor_of_a_real_program(tmp_path: Path) -> None:
+    """Names of folders and files, what is in them for another reader, the conversion, and the verdict."""
+    (tmp_path / "program.py").write_text(STAGES)
+    (tmp_path / "dump").mkdir()
+    nodes = ["Net.stage/exp", "Net.stage/sin"]
+    dump = {"dump_path": "dump", "dump_scene": "watcher", "dump_list": [{"watcher_nodes": nodes}]}
+    (tmp_path / "acl.json").write_text(json.dumps({"dump": dump}))
+    done = tensortap("exec", "--config", "acl.json", "--", os.environ["TENSORTAP_TEST_PYTHON"], "program.py", cwd=tmp_path)
+    assert done.code == 0, done.err
+    files = {path.name.split(".")[1]: path for path in tmp_path.glob("dump/2*/0/program/1/0/*")}
+    looks = [(layer, node) for layer in ("sin", "cos", "arena_stomp", "add") for node in ("exp", "sin") if layer != node]
+    assert set(files) == {f"Net_stage_{layer}_To_Net_stage_{node}" for layer, node in looks} | {"Net_stage_exp", "Net_stage_sin"}
+    assert {path.name.split(".")[0] for name, path in files.items() if name.endswith("_To_Net_stage_exp")} == {"exp"}
+    tasks = {
+        layer: {files[f"Net_stage_{layer}_To_Net_stage_{node}"].name.split(".")[2] for node in ("exp", "sin")} for layer in ("cos", "add")
+    }
+    assert all(len(of_one) == 1 for of_one in tasks.values()) and tasks["cos"] != tasks["add"], "TASK is that of the op that ran"
+    after = np.exp(np.arange(12, dtype=np.float32)).reshape(3, 4)
+    whole = np.frombuffer(parse_file(files["Net_stage_cos_To_Net_stage_exp"]).outputs[0], np.float32).reshape(3, 4)
+    np.testing.assert_allclose(whole, after, rtol=1e-6)
+    after.ravel()[2:5] = [-1, -2, -3]
+    stomped = np.frombuffer(parse_file(files["Net_stage_arena_stomp_To_Net_stage_exp"]).outputs[0], np.float32).reshape(3, 4)
+    np.testing.assert_allclose(stomped, after, rtol=1e-6)
+    verdict = tensortap("watch-diff", "dump", "--json", cwd=tmp_path)
+    assert verdict.code == 1, verdict.err
+    (found,) = verdict.object["overwritten"]
+    assert (found["record"], found["writer"], found["last_equal"]) == ("Net.stage/exp:out0", "Net.stage/arena.stomp", "Net.stage/cos")
+    assert (found["bytes"], found["elements"], found["index"], float(found["after"])) == ([8, 20], 3, [0, 2], -1)
+    assert tensortap("convert", "dump", "npy", "--to", "npy", cwd=tmp_path).code == 0
+    (converted,) = tmp_path.glob("npy/**/*arena_stomp_To_Net_stage_exp*.npy")
+    np.testing.assert_array_equal(np.load(converted).reshape(3, 4), stomped)

@@ -24,15 +24,29 @@ void say(std::string_view text) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
-Result<NonFinitePolicy> policy_from_name(const std::string& name) {
-  if (name == "skip-nan") return NonFinitePolicy::kSkipNan;
-  if (name == "propagate") return NonFinitePolicy::kPropagate;
-  if (name == "skip-nonfinite") return NonFinitePolicy::kSkipNonFinite;
-  return invalid_argument(concat("non_finite: unknown policy ", quote(name), " (skip-nan, propagate, skip-nonfinite)"));
+DumpInfo dump_info(const std::string& folder, const SessionOptions& options) {
+  DumpInfo info;
+  info.folder = folder;
+  info.program = options.program;
+  info.source = options.source;
+  info.rank = options.rank;
+  info.world_size = std::max(options.world_size, 1);
+  info.model = options.model;
+  info.model_id = options.model_id;
+  info.device = options.device;
+  info.timestamp = options.timestamp;
+  if (info.timestamp.empty()) {
+    // What is made of a crash later goes where everything else is.
+    info.timestamp = wall_clock_name();
+    std::erase(info.timestamp, '-');
+  }
+  return info;
 }
 
 Status check_spec(const CaptureSpec& spec) {
-  if (const Result<NonFinitePolicy> policy = policy_from_name(spec.non_finite); !policy.ok()) return policy.status();
+  if (!policy_from_name(spec.non_finite).has_value()) {
+    return invalid_argument(concat("non_finite: unknown policy ", quote(spec.non_finite), " (skip-nan, propagate, skip-nonfinite)"));
+  }
   if (!digest_from_name(spec.digest).has_value()) {
     return invalid_argument(concat("digest: unknown kind ", quote(spec.digest), " (none, xxh3, md5, sha1)"));
   }
@@ -86,8 +100,7 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
     folder.discard();
     return status;
   }
-  const DumpInfo info{folder.path(), options.program,  options.source, options.rank,     std::max(options.world_size, 1),
-                      options.model, options.model_id, options.device, options.timestamp};
+  const DumpInfo info = dump_info(folder.path(), options);
   Result<std::unique_ptr<LayoutWriter>> layout = options.layout->create(info, options.spec);
   if (!layout.ok()) {
     folder.discard();
@@ -130,7 +143,7 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
   session->fork_guard_.emplace(&session->off_, kForked);
   if (spec.trigger == Trigger::kException || session->ring_.has_value()) {
     // Without it the capture goes on, and says so.
-    const Status opened = session->open_crash_recorder();
+    const Status opened = session->open_crash_recorder(info);
     if (!opened.ok()) session->note_problem(opened.with_context("crashes leave nothing behind"));
   }
   return session;

@@ -201,7 +201,7 @@ class CaptureSession {
   void fire_ring();
   // For crashes: the op that begins on this thread, or ends.
   void note_running(const tensortap_op_event& event);
-  Status open_crash_recorder();
+  Status open_crash_recorder(const DumpInfo& info);
   // What run.json says of an op that failed, besides its inputs.
   [[nodiscard]] Json failure_details(const tensortap_op_event& event, const OpInfo& op) const;
 

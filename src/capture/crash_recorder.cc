@@ -13,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <limits>
+#include <utility>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -103,10 +104,21 @@ bool CrashRecorder::write_at(uint64_t offset, const void* bytes, uint64_t size) 
   return true;
 }
 
+void CrashRecorder::write_pieces(CrashFrameKind kind, std::span<const Piece> pieces) noexcept {
+  CrashFrame frame{kind, 0, 0};
+  for (const Piece& piece : pieces) frame.bytes += piece.size;
+  uint64_t at = end_ + sizeof(frame);
+  if (!write_at(end_, &frame, sizeof(frame))) return;
+  for (const Piece& piece : pieces) {
+    if (!write_at(at, piece.bytes, piece.size)) return;
+    at += piece.size;
+  }
+  end_ += sizeof(frame) + (frame.bytes + 7) / 8 * 8;
+}
+
 void CrashRecorder::write_frame(CrashFrameKind kind, const void* bytes, uint64_t size) noexcept {
-  const CrashFrame frame{kind, 0, size};
-  if (!write_at(end_, &frame, sizeof(frame)) || !write_at(end_ + sizeof(frame), bytes, size)) return;
-  end_ += sizeof(frame) + (size + 7) / 8 * 8;
+  const Piece piece{bytes, size};
+  write_pieces(kind, {&piece, 1});
 }
 
 void CrashRecorder::write_all(int signal, const siginfo_t& info, const void* context) noexcept {
@@ -119,6 +131,7 @@ void CrashRecorder::write_all(int signal, const siginfo_t& info, const void* con
   header.thread = this_thread();
   if (!write_at(0, &header, sizeof(header))) return;
   end_ = sizeof(header);
+  write_session();
   running.look(header.thread, [this](const RunningOp& op, RunningOps::Place place, bool here) {
     constexpr std::array<uint32_t, 3> kFlags = {kCrashedHere, kCrashedAround, kCrashedNext};
     write_running(op, here ? kFlags[static_cast<size_t>(place)] : 0);
@@ -134,31 +147,48 @@ void CrashRecorder::write_all(int signal, const siginfo_t& info, const void* con
   write_at(0, &header, sizeof(header));
 }
 
+void CrashRecorder::write_session() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const CrashSession session{int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000};
+  const std::array<Piece, 2> pieces = {Piece{&session, sizeof(session)}, {sources_.session.data(), sources_.session.size()}};
+  write_pieces(CrashFrameKind::kSession, pieces);
+}
+
 void CrashRecorder::write_running(const RunningOp& op, uint32_t flags) noexcept {
   write_op(op, flags);
   const uint32_t count = std::min<uint32_t>(op.count, RunningOp::kMostTensors);
-  for (uint32_t i = 0; i < count; ++i) write_tensor(op, op.tensors[i]);
+  uint32_t elements = 0;  // of lists, that moved what comes after them up
+  for (uint32_t i = 0; i < count; ++i) {
+    elements += op.tensors[i].element() > 0 ? 1 : 0;
+    write_tensor(op, op.tensors[i], op.tensors[i].slot_index() + elements);
+  }
 }
 
 void CrashRecorder::write_op(const RunningOp& op, uint32_t flags) noexcept {
   const OpEntry* entry = sources_.ops->find(op.op);
   if (entry == nullptr) return;
-  const std::array<const std::string*, 3> texts = {&entry->info.name, &entry->info.type, &entry->info.attributes};
+  const OpInfo& info = entry->info;
+  const auto length = [](std::string_view text) { return static_cast<uint32_t>(text.size()); };
+  const std::string_view original = info.originals.empty() ? std::string_view() : std::string_view(info.originals.front().name);
   CrashOp told{op.op, op.call, op.step, op.run, op.phase, op.thread, flags, 0, 0, 0};
-  told.name_bytes = static_cast<uint32_t>(texts[0]->size());
-  told.type_bytes = static_cast<uint32_t>(texts[1]->size());
-  told.attributes_bytes = static_cast<uint32_t>(texts[2]->size());
-  const CrashFrame frame{CrashFrameKind::kOp, 0, sizeof(told) + uint64_t{told.name_bytes} + told.type_bytes + told.attributes_bytes};
-  uint64_t at = end_ + sizeof(frame) + sizeof(told);
-  bool written = write_at(end_, &frame, sizeof(frame)) && write_at(end_ + sizeof(frame), &told, sizeof(told));
-  for (const std::string* text : texts) {
-    written = written && write_at(at, text->data(), text->size());
-    at += text->size();
-  }
-  if (written) end_ += sizeof(frame) + (frame.bytes + 7) / 8 * 8;
+  told.name_bytes = length(info.name);
+  told.type_bytes = length(info.type);
+  told.attributes_bytes = length(info.attributes);
+  CrashOpPlace place{entry->place, static_cast<uint32_t>(info.outputs.size()), info.single ? 1U : 0U, 0, 0, op.thread_number};
+  place.graph_bytes = length(info.graph);
+  place.original_bytes = length(original);
+  const std::array<Piece, 7> pieces = {Piece{&told, sizeof(told)},
+                                       {info.name.data(), info.name.size()},
+                                       {info.type.data(), info.type.size()},
+                                       {info.attributes.data(), info.attributes.size()},
+                                       {&place, sizeof(place)},
+                                       {info.graph.data(), info.graph.size()},
+                                       {original.data(), original.size()}};
+  write_pieces(CrashFrameKind::kOp, pieces);
 }
 
-void CrashRecorder::write_tensor(const RunningOp& op, const RememberedTensor& tensor) noexcept {
+void CrashRecorder::write_tensor(const RunningOp& op, const RememberedTensor& tensor, uint32_t position) noexcept {
   const tensortap_tensor given = tensor.c();
   CrashTensor& out = tensor_;
   out = CrashTensor{};
@@ -169,6 +199,8 @@ void CrashRecorder::write_tensor(const RunningOp& op, const RememberedTensor& te
   row.time_ns = clock_ns() - sources_.opened_ns;
   row.op = op.op;
   row.call = op.call;
+  row.thread = op.thread_number;
+  row.position = position;
   row.rank = sources_.rank;
   row.element = given.element;
   row.slot_kind = static_cast<uint8_t>(given.slot_kind);
@@ -188,7 +220,9 @@ void CrashRecorder::write_tensor(const RunningOp& op, const RememberedTensor& te
 }
 
 void CrashRecorder::write_ring() noexcept {
-  const bool seen = sources_.ring->look([this](const QueuedRecord& record) {
+  OpId told = kNoOp;
+  const bool seen = sources_.ring->look([this, &told](const QueuedRecord& record) {
+    if (record.row.op != std::exchange(told, record.row.op)) write_ring_op(record.row);
     CrashTensor& out = tensor_;
     out = CrashTensor{};
     out.row = record.row;
@@ -197,6 +231,17 @@ void CrashRecorder::write_ring() noexcept {
     write_tensor_frame(out, plain ? record.data.data() : nullptr);
   });
   if (!seen) ++skipped_;
+}
+
+void CrashRecorder::write_ring_op(const RecordRow& row) noexcept {
+  RunningOp& op = ring_op_;
+  op.op = row.op;
+  op.call = row.call;
+  op.step = row.step;
+  op.run = row.run;
+  op.phase = row.phase;
+  op.thread_number = row.thread;
+  write_op(op, kCrashedTold);
 }
 
 void CrashRecorder::write_tensor_frame(CrashTensor& tensor, const std::byte* memory) noexcept {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/status.h"
@@ -26,6 +27,7 @@ struct CrashSources {
   int64_t opened_ns = 0;
   int32_t rank = 0;
   bool with_stack = false;  // registers and call stack too
+  std::string session;      // the text of a CrashSession
 };
 
 // `running` is fed by any thread. The file is made when the recorder opens and removed when it is destroyed, unless the program crashed.
@@ -46,13 +48,20 @@ class CrashRecorder : public CrashListener {
   // All of this runs in a handler: pwrite() and arithmetic, no lock and no memory.
   void write_all(int signal, const siginfo_t& info, const void* context) noexcept;
   void write_running(const RunningOp& op, uint32_t flags) noexcept;
+  void write_session() noexcept;
   void write_op(const RunningOp& op, uint32_t flags) noexcept;
-  void write_tensor(const RunningOp& op, const RememberedTensor& tensor) noexcept;
+  void write_tensor(const RunningOp& op, const RememberedTensor& tensor, uint32_t position) noexcept;
   void write_ring() noexcept;
+  void write_ring_op(const RecordRow& row) noexcept;
   void write_tensor_frame(CrashTensor& tensor, const std::byte* memory) noexcept;
   void write_registers(const void* context) noexcept;
   void write_stack() noexcept;
   void write_maps() noexcept;
+  struct Piece {
+    const void* bytes;
+    uint64_t size;
+  };
+  void write_pieces(CrashFrameKind kind, std::span<const Piece> pieces) noexcept;
   void write_frame(CrashFrameKind kind, const void* bytes, uint64_t size) noexcept;
   bool write_at(uint64_t offset, const void* bytes, uint64_t size) noexcept;
 
@@ -63,7 +72,9 @@ class CrashRecorder : public CrashListener {
   std::atomic<uint32_t> writer_{0};  // number of the thread that writes
   uint64_t end_ = 0;                 // of the file
   uint32_t skipped_ = 0;
-  CrashTensor tensor_;  // too large for the stack of a handler
+  // Too large for the stack of a handler.
+  CrashTensor tensor_;
+  RunningOp ring_op_;
 };
 
 }  // namespace tensortap

@@ -4,6 +4,7 @@
 
 #include "base/flag_lock.h"
 #include "base/text.h"
+#include "trace/scoped_name.h"
 
 namespace tensortap {
 
@@ -41,7 +42,9 @@ OpId OpTable::add(OpInfo info) {
   info.name = std::move(name);
   auto& chunk = chunks_[id / kChunk];
   if (chunk.load(std::memory_order_relaxed) == nullptr) chunk.store(new OpEntry[kChunk], std::memory_order_relaxed);
-  chunk.load(std::memory_order_relaxed)[id % kChunk].info = std::move(info);
+  OpEntry& entry = chunk.load(std::memory_order_relaxed)[id % kChunk];
+  entry.place = is_pseudo_op(info) ? next_place_ : next_place_++;
+  entry.info = std::move(info);
   count_.store(id + 1, std::memory_order_release);
   return id;
 }

@@ -61,6 +61,7 @@ struct OpEntry {
   std::atomic<const OpDecision*> decision{nullptr};  // null = not decided yet
   std::atomic<uint32_t> state{0};                    // OpState bits
   std::atomic<bool> requested{false};                // by the program, now
+  uint32_t place = 0;                                // in the order of execution: how many ops that run were added before
   bool is_look = false;                              // stands for looks at watched tensors: the program has no such op
   bool intended_infinities = false;                  // it is there to make them, as a mask is
   CallCounter calls;
@@ -99,6 +100,7 @@ class OpTable {
 
   std::array<std::atomic<OpEntry*>, kChunks> chunks_{};
   std::atomic<uint32_t> count_{0};
+  uint32_t next_place_ = 0;
   std::unordered_set<std::string> names_;
   std::vector<std::unique_ptr<const OpDecision>> decisions_;
 };

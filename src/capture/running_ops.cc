@@ -11,6 +11,7 @@
 #include <string>
 
 #include "capture/event_view.h"
+#include "capture/thread_number.h"
 
 namespace tensortap {
 namespace {
@@ -31,6 +32,7 @@ void describe(const tensortap_op_event& event, int64_t step, uint32_t thread, Ru
   op.run = event.run;
   op.phase = event.phase;
   op.thread = thread;
+  op.thread_number = thread_number();
   op.count = 0;
 }
 

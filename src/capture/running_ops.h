@@ -26,7 +26,8 @@ struct RunningOp {
   int64_t step = 0;
   uint64_t run = 0;
   uint32_t phase = 0;
-  uint32_t thread = 0;  // number of the system's
+  uint32_t thread = 0;         // number of the system's
+  uint32_t thread_number = 0;  // as in rows
   uint32_t count = 0;
   std::array<RememberedTensor, kMostTensors> tensors;
 };

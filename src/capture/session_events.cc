@@ -12,18 +12,13 @@
 #include "capture/capture_session.h"
 #include "capture/event_scope.h"
 #include "capture/event_view.h"
+#include "capture/thread_number.h"
 #include "tensor/channel_blocks.h"
 #include "tensor/memory_order.h"
 #include "trace/scoped_name.h"
 
 namespace tensortap {
 namespace {
-
-uint32_t thread_number() {
-  static std::atomic<uint32_t> next{0};
-  thread_local const uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
-  return number;
-}
 
 SlotKind slot_kind_of(const tensortap_tensor& tensor) {
   return tensor.slot_kind <= TENSORTAP_SLOT_GRADIENT ? static_cast<SlotKind>(tensor.slot_kind) : SlotKind::kOutput;

@@ -10,6 +10,7 @@
 #include "capture/event_scope.h"
 #include "capture/event_view.h"
 #include "capture/safe_memory.h"
+#include "layout/crash_session.h"
 
 namespace tensortap {
 namespace {
@@ -80,6 +81,8 @@ bool CaptureSession::look_again(const Event& event, const WatchList::Watched& wa
   Event look{seen, op, op.decision.load(std::memory_order_acquire), event.row, event.thinning};
   look.row.op = pseudo;
   look.row.duration_ns = -1;
+  // Of what the event told last, among that op's own outputs.
+  look.row.position = 0;
   take_tensor(look, tensor);
   return changed;
 }
@@ -154,7 +157,7 @@ Json CaptureSession::failure_details(const tensortap_op_event& event, const OpIn
   return json;
 }
 
-Status CaptureSession::open_crash_recorder() {
+Status CaptureSession::open_crash_recorder(const DumpInfo& info) {
   CrashSources sources;
   sources.ops = &ops_;
   sources.ring = ring_.has_value() ? &*ring_ : nullptr;
@@ -163,6 +166,7 @@ Status CaptureSession::open_crash_recorder() {
   sources.opened_ns = opened_ns_;
   sources.rank = options_.rank;
   sources.with_stack = options_.spec.exception_detail == ExceptionDetail::kDetail;
+  sources.session = crash_session_text(info, options_.spec);
   TENSORTAP_ASSIGN_OR_RETURN(crash_, CrashRecorder::open(folder_.path(), sources));
   return {};
 }

@@ -179,6 +179,23 @@ Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::s
   return invalid_argument(concat(quote(path), " can not be started: ", std::strerror(error)));
 }
 
+Result<std::optional<ProgramEnd>> continue_in_child() {
+  Forwarding forwarding;
+  forwarding.hold_back();
+  const pid_t child = fork();
+  if (child <= 0) {
+    const int error = errno;
+    forwarding.end_in_program();
+    if (child < 0) return errno_status("fork", error);
+    return std::optional<ProgramEnd>();
+  }
+  forward_to = child;
+  forwarding.let_through();
+  const ProgramEnd end = end_of(child);
+  forward_to = 0;
+  return std::optional(end);
+}
+
 Result<Answer> ask_program(const std::vector<std::string>& words) {
   Pipe out;
   Pipe errors;

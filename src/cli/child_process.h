@@ -4,6 +4,7 @@
 #define TENSORTAP_CLI_CHILD_PROCESS_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,10 @@ struct ProgramEnd {
 // when it can not be started; kIo. Once at a time, no other thread may run.
 Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::string>& words,
                                const std::vector<std::pair<std::string, std::string>>& environment);
+
+// Goes on in a process of its own, which has our terminal: nothing in there; how it ended in the process that was there before and waited for it, with
+// signals passed on as run_program() does it. For work that may crash. Errors: kIo. No other thread may run.
+Result<std::optional<ProgramEnd>> continue_in_child();
 
 // What a program that was asked something said.
 struct Answer {

@@ -20,11 +20,13 @@
 #include "cli/command.h"
 #include "cli/exec_environment.h"
 #include "cli/exec_summary.h"
+#include "cli/failure_text.h"
 #include "cli/installed_files.h"
 #include "cli/json_members.h"
 #include "cli/program_file.h"
 #include "cli/run_summary.h"
 #include "plan/capture_plan.h"
+#include "read/repair.h"
 #include "registry/registry.h"
 
 namespace tensortap::cli {
@@ -167,6 +169,7 @@ Result<ExitCode> exec(const ExecOptions& options, Terminal& terminal) {
     place.give_back();
     return end.status();
   }
+  tell_crashes(settle_crashes(place.path(), false), terminal);
   Json summary = summarise_dumps(terminal, process_dumps(place.path(), place.shared(), begin), place.path());
   if (summary["dump"].is_null()) place.give_back();
   summary["program"] = join(options.program, " ");

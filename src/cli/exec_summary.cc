@@ -59,6 +59,11 @@ Json report_of(const std::string& folder) {
   return report.ok() && report->is_object() && !report->empty() ? *std::move(report) : Json();
 }
 
+Json manifest_of(const DumpIndex& dump) {
+  const auto manifest = parse_json(dump.manifest(), "the manifest");
+  return manifest.ok() && manifest->is_object() ? *manifest : Json::object();
+}
+
 Json copy_of(const Json& object, const char* key) {
   const Json* value = member(object, key);
   return value == nullptr ? Json() : *value;
@@ -110,6 +115,7 @@ void look_into(const Terminal& terminal, const std::string& folder, Json& summar
   }
   summary["layout"] = std::string((*dump)->layout());
   if (!summary["complete"].get<bool>()) count_rows(**dump, summary);
+  if (summary["failed_op"].is_null()) summary["failed_op"] = copy_of(manifest_of(**dump), "failed_op");
   Json found = find_report(**dump, kOrigins);
   summary["first_nonfinite"] = copy_of(found, "first_nonfinite");
   if (summary["first_nonfinite"].is_null()) return;

@@ -14,6 +14,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/dump_access.h"
+#include "cli/failure_text.h"
 #include "cli/row_sort.h"
 #include "cli/table.h"
 #include "plan/capture_spec.h"
@@ -184,6 +185,7 @@ Result<ExitCode> list(const LsOptions& options, Terminal& terminal) {
   }
   terminal.flush();
   terminal.note(fmt::format("{} of {} records", chosen.size(), rows.size()));
+  for (const std::string& line : failure_lines(*dump, options.dump)) terminal.note(line);
   return ExitCode::kFine;
 }
 

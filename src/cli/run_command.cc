@@ -8,16 +8,23 @@
 
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/capture_options.h"
+#include "cli/child_process.h"
 #include "cli/command.h"
+#include "cli/failure_text.h"
 #include "cli/run_inputs.h"
 #include "cli/run_outputs.h"
 #include "cli/run_summary.h"
+#include "read/repair.h"
+#include "registry/registry.h"
 #include "tensortap/onnxruntime.h"
 
 namespace tensortap::cli {
@@ -82,9 +89,7 @@ Result<Json> dims_json(const std::vector<std::string>& dims) {
   return numbers;
 }
 
-Result<Json> make_request(const RunOptions& options, const std::vector<LoadedInput>& inputs, const Terminal& terminal) {
-  TENSORTAP_ASSIGN_OR_RETURN(const CaptureSpec spec, make_spec(options.capture));
-  for (const std::string& note : spec.notes) terminal.note(printable(note));
+Result<Json> make_request(const RunOptions& options, const CaptureSpec& spec, const std::vector<LoadedInput>& inputs) {
   Json request = {{"model", options.model}, {"config", to_json_text(spec_to_json(spec))}, {"config_name", config_name(options.capture)}};
   if (!options.runtime.empty()) request["runtime"] = options.runtime;
   TENSORTAP_ASSIGN_OR_RETURN(Json dims, dims_json(options.dims));
@@ -143,9 +148,15 @@ ExitCode verdict(const RunOptions& options, const Json& report) {
   return strict && (gaps || losses) ? ExitCode::kFound : ExitCode::kFine;
 }
 
-Result<ExitCode> run(const RunOptions& options, Terminal& terminal) {
+// Whether a crash would leave what somebody has to write into the tree.
+bool needs_survivor(const CaptureSpec& spec) {
+  const Layout* layout = find_layout(spec.layout);
+  return layout != nullptr && layout->settles_crashes && (spec.trigger == Trigger::kException || spec.limits.ring_ops > 0);
+}
+
+Result<ExitCode> run_here(const RunOptions& options, const CaptureSpec& spec, Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(const auto inputs, load_inputs(options.inputs, options.input_folder));
-  TENSORTAP_ASSIGN_OR_RETURN(const Json request, make_request(options, inputs, terminal));
+  TENSORTAP_ASSIGN_OR_RETURN(const Json request, make_request(options, spec, inputs));
   Callbacks callbacks{Progress(terminal), std::nullopt};
   if (!options.save_outputs.empty()) {
     TENSORTAP_ASSIGN_OR_RETURN(callbacks.outputs, OutputFiles::open(options.save_outputs));
@@ -173,6 +184,17 @@ Result<ExitCode> run(const RunOptions& options, Terminal& terminal) {
   if (terminal.json) terminal.json_line(report);
   if (callbacks.outputs) TENSORTAP_RETURN_IF_ERROR(callbacks.outputs->status());
   return verdict(options, report);
+}
+
+Result<ExitCode> run(const RunOptions& options, Terminal& terminal) {
+  TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, make_spec(options.capture));
+  for (const std::string& note : spec.notes) terminal.note(printable(note));
+  if (!needs_survivor(spec)) return run_here(options, spec, terminal);
+  if (spec.out.empty()) spec.out = join_path("tensortap_dump", wall_clock_name());
+  TENSORTAP_ASSIGN_OR_RETURN(const std::optional<ProgramEnd> end, continue_in_child());
+  if (!end.has_value()) return run_here(options, spec, terminal);
+  if (end->signal != 0) tell_crashes(settle_crashes(spec.out, false), terminal);
+  return static_cast<ExitCode>(end->exit_code);
 }
 
 void add_input_options(CLI::App& app, RunOptions& options) {

@@ -126,6 +126,10 @@ std::string summary_text(const Json& report, const Palette& palette) {
     lines.add("budget", budget_text(*governor));
   add_records(report, palette, lines);
   add_checks(report, palette, lines);
+  if (const Json* failed = member(report, "failed_op"); failed != nullptr && failed->is_object()) {
+    lines.add("failed op", palette.red(printable(fmt::format("{} ({}): {}", member_text(*failed, "name"), member_text(*failed, "type"),
+                                                             member_text(*failed, "error")))));
+  }
   if (const Json* notes = member(report, "notes"); notes != nullptr && notes->is_array()) {
     for (const Json& note : *notes) {
       if (note.is_string()) lines.add("note", printable(note.get<std::string>()));

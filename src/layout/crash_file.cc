@@ -1,14 +1,17 @@
 #include "layout/crash_file.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstring>
 #include <utility>
 
 #include "base/text.h"
 #include "layout/crash_format.h"
+#include "layout/crash_session.h"
 #include "tensor/dtype.h"
 
 namespace tensortap {
@@ -79,12 +82,23 @@ Json registers_json(std::span<const uint64_t> registers) {
   return json;
 }
 
+bool CrashFile::is_name(std::string_view file_name) {
+  return file_name.starts_with(kCrashFilePrefix) && file_name.ends_with(kCrashFileSuffix);
+}
+
+bool CrashFile::is_left_in(const std::string& folder, std::string_view layout) {
+  return std::ranges::any_of(names_in(folder), [&](const std::string& name) {
+    const Result<std::unique_ptr<CrashFile>> crash = read(join_path(folder, name));
+    return crash.ok() && (*crash)->layout() == layout;
+  });
+}
+
 std::vector<std::string> CrashFile::names_in(const std::string& folder) {
   std::vector<std::string> found;
   const Result<std::vector<std::string>> names = list_directory(folder);
   if (!names.ok()) return found;
   for (const std::string& name : *names) {
-    if (!name.starts_with(kCrashFilePrefix) || !name.ends_with(kCrashFileSuffix)) continue;
+    if (!is_name(name)) continue;
     const Result<MappedFile> file = MappedFile::open(join_path(folder, name));
     if (file.ok() && !file->bytes().empty()) found.push_back(name);
   }
@@ -135,6 +149,8 @@ bool CrashFile::take(uint32_t kind, std::span<const std::byte> bytes) {
     case CrashFrameKind::kMaps:
       maps_ = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
       return true;
+    case CrashFrameKind::kSession:
+      return take_session(bytes);
   }
   return true;
 }
@@ -148,9 +164,52 @@ bool CrashFile::take_op(std::span<const std::byte> bytes) {
     texts.remove_prefix(text.size());
     return text;
   };
-  Op op{told.op, next(told.name_bytes), next(told.type_bytes), next(told.attributes_bytes), told.call, told.step, told.thread, told.flags};
-  ops_.push_back(std::move(op));
+  Op op;
+  op.op = told.op;
+  op.name = next(told.name_bytes);
+  op.type = next(told.type_bytes);
+  op.attributes = next(told.attributes_bytes);
+  op.call = told.call;
+  op.step = told.step;
+  op.thread = told.thread;
+  op.flags = told.flags;
+  CrashOpPlace place;
+  if (read_at(std::as_bytes(std::span(texts)), 0, place)) {
+    texts.remove_prefix(sizeof(place));
+    op.place = place.place;
+    op.outputs = place.outputs;
+    op.single = place.single == 1;
+    op.graph = next(place.graph_bytes);
+    op.original = next(place.original_bytes);
+  }
+  ((op.flags & kCrashedTold) != 0 ? told_ : ops_).push_back(std::move(op));
   return true;
+}
+
+bool CrashFile::take_session(std::span<const std::byte> bytes) {
+  CrashSession session;
+  if (!read_at(bytes, 0, session)) return false;
+  time_us_ = std::max<int64_t>(session.time_us, 0);
+  session_.assign(reinterpret_cast<const char*>(bytes.data()) + sizeof(session), bytes.size() - sizeof(session));
+  return true;
+}
+
+std::string CrashFile::layout() const { return crash_session_layout(session_); }
+
+bool CrashFile::is_of_living_process() const {
+  if (process_ == 0 || process_ > INT32_MAX) return false;
+  return ::kill(static_cast<pid_t>(process_), 0) == 0 || errno == EPERM;
+}
+
+std::vector<const CrashFile::Op*> CrashFile::known_ops() const {
+  std::vector<const Op*> known;
+  for (const std::vector<Op>* part : {&ops_, &told_}) {
+    for (const Op& op : *part) known.push_back(&op);
+  }
+  std::ranges::stable_sort(known, {}, [](const Op* op) { return op->op; });
+  const auto rest = std::ranges::unique(known, {}, [](const Op* op) { return op->op; });
+  known.erase(rest.begin(), rest.end());
+  return known;
 }
 
 bool CrashFile::take_tensor(std::span<const std::byte> bytes) {
@@ -217,6 +276,23 @@ std::string CrashFile::place_of(uint64_t address) const {
     return concat(path == std::string_view::npos ? std::string_view("?") : line.substr(path), "+", hexadecimal(address - first + offset));
   }
   return "?";
+}
+
+// run.json is written when a capture ends, which this one did not.
+void CrashFile::add_to_manifest(Json& manifest) const {
+  if (!manifest.is_object()) return;
+  if (!manifest.contains("crash")) manifest["crash"] = to_json();
+  if (!manifest.contains("complete")) manifest["complete"] = false;
+  const Op* op = crashed();
+  const bool failed = manifest.contains("failed_op") && !manifest["failed_op"].is_null();
+  if (op == nullptr || failed) return;
+  Json inputs = Json::array();
+  for (const RecordRow& row : rows_) {
+    const bool own = row.op == op->op && row.call == op->call && row.step == op->step && (row.flags & kRecordFailedOp) != 0;
+    if (own) inputs.push_back(record_name(row, op->name));
+  }
+  manifest["failed_op"] = {{"name", op->name}, {"type", op->type}, {"error", text()}, {"step", op->step}, {"inputs", inputs}};
+  manifest["failed_ops"] = 1;
 }
 
 Json CrashFile::stack_json() const {

@@ -32,6 +32,13 @@ std::string op_frame(uint32_t op, uint32_t flags) {
   return content + "convToy";
 }
 
+// As versions do that tell where the op stands.
+std::string placed_op_frame(uint32_t op, uint32_t flags, uint32_t place) {
+  std::string content = op_frame(op, flags);
+  put(content, CrashOpPlace{place, 1, 1, 4, 2, 0});
+  return content + "maindo";
+}
+
 std::string tensor_frame(const CrashTensor& tensor, const std::string& memory) {
   std::string content;
   put(content, tensor);
@@ -56,6 +63,12 @@ std::string floats(std::initializer_list<float> values) {
   return text;
 }
 
+std::string session_frame(int64_t time_us, const std::string& json) {
+  std::string content;
+  put(content, CrashSession{time_us});
+  return content + json;
+}
+
 std::string whole_file() {
   CrashHeader header;
   header.signal = SIGSEGV;
@@ -64,6 +77,7 @@ std::string whole_file() {
   header.complete = 1;
   std::string text;
   put(text, header);
+  put_frame(text, CrashFrameKind::kSession, session_frame(1'700'000'000'000'000, R"({"layout": "ge"})"));
   put_frame(text, CrashFrameKind::kOp, op_frame(1, kCrashedHere));
   put_frame(text, CrashFrameKind::kTensor, tensor_frame(strided(), floats({0, 1, 2, 3, 4})));
   put_frame(text, CrashFrameKind::kMaps, "1000-2000 r-xp 00000300 fd:00 9 /bin/program\n");
@@ -92,6 +106,25 @@ TEST_F(CrashFileTest, SaysWhatRanAndWhere) {
   EXPECT_EQ(json["op"], (Json{{"name", "conv"}, {"type", "Toy"}, {"step", 7}, {"call", 2}, {"thread", 100}}));
   EXPECT_EQ(json["stack"][0], (Json{{"address", "0x1010"}, {"in", "/bin/program+0x310"}}));
   EXPECT_EQ(json["stack"][1]["in"], "?");
+}
+
+TEST_F(CrashFileTest, TellsTheSessionAndWhereOpsStand) {
+  std::string text = whole_file();
+  put_frame(text, CrashFrameKind::kOp, placed_op_frame(5, kCrashedTold, 9));
+  put_frame(text, CrashFrameKind::kOp, placed_op_frame(0, kCrashedTold, 0));
+  put_frame(text, CrashFrameKind::kOp, placed_op_frame(5, kCrashedTold, 9));
+  const auto crash = read(text);
+  ASSERT_TRUE(crash.ok()) << crash.status().message();
+  EXPECT_EQ((*crash)->layout(), "ge");
+  EXPECT_EQ((*crash)->time_us(), 1'700'000'000'000'000);
+  EXPECT_EQ((*crash)->ops().size(), 1U) << "those of the ring did not run";
+  const auto known = (*crash)->known_ops();
+  ASSERT_EQ(known.size(), 3U);
+  EXPECT_EQ((std::vector<OpId>{known[0]->op, known[1]->op, known[2]->op}), (std::vector<OpId>{0, 1, 5}));
+  EXPECT_EQ(known[2]->place, 9U);
+  EXPECT_EQ(known[2]->graph + "/" + known[2]->original, "main/do");
+  EXPECT_TRUE(known[2]->single);
+  EXPECT_EQ(known[1]->place, 0U) << "of an older version";
 }
 
 TEST_F(CrashFileTest, PacksTensorsInTheOrderOfTheirElements) {

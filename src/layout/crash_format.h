@@ -29,7 +29,7 @@ struct CrashHeader {
 };
 static_assert(sizeof(CrashHeader) == 48);
 
-enum class CrashFrameKind : uint32_t { kOp = 1, kTensor = 2, kRegisters = 3, kStack = 4, kMaps = 5 };
+enum class CrashFrameKind : uint32_t { kOp = 1, kTensor = 2, kRegisters = 3, kStack = 4, kMaps = 5, kSession = 6 };
 
 // Stands before each frame, whose `bytes` bytes follow, filled up to a multiple of 8.
 struct CrashFrame {
@@ -43,9 +43,10 @@ enum CrashOpFlag : uint32_t {
   kCrashedHere = 1U << 0,    // it ran, innermost, on the thread that got the signal
   kCrashedAround = 1U << 1,  // an op around that one
   kCrashedNext = 1U << 2,    // the next by the order of the graph after the last op that was done on the thread that got the signal
+  kCrashedTold = 1U << 3,    // it did not run: records of the ring are of it
 };
 
-// An op that ran; its name, type and attributes follow.
+// An op that ran, or that records of the ring are of; its name, type and attributes follow, then a CrashOpPlace.
 struct CrashOp {
   uint32_t op = 0;
   uint32_t call = 0;
@@ -59,6 +60,22 @@ struct CrashOp {
   uint32_t attributes_bytes = 0;
 };
 static_assert(sizeof(CrashOp) == 48);
+
+// What trees of other systems tell of an op; its graph and the name of the author's node that it stands for follow.
+struct CrashOpPlace {
+  uint32_t place = 0;    // in the order of execution
+  uint32_t outputs = 0;  // 0 = not known
+  uint32_t single = 0;   // 1: called by itself, outside every model
+  uint32_t graph_bytes = 0;
+  uint32_t original_bytes = 0;
+  uint32_t thread = 0;  // number given to it by the session, as in rows
+};
+static_assert(sizeof(CrashOpPlace) == 24);
+
+// What the session was, so that its layout can be written; JSON follows: "layout", "spec" (as spec_to_json() has it), and the members of a DumpInfo.
+struct CrashSession {
+  int64_t time_us = 0;  // of the crash, since 1970
+};
 
 // A tensor; its memory follows, from its lowest element to its highest.
 struct CrashTensor {

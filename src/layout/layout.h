@@ -31,6 +31,8 @@ struct DumpInfo {
   uint32_t model_id = 0;  // from 1, 0 = unknown
   int32_t device = 0;
   std::string timestamp;  // YYYYmmddHHMMSS at which capture was asked for
+  uint64_t time_us = 0;   // since 1970, from which what is written is dated; 0 = it happens now
+  std::string failure;    // what ended the program, of a dump that is made of what a crash left
 };
 
 // Where the data of a record lies: those columns of its row.
@@ -63,6 +65,9 @@ class LayoutWriter {
   // Ops are added before any record of theirs, in the order of their ids, one at a time. Called under the session's registration lock.
   // A layout that can not write one now keeps it, tries again with the next call or flush(), and returns the failure: the op counts as added.
   virtual Status add_op(OpId id, const OpInfo& op) = 0;
+
+  // Ops that are known and not added, before the one that is added next: they count where names tell the place of an op in the order of execution.
+  virtual void pass_over_ops(uint32_t /*count*/) {}
 
   // What the plan decided for an op that was added, before any record of it: a layout that stores an op's inputs under its own name takes them
   // from the records of their producers (OpInfo::inputs), which are captured for it. Under the session's registration lock.
@@ -133,6 +138,8 @@ struct Layout {
   Result<RepairReport> (*repair)(const std::string& folder, bool dry_run);
   // Whether it writes into a folder that may hold earlier dumps or those of other ranks, in folders and under names that do not clash.
   bool shares_folder = false;
+  // Whether what a crash left becomes files of the tree (layout/settle_crash.h). False: it stays as it is, and open() adds it to the records.
+  bool settles_crashes = false;
 };
 
 }  // namespace tensortap

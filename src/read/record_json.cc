@@ -79,6 +79,7 @@ Json record_json(const DumpIndex& dump, size_t row_number) {
   json["numel"] = row.numel;
   add_statistics(row, json);
   if ((row.flags & kRecordUnwritten) != 0) json["unwritten"] = true;
+  if ((row.flags & kRecordFailedOp) != 0) json["failed_op"] = true;
   if (row.storage != 0) {
     json["storage"] = row.storage;
     json["version"] = row.version;

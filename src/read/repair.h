@@ -4,11 +4,25 @@
 #define TENSORTAP_READ_REPAIR_H_
 
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "layout/layout.h"
+#include "layout/settle_crash.h"
 
 namespace tensortap {
+
+struct CrashSettled {
+  std::string file;  // the crash file, which is gone
+  SettledCrash content;
+};
+struct CrashesSettled {
+  std::vector<CrashSettled> settled;
+  std::vector<std::string> problems;  // of those that stay, one sentence each
+};
+// Does settle_crash() for every crash file in the folder of a dump and in those of further models in it, but for those of layouts whose readers take
+// them as they are.
+CrashesSettled settle_crashes(const std::string& folder, bool dry_run);
 
 // Mends the dump that locate_dump() finds at `path`: keeps what is complete and says what is lost. Idempotent; a healthy dump is not touched, nor is
 // anything when `dry_run`. Errors: kUnsupported for layouts that can not be mended.

@@ -14,9 +14,10 @@ namespace {
 
 constexpr Layout kLayouts[] = {
     {"tap", "tensortap's own: NumPy files, one folder per process", create_tap, recognise_tap, open_tap, repair_tap},
-    {"ge", "AscendCL's dump: DumpData files and tables in TIME/DEVICE/MODEL/ID/STEP", create_ge, recognise_ge, open_ge, repair_ge, true},
+    {"ge", "AscendCL's dump: DumpData files and tables in TIME/DEVICE/MODEL/ID/STEP", create_ge, recognise_ge, open_ge, repair_ge, true,
+     true},
     {"mindspore", "MindSpore's dump: npy files and statistic.csv in rank_N/NET/GRAPH/ITERATION", create_mindspore, recognise_mindspore_tree,
-     open_mindspore, nullptr, true},
+     open_mindspore, nullptr, true, true},
 };
 
 }  // namespace

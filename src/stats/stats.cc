@@ -217,6 +217,13 @@ void reduce(const Job& job, const ParallelFor& parallel_for, StatsState& state) 
 
 }  // namespace
 
+std::optional<NonFinitePolicy> policy_from_name(std::string_view name) {
+  if (name == "skip-nan") return NonFinitePolicy::kSkipNan;
+  if (name == "propagate") return NonFinitePolicy::kPropagate;
+  if (name == "skip-nonfinite") return NonFinitePolicy::kSkipNonFinite;
+  return std::nullopt;
+}
+
 TensorStats compute_stats(const TensorView& view, const StatsOptions& options) {
   const FloatEnvironment environment;
   const KernelTable* kernels = kernels_in_use();

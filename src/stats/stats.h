@@ -7,6 +7,7 @@
 #define TENSORTAP_STATS_STATS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,7 @@ enum class NonFinitePolicy : uint8_t {
   kPropagate,      // as NumPy: any NaN makes them NaN
   kSkipNonFinite,  // NaN and Inf are left out
 };
+std::optional<NonFinitePolicy> policy_from_name(std::string_view name);  // "skip-nan", "propagate", "skip-nonfinite"
 
 // Runs task(context, i) for i in [0, count) and returns when all are done; the runtime's own pool, or null for none.
 struct ParallelFor {

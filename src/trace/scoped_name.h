@@ -21,6 +21,8 @@ std::string scoped_op_name(const OpInfo& op, uint32_t number);
 class ScopedNames {
  public:
   std::string add(const OpInfo& op) { return scoped_op_name(op, is_pseudo_op(op) ? 0 : next_++); }
+  // Ops that are not added have numbers, too.
+  void pass_over(uint32_t ops) { next_ += ops; }
 
  private:
   uint32_t next_ = 0;

@@ -66,6 +66,8 @@ Result<GeOptions> ge_options(const DumpInfo& info, const CaptureSpec& spec) {
   options.weights = spec.dialect != "acl";
   options.brief_exceptions = spec.exception_detail == ExceptionDetail::kBrief;
   options.only_with_records = spec.trigger != Trigger::kAlways || !spec.where.empty();
+  options.time_us = info.time_us;
+  options.failure = info.failure;
   options.first_step = std::max<int64_t>({spec.steps.first(), spec.first_step, 0});
   return options;
 }

@@ -28,6 +28,8 @@ struct GeOptions {
   bool brief_exceptions = false;
   bool only_with_records = false;  // the plan keeps some executions only
   int64_t first_step = 0;
+  uint64_t time_us = 0;  // from which files are dated, 0 = they come into being now
+  std::string failure;   // what files of failed ops say of it
 };
 
 // Errors: kInvalidArgument for a spec that keeps neither tensors nor statistics, and for options that there are not.

@@ -8,6 +8,8 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "format/dump_data_file.h"
+#include "layout/crash_file.h"
+#include "layout/crashed_dump.h"
 #include "layout/ge/ge_rows.h"
 #include "layout/ge/ge_tree.h"
 
@@ -15,6 +17,7 @@ namespace tensortap {
 namespace {
 
 constexpr uint64_t kLargestGeManifest = uint64_t{64} << 20;
+constexpr std::string_view kCrashAdvice = "; `tensortap repair` of this folder makes files in extra-info/data-dump of them";
 
 class GeIndex : public DumpIndex {
  public:
@@ -65,17 +68,21 @@ class GeIndex : public DumpIndex {
 
 }  // namespace
 
-Confidence recognise_ge(const std::string& folder) { return find_ge_tree(folder); }
+Confidence recognise_ge(const std::string& folder) {
+  const Confidence found = find_ge_tree(folder);
+  return found == Confidence::kNo && CrashFile::is_left_in(folder, "ge") ? Confidence::kCertain : found;
+}
 
 Result<std::unique_ptr<DumpIndex>> open_ge(const std::string& folder) {
   TENSORTAP_ASSIGN_OR_RETURN(GeTree tree, walk_ge_tree(folder));
-  if (tree.files.empty() && tree.manifests.empty()) return not_found(concat(folder, ": no file of a dump is here or below"));
+  const bool nothing = tree.files.empty() && tree.manifests.empty() && !CrashFile::is_left_in(folder, "ge");
+  if (nothing) return not_found(concat(folder, ": no file of a dump is here or below"));
   GeRows content = read_ge_rows(tree);
   std::string manifest = "{}";
   if (tree.manifests.size() == 1) {
     if (auto text = read_file(tree.manifests[0], kLargestGeManifest); text.ok() && text->starts_with("{")) manifest = *std::move(text);
   }
-  return std::unique_ptr<DumpIndex>(std::make_unique<GeIndex>(std::move(tree), std::move(content), std::move(manifest)));
+  return with_crashes(std::make_unique<GeIndex>(std::move(tree), std::move(content), std::move(manifest)), folder, kCrashAdvice);
 }
 
 }  // namespace tensortap

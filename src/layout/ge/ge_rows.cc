@@ -23,6 +23,7 @@ namespace {
 constexpr size_t kFirstBytes = 4096;
 constexpr uint64_t kLargestTable = uint64_t{64} << 20;
 constexpr size_t kMostGeProblems = 50;
+constexpr size_t kLongestMessage = 300;
 
 // One execution of an op, as its files tell.
 struct GeRun {
@@ -64,6 +65,9 @@ Result<DumpDataFile> read_head(const std::string& path) {
   TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, MappedFile::open(path));
   return parse_dump_data(map.bytes(), map.bytes().size());
 }
+
+// Of what the system had to say about a failure: tables of arguments and registers may follow.
+std::string first_line(const std::string& message) { return message.substr(0, std::min(message.find('\n'), kLongestMessage)); }
 
 class GeRowsReader {
  public:
@@ -125,6 +129,7 @@ class GeRowsReader {
       return;
     }
     if (content->left_over > 0) problems_.add(concat(shown(i), ": ", content->left_over, " bytes behind the last tensor are passed over"));
+    if (!content->message.empty()) problems_.add(concat(shown(i), ": ", first_line(content->message)));
     GeRun& run = run_of(i, *name, stem);
     run.file = i;
     if (content->time_us != 0) run.time = content->time_us;

@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "format/dump_data_file.h"
+#include "layout/crash_file.h"
 #include "layout/ge/ge_statistic.h"
 
 namespace tensortap {
@@ -132,7 +133,7 @@ class GeWalk {
       if (is_ge_hashed_name(name)) {
         tree_.problems.push_back(concat(inside_relative, ": no line of mapping.csv says what this file was called"));
         add_file(path, relative, folder, name, name);
-      } else if (name[0] != '.' && foreign_++ == 0) {
+      } else if (name[0] != '.' && !CrashFile::is_name(name) && foreign_++ == 0) {
         first_foreign_ = inside_relative;
       }
     } else if (name == kOurFolder) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 #include <utility>
 
 #include "base/files.h"
@@ -33,6 +34,11 @@ Status check_ge_place(const RecordRow& row) {
   return {};
 }
 
+// The op after which this one stands for a look, "" = it stands for itself.
+std::string watcher_of(const OpInfo& op) {
+  return op.attributes.find(kWatcherOp) == std::string::npos ? std::string() : attribute_text(op, kWatcherOp);
+}
+
 bool is_load(const RecordRow& row) { return row.phase == static_cast<uint8_t>(Phase::kLoad); }
 bool is_nonfinite(const GePiece& piece) {
   const TensorStats& stats = piece.row.stats;
@@ -45,6 +51,7 @@ class GeWriter : public LayoutWriter {
       : options_(std::move(options)), table_(std::move(table)), inputs_(options_.only_with_records), spool_(options_.root) {}
 
   Status add_op(OpId id, const OpInfo& op) override;
+  void pass_over_ops(uint32_t count) override;
   void op_decided(OpId id, const OpDecision& decision) override;
   [[nodiscard]] bool follows_steps() const override { return true; }
   Status end_step(int64_t step, uint64_t run) override;
@@ -59,7 +66,7 @@ class GeWriter : public LayoutWriter {
   using Rows = InputRows<Payload>;
   using Lane = std::pair<uint64_t, uint32_t>;  // run and thread: executions of one come one after another
 
-  uint64_t next_time() { return last_time_us_ = std::max(last_time_us_ + 1, ge_time_us()); }
+  uint64_t next_time() { return last_time_us_ = std::max(last_time_us_ + 1, options_.time_us != 0 ? options_.time_us : ge_time_us()); }
   Result<std::shared_ptr<GeFolder>> folder_of(const GeOp& op, const GeExecution& execution);
   Status write_file(GeFolder& folder, const std::string& name, std::span<const GePart> parts, std::string& stored);
   Status write_tensors(const GeOp& op, GeExecution& execution, GeFolder& folder, std::string& stored, std::string& name);
@@ -83,6 +90,7 @@ class GeWriter : public LayoutWriter {
   std::mutex mutex_;  // all below
   std::vector<GeOp> ops_;
   uint64_t next_task_ = 0;
+  std::unordered_map<std::string, uint64_t> tasks_;  // by the op's name
   Rows inputs_;
   GeSpool spool_;
   std::map<std::string, std::shared_ptr<GeFolder>> folders_;
@@ -108,8 +116,16 @@ Status GeWriter::add_op(OpId id, const OpInfo& info) {
   if (!info.originals.empty() && info.originals.front().name != info.name) op.original = info.originals.front().name;
   op.outputs = op.pseudo ? 1U : static_cast<uint32_t>(info.outputs.size());
   if (!op.pseudo) op.task = next_task_++;
+  // What was seen after an op ran stands where that op does.
+  if (const auto watcher = tasks_.find(watcher_of(info)); watcher != tasks_.end()) op.task = watcher->second;
+  tasks_.try_emplace(info.name, op.task);
   inputs_.add_op(id, info);
   return {};
+}
+
+void GeWriter::pass_over_ops(uint32_t count) {
+  const std::lock_guard lock(mutex_);
+  next_task_ += count;
 }
 
 void GeWriter::op_decided(OpId id, const OpDecision& decision) {
@@ -154,6 +170,7 @@ Status GeWriter::write_tensors(const GeOp& op, GeExecution& execution, GeFolder&
   DumpDataFile file;
   std::vector<GePart> parts(1);
   describe_ge_execution(op, execution, execution.failed && options_.brief_exceptions, file, parts);
+  if (execution.failed) file.message = options_.failure;
   Status status;
   for (int attempt = 0; attempt < kMostTimes; ++attempt) {
     file.time_us = next_time() + (execution.failed ? static_cast<uint64_t>(attempt) * 1000 : 0);
@@ -382,7 +399,7 @@ Status GeWriter::finish(std::string_view manifest) {
   inputs_.forget_all([](Rows::Source& source) { source.place.reset(); });
   inputs_.each_loaded([](Rows::Source& source) { source.place.reset(); });
   // A watch for failures that saw none leaves nothing.
-  if (options_.scene != GeScene::kException || !folders_.empty()) {
+  if (options_.scene != GeScene::kException || !folders_.empty() || !options_.failure.empty()) {
     const auto folder = GeFolder::create(options_.root, concat(options_.time_folder, "/", kManifestFolder));
     noted_.note(folder.ok() ? (*folder)->replace(options_.manifest, manifest) : folder.status());
   }

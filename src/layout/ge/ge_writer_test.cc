@@ -424,6 +424,40 @@ TEST_F(GeWriterTest, AWatchForFailuresThatSawNoneLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
+// A14
+TEST_F(GeWriterTest, WhatWasSeenAfterAnOpHasItsTaskAndStream) {
+  create();
+  add_op(ge_op("c", "Conv"));
+  add_op(ge_op("b", "Add"));
+  OpInfo look = ge_op("b_To_c", "Conv");
+  look.attributes = R"({"watcher": "b", "watched": "c"})";
+  add_op(look);
+  add(0, {1, 2});
+  add(1, {3});
+  add(2, {1, 9});
+  finish();
+  EXPECT_THAT(only_file("Conv.b_To_c."), HasSubstr("/Conv.b_To_c.1.0."));
+  EXPECT_EQ(content_of(only_file("Conv.b_To_c.")).file.op_name, "b_To_c");
+}
+
+// Of a program that is over, as its crash tells it.
+TEST_F(GeWriterTest, ADumpThatIsMadeLaterTellsWhenAndWhy) {
+  info_.time_us = 1'700'000'000'123'000;
+  info_.failure = "the program got SIGSEGV";
+  spec_.trigger = Trigger::kException;
+  create();
+  writer_->pass_over_ops(7);
+  add_op(ge_op("div", "Div"));
+  RecordRow row = row_of(0, {1, 2}, SlotKind::kInput);
+  row.flags = kRecordFailedOp;
+  ASSERT_TRUE(add(row, {1, 2}).ok());
+  finish();
+  const std::string file = only_file("Div.div.7.");
+  EXPECT_THAT(file, testing::EndsWith(ge_exception_date(info_.time_us)));
+  EXPECT_EQ(content_of(file).file.message, info_.failure);
+  EXPECT_EQ(content_of(file).file.time_us, info_.time_us);
+}
+
 TEST_F(GeWriterTest, AProcessThatDiesLeavesWholeFilesOnly) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);

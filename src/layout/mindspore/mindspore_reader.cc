@@ -7,6 +7,8 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "layout/crash_file.h"
+#include "layout/crashed_dump.h"
 #include "layout/mindspore/npy_mapped.h"
 #include "layout/mindspore/tree_rows.h"
 
@@ -14,6 +16,7 @@ namespace tensortap {
 namespace {
 
 constexpr uint64_t kLargestMetadata = uint64_t{16} << 20;
+constexpr std::string_view kCrashAdvice = "; `tensortap repair` of this folder makes files of the tree of them";
 
 class MindSporeIndex : public DumpIndex {
  public:
@@ -57,12 +60,23 @@ class MindSporeIndex : public DumpIndex {
   std::vector<std::string> problems_;
 };
 
+// What our own report tells of a crash.
+void add_crash(const std::string& path, Json& manifest) {
+  const auto text = read_file(path, kLargestMetadata);
+  const auto report = text.ok() ? parse_json(*text, path) : Result<Json>(text.status());
+  if (!report.ok() || !report->is_object() || !report->contains("crash")) return;
+  for (const char* key : {"crash", "complete", "failed_op", "failed_ops"}) {
+    if (report->contains(key)) manifest[key] = (*report)[key];
+  }
+}
+
 // What .dump_metadata of the first rank says: the configuration and the version.
 std::string read_metadata(const mindspore_tree::Tree& tree) {
   Json manifest = Json::object();
   const auto with_rank = std::ranges::find_if(tree.folders, [](const auto& folder) { return !folder.rank_path.empty(); });
   if (with_rank == tree.folders.end()) return "{}";
   const std::string folder = join_path(with_rank->rank_path, ".dump_metadata");
+  add_crash(join_path(folder, "tensortap_run.json"), manifest);
   for (const auto& [file, key] : {std::pair("config.json", "mindspore"), std::pair("data_dump.json", "config")}) {
     const auto text = read_file(join_path(folder, file), kLargestMetadata);
     if (!text.ok()) continue;
@@ -75,17 +89,22 @@ std::string read_metadata(const mindspore_tree::Tree& tree) {
 
 Confidence recognise_mindspore_tree(const std::string& folder) {
   const mindspore_tree::TreePlace place = mindspore_tree::place_in_tree(folder);
-  if (place.role == mindspore_tree::TreeRole::kNone) return Confidence::kNo;
-  return place.certain ? Confidence::kCertain : Confidence::kMaybe;
+  if (place.certain) return Confidence::kCertain;
+  if (CrashFile::is_left_in(folder, "mindspore")) return Confidence::kCertain;
+  return place.role == mindspore_tree::TreeRole::kNone ? Confidence::kNo : Confidence::kMaybe;
 }
 
 Result<std::unique_ptr<DumpIndex>> open_mindspore(const std::string& folder) {
   mindspore_tree::TreeProblems problems;
-  TENSORTAP_ASSIGN_OR_RETURN(mindspore_tree::Tree tree, mindspore_tree::walk_tree(folder, problems));
+  Result<mindspore_tree::Tree> walked = mindspore_tree::walk_tree(folder, problems);
+  // A crash in the first op leaves nothing else.
+  const bool nothing_else = walked.status().code() == StatusCode::kNotFound && CrashFile::is_left_in(folder, "mindspore");
+  if (!walked.ok() && !nothing_else) return walked.status();
+  mindspore_tree::Tree tree = walked.ok() ? *std::move(walked) : mindspore_tree::Tree();
   mindspore_tree::TreeRows content = mindspore_tree::read_tree_rows(tree, problems);
   std::string manifest = read_metadata(tree);
-  return std::unique_ptr<DumpIndex>(
-      std::make_unique<MindSporeIndex>(std::move(tree), std::move(content), std::move(manifest), problems.take()));
+  auto index = std::make_unique<MindSporeIndex>(std::move(tree), std::move(content), std::move(manifest), problems.take());
+  return with_crashes(std::move(index), folder, kCrashAdvice);
 }
 
 }  // namespace tensortap

@@ -69,6 +69,7 @@ class MindsporeWriter : public LayoutWriter {
         companions_(options_) {}
 
   Status add_op(OpId id, const OpInfo& op) override;
+  void pass_over_ops(uint32_t count) override;
   void op_decided(OpId id, const OpDecision& decision) override;
   [[nodiscard]] bool follows_steps() const override { return true; }
   Status end_step(int64_t step, uint64_t run) override;
@@ -118,7 +119,10 @@ class MindsporeWriter : public LayoutWriter {
   std::atomic<uint64_t> bytes_written_{0};
 };
 
-uint64_t MindsporeWriter::next_time() { return last_time_us_ = std::max(last_time_us_ + 1, static_cast<uint64_t>(now_us())); }
+uint64_t MindsporeWriter::next_time() {
+  const uint64_t time_us = options_.time_us != 0 ? options_.time_us : static_cast<uint64_t>(now_us());
+  return last_time_us_ = std::max(last_time_us_ + 1, time_us);
+}
 
 Result<FolderPointer> MindsporeWriter::folder_of(int64_t step) {
   const auto found = folders_.find(step);
@@ -145,6 +149,11 @@ Status MindsporeWriter::add_op(OpId id, const OpInfo& op) {
   ops_.add(id, op);
   inputs_.add_op(id, op);
   return {};
+}
+
+void MindsporeWriter::pass_over_ops(uint32_t count) {
+  const std::lock_guard lock(mutex_);
+  ops_.pass_over(count);
 }
 
 void MindsporeWriter::op_decided(OpId id, const OpDecision& decision) {

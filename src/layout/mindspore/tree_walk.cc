@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "layout/crash_file.h"
 #include "layout/mindspore/tree_folder.h"
 
 namespace tensortap::mindspore_tree {
@@ -293,7 +294,7 @@ void TreeWalker::read_files(const LeafFolder& here, FolderNames names, bool leaf
       problems_.add(Skipped::kTensorFile, concat(join_path(folder.relative, name), ": neither a file nor a folder"));
     } else if (leaf) {
       sort_in(folder, name, mapped);
-    } else if (!(name.starts_with("acl_dump_") && name.ends_with(".json"))) {
+    } else if (!(name.starts_with("acl_dump_") && name.ends_with(".json")) && !CrashFile::is_name(name)) {
       add_foreign(name);
     }
   }

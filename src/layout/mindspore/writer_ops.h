@@ -47,6 +47,8 @@ class MindsporeOps {
       : profile_(profile), constants_(constants && profile.writes_constants()) {}
 
   void add(OpId id, const OpInfo& op);
+  // Ops that are not added, before the next one that is.
+  void pass_over(uint32_t ops) { scoped_names_.pass_over(ops); }
   void decide(OpId id, const OpDecision& decision);
   // Null when there is no such op.
   [[nodiscard]] MindsporeOp* find(OpId id) { return id < ops_.size() && ops_[id].known ? &ops_[id] : nullptr; }

@@ -40,6 +40,7 @@ Result<MindsporeWriterOptions> mindspore_writer_options(const DumpInfo& info, co
   options.categories = option(spec, "statistic_category", "max,min,l2norm");
   options.only_with_records = spec.trigger != Trigger::kAlways || !spec.where.empty();
   options.first_step = std::max(spec.steps.first(), spec.first_step);
+  options.time_us = info.time_us;
   options.extras = spec.extras;
   options.config = option(spec, "config", "");
   if (options.config.empty()) options.config = minimal_config_text(spec, options.net, options.categories);

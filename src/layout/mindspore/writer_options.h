@@ -23,6 +23,7 @@ struct MindsporeWriterOptions {
   bool statistics = false;
   bool only_with_records = false;  // a condition or a trigger lets some executions in only
   int64_t first_step = 0;          // the first that can be captured
+  uint64_t time_us = 0;            // from which files are dated, 0 = they come into being now
   Extras extras;
 };
 

@@ -6,7 +6,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "layout/crash_file.h"
+#include "layout/crashed_dump.h"
 #include "layout/tap/ops_file.h"
 #include "layout/tap/tap_files.h"
 #include "layout/tap/tap_members.h"
@@ -61,8 +61,6 @@ class TapIndex : public DumpIndex {
   void read_manifest(const std::string& folder);
   void read_ops(const std::string& folder);
   Status read_records(const std::string& folder);
-  void read_crashes(const std::string& folder);
-  void add_to_manifest(const CrashFile& crash);
   Status check_crc(std::span<const std::byte> bytes, const ZipEntry& entry, size_t row) const;
 
   MappedFile records_;
@@ -70,9 +68,6 @@ class TapIndex : public DumpIndex {
   std::vector<OpInfo> ops_;
   std::string manifest_ = "{}";
   bool finished_ = false;
-  std::vector<std::unique_ptr<CrashFile>> crashes_;
-  std::vector<std::string> crash_names_;
-  size_t own_rows_ = 0;  // before those of crashes
   std::vector<std::string> problems_;
   LazyMap tensors_;
   LazyMap histograms_;
@@ -86,10 +81,7 @@ Status TapIndex::open(const std::string& folder) {
   }
   read_manifest(folder);
   read_ops(folder);
-  TENSORTAP_RETURN_IF_ERROR(read_records(folder));
-  own_rows_ = rows_.rows.size();
-  read_crashes(folder);
-  return {};
+  return read_records(folder);
 }
 
 void TapIndex::read_manifest(const std::string& folder) {
@@ -129,45 +121,6 @@ Status TapIndex::read_records(const std::string& folder) {
   return {};
 }
 
-// What a crash left counts as captured, after everything else.
-void TapIndex::read_crashes(const std::string& folder) {
-  for (const std::string& name : CrashFile::names_in(folder)) {
-    Result<std::unique_ptr<CrashFile>> crash = CrashFile::read(join_path(folder, name));
-    if (!crash.ok()) {
-      problems_.push_back(crash.status().message());
-      continue;
-    }
-    if (crashes_.empty() && rows_.copied.empty()) rows_.copied.assign(rows_.rows.begin(), rows_.rows.end());
-    const std::vector<RecordRow>& rows = (*crash)->rows();
-    rows_.copied.insert(rows_.copied.end(), rows.begin(), rows.end());
-    problems_.push_back((*crash)->text());
-    add_to_manifest(**crash);
-    crashes_.push_back(*std::move(crash));
-    crash_names_.push_back(name);
-  }
-  if (!crashes_.empty()) rows_.rows = rows_.copied;
-}
-
-// run.json is written when a capture ends, which this one did not.
-void TapIndex::add_to_manifest(const CrashFile& crash) {
-  Result<Json> manifest = parse_json(manifest_, kRunFile);
-  if (!manifest.ok() || !manifest->is_object()) return;
-  if (!manifest->contains("crash")) (*manifest)["crash"] = crash.to_json();
-  if (!manifest->contains("complete")) (*manifest)["complete"] = false;
-  const CrashFile::Op* op = crash.crashed();
-  const bool failed = manifest->contains("failed_op") && !(*manifest)["failed_op"].is_null();
-  if (op != nullptr && !failed) {
-    Json inputs = Json::array();
-    for (const RecordRow& row : crash.rows()) {
-      const bool own = row.op == op->op && row.call == op->call && row.step == op->step && (row.flags & kRecordFailedOp) != 0;
-      if (own) inputs.push_back(record_name(row, op->name));
-    }
-    (*manifest)["failed_op"] = {{"name", op->name}, {"type", op->type}, {"error", crash.text()}, {"step", op->step}, {"inputs", inputs}};
-    (*manifest)["failed_ops"] = 1;
-  }
-  manifest_ = to_json_text(*manifest);
-}
-
 Status TapIndex::check_crc(std::span<const std::byte> bytes, const ZipEntry& entry, size_t row) const {
   std::call_once(checked_once_, [this] { checked_ = std::make_unique<std::atomic<bool>[]>(rows_.rows.size()); });
   if (checked_[row].load(std::memory_order_relaxed)) return {};
@@ -179,13 +132,6 @@ Status TapIndex::check_crc(std::span<const std::byte> bytes, const ZipEntry& ent
 
 Result<RecordData> TapIndex::data(size_t row) const {
   if (row >= rows_.rows.size()) return invalid_argument(concat("the dump has ", rows_.rows.size(), " records; there is no record ", row));
-  if (row >= own_rows_) {
-    size_t number = row - own_rows_;
-    for (const std::unique_ptr<CrashFile>& crash : crashes_) {
-      if (number < crash->rows().size()) return crash->data(number);
-      number -= crash->rows().size();
-    }
-  }
   // A copy: the file is mapped, and another program may write into it between a check and a use.
   const RecordRow record = rows_.rows[row];
   if ((record.flags & kRecordHasData) == 0) return find_member({}, record).status();
@@ -198,13 +144,7 @@ Result<RecordData> TapIndex::data(size_t row) const {
 
 std::string TapIndex::file(size_t row) const {
   const bool has_data = row < rows_.rows.size() && (rows_.rows[row].flags & kRecordHasData) != 0;
-  if (!has_data || row < own_rows_) return has_data ? std::string(kTensorsFile) : "";
-  size_t number = row - own_rows_;
-  for (size_t i = 0; i < crashes_.size(); ++i) {
-    if (number < crashes_[i]->rows().size()) return crash_names_[i];
-    number -= crashes_[i]->rows().size();
-  }
-  return "";
+  return has_data ? std::string(kTensorsFile) : "";
 }
 
 std::vector<uint64_t> TapIndex::histogram(size_t row) const {
@@ -231,7 +171,7 @@ Confidence recognise_tap(const std::string& folder) {
 Result<std::unique_ptr<DumpIndex>> open_tap(const std::string& folder) {
   auto index = std::make_unique<TapIndex>(folder);
   TENSORTAP_RETURN_IF_ERROR(index->open(folder).with_context(folder));
-  return std::unique_ptr<DumpIndex>(std::move(index));
+  return with_crashes(std::move(index), folder);
 }
 
 }  // namespace tensortap

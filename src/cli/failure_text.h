@@ -1,0 +1,24 @@
+// What ended a captured program, in words, and where its op's inputs are.
+
+#ifndef TENSORTAP_CLI_FAILURE_TEXT_H_
+#define TENSORTAP_CLI_FAILURE_TEXT_H_
+
+#include <string>
+#include <vector>
+
+#include "cli/terminal.h"
+#include "read/repair.h"
+#include "trace/dump_index.h"
+
+namespace tensortap::cli {
+
+// Of the op that failed first: what happened to it and the inputs that the dump has of failed ops, with their files, one line each. `folder` is how the
+// user calls the dump. Empty when no op failed.
+std::vector<std::string> failure_lines(const DumpIndex& dump, const std::string& folder);
+
+// Says what became of what crashes left.
+void tell_crashes(const CrashesSettled& crashes, const Terminal& terminal);
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_FAILURE_TEXT_H_

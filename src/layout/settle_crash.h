@@ -1,0 +1,31 @@
+// What a crash left, written into the tree of its session as files of that tree.
+
+#ifndef TENSORTAP_LAYOUT_SETTLE_CRASH_H_
+#define TENSORTAP_LAYOUT_SETTLE_CRASH_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "layout/layout.h"
+
+namespace tensortap {
+
+struct SettledCrash {
+  std::string text;                     // what happened: "the program got SIGSEGV (address 0x0) in op "div_1" (Div)"
+  uint64_t records = 0;                 // that the tree has now, or would have
+  uint64_t tensors = 0;                 // of these, with their values
+  uint64_t lost = 0;                    // that have no place in the tree, or whose memory could not be read
+  std::vector<std::string> lost_names;  // of the first of these
+};
+
+// Writes what the crash file `path` holds into the folder that it lies in, as `layout` has it: the inputs of the op that ran as those of an op that failed,
+// the records of the ring as they would have been, dated with the moment of the crash; then the manifest, with "crash". Then the file is removed.
+// Touches nothing when `dry_run`. Errors: kUnsupported while the program that crashed is there still, and for a file that does not tell what its session was;
+// kCorrupt; what the layout's writer says when it can not be made or can not write. The crash file stays then.
+Result<SettledCrash> settle_crash(const std::string& path, const Layout& layout, bool dry_run);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_LAYOUT_SETTLE_CRASH_H_
