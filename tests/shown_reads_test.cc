@@ -248,7 +248,6 @@ TEST(ShownReads, ThatWereNotFiniteBeforeTheyWereWrittenOverClearTheOp) {
   WritingEngine engine;
   engine.run({1, NAN}, {3, 4}, {kShownInf, 6});
   EXPECT_EQ(engine.report()["trigger"]["fired"], 0);
-  EXPECT_EQ(engine.report()["pool_peak_bytes"], 0) << "there is no use in a copy";
   EXPECT_THAT(engine.dump()->rows(), IsEmpty());
 }
 
@@ -272,6 +271,15 @@ TEST(ShownReads, ThatFoundNoRoomKeepTheirStatistics) {
   EXPECT_EQ(dump->rows()[0].stats.max, 2);
   EXPECT_EQ(dump->rows()[0].flags & tensortap::kRecordHasData, 0);
   EXPECT_NE(dump->rows()[1].flags & tensortap::kRecordHasData, 0) << "it is written from where it lies";
+}
+
+TEST(ShownReads, AreNotCopiedOnceTheLimitIsReached) {
+  WritingEngine engine(json{{"limits", {{"max_triggers", 1}}}});
+  engine.run({1, 2}, {3, 4}, {kShownInf, 6});
+  const json before = engine.report();
+  engine.run(std::vector<float>(20000, 2), {3, 4}, std::vector<float>(20000, kShownInf));
+  EXPECT_EQ(engine.report()["pool_peak_bytes"], before["pool_peak_bytes"]);
+  EXPECT_EQ(engine.report()["trigger"]["over_limit"], 1);
 }
 
 TEST(ShownReads, OfStatisticsAloneAreMeasuredAsTheyWere) {

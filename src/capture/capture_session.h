@@ -195,7 +195,8 @@ class CaptureSession {
   [[nodiscard]] bool is_shown(const Event& event) const;
   // What is told before the op runs: a verdict, and copies unless it is that the op can not fire.
   void take_read_first(Event& event);
-  QueuedRecord copy_before_write(Event& event, const tensortap_tensor& tensor);
+  bool copy_before_write(Event& event, const tensortap_tensor& tensor, std::vector<QueuedRecord>& copies);
+  void measure_without_copy(Event& event, const TensorView& view, RecordRow& row);
   void take_shown(Event& event, OverflowGate::ReadFirst& read);
   void take_shown_reads(Event& event, OverflowGate::ReadFirst& read);
   bool was_nonfinite(const tensortap_op_event& event, const tensortap_tensor& tensor);

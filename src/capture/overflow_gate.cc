@@ -107,10 +107,13 @@ void OverflowGate::forget_begun(const Execution& execution) {
 }
 
 bool OverflowGate::admit_locked(uint64_t run) {
-  const bool fires = most_ops_ == 0 || fired_ < most_ops_;
-  ++(fires ? fired_ : over_limit_);
-  if (fires) written_runs_.insert(run);
-  return fires;
+  if (is_full()) {
+    ++over_limit_;
+    return false;
+  }
+  fired_.fetch_add(1, std::memory_order_relaxed);
+  written_runs_.insert(run);
+  return true;
 }
 
 bool OverflowGate::admit(uint64_t run) {
@@ -178,11 +181,6 @@ bool OverflowGate::end_step(uint64_t run) {
   begun_count_.store(begun_.size(), std::memory_order_relaxed);
   claimed_.erase(claimed_.lower_bound({run, 0, 0, 0}), claimed_.upper_bound({run, kNoOp, UINT32_MAX, UINT32_MAX}));
   return written_runs_.erase(run) > 0;
-}
-
-uint64_t OverflowGate::fired() const {
-  const std::lock_guard lock(mutex_);
-  return fired_;
 }
 
 uint64_t OverflowGate::over_limit() const {

@@ -70,7 +70,9 @@ class OverflowGate {
   // Lets the values of a run go. Returns whether anything of it was written.
   bool end_step(uint64_t run);
 
-  [[nodiscard]] uint64_t fired() const;
+  // Whether nothing more passes.
+  [[nodiscard]] bool is_full() const { return most_ops_ != 0 && fired_.load(std::memory_order_relaxed) >= most_ops_; }
+  [[nodiscard]] uint64_t fired() const { return fired_.load(std::memory_order_relaxed); }
   [[nodiscard]] uint64_t over_limit() const;  // executions that would have passed
 
  private:
@@ -98,7 +100,7 @@ class OverflowGate {
   std::map<Execution, ReadFirst> begun_;
   std::set<std::tuple<uint64_t, OpId, uint32_t, uint32_t>> claimed_;  // run, op, output slot, call
   std::set<uint64_t> written_runs_;
-  uint64_t fired_ = 0;
+  std::atomic<uint64_t> fired_{0};
   uint64_t over_limit_ = 0;
   std::atomic<size_t> begun_count_{0};  // of begun_
 };

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "capture/capture_session.h"
+#include "capture/copy_elements.h"
 #include "capture/event_view.h"
 #include "stats/nonfinite.h"
 #include "tensor/channel_blocks.h"
@@ -109,37 +110,51 @@ bool CaptureSession::take_at_shown_gate(Event& event) {
 void CaptureSession::take_read_first(Event& event) {
   OverflowGate::ReadFirst read;
   read.cannot_fire = !event.decision->outputs || is_pseudo_op(event.op.info);
-  for (uint64_t i = 0; !read.cannot_fire && i < tensors_of(event.c); ++i) {
-    const tensortap_tensor tensor = tensor_of(event.c, i);
-    read.cannot_fire = is_read(tensor) && holds_nonfinite(event.c, tensor);
-  }
+  const bool copies = !gate_->is_full();
   ListShift shift;
   for (uint64_t i = 0; !read.cannot_fire && i < tensors_of(event.c); ++i) {
     const tensortap_tensor tensor = tensor_of(event.c, i);
     event.row.position = shift.position_of(tensor);
-    if (looks_at(event, tensor)) read.records.push_back(copy_before_write(event, tensor));
+    if (!looks_at(event, tensor)) continue;
+    if (copies) {
+      read.cannot_fire = copy_before_write(event, tensor, read.records);
+    } else {
+      read.cannot_fire = holds_nonfinite(event.c, tensor);
+    }
   }
-  std::erase_if(read.records, [](const QueuedRecord& record) { return record.row.op == kNoOp; });
+  if (read.cannot_fire) read.records.clear();
   gate_->begin({event.row.run, event.c.op, event.row.call}, std::move(read));
 }
 
-// A record of no op when the tensor can not be described.
-QueuedRecord CaptureSession::copy_before_write(Event& event, const tensortap_tensor& tensor) {
-  RecordRow row = event.row;
+// Whether something in the tensor is not finite; there is no use for a copy then.
+bool CaptureSession::copy_before_write(Event& event, const tensortap_tensor& tensor, std::vector<QueuedRecord>& copies) {
+  QueuedRecord copy;
+  copy.row = event.row;
   TensorView view;
-  if (!describe(event, tensor, row, view)) return {};
+  if (!describe(event, tensor, copy.row, view)) return false;
   const uint32_t block = TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(tensor.flags);
   const bool blocked = view.data != nullptr && view.strides == nullptr && has_channel_blocks(view.desc, block) && options_.spec.plain_order;
-  const std::unique_ptr<std::byte[]> plain = blocked ? put_in_order(event, block, row, view) : nullptr;
-  const bool has_elements = view.data != nullptr || (row.numel == 0 && dtype_info(view.desc.dtype).bits != 0);
-  QueuedRecord copy = held_copy(row, view, has_elements, nullptr);
-  if ((copy.row.flags & kRecordDataLost) != 0) {
-    // Its statistics can still be told.
-    Known unknown;
-    measure(event, view, copy.row, unknown);
-    if (!wants_data(event)) copy.row.flags &= static_cast<uint8_t>(~kRecordDataLost);
+  const std::unique_ptr<std::byte[]> plain = blocked ? put_in_order(event, block, copy.row, view) : nullptr;
+  const bool has_elements = view.data != nullptr || (copy.row.numel == 0 && dtype_info(view.desc.dtype).bits != 0);
+  const std::optional<uint64_t> bytes = has_elements ? copy_bytes(view, copy.row.numel) : std::nullopt;
+  if (bytes.has_value()) copy.data = pool_.acquire(*bytes, BufferPool::WhenFull::kGiveUp);
+  const ParallelFor parallel{event.c.parallel_for, event.c.pool};
+  if (copy.data.empty()) {
+    if (has_nonfinite(view, parallel)) return true;
+    if (has_elements) measure_without_copy(event, view, copy.row);
+  } else if (view.desc.dtype == DType::kString) {
+    copy_elements(view, copy.row.numel, copy.data.data());
+  } else if (copy_until_nonfinite(view, copy.data.data(), parallel)) {
+    return true;
   }
-  return copy;
+  copies.push_back(std::move(copy));
+  return false;
+}
+
+void CaptureSession::measure_without_copy(Event& event, const TensorView& view, RecordRow& row) {
+  Known unknown;
+  measure(event, view, row, unknown);
+  if (wants_data(event)) row.flags |= kRecordDataLost;
 }
 
 void CaptureSession::take_shown(Event& event, OverflowGate::ReadFirst& read) {
