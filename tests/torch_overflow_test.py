@@ -133,6 +133,7 @@ def test_what_is_gone_when_the_operator_has_run_is_a_loss(tmp_path: Path) -> Non
 def test_threads_are_watched_at_the_same_time(tmp_path: Path) -> None:
     program = """
 import threading, torch
+torch.ones(1) + 1  # the first operator brings the capture in
 def work(number):
     x = torch.full((1000,), 1e3 + number)
     for _ in range(20):

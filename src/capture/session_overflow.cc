@@ -110,17 +110,11 @@ bool CaptureSession::take_at_shown_gate(Event& event) {
 void CaptureSession::take_read_first(Event& event) {
   OverflowGate::ReadFirst read;
   read.cannot_fire = !event.decision->outputs || is_pseudo_op(event.op.info);
-  const bool copies = !gate_->is_full();
   ListShift shift;
   for (uint64_t i = 0; !read.cannot_fire && i < tensors_of(event.c); ++i) {
     const tensortap_tensor tensor = tensor_of(event.c, i);
     event.row.position = shift.position_of(tensor);
-    if (!looks_at(event, tensor)) continue;
-    if (copies) {
-      read.cannot_fire = copy_before_write(event, tensor, read.records);
-    } else {
-      read.cannot_fire = holds_nonfinite(event.c, tensor);
-    }
+    if (looks_at(event, tensor)) read.cannot_fire = copy_before_write(event, tensor, read.records);
   }
   if (read.cannot_fire) read.records.clear();
   gate_->begin({event.row.run, event.c.op, event.row.call}, std::move(read));
@@ -137,11 +131,13 @@ bool CaptureSession::copy_before_write(Event& event, const tensortap_tensor& ten
   const std::unique_ptr<std::byte[]> plain = blocked ? put_in_order(event, block, copy.row, view) : nullptr;
   const bool has_elements = view.data != nullptr || (copy.row.numel == 0 && dtype_info(view.desc.dtype).bits != 0);
   const std::optional<uint64_t> bytes = has_elements ? copy_bytes(view, copy.row.numel) : std::nullopt;
-  if (bytes.has_value()) copy.data = pool_.acquire(*bytes, BufferPool::WhenFull::kGiveUp);
+  // Where nothing more will be written, a record without data stands for what was told.
+  const bool may_be_written = !gate_->is_full();
+  if (bytes.has_value() && may_be_written) copy.data = pool_.acquire(*bytes, BufferPool::WhenFull::kGiveUp);
   const ParallelFor parallel{event.c.parallel_for, event.c.pool};
   if (copy.data.empty()) {
     if (has_nonfinite(view, parallel)) return true;
-    if (has_elements) measure_without_copy(event, view, copy.row);
+    if (has_elements && may_be_written) measure_without_copy(event, view, copy.row);
   } else if (view.desc.dtype == DType::kString) {
     copy_elements(view, copy.row.numel, copy.data.data());
   } else if (copy_until_nonfinite(view, copy.data.data(), parallel)) {
