@@ -191,7 +191,8 @@ class WritingEngine {
   WritingEngine& operator=(const WritingEngine&) = delete;
 
   // Tells the first of a list of two before the op, which leaves `first_after` there, and shows both when it has run.
-  void run(std::vector<float> first, std::vector<float> second, const std::vector<float>& first_after, uint32_t flags_after = 0) {
+  void run(std::vector<float> first, std::vector<float> second, const std::vector<float>& first_after, uint32_t flags_after = 0,
+           std::vector<float> makes = {}) {
     ++calls_;
     toy::FloatTensor told(first, TENSORTAP_SLOT_INPUT, 0);
     told.c.element = 0;
@@ -204,7 +205,8 @@ class WritingEngine {
     other.c.element = 1;
     other.c.flags = flags_after;
     shown_ = {told.c, other.c};
-    toy::FloatTensor made(first);
+    if (makes.empty()) makes = first;
+    toy::FloatTensor made(makes);
     made.c.flags = TENSORTAP_TENSOR_SHOWN_AGAIN;
     tensortap_op_event after = toy::event_of(op_, 0, &made.c, 1);
     after.call = calls_;
@@ -247,6 +249,7 @@ TEST(ShownReads, OfWhatTheOpWroteOverAreThoseThatWereToldBefore) {
 TEST(ShownReads, ThatWereNotFiniteBeforeTheyWereWrittenOverClearTheOp) {
   WritingEngine engine;
   engine.run({1, NAN}, {3, 4}, {kShownInf, 6});
+  engine.run({1, NAN}, {3, 4}, {5, 6}, 0, {kShownInf});
   EXPECT_EQ(engine.report()["trigger"]["fired"], 0);
   EXPECT_THAT(engine.dump()->rows(), IsEmpty());
 }
