@@ -1,7 +1,7 @@
 """Runs programs whose operators make NaN and Inf, plain, captured, or under a dispatch mode that says which operators should be kept.
 
-usage: overflow_child.py [REFERENCE]; with a file's name the mode writes there what it found: a list of {"op", "reads", "makes"}, each a list of
-(slot, element, bytes). A number in the place of a tensor, which an operator gets as one, has None for its bytes.
+usage: overflow_child.py [REFERENCE]; with a file's name the mode writes there what it found: a list of {"op", "reads", "makes"}, each a
+list of (slot, element, bytes). A number in the place of a tensor, which an operator gets as one, has None for its bytes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as functional
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -122,7 +121,7 @@ def results_given() -> None:
 
 
 def views_that_show_more() -> None:
-    """Views that show other elements, or the same as another type, and views that do not."""
+    """Make views that show other elements, or the same as another type, and views that do not."""
     x = torch.tensor([1.0, float("nan"), 2.0, 3.0])
     x[2:].as_strided((4,), (1,), 0)
     torch.full((2,), -1, dtype=torch.int32).view(torch.float32).clone()
@@ -158,7 +157,7 @@ def training(**options: Any) -> None:
 
 
 def training_of_lists() -> None:
-    """The same by operators on lists."""
+    """Train so by operators on lists."""
     training(foreach=True)
 
 
