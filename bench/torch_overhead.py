@@ -25,8 +25,11 @@ MODES: dict[str, list[str]] = {
     "nothing selected": ["--ops", "no such op"],
     "statistics of inputs and outputs": [],
     "budget 3 %": ["--budget", "3%"],
+    "overflow watch": ["--config", "OVERFLOW"],
     "everything written": ["--full"],
 }
+# The config that stands for its name above.
+OVERFLOW: dict[str, object] = {"trigger": "overflow", "payload": "full", "slots": ["in", "out"]}
 BUDGET_BURST = 10
 MEMORY_RUNS = 3
 PEERS = ("TorchDispatchMode", "module hooks", "msprobe L0", "msprobe L1", "msprobe mix")
@@ -35,6 +38,7 @@ TO_REACH: dict[str, tuple[float, ...]] = {
     "nothing selected": (1.3, 1.3, 1.03, 1.03, 1.03),
     "statistics of inputs and outputs": (1.6, 1.6, 1.08, 1.07, 1.04),
     "budget 3 %": (1.03,) * 5,
+    "overflow watch": (float("nan"), float("nan"), 1.05, 1.05, 1.05),
     "everything written": (float("nan"), float("nan"), 1.7, 1.9, 2.0),
 }
 
@@ -47,6 +51,9 @@ def run_child(program: str, threads: int, pairs: int, options: list[str] | None,
     with tempfile.TemporaryDirectory() as folder:
         if options is not None:
             command = os.environ["TENSORTAP_COMMAND"]
+            config = Path(folder) / "overflow.json"
+            config.write_text(json.dumps(OVERFLOW))
+            options = [str(config) if option == "OVERFLOW" else option for option in options]
             words = [command, "exec", "--quiet", "--out", f"{folder}/dump", "--keep-free", "0", *options, "--", *words]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -170,6 +171,128 @@ TEST(ShownReads, OfAnEngineThatCanNotShowThemAreMissing) {
   engine.run(1, {{1, 2}}, {kShownInf, 6}, 0, true);
   EXPECT_EQ(engine.shown(), 0);
   EXPECT_THAT(engine.names(), ElementsAre("scale:out0"));
+}
+
+// Ops that become known as they run, have no producers, and may write over what they read.
+class WritingEngine {
+ public:
+  explicit WritingEngine(json config = json::object()) {
+    config.update({{"trigger", "overflow"}, {"slots", {"in", "out"}}});
+    if (!config.contains("payload")) config["payload"] = "full";
+    opened_ = toy::open_session(config, folder_ / "dump");
+    EXPECT_EQ(opened_.status, TENSORTAP_OK) << opened_.message;
+    EXPECT_EQ(tensortap_wants_reads(opened_.session), 1);
+    op_ = toy::add_op(opened_.session, "op");
+  }
+  ~WritingEngine() {
+    if (opened_.session != nullptr) tensortap_session_close(opened_.session);
+  }
+  WritingEngine(const WritingEngine&) = delete;
+  WritingEngine& operator=(const WritingEngine&) = delete;
+
+  // Tells the first of a list of two before the op, which leaves `first_after` there, and shows both when it has run.
+  void run(std::vector<float> first, std::vector<float> second, const std::vector<float>& first_after, uint32_t flags_after = 0,
+           std::vector<float> makes = {}) {
+    ++calls_;
+    toy::FloatTensor told(first, TENSORTAP_SLOT_INPUT, 0);
+    told.c.element = 0;
+    tensortap_op_event before = toy::event_of(op_, 0, &told.c, 1);
+    before.flags = TENSORTAP_EVENT_READ_FIRST;
+    before.call = calls_;
+    tensortap_on_op(opened_.session, &before);
+    std::ranges::copy(first_after, first.begin());
+    toy::FloatTensor other(second, TENSORTAP_SLOT_INPUT, 0);
+    other.c.element = 1;
+    other.c.flags = flags_after;
+    shown_ = {told.c, other.c};
+    if (makes.empty()) makes = first;
+    toy::FloatTensor made(makes);
+    made.c.flags = TENSORTAP_TENSOR_SHOWN_AGAIN;
+    tensortap_op_event after = toy::event_of(op_, 0, &made.c, 1);
+    after.call = calls_;
+    after.show_reads = [](void* engine, const tensortap_tensor** tensors) {
+      *tensors = static_cast<WritingEngine*>(engine)->shown_.data();
+      return static_cast<WritingEngine*>(engine)->shown_.size();
+    };
+    after.reads = this;
+    tensortap_on_op(opened_.session, &after);
+  }
+
+  [[nodiscard]] json report() const { return toy::report_of(opened_.session); }
+  std::unique_ptr<tensortap::DumpIndex> dump() {
+    EXPECT_EQ(tensortap_session_close(std::exchange(opened_.session, nullptr)), TENSORTAP_OK);
+    return toy::read_dump(folder_ / "dump");
+  }
+
+ private:
+  const toy::TempFolder folder_;
+  toy::Opened opened_;
+  tensortap_op_id op_ = TENSORTAP_NO_OP;
+  uint32_t calls_ = 0;
+  std::vector<tensortap_tensor> shown_;
+};
+
+TEST(ShownReads, OfWhatTheOpWroteOverAreThoseThatWereToldBefore) {
+  WritingEngine engine;
+  engine.run({1, 2}, {3, 4}, {5, 6});
+  engine.run({1, 2}, {3, 4}, {kShownInf, 6});
+  const auto dump = engine.dump();
+  ASSERT_EQ(dump->rows().size(), 3U) << "what stayed finite left nothing";
+  EXPECT_THAT(toy::floats_of(*dump, 0), ElementsAre(1, 2));
+  EXPECT_THAT(toy::floats_of(*dump, 1), ElementsAre(3, 4));
+  EXPECT_THAT(toy::floats_of(*dump, 2), ElementsAre(kShownInf, 6));
+  EXPECT_EQ(dump->rows()[0].call, 1U);
+  EXPECT_EQ(dump->rows()[0].stats.max, 2) << "measured as it was";
+  EXPECT_EQ(dump->rows()[1].position, 1U) << "the second of a list";
+}
+
+TEST(ShownReads, ThatWereNotFiniteBeforeTheyWereWrittenOverClearTheOp) {
+  WritingEngine engine;
+  engine.run({1, NAN}, {3, 4}, {kShownInf, 6});
+  engine.run({1, NAN}, {3, 4}, {5, 6}, 0, {kShownInf});
+  EXPECT_EQ(engine.report()["trigger"]["fired"], 0);
+  EXPECT_THAT(engine.dump()->rows(), IsEmpty());
+}
+
+TEST(ShownReads, ThatAreGoneAreALossOfTheOpsThatAreKept) {
+  WritingEngine engine;
+  engine.run({1, 2}, {3, 4}, {5, 6}, TENSORTAP_TENSOR_GONE);
+  EXPECT_EQ(engine.report()["lost"], 0);
+  engine.run({1, 2}, {3, 4}, {kShownInf, 6}, TENSORTAP_TENSOR_GONE);
+  EXPECT_EQ(toy::lost_for(engine.report(), "what the op read is gone since it ran"), 1U);
+  EXPECT_EQ(engine.dump()->rows().size(), 2U);
+}
+
+TEST(ShownReads, ThatFoundNoRoomKeepTheirStatistics) {
+  WritingEngine engine(json{{"limits", {{"pool_bytes", 65536}}}});
+  std::vector<float> after(20000, 1);
+  after[7] = kShownInf;
+  engine.run(std::vector<float>(20000, 2), std::vector<float>(20000, 3), after);
+  EXPECT_EQ(toy::lost_for(engine.report(), "memory budget full: statistics only"), 1U);
+  const auto dump = engine.dump();
+  ASSERT_EQ(dump->rows().size(), 3U);
+  EXPECT_EQ(dump->rows()[0].stats.max, 2);
+  EXPECT_EQ(dump->rows()[0].flags & tensortap::kRecordHasData, 0);
+  EXPECT_NE(dump->rows()[1].flags & tensortap::kRecordHasData, 0) << "it is written from where it lies";
+}
+
+TEST(ShownReads, AreNotCopiedOnceTheLimitIsReached) {
+  WritingEngine engine(json{{"limits", {{"max_triggers", 1}}}});
+  engine.run({1, 2}, {3, 4}, {kShownInf, 6});
+  const json before = engine.report();
+  engine.run(std::vector<float>(20000, 2), {3, 4}, std::vector<float>(20000, kShownInf));
+  EXPECT_EQ(engine.report()["pool_peak_bytes"], before["pool_peak_bytes"]);
+  EXPECT_EQ(engine.report()["trigger"]["over_limit"], 1);
+}
+
+TEST(ShownReads, OfStatisticsAloneAreMeasuredAsTheyWere) {
+  WritingEngine engine(json{{"payload", "statistics"}});
+  engine.run({1, 2}, {3, 4}, {NAN, 6});
+  EXPECT_EQ(engine.report()["lost"], 0);
+  const auto dump = engine.dump();
+  ASSERT_EQ(dump->rows().size(), 3U);
+  EXPECT_DOUBLE_EQ(dump->rows()[0].stats.l2, std::sqrt(5.0));
+  EXPECT_EQ(dump->rows()[0].flags & (tensortap::kRecordHasData | tensortap::kRecordDataLost), 0);
 }
 
 }  // namespace

@@ -171,6 +171,8 @@ typedef struct tensortap_op {
 /* Every op that reads the value shows it again (tensortap_op_event::show_reads): a session that asked for that (tensortap_wants_reads) need not keep
  * it until they have run. */
 #define TENSORTAP_TENSOR_SHOWN_AGAIN 2u
+/* Of a tensor that tensortap_show_reads tells: its memory is gone since the op ran, or holds something else. Counted as a loss if the op is kept. */
+#define TENSORTAP_TENSOR_GONE 4u
 
 /* One tensor of one event. */
 typedef struct tensortap_tensor {
@@ -211,13 +213,15 @@ typedef struct tensortap_op_event {
   void* pool;
   uint32_t flags; /* TENSORTAP_EVENT_* */
   uint32_t call;  /* 1 + how many times the op had run in this step and run before; 0 = the session counts */
-  /* Of an event after the op: shows what it read, which is still as it was. Called within tensortap_on_op(), at most once; may be null. */
+  /* Of an event after the op: shows what it read, which is still as it was, but for what an event TENSORTAP_EVENT_READ_FIRST told: of that, found
+   * again by slot_index and element, the values that were told count. Called within tensortap_on_op(), at most once; may be null. */
   tensortap_show_reads show_reads;
   void* reads; /* its first argument */
 } tensortap_op_event;
 
 /* What the op read, told before it runs: an event with the same op, step, run, phase and call follows with what it made, or tells that it
- * failed. The values count as looked at after the op, but for those that the op writes into, which hold what it read. */
+ * failed. The values count as looked at after the op, but for those that the op writes into, which hold what it read. Where tensortap_wants_reads() is 1
+ * and the second event has show_reads, it is enough to tell what the op may write over. */
 #define TENSORTAP_EVENT_READ_FIRST 1u
 
 /* ---- session ---------------------------------------------------------------------------------------------------------------- */
@@ -272,7 +276,7 @@ TENSORTAP_API void tensortap_not_captured(tensortap_session* session, tensortap_
 TENSORTAP_API int tensortap_wants_op(tensortap_session* session, tensortap_op_id op) TENSORTAP_NOEXCEPT;
 
 /* Whether the session would rather be shown what an op read when the op has run (tensortap_op_event::show_reads) than keep every value until its readers
- * have: 0 no, 1 yes. A source that can show it asks once, when the ops are bound. Only values with the flag TENSORTAP_TENSOR_SHOWN_AGAIN are
+ * have: 0 no, 1 yes. A source that can show it asks once, when the ops are bound or, where they become known as they run, before the first event. Only values with the flag TENSORTAP_TENSOR_SHOWN_AGAIN are
  * not kept then. */
 TENSORTAP_API int tensortap_wants_reads(tensortap_session* session) TENSORTAP_NOEXCEPT;
 

@@ -177,18 +177,32 @@ class CaptureSession {
   void look_for_nonfinite(Event& event, const RecordRow& row);
   void add_digest(const TensorView& view, RecordRow& row, Known& known) const;
   bool passes_condition(const Event& event, const RecordRow& row) const;
+  // Counts a record against limits.max_records; false, and a loss, when there are enough.
+  bool counts_in(const RecordRow& row);
+  // Digest and histogram, as far as they are asked for.
+  std::unique_ptr<ExponentHistogram> look_closer(const Event& event, const TensorView& view, RecordRow& row, Known& known) const;
   void keep(Event& event, const TensorView& view, RecordRow& row, Known& known);
   void pass_gate(Event& event);
   [[nodiscard]] bool wants_data(const Event& event) const;
 
-  // session_overflow.cc: executions whose inputs are shown with their outputs, of which nothing waits at the gate.
-  // Whether all that the event of an op in `watched_whole_` has is finite and will be shown again: then nothing more is done with it.
+  // session_overflow.cc: executions whose inputs are shown with their outputs, of which only what the op may write over waits at the gate.
+  // Whether all that the event of an op whose outputs are all watched has is finite and will be shown again: then nothing more is done with it.
   bool passes_by(const tensortap_op_event& event);
+  static bool watches_whole(const OpDecision& decision);
   void find_watched_whole();
+  // True when the event is dealt with.
+  bool take_at_shown_gate(Event& event);
   [[nodiscard]] bool is_shown(const Event& event) const;
-  void take_shown(Event& event);
-  void take_shown_reads(Event& event);
+  // What is told before the op runs: a verdict, and copies unless it is that the op can not fire.
+  void take_read_first(Event& event);
+  bool copy_before_write(Event& event, const tensortap_tensor& tensor, std::vector<QueuedRecord>& copies);
+  void measure_without_copy(Event& event, const TensorView& view, RecordRow& row);
+  void take_shown(Event& event, OverflowGate::ReadFirst& read);
+  void take_shown_reads(Event& event, OverflowGate::ReadFirst& read);
+  bool was_nonfinite(const tensortap_op_event& event, const tensortap_tensor& tensor);
+  void write_read(Event& event, const tensortap_tensor& tensor);
   void write_as_made(Event& event, const OpInput& input, tensortap_tensor tensor);
+  void write_copy(Event& event, QueuedRecord record);
 
   // session_triggers.cc: watched tensors and the ring of the last ops.
   void watch(Event& event);

@@ -41,10 +41,12 @@ struct Content {
   TensorStats stats;
   bool measured = false;  // `stats` is known
   bool in_parts = false;  // measured in parts, as for the threads of a pool
-  Digest digest;          // as it was asked for, of kind kNone otherwise
-  Digest check;           // of the bytes that were kept, where the statistics would not tell a change
-  uint64_t data = 0;      // number of the record that keeps the data, 0 = none does
-  bool written = false;   // `place` is known
+  bool scanned = false;   // `nonfinite` is known
+  bool nonfinite = false;
+  Digest digest;         // as it was asked for, of kind kNone otherwise
+  Digest check;          // of the bytes that were kept, where the statistics would not tell a change
+  uint64_t data = 0;     // number of the record that keeps the data, 0 = none does
+  bool written = false;  // `place` is known
   DataPlace place;
 };
 

@@ -6,8 +6,11 @@
 #include <tensortap/capture.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
+
+#include "trace/op_info.h"
 
 namespace tensortap {
 
@@ -29,6 +32,29 @@ inline tensortap_tensor tensor_at(const tensortap_tensor* tensors, uint64_t inde
 }
 
 inline tensortap_tensor tensor_of(const tensortap_op_event& event, uint64_t index) { return tensor_at(event.tensors, index); }
+
+inline bool reads_first(const tensortap_op_event& event) { return (event.flags & TENSORTAP_EVENT_READ_FIRST) != 0; }
+
+inline SlotKind slot_kind_of(const tensortap_tensor& tensor) {
+  return tensor.slot_kind <= TENSORTAP_SLOT_GRADIENT ? static_cast<SlotKind>(tensor.slot_kind) : SlotKind::kOutput;
+}
+
+inline bool is_read(const tensortap_tensor& tensor) {
+  return tensor.slot_kind == TENSORTAP_SLOT_INPUT || tensor.slot_kind == TENSORTAP_SLOT_WEIGHT;
+}
+
+// Counts the elements of lists that come before a tensor.
+class ListShift {
+ public:
+  uint32_t position_of(const tensortap_tensor& tensor) {
+    uint32_t& before = before_[static_cast<size_t>(slot_kind_of(tensor))];
+    if (tensor.element > 0) ++before;
+    return tensor.slot_index + before;
+  }
+
+ private:
+  std::array<uint32_t, 4> before_{};
+};
 
 }  // namespace tensortap
 

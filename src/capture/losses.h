@@ -26,6 +26,7 @@ inline constexpr std::string_view kWriteFailed = "write failed";
 inline constexpr std::string_view kCollision = "layout has no place of its own for it";
 inline constexpr std::string_view kLostWithOther = "data was lost with the record that it repeats";
 inline constexpr std::string_view kWatchedGone = "watched memory can not be read any more";
+inline constexpr std::string_view kReadGone = "what the op read is gone since it ran";
 inline constexpr std::string_view kUnknownOp = "event of an unknown op";
 inline constexpr std::string_view kMalformed = "malformed event";
 inline constexpr std::string_view kRank = "more than 16 dimensions";

@@ -79,22 +79,41 @@ void OverflowGate::hold(OpId id, QueuedRecord record, bool written) {
   if (!written) held.records.push_back(std::move(record));
 }
 
-void OverflowGate::begin(const Execution& execution, std::vector<QueuedRecord> read) {
+void OverflowGate::begin(const Execution& execution, ReadFirst read) {
   const std::lock_guard lock(mutex_);
   begun_[execution] = std::move(read);
+  begun_count_.store(begun_.size(), std::memory_order_relaxed);
+}
+
+std::optional<OverflowGate::ReadFirst> OverflowGate::take_begun(const Execution& execution) {
+  if (!has_begun()) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  return take_begun_locked(execution);
+}
+
+std::optional<OverflowGate::ReadFirst> OverflowGate::take_begun_locked(const Execution& execution) {
+  const auto begun = begun_.find(execution);
+  if (begun == begun_.end()) return std::nullopt;
+  std::optional<ReadFirst> read = std::move(begun->second);
+  begun_.erase(begun);
+  begun_count_.store(begun_.size(), std::memory_order_relaxed);
+  return read;
 }
 
 void OverflowGate::forget_begun(const Execution& execution) {
   const std::lock_guard lock(mutex_);
-  begun_.erase(execution);
+  static_cast<void>(take_begun_locked(execution));
   written_runs_.insert(execution.run);
 }
 
 bool OverflowGate::admit_locked(uint64_t run) {
-  const bool fires = most_ops_ == 0 || fired_ < most_ops_;
-  ++(fires ? fired_ : over_limit_);
-  if (fires) written_runs_.insert(run);
-  return fires;
+  if (is_full()) {
+    ++over_limit_;
+    return false;
+  }
+  fired_.fetch_add(1, std::memory_order_relaxed);
+  written_runs_.insert(run);
+  return true;
 }
 
 bool OverflowGate::admit(uint64_t run) {
@@ -125,13 +144,11 @@ std::vector<QueuedRecord> OverflowGate::pass(const Execution& execution, const O
   const OpId id = execution.op;
   std::vector<QueuedRecord> out;
   const std::lock_guard lock(mutex_);
-  const auto begun = begun_.find(execution);
-  const bool whole = begun != begun_.end();
+  std::optional<ReadFirst> begun = take_begun_locked(execution);
+  const bool whole = begun.has_value();
   if (whole) {
-    std::vector<QueuedRecord> all = std::move(begun->second);
-    begun_.erase(begun);
-    std::ranges::move(records, std::back_inserter(all));
-    records = std::move(all);
+    std::ranges::move(records, std::back_inserter(begun->records));
+    records = std::move(begun->records);
   }
   if (records.empty()) return out;
   const uint64_t run = run_of(records.front().row);
@@ -161,13 +178,9 @@ bool OverflowGate::end_step(uint64_t run) {
   const std::lock_guard lock(mutex_);
   held_.erase(held_.lower_bound({run, 0, 0}), held_.upper_bound({run, kNoOp, UINT32_MAX}));
   begun_.erase(begun_.lower_bound({run, 0, 0}), begun_.upper_bound({run, kNoOp, UINT32_MAX}));
+  begun_count_.store(begun_.size(), std::memory_order_relaxed);
   claimed_.erase(claimed_.lower_bound({run, 0, 0, 0}), claimed_.upper_bound({run, kNoOp, UINT32_MAX, UINT32_MAX}));
   return written_runs_.erase(run) > 0;
-}
-
-uint64_t OverflowGate::fired() const {
-  const std::lock_guard lock(mutex_);
-  return fired_;
 }
 
 uint64_t OverflowGate::over_limit() const {

@@ -3,9 +3,11 @@
 #ifndef TENSORTAP_CAPTURE_OVERFLOW_GATE_H_
 #define TENSORTAP_CAPTURE_OVERFLOW_GATE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <tuple>
@@ -34,8 +36,17 @@ class OverflowGate {
     uint32_t call = 0;
     auto operator<=>(const Execution&) const = default;
   };
-  // Takes the records of what an execution is about to read, for pass(). Such an op needs no producers, and nobody holds what it makes.
-  void begin(const Execution& execution, std::vector<QueuedRecord> read);
+  // What an execution is about to read.
+  struct ReadFirst {
+    std::vector<QueuedRecord> records;
+    bool cannot_fire = false;  // something of it has NaN or Inf
+  };
+  // Takes that until the execution ends, by pass() or take_begun(). Such an op needs no producers, and nobody holds what it makes.
+  void begin(const Execution& execution, ReadFirst read);
+  // Whether any execution waits so; costs one load.
+  [[nodiscard]] bool has_begun() const { return begun_count_.load(std::memory_order_relaxed) != 0; }
+  // Nothing where the execution did not begin.
+  [[nodiscard]] std::optional<ReadFirst> take_begun(const Execution& execution);
   // The execution came to no end; its inputs are written otherwise.
   void forget_begun(const Execution& execution);
 
@@ -59,7 +70,9 @@ class OverflowGate {
   // Lets the values of a run go. Returns whether anything of it was written.
   bool end_step(uint64_t run);
 
-  [[nodiscard]] uint64_t fired() const;
+  // Whether nothing more passes.
+  [[nodiscard]] bool is_full() const { return most_ops_ != 0 && fired_.load(std::memory_order_relaxed) >= most_ops_; }
+  [[nodiscard]] uint64_t fired() const { return fired_.load(std::memory_order_relaxed); }
   [[nodiscard]] uint64_t over_limit() const;  // executions that would have passed
 
  private:
@@ -76,6 +89,7 @@ class OverflowGate {
   void collect_inputs(uint64_t run, const OpInfo& op, std::vector<QueuedRecord>& out);
   void let_go_of_inputs(uint64_t run, const OpInfo& op);
   void hold(OpId id, QueuedRecord record, bool written);
+  [[nodiscard]] std::optional<ReadFirst> take_begun_locked(const Execution& execution);
   [[nodiscard]] bool admit_locked(uint64_t run);
   [[nodiscard]] uint32_t readers_of(OpId id, uint32_t slot) const;
 
@@ -83,11 +97,12 @@ class OverflowGate {
   mutable std::mutex mutex_;  // guards what follows
   std::vector<std::vector<uint32_t>> readers_;
   std::map<Key, Held> held_;
-  std::map<Execution, std::vector<QueuedRecord>> begun_;
+  std::map<Execution, ReadFirst> begun_;
   std::set<std::tuple<uint64_t, OpId, uint32_t, uint32_t>> claimed_;  // run, op, output slot, call
   std::set<uint64_t> written_runs_;
-  uint64_t fired_ = 0;
+  std::atomic<uint64_t> fired_{0};
   uint64_t over_limit_ = 0;
+  std::atomic<size_t> begun_count_{0};  // of begun_
 };
 
 }  // namespace tensortap

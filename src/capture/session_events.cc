@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstring>
 
@@ -20,10 +19,6 @@
 namespace tensortap {
 namespace {
 
-SlotKind slot_kind_of(const tensortap_tensor& tensor) {
-  return tensor.slot_kind <= TENSORTAP_SLOT_GRADIENT ? static_cast<SlotKind>(tensor.slot_kind) : SlotKind::kOutput;
-}
-
 RecordRow shared_row(const tensortap_op_event& event, int64_t step, int32_t rank) {
   RecordRow row;
   row.step = step;
@@ -36,25 +31,6 @@ RecordRow shared_row(const tensortap_op_event& event, int64_t step, int32_t rank
   row.moment = static_cast<uint8_t>(std::min<uint32_t>(event.moment, TENSORTAP_MOMENT_BEFORE));
   return row;
 }
-
-bool reads_first(const tensortap_op_event& event) { return (event.flags & TENSORTAP_EVENT_READ_FIRST) != 0; }
-
-bool is_read(const tensortap_tensor& tensor) {
-  return tensor.slot_kind == TENSORTAP_SLOT_INPUT || tensor.slot_kind == TENSORTAP_SLOT_WEIGHT;
-}
-
-// Counts the elements of lists that come before a tensor.
-class ListShift {
- public:
-  uint32_t position_of(const tensortap_tensor& tensor) {
-    uint32_t& before = before_[static_cast<size_t>(slot_kind_of(tensor))];
-    if (tensor.element > 0) ++before;
-    return tensor.slot_index + before;
-  }
-
- private:
-  std::array<uint32_t, 4> before_{};
-};
 
 // Does the work of a pool that is not there, in the same parts.
 void run_here(void* /*pool*/, void (*task)(void* context, size_t index), size_t count, void* context) {
@@ -117,7 +93,10 @@ void CaptureSession::on_op(const tensortap_op_event& event) {
   if (!is_on()) return;
   if (crash_ != nullptr) note_running(event);
   if (failed_only_) return;
-  if (watched_whole_.serves(event.op) && passes_by(event)) return;
+  if (watched_whole_.serves(event.op) && passes_by(event)) {
+    if (watched_whole_.mark_captured(event.op)) ops_.find(event.op)->mark(kOpRan | kOpCaptured);
+    return;
+  }
   const EventScope scope;
   if (!scope.entered()) return;
   OpEntry* op = ops_.find(event.op);
@@ -128,6 +107,7 @@ void CaptureSession::on_op(const tensortap_op_event& event) {
   const OpDecision* decision = decision_of(event.op, *op);
   if (!(decision->wanted || decision->watcher) || !moment_wanted(event)) return;
   if (on_request_ && !ring_.has_value() && !op->requested.load(std::memory_order_relaxed)) return;
+  if (takes_shown_reads_ && watches_whole(*decision) && passes_by(event)) return op->mark(kOpRan | kOpCaptured);
   const int64_t now_ns = monotonic_ns();
   if (!governor_.counts_steps() && governor_.active()) governor_.window_open(now_ns);
   const int64_t step = step_number(event);
@@ -212,7 +192,7 @@ bool CaptureSession::looks_at(Event& event, const tensortap_tensor& tensor) cons
 }
 
 void CaptureSession::take(Event& event) {
-  if (is_shown(event)) return take_shown(event);
+  if (takes_shown_reads_ && event.decision != nullptr && take_at_shown_gate(event)) return;
   const bool first = reads_first(event.c);
   if (first && options_.spec.moment == MomentChoice::kBefore) event.row.moment = TENSORTAP_MOMENT_BEFORE;
   ListShift shift;
@@ -228,7 +208,7 @@ void CaptureSession::take(Event& event) {
   if (event.fires) fire_ring();
   if (!gate_.has_value() || event.decision == nullptr) return;
   if (first) {
-    gate_->begin({event.row.run, event.c.op, event.row.call}, std::move(event.held));
+    gate_->begin({event.row.run, event.c.op, event.row.call}, {std::move(event.held)});
   } else {
     pass_gate(event);
   }
@@ -435,21 +415,26 @@ void CaptureSession::add_digest(const TensorView& view, RecordRow& row, Known& k
   known.learned = true;
 }
 
+bool CaptureSession::counts_in(const RecordRow& row) {
+  const uint64_t most = options_.spec.limits.max_records;
+  if (most == 0 || taken_.fetch_add(1, std::memory_order_relaxed) < most) return true;
+  lose(loss::kMaxRecords, row);
+  return false;
+}
+
+std::unique_ptr<ExponentHistogram> CaptureSession::look_closer(const Event& event, const TensorView& view, RecordRow& row,
+                                                               Known& known) const {
+  if (view.data == nullptr) return nullptr;
+  if (digest_ != DigestKind::kNone) add_digest(view, row, known);
+  if (!options_.spec.histogram || !(event.thinning.keep_data || event.decision == nullptr)) return nullptr;
+  auto histogram = std::make_unique<ExponentHistogram>();
+  add_to_histogram(view, *histogram);
+  return histogram;
+}
+
 void CaptureSession::keep(Event& event, const TensorView& view, RecordRow& row, Known& known) {
-  if (event.at_gate == AtGate::kStops) return;
-  const Limits& limits = options_.spec.limits;
-  if (limits.max_records != 0 && taken_.fetch_add(1, std::memory_order_relaxed) >= limits.max_records) {
-    lose(loss::kMaxRecords, row);
-    return;
-  }
-  std::unique_ptr<ExponentHistogram> histogram;
-  if (view.data != nullptr) {
-    if (digest_ != DigestKind::kNone) add_digest(view, row, known);
-    if (options_.spec.histogram && (event.thinning.keep_data || event.decision == nullptr)) {
-      histogram = std::make_unique<ExponentHistogram>();
-      add_to_histogram(view, *histogram);
-    }
-  }
+  if (event.at_gate == AtGate::kStops || !counts_in(row)) return;
+  std::unique_ptr<ExponentHistogram> histogram = look_closer(event, view, row, known);
   const bool is_output = row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput);
   const bool own = event.decision == nullptr || !is_output || event.decision->is_own_output(row.slot_index);
   if (!own && event.decision->outputs_for_consumers) row.flags |= kRecordForReaders;

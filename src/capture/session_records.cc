@@ -78,8 +78,8 @@ void CaptureSession::keep_data(const RecordRow& row, const TensorView& view, std
     return;
   }
   const bool waits = options_.spec.full_policy == FullPolicy::kBlock;
-  // Small pieces leave room for what stands beside them in the queue.
-  PoolBuffer buffer = pool_.acquire(*bytes, waits ? BufferPool::WhenFull::kWait : BufferPool::WhenFull::kGiveUp);
+  // Small pieces leave room for what stands beside them in the queue. What is held at a gate may be held until this thread goes on.
+  PoolBuffer buffer = pool_.acquire(*bytes, waits && !gate_.has_value() ? BufferPool::WhenFull::kWait : BufferPool::WhenFull::kGiveUp);
   if (!buffer.empty()) {
     copy_elements(view, row.numel, buffer.data());
     QueuedRecord record{kept, std::move(buffer), std::move(histogram)};

@@ -8,6 +8,7 @@
 
 #include <cstring>
 
+#include "base/files.h"
 #include "base/temporary_folder.h"
 #include "base/text.h"
 #include "layout/crash_format.h"

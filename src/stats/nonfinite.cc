@@ -4,6 +4,8 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstring>
+#include <optional>
 
 #include "stats/stats_target.h"
 #include "tensor/memory_order.h"
@@ -11,8 +13,9 @@
 namespace tensortap {
 namespace {
 
-// What is looked at before the answer so far is taken note of.
+// What is looked at before the answer so far is taken note of; what is copied has to be in the nearest cache still when it is looked at.
 constexpr uint64_t kScanBytes = uint64_t{64} << 10;
+constexpr uint64_t kCopiedBytes = uint64_t{16} << 10;
 constexpr uint64_t kScanPartBytes = uint64_t{256} << 10;
 constexpr uint64_t kMostScanParts = 32;
 // Strided elements pass through a buffer of this size on the stack.
@@ -24,12 +27,16 @@ struct ScanSpan {
   uint64_t words;
   uint64_t word_bytes;
   NonFiniteKernel kernel;
+  std::byte* copy = nullptr;  // where the words go, null = nowhere
 };
 
 bool scan_words(const ScanSpan& span, uint64_t begin, uint64_t end) {
-  const uint64_t some = kScanBytes / span.word_bytes;
+  const uint64_t some = (span.copy == nullptr ? kScanBytes : kCopiedBytes) / span.word_bytes;
   for (uint64_t word = begin; word < end; word += some) {
-    if (span.kernel(span.data + word * span.word_bytes, std::min(some, end - word))) return true;
+    const std::byte* words = span.data + word * span.word_bytes;
+    const uint64_t count = std::min(some, end - word);
+    if (span.copy != nullptr) std::memcpy(span.copy + word * span.word_bytes, words, count * span.word_bytes);
+    if (span.kernel(words, count)) return true;
   }
   return false;
 }
@@ -68,21 +75,40 @@ bool scan_strided(const TensorView& view, uint64_t numel, uint64_t words_each, S
   return false;
 }
 
+// Of all elements, as if they were contiguous. Nothing where there is nothing to look for.
+std::optional<ScanSpan> span_of(const TensorView& view, uint64_t words_each) {
+  const DTypeInfo& info = dtype_info(view.desc.dtype);
+  const NonFiniteKernel kernel = nonfinite_kernel(info.dtype);
+  const uint64_t numel = view.desc.shape.numel().value_or(0);
+  if (kernel == nullptr || view.data == nullptr || numel == 0) return std::nullopt;
+  return ScanSpan{static_cast<const std::byte*>(view.data), numel * words_each, info.bits / 8U / words_each, kernel};
+}
+
+uint64_t words_of_element(const TensorView& view) { return dtype_info(view.desc.dtype).kind == DTypeKind::kComplex ? 2 : 1; }
+
 }  // namespace
 
 bool has_nonfinite(const TensorView& view, const ParallelFor& parallel_for) {
-  const DTypeInfo& info = dtype_info(view.desc.dtype);
-  const NonFiniteKernel kernel = nonfinite_kernel(info.dtype);
-  if (kernel == nullptr || view.data == nullptr) return false;
-  const std::optional<uint64_t> numel = view.desc.shape.numel();
-  if (!numel.has_value() || *numel == 0) return false;
-  const uint64_t words_each = info.kind == DTypeKind::kComplex ? 2 : 1;
-  ScanSpan span{static_cast<const std::byte*>(view.data), *numel * words_each, info.bits / 8U / words_each, kernel};
+  const uint64_t words_each = words_of_element(view);
+  std::optional<ScanSpan> found = span_of(view, words_each);
+  if (!found.has_value()) return false;
+  ScanSpan& span = *found;
   if (view.is_contiguous()) return scan_span(span, parallel_for);
   const std::optional<TensorView> reordered = in_memory_order(view);
-  if (!reordered.has_value()) return scan_strided(view, *numel, words_each, span);
+  if (!reordered.has_value()) return scan_strided(view, span.words / words_each, words_each, span);
   span.data = static_cast<const std::byte*>(reordered->data);
   return scan_span(span, parallel_for);
+}
+
+bool copy_until_nonfinite(const TensorView& view, std::byte* target, const ParallelFor& parallel_for) {
+  std::optional<ScanSpan> span = view.is_contiguous() ? span_of(view, words_of_element(view)) : std::nullopt;
+  if (span.has_value()) {
+    span->copy = target;
+    return scan_span(*span, parallel_for);
+  }
+  if (has_nonfinite(view, parallel_for)) return true;
+  copy_packed(view, target);
+  return false;
 }
 
 }  // namespace tensortap

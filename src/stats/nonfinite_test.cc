@@ -142,5 +142,40 @@ TEST(HasNonFinite, LooksAtEveryPart) {
   }
 }
 
+TEST(CopyUntilNonFinite, CopiesWhatIsFinite) {
+  std::vector<float> data(1000003);
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i);
+  const ParallelFor backwards{&run_backwards, nullptr};
+  for (const int64_t count : {int64_t{0}, int64_t{5}, int64_t{4097}, int64_t{1000003}}) {
+    std::vector<float> copy(static_cast<size_t>(count) + 1, -1);
+    const TensorView view{{DType::kFloat32, Shape({count})}, data.data(), nullptr};
+    EXPECT_FALSE(copy_until_nonfinite(view, reinterpret_cast<std::byte*>(copy.data()), backwards));
+    EXPECT_TRUE(std::equal(data.begin(), data.begin() + count, copy.begin())) << count;
+    EXPECT_EQ(copy.back(), -1) << "and nothing behind it";
+  }
+}
+
+TEST(CopyUntilNonFinite, TellsNanAnywhere) {
+  std::vector<double> data(9000, 1);
+  std::vector<double> copy(9000);
+  for (const size_t place : {size_t{0}, size_t{2047}, size_t{2048}, size_t{8999}}) {
+    data[place] = -std::numeric_limits<double>::infinity();
+    EXPECT_TRUE(copy_until_nonfinite({{DType::kFloat64, Shape({9000})}, data.data(), nullptr}, reinterpret_cast<std::byte*>(copy.data())));
+    data[place] = 1;
+  }
+}
+
+TEST(CopyUntilNonFinite, PacksStridedElementsAndOtherTypes) {
+  const std::vector<int32_t> numbers = {1, 2, 3, 4, 5, 6};
+  const int64_t transposed[] = {1, 3};
+  std::vector<int32_t> copy(6);
+  EXPECT_FALSE(
+      copy_until_nonfinite({{DType::kInt32, Shape({3, 2})}, numbers.data(), transposed}, reinterpret_cast<std::byte*>(copy.data())));
+  EXPECT_EQ(copy, (std::vector<int32_t>{1, 4, 2, 5, 3, 6}));
+  const std::vector<float> floats = {1, 2, 3, std::numeric_limits<float>::quiet_NaN(), 5, 6};
+  EXPECT_TRUE(
+      copy_until_nonfinite({{DType::kFloat32, Shape({3, 2})}, floats.data(), transposed}, reinterpret_cast<std::byte*>(copy.data())));
+}
+
 }  // namespace
 }  // namespace tensortap

@@ -96,9 +96,18 @@ tensortap_op_event event_of(tensortap_op_id op, const Run& run) {
 }  // namespace
 
 EventSender::EventSender(tensortap_session* session, const OpTable& table, OpIds ids, const SenderOptions& options)
-    : session_(session), table_(table), ids_(std::move(ids)), parallel_(options.parallel), channel_block_(options.channel_block) {}
+    : session_(session),
+      table_(table),
+      ids_(std::move(ids)),
+      told_(new std::atomic<bool>[ids_.size()]()),
+      parallel_(options.parallel),
+      channel_block_(options.channel_block) {}
 
-bool EventSender::wants(const Tap& tap, const Run& run) { return tensortap_wants(session_, id_of(tap), run.step) != 0; }
+bool EventSender::wants(const Tap& tap, const Run& run) {
+  const uint32_t entry = entry_of(tap);
+  if (tap.no_news && told_[entry].load(std::memory_order_relaxed)) return false;
+  return tensortap_wants(session_, ids_[entry], run.step) != 0;
+}
 
 void EventSender::on_tap(const FiredTap& fired, const Run& run) {
   EventScratch& memory = scratch();
@@ -117,7 +126,9 @@ void EventSender::on_tap(const FiredTap& fired, const Run& run) {
     ++count;
   }
   if (count == 0) return;
-  tensortap_op_event event = event_of(id_of(fired.tap), run);
+  const uint32_t entry = entry_of(fired.tap);
+  if (fired.tap.no_news) told_[entry].store(true, std::memory_order_relaxed);
+  tensortap_op_event event = event_of(ids_[entry], run);
   event.duration_ns = fired.duration_ns;
   // An op of the main graph runs once in a run.
   if (fired.tap.depth == 0 && fired.tap.kind == TapKind::kOutputs) event.call = 1;

@@ -3,6 +3,8 @@
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_EVENT_SENDER_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_EVENT_SENDER_H_
 
+#include <atomic>
+#include <memory>
 #include <vector>
 
 #include "source/onnxruntime/captured_model.h"
@@ -40,13 +42,13 @@ class EventSender : public TapListener {
   [[nodiscard]] const OpIds& ids() const { return ids_; }
 
  private:
-  [[nodiscard]] tensortap_op_id id_of(const Tap& tap) const {
-    return ids_[tap.graph_input ? table_.by_input[tap.node] : table_.by_node[tap.node]];
-  }
+  [[nodiscard]] uint32_t entry_of(const Tap& tap) const { return tap.graph_input ? table_.by_input[tap.node] : table_.by_node[tap.node]; }
+  [[nodiscard]] tensortap_op_id id_of(const Tap& tap) const { return ids_[entry_of(tap)]; }
 
   tensortap_session* session_;
   const OpTable& table_;
   OpIds ids_;
+  std::unique_ptr<std::atomic<bool>[]> told_;  // by entry: of taps that have no news after their first
   bool parallel_;
   uint32_t channel_block_;
 };

@@ -1,4 +1,5 @@
 #include "source/onnxruntime/onnx_model.h"
+#include "source/onnxruntime/moving_operators.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -159,6 +160,7 @@ TEST(TappedModel, ShowsWhatANodeReadBehindWhatItMade) {
       return std::ranges::find(model->graph.initializers, input, &Initializer::name) == model->graph.initializers.end();
     });
     EXPECT_EQ(tap.reads.empty(), weights_only);
+    EXPECT_EQ(tap.no_news, makes_no_values(watched)) << watched.type;
   }
   for (const ValueInfo& input : model->graph.inputs) EXPECT_TRUE(tapped->shown_inputs.contains(input.name)) << input.name;
 }

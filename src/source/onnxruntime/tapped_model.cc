@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "source/onnxruntime/channel_block.h"
 #include "source/onnxruntime/element_types.h"
+#include "source/onnxruntime/moving_operators.h"
 #include "source/onnxruntime/node_writer.h"
 #include "source/onnxruntime/onnx_fields.h"
 #include "source/onnxruntime/shown_reads.h"
@@ -97,7 +98,7 @@ class Editor {
   }
 
   uint32_t new_tap(const Node& node, TapKind kind, int depth) {
-    result_.taps.push_back({node.index, kind, static_cast<uint8_t>(depth), !node.subgraphs.empty(), false, {}, {}});
+    result_.taps.push_back({node.index, kind, static_cast<uint8_t>(depth), !node.subgraphs.empty(), false, {}, {}, false});
     return static_cast<uint32_t>(result_.taps.size() - 1);
   }
 
@@ -132,7 +133,7 @@ class Editor {
         cast = cast_node(value, id, i, remedy->second.cast_to);
         value = cast_name(id, i);
       }
-      result_.taps.push_back({i, TapKind::kOutputs, 0, false, true, {slot}, {}});
+      result_.taps.push_back({i, TapKind::kOutputs, 0, false, true, {slot}, {}, false});
       taps.push_back(cast + tap_node(id, {std::move(value)}));
     }
     return taps;
@@ -188,6 +189,7 @@ class Editor {
     }
     if (slots.empty()) return {};
     new_tap(node, TapKind::kOutputs, depth);
+    result_.taps[id].no_news = depth == 0 && makes_no_values(node) && std::ranges::all_of(slots, &TapSlot::shown_again);
     result_.taps[id].slots = std::move(slots);
     for (const uint32_t input : shown_.of(node)) {
       result_.taps[id].reads.push_back({input, shown_.blocked(node.inputs[input])});

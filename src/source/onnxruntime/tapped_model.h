@@ -51,6 +51,8 @@ struct Tap {
   bool graph_input = false;
   std::vector<TapSlot> slots;
   std::vector<TapRead> reads;
+  // The node runs once in a run, makes no values, and what it gives is shown by all that read it: once it is counted there is no more to tell.
+  bool no_news = false;
 };
 
 // Types that ONNX Runtime refuses as inputs of custom operators: value name -> what to do.

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* Changes with anything in this file; an adapter of another number is not loaded. */
-#define TENSORTAP_ADAPTER_INTERFACE_VERSION 3
+#define TENSORTAP_ADAPTER_INTERFACE_VERSION 4
 
 /* What an operator is, from its schema; described once. */
 enum {
@@ -25,7 +25,8 @@ enum {
   TENSORTAP_TORCH_OP_UNWRITTEN = 2u,    /* its outputs are memory as the allocator gave it: empty and its kin */
   TENSORTAP_TORCH_OP_INTENDED_INF = 4u, /* non-finite values may be meant: masks, fills */
   TENSORTAP_TORCH_OP_SEES_VALUE = 8u,   /* hands a value to the program: item, isfinite */
-  TENSORTAP_TORCH_OP_COLLECTIVE = 16u   /* c10d: its outputs are complete when its Work is */
+  TENSORTAP_TORCH_OP_COLLECTIVE = 16u,  /* c10d: its outputs are complete when its Work is */
+  TENSORTAP_TORCH_OP_REARRANGES = 32u   /* writes nothing, and its outputs are elements of its inputs where they lie */
 };
 
 typedef struct tensortap_torch_op {
@@ -83,6 +84,10 @@ enum {
   TENSORTAP_TORCH_CALL_DIRECT = 32u    /* an operator that is the program's own call: level "api", too */
 };
 
+/* Tells the arguments of a call as they are now, as far as they are still there, with `slot` and `element` as at its begin. Sets *tensors to an array that is
+ * valid until the end of the call was told, and returns their number. */
+typedef uint32_t (*tensortap_torch_show_arguments)(void* arguments, const tensortap_torch_tensor** tensors);
+
 /* One call of an operator. At begin `tensors` are its arguments; at end of a call that raised its arguments again, as far as they are still
  * there; at any other end its returns, and then the arguments that it wrote and does not
  * return (flagged TENSORTAP_TORCH_TENSOR_WRITTEN; `slot` is that of the argument). */
@@ -92,9 +97,11 @@ typedef struct tensortap_torch_call {
   uint32_t flags; /* TENSORTAP_TORCH_CALL_* */
   uint32_t tensor_count;
   const tensortap_torch_tensor* tensors;
-  int64_t sequence_number; /* of autograd, -1 = none */
-  void* token;             /* at end: what begin returned */
-  const void* arguments;   /* at begin: for attributes(); otherwise null */
+  int64_t sequence_number;                       /* of autograd, -1 = none */
+  void* token;                                   /* at end: what begin returned */
+  const void* arguments;                         /* at begin: for attributes(); otherwise null */
+  tensortap_torch_show_arguments show_arguments; /* at an end with returns; otherwise null. To be called once at most. */
+  void* shown_arguments;                         /* its first argument */
 } tensortap_torch_call;
 
 /* One autograd node while it runs. */

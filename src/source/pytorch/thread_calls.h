@@ -11,10 +11,20 @@
 
 #include "source/pytorch/op_identity.h"
 #include "source/pytorch/storage_table.h"
+#include "source/pytorch/written_memory.h"
 
 namespace tensortap {
 
 struct TorchCapture;
+
+// An argument that is to be shown when the call has run, as it was before.
+struct ReadArgument {
+  const void* storage;
+  const void* data;
+  uint64_t storage_bytes;
+  uint32_t slot;
+  int32_t element;
+};
 
 // A call between begin and end.
 struct PendingCall {
@@ -28,6 +38,7 @@ struct PendingCall {
   bool wanted = false;
   bool own_memory = false;                      // of a collective, which ends later than it returns
   std::vector<tensortap_torch_tensor> written;  // blocks that the operator writes into; their dims are not to be looked at
+  std::vector<ReadArgument> read;               // where the session is shown it
 };
 
 // An autograd node that runs.
@@ -45,6 +56,8 @@ struct ThreadCalls {
   uint32_t optimizer = 0;             // name of the optimizer whose step runs, 0 = none
   const void* optimizer_address = nullptr;
   std::vector<tensortap_tensor> tensors;  // scratch
+  std::vector<tensortap_tensor> shown;    // scratch, of what a call read
+  WrittenMemory written;                  // scratch
   RecentOps recent;
   MetStorages met;
 };

@@ -78,6 +78,7 @@ TorchCapture::TorchCapture(tensortap_session* opened, TorchRuntime& given)
       runtime(given),
       generation(generations.fetch_add(1) + 1),
       levels(tensortap_levels(opened)),
+      shows_reads(tensortap_wants_reads(opened) != 0),
       identities(opened, given.adapter, given.operators, given.scopes),
       storages(given.adapter),
       steps(opened, on_step, this) {}

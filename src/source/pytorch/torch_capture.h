@@ -40,6 +40,7 @@ struct TorchCapture {
   TorchRuntime& runtime;
   const uint64_t generation;  // of this session in its process, from 1
   const uint32_t levels;      // tensortap_levels()
+  const bool shows_reads;     // tensortap_wants_reads()
   OpIdentities identities;
   StorageTable storages;
   BackwardLinks links;

@@ -3,12 +3,14 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/guarded.h"
 #include "source/pytorch/graph_capture.h"
 #include "source/pytorch/python_bridge.h"
+#include "source/pytorch/shown_reads.h"
 #include "source/pytorch/thread_calls.h"
 #include "source/pytorch/torch_capture.h"
 
@@ -140,8 +142,16 @@ void gather_inputs(ThreadCalls& calls, const PendingCall& pending, const tensort
   }
 }
 
+// What a collective reads can not be shown when it is complete.
+bool shows_later(const PendingCall& pending) { return pending.capture->shows_reads && !pending.own_memory; }
+
 void report_what_it_reads(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
-  gather_inputs(calls, pending, call);
+  if (shows_later(pending)) {
+    gather_what_it_writes_over(calls, pending, call);
+    if (calls.tensors.empty()) return;
+  } else {
+    gather_inputs(calls, pending, call);
+  }
   tensortap_op_event event = event_of(pending, calls);
   event.flags = TENSORTAP_EVENT_READ_FIRST;
   tensortap_on_op(pending.capture->session, &event);
@@ -149,8 +159,13 @@ void report_what_it_reads(ThreadCalls& calls, PendingCall& pending, const tensor
 
 void decide(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
   pending.identity = &identity_of(*pending.capture, calls, pending.key, call);
+  // The session looks for values that are not finite: an op that makes no values is told to it once, to be counted.
+  const bool no_news = pending.capture->shows_reads && (pending.identity->flags & TENSORTAP_TORCH_OP_REARRANGES) != 0;
+  if (no_news && pending.identity->told.load(std::memory_order_relaxed)) return;
   pending.wanted = tensortap_wants(pending.capture->session, pending.identity->id, pending.step) != 0;
-  if (pending.wanted) pending.call = pending.identity->count_call(pending.step);
+  if (!pending.wanted) return;
+  if (no_news) pending.identity->told.store(true, std::memory_order_relaxed);
+  pending.call = pending.identity->count_call(pending.step);
 }
 
 PendingCall& next_pending(ThreadCalls& calls, bool own_memory) {
@@ -166,6 +181,7 @@ PendingCall& next_pending(ThreadCalls& calls, bool own_memory) {
   pending->wanted = false;
   pending->call = 0;
   pending->written.clear();
+  pending->read.clear();
   return *pending;
 }
 
@@ -231,14 +247,15 @@ bool gave_values(const tensortap_torch_call& call) {
   return false;
 }
 
-void report_what_it_made(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_tensor* tensors, uint32_t count,
-                         int64_t duration) {
+// `ended` is null when the call is not the one that ends now.
+void report_what_it_made(ThreadCalls& calls, PendingCall& pending, std::span<const tensortap_torch_tensor> tensors, int64_t duration,
+                         const tensortap_torch_call* ended) {
   TorchCapture& capture = *pending.capture;
   const TorchOperator& op = capture.runtime.operators[pending.identity->op];
   const bool unwritten = (op.flags & TENSORTAP_TORCH_OP_UNWRITTEN) != 0;
   calls.tensors.clear();
   uint32_t next_slot = op.returns;
-  for (uint32_t i = 0; i < count; ++i) {
+  for (uint32_t i = 0; i < tensors.size(); ++i) {
     const tensortap_torch_tensor& tensor = tensors[i];
     const StorageContent content = unwritten ? capture.storages.allocated(tensor, calls.met) : capture.storages.look(tensor, calls.met);
     tensortap_tensor told;
@@ -249,11 +266,17 @@ void report_what_it_made(ThreadCalls& calls, PendingCall& pending, const tensort
       told.slot_index = next_slot++;
     }
     told.slot_kind = TENSORTAP_SLOT_OUTPUT;
+    if (capture.shows_reads) told.flags |= TENSORTAP_TENSOR_SHOWN_AGAIN;
     calls.tensors.push_back(told);
   }
   if (!pending.wanted) return;
   tensortap_op_event event = event_of(pending, calls);
   event.duration_ns = duration;
+  ShownReads reads{calls, pending, ended};
+  if (ended != nullptr && shows_later(pending)) {
+    event.show_reads = show_reads;
+    event.reads = &reads;
+  }
   tensortap_on_op(capture.session, &event);
 }
 
@@ -279,7 +302,7 @@ void finish(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call
   if (raised) {
     if (!stops_recomputation(call, calls)) report_failure(calls, pending, call);
   } else {
-    report_what_it_made(calls, pending, call.tensors, call.tensor_count, duration);
+    report_what_it_made(calls, pending, {call.tensors, call.tensor_count}, duration, &call);
   }
 }
 
@@ -317,7 +340,7 @@ void collective_done(void* token, const tensortap_torch_tensor* tensors, uint32_
   if (calls == nullptr || pending == nullptr) return;
   if (capture && capture.get() == pending->capture) {
     for (const tensortap_torch_tensor& block : pending->written) static_cast<void>(capture->storages.wrote(block, calls->met));
-    report_what_it_made(*calls, *pending, tensors, count, -1);
+    report_what_it_made(*calls, *pending, {tensors, count}, -1, nullptr);
   }
   delete pending;
 }

@@ -164,24 +164,50 @@ void gather_returns(ThreadFrames& frames, const Frame& frame, c10::ArrayRef<cons
   }
 }
 
-// The arguments of a call that raised, as far as they are still there. The tensors are handed over, for the pointers to stay valid.
-std::vector<at::Tensor> gather_what_it_read(ThreadFrames& frames, const Frame& frame) {
-  frames.tensors.clear();
+// The arguments of a call that ended, as far as they are still there. The tensors are handed over, for the pointers to stay valid.
+std::vector<at::Tensor> gather_what_it_read(std::vector<tensortap_torch_tensor>& described, const Frame& frame) {
+  described.clear();
   std::vector<at::Tensor> alive;
   for (const KeptArgument<WeakTensor>& kept : frame.read) {
     auto tensor = kept.tensor.lock();
     if (!tensor) continue;
     alive.emplace_back(std::move(tensor));
-    frames.tensors.push_back(describe(alive.back(), kept.slot, kept.element));
+    described.push_back(describe(alive.back(), kept.slot, kept.element));
   }
   return alive;
+}
+
+// What tensortap_torch_show_arguments gets.
+struct ShownArguments {
+  ThreadFrames& frames;
+  const Frame& frame;
+  std::vector<at::Tensor> alive{};
+};
+
+uint32_t show_arguments(void* arguments, const tensortap_torch_tensor** tensors) {
+  auto& shown = *static_cast<ShownArguments*>(arguments);
+  try {
+    shown.alive = gather_what_it_read(shown.frames.shown, shown.frame);
+  } catch (...) {
+    return 0;
+  }
+  *tensors = shown.frames.shown.data();
+  return static_cast<uint32_t>(shown.frames.shown.size());
+}
+
+void end_with_returns(const ThreadFrames& frames, tensortap_torch_call call, ShownArguments& arguments) {
+  call.tensors = frames.tensors.data();
+  call.tensor_count = static_cast<uint32_t>(frames.tensors.size());
+  call.show_arguments = show_arguments;
+  call.shown_arguments = &arguments;
+  tracker->end(&call);
 }
 
 void report_end(ThreadFrames& frames, const Frame& frame, const at::RecordFunction& record) {
   const c10::ArrayRef<const c10::IValue> returns = returns_of(record, *frame.facts);
   if (frame.token == nullptr && !has_raised(frame, returns)) return;
   if (has_raised(frame, returns)) {
-    const std::vector<at::Tensor> alive = gather_what_it_read(frames, frame);
+    const std::vector<at::Tensor> alive = gather_what_it_read(frames.tensors, frame);
     tensortap_torch_call call = call_of(frames, frame);
     call.flags |= TENSORTAP_TORCH_CALL_RAISED;
     tracker->end(&call);
@@ -190,22 +216,22 @@ void report_end(ThreadFrames& frames, const Frame& frame, const at::RecordFuncti
   gather_returns(frames, frame, returns);
   tensortap_torch_call call = call_of(frames, frame);
   if (frame.facts->collective && when_complete(returns, *tracker, frame.token)) call.flags |= TENSORTAP_TORCH_CALL_LATER;
-  tracker->end(&call);
+  ShownArguments arguments{frames, frame};
+  end_with_returns(frames, call, arguments);
 }
 
 // A call that called nothing but views, allocations and copies is a kernel: only now is that known. Begin and end are told at once, what it read as far as it is still there.
 void report_kernel(ThreadFrames& frames, const Frame& frame, const at::RecordFunction& record) {
   const c10::ArrayRef<const c10::IValue> returns = returns_of(record, *frame.facts);
   if (has_raised(frame, returns)) return;
-  const std::vector<at::Tensor> alive = gather_what_it_read(frames, frame);
+  const std::vector<at::Tensor> alive = gather_what_it_read(frames.tensors, frame);
   tensortap_torch_call call = call_of(frames, frame);
   call.flags = TENSORTAP_TORCH_CALL_KERNEL | (at::GradMode::is_enabled() ? TENSORTAP_TORCH_CALL_GRAD_MODE : 0U);
   call.token = tracker->begin(&call, record.threadId());
   if (call.token == nullptr) return;
   gather_returns(frames, frame, returns);
-  call.tensors = frames.tensors.data();
-  call.tensor_count = static_cast<uint32_t>(frames.tensors.size());
-  tracker->end(&call);
+  ShownArguments arguments{frames, frame};
+  end_with_returns(frames, call, arguments);
 }
 
 void on_end(const at::RecordFunction& record, at::ObserverContext* /*context*/) {

@@ -29,6 +29,14 @@ constexpr std::array<std::string_view, 10> kIntendedInfinity = {
     "aten::masked_fill", "aten::masked_fill_", "aten::full",          "aten::full_like", "aten::fill_",
     "aten::where",       "aten::fill",         "aten::scalar_tensor", "aten::new_full",  "aten::constant_pad_nd"};
 
+// Views of PyTorch's own that show elements of what they are given, with the values that these have: not as_strided, nor a view as another type.
+constexpr std::array<std::string_view, 28> kRearranging = {
+    "aten::alias",     "aten::chunk",        "aten::detach",  "aten::diagonal",     "aten::expand",         "aten::movedim",
+    "aten::narrow",    "aten::permute",      "aten::select",  "aten::slice",        "aten::split",          "aten::split_with_sizes",
+    "aten::squeeze",   "aten::swapaxes",     "aten::t",       "aten::transpose",    "aten::unbind",         "aten::unfold",
+    "aten::unsqueeze", "aten::view",         "aten::view_as", "aten::_unsafe_view", "aten::_reshape_alias", "aten::unflatten",
+    "aten::expand_as", "aten::tensor_split", "aten::real",    "aten::imag"};
+
 template <class List>
 bool holds(const List& list, std::string_view name) {
   for (const std::string_view one : list) {
@@ -47,6 +55,8 @@ uint32_t flags_of(std::string_view name, const c10::FunctionSchema& schema) {
   if (unwritten) flags |= TENSORTAP_TORCH_OP_UNWRITTEN;
   if (holds(kIntendedInfinity, name)) flags |= TENSORTAP_TORCH_OP_INTENDED_INF;
   if (holds(kSeesValue, name)) flags |= TENSORTAP_TORCH_OP_SEES_VALUE;
+  const bool as_other_type = name == "aten::view" && schema.overload_name() == "dtype";
+  if (holds(kRearranging, name) && !as_other_type) flags |= TENSORTAP_TORCH_OP_REARRANGES;
   if (starts_with(name, "c10d::")) flags |= TENSORTAP_TORCH_OP_COLLECTIVE;
   return flags;
 }

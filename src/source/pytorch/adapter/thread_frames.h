@@ -35,7 +35,7 @@ struct Frame {
   bool calls_others = false;                      // something that computes was called underneath
   bool is_node = false;                           // an autograd node, told to the tracker
   std::vector<KeptArgument<at::Tensor>> written;  // that it does not return
-  std::vector<KeptArgument<WeakTensor>> read;     // for the case that it raises; weak, so that nothing lives longer for us
+  std::vector<KeptArgument<WeakTensor>> read;     // to be looked at when it ended; weak, so that nothing lives longer for us
 };
 
 // Calls begin and end strictly nested within a thread, so that a stack and a counter tell everything.
@@ -49,6 +49,7 @@ struct ThreadFrames {
   uint32_t depth = 0;      // frames of the stack in use; those above keep their memory for the next calls
   std::vector<Frame> stack;
   std::vector<tensortap_torch_tensor> tensors;  // scratch
+  std::vector<tensortap_torch_tensor> shown;    // scratch, of arguments that are told beside the returns
 };
 
 // The next frame of the stack, cleared.

@@ -1,0 +1,34 @@
+// Which memory an operator writes into, and what else lies in it.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_WRITTEN_MEMORY_H_
+#define TENSORTAP_SOURCE_PYTORCH_WRITTEN_MEMORY_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "source/pytorch/adapter_interface.h"
+
+namespace tensortap {
+
+// Of one thread; keeps its memory from call to call.
+class WrittenMemory {
+ public:
+  // The blocks of the tensors that are flagged TENSORTAP_TORCH_TENSOR_WRITTEN, as a whole each: which bytes of them are written nobody says.
+  void assign(std::span<const tensortap_torch_tensor> tensors);
+  [[nodiscard]] bool empty() const { return blocks_.empty(); }
+  // Whether a write may change the tensor: it is written, or lies in a block that is, be it known by another storage.
+  [[nodiscard]] bool reaches(const tensortap_torch_tensor& tensor) const;
+
+ private:
+  struct Block {
+    uintptr_t begin;
+    uintptr_t end;  // the largest of all blocks up to this one, in the order of their begins
+  };
+  static Block block_of(const tensortap_torch_tensor& tensor);
+  std::vector<Block> blocks_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_WRITTEN_MEMORY_H_
