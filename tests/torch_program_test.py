@@ -402,3 +402,12 @@ def test_a_compiled_optimizer_stays_as_it_is(tmp_path: Path) -> None:
     done = capture(tmp_path, COMPILED_OPTIMIZER)
     assert done.code == 0, done.err
     assert done.out == plain(tmp_path, COMPILED_OPTIMIZER)
+
+
+def test_what_was_selected_and_never_ran_is_said(tmp_path: Path) -> None:
+    summary = tmp_path / "summary.json"
+    options = ["--ops", "relu", "--ops", "softmaxx", "--summary", str(summary)]
+    done = capture(tmp_path, "import torch\ntorch.ones(3).relu().softmax(0)", options=options)
+    (text,) = json.loads(summary.read_text())["unmatched"]
+    assert text.startswith('the regular expression "softmaxx" (--ops) matches no op.')
+    assert text in done.err

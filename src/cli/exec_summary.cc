@@ -130,7 +130,7 @@ Json summary_of(const Terminal& terminal, const std::string& dump) {
   for (const char* key : {"layout", "source", "rank"}) summary[key] = copy_of(report, key);
   const Json* steps = member(report, "steps");
   summary["steps"] = steps != nullptr && steps->is_object() ? copy_of(*steps, "captured") : copy_of(report, "steps");
-  for (const char* key : {"ops", "records", "bytes", "lost", "governor", "first_nonfinite", "failed_op", "notes"}) {
+  for (const char* key : {"ops", "records", "bytes", "lost", "governor", "first_nonfinite", "failed_op", "notes", "unmatched"}) {
     summary[key] = copy_of(report, key);
   }
   summary["origin"] = nullptr;
@@ -160,6 +160,19 @@ Json sum_of_ops(const std::vector<Json>& processes) {
   return ops;
 }
 
+// What no process had an op for.
+Json unmatched_by_all(const std::vector<Json>& processes) {
+  Json unmatched = Json::array();
+  for (const std::string& text : strings_in(processes.front(), "unmatched")) {
+    const auto lacks = [&text](const Json& process) {
+      const std::vector<std::string> texts = strings_in(process, "unmatched");
+      return std::ranges::find(texts, text) != texts.end();
+    };
+    if (std::ranges::all_of(processes, lacks)) unmatched.push_back(text);
+  }
+  return unmatched;
+}
+
 // The process whose non-finite value comes first in the program's own time.
 const Json* first_bad(const std::vector<Json>& processes) {
   const Json* first = nullptr;
@@ -175,6 +188,7 @@ Json sum_of(const std::vector<Json>& processes, const std::string& out) {
   Json summary = processes.front();
   summary["dump"] = out;
   summary["ops"] = sum_of_ops(processes);
+  summary["unmatched"] = unmatched_by_all(processes);
   for (const char* key : {"records", "bytes", "lost"}) {
     uint64_t sum = 0;
     for (const Json& process : processes) sum += number_in(process, key);

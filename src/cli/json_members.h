@@ -4,6 +4,7 @@
 #define TENSORTAP_CLI_JSON_MEMBERS_H_
 
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "cli/terminal.h"
@@ -22,6 +23,17 @@ inline std::string member_text(const Json& object, const char* key) {
   const Json* value = member(object, key);
   if (value == nullptr) return {};
   return value->is_string() ? printable(value->get<std::string>()) : to_json_text(*value);
+}
+
+// The texts of a list; none when there is no list.
+inline std::vector<std::string> strings_in(const Json& object, const char* key) {
+  std::vector<std::string> texts;
+  const Json* list = member(object, key);
+  if (list == nullptr || !list->is_array()) return texts;
+  for (const Json& text : *list) {
+    if (text.is_string()) texts.push_back(text.get<std::string>());
+  }
+  return texts;
 }
 
 }  // namespace tensortap::cli

@@ -130,11 +130,8 @@ std::string summary_text(const Json& report, const Palette& palette) {
     lines.add("failed op", palette.red(printable(fmt::format("{} ({}): {}", member_text(*failed, "name"), member_text(*failed, "type"),
                                                              member_text(*failed, "error")))));
   }
-  if (const Json* notes = member(report, "notes"); notes != nullptr && notes->is_array()) {
-    for (const Json& note : *notes) {
-      if (note.is_string()) lines.add("note", printable(note.get<std::string>()));
-    }
-  }
+  for (const std::string& text : strings_in(report, "unmatched")) lines.add("unmatched", palette.red(printable(text)));
+  for (const std::string& note : strings_in(report, "notes")) lines.add("note", printable(note));
   return lines.take();
 }
 
