@@ -110,10 +110,11 @@ class CrashedDump : public DumpIndex {
 }  // namespace
 
 std::unique_ptr<DumpIndex> with_crashes(std::unique_ptr<DumpIndex> dump, const std::string& folder, std::string_view advice) {
+  const std::string layout(dump->layout());
   std::unique_ptr<CrashedDump> crashed;
   for (const std::string& name : CrashFile::names_in(folder)) {
     Result<std::unique_ptr<CrashFile>> crash = CrashFile::read(join_path(folder, name));
-    if (crash.ok() && (*crash)->layout() != (crashed == nullptr ? dump->layout() : crashed->layout())) continue;
+    if (crash.ok() && (*crash)->layout() != layout) continue;
     if (crashed == nullptr) crashed = std::make_unique<CrashedDump>(std::move(dump));
     if (crash.ok()) {
       crashed->add(*std::move(crash), name, advice);
