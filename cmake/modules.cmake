@@ -13,6 +13,10 @@ endif()
 if(TENSORTAP_SANITIZE)
   add_compile_options(-fsanitize=${TENSORTAP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
   add_link_options(-fsanitize=${TENSORTAP_SANITIZE})
+  if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    # A program in C would lack what the libraries need to check C++ objects.
+    add_link_options($<$<LINK_LANGUAGE:C>:-fsanitize-link-c++-runtime> $<$<LINK_LANGUAGE:C>:-lstdc++>)
+  endif()
 endif()
 if(TENSORTAP_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)  # the coverage that guides libFuzzer
