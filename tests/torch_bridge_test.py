@@ -476,6 +476,24 @@ def test_a_main_thread_that_waits_does_not_keep_the_python_side_out(tmp_path: Pa
     assert run(tmp_path, BOOTSTRAP + textwrap.dedent(program), install=False) == ["['module_calls.py']"]
 
 
+def test_the_python_side_is_imported_once_though_its_import_lets_other_threads_run(tmp_path: Path) -> None:
+    program = """
+    import threading, time
+    class Slow:
+        def find_spec(self, name, path, target=None):
+            if name.startswith("_tensortap_torch."): time.sleep(0.1)
+    sys.meta_path.insert(0, Slow())
+    def work():
+        while not bridge.bootstrap(): pass
+        print(calls())
+    thread = threading.Thread(target=work)
+    thread.start()
+    while thread.is_alive(): time.sleep(0.001)
+    print(calls())
+    """
+    assert run(tmp_path, BOOTSTRAP + textwrap.dedent(program), install=False) == ["module_calls.py", "module_calls.py"]
+
+
 def test_a_broken_package_is_said_once_and_the_program_goes_on(tmp_path: Path) -> None:
     program = """
     import os, sys

@@ -45,6 +45,7 @@ constexpr int kPatience = 2000;  // operators until our own thread is started
 constinit std::atomic<State> bootstrap_state{State::kIdle};
 constinit std::atomic<int> waited{0};
 constinit std::atomic<bool> thread_started{false};
+constinit std::atomic<bool> installing{false};
 constinit std::atomic<const std::string*> package_folder{nullptr};
 
 bool torch_is_imported() {
@@ -89,8 +90,7 @@ void say_exception() {
 }
 
 // With the GIL. 0, or -1 with an exception that belongs to the program.
-int install() {
-  if (bootstrap_state == State::kDone) return 0;
+int install_alone() {
   if (!python_is_there() || python_side_installed()) {
     bootstrap_state = State::kDone;
   } else if (!torch_is_imported()) {
@@ -105,6 +105,14 @@ int install() {
     say_exception();
   }
   return 0;
+}
+
+// The main thread and ours may both come here: the GIL changes hands while modules are imported.
+int install() {
+  if (bootstrap_state == State::kDone || installing.exchange(true)) return 0;
+  const int result = install_alone();
+  installing = false;
+  return result;
 }
 
 int install_when_asked(void* /*unused*/) {
