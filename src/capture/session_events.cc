@@ -93,7 +93,8 @@ void CaptureSession::on_op(const tensortap_op_event& event) {
   if (!is_on()) return;
   if (crash_ != nullptr) note_running(event);
   if (failed_only_) return;
-  if (watched_whole_.serves(event.op) && passes_by(event)) {
+  const bool known_watched = watched_whole_.serves(event.op);
+  if (known_watched && passes_by(event)) {
     if (watched_whole_.mark_captured(event.op)) ops_.find(event.op)->mark(kOpRan | kOpCaptured);
     return;
   }
@@ -107,7 +108,7 @@ void CaptureSession::on_op(const tensortap_op_event& event) {
   const OpDecision* decision = decision_of(event.op, *op);
   if (!(decision->wanted || decision->watcher) || !moment_wanted(event)) return;
   if (on_request_ && !ring_.has_value() && !op->requested.load(std::memory_order_relaxed)) return;
-  if (takes_shown_reads_ && watches_whole(*decision) && passes_by(event)) return op->mark(kOpRan | kOpCaptured);
+  if (takes_shown_reads_ && !known_watched && watches_whole(*decision) && passes_by(event)) return op->mark(kOpRan | kOpCaptured);
   const int64_t now_ns = monotonic_ns();
   if (!governor_.counts_steps() && governor_.active()) governor_.window_open(now_ns);
   const int64_t step = step_number(event);

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "cli/failure_text.h"
 #include "cli/json_members.h"
 #include "find/find_report.h"
 #include "read/open_dump.h"
@@ -57,11 +58,6 @@ Json report_of(const std::string& folder) {
   if (!dump.ok()) return {};
   auto report = parse_json((*dump)->manifest(), folder);
   return report.ok() && report->is_object() && !report->empty() ? *std::move(report) : Json();
-}
-
-Json manifest_of(const DumpIndex& dump) {
-  const auto manifest = parse_json(dump.manifest(), "the manifest");
-  return manifest.ok() && manifest->is_object() ? *manifest : Json::object();
 }
 
 Json copy_of(const Json& object, const char* key) {
@@ -115,7 +111,7 @@ void look_into(const Terminal& terminal, const std::string& folder, Json& summar
   }
   summary["layout"] = std::string((*dump)->layout());
   if (!summary["complete"].get<bool>()) count_rows(**dump, summary);
-  if (summary["failed_op"].is_null()) summary["failed_op"] = copy_of(manifest_of(**dump), "failed_op");
+  if (summary["failed_op"].is_null()) summary["failed_op"] = failed_op(**dump);
   Json found = find_report(**dump, kOrigins);
   summary["first_nonfinite"] = copy_of(found, "first_nonfinite");
   if (summary["first_nonfinite"].is_null()) return;

@@ -11,14 +11,19 @@ namespace {
 constexpr size_t kMostInputs = 8;
 
 std::string what_failed(const DumpIndex& dump) {
-  const auto manifest = parse_json(dump.manifest(), "the manifest");
-  const Json* failed = manifest.ok() && manifest->is_object() ? member(*manifest, "failed_op") : nullptr;
-  if (failed == nullptr || !failed->is_object()) return {};
-  return fmt::format("op {} ({}) failed in step {}: {}", member_text(*failed, "name"), member_text(*failed, "type"),
-                     member_text(*failed, "step"), member_text(*failed, "error"));
+  const Json failed = failed_op(dump);
+  if (!failed.is_object()) return {};
+  return fmt::format("op {} ({}) failed in step {}: {}", member_text(failed, "name"), member_text(failed, "type"),
+                     member_text(failed, "step"), member_text(failed, "error"));
 }
 
 }  // namespace
+
+Json failed_op(const DumpIndex& dump) {
+  const auto manifest = parse_json(dump.manifest(), "the manifest");
+  const Json* failed = manifest.ok() ? member(*manifest, "failed_op") : nullptr;
+  return failed == nullptr ? Json() : *failed;
+}
 
 std::vector<std::string> failure_lines(const DumpIndex& dump, const std::string& folder) {
   std::vector<std::string> lines;

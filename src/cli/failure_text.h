@@ -6,11 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "cli/terminal.h"
 #include "read/repair.h"
 #include "trace/dump_index.h"
 
 namespace tensortap::cli {
+
+// What the manifest says of the op that failed first; null when it says nothing.
+Json failed_op(const DumpIndex& dump);
 
 // Of the op that failed first: what happened to it and the inputs that the dump has of failed ops, with their files, one line each. `folder` is how the
 // user calls the dump. Empty when no op failed.

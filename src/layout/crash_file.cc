@@ -1,14 +1,13 @@
 #include "layout/crash_file.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
+#include "base/process.h"
 #include "base/text.h"
 #include "layout/crash_format.h"
 #include "layout/crash_session.h"
@@ -196,9 +195,17 @@ bool CrashFile::take_session(std::span<const std::byte> bytes) {
 
 std::string CrashFile::layout() const { return crash_session_layout(session_); }
 
-bool CrashFile::is_of_living_process() const {
-  if (process_ == 0 || process_ > INT32_MAX) return false;
-  return ::kill(static_cast<pid_t>(process_), 0) == 0 || errno == EPERM;
+bool CrashFile::is_of_living_process() const { return process_exists(process_); }
+
+OpInfo CrashFile::Op::info() const {
+  OpInfo info;
+  info.name = name;
+  info.type = type;
+  info.graph = graph;
+  info.attributes = attributes;
+  info.single = single;
+  if (!original.empty()) info.originals.push_back({original, type});
+  return info;
 }
 
 std::vector<const CrashFile::Op*> CrashFile::known_ops() const {

@@ -40,6 +40,8 @@ class CrashFile {
     uint32_t place = 0;    // in the order of execution
     uint32_t outputs = 0;  // 0 = not known
     bool single = false;
+    // As far as it is told here.
+    [[nodiscard]] OpInfo info() const;
   };
 
   // Errors: kCorrupt when it is no such file; one that ends too early is read as far as it goes.

@@ -86,15 +86,7 @@ class CrashedDump : public DumpIndex {
   // Names are unique in a session, whatever the layout kept of the op so far.
   OpId number_of(const CrashFile::Op& op) {
     const auto [found, is_new] = by_name_.try_emplace(op.name, static_cast<OpId>(ops_.size()));
-    if (!is_new) return found->second;
-    OpInfo info;
-    info.name = op.name;
-    info.type = op.type;
-    info.graph = op.graph;
-    info.attributes = op.attributes;
-    info.single = op.single;
-    if (!op.original.empty()) info.originals.push_back({op.original, op.type});
-    ops_.push_back(std::move(info));
+    if (is_new) ops_.push_back(op.info());
     return found->second;
   }
 

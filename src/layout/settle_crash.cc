@@ -23,17 +23,6 @@ namespace {
 constexpr size_t kMostLostNames = 20;
 constexpr uint32_t kMostPlaces = 1U << 24;  // more ops than a session can have
 
-OpInfo info_of(const CrashFile::Op& op) {
-  OpInfo info;
-  info.name = op.name;
-  info.type = op.type;
-  info.graph = op.graph;
-  info.attributes = op.attributes;
-  info.single = op.single;
-  if (!op.original.empty()) info.originals.push_back({op.original, op.type});
-  return info;
-}
-
 // Writes one crash with the writer of its layout.
 class CrashSettlement {
  public:
@@ -64,7 +53,7 @@ class CrashSettlement {
   void add_ops() {
     uint32_t place = 0;
     for (const CrashFile::Op* op : crash_.known_ops()) {
-      const OpInfo info = info_of(*op);
+      const OpInfo info = op->info();
       if (op->place > place && op->place < kMostPlaces) {
         writer_.pass_over_ops(op->place - place);
         place = op->place;

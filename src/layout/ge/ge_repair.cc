@@ -1,6 +1,5 @@
 #include "layout/ge/ge_repair.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "format/dump_data_file.h"
 #include "layout/ge/ge_file.h"
@@ -53,9 +53,7 @@ std::string slot_of(const DumpDataFile& file, const DumpDataTensor* tensor) {
 pid_t living_writer(std::string_view name) {
   name.remove_prefix(name.starts_with(kSpool) ? kSpool.size() : kTemporary.size());
   uint64_t pid = 0;
-  if (!parse_unsigned(name.substr(0, name.find('-')), pid) || pid == 0 || pid > INT32_MAX) return 0;
-  const auto process = static_cast<pid_t>(pid);
-  return ::kill(process, 0) == 0 || errno == EPERM ? process : 0;
+  return parse_unsigned(name.substr(0, name.find('-')), pid) && process_exists(pid) ? static_cast<pid_t>(pid) : 0;
 }
 
 class GeRepair {
