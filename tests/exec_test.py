@@ -509,3 +509,9 @@ def test_doctor_names_the_torch_and_its_adapter(adapter_cache: dict[str, str]) -
     assert found["problem"] is None
     assert found["torch"]["version"].startswith("2.")
     assert (found["torch"]["adapter"] is None) != (found["torch"]["command"] is None)
+
+
+def test_an_option_that_there_is_not_is_named_though_its_value_looks_like_the_program(tmp_path: Path) -> None:
+    done = tensortap("exec", "--trigger", "overflow", "--", "true", cwd=tmp_path)
+    assert done.code == 2
+    assert "error: tensortap exec has no option --trigger." in done.err
