@@ -86,6 +86,30 @@ def test_a_foreign_export_is_found(tmp_path: Path) -> None:
     assert not any("tensortap_good" in problem for problem in problems)
 
 
+HARDENED = ["-O2", "-fstack-protector-strong", "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro,-z,now,-z,noexecstack"]
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ([], ""),
+        (["-Wl,-z,lazy"], "-z now"),
+        (["-Wl,-z,norelro"], "-z relro"),
+        (["-Wl,-z,execstack"], "an executable stack"),
+        (["-fno-stack-protector"], "no stack protector"),
+        (["-U_FORTIFY_SOURCE"], "no fortified call"),
+    ],
+)
+def test_a_library_without_hardening_is_found(tmp_path: Path, options: list[str], complaint: str) -> None:
+    source = tmp_path / "some.c"
+    source.write_text("#include <stdio.h>\nint f(int x) { char text[64]; sprintf(text, \"%d\", x); return text[x % 64]; }\n")
+    library = tmp_path / "some.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", str(source), "-o", str(library), *HARDENED, *options], check=True)
+    problems = tool("check_symbols").hardening_problems(library)
+    assert len(problems) == (complaint != "")
+    assert complaint in "".join(problems)
+
+
 @pytest.mark.parametrize("line", ["see " + "/" + "home/somebody/x", "trailing ", 'open("' + "/" + 'work/main/x")'])
 def test_a_bad_line_is_found(line: str) -> None:
     assert tool("check_text").check_lines(Path("docs/x.md"), line + "\n")

@@ -1,4 +1,4 @@
-"""Checks the symbols of the built libraries: what the shared ones export, and what the capture half may not call.
+"""Checks the built libraries and the command: their exports, their hardening, and what the capture half may not call.
 
 usage: check_symbols.py BUILD_FOLDER
 
@@ -30,6 +30,9 @@ ASKED_FOR = {"libtensortap_onnxruntime.so": ["RegisterCustomOps"]}
 STUB = "libtensortap_preload.so"
 STUB_EXPORTS = ["_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE", "OrtGetApiBase", "dlsym"]
 STUB_CALLS = ["abort"]
+# Everything that is linked is hardened; the stub has no stack protector, for it runs before the thread's guard value can be relied upon.
+COMMAND = "src/cli/tensortap"
+UNPROTECTED = [STUB]
 BANNED = {
     **dict.fromkeys(["exit", "_exit", "_Exit", "quick_exit", "abort", "__assert_fail"], "ends the host program"),
     **dict.fromkeys(["printf", "__printf_chk", "puts", "putchar", "vprintf", "__vprintf_chk", "stdout"], "writes on stdout"),
@@ -67,6 +70,38 @@ def stub_problems(library: Path) -> list[str]:
     return problems
 
 
+def hardening_problems(binary: Path) -> list[str]:
+    """Find hardening that a library or the command lacks: relocations read-only and bound at the start, no executable stack, canaries."""
+    dynamic = subprocess.run(["readelf", "-dW", str(binary)], check=True, capture_output=True, text=True).stdout
+    segments = subprocess.run(["readelf", "-lW", str(binary)], check=True, capture_output=True, text=True).stdout
+    called = {line.split()[0].split("@")[0] for line in symbols(binary, "-D", "-u")}
+    problems = []
+    if not re.search(r"\(FLAGS(?:_1)?\).*\b(?:BIND_)?NOW\b", dynamic):
+        problems.append(f"{binary.name} is not linked with -z now")
+    if "GNU_RELRO" not in segments:
+        problems.append(f"{binary.name} is not linked with -z relro")
+    if not re.search(r"GNU_STACK .* RW +0x", segments):
+        problems.append(f"{binary.name} has an executable stack")
+    if not re.search(r"Elf file type is DYN", segments):
+        problems.append(f"{binary.name} is not position-independent")
+    if binary.name not in UNPROTECTED:
+        if "__stack_chk_fail" not in called:
+            problems.append(f"{binary.name} has no stack protector")
+        if not any(re.fullmatch(r"__\w+_chk", name) for name in called):
+            problems.append(f"{binary.name} has no fortified call")
+    return problems
+
+
+def hardened(build: Path) -> list[Path]:
+    """List what is installed: the libraries, the Python module, the command, the adapters that were built."""
+    return [
+        *sorted(build.glob("libtensortap_*.so")),
+        *sorted((build / "python" / "tensortap").glob("_core*.so")),
+        *sorted((build / "adapters").glob("*.so")),
+        build / COMMAND,
+    ]
+
+
 def banned_problems(archive: Path) -> list[str]:
     """Find calls in an archive or object that the capture half may not make."""
     problems = []
@@ -90,6 +125,8 @@ def main() -> int:
         problems += exported_problems(library) if library.exists() else [f"{name} was not built"]
     stub = build / STUB
     problems += stub_problems(stub) if stub.exists() else [f"{STUB} was not built"]
+    for binary in hardened(build):
+        problems += hardening_problems(binary)
     for layer in CAPTURE_HALF:
         archive = build / f"libtensortap_{layer}.a"
         if archive.exists():

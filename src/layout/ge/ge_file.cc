@@ -217,7 +217,7 @@ Status GeFolder::rewrite(const std::string& name, std::span<const GePart> parts)
 
 Status GeFolder::replace(const std::string& name, std::string_view content) {
   TENSORTAP_RETURN_IF_ERROR(write_file_atomically(join_path(path_, name), content));
-  (void)::fchmodat(folder_.fd(), name.c_str(), kGeFileMode, 0);
+  [[maybe_unused]] const int kept = ::fchmodat(folder_.fd(), name.c_str(), kGeFileMode, 0);
   return {};
 }
 
