@@ -26,7 +26,8 @@ std::string library_folder() {
 // The first of the places, relative to `folder`, that has `file` in it; "" = none.
 std::string first_with(const std::string& folder, std::initializer_list<const char*> places, const char* file) {
   for (const char* place : places) {
-    const std::string path = std::filesystem::path(join_path(folder, place)).lexically_normal().string();
+    std::string path = std::filesystem::path(join_path(folder, place)).lexically_normal().string();
+    if (path.ends_with('/')) path.pop_back();  // what "a/b/.." comes to
     if (path_exists(join_path(path, file))) return path;
   }
   return {};

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <climits>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -38,6 +39,14 @@ constinit std::array<std::atomic<const ProgramCode*>, kMostCodes> programs{};
 constinit std::mutex resolving;
 constinit uint32_t program_count = 0;
 constinit const ForeignCode* foreign_code = nullptr;
+
+// Without "//", "/./" and "/../": a folder on PYTHONPATH may be written in any way, and Python keeps it so in the names of files.
+std::string plain_path(const std::string& path) {
+  if (!path.starts_with('/')) return path;
+  std::string plain = std::filesystem::path(path).lexically_normal().string();
+  if (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
+  return plain;
+}
 
 bool is_below(const std::string& file, const std::string& folder) {
   return !folder.empty() && file.size() > folder.size() && file.starts_with(folder) && file[folder.size()] == '/';
@@ -83,8 +92,10 @@ std::string current_folder() {
 // How much of the file's path the longest of the folders that hold it covers; 0 when none does.
 size_t longest(const std::string& file, const std::vector<std::string>& folders) {
   size_t most = 0;
-  for (const std::string& folder : folders)
+  for (const std::string& one : folders) {
+    const std::string folder = plain_path(one);
     if (is_below(file, folder)) most = std::max(most, folder.size());
+  }
   return most;
 }
 
@@ -129,8 +140,9 @@ CodeOwner keep(PyObject* object, std::unique_ptr<const ProgramCode> program) {
 
 void set_foreign_code(ForeignCode foreign) { foreign_code = new ForeignCode(std::move(foreign)); }
 
-bool is_program_file(const std::string& file, const ForeignCode& foreign) {
-  if (file.empty()) return false;
+bool is_program_file(const std::string& given, const ForeignCode& foreign) {
+  if (given.empty()) return false;
+  const std::string file = plain_path(given);
   // Frozen modules, and code that torch makes; <string>, <stdin> and notebook cells are the program's.
   for (const std::string_view made : {"<frozen ", "<eval_with_key>", "<torch", "<__array_function__", "<attrs "})
     if (file.starts_with(made)) return false;
@@ -139,7 +151,8 @@ bool is_program_file(const std::string& file, const ForeignCode& foreign) {
   return foreign_part == 0 || longest(file, foreign.except) > foreign_part;
 }
 
-std::string shown_file(const std::string& file, const std::string& folder) {
+std::string shown_file(const std::string& given, const std::string& folder) {
+  const std::string file = plain_path(given);
   if (file.starts_with("./")) return file.substr(2);
   return is_below(file, folder) ? file.substr(folder.size() + 1) : file;
 }

@@ -19,9 +19,9 @@ struct ForeignCode {
 // Before the first resolve_code().
 void set_foreign_code(ForeignCode foreign);
 // Whether a file, as Python names it, belongs to the program.
-bool is_program_file(const std::string& file, const ForeignCode& foreign);
+bool is_program_file(const std::string& given, const ForeignCode& foreign);
 // The file as it is said: relative where it lies in the folder.
-std::string shown_file(const std::string& file, const std::string& folder);
+std::string shown_file(const std::string& given, const std::string& folder);
 
 enum class CodeOwner { kUnknown, kForeign, kProgram };
 // Any thread, no lock. kUnknown until resolve_code() saw it.

@@ -24,6 +24,15 @@ TEST(SourceLines, KnowsTheProgramsOwnFiles) {
   EXPECT_TRUE(is_program_file("/opt/tensortap_user/a.py", foreign));
 }
 
+TEST(SourceLines, AFolderIsTheSameHoweverItIsWritten) {
+  const ForeignCode foreign{{"/opt/tensortap/", "/venv/lib/../site-packages/torch"}, {"/venv//site-packages"}};
+  EXPECT_FALSE(is_program_file("/opt//tensortap/_torch/module_calls.py", foreign));
+  EXPECT_FALSE(is_program_file("/opt/x/../tensortap/_torch/module_calls.py", foreign));
+  EXPECT_FALSE(is_program_file("/venv/./site-packages//torch/nn/functional.py", foreign));
+  EXPECT_TRUE(is_program_file("/venv/site-packages//timm/layers.py", foreign));
+  EXPECT_EQ(shown_file("/home/a//models/../net.py", "/home/a"), "net.py");
+}
+
 TEST(SourceLines, SaysFilesBelowTheCurrentFolderInShort) {
   EXPECT_EQ(shown_file("/home/a/train.py", "/home/a"), "train.py");
   EXPECT_EQ(shown_file("/home/a/models/net.py", "/home/a"), "models/net.py");
