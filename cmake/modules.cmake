@@ -25,8 +25,8 @@ target_include_directories(tensortap_flags INTERFACE ${PROJECT_SOURCE_DIR}/src $
 target_include_directories(tensortap_flags SYSTEM INTERFACE ${NLOHMANN_JSON_INCLUDE} ${PROTOZERO_INCLUDE} ${HIGHWAY_INCLUDE})
 
 # What single folders need besides the folders below them.
-set(tensortap_libraries_plan ${RE2_LIBRARY})
-set(tensortap_libraries_stats OpenSSL::Crypto)
+set(tensortap_libraries_plan tensortap_re2)
+set(tensortap_libraries_stats ${LIBMD_LIBRARY})
 set(tensortap_libraries_layout ${LIBDEFLATE_LIBRARY})
 set(tensortap_libraries_format ${LIBDEFLATE_LIBRARY})
 set(tensortap_libraries_capture Threads::Threads)

@@ -86,6 +86,15 @@ def test_a_foreign_export_is_found(tmp_path: Path) -> None:
     assert not any("tensortap_good" in problem for problem in problems)
 
 
+def test_a_library_that_brings_another_is_found(tmp_path: Path) -> None:
+    source = tmp_path / "some.cc"
+    other, library = tmp_path / "libother.so", tmp_path / "some.so"
+    subprocess.run(["gcc", "-shared", "-x", "c", "/dev/null", "-o", str(other)], check=True)
+    source.write_text('#include <string>\nextern "C" void f(std::string& text) { text += text; }\n')
+    subprocess.run(["g++", "-shared", "-fPIC", "-Wl,--no-as-needed", str(source), "-lm", str(other), "-o", str(library)], check=True)
+    assert tool("check_symbols").needed_problems(library) == [f"some.so needs {other}"]
+
+
 HARDENED = ["-O2", "-fstack-protector-strong", "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro,-z,now,-z,noexecstack"]
 
 
@@ -102,7 +111,7 @@ HARDENED = ["-O2", "-fstack-protector-strong", "-D_FORTIFY_SOURCE=2", "-Wl,-z,re
 )
 def test_a_library_without_hardening_is_found(tmp_path: Path, options: list[str], complaint: str) -> None:
     source = tmp_path / "some.c"
-    source.write_text("#include <stdio.h>\nint f(int x) { char text[64]; sprintf(text, \"%d\", x); return text[x % 64]; }\n")
+    source.write_text('#include <stdio.h>\nint f(int x) { char text[64]; sprintf(text, "%d", x); return text[x % 64]; }\n')
     library = tmp_path / "some.so"
     subprocess.run(["gcc", "-shared", "-fPIC", str(source), "-o", str(library), *HARDENED, *options], check=True)
     problems = tool("check_symbols").hardening_problems(library)

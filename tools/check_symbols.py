@@ -1,9 +1,9 @@
-"""Checks the built libraries and the command: their exports, their hardening, and what the capture half may not call.
+"""Checks the built libraries and the command: their exports, what they need, their hardening, what the capture half may not call.
 
 usage: check_symbols.py BUILD_FOLDER
 
-The capture half runs inside somebody else's program: it exports its C functions only, and none of its own objects ends the process,
-prints on stdout or brings the iostreams' initialiser along.
+The capture half runs inside somebody else's program: it exports its C functions only, brings no library but the C and C++ runtime, and
+none of its own objects ends the process, prints on stdout or brings the iostreams' initialiser along.
 """
 
 from __future__ import annotations
@@ -33,11 +33,26 @@ STUB_CALLS = ["abort"]
 # Everything that is linked is hardened; the stub has no stack protector, for it runs before the thread's guard value can be relied upon.
 COMMAND = "src/cli/tensortap"
 UNPROTECTED = [STUB]
+# What a library of ours may need: the C and C++ runtime, and each other; the adapters also need their torch.
+ALLOWED = r"lib(c|m|dl|pthread|gcc_s|stdc\+\+)\.so\.\d+|ld-linux.*|libtensortap_(capture|onnxruntime)\.so"
+ALLOWED_IN_ADAPTERS = rf"{ALLOWED}|lib(torch_cpu|c10)\.so"
 BANNED = {
     **dict.fromkeys(["exit", "_exit", "_Exit", "quick_exit", "abort", "__assert_fail"], "ends the host program"),
     **dict.fromkeys(["printf", "__printf_chk", "puts", "putchar", "vprintf", "__vprintf_chk", "stdout"], "writes on stdout"),
     **dict.fromkeys(["_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", "_ZNSt8ios_base4InitC1Ev"], "uses iostreams"),
 }
+
+
+def dynamic_section(binary: Path) -> str:
+    """Give the dynamic section of a library or program as readelf prints it."""
+    return subprocess.run(["readelf", "-dW", str(binary)], check=True, capture_output=True, text=True).stdout
+
+
+def needed_problems(binary: Path) -> list[str]:
+    """Find libraries that a library or program of ours may not bring into a process."""
+    allowed = ALLOWED_IN_ADAPTERS if binary.name.startswith("tensortap_torch_") else ALLOWED
+    needed = re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic_section(binary))
+    return [f"{binary.name} needs {name}" for name in needed if not re.fullmatch(allowed, name)]
 
 
 def symbols(path: Path, *options: str) -> list[str]:
@@ -61,7 +76,7 @@ def stub_problems(library: Path) -> list[str]:
     problems += [f"{library.name} does not export {name}" for name in STUB_EXPORTS if name not in exported]
     called = [line.split()[0].split("@")[0] for line in symbols(library, "-D", "-u")]
     problems += [f"{library.name} uses {name}, which {BANNED[name]}" for name in called if name in BANNED and name not in STUB_CALLS]
-    dynamic = subprocess.run(["readelf", "-dW", str(library)], check=True, capture_output=True, text=True).stdout
+    dynamic = dynamic_section(library)
     needed = re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic)
     problems += [f"{library.name} needs {name}" for name in needed if not re.match(r"lib(c|dl)\.so\.|ld-linux", name)]
     problems += [
@@ -72,7 +87,7 @@ def stub_problems(library: Path) -> list[str]:
 
 def hardening_problems(binary: Path) -> list[str]:
     """Find hardening that a library or the command lacks: relocations read-only and bound at the start, no executable stack, canaries."""
-    dynamic = subprocess.run(["readelf", "-dW", str(binary)], check=True, capture_output=True, text=True).stdout
+    dynamic = dynamic_section(binary)
     segments = subprocess.run(["readelf", "-lW", str(binary)], check=True, capture_output=True, text=True).stdout
     called = {line.split()[0].split("@")[0] for line in symbols(binary, "-D", "-u")}
     problems = []
@@ -92,12 +107,11 @@ def hardening_problems(binary: Path) -> list[str]:
     return problems
 
 
-def hardened(build: Path) -> list[Path]:
-    """List what is installed: the libraries, the Python module, the command, the adapters that were built."""
+def installed(build: Path) -> list[Path]:
+    """List what is installed: the libraries, the Python module, the command."""
     return [
         *sorted(build.glob("libtensortap_*.so")),
         *sorted((build / "python" / "tensortap").glob("_core*.so")),
-        *sorted((build / "adapters").glob("*.so")),
         build / COMMAND,
     ]
 
@@ -125,8 +139,8 @@ def main() -> int:
         problems += exported_problems(library) if library.exists() else [f"{name} was not built"]
     stub = build / STUB
     problems += stub_problems(stub) if stub.exists() else [f"{STUB} was not built"]
-    for binary in hardened(build):
-        problems += hardening_problems(binary)
+    for binary in installed(build):
+        problems += hardening_problems(binary) + needed_problems(binary)
     for layer in CAPTURE_HALF:
         archive = build / f"libtensortap_{layer}.a"
         if archive.exists():

@@ -47,8 +47,9 @@ Result<std::vector<std::string>> compiler() {
 std::vector<std::string> compile_command(const std::vector<std::string>& compiler_words, const InstalledFiles& installed,
                                          const AdapterSources& sources, const TorchInstallation& torch) {
   std::vector<std::string> words = compiler_words;
-  for (const char* option : {"-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-w",
-                             "-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro,-z,now,-z,noexecstack"}) {
+  for (const char* option :
+       {"-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-w",
+        "-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro,-z,now,-z,noexecstack"}) {
     words.emplace_back(option);
   }
   words.push_back(concat("-D_GLIBCXX_USE_CXX11_ABI=", torch.string_abi));

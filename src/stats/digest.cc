@@ -1,9 +1,9 @@
 #include "stats/digest.h"
 
-#include <openssl/evp.h>
+#include <md5.h>
+#include <sha1.h>
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 #define XXH_INLINE_ALL
@@ -14,65 +14,72 @@ namespace {
 
 constexpr uint64_t kDigestPiece = 4096;
 
-// Takes bytes in pieces. The destructor frees what the library allocated.
+// The streams take bytes in pieces. None of them fails: data is never null when size is above 0.
 class Xxh3Stream {
  public:
   Xxh3Stream() { XXH3_128bits_reset(&state_); }
-  bool add(const void* data, uint64_t size) { return XXH3_128bits_update(&state_, data, size) == XXH_OK; }
-  bool finish(std::array<uint8_t, 20>& bytes) {
+  void add(const void* data, uint64_t size) { XXH3_128bits_update(&state_, data, size); }
+  void finish(std::array<uint8_t, 20>& bytes) {
     XXH128_canonical_t canonical;
     XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state_));
     std::copy_n(std::begin(canonical.digest), sizeof(canonical.digest), bytes.begin());
-    return true;
   }
 
  private:
   XXH3_state_t state_;
 };
 
-class OpensslStream {
+class Md5Stream {
  public:
-  explicit OpensslStream(const EVP_MD* algorithm) : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
-    ok_ = context_ != nullptr && EVP_DigestInit_ex(context_.get(), algorithm, nullptr) == 1;
-  }
-  bool add(const void* data, uint64_t size) { return ok_ = ok_ && EVP_DigestUpdate(context_.get(), data, size) == 1; }
-  bool finish(std::array<uint8_t, 20>& bytes) { return ok_ && EVP_DigestFinal_ex(context_.get(), bytes.data(), nullptr) == 1; }
+  Md5Stream() { MD5Init(&state_); }
+  void add(const void* data, uint64_t size) { MD5Update(&state_, static_cast<const uint8_t*>(data), size); }
+  void finish(std::array<uint8_t, 20>& bytes) { MD5Final(bytes.data(), &state_); }
 
  private:
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
-  bool ok_ = false;
+  MD5_CTX state_;
+};
+
+class Sha1Stream {
+ public:
+  Sha1Stream() { SHA1Init(&state_); }
+  void add(const void* data, uint64_t size) { SHA1Update(&state_, static_cast<const uint8_t*>(data), size); }
+  void finish(std::array<uint8_t, 20>& bytes) { SHA1Final(bytes.data(), &state_); }
+
+ private:
+  SHA1_CTX state_;
 };
 
 template <class Stream>
-bool add_strings(const TensorView& view, uint64_t numel, Stream& stream) {
+void add_strings(const TensorView& view, uint64_t numel, Stream& stream) {
   const auto* strings = static_cast<const StringElement*>(view.data);
   for (uint64_t i = 0; i < numel; ++i) {
     std::array<uint8_t, 8> length;
     for (size_t byte = 0; byte < 8; ++byte) length[byte] = static_cast<uint8_t>(strings[i].size >> (8 * byte));
-    if (!stream.add(length.data(), length.size()) || !stream.add(strings[i].data, strings[i].size)) return false;
+    stream.add(length.data(), length.size());
+    if (strings[i].size != 0) stream.add(strings[i].data, strings[i].size);
   }
-  return true;
 }
 
 template <class Stream>
-bool add_elements(const TensorView& view, Stream& stream) {
+void add_elements(const TensorView& view, Stream& stream) {
   const uint64_t numel = view.desc.shape.numel().value_or(0);
-  if (numel == 0 || view.data == nullptr) return true;
+  if (numel == 0 || view.data == nullptr) return;
   if (view.desc.dtype == DType::kString) return add_strings(view, numel, stream);
   if (view.is_contiguous()) return stream.add(view.data, packed_bytes(view.desc.dtype, numel).value_or(0));
   std::array<std::byte, kDigestPiece * 16> piece;
   for (uint64_t begin = 0; begin < numel; begin += kDigestPiece) {
     const uint64_t count = std::min(kDigestPiece, numel - begin);
     copy_packed_range(view, begin, count, piece.data());
-    if (!stream.add(piece.data(), packed_bytes(view.desc.dtype, count).value_or(0))) return false;
+    stream.add(piece.data(), packed_bytes(view.desc.dtype, count).value_or(0));
   }
-  return true;
 }
 
 template <class Stream>
-Digest digest_with(const TensorView& view, DigestKind kind, Stream&& stream) {
+Digest digest_with(const TensorView& view, DigestKind kind) {
   Digest digest{kind, {}};
-  if (!add_elements(view, stream) || !stream.finish(digest.bytes)) return {};
+  Stream stream;
+  add_elements(view, stream);
+  stream.finish(digest.bytes);
   return digest;
 }
 
@@ -93,11 +100,11 @@ int digest_size(DigestKind kind) {
 Digest compute_digest(const TensorView& view, DigestKind kind) {
   switch (kind) {
     case DigestKind::kXxh3:
-      return digest_with(view, kind, Xxh3Stream());
+      return digest_with<Xxh3Stream>(view, kind);
     case DigestKind::kMd5:
-      return digest_with(view, kind, OpensslStream(EVP_md5()));
+      return digest_with<Md5Stream>(view, kind);
     case DigestKind::kSha1:
-      return digest_with(view, kind, OpensslStream(EVP_sha1()));
+      return digest_with<Sha1Stream>(view, kind);
     default:
       return {};
   }

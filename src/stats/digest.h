@@ -22,7 +22,7 @@ struct Digest {
 };
 
 int digest_size(DigestKind kind);  // 0, 16, 16, 20
-// A view without data or elements gives the digest of no bytes; kind kNone when the library refuses the algorithm (OpenSSL in FIPS mode has no MD5).
+// A view without data or elements gives the digest of no bytes.
 Digest compute_digest(const TensorView& view, DigestKind kind);
 // "xxh3:0123..." in hexadecimal, "" for kNone.
 std::string digest_text(const Digest& digest);
