@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from acl_support import BUILD, compile_program, dumped_ops, reference, run_program, time_folders
-from cli_support import ROOT
+from acl_support import compile_program, dumped_ops, reference, run_program, time_folders
+from cli_support import BUILD, LIBRARIES, ROOT
 from onnxruntime_api import MODELS
 
 MODEL = MODELS / "magika" / "magika" / "models" / "standard_v3_3"
@@ -65,7 +65,7 @@ def test_it_dumps_what_its_config_says(model: Path, tmp_path: Path) -> None:
     program = compile_program(EXAMPLE / "acl_classify.cc", tmp_path / "classify")
     shutil.copy(EXAMPLE / "acl.json", tmp_path)
     (tmp_path / "dump").mkdir()
-    check_answers(program, model, BUILD, tmp_path)
+    check_answers(program, model, LIBRARIES, tmp_path)
     (dump,) = time_folders(tmp_path / "dump")
     steps = dump / "0" / "magika" / "1"
     assert sorted(path.name for path in steps.iterdir()) == ["0", "1", "2", "3"]
@@ -78,7 +78,7 @@ def test_it_builds_against_an_installation(model: Path, tmp_path: Path) -> None:
     (installed / "lib").mkdir(parents=True)
     shutil.copytree(ROOT / "include" / "acl", installed / "include" / "acl")
     for name in ("acl", "onnxruntime", "capture"):
-        shutil.copy(BUILD / f"libtensortap_{name}.so", installed / "lib")
+        shutil.copy(LIBRARIES / f"libtensortap_{name}.so", installed / "lib")
     program = compile_program(
         EXAMPLE / "acl_classify.cc", tmp_path / "classify", include=installed / "include", libraries=installed / "lib"
     )

@@ -10,15 +10,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import onnxruntime
-from cli_support import COMMAND, ROOT
+from cli_support import HEADERS, LIBRARIES, ROOT
 
-BUILD = COMMAND.parents[2]
 PROGRAMS = ROOT / "tests" / "acl"
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
 def compile_program(
-    source: Path, target: Path, *, include: Path = ROOT / "include", libraries: Path = BUILD, options: list[str] = STRICT
+    source: Path, target: Path, *, include: Path = HEADERS, libraries: Path = LIBRARIES, options: list[str] = STRICT
 ) -> Path:
     """Compile an AscendCL program with nothing but the headers and the library."""
     command = [
@@ -39,7 +38,7 @@ def compile_program(
 
 
 def run_program(
-    program: Path, *arguments: str | Path | int, cwd: Path, libraries: Path = BUILD, environment: dict[str, str] | None = None
+    program: Path, *arguments: str | Path | int, cwd: Path, libraries: Path = LIBRARIES, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a compiled program with the library on the loader's path."""
     words = [str(program), *(str(argument) for argument in arguments)]

@@ -15,7 +15,23 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMAND = Path(os.environ.get("TENSORTAP_COMMAND") or ROOT / "build/release/src/cli/tensortap")
+BUILD = Path(os.environ.get("TENSORTAP_BUILD") or ROOT / "build/release")
+"""The build folder: for the programs that only tests have. What users have comes from the installation under test."""
+COMMAND = Path(os.environ.get("TENSORTAP_COMMAND") or BUILD / "src/cli/tensortap")
+INSTALLED = next(COMMAND.parent.parent.glob("lib/python3*/site-packages"), None)
+PACKAGE = INSTALLED or BUILD / "python"
+"""The folder that holds the package `tensortap` of the command."""
+LIBRARIES = INSTALLED / "tensortap/lib" if INSTALLED else BUILD
+HEADERS = INSTALLED / "tensortap/include" if INSTALLED else ROOT / "include"
+
+
+def package_alone(folder: Path) -> Path:
+    """Make a folder for PYTHONPATH with the package and nothing else of its environment, for the Python of another environment."""
+    alone = folder / "package"
+    if not alone.exists():
+        alone.mkdir()
+        (alone / "tensortap").symlink_to(PACKAGE / "tensortap")
+    return alone
 
 
 @dataclass(frozen=True)

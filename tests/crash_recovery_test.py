@@ -1,6 +1,5 @@
 """A dump whose program was killed is NumPy's to read once `repair` has mended it."""
 
-import os
 import signal
 import subprocess
 import time
@@ -8,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cli_support import BUILD, COMMAND
 
-ROOT = Path(__file__).resolve().parent.parent
-BUILD = Path(os.environ.get("TENSORTAP_BUILD", ROOT / "build" / "release"))
+WRITER = BUILD / "tests" / "crash_writer_program"
 OPS = 4
 
 
@@ -21,27 +20,16 @@ def expected_values(step: int, op: int) -> np.ndarray:
     return ((np.uint64(seed) + index * np.uint64(7919)) % np.uint64(1000003)).astype(np.float32)
 
 
-def built(name: str) -> Path:
-    """Return a built program, or skip."""
-    found = next((path for path in (BUILD / name, BUILD / "tests" / name, BUILD / "src" / "cli" / name) if path.exists()), None)
-    if found is None:
-        pytest.skip(f"{name} is not built")
-    return found
-
-
 @pytest.mark.parametrize("delay", [0.0, 0.01, 0.05])
 def test_numpy_reads_a_mended_dump(tmp_path: Path, delay: float) -> None:
     """After kill -9 and repair, records.npy and tensors.npz hold what the step and the op imply."""
-    tensortap = built("tensortap")
-    if "repair" not in subprocess.run([tensortap, "--help"], capture_output=True, text=True, check=False).stdout:
-        pytest.skip("this tensortap has no repair")
     dump = tmp_path / "dump"
-    with subprocess.Popen([built("crash_writer_program"), dump], stdout=subprocess.PIPE) as writer:
+    with subprocess.Popen([WRITER, dump], stdout=subprocess.PIPE) as writer:
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"started\n"
         time.sleep(delay)
         writer.send_signal(signal.SIGKILL)
-    subprocess.run([tensortap, "repair", dump], check=True, capture_output=True)
+    subprocess.run([COMMAND, "repair", dump], check=True, capture_output=True)
     rows = np.load(dump / "records.npy")
     tensors = np.load(dump / "tensors.npz")
     assert len(rows) >= OPS

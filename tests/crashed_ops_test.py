@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
-from cli_support import COMMAND, Done, save, tensortap
+from cli_support import BUILD, COMMAND, Done, save, tensortap
 from dump_data_support import parse_file
 from onnx import TensorProto, helper, numpy_helper
 
-BUILD = Path(os.environ.get("TENSORTAP_BUILD", COMMAND.parents[2]))
 CUSTOM_OPS = BUILD / "tests" / "libcrashing_op_library.so"
 TOY = BUILD / "tests" / "crash_signal_program"
 TORCH_PYTHON = os.environ.get("TENSORTAP_TEST_PYTHON", "")

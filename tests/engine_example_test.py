@@ -1,22 +1,20 @@
 """The C example engine runs plain and captured, and its dump is what NumPy computes."""
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from cli_support import BUILD
 
 
 def engine_path() -> Path:
     """Return the built example, or skip."""
-    root = Path(__file__).resolve().parent.parent
-    builds = [Path(os.environ["TENSORTAP_BUILD"])] if "TENSORTAP_BUILD" in os.environ else [root / "build" / "release"]
-    for build in builds:
-        if (build / "examples" / "engine").exists():
-            return build / "examples" / "engine"
-    pytest.skip("examples/engine is not built")
+    engine = BUILD / "examples" / "engine"
+    if not engine.exists():
+        pytest.skip("examples/engine is not built")
+    return engine
 
 
 def expected_outputs(step: int) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli_support import COMMAND, ROOT, Done, tensortap
+from cli_support import COMMAND, LIBRARIES, ROOT, Done, tensortap
 from exec_support import ADAPTER, CHILDREN, RANKS, RUN_OPERATORS, THREADS, TORCH_PYTHON, FakeTorch, compile_c
 
 NOTHING = "nothing was captured"
@@ -239,7 +240,7 @@ def test_a_library_of_another_name_is_found_all_the_same(tmp_path: Path) -> None
 
 def test_the_stub_only_jumps_when_nothing_asks_for_capture(torch: FakeTorch) -> None:
     program = torch.program(RUN_OPERATORS)
-    stub = COMMAND.resolve().parent.parent.parent / "libtensortap_preload.so"
+    stub = LIBRARIES / "libtensortap_preload.so"
     clean = {name: value for name, value in os.environ.items() if not name.startswith("TENSORTAP_")}
     done = subprocess.run([str(program)], env={**clean, "LD_PRELOAD": str(stub)}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (3, "right 5\n", "")
@@ -247,14 +248,13 @@ def test_the_stub_only_jumps_when_nothing_asks_for_capture(torch: FakeTorch) -> 
 
 def test_a_request_that_is_gone_or_damaged_leaves_the_program_alone(torch: FakeTorch, tmp_path: Path) -> None:
     program = torch.program(RUN_OPERATORS)
-    build = COMMAND.resolve().parent.parent.parent
     (tmp_path / "damaged").write_text('{"out": 3')
     for request in ("missing", "damaged"):
         environment = {
             **os.environ,
-            "LD_PRELOAD": str(build / "libtensortap_preload.so"),
+            "LD_PRELOAD": str(LIBRARIES / "libtensortap_preload.so"),
             "TENSORTAP_EXEC": str(tmp_path / request),
-            "TENSORTAP_PYTORCH_LIBRARY": str(build / "libtensortap_pytorch.so"),
+            "TENSORTAP_PYTORCH_LIBRARY": str(LIBRARIES / "libtensortap_pytorch.so"),
         }
         done = subprocess.run([str(program)], env=environment, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (3, "right 5\n")
@@ -262,7 +262,7 @@ def test_a_request_that_is_gone_or_damaged_leaves_the_program_alone(torch: FakeT
 
 
 def test_a_library_that_is_gone_leaves_the_program_alone(torch: FakeTorch, tmp_path: Path) -> None:
-    stub = COMMAND.resolve().parent.parent.parent / "libtensortap_preload.so"
+    stub = LIBRARIES / "libtensortap_preload.so"
     for library in ("/no/such/library.so", "relative.so", ""):
         environment = {**os.environ, "LD_PRELOAD": str(stub), "TENSORTAP_EXEC": "x", "TENSORTAP_PYTORCH_LIBRARY": library}
         program = torch.program(RUN_OPERATORS)
@@ -502,6 +502,16 @@ def test_a_python_program_is_captured_and_an_adapter_made_when_there_is_none(tmp
     again = tensortap(*words, cwd=tmp_path, environment=adapter_cache, timeout=600)
     assert again.code == 0
     assert "building the adapter" not in again.err
+
+
+def test_an_adapter_is_hardened_and_needs_torch_alone(
+    tmp_path: Path, adapter_cache: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tensortap("exec", "--out", tmp_path / "dump", "--", TORCH_PYTHON, "-c", "import torch", environment=adapter_cache, timeout=600)
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    checks = importlib.import_module("check_symbols")
+    (adapter,) = Path(adapter_cache["XDG_CACHE_HOME"]).glob("tensortap/adapters/*/tensortap_torch_*.so")
+    assert checks.hardening_problems(adapter) + checks.needed_problems(adapter) == []
 
 
 def test_doctor_names_the_torch_and_its_adapter(adapter_cache: dict[str, str]) -> None:

@@ -35,6 +35,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder / "venv", with_pip=True)
     pip = [str(folder / "venv/bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    environment["SKBUILD_CMAKE_DEFINE"] = f"TENSORTAP_RE2_SOURCE={ROOT / 'build/re2'}"
     done = subprocess.run([*pip, str(copy)], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     shutil.rmtree(copy)
@@ -91,7 +92,7 @@ def test_the_package_is_typed_and_brings_its_header(installed: Path) -> None:
 
 def test_nothing_refers_to_the_folder_it_was_built_in(installed: Path) -> None:
     package = next((installed / "lib").glob("python*/site-packages/tensortap"))
-    for file in (*package.rglob("*.so"), package / "bin/tensortap"):
+    for file in (*package.rglob("*.so"), installed / "bin/tensortap"):
         dynamic = subprocess.run(["readelf", "-d", str(file)], capture_output=True, text=True, check=True).stdout
         paths = [line for line in dynamic.splitlines() if "RUNPATH" in line or "RPATH" in line]
         assert all("$ORIGIN" in line and "/tmp" not in line for line in paths), (file, paths)

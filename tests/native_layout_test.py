@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import zipfile
 from pathlib import Path
@@ -11,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cli_support import BUILD
 
-ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = Path(os.environ.get("TENSORTAP_TEST_BUILD", ROOT / "build/release")) / "tests/write_dump_program"
+PROGRAM = BUILD / "tests/write_dump_program"
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="write_dump_program is not built")
 
 DTYPES = [

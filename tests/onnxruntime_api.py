@@ -14,10 +14,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+from cli_support import LIBRARIES
 
 MODELS = Path(os.environ.get("TENSORTAP_TEST_MODELS", "no models"))
 RUNTIMES = Path(os.environ.get("TENSORTAP_TEST_RUNTIMES", "no runtimes"))
-BUILD = Path(os.environ.get("TENSORTAP_COMMAND", "build/release/src/cli/tensortap")).parents[2]
 NEWEST = "1.31.1"
 # Numbers of enum tensortap_dtype.
 DTYPES: dict[int, npt.DTypeLike] = {
@@ -81,8 +81,8 @@ class Options(ctypes.Structure):
 
 @cache
 def library() -> ctypes.CDLL:
-    """Load libtensortap_onnxruntime.so of the build."""
-    loaded = ctypes.CDLL(str(BUILD / "libtensortap_onnxruntime.so"))
+    """Load the installed libtensortap_onnxruntime.so."""
+    loaded = ctypes.CDLL(str(LIBRARIES / "libtensortap_onnxruntime.so"))
     loaded.tensortap_free.argtypes = [ctypes.c_void_p]
     return loaded
 

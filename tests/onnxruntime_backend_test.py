@@ -8,9 +8,10 @@ from pathlib import Path
 
 import onnxruntime_api as api
 import pytest
+from cli_support import BUILD
 
 onnx = pytest.importorskip("onnx")
-PROGRAM = api.BUILD / "tests" / "backend_suite_program"
+PROGRAM = BUILD / "tests" / "backend_suite_program"
 DATA = Path(onnx.__file__).parent / "backend" / "test" / "data"
 MODELS = 1905
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from cli_support import BUILD
 
-ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = Path(os.environ.get("TENSORTAP_TEST_BUILD", ROOT / "build/release")) / "tests/shared_content_program"
+PROGRAM = BUILD / "tests/shared_content_program"
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="shared_content_program is not built")
 
 STEPS = 3

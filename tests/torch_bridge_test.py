@@ -14,11 +14,9 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from cli_support import BUILD, ROOT, package_alone
 
-ROOT = Path(__file__).resolve().parent.parent
 PYTHON = os.environ.get("TENSORTAP_TEST_PYTHON", "python3")
-COMMAND = Path(os.environ.get("TENSORTAP_COMMAND") or ROOT / "build/release/src/cli/tensortap")
-BUILD = COMMAND.parent.parent.parent
 LIBRARY = BUILD / "tests" / "libtorch_bridge_library.so"
 
 
@@ -709,9 +707,7 @@ def test_the_package_captures_marks_steps_and_switches_from_inside_the_program(t
         with tensortap.capture(opps="x"): print("inside")
     except TypeError as error: print(error)
     """
-    if not (BUILD / "python" / "tensortap").is_dir():
-        pytest.skip("the package is not built")
-    lines = run(tmp_path, program, install=False, PYTHONPATH=str(BUILD / "python"))
+    lines = run(tmp_path, program, install=False, PYTHONPATH=str(package_alone(tmp_path)))
     assert lines[:2] == ["invalid_argument", "{'dump': 'somewhere', 'records': 3}"]
     assert lines[2] == str(["open config there", "step", "set_dump Linear  on", "set_dump  add off", "close"])
     assert lines[3] == "True True True"
@@ -729,7 +725,5 @@ def test_the_calls_of_the_package_may_stay_in_a_program_without_capture(tmp_path
     with tensortap.capture(out="under_exec") as capture:
         print(capture.report, nn.Module.__call__.__name__)
     """
-    if not (BUILD / "python" / "tensortap").is_dir():
-        pytest.skip("the package is not built")
-    lines = run(tmp_path, program, install=False, PYTHONPATH=str(BUILD / "python"), TENSORTAP_EXEC="/nowhere")
+    lines = run(tmp_path, program, install=False, PYTHONPATH=str(package_alone(tmp_path)), TENSORTAP_EXEC="/nowhere")
     assert lines == ["_wrapped_call_impl", "{} _wrapped_call_impl"]

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cli_support import COMMAND, ROOT, tensortap
+from cli_support import COMMAND, ROOT, package_alone, tensortap
 from dump_data_support import parse_file
 from torch_support import OUTPUT, PYTHON, PYTORCH_LIBRARY, TorchDump, capture, plain
 
-PACKAGE = COMMAND.parents[2] / "python"
 TRAINING = """
 import torch, torch.nn as nn, torch.nn.functional as F
 torch.manual_seed(0); torch.set_num_threads(1)
@@ -92,7 +91,7 @@ def mindspore(folder: Path, program: str, **settings: Any) -> Path:
     config = folder / "cfg.json"
     config.write_text(json.dumps({"common_dump_settings": common, "e2e_dump_settings": {"enable": True, "trans_flag": True}}))
     (folder / "program.py").write_text(program)
-    environment = {**os.environ, "MINDSPORE_DUMP_CONFIG": str(config), "PYTHONPATH": str(PACKAGE)}
+    environment = {**os.environ, "MINDSPORE_DUMP_CONFIG": str(config), "PYTHONPATH": str(package_alone(folder))}
     done = subprocess.run(
         [COMMAND, "exec", "--", PYTHON, "program.py"], cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
     )
@@ -199,7 +198,7 @@ print(captured.report["records"])
     done = subprocess.run(
         [PYTHON, path],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+        env={**os.environ, "PYTHONPATH": str(package_alone(tmp_path))},
         capture_output=True,
         text=True,
         timeout=240,

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from cli_support import COMMAND
+from cli_support import COMMAND, LIBRARIES
 
 PYTHON = os.environ.get("TENSORTAP_TEST_PYTHON") or sys.executable
-PYTORCH_LIBRARY = COMMAND.parents[2] / "libtensortap_pytorch.so"
+PYTORCH_LIBRARY = LIBRARIES / "libtensortap_pytorch.so"
 OUTPUT, INPUT = 0, 1
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_support import tensortap
+from cli_support import BUILD, tensortap
 from dump_data_support import parse_file
 
-ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = Path(os.environ.get("TENSORTAP_BUILD", ROOT / "build" / "release")) / "tests" / "watch_program"
+PROGRAM = BUILD / "tests" / "watch_program"
 
 
 def capture(out: Path, payload: str, *options: str) -> Path:

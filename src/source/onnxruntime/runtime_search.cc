@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <optional>
 
 #include "base/environment.h"
@@ -55,7 +56,8 @@ std::optional<std::string> library_in_python(const std::string& prefix) {
 std::optional<std::string> library_beside_us() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&find_runtimes), &info) == 0 || info.dli_fname == nullptr) return std::nullopt;
-  std::string folder = parent_path(info.dli_fname);
+  // The command finds its libraries by a path like bin/../lib.
+  std::string folder = parent_path(std::filesystem::path(info.dli_fname).lexically_normal().string());
   for (int level = 0; level < 3; ++level) {
     if (auto found = library_in(join_path(folder, "onnxruntime/capi"))) return found;
     folder = parent_path(folder);
@@ -72,8 +74,18 @@ std::string read_all(int fd) {
   return text;
 }
 
-// Asks the python3 on PATH where its onnxruntime package is, without importing it.
-std::optional<std::string> library_by_python() {
+// The interpreter of the environment that has the command `tensortap` in its bin folder; "" where another program has loaded us.
+std::string python_beside_command() {
+  std::array<char, 4096> path;
+  const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
+  if (size <= 0) return {};
+  const std::string program(path.data(), static_cast<size_t>(size));
+  std::string python = join_path(parent_path(program), "python3");
+  return file_name(program) == "tensortap" && path_exists(python) ? python : std::string();
+}
+
+// Asks an interpreter, a path or a name to look for on PATH, where its onnxruntime package is, without importing it.
+std::optional<std::string> library_by_python(std::string program) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
   posix_spawn_file_actions_t actions;
@@ -81,12 +93,11 @@ std::optional<std::string> library_by_python() {
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::string program = "python3";
   std::string flag = "-c";
   std::string code = "import importlib.util as u; s = u.find_spec('onnxruntime'); print(s.submodule_search_locations[0] if s else '')";
   char* arguments[] = {program.data(), flag.data(), code.data(), nullptr};
   pid_t child = 0;
-  const int error = posix_spawnp(&child, "python3", &actions, nullptr, arguments, environ);
+  const int error = posix_spawnp(&child, program.c_str(), &actions, nullptr, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   const std::string folder = error == 0 ? std::string(trim(read_all(ends[0]))) : "";
@@ -112,7 +123,10 @@ Result<std::vector<RuntimeCandidate>> find_runtimes(const std::string& requested
   };
   add(library_beside_us(), "beside tensortap");
   if (auto prefix = environment_value("VIRTUAL_ENV")) add(library_in_python(*prefix), "VIRTUAL_ENV");
-  if (candidates.empty()) add(library_by_python(), "python3");
+  if (const std::string python = python_beside_command(); candidates.empty() && !python.empty()) {
+    add(library_by_python(python), "python3 beside the command");
+  }
+  if (candidates.empty()) add(library_by_python("python3"), "python3");
   if (candidates.empty()) {
     if (auto home = environment_value("HOME")) add(library_in_python(join_path(*home, ".local")), "HOME");
   }

@@ -1,0 +1,89 @@
+"""The command as a wheel installs it: a native program that finds everything from its own place."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+from cli_support import COMMAND, INSTALLED, small_model
+
+pytestmark = pytest.mark.skipif(INSTALLED is None, reason="the command under test is not installed")
+BARE = {"PATH": "/nonexistent", "LANG": "C.UTF-8"}
+
+
+def run(*words: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run with nothing in the environment that could name a Python, a runtime or a library."""
+    return subprocess.run([str(word) for word in words], cwd=cwd, env={**BARE, **environment}, capture_output=True, text=True, check=False)
+
+
+def runtime_of(command: Path, cwd: Path, **environment: str) -> dict[str, object]:
+    """Ask the command which ONNX Runtime it would use."""
+    done = run(command, "doctor", "--json", cwd=cwd, **environment)
+    (first, *_) = json.loads(done.stdout)["runtimes"]
+    assert isinstance(first, dict)
+    return first
+
+
+def test_the_command_is_a_native_program() -> None:
+    assert COMMAND.read_bytes()[:4] == b"\x7fELF"
+    assert os.access(COMMAND, os.X_OK)
+
+
+@pytest.mark.parametrize("how", ["by its path", "by a link", "by PATH", "by python -m"])
+def test_it_runs_a_model_however_it_is_started(tmp_path: Path, how: str) -> None:
+    small_model(tmp_path / "model.onnx")
+    (tmp_path / "link").symlink_to(COMMAND)
+    python = COMMAND.parent / "python"
+    words = {
+        "by its path": [COMMAND],
+        "by a link": [tmp_path / "link"],
+        "by PATH": ["tensortap"],
+        "by python -m": [python, "-m", "tensortap"],
+    }
+    environment = {"PATH": str(COMMAND.parent)} if how == "by PATH" else {}
+    done = run("/usr/bin/env", *words[how], "run", "model.onnx", "--verify", "--json", "--out", "d", cwd=tmp_path, **environment)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["identical"] is True
+
+
+def test_the_runtime_beside_the_package_is_used(tmp_path: Path) -> None:
+    found = runtime_of(COMMAND, tmp_path)
+    assert (found["origin"], found["usable"]) == ("beside tensortap", True)
+    assert str(found["path"]).startswith(str(INSTALLED))
+
+
+def test_the_python_beside_the_command_knows_where_its_runtime_is(tmp_path: Path) -> None:
+    """An environment that has onnxruntime somewhere else, as with --system-site-packages or a .pth file."""
+    assert INSTALLED is not None
+    venv.create(tmp_path / "venv", symlinks=True)
+    site = next((tmp_path / "venv").glob("lib/python3*/site-packages"))
+    shutil.copytree(INSTALLED / "tensortap", site / "tensortap")
+    shutil.copy(COMMAND, tmp_path / "venv/bin")
+    (site / "more.pth").write_text(f"{INSTALLED}\n")
+    found = runtime_of(tmp_path / "venv/bin/tensortap", tmp_path)
+    assert (found["origin"], found["usable"]) == ("python3 beside the command", True)
+    other = runtime_of(tmp_path / "venv/bin/tensortap", tmp_path, VIRTUAL_ENV=str(COMMAND.parents[1]))
+    assert other["origin"] == "VIRTUAL_ENV"
+
+
+def test_without_the_command_python_m_says_what_to_do(tmp_path: Path) -> None:
+    assert INSTALLED is not None
+    shutil.copytree(INSTALLED / "tensortap", tmp_path / "tensortap")
+    for name in ("numpy", "numpy.libs"):
+        (tmp_path / name).symlink_to(INSTALLED / name)
+    done = subprocess.run([sys.base_prefix + "/bin/python3", "-m", "tensortap"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("tensortap: ") and "--force-reinstall" in done.stderr
+
+
+def test_the_program_under_exec_is_told_of_no_environment(tmp_path: Path) -> None:
+    done = run(COMMAND, "exec", "--quiet", "--", "/usr/bin/env", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    names = {line.split("=")[0] for line in done.stdout.splitlines()}
+    assert {name for name in names - set(BARE) if name != "LD_PRELOAD" and not name.startswith("TENSORTAP_")} == set()
