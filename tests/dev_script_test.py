@@ -30,6 +30,23 @@ def test_every_command_has_help_and_does_not_run_then(command: str) -> None:
     assert "building" not in done.stderr
 
 
+def test_every_stage_runs_and_failures_are_reported_at_the_end() -> None:
+    stages = """
+    source ./dev
+    two_steps() { echo "first step"; false; echo "second step"; }
+    stage "a good one" true
+    stage "a bad one" two_steps
+    stage "one that exits" exit 3
+    stage "another good one" echo "still runs"
+    finish
+    """
+    done = subprocess.run(["bash", "-c", stages], cwd=ROOT, capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1
+    assert done.stdout == "first step\nstill runs\n"
+    results = re.findall(r"^(passed|FAILED)  (.+) \(\d+ s\)$", done.stderr, re.MULTILINE)
+    assert results == [("passed", "a good one"), ("FAILED", "a bad one"), ("FAILED", "one that exits"), ("passed", "another good one")]
+
+
 @pytest.mark.parametrize("arguments", [("tset",), ("test", "--fsat"), ("check", "--slow")])
 def test_a_wrong_word_is_usage_error(arguments: tuple[str, ...]) -> None:
     done = dev(*arguments)

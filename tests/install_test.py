@@ -1,4 +1,8 @@
-"""``pip install .`` in a fresh environment: the command and the module work without the source folder and the build tree."""
+"""``pip install .`` in a fresh environment: the command and the module work without the source folder and the build tree.
+
+The other Python tests run the wheel that ./dev test makes of the release build. This one has the same files, out of the sources; it is
+compiled without optimisation, which takes a third of the time.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ import venv
 from pathlib import Path
 
 import pytest
-from cli_support import ROOT, small_model
+from cli_support import COMMAND, INSTALLED, LIBRARIES, ROOT, small_model
 
 SOURCES = ["CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "README.md", "LICENSE", "cmake", "include", "src", "python", "tools"]
 pytestmark = [
@@ -35,7 +39,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder / "venv", with_pip=True)
     pip = [str(folder / "venv/bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    environment["SKBUILD_CMAKE_DEFINE"] = f"TENSORTAP_RE2_SOURCE={ROOT / 'build/re2'}"
+    environment["SKBUILD_CMAKE_DEFINE"] = f"TENSORTAP_RE2_SOURCE={ROOT / 'build/re2'};CMAKE_CXX_FLAGS_DEBUG=-O0"
+    environment["SKBUILD_CMAKE_BUILD_TYPE"] = "Debug"
     done = subprocess.run([*pip, str(copy)], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     shutil.rmtree(copy)
@@ -88,6 +93,43 @@ def test_the_package_is_typed_and_brings_its_header(installed: Path) -> None:
     ):
         assert (package / name).is_file(), name
     assert not list(package.rglob("*test*"))
+
+
+@pytest.mark.skipif(INSTALLED is None, reason="the command under test is not installed")
+def test_its_files_are_those_of_the_wheel_under_test(installed: Path) -> None:
+    assert INSTALLED is not None
+    package = next((installed / "lib").glob("python*/site-packages"))
+
+    def files(folder: Path) -> set[str]:
+        found = (path.relative_to(folder).as_posix() for path in folder.glob("tensortap*/**/*") if path.is_file())
+        return {name for name in found if "__pycache__" not in name and not name.endswith("direct_url.json")}
+
+    assert files(package) == files(INSTALLED)
+    pairs = [(installed / "bin/tensortap", COMMAND)]
+    pairs += [(package / f"tensortap/lib/libtensortap_{name}.so", LIBRARIES / f"libtensortap_{name}.so") for name in ("capture", "acl")]
+    for built in pairs:
+        dynamic = [subprocess.run(["readelf", "-dW", path], capture_output=True, text=True, check=True).stdout for path in built]
+        wanted = [[line.split("(")[1] for line in text.splitlines() if "NEEDED" in line or "RUNPATH" in line] for text in dynamic]
+        assert wanted[0] == wanted[1]
+
+
+def test_without_the_sources_of_re2_it_stops_with_one_sentence(tmp_path: Path) -> None:
+    configure = [
+        "cmake",
+        "-S",
+        ROOT,
+        "-B",
+        tmp_path / "build",
+        "-G",
+        "Ninja",
+        "-DTENSORTAP_TESTS=OFF",
+        f"-DTENSORTAP_RE2_SOURCE={tmp_path}/re2",
+    ]
+    done = subprocess.run(configure, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    said = " ".join(done.stderr.split())
+    assert said.count("CMake Error") == 1
+    assert f"tensortap: RE2's sources are not in {tmp_path}/re2. Run `tools/fetch_re2.sh build/re2` (or ./dev setup)" in said
 
 
 def test_nothing_refers_to_the_folder_it_was_built_in(installed: Path) -> None:
