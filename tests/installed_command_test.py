@@ -11,7 +11,7 @@ import venv
 from pathlib import Path
 
 import pytest
-from cli_support import COMMAND, INSTALLED, small_model
+from cli_support import BUILD, COMMAND, INSTALLED, small_model
 
 pytestmark = pytest.mark.skipif(INSTALLED is None, reason="the command under test is not installed")
 BARE = {"PATH": "/nonexistent", "LANG": "C.UTF-8"}
@@ -70,6 +70,30 @@ def test_the_python_beside_the_command_knows_where_its_runtime_is(tmp_path: Path
     assert (found["origin"], found["usable"]) == ("python3 beside the command", True)
     other = runtime_of(tmp_path / "venv/bin/tensortap", tmp_path, VIRTUAL_ENV=str(COMMAND.parents[1]))
     assert other["origin"] == "VIRTUAL_ENV"
+
+
+@pytest.mark.parametrize("option", ["--target", "--prefix"])
+def test_it_runs_wherever_pip_puts_it(tmp_path: Path, option: str) -> None:
+    wheel = next((BUILD.parent / "wheel").glob("*.whl"))
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--no-index",
+        "--ignore-installed",
+    ]
+    subprocess.run([*pip, option, str(tmp_path / "place"), str(wheel)], check=True, stdout=subprocess.DEVNULL)
+    command = tmp_path / "place/bin/tensortap"
+    assert run(command, "--version", cwd=tmp_path).stdout.startswith("tensortap ")
+    done = run(command, "exec", "--quiet", "--", "/bin/true", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    package = next((tmp_path / "place").rglob("tensortap/__init__.py")).parents[1]
+    started = run(sys.executable, "-P", "-m", "tensortap", "doctor", "--json", cwd=tmp_path, PYTHONPATH=str(package))
+    assert str(tmp_path / "place") in started.stdout
 
 
 def test_without_the_command_python_m_says_what_to_do(tmp_path: Path) -> None:

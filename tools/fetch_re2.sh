@@ -10,7 +10,7 @@ set -euo pipefail
 readonly VERSION=20220601+dfsg-1
 readonly KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
 readonly UNICODE=/usr/share/unicode
-folder=${1:?"usage: fetch_re2.sh FOLDER"}
+folder=$(realpath -m "${1:?"usage: fetch_re2.sh FOLDER"}")
 
 fail() {
   echo "fetch_re2.sh: $*" >&2
@@ -21,21 +21,21 @@ if [[ $(cat "$folder/.debian-version" 2>/dev/null) == "$VERSION" ]]; then exit 0
 command -v apt-get >/dev/null ||
   fail "this is no Debian: unpack the sources of RE2 2022-06-01 and give their folder to CMake with -DTENSORTAP_RE2_SOURCE=FOLDER"
 mkdir -p "$(dirname "$folder")"
-work=$(mktemp -d "$(cd "$(dirname "$folder")" && pwd)/re2-XXXXXX")
+work=$(mktemp -d "$folder-XXXXXX")
 trap 'rm -rf "$work"' EXIT
-chmod 755 "$work"  # apt downloads as a user of its own
 
 # The mirrors of this system, for source packages.
 apt-get indextargets --format "deb-src [signed-by=$KEYS] \$(REPO_URI) \$(RELEASE) \$(COMPONENT)" \
   'Created-By: Packages' 'Origin: Debian' 'Component: main' | sort -u >"$work/sources.list"
 [[ -s $work/sources.list ]] || fail "apt knows no Debian mirror: run apt-get update (as root) first"
 mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/download" "$work/unpacked"
-[[ $(id -u) -ne 0 ]] || chown _apt "$work/download"
+# root downloads itself: apt's own user has no way into most build folders.
 cat >"$work/apt.conf" <<CONF
 Dir::Etc::SourceList "$work/sources.list";
 Dir::Etc::SourceParts "/dev/null";
 Dir::State::Lists "$work/lists";
 Dir::Cache "$work/cache";
+APT::Sandbox::User "root";
 CONF
 export APT_CONFIG=$work/apt.conf
 apt-get update -qq
@@ -48,7 +48,7 @@ cd "$source/re2"
 perl make_perl_groups.pl >perl_groups.cc
 sed -i "s|^_UNICODE_DIR = .*|_UNICODE_DIR = '$UNICODE'|" unicode.py  # Debian's patch; without it they come from the network
 for table in groups casefold; do /usr/bin/python3 -B "make_unicode_$table.py" >"unicode_$table.cc"; done
-cd "$work/.."
+cd /
 echo "$VERSION" >"$source/.debian-version"
 rm -rf "$folder"
 mv "$source" "$folder"
