@@ -111,3 +111,9 @@ def test_the_program_under_exec_is_told_of_no_environment(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     names = {line.split("=")[0] for line in done.stdout.splitlines()}
     assert {name for name in names - set(BARE) if name != "LD_PRELOAD" and not name.startswith("TENSORTAP_")} == set()
+
+
+@pytest.mark.parametrize("words", [[COMMAND], [COMMAND.parent / "python", "-m", "tensortap"]], ids=["command", "python -m"])
+def test_the_program_under_exec_ignores_no_signal(tmp_path: Path, words: list[str | Path]) -> None:
+    done = run(*words, "exec", "--quiet", "--", "/bin/grep", "SigIgn", "/proc/self/status", cwd=tmp_path)
+    assert done.stdout.split() == ["SigIgn:", "0" * 16], done.stderr

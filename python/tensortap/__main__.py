@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -27,6 +28,9 @@ def places() -> Iterator[Path]:
 
 def main() -> None:
     """Run the command in the place of this process, so that signals and exit codes are its own."""
+    # The interpreter ignores these two, and what is ignored stays so in the program that `exec` starts.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     for folder in places():
         command = folder / "tensortap"
         if command.is_file():
