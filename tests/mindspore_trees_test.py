@@ -330,3 +330,19 @@ def test_a_graph_file_that_is_cut_costs_no_names(unpacked: Path, tmp_path: Path)
     assert len(dump.problems) == 1
     assert "damaged" in dump.problems[0]
     assert "Default/network-WithLossCell/_backbone-LeNet/conv1-Conv2d/Conv2D-op0" in {op.name for op in dump.ops}
+
+
+# M23
+def test_tensors_of_many_dimensions_keep_their_shape(unpacked: Path, tmp_path: Path) -> None:
+    tree = copy_of(unpacked, "2.7.0-add", tmp_path / "tree")
+    (iteration,) = tree.glob("rank_0/*/0/0")
+    value = np.arange(6, dtype=np.float32).reshape((1,) * 29 + (2, 1, 3))
+    np.save(iteration / "Reshape.Default_Reshape-op9.0.0.1.output.0.DefaultFormat.float32.npy", value)
+    dump = tensortap.open(tree)
+    assert dump.problems == []
+    (name,) = (name for name in dump if "Reshape" in name)
+    np.testing.assert_array_equal(dump[name], value)
+    assert dump.record(name)["shape"] == list(value.shape)
+    assert list(value.shape) in dump._columns()["shape"].tolist()
+    listed = [record for record in command("ls", tree, "--json").objects if record["shape"] == list(value.shape)]
+    assert len(listed) == 1

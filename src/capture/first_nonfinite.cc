@@ -7,10 +7,11 @@ namespace {
 
 Json unravelled(const RecordRow& row) {
   if (row.stats.first_nonfinite < 0) return nullptr;
-  std::vector<int64_t> index(row.dims_count, 0);
+  const Shape shape = row.desc().shape;
+  std::vector<int64_t> index(static_cast<size_t>(shape.rank()), 0);
   auto flat = static_cast<uint64_t>(row.stats.first_nonfinite);
   for (size_t i = index.size(); i-- > 0;) {
-    const auto extent = static_cast<uint64_t>(row.shape[i]);
+    const auto extent = static_cast<uint64_t>(shape[static_cast<int>(i)]);
     if (extent == 0) return nullptr;
     index[i] = static_cast<int64_t>(flat % extent);
     flat /= extent;

@@ -30,6 +30,7 @@ inline constexpr std::string_view kReadGone = "what the op read is gone since it
 inline constexpr std::string_view kUnknownOp = "event of an unknown op";
 inline constexpr std::string_view kMalformed = "malformed event";
 inline constexpr std::string_view kRank = "more than 16 dimensions";
+inline constexpr std::string_view kMostRank = "more than 32 dimensions";
 inline constexpr std::string_view kUnknownType = "unknown element type";
 inline constexpr std::string_view kFolderGone = "output folder was removed while running";
 }  // namespace loss

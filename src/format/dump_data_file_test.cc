@@ -136,7 +136,11 @@ TEST(DumpDataFile, ATensorSmallerThanItsShapeIsDamage) {
   EXPECT_EQ(dump_data_desc(tensor)->shape, Shape({2, 3}));
   tensor.dims = {UINT64_MAX, 2};
   EXPECT_EQ(dump_data_desc(tensor)->shape, Shape({8}));
-  tensor.dims.assign(17, 1);
+  tensor.dims.assign(32, 1);
+  tensor.dims[20] = 8;
+  EXPECT_EQ(dump_data_desc(tensor)->shape.rank(), 32);
+  EXPECT_EQ(dump_data_desc(tensor)->shape[20], 8);
+  tensor.dims.assign(33, 1);
   EXPECT_EQ(dump_data_desc(tensor)->shape, Shape({8}));
   tensor.dims = {uint64_t{1} << 62, 4};
   EXPECT_FALSE(dump_data_desc(tensor).ok());

@@ -13,7 +13,7 @@ namespace tensortap {
 
 inline constexpr std::string_view kCrashFilePrefix = "crash-";
 inline constexpr std::string_view kCrashFileSuffix = ".bin";
-inline constexpr uint64_t kCrashMagic = 0x3148534152435454;  // "TTCRASH1"
+inline constexpr uint64_t kCrashMagic = 0x3248534152435454;  // "TTCRASH2"
 
 // Begins the file.
 struct CrashHeader {
@@ -86,7 +86,7 @@ struct CrashTensor {
   uint32_t strided = 0;            // 1: by `strides`; 0: contiguous
   uint32_t reserved = 0;
 };
-static_assert(sizeof(CrashTensor) == 664);
+static_assert(sizeof(CrashTensor) == 792);
 
 }  // namespace tensortap
 

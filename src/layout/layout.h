@@ -90,6 +90,10 @@ class LayoutWriter {
   // On success `row` holds what the layout filled in (data_offset, member, committed).
   virtual Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) = 0;
 
+  // Most dimensions of a tensor that a record may have, at most kMaxRank. Of tensors with more the session adds a description of the first ones, and counts
+  // the loss.
+  [[nodiscard]] virtual int most_dimensions() const { return kMaxRank; }
+
   // Whether several records may share one record's data. False: each is added with data of its own.
   [[nodiscard]] virtual bool takes_references() const { return false; }
 

@@ -62,6 +62,15 @@ bool has_channel_blocks(const TensorDesc& desc, uint32_t block) {
   return bits == 8 || bits == 16 || bits == 32 || bits == 64 || bits == 128;
 }
 
+Shape blocked_shape(const Shape& shape, uint32_t block) {
+  std::array<int64_t, kMaxRank> dims{};
+  const auto rank = static_cast<size_t>(shape.rank());
+  std::ranges::copy(shape.dims(), dims.begin());
+  dims[1] /= block;
+  dims[rank] = block;
+  return Shape(std::span(dims).first(rank + 1));
+}
+
 void unblock_channels(const TensorView& view, uint32_t block, std::byte* target) {
   const Extent extent = extent_of(view.desc, block);
   const uint64_t bytes = dtype_info(view.desc.dtype).bits / 8;

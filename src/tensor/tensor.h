@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_TENSOR_TENSOR_H_
 #define TENSORTAP_TENSOR_TENSOR_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +16,8 @@
 
 namespace tensortap {
 
-// More dimensions than any operator set allows today; a tensor with more is described as unsupported and counted.
-inline constexpr int kMaxRank = 16;
+// As many dimensions as NumPy 1 and AscendCL's dumps have at most; a tensor with more is described as unsupported and counted.
+inline constexpr int kMaxRank = 32;
 
 // Dimensions, at most kMaxRank, held in place so that describing a tensor never allocates. Value type.
 class Shape {
@@ -33,7 +34,7 @@ class Shape {
   [[nodiscard]] std::optional<uint64_t> numel() const;
   // "[1, 3, 224, 224]"
   [[nodiscard]] std::string to_text() const;
-  friend bool operator==(const Shape& a, const Shape& b) { return a.rank_ == b.rank_ && a.dims_ == b.dims_; }
+  friend bool operator==(const Shape& a, const Shape& b) { return std::ranges::equal(a.dims(), b.dims()); }
 
  private:
   std::array<int64_t, kMaxRank> dims_{};

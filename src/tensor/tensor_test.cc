@@ -17,8 +17,8 @@ TEST(Shape, NumelIsNothingForNegativeAndOverflowingDimensions) {
   EXPECT_EQ((Shape{int64_t{1} << 33, int64_t{1} << 33, 0}).numel(), 0U);
 }
 
-TEST(Shape, KeepsAtMostSixteenDimensions) {
-  const std::vector<int64_t> dims(20, 2);
+TEST(Shape, KeepsAtMostThirtyTwoDimensions) {
+  const std::vector<int64_t> dims(40, 2);
   EXPECT_EQ(Shape(dims).rank(), kMaxRank);
 }
 

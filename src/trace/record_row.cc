@@ -35,7 +35,7 @@ constexpr RecordField kFields[] = {
     TENSORTAP_COLUMN(flags, "|u1"),
     TENSORTAP_COLUMN(numel, "<u8"),
     TENSORTAP_COLUMN(bytes, "<u8"),
-    {"shape", "<i8", offsetof(RecordRow, shape), kMaxRank},
+    {"shape", "<i8", offsetof(RecordRow, shape), kRowDims},
     TENSORTAP_STAT_COLUMN(min, "<f8"),
     TENSORTAP_STAT_COLUMN(max, "<f8"),
     TENSORTAP_STAT_COLUMN(mean, "<f8"),
@@ -72,6 +72,10 @@ constexpr RecordField kFields[] = {
 
 #undef TENSORTAP_COLUMN
 #undef TENSORTAP_STAT_COLUMN
+
+// RecordRow::shape of more than kRowDims dimensions.
+using NarrowDims = std::array<uint32_t, kMaxRank>;
+static_assert(sizeof(NarrowDims) == sizeof(RecordRow::shape));
 
 constexpr std::array<std::string_view, 4> kSlotNames = {"out", "in", "weight", "grad"};
 
@@ -128,19 +132,34 @@ std::span<const RecordField> first_record_fields() {
   return {kFields, end};
 }
 
+bool RecordRow::holds(const Shape& shape) {
+  return shape.rank() <= kRowDims || std::ranges::all_of(shape.dims(), [](int64_t dim) { return dim >= 0 && dim <= UINT32_MAX; });
+}
+
 void RecordRow::set_desc(const TensorDesc& desc) {
   dtype = static_cast<uint8_t>(desc.dtype);
-  dims_count = static_cast<uint8_t>(desc.shape.rank());
   std::ranges::fill(shape, 0);
-  std::ranges::copy(desc.shape.dims(), shape);
+  if (desc.shape.rank() <= kRowDims || !holds(desc.shape)) {
+    dims_count = static_cast<uint8_t>(std::min(desc.shape.rank(), kRowDims));
+    std::ranges::copy(desc.shape.dims().first(dims_count), shape);
+  } else {
+    dims_count = static_cast<uint8_t>(desc.shape.rank());
+    NarrowDims narrow{};
+    std::ranges::transform(desc.shape.dims(), narrow.begin(), [](int64_t dim) { return static_cast<uint32_t>(dim); });
+    std::memcpy(shape, narrow.data(), sizeof(shape));
+  }
   numel = desc.shape.numel().value_or(0);
   bytes = packed_bytes(desc.dtype, numel).value_or(0);
 }
 
 TensorDesc RecordRow::desc() const {
-  const size_t rank_kept = std::min<size_t>(dims_count, kMaxRank);
   const DType kept = dtype < kDTypeCount ? static_cast<DType>(dtype) : DType::kUndefined;
-  return {kept, Shape(std::span<const int64_t>(shape, rank_kept))};
+  if (dims_count <= kRowDims) return {kept, Shape(std::span<const int64_t>(shape, dims_count))};
+  NarrowDims narrow{};
+  std::memcpy(narrow.data(), shape, sizeof(shape));
+  std::array<int64_t, kMaxRank> dims{};
+  std::ranges::copy(narrow, dims.begin());
+  return {kept, Shape(std::span(dims).first(std::min<size_t>(dims_count, kMaxRank)))};
 }
 
 std::string slot_name(SlotKind kind, uint32_t index) {

@@ -24,7 +24,11 @@ enum RecordFlag : uint8_t {
   kRecordForReaders = 1U << 4,  // kept because an op that reads it was asked for
   kRecordUnwritten = 1U << 5,   // memory that nothing was written to since it was allocated: described, never looked into
   kRecordFromRing = 1U << 6,    // of one of the last ops before the trigger fired (limits.ring_ops)
+  kRecordBlocked = 1U << 7,     // the runtime's blocks of channels: [N, C, ...] as [N, C / size, ..., size]
 };
+
+// Dimensions that a row holds as 64-bit numbers, which is all that records.npy has.
+inline constexpr int kRowDims = 16;
 
 struct RecordRow {
   uint64_t sequence = 0;  // order in which events were seen, from 0
@@ -42,11 +46,11 @@ struct RecordRow {
   uint8_t phase = 0;       // Phase
   uint8_t moment = 0;      // Moment
   uint8_t dtype = 0;       // DType
-  uint8_t dims_count = 0;  // of `shape`
+  uint8_t dims_count = 0;  // of `shape`; up to kMaxRank
   uint8_t flags = 0;       // RecordFlag bits
   uint64_t numel = 0;
-  uint64_t bytes = 0;  // packed size of the whole tensor
-  int64_t shape[kMaxRank] = {};
+  uint64_t bytes = 0;            // packed size of the whole tensor
+  int64_t shape[kRowDims] = {};  // of more dimensions: all of them in the same bytes, as 32-bit numbers; use desc()
   TensorStats stats;
   uint64_t data_offset = 0;  // of the packed elements in tensors.npz (other layouts: reader's own number)
   uint64_t data_bytes = 0;
@@ -62,7 +66,10 @@ struct RecordRow {
   uint32_t position = 0;     // of the tensor among the inputs or outputs of its op, where every element of a list counts; 0 = its slot
   uint8_t spare[68] = {};
 
-  void set_desc(const TensorDesc& desc);                                                              // dtype, shape, numel, bytes
+  // Whether set_desc() keeps every dimension. False only for more than kRowDims of them, one of which needs more than 32 bits.
+  [[nodiscard]] static bool holds(const Shape& shape);
+  // Sets dtype, dims_count, shape, numel and bytes. Of a shape that the row does not hold, the first kRowDims dimensions are kept.
+  void set_desc(const TensorDesc& desc);
   [[nodiscard]] uint32_t file_slot() const { return position > slot_index ? position : slot_index; }  // where formats have no lists
   [[nodiscard]] TensorDesc desc() const;  // hostile rows give a desc of at most kMaxRank dimensions
 };

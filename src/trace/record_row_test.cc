@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <set>
+#include <vector>
 
 namespace tensortap {
 namespace {
@@ -34,6 +35,23 @@ TEST(RecordRow, KeepsADescription) {
   row.set_desc({DType::kInt4, Shape({3})});
   EXPECT_EQ(row.bytes, 2U);
   EXPECT_EQ(row.shape[1], 0);
+}
+
+TEST(RecordRow, KeepsThirtyTwoDimensions) {
+  std::vector<int64_t> dims(32, 1);
+  dims[0] = 3;
+  dims[17] = 2;
+  dims[31] = UINT32_MAX;
+  RecordRow row;
+  ASSERT_TRUE(RecordRow::holds(Shape(dims)));
+  row.set_desc({DType::kInt8, Shape(dims)});
+  EXPECT_EQ(row.desc().shape, Shape(dims));
+  EXPECT_EQ(row.numel, uint64_t{6} * UINT32_MAX);
+  dims[31] = int64_t{1} << 32;
+  EXPECT_FALSE(RecordRow::holds(Shape(dims)));
+  EXPECT_TRUE(RecordRow::holds(Shape(std::span(dims).last(16)))) << "sixteen may have any size";
+  row.set_desc({DType::kInt8, Shape(dims)});
+  EXPECT_EQ(row.desc().shape, Shape(std::span(dims).first(16)));
 }
 
 TEST(RecordRow, HostileRowsGiveABoundedDescription) {

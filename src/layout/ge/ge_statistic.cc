@@ -66,10 +66,11 @@ void append_count(uint32_t bit, uint64_t count, const TensorStats& stats, std::s
 }
 
 void append_shape(const RecordRow& record, std::string& text) {
-  if (record.dims_count == 0) text += '-';
-  for (int i = 0; i < std::min<int>(record.dims_count, kMaxRank); ++i) {
+  const Shape shape = record.desc().shape;
+  if (shape.rank() == 0) text += '-';
+  for (int i = 0; i < shape.rank(); ++i) {
     if (i > 0) text += 'x';
-    text += to_text(record.shape[i]);
+    text += to_text(shape[i]);
   }
 }
 

@@ -97,7 +97,8 @@ TEST(NpyHeads, WrongOnesAreRefused) {
        {"{'descr': '<f4', 'fortran_order': False}", "{'descr': 'O', 'fortran_order': False, 'shape': (1,), }",
         "{'descr': '<U3', 'fortran_order': False, 'shape': (1,), }",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296,4294967296,), }",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,), }", "(", ""}) {
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,), }", "(",
+        ""}) {
     EXPECT_FALSE(parse(header_of(text), 4).ok()) << text;
   }
 }
