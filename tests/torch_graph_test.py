@@ -59,11 +59,11 @@ def read_graph(path: Path) -> Graph:
         if parameter := re.match(r"(%para\d+_(.*?)): <.*IsWeight: (true|false)", line):
             names[parameter[1]] = parameter[2]
             graph.parameters[parameter[2]] = parameter[3] == "true"
-        elif made := re.match(r"  (%\d+)\((.*?)\) = ", line):
+        elif made := re.match(r"  (%\d+)\([A-Za-z0-9_.]+\) = .*\) \{instance name: (.*?)\}", line):
             names[made[1]] = made[2]
     for line in lines:
-        if made := re.match(r"  (%\d+)\((.*?)\) = (\S+?)\((.*)\) \{instance name: ", line):
-            node = graph.nodes.setdefault(made[2], Node(made[3], re.findall(r"\(.*?\)|[^,() ][^,]*", named(made[4]))))
+        if made := re.match(r"  (%\d+)\(.*?\) = (\S+?)\((.*)\) \{instance name: ", line):
+            node = graph.nodes.setdefault(names[made[1]], Node(made[2], re.findall(r"\(.*?\)|[^,() ][^,]*", named(made[3]))))
         elif line.startswith("      : ("):
             node.types = node.types or line.removeprefix("      : ")
         elif line.startswith("      # "):

@@ -1,4 +1,5 @@
-// Scoped names of ops, "Default/encoder/MatMul_1/MatMul-op12": the form in which graph-compiling frameworks list, select and store them.
+// Scoped names of ops, "Default/encoder/MatMul_1/MatMul-op12": the form in which graph-compiling frameworks list, select and store them. Their tools
+// split such names into scopes and accept few characters.
 
 #ifndef TENSORTAP_TRACE_SCOPED_NAME_H_
 #define TENSORTAP_TRACE_SCOPED_NAME_H_
@@ -14,7 +15,11 @@ namespace tensortap {
 // Stands for a graph's input or a weight, and so runs nothing.
 bool is_pseudo_op(const OpInfo& op);
 
-// "Default/NAME/TYPE-opNUMBER", NAME without empty parts between its slashes; the bare name for a pseudo-op.
+// The text with "_" in place of every character that is no ASCII letter, digit, "_" or one of `also`; "_" for an empty text.
+std::string identifier(std::string_view text, std::string_view also = {});
+
+// "Default/SCOPES/TYPE-opNUMBER": the parts of the op's name between slashes and dots are scopes, so that "Net.fc/addmm" becomes
+// "Default/Net/fc/addmm/addmm-op3". Scopes and type are identifiers. The bare name for a pseudo-op.
 std::string scoped_op_name(const OpInfo& op, uint32_t number);
 
 // Numbers ops from 0 in the order in which they are added, pseudo-ops left out: one number for an op wherever it is written. Value type.

@@ -18,6 +18,12 @@ TEST(ScopedName, HoldsScopeTypeAndNumber) {
   EXPECT_EQ(scoped_op_name(op_named("", "Add"), 3), "Default/Add-op3");
 }
 
+TEST(ScopedName, ModulesAreScopesAndOtherCharactersAreReplaced) {
+  EXPECT_EQ(scoped_op_name(op_named("Net.blocks.0.attn/addmm", "addmm"), 9), "Default/Net/blocks/0/attn/addmm/addmm-op9");
+  EXPECT_EQ(scoped_op_name(op_named("Net#1/a-b (c):0", "ns::Op.v2"), 1), "Default/Net_1/a-b__c__0/ns__Op_v2-op1");
+  EXPECT_EQ(scoped_op_name(op_named("/h\xc3\xa9/\xff", ""), 2), "Default/h_/_/_-op2");
+}
+
 TEST(ScopedName, PseudoOpsKeepTheirNamesAndTakeNoNumber) {
   ScopedNames names;
   EXPECT_EQ(names.add(op_named("/x/y", "Input")), "/x/y");

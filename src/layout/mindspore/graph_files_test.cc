@@ -209,6 +209,17 @@ class LearnedGraphFiles : public GraphFiles {
   }
 };
 
+// M19
+TEST_F(GraphFiles, NamesOfNodesAreMindsporesKind) {
+  const OpId x = add("x (1)", "Input", {}, {});
+  const OpId conv = add("/model.22/cv(2):0/Conv", "com.microsoft::Fused Conv", {{"x", x, 0}, {"a(b", kNoOp, 0}}, {});
+  add("", "3d", {{"y", conv, 0}}, {}, "", "", {{"m.22(1)", "Conv"}});
+  const std::string text = graph_ir(*kProfile.version, ops_.graph());
+  EXPECT_NE(text.find("\n  %0(_model.22_cv_2__0_Conv) = com_microsoft__Fused_Conv(%para1_x__1_, \"a_b\") "), std::string::npos) << text;
+  EXPECT_NE(text.find("# Fullname with scope: (Default/model/22/cv_2__0/Conv/com_microsoft__Fused_Conv-op0)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  %1(_) = _3d(%0) "), std::string::npos) << text;
+}
+
 TEST_F(LearnedGraphFiles, TheIrHasTheEdgesThatTheRecordsTell) {
   run();
   const std::string text = graph_ir(*kProfile.version, ops_.graph());
@@ -224,7 +235,7 @@ TEST_F(LearnedGraphFiles, TheIrHasTheEdgesThatTheRecordsTell) {
   %0(split) = split(%para1_split.self) {instance name: split}
       # Fullname with scope: (Default/split/split-op0)
       # In file train.py:3/
-  %1(first/mul) = mul(%0[1], %para2_first.weight) {instance name: first/mul}
+  %1(first_mul) = mul(%0[1], %para2_first.weight) {instance name: first/mul}
       # Fullname with scope: (Default/first/mul/mul-op1)
       # In file train.py:4/
       # Parameters: (in1 first.weight)
@@ -232,8 +243,8 @@ TEST_F(LearnedGraphFiles, TheIrHasTheEdgesThatTheRecordsTell) {
   %2(cat) = cat((%1, %0[0])) {instance name: cat}
       # Fullname with scope: (Default/cat/cat-op2)
       # In file train.py:5/
-  %3(SGD.step/add_) = add_(%para2_first.weight, %2) {instance name: SGD.step/add_}
-      # Fullname with scope: (Default/SGD.step/add_/add_-op3)
+  %3(SGD.step_add_) = add_(%para2_first.weight, %2) {instance name: SGD.step/add_}
+      # Fullname with scope: (Default/SGD/step/add_/add_-op3)
       # In file train.py:6/
       # Parameters: (in0 first.weight)
       # In other calls: (in0 %3)

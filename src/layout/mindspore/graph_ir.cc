@@ -12,6 +12,14 @@ namespace {
 
 constexpr std::string_view kDetail = "      ";
 
+// MindSpore's tools find a node by "%3(NAME) = TYPE(...)" and count parentheses in the operands. Other characters than these would hide the node.
+std::string node_name(std::string_view name) { return identifier(name, "."); }
+std::string node_type(std::string_view type) {
+  std::string name = identifier(type);
+  return name[0] >= '0' && name[0] <= '9' ? concat("_", name) : name;
+}
+std::string operand_name(std::string_view name) { return identifier(name, "./-:#[]"); }
+
 std::string dims_text(const TensorDesc& desc) {
   std::string text;
   for (int i = 0; i < desc.shape.rank(); ++i) text += concat(i == 0 ? "" : ", ", desc.shape[i]);
@@ -68,7 +76,7 @@ class IrFile {
   IrFile(const MindsporeVersion& version, std::span<const GraphOp> ops)
       : text_of_(version), ops_(ops), values_(graph_values(ops)), names_(ops.size()) {
     for (size_t i = 0; i < values_.parameters.size(); ++i) {
-      names_[values_.parameters[i]] = concat("%para", i + 1, "_", clean_cell(ops[values_.parameters[i]].scoped_name));
+      names_[values_.parameters[i]] = concat("%para", i + 1, "_", operand_name(ops[values_.parameters[i]].scoped_name));
     }
     graphs_[""];
     for (const size_t i : values_.nodes) {
@@ -145,7 +153,7 @@ class IrFile {
 
   std::string operand(const GraphInput& input, const std::string& path) const {
     if (producer_of(ops_, input.value) != nullptr) return value(input.value, path);
-    return input.name.empty() ? "None" : concat("\"", clean_cell(input.name), "\"");
+    return input.name.empty() ? "None" : concat("\"", operand_name(input.name), "\"");
   }
 
   // Sequences stand in parentheses of their own.
@@ -195,9 +203,8 @@ class IrFile {
   void node(size_t position, const std::string& path) {
     const GraphOp& op = ops_[position];
     const OpInfo& info = *op.info;
-    line(concat("  ", names_[position], "(", clean_cell(info.outputs.empty() ? info.name : info.outputs[0]),
-                ") = ", clean_op_type(info.type), "(", operands(op, path), ") {instance name: ", clean_cell(info.name), "}",
-                text_of_.attributes(info.attributes)));
+    line(concat("  ", names_[position], "(", node_name(info.outputs.empty() ? info.name : info.outputs[0]), ") = ", node_type(info.type),
+                "(", operands(op, path), ") {instance name: ", operand_name(info.name), "}", text_of_.attributes(info.attributes)));
     types(op, &IrText::host_type);
     types(op, &IrText::device_type);
     line(concat(kDetail, "# Fullname with scope: (", clean_cell(op.scoped_name), ")"));
