@@ -8,6 +8,7 @@
 #include "format/dump_data_file.h"
 #include "format/dump_data_numbers.h"
 #include "layout/ge/ge_statistic.h"
+#include "layout/integer_cells.h"
 
 namespace tensortap {
 namespace {
@@ -142,13 +143,6 @@ std::vector<GeColumn> read_columns(std::string_view header) {
   return columns;
 }
 
-// The table has six digits; the extremes of integers are no better than that.
-int64_t whole_number(double value) {
-  constexpr double kTop = 9223372036854775808.0;  // 2^63
-  if (!(value >= -kTop)) return value < 0 ? std::numeric_limits<int64_t>::min() : 0;
-  return value >= kTop ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(value);
-}
-
 bool read_line(std::string_view text, const std::vector<GeColumn>& columns, GeStatisticLine& line) {
   std::vector<std::string_view> cells = split(text, ',');
   // A tensor that failed has no cell for its count.
@@ -159,8 +153,11 @@ bool read_line(std::string_view text, const std::vector<GeColumn>& columns, GeSt
   for (size_t i = 0; i < cells.size(); ++i) {
     if (!set_cell(columns[i], trim(cells[i]), line)) return false;
   }
-  line.stats.min_integer = whole_number(line.stats.min);
-  line.stats.max_integer = whole_number(line.stats.max);
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const DType dtype = line.desc.dtype;
+    if (columns[i] == GeColumn::kMin) line.stats.min_integer = integer_of_cell(trim(cells[i]), line.stats.min, dtype);
+    if (columns[i] == GeColumn::kMax) line.stats.max_integer = integer_of_cell(trim(cells[i]), line.stats.max, dtype);
+  }
   return true;
 }
 

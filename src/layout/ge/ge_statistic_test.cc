@@ -36,6 +36,23 @@ TEST(GeStatisticRead, TakesTheRowsOfBothProducers) {
   EXPECT_EQ(lines[2].stats.pos_inf, 2U);
 }
 
+TEST(GeStatisticRead, IntegersAreExact) {
+  std::string problem;
+  const auto lines = read_ge_statistics(std::string(kHeader) +
+                                            "Output,0,8,DT_INT64,ND,1,9007199254740993,-9223372036854775807,0,1,0,0,0\n"
+                                            "Output,1,8,DT_UINT64,ND,1,18446744073709551615,9223372036854775809,0,1,0,0,0\n"
+                                            "Output,2,8,DT_INT64,ND,1,1e+06,-1e+30,0,1,0,0,0\n",
+                                        problem);
+  EXPECT_THAT(problem, IsEmpty());
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0].stats.max_integer, 9007199254740993);
+  EXPECT_EQ(lines[0].stats.min_integer, -9223372036854775807);
+  EXPECT_EQ(static_cast<uint64_t>(lines[1].stats.max_integer), UINT64_MAX);
+  EXPECT_EQ(static_cast<uint64_t>(lines[1].stats.min_integer), 9223372036854775809U);
+  EXPECT_EQ(lines[2].stats.max_integer, 1000000);
+  EXPECT_EQ(lines[2].stats.min_integer, INT64_MIN);
+}
+
 TEST(GeStatisticRead, TakesARowOfATensorThatFailedOneCellShort) {
   std::string problem;
   const auto lines = read_ge_statistics(

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "base/text.h"
+#include "layout/integer_cells.h"
 #include "layout/mindspore/name_parse.h"
 #include "stats/digest.h"
 
@@ -111,6 +112,9 @@ struct Column {
   bool needed;
 };
 
+constexpr std::string_view kMax = "Max Value";
+constexpr std::string_view kMin = "Min Value";
+
 // "Negative Zero Count" counts what is below zero, "Positive Zero Count" what is above, whatever their names say.
 constexpr Column kColumns[] = {
     {"Op Type", read_op_type, true},
@@ -123,8 +127,8 @@ constexpr Column kColumns[] = {
     {"Data Size", read_size, false},
     {"Data Type", read_type, false},
     {"Shape", read_shape, false},
-    {"Max Value", read_value<&TensorStats::max, kStatMax>, false},
-    {"Min Value", read_value<&TensorStats::min, kStatMin>, false},
+    {kMax, read_value<&TensorStats::max, kStatMax>, false},
+    {kMin, read_value<&TensorStats::min, kStatMin>, false},
     {"Avg Value", read_value<&TensorStats::mean, kStatMean>, false},
     {"L2Norm Value", read_value<&TensorStats::l2, kStatL2>, false},
     {"Count", read_count<&TensorStats::count, 0>, false},
@@ -168,22 +172,6 @@ Status read_header(std::string_view line, std::vector<const Column*>& columns) {
   return {};
 }
 
-int64_t integer_of(double value, DType dtype) {
-  constexpr double kTop = 18446744073709551616.0;  // 2^64
-  if (!(value >= -kTop / 2)) return value < 0 ? std::numeric_limits<int64_t>::min() : 0;
-  if (dtype == DType::kUInt64) {
-    const uint64_t whole = value >= kTop ? UINT64_MAX : value < 0 ? 0 : static_cast<uint64_t>(value);
-    return static_cast<int64_t>(whole);
-  }
-  return value >= kTop / 2 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(value);
-}
-
-// The table rounds to six digits; an integer tensor's extremes are no better than that.
-void set_integer_extremes(StatisticLine& line) {
-  line.stats.min_integer = integer_of(line.stats.min, line.desc.dtype);
-  line.stats.max_integer = integer_of(line.stats.max, line.desc.dtype);
-}
-
 Status read_line(std::span<const std::string_view> cells, std::span<const Column* const> columns, StatisticLine& line) {
   const bool trailing = cells.size() == columns.size() + 1 && cells.back().empty();
   if (cells.size() != columns.size() && !trailing)
@@ -192,7 +180,10 @@ Status read_line(std::span<const std::string_view> cells, std::span<const Column
     if (columns[i]->read(cells[i], line)) continue;
     return corrupt(concat("column ", quote(columns[i]->name), ": ", quote(cells[i].substr(0, 40)), " can not be read"));
   }
-  set_integer_extremes(line);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i]->name == kMin) line.stats.min_integer = integer_of_cell(cells[i], line.stats.min, line.desc.dtype);
+    if (columns[i]->name == kMax) line.stats.max_integer = integer_of_cell(cells[i], line.stats.max, line.desc.dtype);
+  }
   // The counts are of all elements, and a reader of averages wants their number.
   if (line.stats.count == 0) line.stats.count = line.desc.shape.numel().value_or(0);
   return {};

@@ -61,6 +61,11 @@ TEST(StatisticTable, ReadsTheExampleOfBothShapes) {
 TEST(StatisticTable, IntegersHaveWholeExtremes) {
   const auto lines = read(concat(kHeader, ",Max Value,Min Value\n", "A,a,0,0,1,input,0,8,int64,\"[1]\",2048,-7,\n",
                                  "A,a,0,0,2,input,0,8,uint64,\"[1]\",1.84467e+19,0,\n", "A,a,0,0,3,input,0,8,int64,\"[1]\",1e300,null,\n"));
+  const auto exact =
+      read(concat(kHeader, ",Max Value,Min Value\n", "A,a,0,0,1,input,0,8,int64,\"[1]\",9007199254740993,-9007199254740993,\n"));
+  ASSERT_EQ(exact.size(), 1U);
+  EXPECT_EQ(exact[0].stats.max_integer, 9007199254740993) << "a device's table has all digits";
+  EXPECT_EQ(exact[0].stats.min_integer, -9007199254740993);
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_EQ(lines[0].stats.max_integer, 2048);
   EXPECT_EQ(lines[0].stats.min_integer, -7);
