@@ -23,9 +23,21 @@ namespace {
 
 using Bytes = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>>;
 
-// Text of a dump, which may hold any bytes, as Python has names of files.
+// Text of a dump, which may hold any bytes. What is no UTF-8 becomes U+FFFD, as in our JSON.
 nb::object to_str(std::string_view text) {
-  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
+// A path as Python's own functions take it.
+nb::object path_to_str(std::string_view path) {
+  return nb::steal(PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
+}
+
+std::string from_str(const nb::str& text) {
+  const nb::object bytes = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape"));
+  if (bytes.is_valid()) return {PyBytes_AsString(bytes.ptr()), static_cast<size_t>(PyBytes_Size(bytes.ptr()))};
+  PyErr_Clear();
+  throw StatusError{invalid_argument("the text has characters that UTF-8 does not have")};
 }
 
 // What an array borrows from; it goes when the last array does.
@@ -43,9 +55,10 @@ Bytes borrowed_bytes(const void* data, size_t size, Lifetime lifetime) {
 
 class PythonDump {
  public:
-  explicit PythonDump(const std::string& path) {
+  explicit PythonDump(const nb::bytes& path) {
+    const std::string folder(path.c_str(), path.size());
     nb::gil_scoped_release release;
-    dump_ = value_or_throw(open_dump(path));
+    dump_ = value_or_throw(open_dump(folder));
   }
 
   [[nodiscard]] const DumpIndex& index() const { return *dump_; }
@@ -116,41 +129,52 @@ nb::list all_ops(const PythonDump& dump) {
   return ops;
 }
 
-size_t find_row(const PythonDump& dump, const std::string& record) {
-  RecordKey key;
-  if (!parse_record_name(record, key))
-    throw StatusError{invalid_argument("write a record as OP:SLOT, with @STEP and #CALL when not the first")};
-  return value_or_throw(find_record(dump.index(), key));
-}
-
 nb::object row_name(const PythonDump& dump, size_t row) {
   const RecordRow& found = dump.index().rows()[dump.checked(row)];
   return to_str(record_name(found, op_of(dump.index(), found).name));
 }
 
-std::string find_in(const PythonDump& dump, const std::string& source, size_t limit) {
-  if (source.empty()) return to_json_text(find_report(dump.index(), limit));
-  return to_json_text(value_or_throw(find_source(dump.index(), source)));
+size_t find_row(const PythonDump& dump, const nb::str& record) {
+  constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+  const std::string text = from_str(record);
+  RecordKey key;
+  if (!parse_record_name(text, key))
+    throw StatusError{invalid_argument("write a record as OP:SLOT, with @STEP and #CALL when not the first")};
+  Result<size_t> found = find_record(dump.index(), key);
+  // The name as row_name() shows it, of bytes that are no UTF-8.
+  const size_t rows = found.ok() || text.find(kReplacement) == std::string::npos ? 0 : dump.index().rows().size();
+  for (size_t row = 0; row < rows; ++row) {
+    if (row_name(dump, row).equal(record)) return row;
+  }
+  return value_or_throw(std::move(found));
+}
+
+std::string find_in(const PythonDump& dump, const nb::str& source, size_t limit) {
+  const std::string place = from_str(source);
+  if (place.empty()) return to_json_text(find_report(dump.index(), limit));
+  return to_json_text(value_or_throw(find_source(dump.index(), place)));
+}
+
+nb::list problems_of(const PythonDump& dump) {
+  nb::list problems;
+  for (const std::string& problem : dump.index().problems()) problems.append(to_str(problem));
+  return problems;
 }
 
 }  // namespace
 
 void bind_dump(nb::module_& module) {
   nb::class_<PythonDump>(module, "Dump")
-      .def(nb::init<const std::string&>())
+      .def(nb::init<const nb::bytes&>())
       .def_prop_ro("layout", [](const PythonDump& dump) { return std::string(dump.index().layout()); })
       .def_prop_ro("manifest", [](const PythonDump& dump) { return to_str(dump.index().manifest()); })
-      .def_prop_ro("problems",
-                   [](const PythonDump& dump) {
-                     const auto problems = dump.index().problems();
-                     return std::vector<std::string>(problems.begin(), problems.end());
-                   })
+      .def_prop_ro("problems", problems_of)
       .def_prop_ro("row_count", [](const PythonDump& dump) { return dump.index().rows().size(); })
       .def("rows", &PythonDump::rows)
       .def("ops", all_ops)
       .def("find", find_row)
       .def("name", row_name)
-      .def("file", [](const PythonDump& dump, size_t row) { return to_str(dump.index().file(dump.checked(row))); })
+      .def("file", [](const PythonDump& dump, size_t row) { return path_to_str(dump.index().file(dump.checked(row))); })
       .def("record", [](const PythonDump& dump, size_t row) { return to_json_text(record_json(dump.index(), dump.checked(row))); })
       .def("histogram", [](const PythonDump& dump, size_t row) { return dump.index().histogram(dump.checked(row)); })
       .def("data", &PythonDump::data)

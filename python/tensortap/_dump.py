@@ -73,10 +73,21 @@ class Op:
     attributes: dict[str, Any]
 
 
+def _object(text: str, what: str) -> dict[str, Any]:
+    """Read a JSON object of a dump, which may be damaged."""
+    try:
+        value = json.loads(text or "{}")
+    except (ValueError, RecursionError) as error:
+        raise Error(f"{what} is no JSON: {error}", "corrupt") from error
+    if not isinstance(value, dict):
+        raise Error(f"{what} is no JSON object", "corrupt")
+    return value
+
+
 def _op(fields: dict[str, Any]) -> Op:
     originals = tuple(Original(name, kind) for name, kind in fields.pop("originals"))
     inputs = tuple(OpInput(*one) for one in fields.pop("inputs"))
-    attributes = json.loads(fields.pop("attributes") or "{}")
+    attributes = _object(fields.pop("attributes"), f"the list of attributes of {fields['name']!r}")
     return Op(originals=originals, inputs=inputs, outputs=tuple(fields.pop("outputs")), attributes=attributes, **fields)
 
 
@@ -87,6 +98,12 @@ def _row_dtype() -> np.dtype[np.void]:
     names = [name for name, _, _, _ in fields]
     layout: dict[str, Any] = {"names": names, "formats": formats, "offsets": [offset for _, _, offset, _ in fields], "itemsize": 512}
     return cast("np.dtype[np.void]", np.dtype(cast(Any, layout)))
+
+
+def _shape(sizes: NDArray[np.int64], rank: int) -> list[int]:
+    """Give the dimensions of a row, which holds more than 16 of them as 32-bit numbers in the same bytes."""
+    narrow = np.ascontiguousarray(sizes).view(np.uint32) if rank > len(sizes) else sizes
+    return [int(size) for size in narrow[:rank]]
 
 
 class Dump:
@@ -105,7 +122,7 @@ class Dump:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        self._core = _core.Dump(self.path)
+        self._core = _core.Dump(os.fsencode(self.path))
 
     def __repr__(self) -> str:
         return f"<tensortap.Dump {self.path!r}: {len(self)} records of {len(self.ops)} ops, layout {self.layout}>"
@@ -132,7 +149,7 @@ class Dump:
     @functools.cached_property
     def manifest(self) -> dict[str, Any]:
         """The dump's own account of itself (run.json): program, versions, coverage, losses."""
-        return cast("dict[str, Any]", json.loads(self._core.manifest))
+        return _object(self._core.manifest, f"the manifest of {self.path!r}")
 
     @property
     def problems(self) -> list[str]:
@@ -226,9 +243,7 @@ class Dump:
         ]
         columns["phase"] = np.array(_PHASES, object)[np.minimum(rows["phase"], len(_PHASES) - 1)]
         shapes = np.empty(len(rows), object)
-        shapes[:] = [
-            [int(size) for size in shape[:rank]] for shape, rank in zip(rows["shape"], np.minimum(rows["dims_count"], 16), strict=True)
-        ]
+        shapes[:] = [_shape(row["shape"], int(row["dims_count"])) for row in rows]
         columns["shape"] = shapes
         for bit, name in enumerate(_STATISTICS):
             missing = (rows["valid"] >> np.uint32(bit)) & np.uint32(1) == 0

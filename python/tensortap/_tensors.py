@@ -78,17 +78,19 @@ def to_array(number: int, shape: list[int], raw: NDArray[np.uint8] | list[bytes]
     """
     name, descr, bits, raw_only = DTYPES[number]
     if isinstance(raw, list):
-        texts = np.empty(len(raw), object)
-        texts[:] = [text.decode("utf-8", "surrogateescape") for text in raw]
-        texts.flags.writeable = False
-        return texts.reshape(shape)
-    if bits < 8:
-        count = int(np.prod(shape, dtype=np.int64))
-        array = _small_elements(name, bits, raw, count)
+        array: NDArray[Any] = np.empty(len(raw), object)
+        array[:] = [text.decode("utf-8", "surrogateescape") for text in raw]
         array.flags.writeable = False
+    elif bits < 8:
+        array = _small_elements(name, bits, raw, int(np.prod(shape, dtype=np.int64)))
+        array.flags.writeable = False
+    else:
+        dtype = _ml_dtype(name) if raw_only else None
+        array = raw.view(np.dtype(descr) if dtype is None else dtype)
+    try:
         return array.reshape(shape)
-    dtype = _ml_dtype(name) if raw_only else None
-    return raw.view(np.dtype(descr) if dtype is None else dtype).reshape(shape)
+    except ValueError as error:  # such as [0, 2**62], which NumPy can not have
+        raise Error(f"NumPy has no array of the shape {shape}: {error}", "unsupported") from error
 
 
 def _dtype_number(dtype: np.dtype[Any]) -> int:
