@@ -60,6 +60,22 @@ def test_an_op_that_could_write_over_its_input_is_kept_with_it(tmp_path: Path) -
         np.testing.assert_allclose(found["exponent:out0@0#0"], np.exp(LARGE * np.float32(4)), rtol=1e-5)
 
 
+# M10
+def test_ops_that_pass_infinity_on_are_kept_where_the_config_asks_for_all(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Exp", ["x"], ["e"], name="exponent"),
+        helper.make_node("Neg", ["e"], ["n"], name="negated"),
+        helper.make_node("Transpose", ["n"], ["t"], name="turned"),
+        helper.make_node("Clip", ["t", "low", "high"], ["y"], name="clipped"),
+    ]
+    bounds = [numpy_helper.from_array(np.float32(value), name) for value, name in ((-9, "low"), (9, "high"))]
+    found = watch(tmp_path, save(nodes, tmp_path / "m.onnx", initializers=bounds), LARGE, "--runs", "2", overflow_ops="all")
+    kept = [f"{name}:out0@{step}#0" for step in range(2) for name in ("exponent", "negated", "turned", "x")]
+    assert sorted(found) == sorted(kept), "what moves values, too, in every step; the last op gives finite values"
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(found["turned:out0@1#0"], -np.exp(LARGE).T, rtol=1e-5)
+
+
 def test_weights_and_inputs_of_the_model_come_along(tmp_path: Path) -> None:
     x = np.array([[1, 2, 3], [4, 3e38, 6]], np.float32)
     found = watch(tmp_path, chain(tmp_path / "m.onnx"), x)

@@ -124,6 +124,16 @@ TEST(ShownReads, AreAskedForByTheOverflowTriggerAlone) {
   EXPECT_EQ(tensortap_wants_reads(nullptr), 0);
 }
 
+TEST(ShownReads, OfOpsThatPassInfOnAreWrittenWhereAllAreAskedFor) {  // M10
+  ShowingEngine engine({{"overflow_ops", "all"}});
+  EXPECT_EQ(static_cast<uint32_t>(tensortap_wants_reads(engine.session())), TENSORTAP_WANTS_READS | TENSORTAP_WANTS_PASSED_ON);
+  engine.run(0, {}, {1, 2});
+  engine.run(1, {{1, 2}}, {kShownInf, 6});
+  engine.run(2, {{kShownInf, 6}, {1, 2}}, {kShownInf, 36});
+  EXPECT_THAT(engine.names(), ElementsAre("source:out0*", "scale:out0", "power:out0"));
+  EXPECT_THAT(engine.values(2), ElementsAre(kShownInf, 36));
+}
+
 TEST(ShownReads, AreLookedAtWhenAnOpMadeInfAndWrittenAsTheirMakersRecords) {
   ShowingEngine engine;
   engine.run(0, {}, {1, 2});

@@ -41,15 +41,15 @@ def executions(dump: TorchDump) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-@pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]], Captured]:
+@pytest.fixture(scope="module", params=["makers", "all"])
+def compared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]], Captured]:
     """Give what torch itself says, and the capture."""
     folder = tmp_path_factory.mktemp("overflow")
     reference = folder / "reference"
-    subprocess.run([PYTHON, CHILD, reference], check=True, timeout=240)
+    subprocess.run([PYTHON, CHILD, reference, request.param], check=True, timeout=240)
     expected = pickle.loads(reference.read_bytes())
     assert isinstance(expected, list)
-    done = watch(folder, CHILD)
+    done = watch(folder, CHILD, overflow_ops=request.param)
     assert done.code == 0, done.err
     return expected, done
 

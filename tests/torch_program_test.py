@@ -125,11 +125,14 @@ def test_mindspore_set_dump_takes_a_module_with_its_backward(tmp_path: Path) -> 
     assert all("_Sequential_2_" in name for name in names)
 
 
-def test_mindspore_overflow_keeps_the_op_that_made_it(tmp_path: Path) -> None:
-    program = "import torch\nx = torch.tensor([1.0, 0.0])\ny = 1 / x\nz = y * 2\nw = x + 1\n"
+# M10
+def test_mindspore_overflow_keeps_every_op_with_infinity_in_its_outputs(tmp_path: Path) -> None:
+    program = (
+        "import torch\nx = torch.tensor([1.0, 0.0])\nfor _ in range(2):\n    z = (1 / x).view(2, 1).mul_(2)\n    w = x + z.isinf().sum()\n"
+    )
     tree = mindspore(tmp_path, program, op_debug_mode=3)
-    types = {path.name.split(".")[0] for path in tree.rglob("*.npy")}
-    assert types == {"reciprocal"}
+    files = sorted(path.name.split(".")[0] for path in tree.rglob("*.output.0.*.npy"))
+    assert files == ["mul_"] * 2 + ["reciprocal"] * 2 + ["view"] * 2
 
 
 def test_mindspore_exception_keeps_what_the_failing_op_read(tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ typedef struct tensortap_tensor {
   uint32_t size;
   uint32_t dtype;         /* enum tensortap_dtype */
   const void* data;       /* first element, in host memory; null = description only. Any alignment. */
-  const int64_t* dims;    /* rank numbers, none negative */
+  const int64_t* dims;    /* rank numbers, none negative; of more than 32 (16 in the native layout) only a description is kept, as a loss */
   const int64_t* strides; /* in elements, rank numbers; null = contiguous, last dimension fastest */
   uint32_t rank;
   uint32_t slot_kind; /* enum tensortap_slot_kind */
@@ -275,9 +275,14 @@ TENSORTAP_API void tensortap_not_captured(tensortap_session* session, tensortap_
 /* Whether anything of this op may be kept in some step: 0 no, 1 yes. A source may leave unwanted ops without a callback. */
 TENSORTAP_API int tensortap_wants_op(tensortap_session* session, tensortap_op_id op) TENSORTAP_NOEXCEPT;
 
+/* What tensortap_wants_reads() returns, as bits. */
+#define TENSORTAP_WANTS_READS 1u
+/* Ops that only move values count in every execution. Without this bit, one event of such an op is enough: it makes no NaN or Inf of finite inputs. */
+#define TENSORTAP_WANTS_PASSED_ON 2u
+
 /* Whether the session would rather be shown what an op read when the op has run (tensortap_op_event::show_reads) than keep every value until its readers
- * have: 0 no, 1 yes. A source that can show it asks once, when the ops are bound or, where they become known as they run, before the first event. Only values with the flag TENSORTAP_TENSOR_SHOWN_AGAIN are
- * not kept then. */
+ * have: 0 no, otherwise TENSORTAP_WANTS_READS and further bits. A source that can show it asks once, when the ops are bound or, where they become known
+ * as they run, before the first event. Only values with the flag TENSORTAP_TENSOR_SHOWN_AGAIN are not kept then. */
 TENSORTAP_API int tensortap_wants_reads(tensortap_session* session) TENSORTAP_NOEXCEPT;
 
 /* ---- execution -------------------------------------------------------------------------------------------------------------- */

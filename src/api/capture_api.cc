@@ -2,6 +2,7 @@
 
 #include <tensortap/capture.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +12,8 @@
 #include <type_traits>
 
 #include "base/environment.h"
+#include "base/exec_request.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "capture/capture_session.h"
 #include "capture/event_view.h"
@@ -51,10 +54,21 @@ Result<CaptureSpec> spec_of(const tensortap_session_options& options) {
   return dialect->parse(text, name, {});
 }
 
+// Why a process on this device captures nothing; "" when the config asks for the device.
+std::string device_left_out(const CaptureSpec& spec, int given) {
+  const int device = given != 0 ? given : job_device();
+  if (spec.devices.empty() || std::ranges::find(spec.devices, static_cast<uint64_t>(device)) != spec.devices.end()) return "";
+  return concat("it is on device ", device, ", which the config does not list");
+}
+
 Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_options& given) {
-  if (environment_value("TENSORTAP_DISABLE").has_value()) return CaptureSession::disabled();
+  if (environment_value("TENSORTAP_DISABLE").has_value()) return CaptureSession::disabled("TENSORTAP_DISABLE is set");
   SessionOptions options;
   TENSORTAP_ASSIGN_OR_RETURN(options.spec, spec_of(given));
+  if (std::string why = device_left_out(options.spec, given.device); !why.empty()) {
+    say(concat("nothing is captured in this process: ", why));
+    return CaptureSession::disabled(std::move(why));
+  }
   options.layout = find_layout(options.spec.layout);
   if (options.layout == nullptr) {
     std::vector<std::string> names;
@@ -240,7 +254,8 @@ int tensortap_wants_op(tensortap_session* session, tensortap_op_id op) noexcept 
 
 int tensortap_wants_reads(tensortap_session* session) noexcept {
   const tensortap::CaptureSession* open = session_of(session);
-  return open != nullptr && open->wants_reads() ? 1 : 0;
+  if (open == nullptr || !open->wants_reads()) return 0;
+  return static_cast<int>(TENSORTAP_WANTS_READS | (open->wants_passed_on() ? TENSORTAP_WANTS_PASSED_ON : 0U));
 }
 
 int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t run) noexcept {

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <limits>
 
 #include "base/environment.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/process.h"
 #include "base/text.h"
 
 namespace tensortap {
@@ -73,11 +75,6 @@ class Members {
   Status status_;
 };
 
-void say(const std::string& message) {
-  const std::string line = concat("tensortap: ", message, "\n");
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
-}
-
 enum class Claim { kMine, kTaken, kImpossible };
 
 Claim claim(const std::string& marks, const std::string& name) {
@@ -139,6 +136,15 @@ JobRank job_rank() {
   constexpr int64_t kMostRanks = int64_t{1} << 30;
   if (world_size < 2 || world_size > kMostRanks || rank < 0 || rank >= world_size) return {};
   return {static_cast<int>(rank), static_cast<int>(world_size)};
+}
+
+int job_device() {
+  for (const std::string_view name : {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {
+    int64_t device = 0;
+    const auto text = environment_value(name);
+    if (text && parse_integer(*text, device) && device >= 0 && device <= std::numeric_limits<int>::max()) return static_cast<int>(device);
+  }
+  return job_rank().rank;
 }
 
 std::string model_of_program(std::string_view program) {

@@ -44,6 +44,10 @@ struct JobRank {
 };
 JobRank job_rank();
 
+// Number of the device that this process of a job works on: its rank on this machine, from LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK or SLURM_LOCALID, the
+// first that has a number; otherwise job_rank(), which is 0 when alone.
+int job_device();
+
 // The folder to open the session of this process with; a session of a job with ranks adds rank_N itself. `out` for the first process
 // without a rank and for the first of each rank, out/process_PID for any other: further processes of a rank, children, what the same process becomes
 // by execve(). To be called when the process begins to capture, so that a launcher that runs no operator does not take the place. Each call

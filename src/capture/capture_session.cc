@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "base/text.h"
 
 namespace tensortap {
@@ -16,13 +17,6 @@ constexpr size_t kMostProblems = 100;
 // Elements from which on looking a content up costs less than measuring it, or than copying and writing it.
 constexpr uint64_t kLeastSharedStatistics = 8192;
 constexpr uint64_t kLeastSharedData = 256;
-
-// One line on stderr by one write, so that lines of several processes stay whole.
-void say(std::string_view text) {
-  std::string line = concat("tensortap: ", text, "\n");
-  // There is nobody to tell when stderr does not take it.
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
-}
 
 DumpInfo dump_info(const std::string& folder, const SessionOptions& options) {
   DumpInfo info;
@@ -86,7 +80,11 @@ CaptureSession::CaptureSession() : CaptureSession(SessionOptions{}, OutputFolder
 
 CaptureSession::~CaptureSession() = default;
 
-std::unique_ptr<CaptureSession> CaptureSession::disabled() { return std::unique_ptr<CaptureSession>(new CaptureSession()); }
+std::unique_ptr<CaptureSession> CaptureSession::disabled(std::string why) {
+  std::unique_ptr<CaptureSession> session(new CaptureSession());
+  session->why_disabled_ = std::move(why);
+  return session;
+}
 
 Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions options) {
   TENSORTAP_RETURN_IF_ERROR(check_spec(options.spec));
@@ -111,7 +109,7 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
   const WhereExpression* where = session->plan_->where();
   session->keeps_data_ = keeps_tensors(spec);
   session->measures_ = spec.payload != Payload::kDescription || where != nullptr || spec.trigger == Trigger::kOverflow;
-  if (spec.trigger == Trigger::kOverflow) session->gate_.emplace(spec.limits.max_triggers);
+  if (spec.trigger == Trigger::kOverflow) session->gate_.emplace(spec.overflow_ops, spec.limits.max_triggers);
   session->failed_only_ = spec.trigger == Trigger::kException && spec.limits.ring_ops == 0;
   if (spec.limits.ring_ops > 0) {
     session->ring_.emplace(spec.limits.ring_ops, session->pool_);
@@ -130,6 +128,7 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
   session->digest_ = *digest_from_name(spec.digest);
   session->statistics_at_once_ = session->layout_->takes_statistics_on_any_thread();
   session->follows_steps_ = session->layout_->follows_steps();
+  session->most_dimensions_ = session->layout_->most_dimensions();
   const bool looks_at_all = where == nullptr && spec.sampling.head == 0 && spec.sampling.elements == 0 && spec.budget == 0;
   session->takes_shown_reads_ =
       session->gate_.has_value() && !session->ring_.has_value() && looks_at_all && spec.moment != MomentChoice::kBefore;

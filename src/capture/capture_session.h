@@ -63,8 +63,8 @@ class CaptureSession {
  public:
   // Compiles the plan, then creates the folder. Errors as tensortap_session_open() has them; nothing is left on the disk after one.
   static Result<std::unique_ptr<CaptureSession>> open(SessionOptions options);
-  // A session that does nothing, for TENSORTAP_DISABLE.
-  static std::unique_ptr<CaptureSession> disabled();
+  // A session that does nothing and makes no folder; its report says why.
+  static std::unique_ptr<CaptureSession> disabled(std::string why);
   ~CaptureSession();
   CaptureSession(const CaptureSession&) = delete;
   CaptureSession& operator=(const CaptureSession&) = delete;
@@ -90,6 +90,8 @@ class CaptureSession {
   void not_captured(OpId op, std::string_view reason);
   bool wants_op(OpId op);
   [[nodiscard]] bool wants_reads() const { return takes_shown_reads_ && is_on(); }
+  // Whether ops that make no values of their own matter to the overflow trigger in every execution.
+  [[nodiscard]] bool wants_passed_on() const { return gate_.has_value() && gate_->keeps_passed_on(); }
 
   bool step_begin(int64_t step, uint64_t run);
   void step_end(int64_t step, uint64_t run);
@@ -195,7 +197,7 @@ class CaptureSession {
   [[nodiscard]] bool is_shown(const Event& event) const;
   // What is told before the op runs: a verdict, and copies unless it is that the op can not fire.
   void take_read_first(Event& event);
-  bool copy_before_write(Event& event, const tensortap_tensor& tensor, std::vector<QueuedRecord>& copies);
+  void copy_before_write(Event& event, const tensortap_tensor& tensor, OverflowGate::ReadFirst& read);
   void measure_without_copy(Event& event, const TensorView& view, RecordRow& row);
   void take_shown(Event& event, OverflowGate::ReadFirst& read);
   void take_shown_reads(Event& event, OverflowGate::ReadFirst& read);
@@ -264,6 +266,8 @@ class CaptureSession {
   bool failed_only_ = false;
   bool statistics_at_once_ = false;
   bool on_request_ = false;
+  std::string why_disabled_;
+  int most_dimensions_ = kRowDims;  // of a tensor that is looked into
   bool takes_shown_reads_ = false;  // the overflow gate can do without holding values
   bool writing_fires_ = false;      // a record that is written fires the ring
   bool shares_statistics_ = false;  // of equal contents

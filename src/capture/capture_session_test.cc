@@ -344,6 +344,12 @@ TEST_F(SessionTest, BlockedChannelsAreKeptInTheOrderOfTheDims) {  // M14
   run_tensor(0, stored, dims, TENSORTAP_TENSOR_CHANNEL_BLOCK(2));
   ASSERT_TRUE(session_->flush().ok());
   EXPECT_EQ(script_.data[1][1], 4);
+  const RecordRow& blocked = script_.rows.back();
+  std::vector<int64_t> in_blocks(dims.begin(), dims.end());
+  in_blocks[1] /= 2;
+  in_blocks.push_back(2);
+  EXPECT_EQ(blocked.desc().shape, Shape(in_blocks)) << "the shape is that of the bytes";
+  EXPECT_NE(blocked.flags & kRecordBlocked, 0);
 }
 
 TEST_F(SessionTest, OverflowKeepsOnlyWhatMadeNan) {  // M10

@@ -154,8 +154,9 @@ std::vector<QueuedRecord> OverflowGate::pass(const Execution& execution, const O
   const uint64_t run = run_of(records.front().row);
   const auto made = [](const QueuedRecord& record) { return is_output(record.row) && is_nonfinite(record.row); };
   const auto came = [](const QueuedRecord& record) { return !is_output(record.row) && is_nonfinite(record.row); };
-  const bool begins = can_fire && std::ranges::any_of(records, made) && std::ranges::none_of(records, came) && !reads_nonfinite(run, op);
-  const bool fires = begins && admit_locked(execution.run);
+  const bool kept = can_fire && std::ranges::any_of(records, made) &&
+                    (keeps_passed_on() || (std::ranges::none_of(records, came) && !reads_nonfinite(run, op)));
+  const bool fires = kept && admit_locked(execution.run);
   if (fires) collect_inputs(run, op, out);
   for (QueuedRecord& record : records) {
     if (!fires) {

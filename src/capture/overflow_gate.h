@@ -1,4 +1,4 @@
-// The overflow trigger: of all records only those of ops that made a NaN or Inf out of finite inputs pass, with the records of these inputs.
+// The overflow trigger: lets the records of ops pass that made NaN or Inf, with the records of their inputs, and no others.
 
 #ifndef TENSORTAP_CAPTURE_OVERFLOW_GATE_H_
 #define TENSORTAP_CAPTURE_OVERFLOW_GATE_H_
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "capture/record_queue.h"
+#include "plan/capture_spec.h"
 #include "trace/op_info.h"
 
 namespace tensortap {
@@ -21,8 +22,8 @@ namespace tensortap {
 // Holds the latest record of every value until the last op that reads it has run, or the step has ended; weights stay. Thread-safe.
 class OverflowGate {
  public:
-  // Lets at most `most_ops` executions pass, 0 = all.
-  explicit OverflowGate(uint64_t most_ops) : most_ops_(most_ops) {}
+  // Lets at most `most_ops` executions pass, 0 = no limit.
+  OverflowGate(OverflowOps ops, uint64_t most_ops) : ops_(ops), most_ops_(most_ops) {}
   OverflowGate(const OverflowGate&) = delete;
   OverflowGate& operator=(const OverflowGate&) = delete;
 
@@ -39,7 +40,8 @@ class OverflowGate {
   // What an execution is about to read.
   struct ReadFirst {
     std::vector<QueuedRecord> records;
-    bool cannot_fire = false;  // something of it has NaN or Inf
+    bool nonfinite = false;    // some of it has NaN or Inf
+    bool cannot_fire = false;  // the execution will not be written
   };
   // Takes that until the execution ends, by pass() or take_begun(). Such an op needs no producers, and nobody holds what it makes.
   void begin(const Execution& execution, ReadFirst read);
@@ -58,7 +60,9 @@ class OverflowGate {
   // For executions whose inputs are shown with their outputs (tensortap_op_event::show_reads), which pass without waiting here.
   // Whether a value that is held and that the op reads has NaN or Inf.
   [[nodiscard]] bool holds_nonfinite_input(uint64_t run, const OpInfo& op);
-  // An op of the run made NaN or Inf out of finite inputs: whether it may be written.
+  // Whether an op that passes on NaN or Inf from its inputs is written, as one that makes them is.
+  [[nodiscard]] bool keeps_passed_on() const { return ops_ == OverflowOps::kAll; }
+  // An op of the run made NaN or Inf: whether it may be written.
   [[nodiscard]] bool admit(uint64_t run);
   // The held inputs of such an op that were not written before, marked kRecordForReaders.
   [[nodiscard]] std::vector<QueuedRecord> take_inputs(uint64_t run, const OpInfo& op);
@@ -93,6 +97,7 @@ class OverflowGate {
   [[nodiscard]] bool admit_locked(uint64_t run);
   [[nodiscard]] uint32_t readers_of(OpId id, uint32_t slot) const;
 
+  const OverflowOps ops_;
   const uint64_t most_ops_;
   mutable std::mutex mutex_;  // guards what follows
   std::vector<std::vector<uint32_t>> readers_;

@@ -45,7 +45,7 @@ class OverflowGateTest : public testing::Test {
   }
 
   std::vector<OpInfo> ops_;
-  OverflowGate gate_{0};
+  OverflowGate gate_{OverflowOps::kMakers, 0};
 };
 
 TEST_F(OverflowGateTest, LetsTheOpPassThatMadeTheFirstNanWithItsInputs) {
@@ -56,6 +56,27 @@ TEST_F(OverflowGateTest, LetsTheOpPassThatMadeTheFirstNanWithItsInputs) {
   EXPECT_THAT(run(kAdd, 3), ElementsAre("divide*", "weight*", "add"));
   EXPECT_THAT(run(kRelu, 3), IsEmpty()) << "its input had the NaN already";
   EXPECT_EQ(gate_.fired(), 1U);
+}
+
+TEST_F(OverflowGateTest, LetsOpsThatPassNanOnPassToo) {  // M10
+  OverflowGate all(OverflowOps::kAll, 0);
+  all.bind(ops_);
+  const auto run = [&](OpId op, uint64_t nan) {
+    std::vector<QueuedRecord> records(1);
+    records[0].row.op = op;
+    records[0].row.stats.nan = nan;
+    std::vector<std::string> passed;
+    for (const QueuedRecord& one : all.pass({0, op, 0}, ops_[op], op > kWeight, std::move(records))) {
+      passed.push_back(ops_[one.row.op].name + ((one.row.flags & kRecordForReaders) != 0 ? "*" : ""));
+    }
+    return passed;
+  };
+  EXPECT_THAT(run(kWeight, 0), IsEmpty());
+  EXPECT_THAT(run(kX, 1), IsEmpty()) << "an input of the graph is no op";
+  EXPECT_THAT(run(kDivide, 2), ElementsAre("x*", "divide"));
+  EXPECT_THAT(run(kAdd, 3), ElementsAre("weight*", "add")) << "divide is written already";
+  EXPECT_THAT(run(kRelu, 0), IsEmpty()) << "what it made is finite";
+  EXPECT_EQ(all.fired(), 2U);
 }
 
 TEST_F(OverflowGateTest, WritesAnInputOnce) {
@@ -83,7 +104,7 @@ TEST_F(OverflowGateTest, RunsAreKeptApart) {
 }
 
 TEST_F(OverflowGateTest, StopsAtItsLimitAndCountsTheRest) {
-  OverflowGate limited(1);
+  OverflowGate limited(OverflowOps::kMakers, 1);
   for (int i = 0; i < 3; ++i) {
     std::vector<QueuedRecord> records(1);
     records[0].row.op = kDivide;

@@ -57,8 +57,8 @@ int64_t CaptureSession::step_number(const tensortap_op_event& event) const {
 }
 
 bool CaptureSession::step_wanted(const tensortap_op_event& event, int64_t step, OpEntry& op, int64_t now_ns) {
-  if (event.phase == TENSORTAP_PHASE_LOAD) return true;
-  if (steps_.verdict(step) != StepGate::Verdict::kCaptured) {
+  if (event.phase == TENSORTAP_PHASE_LOAD && !options_.spec.steps.is_never()) return true;
+  if (event.phase == TENSORTAP_PHASE_LOAD || steps_.verdict(step) != StepGate::Verdict::kCaptured) {
     op.mark(kOpOutsideSteps);
     return false;
   }
@@ -270,11 +270,18 @@ bool CaptureSession::describe(const Event& event, const tensortap_tensor& tensor
     lose(loss::kMalformed, row);
     return false;
   }
-  const bool too_many = tensor.rank > kMaxRank;
+  const auto most = static_cast<uint32_t>(most_dimensions_);
   view.desc.dtype = tensor.dtype < kDTypeCount ? static_cast<DType>(tensor.dtype) : DType::kUndefined;
-  view.desc.shape = Shape(std::span(tensor.dims, std::min<uint32_t>(tensor.rank, kMaxRank)));
+  view.desc.shape = Shape(std::span(tensor.dims, std::min<uint32_t>(tensor.rank, most)));
+  const bool too_many = tensor.rank > most || !RecordRow::holds(view.desc.shape);
   view.strides = tensor.strides;
   view.data = tensor.data;
+  const uint32_t block = TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(tensor.flags);
+  const bool keeps_blocks = !options_.spec.plain_order && view.strides == nullptr && tensor.rank < most;
+  if (keeps_blocks && has_channel_blocks(view.desc, block)) {
+    view.desc.shape = blocked_shape(view.desc.shape, block);
+    row.flags |= kRecordBlocked;
+  }
   row.view = tensor.storage == 0 ? 0 : view_number(view);
   if ((tensor.flags & TENSORTAP_TENSOR_UNWRITTEN) != 0) {
     row.flags |= kRecordUnwritten;
@@ -292,7 +299,7 @@ bool CaptureSession::describe(const Event& event, const tensortap_tensor& tensor
   if (too_many || unknown) {
     // Described as far as it goes, and never looked into.
     event.op.mark(kOpDescriptionOnly);
-    lose(too_many ? loss::kRank : loss::kUnknownType, row);
+    lose(!too_many ? loss::kUnknownType : tensor.rank > kMaxRank && most == kMaxRank ? loss::kMostRank : loss::kRank, row);
     view.data = nullptr;
   }
   return true;

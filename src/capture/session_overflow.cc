@@ -114,18 +114,20 @@ void CaptureSession::take_read_first(Event& event) {
   for (uint64_t i = 0; !read.cannot_fire && i < tensors_of(event.c); ++i) {
     const tensortap_tensor tensor = tensor_of(event.c, i);
     event.row.position = shift.position_of(tensor);
-    if (looks_at(event, tensor)) read.cannot_fire = copy_before_write(event, tensor, read.records);
+    if (!looks_at(event, tensor)) continue;
+    copy_before_write(event, tensor, read);
+    read.cannot_fire = read.nonfinite && !gate_->keeps_passed_on();
   }
   if (read.cannot_fire) read.records.clear();
   gate_->begin({event.row.run, event.c.op, event.row.call}, std::move(read));
 }
 
-// Whether something in the tensor is not finite; there is no use for a copy then.
-bool CaptureSession::copy_before_write(Event& event, const tensortap_tensor& tensor, std::vector<QueuedRecord>& copies) {
+// Where NaN or Inf in the tensor means that the op will not be written, there is no use for a copy.
+void CaptureSession::copy_before_write(Event& event, const tensortap_tensor& tensor, OverflowGate::ReadFirst& read) {
   QueuedRecord copy;
   copy.row = event.row;
   TensorView view;
-  if (!describe(event, tensor, copy.row, view)) return false;
+  if (!describe(event, tensor, copy.row, view)) return;
   const uint32_t block = TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(tensor.flags);
   const bool blocked = view.data != nullptr && view.strides == nullptr && has_channel_blocks(view.desc, block) && options_.spec.plain_order;
   const std::unique_ptr<std::byte[]> plain = blocked ? put_in_order(event, block, copy.row, view) : nullptr;
@@ -135,16 +137,22 @@ bool CaptureSession::copy_before_write(Event& event, const tensortap_tensor& ten
   const bool may_be_written = !gate_->is_full();
   if (bytes.has_value() && may_be_written) copy.data = pool_.acquire(*bytes, BufferPool::WhenFull::kGiveUp);
   const ParallelFor parallel{event.c.parallel_for, event.c.pool};
+  bool nonfinite = false;
   if (copy.data.empty()) {
-    if (has_nonfinite(view, parallel)) return true;
-    if (has_elements && may_be_written) measure_without_copy(event, view, copy.row);
+    nonfinite = has_nonfinite(view, parallel);
   } else if (view.desc.dtype == DType::kString) {
     copy_elements(view, copy.row.numel, copy.data.data());
-  } else if (copy_until_nonfinite(view, copy.data.data(), parallel)) {
-    return true;
+  } else {
+    nonfinite = copy_until_nonfinite(view, copy.data.data(), parallel);
   }
-  copies.push_back(std::move(copy));
-  return false;
+  read.nonfinite = read.nonfinite || nonfinite;
+  if (nonfinite && !gate_->keeps_passed_on()) return;
+  if (copy.data.empty()) {
+    if (has_elements && may_be_written) measure_without_copy(event, view, copy.row);
+  } else if (nonfinite) {
+    copy_elements(view, copy.row.numel, copy.data.data());
+  }
+  read.records.push_back(std::move(copy));
 }
 
 void CaptureSession::measure_without_copy(Event& event, const TensorView& view, RecordRow& row) {
@@ -161,7 +169,8 @@ void CaptureSession::take_shown(Event& event, OverflowGate::ReadFirst& read) {
     if (!(kind == SlotKind::kOutput ? event.decision->wants_slot(kind, tensor.slot_index) : !read.cannot_fire)) continue;
     const bool nonfinite = holds_nonfinite(event.c, tensor);
     made = made || (nonfinite && kind == SlotKind::kOutput);
-    read.cannot_fire = read.cannot_fire || (nonfinite && kind != SlotKind::kOutput);
+    read.nonfinite = read.nonfinite || (nonfinite && kind != SlotKind::kOutput);
+    read.cannot_fire = read.cannot_fire || (read.nonfinite && !gate_->keeps_passed_on());
   }
   event.at_gate = AtGate::kStops;
   if (made) take_shown_reads(event, read);
@@ -187,15 +196,20 @@ void CaptureSession::take_shown(Event& event, OverflowGate::ReadFirst& read) {
 void CaptureSession::take_shown_reads(Event& event, OverflowGate::ReadFirst& read) {
   const OpInfo& op = event.op.info;
   const tensortap_tensor* reads = nullptr;
-  bool begins = event.decision->outputs && !read.cannot_fire && !is_pseudo_op(op) && !gate_->holds_nonfinite_input(event.row.run, op);
-  const uint64_t count = !begins || event.c.show_reads == nullptr ? 0 : std::min(event.c.show_reads(event.c.reads, &reads), kMostTensors);
-  for (uint64_t i = 0; begins && i < count; ++i) {
+  const bool all = gate_->keeps_passed_on();
+  const bool asked = event.decision->outputs && !read.cannot_fire && !is_pseudo_op(op);
+  bool passes_on = read.nonfinite || gate_->holds_nonfinite_input(event.row.run, op);
+  const bool shows = asked && (all || !passes_on) && event.c.show_reads != nullptr;
+  const uint64_t count = shows ? std::min(event.c.show_reads(event.c.reads, &reads), kMostTensors) : 0;
+  // Where every op is kept only the search for the first NaN or Inf has to know what the op read.
+  const bool looks = asked && (!all || !first_nonfinite_.met());
+  for (uint64_t i = 0; looks && !passes_on && i < count; ++i) {
     const tensortap_tensor tensor = tensor_at(reads, i);
-    begins = copy_of(read, tensor) != nullptr || !was_nonfinite(event.c, tensor);
+    passes_on = copy_of(read, tensor) == nullptr && was_nonfinite(event.c, tensor);
   }
   // An op that passes on the infinities that it read makes none.
-  event.execution.read_infinity = !begins;
-  if (!begins || !gate_->admit(event.row.run)) return;
+  event.execution.read_infinity = !asked || passes_on;
+  if (!asked || (passes_on && !all) || !gate_->admit(event.row.run)) return;
   event.at_gate = AtGate::kPasses;
   for (QueuedRecord& record : gate_->take_inputs(event.row.run, op)) write_passed(std::move(record));
   ListShift shift;

@@ -167,7 +167,7 @@ Json CaptureSession::manifest(bool ended) {
 }
 
 std::string CaptureSession::report() {
-  if ((off_.load() & kByEnvironment) != 0) return R"({"disabled": "TENSORTAP_DISABLE is set"})";
+  if ((off_.load() & kByEnvironment) != 0) return to_json_text(Json{{"disabled", why_disabled_}});
   if ((off_.load() & (kForked | kClosed)) != 0) return R"({"disabled": "the session ended or this is a forked child"})";
   // A failure to flush stands among the report's problems.
   [[maybe_unused]] const Status flushed = flush();

@@ -77,6 +77,8 @@ struct OpSelector {
 enum class Payload : uint8_t { kDescription, kStatistics, kTensor, kFull };  // kFull = statistics and tensor
 enum class MomentChoice : uint8_t { kAfter, kBefore, kBoth };
 enum class Trigger : uint8_t { kAlways, kOverflow, kException, kWatch, kOnRequest };
+// Which ops the trigger "overflow" keeps: those that make NaN or Inf of finite inputs, or all that have NaN or Inf in an output.
+enum class OverflowOps : uint8_t { kMakers, kAll };
 // How much a failing op leaves behind: its inputs; their types, shapes and the op's attributes too; registers and call stack too.
 enum class ExceptionDetail : uint8_t { kBrief, kNorm, kDetail };
 enum class FullPolicy : uint8_t { kBlock, kStatsOnly, kDrop };  // when the memory budget for tensors is full
@@ -114,6 +116,7 @@ struct CaptureSpec {
   std::vector<OpSelector> include;  // empty = every op
   std::vector<OpSelector> exclude;
   bool keep_for_readers = false;  // outputs that an exclusion of slots leaves out are kept for the picked ops that read them
+  std::vector<uint64_t> devices;  // only processes on one of these capture (base/exec_request.h, job_device()); empty = all
   StepSet steps = StepSet::all();
   int64_t first_step = 0;  // number that the first step has
   bool inputs = false;     // slots
@@ -127,6 +130,7 @@ struct CaptureSpec {
   bool plain_order = true;  // what a runtime holds in blocks is put back into the order of its dims
   std::vector<std::string> levels = {"op"};
   Trigger trigger = Trigger::kAlways;
+  OverflowOps overflow_ops = OverflowOps::kMakers;
   // Under the trigger "watch": after each of these ops the outputs of the picked ops are looked at again; empty = after every op.
   std::vector<OpSelector> watchers;
   ExceptionDetail exception_detail = ExceptionDetail::kNorm;

@@ -48,8 +48,9 @@ void say_what(const CaptureSpec& spec, std::vector<std::string>& lines) {
   }
   if (spec.trigger == Trigger::kOnRequest) lines.push_back("An op is captured only while the program asks for it.");
   if (spec.trigger == Trigger::kOverflow) {
-    lines.push_back(
-        "An op is captured only when one of its outputs holds NaN or Inf although none of its inputs does; their records come with it.");
+    lines.push_back(concat("An op is captured only when one of its outputs holds NaN or Inf",
+                           spec.overflow_ops == OverflowOps::kMakers ? " although none of its inputs does" : "",
+                           "; the records of its inputs come with it."));
     if (spec.limits.max_triggers > 0) lines.push_back(concat("After ", spec.limits.max_triggers, " such ops no more are captured."));
   }
   const std::string slots = spec.inputs && spec.outputs ? "inputs and outputs" : spec.inputs ? "inputs" : "outputs";
@@ -118,6 +119,11 @@ void say_form(const CaptureSpec& spec, std::vector<std::string>& lines) {
 }
 
 void say_when(const CaptureSpec& spec, std::vector<std::string>& lines) {
+  if (!spec.devices.empty()) {
+    std::vector<std::string> devices;
+    for (const uint64_t device : spec.devices) devices.push_back(to_text(device));
+    lines.push_back(concat("Only processes with the local rank ", join(devices, ", "), " are captured; a program by itself has 0."));
+  }
   if (spec.steps.is_never()) {
     lines.push_back("No step is captured: the config asks for none that can come.");
   } else {

@@ -73,6 +73,13 @@ Status read_slots(const SpecValue& value, CaptureSpec& spec) {
   return {};
 }
 
+Status read_devices(const SpecValue& value, CaptureSpec& spec) {
+  if (!value.json().is_array()) return value.wrong_type("a list of device numbers");
+  spec.devices.resize(value.json().size());
+  for (size_t i = 0; i < spec.devices.size(); ++i) TENSORTAP_RETURN_IF_ERROR(value.element(i).read_whole(spec.devices[i], 0, kMostCount));
+  return {};
+}
+
 Status read_stats(const SpecValue& value, CaptureSpec& spec) {
   std::vector<std::string> names;
   TENSORTAP_RETURN_IF_ERROR(value.read_texts(names));
@@ -214,6 +221,10 @@ constexpr std::array kRows = {
             "Whether outputs that `slots` of an exclusion leave out are kept all the same for the picked ops that read them."},
            [](Value v, Spec s) { return v.read_bool(s.keep_for_readers); },
            [](Written s) -> Json { return s.keep_for_readers; }},
+    KeyRow{{"devices", "list of numbers", "from 0 to 2^53", "[]",
+            "Only processes on these devices capture, by their local rank (`LOCAL_RANK`); none = all."},
+           read_devices,
+           [](Written s) -> Json { return s.devices; }},
     KeyRow{{"steps", "text or whole number", "numbers and ranges from 0, or \"all\"", "\"all\"",
             "The steps to capture, such as \"0,3-5,10-\"."},
            read_steps,
@@ -255,10 +266,15 @@ constexpr std::array kRows = {
            read_levels,
            [](Written s) -> Json { return s.levels; }},
     KeyRow{{"trigger", "text", "\"always\", \"overflow\", \"exception\", \"watch\", \"on-request\"", "\"always\"",
-            "What makes a record be kept: always; ops that make NaN or Inf of finite inputs; failing ops; ops while the program asks for "
+            "What makes a record be kept: always; NaN or Inf in an op's outputs; failing ops; ops while the program asks for "
             "them; ops after whose watchers their outputs are looked at again."},
            [](Value v, Spec s) { return read_enum(v, kTriggerWords, s.trigger); },
            [](Written s) -> Json { return std::string(trigger_name(s.trigger)); }},
+    KeyRow{{"overflow_ops", "text", "\"makers\", \"all\"", "\"makers\"",
+            "With the trigger \"overflow\": keep the ops that make NaN or Inf of finite inputs, or all ops that have NaN or Inf in an "
+            "output."},
+           [](Value v, Spec s) { return read_enum(v, kOverflowOpsWords, s.overflow_ops); },
+           [](Written s) -> Json { return std::string(overflow_ops_name(s.overflow_ops)); }},
     KeyRow{{"watchers", "list of selectors", "any", "[]",
             "With the trigger \"watch\": after each of these ops the picked ops' outputs are looked at again; none = after every op."},
            [](Value v, Spec s) { return read_selectors(v, false, s.watchers); },

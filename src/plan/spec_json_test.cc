@@ -35,7 +35,7 @@ TEST(SpecJson, ReadsEveryKey) {
     "limits": {"max_bytes": "4 GiB", "keep_free": 5, "stop_after": 9, "max_records": 8, "max_triggers": 4, "ring_ops": 6, "pool_bytes": "1MB"},
     "extras": {"weights": false, "graph_inputs": false, "graphs": true, "execution_order": true, "attributes": true, "constants": true,
                "topology": true, "read_inputs": true},
-    "watchers": ["a", {"type": "b"}], "exception_detail": "detail", "keep_for_readers": true, "model_ops": false, "single_ops": false,
+    "watchers": ["a", {"type": "b"}], "devices": [1, 3], "overflow_ops": "all", "exception_detail": "detail", "keep_for_readers": true, "model_ops": false, "single_ops": false,
     "budget": "3%", "full_policy": "drop", "strict": true, "layout": "ge", "profile": "p", "out": "o", "dialect": "acl",
     "layout_options": {"k": "v"}})",
                                                   "c.json");
@@ -66,6 +66,8 @@ TEST(SpecJson, ReadsEveryKey) {
   EXPECT_DOUBLE_EQ(spec->budget, 0.03);
   EXPECT_EQ(spec->full_policy, FullPolicy::kDrop);
   EXPECT_EQ(spec->watchers.size(), 2U);
+  EXPECT_EQ(spec->devices, (std::vector<uint64_t>{1, 3}));
+  EXPECT_EQ(spec->overflow_ops, OverflowOps::kAll);
   EXPECT_EQ(spec->exception_detail, ExceptionDetail::kDetail);
   EXPECT_TRUE(spec->keep_for_readers);
   EXPECT_FALSE(spec->model_ops || spec->single_ops);
@@ -96,8 +98,9 @@ std::string document(std::string_view key, std::string_view value, std::string& 
 TEST(SpecJson, EveryKeyOfTheWrongTypeIsRefusedWithItsPlace) {
   const std::vector<std::string> wrong = {"null", "true", "-1", "1.5", "\"~\"", "[1]", "[null]", "{\"a\": 1}", "[[]]", "-9e99", "[\"~\"]"};
   // What is of the right type all the same.
-  const std::set<std::string> fine = {"limits.stop_after null", "profile \"~\"",   "out \"~\"",       "dialect \"~\"",
-                                      "layout \"~\"",           "include [\"~\"]", "exclude [\"~\"]", "watchers [\"~\"]"};
+  const std::set<std::string> fine = {"limits.stop_after null", "profile \"~\"",   "out \"~\"",
+                                      "dialect \"~\"",          "layout \"~\"",    "devices [1]",
+                                      "include [\"~\"]",        "exclude [\"~\"]", "watchers [\"~\"]"};
   for (const SpecKey& key : spec_keys()) {
     for (const std::string& value : wrong) {
       if (fine.contains(concat(key.name, " ", value)) || (key.type == "true or false" && value == "true")) continue;

@@ -27,6 +27,7 @@ std::span<const SpecKey> selector_keys();
 inline constexpr std::array<std::string_view, 4> kPayloadWords = {"description", "statistics", "tensor", "full"};
 inline constexpr std::array<std::string_view, 3> kMomentWords = {"after", "before", "both"};
 inline constexpr std::array<std::string_view, 5> kTriggerWords = {"always", "overflow", "exception", "watch", "on-request"};
+inline constexpr std::array<std::string_view, 2> kOverflowOpsWords = {"makers", "all"};
 inline constexpr std::array<std::string_view, 3> kExceptionDetailWords = {"brief", "norm", "detail"};
 inline constexpr std::array<std::string_view, 2> kEveryWords = {"op", "single"};  // of a selector of the kind kEvery
 inline constexpr std::array<std::string_view, 3> kFullPolicyWords = {"block", "stats-only", "drop"};
@@ -35,6 +36,7 @@ inline constexpr std::array<std::string_view, 12> kSelectorWords = {"name",   "p
 std::string_view payload_name(Payload payload);
 std::string_view moment_choice_name(MomentChoice moment);
 std::string_view trigger_name(Trigger trigger);
+std::string_view overflow_ops_name(OverflowOps ops);
 std::string_view exception_detail_name(ExceptionDetail detail);
 std::string_view full_policy_name(FullPolicy policy);
 std::string_view selector_kind_name(OpSelector::Kind kind);

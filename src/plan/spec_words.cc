@@ -22,6 +22,7 @@ std::string_view name_of(const Names& names, size_t index) {
 std::string_view payload_name(Payload payload) { return name_of(kPayloadWords, static_cast<size_t>(payload)); }
 std::string_view moment_choice_name(MomentChoice moment) { return name_of(kMomentWords, static_cast<size_t>(moment)); }
 std::string_view trigger_name(Trigger trigger) { return name_of(kTriggerWords, static_cast<size_t>(trigger)); }
+std::string_view overflow_ops_name(OverflowOps ops) { return name_of(kOverflowOpsWords, static_cast<size_t>(ops)); }
 std::string_view exception_detail_name(ExceptionDetail detail) { return name_of(kExceptionDetailWords, static_cast<size_t>(detail)); }
 std::string_view full_policy_name(FullPolicy policy) { return name_of(kFullPolicyWords, static_cast<size_t>(policy)); }
 std::string_view selector_kind_name(OpSelector::Kind kind) { return name_of(kSelectorWords, static_cast<size_t>(kind)); }

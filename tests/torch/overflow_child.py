@@ -1,7 +1,8 @@
 """Runs programs whose operators make NaN and Inf, plain, captured, or under a dispatch mode that says which operators should be kept.
 
-usage: overflow_child.py [REFERENCE]; with a file's name the mode writes there what it found: a list of {"op", "reads", "makes"}, each a
-list of (slot, element, bytes). A number in the place of a tensor, which an operator gets as one, has None for its bytes.
+usage: overflow_child.py [REFERENCE [all]]; with a file's name the mode writes there what it found: a list of {"op", "reads", "makes"}, each
+a list of (slot, element, bytes). A number in the place of a tensor, which an operator gets as one, has None for its bytes. With "all" it
+finds the operators that pass NaN or Inf on, too.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ def raw(tensor: torch.Tensor) -> bytes:
 class Reference(TorchDispatchMode):
     """Looks at every argument before an operator and at every result, and what it wrote, behind it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, passed_on: bool) -> None:
         super().__init__()
+        self.passed_on = passed_on
         self.found: list[dict[str, Any]] = []
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
@@ -51,7 +53,7 @@ class Reference(TorchDispatchMode):
         schema = func._schema
         given = [args[i] if i < len(args) else kwargs.get(one.name) for i, one in enumerate(schema.arguments)]
         read = [(slot, element, one) for slot, value in enumerate(given) for element, one in tensors_of(value)]
-        came = any(nonfinite(one) for _, _, one in read)
+        came = not self.passed_on and any(nonfinite(one) for _, _, one in read)
         reads: list[Told] = [] if came else [(slot, element, raw(one)) for slot, element, one in read]
         takes = [isinstance(one.type, torch.TensorType) for one in schema.arguments]
         reads += [(slot, -1, None) for slot, value in enumerate(given) if takes[slot] and isinstance(value, (int, float))]
@@ -213,7 +215,7 @@ def main() -> None:
         for program in PROGRAMS:
             program()
         return
-    with Reference() as mode:
+    with Reference(passed_on=sys.argv[2:] == ["all"]) as mode:
         for program in PROGRAMS:
             program()
     Path(sys.argv[1]).write_bytes(pickle.dumps(mode.found))

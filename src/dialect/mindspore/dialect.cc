@@ -47,6 +47,10 @@ void set_statistics(const Settings& settings, CaptureSpec& spec) {
     const Category* category = find_category(item);
     if (category == nullptr) continue;
     if (!category->statistic.empty()) stat_from_name(category->statistic, spec.stats);
+    if (category->statistic == "min" || category->statistic == "max") {
+      // Of an extreme that is zero MindSpore prints the sign.
+      for (const std::string_view needed : {"zero", "neg_zero"}) stat_from_name(needed, spec.stats);
+    }
     if (category->digest.empty() || category->digest == spec.digest) continue;
     if (spec.digest == "none") {
       spec.digest = category->digest;
@@ -94,11 +98,14 @@ CaptureSpec to_spec(Settings settings, const Profile& profile, std::string_view 
   spec.payload = payload_of(settings);
   spec.non_finite = profile.version->non_finite;
   spec.trigger = trigger_of(settings);
+  // MindSpore looks at what an op made, never at what it read.
+  spec.overflow_ops = OverflowOps::kAll;
   spec.limits.max_triggers = settings.overflow_number;
   if (settings.sample_mode == 1) spec.sampling.head = settings.sample_num;
   set_steps(settings, spec);
   set_statistics(settings, spec);
   set_extras(settings, spec);
+  spec.devices = settings.devices;
   spec.layout_options["net_name"] = settings.net_name;
   spec.plain_order = settings.trans_flag;
   spec.layout_options["trans_flag"] = settings.trans_flag ? "true" : "false";

@@ -126,6 +126,7 @@ TEST(MindsporeDialect, DebugModesAreTriggers) {
     common["input_output"] = 2;
     const CaptureSpec spec = spec_of(config);
     EXPECT_EQ(spec.trigger, Trigger::kOverflow) << mode;
+    EXPECT_EQ(spec.overflow_ops, OverflowOps::kAll);
     EXPECT_EQ(spec.limits.max_triggers, 7U);
     EXPECT_TRUE(spec.inputs);
   }
@@ -135,6 +136,16 @@ TEST(MindsporeDialect, DebugModesAreTriggers) {
   EXPECT_EQ(spec.trigger, Trigger::kException);
   EXPECT_TRUE(spec.steps.is_all());
   EXPECT_THAT(spec.notes, Contains(HasSubstr("\"iteration\" has no effect")));
+}
+
+TEST(MindsporeDialect, ListedDevicesAreThoseThatCapture) {
+  Json config = usual();
+  config["common_dump_settings"]["support_device"] = Json::array({3, 1.7, -1, true, 3});
+  const CaptureSpec spec = spec_of(config, "mindspore/ascend");
+  EXPECT_EQ(spec.devices, (std::vector<uint64_t>{1, 3})) << "whole numbers, as MindSpore makes them";
+  EXPECT_TRUE(spec.steps.contains(0));
+  EXPECT_THAT(spec.notes, Contains(HasSubstr("does not list device 0")));
+  EXPECT_TRUE(spec_of(config, "mindspore/cpu").devices.empty()) << "on a CPU MindSpore does not look";
 }
 
 TEST(MindsporeDialect, SamplingNumbersAndAttributes) {
@@ -161,7 +172,7 @@ TEST(MindsporeDialect, WhatAsksForNothingCapturesNothingAndSaysSo) {
   EXPECT_TRUE(CapturePlan::compile(spec).ok());
   EXPECT_THAT(explain(spec), Contains(HasSubstr("No step is captured")));
   config = usual();
-  config["common_dump_settings"]["support_device"] = {1};
+  config["common_dump_settings"]["support_device"] = Json::array();
   EXPECT_TRUE(spec_of(config, "mindspore/gpu").steps.is_never());
   EXPECT_FALSE(spec_of(config, "mindspore/cpu").steps.is_never());
   config = usual();

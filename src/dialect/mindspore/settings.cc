@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "base/environment.h"
@@ -34,7 +35,6 @@ struct Reading {
   const Profile& profile;
   bool strict;
   Settings settings;
-  bool listed = true;  // device 0 is one of support_device
   size_t notes_left_out = 0;
 
   [[nodiscard]] const Version& version() const { return *profile.version; }
@@ -159,27 +159,34 @@ Status read_kernels(Value value, Reading& reading) {
   return {};
 }
 
-// Whether an entry means the device of the number 0, ours, after MindSpore's conversion to a whole number.
-bool is_first_device(const Json& entry) {
-  if (entry.is_boolean()) return !entry.get<bool>();
-  return std::trunc(entry.get<double>()) == 0;
+// The device that an entry means after MindSpore's conversion to a whole number; nothing for one that does not exist.
+std::optional<uint64_t> device_of(const Json& entry) {
+  constexpr double kMostDevices = 1U << 30U;
+  const double number = entry.is_boolean() ? static_cast<double>(entry.get<bool>()) : std::trunc(entry.get<double>());
+  return number >= 0 && number < kMostDevices ? std::optional(static_cast<uint64_t>(number)) : std::nullopt;
 }
 
 Status read_support_device(Value value, Reading& reading) {
   const Json& list = value.json();
   if (!list.is_array()) return value.wrong_type("a list of device numbers");
-  bool listed = false;
   bool repeated = false;
   std::set<std::string> seen;
+  std::set<uint64_t> devices;
   for (size_t i = 0; i < list.size(); ++i) {
     if (!list[i].is_number() && !list[i].is_boolean()) return value.element(i).wrong_type("a number of a device");
     repeated = !seen.insert(list[i].dump()).second || repeated;
-    listed = listed || is_first_device(list[i]);
+    if (const auto device = device_of(list[i])) devices.insert(*device);
   }
   if (repeated) reading.note(value, "a device stands twice");
-  if (listed || reading.on(Device::kCpu)) return {};
-  reading.note(value, "does not list device 0, so nothing will be captured; on a CPU the key has no effect");
-  reading.listed = false;
+  if (reading.on(Device::kCpu)) return {};
+  reading.settings.every_device = false;
+  reading.settings.devices.assign(devices.begin(), devices.end());
+  if (devices.empty()) {
+    reading.note(value, "lists no device, so nothing will be captured; on a CPU the key has no effect");
+  } else if (!devices.contains(0)) {
+    reading.note(value,
+                 "does not list device 0: a program captures nothing unless its LOCAL_RANK is listed; on a CPU the key has no effect");
+  }
   return {};
 }
 
@@ -343,11 +350,11 @@ constexpr std::array kRows = {
     KeyRow{{kCommon, "kernels", "list", "full names, types, name-regex(...)", "",
             "In `dump_mode` 1 the ops to keep; an empty list keeps every op.", Release::k2_0},
            read_kernels},
-    KeyRow{
-        {kCommon, "support_device", "list of numbers", "any", "", "On GPU and Ascend, nothing is kept when 0 is not in it.", Release::k2_0},
-        read_support_device},
+    KeyRow{{kCommon, "support_device", "list of numbers", "any", "",
+            "On GPU and Ascend, the devices that dump: a process is on the device of its local rank.", Release::k2_0},
+           read_support_device},
     KeyRow{{kCommon, "op_debug_mode", "whole number", "0 to 4", "0",
-            "3 (also 1 and 2): ops that make NaN or Inf; 4: the inputs of an op that fails.", Release::k2_0},
+            "3 (also 1 and 2): ops with NaN or Inf in an output; 4: the inputs of an op that fails.", Release::k2_0},
            read_op_debug_mode},
     KeyRow{{kCommon, "file_format", "text", "\"npy\", \"bin\"", "\"bin\"", "Read only for an Ascend without e2e_dump_settings.",
             Release::k2_0},
@@ -496,7 +503,7 @@ Result<Settings> read_settings(std::string_view text, std::string_view name, con
   note_repeated(repeated, name, reading);
   TENSORTAP_RETURN_IF_ERROR(read_all(SpecValue(json, text, name), reading));
   Settings& settings = reading.settings;
-  if (!reading.listed) settings.asynchronous = settings.e2e = false;
+  if (!settings.every_device && settings.devices.empty()) settings.asynchronous = settings.e2e = false;
   if (reading.notes_left_out > 0) settings.notes.push_back(concat("... and ", reading.notes_left_out, " more notes of this kind"));
   return std::move(settings);
 }

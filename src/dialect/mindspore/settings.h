@@ -41,8 +41,10 @@ struct Settings {
   std::string path;
   std::string net_name;
   std::string iteration;
-  uint64_t input_output = 0;  // 0 both, 1 inputs, 2 outputs
-  Kernels kernels;            // read in dump_mode 1 only
+  uint64_t input_output = 0;      // 0 both, 1 inputs, 2 outputs
+  Kernels kernels;                // read in dump_mode 1 only
+  bool every_device = true;       // no device is left out
+  std::vector<uint64_t> devices;  // otherwise those that dump, in ascending order
   std::string saved_data = "tensor";
   std::vector<std::string> categories;  // by the names of their columns
   uint64_t initial_iteration = 0;

@@ -16,7 +16,7 @@ namespace tensortap {
 namespace {
 
 constexpr uint64_t kLargestMetadata = uint64_t{16} << 20;
-constexpr std::string_view kCrashAdvice = "; `tensortap repair` of this folder makes files of the tree of them";
+constexpr std::string_view kTreeAdvice = "; `tensortap repair` of this folder makes files of the tree of them";
 
 class MindSporeIndex : public DumpIndex {
  public:
@@ -104,7 +104,7 @@ Result<std::unique_ptr<DumpIndex>> open_mindspore(const std::string& folder) {
   mindspore_tree::TreeRows content = mindspore_tree::read_tree_rows(tree, problems);
   std::string manifest = read_metadata(tree);
   auto index = std::make_unique<MindSporeIndex>(std::move(tree), std::move(content), std::move(manifest), problems.take());
-  return with_crashes(std::move(index), folder, kCrashAdvice);
+  return with_crashes(std::move(index), folder, kTreeAdvice);
 }
 
 }  // namespace tensortap

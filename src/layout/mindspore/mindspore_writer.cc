@@ -87,12 +87,13 @@ class MindsporeWriter : public LayoutWriter {
     bool is_input;
     uint32_t slot;
     uint64_t time_us;
+    IterationFolder::Stage stage = IterationFolder::Stage::kFinal;
   };
 
   uint64_t next_time();
   Result<FolderPointer> folder_of(int64_t step);
   Result<FolderPointer> folder_of(const RecordRow& row);
-  const std::string& name_of(const Piece& piece, DType dtype);
+  const std::string& name_of(const Piece& piece, const RecordRow& row);
   Status write_tensor(const Piece& piece, const FolderPointer& folder, const RecordRow& row, const TensorView& data, Place& place);
   Status add_statistic(const Piece& piece, IterationFolder& folder, const RecordRow& row, const StatisticDigests& digests);
   Status add_piece(const Piece& piece, RecordRow& row, const TensorView* data, bool with_statistic, Place& place);
@@ -163,20 +164,21 @@ void MindsporeWriter::op_decided(OpId id, const OpDecision& decision) {
   inputs_.decide(id, decision, op != nullptr && op->parameter && op->outputs);
 }
 
-const std::string& MindsporeWriter::name_of(const Piece& piece, DType dtype) {
+const std::string& MindsporeWriter::name_of(const Piece& piece, const RecordRow& row) {
   MindsporeTensorName name;
   name.time_us = piece.time_us;
   name.is_input = piece.is_input;
   name.slot = piece.slot;
-  name.dtype = mindspore_dtype_name(options_.profile, dtype);
+  if ((row.flags & kRecordBlocked) != 0) name.format = kBlockedFormat;
+  name.dtype = mindspore_dtype_name(options_.profile, row.desc().dtype);
   ops_.tensor_name(*piece.op, name, name_);
   return name_;
 }
 
 Status MindsporeWriter::write_tensor(const Piece& piece, const FolderPointer& folder, const RecordRow& row, const TensorView& data,
                                      Place& place) {
-  const std::string& name = name_of(piece, data.desc.dtype);
-  TENSORTAP_RETURN_IF_ERROR(folder->create_tensor(npy_, name, data, row.bytes, place.stored).with_context(folder->path()));
+  const std::string& name = name_of(piece, row);
+  TENSORTAP_RETURN_IF_ERROR(folder->create_tensor(npy_, name, data, piece.stage, place.stored).with_context(folder->path()));
   place.folder = folder;
   place.state = Place::State::kSettled;
   bytes_written_.fetch_add(npy_.file_bytes(), std::memory_order_relaxed);
@@ -228,6 +230,7 @@ Status MindsporeWriter::add_output(RecordRow& row, const TensorView* data) {
   op.see(row.slot_index, row.desc());
   Place place;
   const bool at_once = own && (!op.parameter || op.constant);
+  if (!at_once) piece.stage = IterationFolder::Stage::kStaged;
   const Status status = add_piece(piece, row, data, at_once, place);
   if (!status.ok() && status.code() != StatusCode::kUnsupported) return status;
   if (place.state == Place::State::kSettled && !at_once) place.state = own ? Place::State::kForTheStep : Place::State::kForReader;
@@ -243,7 +246,7 @@ Status MindsporeWriter::settle(const Piece& piece, int64_t step, Rows::Source& s
   TENSORTAP_ASSIGN_OR_RETURN(const FolderPointer folder, folder_of(step));
   Place& place = source.place;
   if (place.state != Place::State::kNone) {
-    const std::string& name = name_of(piece, source.row.desc().dtype);
+    const std::string& name = name_of(piece, source.row);
     const bool first = piece.is_input ? place.state == Place::State::kForReader : place.state == Place::State::kForTheStep;
     std::string stored;
     if (first) {

@@ -175,6 +175,87 @@ class MindsporeWriterTest : public testing::Test {
   OpId next_ = 0;
 };
 
+// M17
+TEST_F(MindsporeWriterTest, TheMappingNamesTheFilesThatExist) {
+  create();
+  const std::string name(300, 'w');
+  const OpId weight = add(op_info(name, "Initializer"));
+  const OpId unread = add(op_info(name + "2", "Initializer"));
+  const OpId kept = add(op_info(name + "3", "Initializer"));
+  const OpId x = add(op_info("x", "Input"));
+  const OpId op = add(op_info(std::string(300, 'a'), "Add", {{"x", x, 0}, {name, weight, 0}}));
+  decide_all();
+  decide(weight, true, false);
+  decide(unread, true, false);
+  ASSERT_TRUE(record(weight, {1}, 0, 0, Phase::kLoad).ok());
+  ASSERT_TRUE(record(unread, {2}, 0, 0, Phase::kLoad).ok());
+  ASSERT_TRUE(record(kept, {2}, 0, 0, Phase::kLoad).ok());
+  for (int64_t step = 0; step < 2; ++step) {
+    ASSERT_TRUE(record(x, {3}, step).ok());
+    ASSERT_TRUE(record(op, {4}, step).ok());
+    ASSERT_TRUE(writer_->end_step(step, 0).ok());
+  }
+  ASSERT_TRUE(writer_->finish("{}").ok());
+  for (const char* step : {"rank_0/Net/0/0", "rank_0/Net/0/1"}) {
+    std::set<std::string> listed;
+    const std::string mapping = file(concat(step, "/mapping.csv"));
+    for (const std::string_view line : split(trim(mapping), '\n')) {
+      listed.insert(std::string(line.substr(0, line.find(','))));
+    }
+    std::set<std::string> digits;
+    for (const auto& entry : std::filesystem::directory_iterator(join_path(folder_.path(), step))) {
+      const std::string stored = entry.path().filename();
+      if (stored.find_first_not_of("0123456789") == stored.find(".npy")) digits.insert(stored);
+    }
+    EXPECT_EQ(listed, digits) << step;
+    EXPECT_FALSE(digits.empty());
+  }
+}
+
+// M14
+TEST_F(MindsporeWriterTest, BlockedChannelsAreNamedSo) {
+  create();
+  const OpId conv = add(op_info("conv", "Conv"));
+  decide_all();
+  RecordRow row;
+  row.op = conv;
+  row.flags = kRecordBlocked;
+  row.set_desc({DType::kFloat32, {1, 2, 3, 1, 4}});
+  const std::vector<float> values(24, 1.0F);
+  const TensorView view{row.desc(), values.data(), nullptr};
+  ASSERT_TRUE(writer_->add_record(row, &view, nullptr).ok());
+  ASSERT_TRUE(writer_->finish("{}").ok());
+  const std::vector<Named> made = tensors();
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_NE(made[0].file.find(".output.0.NC1HWC0.Float32.npy"), std::string::npos) << made[0].file;
+  EXPECT_NE(file(made[0].file).find("'shape': (1,2,3,1,4,)"), std::string::npos);
+}
+
+// M23
+TEST_F(MindsporeWriterTest, TensorsOfThirtyTwoDimensionsHaveFiles) {
+  spec_.payload = Payload::kFull;
+  create();
+  const OpId op = add(op_info("wide", "Reshape"));
+  decide_all();
+  std::vector<int64_t> dims(32, 1);
+  dims[31] = 3;
+  RecordRow row;
+  row.op = op;
+  row.set_desc({DType::kFloat32, Shape(dims)});
+  const std::vector<float> values = {1, 2, 3};
+  const TensorView view{row.desc(), values.data(), nullptr};
+  row.stats = compute_stats(view, {});
+  ASSERT_TRUE(writer_->add_record(row, &view, nullptr).ok());
+  ASSERT_TRUE(writer_->end_step(0, 0).ok());
+  ASSERT_TRUE(writer_->finish("{}").ok());
+  std::string shape;
+  for (int i = 0; i < 31; ++i) shape += "1,";
+  ASSERT_EQ(tensors().size(), 1U);
+  EXPECT_EQ(values_of(join_path(folder_.path(), tensors()[0].file)), "1,2,3");
+  EXPECT_NE(file(tensors()[0].file).find(concat("'shape': (", shape, "3,)")), std::string::npos);
+  EXPECT_NE(file("rank_0/Net/0/0/statistic.csv").find(concat("\"[", shape, "3]\"")), std::string::npos);
+}
+
 // M15, M18, M20, M21
 TEST_F(MindsporeWriterTest, MakesTheTreeThatMindsporeMakes) {
   create();

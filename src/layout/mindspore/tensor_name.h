@@ -15,6 +15,7 @@ namespace tensortap {
 inline constexpr size_t kLongestFileName = 255;  // bytes, as Linux has it
 inline constexpr std::string_view kParameterType = "Parameter";
 inline constexpr std::string_view kHostFormat = "DefaultFormat";
+inline constexpr std::string_view kBlockedFormat = "NC1HWC0";  // channels in blocks, which are the last dimension
 
 // The fields of a name; the texts are borrowed.
 struct MindsporeTensorName {

@@ -119,6 +119,16 @@ Status append_private_file(const std::string& path, std::string_view content) {
   return status;
 }
 
+// Takes the last `bytes` of such a file away again, and the file when nothing is left of it.
+void cut_private_file(const std::string& path, size_t bytes) {
+  (void)::chmod(path.c_str(), kFileMode | S_IWUSR);
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  const off_t size = file.is_open() ? ::lseek(file.get(), 0, SEEK_END) : -1;
+  const auto kept = size - static_cast<off_t>(bytes);
+  if (kept > 0 && ::ftruncate(file.get(), kept) == 0) (void)::fchmod(file.get(), kFileMode);
+  if (kept == 0) (void)::unlink(path.c_str());
+}
+
 Result<std::shared_ptr<IterationFolder>> IterationFolder::create(const std::string& root, const std::string& below,
                                                                  std::string_view header) {
   TENSORTAP_RETURN_IF_ERROR(make_private_folders(root, below));
@@ -128,8 +138,17 @@ Result<std::shared_ptr<IterationFolder>> IterationFolder::create(const std::stri
   return std::shared_ptr<IterationFolder>(new IterationFolder(std::move(path), std::move(folder), header));
 }
 
+Status IterationFolder::list_in_mapping(const std::string& stored, const std::string& name) {
+  const std::string line = concat(stored, ",", name, "\n");
+  TENSORTAP_RETURN_IF_ERROR(append_private_file(join_path(path_, kMappingFile), line));
+  written_ += line.size();
+  last_mapped_ = stored;
+  last_mapped_line_ = line.size();
+  return {};
+}
+
 template <class Action>
-Status IterationFolder::under_stored_name(const std::string& name, std::string& stored, Action&& action) {
+Status IterationFolder::under_stored_name(const std::string& name, Stage stage, std::string& stored, Action&& action) {
   if (name.size() <= kLongestFileName) {
     stored = name;
     return action(stored.c_str());
@@ -140,26 +159,22 @@ Status IterationFolder::under_stored_name(const std::string& name, std::string& 
     status = action(stored.c_str());
     if (status.code() != StatusCode::kUnsupported) break;
   }
-  if (!status.ok()) return status;
-  const std::string line = concat(stored, ",", name, "\n");
-  status = append_private_file(join_path(path_, kMappingFile), line);
-  if (status.ok()) {
-    written_ += line.size();
-  } else {
-    remove_tensor(stored);
-  }
+  if (!status.ok() || stage == Stage::kStaged) return status;
+  status = list_in_mapping(stored, name);
+  if (!status.ok()) remove_tensor(stored);
   return status;
 }
 
-Status IterationFolder::create_tensor(NpyTensorWriter& writer, const std::string& name, const TensorView& view, uint64_t bytes,
+Status IterationFolder::create_tensor(NpyTensorWriter& writer, const std::string& name, const TensorView& view, Stage stage,
                                       std::string& stored) {
-  return under_stored_name(name, stored, [&](const char* file) { return writer.write(folder_.get(), file, view, bytes); });
+  const uint64_t bytes = packed_bytes(view.desc.dtype, view.desc.shape.numel().value_or(0)).value_or(0);
+  return under_stored_name(name, stage, stored, [&](const char* file) { return writer.write(folder_.get(), file, view, bytes); });
 }
 
 Status IterationFolder::link_tensor(const IterationFolder& from, const std::string& stored_there, const std::string& name,
                                     std::string& stored, uint64_t& copied) {
   copied = 0;
-  return under_stored_name(name, stored, [&](const char* file) {
+  return under_stored_name(name, Stage::kFinal, stored, [&](const char* file) {
     if (::linkat(from.folder_.get(), stored_there.c_str(), folder_.get(), file, 0) == 0) return Status();
     if (errno == EEXIST) return unsupported(concat(quote(file), " is there already"));
     if (has_no_links(errno)) return copy_file(from.folder_.get(), stored_there.c_str(), folder_.get(), file, copied);
@@ -167,10 +182,9 @@ Status IterationFolder::link_tensor(const IterationFolder& from, const std::stri
   });
 }
 
-Status IterationFolder::move_tensor(const IterationFolder& from, const std::string& stored_there, const std::string& name,
-                                    std::string& stored) {
+Status IterationFolder::move_tensor(IterationFolder& from, const std::string& stored_there, const std::string& name, std::string& stored) {
   // A plain rename would overwrite.
-  const Status renamed = under_stored_name(name, stored, [&](const char* file) {
+  const Status renamed = under_stored_name(name, Stage::kFinal, stored, [&](const char* file) {
     if (::renameat2(from.folder_.get(), stored_there.c_str(), folder_.get(), file, RENAME_NOREPLACE) == 0) return Status();
     return errno == EEXIST ? unsupported(concat(quote(file), " is there already")) : errno_status(join_path(path_, file), errno);
   });
@@ -181,7 +195,12 @@ Status IterationFolder::move_tensor(const IterationFolder& from, const std::stri
   return {};
 }
 
-void IterationFolder::remove_tensor(const std::string& stored) const { (void)::unlinkat(folder_.get(), stored.c_str(), 0); }
+void IterationFolder::remove_tensor(const std::string& stored) {
+  (void)::unlinkat(folder_.get(), stored.c_str(), 0);
+  if (stored != last_mapped_) return;
+  last_mapped_.clear();
+  cut_private_file(join_path(path_, kMappingFile), last_mapped_line_);
+}
 
 // Rows of an earlier run stay above ours, as long as they have the same columns.
 Status IterationFolder::open_statistic() {

@@ -43,13 +43,15 @@ class IterationFolder {
   static Result<std::shared_ptr<IterationFolder>> create(const std::string& root, const std::string& below, std::string_view header);
 
   // Each makes `name`, or a short name in its place that mapping.csv explains when it is too long; `stored` says which. On failure nothing is left
-  // behind; kUnsupported when the name is taken.
-  Status create_tensor(NpyTensorWriter& writer, const std::string& name, const TensorView& view, uint64_t bytes, std::string& stored);
+  // behind; kUnsupported when the name is taken. A staged file is one that will be moved or removed: mapping.csv does not list it.
+  enum class Stage : uint8_t { kFinal, kStaged };
+  Status create_tensor(NpyTensorWriter& writer, const std::string& name, const TensorView& view, Stage stage, std::string& stored);
   // The same file as `stored_there` of `from`, by a link, or by a copy where there are no links; `copied` gets the bytes of a copy.
   Status link_tensor(const IterationFolder& from, const std::string& stored_there, const std::string& name, std::string& stored,
                      uint64_t& copied);
-  Status move_tensor(const IterationFolder& from, const std::string& stored_there, const std::string& name, std::string& stored);
-  void remove_tensor(const std::string& stored) const;
+  Status move_tensor(IterationFolder& from, const std::string& stored_there, const std::string& name, std::string& stored);
+  // Removes a staged file, or the one that was made last.
+  void remove_tensor(const std::string& stored);
 
   // Takes a row of statistic.csv, to be written in blocks. When that fails, the row is not taken.
   Status add_statistic(std::string_view row);
@@ -63,7 +65,8 @@ class IterationFolder {
   IterationFolder(std::string path, Descriptor folder, std::string_view header)
       : path_(std::move(path)), folder_(std::move(folder)), header_(header) {}
   template <class Action>
-  Status under_stored_name(const std::string& name, std::string& stored, Action&& action);
+  Status under_stored_name(const std::string& name, Stage stage, std::string& stored, Action&& action);
+  Status list_in_mapping(const std::string& stored, const std::string& name);
   Status open_statistic();
 
   std::string path_;
@@ -72,6 +75,8 @@ class IterationFolder {
   std::string rows_;
   Descriptor statistic_;
   uint64_t written_ = 0;
+  std::string last_mapped_;      // the file that the last line of mapping.csv names, as far as we wrote it
+  size_t last_mapped_line_ = 0;  // bytes of that line
 };
 
 }  // namespace tensortap

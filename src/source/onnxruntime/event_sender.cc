@@ -100,12 +100,13 @@ EventSender::EventSender(tensortap_session* session, const OpTable& table, OpIds
       table_(table),
       ids_(std::move(ids)),
       told_(new std::atomic<bool>[ids_.size()]()),
+      every_tap_((static_cast<uint32_t>(tensortap_wants_reads(session)) & TENSORTAP_WANTS_PASSED_ON) != 0),
       parallel_(options.parallel),
       channel_block_(options.channel_block) {}
 
 bool EventSender::wants(const Tap& tap, const Run& run) {
   const uint32_t entry = entry_of(tap);
-  if (tap.no_news && told_[entry].load(std::memory_order_relaxed)) return false;
+  if (!has_news(tap) && told_[entry].load(std::memory_order_relaxed)) return false;
   return tensortap_wants(session_, ids_[entry], run.step) != 0;
 }
 
@@ -127,7 +128,7 @@ void EventSender::on_tap(const FiredTap& fired, const Run& run) {
   }
   if (count == 0) return;
   const uint32_t entry = entry_of(fired.tap);
-  if (fired.tap.no_news) told_[entry].store(true, std::memory_order_relaxed);
+  if (!has_news(fired.tap)) told_[entry].store(true, std::memory_order_relaxed);
   tensortap_op_event event = event_of(ids_[entry], run);
   event.duration_ns = fired.duration_ns;
   // An op of the main graph runs once in a run.

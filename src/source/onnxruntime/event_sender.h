@@ -43,12 +43,14 @@ class EventSender : public TapListener {
 
  private:
   [[nodiscard]] uint32_t entry_of(const Tap& tap) const { return tap.graph_input ? table_.by_input[tap.node] : table_.by_node[tap.node]; }
+  [[nodiscard]] bool has_news(const Tap& tap) const { return every_tap_ || !tap.no_news; }
   [[nodiscard]] tensortap_op_id id_of(const Tap& tap) const { return ids_[entry_of(tap)]; }
 
   tensortap_session* session_;
   const OpTable& table_;
   OpIds ids_;
   std::unique_ptr<std::atomic<bool>[]> told_;  // by entry: of taps that have no news after their first
+  bool every_tap_;                             // the session wants events of those, too
   bool parallel_;
   uint32_t channel_block_;
 };

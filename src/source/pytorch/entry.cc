@@ -11,6 +11,7 @@
 #include "base/exec_request.h"
 #include "base/guarded.h"
 #include "base/json.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "source/pytorch/adapter_loader.h"
 #include "source/pytorch/adapter_places.h"
@@ -20,8 +21,6 @@
 
 namespace tensortap {
 namespace {
-
-void say(const std::string& text) { std::fprintf(stderr, "tensortap: %s\n", text.c_str()); }
 
 const char* open_for_python(const char* config, const char* config_name, const char* out);
 const char* close_for_python();

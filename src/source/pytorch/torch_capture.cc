@@ -79,6 +79,7 @@ TorchCapture::TorchCapture(tensortap_session* opened, TorchRuntime& given)
       generation(generations.fetch_add(1) + 1),
       levels(tensortap_levels(opened)),
       shows_reads(tensortap_wants_reads(opened) != 0),
+      wants_moves(!shows_reads || (static_cast<uint32_t>(tensortap_wants_reads(opened)) & TENSORTAP_WANTS_PASSED_ON) != 0),
       identities(opened, given.adapter, given.operators, given.scopes),
       storages(given.adapter),
       steps(opened, on_step, this) {}

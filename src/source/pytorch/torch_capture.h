@@ -41,6 +41,7 @@ struct TorchCapture {
   const uint64_t generation;  // of this session in its process, from 1
   const uint32_t levels;      // tensortap_levels()
   const bool shows_reads;     // tensortap_wants_reads()
+  const bool wants_moves;     // operators that only rearrange values count in every execution
   OpIdentities identities;
   StorageTable storages;
   BackwardLinks links;

@@ -160,7 +160,7 @@ void report_what_it_reads(ThreadCalls& calls, PendingCall& pending, const tensor
 void decide(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
   pending.identity = &identity_of(*pending.capture, calls, pending.key, call);
   // The session looks for values that are not finite: an op that makes no values is told to it once, to be counted.
-  const bool no_news = pending.capture->shows_reads && (pending.identity->flags & TENSORTAP_TORCH_OP_REARRANGES) != 0;
+  const bool no_news = !pending.capture->wants_moves && (pending.identity->flags & TENSORTAP_TORCH_OP_REARRANGES) != 0;
   if (no_news && pending.identity->told.load(std::memory_order_relaxed)) return;
   pending.wanted = tensortap_wants(pending.capture->session, pending.identity->id, pending.step) != 0;
   if (!pending.wanted) return;
