@@ -16,7 +16,7 @@ pytest.importorskip("onnxruntime")
 RANKS = """
 import json, os, subprocess, sys
 if len(sys.argv) == 4:
-    for variables in json.loads(sys.argv.pop()):
+    for variables in json.load(open(sys.argv.pop())):
         subprocess.run([sys.executable, *sys.argv], env={**os.environ, **variables}, check=True)
 else:
     import numpy as np, onnxruntime
@@ -38,7 +38,8 @@ def write_config(folder: Path, devices: list[float], **changes: object) -> Path:
 def run_ranks(folder: Path, devices: list[float], ranks: list[dict[str, str]]) -> Done:
     np.save(folder / "x.npy", np.ones((2, 3), np.float32))
     (folder / "ranks.py").write_text(RANKS)
-    program = (sys.executable, folder / "ranks.py", small_model(folder / "m.onnx"), folder / "x.npy", json.dumps(ranks))
+    (folder / "ranks.json").write_text(json.dumps(ranks))
+    program = (sys.executable, folder / "ranks.py", small_model(folder / "m.onnx"), folder / "x.npy", folder / "ranks.json")
     config = write_config(folder, devices)
     done = tensortap("exec", "--config", config, "--profile", "mindspore-2.10/ascend", "--json", "--", *program, cwd=folder)
     assert done.code == 0, done.err
