@@ -47,11 +47,8 @@ Result<CaptureSpec> spec_of(const tensortap_session_options& options) {
   const std::string_view text = options.config == nullptr ? std::string_view() : std::string_view(options.config);
   const std::string name = options.config_name == nullptr ? "config" : options.config_name;
   if (trim(text).empty()) return CaptureSpec{};
-  const Dialect* dialect = recognise_dialect(text);
   // What no language knows is held against our own, which says where the text stops making sense.
-  if (dialect == nullptr) dialect = find_dialect("tensortap");
-  if (dialect == nullptr) return internal_error("the native config language is missing");
-  return dialect->parse(text, name, {});
+  return read_config(text, name, recognise_dialect(text) == nullptr ? "tensortap" : "");
 }
 
 // Why a process on this device captures nothing; "" when the config asks for the device.
@@ -69,12 +66,7 @@ Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_opt
     say(concat("nothing is captured in this process: ", why));
     return CaptureSession::disabled(std::move(why));
   }
-  options.layout = find_layout(options.spec.layout);
-  if (options.layout == nullptr) {
-    std::vector<std::string> names;
-    for (const Layout& layout : layouts()) names.emplace_back(layout.name);
-    return invalid_argument(concat("layout ", quote(options.spec.layout), " is not known.", did_you_mean(options.spec.layout, names)));
-  }
+  options.layout = find_layout(options.spec.layout);  // not null: check_target() has seen to that
   if (const auto kernel = environment_value("TENSORTAP_SIMD"); kernel.has_value() && !set_stats_target(*kernel)) {
     return invalid_argument(
         concat("TENSORTAP_SIMD: this machine has no kernels called ", quote(*kernel), "; `tensortap doctor` lists them"));

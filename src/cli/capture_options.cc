@@ -153,7 +153,9 @@ Result<CaptureSpec> make_spec(const CaptureArguments& arguments) {
     if (!spec.ok()) return config.variable.empty() ? spec.status() : spec.status().with_context(config.variable);
     options.config = *std::move(spec);
   }
-  return spec_from_options(options);
+  TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, spec_from_options(options));
+  TENSORTAP_RETURN_IF_ERROR(check_target(spec));
+  return spec;
 }
 
 std::string config_name(const CaptureArguments& arguments) {

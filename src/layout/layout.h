@@ -4,6 +4,7 @@
 #define TENSORTAP_LAYOUT_LAYOUT_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -129,6 +130,25 @@ struct RepairReport {
 
 enum class Confidence : uint8_t { kNo, kMaybe, kCertain };
 
+// One key of CaptureSpec::layout_options that a layout reads.
+struct LayoutOption {
+  std::string_view name;
+  std::string_view values;         // for people: `"files" or "none"`
+  std::string_view default_value;  // "" = see `meaning`
+  std::string_view meaning;        // one sentence
+  // Errors: kInvalidArgument saying which values are valid. Null: any text is valid.
+  Status (*check)(std::string_view value) = nullptr;
+};
+
+// The members of Extras that ask for files of their own. A layout lists those that it writes.
+enum class ExtraFile : uint8_t { kGraphs = 1, kExecutionOrder = 2, kAttributes = 4, kConstants = 8, kTopology = 16 };
+
+constexpr uint8_t extra_files(std::initializer_list<ExtraFile> files) {
+  uint8_t set = 0;
+  for (const ExtraFile file : files) set |= static_cast<uint8_t>(file);
+  return set;
+}
+
 // One row of the registry: plain functions, so that the table is constant data.
 struct Layout {
   std::string_view name;
@@ -144,6 +164,10 @@ struct Layout {
   bool shares_folder = false;
   // Whether what a crash left becomes files of the tree (layout/settle_crash.h). False: it stays as it is, and open() adds it to the records.
   bool settles_crashes = false;
+  // Everything in CaptureSpec that only some layouts understand. check_target() of the registry refuses the rest.
+  std::span<const LayoutOption> options = {};
+  uint8_t extras = 0;         // extra_files() that it writes
+  bool has_profiles = false;  // whether CaptureSpec::profile chooses between releases
 };
 
 }  // namespace tensortap

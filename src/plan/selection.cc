@@ -170,7 +170,6 @@ void leave_layout(const CaptureOptions& options, CaptureSpec& spec) {
   if (!options.config || options.config->layout == spec.layout) return;
   if (!options.profile) spec.profile.clear();
   spec.layout_options.clear();
-  if (spec.layout != CaptureSpec{}.layout) return;
   spec.extras.graphs = spec.extras.execution_order = spec.extras.constants = spec.extras.topology = false;
 }
 

@@ -41,26 +41,10 @@ Status check_levels(const CaptureSpec& spec) {
   return spec.levels.empty() ? invalid_argument("no level is chosen; use \"op\"") : Status();
 }
 
-// Other layouts than the native one have files for these.
-Status check_extras(const CaptureSpec& spec) {
-  if (spec.layout != CaptureSpec{}.layout) return {};
-  const std::pair<bool, std::string_view> later[] = {{spec.extras.graphs, "graphs"},
-                                                     {spec.extras.execution_order, "execution_order"},
-                                                     {spec.extras.constants, "constants"},
-                                                     {spec.extras.topology, "topology"}};
-  for (const auto& [asked, name] : later) {
-    if (asked)
-      return not_yet(concat("\"extras\": ", quote(name)), "leave it out: ops.jsonl lists every op in order with its inputs and attributes");
-  }
-  return {};
-}
-
 Status check_target(const CaptureSpec& spec, const PlanEnvironment& environment) {
   if (!environment.layouts.empty() && std::ranges::find(environment.layouts, spec.layout) == environment.layouts.end()) {
     return not_yet(concat("the layout ", quote(spec.layout)), concat("it writes ", join(environment.layouts, ", ")));
   }
-  if (!spec.profile.empty() && spec.layout == CaptureSpec{}.layout)
-    return not_yet(concat("the profile ", quote(spec.profile)), "leave \"profile\" out; the native layout has none");
   if (spec.moment != MomentChoice::kAfter && !environment.before_moment) {
     return invalid_argument(
         concat("the moment ", quote(moment_choice_name(spec.moment)), " can not be had: this source looks at tensors after an op only"));
@@ -108,7 +92,6 @@ Status check_spec(const CaptureSpec& spec, const PlanEnvironment& environment) {
   TENSORTAP_RETURN_IF_ERROR(check_trigger(spec));
   TENSORTAP_RETURN_IF_ERROR(check_kinds(spec));
   TENSORTAP_RETURN_IF_ERROR(check_levels(spec));
-  TENSORTAP_RETURN_IF_ERROR(check_extras(spec));
   TENSORTAP_RETURN_IF_ERROR(check_target(spec, environment));
   TENSORTAP_RETURN_IF_ERROR(check_payload(spec));
   TENSORTAP_RETURN_IF_ERROR(check_numbers(spec));

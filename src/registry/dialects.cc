@@ -36,7 +36,11 @@ const Dialect* recognise_dialect(std::string_view text) {
 Result<CaptureSpec> read_config(std::string_view text, std::string_view name, std::string_view dialect, const DialectOptions& options) {
   const Dialect* chosen = dialect.empty() ? recognise_dialect(text) : find_dialect(dialect);
   if (chosen == nullptr && dialect.empty() && trim(text).starts_with("{")) chosen = find_dialect("tensortap");
-  if (chosen != nullptr) return chosen->parse(text, name, options);
+  if (chosen != nullptr) {
+    TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, chosen->parse(text, name, options));
+    TENSORTAP_RETURN_IF_ERROR(check_target(spec, text, name));
+    return spec;
+  }
   if (!dialect.empty()) return invalid_argument(concat("there is no config language ", quote(dialect)));
   return invalid_argument(concat(name, ": in no config language that this release knows; name it where the content does not tell"));
 }

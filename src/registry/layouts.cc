@@ -1,10 +1,12 @@
 #include <algorithm>
 
+#include "layout/ge/ge_options.h"
 #include "layout/ge/ge_reader.h"
 #include "layout/ge/ge_repair.h"
 #include "layout/ge/ge_writer.h"
 #include "layout/mindspore/mindspore_reader.h"
 #include "layout/mindspore/mindspore_writer.h"
+#include "layout/mindspore/writer_options.h"
 #include "layout/tap/repair.h"
 #include "layout/tap/tap_files.h"
 #include "registry/registry.h"
@@ -15,9 +17,10 @@ namespace {
 constexpr Layout kLayouts[] = {
     {"tap", "tensortap's own: NumPy files, one folder per process", create_tap, recognise_tap, open_tap, repair_tap},
     {"ge", "AscendCL's dump: DumpData files and tables in TIME/DEVICE/MODEL/ID/STEP", create_ge, recognise_ge, open_ge, repair_ge, true,
-     true},
+     true, kGeLayoutOptions},
     {"mindspore", "MindSpore's dump: npy files and statistic.csv in rank_N/NET/GRAPH/ITERATION", create_mindspore, recognise_mindspore_tree,
-     open_mindspore, nullptr, true, true},
+     open_mindspore, nullptr, true, true, kMindsporeLayoutOptions,
+     extra_files({ExtraFile::kGraphs, ExtraFile::kExecutionOrder, ExtraFile::kAttributes, ExtraFile::kConstants}), true},
 };
 
 }  // namespace

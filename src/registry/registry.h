@@ -26,6 +26,11 @@ const Dialect* recognise_dialect(std::string_view text);
 Result<CaptureSpec> read_config(std::string_view text, std::string_view name, std::string_view dialect = {},
                                 const DialectOptions& options = {});
 
+// Whether the spec's layout exists, reads every layout option, accepts its value, writes every extra file and has the profile. `text` and
+// `name` are the config that the spec was read from, for positions in messages; both may be empty. read_config() has checked this already.
+// Errors: kInvalidArgument naming the wrong word, what is valid, and the nearest valid word.
+Status check_target(const CaptureSpec& spec, std::string_view text = {}, std::string_view name = {});
+
 // The profile in full, with its device. Errors: kInvalidArgument when no dialect has it, with those that there are.
 Result<std::string> complete_profile(std::string_view profile);
 

@@ -34,7 +34,6 @@ void set_trigger(const Settings& settings, CaptureSpec& spec) {
   spec.trigger = Trigger::kException;
   spec.exception_detail = detail_of(settings.scene);
   spec.extras.attributes = spec.exception_detail != ExceptionDetail::kBrief;
-  spec.layout_options["collect"] = "1";
 }
 
 void set_payload(const Settings& settings, CaptureSpec& spec) {
@@ -79,6 +78,7 @@ CaptureSpec to_spec(Settings settings) {
   spec.out = settings.out.empty() ? "." : settings.out;
   spec.notes = std::move(settings.notes);
   spec.layout_options["scene"] = scene_name(settings);
+  spec.layout_options["weights"] = "none";
   spec.steps = settings.asks() ? settings.steps : StepSet::never();
   set_trigger(settings, spec);
   set_payload(settings, spec);

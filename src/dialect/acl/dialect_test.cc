@@ -58,7 +58,7 @@ TEST(AclDialect, ListPicksModelsAndLayers) {
   EXPECT_THAT(every.include, IsEmpty());
   EXPECT_TRUE(every.model_ops && !every.single_ops && every.steps.is_all());
   EXPECT_EQ(every.layout + every.out + every.dialect, "ge/tmpacl");
-  EXPECT_EQ(every.layout_options, (std::map<std::string, std::string>{{"scene", "model"}}));
+  EXPECT_EQ(every.layout_options, (std::map<std::string, std::string>{{"scene", "model"}, {"weights", "none"}}));
   const CaptureSpec some =
       acl_spec(at_tmp(R"("dump_list": [{"model_name": "ResNet-101"}, {"model_name": "ResNet-50", "layer": ["conv1", "pool1"]},
                                             {"layer": ["fc"]}])"));
@@ -145,7 +145,7 @@ TEST(AclDialect, ExceptionsInThreeDepths) {
   EXPECT_EQ(detail("aic_err_detail_dump").exception_detail, ExceptionDetail::kDetail);
   const CaptureSpec spec = detail("aic_err_norm_dump");
   EXPECT_EQ(spec.trigger, Trigger::kException);
-  EXPECT_EQ(spec.layout_options, (std::map<std::string, std::string>{{"scene", "exception"}, {"collect", "1"}}));
+  EXPECT_EQ(spec.layout_options, (std::map<std::string, std::string>{{"scene", "exception"}, {"weights", "none"}}));
   EXPECT_TRUE(spec.inputs && spec.model_ops && spec.single_ops && spec.extras.attributes);
   setenv("ASCEND_DUMP_SCENE", "aic_err_detail_dump", 1);
   EXPECT_EQ(detail("lite_exception").exception_detail, ExceptionDetail::kDetail);

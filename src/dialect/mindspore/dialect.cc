@@ -108,8 +108,6 @@ CaptureSpec to_spec(Settings settings, const Profile& profile, std::string_view 
   spec.devices = settings.devices;
   spec.layout_options["net_name"] = settings.net_name;
   spec.plain_order = settings.trans_flag;
-  spec.layout_options["trans_flag"] = settings.trans_flag ? "true" : "false";
-  spec.layout_options["file_format"] = settings.asynchronous && !settings.npy ? "bin" : "npy";
   spec.layout_options["config"] = text;
   return spec;
 }

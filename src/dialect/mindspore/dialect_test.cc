@@ -55,8 +55,7 @@ TEST(MindsporeDialect, AConfigBecomesASpec) {
   EXPECT_TRUE(spec.extras.weights && spec.extras.graph_inputs && spec.extras.graphs && spec.extras.execution_order &&
               spec.extras.constants);
   EXPECT_FALSE(spec.extras.attributes);
-  const std::map<std::string, std::string> options = {
-      {"net_name", "Net"}, {"trans_flag", "true"}, {"file_format", "npy"}, {"config", config.dump()}};
+  const std::map<std::string, std::string> options = {{"net_name", "Net"}, {"config", config.dump()}};
   EXPECT_EQ(spec.layout_options, options);
   EXPECT_TRUE(spec.notes.empty());
   EXPECT_TRUE(CapturePlan::compile(spec).ok());
@@ -160,7 +159,6 @@ TEST(MindsporeDialect, SamplingNumbersAndAttributes) {
   EXPECT_EQ(spec.sampling.head, 5U);
   EXPECT_EQ(spec.first_step, 5);
   EXPECT_TRUE(spec.extras.attributes);
-  EXPECT_EQ(spec.layout_options.at("trans_flag"), "false");
 }
 
 TEST(MindsporeDialect, WhatAsksForNothingCapturesNothingAndSaysSo) {
@@ -193,11 +191,7 @@ TEST(MindsporeDialect, AnAscendDumpOfTheGraphEngineIsWrittenAsASynchronousOne) {
   Json config = usual();
   config.erase("e2e_dump_settings");
   CaptureSpec spec = spec_of(config, "mindspore/ascend");
-  EXPECT_EQ(spec.layout_options.at("file_format"), "bin");
   EXPECT_THAT(spec.notes, Contains(HasSubstr("graph engine")));
-  config["common_dump_settings"]["file_format"] = "npy";
-  EXPECT_EQ(spec_of(config, "mindspore/ascend").layout_options.at("file_format"), "npy");
-  EXPECT_EQ(spec_of(config, "mindspore/cpu").layout_options.at("file_format"), "npy");
 }
 
 TEST(MindsporeDialect, TheSpecReachesASourceAsJson) {

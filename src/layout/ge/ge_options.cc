@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -16,11 +18,21 @@ std::string layout_option(const CaptureSpec& spec, const std::string& name) {
   return found == spec.layout_options.end() ? "" : found->second;
 }
 
+Status one_of(std::span<const std::string_view> words, std::string_view text) {
+  if (std::ranges::find(words, text) != words.end()) return {};
+  const std::vector<std::string> valid(words.begin(), words.end());
+  return invalid_argument(concat(quote(text), " is not valid; valid: ", join(valid, ", "), ".", did_you_mean(text, valid)));
+}
+
+constexpr std::array<std::string_view, 4> kScenes = {"model", "overflow", "exception", "watcher"};
+constexpr std::array<std::string_view, 2> kWeights = {"files", "none"};
+
 Result<GeScene> read_scene(const CaptureSpec& spec) {
-  static constexpr std::array<std::string_view, 4> kWords = {"model", "overflow", "exception", "watcher"};
   const std::string text = layout_option(spec, "scene");
-  if (const auto* found = std::ranges::find(kWords, text); found != kWords.end()) return static_cast<GeScene>(found - kWords.begin());
-  if (!text.empty()) return invalid_argument(concat("scene: there is no ", quote(text), "; there are model, overflow, exception, watcher"));
+  if (!text.empty()) {
+    if (const Status status = one_of(kScenes, text); !status.ok()) return status.with_context("scene");
+    return static_cast<GeScene>(std::ranges::find(kScenes, text) - kScenes.begin());
+  }
   switch (spec.trigger) {
     case Trigger::kOverflow:
       return GeScene::kOverflow;
@@ -48,6 +60,16 @@ std::string model_name(const DumpInfo& info) {
 
 }  // namespace
 
+const LayoutOption kGeLayoutOptions[3] = {
+    {"scene", "model, overflow, exception or watcher", "", "What the folders and files are named for; without it, what \"trigger\" says.",
+     [](std::string_view value) { return one_of(kScenes, value); }},
+    {"stats_columns", "names of columns, such as Max,L2norm", "Max,Min,Avg,Nan,Negative Inf,Positive Inf",
+     "The statistics of each row, separated by commas.",
+     [](std::string_view value) { return GeStatisticTable::create(std::string(value)).status(); }},
+    {"weights", "files or none", "files", "Whether weights get files of their own; the real system writes none.",
+     [](std::string_view value) { return one_of(kWeights, value); }},
+};
+
 Result<GeOptions> ge_options(const DumpInfo& info, const CaptureSpec& spec) {
   GeOptions options;
   options.tensors = spec.payload == Payload::kTensor || spec.payload == Payload::kFull;
@@ -63,7 +85,7 @@ Result<GeOptions> ge_options(const DumpInfo& info, const CaptureSpec& spec) {
   const std::string model = model_name(info);
   options.model = concat(model, "/", options.model_number);
   options.manifest = concat(options.device, ".", model.substr(0, 200), ".", options.model_number, ".json");
-  options.weights = spec.dialect != "acl";
+  options.weights = layout_option(spec, "weights") != kWeights[1];
   options.brief_exceptions = spec.exception_detail == ExceptionDetail::kBrief;
   options.only_with_records = spec.trigger != Trigger::kAlways || !spec.where.empty();
   options.time_us = info.time_us;

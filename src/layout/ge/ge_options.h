@@ -32,6 +32,9 @@ struct GeOptions {
   std::string failure;   // what files of failed ops say of it
 };
 
+// What this layout reads of CaptureSpec::layout_options.
+extern const LayoutOption kGeLayoutOptions[3];
+
 // Errors: kInvalidArgument for a spec that keeps neither tensors nor statistics, and for options that there are not.
 Result<GeOptions> ge_options(const DumpInfo& info, const CaptureSpec& spec);
 // The columns that the spec asks for.

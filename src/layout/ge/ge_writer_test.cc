@@ -172,10 +172,10 @@ TEST_F(GeWriterTest, AnOpIsOneFileWithWhatItReadAndWrote) {
   EXPECT_THAT(content_of(only_file("Relu.")).inputs, ElementsAre(ElementsAre(3, 4)));
 }
 
-TEST_F(GeWriterTest, WeightsHaveFilesOfTheirOwnOnlyWhereTheConfigIsNotAscendCL) {
-  for (const char* dialect : {"tensortap", "acl"}) {
-    spec_.dialect = dialect;
-    info_.timestamp = spec_.dialect == "acl" ? "20260102030406" : kTime;
+TEST_F(GeWriterTest, WeightsHaveFilesOfTheirOwnUnlessTheOptionSaysNone) {
+  for (const std::string weights : {"files", "none"}) {
+    spec_.layout_options["weights"] = weights;
+    info_.timestamp = weights == "none" ? "20260102030406" : kTime;
     next_op_ = 0;
     create();
     add_op(ge_op("w", std::string(kInitializerType)), false);

@@ -20,16 +20,24 @@ Status check_net_name(std::string_view name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
   };
   if (!name.empty() && name.size() <= kLongestFileName && std::ranges::all_of(name, allowed)) return {};
-  return invalid_argument(concat("net_name: ", quote(name), " must be 1 to 255 letters, digits, '-' and '_'"));
+  return invalid_argument(concat(quote(name), " must be 1 to 255 letters, digits, '-' and '_'"));
 }
 
 }  // namespace
+
+const LayoutOption kMindsporeLayoutOptions[3] = {
+    {"net_name", "1 to 255 letters, digits, '-' and '_'", "Net", "The folder below that of the rank.", check_net_name},
+    {"statistic_category", "words of MindSpore's statistic_category, separated by commas", "max,min,l2norm",
+     "The columns of statistic.csv, where the release lets its users choose them."},
+    {"config", "the text of a MindSpore config", "",
+     "What .dump_metadata/data_dump.json holds; without it, a config with the same selection."},
+};
 
 Result<MindsporeWriterOptions> mindspore_writer_options(const DumpInfo& info, const CaptureSpec& spec) {
   MindsporeWriterOptions options;
   TENSORTAP_ASSIGN_OR_RETURN(options.profile, parse_mindspore_profile(spec.profile));
   options.net = option(spec, "net_name", "Net");
-  TENSORTAP_RETURN_IF_ERROR(check_net_name(options.net));
+  if (const Status status = check_net_name(options.net); !status.ok()) return status.with_context("net_name");
   options.tensors = spec.payload == Payload::kTensor || spec.payload == Payload::kFull;
   options.statistics = spec.payload == Payload::kStatistics || spec.payload == Payload::kFull;
   if (!options.tensors && !options.statistics) {

@@ -27,6 +27,9 @@ struct MindsporeWriterOptions {
   Extras extras;
 };
 
+// What this layout reads of CaptureSpec::layout_options.
+extern const LayoutOption kMindsporeLayoutOptions[3];
+
 // Errors as create_mindspore() has them.
 Result<MindsporeWriterOptions> mindspore_writer_options(const DumpInfo& info, const CaptureSpec& spec);
 

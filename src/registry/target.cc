@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "registry/registry.h"
+
+namespace tensortap {
+namespace {
+
+template <class Rows>
+std::vector<std::string> names_of(const Rows& rows) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
+// The config that a spec was read from, for positions.
+struct ConfigText {
+  std::string_view text;
+  std::string_view name;
+};
+
+// "name:line:column: key: what", as far as the position is known: only the native language has these keys.
+Status wrong_key(const ConfigText& config, const std::string& section, const std::string& key, std::string_view what) {
+  const std::string path = key.empty() ? section : concat(section, ".", key);
+  const std::string problem = concat(path, ": ", what);
+  if (config.name.empty()) return invalid_argument(problem);
+  const Result<Json> json = parse_json(config.text, config.name);
+  const bool written = json.ok() && json->is_object() && json->contains(section) &&
+                       (key.empty() || ((*json)[section].is_object() && (*json)[section].contains(key)));
+  if (!written) return invalid_argument(concat(config.name, ": ", problem));
+  const std::string pointer = key.empty() ? concat("/", section) : concat("/", section, "/", key);
+  return invalid_argument(concat(config.name, ":", json_position(config.text, pointer), ": ", problem));
+}
+
+Status check_option(const Layout& layout, const std::string& name, const std::string& value, const ConfigText& config) {
+  const auto option = std::ranges::find(layout.options, name, &LayoutOption::name);
+  if (option != layout.options.end()) {
+    const Status status = option->check == nullptr ? Status() : option->check(value);
+    return status.ok() ? Status() : wrong_key(config, "layout_options", name, status.message());
+  }
+  const std::vector<std::string> valid = names_of(layout.options);
+  const std::string list = valid.empty() ? std::string("it has none") : concat("valid: ", join(valid, ", "));
+  return wrong_key(config, "layout_options", name,
+                   concat("unknown option of the layout ", quote(layout.name), "; ", list, ".", did_you_mean(name, valid)));
+}
+
+Status check_extras(const Layout& layout, const Extras& extras, const ConfigText& config) {
+  struct Asked {
+    bool asked;
+    ExtraFile file;
+    const char* name;
+  };
+  const Asked all[] = {{extras.graphs, ExtraFile::kGraphs, "graphs"},
+                       {extras.execution_order, ExtraFile::kExecutionOrder, "execution_order"},
+                       {extras.constants, ExtraFile::kConstants, "constants"},
+                       {extras.topology, ExtraFile::kTopology, "topology"}};
+  std::vector<std::string> written;
+  for (const Asked& one : all) {
+    if ((layout.extras & static_cast<uint8_t>(one.file)) != 0) written.emplace_back(one.name);
+  }
+  for (const Asked& one : all) {
+    if (!one.asked || std::ranges::find(written, one.name) != written.end()) continue;
+    const std::string instead = written.empty() ? std::string("leave it out") : concat("it writes ", join(written, ", "));
+    return wrong_key(config, "extras", one.name, concat("the layout ", quote(layout.name), " does not write this; ", instead));
+  }
+  return {};
+}
+
+Status check_profile(const Layout& layout, const std::string& profile, const ConfigText& config) {
+  if (profile.empty()) return {};
+  if (!layout.has_profiles)
+    return wrong_key(config, "profile", "", concat("the layout ", quote(layout.name), " has no profiles; leave out ", quote(profile)));
+  const Result<std::string> complete = complete_profile(profile);
+  return complete.ok() ? Status() : wrong_key(config, "profile", "", complete.status().message());
+}
+
+}  // namespace
+
+Status check_target(const CaptureSpec& spec, std::string_view text, std::string_view name) {
+  const ConfigText config{text, name};
+  const Layout* layout = find_layout(spec.layout);
+  if (layout == nullptr) {
+    const std::vector<std::string> valid = names_of(layouts());
+    return wrong_key(config, "layout", "",
+                     concat("unknown layout ", quote(spec.layout), "; valid: ", join(valid, ", "), ".", did_you_mean(spec.layout, valid)));
+  }
+  for (const auto& [option, value] : spec.layout_options) TENSORTAP_RETURN_IF_ERROR(check_option(*layout, option, value, config));
+  TENSORTAP_RETURN_IF_ERROR(check_extras(*layout, spec.extras, config));
+  return check_profile(*layout, spec.profile, config);
+}
+
+}  // namespace tensortap
