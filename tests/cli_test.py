@@ -356,8 +356,69 @@ def test_ls_table_fits_the_terminal(dump: Path) -> None:
     table = tensortap("ls", dump, environment={"COLUMNS": "80"}).out.splitlines()
     assert max(len(line) for line in table) <= 110
     assert "softmax_1" in tensortap("ls", dump, environment={"COLUMNS": ""}).out
-    narrow = tensortap("ls", dump, "--type", "Softmax", environment={"COLUMNS": "30"}).out
-    assert "…" in narrow
+    narrow = tensortap("ls", dump, "--type", "Softmax", "--columns", "op,type,slot,dtype,shape,min", environment={"COLUMNS": "30"}).out
+    assert "Softmax" in narrow
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Record a model whose ops have long names with one beginning."""
+    folder = tmp_path_factory.mktemp("deep")
+    scope = "jit_MagikaV2/ApplyActivation_1/block_with_a_long_name"
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"], name=f"{scope}/first/Relu_1"),
+        helper.make_node("Exp", ["r"], ["e"], name=f"{scope}/second/Exp_1"),
+        helper.make_node("Softmax", ["e"], ["y"], name=f"{scope}/second/Softmax_1"),
+    ]
+    model = save(nodes, folder / "m.onnx")
+    assert tensortap("run", model, "--stats", "--out", folder / "d", "--quiet").code == 0
+    return folder / "d"
+
+
+def test_ls_keeps_what_tells_names_apart_and_drops_the_least_asked_statistics(deep: Path) -> None:
+    done = tensortap("ls", deep, "--type", "Exp,Softmax", environment={"COLUMNS": "100"})
+    table = done.out.splitlines()
+    assert max(len(line) for line in table) <= 100
+    assert "…/Softmax_1" in done.out
+    assert "…/Exp_1" in done.out
+    assert "zero" not in table[0]
+    assert "min" in table[0]
+    assert re.search(r"too narrow for zero.*\(--columns chooses\)$", done.err.strip().splitlines()[-1])
+    wide = tensortap("ls", deep, "--type", "Exp", environment={"COLUMNS": "400"})
+    assert "block_with_a_long_name/second/Exp_1" in wide.out
+    assert "too narrow" not in wide.err
+
+
+def test_ls_shows_the_columns_that_were_chosen(deep: Path) -> None:
+    table = tensortap("ls", deep, "--columns", "row,slot,absmax,op", environment={"COLUMNS": "60"}).out.splitlines()
+    assert table[0].split() == ["row", "slot", "absmax", "op"]
+    refused = tensortap("ls", deep, "--columns", "op,absmaxx")
+    assert refused.code == 2
+    assert 'Did you mean "absmax"' in refused.err
+
+
+def test_show_takes_the_row_that_ls_prints(dump: Path) -> None:
+    rows = tensortap("ls", dump, "--json").objects
+    assert [row["row"] for row in rows] == list(range(len(rows)))
+    shown = tensortap("show", dump, "1", "--json").object
+    assert (shown["op"], shown["slot"], shown["step"]) == (rows[1]["op"], rows[1]["slot"], rows[1]["step"])
+    refused = tensortap("show", dump, str(len(rows)))
+    assert refused.code == 2
+    assert f"has {len(rows)} rows" in refused.err
+
+
+def test_find_on_a_healthy_dump_fits_on_one_screen(deep: Path) -> None:
+    lines = tensortap("find", deep).out.splitlines()
+    assert len(lines) <= 20
+    assert sum("closest to the limit of" in line for line in lines) == 2
+    assert len(tensortap("find", deep, "--all").out.splitlines()) > len(lines)
+
+
+def test_doctor_says_what_is_in_order_in_few_lines() -> None:
+    short = tensortap("doctor").out
+    assert len(short.splitlines()) <= 6
+    assert "AVX3" not in short + tensortap("doctor", "--all").out
+    assert len(tensortap("doctor", "--all").out.splitlines()) > len(short.splitlines())
 
 
 def test_ls_to_a_reader_that_goes_away_ends_quietly(dump: Path) -> None:

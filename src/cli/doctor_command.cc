@@ -25,6 +25,7 @@ constexpr uint64_t kLittleDisk = uint64_t{2} << 30;  // the default of --keep-fr
 struct DoctorOptions {
   std::string runtime;
   std::string python = "python3";
+  bool all = false;
 };
 
 Result<Json> ask_runtimes(const DoctorOptions& options) {
@@ -88,64 +89,90 @@ std::string text_of(const Json& object, const char* key) {
   return found->is_string() ? printable(found->get<std::string>()) : to_json_text(*found);
 }
 
-void print_check(Terminal& terminal, bool good, std::string_view name, const std::string& text) {
-  const Palette& palette = terminal.out_palette();
-  terminal.line(fmt::format("{} {:<12}{}", good ? palette.green("ok  ") : palette.red("FAIL"), name, text));
-}
+struct Check {
+  bool good;
+  bool notable;  // printed without --all, too
+  std::string name;
+  std::string text;
+};
 
-void print_runtimes(Terminal& terminal, const Json& report) {
+void add_runtimes(const Json& report, std::vector<Check>& checks) {
   for (const Json& runtime : report["runtimes"]) {
     const bool usable = runtime.value("usable", false);
     std::string text = fmt::format("ONNX Runtime {} at {}", text_of(runtime, "version"), text_of(runtime, "path"));
     const std::string test = text_of(runtime, "self_test");
     if (!test.empty()) text += fmt::format(", self-test: {}", test == "true" ? "passed" : test == "false" ? "failed" : test);
     if (!usable) text += fmt::format(", not usable: {}", text_of(runtime, "reason"));
-    print_check(terminal, usable, "runtime", text);
+    checks.push_back({usable, true, "runtime", text});
   }
   if (report["runtimes"].empty()) {
-    std::string reason = report.contains("runtimes_error") ? text_of(report, "runtimes_error") : "none found";
-    print_check(terminal, false, "runtime", reason + "; `pip install onnxruntime`, or name one with --runtime or TENSORTAP_ONNXRUNTIME");
+    const std::string reason = report.contains("runtimes_error") ? text_of(report, "runtimes_error") : "none found";
+    checks.push_back({false, true, "runtime", reason + "; `pip install onnxruntime`, or name one with --runtime or TENSORTAP_ONNXRUNTIME"});
   }
 }
 
-// A machine without torch is fine; one with torch and without an adapter is, too: `exec` makes one.
-void print_torch(Terminal& terminal, const Json& pytorch) {
+// A machine without torch is fine; so is one with torch and without an adapter: `exec` makes one.
+void add_torch(const Json& pytorch, std::vector<Check>& checks) {
   const std::string problem = text_of(pytorch, "problem");
-  print_check(terminal, problem.empty(), "exec",
-              problem.empty() ? fmt::format("{}, {}, {}", text_of(pytorch, "preload"), text_of(pytorch, "library"),
-                                            text_of(pytorch, "onnxruntime_library"))
-                              : problem);
+  const std::string files =
+      fmt::format("{}, {}, {}", text_of(pytorch, "preload"), text_of(pytorch, "library"), text_of(pytorch, "onnxruntime_library"));
+  checks.push_back({problem.empty(), false, "exec", problem.empty() ? files : problem});
   std::string adapters;
   for (const Json& one : pytorch["adapters"])
     adapters += (adapters.empty() ? "" : ", ") + text_of(one, "folder") + "/" + text_of(one, "file");
-  print_check(terminal, true, "adapters", adapters.empty() ? "none yet" : adapters);
+  checks.push_back({true, false, "adapters", adapters.empty() ? "none yet" : adapters});
   const Json& torch = pytorch["torch"];
-  if (torch.is_null()) return print_check(terminal, true, "torch", text_of(pytorch, "torch_problem"));
+  if (torch.is_null()) {
+    checks.push_back({true, true, "torch", text_of(pytorch, "torch_problem")});
+    return;
+  }
   const std::string command = text_of(torch, "command");
-  print_check(terminal, true, "torch",
-              fmt::format("{} of {}, {}", text_of(torch, "version"), text_of(torch, "python"),
-                          command.empty() ? "an adapter fits" : fmt::format("no adapter yet: `{}`, or `exec` does it", command)));
+  checks.push_back({true, true, "torch",
+                    fmt::format("{} of {}, {}", text_of(torch, "version"), text_of(torch, "python"),
+                                command.empty() ? "an adapter fits" : fmt::format("no adapter yet: `{}`, or `exec` does it", command))});
 }
 
-void print_findings(Terminal& terminal, const Json& report) {
-  terminal.line(fmt::format("tensortap {}", TENSORTAP_VERSION));
-  print_runtimes(terminal, report);
-  print_torch(terminal, report["pytorch"]);
-  const std::string acl = text_of(report["acl"], "library");
-  print_check(terminal, true, "AscendCL",
-              acl.empty() ? "not installed" : fmt::format("{}, headers in {}", acl, text_of(report["acl"], "headers")));
-  const Json& kernels = report["kernels"];
+// The libraries' word for a kernel is not everybody's.
+std::string kernel_name(const std::string& target) { return target == "AVX3" ? "AVX-512" : target; }
+
+void add_kernels(const Json& kernels, std::vector<Check>& checks) {
   std::string available;
-  for (const Json& name : kernels["available"]) available += (available.empty() ? "" : ", ") + name.get<std::string>();
-  print_check(terminal, kernels["self_test"].get<bool>(), "statistics",
-              fmt::format("{} in use; {} available", text_of(kernels, "in_use"), available));
+  for (const Json& name : kernels["available"]) available += (available.empty() ? "" : ", ") + kernel_name(name.get<std::string>());
+  checks.push_back({kernels["self_test"].get<bool>(), false, "statistics",
+                    fmt::format("{} in use; {} available", kernel_name(text_of(kernels, "in_use")), available)});
+}
+
+std::vector<Check> checks_of(const Json& report) {
+  std::vector<Check> checks;
+  add_runtimes(report, checks);
+  add_torch(report["pytorch"], checks);
+  const std::string acl = text_of(report["acl"], "library");
+  checks.push_back(
+      {true, false, "AscendCL", acl.empty() ? "not installed" : fmt::format("{}, headers in {}", acl, text_of(report["acl"], "headers"))});
+  add_kernels(report["kernels"], checks);
   const uint64_t disk = report["free_disk"].is_null() ? 0 : report["free_disk"].get<uint64_t>();
-  print_check(terminal, disk > kLittleDisk, "disk", fmt::format("{} free in this folder", bytes_text(disk)));
+  checks.push_back({disk > kLittleDisk, false, "disk", fmt::format("{} free in this folder", bytes_text(disk))});
   for (const char* key : {"layouts", "dialects", "formats"}) {
     std::string names;
     for (const Json& name : report[key]) names += (names.empty() ? "" : ", ") + name.get<std::string>();
-    print_check(terminal, !names.empty(), key, names);
+    checks.push_back({!names.empty(), false, key, names});
   }
+  return checks;
+}
+
+// What is in order and can be taken for granted is one line.
+void print_findings(Terminal& terminal, const Json& report, bool all) {
+  const Palette& palette = terminal.out_palette();
+  terminal.line(fmt::format("tensortap {}", TENSORTAP_VERSION));
+  std::string folded;
+  for (const Check& check : checks_of(report)) {
+    if (check.good && !check.notable && !all) {
+      folded += (folded.empty() ? "" : ", ") + check.name;
+    } else {
+      terminal.line(fmt::format("{} {:<12}{}", check.good ? palette.green("ok  ") : palette.red("FAIL"), check.name, check.text));
+    }
+  }
+  if (!folded.empty()) terminal.line(fmt::format("{} {} (--all says more)", palette.green("ok  "), folded));
 }
 
 }  // namespace
@@ -154,12 +181,13 @@ Action declare_doctor(CLI::App& app) {
   const auto options = std::make_shared<DoctorOptions>();
   app.add_option("--runtime", options->runtime, "Look at this libonnxruntime, or the folder that holds it, only")->type_name(kPath);
   app.add_option("--python", options->python, "Look at the torch of this interpreter (python3)")->type_name(kPath);
+  app.add_flag("--all", options->all, "Also say more of what is in order");
   return [options](Terminal& terminal) -> Result<ExitCode> {
     const Json report = examine(*options);
     if (terminal.json) {
       terminal.json_line(report);
     } else {
-      print_findings(terminal, report);
+      print_findings(terminal, report, options->all);
     }
     return report["ok"].get<bool>() ? ExitCode::kFine : ExitCode::kFailed;
   };

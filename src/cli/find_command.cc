@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -24,12 +25,14 @@ struct FindOptions {
   std::string source;
   size_t limit = 0;  // 0 = not given
   bool suspects = false;
+  bool all = false;  // whole lists
   std::string dialect = "tensortap";
   std::string config_out;
 };
 
 constexpr size_t kLimit = 10;
 constexpr size_t kSuspectsLimit = 100;
+constexpr size_t kShownOfList = 3;
 
 std::string record_text(const Json& one) { return fmt::format("{} ({})", member_text(one, "record"), member_text(one, "type")); }
 
@@ -95,38 +98,45 @@ std::string absmax_text(const Json& one) {
   return one.value("holds_inf", false) ? "inf" : "unknown";
 }
 
-void print_headroom(Terminal& terminal, const Json& report, const char* target) {
+std::string headroom_text(const Json& one, const Palette& palette) {
+  std::string text = fmt::format("{}: absmax {}", record_text(one), absmax_text(one));
+  if (one.value("overflows", false)) {
+    text += ", " + palette.red("overflows");
+  } else if (const Json binades = one.value("binades", Json()); binades.is_number()) {
+    text += fmt::format(", {:.1f} doublings left", binades.get<double>());
+  }
+  if (const Json share = one.value("subnormal_share", Json()); share.is_number() && share.get<double>() > 0) {
+    text += fmt::format(", {:.2g} % subnormal", 100 * share.get<double>());
+  }
+  return text;
+}
+
+void print_headroom(Terminal& terminal, const Json& report, const char* target, bool all) {
   const Json& list = report.at("headroom").at(target);
   if (list.empty()) return;
-  terminal.line(terminal.out_palette().bold(fmt::format("closest to the limit of {}", target)));
-  for (const Json& one : list) {
-    std::string text = fmt::format("  {}: absmax {}", record_text(one), absmax_text(one));
-    if (one.value("overflows", false)) {
-      text += ", " + terminal.out_palette().red("overflows");
-    } else if (const Json binades = one.value("binades", Json()); binades.is_number()) {
-      text += fmt::format(", {:.1f} doublings left", binades.get<double>());
-    }
-    if (const Json share = one.value("subnormal_share", Json()); share.is_number() && share.get<double>() > 0) {
-      text += fmt::format(", {:.2g} % subnormal", 100 * share.get<double>());
-    }
-    terminal.line(text);
-  }
+  const Palette& palette = terminal.out_palette();
+  const std::string title = palette.bold(fmt::format("closest to the limit of {}", target));
+  if (!all) return terminal.line(fmt::format("{}: {}", title, headroom_text(list.front(), palette)));
+  terminal.line(title);
+  for (const Json& one : list) terminal.line("  " + headroom_text(one, palette));
 }
 
-void print_list(Terminal& terminal, const Json& list, std::string_view title) {
+void print_list(Terminal& terminal, const Json& list, std::string_view title, bool all) {
   if (!list.is_array() || list.empty()) return;
   terminal.line(terminal.out_palette().bold(title));
-  for (const Json& one : list) terminal.line("  " + record_text(one));
+  const size_t shown = all ? list.size() : std::min(list.size(), kShownOfList);
+  for (size_t i = 0; i < shown; ++i) terminal.line("  " + record_text(list[i]));
+  if (shown < list.size()) terminal.line(fmt::format("  and {} more (--all)", list.size() - shown));
 }
 
-void print_all(Terminal& terminal, const Json& report) {
+void print_report(Terminal& terminal, const Json& report, bool all) {
   print_nonfinite(terminal, report);
-  print_headroom(terminal, report, "float16");
-  print_headroom(terminal, report, "bfloat16");
-  print_list(terminal, report.at("dead_outputs"), "dead outputs: nothing but zeros");
+  print_headroom(terminal, report, "float16", all);
+  print_headroom(terminal, report, "bfloat16", all);
+  print_list(terminal, report.at("dead_outputs"), "dead outputs: nothing but zeros", all);
   if (const Json& gradients = report.at("gradients"); gradients.is_object()) {
-    print_list(terminal, gradients.value("exploding", Json()), "exploding gradients");
-    print_list(terminal, gradients.value("vanishing", Json()), "vanishing gradients");
+    print_list(terminal, gradients.value("exploding", Json()), "exploding gradients", all);
+    print_list(terminal, gradients.value("vanishing", Json()), "vanishing gradients", all);
   }
 }
 
@@ -182,7 +192,7 @@ Result<ExitCode> find(const FindOptions& options, Terminal& terminal) {
   }
   if (options.suspects) return suspects(*dump, options, terminal);
   const Json report = find_report(*dump, options.limit == 0 ? kLimit : options.limit);
-  terminal.json ? terminal.json_line(report) : print_all(terminal, report);
+  terminal.json ? terminal.json_line(report) : print_report(terminal, report, options.all || options.limit > 0);
   return report.at("first_nonfinite").is_null() ? ExitCode::kFine : ExitCode::kFound;
 }
 
@@ -196,6 +206,7 @@ Action declare_find(CLI::App& app) {
   app.add_option("--limit", options->limit, "At most this many of each kind (10), or suspects (100)")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--all", options->all, "Whole lists of what is close to a limit, dead, exploding or vanishing, not their beginnings");
   auto* suspects_flag = app.add_flag("--suspects", options->suspects, "The ops worth a full capture, and the config that makes it");
   app.add_option("--dialect", options->dialect, "Language of that config: tensortap, acl or mindspore")
       ->type_name("NAME")

@@ -15,8 +15,8 @@
 #include "cli/command.h"
 #include "cli/dump_access.h"
 #include "cli/failure_text.h"
+#include "cli/ls_table.h"
 #include "cli/row_sort.h"
-#include "cli/table.h"
 #include "plan/capture_spec.h"
 #include "plan/where.h"
 #include "read/record_json.h"
@@ -32,6 +32,7 @@ struct LsOptions {
   std::string slot;
   std::string where;
   std::string sort;
+  std::string columns;
   size_t limit = 0;
 };
 
@@ -118,57 +119,15 @@ bool RowFilter::keeps(const RecordRow& row) const {
   return where_ == nullptr || where_->matches(row, op_of(*dump_, row));
 }
 
-std::vector<Column> columns_for(size_t width, const std::string& sort_key) {
-  std::vector<Column> columns = {{"step", true, false},   {"op", false, true},    {"type", false, true}, {"slot", false, false},
-                                 {"dtype", false, false}, {"shape", false, true}, {"min", true, false},  {"max", true, false},
-                                 {"mean", true, false},   {"nan", true, false},   {"inf", true, false}};
-  if (width == 0 || width >= 150) {
-    for (const char* name : {"std", "l2", "absmax", "zero"}) columns.insert(columns.end() - 2, {name, true, false});
-  }
-  const bool there = std::ranges::any_of(columns, [&](const Column& column) { return column.title == sort_key; });
-  if (!sort_key.empty() && !there) columns.push_back({sort_key, true, false});
-  return columns;
-}
-
-std::string slot_text(const RecordRow& row) {
-  std::string text = slot_name(static_cast<SlotKind>(row.slot_kind), row.slot_index);
-  if (row.call != 0) text += fmt::format("#{}", row.call);
-  if (row.element >= 0) text += fmt::format("[{}]", row.element);
+std::string count_text(size_t shown, size_t all, const std::vector<std::string>& left_out) {
+  std::string text = fmt::format("{} of {} records", shown, all);
+  if (!left_out.empty()) text += fmt::format("; too narrow for {} (--columns chooses)", join(left_out, ", "));
   return text;
-}
-
-std::string infinities_text(const TensorStats& stats) {
-  if ((stats.valid & (kStatPosInf | kStatNegInf)) == 0) return "-";
-  return to_text(stats.pos_inf + stats.neg_inf);
-}
-
-std::string cell_text(const DumpIndex& dump, const RecordRow& row, const std::string& column) {
-  if (column == "step") return to_text(row.step);
-  if (column == "op") return printable(op_of(dump, row).name);
-  if (column == "type") return printable(op_of(dump, row).type);
-  if (column == "slot") return slot_text(row);
-  if (column == "dtype") return std::string(dtype_name(row.desc().dtype));
-  if (column == "shape") return row.desc().shape.to_text();
-  if (column == "inf") return infinities_text(row.stats);
-  if (column == "min" && (row.flags & kRecordUnwritten) != 0) return "unwritten";
-  const std::optional<double> value = row_number(row, column);
-  return value ? fmt::format("{:.4g}", *value) : "-";
-}
-
-void print_table(Terminal& terminal, const DumpIndex& dump, const std::vector<uint32_t>& chosen, const std::string& sort_key) {
-  const std::vector<Column> columns = columns_for(terminal.width(), sort_key);
-  TablePrinter table(terminal, columns);
-  for (const uint32_t index : chosen) {
-    std::vector<std::string> cells;
-    cells.reserve(columns.size());
-    for (const Column& column : columns) cells.push_back(cell_text(dump, dump.rows()[index], column.title));
-    table.add(std::move(cells));
-  }
-  table.finish();
 }
 
 Result<ExitCode> list(const LsOptions& options, Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(RowOrder order, RowOrder::parse(options.sort));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto columns, choose_columns(options.columns, order.key()));
   TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_for_reading(terminal, options.dump));
   TENSORTAP_ASSIGN_OR_RETURN(const RowFilter filter, RowFilter::make(options, *dump));
   const auto rows = dump->rows();
@@ -178,13 +137,14 @@ Result<ExitCode> list(const LsOptions& options, Terminal& terminal) {
     if (filter.keeps(rows[i])) chosen.push_back(static_cast<uint32_t>(i));
   }
   order.sort(*dump, chosen, options.limit);
+  std::vector<std::string> left_out;
   if (terminal.json) {
     for (const uint32_t index : chosen) terminal.json_line(record_json(*dump, index));
   } else if (!chosen.empty()) {
-    print_table(terminal, *dump, chosen, order.key());
+    left_out = print_rows(terminal, *dump, chosen, columns, !options.columns.empty());
   }
   terminal.flush();
-  terminal.note(fmt::format("{} of {} records", chosen.size(), rows.size()));
+  terminal.note(count_text(chosen.size(), rows.size(), left_out));
   for (const std::string& line : failure_lines(*dump, options.dump)) terminal.note(line);
   return ExitCode::kFine;
 }
@@ -201,6 +161,7 @@ Action declare_ls(CLI::App& app) {
   app.add_option("--where", options->where, "Only records for which this holds, such as \"nan > 0 or absmax > 6e4\"")->type_name("EXPR");
   app.add_option("--sort", options->sort, "Order by this column; -KEY for the largest first. One of: " + RowOrder::keys_text())
       ->type_name("KEY");
+  app.add_option("--columns", options->columns, "Show these columns, such as op,slot,max. Of: " + column_names_text())->type_name("A,B");
   app.add_option("--limit", options->limit, "At most this many records")->type_name("N")->check(CLI::PositiveNumber);
   return [options](Terminal& terminal) { return list(*options, terminal); };
 }

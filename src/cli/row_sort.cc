@@ -93,6 +93,8 @@ std::optional<double> row_number(const RecordRow& row, std::string_view name) {
   return key->value(row);
 }
 
+std::vector<std::string> RowOrder::keys() { return all_keys(); }
+
 std::string RowOrder::keys_text() { return join(all_keys(), ", "); }
 
 Result<RowOrder> RowOrder::parse(std::string_view text) {

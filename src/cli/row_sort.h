@@ -22,7 +22,8 @@ class RowOrder {
  public:
   // "absmax", "-absmax", "op", or "" for the order of the dump. Errors: kInvalidArgument with the nearest keys.
   static Result<RowOrder> parse(std::string_view text);
-  static std::string keys_text();
+  static std::vector<std::string> keys();
+  static std::string keys_text();  // joined
 
   [[nodiscard]] bool is_natural() const { return key_.empty(); }
   [[nodiscard]] const std::string& key() const { return key_; }

@@ -179,13 +179,22 @@ Result<RecordData> read_values(const ShowOptions& options, const DumpIndex& dump
   return gathered;
 }
 
-Result<ExitCode> show(const ShowOptions& options, Terminal& terminal) {
-  RecordKey key;
-  if (!parse_record_name(options.record, key)) {
-    return invalid_argument(fmt::format("{}: write a record as OP:SLOT, with @STEP and #CALL when not the first", quote(options.record)));
+// A row's number, as `ls` prints it, or a record's name.
+Result<size_t> find_row(const DumpIndex& dump, const std::string& text) {
+  uint64_t row = 0;
+  if (parse_unsigned(text, row)) {
+    if (row < dump.rows().size()) return static_cast<size_t>(row);
+    return invalid_argument(fmt::format("row {}: the dump has {} rows, numbered from 0", row, dump.rows().size()));
   }
+  RecordKey key;
+  if (parse_record_name(text, key)) return find_record(dump, key);
+  return invalid_argument(
+      fmt::format("{}: write a record as its row in `tensortap ls`, or as OP:SLOT, with @STEP and #CALL when not the first", quote(text)));
+}
+
+Result<ExitCode> show(const ShowOptions& options, Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_for_reading(terminal, options.dump));
-  TENSORTAP_ASSIGN_OR_RETURN(const size_t index, find_record(*dump, key));
+  TENSORTAP_ASSIGN_OR_RETURN(const size_t index, find_row(*dump, options.record));
   const Result<RecordData> data = read_values(options, *dump, index);
   const bool values_wanted = !options.at.empty() || !options.npy.empty();
   if (!data.ok() && (values_wanted || data.status().code() != StatusCode::kNotFound)) return data.status();
@@ -207,7 +216,9 @@ Result<ExitCode> show(const ShowOptions& options, Terminal& terminal) {
 Action declare_show(CLI::App& app) {
   const auto options = std::make_shared<ShowOptions>();
   app.add_option("dump", options->dump, "Folder of the dump")->type_name(kDump)->required();
-  app.add_option("record", options->record, "OP:SLOT, with @STEP and #CALL when not the first")->type_name("RECORD")->required();
+  app.add_option("record", options->record, "Its row in `tensortap ls`, or OP:SLOT, with @STEP and #CALL when not the first")
+      ->type_name("RECORD")
+      ->required();
   app.add_option("--at", options->at, "Only this part of the values, as in NumPy: 0,3,: or ...,-1 or ::2")->type_name("INDEX");
   app.add_option("--npy", options->npy, "Also write the values to this NumPy file")->type_name(kFile);
   return [options](Terminal& terminal) { return show(*options, terminal); };

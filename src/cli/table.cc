@@ -6,7 +6,6 @@ namespace tensortap::cli {
 namespace {
 
 constexpr std::string_view kGap = "  ";
-constexpr size_t kLeastWidth = 8;
 constexpr size_t kRowsToFit = 1000;
 
 }  // namespace
@@ -43,7 +42,7 @@ void TablePrinter::fit() {
   for (; total > terminal_.width(); --total) {
     size_t widest = columns_.size();
     for (size_t i = 0; i < columns_.size(); ++i) {
-      const bool candidate = columns_[i].may_shrink && widths_[i] > kLeastWidth;
+      const bool candidate = columns_[i].may_shrink && widths_[i] > columns_[i].least;
       if (candidate && (widest == columns_.size() || widths_[i] > widths_[widest])) widest = i;
     }
     if (widest == columns_.size()) return;
@@ -51,11 +50,15 @@ void TablePrinter::fit() {
   }
 }
 
+std::string TablePrinter::shortened(const std::string& cell, size_t column) const {
+  return columns_[column].keeps_end ? shorten_start(cell, widths_[column]) : shorten_middle(cell, widths_[column]);
+}
+
 std::string TablePrinter::line_of(const std::vector<std::string>& cells) const {
   std::string line;
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (i > 0) line += kGap;
-    const std::string cell = columns_[i].may_shrink && terminal_.width() > 0 ? shorten_middle(cells[i], widths_[i]) : cells[i];
+    const std::string cell = columns_[i].may_shrink && terminal_.width() > 0 ? shortened(cells[i], i) : cells[i];
     const std::string space(widths_[i] - std::min(widths_[i], text_width(cell)), ' ');
     line += columns_[i].right ? space + cell : cell + space;
   }

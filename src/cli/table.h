@@ -14,6 +14,8 @@ struct Column {
   std::string title;
   bool right = false;       // aligned to the right: numbers
   bool may_shrink = false;  // names: shortened in the middle where the terminal is too narrow
+  size_t least = 8;         // characters that are left of one that may shrink
+  bool keeps_end = false;   // shortened at the beginning instead: names of ops, which differ at their ends
 };
 
 // Prints rows as they come: the first thousand decide how wide the columns are, so that a million rows need no memory. Columns that may shrink
@@ -26,6 +28,7 @@ class TablePrinter {
 
  private:
   void fit();
+  [[nodiscard]] std::string shortened(const std::string& cell, size_t column) const;
   [[nodiscard]] std::string line_of(const std::vector<std::string>& cells) const;
 
   Terminal& terminal_;

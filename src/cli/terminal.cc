@@ -121,16 +121,24 @@ size_t text_width(std::string_view text) {
   return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-std::string shorten_middle(std::string_view text, size_t width) {
+namespace {
+
+// `width` characters of a longer text: the first `head` of them, "…", and its end.
+std::string shortened(std::string_view text, size_t width, size_t head) {
   if (text_width(text) <= width) return std::string(text);
   if (width < 3) return std::string(width, '.');
   std::vector<size_t> starts;  // of each character
   for (size_t i = 0; i < text.size(); ++i) {
     if ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U) starts.push_back(i);
   }
-  const size_t head = (width - 1) / 2;
   const size_t tail = width - 1 - head;
   return std::string(text.substr(0, starts[head])) + "…" + std::string(text.substr(starts[starts.size() - tail]));
 }
+
+}  // namespace
+
+std::string shorten_middle(std::string_view text, size_t width) { return shortened(text, width, width < 1 ? 0 : (width - 1) / 2); }
+
+std::string shorten_start(std::string_view text, size_t width) { return shortened(text, width, 0); }
 
 }  // namespace tensortap::cli

@@ -87,6 +87,8 @@ std::string printable(std::string_view text);
 size_t text_width(std::string_view text);
 // At most `width` characters, the middle replaced by "…" when longer.
 std::string shorten_middle(std::string_view text, size_t width);
+// At most `width` characters, the beginning replaced by "…" when longer.
+std::string shorten_start(std::string_view text, size_t width);
 
 }  // namespace tensortap::cli
 

@@ -65,6 +65,7 @@ Json record_json(const DumpIndex& dump, size_t row_number) {
   const RecordRow& row = dump.rows()[row_number];
   const OpInfo& op = op_of(dump, row);
   Json json;
+  json["row"] = row_number;
   json["step"] = row.step;
   json["call"] = row.call;
   json["rank"] = row.rank;

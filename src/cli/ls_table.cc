@@ -1,0 +1,198 @@
+#include "cli/ls_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/text.h"
+#include "cli/row_sort.h"
+#include "cli/table.h"
+
+namespace tensortap::cli {
+namespace {
+
+constexpr size_t kRowsToMeasure = 1000;
+constexpr size_t kLeastNameWidth = 30;
+constexpr size_t kLeastTextWidth = 12;
+constexpr size_t kGapWidth = 2;
+
+// What `ls` prints by itself, from left to right.
+constexpr std::array<std::string_view, 16> kUsual = {"row", "step", "op",  "type", "slot",   "dtype", "shape", "min",
+                                                     "max", "mean", "std", "l2",   "absmax", "zero",  "nan",   "inf"};
+// What gives way, first to last.
+constexpr std::array<std::string_view, 6> kGiveWay = {"zero", "absmax", "l2", "std", "mean", "dtype"};
+
+bool is_text(std::string_view column) {
+  constexpr std::array<std::string_view, 7> kTexts = {"op", "type", "slot", "dtype", "shape", "module", "source"};
+  return std::ranges::find(kTexts, column) != kTexts.end();
+}
+
+std::vector<std::string> column_names() {
+  std::vector<std::string> names(kUsual.begin(), kUsual.end());
+  names.insert(names.end(), {"module", "source"});
+  for (std::string& key : RowOrder::keys()) {
+    if (std::ranges::find(names, key) == names.end()) names.push_back(std::move(key));
+  }
+  return names;
+}
+
+std::string slot_text(const RecordRow& row) {
+  std::string text = slot_name(static_cast<SlotKind>(row.slot_kind), row.slot_index);
+  if (row.call != 0) text += fmt::format("#{}", row.call);
+  if (row.element >= 0) text += fmt::format("[{}]", row.element);
+  return text;
+}
+
+std::string infinities_text(const TensorStats& stats) {
+  if ((stats.valid & (kStatPosInf | kStatNegInf)) == 0) return "-";
+  return to_text(stats.pos_inf + stats.neg_inf);
+}
+
+std::string number_text(const RecordRow& row, const std::string& column) {
+  if (column == "inf") return infinities_text(row.stats);
+  if (column == "min" && (row.flags & kRecordUnwritten) != 0) return "unwritten";
+  const std::optional<double> value = row_number(row, column);
+  return value ? fmt::format("{:.4g}", *value) : "-";
+}
+
+std::string cell_text(const DumpIndex& dump, uint32_t index, const std::string& column) {
+  const RecordRow& row = dump.rows()[index];
+  const OpInfo& op = op_of(dump, row);
+  if (column == "row") return to_text(index);
+  if (column == "step") return to_text(row.step);
+  if (column == "op") return printable(op.name);
+  if (column == "type") return printable(op.type);
+  if (column == "module") return printable(op.module);
+  if (column == "source") return printable(op.source_location);
+  if (column == "slot") return slot_text(row);
+  if (column == "dtype") return std::string(dtype_name(row.desc().dtype));
+  if (column == "shape") return row.desc().shape.to_text();
+  return number_text(row, column);
+}
+
+// How much of the names they all begin with, up to and without the separator before the first part that differs; 0 = nothing worth a cut.
+size_t common_beginning(const std::vector<std::string>& names) {
+  if (names.empty()) return 0;
+  std::string_view common = names.front();
+  for (const std::string& name : names) {
+    const auto [first, second] = std::ranges::mismatch(common, name);
+    common = common.substr(0, static_cast<size_t>(first - common.begin()));
+  }
+  const size_t separator = common.find_last_of("/.");
+  // The mark that stands for what was cut is one character wide.
+  return separator == std::string_view::npos || separator < 2 ? 0 : separator;
+}
+
+// The cells of the rows that decide how wide the columns are.
+struct Sample {
+  std::vector<std::vector<std::string>> cells;  // by column
+  size_t cut = 0;                               // of the names' beginning
+
+  [[nodiscard]] size_t width(const std::vector<std::string>& columns, size_t column) const {
+    size_t width = columns[column].size();
+    for (const std::string& cell : cells[column]) width = std::max(width, text_width(cell));
+    return columns[column] == "op" && cut > 0 ? width - std::min(width, cut - 1) : width;
+  }
+};
+
+size_t least_width(std::string_view column) { return column == "op" ? kLeastNameWidth : kLeastTextWidth; }
+
+bool may_shrink(std::string_view column) { return is_text(column) && column != "slot" && column != "dtype"; }
+
+// The width of the table, or of the table with every text as narrow as it may become.
+size_t table_width(const Sample& sample, const std::vector<std::string>& columns, bool narrowest) {
+  size_t total = kGapWidth * (columns.size() - 1);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const size_t width = sample.width(columns, i);
+    total += narrowest && may_shrink(columns[i]) ? std::min(width, least_width(columns[i])) : width;
+  }
+  return total;
+}
+
+void remove_column(Sample& sample, std::vector<std::string>& columns, size_t column) {
+  columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(column));
+  sample.cells.erase(sample.cells.begin() + static_cast<std::ptrdiff_t>(column));
+}
+
+Sample measure(const DumpIndex& dump, std::span<const uint32_t> rows, const std::vector<std::string>& columns) {
+  Sample sample;
+  sample.cells.resize(columns.size());
+  for (const uint32_t row : rows.first(std::min(rows.size(), kRowsToMeasure))) {
+    for (size_t i = 0; i < columns.size(); ++i) sample.cells[i].push_back(cell_text(dump, row, columns[i]));
+  }
+  return sample;
+}
+
+struct Fit {
+  std::string beginning;  // of names, that is not shown
+  std::vector<std::string> left_out;
+};
+
+// Takes columns away until the table fits, unless `fixed`.
+Fit fit_columns(Sample sample, std::vector<std::string>& columns, size_t width, bool fixed) {
+  Fit fit;
+  const auto names = std::ranges::find(columns, "op");
+  if (names != columns.end() && table_width(sample, columns, false) > width) {
+    const std::vector<std::string>& shown = sample.cells[static_cast<size_t>(names - columns.begin())];
+    sample.cut = common_beginning(shown);
+    fit.beginning = shown.front().substr(0, sample.cut);
+  }
+  for (const std::string_view candidate : kGiveWay) {
+    if (fixed || table_width(sample, columns, true) <= width) break;
+    const auto found = std::ranges::find(columns, candidate);
+    if (found == columns.end()) continue;
+    fit.left_out.emplace_back(candidate);
+    remove_column(sample, columns, static_cast<size_t>(found - columns.begin()));
+  }
+  return fit;
+}
+
+std::string without_beginning(std::string name, const std::string& beginning) {
+  return !beginning.empty() && name.starts_with(beginning) ? "…" + name.substr(beginning.size()) : name;
+}
+
+}  // namespace
+
+std::string column_names_text() { return join(column_names(), ", "); }
+
+Result<std::vector<std::string>> choose_columns(std::string_view text, const std::string& sort_key) {
+  if (text.empty()) {
+    std::vector<std::string> columns(kUsual.begin(), kUsual.end());
+    if (!sort_key.empty() && std::ranges::find(columns, sort_key) == columns.end()) columns.push_back(sort_key);
+    return columns;
+  }
+  const std::vector<std::string> known = column_names();
+  std::vector<std::string> columns;
+  for (const std::string_view part : split(text, ',')) {
+    const std::string word(trim(part));
+    if (std::ranges::find(known, word) == known.end())
+      return invalid_argument(
+          fmt::format("--columns {}: no such column.{} The columns are {}.", quote(word), did_you_mean(word, known), column_names_text()));
+    columns.push_back(word);
+  }
+  return columns;
+}
+
+std::vector<std::string> print_rows(Terminal& terminal, const DumpIndex& dump, std::span<const uint32_t> rows,
+                                    std::vector<std::string> columns, bool fixed) {
+  const Fit fit = terminal.width() == 0 ? Fit{} : fit_columns(measure(dump, rows, columns), columns, terminal.width(), fixed);
+  std::vector<Column> layout;
+  for (const std::string& column : columns)
+    layout.push_back({column, !is_text(column), may_shrink(column), least_width(column), column == "op"});
+  TablePrinter table(terminal, layout);
+  for (const uint32_t row : rows) {
+    std::vector<std::string> cells;
+    cells.reserve(columns.size());
+    for (const std::string& column : columns) {
+      std::string text = cell_text(dump, row, column);
+      cells.push_back(column == "op" ? without_beginning(std::move(text), fit.beginning) : std::move(text));
+    }
+    table.add(std::move(cells));
+  }
+  table.finish();
+  return fit.left_out;
+}
+
+}  // namespace tensortap::cli
