@@ -134,3 +134,38 @@ def test_a_dead_link_is_found() -> None:
     assert text.check_links(Path("README.md"), "see [this](docs/nowhere.md)")
     assert text.check_links(Path("README.md"), "see [this](ARCHITECTURE.md#no-such-heading)")
     assert not text.check_links(Path("README.md"), "see [this](ARCHITECTURE.md#folders) and [that](LICENSE)")
+
+
+def test_a_command_that_readme_lacks_is_found() -> None:
+    documents = tool("check_documents")
+    readme, page = documents.read("README.md"), documents.read("docs/command_line.md")
+    assert documents.check_commands(readme, page) == []
+    assert documents.check_commands(readme.replace("| `convert` |", "| `konvert` |"), page) == [
+        "README.md lacks the command `convert`",
+        "README.md names the command `konvert`, which does not exist",
+    ]
+
+
+def test_an_option_without_a_line_in_the_page_is_found() -> None:
+    documents = tool("check_documents")
+    page = documents.read("docs/command_line.md")
+    assert documents.check_options(page) == []
+    assert documents.check_options(page.replace("`--keep-free", "`--keep")) == ["docs/command_line.md lacks the option `--keep-free`"]
+
+
+def test_a_folder_that_the_architecture_lacks_is_found() -> None:
+    documents = tool("check_documents")
+    text = documents.read("ARCHITECTURE.md")
+    assert documents.check_folders(text) == []
+    assert documents.check_folders(text.replace("`src/convert/`", "`src/konvert/`")) == [
+        "ARCHITECTURE.md lacks the folder of src/ `convert`",
+        "ARCHITECTURE.md names the folder of src/ `konvert`, which does not exist",
+    ]
+
+
+def test_a_state_that_readme_tells_otherwise_is_found() -> None:
+    documents = tool("check_documents")
+    readme, compatibility = documents.read("README.md"), documents.read("docs/compatibility.md")
+    assert documents.check_states(readme, compatibility) == []
+    changed = compatibility.replace("| works |", "| part |", 1)
+    assert len(documents.check_states(readme, changed)) == 1

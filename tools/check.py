@@ -80,6 +80,7 @@ def main() -> int:
         ("layers", script("check_layers.py")),
         ("sizes", script("check_sizes.py")),
         ("text", script("check_text.py")),
+        ("documents against code", script("check_documents.py")),
         ("Python style (ruff)", ruff),
         ("Python types (mypy)", mypy),
         ("shell scripts (shellcheck)", shellcheck),
