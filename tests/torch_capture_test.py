@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from torch_support import INPUT, OUTPUT, capture, plain
 
+UNWRITTEN = 32
+
 TRAINING = """
 import torch, torch.nn as nn, torch.nn.functional as F
 torch.manual_seed(0); torch.set_num_threads(1)
@@ -170,6 +172,46 @@ def test_a_tensor_made_of_python_numbers_is_written_memory(tmp_path: Path) -> No
     done = capture(tmp_path, "import torch\nx = torch.tensor([1.0, 2.0, 6.0])\ny = x + 1\n")
     added = done.dump.of_type("add", INPUT)
     assert added[added["slot_index"] == 0]["mean"].tolist() == pytest.approx([3.0])
+
+
+def test_a_scalar_of_the_programs_own_is_written_whatever_the_memory_held(tmp_path: Path) -> None:
+    program = """
+import torch
+for _ in range(50):
+    zeros = [torch.zeros(()) for _ in range(20)]
+    del zeros
+    (torch.tensor(0.0) + 1).item()
+"""
+    done = capture(tmp_path, program)
+    for op_type, kind in (("lift_fresh", INPUT), ("lift_fresh", OUTPUT), ("add", INPUT)):
+        rows = done.dump.of_type(op_type, kind)
+        assert len(rows) >= 50
+        assert not (rows["flags"] & UNWRITTEN).any(), op_type
+
+
+FAILING_LOOKUPS = """
+import contextlib, torch
+table = torch.nn.Embedding(10, 4)
+for lookup in (
+    lambda: table(torch.tensor([[1, 2], [3, 12]])),
+    lambda: torch.zeros(3, 4)[torch.tensor([0, 2]), torch.tensor([-4, 4])],
+    lambda: torch.nn.functional.nll_loss(torch.zeros(2, 5), torch.tensor([4, 5])),
+):
+    with contextlib.suppress(Exception):
+        lookup()
+"""
+
+
+def test_a_lookup_that_fails_names_line_index_and_place(tmp_path: Path) -> None:
+    done = capture(tmp_path, FAILING_LOOKUPS)
+    failed = done.dump.run["failed_op"]
+    assert failed["source"] == "program.py:5"
+    assert failed["module"] == "Embedding"
+    assert "index 12 at [1, 1] of in1 (indices) is outside 0..9" in failed["error"]
+    assert "program.py:5" in done.err
+    assert "index 12 at [1, 1]" in done.err
+    # Three failures, of which the report keeps the first.
+    assert done.dump.run["failed_ops"] == 3
 
 
 def test_an_op_that_raises_leaves_what_it_read(tmp_path: Path) -> None:

@@ -59,6 +59,24 @@ def compared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return expected, done
 
 
+OVERWRITTEN = """
+import numpy, torch
+for fill in (0.0, numpy.nan, numpy.inf):
+    memory = torch.from_numpy(numpy.full(3, fill, numpy.float32))
+    torch.div(torch.ones(3), torch.zeros(3), out=memory)
+    torch.from_numpy(numpy.full(3, fill, numpy.float32)).copy_(torch.ones(3))
+"""
+
+
+# M10
+def test_the_old_content_of_an_output_argument_makes_no_difference(tmp_path: Path) -> None:
+    done = watch(tmp_path, OVERWRITTEN)
+    kept = executions(done.dump)
+    assert [one["op"] for one in kept] == ["aten::div.out"] * 3
+    values = [np.frombuffer(next(raw for slot, _, raw in one["reads"] if slot == 2), np.float32)[0] for one in kept]
+    assert np.array_equal(values, [0, np.nan, np.inf], equal_nan=True)
+
+
 # A13, M10
 def test_what_is_kept_are_the_operators_that_torch_itself_finds(compared: tuple[list[dict[str, Any]], Captured]) -> None:
     expected, done = compared

@@ -125,6 +125,49 @@ def test_mindspore_set_dump_takes_a_module_with_its_backward(tmp_path: Path) -> 
     assert all("_Sequential_2_" in name for name in names)
 
 
+def test_set_dump_without_its_mode_is_answered_by_a_note(tmp_path: Path) -> None:
+    program = "import tensortap\n" + TRAINING.replace("x, y =", "tensortap.set_dump(model[2])\nx, y =")
+    for mode, in_vain in ((0, True), (2, False)):
+        folder = tmp_path / str(mode)
+        folder.mkdir()
+        mindspore(folder, program, dump_mode=mode, iteration="1")
+        assert ("set_dump(), which had no effect" in (folder / "stderr").read_text()) == in_vain
+
+
+# A6
+def test_an_op_that_writes_in_place_has_a_file_before_and_one_after(tmp_path: Path) -> None:
+    (tmp_path / "dump").mkdir()
+    path = tmp_path / "acl.json"
+    path.write_text(
+        json.dumps(
+            {"dump": {"dump_path": str(tmp_path / "dump"), "dump_mode": "all", "dump_level": "op", "dump_list": [], "dump_op_switch": "on"}}
+        )
+    )
+    done = capture(tmp_path, "import torch\nx = torch.ones(2)\nx.mul_(3)\nx * 2\n", options=["--config", str(path)])
+    assert "none lost" in done.err
+    files: dict[str, list[tuple[list[float], list[float]]]] = {}
+    for file in (tmp_path / "dump").rglob("*"):
+        kind = file.name.split(".")[0]
+        if file.is_file() and kind in ("mul_", "mul"):
+            parsed = parse_file(file)
+            read = [np.frombuffer(one, np.float32).tolist() for one in parsed.inputs if len(one) == 8]
+            made = [np.frombuffer(one, np.float32).tolist() for one in parsed.outputs]
+            files.setdefault(kind, []).append((read[:1], made))  # type: ignore[arg-type]
+    assert sorted(files["mul_"]) == [([], [[3.0, 3.0]]), ([[1.0, 1.0]], [])]
+    assert files["mul"] == [([[3.0, 3.0]], [[6.0, 6.0]])]
+
+
+# A14
+def test_a_watcher_of_an_op_outside_every_module_is_answered_with_that(tmp_path: Path) -> None:
+    (tmp_path / "dump").mkdir()
+    dump = {"dump_path": "dump", "dump_scene": "watcher", "dump_list": [{"layer": ["exp"], "watcher_nodes": ["relu"]}]}
+    (tmp_path / "acl.json").write_text(json.dumps({"dump": dump}))
+    done = capture(tmp_path, "import torch\ntorch.ones(3).relu().exp()\n", options=["--config", str(tmp_path / "acl.json")])
+    assert "Did you mean" not in done.err
+    assert '"exp"' in done.err
+    assert "called by itself, outside every model" in done.err
+
+
 # M10
 def test_mindspore_overflow_keeps_every_op_with_infinity_in_its_outputs(tmp_path: Path) -> None:
     program = (

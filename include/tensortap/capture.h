@@ -262,7 +262,7 @@ TENSORTAP_API tensortap_op_id tensortap_register_op(tensortap_session* session, 
 TENSORTAP_API int tensortap_bind(tensortap_session* session, char* message, size_t capacity) TENSORTAP_NOEXCEPT;
 
 /* Turns the capture of one op on or off, on behalf of the program itself (MindSpore's set_dump). Ops begin off under the trigger
- * "on-request", and this changes nothing under any other trigger. */
+ * "on-request". Under any other trigger this changes nothing, and the report has a note about it. TENSORTAP_NO_OP: an op that is still to come. */
 TENSORTAP_API void tensortap_request_op(tensortap_session* session, tensortap_op_id op, int enabled) TENSORTAP_NOEXCEPT;
 
 /* The levels that were asked for, as bits 1 << level. */

@@ -237,8 +237,12 @@ OpId CaptureSession::register_op(OpInfo info) {
   if ((off_.load() & kOffForGood) != 0) return kNoOp;
   const std::lock_guard lock(registration_);
   const bool intended = attribute_is_set(info, kIntendedInfinities);
+  const uint64_t overwritten = attribute_slots(info, kOverwrites);
   const OpId id = ops_.add(std::move(info));
-  if (id != kNoOp) ops_.find(id)->intended_infinities = intended;
+  if (id != kNoOp) {
+    ops_.find(id)->intended_infinities = intended;
+    ops_.find(id)->overwritten = overwritten;
+  }
   // A layout that can not write it now keeps it for later.
   if (id != kNoOp) note_error(layout_->add_op(id, ops_.find(id)->info));
   return id;
@@ -280,8 +284,12 @@ Status CaptureSession::bind() {
 }
 
 void CaptureSession::request_op(OpId op, bool enabled) noexcept {
+  if (!on_request_) {
+    requested_in_vain_.store(true, std::memory_order_relaxed);
+    return;
+  }
   OpEntry* entry = ops_.find(op);
-  if (entry == nullptr || !on_request_) return;
+  if (entry == nullptr) return;
   entry->requested.store(enabled, std::memory_order_relaxed);
   if (enabled) entry->mark(kOpRequested);
 }

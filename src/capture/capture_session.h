@@ -146,6 +146,8 @@ class CaptureSession {
   struct FailedOp {
     std::string name;
     std::string type;
+    std::string source;  // line of the program, "" = not known
+    std::string module;
     std::string error;
     int64_t step = 0;
     std::vector<std::string> inputs;
@@ -267,10 +269,11 @@ class CaptureSession {
   bool statistics_at_once_ = false;
   bool on_request_ = false;
   std::string why_disabled_;
-  int most_dimensions_ = kRowDims;  // of a tensor that is looked into
-  bool takes_shown_reads_ = false;  // the overflow gate can do without holding values
-  bool writing_fires_ = false;      // a record that is written fires the ring
-  bool shares_statistics_ = false;  // of equal contents
+  std::atomic<bool> requested_in_vain_{false};  // the program asked for ops, and the config does not wait for that
+  int most_dimensions_ = kRowDims;              // of a tensor that is looked into
+  bool takes_shown_reads_ = false;              // the overflow gate can do without holding values
+  bool writing_fires_ = false;                  // a record that is written fires the ring
+  bool shares_statistics_ = false;              // of equal contents
   bool shares_data_ = false;
   uint64_t least_shared_ = 0;  // elements of a tensor that is worth looking up
   bool follows_steps_ = false;

@@ -64,12 +64,17 @@ struct OpEntry {
   uint32_t place = 0;                                // in the order of execution: how many ops that run were added before
   bool is_look = false;                              // stands for looks at watched tensors: the program has no such op
   bool intended_infinities = false;                  // it is there to make them, as a mask is
+  uint64_t overwritten = 0;                          // bit per input below 64: written and not read
   CallCounter calls;
   ExecutionPairs pairs;
   std::vector<std::string> reasons;  // of tensortap_not_captured(); guarded by the registration lock
 
   void mark(uint32_t bits) {
     if ((state.load(std::memory_order_relaxed) & bits) != bits) state.fetch_or(bits, std::memory_order_relaxed);
+  }
+  // Whether the op reads what is in the slot: what it is about to write over is no value that it works on.
+  [[nodiscard]] bool reads(SlotKind kind, uint32_t slot) const {
+    return kind != SlotKind::kInput || slot >= 64 || (overwritten >> slot & 1U) == 0;
   }
   [[nodiscard]] bool has(uint32_t bits) const { return (state.load(std::memory_order_relaxed) & bits) != 0; }
 };

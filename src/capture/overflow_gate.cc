@@ -13,6 +13,12 @@ bool is_nonfinite(const RecordRow& row) { return row.stats.nan + row.stats.pos_i
 
 bool is_output(const RecordRow& row) { return row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput); }
 
+// What an op is about to write over is not what it works on.
+bool is_overwritten(const OpInfo& op, const RecordRow& row) {
+  const bool input = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput) && row.slot_index < 64;
+  return input && (attribute_slots(op, kOverwrites) >> row.slot_index & 1U) != 0;
+}
+
 uint64_t run_of(const RecordRow& row) { return row.phase == static_cast<uint8_t>(Phase::kLoad) ? kEveryRun : row.run; }
 
 }  // namespace
@@ -153,7 +159,9 @@ std::vector<QueuedRecord> OverflowGate::pass(const Execution& execution, const O
   if (records.empty()) return out;
   const uint64_t run = run_of(records.front().row);
   const auto made = [](const QueuedRecord& record) { return is_output(record.row) && is_nonfinite(record.row); };
-  const auto came = [](const QueuedRecord& record) { return !is_output(record.row) && is_nonfinite(record.row); };
+  const auto came = [&op](const QueuedRecord& record) {
+    return !is_output(record.row) && is_nonfinite(record.row) && !is_overwritten(op, record.row);
+  };
   const bool kept = can_fire && std::ranges::any_of(records, made) &&
                     (keeps_passed_on() || (std::ranges::none_of(records, came) && !reads_nonfinite(run, op)));
   const bool fires = kept && admit_locked(execution.run);

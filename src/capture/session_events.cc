@@ -155,7 +155,7 @@ void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view
   taken.row.time_ns = monotonic_ns() - opened_ns_;
   taken.row.call = call_of_failed(event, step, *op);
   if (gate_.has_value()) gate_->forget_begun({event.run, event.op, taken.row.call});
-  FailedOp failed{op->info.name, op->info.type, std::string(error), step, {}, {}};
+  FailedOp failed{op->info.name, op->info.type, op->info.source_location, op->info.module, std::string(error), step, {}, {}};
   for (uint64_t i = 0; i < std::min(event.tensor_count, kMostTensors); ++i) {
     const tensortap_tensor tensor = tensor_of(event, i);
     RecordRow row = taken.row;
@@ -371,7 +371,7 @@ void CaptureSession::check_content(const Event& event, const TensorView& view, c
 
 void CaptureSession::look_for_nonfinite(Event& event, const RecordRow& row) {
   const uint64_t infinities = row.stats.pos_inf + row.stats.neg_inf;
-  if (infinities + row.stats.nan == 0) return;
+  if (infinities + row.stats.nan == 0 || !event.op.reads(static_cast<SlotKind>(row.slot_kind), row.slot_index)) return;
   const bool first = reads_first(event.c);
   if (first && infinities > 0) event.execution.read_infinity = true;
   // An op that passes on the infinities that it read makes none.

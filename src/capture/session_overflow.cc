@@ -133,14 +133,16 @@ void CaptureSession::copy_before_write(Event& event, const tensortap_tensor& ten
   const std::unique_ptr<std::byte[]> plain = blocked ? put_in_order(event, block, copy.row, view) : nullptr;
   const bool has_elements = view.data != nullptr || (copy.row.numel == 0 && dtype_info(view.desc.dtype).bits != 0);
   const std::optional<uint64_t> bytes = has_elements ? copy_bytes(view, copy.row.numel) : std::nullopt;
+  // What the op is about to write over without reading it is kept, and makes no difference.
+  const bool counts = event.op.reads(slot_kind_of(tensor), tensor.slot_index);
   // Where nothing more will be written, a record without data stands for what was told.
   const bool may_be_written = !gate_->is_full();
   if (bytes.has_value() && may_be_written) copy.data = pool_.acquire(*bytes, BufferPool::WhenFull::kGiveUp);
   const ParallelFor parallel{event.c.parallel_for, event.c.pool};
   bool nonfinite = false;
   if (copy.data.empty()) {
-    nonfinite = has_nonfinite(view, parallel);
-  } else if (view.desc.dtype == DType::kString) {
+    nonfinite = counts && has_nonfinite(view, parallel);
+  } else if (!counts || view.desc.dtype == DType::kString) {
     copy_elements(view, copy.row.numel, copy.data.data());
   } else {
     nonfinite = copy_until_nonfinite(view, copy.data.data(), parallel);
@@ -167,6 +169,7 @@ void CaptureSession::take_shown(Event& event, OverflowGate::ReadFirst& read) {
     const tensortap_tensor tensor = tensor_of(event.c, i);
     const SlotKind kind = slot_kind_of(tensor);
     if (!(kind == SlotKind::kOutput ? event.decision->wants_slot(kind, tensor.slot_index) : !read.cannot_fire)) continue;
+    if (!event.op.reads(kind, tensor.slot_index)) continue;
     const bool nonfinite = holds_nonfinite(event.c, tensor);
     made = made || (nonfinite && kind == SlotKind::kOutput);
     read.nonfinite = read.nonfinite || (nonfinite && kind != SlotKind::kOutput);
@@ -205,6 +208,7 @@ void CaptureSession::take_shown_reads(Event& event, OverflowGate::ReadFirst& rea
   const bool looks = asked && (!all || !first_nonfinite_.met());
   for (uint64_t i = 0; looks && !passes_on && i < count; ++i) {
     const tensortap_tensor tensor = tensor_at(reads, i);
+    if (!event.op.reads(slot_kind_of(tensor), tensor.slot_index)) continue;
     passes_on = copy_of(read, tensor) == nullptr && was_nonfinite(event.c, tensor);
   }
   // An op that passes on the infinities that it read makes none.
@@ -217,6 +221,7 @@ void CaptureSession::take_shown_reads(Event& event, OverflowGate::ReadFirst& rea
     const tensortap_tensor tensor = tensor_at(reads, i);
     event.row.position = shift.position_of(tensor);
     QueuedRecord* copy = copy_of(read, tensor);
+    if (copy == nullptr && !event.op.reads(slot_kind_of(tensor), tensor.slot_index)) continue;
     if (copy == nullptr) {
       write_read(event, tensor);
     } else {

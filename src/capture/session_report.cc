@@ -133,6 +133,12 @@ Json CaptureSession::manifest(bool ended) {
     const std::lock_guard lock(registration_);
     const auto notes = plan_->notes();
     json["notes"] = std::vector<std::string>(notes.begin(), notes.end());
+    if (requested_in_vain_.load(std::memory_order_relaxed)) {
+      json["notes"].push_back(
+          "the program calls set_dump(), which had no effect: it chooses what is captured only with \"dump_mode\": 2 of a MindSpore "
+          "config, or with "
+          "\"trigger\": \"on-request\"");
+    }
     json["unmatched"] = plan_->unmatched();
   }
   json["steps"] = {{"seen", steps_.steps_seen()}, {"captured", steps_.steps_captured()}};
@@ -156,6 +162,8 @@ Json CaptureSession::manifest(bool ended) {
     Json failed = Json::array();
     for (const FailedOp& op : failed_ops_) {
       failed.push_back({{"name", op.name}, {"type", op.type}, {"error", op.error}, {"step", op.step}, {"inputs", op.inputs}});
+      failed.back()["source"] = op.source.empty() ? Json(nullptr) : Json(op.source);
+      failed.back()["module"] = op.module.empty() ? Json(nullptr) : Json(op.module);
       failed.back().update(op.details);
     }
     json["failed_op"] = failed.empty() ? Json(nullptr) : failed.front();

@@ -23,6 +23,7 @@
 #include "cli/failure_text.h"
 #include "cli/installed_files.h"
 #include "cli/json_members.h"
+#include "cli/origin_text.h"
 #include "cli/program_file.h"
 #include "cli/run_summary.h"
 #include "plan/capture_plan.h"

@@ -17,7 +17,6 @@ namespace {
 
 constexpr uint64_t kMostReportBytes = uint64_t{256} << 20;
 constexpr size_t kOrigins = 3;
-constexpr size_t kIndent = 12;
 
 // Dumps of other processes, ranks and models stand in the folder of the first.
 bool is_part_folder(const std::string& name) {
@@ -114,6 +113,7 @@ void look_into(const Terminal& terminal, const std::string& folder, Json& summar
   if (summary["failed_op"].is_null()) summary["failed_op"] = failed_op(**dump);
   Json found = find_report(**dump, kOrigins);
   summary["first_nonfinite"] = copy_of(found, "first_nonfinite");
+  summary["harmless"] = copy_of(found, "harmless");
   if (summary["first_nonfinite"].is_null()) return;
   summary["origin"] = chosen_origin(found);
   if (summary["origin"].is_object()) add_places(**dump, summary["origin"]);
@@ -130,6 +130,7 @@ Json summary_of(const Terminal& terminal, const std::string& dump) {
     summary[key] = copy_of(report, key);
   }
   summary["origin"] = nullptr;
+  summary["harmless"] = nullptr;
   summary["complete"] = report.is_object() && report.value("complete", false);
   // A process without anything to look for is not read again.
   const bool unknown = !summary["complete"].get<bool>() || report.find("first_nonfinite") == report.end();
@@ -185,7 +186,7 @@ Json sum_of(const std::vector<Json>& processes, const std::string& out) {
   summary["dump"] = out;
   summary["ops"] = sum_of_ops(processes);
   summary["unmatched"] = unmatched_by_all(processes);
-  for (const char* key : {"records", "bytes", "lost"}) {
+  for (const char* key : {"records", "bytes", "lost", "harmless"}) {
     uint64_t sum = 0;
     for (const Json& process : processes) sum += number_in(process, key);
     summary[key] = sum;
@@ -200,13 +201,6 @@ Json sum_of(const std::vector<Json>& processes, const std::string& out) {
   if (bad != nullptr) add_note(summary, concat("the non-finite value is in ", bad->at("dump").get<std::string>()));
   summary["processes"] = processes;
   return summary;
-}
-
-std::string origin_step_text(const Json& step) {
-  std::string text = fmt::format("step {}, {} ({})", member_text(step, "step"), member_text(step, "op"), member_text(step, "type"));
-  if (const std::string module = member_text(step, "module"); !module.empty()) text += fmt::format(", module {}", module);
-  if (const std::string source = member_text(step, "source"); !source.empty()) text += fmt::format(", {}", source);
-  return text;
 }
 
 // The parts of a shared tree, one for each rank, that hold a report of their own.
@@ -290,27 +284,6 @@ Json summarise_dumps(const Terminal& terminal, const std::vector<std::string>& d
                              "` makes its dump whole"));
   }
   return summary;
-}
-
-std::string origin_text(const Json& summary, const Palette& palette) {
-  const Json* origin = member(summary, "origin");
-  const Json* chain = origin == nullptr ? nullptr : member(*origin, "chain");
-  if (chain == nullptr || !chain->is_array() || chain->empty()) return {};
-  const Json& begin = chain->back();
-  const bool certain = origin->value("certain", false);
-  std::string text = palette.bold(fmt::format("{:<{}}", "began at", kIndent)) + palette.red(origin_step_text(begin));
-  text += certain ? "\n" : ", as far as was captured\n";
-  const std::string indent(kIndent, ' ');
-  text += fmt::format("{}made {} NaN, {} +Inf, {} -Inf in {}\n", indent, number_in(begin, "nan"), number_in(begin, "pos_inf"),
-                      number_in(begin, "neg_inf"), member_text(begin, "record"));
-  if (const Json* inputs = member(begin, "inputs"); inputs != nullptr && inputs->is_array()) {
-    for (const Json& input : *inputs) {
-      text += fmt::format("{}read {}: min {}, max {}\n", indent, member_text(input, "record"), member_text(input, "min"),
-                          member_text(input, "max"));
-    }
-  }
-  if (chain->size() > 1) text += fmt::format("{}seen {} ops later, {}\n", indent, chain->size() - 1, origin_step_text(chain->front()));
-  return text;
 }
 
 }  // namespace tensortap::cli

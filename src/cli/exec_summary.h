@@ -16,11 +16,8 @@ namespace tensortap::cli {
 std::vector<std::string> process_dumps(const std::string& out, bool one_tree, const std::string& since);
 
 // The summary of all dumps: the keys of the summary of `run`, summed over the processes, "origin" (how the first non-finite value came to be, as
-// find has it, or null) and, with several processes, "processes" with the summary of each. With no dump "dump" is null.
+// find has it, or null), "harmless" (how many ops made NaN or Inf that did no harm, or null) and, with several processes, "processes" with the summary of each. With no dump "dump" is null.
 Json summarise_dumps(const Terminal& terminal, const std::vector<std::string>& dumps, const std::string& out);
-
-// The way to the first non-finite value in lines for people, "" when there is none.
-std::string origin_text(const Json& summary, const Palette& palette);
 
 }  // namespace tensortap::cli
 

@@ -13,8 +13,9 @@ constexpr size_t kMostInputs = 8;
 std::string what_failed(const DumpIndex& dump) {
   const Json failed = failed_op(dump);
   if (!failed.is_object()) return {};
-  return fmt::format("op {} ({}) failed in step {}: {}", member_text(failed, "name"), member_text(failed, "type"),
-                     member_text(failed, "step"), member_text(failed, "error"));
+  const std::string source = member_text(failed, "source");
+  return fmt::format("op {} ({}{}) failed in step {}: {}", member_text(failed, "name"), member_text(failed, "type"),
+                     source.empty() ? "" : ", " + source, member_text(failed, "step"), member_text(failed, "error"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/dump_access.h"
 #include "cli/json_members.h"
+#include "cli/origin_text.h"
 #include "cli/run_summary.h"
 #include "find/find_report.h"
 #include "find/suspects.h"
@@ -62,12 +63,11 @@ void print_origin(Terminal& terminal, const Json& origin) {
   const std::string certain = origin.value("certain", false) ? "" : ", as far as was captured";
   terminal.line(fmt::format("  began in: {}{}", member_text(origin, "kind"), certain));
   for (auto step = chain.rbegin(); step != chain.rend(); ++step) {
-    terminal.line(fmt::format("    step {}, {}: {} NaN, {} +Inf, {} -Inf{}", member_text(*step, "step"), record_text(*step),
-                              member_text(*step, "nan"), member_text(*step, "pos_inf"), member_text(*step, "neg_inf"), index_text(*step)));
+    terminal.line(
+        fmt::format("    step {}, {}: {}{}", member_text(*step, "step"), record_text(*step), counts_text(*step), index_text(*step)));
     if (const std::string place = place_text(*step); !place.empty()) terminal.line("      " + place);
     for (const Json& input : step->value("inputs", Json::array())) {
-      terminal.line(
-          fmt::format("      read {}: min {}, max {}", member_text(input, "record"), member_text(input, "min"), member_text(input, "max")));
+      terminal.line("      " + read_text(input));
     }
     for (const Json& missing : step->value("missing", Json::array())) {
       terminal.line(fmt::format("      not captured: {}", printable(missing.get<std::string>())));
@@ -75,21 +75,49 @@ void print_origin(Terminal& terminal, const Json& origin) {
   }
 }
 
+uint64_t number_of(const Json& report, const char* key) {
+  const Json* value = member(report, key);
+  return value != nullptr && value->is_number_unsigned() ? value->get<uint64_t>() : 0;
+}
+
+// What did no harm takes a line each.
+void print_origins(Terminal& terminal, const Json& origins) {
+  const auto is_harmless = [](const Json& origin) { return origin.value("harmless", false); };
+  const auto harmless = std::ranges::count_if(origins, is_harmless);
+  const Palette& palette = terminal.out_palette();
+  if (static_cast<size_t>(harmless) < origins.size()) {
+    terminal.line(palette.bold(fmt::format("where they begin: {}", origins.size() - static_cast<size_t>(harmless))));
+  }
+  for (const Json& origin : origins) {
+    if (!is_harmless(origin)) print_origin(terminal, origin);
+  }
+  if (harmless == 0) return;
+  terminal.line(
+      palette.bold(fmt::format("harmless: {}, nothing of which reached a value that the program read, a parameter or a result", harmless)));
+  for (const Json& origin : origins) {
+    if (!is_harmless(origin)) continue;
+    const Json& begin = origin.at("chain").back();
+    const std::string place = place_text(begin);
+    terminal.line(fmt::format("  step {}, {}: {}{}{}", member_text(begin, "step"), record_text(begin), counts_text(begin),
+                              place.empty() ? "" : ", ", place));
+  }
+}
+
 void print_nonfinite(Terminal& terminal, const Json& report) {
   const Palette& palette = terminal.out_palette();
   const Json& first = report.at("first_nonfinite");
-  terminal.line(first.is_null() ? palette.green("no NaN and no Inf while running")
-                                : palette.red("first non-finite value: ") + nonfinite_text(first));
+  const bool harmless = number_of(report, "harmless") > 0;
+  terminal.line(first.is_object()
+                    ? palette.red("first non-finite value: ") + nonfinite_text(first)
+                    : palette.green(harmless ? "no NaN and no Inf in what the program saw" : "no NaN and no Inf while running"));
   if (first.is_object() && !(first.at("module").is_null() && first.at("forward").is_null())) terminal.line("  " + place_text(first));
-  if (report.contains("first_in_time"))
+  if (report.contains("first_in_time") && first.is_object())
     terminal.line("first in time, but not where that came from: " + nonfinite_text(report.at("first_in_time")));
   if (const Json& seen = report.at("seen"); seen.is_object()) {
     terminal.line(palette.bold("the way from there to what the program saw"));
     print_origin(terminal, seen);
   }
-  if (report.at("origins").empty()) return;
-  terminal.line(palette.bold(fmt::format("where they begin: {}", report.at("origins").size())));
-  for (const Json& origin : report.at("origins")) print_origin(terminal, origin);
+  print_origins(terminal, report.at("origins"));
 }
 
 std::string absmax_text(const Json& one) {

@@ -89,6 +89,8 @@ void add_checks(const Json& report, const Palette& palette, Lines& lines) {
   }
   if (const Json* first = member(report, "first_nonfinite")) {
     lines.add("non-finite", palette.red("first at ") + nonfinite_text(*first));
+  } else if (const uint64_t harmless = count_of(report, "harmless"); harmless > 0) {
+    lines.add("non-finite", fmt::format("none in what the program saw; {} made some that did no harm", plural(harmless, "op")));
   } else if (report.contains("first_nonfinite")) {
     lines.add("non-finite", "none seen");
   }
@@ -127,8 +129,9 @@ std::string summary_text(const Json& report, const Palette& palette) {
   add_records(report, palette, lines);
   add_checks(report, palette, lines);
   if (const Json* failed = member(report, "failed_op"); failed != nullptr && failed->is_object()) {
-    lines.add("failed op", palette.red(printable(fmt::format("{} ({}): {}", member_text(*failed, "name"), member_text(*failed, "type"),
-                                                             member_text(*failed, "error")))));
+    const std::string source = member_text(*failed, "source");
+    lines.add("failed op", palette.red(fmt::format("{} ({}){}: {}", member_text(*failed, "name"), member_text(*failed, "type"),
+                                                   source.empty() ? "" : ", " + source, member_text(*failed, "error"))));
   }
   for (const std::string& text : strings_in(report, "unmatched")) lines.add("unmatched", palette.red(printable(text)));
   for (const std::string& note : strings_in(report, "notes")) lines.add("note", printable(note));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "find/nonfinite_counts.h"
+
 namespace tensortap {
 namespace {
 
@@ -42,16 +44,19 @@ void add_place(const DumpIndex& dump, const RecordRow& row, Json& json) {
   json["forward"] = std::move(place);
 }
 
-Json stat(const RecordRow& record, Stat bit, double value) { return (record.stats.valid & bit) != 0 ? json_number(value) : Json(nullptr); }
+Json stat(const TensorStats& stats, Stat bit, double value) { return (stats.valid & bit) != 0 ? json_number(value) : Json(nullptr); }
 
 Json input_json(const DumpIndex& dump, size_t row) {
   const RecordRow& record = dump.rows()[row];
-  const std::optional<NonFiniteRecord> nonfinite = nonfinite_in(dump, row);
+  const bool unwritten = (record.flags & kRecordUnwritten) != 0;
+  const std::optional<NonFiniteRecord> nonfinite = unwritten ? std::nullopt : nonfinite_in(dump, row);
+  const TensorStats stats = unwritten ? TensorStats{} : stats_with(dump, row, kStatMin | kStatMax | kStatAbsMax).value_or(record.stats);
   Json json = Json::object();
   json["record"] = record_name(record, op_of(dump, record).name);
-  json["min"] = stat(record, kStatMin, record.stats.min);
-  json["max"] = stat(record, kStatMax, record.stats.max);
-  json["absmax"] = stat(record, kStatAbsMax, record.stats.absmax);
+  json["min"] = stat(stats, kStatMin, stats.min);
+  json["max"] = stat(stats, kStatMax, stats.max);
+  json["absmax"] = stat(stats, kStatAbsMax, stats.absmax);
+  json["unwritten"] = unwritten;
   json["nonfinite"] = nonfinite ? nonfinite->nan + nonfinite->pos_inf + nonfinite->neg_inf : 0;
   return json;
 }
@@ -108,6 +113,8 @@ Json origin_json(const DumpIndex& dump, const NonFiniteOrigin& origin) {
   Json json = Json::object();
   json["kind"] = std::string(origin_kind_name(origin.kind));
   json["certain"] = origin.certain;
+  json["harmless"] = origin.harmless;
+  json["reached"] = text_or_null(std::string(origin.reached));
   json["chain"] = std::move(chain);
   return json;
 }

@@ -29,10 +29,12 @@ Json origin_list(const DumpIndex& dump, const std::vector<NonFiniteOrigin>& orig
   return list;
 }
 
-// What is to be mended: where the value that was seen comes from, or else the first in time, but for what is intended.
+// The op to fix: the origin of the value that the program saw. Where nobody can tell what the program saw, the earliest one, without intended infinities.
 std::optional<NonFiniteRecord> first_to_mend(const DumpIndex& dump, const std::optional<NonFiniteRecord>& first_in_time,
-                                             const std::optional<NonFiniteOrigin>& seen, const std::vector<NonFiniteOrigin>& origins) {
+                                             const NonFiniteFindings& found) {
+  const auto& [seen, origins, judged] = found;
   if (seen) return nonfinite_in(dump, seen->chain.back().row);
+  if (judged) return std::nullopt;
   const bool some_intended = std::ranges::any_of(origins, [](const auto& origin) { return origin.kind == OriginKind::kIntended; });
   if (!some_intended) return first_in_time;
   for (const NonFiniteOrigin& origin : origins) {
@@ -50,30 +52,19 @@ Json dead_list(const DumpIndex& dump, size_t limit) {
   return list;
 }
 
-bool is_weight(const DumpIndex& dump, size_t row) { return dump.rows()[row].phase == static_cast<uint8_t>(Phase::kLoad); }
-
-// The first record of a run; weights that hold Inf on purpose, as masks do, stand among the origins.
-std::optional<NonFiniteRecord> first_while_running(const DumpIndex& dump) {
-  auto first = first_nonfinite(dump);
-  if (!first || !is_weight(dump, first->row)) return first;
-  for (size_t row = 0; row < dump.rows().size(); ++row) {
-    if (is_weight(dump, row)) continue;
-    if (auto found = nonfinite_in(dump, row)) return found;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 Json find_report(const DumpIndex& dump, size_t limit) {
   Json report;
-  const auto first_in_time = first_while_running(dump);
-  const auto seen = seen_nonfinite(dump);
-  const auto origins = nonfinite_origins(dump, std::max(limit, kMostOrigins));
-  const auto first = first_to_mend(dump, first_in_time, seen, origins);
+  // Weights that hold Inf on purpose, as masks do, stand among the origins.
+  const auto first_in_time = first_nonfinite(dump, false);
+  const NonFiniteFindings found = find_nonfinite(dump, std::max(limit, kMostOrigins));
+  const auto& [seen, origins, judged] = found;
+  const auto first = first_to_mend(dump, first_in_time, found);
   report["first_nonfinite"] = first ? nonfinite_json(dump, *first) : Json();
   if (first_in_time && (!first || first->row != first_in_time->row)) report["first_in_time"] = nonfinite_json(dump, *first_in_time);
   report["seen"] = seen ? origin_json(dump, *seen) : Json();
+  report["harmless"] = static_cast<uint64_t>(std::ranges::count(origins, true, &NonFiniteOrigin::harmless));
   report["origins"] = origin_list(dump, {origins.begin(), origins.begin() + static_cast<ptrdiff_t>(std::min(limit, origins.size()))});
   report["headroom"] = {{"float16", headroom_list(dump, DType::kFloat16, limit)},
                         {"bfloat16", headroom_list(dump, DType::kBFloat16, limit)}};

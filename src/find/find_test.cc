@@ -193,10 +193,11 @@ TEST(NonFiniteOrigin, AllOriginsOfADump) {
   ADump dump(std::vector<uint64_t>{0, 1, 1, 1, 1});
   dump.add_op(op("log", "Log", {"x"}, {"z"}));
   dump.add(row_of(5, 1, 3));
+  const std::vector<NonFiniteOrigin> origins = find_nonfinite(dump).origins;
   std::vector<std::string> found;
-  for (const NonFiniteOrigin& origin : nonfinite_origins(dump)) found.push_back(op_of(dump, dump.rows()[origin.chain[0].row]).name);
+  for (const NonFiniteOrigin& origin : origins) found.push_back(op_of(dump, dump.rows()[origin.chain[0].row]).name);
   EXPECT_THAT(found, ElementsAre("w", "log"));
-  EXPECT_EQ(nonfinite_origins(dump, 1).size(), 1U);
+  EXPECT_EQ(find_nonfinite(dump, 1).origins.size(), 1U);
 }
 
 TEST(Headroom, RanksTheWorstFirst) {

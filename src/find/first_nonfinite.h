@@ -24,19 +24,20 @@ struct NonFiniteRecord {
   bool index_known = false;
 };
 
-// The first in time order, nothing when no record holds any. Linear in the records.
-std::optional<NonFiniteRecord> first_nonfinite(const DumpIndex& dump);
+// The first in time order, nothing when no record holds any. What an op is about to write over counts for nothing. Linear in the records.
+std::optional<NonFiniteRecord> first_nonfinite(const DumpIndex& dump, bool with_weights = true);
 // What one record holds, nothing when all of it is finite, or when neither counts nor data tell.
 std::optional<NonFiniteRecord> nonfinite_in(const DumpIndex& dump, size_t row);
 
 enum class OriginKind : uint8_t {
-  kOp,          // the op made them although everything that it read was finite
-  kGraphInput,  // they came in as an input of the graph
-  kWeight,      // they stand in a weight
-  kUnknown,     // the walk ends here because records are missing
-  kIntended,    // infinities of an op that is there to make them, as a mask is: no alarm
+  kOp,             // the op made them although everything that it read was finite
+  kGraphInput,     // they came in as an input of the graph
+  kWeight,         // they stand in a weight
+  kUnknown,        // the walk ends here because records are missing
+  kIntended,       // infinities of an op that is there to make them, as a mask is, or of an infinite number among its arguments
+  kUninitialised,  // the op worked on memory that nothing was written to
 };
-std::string_view origin_kind_name(OriginKind kind);  // "op", "graph input", "weight", "unknown", "intended"
+std::string_view origin_kind_name(OriginKind kind);  // "op", "graph input", "weight", "unknown", "intended", "uninitialised memory"
 
 // One op on the way back.
 struct OriginStep {
@@ -49,19 +50,27 @@ struct OriginStep {
 struct NonFiniteOrigin {
   OriginKind kind = OriginKind::kUnknown;
   bool certain = false;           // false when a record that could say otherwise is missing
+  bool harmless = false;          // nothing of it reached what the program saw, by all that was captured
+  std::string_view reached;       // how the chosen record matters: "host", "loss", "failure", "parameter", "result"; "" = unknown
   std::vector<OriginStep> chain;  // the chosen record first, the origin last; never empty
 };
 
 // Walks back from `row`, which holds NaN or Inf, through the inputs that hold some, the earliest each time.
 NonFiniteOrigin trace_nonfinite(const DumpIndex& dump, size_t row);
 
-// The value that the program looked at, or else a parameter, with the way back from it: the first input that holds NaN or Inf of an op that hands a value to
-// the program (kSeesValue), or else the first such record of the phase kUpdate. Intended infinities are passed over. Nothing when there is none.
-std::optional<NonFiniteOrigin> seen_nonfinite(const DumpIndex& dump);
-
-// Every op of the dump that made NaN or Inf from finite inputs, and graph inputs and weights that hold some: its first record each,
-// in time order, at most `limit`.
-std::vector<NonFiniteOrigin> nonfinite_origins(const DumpIndex& dump, size_t limit = 100);
+// Where NaN and Inf of a dump began, and what came of them.
+struct NonFiniteFindings {
+  // The way back from the value of NaN or Inf that matters most: one that the program read or began a backward pass with, that a failing op read,
+  // that was written into a parameter, or that nobody read who was captured. Nothing where all of it is harmless, or was meant: infinities of a
+  // mask that the program reads, its own numbers that it reads back. Only of dumps that say which memory tensors are in.
+  std::optional<NonFiniteOrigin> seen;
+  // Every op that made NaN or Inf from finite inputs, and graph inputs and weights that hold some: its first record each, or the first that is not
+  // harmless, in time order.
+  std::vector<NonFiniteOrigin> origins;
+  bool judged = false;  // whether harm could be told: `seen` and `harmless` mean something
+};
+// At most `limit` origins. Linear in the records.
+NonFiniteFindings find_nonfinite(const DumpIndex& dump, size_t limit = 100);
 
 }  // namespace tensortap
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "find/find_report.h"
 #include "find/first_nonfinite.h"
 #include "stats/stats.h"
@@ -89,7 +91,7 @@ TEST(MemoryWalk, FollowsStoragesThroughViewsAndWritesInPlaceAcrossSteps) {
   dump.step = 1;
   const size_t written = dump.run(add, {{{3, 3}, kFine}, {{2, 2}, kInfinite}}, {3, 4}, kNan);
   const size_t seen = dump.record(item, SlotKind::kInput, 0, {3, 4}, kNan);
-  const auto origin = seen_nonfinite(dump);
+  const auto origin = find_nonfinite(dump).seen;
   ASSERT_TRUE(origin);
   EXPECT_EQ(origin->kind, OriginKind::kOp);
   EXPECT_TRUE(origin->certain);
@@ -123,12 +125,130 @@ TEST(MemoryWalk, AParameterIsSeenWhereNothingElseIs) {
   const OpId step = dump.op("addcdiv_");
   dump.phase = Phase::kBackward;
   const size_t made = dump.run(mul, {{{1, 1}, kFine}}, {2, 1}, kNan);
-  EXPECT_FALSE(seen_nonfinite(dump));
+  EXPECT_EQ(find_nonfinite(dump).seen->reached, "result") << "a gradient that no optimizer takes";
   dump.phase = Phase::kUpdate;
   dump.run(step, {{{9, 1}, kFine}, {{2, 1}, kNan}}, {9, 2}, kNan);
-  const auto origin = seen_nonfinite(dump);
+  const auto origin = find_nonfinite(dump).seen;
   ASSERT_TRUE(origin);
+  EXPECT_EQ(origin->reached, "parameter");
   EXPECT_EQ(origin->chain.back().row, made);
+}
+
+TEST(MemoryWalk, WhatIsTakenByAnOpThatMakesItFiniteIsHarmless) {
+  MemoryDump dump;
+  const OpId exp = dump.op("exp");
+  const OpId reciprocal = dump.op("reciprocal");
+  const OpId item = dump.op("item", R"({"sees_value": true})");
+  dump.run(exp, {{{1, 1}, kFine}}, {2, 1}, kInfinite);
+  dump.run(reciprocal, {{{2, 1}, kInfinite}}, {3, 1}, kFine);
+  dump.record(item, SlotKind::kInput, 0, {3, 1}, kFine);
+  const NonFiniteFindings found = find_nonfinite(dump);
+  EXPECT_FALSE(found.seen);
+  ASSERT_EQ(found.origins.size(), 1U);
+  EXPECT_TRUE(found.origins[0].harmless);
+  const Json report = find_report(dump, 10);
+  EXPECT_EQ(report["first_nonfinite"], nullptr);
+  EXPECT_EQ(report["harmless"], 1);
+}
+
+TEST(MemoryWalk, AHarmlessExecutionDoesNotHideOneThatIsNot) {
+  MemoryDump dump;
+  const OpId exp = dump.op("exp");
+  const OpId reciprocal = dump.op("reciprocal");
+  const OpId item = dump.op("item", R"({"sees_value": true})");
+  dump.run(exp, {{{1, 1}, kFine}}, {2, 1}, kInfinite);
+  dump.run(reciprocal, {{{2, 1}, kInfinite}}, {3, 1}, kFine);
+  const size_t made = dump.run(exp, {{{1, 1}, kFine}}, {4, 1}, kInfinite);
+  dump.record(item, SlotKind::kInput, 0, {4, 1}, kInfinite);
+  const NonFiniteFindings found = find_nonfinite(dump);
+  ASSERT_EQ(found.origins.size(), 1U);
+  EXPECT_FALSE(found.origins[0].harmless);
+  EXPECT_EQ(found.origins[0].chain.back().row, made);
+}
+
+TEST(MemoryWalk, WhatAnOpIsAboutToWriteOverIsNoValue) {
+  MemoryDump dump;
+  const OpId mm = dump.op("mm", R"({"overwrites": [1]})");
+  const OpId item = dump.op("item", R"({"sees_value": true})");
+  dump.run(mm, {{{1, 1}, kFine}, {{2, 1}, kNan}}, {2, 2}, kFine);
+  Json report = find_report(dump, 10);
+  EXPECT_EQ(report["first_nonfinite"], nullptr);
+  EXPECT_TRUE(report["origins"].empty());
+  EXPECT_FALSE(report.contains("first_in_time"));
+  const size_t made = dump.run(mm, {{{1, 1}, kFine}, {{3, 1}, kNan}}, {3, 2}, kNan);
+  dump.record(item, SlotKind::kInput, 0, {3, 2}, kNan);
+  const auto seen = find_nonfinite(dump).seen;
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->chain.back().row, made);
+  EXPECT_EQ(seen->kind, OriginKind::kOp);
+}
+
+TEST(MemoryWalk, ALossOfABackwardPassIsSeenWithoutTheProgramReadingIt) {
+  MemoryDump dump;
+  const OpId log = dump.op("log");
+  const OpId ones = dump.op("ones_like", R"({"sees_loss": true})");
+  const size_t made = dump.run(log, {{{1, 1}, kFine}}, {2, 1}, kInfinite);
+  dump.run(ones, {{{2, 1}, kInfinite}}, {3, 1}, kFine);
+  EXPECT_FALSE(find_nonfinite(dump).seen) << "four elements are no loss";
+  dump.all_rows[made + 1].numel = 1;
+  const auto seen = find_nonfinite(dump).seen;
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->reached, "loss");
+  EXPECT_EQ(seen->chain.back().row, made);
+}
+
+// What the program reads is a boolean.
+TEST(MemoryWalk, AQuestionForNanIsSeenWhereItsAnswerIsRead) {
+  MemoryDump dump;
+  const OpId div = dump.op("div");
+  const OpId isnan = dump.op("isnan", R"({"tests_value": true})");
+  const OpId any = dump.op("any");
+  const OpId item = dump.op("item", R"({"sees_value": true})");
+  const OpId where = dump.op("where");
+  const auto boolean = [&](size_t row) { dump.all_rows[row].dtype = static_cast<uint8_t>(DType::kBool); };
+  dump.run(div, {{{1, 1}, kFine}}, {2, 1}, kNan);
+  boolean(dump.run(isnan, {{{2, 1}, kNan}}, {3, 1}, kFine));
+  const size_t answer = dump.record(where, SlotKind::kInput, 0, {3, 1}, kFine);
+  boolean(answer);
+  dump.run(where, {}, {5, 1}, kFine);
+  EXPECT_FALSE(find_nonfinite(dump).seen) << "a NaN that is asked for and put right";
+  boolean(dump.record(any, SlotKind::kInput, 0, {3, 1}, kFine));
+  boolean(dump.run(any, {}, {4, 1}, kFine));
+  boolean(dump.record(item, SlotKind::kInput, 0, {4, 1}, kFine));
+  const auto seen = find_nonfinite(dump).seen;
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->reached, "host");
+  EXPECT_EQ(op_of(dump, dump.all_rows[seen->chain.back().row]).name, "div");
+}
+
+TEST(MemoryWalk, GradientsThatGoToAnOptimizerAreSeenInAParameterOnly) {
+  MemoryDump dump;
+  const OpId mul = dump.op("mul");
+  const OpId linear = dump.op("linear", R"({"parameters": [1]})");
+  const OpId step = dump.op("add_");
+  dump.run(linear, {{{1, 1}, kFine}, {{9, 1}, kFine}}, {2, 1}, kFine);
+  dump.phase = Phase::kBackward;
+  dump.run(mul, {{{2, 1}, kFine}}, {3, 1}, kInfinite);
+  dump.phase = Phase::kUpdate;
+  dump.run(step, {{{8, 1}, kFine}, {{3, 1}, kInfinite}}, {8, 2}, kInfinite);
+  EXPECT_FALSE(find_nonfinite(dump).seen) << "block 8 is no parameter";
+  dump.run(step, {{{9, 1}, kFine}, {{8, 2}, kInfinite}}, {9, 2}, kInfinite);
+  const auto seen = find_nonfinite(dump).seen;
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(op_of(dump, dump.all_rows[seen->chain.back().row]).name, "mul");
+}
+
+TEST(MemoryWalk, ANumberOfTheProgramIsNotWhatTheOpMade) {
+  MemoryDump dump;
+  const OpId mul = dump.op("mul");
+  const OpId item = dump.op("item", R"({"sees_value": true})");
+  const size_t made = dump.run(mul, {{{1, 1}, kFine}, {{2, 1}, kInfinite}}, {3, 1}, kNan);
+  dump.all_rows[made - 1].dims_count = 0;
+  dump.record(item, SlotKind::kInput, 0, {3, 1}, kNan);
+  const auto seen = find_nonfinite(dump).seen;
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->chain.back().row, made) << "the NaN of out0, not the Inf of in1";
+  EXPECT_EQ(seen->kind, OriginKind::kOp);
 }
 
 TEST(MemoryWalk, IntendedInfinitiesAreNoAlarmUnlessNanComesOfThem) {
@@ -199,6 +319,23 @@ TEST(MemoryWalk, UnwrittenMemoryIsNoMissingValue) {
   dump.all_rows[out].stats = {};
   const size_t row = dump.run(log, {{{2, 1}, kFine}}, {1, 2}, kNan);
   EXPECT_TRUE(trace_nonfinite(dump, row).certain);
+  EXPECT_EQ(trace_nonfinite(dump, row).kind, OriginKind::kUninitialised);
+  const Json report = find_report(dump, 10);
+  EXPECT_EQ(report["seen"]["kind"], "uninitialised memory");
+  EXPECT_EQ(report["seen"]["chain"][0]["inputs"][0]["unwritten"], true);
+}
+
+TEST(MemoryWalk, ValuesReadAreComputedWhereOnlyTensorsWereKept) {
+  MemoryDump dump;
+  const OpId log = dump.op("log");
+  const size_t row = dump.run(log, {{{2, 1}, kFine}}, {1, 2}, kNan);
+  dump.all_rows[row - 1].stats = {};
+  dump.all_rows[row].stats = {};
+  dump.set_data<float>(row - 1, {-3, 1, 2, 7});
+  dump.set_data<float>(row, {NAN, 0, 0.7F, 1.9F});
+  const Json read = find_report(dump, 10)["seen"]["chain"][0]["inputs"][0];
+  EXPECT_EQ(read["min"], -3);
+  EXPECT_EQ(read["max"], 7);
 }
 
 TEST(MemoryWalk, ABackwardOpNamesItsForwardOp) {

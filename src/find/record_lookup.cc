@@ -48,13 +48,14 @@ void RecordLookup::add_memory(size_t number) {
   const bool is_input = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput);
   if (is_input) {
     has_inputs_ = true;
-    inputs_[execution_of(row)].push_back(number);
+    if (!facts_.is_overwritten(row)) inputs_[execution_of(row)].push_back(number);
   }
   if (row.storage == 0) return;
   knows_memory_ = true;
   if (is_input) return;
-  writers_.try_emplace({row.storage, row.version}, number);
-  if (row.stats.nan + row.stats.pos_inf + row.stats.neg_inf > 0) nonfinite_[row.storage].push_back(number);
+  // A view has the content of what it shows.
+  const bool made = writers_.try_emplace({row.storage, row.version}, number).second;
+  if (made && row.stats.nan + row.stats.pos_inf + row.stats.neg_inf > 0) nonfinite_[row.storage].push_back(number);
 }
 
 std::optional<size_t> RecordLookup::writer_of(size_t number) const {
@@ -74,6 +75,11 @@ std::optional<size_t> RecordLookup::writer_of(size_t number) const {
   return end == left->second.begin() ? std::nullopt : std::optional(*std::prev(end));
 }
 
+std::span<const size_t> RecordLookup::inputs_of(size_t row) const {
+  const auto own = inputs_.find(execution_of(dump_.rows()[row]));
+  return own == inputs_.end() ? std::span<const size_t>() : std::span<const size_t>(own->second);
+}
+
 std::vector<RecordLookup::Read> RecordLookup::own_reads(size_t number) const {
   const RecordRow& row = dump_.rows()[number];
   std::vector<Read> reads;
@@ -81,16 +87,12 @@ std::vector<RecordLookup::Read> RecordLookup::own_reads(size_t number) const {
     reads.push_back({slot_name(SlotKind::kInput, row.slot_index), writer_of(number)});
     return reads;
   }
-  const auto own = inputs_.find(execution_of(row));
-  if (own != inputs_.end()) {
-    for (const size_t input : own->second) reads.push_back({slot_name(SlotKind::kInput, dump_.rows()[input].slot_index), input});
-  } else if (!has_inputs_) {
-    reads.push_back({"what it read", std::nullopt});
-  }
+  for (const size_t input : inputs_of(number)) reads.push_back({slot_name(SlotKind::kInput, dump_.rows()[input].slot_index), input});
+  if (reads.empty() && !has_inputs_) reads.push_back({"what it read", std::nullopt});
   return reads;
 }
 
-RecordLookup::RecordLookup(const DumpIndex& dump) : dump_(dump) {
+RecordLookup::RecordLookup(const DumpIndex& dump, const OpFactsTable& facts) : dump_(dump), facts_(facts) {
   const std::span<const RecordRow> rows = dump.rows();
   for (const size_t row : rows_in_time_order(dump)) {
     rows_[slot_key(rows[row].op, static_cast<SlotKind>(rows[row].slot_kind), rows[row].slot_index)].push_back(row);

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "find/op_facts.h"
 #include "trace/dump_index.h"
 
 namespace tensortap {
@@ -19,7 +21,8 @@ std::vector<size_t> rows_in_time_order(const DumpIndex& dump);
 // Immutable once made; borrows the dump. Making one is linear in records and ops.
 class RecordLookup {
  public:
-  explicit RecordLookup(const DumpIndex& dump);
+  // Both are borrowed.
+  RecordLookup(const DumpIndex& dump, const OpFactsTable& facts);
 
   struct Read {
     std::string value;          // its name, or its slot where it has none
@@ -27,13 +30,17 @@ class RecordLookup {
   };
   // What the execution behind `row` read: for each input of its op the record that came with the event, or else the producer's last one before it,
   // in the same step and run (weights: in any). Values inside a body of the op count as read when they hold a record.
-  // In dumps that say which memory a tensor is in, those are the records that came with the execution.
+  // In dumps that say which memory a tensor is in, those are the records that came with the execution; what the op was about to write over is none.
   [[nodiscard]] std::vector<Read> reads_of(size_t row) const;
   // The output that holds what `row` holds, found by its memory: of the execution that made this content of the block, or, where that wrote elsewhere in
   // the block, of the last one before that left NaN or Inf in it. Nothing when the memory is not known or nobody who wrote it was captured.
   [[nodiscard]] std::optional<size_t> writer_of(size_t row) const;
 
- private:
+  // Rows of what the execution behind `row` read, where records say which memory a tensor was in.
+  [[nodiscard]] std::span<const size_t> inputs_of(size_t row) const;
+  // Whether records say which memory a tensor was in.
+  [[nodiscard]] bool knows_memory() const { return knows_memory_; }
+
   struct Execution {
     OpId op;
     uint32_t call;
@@ -42,6 +49,7 @@ class RecordLookup {
     uint8_t phase;
     friend bool operator==(const Execution&, const Execution&) = default;
   };
+  // What a block of memory held at one time.
   struct Content {
     uint64_t storage;
     uint64_t version;
@@ -52,6 +60,8 @@ class RecordLookup {
     size_t operator()(const Content& key) const;
   };
   static Execution execution_of(const RecordRow& row) { return {row.op, row.call, row.step, row.run, row.phase}; }
+
+ private:
   void add_memory(size_t row);
   [[nodiscard]] std::vector<Read> own_reads(size_t row) const;
   [[nodiscard]] std::optional<size_t> producer_row(const OpInfo& op, const OpInput& input, const RecordRow& reader) const;
@@ -59,6 +69,7 @@ class RecordLookup {
   [[nodiscard]] std::optional<size_t> own_input(const RecordRow& reader, uint32_t slot) const;
 
   const DumpIndex& dump_;
+  const OpFactsTable& facts_;
   std::unordered_map<uint64_t, std::vector<size_t>> rows_;  // by op, kind and number of the slot, in time order
   std::unordered_map<std::string, std::pair<OpId, uint32_t>> makers_;
   std::unordered_map<OpId, std::vector<OpId>> children_;
@@ -67,7 +78,7 @@ class RecordLookup {
   bool has_inputs_ = false;
   std::unordered_map<Execution, std::vector<size_t>, Hash> inputs_;
   std::unordered_map<Content, size_t, Hash> writers_;            // the first output of each content
-  std::unordered_map<uint64_t, std::vector<size_t>> nonfinite_;  // outputs that hold NaN or Inf, by storage
+  std::unordered_map<uint64_t, std::vector<size_t>> nonfinite_;  // outputs that made such content, by storage
 };
 
 }  // namespace tensortap

@@ -19,7 +19,7 @@ constexpr std::string_view kRegexCharacters = ".+*?()[]{}|$";
 
 class Suspects {
  public:
-  Suspects(const DumpIndex& dump, size_t limit) : dump_(dump), lookup_(dump), limit_(limit) {}
+  Suspects(const DumpIndex& dump, size_t limit) : dump_(dump), facts_(dump), lookup_(dump, facts_), limit_(limit) {}
 
   std::vector<Suspect> find() {
     add_nonfinite();
@@ -50,7 +50,9 @@ class Suspects {
   }
 
   void add_nonfinite() {
-    for (const NonFiniteOrigin& origin : nonfinite_origins(dump_, limit_)) {
+    const NonFiniteFindings found = find_nonfinite(dump_, limit_);
+    for (const NonFiniteOrigin& origin : found.origins) {
+      if (origin.harmless) continue;
       if (origin.kind != OriginKind::kOp && origin.kind != OriginKind::kUnknown) continue;
       const OriginStep& made = origin.chain.back();
       const std::string name = op_of(dump_, dump_.rows()[made.row]).name;
@@ -97,6 +99,7 @@ class Suspects {
   }
 
   const DumpIndex& dump_;
+  const OpFactsTable facts_;
   const RecordLookup lookup_;
   const size_t limit_;
   std::vector<Suspect> found_;

@@ -110,6 +110,7 @@ struct CapturePlan::Compiled {
   std::vector<SelectorHit> hits;  // of the op that is being decided
   std::vector<std::string> notes;
   uint64_t notes_left_out = 0;
+  std::unordered_set<std::string> single_names;  // of ops that are called by themselves
   std::unordered_set<std::string> seen_names;
   std::unordered_set<std::string> seen_types;
 
@@ -261,6 +262,7 @@ struct KnownWords {
   std::vector<std::string> scoped_names;  // empty when ops become known one by one
   std::vector<std::string> models;
   bool whole_graph = false;
+  const std::unordered_set<std::string>* single_names = nullptr;
   std::set<std::string> other_models = {};  // said already
 };
 
@@ -296,6 +298,11 @@ std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<
     }
     // Why it picks nothing was told when its ends were looked for.
     if (selector.kind == Kind::kOrderRange && known.whole_graph && optional) continue;
+    if (known.single_names != nullptr && known.single_names->contains(selector.text)) {
+      texts.push_back(concat(selector_text(selector), " matches no op of a model: the op of this name is called by itself, outside every ",
+                             "model (in PyTorch programs: outside every module), and this list does not look at such ops."));
+      continue;
+    }
     std::string hint = did_you_mean(selector.text, words_like(selector, known));
     if (selector.kind == Kind::kOrderRange) hint = " A range needs the whole graph before it runs.";
     for (const std::string& type : selector.of_types) {
@@ -313,7 +320,7 @@ Status CapturePlan::Compiled::judge_unmatched(std::span<const OpInfo> ops) {
   const auto none = [](uint64_t picked) { return picked == 0; };
   const PlanLists lists[] = {{include, include_hits}, {exclude, exclude_hits}, {watchers, watcher_hits}};
   if (std::ranges::all_of(lists, [&](const PlanLists& list) { return std::ranges::none_of(list.hits, none); })) return {};
-  KnownWords known{all_names(ops), all_types(ops), {}, environment.models, true};
+  KnownWords known{all_names(ops), all_types(ops), {}, environment.models, true, nullptr};
   ScopedNames scoped;
   for (const OpInfo& op : ops) known.scoped_names.push_back(scoped.add(op));
   std::vector<std::string> texts;
@@ -360,6 +367,7 @@ OpDecision CapturePlan::decide(const OpInfo& op) {
   Compiled& compiled = *compiled_;
   if (compiled.seen_names.size() < kMostSeenOps && !(compiled.include.empty() && compiled.exclude.empty() && compiled.watchers.empty())) {
     const std::span<const OpInfo> one(&op, 1);
+    if (op.single) compiled.single_names.insert(op.name);
     for (std::string& name : all_names(one)) compiled.seen_names.insert(std::move(name));
     for (std::string& type : all_types(one)) compiled.seen_types.insert(std::move(type));
   }
@@ -391,7 +399,8 @@ std::vector<std::string> CapturePlan::unmatched() const {
                    {compiled.seen_types.begin(), compiled.seen_types.end()},
                    {},
                    compiled.environment.models,
-                   false};
+                   false,
+                   &compiled.single_names};
   std::ranges::sort(known.names);
   std::ranges::sort(known.types);
   const PlanLists lists[] = {

@@ -288,6 +288,17 @@ TEST(CapturePlan, WatchersAreMarkedAndWatchedOpsWanted) {
   EXPECT_FALSE(bind_config("{}").decisions[2].watcher);
 }
 
+// A14
+TEST(CapturePlan, ANameOfAnOpOutsideEveryModelIsSaidToBeThat) {
+  auto spec = spec_from_json(R"({"trigger": "watch", "watchers": [{"name": "relu", "optional": true}], "single_ops": false})", "c.json");
+  auto plan = CapturePlan::compile(*spec);
+  OpInfo relu = op("relu", "relu", {}, {"y"});
+  relu.single = true;
+  static_cast<void>((*plan)->decide(relu));
+  EXPECT_THAT((*plan)->unmatched(),
+              ElementsAre(HasSubstr("\"relu\" (c.json:1:36) matches no op of a model: the op of this name is called by itself")));
+}
+
 // A4
 TEST(CapturePlan, AnOutputThatIsLeftOutIsKeptForItsReadersOnlyWhereThatIsAsked) {
   const std::string config = R"({"slots": ["in", "out"], "exclude": [{"name": "split_1", "slots": ["out0"]}], "keep_for_readers": KEEP})";

@@ -41,6 +41,18 @@ std::string_view level_name(Level level) {
 
 bool attribute_is_set(const OpInfo& op, std::string_view name) { return attribute(op, name) == Json(true); }
 
+bool has_attribute(const OpInfo& op, std::string_view name) { return !attribute(op, name).is_null(); }
+
+uint64_t attribute_slots(const OpInfo& op, std::string_view name) {
+  const Json value = attribute(op, name);
+  uint64_t slots = 0;
+  if (!value.is_array()) return slots;
+  for (const Json& slot : value) {
+    if (slot.is_number_unsigned() && slot.get<uint64_t>() < 64) slots |= uint64_t{1} << slot.get<uint64_t>();
+  }
+  return slots;
+}
+
 std::string attribute_text(const OpInfo& op, std::string_view name) {
   const Json value = attribute(op, name);
   return value.is_string() ? value.get<std::string>() : std::string();

@@ -60,6 +60,14 @@ struct GeExecution {
   [[nodiscard]] bool has(bool is_input, uint32_t slot) const {
     return std::ranges::any_of(is_input ? inputs : outputs, [slot](const GePiece& piece) { return piece.slot == slot; });
   }
+  // Whether an output is in the memory of an input whose content was another one before.
+  [[nodiscard]] bool changes_inputs() const {
+    return std::ranges::any_of(outputs, [this](const GePiece& made) {
+      return made.row.storage != 0 && std::ranges::any_of(inputs, [&made](const GePiece& read) {
+               return read.row.storage == made.row.storage && read.row.version != made.row.version;
+             });
+    });
+  }
   [[nodiscard]] bool empty() const { return inputs.empty() && outputs.empty(); }
 };
 

@@ -250,7 +250,15 @@ Status GeWriter::finish_lane(const Lane& lane) {
   if (found == lanes_.end()) return {};
   GeExecution execution = std::move(found->second);
   lanes_.erase(found);
-  return execution.empty() ? Status() : write_execution(execution);
+  if (execution.empty()) return {};
+  // The real system dumps what such an op reads before it runs, and what it made afterwards.
+  if (options_.scene != GeScene::kOverflow && execution.changes_inputs()) {
+    GeExecution before = execution;
+    before.outputs.clear();
+    execution.inputs.clear();
+    TENSORTAP_RETURN_IF_ERROR(write_execution(before));
+  }
+  return write_execution(execution);
 }
 
 void GeWriter::finish_run(uint64_t run) {

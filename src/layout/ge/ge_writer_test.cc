@@ -277,6 +277,33 @@ TEST_F(GeWriterTest, WhatAnOpChangedIsAFileOfItsOwn) {
   EXPECT_THAT(read, UnorderedElementsAre(ElementsAre(ElementsAre(1)), ElementsAre(ElementsAre(2))));
 }
 
+TEST_F(GeWriterTest, AnOpThatWritesInPlaceHasAFileOfWhatItReadAndOneOfWhatItMade) {
+  create();
+  add_op(ge_op("mul_", "mul_", {}, 1));
+  add_op(ge_op("mul", "mul", {}, 1));
+  const auto in_memory = [&](OpId op, SlotKind kind, uint64_t storage, uint64_t version, std::vector<float> values) {
+    RecordRow row = row_of(op, values, kind);
+    row.storage = storage;
+    row.version = version;
+    ASSERT_TRUE(add(row, values).ok());
+  };
+  in_memory(0, SlotKind::kInput, 7, 1, {1, 2});
+  in_memory(0, SlotKind::kOutput, 7, 2, {3, 6});
+  in_memory(1, SlotKind::kInput, 7, 2, {3, 6});
+  in_memory(1, SlotKind::kOutput, 8, 1, {9, 18});
+  finish();
+  std::vector<std::pair<size_t, size_t>> counts;
+  for (const std::string& file : files()) {
+    const GeContent content = content_of(join_path(folder_.path(), file));
+    counts.emplace_back(content.inputs.size(), content.outputs.size());
+    if (content.inputs.size() + content.outputs.size() > 1) continue;
+    EXPECT_THAT(content.inputs.empty() ? content.outputs[0] : content.inputs[0],
+                content.inputs.empty() ? ElementsAre(3, 6) : ElementsAre(1, 2));
+  }
+  EXPECT_THAT(counts,
+              UnorderedElementsAre(std::pair<size_t, size_t>{1, 0}, std::pair<size_t, size_t>{0, 1}, std::pair<size_t, size_t>{1, 1}));
+}
+
 TEST_F(GeWriterTest, LargeTensorsReachTheirReadersThroughFiles) {
   create();
   add_op(ge_op("a", "Add"));

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* Changes with anything in this file; an adapter of another number is not loaded. */
-#define TENSORTAP_ADAPTER_INTERFACE_VERSION 4
+#define TENSORTAP_ADAPTER_INTERFACE_VERSION 5
 
 /* What an operator is, from its schema; described once. */
 enum {
@@ -26,7 +26,10 @@ enum {
   TENSORTAP_TORCH_OP_INTENDED_INF = 4u, /* non-finite values may be meant: masks, fills */
   TENSORTAP_TORCH_OP_SEES_VALUE = 8u,   /* hands a value to the program: item, isfinite */
   TENSORTAP_TORCH_OP_COLLECTIVE = 16u,  /* c10d: its outputs are complete when its Work is */
-  TENSORTAP_TORCH_OP_REARRANGES = 32u   /* writes nothing, and its outputs are elements of its inputs where they lie */
+  TENSORTAP_TORCH_OP_REARRANGES = 32u,  /* writes nothing, and its outputs are elements of its inputs where they lie */
+  TENSORTAP_TORCH_OP_TESTS_VALUE = 64u, /* says which of its inputs' elements are finite: isnan, the check of gradient scaling */
+  TENSORTAP_TORCH_OP_SEES_LOSS = 128u,  /* a backward pass begins with it, and its input is the loss: ones_like */
+  TENSORTAP_TORCH_OP_HOST_FILLED = 256u /* its input holds what the program filled in without an operator: torch.tensor() */
 };
 
 typedef struct tensortap_torch_op {
@@ -37,6 +40,7 @@ typedef struct tensortap_torch_op {
   const char* const* argument_names; /* "" for what is no tensor; those at the end are left out */
   uint32_t argument_count;
   uint32_t return_count;
+  uint64_t overwritten; /* bit n: the operator writes all of argument n and reads nothing of it, as of `out=` */
 } tensortap_torch_op;
 
 /* How far a tensor can be looked into. */
@@ -149,7 +153,8 @@ typedef struct tensortap_torch_adapter {
   /* Runs task(context, i) for i in [0, count) on the threads of torch's own pool. */
   void (*parallel_for)(void* pool, void (*task)(void* context, size_t index), size_t count, void* context);
   /* Writes the arguments that are no tensors as a JSON object, with a zero at its end; returns its length, 0 when there are none or no room for
-   * them. During begin(), of its call. */
+   * them. During begin(), of its call. Beside the arguments, by their names: "intended_inf": true when a number among them is infinite, and
+   * "parameters": the slots that hold a leaf that requires a gradient. */
   size_t (*attributes)(const tensortap_torch_call* call, char* text, size_t capacity);
   /* Runs known tensors through the whole adapter; returns null, or what went wrong. Not while operators of the program run. */
   const char* (*self_test)(void);

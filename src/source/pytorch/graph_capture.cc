@@ -155,6 +155,7 @@ int64_t add_site(const DumpRole& role, std::vector<DumpSlot> slots) { return gra
 int64_t graph_begins(ModuleId root, bool backward) {
   const EnteredCapture capture;
   ThreadCalls* calls = thread_calls();
+  if (capture && capture->steps.lingers()) capture->steps.move_on();
   if (!capture || calls == nullptr || !capture->observing.load(std::memory_order_relaxed)) return -1;
   uint64_t thread = 0;
   int64_t next = 0;
@@ -241,7 +242,7 @@ void gather(TorchCapture& capture, const DumpSite& site, OpIdentity& identity, b
     StorageContent content;
     if (allocates && is_output) content = capture.storages.allocated(tensor, calls.met);
     if (!wanted || (slot.flags & kSlotOnlyNoted) != 0) continue;
-    if (!allocates || !is_output) content = capture.storages.look(tensor, calls.met);
+    if (!allocates || !is_output) content = is_output ? capture.storages.made(tensor, calls.met) : capture.storages.look(tensor, calls.met);
     tensortap_tensor one;
     if (!to_session(capture, identity, tensor, content, one)) continue;
     one.slot_kind = slot.kind;
@@ -256,6 +257,8 @@ void dump(int64_t number, const tensortap_torch_tensor* tensors, uint32_t count)
   const DumpSite* site = graph_nodes().site(number);
   ThreadCalls* calls = thread_calls();
   if (!capture || site == nullptr || calls == nullptr) return;
+  if (capture->steps.lingers()) capture->steps.move_on();
+  calls->met.now = capture->write_time(calls->optimizer != 0);
   if (!capture->observing.load(std::memory_order_relaxed)) return;
   // Tracing runs a graph on tensors without values.
   if (count > 0 && (tensors[0].kind == TENSORTAP_TORCH_WRAPPER || tensors[0].kind == TENSORTAP_TORCH_META)) return;

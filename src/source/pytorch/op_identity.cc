@@ -31,8 +31,17 @@ Json arguments_of(const tensortap_torch_call& call, const tensortap_torch_adapte
 
 std::string attributes_of(const OpKey& key, const TorchOperator& op, Json attributes) {
   if (!op.overload.empty()) attributes["overload"] = op.overload;
-  if ((op.flags & TENSORTAP_TORCH_OP_SEES_VALUE) != 0) attributes["sees_value"] = true;
-  if ((op.flags & TENSORTAP_TORCH_OP_INTENDED_INF) != 0) attributes["intended_inf"] = true;
+  const auto mark = [&](uint32_t flag, const char* name) {
+    if ((op.flags & flag) != 0) attributes[name] = true;
+  };
+  mark(TENSORTAP_TORCH_OP_SEES_VALUE, "sees_value");
+  mark(TENSORTAP_TORCH_OP_TESTS_VALUE, "tests_value");
+  mark(TENSORTAP_TORCH_OP_SEES_LOSS, "sees_loss");
+  mark(TENSORTAP_TORCH_OP_INTENDED_INF, "intended_inf");
+  mark(TENSORTAP_TORCH_OP_HOST_FILLED, "host_filled");
+  for (uint32_t slot = 0; slot < 64; ++slot) {
+    if ((op.overwritten >> slot & 1U) != 0) attributes["overwrites"].push_back(slot);
+  }
   if (key.forward != nullptr) attributes["forward"] = key.forward->name;
   return attributes.empty() ? "" : to_json_text(attributes);
 }
@@ -120,6 +129,7 @@ OpIdentity& OpIdentities::of_node(const OpKey& key, const GraphNode& node) {
 
 void OpIdentities::request(DumpRequest request) {
   const std::lock_guard lock(mutex_);
+  tensortap_request_op(session_, TENSORTAP_NO_OP, request.enabled ? 1 : 0);
   for (const auto& [key, identity] : identities_) apply(request, *identity);
   requests_.push_back(std::move(request));
 }

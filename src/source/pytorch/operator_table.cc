@@ -16,6 +16,7 @@ TorchOperator* make_operator(const tensortap_torch_op& op) {
   for (uint32_t i = 0; i < op.argument_count; ++i) described->arguments.emplace_back(op.argument_names[i]);
   described->returns = op.return_count;
   described->flags = op.flags;
+  described->overwritten = op.overwritten;
   return described;
 }
 
@@ -29,7 +30,7 @@ uint32_t OperatorTable::add(const tensortap_torch_op& op) {
 }
 
 const TorchOperator& OperatorTable::operator[](uint32_t id) const {
-  static const auto& unknown = *new TorchOperator{"unknown", "", "unknown", "", {}, 0, 0};
+  static const auto& unknown = *new TorchOperator{"unknown", "", "unknown", "", {}, 0, 0, 0};
   const TorchOperator* op = id < kMost ? operators_[id].load(std::memory_order_acquire) : nullptr;
   return op == nullptr ? unknown : *op;
 }

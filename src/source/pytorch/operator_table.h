@@ -21,7 +21,8 @@ struct TorchOperator {
   std::string name_space;  // "aten"
   std::vector<std::string> arguments;
   uint32_t returns = 0;
-  uint32_t flags = 0;  // TENSORTAP_TORCH_OP_*
+  uint32_t flags = 0;        // TENSORTAP_TORCH_OP_*
+  uint64_t overwritten = 0;  // bit per argument: written and not read
 };
 
 // Thread-safe; looking one up takes no lock. References stay valid for the life of the process.

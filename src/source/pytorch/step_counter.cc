@@ -2,16 +2,30 @@
 
 namespace tensortap {
 
-void StepCounter::tell_begin(int64_t step) { on_step_(context_, tensortap_step_begin(session_, step, 0) != 0); }
+void StepCounter::tell_begin(int64_t step) {
+  wanted_ = tensortap_step_begin(session_, step, 0) != 0;
+  on_step_(context_, wanted_);
+}
 
 void StepCounter::begin() { tell_begin(0); }
 
 void StepCounter::end() {
   const std::lock_guard lock(mutex_);
+  lingers_.store(false, std::memory_order_relaxed);
   if (!paused_) tensortap_step_end(session_, current(), 0);
 }
 
+void StepCounter::settle() {
+  if (lingers_.exchange(false, std::memory_order_relaxed)) next();
+}
+
+void StepCounter::move_on() {
+  const std::lock_guard lock(mutex_);
+  settle();
+}
+
 void StepCounter::next() {
+  model_runs_.store(true, std::memory_order_relaxed);
   const int64_t ended = step_.load(std::memory_order_relaxed);
   if (!paused_) tensortap_step_end(session_, ended, 0);
   step_.store(ended + 1, std::memory_order_relaxed);
@@ -21,6 +35,7 @@ void StepCounter::next() {
 void StepCounter::pause(bool paused) {
   const std::lock_guard lock(mutex_);
   if (paused_ == paused) return;
+  settle();
   paused_ = paused;
   if (paused) {
     tensortap_step_end(session_, current(), 0);
@@ -32,12 +47,19 @@ void StepCounter::pause(bool paused) {
 void StepCounter::optimizer_ends(const char* name, const void* optimizer) {
   const std::lock_guard lock(mutex_);
   if (source_ == Source::kProgram) return;
+  settle();
   source_ = Source::kOptimizer;
   if (optimizer_name_.empty()) {
     optimizer_name_ = name;
     optimizer_ = optimizer;
   }
-  if (optimizer_name_ == name && optimizer_ == optimizer) next();
+  if (optimizer_name_ != name || optimizer_ != optimizer) return;
+  // Of a step that is not captured nothing is looked at, so nobody would see the next one begin.
+  if (wanted_ && !paused_) {
+    lingers_.store(true, std::memory_order_relaxed);
+  } else {
+    next();
+  }
 }
 
 void StepCounter::optimizer_made() {
@@ -47,6 +69,8 @@ void StepCounter::optimizer_made() {
 
 void StepCounter::root_module_begins() {
   const std::lock_guard lock(mutex_);
+  settle();
+  model_runs_.store(true, std::memory_order_relaxed);
   if (source_ != Source::kModel) return;
   // A backward pass says that an optimizer will come: several calls may make up its step.
   if (model_ran_ && !backward_ran_.load(std::memory_order_relaxed)) next();
@@ -55,6 +79,7 @@ void StepCounter::root_module_begins() {
 
 void StepCounter::program_steps() {
   const std::lock_guard lock(mutex_);
+  settle();
   source_ = Source::kProgram;
   next();
 }

@@ -149,7 +149,7 @@ StorageTable::Entry* StorageTable::add(Shard& shard, const void* storage) {
   size_t i = hash_of(storage) / kShards % shard.capacity;
   while (shard.entries[i].storage != nullptr) i = (i + 1) % shard.capacity;
   adapter_.hold_storage(storage);
-  shard.entries[i] = {storage, next_.fetch_add(1, std::memory_order_relaxed), 1, sight_.load(std::memory_order_relaxed), 0, 0};
+  shard.entries[i] = {storage, next_.fetch_add(1, std::memory_order_relaxed), 1, sight_.load(std::memory_order_relaxed), 0, 0, {}};
   ++shard.used;
   return &shard.entries[i];
 }
@@ -171,18 +171,44 @@ StorageContent StorageTable::meet(const tensortap_torch_tensor& tensor, MetStora
   return content_of(*entry);
 }
 
+void StorageTable::look_again(Entry& entry, const tensortap_torch_tensor& tensor) const {
+  entry.sight = sight_.load(std::memory_order_relaxed);
+  if (entry.fingerprint == 0 || entry.fingerprint == fingerprint_of(tensor)) return;
+  entry.fingerprint = 0;
+  ++entry.version;
+}
+
 StorageContent StorageTable::look(const tensortap_torch_tensor& tensor, MetStorages& met) {
-  return meet(tensor, met, [&](Entry& entry, bool /*added*/) {
-    entry.sight = sight_.load(std::memory_order_relaxed);
-    if (entry.fingerprint == 0 || entry.fingerprint == fingerprint_of(tensor)) return;
-    entry.fingerprint = 0;
-    ++entry.version;
+  return meet(tensor, met, [&](Entry& entry, bool /*added*/) { look_again(entry, tensor); });
+}
+
+StorageContent StorageTable::made(const tensortap_torch_tensor& tensor, MetStorages& met) {
+  return meet(tensor, met, [&](Entry& entry, bool added) {
+    look_again(entry, tensor);
+    if (added) entry.written_at = met.now;
   });
 }
 
 StorageContent StorageTable::wrote(const tensortap_torch_tensor& tensor, MetStorages& met) {
   return meet(tensor, met, [&](Entry& entry, bool /*added*/) {
     entry.sight = sight_.load(std::memory_order_relaxed);
+    entry.fingerprint = 0;
+    entry.written_at = met.now;
+    ++entry.version;
+  });
+}
+
+WriteTime StorageTable::written_at(const tensortap_torch_tensor& tensor) {
+  if (tensor.storage == nullptr) return {};
+  Shard& shard = shard_of(tensor.storage);
+  const std::lock_guard lock(shard.mutex);
+  const Entry* const entry = find(shard, tensor.storage);
+  return entry == nullptr ? WriteTime{} : entry->written_at;
+}
+
+void StorageTable::filled(const tensortap_torch_tensor& tensor, MetStorages& met) {
+  meet(tensor, met, [](Entry& entry, bool /*added*/) {
+    if (entry.fingerprint == 0) return;
     entry.fingerprint = 0;
     ++entry.version;
   });

@@ -19,6 +19,12 @@
 
 namespace tensortap {
 
+// When a block was written: in which step, and whether by an optimizer.
+struct WriteTime {
+  int64_t step = -1;  // -1 = not known
+  bool by_optimizer = false;
+};
+
 // What a block holds at one moment.
 struct StorageContent {
   uint64_t storage = 0;    // number of the block, 0 = none
@@ -28,6 +34,9 @@ struct StorageContent {
 
 // The blocks that one thread met lately, and that may have expired since. Of that thread.
 class MetStorages {
+ public:
+  WriteTime now;  // of what the thread's operators write
+
  private:
   friend class StorageTable;
   // Blocks of age n are looked at every 2^n operators, and those that lived on are of the next age, up to the last: so what expired is held
@@ -51,10 +60,16 @@ class StorageTable {
 
   // What the block of a tensor holds.
   StorageContent look(const tensortap_torch_tensor& tensor, MetStorages& met);
+  // After an operator made it, or a view of it.
+  StorageContent made(const tensortap_torch_tensor& tensor, MetStorages& met);
   // After an operator wrote into it.
   StorageContent wrote(const tensortap_torch_tensor& tensor, MetStorages& met);
+  // The program filled it without an operator, where nothing was written since the allocation.
+  void filled(const tensortap_torch_tensor& tensor, MetStorages& met);
   // After an operator allocated it without writing.
   StorageContent allocated(const tensortap_torch_tensor& tensor, MetStorages& met);
+  // When the block of a tensor was last written; -1 where no write was seen.
+  [[nodiscard]] WriteTime written_at(const tensortap_torch_tensor& tensor);
   // Lets go of what expired since a thread met it. To be called before each operator, which may find the memory then.
   void let_go(MetStorages& met);
   // Lets go of everything that expired.
@@ -72,6 +87,7 @@ class StorageTable {
     uint32_t sight;
     uint64_t fingerprint;  // of an unwritten block, else 0
     uint32_t met_at;       // number of the operator, of the thread that met it last
+    WriteTime written_at;
   };
   struct Shard {
     std::mutex mutex;
@@ -87,6 +103,7 @@ class StorageTable {
   // Under the shard's lock: finds the tensor's block or adds it, and calls `change(entry, added)`. What the block holds then.
   template <class Change>
   StorageContent meet(const tensortap_torch_tensor& tensor, MetStorages& met, Change&& change);
+  void look_again(Entry& entry, const tensortap_torch_tensor& tensor) const;
   Entry* add(Shard& shard, const void* storage);
   Entry* find(Shard& shard, const void* storage) const;
   bool grow(Shard& shard);

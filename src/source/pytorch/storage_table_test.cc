@@ -75,6 +75,35 @@ TEST_F(Storages, AWriteIsAnotherContentOfTheSameBlock) {
   EXPECT_EQ(table.look(in(at(1)), met_).version, after.version);
 }
 
+TEST_F(Storages, WhatTheProgramFilledIsWrittenWhateverItsBytesAre) {
+  StorageTable table(adapter_);
+  const StorageContent empty = table.allocated(in(at(1)), met_);
+  EXPECT_TRUE(empty.unwritten);
+  EXPECT_TRUE(table.look(in(at(1)), met_).unwritten) << "the same bytes as before";
+  table.filled(in(at(1)), met_);
+  const StorageContent filled = table.look(in(at(1)), met_);
+  EXPECT_FALSE(filled.unwritten);
+  EXPECT_NE(filled.version, empty.version);
+  table.filled(in(at(1)), met_);
+  EXPECT_EQ(table.look(in(at(1)), met_).version, filled.version);
+}
+
+TEST_F(Storages, KnowsTheStepOfTheLastWrite) {
+  StorageTable table(adapter_);
+  met_.now = {3, false};
+  EXPECT_EQ(table.written_at(in(at(1))).step, -1) << "nobody met it";
+  static_cast<void>(table.look(in(at(1)), met_));
+  EXPECT_EQ(table.written_at(in(at(1))).step, -1) << "who made it is not known";
+  static_cast<void>(table.made(in(at(2)), met_));
+  EXPECT_EQ(table.written_at(in(at(2))).step, 3);
+  met_.now = {4, true};
+  static_cast<void>(table.made(in(at(2)), met_));
+  EXPECT_EQ(table.written_at(in(at(2))).step, 3) << "a view of it";
+  static_cast<void>(table.wrote(in(at(2)), met_));
+  EXPECT_EQ(table.written_at(in(at(2))).step, 4);
+  EXPECT_TRUE(table.written_at(in(at(2))).by_optimizer);
+}
+
 TEST_F(Storages, AnExpiredBlockIsDroppedAndItsAddressIsAnotherBlockThen) {
   StorageTable table(adapter_);
   const uint64_t old = table.look(in(at(1)), met_).storage;

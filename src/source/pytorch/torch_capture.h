@@ -51,6 +51,8 @@ struct TorchCapture {
   std::atomic<bool> enabled{true};
   std::atomic<int> tracing{0};  // graphs that are being traced
 
+  // Of what is written now. What a program makes before its first model runs is there for all steps.
+  [[nodiscard]] WriteTime write_time(bool by_optimizer) const { return {steps.model_runs() ? steps.current() : -1, by_optimizer}; }
   // Turns torch's callbacks on or off, as the step, enable(), tracing and the bootstrap of the interpreter want it.
   void observe();
 };

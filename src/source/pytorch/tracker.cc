@@ -8,7 +8,9 @@
 
 #include "base/clock.h"
 #include "base/guarded.h"
+#include "base/text.h"
 #include "source/pytorch/graph_capture.h"
+#include "source/pytorch/index_arguments.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/shown_reads.h"
 #include "source/pytorch/thread_calls.h"
@@ -209,15 +211,37 @@ void* outside_of_capture() {
   return nullptr;
 }
 
+// Whether a call that comes after an optimizer's step still belongs to that step, by the values that it reads: the program looks at its loss, or works
+// out how good its outputs were. What reads the new parameters begins the next step, as any call of a module does.
+bool reads_lingering_step(TorchCapture& capture, const ThreadCalls& calls, const tensortap_torch_call& call) {
+  if (call.tensor_count == 0 || !calls.nodes.empty() || calls.optimizer != 0 || current_module() != 0) return false;
+  const TorchOperator& op = capture.runtime.operators[call.op];
+  if ((op.flags & TENSORTAP_TORCH_OP_SEES_VALUE) != 0) return true;
+  const bool computes = (op.flags & (TENSORTAP_TORCH_OP_REARRANGES | TENSORTAP_TORCH_OP_VIEW)) == 0;
+  const int64_t step = capture.steps.current();
+  bool reads_some = false;
+  for (uint32_t i = 0; i < call.tensor_count; ++i) {
+    const tensortap_torch_tensor& tensor = call.tensors[i];
+    if (tensor.slot < 64 && (op.overwritten >> tensor.slot & 1U) != 0) continue;
+    const WriteTime written = capture.storages.written_at(tensor);
+    if (written.step != step) continue;
+    if (computes && written.by_optimizer) return false;
+    reads_some = true;
+  }
+  return reads_some;
+}
+
 void* begin(const tensortap_torch_call* call, uint64_t torch_thread) {
   const Entered capture;
   if (!capture) return outside_of_capture();
   ThreadCalls* calls = thread_calls();
   if (calls == nullptr || calls->compiling > 0) return nullptr;
   try_bootstrap(*capture.get());
+  if (capture->steps.lingers() && !reads_lingering_step(*capture.get(), *calls, *call)) capture->steps.move_on();
   if (!capture->step_wanted.load(std::memory_order_relaxed)) return nullptr;
   const bool is_collective = call->tensor_count > 0 && (flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_COLLECTIVE) != 0;
   capture->storages.let_go(calls->met);
+  calls->met.now = capture->write_time(calls->optimizer != 0);
   PendingCall& pending = next_pending(*calls, is_collective);
   pending.capture = capture.get();
   pending.step = capture->steps.current();
@@ -227,6 +251,10 @@ void* begin(const tensortap_torch_call* call, uint64_t torch_thread) {
     if ((call->tensors[i].flags & TENSORTAP_TORCH_TENSOR_WRITTEN) != 0) pending.written.push_back(call->tensors[i]);
   }
   if (call->tensor_count == 0) return &pending;
+  // Whether the program filled the memory can not be seen where its bytes are those that were there before.
+  if ((flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_HOST_FILLED) != 0) {
+    for (uint32_t i = 0; i < call->tensor_count; ++i) capture->storages.filled(call->tensors[i], calls->met);
+  }
   decide(*calls, pending, *call);
   if (call->sequence_number >= 0) capture->links.note(torch_thread, call->sequence_number, pending.identity);
   if (!pending.wanted && pending.written.empty() && (pending.identity->flags & TENSORTAP_TORCH_OP_UNWRITTEN) == 0) {
@@ -257,7 +285,7 @@ void report_what_it_made(ThreadCalls& calls, PendingCall& pending, std::span<con
   uint32_t next_slot = op.returns;
   for (uint32_t i = 0; i < tensors.size(); ++i) {
     const tensortap_torch_tensor& tensor = tensors[i];
-    const StorageContent content = unwritten ? capture.storages.allocated(tensor, calls.met) : capture.storages.look(tensor, calls.met);
+    const StorageContent content = unwritten ? capture.storages.allocated(tensor, calls.met) : capture.storages.made(tensor, calls.met);
     tensortap_tensor told;
     if (!pending.wanted || !to_session(capture, *pending.identity, tensor, content, told)) continue;
     if ((tensor.flags & TENSORTAP_TORCH_TENSOR_WRITTEN) != 0) {
@@ -283,7 +311,9 @@ void report_what_it_made(ThreadCalls& calls, PendingCall& pending, std::span<con
 void report_failure(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
   gather_inputs(calls, pending, call);
   const tensortap_op_event event = event_of(pending, calls);
-  tensortap_op_failed(pending.capture->session, &event, "the operator raised an exception");
+  const std::string index = index_out_of_range(pending.capture->runtime.operators[call.op], {call.tensors, call.tensor_count});
+  const std::string text = concat("the operator raised an exception", index.empty() ? "" : ": ", index);
+  tensortap_op_failed(pending.capture->session, &event, text.c_str());
 }
 
 // Checkpointing computes a part of the forward pass again inside of a node, and ends that by an exception as soon as it has what it needs.

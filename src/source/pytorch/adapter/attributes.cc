@@ -5,13 +5,16 @@
 #include <c10/core/MemoryFormat.h>
 #include <c10/core/ScalarType.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "source/pytorch/adapter/operator_facts.h"
+#include "source/pytorch/adapter/tensor_facts.h"
 
 namespace tensortap::torch_adapter {
 namespace {
@@ -92,20 +95,80 @@ bool append_list(const c10::IValue& value, std::string& json) {
 
 bool holds_numbers(const c10::IValue& value) { return value.isIntList() || value.isDoubleList() || value.isBoolList(); }
 
+// A number that torch has turned into a tensor: of `x + 2` the 2.
+bool is_number(const c10::IValue& value) {
+  return value.isTensor() && value.toTensor().defined() && value.toTensor().unsafeGetTensorImpl()->is_wrapped_number();
+}
+
+// The number of such a tensor, which is in host memory and of one of three types; nothing of a boolean.
+std::optional<double> number_of(const at::Tensor& tensor) {
+  if (!tensor.device().is_cpu() || tensor.is_meta() || !tensor.has_storage() || tensor.storage().data() == nullptr) return std::nullopt;
+  const auto* element = static_cast<const char*>(tensor.storage().data()) + tensor.storage_offset() * tensor.element_size();
+  if (tensor.scalar_type() == c10::ScalarType::Double) return *reinterpret_cast<const double*>(element);
+  if (tensor.scalar_type() == c10::ScalarType::Long) return static_cast<double>(*reinterpret_cast<const int64_t*>(element));
+  return std::nullopt;
+}
+
+bool is_infinite(const c10::IValue& value) {
+  if (is_number(value)) {
+    const auto number = number_of(value.toTensor());
+    return number && std::isinf(*number);
+  }
+  return value.isDouble() && std::isinf(value.toDouble());
+}
+
+bool is_parameter(const c10::IValue& value) {
+  bool is = false;
+  for_each_tensor(value, [&is](const at::Tensor& tensor, int32_t element) {
+    if (element <= 0 && kind_of(tensor) != TENSORTAP_TORCH_UNDEFINED) is = tensor.requires_grad() && tensor.is_leaf();
+  });
+  return is;
+}
+
+// What is known of this call beside its arguments.
+void append_facts(const CallArguments& arguments, std::string& json) {
+  const auto begin = [&json](std::string_view name) {
+    if (json.size() > 1) json += ", ";
+    append_text(name, json);
+    json += ": ";
+  };
+  if (std::any_of(arguments.values.begin(), arguments.values.end(), is_infinite)) {
+    begin("intended_inf");
+    json += "true";
+  }
+  std::string slots;
+  for (size_t i = 0; i < arguments.values.size(); ++i) {
+    if (is_parameter(arguments.values[i])) slots += (slots.empty() ? "" : ", ") + std::to_string(i);
+  }
+  if (slots.empty()) return;
+  begin("parameters");
+  json += "[" + slots + "]";
+}
+
+bool append_argument(const c10::IValue& value, const c10::Argument& described, std::string& json) {
+  if (is_number(value)) {
+    const auto number = number_of(value.toTensor());
+    if (!number) return false;
+    append_number(*number, json);
+    return true;
+  }
+  return holds_numbers(value) ? append_list(value, json) : append_value(value, declared_kind(described), json);
+}
+
 std::string attributes_of(const CallArguments& arguments) {
   std::string json = "{";
   const auto& described = arguments.facts.schema->arguments();
   for (size_t i = 0; i < arguments.values.size() && i < described.size(); ++i) {
     const c10::IValue& value = arguments.values[i];
     // An argument that was not given says nothing, unless it is an optional tensor, which is a slot.
-    if (value.isTensor() || value.isTensorList() || value.isNone()) continue;
+    if ((value.isTensor() && !is_number(value)) || value.isTensorList() || value.isNone()) continue;
     const size_t before = json.size();
     if (before > 1) json += ", ";
     append_text(described[i].name(), json);
     json += ": ";
-    const bool told = holds_numbers(value) ? append_list(value, json) : append_value(value, declared_kind(described[i]), json);
-    if (!told) json.resize(before);
+    if (!append_argument(value, described[i], json)) json.resize(before);
   }
+  append_facts(arguments, json);
   return json.size() == 1 ? std::string() : json + "}";
 }
 

@@ -2,6 +2,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <mutex>
@@ -23,8 +24,20 @@ bool writes_undeclared(std::string_view operator_name, std::string_view argument
   return !own || argument == "running_mean" || argument == "running_var" || argument == "noise";
 }
 
-constexpr std::array<std::string_view, 8> kSeesValue = {"aten::_local_scalar_dense", "aten::isfinite", "aten::isnan",    "aten::isinf",
-                                                        "aten::is_nonzero",          "aten::equal",    "aten::allclose", "aten::item"};
+constexpr std::array<std::string_view, 5> kSeesValue = {"aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal", "aten::allclose",
+                                                        "aten::item"};
+constexpr std::array<std::string_view, 7> kTestsValue = {"aten::isfinite",
+                                                         "aten::isnan",
+                                                         "aten::isinf",
+                                                         "aten::eq",
+                                                         "aten::ne",
+                                                         "aten::_amp_foreach_non_finite_check_and_unscale_",
+                                                         "aten::_amp_non_finite_check_and_unscale_"};
+// Operators that write all of their first argument and read nothing of it.
+constexpr std::array<std::string_view, 15> kOverwriting = {
+    "aten::copy_",       "aten::fill_",      "aten::zero_",          "aten::uniform_",       "aten::normal_",
+    "aten::random_",     "aten::bernoulli_", "aten::cauchy_",        "aten::exponential_",   "aten::geometric_",
+    "aten::log_normal_", "aten::set_",       "aten::_foreach_copy_", "aten::_foreach_zero_", "aten::resize_as_"};
 constexpr std::array<std::string_view, 10> kIntendedInfinity = {
     "aten::masked_fill", "aten::masked_fill_", "aten::full",          "aten::full_like", "aten::fill_",
     "aten::where",       "aten::fill",         "aten::scalar_tensor", "aten::new_full",  "aten::constant_pad_nd"};
@@ -45,6 +58,26 @@ bool holds(const List& list, std::string_view name) {
   return false;
 }
 
+// Outputs of collectives are arguments that no schema declares as such; of fsdp's own operators likewise.
+bool is_output_by_name(std::string_view operator_name, std::string_view argument) {
+  const bool collective = starts_with(operator_name, "c10d::") || starts_with(operator_name, "fsdp::");
+  if (!collective) return false;
+  const bool receives = starts_with(operator_name, "c10d::recv") && argument == "tensors";
+  return receives || starts_with(argument, "output") || argument == "all_gather_output";
+}
+
+// Bit n: all of argument n is written and nothing of it read.
+uint64_t overwritten_by(std::string_view name, const c10::FunctionSchema& schema) {
+  uint64_t bits = 0;
+  const size_t count = std::min<size_t>(schema.arguments().size(), 64);
+  for (size_t i = 0; i < count; ++i) {
+    const c10::Argument& argument = schema.arguments()[i];
+    const bool overwritten = argument.is_out() || (i == 0 && holds(kOverwriting, name)) || is_output_by_name(name, argument.name());
+    if (overwritten) bits |= uint64_t{1} << i;
+  }
+  return bits;
+}
+
 uint32_t flags_of(std::string_view name, const c10::FunctionSchema& schema) {
   uint32_t flags = 0;
   for (const c10::Argument& argument : schema.returns()) {
@@ -55,6 +88,9 @@ uint32_t flags_of(std::string_view name, const c10::FunctionSchema& schema) {
   if (unwritten) flags |= TENSORTAP_TORCH_OP_UNWRITTEN;
   if (holds(kIntendedInfinity, name)) flags |= TENSORTAP_TORCH_OP_INTENDED_INF;
   if (holds(kSeesValue, name)) flags |= TENSORTAP_TORCH_OP_SEES_VALUE;
+  if (holds(kTestsValue, name)) flags |= TENSORTAP_TORCH_OP_TESTS_VALUE;
+  if (name == "aten::ones_like") flags |= TENSORTAP_TORCH_OP_SEES_LOSS;
+  if (name == "aten::lift_fresh" || name == "aten::lift") flags |= TENSORTAP_TORCH_OP_HOST_FILLED;
   const bool as_other_type = name == "aten::view" && schema.overload_name() == "dtype";
   if (holds(kRearranging, name) && !as_other_type) flags |= TENSORTAP_TORCH_OP_REARRANGES;
   if (starts_with(name, "c10d::")) flags |= TENSORTAP_TORCH_OP_COLLECTIVE;
@@ -87,6 +123,7 @@ uint32_t describe_schema(const c10::FunctionSchema& schema) {
   op.argument_names = names.data();
   op.argument_count = static_cast<uint32_t>(names.size());
   op.return_count = static_cast<uint32_t>(schema.returns().size());
+  op.overwritten = overwritten_by(schema.name(), schema);
   return describer->describe_op(&op);
 }
 

@@ -1,0 +1,68 @@
+#include "cli/origin_text.h"
+
+#include <fmt/format.h>
+
+#include "cli/json_members.h"
+
+namespace tensortap::cli {
+namespace {
+
+constexpr size_t kIndent = 12;
+
+std::string step_text(const Json& step) {
+  std::string text = fmt::format("step {}, {} ({})", member_text(step, "step"), member_text(step, "op"), member_text(step, "type"));
+  if (const std::string module = member_text(step, "module"); !module.empty()) text += fmt::format(", module {}", module);
+  if (const std::string source = member_text(step, "source"); !source.empty()) text += fmt::format(", {}", source);
+  return text;
+}
+
+// Where the way back ends at what an op read, nobody who was captured made it.
+std::string made_text(const Json& begin) {
+  const bool was_read = member_text(begin, "slot").starts_with("in");
+  return fmt::format("{} {} in {}", was_read ? "was given" : "made", counts_text(begin), member_text(begin, "record"));
+}
+
+std::string seen_text(const std::string& reached) {
+  if (reached == "host") return "read by the program";
+  if (reached == "loss") return "the loss of a backward pass";
+  if (reached == "failure") return "read by the op that failed";
+  if (reached == "parameter") return "written into a parameter";
+  return "seen";
+}
+
+}  // namespace
+
+std::string counts_text(const Json& one) {
+  return fmt::format("{} NaN, {} +Inf, {} -Inf", member_text(one, "nan"), member_text(one, "pos_inf"), member_text(one, "neg_inf"));
+}
+
+std::string read_text(const Json& input) {
+  const std::string record = member_text(input, "record");
+  if (input.value("unwritten", false)) return fmt::format("read {}: uninitialised memory", record);
+  const std::string min = member_text(input, "min");
+  const std::string max = member_text(input, "max");
+  if (min.empty() && max.empty()) return fmt::format("read {}: its values were not kept", record);
+  return fmt::format("read {}: min {}, max {}", record, min, max);
+}
+
+std::string origin_text(const Json& summary, const Palette& palette) {
+  const Json* origin = member(summary, "origin");
+  const Json* chain = origin == nullptr ? nullptr : member(*origin, "chain");
+  if (chain == nullptr || !chain->is_array() || chain->empty()) return {};
+  const Json& begin = chain->back();
+  std::string text = palette.bold(fmt::format("{:<{}}", "began at", kIndent)) + palette.red(step_text(begin));
+  text += origin->value("certain", false) ? "\n" : ", as far as was captured\n";
+  const std::string indent(kIndent, ' ');
+  text += indent + made_text(begin) + "\n";
+  if (member_text(*origin, "kind") == "uninitialised memory") text += indent + "it worked on memory that nothing was written to\n";
+  if (const Json* inputs = member(begin, "inputs"); inputs != nullptr && inputs->is_array()) {
+    for (const Json& input : *inputs) text += indent + read_text(input) + "\n";
+  }
+  if (chain->size() > 1) {
+    text += fmt::format("{}{} {} ops later, {}\n", indent, seen_text(member_text(*origin, "reached")), chain->size() - 1,
+                        step_text(chain->front()));
+  }
+  return text;
+}
+
+}  // namespace tensortap::cli

@@ -1,0 +1,22 @@
+// The words for where NaN and Inf began, out of the JSON of find_report().
+
+#ifndef TENSORTAP_CLI_ORIGIN_TEXT_H_
+#define TENSORTAP_CLI_ORIGIN_TEXT_H_
+
+#include <string>
+
+#include "base/json.h"
+#include "cli/terminal.h"
+
+namespace tensortap::cli {
+
+// "0 NaN, 2 +Inf, 1 -Inf" of an object with these counts.
+std::string counts_text(const Json& one);
+// "read conv:in0@3: min -1, max 2", "read empty:in0@3: uninitialised memory" of one of a step's "inputs".
+std::string read_text(const Json& input);
+// Of the chosen origin of a summary: the op with its place, what it made and read, and where that was seen. "" when there is none.
+std::string origin_text(const Json& summary, const Palette& palette);
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_ORIGIN_TEXT_H_

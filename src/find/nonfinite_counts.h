@@ -1,0 +1,26 @@
+// Counts of NaN and Inf of a record: its own, or made from its data. Private to this folder.
+
+#ifndef TENSORTAP_FIND_NONFINITE_COUNTS_H_
+#define TENSORTAP_FIND_NONFINITE_COUNTS_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "trace/dump_index.h"
+
+namespace tensortap {
+
+inline bool can_hold_nonfinite(const RecordRow& row) { return is_floating(static_cast<DType>(row.dtype)); }
+
+// Statistics with these bits (Stat): the record's own where it has them of all elements, or made from its data. What is sampled where there is no data;
+// nothing where neither is there.
+std::optional<TensorStats> stats_with(const DumpIndex& dump, size_t row, uint32_t wanted);
+
+// What is known about NaN and Inf in a record.
+enum class Holding : uint8_t { kNone, kSome, kUnknown };
+// Memory that nothing was written to holds none.
+Holding holding_of(const DumpIndex& dump, size_t row);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_FIND_NONFINITE_COUNTS_H_

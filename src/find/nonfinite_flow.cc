@@ -1,0 +1,154 @@
+#include "find/nonfinite_flow.h"
+
+#include <algorithm>
+
+namespace tensortap {
+namespace {
+
+bool is_output(const RecordRow& row) { return row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput); }
+bool is_of(const RecordRow& row, Phase phase) { return row.phase == static_cast<uint8_t>(phase); }
+bool holds_integers(const RecordRow& row) {
+  const auto dtype = static_cast<DType>(row.dtype);
+  return dtype != DType::kUndefined && !is_floating(dtype);
+}
+
+}  // namespace
+
+std::string_view sight_name(Sight sight) {
+  switch (sight) {
+    case Sight::kHost:
+      return "host";
+    case Sight::kLoss:
+      return "loss";
+    case Sight::kFailure:
+      return "failure";
+    case Sight::kParameter:
+      return "parameter";
+    case Sight::kResult:
+      break;
+  }
+  return "result";
+}
+
+NonfiniteFlow::NonfiniteFlow(const DumpIndex& dump, const RecordLookup& lookup, const OpFactsTable& facts,
+                             const std::vector<bool>& nonfinite)
+    : dump_(dump), lookup_(lookup), facts_(facts), nonfinite_(nonfinite) {
+  if (!lookup.knows_memory() || std::ranges::find(nonfinite, true) == nonfinite.end()) return;
+  const std::vector<size_t> order = rows_in_time_order(dump);
+  for (const size_t row : order) {
+    const RecordRow& record = dump.rows()[row];
+    if (is_input(record)) {
+      read(row);
+    } else if (is_output(record)) {
+      write(row);
+    }
+  }
+  find_parameters(order);
+  find_unread(order);
+}
+
+void NonfiniteFlow::read(size_t row) {
+  const RecordRow& record = dump_.rows()[row];
+  const OpFacts& facts = facts_.of(record);
+  const Content content{record.storage, record.version};
+  if (facts_.is_overwritten(record)) {
+    replaced_.insert(content);
+    return;
+  }
+  if (nonfinite_[row]) {
+    Consumer& consumer = consumers_[RecordLookup::execution_of(record)];
+    consumer.bad.push_back(row);
+    if (facts.tests_value || record.stats.nan > 0) consumer.told_apart = consumer.told_apart.value_or(row);
+    if ((record.flags & kRecordFailedOp) != 0) {
+      see(row, Sight::kFailure);
+    } else if (facts.sees_value) {
+      see(row, Sight::kHost);
+    } else if (facts.sees_loss && record.numel == 1) {
+      see(row, Sight::kLoss);
+    }
+    return;
+  }
+  const auto found = holds_integers(record) ? told_apart_.find(content) : told_apart_.end();
+  if (found == told_apart_.end()) return;
+  Consumer& consumer = consumers_[RecordLookup::execution_of(record)];
+  consumer.told_apart = consumer.told_apart.value_or(found->second);
+  if (facts.sees_value) see(found->second, Sight::kHost, true);
+}
+
+void NonfiniteFlow::write(size_t row) {
+  const RecordRow& record = dump_.rows()[row];
+  const auto found = consumers_.find(RecordLookup::execution_of(record));
+  if (found == consumers_.end()) return;
+  found->second.outputs.push_back(row);
+  if (found->second.told_apart && holds_integers(record)) {
+    told_apart_.try_emplace({record.storage, record.version}, *found->second.told_apart);
+  }
+}
+
+bool NonfiniteFlow::only_shows(const Consumer& consumer) const {
+  const std::span<const RecordRow> rows = dump_.rows();
+  return !consumer.outputs.empty() && std::ranges::all_of(consumer.outputs, [&](size_t output) {
+    return std::ranges::any_of(consumer.bad, [&](size_t input) {
+      return rows[output].storage != 0 && rows[output].storage == rows[input].storage && rows[output].version == rows[input].version;
+    });
+  });
+}
+
+bool NonfiniteFlow::is_view(size_t output) const {
+  const auto found = consumers_.find(RecordLookup::execution_of(dump_.rows()[output]));
+  return found != consumers_.end() && only_shows(found->second);
+}
+
+// What an optimizer writes is a parameter where sources do not say which memory parameters are in.
+void NonfiniteFlow::find_parameters(const std::vector<size_t>& order) {
+  std::unordered_set<uint64_t> parameters;
+  for (const RecordRow& record : dump_.rows()) {
+    if (facts_.is_parameter(record)) parameters.insert(record.storage);
+  }
+  for (const size_t row : order) {
+    const RecordRow& record = dump_.rows()[row];
+    if (!nonfinite_[row] || !is_output(record) || is_view(row)) continue;
+    if (parameters.empty() ? is_of(record, Phase::kUpdate) : parameters.contains(record.storage)) see(row, Sight::kParameter);
+  }
+}
+
+void NonfiniteFlow::find_unread(const std::vector<size_t>& order) {
+  std::unordered_set<size_t> taken;
+  const bool has_outputs = std::ranges::any_of(dump_.rows(), is_output);
+  for (const auto& [execution, consumer] : consumers_) {
+    if (consumer.bad.empty() || only_shows(consumer)) continue;
+    for (const size_t input : consumer.bad) taken.insert(source_of(input));
+    const OpFacts& facts = facts_.of(dump_.rows()[consumer.bad.front()]);
+    const bool writes_back = std::ranges::any_of(consumer.outputs, [&](size_t row) { return nonfinite_[row]; });
+    uses_gradients_ = uses_gradients_ || (facts.tests_value && writes_back);
+    // What became of it was not captured.
+    if (!has_outputs && !facts.sees_value) see(consumer.bad.front(), Sight::kResult);
+  }
+  uses_gradients_ = uses_gradients_ || std::ranges::any_of(dump_.rows(), [](const RecordRow& row) { return is_of(row, Phase::kUpdate); });
+  for (const size_t row : order) {
+    const RecordRow& record = dump_.rows()[row];
+    if (!nonfinite_[row] || !is_output(record) || record.slot_index != 0 || taken.contains(row) || is_view(row)) continue;
+    const bool for_optimizer = is_of(record, Phase::kUpdate) || (uses_gradients_ && is_of(record, Phase::kBackward));
+    const bool replaced = replaced_.contains({record.storage, record.version});
+    if (!for_optimizer && !replaced && !facts_.of(record).tests_value) see(row, Sight::kResult);
+  }
+}
+
+void NonfiniteFlow::mark_sources(const Sighting& sighting, std::vector<bool>& marked) const {
+  std::vector<size_t> next = {sighting.row};
+  while (!next.empty()) {
+    const size_t row = next.back();
+    next.pop_back();
+    if (marked[row]) continue;
+    marked[row] = true;
+    const RecordRow& record = dump_.rows()[row];
+    if (is_input(record)) {
+      next.push_back(source_of(row));
+      continue;
+    }
+    const auto found = consumers_.find(RecordLookup::execution_of(record));
+    if (found != consumers_.end()) next.insert(next.end(), found->second.bad.begin(), found->second.bad.end());
+  }
+}
+
+}  // namespace tensortap

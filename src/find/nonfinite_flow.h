@@ -1,0 +1,80 @@
+// Where NaN and Inf went in a dump that says which memory tensors are in: to something that the program saw, or nowhere. Private to this folder.
+
+#ifndef TENSORTAP_FIND_NONFINITE_FLOW_H_
+#define TENSORTAP_FIND_NONFINITE_FLOW_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "find/op_facts.h"
+#include "find/record_lookup.h"
+#include "trace/dump_index.h"
+
+namespace tensortap {
+
+// How a value that is not finite came to matter, what matters most first.
+enum class Sight : uint8_t {
+  kHost,       // the program read it: item(), or a comparison of it that was read
+  kLoss,       // a backward pass began with it
+  kFailure,    // an op that failed read it
+  kParameter,  // it was written into a parameter
+  kResult,     // nobody who was captured read it: it may be what the program was after
+};
+std::string_view sight_name(Sight sight);  // "host", "loss", "failure", "parameter", "result"
+
+struct Sighting {
+  size_t row = 0;  // of a record that holds NaN or Inf
+  Sight sight = Sight::kResult;
+  bool by_test = false;  // of kHost: the program read whether it is finite, or another comparison
+};
+
+// Immutable; borrows what it is made of. Linear in the records. A dump without knowledge of memory has no sightings.
+class NonfiniteFlow {
+ public:
+  // `nonfinite`: for each row whether it holds NaN or Inf.
+  NonfiniteFlow(const DumpIndex& dump, const RecordLookup& lookup, const OpFactsTable& facts, const std::vector<bool>& nonfinite);
+
+  // Host, loss and failure in time order, then parameters, then results.
+  [[nodiscard]] const std::vector<Sighting>& sightings() const { return sightings_; }
+  // All rows of NaN or Inf that a sighting's row came from, itself among them.
+  void mark_sources(const Sighting& sighting, std::vector<bool>& marked) const;
+  // Whether gradients go to an optimizer, or to a check that may leave out its step: one that is not finite does no harm by itself then.
+  [[nodiscard]] bool uses_gradients() const { return uses_gradients_; }
+  // Whether the op behind an output only shows what it read, as a view does.
+  [[nodiscard]] bool is_view(size_t output) const;
+
+ private:
+  using Content = RecordLookup::Content;
+  struct Consumer {
+    std::vector<size_t> bad;           // inputs that hold NaN or Inf
+    std::vector<size_t> outputs;       // all of them
+    std::optional<size_t> told_apart;  // an input that its integers and booleans depend on
+  };
+  using Consumers = std::unordered_map<RecordLookup::Execution, Consumer, RecordLookup::Hash>;
+
+  void read(size_t row);
+  void write(size_t row);
+  void see(size_t row, Sight sight, bool by_test = false) { sightings_.push_back({row, sight, by_test}); }
+  void find_unread(const std::vector<size_t>& order);
+  void find_parameters(const std::vector<size_t>& order);
+  [[nodiscard]] size_t source_of(size_t input) const { return lookup_.writer_of(input).value_or(input); }
+  [[nodiscard]] bool only_shows(const Consumer& consumer) const;
+
+  const DumpIndex& dump_;
+  const RecordLookup& lookup_;
+  const OpFactsTable& facts_;
+  const std::vector<bool>& nonfinite_;
+  Consumers consumers_;
+  std::unordered_map<Content, size_t, RecordLookup::Hash> told_apart_;  // integers and booleans that came of a row of NaN or Inf
+  std::unordered_set<Content, RecordLookup::Hash> replaced_;            // contents that an op wrote over unread
+  std::vector<Sighting> sightings_;
+  bool uses_gradients_ = false;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_FIND_NONFINITE_FLOW_H_

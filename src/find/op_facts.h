@@ -1,0 +1,46 @@
+// What sources say about ops beyond their names, read once for all ops of a dump. Private to this folder.
+
+#ifndef TENSORTAP_FIND_OP_FACTS_H_
+#define TENSORTAP_FIND_OP_FACTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "trace/dump_index.h"
+
+namespace tensortap {
+
+inline bool is_input(const RecordRow& row) { return row.slot_kind == static_cast<uint8_t>(SlotKind::kInput); }
+
+struct OpFacts {
+  bool sees_value = false;   // hands its input to the program
+  bool tests_value = false;  // says which elements are finite
+  bool sees_loss = false;    // an input of one element is the loss of a backward pass
+  bool host_filled = false;  // what it reads are numbers of the program's own
+  bool intended = false;     // infinities are what it is there to make
+  uint64_t overwrites = 0;   // bit per input: written and not read
+  uint64_t parameters = 0;   // bit per input: a parameter of the model
+};
+
+// Immutable; borrows the dump.
+class OpFactsTable {
+ public:
+  explicit OpFactsTable(const DumpIndex& dump);
+  // Of the op behind a row.
+  [[nodiscard]] const OpFacts& of(const RecordRow& row) const { return row.op < facts_.size() ? facts_[row.op] : unknown_; }
+  // An input that its op is about to write over: its content is nobody's value.
+  [[nodiscard]] bool is_overwritten(const RecordRow& row) const { return is_input(row) && has_bit(of(row).overwrites, row.slot_index); }
+  [[nodiscard]] bool is_parameter(const RecordRow& row) const { return is_input(row) && has_bit(of(row).parameters, row.slot_index); }
+  [[nodiscard]] bool knows_parameters() const { return knows_parameters_; }
+
+ private:
+  static bool has_bit(uint64_t bits, uint32_t slot) { return slot < 64 && (bits >> slot & 1U) != 0; }
+
+  std::vector<OpFacts> facts_;
+  OpFacts unknown_;
+  bool knows_parameters_ = false;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_FIND_OP_FACTS_H_

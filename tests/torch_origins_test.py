@@ -1,0 +1,172 @@
+"""Which NaN and Inf of a PyTorch program matter, over a table of programs: harmless ones raise no alarm, broken ones name op and line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cli_support import ROOT, tensortap
+from torch_support import OUTPUT, TorchDump, capture
+
+PROGRAMS = ROOT / "tests/torch"
+
+
+def marked(program: Path, word: str) -> set[tuple[str, int]]:
+    """Read the ops that the comments of a program name, with their lines."""
+    found = set()
+    for number, line in enumerate(program.read_text().splitlines(), 1):
+        if match := re.search(rf"# {word}: (\S+)$", line):
+            found.add((match[1], number))
+    return found
+
+
+def program_of(path: Path, line: int) -> str:
+    """Name the function of a table that a line belongs to."""
+    names = [match[1] for text in path.read_text().splitlines()[:line] if (match := re.match(r"def (\w+)", text))]
+    return names[-1]
+
+
+def begun(origin: dict[str, Any]) -> tuple[str, int]:
+    """Give the op and the line that an origin names."""
+    begin = origin["chain"][-1]
+    return begin["type"], int((begin["source"] or ":0").rsplit(":", 1)[1])
+
+
+def found_in(dump: TorchDump) -> tuple[int, dict[str, Any]]:
+    done = tensortap("find", dump.folder, "--limit", "1000", "--json")
+    return done.code, done.object
+
+
+@pytest.fixture(scope="module")
+def harmless(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any], str]:
+    done = capture(tmp_path_factory.mktemp("harmless"), PROGRAMS / "harmless_programs.py")
+    assert done.code == 0, done.err
+    return *found_in(done.dump), done.err
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any], str]:
+    done = capture(tmp_path_factory.mktemp("broken"), PROGRAMS / "broken_programs.py")
+    assert done.code == 0, done.err
+    return *found_in(done.dump), done.err
+
+
+def test_harmless_programs_raise_no_alarm(harmless: tuple[int, dict[str, Any], str]) -> None:
+    code, report, err = harmless
+    alarms = [
+        (program_of(PROGRAMS / "harmless_programs.py", begun(one)[1]), begun(one)) for one in report["origins"] if not one["harmless"]
+    ]
+    assert not alarms
+    assert report["seen"] is None
+    assert report["first_nonfinite"] is None
+    assert code == 0
+    assert "none in what the program saw" in err
+
+
+def test_harmless_origins_are_listed_all_the_same(harmless: tuple[int, dict[str, Any], str]) -> None:
+    listed = {begun(one) for one in harmless[1]["origins"] if one["harmless"]}
+    assert not marked(PROGRAMS / "harmless_programs.py", "harmless") - listed
+
+
+def test_broken_programs_name_op_and_line(broken: tuple[int, dict[str, Any], str]) -> None:
+    code, report, _ = broken
+    path = PROGRAMS / "broken_programs.py"
+    expected = marked(path, "broken")
+    assert len(expected) >= 15
+    alarms = {begun(one) for one in report["origins"] if not one["harmless"]}
+    assert {(program_of(path, line), op) for op, line in expected - alarms} == set()
+    assert {(program_of(path, line), op) for op, line in alarms - expected} == set()
+    assert code == 1
+
+
+COMPILED = """
+import torch
+torch.manual_seed(0); torch.set_num_threads(1)
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
+optimizer = torch.optim.SGD(model.parameters(), 1e-2)
+compiled = torch.compile(model)
+x = torch.randn(6, 8)
+for _ in range(3):
+    waste = [torch.empty(count) for count in (24, 48, 64, 96, 128) for _ in range(20)]
+    for one in waste:
+        one.numpy()[:] = float("nan")  # without an operator
+    del waste, one
+    optimizer.zero_grad()
+    loss = compiled(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    loss.item()
+"""
+
+
+def test_buffers_of_a_compiled_program_raise_no_alarm(tmp_path: Path) -> None:
+    done = capture(tmp_path, COMPILED)
+    assert done.code == 0, done.err
+    code, report = found_in(done.dump)
+    assert report["first_nonfinite"] is None, report["seen"]
+    assert code == 0
+    # What Inductor's memory held is there, and is no value.
+    products = done.dump.of_type("mm", OUTPUT)
+    assert np.isfinite(products["mean"]).all()
+
+
+SHARDED = """
+import torch, torch.distributed as dist
+from torch.distributed.fsdp import fully_shard
+torch.manual_seed(0); torch.set_num_threads(1)
+dist.init_process_group("gloo", init_method="tcp://127.0.0.1:0", rank=0, world_size=1)
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Linear(16, 4))
+for layer in model:
+    fully_shard(layer)
+fully_shard(model)
+optimizer = torch.optim.SGD(model.parameters(), 1e-2)
+for _ in range(2):
+    waste = [torch.empty(count) for count in (64, 68, 128, 144, 212) for _ in range(20)]
+    for one in waste:
+        one.numpy()[:] = float("nan")  # without an operator
+    del waste, one
+    optimizer.zero_grad()
+    loss = model(torch.randn(6, 8)).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    loss.item()
+dist.destroy_process_group()
+"""
+
+
+def test_gathered_parameters_raise_no_alarm(tmp_path: Path) -> None:
+    done = capture(tmp_path, SHARDED)
+    assert done.code == 0, done.err
+    code, report = found_in(done.dump)
+    assert report["first_nonfinite"] is None, report["seen"]
+    assert code == 0
+
+
+def test_the_words_name_the_op_that_made_it_and_what_it_read(tmp_path: Path) -> None:
+    program = "import torch\nx = torch.tensor([1.0, 0.0])\ny = (x * float('-inf')).sum().item()\n"
+    done = capture(tmp_path, program, options=["--full"])
+    assert "began at    step 0, mul (mul), program.py:3" in done.err
+    assert "made 1 NaN, 0 +Inf, 1 -Inf in mul:out0" in done.err
+    assert "read mul:in0" in done.err
+    (tmp_path / "tensors").mkdir()
+    only_tensors = capture(tmp_path / "tensors", program, options=["--tensors"])
+    text = tensortap("find", only_tensors.dump.folder).out
+    assert "read mul:in0@0: min 0, max 1" in text or "min 0.0, max 1.0" in text
+
+
+def test_uninitialised_memory_is_said(tmp_path: Path) -> None:
+    program = """
+import torch
+for _ in range(20):
+    waste = [torch.empty(6) for _ in range(20)]
+    for one in waste:
+        one.numpy()[:] = float("nan")  # without an operator
+    del waste, one
+    torch.empty(6).cos().sum().item()
+"""
+    done = capture(tmp_path, program)
+    assert "it worked on memory that nothing was written to" in done.err
+    assert "uninitialised memory" in tensortap("find", done.dump.folder).out
