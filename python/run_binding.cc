@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/files.h"
 #include "bindings.h"
 #include "plan/selection.h"
 #include "registry/registry.h"
@@ -225,6 +226,10 @@ void bind_run(nb::module_& module) {
   module.def("capture_config", capture_config);
   module.def("describe_model", describe_model);
   module.def("doctor", doctor);
+  module.def("read_file", [](const std::string& path, uint64_t limit) {
+    const std::string content = value_or_throw(read_file(path, limit));
+    return nb::bytes(content.data(), content.size());
+  });
 }
 
 }  // namespace tensortap::python

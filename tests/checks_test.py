@@ -55,6 +55,14 @@ def test_getenv_outside_its_file_is_found() -> None:
     assert layers.check_source(Path("src/plan/x.cc"), 'auto x = std::getenv("HOME");', layers.read_layers())
 
 
+def test_an_unchecked_part_of_a_span_is_found() -> None:
+    layers = tool("check_layers")
+    source = "return bytes.subspan(offset, size);"
+    assert "base/spans.h" in layers.check_source(Path("src/format/x.cc"), source, layers.read_layers())[0]
+    assert not layers.check_source(Path("src/format/x.cc"), "return steps.first();", layers.read_layers())
+    assert not layers.check_source(Path("src/stats/x.cc"), source, layers.read_layers())
+
+
 def test_a_cycle_of_layers_is_found() -> None:
     assert tool("check_layers").cycle_in({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == ["a", "b", "c"]
 

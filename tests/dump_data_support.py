@@ -89,3 +89,11 @@ def parse_file(path: Path) -> Parsed:
 def make_file(message: Any, payloads: list[bytes]) -> bytes:
     head = message.SerializeToString()
     return struct.pack("<Q", len(head)) + head + b"".join(payloads)
+
+
+def float_output(values: Any, op_name: str = "net/conv1") -> bytes:
+    """Make a file of one output: a vector of float32."""
+    output = CLASSES["OpOutput"](data_type=1, format=2, size=values.nbytes)
+    output.shape.dim.extend(values.shape)
+    message = CLASSES["DumpData"](version="2.0", dump_time=1763668800000000, op_name=op_name, output=[output])
+    return make_file(message, [values.tobytes()])

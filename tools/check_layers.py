@@ -1,7 +1,8 @@
 """Checks that every folder of src/ includes only what tools/layers.txt allows it.
 
 Also: a plugin folder (format/x, layout/x, dialect/x, source/x) is included by itself and by registry/ only; public headers include public
-headers only; a source reaches the core through the C headers; getenv is called in base/environment.cc alone.
+headers only; a source reaches the core through the C headers; getenv is called in base/environment.cc alone; folders that read files
+take parts of spans by base/spans.h.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from project_files import ROOT, files_with, report
 PLUGIN_LAYERS = {"format", "layout", "dialect", "source"}
 # Libraries that a folder includes in quotes: highway's way of compiling a file once for each instruction set needs it so.
 FOREIGN = {"stats": ("hwy",)}
+# Folders whose sizes come out of files: std::span's own functions do not check them.
+READERS = {"trace", "format", "layout", "read", "convert", "find", "cli"}
+UNCHECKED_PART = re.compile(r"\.(subspan|first|last)\((?!\))")
 # Folders of include/.
 PUBLIC = ("tensortap/", "acl/")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
@@ -68,6 +72,8 @@ def check_source(path: Path, text: str, layers: dict[str, set[str]]) -> list[str
     is_test = path.stem.endswith("_test")
     if re.search(r"\bgetenv\s*\(", text) and not is_test and path.as_posix() != "src/base/environment.cc":
         problems.append(f"{path}: getenv; add the variable to src/base/environment.cc and ask there")
+    if path.parts[1] in READERS and not is_test and (bare := UNCHECKED_PART.search(text)):
+        problems.append(f"{path}: .{bare[1]}() does not check its numbers; use part_of(), first_of() or after() of base/spans.h")
     return problems
 
 

@@ -38,7 +38,9 @@ ALLOWED = r"lib(c|m|dl|pthread|gcc_s|stdc\+\+)\.so\.\d+|ld-linux.*|libtensortap_
 ADAPTER = "tensortap_torch_"
 ALLOWED_IN_ADAPTERS = rf"{ALLOWED}|lib(torch_cpu|c10)\.so"
 BANNED = {
-    **dict.fromkeys(["exit", "_exit", "_Exit", "quick_exit", "abort", "__assert_fail"], "ends the host program"),
+    **dict.fromkeys(
+        ["exit", "_exit", "_Exit", "quick_exit", "abort", "__assert_fail", "_ZSt21__glibcxx_assert_failPKciS0_S0_"], "ends the host program"
+    ),
     **dict.fromkeys(["printf", "__printf_chk", "puts", "putchar", "vprintf", "__vprintf_chk", "stdout"], "writes on stdout"),
     **dict.fromkeys(["_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", "_ZNSt8ios_base4InitC1Ev"], "uses iostreams"),
 }

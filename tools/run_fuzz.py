@@ -1,11 +1,14 @@
 """Runs the built fuzz targets one after the other over corpora made from the models and dumps that are there.
 
+What they found earlier and is kept (fuzz/findings) is run, too.
+
 usage: run_fuzz.py [SECONDS] [TARGET...]
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +17,10 @@ from pathlib import Path
 from project_files import ROOT
 
 BUILD = ROOT / "build" / "fuzz"
+# What a target found, FINDINGS/<target>/: kept, so that it is not found again.
+FINDINGS = ROOT / "fuzz" / "findings"
 SEED_LIMIT_BYTES = 256 * 1024
+MOST_SHOWN = 6000  # characters of a failed target's report
 # Which files make good beginnings for a target, by a word of its name. Targets without a line begin with all of them.
 SEEDS = {
     "onnx_editor": (".onnx",),
@@ -53,14 +59,23 @@ def make_corpus(target: str, seeds: list[Path]) -> Path:
     return corpus
 
 
-def run_target(program: Path, corpus: Path, seconds: int) -> bool:
-    """Run one target; say whether it came through."""
+def run_target(program: Path, seeds: list[Path], seconds: int) -> bool:
+    """Run one target over its corpus and its kept findings; print what it did and say whether it came through."""
     crashes = BUILD / "crashes"
     crashes.mkdir(parents=True, exist_ok=True)
-    command = [str(program), str(corpus), f"-max_total_time={seconds}", f"-artifact_prefix={crashes}/{program.name}-"]
-    command += ["-rss_limit_mb=2048", "-timeout=10", "-print_final_stats=1", "-verbosity=0"]
+    corpora = [make_corpus(program.name, seeds), FINDINGS / program.name.removesuffix("_fuzz")]
+    command = [str(program), *(str(folder) for folder in corpora if folder.is_dir())]
+    command += [f"-max_total_time={seconds}", f"-artifact_prefix={crashes}/{program.name}-"]
+    command += ["-rss_limit_mb=2048", "-timeout=60", "-print_final_stats=1", "-verbosity=0"]
     environment = {**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=1"}
-    return subprocess.run(command, check=False, env=environment, cwd=BUILD).returncode == 0
+    done = subprocess.run(command, check=False, env=environment, cwd=BUILD, stderr=subprocess.PIPE, text=True, errors="replace")
+    executed = re.search(r"number_of_executed_units: (\d+)", done.stderr)
+    print(
+        f"run_fuzz: {program.name}, {seconds} s: {executed[1] if executed else 0} inputs{', FAILED' if done.returncode else ''}", flush=True
+    )
+    if done.returncode != 0:
+        print(done.stderr[-MOST_SHOWN:], file=sys.stderr)
+    return done.returncode == 0
 
 
 def main() -> int:
@@ -68,19 +83,16 @@ def main() -> int:
     arguments = sys.argv[1:]
     seconds = int(arguments.pop(0)) if arguments and arguments[0].isdigit() else 30
     programs = sorted(path for path in (BUILD / "fuzz").glob("*_fuzz") if os.access(path, os.X_OK))
-    if arguments:
-        programs = [path for path in programs if path.name in arguments or path.name.removesuffix("_fuzz") in arguments]
-    if not programs:
-        print("run_fuzz: no such fuzz target was built", file=sys.stderr)
+    known = {path.name.removesuffix("_fuzz") for path in programs}
+    wanted = {name.removesuffix("_fuzz") for name in arguments}
+    if not programs or wanted - known:
+        print(f"run_fuzz: no such fuzz target was built: {', '.join(sorted(wanted - known)) or 'none was'}", file=sys.stderr)
         return 2
+    programs = [path for path in programs if not wanted or path.name.removesuffix("_fuzz") in wanted]
     seeds = seed_files()
-    failed = []
-    for program in programs:
-        print(f"run_fuzz: {program.name}, {seconds} s", flush=True)
-        if not run_target(program, make_corpus(program.name, seeds), seconds):
-            failed.append(program.name)
+    failed = [program.name for program in programs if not run_target(program, seeds, seconds)]
     for name in failed:
-        print(f"run_fuzz: {name} failed; its input is in {(BUILD / 'crashes').relative_to(ROOT)}")
+        print(f"run_fuzz: {name} failed; its input is in {(BUILD / 'crashes').relative_to(ROOT)}; keep it in fuzz/findings")
     print(f"{len(programs) - len(failed)} passed, {len(failed)} failed")
     return 1 if failed else 0
 

@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 import numpy as np
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Inputs = Mapping[str, ArrayLike]
+_MOST_CONFIG_BYTES = 1 << 26
 _CODES = ("ok", "invalid_argument", "not_found", "unsupported", "corrupt", "io", "exhausted", "internal")
 
 
@@ -279,7 +279,8 @@ def _config_options(config: str | os.PathLike[str] | Mapping[str, Any] | None) -
         return {"config": config, "config_name": "config"}
     if isinstance(config, Mapping):
         return {"config": json.dumps(config), "config_name": "config"}
+    path = os.fspath(config)
     try:
-        return {"config": Path(config).read_text(encoding="utf-8"), "config_name": os.fspath(config)}
-    except OSError as error:
-        raise Error(f"{os.fspath(config)}: {error.strerror}", "not_found") from error
+        return {"config": _core.read_file(path, _MOST_CONFIG_BYTES).decode("utf-8"), "config_name": path}
+    except UnicodeDecodeError as error:
+        raise Error(f"{path}: no UTF-8 text: {error.reason} at byte {error.start}", "invalid_argument") from error

@@ -22,7 +22,34 @@ namespace {
 constexpr mode_t kFileMode = 0666;
 constexpr mode_t kFolderMode = 0777;
 
+// Pipes, devices and sockets.
+bool is_special(mode_t mode) { return !S_ISREG(mode) && !S_ISDIR(mode) && !S_ISLNK(mode); }
+
+Status special_error(std::string_view path, mode_t mode) {
+  const char* kind = S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+  return invalid_argument(concat(path, ": is ", kind, ", not a file"));
+}
+
+bool writes(int flags) { return (flags & O_ACCMODE) != O_RDONLY; }
+bool is_nameless(int flags) { return (flags & O_TMPFILE) == O_TMPFILE; }
+
+// Why openat() failed; ELOOP and ENXIO are what it says of links and of pipes without a reader.
+Status open_error(int folder, const std::string& name, const std::string& path, int flags, int error) {
+  struct stat info {};
+  const bool is_there = fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool followed = !writes(flags) && (flags & O_NOFOLLOW) == 0;
+  if (is_there && S_ISLNK(info.st_mode) && !followed && (error == ELOOP || error == ENOTDIR)) {
+    return io_error(concat(path, ": is a symbolic link, which is not followed here"));
+  }
+  if (is_there && is_special(info.st_mode)) return special_error(path, info.st_mode);
+  return errno_status(path, error);
+}
+
 }  // namespace
+
+Status other_name_error(std::string_view path) {
+  return io_error(concat(path, ": has another name (a hard link); nothing is written into it. Copy the dump and use the copy"));
+}
 
 Status errno_status(std::string_view what, int error) {
   std::array<char, 128> buffer{};
@@ -43,10 +70,23 @@ File::~File() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Result<File> File::open(const std::string& path, int flags) {
-  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, kFileMode);
-  if (fd < 0) return errno_status(path, errno);
-  return File(fd, path);
+Result<File> File::open(const std::string& path, int flags) { return open_at(AT_FDCWD, path, path, flags); }
+
+Result<File> File::open_at(int folder, const std::string& name, const std::string& path, int flags) {
+  const bool is_new = (flags & O_EXCL) != 0 || is_nameless(flags);
+  // A look before, since opening a device may do something; O_NONBLOCK and a look after, since it may be another by then.
+  struct stat info {};
+  if (!is_new && fstatat(folder, name.c_str(), &info, 0) == 0 && is_special(info.st_mode)) return special_error(path, info.st_mode);
+  const int safe = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (writes(flags) && !is_new ? O_NOFOLLOW : 0);
+  // What is there is emptied when it is known to be ours.
+  const int fd = ::openat(folder, name.c_str(), (flags & ~O_TRUNC) | safe, kFileMode);
+  if (fd < 0) return open_error(folder, name, path, flags, errno);
+  File file(fd, path);
+  if (fstat(fd, &info) != 0) return errno_status(path, errno);
+  if (is_special(info.st_mode)) return special_error(path, info.st_mode);
+  if (writes(flags) && info.st_nlink > 1) return other_name_error(path);
+  if ((flags & O_TRUNC) != 0) TENSORTAP_RETURN_IF_ERROR(file.truncate(0));
+  return file;
 }
 
 Status File::write(std::span<const std::byte> bytes) {
@@ -109,6 +149,9 @@ Status File::close() {
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(path_, other.path_);
+  std::swap(inode_, other.inode_);
+  std::swap(device_, other.device_);
   return *this;
 }
 
@@ -118,16 +161,45 @@ MappedFile::~MappedFile() {
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
   TENSORTAP_ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY));
+  return map(file);
+}
+
+Result<MappedFile> MappedFile::map(const File& file) {
   struct stat info {};
-  if (fstat(file.fd(), &info) != 0) return errno_status(path, errno);
-  if (!S_ISREG(info.st_mode)) return invalid_argument(concat(path, ": not a regular file"));
+  if (fstat(file.fd(), &info) != 0) return errno_status(file.path(), errno);
+  if (!S_ISREG(info.st_mode)) return invalid_argument(concat(file.path(), ": is a folder, not a file"));
   MappedFile map;
   if (info.st_size == 0) return map;
   void* data = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_SHARED, file.fd(), 0);
-  if (data == MAP_FAILED) return errno_status(path, errno);
+  if (data == MAP_FAILED) return errno_status(file.path(), errno);
   map.data_ = data;
   map.size_ = static_cast<size_t>(info.st_size);
+  map.path_ = file.path();
+  map.inode_ = info.st_ino;
+  map.device_ = info.st_dev;
   return map;
+}
+
+Result<MappedFile> MappedFile::open_settled(const std::string& path) {
+  TENSORTAP_ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY));
+  TENSORTAP_ASSIGN_OR_RETURN(const uint64_t size, file.size());
+  if (size == 0 || size > kMostCopied || is_directory(path)) return map(file);
+  MappedFile copy;
+  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) return errno_status(path, errno);
+  copy.data_ = data;
+  copy.size_ = size;
+  TENSORTAP_RETURN_IF_ERROR(file.read_at(0, {static_cast<std::byte*>(data), size}));
+  if (mprotect(data, size, PROT_READ) != 0) return errno_status(path, errno);
+  return copy;
+}
+
+Status MappedFile::check_still_whole() const {
+  struct stat info {};
+  // A file that was replaced or removed leaves the map as it was.
+  if (path_.empty() || stat(path_.c_str(), &info) != 0 || info.st_ino != inode_ || info.st_dev != device_) return {};
+  if (static_cast<uint64_t>(info.st_size) >= size_) return {};
+  return corrupt(concat(path_, ": was cut from ", size_, " to ", info.st_size, " bytes while it was open; open the dump again"));
 }
 
 Result<std::string> read_file(const std::string& path, uint64_t limit) {
@@ -147,6 +219,8 @@ Result<std::string> read_file(const std::string& path, uint64_t limit) {
 
 Status write_file_atomically(const std::string& path, std::string_view content) {
   static std::atomic<unsigned> counter{0};
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0 && is_special(info.st_mode)) return special_error(path, info.st_mode);
   const std::string temporary = concat(path, ".tmp-", getpid(), "-", counter.fetch_add(1));
   TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(temporary, O_WRONLY | O_CREAT | O_EXCL));
   Status status = file.write(content);
@@ -171,6 +245,11 @@ bool path_exists(const std::string& path) { return access(path.c_str(), F_OK) ==
 bool is_directory(const std::string& path) {
   struct stat info {};
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool is_own_directory(const std::string& path) {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 Result<std::vector<std::string>> list_directory(const std::string& path) {

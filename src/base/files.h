@@ -25,8 +25,11 @@ class File {
   File& operator=(File&& other) noexcept;
   ~File();
 
-  // `flags` as open(2) has them; O_CLOEXEC is added. New files get mode 0644 less the umask.
+  // `flags` as open(2) has them; O_CLOEXEC is added. New files get mode 0644 less the umask. Never waits for what is no file. Errors: kInvalidArgument for
+  // pipes, devices and sockets; kIo when a file that is there is to be written and is a symbolic link or has another name.
   static Result<File> open(const std::string& path, int flags);
+  // The same for `name` in an open folder (AT_FDCWD: the current one). `path` is what messages call it.
+  static Result<File> open_at(int folder, const std::string& name, const std::string& path, int flags);
 
   [[nodiscard]] bool is_open() const { return fd_ >= 0; }
   [[nodiscard]] int fd() const { return fd_; }
@@ -49,31 +52,43 @@ class File {
   std::string path_;
 };
 
-// A read-only map of a whole file. Move-only; immutable. An empty file maps to an empty span. A file that shrinks while
-// mapped raises SIGBUS on access, as with every map: dumps that are still written only grow.
+// A whole file in memory, read-only. Move-only; immutable. An empty file is an empty span. A mapped file that shrinks raises SIGBUS where it is read
+// beyond its new end (dumps that are still written only grow); the command says so and exits (cli/cut_file.h).
 class MappedFile {
  public:
   MappedFile() = default;
-  MappedFile(MappedFile&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
+  // Maps the file.
   static Result<MappedFile> open(const std::string& path);
+  static Result<MappedFile> map(const File& file);
+  // Copies a file of at most `kMostCopied` bytes, which nothing can change any more, and maps a larger one. For files that are read again and again.
+  static Result<MappedFile> open_settled(const std::string& path);
+  static constexpr uint64_t kMostCopied = uint64_t{16} << 20;
+  // kCorrupt when the file has become shorter than its map: reading on would end the process.
+  [[nodiscard]] Status check_still_whole() const;
   [[nodiscard]] std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(data_), size_}; }
   [[nodiscard]] std::string_view text() const { return {static_cast<const char*>(data_), size_}; }
 
  private:
   void* data_ = nullptr;
   size_t size_ = 0;
+  std::string path_;     // "" of a copy
+  uint64_t inode_ = 0;   // whose map it is
+  uint64_t device_ = 0;  // the inode's
 };
 
 // The whole file. kExhausted when it is larger than `limit`.
 Result<std::string> read_file(const std::string& path, uint64_t limit = uint64_t{1} << 31);
 // Writes under a temporary name in the same folder, then renames: readers see the old file or the whole new one.
+// A symbolic link is replaced, not followed. kInvalidArgument when `path` is a pipe, a device or a folder.
 Status write_file_atomically(const std::string& path, std::string_view content);
 
 Status make_directories(const std::string& path);
 bool path_exists(const std::string& path);
-bool is_directory(const std::string& path);
+bool is_directory(const std::string& path);      // a link to one, too
+bool is_own_directory(const std::string& path);  // no link
 // Names (not paths) in a folder, sorted, without "." and "..".
 Result<std::vector<std::string>> list_directory(const std::string& path);
 // Bytes that an unprivileged program may still write on the file system of `path`.
@@ -84,6 +99,8 @@ std::string parent_path(std::string_view path);  // "." when there is none
 
 // `what` + ": " + strerror(error), as kIo (kNotFound for ENOENT, kExhausted for ENOSPC and EDQUOT).
 Status errno_status(std::string_view what, int error);
+// Says that nothing is written into a file that has another name (a hard link), which may be somebody else's.
+Status other_name_error(std::string_view path);
 
 }  // namespace tensortap
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "base/controls.h"
 #include "base/text.h"
 
 namespace tensortap {
@@ -191,7 +192,11 @@ std::string json_position(std::string_view text, std::string_view pointer) {
   return line_and_column(text, found);
 }
 
-std::string to_json_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string to_json_text(const Json& value, int indent) {
+  const std::string text = value.dump(indent, ' ', false, Json::error_handler_t::replace);
+  // Line feeds of the indentation; in texts they are escaped.
+  return replace_controls(text, [](std::string_view control) { return control == "\n" ? std::string(control) : json_escape_of(control); });
+}
 
 Json json_number(double value) {
   if (std::isfinite(value)) return value;

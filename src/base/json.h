@@ -29,7 +29,7 @@ Result<Json> parse_json(std::string_view text, std::string_view name, std::vecto
 std::string json_position(std::string_view text, std::string_view pointer);
 
 // Strict JSON: non-finite numbers become the strings "nan", "inf", "-inf"; invalid UTF-8 is replaced. One line.
-std::string to_json_text(const Json& value);
+std::string to_json_text(const Json& value, int indent = -1);
 Json json_number(double value);
 
 }  // namespace tensortap

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <numeric>
 
+#include "base/controls.h"
+
 namespace tensortap {
 namespace {
 
@@ -94,21 +96,12 @@ bool parse_unsigned(std::string_view text, uint64_t& value) { return parse_whole
 bool parse_number(std::string_view text, double& value) { return parse_whole(text, value); }
 
 std::string quote(std::string_view text) {
-  std::string result = "\"";
+  std::string escaped;
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      std::array<char, 8> escape{};
-      std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(byte));
-      result += escape.data();
-    } else {
-      result += c;
-    }
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += c;
   }
-  return result + '"';
+  return concat('"', replace_controls(escaped, json_escape_of), '"');
 }
 
 std::string bytes_text(uint64_t bytes) {

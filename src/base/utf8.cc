@@ -17,6 +17,13 @@ size_t utf8_length(std::string_view text) {
   return overlong || beyond ? 0 : length;
 }
 
+uint32_t utf8_code(std::string_view sequence) {
+  const auto first = static_cast<unsigned char>(sequence[0]);
+  uint32_t code = sequence.size() == 1 ? first : first & (0xffU >> (sequence.size() + 1));
+  for (const char c : sequence.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3fU);
+  return code;
+}
+
 void append_utf8(uint32_t code, std::string& text) {
   const auto tail = [&text, code](int shift) { text += static_cast<char>(0x80 | (code >> shift & 0x3f)); };
   if (code < 0x80) {

@@ -12,6 +12,8 @@ namespace tensortap {
 
 // Bytes of the sequence at the beginning of `text`, which is not empty; 0 when it is not one.
 size_t utf8_length(std::string_view text);
+// The code point of one whole sequence.
+uint32_t utf8_code(std::string_view sequence);
 void append_utf8(uint32_t code, std::string& text);
 
 }  // namespace tensortap

@@ -186,7 +186,7 @@ void print_suspects(Terminal& terminal, const Json& answer, const std::string& c
     terminal.line("no op stands out: no config is proposed");
   } else if (config_out.empty()) {
     terminal.line(terminal.out_palette().bold("config of a full capture of these ops"));
-    terminal.out(answer.at("config").dump(2) + "\n");
+    terminal.line(to_json_text(answer.at("config"), 2));
   } else {
     terminal.line(fmt::format("config of a full capture of these ops: {}", printable(config_out)));
   }

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "base/spans.h"
 #include "base/text.h"
 #include "cli/row_sort.h"
 #include "cli/table.h"
@@ -119,7 +120,7 @@ void remove_column(Sample& sample, std::vector<std::string>& columns, size_t col
 Sample measure(const DumpIndex& dump, std::span<const uint32_t> rows, const std::vector<std::string>& columns) {
   Sample sample;
   sample.cells.resize(columns.size());
-  for (const uint32_t row : rows.first(std::min(rows.size(), kRowsToMeasure))) {
+  for (const uint32_t row : first_of(rows, kRowsToMeasure)) {
     for (size_t i = 0; i < columns.size(); ++i) sample.cells[i].push_back(cell_text(dump, row, columns[i]));
   }
   return sample;

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/cut_file.h"
 #include "cli/terminal.h"
 
 namespace tensortap::cli {
@@ -111,6 +112,7 @@ int run_program(int argc, char** argv) {
 int main(int argc, char** argv) {
   // A reader that goes away is noticed where standard output is written, so that a dump in the making is finished first.
   std::signal(SIGPIPE, SIG_IGN);
+  tensortap::cli::report_cut_files();
   try {
     return tensortap::cli::run_program(argc, argv);
   } catch (const std::exception& error) {

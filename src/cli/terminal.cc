@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/controls.h"
 #include "base/environment.h"
 #include "base/text.h"
 
@@ -21,6 +23,8 @@ namespace {
 constexpr size_t kFlushSize = size_t{1} << 16;
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kQuietTime = 2 * kSecond;
+// What Palette writes.
+constexpr std::array<std::string_view, 6> kOwnColours = {"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m"};
 
 bool colours_on(int fd) { return isatty(fd) == 1 && !environment_value("NO_COLOR"); }
 
@@ -32,6 +36,25 @@ size_t columns_of_stdout() {
   winsize size{};
   if (isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return 0;
+}
+
+// Our own colours, and the ends of lines, pass; what else a terminal would obey does not, wherever the text came from.
+std::string safe_lines(std::string_view text) {
+  // Bytes beyond ASCII are negative.
+  const auto is_hostile = [](char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; };
+  if (std::ranges::none_of(text, is_hostile)) return std::string(text);
+  std::string safe;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of("\n\t\x1b"), text.size());
+    safe += printable(text.substr(0, end));
+    text.remove_prefix(end);
+    if (text.empty()) break;
+    const auto* const own = std::ranges::find_if(kOwnColours, [&](std::string_view code) { return text.starts_with(code); });
+    const size_t length = own == kOwnColours.end() ? 1 : own->size();
+    safe += text[0] == '\x1b' && own == kOwnColours.end() ? printable(text.substr(0, 1)) : std::string(text.substr(0, length));
+    text.remove_prefix(length);
+  }
+  return safe;
 }
 
 void write_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
@@ -46,12 +69,12 @@ std::string Palette::wrap(std::string_view code, std::string_view text) const {
 Terminal::Terminal() : out_palette_(colours_on(STDOUT_FILENO)), error_palette_(colours_on(STDERR_FILENO)), width_(columns_of_stdout()) {}
 
 void Terminal::out(std::string_view text) {
-  buffer_ += text;
+  buffer_ += safe_lines(text);
   if (buffer_.size() >= kFlushSize) flush();
 }
 
 void Terminal::line(std::string_view text) {
-  buffer_ += text;
+  buffer_ += safe_lines(text);
   out("\n");
 }
 
@@ -73,12 +96,14 @@ void Terminal::flush() {
 }
 
 void Terminal::note(std::string_view text) const {
-  if (!quiet) write_stderr(fmt::format("{}\n", text));
+  if (!quiet) write_stderr(fmt::format("{}\n", safe_lines(text)));
 }
 
-void Terminal::warn(std::string_view text) const { write_stderr(fmt::format("{} {}\n", error_palette_.yellow("warning:"), text)); }
+void Terminal::warn(std::string_view text) const {
+  write_stderr(fmt::format("{} {}\n", error_palette_.yellow("warning:"), safe_lines(text)));
+}
 
-void Terminal::error(std::string_view text) const { write_stderr(fmt::format("{} {}\n", error_palette_.red("error:"), text)); }
+void Terminal::error(std::string_view text) const { write_stderr(fmt::format("{} {}\n", error_palette_.red("error:"), safe_lines(text))); }
 
 Progress::Progress(const Terminal& terminal)
     : enabled_(!terminal.quiet), terminal_(isatty(STDERR_FILENO) == 1), started_ns_(monotonic_ns()), next_ns_(started_ns_ + kQuietTime) {}
@@ -101,21 +126,7 @@ void Progress::finish() {
   shown_ = false;
 }
 
-std::string printable(std::string_view text) {
-  std::string result;
-  result.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    // U+0080..U+009F, the second way to write control characters, are C2 80..9F.
-    const bool second_set = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (byte < 0x20 || byte == 0x7F || second_set) {
-      result += fmt::format("\\x{:02x}", second_set ? static_cast<unsigned char>(text[++i]) : byte);
-    } else {
-      result += text[i];
-    }
-  }
-  return result;
-}
+std::string printable(std::string_view text) { return replace_controls(text, visible_escape_of); }
 
 size_t text_width(std::string_view text) {
   return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/spans.h"
 #include "base/text.h"
 #include "convert/dump_data_files.h"
 #include "convert/dump_records.h"
@@ -46,7 +47,7 @@ bool begins_as_dump_data(const std::string& path) {
   const Result<File> file = is_regular(path) ? File::open(path, O_RDONLY) : Result<File>(not_found(path));
   if (!file.ok()) return false;
   const ssize_t got = ::pread(file->fd(), head.data(), head.size(), 0);
-  return got > 0 && is_dump_data(std::span(head).first(static_cast<size_t>(got)));
+  return got > 0 && is_dump_data(first_of(std::span<const std::byte>(head), static_cast<uint64_t>(got)));
 }
 
 // Files below a folder with their folders and the names that mapping.csv gives them.

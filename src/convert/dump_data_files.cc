@@ -8,6 +8,7 @@
 #include <climits>
 #include <vector>
 
+#include "base/spans.h"
 #include "base/text.h"
 #include "convert/npy_values.h"
 #include "format/dump_data_file.h"
@@ -72,7 +73,10 @@ class DumpDataConversion {
     return concat(parts[0], ".", last, ".", parts[2], ".", parts[3], ".", parts[4]);
   }
 
-  std::span<const std::byte> payload_of(const DumpDataTensor& tensor) const { return bytes_.subspan(tensor.payload_at, tensor.size); }
+  // Of a tensor that is not absent; the parser has looked that it lies in the file.
+  std::span<const std::byte> payload_of(const DumpDataTensor& tensor) const {
+    return part_of(bytes_, tensor.payload_at, tensor.size).value_or(std::span<const std::byte>());
+  }
 
   Status convert_tensors(const std::vector<DumpDataTensor>& tensors, std::string_view word) {
     for (size_t i = 0; i < tensors.size(); ++i) {
@@ -166,12 +170,12 @@ class DumpDataConversion {
       if (copied <= 0) break;
       done += static_cast<uint64_t>(copied);
     }
-    return file.write(payload_of(tensor).subspan(done, bytes - done));
+    return file.write(after(first_of(payload_of(tensor), bytes), done));
   }
 
   Status convert_overflow(const DumpDataTensor& tensor, const std::string& slot) {
     TENSORTAP_ASSIGN_OR_RETURN(const Json block, overflow_block_json(payload_of(tensor)));
-    const std::string text = block.dump(kJsonIndent);
+    const std::string text = to_json_text(block, kJsonIndent);
     return target_.write(source_.below, concat(base_, ".", slot, ".json"), text.size(), [&](File& file) { return file.write(text); });
   }
 

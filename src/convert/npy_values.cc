@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/spans.h"
 #include "base/text.h"
 #include "format/npy_header.h"
 #include "tensor/number_formats.h"
@@ -21,7 +22,7 @@ Status write_floats(File& file, const TensorView& view, uint64_t numel) {
   for (uint64_t begin = 0; begin < numel; begin += kChunk) {
     const uint64_t count = std::min(kChunk, numel - begin);
     to_float32(view.desc.dtype, view.data, begin, count, values.data());
-    TENSORTAP_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(values).first(count))));
+    TENSORTAP_RETURN_IF_ERROR(file.write(std::as_bytes(first_of(std::span(values.data(), values.size()), count))));
   }
   return {};
 }
@@ -33,7 +34,7 @@ Status write_small_integers(File& file, const TensorView& view, uint64_t numel) 
     const uint64_t count = std::min(kChunk, numel - begin);
     to_int64(view.desc.dtype, view.data, begin, count, values.data());
     for (uint64_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(values[i]);
-    TENSORTAP_RETURN_IF_ERROR(file.write(std::span(bytes).first(count)));
+    TENSORTAP_RETURN_IF_ERROR(file.write(first_of(std::span<const std::byte>(bytes), count)));
   }
   return {};
 }

@@ -3,48 +3,62 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <algorithm>
 
+#include "base/controls.h"
+#include "base/folder.h"
 #include "base/text.h"
 
 namespace tensortap {
 namespace {
 
 constexpr size_t kLongestTargetName = 255;
+constexpr mode_t kFolderMode = 0777;
+
+// Names come out of files: a name is one name, and holds nothing that a terminal obeys.
+std::string printable_name(std::string_view name) {
+  std::string clean = replace_controls(name, [](std::string_view) { return "_"; });
+  std::ranges::replace(clean, '/', '_');
+  return clean.empty() || clean == "." || clean == ".." ? concat("_", clean) : clean;
+}
+
+std::string printable_path(std::string_view path) {
+  std::string clean;
+  for (const std::string_view part : split(path, '/')) {
+    if (!part.empty()) clean += concat(clean.empty() ? "" : "/", printable_name(part));
+  }
+  return clean;
+}
 
 }  // namespace
 
-Result<std::string> TargetFolder::folder_for(const std::string& below) {
-  const std::string folder = below.empty() ? path_ : join_path(path_, below);
-  const std::lock_guard lock(mutex_);
-  if (made_.contains(folder)) return folder;
-  TENSORTAP_RETURN_IF_ERROR(make_directories(folder));
-  made_.insert(folder);
-  return folder;
+Result<Folder> TargetFolder::folder_for(const std::string& below) const {
+  TENSORTAP_ASSIGN_OR_RETURN(const Folder root, Folder::open(path_));
+  return root.make_below(below, kFolderMode);
 }
 
-Status TargetFolder::add_mapping(const std::string& folder, const std::string& stored, const std::string& name) {
+Status TargetFolder::add_mapping(const Folder& folder, const std::string& stored, const std::string& name) {
   const std::lock_guard lock(mutex_);
-  TENSORTAP_ASSIGN_OR_RETURN(File mapping, File::open(join_path(folder, "mapping.csv"), O_WRONLY | O_CREAT | O_APPEND));
+  TENSORTAP_ASSIGN_OR_RETURN(File mapping, folder.open_file("mapping.csv", O_WRONLY | O_CREAT | O_APPEND));
   return mapping.write(concat(stored, ",", name, "\n"));
 }
 
 Status TargetFolder::write(const std::string& below, const std::string& name, uint64_t bytes, const std::function<Status(File&)>& fill) {
-  TENSORTAP_ASSIGN_OR_RETURN(const std::string folder, folder_for(below));
-  std::string stored = name;
-  if (name.size() > kLongestTargetName) {
-    const size_t dot = name.rfind('.');
-    stored = concat(std::hash<std::string>()(name), name.substr(dot == std::string::npos ? name.size() : dot));
-    TENSORTAP_RETURN_IF_ERROR(add_mapping(folder, stored, name));
+  TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, folder_for(printable_path(below)));
+  const std::string given = printable_name(name);
+  std::string stored = given;
+  if (given.size() > kLongestTargetName) {
+    const size_t dot = given.rfind('.');
+    stored = concat(std::hash<std::string>()(given), given.substr(dot == std::string::npos ? given.size() : dot));
+    TENSORTAP_RETURN_IF_ERROR(add_mapping(folder, stored, given));
   }
-  const std::string path = join_path(folder, stored);
-  const std::string temporary = join_path(folder, concat(".tensortap-", ::getpid(), "-", next_.fetch_add(1)));
-  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(temporary, O_WRONLY | O_CREAT | O_EXCL));
+  const std::string temporary = concat(".tensortap-", ::getpid(), "-", next_.fetch_add(1));
+  TENSORTAP_ASSIGN_OR_RETURN(File file, folder.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL));
   Status status = fill(file);
   if (Status closed = file.close(); status.ok()) status = std::move(closed);
-  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = errno_status(path, errno);
+  if (status.ok()) status = folder.rename(temporary, stored);
   if (!status.ok()) {
-    (void)::unlink(temporary.c_str());
+    (void)folder.remove(temporary);
     return status;
   }
   written_.fetch_add(1);

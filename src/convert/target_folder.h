@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <set>
 #include <string>
 
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/status.h"
 
 namespace tensortap {
@@ -20,19 +20,19 @@ class TargetFolder {
   explicit TargetFolder(std::string path) : path_(std::move(path)) {}
 
   // Makes the file `name` in the folder `below` ("" = the target itself) of the `bytes` that `fill` writes. It appears when it is whole, and replaces an
-  // earlier one. A name that is too long is replaced by a number that mapping.csv explains.
+  // earlier one. Characters that a terminal obeys, and '/', become '_'. A name that is too long is replaced by a
+  // number that mapping.csv explains.
   Status write(const std::string& below, const std::string& name, uint64_t bytes, const std::function<Status(File&)>& fill);
   [[nodiscard]] uint64_t written() const { return written_; }
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  Result<std::string> folder_for(const std::string& below);
-  Status add_mapping(const std::string& folder, const std::string& stored, const std::string& name);
+  [[nodiscard]] Result<Folder> folder_for(const std::string& below) const;
+  Status add_mapping(const Folder& folder, const std::string& stored, const std::string& name);
 
   std::string path_;
   std::mutex mutex_;
-  std::set<std::string> made_;
   std::atomic<uint64_t> written_{0};
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> next_{0};

@@ -4,8 +4,10 @@
 #include <array>
 #include <ctime>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "base/controls.h"
 #include "base/text.h"
 #include "convert/npy_values.h"
 #include "format/dump_data_file.h"
@@ -29,9 +31,9 @@ std::string without_extension(const std::string& name) {
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
-// A part of a file's name: no dots, blanks and slashes.
+// A part of a file's name: no dots, blanks and slashes, nothing that a terminal obeys.
 std::string name_part(std::string_view text) {
-  std::string part(text);
+  std::string part = replace_controls(text, [](std::string_view) { return "_"; });
   std::ranges::replace_if(
       part, [](char c) { return c == '.' || c == ' ' || c == '/' || c == '\\'; }, '_');
   return part.empty() ? "_" : part;
@@ -177,8 +179,12 @@ class TensorFiles {
   }
 
   Status write_npy_files(const std::vector<NamedTensor>& tensors, const std::string& stem) {
+    std::set<std::string> used;
     for (const NamedTensor& tensor : tensors) {
-      std::string name = tensors.size() == 1 ? concat(stem, ".npy") : concat(stem, ".", name_part(tensor.name), ".npy");
+      // Different names may become the same one.
+      std::string part = name_part(tensor.name);
+      for (int number = 2; !used.insert(part).second; ++number) part = concat(name_part(tensor.name), "~", number);
+      std::string name = tensors.size() == 1 ? concat(stem, ".npy") : concat(stem, ".", part, ".npy");
       if (tensors.size() == 1 && !one_file_.empty()) name = one_file_;
       const auto fill = [&](File& file) { return write_npy(file, tensor.view); };
       TENSORTAP_RETURN_IF_ERROR(target_.write("", name, npy_bytes(tensor.view.desc), fill));

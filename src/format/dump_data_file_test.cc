@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 
 #include "format/dump_data_numbers.h"
@@ -71,6 +72,14 @@ TEST(DumpDataFile, TellsEveryField) {
   EXPECT_EQ(read->workspaces[0].arg_index, 9U);
   const auto payload = [&](const DumpDataTensor& tensor) { return text.substr(tensor.payload_at, tensor.size); };
   EXPECT_EQ(payload(in) + "|" + payload(out) + "|" + payload(read->buffers[0]) + "|" + payload(read->workspaces[0]), "ab|cde|fg|h");
+}
+
+// The small device's mark stands beyond the message of one byte that the length allows.
+TEST(DumpDataFile, AMarkBehindTheMessageIsNotLookedAt) {
+  const std::array<unsigned char, 17> bytes = {1, 0, 0, 0, 0, 0, 0, 0, 0x5a, 0x5a, 0x5a, 0x5a, 0xe7, 0x25, 0xe7, 0xe7, 0x10};
+  const std::string file(bytes.begin(), bytes.end());
+  EXPECT_EQ(parse(file).status().code(), StatusCode::kCorrupt);
+  EXPECT_FALSE(is_dump_data(bytes_of(file)));
 }
 
 TEST(DumpDataFile, BytesBehindTheLastPayloadAreCounted) {

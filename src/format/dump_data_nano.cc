@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/spans.h"
 #include "base/text.h"
 #include "format/dump_data_numbers.h"
 
@@ -26,11 +27,11 @@ class NanoBytes {
     return value;
   }
   std::span<const std::byte> take_bytes(uint64_t count) {
-    failed_ = failed_ || count > bytes_.size();
+    const auto piece = part_of(bytes_, 0, count);
+    failed_ = failed_ || !piece;
     if (failed_) return {};
-    const auto piece = bytes_.first(count);
-    bytes_ = bytes_.subspan(count);
-    return piece;
+    bytes_ = after(bytes_, count);
+    return *piece;
   }
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
   [[nodiscard]] bool failed() const { return failed_; }
@@ -96,10 +97,10 @@ bool is_dump_data_nano(std::span<const std::byte> header) {
   return magic == kNanoMagic;
 }
 
-Result<DumpDataFile> parse_dump_data_nano(std::span<const std::byte> head, uint64_t file_bytes) {
+Result<DumpDataFile> parse_dump_data_nano(std::span<const std::byte> header, uint64_t file_bytes) {
   DumpDataFile file;
   file.framing = DumpDataFraming::kNano;
-  NanoBytes bytes(head.subspan(sizeof(uint64_t) + sizeof(uint32_t)));
+  NanoBytes bytes(after(header, sizeof(kNanoMagic)));
   file.version = concat("nano ", bytes.take<uint32_t>());
   while (!bytes.empty()) {
     const auto type = bytes.take<uint32_t>();
@@ -110,7 +111,7 @@ Result<DumpDataFile> parse_dump_data_nano(std::span<const std::byte> head, uint6
       return bad_nano("its header is damaged");
     }
   }
-  uint64_t at = head.size();
+  uint64_t at = sizeof(uint64_t) + header.size();
   for (std::vector<DumpDataTensor>* part : {&file.inputs, &file.outputs}) {
     for (DumpDataTensor& tensor : *part) {
       tensor.payload_at = at;

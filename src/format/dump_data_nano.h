@@ -15,8 +15,8 @@ namespace tensortap {
 // Whether the bytes behind the length are such a header.
 bool is_dump_data_nano(std::span<const std::byte> header);
 
-// `head` is the length and the header. Errors: kCorrupt.
-Result<DumpDataFile> parse_dump_data_nano(std::span<const std::byte> head, uint64_t file_bytes);
+// `header` is what follows the length, as long as it says. Errors: kCorrupt.
+Result<DumpDataFile> parse_dump_data_nano(std::span<const std::byte> header, uint64_t file_bytes);
 
 }  // namespace tensortap
 

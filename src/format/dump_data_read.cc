@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "base/protobuf.h"
+#include "base/spans.h"
 #include "base/text.h"
 #include "format/dump_data_fields.h"
 #include "format/dump_data_file.h"
@@ -272,10 +273,9 @@ Status place_payloads(DumpDataFile& file, uint64_t begin, uint64_t file_bytes) {
   return {};
 }
 
-Result<DumpDataFile> read_with_header(std::span<const std::byte> head, uint64_t file_bytes) {
-  const uint64_t length = read_length(head);
-  TENSORTAP_ASSIGN_OR_RETURN(Message message, read_message(head.subspan(kLengthBytes, length)));
-  TENSORTAP_RETURN_IF_ERROR(place_payloads(message.file, kLengthBytes + length, file_bytes));
+Result<DumpDataFile> read_with_header(std::span<const std::byte> bytes, uint64_t file_bytes) {
+  TENSORTAP_ASSIGN_OR_RETURN(Message message, read_message(bytes));
+  TENSORTAP_RETURN_IF_ERROR(place_payloads(message.file, kLengthBytes + bytes.size(), file_bytes));
   return std::move(message.file);
 }
 
@@ -311,7 +311,7 @@ bool has_header(std::span<const std::byte> head, uint64_t file_bytes) {
 
 bool is_dump_data(std::span<const std::byte> head) {
   if (head.size() > kLengthBytes && read_length(head) - 1 < kLargestMessage) {
-    const auto rest = head.subspan(kLengthBytes);
+    const auto rest = first_of(after(head, kLengthBytes), read_length(head));
     if (is_dump_data_nano(rest) || begins_with_version(rest)) return true;
   }
   if (!begins_with_version(head) || head.size() < 6) return false;
@@ -333,11 +333,13 @@ Result<uint64_t> dump_data_head_bytes(std::span<const std::byte> head, uint64_t 
 }
 
 Result<DumpDataFile> parse_dump_data(std::span<const std::byte> head, uint64_t file_bytes) {
-  TENSORTAP_ASSIGN_OR_RETURN(const uint64_t needed, dump_data_head_bytes(head.first(std::min<size_t>(head.size(), 16)), file_bytes));
-  if (head.size() < needed) return bad_file("the beginning of the file is not all there");
-  if (!has_header(head, file_bytes)) return read_whole_message(head.first(needed));
-  if (is_dump_data_nano(head.subspan(kLengthBytes))) return parse_dump_data_nano(head.first(needed), file_bytes);
-  return read_with_header(head, file_bytes);
+  TENSORTAP_ASSIGN_OR_RETURN(const uint64_t needed, dump_data_head_bytes(first_of(head, 16), file_bytes));
+  const auto whole = part_of(head, 0, needed);
+  if (!whole) return bad_file("the beginning of the file is not all there");
+  if (!has_header(head, file_bytes)) return read_whole_message(*whole);
+  // What follows the message belongs to the tensors, whatever it looks like.
+  const auto message = after(*whole, kLengthBytes);
+  return is_dump_data_nano(message) ? parse_dump_data_nano(message, file_bytes) : read_with_header(message, file_bytes);
 }
 
 Result<TensorDesc> dump_data_desc(const DumpDataTensor& tensor) {

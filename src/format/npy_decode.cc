@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/spans.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "format/npy_header.h"
@@ -38,6 +39,23 @@ Result<ElementType> parse_descr(std::string_view descr) {
   type.dtype = dtype_from_numpy(native).value_or(DType::kUndefined);
   if (type.kind == 'V' || type.dtype == DType::kUndefined) return unsupported(concat("npy: the dtype ", quote(descr), " is not read"));
   return type;
+}
+
+// What a header promises.
+struct Described {
+  ElementType type;
+  uint64_t size = 0;  // bytes of all elements
+};
+
+Result<Described> describe(const NpyHeader& header) {
+  if (!header.fields.empty()) return unsupported("npy: structured arrays are not tensors; records.npy of a dump is read with its folder");
+  Described described;
+  TENSORTAP_ASSIGN_OR_RETURN(described.type, parse_descr(header.descr));
+  if (header.shape.size() > kMaxRank)
+    return unsupported(concat("npy: ", header.shape.size(), " dimensions; at most ", kMaxRank, " are read"));
+  const std::optional<uint64_t> numel = Shape(header.shape).numel();
+  if (!numel || __builtin_mul_overflow(*numel, described.type.size, &described.size)) return corrupt("npy: the shape overflows");
+  return described;
 }
 
 // Owns decoded elements, and the list of strings for string tensors.
@@ -126,21 +144,23 @@ void decode_numbers(const NpyHeader& header, const ElementType& type, std::span<
 
 }  // namespace
 
+Result<uint64_t> npy_file_bytes(const NpyHeader& header) {
+  TENSORTAP_ASSIGN_OR_RETURN(const Described described, describe(header));
+  uint64_t size = 0;
+  if (__builtin_add_overflow(header.data_begin, described.size, &size)) return corrupt("npy: the shape overflows");
+  return size;
+}
+
 Result<NamedTensor> decode_npy(std::span<const std::byte> bytes) {
   TENSORTAP_ASSIGN_OR_RETURN(const NpyHeader header, parse_npy_header(bytes));
-  if (!header.fields.empty()) return unsupported("npy: structured arrays are not tensors; records.npy of a dump is read with its folder");
-  TENSORTAP_ASSIGN_OR_RETURN(const ElementType type, parse_descr(header.descr));
-  if (header.shape.size() > kMaxRank)
-    return unsupported(concat("npy: ", header.shape.size(), " dimensions; at most ", kMaxRank, " are read"));
+  TENSORTAP_ASSIGN_OR_RETURN(const Described described, describe(header));
+  const ElementType& type = described.type;
   NamedTensor tensor;
   tensor.view.desc = {type.dtype, Shape(header.shape)};
-  const std::optional<uint64_t> numel = tensor.view.desc.shape.numel();
-  uint64_t size = 0;
-  if (!numel || __builtin_mul_overflow(*numel, type.size, &size)) return corrupt("npy: the shape overflows");
-  const std::span<const std::byte> data = bytes.subspan(header.data_begin);
-  if (size != data.size()) {
-    return corrupt(concat("npy: ", size, " bytes of elements by the header (", header.descr, ", ", tensor.view.desc.shape.to_text(), "), ",
-                          data.size(), " in the file"));
+  const std::span<const std::byte> data = after(bytes, header.data_begin);
+  if (described.size != data.size()) {
+    return corrupt(concat("npy: ", described.size, " bytes of elements by the header (", header.descr, ", ",
+                          tensor.view.desc.shape.to_text(), "), ", data.size(), " in the file"));
   }
   if (type.dtype == DType::kString) {
     TENSORTAP_RETURN_IF_ERROR(decode_strings(header, type, data, tensor));

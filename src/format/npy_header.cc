@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/spans.h"
 #include "base/text.h"
 
 namespace tensortap {
 namespace {
 
 constexpr size_t kVersion1Prefix = 10;
-constexpr size_t kVersion2Prefix = 12;
+constexpr size_t kVersion2Prefix = kNpyPrefix;
 constexpr uint64_t kLongestHeader = uint64_t{1} << 20;
 
 Status bad_header(std::string_view what) { return corrupt(concat("npy header: ", what)); }
@@ -157,22 +158,29 @@ bool is_npy(std::span<const std::byte> head) {
   return head.size() >= kNpyMagic.size() && std::memcmp(head.data(), kNpyMagic.data(), kNpyMagic.size()) == 0;
 }
 
-Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes) {
-  if (!is_npy(bytes)) return corrupt("not an npy file: it does not begin with \\x93NUMPY");
-  if (bytes.size() < kVersion1Prefix) return bad_header("the file ends within it");
-  const auto version = static_cast<int>(bytes[6]);
-  if (version < 1 || version > 3 || bytes[7] != std::byte{0}) {
-    return unsupported(concat("npy version ", version, ".", static_cast<int>(bytes[7]), " is not read; 1.0, 2.0 and 3.0 are"));
+Result<uint64_t> npy_header_bytes(std::span<const std::byte> head) {
+  if (!is_npy(head)) return corrupt("not an npy file: it does not begin with \\x93NUMPY");
+  if (head.size() < kVersion1Prefix) return bad_header("the file ends within it");
+  const auto version = static_cast<int>(head[6]);
+  if (version < 1 || version > 3 || head[7] != std::byte{0}) {
+    return unsupported(concat("npy version ", version, ".", static_cast<int>(head[7]), " is not read; 1.0, 2.0 and 3.0 are"));
   }
   const size_t prefix = version == 1 ? kVersion1Prefix : kVersion2Prefix;
-  if (bytes.size() < prefix) return bad_header("the file ends within it");
-  const uint64_t length = little_endian(bytes.subspan(8, prefix - 8));
-  if (length > bytes.size() - prefix) return bad_header("the file ends within it");
-  if (length > kLongestHeader) return bad_header("longer than a MiB");
-  NpyHeader header;
-  header.data_begin = prefix + length;
-  std::string_view text(reinterpret_cast<const char*>(bytes.data()) + prefix, length);
+  const auto length_bytes = part_of(head, 8, prefix - 8);
+  if (!length_bytes) return bad_header("the file ends within it");
+  const uint64_t length = little_endian(*length_bytes);
+  return length > kLongestHeader ? Result<uint64_t>(bad_header("longer than a MiB")) : prefix + length;
+}
+
+Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes) {
+  TENSORTAP_ASSIGN_OR_RETURN(const uint64_t size, npy_header_bytes(bytes));
+  const auto whole = part_of(bytes, 0, size);
+  if (!whole) return bad_header("the file ends within it");
+  const auto literal = after(*whole, bytes[6] == std::byte{1} ? kVersion1Prefix : kVersion2Prefix);
+  const std::string_view text(reinterpret_cast<const char*>(literal.data()), literal.size());
   if (text.find('\0') != std::string_view::npos) return bad_header("has a zero byte");
+  NpyHeader header;
+  header.data_begin = size;
   TENSORTAP_RETURN_IF_ERROR(LiteralReader(text).read(header));
   return header;
 }

@@ -38,6 +38,10 @@ Result<ZipEntry> read_local_header(std::span<const std::byte> bytes, uint64_t of
 // The content of a member, decompressed into `owner` when it is deflated, otherwise borrowed from `bytes`. kCorrupt when the CRC differs.
 Result<std::span<const std::byte>> read_member(std::span<const std::byte> bytes, const ZipEntry& entry, std::shared_ptr<const void>& owner);
 
+// At least the first `count` bytes of a member, all of them when it has fewer; its CRC is not compared. Takes no more memory than `count` and a little.
+// Errors: kCorrupt, kExhausted.
+Result<std::string> read_member_head(std::span<const std::byte> bytes, const ZipEntry& entry, uint64_t count);
+
 uint32_t zip_crc(uint32_t crc, std::span<const std::byte> bytes);  // begins with 0
 
 // A member that is written: its place, so that the header can be padded.

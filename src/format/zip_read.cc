@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
+#include "base/spans.h"
 #include "base/text.h"
 #include "format/zip_archive.h"
 #include "format/zip_headers.h"
@@ -19,10 +21,26 @@ constexpr uint64_t kLocator64Fixed = 20;
 constexpr uint16_t kEncrypted = 1U << 0;
 constexpr uint16_t kSizesFollow = 1U << 3;
 constexpr uint64_t kMostExpansion = 1032;  // of deflate
+constexpr uint64_t kLongestMatch = 258;    // of deflate
 
 using Bytes = std::span<const std::byte>;
 
 Status bad_zip(std::string_view what) { return corrupt(concat("zip: ", what)); }
+
+Status bad_member(const ZipEntry& entry, std::string_view what) { return bad_zip(concat("the member ", quote(entry.name), " ", what)); }
+
+class Decompressor {
+ public:
+  Decompressor() : state_(libdeflate_alloc_decompressor(), libdeflate_free_decompressor) {}
+  // `got`: the bytes of `target` that were written, when it succeeds.
+  libdeflate_result run(Bytes source, std::span<std::byte> target, size_t& got) const {
+    if (state_ == nullptr) return LIBDEFLATE_BAD_DATA;
+    return libdeflate_deflate_decompress(state_.get(), source.data(), source.size(), target.data(), target.size(), &got);
+  }
+
+ private:
+  std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)> state_;
+};
 
 template <class T>
 T get(Bytes bytes, uint64_t offset) {
@@ -39,14 +57,15 @@ Status apply_zip64(Bytes extra, std::span<uint64_t* const> values) {
   for (uint64_t at = 0; at + 4 <= extra.size();) {
     const auto id = get<uint16_t>(extra, at);
     const auto size = get<uint16_t>(extra, at + 2);
-    if (!fits(at + 4, size, extra.size())) return bad_zip("an extra field ends outside its header");
+    const auto content = part_of(extra, at + 4, size);
+    if (!content) return bad_zip("an extra field ends outside its header");
     if (id == kExtra64) {
-      Bytes field = extra.subspan(at + 4, size);
+      Bytes field = *content;
       for (uint64_t* value : values) {
         if (*value != kLimit32) continue;
         if (field.size() < 8) return bad_zip("a ZIP64 field is too short");
         *value = get<uint64_t>(field, 0);
-        field = field.subspan(8);
+        field = after(field, 8);
       }
       return {};
     }
@@ -98,7 +117,8 @@ Result<ZipEntry> read_central(Bytes directory, uint64_t& at) {
   const uint64_t name_size = get<uint16_t>(directory, at + 28);
   const uint64_t extra_size = get<uint16_t>(directory, at + 30);
   const uint64_t total = kCentralFixed + name_size + extra_size + get<uint16_t>(directory, at + 32);
-  if (!fits(at, total, directory.size())) return bad_zip("a directory entry ends outside the directory");
+  const auto extra = part_of(directory, at + kCentralFixed + name_size, extra_size);
+  if (!extra || !fits(at, total, directory.size())) return bad_zip("a directory entry ends outside the directory");
   ZipEntry entry;
   entry.name.assign(reinterpret_cast<const char*>(directory.data()) + at + kCentralFixed, name_size);
   if ((get<uint16_t>(directory, at + 8) & kEncrypted) != 0)
@@ -113,7 +133,7 @@ Result<ZipEntry> read_central(Bytes directory, uint64_t& at) {
   entry.size = get<uint32_t>(directory, at + 24);
   entry.header_offset = get<uint32_t>(directory, at + 42);
   uint64_t* const values[] = {&entry.size, &entry.stored_size, &entry.header_offset};
-  TENSORTAP_RETURN_IF_ERROR(apply_zip64(directory.subspan(at + kCentralFixed + name_size, extra_size), values));
+  TENSORTAP_RETURN_IF_ERROR(apply_zip64(*extra, values));
   at += total;
   return entry;
 }
@@ -159,12 +179,13 @@ bool is_zip(Bytes head) {
 
 Result<std::vector<ZipEntry>> read_zip_directory(Bytes bytes) {
   TENSORTAP_ASSIGN_OR_RETURN(const Directory directory, find_directory(bytes));
-  const Bytes entries_bytes = bytes.subspan(directory.offset, directory.size);
+  const auto entries_bytes = part_of(bytes, directory.offset, directory.size);
+  if (!entries_bytes) return bad_zip("the central directory lies outside the archive");
   std::vector<ZipEntry> entries;
   entries.reserve(directory.count);
   uint64_t at = 0;
   for (uint64_t i = 0; i < directory.count; ++i) {
-    TENSORTAP_ASSIGN_OR_RETURN(ZipEntry entry, read_central(entries_bytes, at));
+    TENSORTAP_ASSIGN_OR_RETURN(ZipEntry entry, read_central(*entries_bytes, at));
     TENSORTAP_RETURN_IF_ERROR(locate(bytes, directory.offset, entry));
     entries.push_back(std::move(entry));
   }
@@ -177,7 +198,8 @@ Result<ZipEntry> read_local_header(Bytes bytes, uint64_t offset) {
   const uint64_t name_size = get<uint16_t>(bytes, offset + 26);
   const uint64_t extra_size = get<uint16_t>(bytes, offset + 28);
   const uint64_t header = kLocalFixed + name_size + extra_size;
-  if (!fits(offset, header, bytes.size())) return bad_zip("the archive ends within a local header");
+  const auto extra = part_of(bytes, offset + kLocalFixed + name_size, extra_size);
+  if (!extra) return bad_zip("the archive ends within a local header");
   ZipEntry entry;
   entry.name.assign(reinterpret_cast<const char*>(bytes.data()) + offset + kLocalFixed, name_size);
   entry.header_offset = offset;
@@ -190,28 +212,44 @@ Result<ZipEntry> read_local_header(Bytes bytes, uint64_t offset) {
   if ((flags & (kEncrypted | kSizesFollow)) != 0 || (entry.method != 0 && entry.method != 8))
     return unsupported("zip: a local header of this kind");
   uint64_t* const values[] = {&entry.size, &entry.stored_size};
-  TENSORTAP_RETURN_IF_ERROR(apply_zip64(bytes.subspan(offset + kLocalFixed + name_size, extra_size), values));
+  TENSORTAP_RETURN_IF_ERROR(apply_zip64(*extra, values));
   if (!fits(entry.data_offset, entry.stored_size, bytes.size()))
     return bad_zip(concat("the archive ends within the member ", quote(entry.name)));
   TENSORTAP_RETURN_IF_ERROR(check_sizes(entry));
   return entry;
 }
 
-Result<Bytes> read_member(Bytes bytes, const ZipEntry& entry, std::shared_ptr<const void>& owner) {
-  if (!fits(entry.data_offset, entry.stored_size, bytes.size())) return bad_zip("the archive ends within a member");
-  Bytes content = bytes.subspan(entry.data_offset, entry.stored_size);
-  if (entry.method == 8) {
-    auto buffer = std::make_shared<std::vector<std::byte>>(entry.size);
-    const std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)> decompressor(libdeflate_alloc_decompressor(),
-                                                                                                    libdeflate_free_decompressor);
-    if (decompressor == nullptr) return exhausted("no memory to decompress a zip member");
-    const auto outcome =
-        libdeflate_deflate_decompress(decompressor.get(), content.data(), content.size(), buffer->data(), buffer->size(), nullptr);
-    if (outcome != LIBDEFLATE_SUCCESS) return bad_zip(concat("the member ", quote(entry.name), " can not be decompressed"));
-    content = *buffer;
-    owner = std::move(buffer);
+Result<std::string> read_member_head(Bytes bytes, const ZipEntry& entry, uint64_t count) {
+  const auto stored = part_of(bytes, entry.data_offset, entry.stored_size);
+  if (!stored) return bad_zip("the archive ends within a member");
+  if (entry.method == 0) {
+    const Bytes head = first_of(*stored, count);
+    return std::string(reinterpret_cast<const char*>(head.data()), head.size());
   }
-  if (zip_crc(0, content) != entry.crc) return bad_zip(concat("the member ", quote(entry.name), " is damaged: its CRC-32 differs"));
+  // What does not fit ends the work: the bytes up to the last match, which may have had kLongestMatch bytes, are there by then.
+  std::string head(std::min<uint64_t>(entry.size, count + kLongestMatch), '\0');
+  size_t got = 0;
+  const auto outcome = Decompressor().run(*stored, std::as_writable_bytes(std::span(head)), got);
+  if (outcome == LIBDEFLATE_INSUFFICIENT_SPACE) return head;
+  if (outcome != LIBDEFLATE_SUCCESS) return bad_member(entry, "can not be decompressed");
+  head.resize(got);
+  return head;
+}
+
+Result<Bytes> read_member(Bytes bytes, const ZipEntry& entry, std::shared_ptr<const void>& owner) {
+  const auto stored = part_of(bytes, entry.data_offset, entry.stored_size);
+  if (!stored) return bad_zip("the archive ends within a member");
+  Bytes content = *stored;
+  if (entry.method == 8) {
+    const std::shared_ptr<std::byte[]> buffer(new (std::nothrow) std::byte[std::max<uint64_t>(entry.size, 1)]);
+    if (buffer == nullptr) return exhausted(concat("zip: no memory for the ", bytes_text(entry.size), " of ", quote(entry.name)));
+    size_t got = 0;
+    const auto outcome = Decompressor().run(content, {buffer.get(), entry.size}, got);
+    if (outcome != LIBDEFLATE_SUCCESS || got != entry.size) return bad_member(entry, "can not be decompressed");
+    content = {buffer.get(), entry.size};
+    owner = buffer;
+  }
+  if (zip_crc(0, content) != entry.crc) return bad_member(entry, "is damaged: its CRC-32 differs");
   return content;
 }
 

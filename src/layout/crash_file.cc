@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/process.h"
+#include "base/spans.h"
 #include "base/text.h"
 #include "layout/crash_format.h"
 #include "layout/crash_session.h"
@@ -106,7 +107,7 @@ std::vector<std::string> CrashFile::names_in(const std::string& folder) {
 
 Result<std::unique_ptr<CrashFile>> CrashFile::read(const std::string& path) {
   std::unique_ptr<CrashFile> crash(new CrashFile);
-  TENSORTAP_ASSIGN_OR_RETURN(crash->file_, MappedFile::open(path));
+  TENSORTAP_ASSIGN_OR_RETURN(crash->file_, MappedFile::open_settled(path));
   TENSORTAP_RETURN_IF_ERROR(crash->parse().with_context(path));
   return crash;
 }
@@ -126,8 +127,8 @@ Status CrashFile::parse() {
   CrashFrame frame;
   while (read_at(bytes, at, frame)) {
     at += sizeof(frame);
-    if (frame.bytes > bytes.size() - at) break;
-    if (!take(static_cast<uint32_t>(frame.kind), bytes.subspan(at, frame.bytes))) break;
+    const auto content = part_of(bytes, at, frame.bytes);
+    if (!content || !take(static_cast<uint32_t>(frame.kind), *content)) break;
     at = std::min<uint64_t>(at + (frame.bytes + 7) / 8 * 8, bytes.size());
   }
   return {};

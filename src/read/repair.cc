@@ -14,13 +14,13 @@ namespace {
 
 constexpr size_t kMostModels = 10000;  // folders that are looked into
 
-// The folder of a dump, and those of further models in it.
+// The folder of a dump, and those of further models in it. A link may lead to a dump of somebody else.
 std::vector<std::string> folders_of(const std::string& folder) {
   std::vector<std::string> folders = {folder};
   const Result<std::vector<std::string>> names = list_directory(folder);
   for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
     const std::string path = join_path(folder, name);
-    if (name.starts_with("model_") && folders.size() < kMostModels && is_directory(path)) folders.push_back(path);
+    if (name.starts_with("model_") && folders.size() < kMostModels && is_own_directory(path)) folders.push_back(path);
   }
   return folders;
 }

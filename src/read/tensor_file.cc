@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/spans.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "format/npy_header.h"
@@ -14,7 +15,7 @@ namespace {
 constexpr size_t kHead = 64;
 
 const Format* recognise(const std::string& path, std::span<const std::byte> bytes) {
-  const std::span<const std::byte> head = bytes.first(std::min(bytes.size(), kHead));
+  const std::span<const std::byte> head = first_of(bytes, kHead);
   for (const Format& format : formats()) {
     if (format.recognise(head)) return &format;
   }
@@ -33,10 +34,7 @@ bool decode_utf8(std::string_view text, std::vector<uint32_t>& codes) {
   while (!text.empty()) {
     const size_t length = utf8_length(text);
     if (length == 0) return false;
-    const auto first = static_cast<unsigned char>(text[0]);
-    uint32_t code = length == 1 ? first : first & (0xffU >> (length + 1));
-    for (size_t i = 1; i < length; ++i) code = code << 6 | (static_cast<unsigned char>(text[i]) & 0x3fU);
-    codes.push_back(code);
+    codes.push_back(utf8_code(text.substr(0, length)));
     text.remove_prefix(length);
   }
   return true;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/spans.h"
 #include "base/text.h"
 
 namespace tensortap {
@@ -141,7 +142,7 @@ void RecordRow::set_desc(const TensorDesc& desc) {
   std::ranges::fill(shape, 0);
   if (desc.shape.rank() <= kRowDims || !holds(desc.shape)) {
     dims_count = static_cast<uint8_t>(std::min(desc.shape.rank(), kRowDims));
-    std::ranges::copy(desc.shape.dims().first(dims_count), shape);
+    std::ranges::copy(first_of(desc.shape.dims(), dims_count), shape);
   } else {
     dims_count = static_cast<uint8_t>(desc.shape.rank());
     NarrowDims narrow{};
@@ -159,7 +160,7 @@ TensorDesc RecordRow::desc() const {
   std::memcpy(narrow.data(), shape, sizeof(shape));
   std::array<int64_t, kMaxRank> dims{};
   std::ranges::copy(narrow, dims.begin());
-  return {kept, Shape(std::span(dims).first(std::min<size_t>(dims_count, kMaxRank)))};
+  return {kept, Shape(first_of(std::span<const int64_t>(dims), std::min<uint64_t>(dims_count, kMaxRank)))};
 }
 
 std::string slot_name(SlotKind kind, uint32_t index) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/spans.h"
 #include "base/text.h"
 #include "format/dump_data_file.h"
 
@@ -14,8 +15,9 @@ Status add_tensors(std::span<const std::byte> bytes, const std::vector<DumpDataT
                    std::vector<NamedTensor>& tensors) {
   for (size_t i = 0; i < part.size(); ++i) {
     if (part[i].absent) continue;
-    const auto payload = bytes.subspan(part[i].payload_at, part[i].size);
-    TENSORTAP_ASSIGN_OR_RETURN(NamedTensor tensor, load_dump_data(part[i], payload, concat(word, ".", i)));
+    const auto payload = part_of(bytes, part[i].payload_at, part[i].size);
+    if (!payload) return corrupt("DumpData: the values of a tensor lie outside the file");
+    TENSORTAP_ASSIGN_OR_RETURN(NamedTensor tensor, load_dump_data(part[i], *payload, concat(word, ".", i)));
     tensors.push_back(std::move(tensor));
   }
   return {};
@@ -71,7 +73,7 @@ Result<std::string> dump_data_encode(std::span<const NamedTensor> tensors) {
     text.resize(begin + bytes);
     if (bytes == 0) continue;
     copy_packed(tensor->view, text.data() + begin);
-    reorder_dump_data_bits(desc.dtype, std::as_writable_bytes(std::span(text)).subspan(begin));
+    reorder_dump_data_bits(desc.dtype, after(std::as_writable_bytes(std::span(text)), begin));
   }
   return text;
 }

@@ -1,5 +1,7 @@
 #include "format/npz/npz.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -18,6 +20,36 @@ struct Owners {
   std::shared_ptr<const void> tensor;
 };
 
+uint64_t memory_of_machine() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) : UINT64_MAX;
+}
+
+// A small archive may say that it holds any amount: what a member is decompressed to is what its npy header asks for.
+Status check_deflated(std::span<const std::byte> bytes, const ZipEntry& entry) {
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string prefix, read_member_head(bytes, entry, kNpyPrefix));
+  TENSORTAP_ASSIGN_OR_RETURN(const uint64_t header_bytes, npy_header_bytes(std::as_bytes(std::span(prefix))));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string head, read_member_head(bytes, entry, header_bytes));
+  TENSORTAP_ASSIGN_OR_RETURN(const NpyHeader header, parse_npy_header(std::as_bytes(std::span(head))));
+  TENSORTAP_ASSIGN_OR_RETURN(const uint64_t needed, npy_file_bytes(header));
+  if (needed == entry.size) return {};
+  return corrupt(concat("npz: ", needed, " bytes by the npy header, ", entry.size, " by the archive; it is not decompressed"));
+}
+
+// All arrays are in memory together.
+Status check_sizes(std::span<const std::byte> bytes, std::span<const ZipEntry> entries) {
+  uint64_t all = 0;
+  for (const ZipEntry& entry : entries) {
+    if (entry.method == 0 || !entry.name.ends_with(kExtension)) continue;
+    TENSORTAP_RETURN_IF_ERROR(check_deflated(bytes, entry).with_context(concat("member ", quote(entry.name))));
+    if (__builtin_add_overflow(all, entry.size, &all) || all > memory_of_machine()) {
+      return exhausted(concat("npz: its arrays take more than the ", bytes_text(memory_of_machine()), " of memory that this machine has"));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 bool npz_holds(DType dtype) { return npy_names(dtype); }
@@ -26,6 +58,7 @@ bool npz_recognise(std::span<const std::byte> head) { return is_zip(head); }
 
 Result<std::vector<NamedTensor>> npz_decode(std::span<const std::byte> bytes) {
   TENSORTAP_ASSIGN_OR_RETURN(const std::vector<ZipEntry> entries, read_zip_directory(bytes));
+  TENSORTAP_RETURN_IF_ERROR(check_sizes(bytes, entries));
   std::vector<NamedTensor> tensors;
   for (const ZipEntry& entry : entries) {
     if (!entry.name.ends_with(kExtension)) continue;

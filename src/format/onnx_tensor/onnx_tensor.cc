@@ -4,6 +4,7 @@
 #include <cstring>
 #include <protozero/pbf_reader.hpp>
 
+#include "base/spans.h"
 #include "base/text.h"
 
 namespace tensortap {
@@ -216,7 +217,7 @@ bool read_varint(std::span<const std::byte>& bytes, uint64_t& value) {
   value = 0;
   for (int shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
     const auto byte = static_cast<uint64_t>(bytes[0]);
-    bytes = bytes.subspan(1);
+    bytes = after(bytes, 1);
     value |= (byte & 0x7f) << shift;
     if (byte < 0x80) return true;
   }
@@ -229,7 +230,7 @@ bool onnx_tensor_holds(DType dtype) { return dtype_info(dtype).onnx != 0; }
 
 // Protobuf has no magic: the fields in the head have to be TensorProto's, with a valid data_type among them.
 bool onnx_tensor_recognise(std::span<const std::byte> head) {
-  head = head.first(std::min(head.size(), kHead));
+  head = first_of(head, kHead);
   uint64_t tag = 0;
   uint64_t value = 0;
   while (read_varint(head, tag)) {
@@ -243,7 +244,7 @@ bool onnx_tensor_recognise(std::span<const std::byte> head) {
     if (tag >> 3 == kDataType) return value > 0 && value <= INT8_MAX && dtype_from_onnx(static_cast<int>(value)) != DType::kUndefined;
     if (wire == 0) continue;
     if (value > head.size()) return false;
-    head = head.subspan(value);
+    head = after(head, value);
   }
   return false;
 }

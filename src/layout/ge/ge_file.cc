@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/gathered_write.h"
+#include "base/spans.h"
 #include "base/text.h"
 #include "layout/ge/ge_names.h"
 
@@ -23,9 +24,9 @@ constexpr uint64_t kMostInMemory = uint64_t{64} << 20;
 constexpr size_t kCopyBlock = size_t{1} << 20;
 
 // A file without a name in a folder: it goes with the process that holds it.
-Result<File> open_nameless(const std::string& folder) {
-  Result<File> file = File::open(folder, O_RDWR | O_TMPFILE);
-  if (file.ok() && ::fchmod(file->fd(), kGeFileMode) != 0) return errno_status(folder, errno);
+Result<File> open_nameless(int folder, const std::string& path) {
+  Result<File> file = File::open_at(folder, folder == AT_FDCWD ? path : ".", path, O_RDWR | O_TMPFILE);
+  if (file.ok() && ::fchmod(file->fd(), kGeFileMode) != 0) return errno_status(path, errno);
   return file;
 }
 
@@ -36,7 +37,7 @@ Status copy_by_hand(int from, uint64_t at, uint64_t bytes, File& to) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno_status("a tensor that was kept for its readers", errno);
     if (got == 0) return io_error("a tensor that was kept for its readers is no longer all there");
-    TENSORTAP_RETURN_IF_ERROR(to.write(std::span(block).first(static_cast<size_t>(got))));
+    TENSORTAP_RETURN_IF_ERROR(to.write(first_of(std::span<const std::byte>(block), static_cast<uint64_t>(got))));
     at += static_cast<uint64_t>(got);
     bytes -= static_cast<uint64_t>(got);
   }
@@ -78,7 +79,7 @@ class Gathered {
   }
 
   Status flush() {
-    TENSORTAP_RETURN_IF_ERROR(write_pieces(file_.fd(), file_.path(), std::span(pieces_).first(count_)));
+    TENSORTAP_RETURN_IF_ERROR(write_pieces(file_.fd(), file_.path(), first_of(std::span(pieces_.data(), pieces_.size()), count_)));
     count_ = 0;
     return {};
   }
@@ -108,7 +109,7 @@ uint64_t bytes_of_ge_part(const GePart& part) { return part.kept == nullptr ? pa
 
 Status GeSpool::open() {
   if (file_ != nullptr) return {};
-  Result<File> file = open_nameless(folder_);
+  Result<File> file = open_nameless(AT_FDCWD, folder_);
   if (!file.ok()) {
     const std::string path = join_path(folder_, concat(".tensortap-spool-", ::getpid()));
     file = File::open(path, O_RDWR | O_CREAT | O_EXCL);
@@ -139,13 +140,9 @@ Result<std::shared_ptr<const GePayload>> GeSpool::keep(std::span<const std::byte
 }
 
 Result<std::shared_ptr<GeFolder>> GeFolder::create(const std::string& root, const std::string& below) {
-  std::string path = root;
-  for (const std::string_view part : split(below, '/')) {
-    path = join_path(path, part);
-    if (::mkdir(path.c_str(), kGeFolderMode) != 0 && errno != EEXIST) return errno_status(path, errno);
-  }
-  TENSORTAP_ASSIGN_OR_RETURN(File folder, File::open(path, O_RDONLY | O_DIRECTORY));
-  return std::shared_ptr<GeFolder>(new GeFolder(std::move(path), std::move(folder)));
+  TENSORTAP_ASSIGN_OR_RETURN(const Folder whole, Folder::open(root));
+  TENSORTAP_ASSIGN_OR_RETURN(Folder folder, whole.make_below(below, kGeFolderMode));
+  return std::shared_ptr<GeFolder>(new GeFolder(std::move(folder)));
 }
 
 // 0, or the number of the error. A name that is there is an error.
@@ -158,8 +155,7 @@ int GeFolder::link_file(const File& file, const std::string& temporary, const st
 }
 
 Status GeFolder::add_mapping(const std::string& stored, const std::string& name) {
-  const std::string path = join_path(path_, kGeMappingFile);
-  TENSORTAP_ASSIGN_OR_RETURN(File mapping, File::open(path, O_WRONLY | O_CREAT | O_APPEND));
+  TENSORTAP_ASSIGN_OR_RETURN(File mapping, folder_.open_file(kGeMappingFile, O_WRONLY | O_CREAT | O_APPEND));
   (void)::fchmod(mapping.fd(), kGeFileMode);
   return mapping.write(concat(stored, ",", name, "\n"));
 }
@@ -168,27 +164,27 @@ Status GeFolder::give_name(const File& file, const std::string& temporary, const
   stored = name;
   int error = link_file(file, temporary, name);
   if (error == ENAMETOOLONG) {
-    stored = ge_hashed_name(join_path(path_, name));
+    stored = ge_hashed_name(join_path(path(), name));
     // Before the file, so that no file is without its name.
     TENSORTAP_RETURN_IF_ERROR(add_mapping(stored, name));
     error = link_file(file, temporary, stored);
   }
   if (error == 0) return {};
-  if (error == EEXIST) return unsupported(concat(quote(join_path(path_, name)), " is there already"));
-  return errno_status(join_path(path_, name), error);
+  if (error == EEXIST) return unsupported(concat(quote(join_path(path(), name)), " is there already"));
+  return errno_status(join_path(path(), name), error);
 }
 
 // `temporary` gets the file's name where it has one until it is whole.
 Result<File> GeFolder::open_file(std::string& temporary) {
   if (without_names_) {
-    Result<File> file = open_nameless(path_);
+    Result<File> file = open_nameless(folder_.fd(), path());
     const bool tried = std::exchange(tried_, true);
     if (file.ok() && (tried || path_exists(concat("/proc/self/fd/", file->fd())))) return file;
     if (!file.ok() && file.status().code() == StatusCode::kExhausted) return file.status();
     without_names_ = false;
   }
   temporary = concat(".tensortap-", ::getpid(), "-", next_temporary_++);
-  Result<File> file = File::open(join_path(path_, temporary), O_WRONLY | O_CREAT | O_EXCL);
+  Result<File> file = folder_.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL);
   if (file.ok()) (void)::fchmod(file->fd(), kGeFileMode);
   return file;
 }
@@ -204,21 +200,22 @@ Status GeFolder::write(const std::string& name, std::span<const GePart> parts, s
   return status;
 }
 
-Status GeFolder::rewrite(const std::string& name, std::span<const GePart> parts) {
+Status GeFolder::put_in_place(const std::string& name, std::span<const GePart> parts, bool sync) {
   const std::string temporary = concat(".tensortap-", ::getpid(), "-", next_temporary_++);
-  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(join_path(path_, temporary), O_WRONLY | O_CREAT | O_EXCL));
+  TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL));
   (void)::fchmod(file.fd(), kGeFileMode);
   Status status = write_parts(parts, file);
-  if (status.ok()) status = file.sync();
-  if (status.ok() && ::renameat(folder_.fd(), temporary.c_str(), folder_.fd(), name.c_str()) != 0) status = errno_status(name, errno);
+  if (status.ok() && sync) status = file.sync();
+  if (status.ok()) status = folder_.rename(temporary, name);
   if (!status.ok()) (void)::unlinkat(folder_.fd(), temporary.c_str(), 0);
   return status;
 }
 
+Status GeFolder::rewrite(const std::string& name, std::span<const GePart> parts) { return put_in_place(name, parts, true); }
+
 Status GeFolder::replace(const std::string& name, std::string_view content) {
-  TENSORTAP_RETURN_IF_ERROR(write_file_atomically(join_path(path_, name), content));
-  [[maybe_unused]] const int kept = ::fchmodat(folder_.fd(), name.c_str(), kGeFileMode, 0);
-  return {};
+  const std::array<GePart, 1> parts = {GePart{std::as_bytes(std::span(content)), nullptr}};
+  return put_in_place(name, parts, false);
 }
 
 }  // namespace tensortap

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/status.h"
 
 namespace tensortap {
@@ -65,18 +66,18 @@ class GeFolder {
   Status rewrite(const std::string& name, std::span<const GePart> parts);
   // The same with text, under a name that may be there and is replaced.
   Status replace(const std::string& name, std::string_view content);
-  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& path() const { return folder_.path(); }
   [[nodiscard]] uint64_t written() const { return written_; }  // bytes, by the last write()
 
  private:
-  GeFolder(std::string path, File folder) : path_(std::move(path)), folder_(std::move(folder)) {}
+  explicit GeFolder(Folder folder) : folder_(std::move(folder)) {}
   Result<File> open_file(std::string& temporary);
   Status give_name(const File& file, const std::string& temporary, const std::string& name, std::string& stored);
   int link_file(const File& file, const std::string& temporary, const std::string& name);
+  Status put_in_place(const std::string& name, std::span<const GePart> parts, bool sync);
   Status add_mapping(const std::string& stored, const std::string& name);
 
-  std::string path_;
-  File folder_;
+  Folder folder_;
   uint64_t written_ = 0;
   uint64_t next_temporary_ = 0;
   // Whether files without a name can be made here and given one; tried once.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/spans.h"
 #include "base/text.h"
 #include "format/dump_data_file.h"
 #include "layout/crash_file.h"
@@ -43,12 +44,10 @@ class GeIndex : public DumpIndex {
     auto owner = std::make_shared<const MappedFile>(std::move(map));
     const auto bytes = owner->bytes();
     // The file may have changed since its head was read.
-    if (record.data_offset > bytes.size() || record.data_bytes > bytes.size() - record.data_offset) {
-      return corrupt(concat(file(row), ": cut short: the record's values are not all there"));
-    }
-    const auto payload = bytes.subspan(record.data_offset, record.data_bytes);
-    if (record.desc().dtype != DType::kUInt1) return RecordData{{record.desc(), payload.data(), nullptr}, owner};
-    auto reordered = std::make_shared<std::vector<std::byte>>(payload.begin(), payload.end());
+    const auto payload = part_of(bytes, record.data_offset, record.data_bytes);
+    if (!payload) return corrupt(concat(file(row), ": cut short: the record's values are not all there"));
+    if (record.desc().dtype != DType::kUInt1) return RecordData{{record.desc(), payload->data(), nullptr}, owner};
+    auto reordered = std::make_shared<std::vector<std::byte>>(payload->begin(), payload->end());
     reorder_dump_data_bits(DType::kUInt1, *reordered);
     return RecordData{{record.desc(), reordered->data(), nullptr}, reordered};
   }

@@ -1,17 +1,18 @@
 #include "layout/ge/ge_repair.h"
 
-#include <unistd.h>
+#include <fcntl.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
+#include <climits>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/process.h"
+#include "base/spans.h"
 #include "base/text.h"
 #include "format/dump_data_file.h"
 #include "layout/ge/ge_file.h"
@@ -58,10 +59,12 @@ pid_t living_writer(std::string_view name) {
 
 class GeRepair {
  public:
-  GeRepair(GeTree& tree, bool dry_run) : tree_(tree), dry_run_(dry_run) {}
+  // Both outlive it.
+  GeRepair(GeTree& tree, const Folder& root, bool dry_run) : tree_(tree), root_(root), dry_run_(dry_run) {}
 
-  Status mend(const std::string& folder) {
-    TENSORTAP_RETURN_IF_ERROR(remove_temporaries(folder, "", kDeepestMended));
+  Status mend() {
+    TENSORTAP_RETURN_IF_ERROR(refuse_links());
+    TENSORTAP_RETURN_IF_ERROR(remove_temporaries(root_, "", kDeepestMended));
     for (const GeTreeFolder& one : tree_.folders) TENSORTAP_RETURN_IF_ERROR(mend_mapping(one));
     for (const GeTreeFile& file : tree_.files) TENSORTAP_RETURN_IF_ERROR(mend_file(file));
     for (const Unexplained& one : unexplained_) TENSORTAP_RETURN_IF_ERROR(explain(one));
@@ -101,18 +104,31 @@ class GeRepair {
 
   void act(std::string sentence) { report_.actions.push_back(std::move(sentence)); }
 
-  Status remove_temporaries(const std::string& path, const std::string& relative, int depth) {
-    TENSORTAP_ASSIGN_OR_RETURN(const std::vector<std::string> names, list_directory(path));
+  // Nothing is mended of a tree of which a part is reached through a link, or has another name.
+  Status refuse_links() const {
+    for (const GeTreeFolder& folder : tree_.folders) TENSORTAP_RETURN_IF_ERROR(root_.below(folder.relative).status());
+    for (const GeTreeFile& file : tree_.files) TENSORTAP_RETURN_IF_ERROR(open_part(folder_of(file), file.stored).status());
+    return {};
+  }
+
+  Result<File> open_part(const GeTreeFolder& folder, std::string_view name) const {
+    TENSORTAP_ASSIGN_OR_RETURN(const Folder held, root_.below(folder.relative));
+    return held.open_file(name, O_RDONLY);
+  }
+
+  Status remove_temporaries(const Folder& folder, const std::string& relative, int depth) {
+    TENSORTAP_ASSIGN_OR_RETURN(const std::vector<std::string> names, list_directory(folder.path()));
     for (const std::string& name : names) {
-      const std::string inside = join_path(path, name);
       const std::string inside_relative = relative.empty() ? name : join_path(relative, name);
-      if (is_directory(inside)) {
-        if (depth > 0) TENSORTAP_RETURN_IF_ERROR(remove_temporaries(inside, inside_relative, depth - 1));
+      if (is_own_directory(join_path(folder.path(), name))) {
+        if (depth == 0) continue;
+        TENSORTAP_ASSIGN_OR_RETURN(const Folder inside, folder.below(name));
+        TENSORTAP_RETURN_IF_ERROR(remove_temporaries(inside, inside_relative, depth - 1));
       } else if (name.starts_with(kTemporary)) {
         // Of a process that lives it may be whole in a moment.
         if (living_writer(name) != 0) continue;
         act(concat(inside_relative, ": removed, the beginning of a file that its process did not live to finish"));
-        if (!dry_run_ && ::unlink(inside.c_str()) != 0) return errno_status(inside, errno);
+        if (!dry_run_) TENSORTAP_RETURN_IF_ERROR(folder.remove(name));
       }
     }
     return {};
@@ -131,16 +147,14 @@ class GeRepair {
   Status set_aside(const GeTreeFile& file, std::string_view why) {
     act(concat(shown(file), ": set aside as ", kAside, file.stored, ", ", why));
     if (dry_run_) return {};
-    const std::string path = path_of(file);
-    const std::string aside = join_path(folder_of(file).path, concat(kAside, file.stored));
-    if (::rename(path.c_str(), aside.c_str()) == 0) return {};
-    if (errno != ENAMETOOLONG) return errno_status(path, errno);
-    const std::string shorter = join_path(folder_of(file).path, concat(kAside, ge_hashed_name(path)));
-    return ::rename(path.c_str(), shorter.c_str()) == 0 ? Status() : errno_status(path, errno);
+    TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, root_.below(folder_of(file).relative));
+    const std::string aside = concat(kAside, file.stored);
+    return folder.rename(file.stored, aside.size() <= NAME_MAX ? aside : concat(kAside, ge_hashed_name(path_of(file))));
   }
 
   Status mend_file(const GeTreeFile& file) {
-    TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, MappedFile::open(path_of(file)));
+    TENSORTAP_ASSIGN_OR_RETURN(const File part, open_part(folder_of(file), file.stored));
+    TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, MappedFile::map(part));
     const auto bytes = map.bytes();
     const auto name = parse_ge_file_name(file.name);
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -172,8 +186,8 @@ class GeRepair {
     const bool table = has_table(file);
     for (DumpDataTensor* tensor : tensors_of(content)) {
       if (tensor->size == 0 || tensor->absent) continue;
-      if (tensor->payload_at <= bytes.size() && tensor->size <= bytes.size() - tensor->payload_at) {
-        payloads.push_back(bytes.subspan(tensor->payload_at, tensor->size));
+      if (const auto payload = part_of(bytes, tensor->payload_at, tensor->size)) {
+        payloads.push_back(*payload);
         ++kept;
         continue;
       }
@@ -193,7 +207,7 @@ class GeRepair {
     TENSORTAP_ASSIGN_OR_RETURN(const std::string head, make_dump_data_head(content));
     std::vector<GePart> parts = {{std::as_bytes(std::span(head)), nullptr}};
     for (const auto& payload : payloads) parts.push_back({payload, nullptr});
-    TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<GeFolder> folder, GeFolder::create(folder_of(file).path, ""));
+    TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<GeFolder> folder, GeFolder::create(root_.path(), folder_of(file).relative));
     return folder->rewrite(file.stored, parts);
   }
 
@@ -209,15 +223,21 @@ class GeRepair {
     return dry_run_ ? Status() : replace(folder_of(file), file.stored, text.substr(0, end + 1));
   }
 
-  static Status replace(const GeTreeFolder& folder, const std::string& name, std::string_view content) {
-    TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<GeFolder> writer, GeFolder::create(folder.path, ""));
+  Status replace(const GeTreeFolder& folder, const std::string& name, std::string_view content) {
+    TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<GeFolder> writer, GeFolder::create(root_.path(), folder.relative));
     return writer->replace(name, content);
   }
 
-  Status mend_mapping(const GeTreeFolder& folder) {
+  // The text of mapping.csv; "" when it is not there.
+  Result<std::string> mapping_of(const GeTreeFolder& folder) const {
     const std::string path = join_path(folder.path, kGeMappingFile);
-    if (!path_exists(path)) return {};
-    TENSORTAP_ASSIGN_OR_RETURN(const std::string text, read_file(path, kLargestText));
+    if (!path_exists(path)) return std::string();
+    TENSORTAP_RETURN_IF_ERROR(open_part(folder, kGeMappingFile).status());
+    return read_file(path, kLargestText);
+  }
+
+  Status mend_mapping(const GeTreeFolder& folder) {
+    TENSORTAP_ASSIGN_OR_RETURN(const std::string text, mapping_of(folder));
     if (text.empty() || text.ends_with('\n')) return {};
     const size_t end = text.rfind('\n');
     std::string kept = text.substr(0, end == std::string::npos ? 0 : end + 1);
@@ -252,15 +272,12 @@ class GeRepair {
     const std::string name = concat(found->second, ".", one.time_us);
     act(concat(shown(file), ": mapping.csv says again that it is ", name));
     if (dry_run_) return {};
-    const std::string path = join_path(folder_of(file).path, kGeMappingFile);
-    std::string text;
-    if (path_exists(path)) {
-      TENSORTAP_ASSIGN_OR_RETURN(text, read_file(path, kLargestText));
-    }
+    TENSORTAP_ASSIGN_OR_RETURN(const std::string text, mapping_of(folder_of(file)));
     return replace(folder_of(file), std::string(kGeMappingFile), concat(text, file.stored, ",", name, "\n"));
   }
 
   GeTree& tree_;
+  const Folder& root_;
   const bool dry_run_;
   RepairReport report_;
   uint64_t rescued_ = 0;
@@ -274,8 +291,9 @@ class GeRepair {
 
 Result<RepairReport> repair_ge(const std::string& folder, bool dry_run) {
   TENSORTAP_ASSIGN_OR_RETURN(GeTree tree, walk_ge_tree(folder));
-  GeRepair repair(tree, dry_run);
-  TENSORTAP_RETURN_IF_ERROR(repair.mend(folder));
+  TENSORTAP_ASSIGN_OR_RETURN(const Folder root, Folder::open(folder));
+  GeRepair repair(tree, root, dry_run);
+  TENSORTAP_RETURN_IF_ERROR(repair.mend());
   const auto dump = open_ge(folder);
   return repair.report(dump.ok() ? dump->get() : nullptr);
 }

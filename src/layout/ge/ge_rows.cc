@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/spans.h"
 #include "base/text.h"
 #include "format/dump_data_file.h"
 #include "format/dump_data_numbers.h"
@@ -59,8 +60,9 @@ Result<DumpDataFile> read_head(const std::string& path) {
   std::byte first[kFirstBytes];
   const std::span<std::byte> head(first, static_cast<size_t>(std::min<uint64_t>(size, kFirstBytes)));
   TENSORTAP_RETURN_IF_ERROR(file.read_at(0, head));
-  TENSORTAP_ASSIGN_OR_RETURN(const uint64_t needed, dump_data_head_bytes(head.first(std::min<size_t>(head.size(), 16)), size));
-  if (needed <= head.size()) return parse_dump_data(head.first(needed), size);
+  const std::span<const std::byte> there = head;
+  TENSORTAP_ASSIGN_OR_RETURN(const uint64_t needed, dump_data_head_bytes(first_of(there, 16), size));
+  if (needed <= head.size()) return parse_dump_data(first_of(there, needed), size);
   // A map takes no memory, however large the file says that its message is.
   TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, MappedFile::open(path));
   return parse_dump_data(map.bytes(), map.bytes().size());

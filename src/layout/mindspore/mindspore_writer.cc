@@ -271,7 +271,7 @@ void MindsporeWriter::begin_step(const RecordRow& row, MindsporeOp& op) {
   if (!options_.extras.attributes || op.parameter || op.attributes_step == row.step) return;
   op.attributes_step = row.step;
   const Result<FolderPointer> folder = folder_of(row.step);
-  noted_.note(folder.ok() ? companions_.write_attributes((*folder)->path(), op) : folder.status());
+  noted_.note(folder.ok() ? companions_.write_attributes((*folder)->folder(), op) : folder.status());
 }
 
 Status MindsporeWriter::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) {

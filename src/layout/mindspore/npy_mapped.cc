@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/spans.h"
 #include "base/text.h"
 #include "format/npy_header.h"
 
@@ -109,7 +110,7 @@ Result<NpyHead> read_open_head(int fd) {
   std::array<std::byte, 256> first{};
   size_t got = 0;
   const auto file_bytes = static_cast<uint64_t>(info.st_size);
-  TENSORTAP_RETURN_IF_ERROR(read_begin(fd, std::span(first).first(std::min<uint64_t>(first.size(), file_bytes)), got));
+  TENSORTAP_RETURN_IF_ERROR(read_begin(fd, first_of(std::span<std::byte>(first), file_bytes), got));
   const std::span<const std::byte> head(first.data(), got);
   uint64_t needed = 0;
   if (!is_short_header(head, needed) || needed > file_bytes || needed > kLongestHead) return parse_npy_head(head, file_bytes);
@@ -128,7 +129,7 @@ Result<NpyHead> parse_npy_head(std::span<const std::byte> bytes, uint64_t file_b
   Result<NpyHeader> header = parse_npy_header(bytes);
   std::optional<UnknownDimensions> unknown;
   if (!header.ok() && header.status().code() == StatusCode::kCorrupt) {
-    unknown = without_negatives(bytes.first(std::min(bytes.size(), kLongestHead)));
+    unknown = without_negatives(first_of(bytes, kLongestHead));
     if (unknown) header = parse_npy_header(std::as_bytes(std::span(unknown->head)));
   }
   if (!header.ok()) return header.status();
@@ -188,7 +189,7 @@ Result<RecordData> map_npy(const std::string& path, const TensorDesc& desc) {
     data.owner = std::move(mapped);
     return data;
   }
-  const auto decoded = decode_npy(bytes.first(head->data_begin + head->data_bytes));
+  const auto decoded = decode_npy(first_of(bytes, head->data_begin + head->data_bytes));
   if (!decoded.ok()) return decoded.status().with_context(path);
   data.view = decoded->view;
   data.owner = decoded->owner;

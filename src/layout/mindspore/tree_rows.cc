@@ -115,7 +115,7 @@ class RowMaker {
 
   void add_statistics(uint32_t folder, size_t first) {
     const std::string name = join_path(tree_.folders[folder].relative, "statistic.csv");
-    auto table = MappedFile::open(join_path(tree_.folders[folder].path, "statistic.csv"));
+    auto table = MappedFile::open_settled(join_path(tree_.folders[folder].path, "statistic.csv"));
     if (!table.ok()) return problems_.add(Skipped::kStatistics, table.status().message());
     std::unordered_map<std::string, size_t> known;
     for (size_t i = first; i < items_.size(); ++i) {

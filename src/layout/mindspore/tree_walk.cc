@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/files.h"
+#include "base/spans.h"
 #include "base/text.h"
 #include "layout/crash_file.h"
 #include "layout/mindspore/tree_folder.h"
@@ -132,13 +133,13 @@ TreePlace place_by_names(std::span<const std::string> parts) {
   TreePlace place;
   for (size_t depth = 0; depth < kDeepest && depth < parts.size(); ++depth) {
     const size_t at = parts.size() - 1 - depth;
-    const auto below = parts.subspan(at + 1);
+    const auto below = after(parts, at + 1);
     LeafFolder& known = place.known;
     if (const auto rank = parse_rank_folder(parts[at]); rank && depth <= 3 && (below.empty() || !is_rank_folder(below[0]))) {
       constexpr std::array kRoles = {TreeRole::kRank, TreeRole::kNet, TreeRole::kGraph, TreeRole::kLeaf};
       place.role = kRoles[depth];
       known.rank = *rank;
-      known.rank_path = path_of(parts.first(at + 1));
+      known.rank_path = path_of(first_of(parts, at + 1));
     } else if (is_time_folder(parts[at])) {
       constexpr std::array kRoles = {TreeRole::kTime, TreeRole::kDevice, TreeRole::kNet, TreeRole::kGraph, TreeRole::kLeaf};
       place.role = kRoles[depth];

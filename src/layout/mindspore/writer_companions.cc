@@ -1,6 +1,5 @@
 #include "layout/mindspore/writer_companions.h"
 
-#include "base/files.h"
 #include "base/text.h"
 #include "layout/mindspore/metadata_files.h"
 #include "layout/mindspore/writer_folder.h"
@@ -14,32 +13,30 @@ constexpr std::string_view kGraphs = "graphs";
 
 }  // namespace
 
-std::string Companions::path_of(std::string_view folder, std::string_view name) const {
-  return join_path(join_path(join_path(options_.root, options_.rank), folder), name);
+Result<Folder> Companions::make_folder(std::string_view name) const {
+  return make_private_folders(options_.root, concat(options_.rank, "/", name));
 }
 
 Status Companions::write_metadata() const {
-  TENSORTAP_RETURN_IF_ERROR(make_private_folders(options_.root, concat(options_.rank, "/", kMetadata)));
-  TENSORTAP_RETURN_IF_ERROR(write_private_file(path_of(kMetadata, "data_dump.json"), options_.config, Earlier::kKeep));
-  return write_private_file(path_of(kMetadata, "config.json"), device_config_text(options_.profile), Earlier::kKeep);
+  TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, make_folder(kMetadata));
+  TENSORTAP_RETURN_IF_ERROR(write_private_file(folder, "data_dump.json", options_.config, Earlier::kKeep));
+  return write_private_file(folder, "config.json", device_config_text(options_.profile), Earlier::kKeep);
 }
 
 Status Companions::write_order(const MindsporeOps& ops) {
-  TENSORTAP_RETURN_IF_ERROR(make_private_folders(options_.root, concat(options_.rank, "/", kOrder)));
+  TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, make_folder(kOrder));
   TENSORTAP_RETURN_IF_ERROR(
-      write_private_file(path_of(kOrder, "ms_execution_order_graph_0.csv"), execution_order_text(ops.graph()), Earlier::kReplace));
+      write_private_file(folder, "ms_execution_order_graph_0.csv", execution_order_text(ops.graph()), Earlier::kReplace));
   ordered_ops_ = ops.all().size();
   return {};
 }
 
 Status Companions::write_graphs(const MindsporeOps& ops) {
-  TENSORTAP_RETURN_IF_ERROR(make_private_folders(options_.root, concat(options_.rank, "/", kGraphs)));
+  TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, make_folder(kGraphs));
   const MindsporeVersion& version = *options_.profile.version;
   const std::vector<GraphOp> graph = ops.graph();
-  TENSORTAP_RETURN_IF_ERROR(
-      write_private_file(path_of(kGraphs, "ms_output_trace_code_graph_0.ir"), graph_ir(version, graph), Earlier::kReplace));
-  TENSORTAP_RETURN_IF_ERROR(
-      write_private_file(path_of(kGraphs, "ms_output_trace_code_graph_0.pb"), graph_pb(version, graph), Earlier::kReplace));
+  TENSORTAP_RETURN_IF_ERROR(write_private_file(folder, "ms_output_trace_code_graph_0.ir", graph_ir(version, graph), Earlier::kReplace));
+  TENSORTAP_RETURN_IF_ERROR(write_private_file(folder, "ms_output_trace_code_graph_0.pb", graph_pb(version, graph), Earlier::kReplace));
   graphs_size_ = ops.graph_size();
   return {};
 }
@@ -55,22 +52,22 @@ Status Companions::begin(const MindsporeOps& ops) {
 Status Companions::end_step(const MindsporeOps& ops, int64_t step) {
   if (options_.extras.graphs && graphs_size_ == 0) TENSORTAP_RETURN_IF_ERROR(write_graphs(ops));
   if (!options_.extras.execution_order || !options_.profile.device->global_order) return {};
-  TENSORTAP_RETURN_IF_ERROR(make_private_folders(options_.root, concat(options_.rank, "/", kOrder)));
-  return append_private_file(path_of(kOrder, "ms_global_execution_order_graph_0.csv"), concat(step, "\n"));
+  TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, make_folder(kOrder));
+  return append_private_file(folder, "ms_global_execution_order_graph_0.csv", concat(step, "\n"));
 }
 
 Status Companions::finish(const MindsporeOps& ops, std::string_view manifest) {
   if (ordered_ops_ != 0 && ordered_ops_ != ops.all().size()) TENSORTAP_RETURN_IF_ERROR(write_order(ops));
   if (graphs_size_ != 0 && graphs_size_ != ops.graph_size()) TENSORTAP_RETURN_IF_ERROR(write_graphs(ops));
-  TENSORTAP_RETURN_IF_ERROR(make_private_folders(options_.root, concat(options_.rank, "/", kMetadata)));
-  return write_private_file(path_of(kMetadata, "tensortap_run.json"), manifest, Earlier::kReplace);
+  TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, make_folder(kMetadata));
+  return write_private_file(folder, "tensortap_run.json", manifest, Earlier::kReplace);
 }
 
-Status Companions::write_attributes(const std::string& folder, const MindsporeOp& op) const {
+Status Companions::write_attributes(const Folder& folder, const MindsporeOp& op) const {
   const std::string name = attributes_file_name(op.scoped_name);
   if (name.size() > kLongestFileName)
     return unsupported(concat("the attributes of ", quote(op.scoped_name), " have no file: its name is too long"));
-  return write_private_file(join_path(folder, name), attributes_text(op.info.attributes), Earlier::kKeep);
+  return write_private_file(folder, name, attributes_text(op.info.attributes), Earlier::kKeep);
 }
 
 }  // namespace tensortap

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/folder.h"
 #include "base/status.h"
 #include "layout/mindspore/writer_ops.h"
 #include "layout/mindspore/writer_options.h"
@@ -26,13 +27,14 @@ class Companions {
   // `manifest` is ours, beside the metadata.
   Status finish(const MindsporeOps& ops, std::string_view manifest);
   // An op's attributes into the folder of an iteration.
-  Status write_attributes(const std::string& folder, const MindsporeOp& op) const;
+  Status write_attributes(const Folder& folder, const MindsporeOp& op) const;
 
  private:
   Status write_metadata() const;
   Status write_order(const MindsporeOps& ops);
   Status write_graphs(const MindsporeOps& ops);
-  [[nodiscard]] std::string path_of(std::string_view folder, std::string_view name) const;
+  // One of the folders of a rank, by its name.
+  [[nodiscard]] Result<Folder> make_folder(std::string_view name) const;
 
   const MindsporeWriterOptions& options_;
   bool begun_ = false;

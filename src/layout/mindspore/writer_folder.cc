@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/text.h"
 #include "layout/mindspore/tensor_name.h"
 
@@ -57,7 +58,7 @@ Status copy_all(int from, int to, uint64_t& copied, std::string_view path) {
 }
 
 Status copy_file(int from_folder, const char* from_name, int folder, const char* name, uint64_t& copied) {
-  const Descriptor from(::openat(from_folder, from_name, O_RDONLY | O_CLOEXEC));
+  const Descriptor from(::openat(from_folder, from_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!from.is_open()) return errno_status(from_name, errno);
   const Descriptor to(::openat(folder, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kFileMode));
   if (!to.is_open()) return errno == EEXIST ? unsupported(concat(quote(name), " is there already")) : errno_status(name, errno);
@@ -86,61 +87,60 @@ Descriptor::~Descriptor() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Status make_private_folders(const std::string& root, const std::string& below) {
-  std::string path = root;
-  for (const std::string_view part : split(below, '/')) {
-    path = join_path(path, part);
-    if (::mkdir(path.c_str(), kFolderMode) != 0 && errno != EEXIST) return errno_status(path, errno);
-  }
-  return {};
+Result<Folder> make_private_folders(const std::string& root, const std::string& below) {
+  TENSORTAP_ASSIGN_OR_RETURN(const Folder whole, Folder::open(root));
+  return whole.make_below(below, kFolderMode);
 }
 
-Status write_private_file(const std::string& path, std::string_view content, Earlier earlier) {
-  if (earlier == Earlier::kReplace && ::unlink(path.c_str()) != 0 && errno != ENOENT) return errno_status(path, errno);
-  const Descriptor file(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kFileMode));
+Status write_private_file(const Folder& folder, const std::string& name, std::string_view content, Earlier earlier) {
+  const std::string path = join_path(folder.path(), name);
+  if (earlier == Earlier::kReplace && folder.contains(name)) TENSORTAP_RETURN_IF_ERROR(folder.remove(name));
+  const Descriptor file(::openat(folder.fd(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kFileMode));
   if (!file.is_open()) return errno == EEXIST && earlier == Earlier::kKeep ? Status() : errno_status(path, errno);
   Status status = write_all(file.get(), content, path);
-  if (!status.ok()) (void)::unlink(path.c_str());
+  if (!status.ok()) (void)folder.remove(name);
   return status;
 }
 
-Status append_private_file(const std::string& path, std::string_view content) {
-  Descriptor file(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kFileMode));
-  const bool is_new = file.is_open();
-  if (!is_new && errno == EEXIST) {
-    // Its owner may not write it either as it stands.
-    (void)::chmod(path.c_str(), kFileMode | S_IWUSR);
-    file = Descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+Status append_private_file(const Folder& folder, const std::string& name, std::string_view content) {
+  const std::string path = join_path(folder.path(), name);
+  const Descriptor made(::openat(folder.fd(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kFileMode));
+  if (!made.is_open() && errno != EEXIST) return errno_status(path, errno);
+  if (made.is_open()) {
+    Status status = append_whole(made.get(), content, path);
+    if (!status.ok()) (void)folder.remove(name);
+    return status;
   }
-  if (!file.is_open()) return errno_status(path, errno);
-  Status status = append_whole(file.get(), content, path);
-  if (!is_new) (void)::fchmod(file.get(), kFileMode);
-  if (!status.ok() && is_new) (void)::unlink(path.c_str());
+  // Its owner may not write it either as it stands.
+  TENSORTAP_ASSIGN_OR_RETURN(const File there, folder.open_file(name, O_RDONLY));
+  (void)::fchmod(there.fd(), kFileMode | S_IWUSR);
+  const Result<File> file = folder.open_file(name, O_WRONLY);
+  Status status = file.ok() ? append_whole(file->fd(), content, path) : file.status();
+  (void)::fchmod(there.fd(), kFileMode);
   return status;
 }
 
 // Takes the last `bytes` of such a file away again, and the file when nothing is left of it.
-void cut_private_file(const std::string& path, size_t bytes) {
-  (void)::chmod(path.c_str(), kFileMode | S_IWUSR);
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
-  const off_t size = file.is_open() ? ::lseek(file.get(), 0, SEEK_END) : -1;
-  const auto kept = size - static_cast<off_t>(bytes);
-  if (kept > 0 && ::ftruncate(file.get(), kept) == 0) (void)::fchmod(file.get(), kFileMode);
-  if (kept == 0) (void)::unlink(path.c_str());
+void cut_private_file(const Folder& folder, const std::string& name, size_t bytes) {
+  const Result<File> there = folder.open_file(name, O_RDONLY);
+  if (!there.ok()) return;
+  [[maybe_unused]] int done = ::fchmod(there->fd(), kFileMode | S_IWUSR);
+  const Result<uint64_t> size = there->size();
+  Result<File> file = folder.open_file(name, O_WRONLY);
+  if (file.ok() && size.ok() && *size > bytes) (void)file->truncate(*size - bytes);
+  if (size.ok() && *size == bytes) (void)folder.remove(name);
+  done = ::fchmod(there->fd(), kFileMode);
 }
 
 Result<std::shared_ptr<IterationFolder>> IterationFolder::create(const std::string& root, const std::string& below,
                                                                  std::string_view header) {
-  TENSORTAP_RETURN_IF_ERROR(make_private_folders(root, below));
-  std::string path = join_path(root, below);
-  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.is_open()) return errno_status(path, errno);
-  return std::shared_ptr<IterationFolder>(new IterationFolder(std::move(path), std::move(folder), header));
+  TENSORTAP_ASSIGN_OR_RETURN(Folder folder, make_private_folders(root, below));
+  return std::shared_ptr<IterationFolder>(new IterationFolder(std::move(folder), header));
 }
 
 Status IterationFolder::list_in_mapping(const std::string& stored, const std::string& name) {
   const std::string line = concat(stored, ",", name, "\n");
-  TENSORTAP_RETURN_IF_ERROR(append_private_file(join_path(path_, kMappingFile), line));
+  TENSORTAP_RETURN_IF_ERROR(append_private_file(folder_, std::string(kMappingFile), line));
   written_ += line.size();
   last_mapped_ = stored;
   last_mapped_line_ = line.size();
@@ -168,25 +168,25 @@ Status IterationFolder::under_stored_name(const std::string& name, Stage stage, 
 Status IterationFolder::create_tensor(NpyTensorWriter& writer, const std::string& name, const TensorView& view, Stage stage,
                                       std::string& stored) {
   const uint64_t bytes = packed_bytes(view.desc.dtype, view.desc.shape.numel().value_or(0)).value_or(0);
-  return under_stored_name(name, stage, stored, [&](const char* file) { return writer.write(folder_.get(), file, view, bytes); });
+  return under_stored_name(name, stage, stored, [&](const char* file) { return writer.write(folder_.fd(), file, view, bytes); });
 }
 
 Status IterationFolder::link_tensor(const IterationFolder& from, const std::string& stored_there, const std::string& name,
                                     std::string& stored, uint64_t& copied) {
   copied = 0;
   return under_stored_name(name, Stage::kFinal, stored, [&](const char* file) {
-    if (::linkat(from.folder_.get(), stored_there.c_str(), folder_.get(), file, 0) == 0) return Status();
+    if (::linkat(from.folder_.fd(), stored_there.c_str(), folder_.fd(), file, 0) == 0) return Status();
     if (errno == EEXIST) return unsupported(concat(quote(file), " is there already"));
-    if (has_no_links(errno)) return copy_file(from.folder_.get(), stored_there.c_str(), folder_.get(), file, copied);
-    return errno_status(join_path(path_, file), errno);
+    if (has_no_links(errno)) return copy_file(from.folder_.fd(), stored_there.c_str(), folder_.fd(), file, copied);
+    return errno_status(join_path(path(), file), errno);
   });
 }
 
 Status IterationFolder::move_tensor(IterationFolder& from, const std::string& stored_there, const std::string& name, std::string& stored) {
   // A plain rename would overwrite.
   const Status renamed = under_stored_name(name, Stage::kFinal, stored, [&](const char* file) {
-    if (::renameat2(from.folder_.get(), stored_there.c_str(), folder_.get(), file, RENAME_NOREPLACE) == 0) return Status();
-    return errno == EEXIST ? unsupported(concat(quote(file), " is there already")) : errno_status(join_path(path_, file), errno);
+    if (::renameat2(from.folder_.fd(), stored_there.c_str(), folder_.fd(), file, RENAME_NOREPLACE) == 0) return Status();
+    return errno == EEXIST ? unsupported(concat(quote(file), " is there already")) : errno_status(join_path(path(), file), errno);
   });
   if (renamed.ok()) return renamed;
   uint64_t copied = 0;
@@ -196,20 +196,20 @@ Status IterationFolder::move_tensor(IterationFolder& from, const std::string& st
 }
 
 void IterationFolder::remove_tensor(const std::string& stored) {
-  (void)::unlinkat(folder_.get(), stored.c_str(), 0);
+  (void)::unlinkat(folder_.fd(), stored.c_str(), 0);
   if (stored != last_mapped_) return;
   last_mapped_.clear();
-  cut_private_file(join_path(path_, kMappingFile), last_mapped_line_);
+  cut_private_file(folder_, std::string(kMappingFile), last_mapped_line_);
 }
 
 // Rows of an earlier run stay above ours, as long as they have the same columns.
 Status IterationFolder::open_statistic() {
   if (statistic_.is_open()) return {};
-  const std::string path = join_path(path_, kStatisticFile);
-  Descriptor file(::openat(folder_.get(), kStatisticFile.data(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+  const std::string path = join_path(folder_.path(), kStatisticFile);
+  Descriptor file(::openat(folder_.fd(), kStatisticFile.data(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
   if (file.is_open()) {
     if (Status status = append_whole(file.get(), header_, path); !status.ok()) {
-      (void)::unlinkat(folder_.get(), kStatisticFile.data(), 0);
+      (void)::unlinkat(folder_.fd(), kStatisticFile.data(), 0);
       return status;
     }
     written_ += header_.size();
@@ -217,7 +217,9 @@ Status IterationFolder::open_statistic() {
     return {};
   }
   if (errno != EEXIST) return errno_status(path, errno);
-  file = Descriptor(::openat(folder_.get(), kStatisticFile.data(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  // Held open by its descriptor below; this one has looked that it is a file of our own.
+  TENSORTAP_ASSIGN_OR_RETURN(const File there, folder_.open_file(kStatisticFile, O_RDWR));
+  file = Descriptor(::fcntl(there.fd(), F_DUPFD_CLOEXEC, 0));
   if (!file.is_open()) return errno_status(path, errno);
   std::string first(header_.size(), '\0');
   const ssize_t read = ::pread(file.get(), first.data(), first.size(), 0);
@@ -230,7 +232,7 @@ Status IterationFolder::open_statistic() {
 
 Status IterationFolder::flush() {
   if (rows_.empty()) return {};
-  TENSORTAP_RETURN_IF_ERROR(append_whole(statistic_.get(), rows_, join_path(path_, kStatisticFile)));
+  TENSORTAP_RETURN_IF_ERROR(append_whole(statistic_.get(), rows_, join_path(path(), kStatisticFile)));
   written_ += rows_.size();
   rows_.clear();
   return {};

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/folder.h"
 #include "base/status.h"
 #include "layout/mindspore/npy_tensor.h"
 
@@ -28,13 +29,13 @@ class Descriptor {
   int fd_ = -1;
 };
 
-// Folders below `root`, which exists, for the owner alone. `below` holds no "..".
-Status make_private_folders(const std::string& root, const std::string& below);
+// Folders below `root`, which exists, for the owner alone; gives the last. No part of `below` may be a link.
+Result<Folder> make_private_folders(const std::string& root, const std::string& below);
 // A whole file with mode 0400. An earlier one is kept, or replaced. On failure none is left under the name.
 enum class Earlier : uint8_t { kKeep, kReplace };
-Status write_private_file(const std::string& path, std::string_view content, Earlier earlier);
+Status write_private_file(const Folder& folder, const std::string& name, std::string_view content, Earlier earlier);
 // Adds to a file with mode 0400, made when it is not there. A failure leaves it as it was.
-Status append_private_file(const std::string& path, std::string_view content);
+Status append_private_file(const Folder& folder, const std::string& name, std::string_view content);
 
 // Thread-compatible.
 class IterationFolder {
@@ -59,18 +60,17 @@ class IterationFolder {
   Status flush();
   [[nodiscard]] uint64_t waiting_rows_bytes() const { return rows_.size(); }
   [[nodiscard]] uint64_t take_written_bytes();  // of csv files, since the last call
-  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& path() const { return folder_.path(); }
+  [[nodiscard]] const Folder& folder() const { return folder_; }
 
  private:
-  IterationFolder(std::string path, Descriptor folder, std::string_view header)
-      : path_(std::move(path)), folder_(std::move(folder)), header_(header) {}
+  IterationFolder(Folder folder, std::string_view header) : folder_(std::move(folder)), header_(header) {}
   template <class Action>
   Status under_stored_name(const std::string& name, Stage stage, std::string& stored, Action&& action);
   Status list_in_mapping(const std::string& stored, const std::string& name);
   Status open_statistic();
 
-  std::string path_;
-  Descriptor folder_;
+  Folder folder_;
   std::string header_;
   std::string rows_;
   Descriptor statistic_;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "layout/tap/ops_file.h"
@@ -230,6 +231,9 @@ Status parse_op_line(std::string_view line, OpId& id, OpInfo& op) {
   LineReader reader(line);
   const bool whole = reader.object([&](std::string_view key) { return read_member(reader, key, id, op); }) && reader.peek() == '\0';
   if (!whole || id == kNoOp) return corrupt("not an op as docs/layouts/tap.md has it");
+  const bool has_attributes = !op.attributes.empty() && op.attributes != "{}";
+  if (has_attributes && !(op.attributes.starts_with('{') && Json::accept(op.attributes)))
+    return corrupt("attributes that are no JSON object");
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/spans.h"
 #include "base/text.h"
 #include "format/npy_header.h"
 
@@ -25,7 +26,7 @@ constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers 
 Status allocate(File& file, uint64_t begin, uint64_t bytes) {
   static constinit std::array<std::byte, uint64_t{256} << 10> zeros{};
   for (uint64_t done = 0; done < bytes; done += zeros.size()) {
-    const auto piece = std::span<const std::byte>(zeros).first(std::min<uint64_t>(zeros.size(), bytes - done));
+    const auto piece = first_of(std::span<const std::byte>(zeros), bytes - done);
     TENSORTAP_RETURN_IF_ERROR(file.write_at(begin + done, piece));
   }
   return {};

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "format/npy_header.h"
@@ -28,15 +29,9 @@ namespace {
 constexpr size_t kMostNames = 10;
 constexpr uint64_t kRowsPerWrite = 2048;
 
-// A file of the dump as it is now; empty when it is not there.
-Result<MappedFile> map_if_there(const std::string& path) {
-  if (!path_exists(path)) return MappedFile();
-  return MappedFile::open(path);
-}
-
 class Repair {
  public:
-  Repair(std::string folder, bool dry_run) : folder_(std::move(folder)), dry_run_(dry_run) {}
+  Repair(Folder folder, bool dry_run) : folder_(std::move(folder)), dry_run_(dry_run) {}
 
   Result<RepairReport> run() {
     TENSORTAP_RETURN_IF_ERROR(lock());
@@ -61,13 +56,18 @@ class Repair {
   Status rewrite_rows();
   Status mend_histograms();
   Status mend_manifest();
-  [[nodiscard]] std::string path(std::string_view name) const { return join_path(folder_, name); }
+  // A file of the dump as it is now; empty when it is not there.
+  [[nodiscard]] Result<MappedFile> map_if_there(std::string_view name) const {
+    if (!folder_.contains(name)) return MappedFile();
+    TENSORTAP_ASSIGN_OR_RETURN(const File file, folder_.open_file(name, O_RDONLY));
+    return MappedFile::map(file);
+  }
   [[nodiscard]] bool act(std::string action) {
     report_.actions.push_back(std::move(action));
     return !dry_run_;
   }
 
-  const std::string folder_;
+  const Folder folder_;
   const bool dry_run_;
   RepairReport report_;
   File lock_;
@@ -80,18 +80,22 @@ class Repair {
 
 // A writer holds a lock on records.npy for as long as it lives.
 Status Repair::lock() {
-  if (!path_exists(path(kRecordsFile))) return {};
-  TENSORTAP_ASSIGN_OR_RETURN(lock_, File::open(path(kRecordsFile), O_RDONLY));
+  // Nothing is mended of a dump of which a part can not be.
+  for (const std::string_view name : {kOpsFile, kTensorsFile, kHistogramsFile, kRunFile}) {
+    if (folder_.contains(name)) TENSORTAP_RETURN_IF_ERROR(folder_.open_file(name, O_RDONLY).status());
+  }
+  if (!folder_.contains(kRecordsFile)) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(lock_, folder_.open_file(kRecordsFile, O_RDONLY));
   if (flock(lock_.fd(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return {};
   return invalid_argument("the dump is still being written by a running program; nothing was touched");
 }
 
 Status Repair::look() {
-  TENSORTAP_ASSIGN_OR_RETURN(records_, map_if_there(path(kRecordsFile)));
-  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile ops, map_if_there(path(kOpsFile)));
+  TENSORTAP_ASSIGN_OR_RETURN(records_, map_if_there(kRecordsFile));
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile ops, map_if_there(kOpsFile));
   std::vector<std::string> ignored;
   ops_ = parse_ops(ops.text(), ignored);
-  TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), path_exists(path(kRunFile))));
+  TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), folder_.contains(kRunFile)));
   report_.records_kept = rows_.rows.size();
   report_.records_lost = rows_.gaps;
   return check_tensors();
@@ -99,7 +103,7 @@ Status Repair::look() {
 
 // Which rows have their data. CRCs are compared: a member may be as long as it says and still be damaged.
 Status Repair::check_tensors() {
-  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile tensors, map_if_there(path(kTensorsFile)));
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile tensors, map_if_there(kTensorsFile));
   lost_data_.assign(rows_.rows.size(), false);
   std::unordered_map<uint64_t, bool> members;  // by offset: whole or not
   for (size_t i = 0; i < rows_.rows.size(); ++i) {
@@ -129,7 +133,7 @@ Status Repair::check_tensors() {
 
 // Lines that can not be read are left out; the ids of the others stay.
 Status Repair::mend_ops() {
-  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile ops, map_if_there(path(kOpsFile)));
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile ops, map_if_there(kOpsFile));
   std::string kept;
   uint64_t damaged = 0;
   for (std::string_view text = ops.text(); !text.empty();) {
@@ -147,7 +151,7 @@ Status Repair::mend_ops() {
   }
   if (kept == ops.text()) return {};
   if (!act(concat("ops.jsonl: ", damaged, damaged == 1 ? " damaged line" : " damaged lines", " taken out"))) return {};
-  return write_file_atomically(path(kOpsFile), kept);
+  return folder_.replace_file(kOpsFile, kept);
 }
 
 // Every whole member, also those that no row speaks of: from one local header to the next, and, where a header is damaged, on with the
@@ -174,8 +178,8 @@ void Repair::find_members(std::span<const std::byte> bytes) {
 }
 
 Status Repair::mend_tensors() {
-  if (!path_exists(path(kTensorsFile))) return {};
-  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, MappedFile::open(path(kTensorsFile)));
+  if (!folder_.contains(kTensorsFile)) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, map_if_there(kTensorsFile));
   if (read_zip_directory(map.bytes()).ok() && report_.tensors_lost == 0) return {};
   find_members(map.bytes());
   ZipDirectory directory;
@@ -193,7 +197,7 @@ Status Repair::mend_tensors() {
   const auto present = map.text().substr(std::min<uint64_t>(end, map.text().size()));
   if (present == tail) return {};
   if (!act(concat("tensors.npz: the directory is written anew for ", members_.size(), " whole tensors"))) return {};
-  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(path(kTensorsFile), O_WRONLY));
+  TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(kTensorsFile, O_WRONLY));
   TENSORTAP_RETURN_IF_ERROR(file.truncate(end));
   return file.write_at(end, std::as_bytes(std::span(tail)));
 }
@@ -212,14 +216,16 @@ Status Repair::mend_rows() {
   if (!in_place) return rewrite_rows();
   const std::string header = make_records_header(rows_.rows.size());
   const uint64_t size = kRowsBegin + rows_.rows.size_bytes();
-  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(path(kRecordsFile), O_WRONLY));
+  TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(kRecordsFile, O_WRONLY));
   TENSORTAP_RETURN_IF_ERROR(file.write_at(0, std::as_bytes(std::span(header))));
   return file.truncate(size);
 }
 
 Status Repair::rewrite_rows() {
-  const std::string temporary = path(kRecordsFile) + ".repair";
-  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(temporary, O_WRONLY | O_CREAT | O_TRUNC));
+  const std::string temporary = concat(kRecordsFile, ".repair");
+  // Of a repair that was interrupted.
+  if (folder_.contains(temporary)) TENSORTAP_RETURN_IF_ERROR(folder_.remove(temporary));
+  TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL));
   TENSORTAP_RETURN_IF_ERROR(file.write(make_records_header(rows_.rows.size())));
   std::vector<RecordRow> block;
   for (size_t i = 0; i < rows_.rows.size(); ++i) {
@@ -234,48 +240,48 @@ Status Repair::rewrite_rows() {
     block.clear();
   }
   TENSORTAP_RETURN_IF_ERROR(file.close());
-  if (rename(temporary.c_str(), path(kRecordsFile).c_str()) != 0) return errno_status(path(kRecordsFile), errno);
-  return {};
+  return folder_.rename(temporary, kRecordsFile);
 }
 
 Status Repair::mend_histograms() {
-  if (!path_exists(path(kHistogramsFile))) return {};
-  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, MappedFile::open(path(kHistogramsFile)));
+  if (!folder_.contains(kHistogramsFile)) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, map_if_there(kHistogramsFile));
   const uint64_t size = map.bytes().size();
   const uint64_t rows = size < kHistogramsBegin ? 0 : (size - kHistogramsBegin) / sizeof(ExponentHistogram);
   const std::string header = make_histograms_header(rows);
   const uint64_t whole = kHistogramsBegin + rows * sizeof(ExponentHistogram);
   if (size == whole && map.text().starts_with(header)) return {};
   if (!act(concat("histograms.npy: cut to its ", rows, " complete rows"))) return {};
-  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(path(kHistogramsFile), O_WRONLY));
+  TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(kHistogramsFile, O_WRONLY));
   TENSORTAP_RETURN_IF_ERROR(file.write_at(0, std::as_bytes(std::span(header))));
   return file.truncate(whole);
 }
 
 // Last: a dump with a manifest is taken as finished.
 Status Repair::mend_manifest() {
-  const Result<std::string> text = read_file(path(kRunFile));
-  if (text.ok() && Json::accept(*text)) return {};
-  if (!text.ok() && text.status().code() != StatusCode::kNotFound) return text.status();
-  if (!act(text.ok() ? "run.json: damaged, replaced" : "run.json: was never written; a short one takes its place")) return {};
+  const bool is_there = folder_.contains(kRunFile);
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile text, map_if_there(kRunFile));
+  if (is_there && Json::accept(text.text())) return {};
+  if (!act(is_there ? "run.json: damaged, replaced" : "run.json: was never written; a short one takes its place")) return {};
   Json manifest;
   manifest["complete"] = false;
   manifest["repaired"] = true;
-  for (const std::string& name : CrashFile::names_in(folder_)) {
-    const Result<std::unique_ptr<CrashFile>> crash = CrashFile::read(path(name));
+  for (const std::string& name : CrashFile::names_in(folder_.path())) {
+    const Result<std::unique_ptr<CrashFile>> crash = CrashFile::read(join_path(folder_.path(), name));
     if (crash.ok() && !manifest.contains("crash")) manifest["crash"] = (*crash)->to_json();
   }
   manifest["records"] = report_.records_kept;
   manifest["records_lost"] = report_.records_lost;
   manifest["tensors"] = report_.tensors_kept;
   manifest["tensors_lost"] = report_.tensors_lost;
-  return write_file_atomically(path(kRunFile), to_json_text(manifest) + "\n");
+  return folder_.replace_file(kRunFile, to_json_text(manifest) + "\n");
 }
 
 }  // namespace
 
 Result<RepairReport> repair_tap(const std::string& folder, bool dry_run) {
-  Result<RepairReport> report = Repair(folder, dry_run).run();
+  TENSORTAP_ASSIGN_OR_RETURN(Folder held, Folder::open(folder));
+  Result<RepairReport> report = Repair(std::move(held), dry_run).run();
   if (!report.ok()) return report.status().with_context(concat("repairing ", folder));
   return report;
 }

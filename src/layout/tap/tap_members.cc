@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/spans.h"
 #include "base/text.h"
 #include "format/npy_header.h"
 
@@ -55,13 +56,13 @@ struct Strings {
 Result<RecordData> string_tensor(std::span<const std::byte> data, const RecordRow& row) {
   auto strings = std::make_shared<Strings>();
   strings->elements.reserve(row.numel);
-  std::span<const std::byte> texts = data.subspan(row.numel * sizeof(uint64_t));
+  std::span<const std::byte> texts = after(data, row.numel * sizeof(uint64_t));
   for (uint64_t i = 0; i < row.numel; ++i) {
     uint64_t size = 0;
     std::memcpy(&size, data.data() + i * sizeof(uint64_t), sizeof(uint64_t));
     if (size > texts.size()) return bad_row("a string ends outside its member");
     strings->elements.push_back({reinterpret_cast<const char*>(texts.data()), size});
-    texts = texts.subspan(size);
+    texts = after(texts, size);
   }
   if (!texts.empty()) return bad_row("bytes after the last string");
   RecordData result;
@@ -86,15 +87,18 @@ Result<ZipEntry> find_member(std::span<const std::byte> bytes, const RecordRow& 
   if (entry.method != 0 || entry.data_offset > row.data_offset || entry.data_offset + entry.size != row.data_offset + row.data_bytes) {
     return bad_row("the member has another size");
   }
-  TENSORTAP_RETURN_IF_ERROR(check_npy_header(bytes.subspan(entry.data_offset, row.data_offset - entry.data_offset), row));
+  const auto header = part_of(bytes, entry.data_offset, row.data_offset - entry.data_offset);
+  if (!header) return bad_row("the member has another size");
+  TENSORTAP_RETURN_IF_ERROR(check_npy_header(*header, row));
   return entry;
 }
 
 Result<RecordData> member_tensor(std::span<const std::byte> bytes, const RecordRow& row) {
-  const std::span<const std::byte> data = bytes.subspan(row.data_offset, row.data_bytes);
-  if (static_cast<DType>(row.dtype) == DType::kString) return string_tensor(data, row);
+  const auto data = part_of(bytes, row.data_offset, row.data_bytes);
+  if (!data) return bad_row("the record's values lie outside tensors.npz");
+  if (static_cast<DType>(row.dtype) == DType::kString) return string_tensor(*data, row);
   RecordData result;
-  result.view = {row.desc(), data.data(), nullptr};
+  result.view = {row.desc(), data->data(), nullptr};
   return result;
 }
 

@@ -31,6 +31,7 @@ class LazyMap {
       }
     });
     if (!status_.ok()) return status_;
+    TENSORTAP_RETURN_IF_ERROR(map_.check_still_whole());
     return map_.bytes();
   }
 
@@ -101,7 +102,7 @@ void TapIndex::read_manifest(const std::string& folder) {
 }
 
 void TapIndex::read_ops(const std::string& folder) {
-  const Result<MappedFile> file = MappedFile::open(join_path(folder, kOpsFile));
+  const Result<MappedFile> file = MappedFile::open_settled(join_path(folder, kOpsFile));
   if (!file.ok()) {
     problems_.push_back(concat("the ops are not known: ", file.status().message()));
     return;
@@ -110,7 +111,7 @@ void TapIndex::read_ops(const std::string& folder) {
 }
 
 Status TapIndex::read_records(const std::string& folder) {
-  Result<MappedFile> file = MappedFile::open(join_path(folder, kRecordsFile));
+  Result<MappedFile> file = MappedFile::open_settled(join_path(folder, kRecordsFile));
   if (!file.ok()) {
     problems_.push_back(concat("the records are not known: ", file.status().message()));
     return {};
@@ -132,6 +133,7 @@ Status TapIndex::check_crc(std::span<const std::byte> bytes, const ZipEntry& ent
 
 Result<RecordData> TapIndex::data(size_t row) const {
   if (row >= rows_.rows.size()) return invalid_argument(concat("the dump has ", rows_.rows.size(), " records; there is no record ", row));
+  TENSORTAP_RETURN_IF_ERROR(records_.check_still_whole());
   // A copy: the file is mapped, and another program may write into it between a check and a use.
   const RecordRow record = rows_.rows[row];
   if ((record.flags & kRecordHasData) == 0) return find_member({}, record).status();

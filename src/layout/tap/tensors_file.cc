@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <functional>
 
+#include "base/spans.h"
 #include "base/text.h"
 
 namespace tensortap {
@@ -46,9 +47,9 @@ Status TensorsFile::write_small(const ZipMember& member, std::string_view npy_he
   } while (written < 0 && errno == EINTR);
   if (written < 0) return errno_status(file_.path(), errno);
   const auto done = static_cast<uint64_t>(written);
-  if (done < head.size()) TENSORTAP_RETURN_IF_ERROR(file_.write_at(member.offset + done, std::as_bytes(std::span(head)).subspan(done)));
+  if (done < head.size()) TENSORTAP_RETURN_IF_ERROR(file_.write_at(member.offset + done, after(std::as_bytes(std::span(head)), done)));
   const uint64_t data_done = std::max<uint64_t>(done, head.size()) - head.size();
-  return file_.write_at(member.offset + head.size() + data_done, data.subspan(data_done));
+  return file_.write_at(member.offset + head.size() + data_done, after(data, data_done));
 }
 
 // Data first, headers last: after a crash a local header never speaks of bytes that are not there.
@@ -56,11 +57,11 @@ Status TensorsFile::write_large(ZipMember& member, std::string_view npy_header, 
   const uint64_t header_size = local_header_size(member);
   uint64_t at = member.offset + header_size + npy_header.size();
   while (!data.empty()) {
-    const std::span<const std::byte> block = data.first(std::min<size_t>(data.size(), kCheckedBlock));
+    const std::span<const std::byte> block = first_of(data, kCheckedBlock);
     member.crc = zip_crc(member.crc, block);
     TENSORTAP_RETURN_IF_ERROR(file_.write_at(at, block));
     at += block.size();
-    data = data.subspan(block.size());
+    data = after(data, block.size());
   }
   const std::string head = make_local_header(member) + std::string(npy_header);
   return file_.write_at(member.offset, std::as_bytes(std::span(head)));
