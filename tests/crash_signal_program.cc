@@ -87,6 +87,19 @@ void fault(int signal) {
   }
 }
 
+// Under a frame that leads nowhere: who walks the stack faults, too. The room of a size that only the run knows makes the compiler find the frame by its
+// pointer.
+__attribute__((noinline)) void fault_in_damaged_frame(size_t size) {
+  volatile char* room = static_cast<char*>(__builtin_alloca(size));
+  room[0] = 1;
+#if defined(__x86_64__)
+  asm volatile("movq $8, %%rbp\n\tmovl $1, 0" ::: "memory");
+#elif defined(__aarch64__)
+  asm volatile("mov x29, #8\n\tstr xzr, [x29]" ::: "memory");
+#endif
+}
+
+volatile size_t frame_size = 64;
 volatile int deepest = 1 << 30;
 
 int overflow_stack(int depth) {
@@ -176,6 +189,10 @@ int run(Program& program, int signal, const std::string& mode) {
     return overflow_stack(0);
   } else if (mode == "jump") {
     if (sigsetjmp(recovered, 1) == 0) fault(signal);
+  } else if (mode == "damaged") {
+    fault_in_damaged_frame(frame_size);
+  } else if (mode.starts_with("damaged-jump")) {
+    if (sigsetjmp(recovered, 1) == 0) fault_in_damaged_frame(frame_size);
   } else if (mode == "fork") {
     if (fork() == 0) fault(signal);
     return 0;
@@ -202,7 +219,8 @@ int main(int argc, char** argv) {
   if (mode == "before-once") set_handler(signal, go_on, static_cast<int>(SA_RESETHAND));
   if (mode == "survive") set_handler(signal, go_on);
   if (mode == "ignore") set_handler(signal, SIG_IGN);
-  if (mode == "jump") set_handler(signal, jump);
+  if (mode == "jump" || mode == "damaged-jump") set_handler(signal, jump);
+  if (mode == "damaged-jump-nodefer") set_handler(signal, jump, SA_NODEFER);
   Program program{open_session(argv[1]), 0, 0};
   program.first = add_op(program.session, "first");
   program.broken = add_op(program.session, "broken");

@@ -31,6 +31,8 @@ Ended run_program(const json& config, int signal, const std::string& mode) {
   const std::string number = std::to_string(signal);
   const pid_t child = fork();
   if (child == 0) {
+    // One that hangs is an error, not a test without end.
+    alarm(60);
     // A sanitizer's own handlers are not what is tested.
     setenv("ASAN_OPTIONS", "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0:use_sigaltstack=0:detect_leaks=0",
            1);
@@ -135,6 +137,31 @@ TEST(Crash, DetailHasRegistersAndTheStack) {
 #if defined(__x86_64__)
   EXPECT_TRUE(crash["registers"].contains("rip"));
 #endif
+}
+
+TEST(Crash, UnderADamagedStackLeavesTheInputsWithoutTheStack) {
+  const toy::TempFolder folder;
+  const std::string out = folder / "dump";
+  const Ended ended = run_program(exception_config(out, "detail"), SIGSEGV, "damaged");
+  ASSERT_TRUE(WIFSIGNALED(ended.status));
+  EXPECT_EQ(WTERMSIG(ended.status), SIGSEGV);
+  const auto dump = toy::read_dump(out);
+  ASSERT_NO_FATAL_FAILURE(expect_inputs_of_broken_op(*dump));
+  const json crash = json::parse(dump->manifest())["crash"];
+  EXPECT_EQ(crash["complete"], true) << "what came after the walk is missing";
+  EXPECT_TRUE(crash["stack"].is_null() || crash["stack"].empty()) << crash["stack"];
+}
+
+// With SA_NODEFER the fault of the walk reaches a handler, without it the signal is blocked then.
+TEST(Crash, UnderADamagedStackThatTheProgramLivesThroughLetsTheSessionClose) {
+  for (const char* mode : {"damaged-jump", "damaged-jump-nodefer"}) {
+    const toy::TempFolder folder;
+    const std::string out = folder / "dump";
+    const Ended ended = run_program(exception_config(out, "detail"), SIGSEGV, mode);
+    EXPECT_EQ(ended.status, 0) << mode;
+    EXPECT_EQ(ended.said, "alive") << mode;
+    EXPECT_TRUE(json::parse(toy::read_dump(out)->manifest())["complete"]) << mode;
+  }
 }
 
 TEST(Crash, OfAFullStackIsRecordedOnTheProgramsOwnOtherStack) {

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csetjmp>
 #include <cstring>
 #include <ctime>
 #include <limits>
@@ -25,11 +24,6 @@ namespace {
 constexpr int kMostFiles = 100;  // of sessions of one process with one folder
 constexpr size_t kMostFrames = 64;
 constexpr uint64_t kPiece = uint64_t{1} << 26;
-constexpr int64_t kWaitForOther = 5'000'000'000;
-
-// Of the thread that writes: where a fault in the walk through its stack goes.
-sigjmp_buf after_stack;
-std::atomic<uint32_t> walking_stack{0};
 
 uint32_t this_thread() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
 
@@ -73,18 +67,8 @@ CrashRecorder::~CrashRecorder() {
 }
 
 void CrashRecorder::crashed(int signal, const siginfo_t& info, const void* context) noexcept {
-  const uint32_t me = this_thread();
-  if (walking_stack.load() == me) siglongjmp(after_stack, 1);
-  if (getpid() != process_ || sources_.off->load() != 0 || writer_.load() == me) return;
-  uint32_t nobody = 0;
-  for (int64_t until = clock_ns() + kWaitForOther; !writer_.compare_exchange_strong(nobody, me); nobody = 0) {
-    // Another thread crashed at the same time: it may end the program when it is done.
-    const timespec moment{0, 1'000'000};
-    nanosleep(&moment, nullptr);
-    if (clock_ns() > until) return;
-  }
-  if (end_ == 0) write_all(signal, info, context);
-  writer_.store(0);
+  // The first signal counts: others may follow from it.
+  if (getpid() == process_ && sources_.off->load() == 0 && end_ == 0) write_all(signal, info, context);
 }
 
 void CrashRecorder::survived() noexcept {
@@ -269,16 +253,19 @@ void CrashRecorder::write_registers(const void* context) noexcept {
 #endif
 }
 
+// What damaged the program may have damaged its stack.
 void CrashRecorder::write_stack() noexcept {
-  // volatile: read after a jump back.
-  volatile int count = 0;
-  std::array<void*, kMostFrames> frames{};
-  if (sigsetjmp(after_stack, 1) == 0) {
-    walking_stack.store(this_thread());
-    count = backtrace(frames.data(), static_cast<int>(frames.size()));
-  }
-  walking_stack.store(0);
-  if (count > 0) write_frame(CrashFrameKind::kStack, frames.data(), static_cast<uint64_t>(count) * sizeof(void*));
+  struct Walk {
+    int count = 0;
+    std::array<void*, kMostFrames> frames{};
+  };
+  Walk walk;
+  const auto go = [](void* context) {
+    auto& into = *static_cast<Walk*>(context);
+    into.count = backtrace(into.frames.data(), static_cast<int>(into.frames.size()));
+  };
+  if (!survives_faults(go, &walk) || walk.count == 0) return;
+  write_frame(CrashFrameKind::kStack, walk.frames.data(), static_cast<uint64_t>(walk.count) * sizeof(void*));
 }
 
 void CrashRecorder::write_maps() noexcept {

@@ -69,7 +69,6 @@ class CrashRecorder : public CrashListener {
   const int fd_;
   const int process_;
   const CrashSources sources_;
-  std::atomic<uint32_t> writer_{0};  // number of the thread that writes
   uint64_t end_ = 0;                 // of the file
   uint32_t skipped_ = 0;
   // Too large for the stack of a handler.

@@ -2,12 +2,15 @@
 
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <csetjmp>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <ctime>
 
@@ -15,9 +18,12 @@ namespace tensortap {
 namespace {
 
 constexpr std::array<int, 5> kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr std::array<int, 4> kFaults = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 constexpr size_t kMostListeners = 16;
-// A program that lives on such signals, as some language runtimes do, is told of no longer.
+// Some language runtimes use these signals themselves. After this many survived signals we stop reporting them.
 constexpr uint32_t kMostSurvived = 8;
+constexpr int64_t kLongestWaitNs = 5'000'000'000;
+constexpr timespec kMoment{0, 1'000'000};
 
 struct Handled {
   struct sigaction before {};     // what the program had
@@ -30,6 +36,8 @@ pthread_mutex_t handlers_mutex = PTHREAD_MUTEX_INITIALIZER;
 std::array<Handled, kSignals.size()> handled;
 std::array<std::atomic<CrashListener*>, kMostListeners> listeners;
 std::atomic<uint32_t> handlers_running{0};
+std::atomic<uint32_t> teller{0};         // number of the thread that tells the listeners
+std::atomic<sigjmp_buf*> rescue{nullptr};  // where a fault of that thread goes
 
 void handle_crash(int signal, siginfo_t* info, void* context);
 
@@ -53,25 +61,95 @@ void set_default(int signal) {
   sigaction(signal, &action, nullptr);
 }
 
+uint32_t this_thread() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
+
+// It waits until this thread does not block it.
+void send_again(int signal, siginfo_t* info) {
+  const auto thread = static_cast<pid_t>(this_thread());
+  if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, signal, info) != 0) syscall(SYS_tgkill, getpid(), thread, signal);
+}
+
 // The same signal again: it waits until the handler returns to where it came, and finds the system's default there.
 void die_of(int signal, siginfo_t* info) {
   set_default(signal);
-  const auto thread = static_cast<pid_t>(syscall(SYS_gettid));
-  if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, signal, info) != 0) syscall(SYS_tgkill, getpid(), thread, signal);
+  send_again(signal, info);
 }
 
 bool is_sent_by_program(const siginfo_t& info) { return info.si_code <= 0; }
 
-void tell(int signal, const siginfo_t& info, const void* context) {
-  for (const std::atomic<CrashListener*>& listener : listeners) {
-    if (CrashListener* one = listener.load(std::memory_order_acquire)) one->crashed(signal, info, context);
+int64_t now_ns() {
+  // base/clock.h does not promise that it may be called in a handler.
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// The right to tell the listeners, and the signals that come meanwhile: a fault of ours is delivered, to be survived, and all else waits. The program's
+// own handler finds the mask as it was.
+class Turn {
+ public:
+  // Waits for another thread that tells, but not for ever: that one may end the program when it is done.
+  Turn() {
+    uint32_t nobody = 0;
+    for (const int64_t until = now_ns() + kLongestWaitNs; !teller.compare_exchange_strong(nobody, this_thread()); nobody = 0) {
+      if (now_ns() > until) return;
+      nanosleep(&kMoment, nullptr);
+    }
+    taken_ = true;
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (const int fault : kFaults) sigdelset(&blocked, fault);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before_);
+  }
+  ~Turn() {
+    if (!taken_) return;
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    teller.store(0);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  [[nodiscard]] bool taken() const { return taken_; }
+
+ private:
+  bool taken_ = false;
+  sigset_t before_{};
+};
+
+struct Told {
+  CrashListener* listener;
+  int signal;
+  const siginfo_t* info;  // null: the program survived
+  const void* context;
+};
+
+void tell_one(void* context) {
+  const Told& told = *static_cast<const Told*>(context);
+  if (told.info == nullptr) {
+    told.listener->survived();
+  } else {
+    told.listener->crashed(told.signal, *told.info, told.context);
   }
 }
 
-void tell_survived() {
-  for (const std::atomic<CrashListener*>& listener : listeners) {
-    if (CrashListener* one = listener.load(std::memory_order_acquire)) one->survived();
+// Counted, so that a listener does not go while it is told.
+void tell(int signal, const siginfo_t* info, const void* context) {
+  handlers_running.fetch_add(1);
+  if (const Turn turn; turn.taken()) {
+    for (const std::atomic<CrashListener*>& listener : listeners) {
+      Told told{listener.load(std::memory_order_acquire), signal, info, context};
+      if (told.listener != nullptr) survives_faults(tell_one, &told);
+    }
   }
+  handlers_running.fetch_sub(1);
+}
+
+// A signal that came while its own thread tells the listeners.
+void handle_inside_tell(int signal, siginfo_t* info, void* context) {
+  sigjmp_buf* place = rescue.load();
+  if (!is_sent_by_program(*info) && place != nullptr) siglongjmp(*place, 1);
+  // Somebody else sent it: it waits until the listeners are told.
+  sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, signal);
+  send_again(signal, info);
 }
 
 // Runs the program's own handler. False when it left the signal to the system.
@@ -99,18 +177,19 @@ bool goes_on(int signal) {
 
 void handle_crash(int signal, siginfo_t* info, void* context) {
   const int error = errno;
+  if (teller.load() == this_thread()) {
+    handle_inside_tell(signal, info, context);
+    errno = error;
+    return;
+  }
   Handled* state = handled_of(signal);
-  handlers_running.fetch_add(1);
   const bool told = state->survived.load(std::memory_order_relaxed) < kMostSurvived;
-  if (told) tell(signal, *info, context);
-  handlers_running.fetch_sub(1);
+  if (told) tell(signal, info, context);
   if (!program_handles(signal, info, context, *state)) {
     die_of(signal, info);
   } else if (told && goes_on(signal)) {
     state->survived.fetch_add(1, std::memory_order_relaxed);
-    handlers_running.fetch_add(1);
-    tell_survived();
-    handlers_running.fetch_sub(1);
+    tell(signal, nullptr, nullptr);
   }
   errno = error;
 }
@@ -164,10 +243,19 @@ void remove_crash_listener(CrashListener* listener) {
   }
   if (!others) for_each_signal(uninstall);
   pthread_mutex_unlock(&handlers_mutex);
-  while (handlers_running.load() != 0) {
-    const timespec moment{0, 1'000'000};
-    nanosleep(&moment, nullptr);
+  while (handlers_running.load() != 0) nanosleep(&kMoment, nullptr);
+}
+
+bool survives_faults(void (*body)(void* context), void* context) {
+  sigjmp_buf here;
+  sigjmp_buf* const outer = rescue.load();
+  const bool whole = sigsetjmp(here, 1) == 0;
+  if (whole) {
+    rescue.store(&here);
+    body(context);
   }
+  rescue.store(outer);
+  return whole;
 }
 
 }  // namespace tensortap

@@ -7,7 +7,8 @@
 
 namespace tensortap {
 
-// What is told of a signal that may end the program: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT. Both functions run in the handler of the signal.
+// Hears of signals that may end the program: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT. Both functions run in the handler of the signal, on one thread
+// at a time. A fault inside them ends the call and nothing else.
 class CrashListener {
  public:
   CrashListener() = default;
@@ -25,6 +26,9 @@ class CrashListener {
 // Listeners are told of no signal any more when remove_crash_listener() has returned. Thread-safe.
 bool add_crash_listener(CrashListener* listener);
 void remove_crash_listener(CrashListener* listener);
+
+// For listeners: runs `body(context)`; false when it met a fault, which then ended it where it stood. It must hold nothing that has to be released.
+bool survives_faults(void (*body)(void* context), void* context);
 
 }  // namespace tensortap
 
