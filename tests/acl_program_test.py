@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import onnx
 import pytest
 from acl_support import PROGRAMS, compile_program, dumped_ops, reference, run_program, time_folders
 from cli_support import ROOT, small_model, tensortap
+from dump_data_support import parse_file
 from onnx import TensorProto, helper, numpy_helper
 
 Build = Callable[[str], Path]
@@ -265,6 +267,28 @@ def test_a_run_that_fails_names_the_op_and_leaves_its_inputs(program: Build, tmp
     assert any(name.startswith("Gather.gather1.") for name in files), files
     plain = run_program(program("exception_flow"), "-", tmp_path / "m.onnx", cwd=tmp_path)
     assert plain.stdout.splitlines() == ["device 0", "op 100024 ", "execute 500002"]
+
+
+def test_a_program_saves_tensors_as_the_vendors_messages(program: Build, tmp_path: Path) -> None:
+    config = dump_config(tmp_path / "acl.json", dump_path=str(tmp_path), dump_scene="aic_err_brief_dump")
+    done = run_program(program("exception_info_flow"), config, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "extra-info" / "data-dump" / "1"
+    assert done.stdout == f"{folder}/\n"
+    files = sorted((folder / "sub").iterdir())
+    assert len(files) == 3, "saved three times, each under a time of its own"
+    for path in files:
+        assert re.fullmatch(r"info\.custom\.\d{17}", path.name)
+        assert path.stat().st_mode & 0o777 == 0o400
+    parsed = parse_file(files[0])
+    assert parsed.message.op_name == "info"
+    assert [(attribute.name, attribute.value) for attribute in parsed.message.attr] == [("user_tag", "my tag")]
+    assert [(tensor.data_type, list(tensor.shape.dim)) for tensor in parsed.message.input] == [(1, [2, 3])]
+    assert [(tensor.data_type, list(tensor.shape.dim)) for tensor in parsed.message.output] == [(7, [3])]
+    np.testing.assert_array_equal(np.frombuffer(parsed.inputs[0], np.float32), np.array([0.5, -1, 2, 3, 4, 1e30], np.float32))
+    np.testing.assert_array_equal(np.frombuffer(parsed.outputs[0], np.int32), [7, -8, 9])
+    assert [tensor.size for tensor in parsed.message.space] == [5]
+    assert files[0].read_bytes()[-5:] == bytes([1, 2, 3, 4, 5])
 
 
 def test_memory_of_the_program_itself_is_refused(program: Build, tmp_path: Path) -> None:

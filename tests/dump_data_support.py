@@ -20,7 +20,9 @@ MESSAGES: dict[str, list[tuple[int, str, int | str, bool]]] = {
     "DimRange": [(1, "dim_start", NUMBER, False), (2, "dim_end", NUMBER, False)],
     "OpAttr": [(1, "name", TEXT, False), (2, "value", TEXT, False)],
     "OpBuffer": [(1, "buffer_type", SIGNED, False), (2, "data", BYTES, False), (3, "size", NUMBER, False)],
-    "Workspace": [(1, "type", SIGNED, False), (2, "data", BYTES, False), (3, "size", NUMBER, False)],
+    "Workspace": [
+        (1, "type", SIGNED, False), (2, "data", BYTES, False), (3, "size", NUMBER, False), (4, "arg_index", NUMBER, False),
+    ],
     "OpOutput": [
         (1, "data_type", SIGNED, False), (2, "format", SIGNED, False), (3, "shape", "Shape", False),
         (4, "original_op", "OriginalOp", False), (5, "data", BYTES, False), (6, "size", NUMBER, False),

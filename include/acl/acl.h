@@ -22,7 +22,30 @@ extern "C" {
 #define ACL_MINOR_VERSION 15
 #define ACL_PATCH_VERSION 0
 
-/* Begins. `configPath` may be null: no config. Its "dump" applies to the models that are loaded until aclFinalize(). A second call counts, and gives
+#define ACL_PKG_VERSION_MAX_SIZE 128
+#define ACL_PKG_VERSION_PARTS_MAX_SIZE 64
+
+typedef enum aclCANNPackageName {
+  ACL_PKG_NAME_CANN = 0,
+  ACL_PKG_NAME_RUNTIME,
+  ACL_PKG_NAME_COMPILER,
+  ACL_PKG_NAME_HCCL,
+  ACL_PKG_NAME_TOOLKIT,
+  ACL_PKG_NAME_OPP,
+  ACL_PKG_NAME_OPP_KERNEL,
+  ACL_PKG_NAME_DRIVER
+} aclCANNPackageName;
+
+typedef struct aclCANNPackageVersion {
+  char version[ACL_PKG_VERSION_MAX_SIZE]; /* whole, such as "8.5.0" */
+  char majorVersion[ACL_PKG_VERSION_PARTS_MAX_SIZE];
+  char minorVersion[ACL_PKG_VERSION_PARTS_MAX_SIZE];
+  char releaseVersion[ACL_PKG_VERSION_PARTS_MAX_SIZE];
+  char patchVersion[ACL_PKG_VERSION_PARTS_MAX_SIZE];
+  char reserved[ACL_PKG_VERSION_MAX_SIZE];
+} aclCANNPackageVersion;
+
+/* Begins. `configPath` may be null or "": no config. Its "dump" applies to the models that are loaded until aclFinalize(). A second call counts, and gives
  * ACL_ERROR_REPEAT_INITIALIZE. A file that can not be used: ACL_ERROR_INVALID_FILE, ACL_ERROR_PARSE_FILE; a wrong "dump":
  * ACL_ERROR_INVALID_DUMP_CONFIG; another config than that of the first aclInit() of the process: ACL_ERROR_INVALID_PARAM. */
 ACL_FUNC_VISIBILITY aclError aclInit(const char* configPath);
@@ -35,6 +58,9 @@ ACL_FUNC_VISIBILITY aclError aclFinalizeReference(uint64_t* refCount);
 ACL_FUNC_VISIBILITY aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* patchVersion);
 /* "Ascend" names mean a chip to programs that choose by them; this one says what really computes. Static. */
 ACL_FUNC_VISIBILITY const char* aclrtGetSocName(void);
+/* The release of CANN whose interface this library follows, as the version of the packages CANN, runtime and toolkit. The other packages are not
+ * installed: ACL_ERROR_INVALID_FILE, as there. ACL_ERROR_INVALID_PARAM for an unknown package or a null `version`. */
+ACL_FUNC_VISIBILITY aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* version);
 /* What went wrong last in this thread, in words, or null. Valid until the thread's next call; asking takes it away. */
 ACL_FUNC_VISIBILITY const char* aclGetRecentErrMsg(void);
 

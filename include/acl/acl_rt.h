@@ -50,11 +50,49 @@ typedef enum {
   ACL_HBM_MEM_P2P_NORMAL = 9
 } aclrtMemAttr;
 
+typedef enum { ACL_HOST_REGISTER_MAPPED = 0 } aclrtHostRegisterType;
+typedef enum {
+  ACL_MEM_LOCATION_TYPE_HOST = 0,
+  ACL_MEM_LOCATION_TYPE_DEVICE = 1,
+  ACL_MEM_LOCATION_TYPE_UNREGISTERED = 2
+} aclrtMemLocationType;
+typedef enum { ACL_RT_THREAD_LEVEL = 0 } aclrtLastErrLevel;
+typedef enum {
+  ACL_DEV_ATTR_AICPU_CORE_NUM = 1,
+  ACL_DEV_ATTR_AICORE_CORE_NUM = 101,
+  ACL_DEV_ATTR_CUBE_CORE_NUM = 102,
+  ACL_DEV_ATTR_VECTOR_CORE_NUM = 201,
+  ACL_DEV_ATTR_WARP_SIZE = 202,
+  ACL_DEV_ATTR_MAX_THREAD_PER_VECTOR_CORE = 203,
+  ACL_DEV_ATTR_LOCAL_MEM_PER_VECTOR_CORE = 204,
+  ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE = 301,
+  ACL_DEV_ATTR_L2_CACHE_SIZE = 302,
+  ACL_DEV_ATTR_SMP_ID = 401,
+  ACL_DEV_ATTR_PHY_CHIP_ID = 402,
+  ACL_DEV_ATTR_SUPER_POD_DEVIDE_ID = 403, /* spelled so in the original */
+  ACL_DEV_ATTR_SUPER_POD_SERVER_ID = 404,
+  ACL_DEV_ATTR_SUPER_POD_ID = 405,
+  ACL_DEV_ATTR_CUST_OP_PRIVILEGE = 406,
+  ACL_DEV_ATTR_MAINBOARD_ID = 407,
+  ACL_DEV_ATTR_IS_VIRTUAL = 501
+} aclrtDevAttr;
+
 #define ACL_EVENT_SYNC 0x00000001U
 #define ACL_EVENT_CAPTURE_STREAM_PROGRESS 0x00000002U
 #define ACL_EVENT_TIME_LINE 0x00000008U
 #define ACL_STREAM_FAST_LAUNCH 0x00000001U
 #define ACL_STREAM_FAST_SYNC 0x00000002U
+
+typedef struct aclrtMemLocation {
+  uint32_t id; /* of the device */
+  aclrtMemLocationType type;
+} aclrtMemLocation;
+
+typedef struct aclrtPtrAttributes {
+  aclrtMemLocation location;
+  uint32_t pageSize;
+  uint32_t rsv[4];
+} aclrtPtrAttributes;
 
 typedef struct aclrtExceptionInfo aclrtExceptionInfo;
 typedef void (*aclrtCallback)(void* userData);
@@ -72,6 +110,17 @@ ACL_FUNC_VISIBILITY aclError aclrtGetDeviceCount(uint32_t* count);
 ACL_FUNC_VISIBILITY aclError aclrtGetRunMode(aclrtRunMode* runMode);
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeDevice(void);
 ACL_FUNC_VISIBILITY aclError aclrtSetTsDevice(aclrtTsId tsId);
+
+/* Cores of every kind are this machine's processors, the memory is the machine's. ACL_ERROR_RT_INVALID_DEVICEID for a device that does not exist,
+ * ACL_ERROR_RT_FEATURE_NOT_SUPPORT for what a processor does not have, ACL_ERROR_INVALID_PARAM for an unknown attribute or a null `value`. */
+ACL_FUNC_VISIBILITY aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t* value);
+
+/* ---- last error: of the functions of this header, in the calling thread; ACL_SUCCESS when there is none ----------------------------- */
+
+/* Returns the last error and clears it. ACL_ERROR_INVALID_PARAM for another level. */
+ACL_FUNC_VISIBILITY aclError aclrtGetLastError(aclrtLastErrLevel level);
+/* Returns the last error and keeps it. */
+ACL_FUNC_VISIBILITY aclError aclrtPeekAtLastError(aclrtLastErrLevel level);
 
 /* ---- contexts ------------------------------------------------------------------------------------------------------------------ */
 
@@ -93,6 +142,9 @@ ACL_FUNC_VISIBILITY aclError aclrtSynchronizeStream(aclrtStream stream);
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout);
 ACL_FUNC_VISIBILITY aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status);
 ACL_FUNC_VISIBILITY aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event);
+/* How many seconds later aclrtStreamWaitEvent() calls of this process wait at most; 0, as at first, means no limit. A wait that takes longer fails
+ * with ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, which the next synchronisation of the stream returns. */
+ACL_FUNC_VISIBILITY aclError aclrtSetOpWaitTimeout(uint32_t timeout);
 
 /* ---- callbacks: a thread subscribes to a stream and processes what the stream reaches ------------------------------------------- */
 
@@ -123,6 +175,14 @@ ACL_FUNC_VISIBILITY aclError aclrtMemInvalidate(void* devPtr, size_t size);
 ACL_FUNC_VISIBILITY aclError aclrtFree(void* devPtr);
 ACL_FUNC_VISIBILITY aclError aclrtMallocHost(void** hostPtr, size_t size);
 ACL_FUNC_VISIBILITY aclError aclrtFreeHost(void* hostPtr);
+/* Lets the device use memory of the program, until aclrtHostUnregister(): it may stand where device memory is expected. `devPtr` gets the address
+ * for the device, which is `ptr` itself. The program keeps owning the memory. ACL_ERROR_INVALID_PARAM for memory that is not mapped, overlaps a
+ * range that is registered, or another type. */
+ACL_FUNC_VISIBILITY aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type, void** devPtr);
+/* ACL_ERROR_INVALID_PARAM when no registered range begins at `ptr`. */
+ACL_FUNC_VISIBILITY aclError aclrtHostUnregister(void* ptr);
+/* Which memory an address lies in: of aclrtMalloc() (device), of aclrtMallocHost() or registered (host), or another (unregistered, page size 0). */
+ACL_FUNC_VISIBILITY aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attributes);
 /* The device side of a copy must be allocated here; what is allocated here must hold the bytes; host memory of the program must be mapped. */
 ACL_FUNC_VISIBILITY aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind);
 ACL_FUNC_VISIBILITY aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind,

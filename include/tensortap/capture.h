@@ -311,6 +311,26 @@ TENSORTAP_API void tensortap_op_failed(tensortap_session* session, const tensort
  * "layout": name, "out": folder or ""}. `name` is what to call the config in messages; `dialect` "" = recognised by the content. */
 TENSORTAP_API int tensortap_check_config(const char* text, const char* name, const char* dialect, char** report) TENSORTAP_NOEXCEPT;
 
+/* One tensor of tensortap_write_exception(). The elements of an array of these are as far apart as the first one's size says. */
+typedef struct tensortap_exception_tensor {
+  uint32_t size;
+  uint32_t role;  /* 0 input, 1 output, 2 workspace */
+  int32_t type;   /* number of the element type in AscendCL's interface (aclDataType); an unknown one becomes "undefined" */
+  int32_t format; /* number of the order of elements (aclFormat) */
+  const void* data;
+  uint64_t bytes;
+  const uint64_t* dims;
+  const uint64_t* original_dims; /* may be null without original_rank */
+  uint32_t rank;
+  uint32_t original_rank;
+} tensortap_exception_tensor;
+
+/* Makes a DumpData file (docs/formats/dump_data.md) of tensors that a program saves when something failed. `path` must not exist yet; its folder must.
+ * `name` becomes the op's name in the file, `tag` its attribute "user_tag" (null = none). The file has mode 0400 and is there as a whole or not at all.
+ * On failure returns a status and a message as tensortap_session_open() does. */
+TENSORTAP_API int tensortap_write_exception(const char* path, const char* name, const char* tag, const tensortap_exception_tensor* tensors,
+                                            uint64_t count, char* message, size_t capacity) TENSORTAP_NOEXCEPT;
+
 /* Version of the library, such as "0.1.0". */
 TENSORTAP_API const char* tensortap_version(void) TENSORTAP_NOEXCEPT;
 

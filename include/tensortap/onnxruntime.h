@@ -108,6 +108,8 @@ typedef struct tensortap_onnxruntime_model_options {
   int32_t device;
   uint32_t op_flags;     /* of every op: TENSORTAP_OP_SINGLE for an op that is called by itself */
   const char* timestamp; /* as in tensortap_session_options */
+  int32_t rank;          /* both as in tensortap_session_options */
+  int32_t world_size;
 } tensortap_onnxruntime_model_options;
 
 /* Loads a model and, unless "capture" is false, opens a capture session for it. Returns enum tensortap_status and a JSON object in *report, always, to

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "api/report_status.h"
 #include "base/environment.h"
 #include "base/exec_request.h"
 #include "base/process.h"
@@ -33,15 +34,6 @@ namespace {
 std::string text_of(const char* text) { return text == nullptr ? std::string() : std::string(text); }
 
 CaptureSession* session_of(tensortap_session* session) { return session == nullptr ? nullptr : session->session.get(); }
-
-int report_status(const Status& status, char* message, size_t capacity) {
-  if (message != nullptr && capacity > 0) {
-    const size_t size = std::min(status.message().size(), capacity - 1);
-    std::memcpy(message, status.message().data(), size);
-    message[size] = '\0';
-  }
-  return static_cast<int>(status.code());
-}
 
 Result<CaptureSpec> spec_of(const tensortap_session_options& options) {
   const std::string_view text = options.config == nullptr ? std::string_view() : std::string_view(options.config);

@@ -47,9 +47,20 @@ aclError read_config_file(const char* path, std::string& name, std::string& text
   return ACL_SUCCESS;
 }
 
-Json check_report(const std::string& text, const std::string& name) {
+void read_targets(const Json& dump, DumpRequest& request) {
+  const auto list = dump.find("dump_list");
+  const bool has_list = list != dump.end() && list->is_array() && !list->empty();
+  request.scene = text_member(dump, "dump_scene");
+  request.models = request.kind != "single-op" || has_list;
+  request.operators =
+      request.kind == "single-op" || request.kind == "overflow" || request.kind == "exception" || text_member(dump, "dump_op_switch") == "on";
+}
+
+}  // namespace
+
+Json check_config(const std::string& text, const std::string& name, const char* dialect) {
   char* report = nullptr;
-  const int status = tensortap_check_config(text.c_str(), name.c_str(), "acl", &report);
+  const int status = tensortap_check_config(text.c_str(), name.c_str(), dialect, &report);
   Json json = report != nullptr ? Json::parse(report, nullptr, false) : Json::object();
   tensortap_free(report);
   if (!json.is_object()) json = Json::object();
@@ -57,21 +68,10 @@ Json check_report(const std::string& text, const std::string& name) {
   return json;
 }
 
-std::string text_in(const Json& object, const char* key) {
+std::string text_member(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
-
-void read_targets(const Json& dump, DumpRequest& request) {
-  const auto list = dump.find("dump_list");
-  const bool has_list = list != dump.end() && list->is_array() && !list->empty();
-  request.scene = text_in(dump, "dump_scene");
-  request.models = request.kind != "single-op" || has_list;
-  request.operators =
-      request.kind == "single-op" || request.kind == "overflow" || request.kind == "exception" || text_in(dump, "dump_op_switch") == "on";
-}
-
-}  // namespace
 
 ConfigOutcome read_dump_config(const char* path, ConfigReader reader) {
   ConfigOutcome outcome;
@@ -79,9 +79,9 @@ ConfigOutcome read_dump_config(const char* path, ConfigReader reader) {
   outcome.code = read_config_file(path, name, outcome.text);
   if (outcome.code != ACL_SUCCESS || outcome.text.empty()) return outcome;
   const Json config = Json::parse(outcome.text, nullptr, false);
-  const Json report = check_report(outcome.text, name);
+  const Json report = check_config(outcome.text, name, "acl");
   if (config.is_discarded()) {
-    const std::string message = text_in(report, "error");
+    const std::string message = text_member(report, "error");
     outcome.code = fail(reader == ConfigReader::kInit ? ACL_ERROR_PARSE_FILE : ACL_ERROR_INVALID_DUMP_CONFIG,
                         message.empty() ? concat(name, " is no JSON") : message);
     return outcome;
@@ -91,16 +91,16 @@ ConfigOutcome read_dump_config(const char* path, ConfigReader reader) {
   if (report["status"] != TENSORTAP_OK) {
     const char* const key = reader == ConfigReader::kInit && report.contains("init_code") ? "init_code" : "code";
     const int code = report.contains(key) && report[key].is_number_integer() ? report[key].get<int>() : 0;
-    outcome.code = fail(code != 0 ? code : ACL_ERROR_INVALID_DUMP_CONFIG, text_in(report, "error"));
+    outcome.code = fail(code != 0 ? code : ACL_ERROR_INVALID_DUMP_CONFIG, text_member(report, "error"));
     return outcome;
   }
   if (!report.value("captures", false)) return outcome;
   outcome.request = std::make_shared<DumpRequest>();
   outcome.request->config = outcome.text;
   outcome.request->config_name = name;
-  outcome.request->kind = text_in(report, "kind");
+  outcome.request->kind = text_member(report, "kind");
   if (config["dump"].is_object()) read_targets(config["dump"], *outcome.request);
-  const std::string out = text_in(report, "out");
+  const std::string out = text_member(report, "out");
   outcome.request->folder = out.empty() ? "" : absolute_path(out.c_str());
   return outcome;
 }

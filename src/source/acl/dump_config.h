@@ -21,6 +21,11 @@ struct ConfigOutcome {
   std::string text;
 };
 
+// What tensortap_check_config() reports, with its code as "status".
+Json check_config(const std::string& text, const std::string& name, const char* dialect);
+// The text of a member; "" without one.
+std::string text_member(const Json& object, const char* key);
+
 // The message of a failure is kept for aclGetRecentErrMsg().
 ConfigOutcome read_dump_config(const char* path, ConfigReader reader);
 

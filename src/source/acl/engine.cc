@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "source/acl/chunk_delivery.h"
+#include "source/acl/exec_dump.h"
 #include "source/acl/failure.h"
 
 namespace tensortap::acl {
@@ -16,13 +17,17 @@ Json take_report(char* report) {
 
 std::string error_in(const Json& report) { return report.value("error", "the ONNX Runtime source gives no reason"); }
 
-std::string request_text(const EngineRequest& request) {
+Result<std::string> request_text(const EngineRequest& request) {
   Json json = {{"capture", request.dump != nullptr}};
   if (!request.path.empty()) json["model"] = request.path;
   if (request.dump != nullptr) {
     json["config"] = request.dump->config;
     json["config_name"] = request.dump->config_name;
     json["program"] = request.path.empty() ? request.name : request.path;
+    if (request.dump->places) {
+      TENSORTAP_ASSIGN_OR_RETURN(json["config"], request.dump->places->config_for(request.name.empty() ? "model" : request.name));
+      json["program"] = request.dump->places->request().program;
+    }
   }
   // One op is too little work to share.
   if (request.single_op) json["threads"] = 1;
@@ -51,11 +56,12 @@ EngineModel::EngineModel() = default;
 Result<std::unique_ptr<EngineModel>> EngineModel::open(const EngineRequest& given) {
   std::unique_ptr<EngineModel> model(new EngineModel());
   EngineRequest request = given;
-  if (request.dump != nullptr && has_chunk_callback()) {
+  // What `tensortap exec` asked for is read on the disk when the program has ended.
+  if (request.dump != nullptr && !request.dump->places && has_chunk_callback()) {
     TENSORTAP_ASSIGN_OR_RETURN(model->delivery_, ChunkDelivery::begin(*request.dump));
     request.dump = &model->delivery_->request();
   }
-  const std::string text = request_text(request);
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string text, request_text(request));
   tensortap_onnxruntime_model_options options{};
   options.size = sizeof(options);
   options.model_id = request.model_id;
@@ -66,6 +72,11 @@ Result<std::unique_ptr<EngineModel>> EngineModel::open(const EngineRequest& give
   options.device = request.device;
   options.op_flags = request.single_op ? TENSORTAP_OP_SINGLE : 0;
   options.timestamp = request.dump != nullptr ? request.dump->timestamp.c_str() : nullptr;
+  if (request.dump != nullptr && request.dump->places) {
+    const JobRank job = job_rank();
+    options.rank = job.rank;
+    options.world_size = job.world_size;
+  }
   char* report = nullptr;
   const int code = tensortap_onnxruntime_model_open(&options, &model->model_, &report);
   model->description_ = take_report(report);

@@ -16,6 +16,8 @@
 
 namespace tensortap::acl {
 
+class ExecPlaces;
+
 // What is to be captured of the models that are loaded while it holds: a dump config that was accepted. Immutable.
 struct DumpRequest {
   std::string config;       // text
@@ -26,6 +28,8 @@ struct DumpRequest {
   std::string timestamp;    // YYYYmmddHHMMSS
   bool models = true;       // something may be captured of models
   bool operators = false;   // something may be captured of operators that are called by themselves
+  // Where each model's dump goes, of a dump that `tensortap exec` asked for; null = where the config says.
+  std::shared_ptr<ExecPlaces> places;
 };
 
 struct EngineRequest {

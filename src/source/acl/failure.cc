@@ -16,6 +16,8 @@ struct RecentMessage {
   bool is_new = false;
 };
 
+thread_local aclError runtime_error = ACL_SUCCESS;
+
 RecentMessage& recent_message() {
   static thread_local RecentMessage message;
   return message;
@@ -41,6 +43,15 @@ const char* take_message() {
   recent.taken = std::move(recent.text);
   return recent.taken.c_str();
 }
+
+aclError remember_runtime_error(aclError code) noexcept {
+  if (code != ACL_SUCCESS) runtime_error = code;
+  return code;
+}
+
+aclError last_runtime_error() noexcept { return runtime_error; }
+
+void forget_runtime_error() noexcept { runtime_error = ACL_SUCCESS; }
 
 void warn_once(const std::string& message) {
   static std::mutex* const mutex = new std::mutex;

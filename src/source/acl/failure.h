@@ -33,6 +33,18 @@ aclError answer(Body&& body) noexcept {
   }
 }
 
+// Keeps a code that a runtime function (aclrt...) returns in this thread, for aclrtGetLastError(). Success changes nothing.
+aclError remember_runtime_error(aclError code) noexcept;
+// The thread's last one; ACL_SUCCESS when there is none.
+aclError last_runtime_error() noexcept;
+void forget_runtime_error() noexcept;
+
+// Runs the body of a runtime function.
+template <class Body>
+aclError answer_runtime(Body&& body) noexcept {
+  return remember_runtime_error(answer(std::forward<Body>(body)));
+}
+
 // The same for functions that return something else than a code.
 template <class Value, class Body>
 Value answer_or(Value otherwise, Body&& body) noexcept {

@@ -11,6 +11,7 @@
 #include "acl/acl_dump.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "source/acl/exec_dump.h"
 #include "source/acl/failure.h"
 #include "source/acl/models.h"
 #include "source/acl/single_op.h"
@@ -55,13 +56,17 @@ aclError Lifecycle::init(const char* config_path) {
     return fail(ACL_ERROR_REPEAT_INITIALIZE, "aclInit() was called already; this call counts");
   }
   ConfigOutcome outcome;
-  if (config_path != nullptr) outcome = read_dump_config(config_path, ConfigReader::kInit);
+  if (config_path != nullptr && *config_path != '\0') outcome = read_dump_config(config_path, ConfigReader::kInit);
   if (outcome.code != ACL_SUCCESS) return outcome.code;
   if (first_config_ && *first_config_ != outcome.text) {
     return fail(ACL_ERROR_INVALID_PARAM, "a process has one config: this one differs from that of the first aclInit()");
   }
   first_config_ = outcome.text;
   users_ = 1;
+  if (auto asked = exec_dump_request()) {
+    if (outcome.request) warn_once(concat(config_path, ": its dump is not made; `tensortap exec` asks for another"));
+    outcome.request = std::move(asked);
+  }
   if (outcome.request) take(std::move(outcome.request));
   return ACL_SUCCESS;
 }

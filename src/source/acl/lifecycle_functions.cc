@@ -1,37 +1,34 @@
-// The C functions of acl.h and acl_dump.h, and of acl_rt.h about dumps of models.
+// The C functions of acl.h.
 
 #include <string>
 
 #include "acl/acl.h"
-#include "acl/acl_dump.h"
-#include "acl/acl_prof.h"
-#include "base/files.h"
 #include "base/text.h"
-#include "source/acl/chunk_delivery.h"
 #include "source/acl/failure.h"
 #include "source/acl/lifecycle.h"
 
 namespace tensortap::acl {
 namespace {
 
-bool is_exception_scene(acldumpType type, const std::string& scene) {
-  if (type == AIC_ERR_BRIEF_DUMP) return scene == "aic_err_brief_dump" || scene == "lite_exception";
-  if (type == AIC_ERR_NORM_DUMP) return scene == "aic_err_norm_dump";
-  return type == AIC_ERR_DETAIL_DUMP && scene == "aic_err_detail_dump";
-}
+// The release of CANN whose interface include/acl follows.
+constexpr const char* kMajorVersion = "8";
+constexpr const char* kMinorVersion = "5";
+constexpr const char* kReleaseVersion = "0";
 
-// "" when no dump of the kind is asked for.
-std::string dump_folder(acldumpType type) {
-  const auto dump = Lifecycle::of_process().dump();
-  if (!dump) return "";
-  if (dump->kind == "exception") {
-    if (!is_exception_scene(type, dump->scene)) return "";
-    const std::string folder = join_path(dump->folder.empty() ? "." : dump->folder, "extra-info/data-dump");
-    return make_directories(folder).ok() ? folder + "/" : "";
+aclError package_version(aclCANNPackageName name, aclCANNPackageVersion* version) {
+  if (version == nullptr || name < ACL_PKG_NAME_CANN || name > ACL_PKG_NAME_DRIVER) {
+    return fail(ACL_ERROR_INVALID_PARAM, "there is no such package, or no place for its version");
   }
-  const bool overflow = dump->kind == "overflow";
-  if ((type != DATA_DUMP || overflow) && (type != OVERFLOW_DUMP || !overflow)) return "";
-  return join_path(dump->folder, dump->timestamp) + "/";
+  if (name != ACL_PKG_NAME_CANN && name != ACL_PKG_NAME_RUNTIME && name != ACL_PKG_NAME_TOOLKIT) {
+    return fail(ACL_ERROR_INVALID_FILE, concat("package ", static_cast<int>(name), " of CANN is not installed"));
+  }
+  *version = {};
+  const std::string whole = concat(kMajorVersion, ".", kMinorVersion, ".", kReleaseVersion);
+  whole.copy(version->version, sizeof(version->version) - 1);
+  version->majorVersion[0] = *kMajorVersion;
+  version->minorVersion[0] = *kMinorVersion;
+  version->releaseVersion[0] = *kReleaseVersion;
+  return ACL_SUCCESS;
 }
 
 }  // namespace
@@ -43,6 +40,10 @@ using tensortap::acl::fail;
 using tensortap::acl::Lifecycle;
 
 extern "C" {
+
+aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* version) {
+  return answer([&] { return tensortap::acl::package_version(name, version); });
+}
 
 aclError aclInit(const char* configPath) {
   return answer([&] { return Lifecycle::of_process().init(configPath); });
@@ -70,39 +71,5 @@ const char* aclrtGetSocName(void) { return "tensortap-onnxruntime"; }
 
 const char* aclGetRecentErrMsg(void) {
   return answer_or<const char*>(nullptr, [] { return tensortap::acl::take_message(); });
-}
-
-aclError aclmdlInitDump(void) {
-  return answer([] { return Lifecycle::of_process().init_dump(); });
-}
-aclError aclmdlSetDump(const char* dumpCfgPath) {
-  return answer([&] { return Lifecycle::of_process().set_dump(dumpCfgPath); });
-}
-aclError aclmdlFinalizeDump(void) {
-  return answer([] { return Lifecycle::of_process().finalize_dump(); });
-}
-
-aclError aclopStartDumpArgs(uint32_t dumpType, const char* path) {
-  return answer([&] { return Lifecycle::of_process().start_dump_args(dumpType, path); });
-}
-aclError aclopStopDumpArgs(uint32_t dumpType) {
-  return answer([&] { return Lifecycle::of_process().stop_dump_args(dumpType); });
-}
-
-aclError acldumpRegCallback(int32_t (*messageCallback)(const acldumpChunk*, int32_t), int32_t flag) {
-  return answer([&]() -> aclError {
-    if (messageCallback == nullptr || flag != 0) return fail(ACL_ERROR_FAILURE, "there is no callback, or the flag is not 0");
-    tensortap::acl::register_chunk_callback(messageCallback);
-    return ACL_SUCCESS;
-  });
-}
-void acldumpUnregCallback(void) { tensortap::acl::unregister_chunk_callback(); }
-
-const char* acldumpGetPath(acldumpType dumpType) {
-  return answer_or<const char*>(nullptr, [&]() -> const char* {
-    static thread_local std::string path;
-    path = tensortap::acl::dump_folder(dumpType);
-    return path.empty() ? nullptr : path.c_str();
-  });
 }
 }

@@ -96,6 +96,11 @@ TEST_F(AclOrder, InitAndFinalizeCountAndEnd) {
             "");
 }
 
+TEST_F(AclOrder, AnEmptyPathIsNoConfig) {
+  const OrderStep empty{"aclInit \"\"", [] { return aclInit(""); }, 0};
+  EXPECT_EQ(differs({empty, finalize(0), init(nullptr, 0), finalize(0), empty, finalize(0)}), "");
+}
+
 TEST_F(AclOrder, ReferencesAreEndedOneByOne) {
   uint64_t left = 99;
   const OrderStep one_less{"aclFinalizeReference", [&] { return aclFinalizeReference(&left); }, 0};
@@ -171,6 +176,63 @@ TEST_F(AclOrder, CallbacksWantAFlagOfZero) {
   };
   EXPECT_EQ(
       differs({call(nullptr, 0, ACL_ERROR_FAILURE), call(callback, 1, ACL_ERROR_FAILURE), call(callback, 0, 0), call(callback, 0, 0)}), "");
+}
+
+TEST_F(AclOrder, ExceptionFilesNeedAnExceptionDumpAndRightTensors) {
+  write("exceptions.json", R"({"dump": {"dump_scene": "aic_err_brief_dump", "dump_path": ")" + folder("out") + R"("}})");
+  const std::string expected = folder("out") + "/extra-info/data-dump/3/";
+  char path[ACL_DUMP_MAX_FILE_PATH_LENGTH] = {};
+  acldumpTensorInfo tensor{};
+  tensor.tensorSize = 8;
+  tensor.dataType = ACL_FLOAT;
+  tensor.addrType = ACL_DUMP_ADDR_RAW;
+  tensor.shapeNum = tensor.originShapeNum = 1;
+  tensor.shape[0] = tensor.originShape[0] = 2;
+  const auto where = [&](char* text, size_t size, aclError code) {
+    return OrderStep{"acldumpGetExceptionInfoPath", [=] { return acldumpGetExceptionInfoPath(text, size); }, code};
+  };
+  const auto save = [&](const char* name, size_t count, aclError code, const std::function<void(acldumpTensorInfo&)>& change) {
+    return OrderStep{"acldumpSaveExceptionInfo",
+                     [=, &tensor] {
+                       acldumpTensorInfo changed = tensor;
+                       change(changed);
+                       return acldumpSaveExceptionInfo(name, "tag", &changed, count);
+                     },
+                     code};
+  };
+  const auto as_it_is = [](acldumpTensorInfo&) {};
+  const OrderStep device{"aclrtSetDevice", [] { return aclrtSetDevice(3); }, 0};
+  const OrderStep memory{
+      "aclrtMalloc", [&] { return aclrtMalloc(reinterpret_cast<void**>(&tensor.tensorAddr), 8, ACL_MEM_MALLOC_HUGE_FIRST); }, 0};
+  const OrderStep right{"path", [&] { return expected == path ? 0 : 1; }, 0};
+  EXPECT_EQ(
+      differs(
+          {init("exceptions.json", 0), device, memory, where(nullptr, 100, ACL_ERROR_INVALID_PARAM), where(path, 1, ACL_ERROR_INVALID_PARAM),
+           where(path, expected.size(), ACL_ERROR_INVALID_PARAM), where(path, expected.size() + 1, 0), right,
+           save(nullptr, 1, ACL_ERROR_INVALID_PARAM, as_it_is), save("", 1, ACL_ERROR_INVALID_PARAM, as_it_is),
+           save("a/../b", 1, ACL_ERROR_INVALID_PARAM, as_it_is), save("name", 0, ACL_ERROR_INVALID_PARAM, as_it_is),
+           save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.shapeNum = 26; }),
+           save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.addrType = ACL_DUMP_ADDR_PTR; }),
+           save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.placement = ACL_DUMP_PLACEMENT_HOST; }),
+           save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.type = static_cast<acldumpTensorType>(3); }),
+           save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.tensorAddr = nullptr; }),
+           save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.tensorSize = 0; }),
+           save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.tensorSize = 9; }),
+           save("name", 1, 0, as_it_is), save("below/name", 1, 0, as_it_is), finalize(0), where(path, 100, ACL_ERROR_FAILURE),
+           save("name", 1, ACL_ERROR_FAILURE, as_it_is)}),
+      "");
+  EXPECT_EQ(differs({init("dump.json", 0), where(path, 100, ACL_ERROR_FAILURE)}), "");
+}
+
+TEST(AclVersion, OnlyTheInstalledPackagesHaveOne) {
+  aclCANNPackageVersion version{};
+  ASSERT_EQ(aclsysGetCANNVersion(ACL_PKG_NAME_CANN, &version), ACL_SUCCESS);
+  EXPECT_EQ(std::string(version.version),
+            std::string(version.majorVersion) + "." + version.minorVersion + "." + version.releaseVersion);
+  EXPECT_EQ(aclsysGetCANNVersion(ACL_PKG_NAME_RUNTIME, &version), ACL_SUCCESS);
+  EXPECT_EQ(aclsysGetCANNVersion(ACL_PKG_NAME_OPP, &version), ACL_ERROR_INVALID_FILE);
+  EXPECT_EQ(aclsysGetCANNVersion(static_cast<aclCANNPackageName>(99), &version), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclsysGetCANNVersion(ACL_PKG_NAME_CANN, nullptr), ACL_ERROR_INVALID_PARAM);
 }
 
 TEST_F(AclOrder, AFailureLeavesAMessageForItsThread) {

@@ -86,13 +86,13 @@ Memory& Memory::of_process() {
   return *memory;
 }
 
-void* Memory::allocate(size_t size, MemoryKind kind) {
+void* Memory::allocate(size_t size, MemoryKind kind, uint32_t device) {
   static const uint64_t most = memory_of_machine();
   if (size > most) return nullptr;
   void* const pointer = std::aligned_alloc(kBlockAlignment, (size + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment);
   if (pointer == nullptr) return nullptr;
   const std::unique_lock lock(mutex_);
-  blocks_[address_of(pointer)] = {size, kind};
+  blocks_[address_of(pointer)] = {size, {kind, device}};
   return pointer;
 }
 
@@ -100,29 +100,63 @@ bool Memory::release(void* pointer, MemoryKind kind) {
   {
     const std::unique_lock lock(mutex_);
     const auto block = blocks_.find(address_of(pointer));
-    if (block == blocks_.end() || block->second.kind != kind) return false;
+    if (block == blocks_.end() || block->second.place.kind != kind) return false;
     blocks_.erase(block);
   }
   std::free(pointer);
   return true;
 }
 
-Extent Memory::extent(const void* pointer, size_t size) const {
+aclError Memory::register_range(void* pointer, size_t size) {
+  if (pointer == nullptr || size == 0) return fail(ACL_ERROR_INVALID_PARAM, "no memory to register");
+  if (!is_mapped(pointer, size)) return fail(ACL_ERROR_INVALID_PARAM, concat("not all of the ", size, " bytes belong to this process"));
   const uintptr_t begin = address_of(pointer);
-  const std::shared_lock lock(mutex_);
-  auto block = blocks_.upper_bound(begin);
-  if (block == blocks_.begin()) return Extent::kForeign;
+  const std::unique_lock lock(mutex_);
+  const auto next = registered_.lower_bound(begin);
+  if (find(registered_, begin) != nullptr || (next != registered_.end() && next->first < begin + size)) {
+    return fail(ACL_ERROR_INVALID_PARAM, "a part of the memory is registered already: call aclrtHostUnregister() first");
+  }
+  registered_[begin] = {size, {MemoryKind::kHost, 0}};
+  return ACL_SUCCESS;
+}
+
+bool Memory::unregister_range(void* pointer) {
+  const std::unique_lock lock(mutex_);
+  return registered_.erase(address_of(pointer)) > 0;
+}
+
+const Memory::Blocks::value_type* Memory::find(const Blocks& blocks, uintptr_t address) {
+  auto block = blocks.upper_bound(address);
+  if (block == blocks.begin()) return nullptr;
   --block;
-  const size_t offset = begin - block->first;
-  if (offset >= block->second.size) return Extent::kForeign;
-  return size <= block->second.size - offset ? Extent::kInside : Extent::kBeyond;
+  return address - block->first < block->second.size ? &*block : nullptr;
+}
+
+Extent Memory::extent_in(const Blocks& blocks, uintptr_t begin, size_t size) {
+  const auto* const block = find(blocks, begin);
+  if (block == nullptr) return Extent::kForeign;
+  return size <= block->second.size - (begin - block->first) ? Extent::kInside : Extent::kBeyond;
+}
+
+Extent Memory::extent(const void* pointer, size_t size) const {
+  const std::shared_lock lock(mutex_);
+  const Extent in_block = extent_in(blocks_, address_of(pointer), size);
+  return in_block == Extent::kForeign ? extent_in(registered_, address_of(pointer), size) : in_block;
+}
+
+std::optional<MemoryPlace> Memory::place(const void* pointer) const {
+  const std::shared_lock lock(mutex_);
+  const auto* block = find(blocks_, address_of(pointer));
+  if (block == nullptr) block = find(registered_, address_of(pointer));
+  return block == nullptr ? std::nullopt : std::optional(block->second.place);
 }
 
 bool Memory::is_device(const void* pointer, size_t size) const {
-  if (extent(pointer, size) != Extent::kInside) return false;
   const std::shared_lock lock(mutex_);
-  auto block = blocks_.upper_bound(address_of(pointer));
-  return block != blocks_.begin() && (--block)->second.kind == MemoryKind::kDevice;
+  const uintptr_t begin = address_of(pointer);
+  if (extent_in(registered_, begin, size) == Extent::kInside) return true;
+  const auto* const block = find(blocks_, begin);
+  return block != nullptr && block->second.place.kind == MemoryKind::kDevice && extent_in(blocks_, begin, size) == Extent::kInside;
 }
 
 aclError check_copy(const Memory& memory, const CopyRequest& request) {

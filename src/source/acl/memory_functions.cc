@@ -1,12 +1,14 @@
 // The C functions of acl_rt.h about memory, and those of acl_dvpp.h.
 
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "acl/ops/acl_dvpp.h"
 #include "base/text.h"
+#include "source/acl/devices.h"
 #include "source/acl/failure.h"
 #include "source/acl/memory.h"
 #include "source/acl/stream.h"
@@ -16,7 +18,8 @@ namespace {
 
 aclError allocate(void** pointer, size_t size, MemoryKind kind) {
   if (pointer == nullptr || size == 0) return fail(ACL_ERROR_INVALID_PARAM, "no place for the address, or no bytes");
-  void* const memory = Memory::of_process().allocate(size, kind);
+  const auto device = static_cast<uint32_t>(std::max(0, devices::current_device()));
+  void* const memory = Memory::of_process().allocate(size, kind, device);
   if (memory == nullptr) return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, concat("there is no memory for ", size, " bytes"));
   *pointer = memory;
   return ACL_SUCCESS;
@@ -42,11 +45,33 @@ aclError copy_rows(const CopyRequest& first, size_t target_pitch, size_t source_
   return ACL_SUCCESS;
 }
 
+aclError register_host_memory(void* pointer, uint64_t size, aclrtHostRegisterType type, void** device_pointer) {
+  if (device_pointer == nullptr || type != ACL_HOST_REGISTER_MAPPED) {
+    return fail(ACL_ERROR_INVALID_PARAM, "no place for the device's address, or no such way to register memory");
+  }
+  const aclError code = Memory::of_process().register_range(pointer, size);
+  if (code == ACL_SUCCESS) *device_pointer = pointer;
+  return code;
+}
+
+aclError describe_pointer(const void* pointer, aclrtPtrAttributes* attributes) {
+  if (pointer == nullptr || attributes == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no address, or no place for its attributes");
+  const auto place = Memory::of_process().place(pointer);
+  *attributes = {};
+  attributes->location.type = ACL_MEM_LOCATION_TYPE_UNREGISTERED;
+  if (!place) return ACL_SUCCESS;
+  const bool on_device = place->kind == MemoryKind::kDevice;
+  attributes->location.type = on_device ? ACL_MEM_LOCATION_TYPE_DEVICE : ACL_MEM_LOCATION_TYPE_HOST;
+  attributes->location.id = on_device ? place->device : 0;
+  attributes->pageSize = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
+  return ACL_SUCCESS;
+}
+
 }  // namespace
 }  // namespace tensortap::acl
 
 using tensortap::acl::allocate;
-using tensortap::acl::answer;
+using tensortap::acl::answer_runtime;
 using tensortap::acl::bad_handle;
 using tensortap::acl::CopyRequest;
 using tensortap::acl::fail;
@@ -58,36 +83,48 @@ using tensortap::acl::Stream;
 extern "C" {
 
 aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy) {
-  return answer([&] { return allocate(devPtr, size, MemoryKind::kDevice); });
+  return answer_runtime([&] { return allocate(devPtr, size, MemoryKind::kDevice); });
 }
 aclError aclrtMallocAlign32(void** devPtr, size_t size, aclrtMemMallocPolicy policy) { return aclrtMalloc(devPtr, size, policy); }
 aclError aclrtMallocCached(void** devPtr, size_t size, aclrtMemMallocPolicy policy) { return aclrtMalloc(devPtr, size, policy); }
 
 aclError aclrtMemFlush(void* devPtr, size_t size) {
-  return answer([&]() -> aclError {
+  return answer_runtime([&]() -> aclError {
     return Memory::of_process().is_device(devPtr, size) ? ACL_SUCCESS : fail(ACL_ERROR_INVALID_PARAM, "this is no device memory");
   });
 }
 aclError aclrtMemInvalidate(void* devPtr, size_t size) { return aclrtMemFlush(devPtr, size); }
 
 aclError aclrtFree(void* devPtr) {
-  return answer([&] { return release(devPtr, MemoryKind::kDevice); });
+  return answer_runtime([&] { return release(devPtr, MemoryKind::kDevice); });
 }
 aclError aclrtMallocHost(void** hostPtr, size_t size) {
-  return answer([&] { return allocate(hostPtr, size, MemoryKind::kHost); });
+  return answer_runtime([&] { return allocate(hostPtr, size, MemoryKind::kHost); });
 }
 aclError aclrtFreeHost(void* hostPtr) {
-  return answer([&] { return release(hostPtr, MemoryKind::kHost); });
+  return answer_runtime([&] { return release(hostPtr, MemoryKind::kHost); });
+}
+aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type, void** devPtr) {
+  return answer_runtime([&] { return tensortap::acl::register_host_memory(ptr, size, type, devPtr); });
+}
+aclError aclrtHostUnregister(void* ptr) {
+  return answer_runtime([&]() -> aclError {
+    if (Memory::of_process().unregister_range(ptr)) return ACL_SUCCESS;
+    return fail(ACL_ERROR_INVALID_PARAM, "no registered memory begins at that address");
+  });
+}
+aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attributes) {
+  return answer_runtime([&] { return tensortap::acl::describe_pointer(ptr, attributes); });
 }
 aclError acldvppMalloc(void** devPtr, size_t size) { return aclrtMalloc(devPtr, size, ACL_MEM_MALLOC_NORMAL_ONLY); }
 aclError acldvppFree(void* devPtr) { return aclrtFree(devPtr); }
 
 aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
-  return answer([&] { return tensortap::acl::copy_memory(Memory::of_process(), {dst, destMax, src, count, kind}); });
+  return answer_runtime([&] { return tensortap::acl::copy_memory(Memory::of_process(), {dst, destMax, src, count, kind}); });
 }
 
 aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind, aclrtStream stream) {
-  return answer([&]() -> aclError {
+  return answer_runtime([&]() -> aclError {
     const auto known = Stream::find(stream);
     if (!known) return bad_handle("stream");
     const CopyRequest request{dst, destMax, src, count, kind};
@@ -98,15 +135,15 @@ aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t cou
 }
 
 aclError aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height, aclrtMemcpyKind kind) {
-  return answer([&] { return tensortap::acl::copy_rows({dst, width, src, width, kind}, dpitch, spitch, height); });
+  return answer_runtime([&] { return tensortap::acl::copy_rows({dst, width, src, width, kind}, dpitch, spitch, height); });
 }
 
 aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
-  return answer([&] { return tensortap::acl::fill_memory(Memory::of_process(), devPtr, maxCount, value, count); });
+  return answer_runtime([&] { return tensortap::acl::fill_memory(Memory::of_process(), devPtr, maxCount, value, count); });
 }
 
 aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
-  return answer([&]() -> aclError {
+  return answer_runtime([&]() -> aclError {
     const auto known = Stream::find(stream);
     if (!known) return bad_handle("stream");
     if (count > maxCount || !Memory::of_process().is_device(devPtr, count)) {
@@ -118,7 +155,7 @@ aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t c
 }
 
 aclError aclrtGetMemInfo(aclrtMemAttr, size_t* free, size_t* total) {
-  return answer([&]() -> aclError {
+  return answer_runtime([&]() -> aclError {
     struct sysinfo facts {};
     if (free == nullptr || total == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the sizes");
     if (sysinfo(&facts) != 0) return fail(ACL_ERROR_INTERNAL_ERROR, "the system does not say how much memory it has");

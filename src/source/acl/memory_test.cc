@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <thread>
@@ -90,6 +91,54 @@ TEST(AclMemory, FillsStayInsideOfBlocks) {
   EXPECT_EQ(block.bytes()[7], 7);
   EXPECT_EQ(aclrtMemset(block.pointer, 8, 7, 9), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclrtMemset(block.pointer, 9, 7, 9), ACL_ERROR_INVALID_PARAM);
+}
+
+TEST(AclMemory, RegisteredMemoryOfTheProgramCountsAsDeviceMemory) {
+  std::vector<char> own(64, 'a');
+  void* address = nullptr;
+  EXPECT_EQ(aclrtMemset(own.data(), 64, 0, 64), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtHostRegister(nullptr, 64, ACL_HOST_REGISTER_MAPPED, &address), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtHostRegister(own.data(), 64, ACL_HOST_REGISTER_MAPPED, nullptr), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtHostRegister(own.data(), 64, static_cast<aclrtHostRegisterType>(7), &address), ACL_ERROR_INVALID_PARAM);
+  ASSERT_EQ(aclrtHostRegister(own.data(), 64, ACL_HOST_REGISTER_MAPPED, &address), ACL_SUCCESS);
+  EXPECT_EQ(address, own.data());
+  EXPECT_EQ(aclrtHostRegister(own.data() + 63, 1, ACL_HOST_REGISTER_MAPPED, &address), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtMemset(own.data(), 64, 'b', 64), ACL_SUCCESS);
+  EXPECT_EQ(own[63], 'b');
+  EXPECT_EQ(aclrtMemset(own.data(), 65, 'b', 65), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtFree(own.data()), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtFreeHost(own.data()), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtHostUnregister(own.data() + 1), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtHostUnregister(own.data()), ACL_SUCCESS);
+  EXPECT_EQ(aclrtHostUnregister(own.data()), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtMemset(own.data(), 64, 0, 64), ACL_ERROR_INVALID_PARAM);
+}
+
+TEST(AclMemory, AddressesSayWhatMemoryTheyLieIn) {
+  ASSERT_EQ(aclrtSetDevice(2), ACL_SUCCESS);
+  const DeviceBlock device(64);
+  void* host = nullptr;
+  ASSERT_EQ(aclrtMallocHost(&host, 64), ACL_SUCCESS);
+  std::vector<char> own(64);
+  aclrtPtrAttributes attributes{};
+  EXPECT_EQ(aclrtPointerGetAttributes(nullptr, &attributes), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtPointerGetAttributes(host, nullptr), ACL_ERROR_INVALID_PARAM);
+  ASSERT_EQ(aclrtPointerGetAttributes(device.bytes() + 63, &attributes), ACL_SUCCESS);
+  EXPECT_EQ(attributes.location.type, ACL_MEM_LOCATION_TYPE_DEVICE);
+  EXPECT_EQ(attributes.location.id, 2U);
+  EXPECT_EQ(attributes.pageSize, static_cast<uint32_t>(getpagesize()));
+  ASSERT_EQ(aclrtPointerGetAttributes(host, &attributes), ACL_SUCCESS);
+  EXPECT_EQ(attributes.location.type, ACL_MEM_LOCATION_TYPE_HOST);
+  ASSERT_EQ(aclrtPointerGetAttributes(own.data(), &attributes), ACL_SUCCESS);
+  EXPECT_EQ(attributes.location.type, ACL_MEM_LOCATION_TYPE_UNREGISTERED);
+  EXPECT_EQ(attributes.pageSize, 0U);
+  void* address = nullptr;
+  ASSERT_EQ(aclrtHostRegister(own.data(), 64, ACL_HOST_REGISTER_MAPPED, &address), ACL_SUCCESS);
+  ASSERT_EQ(aclrtPointerGetAttributes(own.data(), &attributes), ACL_SUCCESS);
+  EXPECT_EQ(attributes.location.type, ACL_MEM_LOCATION_TYPE_HOST);
+  EXPECT_EQ(aclrtHostUnregister(own.data()), ACL_SUCCESS);
+  EXPECT_EQ(aclrtFreeHost(host), ACL_SUCCESS);
+  EXPECT_EQ(aclrtResetDevice(2), ACL_SUCCESS);
 }
 
 TEST(AclMemory, ManyThreadsAllocate) {

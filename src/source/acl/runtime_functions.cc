@@ -1,11 +1,15 @@
 // The C functions of acl_rt.h about devices, contexts, streams, callbacks and events.
 
 #include <pthread.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <thread>
 
+#include "base/text.h"
 #include "source/acl/devices.h"
 #include "source/acl/failure.h"
 #include "source/acl/live_handles.h"
@@ -82,20 +86,64 @@ aclError record_event(aclrtEvent handle, aclrtStream stream_handle) {
   return ACL_SUCCESS;
 }
 
+// Of aclrtSetOpWaitTimeout(), in seconds.
+std::atomic<uint32_t> most_seconds_to_wait{0};
+
 aclError wait_for_event(aclrtStream stream_handle, aclrtEvent handle) {
   const auto event = live<Event>().find(handle);
   const auto stream = Stream::find(stream_handle);
   if (!event || !stream) return bad_handle(event ? "stream" : "event");
-  stream->add([event]() -> aclError {
-    event->wait();
-    return ACL_SUCCESS;
+  stream->add([event, seconds = most_seconds_to_wait.load()]() -> aclError {
+    if (event->wait(seconds)) return ACL_SUCCESS;
+    return fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, concat("the event was not reached within ", seconds, " seconds (aclrtSetOpWaitTimeout)"));
   });
   return ACL_SUCCESS;
 }
 
+aclError device_info(uint32_t device, aclrtDevAttr attribute, int64_t* value) {
+  if (value == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the value");
+  if (device >= static_cast<uint32_t>(kDeviceCount)) {
+    return fail(ACL_ERROR_RT_INVALID_DEVICEID, concat("there is no device ", device, "; there are 0 to ", kDeviceCount - 1));
+  }
+  switch (attribute) {
+    case ACL_DEV_ATTR_AICPU_CORE_NUM:
+    case ACL_DEV_ATTR_AICORE_CORE_NUM:
+    case ACL_DEV_ATTR_CUBE_CORE_NUM:
+    case ACL_DEV_ATTR_VECTOR_CORE_NUM:
+      *value = std::max<int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN));
+      return ACL_SUCCESS;
+    case ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE:
+      *value = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+      return ACL_SUCCESS;
+    case ACL_DEV_ATTR_L2_CACHE_SIZE:
+      *value = std::max<int64_t>(0, sysconf(_SC_LEVEL2_CACHE_SIZE));
+      return ACL_SUCCESS;
+    case ACL_DEV_ATTR_SMP_ID:
+    case ACL_DEV_ATTR_PHY_CHIP_ID:
+    case ACL_DEV_ATTR_IS_VIRTUAL:
+      *value = 0;
+      return ACL_SUCCESS;
+    case ACL_DEV_ATTR_WARP_SIZE:
+    case ACL_DEV_ATTR_MAX_THREAD_PER_VECTOR_CORE:
+    case ACL_DEV_ATTR_LOCAL_MEM_PER_VECTOR_CORE:
+    case ACL_DEV_ATTR_SUPER_POD_DEVIDE_ID:
+    case ACL_DEV_ATTR_SUPER_POD_SERVER_ID:
+    case ACL_DEV_ATTR_SUPER_POD_ID:
+    case ACL_DEV_ATTR_CUST_OP_PRIVILEGE:
+    case ACL_DEV_ATTR_MAINBOARD_ID:
+      return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, concat("a processor has no device attribute ", static_cast<int>(attribute)));
+  }
+  return fail(ACL_ERROR_INVALID_PARAM, concat("there is no device attribute ", static_cast<int>(attribute)));
+}
+
+aclError check_level(aclrtLastErrLevel level) {
+  if (level == ACL_RT_THREAD_LEVEL) return ACL_SUCCESS;
+  return fail(ACL_ERROR_INVALID_PARAM, "the last error is known for threads only: ACL_RT_THREAD_LEVEL");
+}
+
 template <class Use>
 aclError with_event(aclrtEvent handle, Use&& use) noexcept {
-  return answer([&]() -> aclError {
+  return answer_runtime([&]() -> aclError {
     const auto event = live<Event>().find(handle);
     return event ? use(*event) : bad_handle("event");
   });
@@ -104,7 +152,7 @@ aclError with_event(aclrtEvent handle, Use&& use) noexcept {
 }  // namespace
 }  // namespace tensortap::acl
 
-using tensortap::acl::answer;
+using tensortap::acl::answer_runtime;
 using tensortap::acl::bad_handle;
 using tensortap::acl::CallbackReports;
 using tensortap::acl::Event;
@@ -116,15 +164,15 @@ namespace devices = tensortap::acl::devices;
 extern "C" {
 
 aclError aclrtSetDevice(int32_t deviceId) {
-  return answer([&] { return devices::set(deviceId); });
+  return answer_runtime([&] { return devices::set(deviceId); });
 }
 aclError aclrtResetDevice(int32_t deviceId) {
-  return answer([&] { return devices::reset(deviceId); });
+  return answer_runtime([&] { return devices::reset(deviceId); });
 }
 aclError aclrtResetDeviceForce(int32_t deviceId) { return aclrtResetDevice(deviceId); }
 
 aclError aclrtGetDevice(int32_t* deviceId) {
-  return answer([&]() -> aclError {
+  return answer_runtime([&]() -> aclError {
     if (deviceId == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the device");
     const int32_t device = devices::current_device();
     if (device < 0) return fail(ACL_ERROR_RT_CONTEXT_NULL, "this thread has no device: call aclrtSetDevice()");
@@ -134,56 +182,72 @@ aclError aclrtGetDevice(int32_t* deviceId) {
 }
 
 aclError aclrtGetDeviceCount(uint32_t* count) {
-  if (count == nullptr) return answer([] { return fail(ACL_ERROR_INVALID_PARAM, "no place for the count"); });
+  if (count == nullptr) return answer_runtime([] { return fail(ACL_ERROR_INVALID_PARAM, "no place for the count"); });
   *count = tensortap::acl::kDeviceCount;
   return ACL_SUCCESS;
 }
 
 aclError aclrtGetRunMode(aclrtRunMode* runMode) {
-  if (runMode == nullptr) return answer([] { return fail(ACL_ERROR_INVALID_PARAM, "no place for the run mode"); });
+  if (runMode == nullptr) return answer_runtime([] { return fail(ACL_ERROR_INVALID_PARAM, "no place for the run mode"); });
   *runMode = ACL_HOST;
   return ACL_SUCCESS;
 }
 
 aclError aclrtSynchronizeDevice(void) {
-  return answer([] { return tensortap::acl::synchronize_all(); });
+  return answer_runtime([] { return tensortap::acl::synchronize_all(); });
+}
+
+aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t* value) {
+  return answer_runtime([&] { return tensortap::acl::device_info(deviceId, attr, value); });
+}
+
+aclError aclrtGetLastError(aclrtLastErrLevel level) {
+  const aclError last = aclrtPeekAtLastError(level);
+  if (level == ACL_RT_THREAD_LEVEL) tensortap::acl::forget_runtime_error();
+  return last;
+}
+
+// These two do not count among the functions whose error they give.
+aclError aclrtPeekAtLastError(aclrtLastErrLevel level) {
+  const aclError checked = tensortap::acl::answer([&] { return tensortap::acl::check_level(level); });
+  return checked == ACL_SUCCESS ? tensortap::acl::last_runtime_error() : checked;
 }
 
 aclError aclrtSetTsDevice(aclrtTsId tsId) {
   if (tsId == ACL_TS_ID_AICORE || tsId == ACL_TS_ID_AIVECTOR) return ACL_SUCCESS;
-  return answer([] { return fail(ACL_ERROR_INVALID_PARAM, "there is no such core"); });
+  return answer_runtime([] { return fail(ACL_ERROR_INVALID_PARAM, "there is no such core"); });
 }
 
 aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId) {
-  return answer([&] { return devices::create_context(deviceId, context); });
+  return answer_runtime([&] { return devices::create_context(deviceId, context); });
 }
 aclError aclrtDestroyContext(aclrtContext context) {
-  return answer([&] { return devices::destroy_context(context); });
+  return answer_runtime([&] { return devices::destroy_context(context); });
 }
 aclError aclrtSetCurrentContext(aclrtContext context) {
-  return answer([&] { return devices::choose_context(context); });
+  return answer_runtime([&] { return devices::choose_context(context); });
 }
 aclError aclrtGetCurrentContext(aclrtContext* context) {
-  return answer([&] { return devices::current_context(context); });
+  return answer_runtime([&] { return devices::current_context(context); });
 }
 
 aclError aclrtCreateStream(aclrtStream* stream) {
-  return answer([&] { return tensortap::acl::make_stream(stream); });
+  return answer_runtime([&] { return tensortap::acl::make_stream(stream); });
 }
 aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t, uint32_t) { return aclrtCreateStream(stream); }
 aclError aclrtDestroyStream(aclrtStream stream) {
-  return answer([&] { return tensortap::acl::destroy_stream(stream); });
+  return answer_runtime([&] { return tensortap::acl::destroy_stream(stream); });
 }
 aclError aclrtDestroyStreamForce(aclrtStream stream) { return aclrtDestroyStream(stream); }
 aclError aclrtSynchronizeStream(aclrtStream stream) {
-  return answer([&] { return tensortap::acl::synchronize(stream, -1); });
+  return answer_runtime([&] { return tensortap::acl::synchronize(stream, -1); });
 }
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
-  return answer([&] { return tensortap::acl::synchronize(stream, timeout); });
+  return answer_runtime([&] { return tensortap::acl::synchronize(stream, timeout); });
 }
 
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
-  return answer([&]() -> aclError {
+  return answer_runtime([&]() -> aclError {
     const auto known = Stream::find(stream);
     if (!known || status == nullptr) return bad_handle("stream");
     *status = known->idle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
@@ -192,45 +256,50 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
 }
 
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
-  return answer([&] { return tensortap::acl::wait_for_event(stream, event); });
+  return answer_runtime([&] { return tensortap::acl::wait_for_event(stream, event); });
+}
+
+aclError aclrtSetOpWaitTimeout(uint32_t timeout) {
+  tensortap::acl::most_seconds_to_wait = timeout;
+  return ACL_SUCCESS;
 }
 
 aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream) {
-  return answer([&]() -> aclError {
+  return answer_runtime([&]() -> aclError {
     const auto known = Stream::find(stream);
     return known ? CallbackReports::of_process().subscribe(threadId, known.get()) : bad_handle("stream");
   });
 }
 
 aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
-  return answer([&]() -> aclError {
+  return answer_runtime([&]() -> aclError {
     const auto known = Stream::find(stream);
     return known ? CallbackReports::of_process().unsubscribe(threadId, known.get()) : bad_handle("stream");
   });
 }
 
 aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBlockType blockType, aclrtStream stream) {
-  return answer([&] { return tensortap::acl::launch_callback(fn, userData, blockType, stream); });
+  return answer_runtime([&] { return tensortap::acl::launch_callback(fn, userData, blockType, stream); });
 }
 
 aclError aclrtProcessReport(int32_t timeout) {
-  return answer([&]() -> aclError {
+  return answer_runtime([&]() -> aclError {
     if (timeout < -1) return fail(ACL_ERROR_INVALID_PARAM, "the time is -1 for ever, or milliseconds");
     return CallbackReports::of_process().process(static_cast<uint64_t>(pthread_self()), timeout);
   });
 }
 
 aclError aclrtCreateEvent(aclrtEvent* event) {
-  return answer([&] { return tensortap::acl::make_event(event); });
+  return answer_runtime([&] { return tensortap::acl::make_event(event); });
 }
 aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t) { return aclrtCreateEvent(event); }
 
 aclError aclrtDestroyEvent(aclrtEvent event) {
-  return answer([&]() -> aclError { return live<Event>().remove(event) ? ACL_SUCCESS : bad_handle("event"); });
+  return answer_runtime([&]() -> aclError { return live<Event>().remove(event) ? ACL_SUCCESS : bad_handle("event"); });
 }
 
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
-  return answer([&] { return tensortap::acl::record_event(event, stream); });
+  return answer_runtime([&] { return tensortap::acl::record_event(event, stream); });
 }
 
 aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
@@ -265,7 +334,7 @@ aclError aclrtSynchronizeEvent(aclrtEvent event) {
 }
 
 aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEvent, aclrtEvent endEvent) {
-  return answer([&]() -> aclError {
+  return answer_runtime([&]() -> aclError {
     const auto start = live<Event>().find(startEvent);
     const auto end = live<Event>().find(endEvent);
     if (!start || !end) return bad_handle("event");

@@ -171,10 +171,13 @@ void Event::reset() {
   changed_.notify_all();
 }
 
-void Event::wait() const {
+bool Event::wait(uint32_t most_seconds) const {
   std::unique_lock lock(mutex_);
   const uint64_t wanted = expected_;
-  changed_.wait(lock, [&] { return completed_ >= wanted || expected_ < wanted; });
+  const auto ready = [&] { return completed_ >= wanted || expected_ < wanted; };
+  if (most_seconds > 0) return changed_.wait_for(lock, std::chrono::seconds(most_seconds), ready);
+  changed_.wait(lock, ready);
+  return true;
 }
 
 bool Event::is_complete() const {

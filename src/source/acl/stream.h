@@ -84,7 +84,8 @@ class Event {
   void expect();    // it was recorded; a stream will reach it
   void complete();  // the stream has
   void reset();
-  void wait() const;
+  // False when `most_seconds` passed first; 0 = no limit.
+  bool wait(uint32_t most_seconds = 0) const;
   [[nodiscard]] bool is_complete() const;
   [[nodiscard]] bool is_recorded() const;
   [[nodiscard]] int64_t time_ns() const;

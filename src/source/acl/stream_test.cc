@@ -120,6 +120,61 @@ TEST(AclStream, EventsJoinStreams) {
   EXPECT_EQ(aclrtFree(block), ACL_SUCCESS);
 }
 
+TEST(AclStream, WaitsForAnEventEndWithTheirTime) {
+  const StreamHandle first;
+  const StreamHandle second;
+  aclrtEvent event = nullptr;
+  ASSERT_EQ(aclrtCreateEvent(&event), ACL_SUCCESS);
+  const auto thread = static_cast<uint64_t>(pthread_self());
+  ASSERT_EQ(aclrtSubscribeReport(thread, first.handle), ACL_SUCCESS);
+  bool called = false;
+  // The first stream stands still until this thread processes the callback, so the event is not reached.
+  ASSERT_EQ(aclrtLaunchCallback([](void* flag) { *static_cast<bool*>(flag) = true; }, &called, ACL_CALLBACK_BLOCK, first.handle), ACL_SUCCESS);
+  ASSERT_EQ(aclrtRecordEvent(event, first.handle), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSetOpWaitTimeout(1), ACL_SUCCESS);
+  EXPECT_EQ(aclrtStreamWaitEvent(second.handle, event), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeStream(second.handle), ACL_ERROR_RT_EVENT_SYNC_TIMEOUT);
+  EXPECT_EQ(aclrtSetOpWaitTimeout(0), ACL_SUCCESS);
+  EXPECT_EQ(aclrtProcessReport(-1), ACL_SUCCESS);
+  EXPECT_TRUE(called);
+  EXPECT_EQ(aclrtStreamWaitEvent(second.handle, event), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeStream(second.handle), ACL_SUCCESS);
+  EXPECT_EQ(aclrtUnSubscribeReport(thread, first.handle), ACL_SUCCESS);
+  EXPECT_EQ(aclrtDestroyEvent(event), ACL_SUCCESS);
+}
+
+TEST(AclDevices, TheLastErrorIsEachThreadsOwn) {
+  std::thread([] {
+    EXPECT_EQ(aclrtGetLastError(ACL_RT_THREAD_LEVEL), ACL_SUCCESS);
+    EXPECT_EQ(aclrtSetDevice(1000), ACL_ERROR_RT_INVALID_DEVICEID);
+    EXPECT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);  // does not clear it
+    EXPECT_EQ(aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL), ACL_ERROR_RT_INVALID_DEVICEID);
+    EXPECT_EQ(aclrtPeekAtLastError(static_cast<aclrtLastErrLevel>(1)), ACL_ERROR_INVALID_PARAM);
+    std::thread([] { EXPECT_EQ(aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL), ACL_SUCCESS); }).join();
+    EXPECT_EQ(aclrtGetRunMode(nullptr), ACL_ERROR_INVALID_PARAM);
+    EXPECT_EQ(aclrtGetLastError(static_cast<aclrtLastErrLevel>(1)), ACL_ERROR_INVALID_PARAM);
+    EXPECT_EQ(aclrtGetLastError(ACL_RT_THREAD_LEVEL), ACL_ERROR_INVALID_PARAM);
+    EXPECT_EQ(aclrtGetLastError(ACL_RT_THREAD_LEVEL), ACL_SUCCESS);
+  }).join();
+}
+
+TEST(AclDevices, DeviceInfoIsThatOfThisMachine) {
+  int64_t value = -1;
+  EXPECT_EQ(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_AICORE_CORE_NUM, &value), ACL_SUCCESS);
+  EXPECT_EQ(value, static_cast<int64_t>(std::thread::hardware_concurrency()));
+  EXPECT_EQ(aclrtGetDeviceInfo(7, ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE, &value), ACL_SUCCESS);
+  size_t free = 0;
+  size_t total = 0;
+  ASSERT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, &free, &total), ACL_SUCCESS);
+  EXPECT_EQ(value, static_cast<int64_t>(total));
+  EXPECT_EQ(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_IS_VIRTUAL, &value), ACL_SUCCESS);
+  EXPECT_EQ(value, 0);
+  EXPECT_EQ(aclrtGetDeviceInfo(8, ACL_DEV_ATTR_IS_VIRTUAL, &value), ACL_ERROR_RT_INVALID_DEVICEID);
+  EXPECT_EQ(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_WARP_SIZE, &value), ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
+  EXPECT_EQ(aclrtGetDeviceInfo(0, static_cast<aclrtDevAttr>(9999), &value), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_IS_VIRTUAL, nullptr), ACL_ERROR_INVALID_PARAM);
+}
+
 TEST(AclDevices, ContextsAreEachThreadsOwn) {
   std::thread([] {
     int32_t device = -1;

@@ -33,6 +33,8 @@ Result<OwnedSession> open_capture_session(const RunRequest& request, const std::
   options.device = identity.device;
   options.timestamp = identity.timestamp.empty() ? nullptr : identity.timestamp.c_str();
   options.graph = graph.c_str();
+  options.rank = identity.rank;
+  options.world_size = identity.world_size;
   tensortap_session* session = nullptr;
   std::array<char, 4096> message{};
   const int code = tensortap_session_open(&options, &session, message.data(), message.size());

@@ -29,6 +29,8 @@ struct CaptureIdentity {
   uint32_t model_id = 0;
   int32_t device = 0;
   std::string timestamp;  // "" = now
+  int32_t rank = 0;
+  int32_t world_size = 0;
 };
 
 // Opens a session for the model, which configs may name by its file (without the suffix) and by its graph.

@@ -113,6 +113,8 @@ Status LoadedModel::open_capture(const tensortap_onnxruntime_model_options& opti
   identity.model_id = options.model_id;
   identity.device = options.device;
   identity.timestamp = options.timestamp != nullptr ? options.timestamp : "";
+  identity.rank = options.rank;
+  identity.world_size = options.world_size;
   TENSORTAP_ASSIGN_OR_RETURN(session_, open_capture_session(request_, request_.config, *prepared_, identity));
   OpIds ids = register_ops(session_.get(), prepared_->ops(), options.op_flags);
   TENSORTAP_RETURN_IF_ERROR(bind_capture_session(session_.get()));
