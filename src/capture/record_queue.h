@@ -49,8 +49,10 @@ class RecordQueue {
   // Runs `write` semantics exclusively: holds the writer off while a caller writes a record by itself.
   [[nodiscard]] std::unique_lock<std::mutex> writer_token() { return std::unique_lock(writing_); }
 
+  // Besides as many that are being written. Statistics have no other limit on what they take of the program's memory: some 4 MB in all.
+  static constexpr size_t kMostWaiting = 4096;
+
  private:
-  static constexpr size_t kMostWaiting = 16384;
   static constexpr size_t kMostUnannounced = 128;  // statistics that wait before the thread is woken
 
   bool start_locked();
