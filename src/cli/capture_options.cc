@@ -155,6 +155,8 @@ Result<CaptureSpec> make_spec(const CaptureArguments& arguments) {
   }
   TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, spec_from_options(options));
   TENSORTAP_RETURN_IF_ERROR(check_target(spec));
+  // The vendor's tools pass over other names without a word, and what they compare is then a part of the dump.
+  if (spec.layout == "ge") spec.layout_options.try_emplace("portable_names", "true");
   return spec;
 }
 

@@ -83,6 +83,18 @@ std::string clean_ge_name(std::string_view text) {
   return name.empty() ? "_" : name;
 }
 
+std::string portable_ge_name(std::string_view text) {
+  std::string name = clean_ge_name(text);
+  std::ranges::replace_if(
+      name,
+      [](char c) {
+        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        return !letter && (c < '0' || c > '9') && c != '_' && c != '-';
+      },
+      '_');
+  return name;
+}
+
 std::string ge_hashed_name(const std::string& path) { return std::to_string(std::hash<std::string>()(path)); }
 
 std::optional<GeFileName> parse_ge_file_name(std::string_view file_name) {

@@ -22,6 +22,9 @@ inline constexpr std::string_view kGeExceptionFolders = "extra-info/data-dump";
 // A part of a name: blanks, dots and slashes become "_", and so do control characters, which would break the lines of mapping.csv. "_" for "".
 std::string clean_ge_name(std::string_view text);
 
+// The same with nothing but letters, digits, "_" and "-", which is all that the vendor's tools take in a file's name.
+std::string portable_ge_name(std::string_view text);
+
 // What stands in place of a path whose last part is too long for the file system.
 std::string ge_hashed_name(const std::string& path);
 

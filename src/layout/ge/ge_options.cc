@@ -26,6 +26,7 @@ Status one_of(std::span<const std::string_view> words, std::string_view text) {
 
 constexpr std::array<std::string_view, 4> kScenes = {"model", "overflow", "exception", "watcher"};
 constexpr std::array<std::string_view, 2> kWeights = {"files", "none"};
+constexpr std::array<std::string_view, 2> kFlags = {"true", "false"};
 
 Result<GeScene> read_scene(const CaptureSpec& spec) {
   const std::string text = layout_option(spec, "scene");
@@ -52,17 +53,26 @@ std::string stem_of(const std::string& path) {
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
-std::string model_name(const DumpInfo& info) {
-  if (!info.model.empty()) return clean_ge_name(info.model);
-  const std::string stem = stem_of(info.program);
-  return stem.empty() ? "model" : clean_ge_name(stem);
+std::string model_name(const DumpInfo& info, bool portable) {
+  const std::string name = info.model.empty() ? stem_of(info.program) : info.model;
+  if (name.empty()) return "model";
+  return portable ? portable_ge_name(name) : clean_ge_name(name);
+}
+
+Result<bool> read_flag(const CaptureSpec& spec, const std::string& name) {
+  const std::string text = layout_option(spec, name);
+  if (text.empty() || text == "false") return false;
+  if (text == "true") return true;
+  return invalid_argument(concat("layout_options.", name, ": ", quote(text), " is neither true nor false"));
 }
 
 }  // namespace
 
-const LayoutOption kGeLayoutOptions[3] = {
+const LayoutOption kGeLayoutOptions[4] = {
     {"scene", "model, overflow, exception or watcher", "", "What the folders and files are named for; without it, what \"trigger\" says.",
      [](std::string_view value) { return one_of(kScenes, value); }},
+    {"portable_names", "true or false", "false", "Names of files have letters, digits, _ and - only, as the vendor's tools want.",
+     [](std::string_view value) { return one_of(kFlags, value); }},
     {"stats_columns", "names of columns, such as Max,L2norm", "Max,Min,Avg,Nan,Negative Inf,Positive Inf",
      "The statistics of each row, separated by commas.",
      [](std::string_view value) { return GeStatisticTable::create(std::string(value)).status(); }},
@@ -82,7 +92,8 @@ Result<GeOptions> ge_options(const DumpInfo& info, const CaptureSpec& spec) {
   options.time_folder = is_ge_time_folder(info.timestamp) ? info.timestamp : ge_time_name();
   options.device = to_text(std::max(info.device, 0) + (info.device == 0 && info.world_size > 1 ? info.rank : 0));
   options.model_number = std::max(info.model_id, 1U);
-  const std::string model = model_name(info);
+  TENSORTAP_ASSIGN_OR_RETURN(options.portable_names, read_flag(spec, "portable_names"));
+  const std::string model = model_name(info, options.portable_names);
   options.model = concat(model, "/", options.model_number);
   options.manifest = concat(options.device, ".", model.substr(0, 200), ".", options.model_number, ".json");
   options.weights = layout_option(spec, "weights") != kWeights[1];

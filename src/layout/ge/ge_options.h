@@ -26,6 +26,7 @@ struct GeOptions {
   bool statistics = false;
   bool weights = true;  // whether a weight has a file of its own: the real system writes none
   bool brief_exceptions = false;
+  bool portable_names = false;     // files and folders have names that the vendor's tools take
   bool only_with_records = false;  // the plan keeps some executions only
   int64_t first_step = 0;
   uint64_t time_us = 0;  // from which files are dated, 0 = they come into being now
@@ -33,7 +34,7 @@ struct GeOptions {
 };
 
 // What this layout reads of CaptureSpec::layout_options.
-extern const LayoutOption kGeLayoutOptions[3];
+extern const LayoutOption kGeLayoutOptions[4];
 
 // Errors: kInvalidArgument for a spec that keeps neither tensors nor statistics, and for options that there are not.
 Result<GeOptions> ge_options(const DumpInfo& info, const CaptureSpec& spec);

@@ -67,6 +67,7 @@ class GeWriter : public LayoutWriter {
   using Lane = std::pair<uint64_t, uint32_t>;  // run and thread: executions of one come one after another
 
   uint64_t next_time() { return last_time_us_ = std::max(last_time_us_ + 1, options_.time_us != 0 ? options_.time_us : ge_time_us()); }
+  std::string own_portable_name(const std::string& name);
   Result<std::shared_ptr<GeFolder>> folder_of(const GeOp& op, const GeExecution& execution);
   Status write_file(GeFolder& folder, const std::string& name, std::span<const GePart> parts, std::string& stored);
   Status write_tensors(const GeOp& op, GeExecution& execution, GeFolder& folder, std::string& stored, std::string& name);
@@ -90,7 +91,8 @@ class GeWriter : public LayoutWriter {
   std::mutex mutex_;  // all below
   std::vector<GeOp> ops_;
   uint64_t next_task_ = 0;
-  std::unordered_map<std::string, uint64_t> tasks_;  // by the op's name
+  std::unordered_map<std::string, uint64_t> tasks_;    // by the op's name
+  std::map<std::string, std::string> portable_names_;  // the op that each belongs to
   Rows inputs_;
   GeSpool spool_;
   std::map<std::string, std::shared_ptr<GeFolder>> folders_;
@@ -110,8 +112,11 @@ Status GeWriter::add_op(OpId id, const OpInfo& info) {
   op.single = info.single;
   op.pseudo = is_pseudo_op(info);
   op.without_file = op.pseudo && (info.single || (info.type == kInitializerType && !options_.weights));
-  op.type = clean_ge_name(info.type == kInputType ? kGeDataType : info.type == kInitializerType ? kGeConstType : info.type);
-  op.name = clean_ge_name(info.name);
+  const std::string_view type = info.type == kInputType         ? kGeDataType
+                                : info.type == kInitializerType ? kGeConstType
+                                                                : std::string_view(info.type);
+  op.type = options_.portable_names ? portable_ge_name(type) : clean_ge_name(type);
+  op.name = options_.portable_names ? own_portable_name(info.name) : clean_ge_name(info.name);
   op.full_name = info.name;
   if (!info.originals.empty() && info.originals.front().name != info.name) op.original = info.originals.front().name;
   op.outputs = op.pseudo ? 1U : static_cast<uint32_t>(info.outputs.size());
@@ -121,6 +126,14 @@ Status GeWriter::add_op(OpId id, const OpInfo& info) {
   tasks_.try_emplace(info.name, op.task);
   inputs_.add_op(id, info);
   return {};
+}
+
+// Names that differ only in what is replaced get a number: a table of statistics has nothing else to tell its op by.
+std::string GeWriter::own_portable_name(const std::string& name) {
+  const std::string portable = portable_ge_name(name);
+  std::string own = portable;
+  for (int number = 2; portable_names_.try_emplace(own, name).first->second != name; ++number) own = concat(portable, "_", number);
+  return own;
 }
 
 void GeWriter::pass_over_ops(uint32_t count) {

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <numeric>
 #include <regex>
 #include <set>
@@ -32,6 +33,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
+using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
 constexpr const char* kTime = "20260102030405";
@@ -148,6 +150,38 @@ class GeWriterTest : public testing::Test {
   std::unique_ptr<LayoutWriter> writer_;
   OpId next_op_ = 0;
 };
+
+TEST_F(GeWriterTest, PortableNamesAreTakenByTheVendorsTools) {
+  spec_.layout_options["portable_names"] = "true";
+  info_.model = "my+net:1";
+  create();
+  add_op(ge_op("layer.0/conv@1", "aten::conv2d"), false);
+  add_op(ge_op("layer.0/conv#1", "aten::conv2d"), false);
+  for (OpId op = 0; op < 2; ++op) {
+    RecordRow row = row_of(op, {1, 2});
+    ASSERT_TRUE(add(row, {1, 2}).ok());
+  }
+  ASSERT_TRUE(writer_->finish("{}").ok());
+  // What msaccucmp takes: the path's characters and the file's name.
+  const std::regex path_form("[A-Za-z0-9_./:()=-]+");
+  const std::regex name_form(R"(^[A-Za-z0-9_-]+\.([A-Za-z0-9_-]+)\.[0-9]+(\.[0-9]+)?\.[0-9]{1,255}$)");
+  std::map<std::string, std::string> op_of;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(join_path(info_.folder, concat(kTime, "/2")))) {
+    EXPECT_TRUE(std::regex_match(entry.path().string(), path_form)) << entry.path();
+    if (!entry.is_regular_file()) continue;
+    std::smatch parts;
+    const std::string name = entry.path().filename().string();
+    ASSERT_TRUE(std::regex_match(name, parts, name_form)) << name;
+    op_of[parts[1]] = content_of(entry.path().string()).file.op_name;
+  }
+  EXPECT_THAT(op_of, UnorderedElementsAre(Pair("layer_0_conv_1", "layer.0/conv@1"), Pair("layer_0_conv_1_2", "layer.0/conv#1")));
+}
+
+TEST_F(GeWriterTest, AnOptionIsTrueOrFalse) {
+  spec_.layout_options["portable_names"] = "yes";
+  const auto writer = create_ge(info_, spec_);
+  EXPECT_THAT(writer.status().message(), HasSubstr("layout_options.portable_names: \"yes\" is neither true nor false"));
+}
 
 TEST_F(GeWriterTest, AnOpIsOneFileWithWhatItReadAndWrote) {
   create();
