@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from acl_support import BUILD, PROGRAMS, compile_program, dumped_ops, run_program, time_folders
-from cli_support import small_model, tensortap
-from dump_data_support import parse_file
-
 import tensortap as tt
+from acl_support import PROGRAMS, compile_program, dumped_ops, run_program, time_folders
+from cli_support import LIBRARIES, small_model, tensortap
+from dump_data_support import parse_file
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +19,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LD_LIBRARY_PATH", str(BUILD))
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(LIBRARIES))
 
 
 def write_config(path: Path, **dump: object) -> Path:
@@ -34,7 +33,7 @@ def test_a_config_of_exec_holds_as_if_aclinit_had_been_given_it(program: Path, t
     for way in ("exec", "init"):
         (tmp_path / way).mkdir()
         config = write_config(tmp_path / f"{way}.json", dump_path=str(tmp_path / way), dump_mode="all", dump_list=[{"model_name": "one"}])
-        words = ["device", 2, "load", model, "run", 1, 2, 1, "unload", 1, "end"]
+        words = ["device", "2", "load", model, "run", "1", "2", "1", "unload", 1, "end"]
         if way == "exec":
             done = tensortap("exec", "--config", config, "--", program, "init", "-", *words)
             assert done.code == 0, done.err
@@ -56,10 +55,10 @@ def test_each_model_has_a_dump_where_a_tree_holds_one(program: Path, tmp_path: P
     models = [small_model(tmp_path / "one.onnx"), small_model(tmp_path / "two.onnx")]
     done = tensortap(
         "exec", "--out", tmp_path / "dump", "--full", "--", program,
-        "init", "-", "load", models[0], "load", models[1], "run", 1, 2, 1, "run", 2, 1, 1, "end",
+        "init", "-", "load", models[0], "load", models[1], "run", "1", "2", "1", "run", "2", "1", "1", "end",
     )  # fmt: skip
     assert done.code == 0, done.err
-    first, second = tt.open(tmp_path / "dump").rows, tt.open(tmp_path / "dump" / "model_two").rows
+    first, second = tt.open(tmp_path / "dump").records, tt.open(tmp_path / "dump" / "model_two").records
     assert first["step"].max() == 1
     assert second["step"].max() == 0
     assert set(second["op"]) == set(first["op"]), "equal models have equal ops"
@@ -71,7 +70,7 @@ def test_a_dump_of_the_programs_own_gives_way_and_that_is_said(program: Path, tm
         (tmp_path / name).mkdir()
     own = write_config(tmp_path / "own.json", dump_path=str(tmp_path / "own"), dump_list=[{}])
     asked = write_config(tmp_path / "asked.json", dump_path=str(tmp_path / "asked"), dump_list=[{}])
-    done = tensortap("exec", "--config", asked, "--", program, "init", own, "load", model, "run", 1, 1, 1, "end")
+    done = tensortap("exec", "--config", asked, "--", program, "init", own, "load", model, "run", "1", "1", "1", "end")
     assert done.code == 0, done.err
     assert f"{own}: its dump is not made; `tensortap exec` asks for another" in done.err
     assert not list((tmp_path / "own").iterdir())

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from acl_support import PROGRAMS, compile_program, dumped_ops, reference, run_program, time_folders
+from acl_support import PROGRAMS, compile_program, dumped_ops, image_model, reference, run_program, time_folders
 from cli_support import ROOT, small_model, tensortap
 from dump_data_support import parse_file
 from onnx import TensorProto, helper, numpy_helper
@@ -28,24 +28,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Build:
         return target if target.exists() else compile_program(PROGRAMS / f"{name}.cc", target)
 
     return build
-
-
-def image_model(path: Path, shape: list[int | str]) -> Path:
-    """Save a small convolutional classifier."""
-    rng = np.random.default_rng(3)
-    weights = helper.make_tensor("w", TensorProto.FLOAT, [4, 3, 3, 3], rng.standard_normal(108).astype(np.float32))
-    nodes = [
-        helper.make_node("Conv", ["data", "w"], ["c"], name="conv1", pads=[1, 1, 1, 1]),
-        helper.make_node("Relu", ["c"], ["r"], name="relu1"),
-        helper.make_node("GlobalAveragePool", ["r"], ["p"], name="pool1"),
-        helper.make_node("Flatten", ["p"], ["f"], name="flatten1"),
-        helper.make_node("Softmax", ["f"], ["prob"], name="prob1"),
-    ]
-    data = helper.make_tensor_value_info("data", TensorProto.FLOAT, shape)
-    prob = helper.make_tensor_value_info("prob", TensorProto.FLOAT, [shape[0], 4])
-    graph = helper.make_graph(nodes, "classifier", [data], [prob], [weights])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
-    return path
 
 
 def dump_config(path: Path, **dump: object) -> Path:
@@ -147,6 +129,28 @@ def test_a_description_gives_the_shape_and_outputs_get_memory(program: Build, tm
     assert done.returncode == 0, done.stderr
     assert done.stdout == "made 3 4\n"
     np.testing.assert_array_equal(np.fromfile(tmp_path / "out.bin", np.float32), reference(model, images)[0].ravel())
+
+
+def test_guessed_sizes_are_said_and_the_command_line_of_atc_ends_the_guessing(program: Build, tmp_path: Path) -> None:
+    model = image_model(tmp_path / "resnet.om", ["batch", 3, "h", "w"])
+    images = np.random.default_rng(2).random((2, 3, 8, 8), np.float32)
+    images.tofile(tmp_path / "in.bin")
+    words = ("dims", model, tmp_path / "in.bin", tmp_path / "out.bin", 2, 3, 8, 8)
+    done = run_program(program("dynamic_flow"), *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("TENSORTAP_ACL_ATC") == 1
+    assert 'model "resnet": the program sets sizes of open dimensions' in done.stderr
+    command = (
+        "atc --model=./resnet.onnx --framework=5 --output=resnet --soc_version=Ascend310P3 --log=error \\\n"
+        "  --input_shape='data:-1,3,-1,-1' --dynamic_dims=\"1,8,8;2,8,8\" --precision_mode=allow_fp32_to_fp16"
+    )
+    done = run_program(program("dynamic_flow"), *words, cwd=tmp_path, environment={"TENSORTAP_ACL_ATC": command})
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "out.bin", np.float32), reference(model, images)[0].ravel())
+    aipp = {"TENSORTAP_ACL_ATC": f"{command} --insert_op_conf=aipp.cfg"}
+    done = run_program(program("dynamic_flow"), *words, cwd=tmp_path, environment=aipp)
+    assert "--insert_op_conf is not followed" in done.stderr
 
 
 def test_only_the_gears_that_atc_was_told_are_taken(program: Build, tmp_path: Path) -> None:

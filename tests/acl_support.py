@@ -9,8 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 import onnxruntime
 from cli_support import HEADERS, LIBRARIES, ROOT
+from onnx import TensorProto, helper
 
 PROGRAMS = ROOT / "tests" / "acl"
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -52,6 +54,24 @@ def reference(model: Path, *inputs: npt.NDArray[np.generic]) -> list[npt.NDArray
     names = [value.name for value in session.get_inputs()]
     outputs: list[npt.NDArray[np.generic]] = session.run(None, dict(zip(names, inputs, strict=True)))
     return outputs
+
+
+def image_model(path: Path, shape: list[int | str]) -> Path:
+    """Save a small convolutional classifier."""
+    rng = np.random.default_rng(3)
+    weights = helper.make_tensor("w", TensorProto.FLOAT, [4, 3, 3, 3], rng.standard_normal(108).astype(np.float32))
+    nodes = [
+        helper.make_node("Conv", ["data", "w"], ["c"], name="conv1", pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c"], ["r"], name="relu1"),
+        helper.make_node("GlobalAveragePool", ["r"], ["p"], name="pool1"),
+        helper.make_node("Flatten", ["p"], ["f"], name="flatten1"),
+        helper.make_node("Softmax", ["f"], ["prob"], name="prob1"),
+    ]
+    data = helper.make_tensor_value_info("data", TensorProto.FLOAT, shape)
+    prob = helper.make_tensor_value_info("prob", TensorProto.FLOAT, [shape[0], 4])
+    graph = helper.make_graph(nodes, "classifier", [data], [prob], [weights])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+    return path
 
 
 def time_folders(folder: Path) -> list[Path]:

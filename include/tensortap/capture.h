@@ -325,11 +325,20 @@ typedef struct tensortap_exception_tensor {
   uint32_t original_rank;
 } tensortap_exception_tensor;
 
-/* Makes a DumpData file (docs/formats/dump_data.md) of tensors that a program saves when something failed. `path` must not exist yet; its folder must.
- * `name` becomes the op's name in the file, `tag` its attribute "user_tag" (null = none). The file has mode 0400 and is there as a whole or not at all.
- * On failure returns a status and a message as tensortap_session_open() does. */
-TENSORTAP_API int tensortap_write_exception(const char* path, const char* name, const char* tag, const tensortap_exception_tensor* tensors,
-                                            uint64_t count, char* message, size_t capacity) TENSORTAP_NOEXCEPT;
+/* The file that tensortap_write_exception() makes. */
+typedef struct tensortap_exception_file {
+  uint32_t size;
+  uint32_t reserved;
+  const char* path; /* must not exist yet; its folder must */
+  const char* name; /* of the op, in the file */
+  const char* tag;  /* the attribute "user_tag", null = none */
+  const tensortap_exception_tensor* tensors;
+  uint64_t tensor_count;
+} tensortap_exception_file;
+
+/* Makes a DumpData file (docs/formats/dump_data.md) of tensors that a program saves when something failed. The file has mode 0400 and is there as a whole or
+ * not at all. On failure returns a status and a message as tensortap_session_open() does; TENSORTAP_UNSUPPORTED when the path exists. */
+TENSORTAP_API int tensortap_write_exception(const tensortap_exception_file* file, char* message, size_t capacity) TENSORTAP_NOEXCEPT;
 
 /* Version of the library, such as "0.1.0". */
 TENSORTAP_API const char* tensortap_version(void) TENSORTAP_NOEXCEPT;

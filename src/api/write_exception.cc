@@ -34,13 +34,17 @@ ExceptionTensor describe(const tensortap_exception_tensor& tensor, uint32_t inde
   return described;
 }
 
-Status write_exception(const char* path, const char* name, const char* tag, const tensortap_exception_tensor* tensors, uint64_t count) {
-  if (path == nullptr || (tensors == nullptr && count > 0)) return invalid_argument("no path, or no tensors");
+Status write_exception(const tensortap_exception_file* given) {
+  if (given == nullptr || given->size < sizeof(given->size)) return invalid_argument("no file, or its size is missing");
+  tensortap_exception_file file{};
+  std::memcpy(&file, given, std::min<size_t>(given->size, sizeof(file)));
+  const tensortap_exception_tensor* const tensors = file.tensors;
+  if (file.path == nullptr || (tensors == nullptr && file.tensor_count > 0)) return invalid_argument("no path, or no tensors");
   ExceptionFile content;
-  content.name = name == nullptr ? "" : name;
-  content.tag = tag == nullptr ? "" : tag;
+  content.name = file.name == nullptr ? "" : file.name;
+  content.tag = file.tag == nullptr ? "" : file.tag;
   const auto* bytes = reinterpret_cast<const char*>(tensors);
-  for (uint64_t i = 0; i < count; ++i, bytes += tensors->size) {
+  for (uint64_t i = 0; i < file.tensor_count; ++i, bytes += tensors->size) {
     tensortap_exception_tensor tensor{};
     if (tensors->size < sizeof(tensor.size)) return invalid_argument("the size of a structure is missing");
     std::memcpy(&tensor, bytes, std::min<size_t>(tensors->size, sizeof(tensor)));
@@ -48,15 +52,13 @@ Status write_exception(const char* path, const char* name, const char* tag, cons
     auto& list = tensor.role == kInput ? content.inputs : tensor.role == kOutput ? content.outputs : content.workspaces;
     list.push_back(describe(tensor, static_cast<uint32_t>(i)));
   }
-  return write_exception_file(path, content);
+  return write_exception_file(file.path, content);
 }
 
 }  // namespace
 }  // namespace tensortap
 
-int tensortap_write_exception(const char* path, const char* name, const char* tag, const tensortap_exception_tensor* tensors, uint64_t count,
-                              char* message, size_t capacity) noexcept {
-  return tensortap::guarded<int>(nullptr, TENSORTAP_INTERNAL, [&] {
-    return tensortap::report_status(tensortap::write_exception(path, name, tag, tensors, count), message, capacity);
-  });
+int tensortap_write_exception(const tensortap_exception_file* file, char* message, size_t capacity) noexcept {
+  return tensortap::guarded<int>(nullptr, TENSORTAP_INTERNAL,
+                                 [&] { return tensortap::report_status(tensortap::write_exception(file), message, capacity); });
 }

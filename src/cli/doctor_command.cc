@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "cli/acl_home.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/installed_files.h"
@@ -26,6 +27,7 @@ struct DoctorOptions {
   std::string runtime;
   std::string python = "python3";
   bool all = false;
+  bool acl_home = false;
 };
 
 Result<Json> ask_runtimes(const DoctorOptions& options) {
@@ -175,6 +177,16 @@ void print_findings(Terminal& terminal, const Json& report, bool all) {
   if (!folded.empty()) terminal.line(fmt::format("{} {} (--all says more)", palette.green("ok  "), folded));
 }
 
+Result<ExitCode> print_acl_home(Terminal& terminal) {
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string home, make_acl_home(find_acl_files()));
+  if (terminal.json) {
+    terminal.json_line({{"acl_home", home}});
+  } else {
+    terminal.line(home);
+  }
+  return ExitCode::kFine;
+}
+
 }  // namespace
 
 Action declare_doctor(CLI::App& app) {
@@ -182,7 +194,10 @@ Action declare_doctor(CLI::App& app) {
   app.add_option("--runtime", options->runtime, "Look at this libonnxruntime, or the folder that holds it, only")->type_name(kPath);
   app.add_option("--python", options->python, "Look at the torch of this interpreter (python3)")->type_name(kPath);
   app.add_flag("--all", options->all, "Also say more of what is in order");
+  app.add_flag("--acl-home", options->acl_home,
+               "Make a folder with AscendCL's headers and libraries under CANN's names, for build files that expect them, and print its path alone");
   return [options](Terminal& terminal) -> Result<ExitCode> {
+    if (options->acl_home) return print_acl_home(terminal);
     const Json report = examine(*options);
     if (terminal.json) {
       terminal.json_line(report);

@@ -33,18 +33,6 @@ std::string first_with(const std::string& folder, std::initializer_list<const ch
   return {};
 }
 
-// FNV-1a, for a name that tells builds of different sources apart.
-uint64_t hash_more(uint64_t hash, std::string_view text) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
-std::string hexadecimal(uint64_t number) {
-  std::string text;
-  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[number >> shift & 15];
-  return text;
-}
-
 int interface_version_in(std::string_view header) {
   constexpr std::string_view kName = "#define TENSORTAP_ADAPTER_INTERFACE_VERSION ";
   const size_t at = header.find(kName);
@@ -55,6 +43,17 @@ int interface_version_in(std::string_view header) {
 }
 
 }  // namespace
+
+uint64_t hash_more(uint64_t hash, std::string_view text) {
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+std::string hexadecimal(uint64_t number) {
+  std::string text;
+  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[number >> shift & 15];
+  return text;
+}
 
 Result<InstalledFiles> find_installed_files() {
   const std::string libraries = library_folder();
@@ -93,7 +92,7 @@ Result<AdapterSources> find_adapter_sources(const InstalledFiles& installed) {
     read.push_back(join_path(join_path(pytorch, "adapter"), name));
     if (source) sources.files.push_back(read.back());
   }
-  uint64_t hash = 0xcbf29ce484222325;
+  uint64_t hash = kFirstHash;
   for (const std::string& path : read) {
     TENSORTAP_ASSIGN_OR_RETURN(const std::string text, read_file(path, kMostSourceBytes));
     hash = hash_more(hash_more(hash, file_name(path)), text);
@@ -106,14 +105,20 @@ Result<AdapterSources> find_adapter_sources(const InstalledFiles& installed) {
   return sources;
 }
 
-Result<std::string> adapter_cache(const AdapterSources& sources) {
+Result<std::string> user_cache_folder() {
   auto cache = environment_value("XDG_CACHE_HOME");
   if (!cache || !cache->starts_with('/')) {
     const auto home = environment_value("HOME");
-    if (!home) return not_found("there is no folder for adapters: neither XDG_CACHE_HOME nor HOME is set. Choose one with --out");
+    if (!home) return not_found("no folder to keep files in: neither XDG_CACHE_HOME nor HOME is set");
     cache = join_path(*home, ".cache");
   }
-  return join_path(*cache, concat("tensortap/adapters/", sources.interface_version, "-", sources.hash));
+  return join_path(*cache, "tensortap");
+}
+
+Result<std::string> adapter_cache(const AdapterSources& sources) {
+  const auto cache = user_cache_folder();
+  if (!cache.ok()) return not_found(concat(cache.status().message(), ". Choose a folder for adapters with --out"));
+  return join_path(*cache, concat("adapters/", sources.interface_version, "-", sources.hash));
 }
 
 std::vector<std::string> adapter_folders(const InstalledFiles& installed) {

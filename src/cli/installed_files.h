@@ -3,7 +3,9 @@
 #ifndef TENSORTAP_CLI_INSTALLED_FILES_H_
 #define TENSORTAP_CLI_INSTALLED_FILES_H_
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -37,6 +39,14 @@ struct AdapterSources {
 };
 // Errors: kNotFound when the sources are not installed or are incomplete.
 Result<AdapterSources> find_adapter_sources(const InstalledFiles& installed);
+
+// FNV-1a, for names of folders that differ with what they are made of. Begins with kFirstHash.
+inline constexpr uint64_t kFirstHash = 0xcbf29ce484222325;
+uint64_t hash_more(uint64_t hash, std::string_view text);
+std::string hexadecimal(uint64_t number);
+
+// Where this user's files are kept that can be made again: "tensortap" below XDG_CACHE_HOME, or ~/.cache. Errors: kNotFound without a home.
+Result<std::string> user_cache_folder();
 
 // The folder where adapters built from these sources are kept: below XDG_CACHE_HOME, or ~/.cache. Errors: kNotFound without a home.
 Result<std::string> adapter_cache(const AdapterSources& sources);

@@ -37,7 +37,18 @@ bool is_size_input(const aclmdlDesc& desc, ValueSide side, size_t index) {
   return side == ValueSide::kInput && desc.interface->is_dynamic() && index == desc.interface->inputs().size();
 }
 
-bool wants_largest(const aclmdlDesc& desc) { return desc.asks_for_sizes || program_sets_sizes_blindly(); }
+// Whether buffers are to hold the largest sizes that the program may set. Says once for a model that these are guessed.
+bool wants_largest(const aclmdlDesc& desc) {
+  const bool wants = desc.asks_for_sizes || program_sets_sizes_blindly();
+  const ModelInterface& model = *desc.interface;
+  if (wants && model.is_dynamic() && !model.has_gears()) {
+    warn_once(concat("model ", quote(model.name()),
+                     ": the program sets sizes of open dimensions, and nothing says how large they may be. Buffers are for ",
+                     "a batch of 32", model.only_batch_is_open() ? "" : " and 512 for other dimensions",
+                     ". Put the model's atc command line into TENSORTAP_ACL_ATC"));
+  }
+  return wants;
+}
 
 // Asks about one input or output; `otherwise` where there is none.
 template <class Value, class Ask>

@@ -52,8 +52,8 @@ void read_targets(const Json& dump, DumpRequest& request) {
   const bool has_list = list != dump.end() && list->is_array() && !list->empty();
   request.scene = text_member(dump, "dump_scene");
   request.models = request.kind != "single-op" || has_list;
-  request.operators =
-      request.kind == "single-op" || request.kind == "overflow" || request.kind == "exception" || text_member(dump, "dump_op_switch") == "on";
+  request.operators = request.kind == "single-op" || request.kind == "overflow" || request.kind == "exception" ||
+                      text_member(dump, "dump_op_switch") == "on";
 }
 
 }  // namespace

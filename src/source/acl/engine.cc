@@ -34,6 +34,18 @@ Result<std::string> request_text(const EngineRequest& request) {
   return to_json_text(json);
 }
 
+// The names of files are made of the ops' names, and the vendor's tools pass over those that have other characters.
+void warn_about_names(const std::string& model, const Json& ops) {
+  constexpr std::string_view kTaken = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./\\ ";
+  for (const Json& op : ops) {
+    const std::string name = op.value("name", "");
+    if (name.find_first_not_of(kTaken) == std::string::npos) continue;
+    warn_once(concat("model ", quote(model), ": the vendor's tools pass over files of ops with names such as ", quote(name),
+                     ". Run the program by `tensortap exec`, which gives files names that they take"));
+    return;
+  }
+}
+
 // What on_output() gets through the C interface. Nothing thrown may pass it.
 struct OutputReceiver {
   const std::function<void(const tensortap_tensor&)>* on_output;
@@ -85,6 +97,8 @@ Result<std::unique_ptr<EngineModel>> EngineModel::open(const EngineRequest& give
   if (problem != model->description_.end() && problem->is_string()) {
     warn_once(concat(request.path.empty() ? request.name : request.path, " runs without dump: ", problem->get<std::string>()));
   }
+  const bool own_tree = request.dump != nullptr && !request.dump->places && !model->delivery_;
+  if (own_tree) warn_about_names(model->description_.value("name", request.name), model->description_.value("ops", Json::array()));
   return model;
 }
 

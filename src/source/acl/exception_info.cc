@@ -31,9 +31,7 @@ std::string exception_date(int later_ms) {
   return std::string(text.data(), size) + std::to_string(1000 + milliseconds % 1000).substr(1);
 }
 
-aclError wrong_tensor(size_t index, const std::string& why) {
-  return fail(ACL_ERROR_INVALID_PARAM, concat("tensors[", index, "]: ", why));
-}
+aclError wrong_tensor(size_t index, const std::string& why) { return fail(ACL_ERROR_INVALID_PARAM, concat("tensors[", index, "]: ", why)); }
 
 aclError check_tensor(const acldumpTensorInfo& tensor, size_t index) {
   if (tensor.shapeNum > ACL_DUMP_MAX_SHAPE_NUM || tensor.originShapeNum > ACL_DUMP_MAX_SHAPE_NUM) {
@@ -73,8 +71,8 @@ aclError write_file(const std::string& path, const char* tag, const std::vector<
   const std::string name = file_name(path);
   for (int i = 0; i < kMostTries; ++i) {
     const std::string dated = concat(path, ".custom.", exception_date(i));
-    const int code =
-        tensortap_write_exception(dated.c_str(), name.c_str(), tag, tensors.data(), tensors.size(), message.data(), message.size());
+    const tensortap_exception_file file{sizeof(file), 0, dated.c_str(), name.c_str(), tag, tensors.data(), tensors.size()};
+    const int code = tensortap_write_exception(&file, message.data(), message.size());
     if (code == TENSORTAP_OK) return ACL_SUCCESS;
     if (code != TENSORTAP_UNSUPPORTED) break;
   }

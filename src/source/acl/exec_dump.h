@@ -26,8 +26,8 @@ class ExecPlaces {
   const ExecRequest request_;
   const bool one_tree_;  // all dumps share the folder
   std::mutex mutex_;
-  int process_ = 0;      // that the folder belongs to, 0 = none yet; a child of fork() gets one of its own; guarded by mutex_
-  std::string folder_;   // guarded by mutex_
+  int process_ = 0;     // that the folder belongs to, 0 = none yet; a child of fork() gets one of its own; guarded by mutex_
+  std::string folder_;  // guarded by mutex_
 };
 
 // What `tensortap exec` asks of this process, without a timestamp. Null when it asks for nothing, or when this process is not under `exec`. A request that

@@ -1,5 +1,6 @@
 #include "source/acl/execution.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/text.h"
@@ -46,7 +47,18 @@ aclError check_counts(const ModelInterface& interface, const BoundDataset& input
               concat("the model has ", interface.outputs().size(), " outputs, the data set ", output.buffers.size(), " buffers"));
 }
 
+// A program that hands over the buffer of the sizes and sets none would get those of its buffers, which are as large as the largest may be.
+bool lacks_sizes(const ModelInterface& interface, const BoundDataset& input) {
+  if (!interface.is_dynamic() || input.buffers.size() != interface.inputs().size() + 1 || !input.sizes.empty()) return false;
+  return std::ranges::all_of(input.descriptions, [](const auto& description) { return description == nullptr; });
+}
+
 aclError shapes_of_run(const ModelInterface& interface, const BoundDataset& input, Shapes& shapes) {
+  if (lacks_sizes(interface, input)) {
+    return fail(ACL_ERROR_MODEL_INPUT_NOT_MATCH,
+                "the sizes of the open dimensions are not set: call aclmdlSetDynamicBatchSize(), aclmdlSetDynamicHWSize() or "
+                "aclmdlSetInputDynamicDims() before the run");
+  }
   std::vector<GivenInput> given;
   for (size_t i = 0; i < interface.inputs().size(); ++i) {
     const aclError checked = check_buffer(*input.buffers[i], false);

@@ -202,33 +202,41 @@ TEST_F(AclOrder, ExceptionFilesNeedAnExceptionDumpAndRightTensors) {
   };
   const auto as_it_is = [](acldumpTensorInfo&) {};
   const OrderStep device{"aclrtSetDevice", [] { return aclrtSetDevice(3); }, 0};
-  const OrderStep memory{
-      "aclrtMalloc", [&] { return aclrtMalloc(reinterpret_cast<void**>(&tensor.tensorAddr), 8, ACL_MEM_MALLOC_HUGE_FIRST); }, 0};
+  const OrderStep memory{"aclrtMalloc",
+                         [&] { return aclrtMalloc(reinterpret_cast<void**>(&tensor.tensorAddr), 8, ACL_MEM_MALLOC_HUGE_FIRST); }, 0};
   const OrderStep right{"path", [&] { return expected == path ? 0 : 1; }, 0};
-  EXPECT_EQ(
-      differs(
-          {init("exceptions.json", 0), device, memory, where(nullptr, 100, ACL_ERROR_INVALID_PARAM), where(path, 1, ACL_ERROR_INVALID_PARAM),
-           where(path, expected.size(), ACL_ERROR_INVALID_PARAM), where(path, expected.size() + 1, 0), right,
-           save(nullptr, 1, ACL_ERROR_INVALID_PARAM, as_it_is), save("", 1, ACL_ERROR_INVALID_PARAM, as_it_is),
-           save("a/../b", 1, ACL_ERROR_INVALID_PARAM, as_it_is), save("name", 0, ACL_ERROR_INVALID_PARAM, as_it_is),
-           save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.shapeNum = 26; }),
-           save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.addrType = ACL_DUMP_ADDR_PTR; }),
-           save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.placement = ACL_DUMP_PLACEMENT_HOST; }),
-           save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.type = static_cast<acldumpTensorType>(3); }),
-           save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.tensorAddr = nullptr; }),
-           save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.tensorSize = 0; }),
-           save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.tensorSize = 9; }),
-           save("name", 1, 0, as_it_is), save("below/name", 1, 0, as_it_is), finalize(0), where(path, 100, ACL_ERROR_FAILURE),
-           save("name", 1, ACL_ERROR_FAILURE, as_it_is)}),
-      "");
+  EXPECT_EQ(differs({init("exceptions.json", 0),
+                     device,
+                     memory,
+                     where(nullptr, 100, ACL_ERROR_INVALID_PARAM),
+                     where(path, 1, ACL_ERROR_INVALID_PARAM),
+                     where(path, expected.size(), ACL_ERROR_INVALID_PARAM),
+                     where(path, expected.size() + 1, 0),
+                     right,
+                     save(nullptr, 1, ACL_ERROR_INVALID_PARAM, as_it_is),
+                     save("", 1, ACL_ERROR_INVALID_PARAM, as_it_is),
+                     save("a/../b", 1, ACL_ERROR_INVALID_PARAM, as_it_is),
+                     save("name", 0, ACL_ERROR_INVALID_PARAM, as_it_is),
+                     save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.shapeNum = 26; }),
+                     save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.addrType = ACL_DUMP_ADDR_PTR; }),
+                     save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.placement = ACL_DUMP_PLACEMENT_HOST; }),
+                     save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.type = static_cast<acldumpTensorType>(3); }),
+                     save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.tensorAddr = nullptr; }),
+                     save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.tensorSize = 0; }),
+                     save("name", 1, ACL_ERROR_INVALID_PARAM, [](acldumpTensorInfo& one) { one.tensorSize = 9; }),
+                     save("name", 1, 0, as_it_is),
+                     save("below/name", 1, 0, as_it_is),
+                     finalize(0),
+                     where(path, 100, ACL_ERROR_FAILURE),
+                     save("name", 1, ACL_ERROR_FAILURE, as_it_is)}),
+            "");
   EXPECT_EQ(differs({init("dump.json", 0), where(path, 100, ACL_ERROR_FAILURE)}), "");
 }
 
 TEST(AclVersion, OnlyTheInstalledPackagesHaveOne) {
   aclCANNPackageVersion version{};
   ASSERT_EQ(aclsysGetCANNVersion(ACL_PKG_NAME_CANN, &version), ACL_SUCCESS);
-  EXPECT_EQ(std::string(version.version),
-            std::string(version.majorVersion) + "." + version.minorVersion + "." + version.releaseVersion);
+  EXPECT_EQ(std::string(version.version), std::string(version.majorVersion) + "." + version.minorVersion + "." + version.releaseVersion);
   EXPECT_EQ(aclsysGetCANNVersion(ACL_PKG_NAME_RUNTIME, &version), ACL_SUCCESS);
   EXPECT_EQ(aclsysGetCANNVersion(ACL_PKG_NAME_OPP, &version), ACL_ERROR_INVALID_FILE);
   EXPECT_EQ(aclsysGetCANNVersion(static_cast<aclCANNPackageName>(99), &version), ACL_ERROR_INVALID_PARAM);

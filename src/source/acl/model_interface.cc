@@ -58,11 +58,20 @@ Result<ModelInterface> ModelInterface::create(const Json& description, const Sha
     TENSORTAP_ASSIGN_OR_RETURN(ValueFacts facts, read_value_facts(value));
     interface.outputs_.push_back(std::move(facts));
   }
-  TENSORTAP_RETURN_IF_ERROR(interface.take_options(options));
+  interface.name_ = description.value("name", "");
+  TENSORTAP_RETURN_IF_ERROR(interface.take_shapes(options));
+  TENSORTAP_RETURN_IF_ERROR(interface.take_gears(options));
   return interface;
 }
 
-Status ModelInterface::take_options(const ShapeOptions& options) {
+Status ModelInterface::take_shapes(const ShapeOptions& options) {
+  std::vector<std::string> names;
+  for (const ValueFacts& input : inputs_) names.push_back(input.name);
+  for (const std::string& listed : options.input_order) {
+    if (std::ranges::find(names, listed) != names.end()) continue;
+    return invalid_argument(
+        concat("TENSORTAP_ACL_ATC: --input_shape: the model has no input ", quote(listed), ".", did_you_mean(listed, names)));
+  }
   for (ValueFacts& input : inputs_) {
     const auto shape = options.input_shapes.find(input.name);
     if (shape == options.input_shapes.end()) continue;
@@ -75,16 +84,52 @@ Status ModelInterface::take_options(const ShapeOptions& options) {
     input.symbols.resize(input.dims.size());
     input.format = natural_format(input.type, input.dims.size());
   }
+  return {};
+}
+
+ModelInterface::Sizes ModelInterface::in_order_of_inputs(const Sizes& listed, const std::vector<std::string>& order) const {
+  const auto place_of = [&](const ValueFacts& input) { return std::ranges::find(order, input.name) - order.begin(); };
+  std::vector<const ValueFacts*> by_place;
+  for (const ValueFacts& input : inputs_) by_place.push_back(&input);
+  std::ranges::stable_sort(by_place, {}, [&](const ValueFacts* input) { return place_of(*input); });
+  std::map<const ValueFacts*, Sizes> sizes;
+  size_t next = 0;
+  for (const ValueFacts* input : by_place) {
+    for (const int64_t dim : input->dims) {
+      if (dim < 0) sizes[input].push_back(listed[next++]);
+    }
+  }
+  Sizes ordered;
+  for (const ValueFacts& input : inputs_) ordered.insert(ordered.end(), sizes[&input].begin(), sizes[&input].end());
+  return ordered;
+}
+
+std::string ModelInterface::open_dims_text() const {
+  std::string text;
+  for (const ValueFacts& input : inputs_) {
+    if (is_open_shape(input.dims)) text += concat(text.empty() ? "" : ", ", input.name, " ", dims_text(input.dims));
+  }
+  return text;
+}
+
+Status ModelInterface::take_gears(const ShapeOptions& options) {
   survey();
   if (open_count_ == 0) return {};
+  const auto does_not_fit = [&](const char* option, const char* wanted) {
+    return invalid_argument(concat("TENSORTAP_ACL_ATC: --", option, " wants ", wanted, " to be open; open are ", open_dims_text(),
+                                   ": fix the others with --input_shape"));
+  };
+  if (!options.batches.empty() && !only_batch_) return does_not_fit("dynamic_batch_size", "the first dimension of inputs, and no other,");
+  if (!options.images.empty() && !only_image_)
+    return does_not_fit("dynamic_image_size", "height and width of one input, and nothing else,");
   for (const int64_t batch : options.batches) gears_.push_back(Sizes(open_count_, batch));
   for (const auto& image : options.images) gears_.push_back(image);
-  for (const auto& dims : options.dims) gears_.push_back(dims);
-  for (const Sizes& gear : gears_) {
-    if (gear.size() != open_count_) {
+  for (const auto& dims : options.dims) {
+    if (dims.size() != open_count_) {
       return invalid_argument(
-          concat("TENSORTAP_ACL_ATC: a gear has ", gear.size(), " sizes, the model's inputs have ", open_count_, " open dimensions"));
+          concat("TENSORTAP_ACL_ATC: a gear has ", dims.size(), " sizes, the model's inputs have ", open_count_, " open dimensions"));
     }
+    gears_.push_back(in_order_of_inputs(dims, options.input_order));
   }
   return {};
 }
@@ -262,14 +307,20 @@ void ModelInterface::fill_from_symbols(Shapes& shapes) const {
   }
 }
 
-// A single open dimension follows from the buffer's size; of several, the batch is 1.
-Status ModelInterface::fill_from_bytes(std::span<const GivenInput> given, Shapes& shapes) const {
+// A single open dimension follows from the buffer's size; of several, and beside sizes that were set, the batch is 1.
+Status ModelInterface::fill_from_bytes(std::span<const GivenInput> given, bool sizes_were_set, Shapes& shapes) const {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     std::vector<int64_t>& dims = shapes[i];
     if (!inputs_[i].has_shape && dims.empty()) {
       return invalid_argument(concat("input ", quote(inputs_[i].name), " has any shape: say which with aclmdlSetDatasetTensorDesc()"));
     }
-    if (std::ranges::count(dims, -1) > 1 && dims[0] < 0) dims[0] = 1;
+    const auto open_dims = std::ranges::count(dims, -1);
+    if (dims.size() > 1 && dims[0] < 0 && (open_dims > 1 || sizes_were_set)) {
+      dims[0] = 1;
+      warn_once(
+          concat("model ", quote(name_), ", input ", quote(inputs_[i].name), " ", dims_text(inputs_[i].dims),
+                 ": nothing says how large the batch is; it is taken to be 1. Put the model's atc command line into TENSORTAP_ACL_ATC"));
+    }
     if (std::ranges::count(dims, -1) > 1) {
       return invalid_argument(concat("input ", quote(inputs_[i].name), " is ", dims_text(inputs_[i].dims),
                                      ": set its open dimensions (-1) before the run, or with TENSORTAP_ACL_ATC"));
@@ -300,7 +351,7 @@ Result<Shapes> ModelInterface::input_shapes(const DynamicSizes& sizes, std::span
   }
   TENSORTAP_RETURN_IF_ERROR(fill_from_descriptions(given, shapes));
   fill_from_symbols(shapes);
-  TENSORTAP_RETURN_IF_ERROR(fill_from_bytes(given, shapes));
+  TENSORTAP_RETURN_IF_ERROR(fill_from_bytes(given, !sizes.empty(), shapes));
   for (size_t i = 0; i < inputs_.size(); ++i) {
     uint64_t bytes = 0;
     if (!tensor_bytes(inputs_[i].type, shapes[i], bytes) || bytes > given[i].bytes) {

@@ -45,6 +45,7 @@ class ModelInterface {
 
   [[nodiscard]] const std::vector<ValueFacts>& inputs() const { return inputs_; }
   [[nodiscard]] const std::vector<ValueFacts>& outputs() const { return outputs_; }
+  [[nodiscard]] const std::string& name() const { return name_; }  // in messages
   [[nodiscard]] bool is_dynamic() const { return open_count_ > 0; }
   [[nodiscard]] bool has_gears() const { return !gears_.empty(); }
   // The sizes of the open dimensions of all inputs, in order: one row for each gear.
@@ -70,7 +71,11 @@ class ModelInterface {
 
  private:
   using Sizes = std::vector<int64_t>;  // of the open dimensions of all inputs, in order
-  Status take_options(const ShapeOptions& options);
+  Status take_shapes(const ShapeOptions& options);
+  Status take_gears(const ShapeOptions& options);
+  // Sizes for the open dimensions in the order of --input_shape, in the order of the inputs.
+  [[nodiscard]] Sizes in_order_of_inputs(const Sizes& listed, const std::vector<std::string>& order) const;
+  [[nodiscard]] std::string open_dims_text() const;
   void survey();
   [[nodiscard]] std::optional<Shapes> shapes_with(const Sizes& sizes) const;
   [[nodiscard]] std::vector<Sizes> sizes_to_expect(bool largest) const;
@@ -78,8 +83,9 @@ class ModelInterface {
   [[nodiscard]] Result<Sizes> sizes_of(const DynamicSizes& asked) const;
   Status fill_from_descriptions(std::span<const GivenInput> given, Shapes& shapes) const;
   void fill_from_symbols(Shapes& shapes) const;
-  Status fill_from_bytes(std::span<const GivenInput> given, Shapes& shapes) const;
+  Status fill_from_bytes(std::span<const GivenInput> given, bool sizes_were_set, Shapes& shapes) const;
 
+  std::string name_;
   std::vector<ValueFacts> inputs_;
   std::vector<ValueFacts> outputs_;
   Shapes gears_;

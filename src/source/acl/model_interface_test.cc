@@ -17,11 +17,19 @@ Json tensor(const char* name, const char* dtype, Json shape) {
 }
 
 ModelInterface interface_with(const Json& description, std::string_view options = "") {
-  auto parsed = parse_shape_options(options);
+  auto parsed = parse_atc_commands(options);
   EXPECT_TRUE(parsed.ok()) << parsed.status().message();
-  auto interface = ModelInterface::create(description, *parsed);
+  auto interface = ModelInterface::create(description, parsed->empty() ? ShapeOptions() : parsed->front());
   EXPECT_TRUE(interface.ok()) << interface.status().message();
   return *std::move(interface);
+}
+
+// Why a model does not take the options.
+std::string refused(const Json& description, std::string_view options) {
+  const auto parsed = parse_atc_commands(options);
+  EXPECT_TRUE(parsed.ok()) << parsed.status().message();
+  const auto interface = ModelInterface::create(description, parsed->front());
+  return interface.ok() ? "" : interface.status().message();
 }
 
 Json batch_model() { return described({tensor("image", "float32", {"n", 3, 4, 4})}, {tensor("scores", "float32", {"other name", 10})}); }
@@ -131,17 +139,70 @@ TEST(AclModelInterface, ShapesMayBeFixedFromOutside) {
   const ModelInterface model = interface_with(batch_model(), "--input_shape=image:5,3,4,4");
   EXPECT_FALSE(model.is_dynamic());
   EXPECT_EQ(model.input_bytes(0, false), 5U * 192U);
-  const auto options = parse_shape_options("--input_shape=image:5,3");
-  EXPECT_THAT(ModelInterface::create(batch_model(), *options).status().message(), HasSubstr("has 4 dimensions, not 2"));
+  EXPECT_THAT(refused(batch_model(), "--input_shape=image:5,3"), HasSubstr("has 4 dimensions, not 2"));
+  EXPECT_THAT(refused(batch_model(), "--input_shape=imag:5,3,4,4"), HasSubstr("has no input \"imag\". Did you mean \"image\"?"));
+}
+
+// Sizes that do not belong to the dimensions that are open would be taken for those all the same.
+TEST(AclModelInterface, GearsMustFitWhatIsOpen) {
+  EXPECT_THAT(refused(text_model(), "--dynamic_batch_size=1,2"), HasSubstr("fix the others with --input_shape"));
+  EXPECT_THAT(refused(text_model(), "--dynamic_image_size=1,2"), HasSubstr("fix the others with --input_shape"));
+  EXPECT_THAT(refused(text_model(), "--dynamic_dims=1,2"), HasSubstr("a gear has 2 sizes, the model's inputs have 4"));
+  const ModelInterface model = interface_with(text_model(), "--input_shape='ids:-1,6;mask:-1,6' --dynamic_batch_size=1,2");
+  EXPECT_THAT(model.gears(), ElementsAre(ElementsAre(1, 1), ElementsAre(2, 2)));
+}
+
+TEST(AclModelInterface, DynamicDimsAreInTheOrderOfInputShape) {
+  const ModelInterface model = interface_with(text_model(), "--input_shape='mask:-1,6;ids:4,-1' --dynamic_dims='1,10;2,20'");
+  EXPECT_THAT(model.gears(), ElementsAre(ElementsAre(10, 1), ElementsAre(20, 2)));
+}
+
+TEST(AclModelInterface, ABatchBesideSizesThatAreSetIsOne) {
+  const ModelInterface model = interface_with(described({tensor("image", "uint8", {"n", 3, "h", "w"})}, {}));
+  DynamicSizes sizes;
+  sizes.height = 5;
+  sizes.width = 7;
+  // The buffer is as large as it was guessed to be, which says nothing of the batch.
+  EXPECT_THAT(resolved(model, sizes, {{32 * 3 * 512 * 512, nullptr}}), ElementsAre(ElementsAre(1, 3, 5, 7)));
 }
 
 TEST(AclShapeOptions, WrongTextsAreRefused) {
-  for (const char* text : {"dynamic_batch_size=1", "--nonsense=1", "--dynamic_batch_size=0", "--dynamic_batch_size=x",
-                           "--dynamic_batch_size=", "--dynamic_image_size=1,2,3", "--dynamic_image_size=0,4", "--dynamic_dims=1,2;3",
-                           "--input_shape=4", "--dynamic_batch_size=1 --dynamic_dims=1", "--dynamic_batch_size"}) {
-    EXPECT_FALSE(parse_shape_options(text).ok()) << text;
+  for (const char* text :
+       {"dynamic_batch_size=1", "--dynamic_batchsize=1", "--dynamic_batch_size=0", "--dynamic_batch_size=x",
+        "--dynamic_batch_size=", "--dynamic_image_size=1,2,3", "--dynamic_image_size=0,4", "--dynamic_dims=1,2;3", "--input_shape=4",
+        "--dynamic_batch_size=1 --dynamic_dims=1", "--dynamic_batch_size", "--input_shape='a:1", "--input_shape=a:1~x"}) {
+    EXPECT_FALSE(parse_atc_commands(text).ok()) << text;
   }
-  EXPECT_TRUE(parse_shape_options("  ").ok());
+  EXPECT_TRUE(parse_atc_commands("  ")->empty());
+}
+
+TEST(AclShapeOptions, AWholeCommandLineIsTakenAsUsersHaveIt) {
+  const auto commands = parse_atc_commands(
+      "/usr/local/Ascend/atc/bin/atc --model=./onnx/yolo.v5.onnx --framework=5 --output ./om/yolo_bs --input_format=NCHW \\\n"
+      "    --input_shape=\"images:-1,3,640,640; scale:1~4,2;flag:\" \"--dynamic_batch_size=1,2, 4\" \\\n"
+      "    --soc_version=Ascend310P3 --insert_op_conf=aipp.cfg --log=error -out_nodes=\"a:0;b:0\" --input_shape_range=x:[1~2] && echo "
+      "done\n"
+      "atc --model=other.onnx --input_shape 'x:1,2'");
+  ASSERT_TRUE(commands.ok()) << commands.status().message();
+  ASSERT_EQ(commands->size(), 2U);
+  const ShapeOptions& first = commands->front();
+  EXPECT_THAT(first.models, ElementsAre("yolo.v5", "yolo_bs"));
+  EXPECT_THAT(first.input_order, ElementsAre("images", "scale", "flag"));
+  EXPECT_THAT(first.input_shapes.at("images"), ElementsAre(-1, 3, 640, 640));
+  EXPECT_THAT(first.input_shapes.at("scale"), ElementsAre(-1, 2));
+  EXPECT_TRUE(first.input_shapes.at("flag").empty());
+  EXPECT_THAT(first.batches, ElementsAre(1, 2, 4));
+  EXPECT_THAT(first.not_followed, ElementsAre("insert_op_conf", "out_nodes"));
+  EXPECT_THAT(commands->back().input_shapes.at("x"), ElementsAre(1, 2));
+  EXPECT_EQ(options_of_model(*commands, "yolo_bs", {}), &commands->front());
+  EXPECT_EQ(options_of_model(*commands, "other", {}), &commands->back());
+  EXPECT_EQ(options_of_model(*commands, "third", {"x"}), nullptr);
+}
+
+TEST(AclShapeOptions, ASingleCommandLineIsThatOfEveryModelThatItCanBeAbout) {
+  const auto commands = parse_atc_commands("atc --model=a.onnx --input_shape=x:1");
+  EXPECT_NE(options_of_model(*commands, "renamed", {"x", "y"}), nullptr);
+  EXPECT_EQ(options_of_model(*commands, "another", {"z"}), nullptr);
 }
 
 TEST(AclModelInterface, OnlyTensorsHaveBuffers) {

@@ -8,16 +8,10 @@
 #include "source/acl/devices.h"
 #include "source/acl/failure.h"
 #include "source/acl/lifecycle.h"
+#include "source/acl/model_name.h"
 
 namespace tensortap::acl {
 namespace {
-
-// What trees call a model that comes from a file: its name without the folder and the suffix.
-std::string stem_of(const std::string& path) {
-  const std::string name = file_name(path);
-  const size_t dot = name.rfind('.');
-  return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
-}
 
 aclError load_failed(const ModelSource& source, const Status& status) {
   const std::string message = concat(source.path.empty() ? "a model in memory" : source.path, ": ", status.message());
@@ -45,13 +39,29 @@ EngineRequest engine_request(const ModelSource& source) {
   EngineRequest request;
   request.path = source.path;
   request.bytes = source.bytes;
-  if (!source.path.empty()) request.name = stem_of(source.path);
+  if (!source.path.empty()) request.name = model_name_of(source.path);
   return request;
 }
 
+void warn_about(const ShapeOptions& options) {
+  if (options.not_followed.empty()) return;
+  warn_once(concat("TENSORTAP_ACL_ATC: --", join(options.not_followed, ", --"), options.not_followed.size() == 1 ? " is" : " are",
+                   " not followed: inputs and outputs are those of the ONNX model itself"));
+}
+
 Result<std::shared_ptr<const ModelInterface>> interface_of(const EngineModel& engine) {
-  TENSORTAP_ASSIGN_OR_RETURN(const ShapeOptions options, parse_shape_options(environment_value("TENSORTAP_ACL_ATC").value_or("")));
-  TENSORTAP_ASSIGN_OR_RETURN(ModelInterface interface, ModelInterface::create(engine.description(), options));
+  const std::string text = environment_value("TENSORTAP_ACL_ATC").value_or("");
+  TENSORTAP_ASSIGN_OR_RETURN(const std::vector<ShapeOptions> commands, parse_atc_commands(text));
+  const std::string name = engine.description().value("name", "");
+  std::vector<std::string> inputs;
+  for (const Json& input : engine.description().at("inputs")) inputs.push_back(input.value("name", ""));
+  const ShapeOptions* const found = options_of_model(commands, name, inputs);
+  if (found != nullptr) warn_about(*found);
+  if (found == nullptr && !commands.empty()) {
+    warn_once(concat("TENSORTAP_ACL_ATC: no command line in it is about model ", quote(name), " (by --model, --output or --input_shape)"));
+  }
+  TENSORTAP_ASSIGN_OR_RETURN(ModelInterface interface,
+                             ModelInterface::create(engine.description(), found != nullptr ? *found : ShapeOptions()));
   return std::make_shared<const ModelInterface>(std::move(interface));
 }
 

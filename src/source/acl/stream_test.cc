@@ -129,7 +129,8 @@ TEST(AclStream, WaitsForAnEventEndWithTheirTime) {
   ASSERT_EQ(aclrtSubscribeReport(thread, first.handle), ACL_SUCCESS);
   bool called = false;
   // The first stream stands still until this thread processes the callback, so the event is not reached.
-  ASSERT_EQ(aclrtLaunchCallback([](void* flag) { *static_cast<bool*>(flag) = true; }, &called, ACL_CALLBACK_BLOCK, first.handle), ACL_SUCCESS);
+  ASSERT_EQ(aclrtLaunchCallback([](void* flag) { *static_cast<bool*>(flag) = true; }, &called, ACL_CALLBACK_BLOCK, first.handle),
+            ACL_SUCCESS);
   ASSERT_EQ(aclrtRecordEvent(event, first.handle), ACL_SUCCESS);
   EXPECT_EQ(aclrtSetOpWaitTimeout(1), ACL_SUCCESS);
   EXPECT_EQ(aclrtStreamWaitEvent(second.handle, event), ACL_SUCCESS);

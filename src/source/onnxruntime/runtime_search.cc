@@ -56,8 +56,10 @@ std::optional<std::string> library_in_python(const std::string& prefix) {
 std::optional<std::string> library_beside_us() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&find_runtimes), &info) == 0 || info.dli_fname == nullptr) return std::nullopt;
-  // The command finds its libraries by a path like bin/../lib.
-  std::string folder = parent_path(std::filesystem::path(info.dli_fname).lexically_normal().string());
+  // The command finds its libraries by a path like bin/../lib, programs find them by links to the package.
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::canonical(info.dli_fname, error);
+  std::string folder = parent_path(error ? std::filesystem::path(info.dli_fname).lexically_normal().string() : path.string());
   for (int level = 0; level < 3; ++level) {
     if (auto found = library_in(join_path(folder, "onnxruntime/capi"))) return found;
     folder = parent_path(folder);
