@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!model.ok()) return 0;
   read_weights(model->graph);
   for (const Node& node : model->graph.nodes) attributes_json(node);
-  trace_origins(*model, *model);
+  trace_origins(*model, *model, {&*model});
   check_edited(*model, TapStyle::kSide);
   check_edited(*model, TapStyle::kAlias);
   std::vector<std::string> names;

@@ -56,7 +56,11 @@ TEST(Watch, LooksAtTheWatchedOutputsAgainAfterEachWatcher) {
     }
   }
   const json manifest = json::parse(dump->manifest());
-  EXPECT_EQ(manifest["watch"], (json{{"looks", 8}, {"changed", 0}, {"given_away", 0}, {"unreadable", 0}}));
+  json watch = manifest["watch"];
+  const json read = json::array({true});
+  EXPECT_EQ(watch["still_read"], (json::array({{"A_To_C", read}, {"A_To_D", read}, {"B_To_C", read}, {"B_To_D", read}}))) << "by E";
+  watch.erase("still_read");
+  EXPECT_EQ(watch, (json{{"looks", 8}, {"changed", 0}, {"given_away", 0}, {"unreadable", 0}}));
   EXPECT_EQ(manifest["ops"]["registered"], 5) << "looks are no ops of the program";
   EXPECT_EQ(manifest["ops"]["captured"], 2);
   const auto report = tensortap::watch_diff(*dump);
@@ -109,6 +113,34 @@ TEST(Watch, TellsWhichOthersMayHaveWritten) {
   const auto found = tensortap::watch_diff_json(*dump, report);
   EXPECT_TRUE(found["overwritten"].empty());
   EXPECT_EQ(found["reused"].size(), 1U);
+}
+
+// Two ops in one piece of memory, as a runtime plans it that knows nobody who reads the first.
+TEST(Watch, WithoutKnownReadersItSaysThatItDoesNotKnow) {
+  const toy::TempFolder folder;
+  const toy::Opened opened = open_session(watch_config("full", json::array({"A"}), json::array({"C"})), folder / "dump");
+  ASSERT_EQ(opened.status, TENSORTAP_OK) << opened.message;
+  const tensortap_op_id watched = add_op(opened.session, "C");
+  const tensortap_op_id watcher = add_op(opened.session, "A");
+  std::vector<float> memory = toy::ramp(16, 1);
+  const std::array<int64_t, 1> dims = {16};
+  tensortap_tensor tensor = toy::FloatTensor({0}).c;
+  tensor.data = memory.data();
+  tensor.dims = dims.data();
+  for (const tensortap_op_id op : {watched, watcher}) {
+    const tensortap_op_event event = toy::event_of(op, 0, &tensor, 1);
+    tensortap_on_op(opened.session, &event);
+    memory[3] = 100;
+  }
+  ASSERT_EQ(tensortap_session_close(opened.session), TENSORTAP_OK);
+  const auto dump = toy::read_dump(folder / "dump");
+  const auto report = tensortap::watch_diff(*dump);
+  ASSERT_EQ(report.overwritten.size(), 1U);
+  EXPECT_EQ(report.overwritten[0].still_read, std::nullopt);
+  const auto found = tensortap::watch_diff_json(*dump, report);
+  EXPECT_TRUE(found["overwritten"].empty());
+  EXPECT_TRUE(found["reused"].empty());
+  EXPECT_EQ(found["reused_or_overwritten"].size(), 1U);
 }
 
 TEST(Watch, WithoutWatchersLooksAfterEveryOpButTheOpItself) {

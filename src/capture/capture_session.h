@@ -214,6 +214,8 @@ class CaptureSession {
   // Takes what lies in the watched memory now. True when that changed.
   bool look_again(const Event& event, const WatchList::Watched& watched);
   OpId look_op(OpId watcher, OpId watched);
+  // [name, [...]] of each look's op, by output: whether the watched tensor was still to be read then; null = not known.
+  Json still_read();
   [[nodiscard]] bool ring_only(const tensortap_op_event& event, const OpEntry& op, const OpDecision& decision) const;
   void add_to_ring(const RecordRow& row, const TensorView& view);
   void fire_ring();

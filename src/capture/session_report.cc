@@ -147,6 +147,7 @@ Json CaptureSession::manifest(bool ended) {
   json["records_left_out_by_condition"] = filtered_.load();
   json["trigger"] = gate_.has_value() ? Json{{"fired", gate_->fired()}, {"over_limit", gate_->over_limit()}} : Json(nullptr);
   json["watch"] = watch_.has_value() ? watch_->report() : Json(nullptr);
+  if (watch_.has_value()) json["watch"]["still_read"] = still_read();
   json["ring"] = ring_.has_value() ? ring_->report() : Json(nullptr);
   json["lost"] = losses_.total();
   json["losses"] = losses_.to_json();

@@ -10,6 +10,7 @@
 #include "capture/event_scope.h"
 #include "capture/event_view.h"
 #include "capture/safe_memory.h"
+#include "capture/watched_readers.h"
 #include "layout/crash_session.h"
 
 namespace tensortap {
@@ -101,6 +102,21 @@ OpId CaptureSession::look_op(OpId watcher, OpId watched) {
   decide(id, std::move(decision));
   watch_->set_pseudo_op(watcher, watched, id);
   return id;
+}
+
+Json CaptureSession::still_read() {
+  const std::lock_guard lock(registration_);
+  const WatchedReaders readers(ops_);
+  Json looks = Json::array();
+  for (const auto& [pair, look] : watch_->pseudo_ops()) {
+    Json slots = Json::array();
+    for (uint32_t slot = 0; slot < ops_.find(look)->info.outputs.size(); ++slot) {
+      const std::optional<bool> read = readers.read_after(pair.second, slot, pair.first);
+      slots.push_back(read.has_value() ? Json(*read) : Json(nullptr));
+    }
+    looks.push_back({ops_.find(look)->info.name, std::move(slots)});
+  }
+  return looks;
 }
 
 bool CaptureSession::ring_only(const tensortap_op_event& event, const OpEntry& op, const OpDecision& decision) const {

@@ -133,6 +133,11 @@ void WatchList::set_pseudo_op(OpId watcher, OpId watched, OpId pseudo) {
   pseudo_ops_[{watcher, watched}] = pseudo;
 }
 
+std::map<std::pair<OpId, OpId>, OpId> WatchList::pseudo_ops() const {
+  const std::lock_guard lock(mutex_);
+  return pseudo_ops_;
+}
+
 Json WatchList::report() const {
   const std::lock_guard lock(mutex_);
   return {{"looks", looks_}, {"changed", changed_}, {"given_away", given_away_}, {"unreadable", unreadable_}};

@@ -77,6 +77,8 @@ class WatchList {
   // The pseudo-op that stands for looks at an op after another; kNoOp when there is none yet.
   [[nodiscard]] OpId pseudo_op(OpId watcher, OpId watched) const;
   void set_pseudo_op(OpId watcher, OpId watched, OpId pseudo);
+  // All of them, by watcher and watched op.
+  [[nodiscard]] std::map<std::pair<OpId, OpId>, OpId> pseudo_ops() const;
 
   // {"looks", "changed", "given_away", "unreadable"}
   [[nodiscard]] Json report() const;

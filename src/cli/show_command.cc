@@ -38,9 +38,13 @@ void field(Terminal& terminal, std::string_view name, const std::string& value) 
   if (!value.empty()) terminal.line(terminal.out_palette().bold(fmt::format("{:<12}", name)) + printable(value));
 }
 
-std::string originals_text(const OpInfo& op) {
+std::string originals_text(const DumpIndex& dump, const OpInfo& op) {
   if (op.inserted_by_runtime) return "none: inserted by the runtime";
   std::string text;
+  // PyTorch's ops have a place in the program instead.
+  const bool traced =
+      dump.layout() == "tap" && op.source_location.empty() && op.module.empty() && op.type != kInputType && op.type != kInitializerType;
+  if (op.originals.empty()) return traced ? "not known" : text;
   if (op.originals.size() == 1 && op.originals[0].name == op.name) return text;
   for (const OriginalNode& node : op.originals) {
     text += fmt::format("{}{}{}", text.empty() ? "" : ", ", node.name, node.type.empty() ? "" : fmt::format(" ({})", node.type));
@@ -60,7 +64,7 @@ void print_description(Terminal& terminal, const DumpIndex& dump, size_t index) 
   const OpInfo& op = op_of(dump, row);
   field(terminal, "record", record_name(row, op.name));
   field(terminal, "op", fmt::format("{} ({}{}{})", op.name, op.domain, op.domain.empty() ? "" : ".", op.type));
-  field(terminal, "executes", originals_text(op));
+  field(terminal, "executes", originals_text(dump, op));
   field(terminal, "graph", op.graph);
   field(terminal, "module", op.module);
   field(terminal, "source", op.source_location);

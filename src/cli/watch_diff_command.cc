@@ -30,12 +30,17 @@ void print_one(Terminal& terminal, const Json& one) {
 void print_report(Terminal& terminal, const Json& report) {
   const Json& overwritten = report.at("overwritten");
   const Palette& palette = terminal.out_palette();
-  terminal.line(overwritten.empty() ? palette.green("no watched tensor was overwritten while it was needed")
+  const std::string_view sure = report.at("reused_or_overwritten").empty() ? "was" : "is known to have been";
+  terminal.line(overwritten.empty() ? palette.green(fmt::format("no watched tensor {} overwritten while it was needed", sure))
                                     : palette.red(fmt::format("overwritten tensors: {}", overwritten.size())));
   for (const Json& one : overwritten) print_one(terminal, one);
   if (!report.at("reused").empty()) {
     terminal.line(palette.bold("memory that was used again after the last op that reads it"));
     for (const Json& one : report.at("reused")) print_one(terminal, one);
+  }
+  if (!report.at("reused_or_overwritten").empty()) {
+    terminal.line(palette.bold("reused or overwritten: unknown, since the dump does not say which ops read these tensors"));
+    for (const Json& one : report.at("reused_or_overwritten")) print_one(terminal, one);
   }
   terminal.line(fmt::format("{} looks at {} tensors", member_text(report, "looks"), member_text(report, "tensors")));
   if (report.at("estimated") != 0) {

@@ -142,8 +142,8 @@ std::optional<Overwrite::Change> change_between(const DumpIndex& dump, size_t be
   return change;
 }
 
-// Whether an op after `writer` reads the output, in the order of the graph.
-std::optional<bool> read_after(const DumpIndex& dump, OpId watched, uint32_t slot, OpId writer) {
+// By the graph of the dump: whether an op after `writer` reads the output.
+std::optional<bool> reader_after(const DumpIndex& dump, OpId watched, uint32_t slot, OpId writer) {
   if (writer == kNoOp) return std::nullopt;
   bool known = false;
   for (OpId id = 0; id < dump.ops().size(); ++id) {
@@ -157,9 +157,41 @@ std::optional<bool> read_after(const DumpIndex& dump, OpId watched, uint32_t slo
   return known ? std::optional(false) : std::nullopt;
 }
 
+// What the capture noted: whether an output of an op was still to be read when a look saw it.
+class NotedReads {
+ public:
+  explicit NotedReads(const DumpIndex& dump) {
+    const Result<Json> manifest = parse_json(dump.manifest(), "the manifest");
+    if (!manifest.ok() || !manifest->is_object()) return;
+    const auto watch = manifest->find("watch");
+    if (watch == manifest->end() || !watch->is_object()) return;
+    const Json looks = watch->value("still_read", Json(nullptr));
+    are_there_ = looks.is_array();
+    for (const Json& look : looks) {
+      if (look.is_array() && look.size() == 2 && look[0].is_string() && look[1].is_array()) add(look[0].get<std::string>(), look[1]);
+    }
+  }
+  [[nodiscard]] bool are_there() const { return are_there_; }
+  [[nodiscard]] std::optional<bool> find(const std::string& look, uint32_t slot) const {
+    const auto found = slots_.find(look);
+    if (found == slots_.end() || slot >= found->second.size() || !found->second[slot].is_boolean()) return std::nullopt;
+    return found->second[slot].get<bool>();
+  }
+
+ private:
+  // Of two models that have such an op, in one tree: where they disagree, it is not known.
+  void add(const std::string& look, const Json& slots) {
+    const auto [known, is_new] = slots_.emplace(look, slots);
+    if (!is_new && known->second != slots) known->second = Json::array();
+  }
+
+  bool are_there_ = false;
+  std::unordered_map<std::string, Json> slots_;
+};
+
 class Differ {
  public:
-  explicit Differ(const DumpIndex& dump) : dump_(dump), looks_(dump) {}
+  explicit Differ(const DumpIndex& dump) : dump_(dump), looks_(dump), reads_(dump) {}
 
   WatchReport run() {
     for (const size_t row : rows_in_time_order(dump_)) take(row);
@@ -216,7 +248,7 @@ class Differ {
     one.writer = look.watcher;
     one.last_equal = tensor.last;
     const OpId writer = looks_.id_of(look.watcher);
-    one.still_read = read_after(dump_, look.watched, record.slot_index, writer);
+    one.still_read = still_read(record, look, writer);
     if (has_data(dump_.rows()[tensor.row]) && has_data(record)) one.change = change_between(dump_, tensor.row, row);
     const OpId last = looks_.id_of(tensor.last);
     if (writer == kNoOp || last == kNoOp) return one;
@@ -226,6 +258,11 @@ class Differ {
     return one;
   }
 
+  [[nodiscard]] std::optional<bool> still_read(const RecordRow& record, const Look& look, OpId writer) const {
+    if (reads_.are_there()) return reads_.find(dump_.ops()[record.op].name, record.slot_index);
+    return reader_after(dump_, look.watched, record.slot_index, writer);
+  }
+
   [[nodiscard]] bool is_executed(OpId id) const {
     const OpInfo& op = dump_.ops()[id];
     return op.type != kInputType && op.type != kInitializerType && looks_.find(id) == nullptr;
@@ -233,6 +270,7 @@ class Differ {
 
   const DumpIndex& dump_;
   Looks looks_;
+  const NotedReads reads_;
   WatchReport report_;
   std::map<Key, Tensor> latest_;
   std::unordered_set<size_t> followed_;  // rows of tensors that were looked at again
@@ -265,9 +303,10 @@ WatchReport watch_diff(const DumpIndex& dump) { return Differ(dump).run(); }
 
 Json watch_diff_json(const DumpIndex& dump, const WatchReport& report) {
   Json json = {{"looks", report.looks}, {"tensors", report.tensors}, {"unknown", report.unknown}, {"estimated", report.estimated}};
-  json["overwritten"] = json["reused"] = Json::array();
+  json["overwritten"] = json["reused"] = json["reused_or_overwritten"] = Json::array();
   for (const Overwrite& one : report.overwritten) {
-    json[one.still_read.value_or(true) ? "overwritten" : "reused"].push_back(overwrite_json(dump, one));
+    const char* list = !one.still_read.has_value() ? "reused_or_overwritten" : *one.still_read ? "overwritten" : "reused";
+    json[list].push_back(overwrite_json(dump, one));
   }
   return json;
 }

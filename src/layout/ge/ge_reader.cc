@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/spans.h"
 #include "base/text.h"
 #include "format/dump_data_file.h"
@@ -19,6 +20,23 @@ namespace {
 
 constexpr uint64_t kLargestGeManifest = uint64_t{64} << 20;
 constexpr std::string_view kCrashAdvice = "; `tensortap repair` of this folder makes files in extra-info/data-dump of them";
+
+std::string read_manifest(const std::string& path) {
+  auto text = read_file(path, kLargestGeManifest);
+  return text.ok() && text->starts_with("{") ? *std::move(text) : "{}";
+}
+
+// Of several dumps below one folder only what they noted of watched tensors is joined.
+std::string join_manifests(const std::vector<std::string>& paths) {
+  Json joined = Json::array();
+  for (const std::string& path : paths) {
+    const Result<Json> manifest = parse_json(read_manifest(path), path);
+    if (!manifest.ok() || !manifest->is_object() || !manifest->contains("watch") || !manifest->at("watch").is_object()) continue;
+    const Json looks = manifest->at("watch").value("still_read", Json::array());
+    if (looks.is_array()) joined.insert(joined.end(), looks.begin(), looks.end());
+  }
+  return joined.empty() ? "{}" : to_json_text(Json{{"watch", {{"still_read", std::move(joined)}}}});
+}
 
 class GeIndex : public DumpIndex {
  public:
@@ -77,10 +95,7 @@ Result<std::unique_ptr<DumpIndex>> open_ge(const std::string& folder) {
   const bool nothing = tree.files.empty() && tree.manifests.empty() && !CrashFile::is_left_in(folder, "ge");
   if (nothing) return not_found(concat(folder, ": no file of a dump is here or below"));
   GeRows content = read_ge_rows(tree);
-  std::string manifest = "{}";
-  if (tree.manifests.size() == 1) {
-    if (auto text = read_file(tree.manifests[0], kLargestGeManifest); text.ok() && text->starts_with("{")) manifest = *std::move(text);
-  }
+  std::string manifest = tree.manifests.size() == 1 ? read_manifest(tree.manifests[0]) : join_manifests(tree.manifests);
   return with_crashes(std::make_unique<GeIndex>(std::move(tree), std::move(content), std::move(manifest)), folder, kCrashAdvice);
 }
 

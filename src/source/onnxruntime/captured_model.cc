@@ -59,17 +59,17 @@ Status PreparedModel::read_executed() {
 }
 
 Status PreparedModel::trace() {
-  if (!has_blocked_convolutions(executed_)) {
-    ops_ = build_op_table(executed_, trace_origins(executed_, author_));
-    return {};
+  if (has_blocked_convolutions(executed_)) {
+    Result<uint32_t> block = channel_block_of(library_);
+    if (!block.ok()) return block.status().with_context("this library's convolutions with channels in blocks");
+    channel_block_ = *block;
   }
-  Result<uint32_t> block = channel_block_of(library_);
-  if (!block.ok()) return block.status().with_context("this library's convolutions with channels in blocks");
-  channel_block_ = *block;
-  TENSORTAP_ASSIGN_OR_RETURN(middle_pass_, optimize_model(library_, file_, {abi::kOptimizeExtended, options_.threads}));
-  TENSORTAP_ASSIGN_OR_RETURN(const Model middle, read_model(middle_pass_.bytes, "the optimised model"));
-  ops_ = build_op_table(executed_, trace_origins_through(executed_, middle, author_));
-  middle_pass_ = {};
+  const auto optimise = [this](int32_t level) -> Result<std::string> {
+    TENSORTAP_ASSIGN_OR_RETURN(OptimizedModel lower, optimize_model(library_, file_, {level, options_.threads}));
+    return std::move(lower.bytes);
+  };
+  const int32_t level = options_.as_written ? abi::kOptimizeNone : options_.level;
+  ops_ = build_op_table(executed_, find_origins(executed_, author_, level, optimise));
   return {};
 }
 

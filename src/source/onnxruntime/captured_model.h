@@ -58,7 +58,6 @@ class PreparedModel {
   ModelFile file_;
   OptimizedModel author_pass_;  // of a ".ort" file only
   OptimizedModel executed_pass_;
-  OptimizedModel middle_pass_;
   std::string external_folder_;
   Model author_;
   Model executed_;

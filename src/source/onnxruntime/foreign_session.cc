@@ -39,14 +39,11 @@ Status read_graphs(SessionMaker& maker, const ForeignModel& model, ExecutedGraph
 }
 
 Status name_ops(SessionMaker& maker, ExecutedGraph& graph) {
-  if (!has_blocked_convolutions(graph.executed)) {
-    graph.ops = build_op_table(graph.executed, trace_origins(graph.executed, graph.author));
-    return {};
+  if (has_blocked_convolutions(graph.executed)) {
+    TENSORTAP_ASSIGN_OR_RETURN(graph.channel_block, maker.channel_block());
   }
-  TENSORTAP_ASSIGN_OR_RETURN(graph.channel_block, maker.channel_block());
-  TENSORTAP_ASSIGN_OR_RETURN(const std::string bytes, maker.optimise(abi::kOptimizeExtended));
-  TENSORTAP_ASSIGN_OR_RETURN(const Model middle, read_model(bytes, "the optimised model"));
-  graph.ops = build_op_table(graph.executed, trace_origins_through(graph.executed, middle, graph.author));
+  const auto optimise = [&maker](int32_t level) { return maker.optimise(level); };
+  graph.ops = build_op_table(graph.executed, find_origins(graph.executed, graph.author, kProgramLevel, optimise));
   return {};
 }
 

@@ -28,7 +28,7 @@ Json describe_op(const OpEntry& entry) {
     for (const auto input : entry.node->inputs) inputs.push_back(std::string(input));
     for (const auto output : entry.node->outputs) outputs.push_back(std::string(output));
     op["domain"] = std::string(entry.node->domain);
-    op["inserted"] = entry.originals.empty();
+    op["inserted"] = entry.inserted;
   } else {
     outputs.push_back(std::string(entry.value));
   }

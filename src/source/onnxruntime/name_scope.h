@@ -29,6 +29,7 @@ class NameScope {
     return entry == entries_.end() ? otherwise : entry->second;
   }
   void set(std::string_view name, T value) { entries_[name] = std::move(value); }
+  void clear() { entries_.clear(); }
 
  private:
   std::unordered_map<std::string_view, T> entries_;

@@ -70,7 +70,7 @@ void read_field(pbf_reader& reader, Attribute& attribute) {
 
 }  // namespace
 
-std::string attributes_json(const Node& node) {
+Json attributes_of(const Node& node) {
   Json object = Json::object();
   const Status read = field::guarded("a node", [&]() -> Status {
     pbf_reader reader(field::view(node.bytes));
@@ -90,7 +90,9 @@ std::string attributes_json(const Node& node) {
     }
     return {};
   });
-  return read.ok() ? to_json_text(object) : "{}";
+  return read.ok() ? object : Json::object();
 }
+
+std::string attributes_json(const Node& node) { return to_json_text(attributes_of(node)); }
 
 }  // namespace tensortap::onnxruntime

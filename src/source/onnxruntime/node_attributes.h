@@ -5,11 +5,13 @@
 
 #include <string>
 
+#include "base/json.h"
 #include "source/onnxruntime/onnx_model.h"
 
 namespace tensortap::onnxruntime {
 
 // A JSON object. Numbers, texts and lists of up to 64 of them are given; longer lists, tensors and graphs are named in brackets.
+Json attributes_of(const Node& node);
 std::string attributes_json(const Node& node);
 
 }  // namespace tensortap::onnxruntime

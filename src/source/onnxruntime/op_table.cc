@@ -10,6 +10,8 @@
 namespace tensortap::onnxruntime {
 namespace {
 
+constexpr std::string_view kGraphOutputs = "graph_outputs";  // docs/capture_api.md
+
 struct Producer {
   uint32_t entry = kNoEntry;
   uint32_t slot = 0;
@@ -46,7 +48,15 @@ class Builder {
       table_.entries[entry].initializer = &initializer;
       scope.set(initializer.name, {entry, 0});
     }
-    for (const Node& node : graph.nodes) this->node(node, path, parent, scope);
+    std::unordered_set<std::string_view> results;
+    for (const ValueInfo& output : graph.outputs) results.insert(output.name);
+    for (const Node& node : graph.nodes) {
+      this->node(node, path, parent, scope);
+      OpEntry& entry = table_.entries[table_.by_node[node.index]];
+      for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
+        if (results.contains(node.outputs[slot])) entry.graph_outputs.push_back(slot);
+      }
+    }
   }
 
  private:
@@ -58,12 +68,19 @@ class Builder {
   void choose_names(const Graph& graph, const std::string& path) {
     for (const Node& node : graph.nodes) {
       const Node* last = origins_[node.index].last;
-      const bool known = last != nullptr && !last->name.empty() && name_counts_[last->name] == 1;
-      std::string name = in_graph(path, known ? last->name : first_output(node));
-      if (used_.contains(name)) name = in_graph(path, first_output(node));
+      if (last == nullptr || last->name.empty() || name_counts_[last->name] != 1) continue;
+      std::string name = in_graph(path, last->name);
+      if (used_.insert(name).second) names_[node.index] = std::move(name);
+    }
+    // After those, so that no invention of the runtime takes a name that the author gave to another.
+    for (const Node& node : graph.nodes) {
+      std::string& name = names_[node.index];
+      if (!name.empty()) continue;
+      name = in_graph(path, first_output(node));
       for (int i = 2; !used_.insert(name).second; ++i) name = concat(in_graph(path, first_output(node)), "#", i);
-      names_[node.index] = name;
-      for (const Subgraph& body : node.subgraphs) choose_names(*body.graph, concat(name, "/", body.attribute));
+    }
+    for (const Node& node : graph.nodes) {
+      for (const Subgraph& body : node.subgraphs) choose_names(*body.graph, concat(names_[node.index], "/", body.attribute));
     }
   }
 
@@ -95,6 +112,7 @@ class Builder {
     entry.graph = path;
     entry.parent = parent;
     entry.name = names_[node.index];
+    entry.inserted = origins_[node.index].inserted;
     for (const Node* original : origins_[node.index].nodes) {
       entry.originals.emplace_back(original->name.empty() ? first_output(*original) : original->name);
       entry.original_types.emplace_back(original->type);
@@ -126,6 +144,14 @@ std::vector<const char*> pointers(const std::vector<std::string>& texts) {
 
 std::vector<std::string> copies(const std::vector<std::string_view>& texts) { return {texts.begin(), texts.end()}; }
 
+// The node's own, and which outputs are needed after all other ops have run.
+std::string described_attributes(const OpEntry& entry) {
+  if (entry.graph_outputs.empty()) return attributes_json(*entry.node);
+  Json attributes = attributes_of(*entry.node);
+  attributes[std::string(kGraphOutputs)] = entry.graph_outputs;
+  return to_json_text(attributes);
+}
+
 tensortap_op_id register_node(tensortap_session* session, const OpEntry& entry, const OpIds& ids, uint32_t flags) {
   const auto inputs = copies(entry.node->inputs);
   const auto outputs = copies(entry.node->outputs);
@@ -135,7 +161,7 @@ tensortap_op_id register_node(tensortap_session* session, const OpEntry& entry, 
   const auto original_types = pointers(entry.original_types);
   const std::string type(entry.type);
   const std::string domain(entry.node->domain);
-  const std::string attributes = attributes_json(*entry.node);
+  const std::string attributes = described_attributes(entry);
   OpIds producers;
   for (const uint32_t producer : entry.producers) producers.push_back(producer == kNoEntry ? TENSORTAP_NO_OP : ids[producer]);
   tensortap_op op{};
@@ -155,7 +181,7 @@ tensortap_op_id register_node(tensortap_session* session, const OpEntry& entry, 
   op.output_count = output_names.size();
   op.attributes = attributes.c_str();
   op.parent = entry.parent == kNoEntry ? TENSORTAP_NO_OP : ids[entry.parent];
-  op.flags = flags | (entry.originals.empty() ? TENSORTAP_OP_INSERTED_BY_RUNTIME : 0);
+  op.flags = flags | (entry.inserted ? TENSORTAP_OP_INSERTED_BY_RUNTIME : 0);
   return tensortap_register_op(session, &op);
 }
 

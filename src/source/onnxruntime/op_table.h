@@ -26,9 +26,11 @@ struct OpEntry {
   const Node* node = nullptr;                // of a kNode
   const Initializer* initializer = nullptr;  // of a kInitializer
   std::string_view value;                    // made by a kInput or kInitializer
-  std::vector<std::string> originals;
+  std::vector<std::string> originals;        // NodeOrigin
   std::vector<std::string> original_types;
-  std::vector<uint32_t> producers;  // for each input of the node: number of an entry, or kNoEntry
+  bool inserted = false;
+  std::vector<uint32_t> graph_outputs;  // numbers of the outputs that the graph hands out
+  std::vector<uint32_t> producers;      // for each input of the node: number of an entry, or kNoEntry
   std::vector<uint32_t> producer_slots;
   uint32_t parent = kNoEntry;
 };

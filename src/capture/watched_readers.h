@@ -1,0 +1,39 @@
+// Who still reads a watched tensor: what tells an overwriting from memory that was free to be used again.
+
+#ifndef TENSORTAP_CAPTURE_WATCHED_READERS_H_
+#define TENSORTAP_CAPTURE_WATCHED_READERS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "capture/op_table.h"
+
+namespace tensortap {
+
+// Attribute: the numbers of the outputs that the op's graph hands out, which are needed after all its other ops have run.
+inline constexpr std::string_view kGraphOutputs = "graph_outputs";
+
+// The readers of every output of a session's ops. Borrows the table, which nobody may add to meanwhile.
+class WatchedReaders {
+ public:
+  explicit WatchedReaders(const OpTable& ops);
+
+  // Whether something that reads an output of `watched` is still to come once `writer` has run, in the order of execution. Nothing where that is not known:
+  // no reader is known, or one is under way.
+  [[nodiscard]] std::optional<bool> read_after(OpId watched, uint32_t slot, OpId writer) const;
+
+ private:
+  static bool is_graph_output(const OpEntry& op, uint32_t slot);
+  [[nodiscard]] OpId in_graph(OpId op, const OpEntry& watched) const;
+
+  const OpTable& ops_;
+  std::map<std::pair<OpId, uint32_t>, std::vector<OpId>> readers_;  // by producer and its slot
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_WATCHED_READERS_H_
