@@ -28,6 +28,18 @@ constexpr std::array kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SI
 
 volatile pid_t forward_to = 0;
 
+// What our caller gave us and prepare_process() changed.
+struct Inherited {
+  struct sigaction broken_pipe {};
+  struct sigaction child_ended {};
+};
+Inherited inherited;
+
+void give_back_inherited() {
+  sigaction(SIGPIPE, &inherited.broken_pipe, nullptr);
+  sigaction(SIGCHLD, &inherited.child_ended, nullptr);
+}
+
 void forward(int signal, siginfo_t* info, void* /*context*/) {
   // What the kernel sends comes from the terminal, and the program gets it from there, too.
   const bool from_terminal = info->si_code > 0;
@@ -82,7 +94,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
 
 // In the child. Does not come back; an error goes into `report`.
 [[noreturn]] void become(const std::string& path, char* const* words, int report) {
-  std::signal(SIGPIPE, SIG_DFL);  // main() ignores it
+  give_back_inherited();
   execv(path.c_str(), words);
   if (errno == ENOEXEC) {
     // A script without a first line, which every shell takes for one of its own.
@@ -148,6 +160,19 @@ void read_both(int out, int errors, Answer& answer) {
 
 }  // namespace
 
+void prepare_process() {
+  struct sigaction action {};
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &action, &inherited.broken_pipe);
+  action.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &action, &inherited.child_ended);
+  for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; ++standard) {
+    // The lowest free number is taken, which is this one.
+    if (fcntl(standard, F_GETFD) < 0) [[maybe_unused]]
+      const int taken = open("/dev/null", O_RDWR | O_CLOEXEC);
+  }
+}
+
 Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::string>& words,
                                const std::vector<std::pair<std::string, std::string>>& environment) {
   const std::vector<char*> pointers = pointers_to(words);
@@ -205,9 +230,17 @@ Result<Answer> ask_program(const std::vector<std::string>& words) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, out.writing(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, errors.writing(), STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  if (inherited.broken_pipe.sa_handler != SIG_IGN) sigaddset(&defaults, SIGPIPE);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   const std::vector<char*> pointers = pointers_to(words);
   pid_t child = 0;
-  const int failed = posix_spawnp(&child, words.front().c_str(), &actions, nullptr, pointers.data(), environ);
+  const int failed = posix_spawnp(&child, words.front().c_str(), &actions, &attributes, pointers.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   out.close_end(1);
   errors.close_end(1);

@@ -13,6 +13,10 @@
 
 namespace tensortap::cli {
 
+// To be called first in main(). Ignores SIGPIPE, makes ended children wait for us though the caller ignores SIGCHLD, and puts /dev/null where a standard
+// descriptor is closed, so that no file of ours gets its number. Programs that we start get back what the caller gave.
+void prepare_process();
+
 // How a program ended, as a shell says it.
 struct ProgramEnd {
   int exit_code = 0;  // its own, or 128 + the signal that killed it

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "base/text.h"
 #include "cli/arguments.h"
+#include "cli/child_process.h"
 #include "cli/command.h"
 #include "cli/cut_file.h"
 #include "cli/terminal.h"
@@ -72,7 +72,7 @@ int run_command(Terminal& terminal, const DeclaredCommand& chosen) {
   return static_cast<int>(result.ok() ? *result : exit_code_of(result.status().code()));
 }
 
-int run_program(int argc, char** argv) {
+int run_command_line(int argc, char** argv) {
   Terminal terminal;
   CLI::App program{kDescription, "tensortap"};
   program.set_help_flag("-h,--help", "Print this help");
@@ -111,10 +111,10 @@ int run_program(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   // A reader that goes away is noticed where standard output is written, so that a dump in the making is finished first.
-  std::signal(SIGPIPE, SIG_IGN);
+  tensortap::cli::prepare_process();
   tensortap::cli::report_cut_files();
   try {
-    return tensortap::cli::run_program(argc, argv);
+    return tensortap::cli::run_command_line(argc, argv);
   } catch (const std::exception& error) {
     tensortap::cli::Terminal().error(error.what());
     return static_cast<int>(tensortap::cli::ExitCode::kFailed);
