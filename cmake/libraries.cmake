@@ -65,6 +65,8 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/src/source/preload/stub.c)
   target_compile_options(tensortap_preload PRIVATE -Wall -Wextra -Wshadow -O2 -fno-sanitize=all -fno-stack-protector)
   target_link_options(tensortap_preload PRIVATE -nostartfiles -fno-sanitize=all)
   target_link_libraries(tensortap_preload PRIVATE ${CMAKE_DL_LIBS})
+  # The path by which it is preloaded leads through this folder; its README says why.
+  file(COPY src/source/preload/before_libasan.so DESTINATION ${PROJECT_BINARY_DIR})
 endif()
 
 # What `tensortap build-adapter` compiles, where the installed package has it, relative to the libraries.

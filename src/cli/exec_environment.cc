@@ -56,11 +56,15 @@ ExecFolder::~ExecFolder() {
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
+std::string ExecFolder::name() const { return file_name(path_); }
+
 Result<std::vector<std::pair<std::string, std::string>>> ExecFolder::variables(const InstalledFiles& installed) const {
-  std::string library = installed.preload_library;
+  // By a path that the runtime of AddressSanitizer accepts in front of it: src/source/preload/before_libasan.so/README.
+  std::string library = concat(installed.libraries, "/before_libasan.so/../", file_name(installed.preload_library));
+  if (!path_exists(library)) library = installed.preload_library;
   // LD_PRELOAD has no way to write these in a path.
   if (library.find_first_of(" :$") != std::string::npos) {
-    library = join_path(path_, file_name(installed.preload_library));
+    library = concat(path_, "/before_libasan.so.", file_name(installed.preload_library));
     if (symlink(installed.preload_library.c_str(), library.c_str()) != 0) return errno_status(library, errno);
   }
   return std::vector<std::pair<std::string, std::string>>{

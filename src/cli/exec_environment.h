@@ -24,6 +24,8 @@ class ExecFolder {
   ExecFolder& operator=(ExecFolder&&) = delete;
   ~ExecFolder();
 
+  // As the processes of the program call it (exec_name()).
+  [[nodiscard]] std::string name() const;
   // The variables to set for the program. Errors: kIo.
   [[nodiscard]] Result<std::vector<std::pair<std::string, std::string>>> variables(const InstalledFiles& installed) const;
 

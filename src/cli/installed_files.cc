@@ -58,6 +58,7 @@ std::string hexadecimal(uint64_t number) {
 Result<InstalledFiles> find_installed_files() {
   const std::string libraries = library_folder();
   InstalledFiles files;
+  files.libraries = libraries;
   files.preload_library = join_path(libraries, "libtensortap_preload.so");
   files.pytorch_library = join_path(libraries, "libtensortap_pytorch.so");
   files.onnxruntime_library = join_path(libraries, "libtensortap_onnxruntime.so");

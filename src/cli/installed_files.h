@@ -13,7 +13,8 @@
 namespace tensortap::cli {
 
 struct InstalledFiles {
-  std::string preload_library;  // absolute paths
+  std::string libraries;        // absolute paths: the folder of our libraries,
+  std::string preload_library;  // and what is in it or near it
   std::string pytorch_library;
   std::string onnxruntime_library;
   std::string adapter_sources;  // folder that holds source/pytorch and tensortap, "" when they are not installed
