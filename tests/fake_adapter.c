@@ -24,6 +24,13 @@ static void parallel_for(void* pool, void (*task)(void* context, size_t index), 
   (void)pool;
   for (size_t i = 0; i < count; ++i) task(context, i);
 }
+#ifdef FAKE_LOADED
+#include <unistd.h>
+__attribute__((constructor)) static void loaded(void) {
+  const char text[] = "fake adapter loaded\n";
+  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
+}
+#endif
 static const char* self_test(void) {
 #ifdef FAKE_CRASH
   *(volatile int*)0 = 1;

@@ -54,6 +54,7 @@ Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_opt
   if (environment_value("TENSORTAP_DISABLE").has_value()) return CaptureSession::disabled("TENSORTAP_DISABLE is set");
   SessionOptions options;
   TENSORTAP_ASSIGN_OR_RETURN(options.spec, spec_of(given));
+  if (options.spec.steps.is_never()) return CaptureSession::disabled("the config asks for nothing");
   if (std::string why = device_left_out(options.spec, given.device); !why.empty()) {
     say(concat("nothing is captured in this process: ", why));
     return CaptureSession::disabled(std::move(why));

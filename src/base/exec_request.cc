@@ -127,6 +127,11 @@ std::optional<ExecRequest> read_exec_request() {
   return *std::move(request);
 }
 
+std::string exec_name() {
+  const auto path = environment_value("TENSORTAP_EXEC");
+  return path ? file_name(parent_path(*path)) : std::string();
+}
+
 JobRank job_rank() {
   int64_t rank = 0;
   int64_t world_size = 0;

@@ -37,6 +37,9 @@ Result<ExecRequest> parse_exec_request(std::string_view text, std::string_view n
 // What configs call the program where they name a model: "train" of "python -u code/train.py --lr 1".
 std::string model_of_program(std::string_view program);
 
+// The name of the `tensortap exec` that this process runs under, which no other has at the time; "" = none.
+std::string exec_name();
+
 // Number of this process among the ranks of its job, from RANK and WORLD_SIZE; {0, 1} when alone or when they make no sense.
 struct JobRank {
   int rank = 0;

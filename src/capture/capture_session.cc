@@ -75,7 +75,7 @@ CaptureSession::CaptureSession(SessionOptions options, OutputFolder folder, std:
       queue_([](void* session, QueuedRecord& record) { static_cast<CaptureSession*>(session)->write_queued(record); }, this) {}
 
 CaptureSession::CaptureSession() : CaptureSession(SessionOptions{}, OutputFolder{}, nullptr, nullptr) {
-  off_.store(kByEnvironment, std::memory_order_relaxed);
+  off_.store(kFromStart, std::memory_order_relaxed);
 }
 
 CaptureSession::~CaptureSession() = default;
@@ -189,7 +189,7 @@ void CaptureSession::check_folder() {
 }
 
 Status CaptureSession::flush() {
-  if ((off_.load() & (kForked | kByEnvironment | kClosed)) != 0) return {};
+  if ((off_.load() & (kForked | kFromStart | kClosed)) != 0) return {};
   queue_.drain();
   {
     const auto token = queue_.writer_token();
@@ -201,7 +201,7 @@ Status CaptureSession::flush() {
 }
 
 Status CaptureSession::close() {
-  if ((off_.load() & (kForked | kByEnvironment | kClosed)) != 0) return {};
+  if ((off_.load() & (kForked | kFromStart | kClosed)) != 0) return {};
   if (bind_failed_) {
     discard();
     return {};
@@ -217,7 +217,7 @@ Status CaptureSession::close() {
 }
 
 void CaptureSession::discard() {
-  if ((off_.fetch_or(kClosed) & (kForked | kByEnvironment | kClosed)) != 0) return;
+  if ((off_.fetch_or(kClosed) & (kForked | kFromStart | kClosed)) != 0) return;
   queue_.stop();
   crash_.reset();
   layout_.reset();

@@ -103,8 +103,8 @@ class CaptureSession {
   void fail(std::string_view why) noexcept;
 
  private:
-  enum Off : uint32_t { kDisabled = 1U << 0, kForked = 1U << 1, kFailed = 1U << 2, kClosed = 1U << 3, kByEnvironment = 1U << 4 };
-  static constexpr uint32_t kOffForGood = kForked | kFailed | kClosed | kByEnvironment;
+  enum Off : uint32_t { kDisabled = 1U << 0, kForked = 1U << 1, kFailed = 1U << 2, kClosed = 1U << 3, kFromStart = 1U << 4 };
+  static constexpr uint32_t kOffForGood = kForked | kFailed | kClosed | kFromStart;
 
   // What becomes of an execution's records where there is an overflow gate.
   enum class AtGate : uint8_t { kWaits, kPasses, kStops };

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/clock.h"
+#include "base/exec_request.h"
 #include "base/text.h"
 #include "capture/capture_session.h"
 
@@ -60,7 +61,13 @@ struct Counted {
   }
 };
 
-std::string reason_of(const OpEntry& op, bool on_request) {
+// Why an op has no event at all. Sources leave out what runs in a step that is not captured.
+std::string reason_of_silence(uint64_t steps_seen, uint64_t steps_captured) {
+  if (steps_seen > 0 && steps_captured == 0) return "not run in any step that was asked for";
+  return steps_seen > steps_captured ? "not run in any captured step" : "never ran";
+}
+
+std::string reason_of(const OpEntry& op, bool on_request, const std::string& silence) {
   if (!op.reasons.empty()) return op.reasons.front();
   if (on_request && !op.has(kOpRequested)) return "never requested";
   if (op.has(kOpFailed)) return "failed";
@@ -70,10 +77,10 @@ std::string reason_of(const OpEntry& op, bool on_request) {
   if (op.has(kOpNoTensor)) return "ran without a tensor that was asked for";
   if (op.has(kOpOutsideSteps)) return "ran only in steps that were not captured";
   if (op.has(kOpRan)) return "what it made was never told";
-  return "never ran";
+  return silence;
 }
 
-void count(const OpEntry& op, bool wanted, bool on_request, Counted& counted) {
+void count(const OpEntry& op, bool wanted, bool on_request, const std::string& silence, Counted& counted) {
   ++counted.registered;
   if (!wanted) {
     ++counted.not_wanted;
@@ -81,7 +88,7 @@ void count(const OpEntry& op, bool wanted, bool on_request, Counted& counted) {
   }
   ++counted.expected;
   if (!op.has(kOpCaptured)) {
-    counted.not_captured.add(reason_of(op, on_request), op.info.name);
+    counted.not_captured.add(reason_of(op, on_request, silence), op.info.name);
     return;
   }
   ++counted.captured;
@@ -97,6 +104,7 @@ Json CaptureSession::coverage(bool ended) {
   Counted ops;
   Counted inputs;
   Counted weights;
+  const std::string silence = reason_of_silence(steps_.steps_seen(), steps_.steps_captured());
   const std::lock_guard lock(registration_);
   for (OpId id = 0; id < ops_.size(); ++id) {
     OpEntry& entry = *ops_.find(id);
@@ -106,7 +114,7 @@ Json CaptureSession::coverage(bool ended) {
     const OpDecision* decision = entry.decision.load(std::memory_order_acquire);
     const bool wanted = !failed_only_ && (decision == nullptr || decision->wanted);
     Counted& counted = entry.info.type == kInputType ? inputs : entry.info.type == kInitializerType ? weights : ops;
-    count(entry, wanted, on_request_, counted);
+    count(entry, wanted, on_request_, silence, counted);
   }
   return {{"ops", ops.to_json()}, {"graph_inputs", inputs.to_json()}, {"weights", weights.to_json()}};
 }
@@ -116,6 +124,7 @@ Json CaptureSession::manifest(bool ended) {
   Json json = {{"tensortap", TENSORTAP_VERSION}, {"layout", spec.layout}, {"dump", folder_.path()}};
   json["complete"] = ended;
   json["program"] = text_or_null(options_.program);
+  json["exec"] = text_or_null(exec_name());
   json["source"] = text_or_null(options_.source);
   json["rank"] = options_.rank;
   json["world_size"] = std::max(options_.world_size, 1);
@@ -138,6 +147,10 @@ Json CaptureSession::manifest(bool ended) {
           "the program calls set_dump(), which had no effect: it chooses what is captured only with \"dump_mode\": 2 of a MindSpore "
           "config, or with "
           "\"trigger\": \"on-request\"");
+    }
+    if (steps_.steps_seen() > 0 && steps_.steps_captured() == 0) {
+      json["notes"].push_back(concat("no step that was asked for was reached: the program made ", steps_.steps_seen(),
+                                     steps_.steps_seen() == 1 ? " step" : " steps", ", asked for: ", spec.steps.to_text()));
     }
     json["unmatched"] = plan_->unmatched();
   }
@@ -176,7 +189,7 @@ Json CaptureSession::manifest(bool ended) {
 }
 
 std::string CaptureSession::report() {
-  if ((off_.load() & kByEnvironment) != 0) return to_json_text(Json{{"disabled", why_disabled_}});
+  if ((off_.load() & kFromStart) != 0) return to_json_text(Json{{"disabled", why_disabled_}});
   if ((off_.load() & (kForked | kClosed)) != 0) return R"({"disabled": "the session ended or this is a forked child"})";
   // A failure to flush stands among the report's problems.
   [[maybe_unused]] const Status flushed = flush();

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <tensortap/pytorch.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <filesystem>
 
 #include "base/clock.h"
+#include "base/code_file.h"
 #include "base/environment.h"
 #include "base/files.h"
 #include "base/json.h"
@@ -132,6 +134,18 @@ void try_adapter(const TorchInstallation& torch, const InstalledFiles& installed
   }
 }
 
+// What we and the compiler make is not for others to write, whatever the umask allows: nobody would load it.
+class OnlyWeWrite {
+ public:
+  OnlyWeWrite() : before_(umask(S_IWGRP | S_IWOTH)) { umask(before_ | S_IWGRP | S_IWOTH); }
+  ~OnlyWeWrite() { umask(before_); }
+  OnlyWeWrite(const OnlyWeWrite&) = delete;
+  OnlyWeWrite& operator=(const OnlyWeWrite&) = delete;
+
+ private:
+  mode_t before_;
+};
+
 // A folder beside the place where the adapter goes, for the time before it is known to work; removed with what is left in it.
 class Workshop {
  public:
@@ -172,7 +186,11 @@ Result<BuiltAdapter> build_adapter(const InstalledFiles& installed, const TorchI
   if (place.empty()) {
     TENSORTAP_ASSIGN_OR_RETURN(place, adapter_cache(sources));
   }
+  const OnlyWeWrite only_we_write;
   TENSORTAP_RETURN_IF_ERROR(make_directories(place));
+  if (const auto trusted = trusted_code_folder(place, installed.libraries); !trusted.ok()) {
+    return invalid_argument(concat("an adapter in ", place, " would not be used: ", trusted.status().message()));
+  }
   const Workshop workshop(place);
   TENSORTAP_RETURN_IF_ERROR(workshop.status());
   const std::string name = torch_adapter_file(torch.release.major, torch.release.minor, torch.string_abi);

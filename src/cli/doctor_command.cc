@@ -129,9 +129,12 @@ void add_torch(const Json& pytorch, std::vector<Check>& checks) {
     return;
   }
   const std::string command = text_of(torch, "command");
-  checks.push_back({true, true, "torch",
-                    fmt::format("{} of {}, {}", text_of(torch, "version"), text_of(torch, "python"),
-                                command.empty() ? "an adapter fits" : fmt::format("no adapter yet: `{}`, or `exec` does it", command))});
+  const std::string refused = text_of(torch, "adapter_problem");
+  const std::string adapter = !refused.empty()  ? refused
+                              : command.empty() ? "an adapter fits"
+                                                : fmt::format("no adapter yet: `{}`, or `exec` does it", command);
+  checks.push_back({refused.empty(), true, "torch",
+                    fmt::format("{} of {}, {}", text_of(torch, "version"), text_of(torch, "python"), adapter)});
 }
 
 // The libraries' word for a kernel is not everybody's.

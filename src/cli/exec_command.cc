@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <unistd.h>
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,18 +10,19 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "cli/adapter_build.h"
 #include "cli/arguments.h"
 #include "cli/capture_options.h"
 #include "cli/child_process.h"
 #include "cli/command.h"
 #include "cli/exec_environment.h"
+#include "cli/exec_place.h"
 #include "cli/exec_summary.h"
 #include "cli/failure_text.h"
 #include "cli/installed_files.h"
 #include "cli/json_members.h"
 #include "cli/origin_text.h"
 #include "cli/program_file.h"
+#include "cli/provide_adapter.h"
 #include "cli/run_summary.h"
 #include "plan/capture_plan.h"
 #include "read/repair.h"
@@ -44,43 +42,8 @@ struct ExecOptions {
   bool workers = false;
   bool no_cache = false;
   bool no_build = false;
+  bool no_torch = false;
   std::string summary;
-};
-
-// The folder of the dump, held from before the program starts.
-class Place {
- public:
-  // Makes the folder. Errors: kInvalidArgument when it is a dump's that has no room for another and holds something; kIo.
-  static Result<Place> take(const CaptureSpec& spec) {
-    Place place;
-    const auto layout = std::ranges::find(layouts(), spec.layout, &Layout::name);
-    place.shared_ = layout != layouts().end() && layout->shares_folder;
-    std::string path = spec.out.empty() ? join_path("tensortap_dump", wall_clock_name()) : spec.out;
-    path = std::filesystem::absolute(path).lexically_normal().string();
-    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-    place.path_ = path;
-    for (int attempt = 2; spec.out.empty() && path_exists(place.path_); ++attempt) place.path_ = concat(path, "-", attempt);
-    for (std::string part = place.path_; !path_exists(part); part = parent_path(part)) place.made_.push_back(part);
-    TENSORTAP_RETURN_IF_ERROR(make_directories(place.path_).with_context("output folder"));
-    TENSORTAP_ASSIGN_OR_RETURN(const auto names, list_directory(place.path_));
-    if (!place.shared_ && !names.empty()) {
-      return invalid_argument(fmt::format("output folder {} is not empty (it holds {}{}). Choose another with --out, or remove it",
-                                          quote(place.path_), quote(names.front()), names.size() > 1 ? ", ..." : ""));
-    }
-    return place;
-  }
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] bool shared() const { return shared_; }
-  // Removes what take() made and nobody used.
-  void give_back() const {
-    for (const std::string& part : made_) rmdir(part.c_str());
-  }
-
- private:
-  std::string path_;
-  bool shared_ = false;
-  std::vector<std::string> made_;  // innermost first
 };
 
 Json make_request(const ExecOptions& options, const CaptureSpec& spec, const InstalledFiles& installed) {
@@ -95,24 +58,6 @@ Json make_request(const ExecOptions& options, const CaptureSpec& spec, const Ins
           {"content_cache", !options.no_cache}};
 }
 
-// Before a Python program starts that has a torch without an adapter: builds it, or says how.
-Status provide_adapter(const ExecOptions& options, const InstalledFiles& installed, const std::string& interpreter, Terminal& terminal) {
-  if (!is_python(interpreter)) return {};
-  const auto torch = torch_of_python(interpreter);
-  if (!torch.ok()) {
-    if (torch.status().code() != StatusCode::kNotFound) terminal.warn(printable(torch.status().message()));
-    return {};
-  }
-  if (!adapter_for(*torch, adapter_folders(installed)).empty()) return {};
-  const std::string missing = fmt::format("there is no adapter for torch {} of {}", torch->release.text, interpreter);
-  if (options.no_build) return invalid_argument(fmt::format("{}. Build it once: `{}`", missing, build_command(*torch)));
-  terminal.note(missing);
-  const auto built = build_adapter(installed, *torch, {}, terminal);
-  if (!built.ok()) return built.status();
-  if (built->problem.empty()) return {};
-  return unsupported(fmt::format("the adapter for torch {} fails its self-test: {}", torch->release.text, built->problem));
-}
-
 // What is captured and where, checked as far as it can be before a program runs.
 Result<CaptureSpec> checked_spec(const ExecOptions& options, const Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, make_spec(options.capture));
@@ -120,6 +65,11 @@ Result<CaptureSpec> checked_spec(const ExecOptions& options, const Terminal& ter
   if (options.compile == "inductor-nodes") terminal.note(kNodesNote);
   TENSORTAP_ASSIGN_OR_RETURN(const auto plan, CapturePlan::compile(spec));
   return spec;
+}
+
+AdapterPolicy adapter_policy(const ExecOptions& options) {
+  if (options.no_torch) return AdapterPolicy::kNone;
+  return options.no_build ? AdapterPolicy::kRefuse : AdapterPolicy::kBuild;
 }
 
 void say_nothing_captured(const Terminal& terminal, const std::string& program) {
@@ -139,15 +89,30 @@ ExitCode verdict(const ExecOptions& options, const Json& summary) {
   return complete ? ExitCode::kFine : ExitCode::kFound;
 }
 
-// The summary for people on stderr, for programs behind the program's own output, or in a file.
+// The summary for programs: behind the program's own output, or in a file.
+Status tell(const ExecOptions& options, const Json& summary, Terminal& terminal) {
+  if (terminal.json) terminal.json_line(summary);
+  return options.summary.empty() ? Status() : write_file_atomically(options.summary, to_json_text(summary) + "\n");
+}
+
+// The summary for people on stderr, and for programs.
 Status report(const ExecOptions& options, const Json& summary, Terminal& terminal) {
   if (summary.at("dump").is_null()) {
     say_nothing_captured(terminal, options.program.front());
   } else {
-    terminal.note(trim(summary_text(summary, terminal.error_palette()) + origin_text(summary, terminal.error_palette())));
+    terminal.note(trim(summary_text(summary, terminal.error_palette())));
   }
-  if (terminal.json) terminal.json_line(summary);
-  return options.summary.empty() ? Status() : write_file_atomically(options.summary, to_json_text(summary) + "\n");
+  return tell(options, summary, terminal);
+}
+
+// A config of another system may ask for nothing, which is no mistake there: the program runs as it would without us.
+Result<ExitCode> run_without_capture(const ExecOptions& options, const std::string& path, Terminal& terminal) {
+  TENSORTAP_ASSIGN_OR_RETURN(const ProgramEnd end, run_program(path, options.program, {}));
+  const Json summary = {
+      {"dump", nullptr}, {"notes", {kNothingAsked}}, {"program", join(options.program, " ")}, {"exit_code", end.exit_code}};
+  terminal.note(kNothingAsked);
+  if (const Status status = tell(options, summary, terminal); !status.ok()) terminal.error(status.message());
+  return static_cast<ExitCode>(end.exit_code);
 }
 
 Result<ExitCode> exec(const ExecOptions& options, Terminal& terminal) {
@@ -157,9 +122,9 @@ Result<ExitCode> exec(const ExecOptions& options, Terminal& terminal) {
   if (const Status status = check_preloadable(interpreter); !status.ok()) return invalid_argument(status.message());
   TENSORTAP_ASSIGN_OR_RETURN(const InstalledFiles installed, find_installed_files());
   TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, checked_spec(options, terminal));
-  if (const Status status = provide_adapter(options, installed, interpreter, terminal); !status.ok())
-    return invalid_argument(status.message());
-  TENSORTAP_ASSIGN_OR_RETURN(const Place place, Place::take(spec));
+  if (spec.steps.is_never()) return run_without_capture(options, path, terminal);
+  TENSORTAP_RETURN_IF_ERROR(provide_adapter(adapter_policy(options), installed, interpreter, terminal));
+  TENSORTAP_ASSIGN_OR_RETURN(const ExecPlace place, ExecPlace::take(spec));
   spec.out = place.path();
   TENSORTAP_ASSIGN_OR_RETURN(const ExecFolder folder, ExecFolder::create(make_request(options, spec, installed)));
   TENSORTAP_ASSIGN_OR_RETURN(const auto variables, folder.variables(installed));
@@ -171,7 +136,7 @@ Result<ExitCode> exec(const ExecOptions& options, Terminal& terminal) {
     return end.status();
   }
   tell_crashes(settle_crashes(place.path(), false), terminal);
-  Json summary = summarise_dumps(terminal, process_dumps(place.path(), place.shared(), begin), place.path());
+  Json summary = summarise_dumps(terminal, process_dumps(place.path(), place.shared(), begin, folder.name()), place.path());
   if (summary["dump"].is_null()) place.give_back();
   summary["program"] = join(options.program, " ");
   summary["exit_code"] = end->exit_code;
@@ -195,6 +160,8 @@ Action declare_exec(CLI::App& app) {
   app.add_flag("--no-cache", options->no_cache, "Measure memory again that no operator wrote, for programs that write it past torch")
       ->group(group);
   app.add_flag("--no-build", options->no_build, "Do not compile an adapter that is missing: say how, and start nothing")->group(group);
+  app.add_flag("--no-torch", options->no_torch, "The program does not use torch: start it without an adapter for the torch of its Python")
+      ->group(group);
   app.add_option("--summary", options->summary, "Write the summary as JSON into this file")
       ->type_name(kFile)
       ->group("Where it goes, and limits");

@@ -10,18 +10,15 @@
 #include "cli/failure_text.h"
 #include "cli/json_members.h"
 #include "find/find_report.h"
+#include "read/dump_parts.h"
 #include "read/open_dump.h"
+#include "read/repair.h"
 
 namespace tensortap::cli {
 namespace {
 
 constexpr uint64_t kMostReportBytes = uint64_t{256} << 20;
 constexpr size_t kOrigins = 3;
-
-// Dumps of other processes, ranks and models stand in the folder of the first.
-bool is_part_folder(const std::string& name) {
-  return name.starts_with("rank_") || name.starts_with("process_") || name.starts_with("model_");
-}
 
 bool is_time(std::string_view name) { return name.size() == 14 && name.find_first_not_of("0123456789") == std::string_view::npos; }
 
@@ -255,22 +252,32 @@ std::vector<std::string> dumps_in_trees(const std::string& out, const std::strin
   return folders;
 }
 
+// Of dumps whose processes did not come to their end; repair is proposed where it would do something.
+std::string incomplete_text(const std::vector<Json>& processes, const std::string& out) {
+  size_t count = 0;
+  bool mends = false;
+  for (const Json& process : processes) {
+    if (process["complete"].get<bool>()) continue;
+    ++count;
+    const auto parts = repair_parts(process["dump"].get<std::string>(), true);
+    mends = mends || (parts.ok() && std::ranges::any_of(*parts, [](const RepairedPart& part) { return !part.report.healthy; }));
+  }
+  std::string text =
+      count == 1 ? "a process did not come to its end, or still runs" : concat(count, " processes did not come to their end, or still run");
+  text += ": what was captured so far is there";
+  if (mends) text += concat("; `tensortap repair ", out, "` makes the dump whole");
+  return text;
+}
+
 }  // namespace
 
-std::vector<std::string> process_dumps(const std::string& out, bool one_tree, const std::string& since) {
-  if (one_tree) return dumps_in_trees(out, since);
-  std::vector<std::string> folders;
-  std::vector<std::string> places = {out};
-  for (size_t i = 0; i < places.size(); ++i) {
-    const std::string place = places[i];
-    if (path_exists(join_path(place, "records.npy"))) folders.push_back(place);
-    const auto names = list_directory(place);
-    if (!names.ok() || (i > 0 && !is_part_folder(std::string(file_name(place))))) continue;
-    for (const std::string& name : *names) {
-      if (is_part_folder(name)) places.push_back(join_path(place, name));
-    }
-  }
-  return folders;
+std::vector<std::string> process_dumps(const std::string& out, bool one_tree, const std::string& since, const std::string& exec) {
+  std::vector<std::string> dumps = one_tree ? dumps_in_trees(out, since) : dump_parts(out);
+  std::erase_if(dumps, [&exec](const std::string& dump) {
+    const std::string of = member_text(report_of(dump), "exec");
+    return !of.empty() && of != exec;
+  });
+  return dumps;
 }
 
 Json summarise_dumps(const Terminal& terminal, const std::vector<std::string>& dumps, const std::string& out) {
@@ -279,10 +286,7 @@ Json summarise_dumps(const Terminal& terminal, const std::vector<std::string>& d
   for (const std::string& dump : dumps) processes.push_back(summary_of(terminal, dump));
   Json summary = processes.size() == 1 ? processes.front() : sum_of(processes, out);
   if (processes.size() == 1 && is_report(dumps.front())) summary["dump"] = out;
-  if (!summary["complete"].get<bool>()) {
-    add_note(summary, concat("a process did not come to its end, or still runs: what it captured so far is there; `tensortap repair ", out,
-                             "` makes its dump whole"));
-  }
+  if (!summary["complete"].get<bool>()) summary["incomplete"] = incomplete_text(processes, out);
   return summary;
 }
 

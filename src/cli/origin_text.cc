@@ -7,7 +7,7 @@
 namespace tensortap::cli {
 namespace {
 
-constexpr size_t kIndent = 12;
+constexpr size_t kMostRead = 3;
 
 std::string step_text(const Json& step) {
   std::string text = fmt::format("step {}, {} ({})", member_text(step, "step"), member_text(step, "op"), member_text(step, "type"));
@@ -50,17 +50,19 @@ std::string origin_text(const Json& summary, const Palette& palette) {
   const Json* chain = origin == nullptr ? nullptr : member(*origin, "chain");
   if (chain == nullptr || !chain->is_array() || chain->empty()) return {};
   const Json& begin = chain->back();
-  std::string text = palette.bold(fmt::format("{:<{}}", "began at", kIndent)) + palette.red(step_text(begin));
-  text += origin->value("certain", false) ? "\n" : ", as far as was captured\n";
-  const std::string indent(kIndent, ' ');
-  text += indent + made_text(begin) + "\n";
-  if (member_text(*origin, "kind") == "uninitialised memory") text += indent + "it worked on memory that nothing was written to\n";
+  std::string text = palette.red(step_text(begin));
+  if (!origin->value("certain", false)) text += ", as far as was captured";
+  text += "\n" + made_text(begin);
+  if (member_text(*origin, "kind") == "uninitialised memory") text += "\nit worked on memory that nothing was written to";
   if (const Json* inputs = member(begin, "inputs"); inputs != nullptr && inputs->is_array()) {
-    for (const Json& input : *inputs) text += indent + read_text(input) + "\n";
+    size_t count = 0;
+    for (const Json& input : *inputs) {
+      if (++count <= kMostRead) text += "\n" + read_text(input);
+    }
+    if (count > kMostRead) text += fmt::format("\nand {} more inputs", count - kMostRead);
   }
   if (chain->size() > 1) {
-    text += fmt::format("{}{} {} ops later, {}\n", indent, seen_text(member_text(*origin, "reached")), chain->size() - 1,
-                        step_text(chain->front()));
+    text += fmt::format("\n{} {} ops later, {}", seen_text(member_text(*origin, "reached")), chain->size() - 1, step_text(chain->front()));
   }
   return text;
 }

@@ -14,7 +14,8 @@ namespace tensortap::cli {
 std::string counts_text(const Json& one);
 // "read conv:in0@3: min -1, max 2", "read empty:in0@3: uninitialised memory" of one of a step's "inputs".
 std::string read_text(const Json& input);
-// Of the chosen origin of a summary: the op with its place, what it made and read, and where that was seen. "" when there is none.
+// Of the chosen origin of a summary: the op with its place, what it made and read, and where that was seen; lines without
+// an indent. "" when there is none.
 std::string origin_text(const Json& summary, const Palette& palette);
 
 }  // namespace tensortap::cli

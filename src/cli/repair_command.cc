@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/arguments.h"
 #include "cli/command.h"
@@ -29,6 +30,34 @@ Json report_json(const RepairReport& report, bool dry_run) {
           {"actions", report.actions}};
 }
 
+// Several parts in one report, which says of each action and each loss where it is.
+RepairReport sum_of(const std::vector<RepairedPart>& parts) {
+  RepairReport sum;
+  sum.healthy = true;
+  for (const RepairedPart& part : parts) {
+    sum.healthy = sum.healthy && part.report.healthy;
+    sum.records_kept += part.report.records_kept;
+    sum.records_lost += part.report.records_lost;
+    sum.tensors_kept += part.report.tensors_kept;
+    sum.tensors_lost += part.report.tensors_lost;
+    for (const std::string& name : part.report.lost) sum.lost.push_back(fmt::format("{}: {}", part.folder, name));
+    for (const std::string& action : part.report.actions) sum.actions.push_back(fmt::format("{}: {}", part.folder, action));
+  }
+  return sum;
+}
+
+Json parts_json(const std::vector<RepairedPart>& parts, bool dry_run) {
+  if (parts.size() == 1) return report_json(parts.front().report, dry_run);
+  Json json = report_json(sum_of(parts), dry_run);
+  json["parts"] = Json::array();
+  for (const RepairedPart& part : parts) {
+    Json one = report_json(part.report, dry_run);
+    one["folder"] = part.folder;
+    json["parts"].push_back(std::move(one));
+  }
+  return json;
+}
+
 void print_repair(Terminal& terminal, const RepairReport& report, bool dry_run) {
   if (report.healthy) {
     terminal.line(fmt::format("whole: {} records, {} tensors; nothing to mend", report.records_kept, report.tensors_kept));
@@ -40,18 +69,27 @@ void print_repair(Terminal& terminal, const RepairReport& report, bool dry_run) 
   for (const std::string& action : report.actions) terminal.line("- " + printable(action));
 }
 
+void print_parts(Terminal& terminal, const std::vector<RepairedPart>& parts, bool dry_run) {
+  for (const RepairedPart& part : parts) {
+    if (parts.size() > 1) terminal.line(printable(part.folder) + ":");
+    print_repair(terminal, part.report, dry_run);
+  }
+}
+
 }  // namespace
 
 Action declare_repair(CLI::App& app) {
   const auto options = std::make_shared<RepairOptions>();
-  app.add_option("dump", options->dump, "Folder of the dump")->type_name(kDump)->required();
+  app.add_option("dump", options->dump, "Folder of the dump; of a run with several processes, ranks or models each part is mended")
+      ->type_name(kDump)
+      ->required();
   app.add_flag("--dry-run", options->dry_run, "Only say what would be kept and what is lost");
   return [options](Terminal& terminal) -> Result<ExitCode> {
-    TENSORTAP_ASSIGN_OR_RETURN(const RepairReport report, repair_dump(options->dump, options->dry_run));
+    TENSORTAP_ASSIGN_OR_RETURN(const auto parts, repair_parts(options->dump, options->dry_run));
     if (terminal.json) {
-      terminal.json_line(report_json(report, options->dry_run));
+      terminal.json_line(parts_json(parts, options->dry_run));
     } else {
-      print_repair(terminal, report, options->dry_run);
+      print_parts(terminal, parts, options->dry_run);
     }
     return ExitCode::kFine;
   };

@@ -178,7 +178,8 @@ Result<ExitCode> run_here(const RunOptions& options, const CaptureSpec& spec, Te
   callbacks.progress.finish();
   const std::string report_text = text == nullptr ? "{}" : text;
   tensortap_free(text);
-  TENSORTAP_ASSIGN_OR_RETURN(const Json report, parse_json(report_text, "the report of the run"));
+  TENSORTAP_ASSIGN_OR_RETURN(Json report, parse_json(report_text, "the report of the run"));
+  if (spec.steps.is_never() && report.is_object() && report["notes"].is_array()) report["notes"].push_back(kNothingAsked);
   if (code != TENSORTAP_OK) return report_failure(terminal, code, report);
   terminal.note(trim(summary_text(report, terminal.error_palette())));
   if (terminal.json) terminal.json_line(report);

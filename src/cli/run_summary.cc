@@ -6,9 +6,15 @@
 
 #include "base/text.h"
 #include "cli/json_members.h"
+#include "cli/origin_text.h"
 
 namespace tensortap::cli {
 namespace {
+
+constexpr size_t kIndent = 12;
+constexpr size_t kMostLines = 15;
+constexpr size_t kMostReasons = 4;
+constexpr size_t kMostUnmatched = 3;
 
 uint64_t count_of(const Json& object, const char* key) {
   const Json* value = member(object, key);
@@ -32,7 +38,11 @@ std::string ops_text(const Json& ops) {
   std::string text = fmt::format("{} of {} captured", count_of(ops, "captured"), count_of(ops, "expected"));
   const Json* reasons = member(ops, "not_captured");
   if (reasons == nullptr || !reasons->is_array()) return text;
-  for (const Json& reason : *reasons) text += "\n" + std::string(12, ' ') + "not captured: " + reason_text(reason);
+  size_t count = 0;
+  for (const Json& reason : *reasons) {
+    if (++count <= kMostReasons) text += "\nnot captured: " + reason_text(reason);
+  }
+  if (count > kMostReasons) text += fmt::format("\nnot captured: {} more reasons", count - kMostReasons);
   return text;
 }
 
@@ -57,17 +67,46 @@ std::string budget_text(const Json& governor) {
                      member_text(governor, "by") == "steps" ? "steps" : "slices of time", count_of(governor, "tensors_sampled"));
 }
 
+// What comes first in a summary.
+enum class News { kBad, kMissing, kPlace, kFact, kRemark };
+
+// The lines of a summary: worst news first, in the order in which they came within the same kind.
 class Lines {
  public:
   explicit Lines(const Palette& palette) : palette_(palette) {}
-  void add(std::string_view name, std::string_view value) {
-    if (!value.empty()) text_ += palette_.bold(fmt::format("{:<12}", name)) + std::string(value) + "\n";
+
+  // A value of several lines stays together. Nothing for an empty value.
+  void add(News news, std::string_view name, std::string_view value) {
+    if (!value.empty()) entries_.push_back({news, std::string(name), std::string(value)});
   }
-  [[nodiscard]] std::string take() { return std::move(text_); }
+
+  // At most kMostLines, the last of which says how many are left out.
+  [[nodiscard]] std::string text() {
+    std::ranges::stable_sort(entries_, {}, &Entry::news);
+    std::vector<std::string> lines;
+    for (const Entry& entry : entries_) {
+      std::string name = palette_.bold(fmt::format("{:<{}}", entry.name, kIndent));
+      for (const std::string_view line : split(entry.value, '\n')) {
+        lines.push_back(name + std::string(line));
+        name = std::string(kIndent, ' ');
+      }
+    }
+    if (lines.size() > kMostLines) {
+      const size_t left_out = lines.size() - kMostLines + 1;
+      lines.resize(kMostLines - 1);
+      lines.push_back(palette_.bold(fmt::format("{:<{}}", "more", kIndent)) + fmt::format("{} lines, with --json", left_out));
+    }
+    return join(lines, "\n") + "\n";
+  }
 
  private:
+  struct Entry {
+    News news;
+    std::string name;
+    std::string value;
+  };
   const Palette& palette_;
-  std::string text_;
+  std::vector<Entry> entries_;
 };
 
 void add_records(const Json& report, const Palette& palette, Lines& lines) {
@@ -76,23 +115,25 @@ void add_records(const Json& report, const Palette& palette, Lines& lines) {
   if (const uint64_t bytes = count_of(report, "bytes"); bytes > 0) text += ", " + bytes_text(bytes) + " of tensors";
   const uint64_t lost = count_of(report, "lost");
   text += lost == 0 ? ", none lost" : ", " + palette.red(fmt::format("{} lost", lost));
-  lines.add("records", text);
+  lines.add(lost == 0 ? News::kFact : News::kMissing, "records", text);
 }
 
 void add_checks(const Json& report, const Palette& palette, Lines& lines) {
   if (const Json* identical = member(report, "identical"); identical != nullptr && identical->is_boolean()) {
-    lines.add("outputs", identical->get<bool>() ? palette.green("identical to the plain run, bit by bit")
-                                                : palette.red("DIFFERENT from the plain run"));
+    lines.add(
+        identical->get<bool>() ? News::kFact : News::kBad, "outputs",
+        identical->get<bool>() ? palette.green("identical to the plain run, bit by bit") : palette.red("DIFFERENT from the plain run"));
   }
   if (const Json* overhead = member(report, "overhead"); overhead != nullptr && overhead->is_number()) {
-    lines.add("overhead", fmt::format("{:.3f} times the plain run", overhead->get<double>()));
+    lines.add(News::kFact, "overhead", fmt::format("{:.3f} times the plain run", overhead->get<double>()));
   }
   if (const Json* first = member(report, "first_nonfinite")) {
-    lines.add("non-finite", palette.red("first at ") + nonfinite_text(*first));
+    lines.add(News::kBad, "non-finite", palette.red("first at ") + nonfinite_text(*first));
+    lines.add(News::kBad, "began at", origin_text(report, palette));
   } else if (const uint64_t harmless = count_of(report, "harmless"); harmless > 0) {
-    lines.add("non-finite", fmt::format("none in what the program saw; {} made some that did no harm", plural(harmless, "op")));
-  } else if (report.contains("first_nonfinite")) {
-    lines.add("non-finite", "none seen");
+    lines.add(News::kFact, "non-finite", fmt::format("none in what the program saw; {} made some that did no harm", plural(harmless, "op")));
+  } else if (report.contains("first_nonfinite") && member(report, "dump") != nullptr) {
+    lines.add(News::kFact, "non-finite", "none seen");
   }
 }
 
@@ -117,25 +158,36 @@ std::string nonfinite_text(const Json& first) {
 
 std::string summary_text(const Json& report, const Palette& palette) {
   Lines lines(palette);
-  if (const std::string dump = member_text(report, "dump"); !dump.empty())
-    lines.add("dump", fmt::format("{} ({})", dump, member_text(report, "layout")));
-  if (const std::string source = member_text(report, "source"); !source.empty()) {
-    lines.add("source", fmt::format("{}, {}", source, plural(count_of(report, "steps"), "step")));
-  }
-  if (const Json* made = member(report, "inputs_made"); made != nullptr && made->is_array()) lines.add("inputs", inputs_text(*made));
-  if (const Json* ops = member(report, "ops")) lines.add("ops", ops_text(*ops));
-  if (const Json* governor = member(report, "governor"); governor != nullptr && governor->is_object())
-    lines.add("budget", budget_text(*governor));
-  add_records(report, palette, lines);
-  add_checks(report, palette, lines);
   if (const Json* failed = member(report, "failed_op"); failed != nullptr && failed->is_object()) {
     const std::string source = member_text(*failed, "source");
-    lines.add("failed op", palette.red(fmt::format("{} ({}){}: {}", member_text(*failed, "name"), member_text(*failed, "type"),
-                                                   source.empty() ? "" : ", " + source, member_text(*failed, "error"))));
+    lines.add(News::kBad, "failed op", palette.red(fmt::format("{} ({}){}: {}", member_text(*failed, "name"), member_text(*failed, "type"),
+                                                               source.empty() ? "" : ", " + source, member_text(*failed, "error"))));
   }
-  for (const std::string& text : strings_in(report, "unmatched")) lines.add("unmatched", palette.red(printable(text)));
-  for (const std::string& note : strings_in(report, "notes")) lines.add("note", printable(note));
-  return lines.take();
+  lines.add(News::kBad, "incomplete", member_text(report, "incomplete"));
+  if (const std::string dump = member_text(report, "dump"); !dump.empty())
+    lines.add(News::kPlace, "dump", fmt::format("{} ({})", dump, member_text(report, "layout")));
+  if (const std::string source = member_text(report, "source"); !source.empty()) {
+    lines.add(News::kFact, "source", fmt::format("{}, {}", source, plural(count_of(report, "steps"), "step")));
+  }
+  if (const Json* made = member(report, "inputs_made"); made != nullptr && made->is_array()) {
+    lines.add(News::kFact, "inputs", inputs_text(*made));
+  }
+  if (const Json* ops = member(report, "ops")) {
+    const bool all = count_of(*ops, "captured") >= count_of(*ops, "expected");
+    lines.add(all ? News::kFact : News::kMissing, "ops", ops_text(*ops));
+  }
+  if (const Json* governor = member(report, "governor"); governor != nullptr && governor->is_object())
+    lines.add(News::kFact, "budget", budget_text(*governor));
+  add_records(report, palette, lines);
+  add_checks(report, palette, lines);
+  const std::vector<std::string> unmatched = strings_in(report, "unmatched");
+  for (size_t i = 0; i < std::min(unmatched.size(), kMostUnmatched); ++i) {
+    lines.add(News::kMissing, "unmatched", palette.red(printable(unmatched[i])));
+  }
+  if (unmatched.size() > kMostUnmatched)
+    lines.add(News::kMissing, "unmatched", fmt::format("and {} more", unmatched.size() - kMostUnmatched));
+  for (const std::string& note : strings_in(report, "notes")) lines.add(News::kRemark, "note", printable(note));
+  return lines.text();
 }
 
 }  // namespace tensortap::cli

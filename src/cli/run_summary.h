@@ -10,7 +10,11 @@
 
 namespace tensortap::cli {
 
-// Short, aligned lines about a report of tensortap_onnxruntime_run(). Keys that are missing or null are left out.
+// What a summary notes of a config, of another system, that asks for nothing, which is no mistake there.
+inline constexpr const char* kNothingAsked = "the config asks for nothing: nothing is captured, and no dump is written";
+
+// At most 15 aligned lines, worst news first, about a report of tensortap_onnxruntime_run() or a summary of exec_summary.h. Keys that are missing or
+// null are left out.
 std::string summary_text(const Json& report, const Palette& palette);
 
 // "step 0, Div_12 (Div) out0: 1 NaN, 2 +Inf at [0, 3], train.py:41".

@@ -56,12 +56,14 @@ Json examine_torch(const std::string& python) {
     report["torch_problem"] = torch.status().message();
     return report;
   }
-  const std::string adapter = adapter_for(*torch, folders);
+  const auto adapter = adapter_for(*torch, folders, installed->libraries);
+  const bool none = adapter.status().code() == StatusCode::kNotFound;
   report["torch"] = {{"python", python},
                      {"version", torch->release.text},
                      {"library", torch->library},
-                     {"adapter", adapter.empty() ? Json() : Json(adapter)},
-                     {"command", adapter.empty() ? Json(build_command(*torch)) : Json()}};
+                     {"adapter", adapter.ok() ? Json(*adapter) : Json()},
+                     {"adapter_problem", adapter.ok() || none ? Json() : Json(adapter.status().message())},
+                     {"command", none ? Json(build_command(*torch)) : Json()}};
   return report;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 
+#include "base/code_file.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/child_process.h"
@@ -11,6 +12,9 @@
 namespace tensortap::cli {
 namespace {
 
+constexpr int kMajor = 2;
+constexpr int kOldestMinor = 4;   // the oldest release with the function that capture enters through
+constexpr int kNewestMinor = 14;  // the newest release whose headers the tests compile adapters with
 constexpr std::string_view kLibrary = "libtorch_cpu.so";
 constexpr const char* kEntry = "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE";
 
@@ -88,13 +92,24 @@ Result<TorchInstallation> torch_of_python(const std::string& python) {
   return torch;
 }
 
-std::string adapter_for(const TorchInstallation& torch, const std::vector<std::string>& folders) {
+Result<std::string> adapter_for(const TorchInstallation& torch, const std::vector<std::string>& folders, const std::string& own_folder) {
   const std::string name = torch_adapter_file(torch.release.major, torch.release.minor, torch.string_abi);
   for (const std::string& folder : folders) {
-    std::string path = join_path(folder, name);
-    if (path_exists(path)) return path;
+    const std::string path = join_path(folder, name);
+    if (!path_exists(path)) continue;
+    const Result<std::string> trusted = trusted_code_file(path, own_folder);
+    if (!trusted.ok()) return unsupported(concat("the adapter ", path, " is not used: ", trusted.status().message()));
+    return path;
   }
-  return {};
+  return not_found(concat("there is no adapter for torch ", torch.release.text));
+}
+
+std::string release_note(const TorchRelease& release) {
+  const bool older = release.major < kMajor || (release.major == kMajor && release.minor < kOldestMinor);
+  const bool newer = release.major > kMajor || (release.major == kMajor && release.minor > kNewestMinor);
+  if (!older && !newer) return {};
+  return concat(" This tensortap supports torch ", kMajor, ".", kOldestMinor, " to ", kMajor, ".", kNewestMinor, "; ", release.text, " is ",
+                older ? "older" : "newer: look for a newer tensortap, or install one of these");
 }
 
 std::string build_command(const TorchInstallation& torch) {

@@ -27,8 +27,12 @@ Result<TorchInstallation> torch_in(const std::string& folder);
 // The torch that `python` would import, asked for without importing it. Errors: kNotFound when it has none or when there is no such interpreter.
 Result<TorchInstallation> torch_of_python(const std::string& python);
 
-// The first adapter file for it in `folders`, "" = none.
-std::string adapter_for(const TorchInstallation& torch, const std::vector<std::string>& folders);
+// The first adapter file for it in `folders`; `own_folder` is that of our libraries. Errors: kNotFound when there is none; kUnsupported when another
+// user could have written it (base/code_file.h).
+Result<std::string> adapter_for(const TorchInstallation& torch, const std::vector<std::string>& folders, const std::string& own_folder);
+
+// A sentence, with a space before it, for a release that is older or newer than those that adapters are tested with; "" for one between them.
+std::string release_note(const TorchRelease& release);
 
 // "tensortap build-adapter --python PYTHON" or "--libtorch FOLDER": what to type for this torch.
 std::string build_command(const TorchInstallation& torch);

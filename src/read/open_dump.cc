@@ -13,19 +13,8 @@ constexpr int kDepth = 3;
 constexpr size_t kMostFolders = 10000;  // looked into
 constexpr size_t kNamesInMessage = 5;
 
-const Layout* recognise(const std::string& folder) {
-  const Layout* best = nullptr;
-  Confidence confidence = Confidence::kNo;
-  for (const Layout& layout : layouts()) {
-    const Confidence found = layout.recognise(folder);
-    if (found > confidence) best = &layout;
-    confidence = std::max(confidence, found);
-  }
-  return best;
-}
-
 void find_below(const std::string& folder, int depth, size_t& budget, std::vector<FoundDump>& found) {
-  if (const Layout* layout = recognise(folder)) {
+  if (const Layout* layout = recognise_layout(folder)) {
     found.push_back({folder, layout});
     return;
   }
@@ -50,6 +39,17 @@ std::string first_names(const std::string& folder) {
 }
 
 }  // namespace
+
+const Layout* recognise_layout(const std::string& folder) {
+  const Layout* best = nullptr;
+  Confidence confidence = Confidence::kNo;
+  for (const Layout& layout : layouts()) {
+    const Confidence found = layout.recognise(folder);
+    if (found > confidence) best = &layout;
+    confidence = std::max(confidence, found);
+  }
+  return best;
+}
 
 Result<FoundDump> locate_dump(const std::string& path) {
   if (!path_exists(path)) return not_found(concat(path, ": no such dump. A dump is the folder that tensortap run --out made."));

@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "layout/crash_file.h"
+#include "read/dump_parts.h"
 #include "read/open_dump.h"
 #include "registry/registry.h"
 
@@ -80,6 +81,25 @@ Result<RepairReport> repair_dump(const std::string& path, bool dry_run) {
     report.actions.push_back(concat("left as it is: ", problem));
   }
   return report;
+}
+
+Result<std::vector<RepairedPart>> repair_parts(const std::string& path, bool dry_run) {
+  std::vector<std::string> folders = dump_parts(path);
+  if (folders.empty()) folders.push_back(path);
+  std::vector<RepairedPart> parts;
+  for (const std::string& folder : folders) {
+    Result<RepairReport> report = repair_dump(folder, dry_run);
+    if (!report.ok() && folders.size() == 1) return report.status();
+    if (!report.ok()) {
+      RepairReport unchanged;
+      unchanged.healthy = false;
+      unchanged.actions.push_back(concat("left as it is: ", report.status().message()));
+      parts.push_back({folder, std::move(unchanged)});
+    } else {
+      parts.push_back({folder, *std::move(report)});
+    }
+  }
+  return parts;
 }
 
 }  // namespace tensortap

@@ -28,6 +28,15 @@ CrashesSettled settle_crashes(const std::string& folder, bool dry_run);
 // anything when `dry_run`. Errors: kUnsupported for layouts that can not be mended.
 Result<RepairReport> repair_dump(const std::string& path, bool dry_run);
 
+// repair_dump() of one of several dumps.
+struct RepairedPart {
+  std::string folder;
+  RepairReport report;
+};
+// Mends every dump_parts() of `path`, or, where there are none, what repair_dump() finds. A part that cannot be mended has the reason among its actions,
+// unless it is the only one. Errors: as repair_dump().
+Result<std::vector<RepairedPart>> repair_parts(const std::string& path, bool dry_run);
+
 }  // namespace tensortap
 
 #endif  // TENSORTAP_READ_REPAIR_H_

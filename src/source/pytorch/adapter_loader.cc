@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "base/code_file.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/torch_files.h"
@@ -111,7 +112,10 @@ std::string adapter_file_name(const TorchVersion& version) { return torch_adapte
 
 Status load_adapter_file(const TorchVersion& version, const std::string& path, const tensortap_torch_tracker& tracker,
                          tensortap_torch_adapter& adapter) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  static const int here = 0;
+  const Result<std::string> trusted = trusted_code_file(path, folder_of_code(&here));
+  if (!trusted.ok()) return unsupported(concat("the adapter ", path, " is not used: ", trusted.status().message()));
+  void* library = dlopen(trusted->c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* reason = dlerror();
     return refused(version, path, concat("it can not be loaded: ", reason != nullptr ? reason : "unknown"));

@@ -1,6 +1,5 @@
 #include "source/pytorch/adapter_places.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <sys/stat.h>
 
@@ -8,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/code_file.h"
 #include "base/environment.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -47,10 +47,8 @@ std::string loaded_libtorch() {
 
 std::vector<std::string> adapter_places() {
   std::vector<std::string> places;
-  Dl_info self{};
-  if (dladdr(reinterpret_cast<const void*>(&adapter_places), &self) != 0 && self.dli_fname != nullptr) {
-    places.push_back(join_path(parent_path(self.dli_fname), "adapters"));
-  }
+  static const int here = 0;
+  if (const std::string own = folder_of_code(&here); !own.empty()) places.push_back(join_path(own, "adapters"));
   const std::string cache = cache_folder();
   const auto names = list_directory(cache);
   if (cache.empty() || !names.ok()) return places;

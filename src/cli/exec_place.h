@@ -1,0 +1,44 @@
+// The folder into which the processes of one `tensortap exec` write.
+
+#ifndef TENSORTAP_CLI_EXEC_PLACE_H_
+#define TENSORTAP_CLI_EXEC_PLACE_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "plan/capture_spec.h"
+
+namespace tensortap::cli {
+
+// Held from before the program starts until this object ends, so that no other `tensortap exec` on this machine takes the same folder: it stays empty until
+// the program's first operator. Move-only.
+class ExecPlace {
+ public:
+  // Makes the folder. Errors: kInvalidArgument when it is a dump's that has no room for another, and it is not empty or another `tensortap exec` holds
+  // it; kIo.
+  static Result<ExecPlace> take(const CaptureSpec& spec);
+  ExecPlace(ExecPlace&& other) noexcept
+      : path_(std::move(other.path_)), shared_(other.shared_), held_(std::exchange(other.held_, -1)), made_(std::move(other.made_)) {}
+  ExecPlace& operator=(ExecPlace&&) = delete;
+  ~ExecPlace();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] bool shared() const { return shared_; }
+  // Removes what take() made and nobody used.
+  void give_back() const;
+
+ private:
+  ExecPlace() = default;
+  Status hold();
+
+  std::string path_;
+  bool shared_ = false;
+  int held_ = -1;                  // the socket whose name stands for the folder
+  std::vector<std::string> made_;  // innermost first
+};
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_EXEC_PLACE_H_

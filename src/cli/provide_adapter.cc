@@ -1,0 +1,55 @@
+#include "cli/provide_adapter.h"
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/adapter_build.h"
+#include "cli/program_file.h"
+#include "cli/torch_installation.h"
+
+namespace tensortap::cli {
+namespace {
+
+// The ways on from a missing adapter that need no compiler here.
+std::string other_ways(const InstalledFiles& installed, const TorchInstallation& torch) {
+  const auto sources = find_adapter_sources(installed);
+  const auto cache = sources.ok() ? adapter_cache(*sources) : Result<std::string>(sources.status());
+  const std::string name = torch_adapter_file(torch.release.major, torch.release.minor, torch.string_abi);
+  return fmt::format(
+      "What else works: compile it on another machine with this tensortap and torch {0}.{1} (`tensortap build-adapter --out .`) and copy "
+      "{2} into {3}; "
+      "or, if the program does not use torch (ONNX Runtime needs no adapter), start it with `tensortap exec --no-torch`",
+      torch.release.major, torch.release.minor, name, cache.ok() ? *cache : installed.adapters);
+}
+
+Status compile_adapter(const InstalledFiles& installed, const TorchInstallation& torch, const Terminal& terminal) {
+  const auto built = build_adapter(installed, torch, {}, terminal);
+  if (!built.ok() && built.status().code() == StatusCode::kNotFound) {
+    return invalid_argument(fmt::format("{}. {}", built.status().message(), other_ways(installed, torch)));
+  }
+  if (!built.ok()) return invalid_argument(concat(built.status().message(), release_note(torch.release)));
+  if (built->problem.empty()) return {};
+  return invalid_argument(
+      fmt::format("the adapter for torch {} fails its self-test: {}{}", torch.release.text, built->problem, release_note(torch.release)));
+}
+
+}  // namespace
+
+Status provide_adapter(AdapterPolicy policy, const InstalledFiles& installed, const std::string& interpreter, Terminal& terminal) {
+  if (policy == AdapterPolicy::kNone || !is_python(interpreter)) return {};
+  const auto torch = torch_of_python(interpreter);
+  if (!torch.ok()) {
+    if (torch.status().code() != StatusCode::kNotFound) terminal.warn(printable(torch.status().message()));
+    return {};
+  }
+  const auto adapter = adapter_for(*torch, adapter_folders(installed), installed.libraries);
+  if (adapter.ok()) return {};
+  if (adapter.status().code() != StatusCode::kNotFound) return invalid_argument(adapter.status().message());
+  const std::string missing = fmt::format("there is no adapter for torch {} of {}", torch->release.text, interpreter);
+  if (policy == AdapterPolicy::kRefuse) return invalid_argument(fmt::format("{}. Build it once: `{}`", missing, build_command(*torch)));
+  terminal.note(missing);
+  return compile_adapter(installed, *torch, terminal);
+}
+
+}  // namespace tensortap::cli
