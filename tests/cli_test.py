@@ -177,6 +177,39 @@ def test_run_says_null_for_what_was_not_measured(folder: Path, tmp_path: Path) -
     assert summary["overhead"] is None
 
 
+def test_quiet_silences_the_hint_beside_an_error(folder: Path) -> None:
+    for words in (["nope"], ["run"], ["run", folder / "model.onnx", "--nope"], ["exec", "--nope"]):
+        assert "Try `tensortap" in tensortap(*words).err, words
+        err = tensortap(*words, "--quiet").err
+        assert err.startswith("error: "), words
+        assert "Try" not in err, words
+
+
+def test_quiet_silences_the_note_on_an_interrupt(folder: Path, tmp_path: Path) -> None:
+    for quiet in ([], ["--quiet"]):
+        words = [str(COMMAND), "run", str(folder / "model.onnx"), "--runs", "1000000000", "--out", str(tmp_path / f"d{len(quiet)}"), *quiet]
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as running:
+            while not (tmp_path / f"d{len(quiet)}/records.npy").exists():
+                time.sleep(0.1)
+            time.sleep(0.5)
+            running.send_signal(signal.SIGINT)
+            _, err = running.communicate(timeout=60)
+        assert ("press Ctrl-C again" in err) == (not quiet)
+
+
+def test_a_runtime_in_the_current_folder_is_named_without_a_slash(folder: Path, tmp_path: Path) -> None:
+    runtime = tensortap("doctor", "--json").object["runtimes"][0]["path"]
+    (tmp_path / "libort.so").symlink_to(runtime)
+    words = ["run", folder / "model.onnx", "--runtime", "libort.so", "--out", "d", "--json"]
+    done = tensortap(*words, cwd=tmp_path)
+    assert done.code == 0, done.err
+    done = tensortap("run", folder / "model.onnx", "--out", "e", cwd=tmp_path, environment={"TENSORTAP_ONNXRUNTIME": "libort.so"})
+    assert done.code == 0, done.err
+    assert tensortap("doctor", "--runtime", "libort.so", cwd=tmp_path).code == 0
+    missing = tensortap("run", folder / "model.onnx", "--runtime", "libnone.so", "--out", "f", cwd=tmp_path)
+    assert (missing.code, "libnone.so" in missing.err) == (2, True)
+
+
 def test_run_tells_people_on_stderr_and_nothing_with_quiet(folder: Path, tmp_path: Path) -> None:
     loud = tensortap("run", folder / "model.onnx", "--verify", "--out", tmp_path / "a")
     assert loud.out == ""

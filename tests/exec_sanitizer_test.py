@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cli_support import COMMAND
+from cli_support import COMMAND, LIBRARIES
 from exec_support import RUN_OPERATORS, FakeTorch
 
 PROGRAM = """
@@ -103,14 +103,10 @@ def test_an_installation_whose_path_cannot_be_preloaded_starts_them_too(tmp_path
     """A path with a space is preloaded through a link."""
     program = build(tmp_path, BUILDS["gcc address"])
     folder = tmp_path / "with space"
-    for name in ("libtensortap_preload.so", "libtensortap_pytorch.so", "libtensortap_onnxruntime.so", "libtensortap_capture.so"):
-        source = next(path for path in (COMMAND.parents[2] / name, COMMAND.parent.parent / "lib" / name) if path.exists())
-        (folder / "lib").mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, folder / "lib" / name)
-    shutil.copytree(
-        next((COMMAND.parents[2]).glob("before_libasan.so"), COMMAND.parent.parent / "lib/before_libasan.so"),
-        folder / "lib/before_libasan.so",
-    )
+    (folder / "lib").mkdir(parents=True)
+    for library in LIBRARIES.glob("libtensortap_*.so"):
+        shutil.copy(library, folder / "lib")
+    shutil.copytree(LIBRARIES / "before_libasan.so", folder / "lib/before_libasan.so")
     (folder / "bin").mkdir()
     shutil.copy(COMMAND, folder / "bin/tensortap")
     environment = {**os.environ, "LD_LIBRARY_PATH": str(folder / "lib")}

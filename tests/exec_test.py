@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -457,6 +458,35 @@ def test_a_python_program_whose_adapter_can_not_be_built_is_not_started(python_w
     done = python_with_torch.exec(sys.executable, "-c", "print('started')")
     assert (done.code, done.out) == (2, "")
     assert "does not compile" in done.err
+
+
+def test_without_a_compiler_exec_says_what_else_works(python_with_torch: FakeTorch, tmp_path: Path) -> None:
+    fake_headers(python_with_torch)
+    (tmp_path / "empty").mkdir()
+    environment = {"PATH": str(tmp_path / "empty"), "CXX": ""}
+    done = python_with_torch.exec(sys.executable, "-c", "print('started')", environment=environment)
+    assert (done.code, done.out) == (2, "")
+    assert "no C++ compiler" in done.err
+    assert "torch 2.99 (`tensortap build-adapter --out .`)" in done.err
+    assert f"copy {ADAPTER} into {python_with_torch.cache}/tensortap/adapters/" in done.err
+    assert "--no-torch" in done.err
+    done = python_with_torch.exec(sys.executable, "-c", "print('started')", options=["--no-torch"], environment=environment)
+    assert (done.code, done.out) == (0, "started\n"), done.err
+    # An adapter that was compiled elsewhere does.
+    built = compile_c(ROOT / "tests/fake_adapter.c", tmp_path / "elsewhere.so", "-shared", '-DFAKE_RELEASE="2.99.0"')
+    place = re.search(rf"copy {ADAPTER} into (\S+);", python_with_torch.exec(sys.executable, "-c", "", environment=environment).err)
+    assert place is not None
+    Path(place[1]).mkdir(parents=True, exist_ok=True)
+    shutil.copy(built, Path(place[1]) / ADAPTER)
+    done = python_with_torch.exec(sys.executable, "-c", "print('started')", environment=environment)
+    assert (done.code, done.out) == (0, "started\n"), done.err
+
+
+def test_a_torch_that_is_newer_than_those_we_know_is_called_so(python_with_torch: FakeTorch) -> None:
+    fake_headers(python_with_torch)
+    done = python_with_torch.exec(sys.executable, "-c", "print('started')")
+    assert (done.code, done.out) == (2, "")
+    assert re.search(r"supports torch 2\.4 to 2\.\d+; 2\.99\.0 is newer", done.err), done.err
 
 
 def test_a_folder_called_torch_where_the_program_starts_is_not_its_torch(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@
 #include "cli/failure_text.h"
 #include "cli/installed_files.h"
 #include "cli/json_members.h"
-#include "cli/origin_text.h"
+#include "cli/other_users.h"
 #include "cli/program_file.h"
 #include "cli/provide_adapter.h"
 #include "cli/run_summary.h"
@@ -70,6 +70,14 @@ Result<CaptureSpec> checked_spec(const ExecOptions& options, const Terminal& ter
 AdapterPolicy adapter_policy(const ExecOptions& options) {
   if (options.no_torch) return AdapterPolicy::kNone;
   return options.no_build ? AdapterPolicy::kRefuse : AdapterPolicy::kBuild;
+}
+
+// For a program that can become another user. Whether it does is not known before.
+void note_other_users(const InstalledFiles& installed, const std::string& out, bool admitted, const Terminal& terminal) {
+  if (!can_become_another_user()) return;
+  const std::vector<std::string> obstacles = obstacles_of_other_users(installed, out, admitted);
+  if (obstacles.empty()) return;
+  terminal.note(printable(concat("processes that the program starts as another user are not captured: ", join(obstacles, "; "))));
 }
 
 void say_nothing_captured(const Terminal& terminal, const std::string& program) {
@@ -126,6 +134,7 @@ Result<ExitCode> exec(const ExecOptions& options, Terminal& terminal) {
   TENSORTAP_RETURN_IF_ERROR(provide_adapter(adapter_policy(options), installed, interpreter, terminal));
   TENSORTAP_ASSIGN_OR_RETURN(const ExecPlace place, ExecPlace::take(spec));
   spec.out = place.path();
+  note_other_users(installed, place.path(), false, terminal);
   TENSORTAP_ASSIGN_OR_RETURN(const ExecFolder folder, ExecFolder::create(make_request(options, spec, installed)));
   TENSORTAP_ASSIGN_OR_RETURN(const auto variables, folder.variables(installed));
   std::string begin = wall_clock_name();

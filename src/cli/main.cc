@@ -99,7 +99,9 @@ int run_command_line(int argc, char** argv) {
     return 0;
   } catch (const CLI::ParseError& error) {
     // The parser stops before it has set the flags.
-    terminal.json = std::find(argv + 1, argv + argc, std::string_view("--json")) != argv + argc;
+    char** const end = std::find(argv + 1, argv + argc, std::string_view("--"));
+    terminal.json = std::find(argv + 1, end, std::string_view("--json")) != end;
+    terminal.quiet = std::find(argv + 1, end, std::string_view("--quiet")) != end;
     const DeclaredCommand* chosen = chosen_command(program, declared);
     return usage_error(terminal, program, chosen, usage_message(program, chosen, error));
   }

@@ -51,8 +51,11 @@ struct RunOptions {
 // Set by Ctrl-C; the second Ctrl-C finds the default handler and kills.
 volatile std::sig_atomic_t interrupted = 0;
 
+volatile std::sig_atomic_t quiet = 0;  // --quiet
+
 void on_interrupt(int /*signal*/) {
   interrupted = 1;
+  if (quiet != 0) return;
   constexpr std::string_view kText = "\nfinishing the dump; press Ctrl-C again to end at once\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kText.data(), kText.size());
 }
@@ -161,6 +164,7 @@ Result<ExitCode> run_here(const RunOptions& options, const CaptureSpec& spec, Te
   if (!options.save_outputs.empty()) {
     TENSORTAP_ASSIGN_OR_RETURN(callbacks.outputs, OutputFiles::open(options.save_outputs));
   }
+  quiet = terminal.quiet ? 1 : 0;
   install_interrupt_handler();
   const auto borrowed = borrow_inputs(inputs);
   const std::string request_text = to_json_text(request);

@@ -34,7 +34,11 @@ std::optional<std::string> library_in(const std::string& folder) {
 
 // `path` is the library, or a folder that holds it directly or as the onnxruntime Python package has it.
 std::optional<std::string> library_at(const std::string& path) {
-  if (!is_directory(path)) return path_exists(path) ? std::optional<std::string>(path) : std::nullopt;
+  // A name without a slash means a file here, which the loader would look for in its own folders.
+  if (!is_directory(path)) {
+    if (!path_exists(path)) return std::nullopt;
+    return path.find('/') == std::string::npos ? concat("./", path) : path;
+  }
   for (const char* below : {"", "capi", "onnxruntime/capi", "lib"}) {
     if (auto found = library_in(*below == '\0' ? path : join_path(path, below))) return found;
   }

@@ -1,0 +1,70 @@
+"""Processes of a captured program that run as another user: what keeps them from being captured is said before the program starts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cli_support import COMMAND, LIBRARIES, Done, tensortap
+
+OTHER_USER = 4321
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+AS_ANOTHER = ["setpriv", f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}", "--clear-groups"]
+
+
+@pytest.fixture
+def installation() -> Iterator[Path]:
+    """Copy the command and its libraries to where everybody can read them."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "lib").mkdir()
+        for library in LIBRARIES.glob("libtensortap_*.so"):
+            shutil.copy(library, folder / "lib")
+        shutil.copytree(LIBRARIES / "before_libasan.so", folder / "lib/before_libasan.so")
+        (folder / "bin").mkdir()
+        shutil.copy(COMMAND, folder / "bin/tensortap")
+        yield folder
+
+
+def run(installation: Path, *words: str) -> Done:
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(installation / "lib")}
+    command = [str(installation / "bin/tensortap"), "exec", "--out", "dump", *words]
+    done = subprocess.run(command, cwd=installation, env=environment, capture_output=True, text=True, check=False)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def test_an_installation_that_others_cannot_read_is_said_before_the_program_starts(installation: Path) -> None:
+    program = ["--", *AS_ANOTHER, "true"]
+    assert "ld.so" not in run(installation, *program).err
+    (installation / "lib").chmod(0o700)
+    done = run(installation, *program)
+    assert done.err.index("they cannot read") < done.err.index("ERROR: ld.so")
+    assert f"`chmod o+x {installation}/lib`" in done.err
+    (installation / "lib").chmod(0o755)
+    (installation / "lib/libtensortap_preload.so").chmod(0o640)
+    done = run(installation, *program)
+    assert "ERROR: ld.so" in done.err
+    assert f"`chmod o+r {installation}/lib/libtensortap_preload.so`" in done.err
+
+
+def test_a_dump_that_others_cannot_write_is_said_before_the_program_starts(tmp_path: Path) -> None:
+    done = tensortap("exec", "--", "true", cwd=tmp_path)
+    assert "processes that the program starts as another user are not captured" in done.err
+    assert "--mode shared" in done.err
+    assert "another user" not in tensortap("exec", "--quiet", "--", "true", cwd=tmp_path).err
+
+
+def test_a_user_who_cannot_become_another_is_told_nothing(installation: Path) -> None:
+    (installation / "work").mkdir()
+    os.chown(installation / "work", OTHER_USER, OTHER_USER)
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(installation / "lib")}
+    command = [*AS_ANOTHER, str(installation / "bin/tensortap"), "exec", "--", "true"]
+    done = subprocess.run(command, cwd=installation / "work", env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "another user" not in done.stderr
