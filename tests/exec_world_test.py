@@ -72,15 +72,10 @@ def no_errors() -> None:
 
 
 def open_some() -> None:
-    """Open a file at an offset, a pipe and a folder, and hand them on."""
-    file = os.open(__file__, os.O_RDONLY)
-    os.lseek(file, 123, os.SEEK_SET)
-    os.dup2(file, 77, inheritable=True)
-    os.dup2(os.open("/", os.O_RDONLY | os.O_DIRECTORY), 88, inheritable=True)
-    os.close(file)
+    """Stands for descriptors that the test itself opens and hands on."""
 
 
-def start(words: Sequence[str | Path], prepare: Callable[[], None], folder: Path) -> list[str]:
+def start(words: Sequence[str | Path], prepare: Callable[[], None], folder: Path, passed: Sequence[int] = ()) -> list[str]:
     """Run with a fixed environment and standard error in a file; give what was printed."""
     environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "EMPTY": "", "MINE": "a b\nc", "LC_ALL": "C"}
     with (folder / "errors").open("wb") as errors, Path("/dev/null").open("rb") as empty:
@@ -91,7 +86,7 @@ def start(words: Sequence[str | Path], prepare: Callable[[], None], folder: Path
             stderr=errors,
             env=environment,
             cwd=folder,
-            close_fds=False,
+            pass_fds=passed,
             preexec_fn=prepare,
             timeout=120,
             check=False,
@@ -112,8 +107,16 @@ def without_ours(lines: list[str]) -> list[str]:
     ids=lambda one: one.__name__,
 )
 def test_the_program_inherits_what_its_caller_gave(program: Path, tmp_path: Path, prepare: Callable[[], None]) -> None:
-    plain = start([program, "a", "b c"], prepare, tmp_path)
-    under = start([COMMAND, "exec", "--", program, "a", "b c"], prepare, tmp_path)
+    passed = []
+    if prepare is open_some:
+        passed = [os.open(__file__, os.O_RDONLY), os.open("/", os.O_RDONLY | os.O_DIRECTORY), os.open("/dev/null", os.O_RDWR | os.O_APPEND)]
+        os.lseek(passed[0], 123, os.SEEK_SET)
+    try:
+        plain = start([program, "a", "b c"], prepare, tmp_path, passed)
+        under = start([COMMAND, "exec", "--quiet", "--", program, "a", "b c"], prepare, tmp_path, passed)
+    finally:
+        for file in passed:
+            os.close(file)
     if prepare is new_session:
         # Each run has a session of its own; the program is in that of its caller, not in one that we made.
         assert sum(line.startswith("group") for line in under) == 1
