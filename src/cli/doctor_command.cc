@@ -133,8 +133,8 @@ void add_torch(const Json& pytorch, std::vector<Check>& checks) {
   const std::string adapter = !refused.empty()  ? refused
                               : command.empty() ? "an adapter fits"
                                                 : fmt::format("no adapter yet: `{}`, or `exec` does it", command);
-  checks.push_back({refused.empty(), true, "torch",
-                    fmt::format("{} of {}, {}", text_of(torch, "version"), text_of(torch, "python"), adapter)});
+  checks.push_back(
+      {refused.empty(), true, "torch", fmt::format("{} of {}, {}", text_of(torch, "version"), text_of(torch, "python"), adapter)});
 }
 
 // The libraries' word for a kernel is not everybody's.

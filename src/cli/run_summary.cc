@@ -131,7 +131,8 @@ void add_checks(const Json& report, const Palette& palette, Lines& lines) {
     lines.add(News::kBad, "non-finite", palette.red("first at ") + nonfinite_text(*first));
     lines.add(News::kBad, "began at", origin_text(report, palette));
   } else if (const uint64_t harmless = count_of(report, "harmless"); harmless > 0) {
-    lines.add(News::kFact, "non-finite", fmt::format("none in what the program saw; {} made some that did no harm", plural(harmless, "op")));
+    lines.add(News::kFact, "non-finite",
+              fmt::format("none in what the program saw; {} made some that did no harm", plural(harmless, "op")));
   } else if (report.contains("first_nonfinite") && member(report, "dump") != nullptr) {
     lines.add(News::kFact, "non-finite", "none seen");
   }
@@ -160,8 +161,9 @@ std::string summary_text(const Json& report, const Palette& palette) {
   Lines lines(palette);
   if (const Json* failed = member(report, "failed_op"); failed != nullptr && failed->is_object()) {
     const std::string source = member_text(*failed, "source");
-    lines.add(News::kBad, "failed op", palette.red(fmt::format("{} ({}){}: {}", member_text(*failed, "name"), member_text(*failed, "type"),
-                                                               source.empty() ? "" : ", " + source, member_text(*failed, "error"))));
+    lines.add(News::kBad, "failed op",
+              palette.red(fmt::format("{} ({}){}: {}", member_text(*failed, "name"), member_text(*failed, "type"),
+                                      source.empty() ? "" : ", " + source, member_text(*failed, "error"))));
   }
   lines.add(News::kBad, "incomplete", member_text(report, "incomplete"));
   if (const std::string dump = member_text(report, "dump"); !dump.empty())
