@@ -188,6 +188,7 @@ std::string capture_config(const nb::dict& given) {
   options.max_bytes = option_text(given, "max_bytes");
   options.keep_free = option_text(given, "keep_free");
   options.stop_after = option_text(given, "stop_after");
+  options.mode = option_text(given, "mode").value_or("");
   options.strict = option_flag(given, "strict");
   options.layout = option_text(given, "layout");
   options.out = option_text(given, "out");

@@ -183,6 +183,10 @@ int run(Program& program, int signal, const std::string& mode) {
   } else {
     program.begin(program.broken);
   }
+  if (mode.starts_with("limited")) {
+    const rlimit few{64, 64};
+    setrlimit(RLIMIT_FSIZE, &few);
+  }
   if (mode == "raise" || mode == "survive" || mode == "ignore") {
     raise(signal);
   } else if (mode == "overflow") {
@@ -215,7 +219,7 @@ int main(int argc, char** argv) {
   std::vector<char> stack(1 << 16);
   const stack_t alternative{stack.data(), 0, stack.size()};
   if (mode == "overflow") sigaltstack(&alternative, nullptr);
-  if (mode == "before") set_handler(signal, give_up);
+  if (mode == "before" || mode == "limited-before") set_handler(signal, give_up);
   if (mode == "before-once") set_handler(signal, go_on, static_cast<int>(SA_RESETHAND));
   if (mode == "survive") set_handler(signal, go_on);
   if (mode == "ignore") set_handler(signal, SIG_IGN);

@@ -164,6 +164,17 @@ TEST(Crash, UnderADamagedStackThatTheProgramLivesThroughLetsTheSessionClose) {
   }
 }
 
+// The handler's own file meets the limit: the program dies of its signal, not of another.
+TEST(Crash, BeyondTheLimitForFilesEndsTheProgramAsItWouldHave) {
+  for (const char* mode : {"limited", "limited-before"}) {
+    const toy::TempFolder folder;
+    const Ended plain = run_program(nullptr, SIGSEGV, mode);
+    const Ended captured = run_program(exception_config(folder / "dump"), SIGSEGV, mode);
+    EXPECT_EQ(captured.status, plain.status) << mode;
+    EXPECT_EQ(captured.said, plain.said) << mode;
+  }
+}
+
 TEST(Crash, OfAFullStackIsRecordedOnTheProgramsOwnOtherStack) {
   const toy::TempFolder folder;
   const std::string out = folder / "dump";

@@ -564,6 +564,7 @@ def test_a_killed_program_leaves_what_it_captured(folder: Path) -> None:
     assert done.code == 128 + 9
     assert "records     11" in done.err  # two weights, and three values of each step
     assert "did not come to its end" in done.err
+    assert "how many were lost is unknown" in done.err and "none lost" not in done.err
 
 
 @pytest.mark.parametrize("flags", [["-I"], ["-S", "-E"], ["-X", "dev"]])
@@ -691,6 +692,17 @@ def test_the_optimised_model_of_a_c_program_has_no_taps(loading: Path, tmp_path:
     written = onnx.load(tmp_path / "written.onnx", load_external_data=False)
     assert written.graph.node
     assert not [node.name for node in written.graph.node if node.domain == "tensortap"]
+
+
+@NEEDS_MODELS
+def test_a_c_program_outlives_what_capture_writes_beyond_its_limit_for_files(loading: Path, tmp_path: Path) -> None:
+    """Of the optimised model, which the runtime writes for us, and of the dump comes no SIGXFSZ."""
+    arguments: list[str | Path] = ["sh", "-c", 'ulimit -f 64 && exec "$0" "$@"', loading, library_of(api.NEWEST)]
+    arguments += [api.model(MAGIKA), "bytes", "int32", "1x2048", "target_label", "3"]
+    plain = run_plain(*arguments, cwd=tmp_path)
+    captured = run_captured(*arguments, cwd=tmp_path)
+    assert plain.returncode == 0, plain.stderr
+    assert (captured.code, captured.out) == (0, plain.stdout), captured.err
 
 
 @NEEDS_MODELS

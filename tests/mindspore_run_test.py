@@ -103,6 +103,29 @@ def test_files_and_folders_are_as_the_real_ones(tmp_path: Path) -> None:
     assert all(f"# Fullname with scope: ({name})" in text for name in order[1:])
 
 
+# M7
+@pytest.mark.parametrize("categories", [["hash", "md5"], ["md5", "max", "hash:sha1"], ["max", "hash"]])
+def test_every_digest_that_is_asked_for_is_there_without_the_data(categories: list[str], tmp_path: Path) -> None:
+    model = small_model(tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", np.arange(6, dtype=np.float32).reshape(2, 3))
+    found = {}
+    for saved in ("full", "statistic"):
+        (tmp_path / saved).mkdir()
+        rank, done = run(tmp_path / saved, model, "--input", f"x={tmp_path / 'x.npy'}", saved_data=saved, statistic_category=categories)
+        assert "stay empty" not in done.err
+        iteration = rank / "Net/0/0"
+        found[saved] = list(csv.DictReader((iteration / "statistic.csv").read_text().splitlines()))
+        values = {fields(file)["time"]: np.load(file).tobytes() for file in iteration.glob("*.npy")}
+        assert bool(values) == (saved == "full")
+        for row in found["full"] if values else []:
+            digests = {"MD5": hashlib.md5(values[row["Timestamp"]]), "SHA1": hashlib.sha1(values[row["Timestamp"]])}
+            for column in digests.keys() & row.keys():
+                assert row[column] == digests[column].hexdigest(), row
+    assert len(found["full"]) == len(found["statistic"]) > 4
+    for full, statistic in zip(found["full"], found["statistic"], strict=True):
+        assert {**full, "Timestamp": ""} == {**statistic, "Timestamp": ""}
+
+
 # M7, M8
 def test_statistics_are_those_of_numpy_in_the_text_of_mindspore(tmp_path: Path) -> None:
     categories = ["md5", "l2norm", "min", "max", "avg", "count", "negative zero count", "positive zero count", "zero count", "nan count"]

@@ -43,6 +43,7 @@ class CaptureOptions(TypedDict, total=False):
     max_bytes: str | int
     keep_free: str | int
     stop_after: int
+    mode: Literal["private", "shared"]
     strict: bool
 
 

@@ -115,6 +115,8 @@ class RunOptions(TypedDict, total=False):
         The most that the run may slow down: ``"3%"`` or 0.03.
     max_bytes, keep_free, stop_after
         Limits of the dump.
+    mode : {"private", "shared"}
+        Who may use the dump: its owner alone, or whom the umask lets.
     strict : bool
         Raise `Error` when something that was asked for was not captured.
     config : str, path or mapping
@@ -155,6 +157,7 @@ class RunOptions(TypedDict, total=False):
     max_bytes: str | int
     keep_free: str | int
     stop_after: int
+    mode: Literal["private", "shared"]
     strict: bool
     config: str | os.PathLike[str] | Mapping[str, Any]
     carry: Mapping[str, str]
@@ -187,6 +190,7 @@ def _selection(options: RunOptions) -> dict[str, object]:
         "max_bytes": _text(options.get("max_bytes")),
         "keep_free": _text(options.get("keep_free")),
         "stop_after": _text(options.get("stop_after")),
+        "mode": options.get("mode"),
         "strict": options.get("strict", False),
     }
     payload = options.get("payload")

@@ -14,7 +14,7 @@
 #include "api/report_status.h"
 #include "base/environment.h"
 #include "base/exec_request.h"
-#include "base/process.h"
+#include "base/message.h"
 #include "base/text.h"
 #include "capture/capture_session.h"
 #include "capture/event_view.h"

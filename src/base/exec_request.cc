@@ -11,7 +11,7 @@
 #include "base/environment.h"
 #include "base/files.h"
 #include "base/json.h"
-#include "base/process.h"
+#include "base/message.h"
 #include "base/text.h"
 
 namespace tensortap {

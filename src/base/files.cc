@@ -14,13 +14,14 @@
 #include <cstring>
 #include <memory>
 
+#include "base/size_signal.h"
 #include "base/text.h"
 
 namespace tensortap {
 namespace {
 
-constexpr mode_t kFileMode = 0666;
-constexpr mode_t kFolderMode = 0777;
+constexpr mode_t kPermissions = 0777;
+constexpr mode_t kOthers = 0077;
 
 // Pipes, devices and sockets.
 bool is_special(mode_t mode) { return !S_ISREG(mode) && !S_ISDIR(mode) && !S_ISLNK(mode); }
@@ -51,13 +52,22 @@ Status other_name_error(std::string_view path) {
   return io_error(concat(path, ": has another name (a hard link); nothing is written into it. Copy the dump and use the copy"));
 }
 
-Status errno_status(std::string_view what, int error) {
+Access access_of(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && (info.st_mode & kOthers) != 0 ? Access::kShared : Access::kPrivate;
+}
+
+std::string error_text(int error) {
   std::array<char, 128> buffer{};
-  const char* reason = strerror_r(error, buffer.data(), buffer.size());
+  const std::string_view text = strerror_r(error, buffer.data(), buffer.size());
+  return error == EFBIG ? "file too large: ulimit -f" : std::string(text);
+}
+
+Status errno_status(std::string_view what, int error) {
   StatusCode code = StatusCode::kIo;
   if (error == ENOENT || error == ENOTDIR) code = StatusCode::kNotFound;
   if (error == ENOSPC || error == EDQUOT) code = StatusCode::kExhausted;
-  return {code, concat(what, ": ", reason)};
+  return Status(code, concat(what, ": ", error_text(error))).with_system_error(error);
 }
 
 File& File::operator=(File&& other) noexcept {
@@ -70,16 +80,16 @@ File::~File() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Result<File> File::open(const std::string& path, int flags) { return open_at(AT_FDCWD, path, path, flags); }
+Result<File> File::open(const std::string& path, int flags, Access access) { return open_at(AT_FDCWD, path, path, flags, access); }
 
-Result<File> File::open_at(int folder, const std::string& name, const std::string& path, int flags) {
+Result<File> File::open_at(int folder, const std::string& name, const std::string& path, int flags, Access access) {
   const bool is_new = (flags & O_EXCL) != 0 || is_nameless(flags);
   // A look before, since opening a device may do something; O_NONBLOCK and a look after, since it may be another by then.
   struct stat info {};
   if (!is_new && fstatat(folder, name.c_str(), &info, 0) == 0 && is_special(info.st_mode)) return special_error(path, info.st_mode);
   const int safe = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (writes(flags) && !is_new ? O_NOFOLLOW : 0);
   // What is there is emptied when it is known to be ours.
-  const int fd = ::openat(folder, name.c_str(), (flags & ~O_TRUNC) | safe, kFileMode);
+  const int fd = ::openat(folder, name.c_str(), (flags & ~O_TRUNC) | safe, file_mode(access));
   if (fd < 0) return open_error(folder, name, path, flags, errno);
   File file(fd, path);
   if (fstat(fd, &info) != 0) return errno_status(path, errno);
@@ -91,7 +101,7 @@ Result<File> File::open_at(int folder, const std::string& name, const std::strin
 
 Status File::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+    const ssize_t written = without_size_signal([&] { return ::write(fd_, bytes.data(), bytes.size()); });
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno_status(path_, errno);
     bytes = bytes.subspan(static_cast<size_t>(written));
@@ -103,7 +113,7 @@ Status File::write(std::string_view text) { return write(std::as_bytes(std::span
 
 Status File::write_at(uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    const ssize_t written = without_size_signal([&] { return ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno_status(path_, errno);
     offset += static_cast<uint64_t>(written);
@@ -131,7 +141,7 @@ Result<uint64_t> File::size() const {
 }
 
 Status File::truncate(uint64_t size) {
-  if (ftruncate(fd_, static_cast<off_t>(size)) != 0) return errno_status(path_, errno);
+  if (without_size_signal([&] { return ftruncate(fd_, static_cast<off_t>(size)); }) != 0) return errno_status(path_, errno);
   return {};
 }
 
@@ -217,23 +227,27 @@ Result<std::string> read_file(const std::string& path, uint64_t limit) {
   }
 }
 
-Status write_file_atomically(const std::string& path, std::string_view content) {
+Status write_file_atomically(const std::string& path, std::string_view content, Access access) {
   static std::atomic<unsigned> counter{0};
   struct stat info {};
   if (stat(path.c_str(), &info) == 0 && is_special(info.st_mode)) return special_error(path, info.st_mode);
   const std::string temporary = concat(path, ".tmp-", getpid(), "-", counter.fetch_add(1));
-  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(temporary, O_WRONLY | O_CREAT | O_EXCL));
-  Status status = file.write(content);
+  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(temporary, O_WRONLY | O_CREAT | O_EXCL, access));
+  struct stat former {};
+  const bool replaces = stat(path.c_str(), &former) == 0 && S_ISREG(former.st_mode);
+  Status status;
+  if (replaces && fchmod(file.fd(), former.st_mode & kPermissions) != 0) status = errno_status(temporary, errno);
+  if (status.ok()) status = file.write(content);
   if (status.ok()) status = file.close();
   if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) status = errno_status(path, errno);
   if (!status.ok()) unlink(temporary.c_str());
   return status;
 }
 
-Status make_directories(const std::string& path) {
+Status make_directories(const std::string& path, Access access) {
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
-    if (mkdir(part.c_str(), kFolderMode) != 0 && errno != EEXIST) return errno_status(part, errno);
+    if (mkdir(part.c_str(), folder_mode(access)) != 0 && errno != EEXIST) return errno_status(part, errno);
     if (end == std::string::npos) break;
   }
   if (!is_directory(path)) return io_error(concat(path, ": exists and is not a folder"));

@@ -17,6 +17,13 @@
 
 namespace tensortap {
 
+// Who besides its owner may use what is made: nobody, or whom the umask lets.
+enum class Access : uint8_t { kPrivate, kShared };
+constexpr mode_t folder_mode(Access access) { return access == Access::kShared ? 0777 : 0700; }
+constexpr mode_t file_mode(Access access) { return access == Access::kShared ? 0666 : 0600; }
+// That of a file or folder that is there; kPrivate where it can not be asked.
+Access access_of(const std::string& path);
+
 // An open file descriptor, closed on destruction. Move-only. Thread-compatible; pwrite/pread are as thread-safe as the kernel's.
 class File {
  public:
@@ -25,17 +32,18 @@ class File {
   File& operator=(File&& other) noexcept;
   ~File();
 
-  // `flags` as open(2) has them; O_CLOEXEC is added. New files get mode 0644 less the umask. Never waits for what is no file. Errors: kInvalidArgument for
+  // `flags` as open(2) has them; O_CLOEXEC is added. `access` is that of a new file. Never waits for what is no file. Errors: kInvalidArgument for
   // pipes, devices and sockets; kIo when a file that is there is to be written and is a symbolic link or has another name.
-  static Result<File> open(const std::string& path, int flags);
+  static Result<File> open(const std::string& path, int flags, Access access = Access::kPrivate);
   // The same for `name` in an open folder (AT_FDCWD: the current one). `path` is what messages call it.
-  static Result<File> open_at(int folder, const std::string& name, const std::string& path, int flags);
+  static Result<File> open_at(int folder, const std::string& name, const std::string& path, int flags, Access access = Access::kPrivate);
 
   [[nodiscard]] bool is_open() const { return fd_ >= 0; }
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  Status write(std::span<const std::byte> bytes);  // all of it, at the file position
+  // All of it, at the file position. What would go beyond the program's limit for files (ulimit -f) is an error here and below, and no signal.
+  Status write(std::span<const std::byte> bytes);
   Status write(std::string_view text);
   Status write_at(uint64_t offset, std::span<const std::byte> bytes);
   // Exactly bytes.size() bytes; kCorrupt when the file ends before.
@@ -81,11 +89,11 @@ class MappedFile {
 
 // The whole file. kExhausted when it is larger than `limit`.
 Result<std::string> read_file(const std::string& path, uint64_t limit = uint64_t{1} << 31);
-// Writes under a temporary name in the same folder, then renames: readers see the old file or the whole new one.
+// Writes under a temporary name in the same folder, then renames: readers see the old file or the whole new one, which has the mode of the old.
 // A symbolic link is replaced, not followed. kInvalidArgument when `path` is a pipe, a device or a folder.
-Status write_file_atomically(const std::string& path, std::string_view content);
+Status write_file_atomically(const std::string& path, std::string_view content, Access access = Access::kPrivate);
 
-Status make_directories(const std::string& path);
+Status make_directories(const std::string& path, Access access = Access::kPrivate);
 bool path_exists(const std::string& path);
 bool is_directory(const std::string& path);      // a link to one, too
 bool is_own_directory(const std::string& path);  // no link
@@ -97,8 +105,10 @@ std::string join_path(std::string_view folder, std::string_view name);
 std::string file_name(std::string_view path);
 std::string parent_path(std::string_view path);  // "." when there is none
 
-// `what` + ": " + strerror(error), as kIo (kNotFound for ENOENT, kExhausted for ENOSPC and EDQUOT).
+// `what` + ": " + what the system says of the error, as kIo (kNotFound for ENOENT, kExhausted for ENOSPC and EDQUOT), with the error.
 Status errno_status(std::string_view what, int error);
+// The words for it: strerror(), and of a limit where to find it.
+std::string error_text(int error);
 // Says that nothing is written into a file that has another name (a hard link), which may be somebody else's.
 Status other_name_error(std::string_view path);
 

@@ -36,8 +36,8 @@ Result<Folder> Folder::below(std::string_view relative) const { return walk(rela
 
 Result<Folder> Folder::make_below(std::string_view relative, mode_t mode) const { return walk(relative, mode); }
 
-Result<File> Folder::open_file(std::string_view name, int flags) const {
-  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open_at(fd(), std::string(name), join_path(path(), name), flags | O_NOFOLLOW));
+Result<File> Folder::open_file(std::string_view name, int flags, Access access) const {
+  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open_at(fd(), std::string(name), join_path(path(), name), flags | O_NOFOLLOW, access));
   struct stat info {};
   if (::fstat(file.fd(), &info) != 0) return errno_status(file.path(), errno);
   if (S_ISDIR(info.st_mode)) return invalid_argument(concat(file.path(), ": is a folder, not a file"));
@@ -50,11 +50,15 @@ bool Folder::contains(std::string_view name) const {
   return ::fstatat(fd(), std::string(name).c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-Status Folder::replace_file(std::string_view name, std::string_view content) const {
+Status Folder::replace_file(std::string_view name, std::string_view content, Access access) const {
   static std::atomic<unsigned> counter{0};
   const std::string temporary = concat(name, ".tmp-", ::getpid(), "-", counter.fetch_add(1));
-  TENSORTAP_ASSIGN_OR_RETURN(File file, open_file(temporary, O_WRONLY | O_CREAT | O_EXCL));
-  Status status = file.write(content);
+  TENSORTAP_ASSIGN_OR_RETURN(File file, open_file(temporary, O_WRONLY | O_CREAT | O_EXCL, access));
+  struct stat former {};
+  const bool replaces = ::fstatat(fd(), std::string(name).c_str(), &former, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(former.st_mode);
+  Status status;
+  if (replaces && ::fchmod(file.fd(), former.st_mode & 0777) != 0) status = errno_status(file.path(), errno);
+  if (status.ok()) status = file.write(content);
   if (status.ok()) status = file.close();
   if (status.ok()) status = rename(temporary, name);
   if (!status.ok()) (void)::unlinkat(fd(), temporary.c_str(), 0);

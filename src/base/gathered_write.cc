@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "base/files.h"
+#include "base/size_signal.h"
 
 namespace tensortap {
 
@@ -16,7 +17,7 @@ Status write_pieces(int file, std::string_view name, std::span<iovec> pieces) {
     while (!pieces.empty() && pieces.front().iov_len == 0) pieces = pieces.subspan(1);
   };
   for (drop_empty(); !pieces.empty(); drop_empty()) {
-    const ssize_t written = ::writev(file, pieces.data(), static_cast<int>(pieces.size()));
+    const ssize_t written = without_size_signal([&] { return ::writev(file, pieces.data(), static_cast<int>(pieces.size())); });
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno_status(name, errno);
     auto left = static_cast<size_t>(written);

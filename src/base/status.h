@@ -43,15 +43,26 @@ class [[nodiscard]] Status {
     return same;
   }
 
+  // What the operating system called it (errno); 0 = it was not asked.
+  [[nodiscard]] int system_error() const { return system_error_; }
+  [[nodiscard]] Status with_system_error(int error) const {
+    Status same = *this;
+    same.system_error_ = error;
+    return same;
+  }
+
   // The same failure seen from further out: "reading rank 3: " + message. Ok stays ok.
   [[nodiscard]] Status with_context(std::string_view context) const {
     if (ok()) return *this;
-    return Status(code_, std::string(context) + ": " + message_).with_foreign_code(foreign_code_);
+    Status outer = *this;
+    outer.message_ = std::string(context) + ": " + message_;
+    return outer;
   }
 
  private:
   StatusCode code_ = StatusCode::kOk;
   int32_t foreign_code_ = 0;
+  int system_error_ = 0;
   std::string message_;
 };
 

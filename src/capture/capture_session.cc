@@ -6,8 +6,9 @@
 #include <cstring>
 
 #include "base/clock.h"
-#include "base/process.h"
+#include "base/message.h"
 #include "base/text.h"
+#include "layout/dump_room.h"
 
 namespace tensortap {
 namespace {
@@ -89,9 +90,10 @@ std::unique_ptr<CaptureSession> CaptureSession::disabled(std::string why) {
 Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions options) {
   TENSORTAP_RETURN_IF_ERROR(check_spec(options.spec));
   TENSORTAP_ASSIGN_OR_RETURN(std::unique_ptr<CapturePlan> plan, CapturePlan::compile(options.spec, plan_environment(options)));
-  TENSORTAP_ASSIGN_OR_RETURN(OutputFolder folder, options.layout->shares_folder
-                                                      ? OutputFolder::share(options.spec.out)
-                                                      : OutputFolder::create(options.spec.out, options.rank, options.world_size));
+  TENSORTAP_ASSIGN_OR_RETURN(OutputFolder folder,
+                             options.layout->shares_folder
+                                 ? OutputFolder::share(options.spec.out, options.spec.access)
+                                 : OutputFolder::create(options.spec.out, options.rank, options.world_size, options.spec.access));
   const uint64_t keep_free = options.spec.limits.keep_free;
   const DiskGuard disk(folder.path(), keeps_tensors(options.spec) ? keep_free : std::min(keep_free, kReserveForRows));
   if (Status status = disk.check(); !status.ok()) {
@@ -107,7 +109,7 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
   std::unique_ptr<CaptureSession> session(new CaptureSession(std::move(options), std::move(folder), std::move(plan), *std::move(layout)));
   const CaptureSpec& spec = session->options_.spec;
   const WhereExpression* where = session->plan_->where();
-  session->keeps_data_ = keeps_tensors(spec);
+  session->keeps_data_ = keeps_tensors(spec) || session->layout_->wants_values();
   session->measures_ = spec.payload != Payload::kDescription || where != nullptr || spec.trigger == Trigger::kOverflow;
   if (spec.trigger == Trigger::kOverflow) session->gate_.emplace(spec.overflow_ops, spec.limits.max_triggers);
   session->failed_only_ = spec.trigger == Trigger::kException && spec.limits.ring_ops == 0;
@@ -127,6 +129,7 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
   session->stats_options_.sample_limit = spec.sampling.elements;
   session->digest_ = *digest_from_name(spec.digest);
   session->statistics_at_once_ = session->layout_->takes_statistics_on_any_thread();
+  session->keeps_rows_ = session->statistics_at_once_ || spec.payload != Payload::kTensor;
   session->follows_steps_ = session->layout_->follows_steps();
   session->most_dimensions_ = session->layout_->most_dimensions();
   const bool looks_at_all = where == nullptr && spec.sampling.head == 0 && spec.sampling.elements == 0 && spec.budget == 0;
@@ -170,10 +173,20 @@ void CaptureSession::fail(std::string_view why) noexcept {
 void CaptureSession::note_error(const Status& status) {
   if (status.ok()) return;
   note_problem(status);
+  // A limit that was asked for.
+  if (DumpRoom::is_no_room(status)) return;
   const std::lock_guard lock(error_mutex_);
   if (!first_error_.ok()) return;
   first_error_ = status;
   if (status.code() != StatusCode::kInternal) say(status.message());
+}
+
+void CaptureSession::note_failure(const Status& status) {
+  if (status.code() == StatusCode::kUnsupported) {
+    note_problem(status);
+  } else {
+    note_error(status);
+  }
 }
 
 void CaptureSession::note_problem(const Status& status) {
@@ -184,8 +197,14 @@ void CaptureSession::note_problem(const Status& status) {
 
 void CaptureSession::check_folder() {
   if (folder_.still_there()) return;
-  if (losses_.count(loss::kFolderGone) == 0) losses_.add(loss::kFolderGone, [this] { return folder_.path(); });
-  note_error(io_error(concat("output folder ", quote(folder_.path()), " was removed while running; the capture is lost")));
+  // What was written is not where anybody looks for it.
+  const uint64_t records = records_.exchange(0);
+  bytes_.store(0);
+  if (records > 0 || losses_.count(loss::kFolderGone) == 0) {
+    losses_.add(
+        loss::kFolderGone, [this] { return folder_.path(); }, std::max<uint64_t>(records, 1));
+  }
+  note_error(io_error(concat("output folder ", quote(folder_.path()), " was removed or renamed while running; the capture is lost")));
 }
 
 Status CaptureSession::flush() {

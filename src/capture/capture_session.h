@@ -227,7 +227,8 @@ class CaptureSession {
 
   // session_records.cc: the way of a record to the layout.
   bool room_for_data(const RecordRow& row, uint64_t bytes);
-  bool room_for_row(const RecordRow& row);
+  // `counted`: a loss of this record is counted already.
+  bool room_for_row(const RecordRow& row, bool counted = false);
   void keep_data(const RecordRow& row, const TensorView& view, std::unique_ptr<ExponentHistogram> histogram, Known& known);
   void share_data(QueuedRecord& record, const TensorView& data, Known& known);
   // Of a record whose elements an earlier one has.
@@ -236,11 +237,13 @@ class CaptureSession {
   QueuedRecord held_copy(const RecordRow& row, const TensorView& view, bool with_data, std::unique_ptr<ExponentHistogram> histogram);
   void write_passed(QueuedRecord record);
   void write_at_once(QueuedRecord& record, const TensorView& view);
-  void keep_row(RecordRow& row, std::unique_ptr<ExponentHistogram> histogram);
+  void keep_row(RecordRow& row, std::unique_ptr<ExponentHistogram> histogram, bool counted = false);
   void write_queued(QueuedRecord& record);
   void write_data(QueuedRecord& record, const TensorView* data);
   void write_reference(QueuedRecord& record);
-  void write_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram);
+  void write_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram, bool counted);
+  void end_step_of_layout(const RecordRow& row);
+  void lose_earlier(const Status& status);
   void lose(std::string_view reason, const RecordRow& row);
   void lose_to_full_disk(const RecordRow& row);
   void count_record(const RecordRow& row);
@@ -249,6 +252,8 @@ class CaptureSession {
   const OpDecision* decision_of(OpId id, OpEntry& entry);
   void decide(OpId id, OpDecision decision);
   void note_error(const Status& status);
+  // Of one record: what the layout has no place for is no error of the session.
+  void note_failure(const Status& status);
   void note_problem(const Status& status);
   void check_folder();
 
@@ -269,6 +274,7 @@ class CaptureSession {
   bool measures_ = false;
   bool failed_only_ = false;
   bool statistics_at_once_ = false;
+  bool keeps_rows_ = false;  // a record without its values is worth writing
   bool on_request_ = false;
   std::string why_disabled_;
   std::atomic<bool> requested_in_vain_{false};  // the program asked for ops, and the config does not wait for that
@@ -301,7 +307,7 @@ class CaptureSession {
   std::atomic<uint64_t> sequence_{0};
   std::atomic<uint64_t> records_{0};
   std::atomic<uint64_t> bytes_{0};     // of data, written
-  std::atomic<uint64_t> promised_{0};  // of rows and data, for max_bytes
+  std::atomic<uint64_t> promised_{0};  // of data, for max_bytes
   std::atomic<uint64_t> taken_{0};     // records let through, for max_records
   std::atomic<uint64_t> filtered_{0};  // records that the condition left out
 

@@ -244,7 +244,7 @@ TEST_F(SessionTest, WritesStatisticsOnItsOwnThreadForLayoutsThatAskForIt) {
 }
 
 TEST_F(SessionTest, CountsRecordsThatCanNotBeWrittenAndKeepsTheirStatistics) {
-  script_.answer = exhausted("disk full");
+  script_.answer = errno_status("a file", ENOSPC);
   open();
   run(0, 16);
   run(1, 16);
@@ -252,7 +252,8 @@ TEST_F(SessionTest, CountsRecordsThatCanNotBeWrittenAndKeepsTheirStatistics) {
   EXPECT_EQ(report()["lost"], 2);
   ASSERT_EQ(script_.rows.size(), 2U);
   EXPECT_NE(script_.rows[0].flags & kRecordDataLost, 0);
-  EXPECT_EQ(report()["problems"], Json::array({"disk full"}));
+  EXPECT_EQ(report()["problems"], Json::array({"a file: No space left on device"}));
+  EXPECT_EQ(lost("write failed: No space left on device"), 2U);
 }
 
 TEST_F(SessionTest, CountsRecordsThatHaveNoPlaceOfTheirOwn) {

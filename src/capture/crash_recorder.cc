@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/size_signal.h"
 #include "base/text.h"
 #include "capture/event_view.h"
 
@@ -43,7 +44,7 @@ Result<std::unique_ptr<CrashRecorder>> CrashRecorder::open(const std::string& fo
   for (int number = 1; number <= kMostFiles; ++number) {
     const std::string suffix = number == 1 ? std::string() : concat("-", number);
     std::string path = join_path(folder, concat(kCrashFilePrefix, getpid(), suffix, kCrashFileSuffix));
-    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, file_mode(sources.access));
     if (fd < 0 && errno == EEXIST) continue;
     if (fd < 0) return errno_status(path, errno);
     std::unique_ptr<CrashRecorder> recorder(new CrashRecorder(std::move(path), fd, sources));
@@ -81,6 +82,7 @@ bool CrashRecorder::write_at(uint64_t offset, const void* bytes, uint64_t size) 
   for (uint64_t done = 0; done < size;) {
     const ssize_t written = pwrite(fd_, from + done, std::min(size - done, kPiece), static_cast<off_t>(offset + done));
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EFBIG) take_back_size_signal();
     // Of memory that is not there the kernel says so, too.
     if (written <= 0) return false;
     done += static_cast<uint64_t>(written);

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "base/files.h"
 #include "base/status.h"
 #include "capture/op_table.h"
 #include "capture/record_ring.h"
@@ -27,7 +28,8 @@ struct CrashSources {
   int64_t opened_ns = 0;
   int32_t rank = 0;
   bool with_stack = false;  // registers and call stack too
-  std::string session;      // the text of a CrashSession
+  Access access = Access::kPrivate;
+  std::string session;  // the text of a CrashSession
 };
 
 // `running` is fed by any thread. The file is made when the recorder opens and removed when it is destroyed, unless the program crashed.
@@ -69,7 +71,7 @@ class CrashRecorder : public CrashListener {
   const int fd_;
   const int process_;
   const CrashSources sources_;
-  uint64_t end_ = 0;                 // of the file
+  uint64_t end_ = 0;  // of the file
   uint32_t skipped_ = 0;
   // Too large for the stack of a handler.
   CrashTensor tensor_;

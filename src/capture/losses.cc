@@ -1,8 +1,26 @@
 #include "capture/losses.h"
 
 #include <algorithm>
+#include <array>
 
 namespace tensortap {
+namespace {
+
+constexpr std::array kLimits = {loss::kPoolStatsOnly, loss::kPoolDropped, loss::kMaxBytes, loss::kMaxRecords};
+constexpr std::array kUnsupported = {loss::kCollision, loss::kWatchedGone, loss::kReadGone,   loss::kUnknownOp,
+                                     loss::kMalformed, loss::kRank,        loss::kUnknownType};
+
+}  // namespace
+
+LossKind loss_kind(std::string_view reason) {
+  if (std::ranges::find(kLimits, reason) != kLimits.end()) return LossKind::kLimit;
+  return std::ranges::find(kUnsupported, reason) != kUnsupported.end() ? LossKind::kUnsupported : LossKind::kFailure;
+}
+
+std::string_view loss_kind_name(LossKind kind) {
+  constexpr std::array<std::string_view, 3> kNames = {"limit", "unsupported", "failure"};
+  return kNames[static_cast<size_t>(kind)];
+}
 
 Losses::Entry& Losses::entry_of(std::string_view reason) {
   const auto found = entries_.find(reason);
@@ -29,7 +47,8 @@ Json Losses::to_json() const {
   std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) { return a.second->count > b.second->count; });
   Json list = Json::array();
   for (const auto& [reason, entry] : sorted) {
-    list.push_back({{"reason", reason}, {"count", entry->count}, {"examples", entry->examples}});
+    list.push_back(
+        {{"reason", reason}, {"kind", loss_kind_name(loss_kind(reason))}, {"count", entry->count}, {"examples", entry->examples}});
   }
   return list;
 }

@@ -14,12 +14,13 @@
 
 namespace tensortap {
 
-// The reasons that the session itself gives. They stand in run.json ("losses"): words for people, stable for programs.
+// The reasons that the session itself gives. They stand in run.json ("losses"): words for people, stable for programs. What the system says of a write
+// that failed is a reason of its own: "write failed: Input/output error".
 namespace loss {
 inline constexpr std::string_view kPoolStatsOnly = "memory budget full: statistics only";
 inline constexpr std::string_view kPoolDropped = "memory budget full: dropped";
 inline constexpr std::string_view kNoMemory = "no memory for a copy";
-inline constexpr std::string_view kDiskFull = "disk: no more than keep_free left";
+inline constexpr std::string_view kKeepFree = "disk: no more than keep_free left";
 inline constexpr std::string_view kMaxBytes = "limit: max_bytes";
 inline constexpr std::string_view kMaxRecords = "limit: max_records";
 inline constexpr std::string_view kWriteFailed = "write failed";
@@ -32,24 +33,33 @@ inline constexpr std::string_view kMalformed = "malformed event";
 inline constexpr std::string_view kRank = "more than 16 dimensions";
 inline constexpr std::string_view kMostRank = "more than 32 dimensions";
 inline constexpr std::string_view kUnknownType = "unknown element type";
-inline constexpr std::string_view kFolderGone = "output folder was removed while running";
+inline constexpr std::string_view kFolderGone = "output folder was removed or renamed while running";
 }  // namespace loss
+
+// How a loss stands to what was asked for.
+enum class LossKind : uint8_t {
+  kLimit,        // a limit that was given, too, cut it off
+  kUnsupported,  // it can not be kept at all
+  kFailure,      // it should be there: the system said no
+};
+LossKind loss_kind(std::string_view reason);
+std::string_view loss_kind_name(LossKind kind);  // "limit", "unsupported", "failure"
 
 // Thread-safe.
 class Losses {
  public:
-  // Counts one loss. `example` is called for the first few of each reason only and gives a text, such as the record's name.
+  // Counts a loss, of one record or of several. `example` is called for the first few of each reason only and gives a text, such as the record's name.
   template <class Example>
-  void add(std::string_view reason, Example&& example) {
+  void add(std::string_view reason, Example&& example, uint64_t records = 1) {
     const std::lock_guard lock(mutex_);
     Entry& entry = entry_of(reason);
-    ++entry.count;
+    entry.count += records;
     if (entry.examples.size() < kExamples) entry.examples.push_back(example());
   }
 
   [[nodiscard]] uint64_t total() const;
   [[nodiscard]] uint64_t count(std::string_view reason) const;
-  // [{"reason": ..., "count": ..., "examples": [...]}], most frequent first.
+  // [{"reason": ..., "kind": ..., "count": ..., "examples": [...]}], most frequent first.
   [[nodiscard]] Json to_json() const;
 
  private:

@@ -14,7 +14,6 @@
 namespace tensortap {
 namespace {
 
-constexpr mode_t kFolderMode = 0777;
 constexpr int kMostSuffixes = 1000;
 constexpr std::string_view kDefaultParent = "tensortap_dump";
 
@@ -33,7 +32,7 @@ bool is_of_other_process(const std::string& path, const std::string& name) {
 Status OutputFolder::make_parents(const std::string& path) {
   for (size_t end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
-    if (mkdir(part.c_str(), kFolderMode) == 0) {
+    if (mkdir(part.c_str(), folder_mode(access_)) == 0) {
       created_.push_back(part);
     } else if (errno != EEXIST && !is_directory(part)) {
       return not_usable(part, errno);
@@ -64,15 +63,15 @@ Status OutputFolder::hold(const std::string& path) {
   return {};
 }
 
-Result<OutputFolder> OutputFolder::create(const std::string& out, int32_t rank, int32_t world_size) {
+Result<OutputFolder> OutputFolder::create(const std::string& out, int32_t rank, int32_t world_size, Access access) {
   const std::string suffix = world_size > 1 ? concat("/rank_", rank) : "";
   std::string base = out.empty() ? join_path(kDefaultParent, wall_clock_name()) : out;
   while (base.size() > 1 && base.ends_with('/')) base.pop_back();
   for (int attempt = 1; attempt <= kMostSuffixes; ++attempt) {
-    OutputFolder folder;
+    OutputFolder folder(access);
     const std::string path = (attempt == 1 ? base : concat(base, "-", attempt)) + suffix;
     Status status = folder.make_parents(path);
-    const bool made = status.ok() && mkdir(path.c_str(), kFolderMode) == 0;
+    const bool made = status.ok() && mkdir(path.c_str(), folder_mode(access)) == 0;
     if (made) {
       folder.created_.push_back(path);
     } else if (status.ok()) {
@@ -90,13 +89,13 @@ Result<OutputFolder> OutputFolder::create(const std::string& out, int32_t rank, 
   return invalid_argument(concat("no free name for an output folder like ", quote(base), ". Choose one with --out"));
 }
 
-Result<OutputFolder> OutputFolder::share(const std::string& out) {
-  OutputFolder folder;
+Result<OutputFolder> OutputFolder::share(const std::string& out, Access access) {
+  OutputFolder folder(access);
   folder.shared_ = true;
   folder.path_ = out.empty() ? join_path(kDefaultParent, wall_clock_name()) : out;
   while (folder.path_.size() > 1 && folder.path_.ends_with('/')) folder.path_.pop_back();
   Status status = folder.make_parents(folder.path_);
-  if (status.ok() && mkdir(folder.path_.c_str(), kFolderMode) == 0) {
+  if (status.ok() && mkdir(folder.path_.c_str(), folder_mode(access)) == 0) {
     folder.created_.push_back(folder.path_);
   } else if (status.ok() && !is_directory(folder.path_)) {
     status = not_usable(folder.path_, errno);

@@ -20,11 +20,12 @@ class OutputFolder {
   // Creates `out` with its parents, or takes it when it holds nothing but folders of other processes of a job (process_*, rank_*); "" makes
   // tensortap_dump/TIME, with "-2" and so on when that is taken. With more than one rank in the job the dump goes to rank_N below it. Of several
   // processes with the same folder exactly one gets it.
+  // Folders that it makes have the mode of `access`; those that are there keep theirs.
   // Errors: kInvalidArgument when it is not empty, in use or no folder; kIo when it can not be created or written.
-  static Result<OutputFolder> create(const std::string& out, int32_t rank, int32_t world_size);
+  static Result<OutputFolder> create(const std::string& out, int32_t rank, int32_t world_size, Access access);
 
   // Creates `out` with its parents, or takes it as it is, for a layout whose dumps stand side by side; "" as create() has it. Errors: kIo.
-  static Result<OutputFolder> share(const std::string& out);
+  static Result<OutputFolder> share(const std::string& out, Access access);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   // Whether the path still leads to the folder that was created.
@@ -33,11 +34,13 @@ class OutputFolder {
   void discard();
 
  private:
+  explicit OutputFolder(Access access) : access_(access) {}
   Status make_parents(const std::string& path);
   Status hold(const std::string& path);
 
   std::string path_;
   bool shared_ = false;
+  Access access_ = Access::kPrivate;
   File lock_;
   std::vector<std::string> created_;  // outermost first
 };

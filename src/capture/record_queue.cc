@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/size_signal.h"
+
 namespace tensortap {
 namespace {
 
@@ -61,6 +63,7 @@ void RecordQueue::push(QueuedRecord record) {
 }
 
 void RecordQueue::run() {
+  block_size_signal_for_good();
   std::vector<QueuedRecord> working;
   for (;;) {
     {

@@ -26,6 +26,7 @@ struct QueuedRecord {
   ContentKey key{};        // of the data, where later records may share it
   uint64_t number = 0;     // ContentCache::next_data() of this record's data, 0 = nobody shares it
   uint64_t same_as = 0;    // the number of the earlier record whose data is this one's, too
+  bool counted = false;    // its data was lost, which is counted: it is one loss when the row is, too
 };
 
 // Thread-safe. The writer thread starts with the first record and writes without holding the queue's lock.

@@ -1,11 +1,15 @@
 // The way of a record from the program's thread to the layout.
 
+#include <algorithm>
+#include <cerrno>
 #include <ctime>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "capture/capture_session.h"
 #include "capture/copy_elements.h"
+#include "layout/dump_room.h"
 
 namespace tensortap {
 namespace {
@@ -16,15 +20,11 @@ int64_t thread_cpu_ns() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-std::string_view reason_of(const Status& status) {
-  switch (status.code()) {
-    case StatusCode::kExhausted:
-      return loss::kDiskFull;
-    case StatusCode::kUnsupported:
-      return loss::kCollision;
-    default:
-      return loss::kWriteFailed;
-  }
+std::string reason_of(const Status& status) {
+  if (DumpRoom::is_no_room(status)) return std::string(loss::kMaxBytes);
+  if (status.code() == StatusCode::kUnsupported) return std::string(loss::kCollision);
+  if (status.system_error() == 0) return std::string(loss::kWriteFailed);
+  return concat(loss::kWriteFailed, ": ", error_text(status.system_error()));
 }
 
 }  // namespace
@@ -41,19 +41,21 @@ void CaptureSession::count_record(const RecordRow& row) {
 }
 
 void CaptureSession::lose_to_full_disk(const RecordRow& row) {
-  lose(loss::kDiskFull, row);
+  lose(loss::kKeepFree, row);
   // Once is enough: the error stays the session's, the losses are counted.
   if (!disk_error_noted_.exchange(true)) {
     const uint64_t kept = options_.spec.limits.keep_free;
     const std::string rest = kept == 0 ? std::string() : concat(" up to the ", bytes_text(kept), " that are to stay free");
-    note_error(exhausted(concat("disk of ", quote(folder_.path()), " is full", rest, "; records are lost")));
+    note_error(exhausted(concat("disk of ", quote(folder_.path()), " is full", rest, "; records are lost")).with_system_error(ENOSPC));
   }
 }
 
-// Whether limits and disk let the data in; the loss is counted when they do not.
+// Whether limits and disk let the data in; the loss is counted when they do not. The layout holds "max_bytes", to the byte; here nothing is copied that
+// it would refuse in any case.
 bool CaptureSession::room_for_data(const RecordRow& row, uint64_t bytes) {
-  const uint64_t max_bytes = options_.spec.limits.max_bytes;
-  if (max_bytes != 0 && promised_.load(std::memory_order_relaxed) + bytes + sizeof(RecordRow) > max_bytes) {
+  // Values that the layout only looks at are no part of the dump.
+  const uint64_t max_bytes = options_.spec.payload == Payload::kStatistics ? 0 : options_.spec.limits.max_bytes;
+  if (max_bytes != 0 && std::max(promised_.load(std::memory_order_relaxed), layout_->bytes_written()) + bytes > max_bytes) {
     lose(loss::kMaxBytes, row);
     return false;
   }
@@ -72,9 +74,10 @@ void CaptureSession::keep_data(const RecordRow& row, const TensorView& view, std
   }
   RecordRow kept = row;
   const std::optional<uint64_t> bytes = copy_bytes(view, row.numel);
+  if (!bytes.has_value()) lose(loss::kMalformed, row);
   if (!bytes.has_value() || !room_for_data(row, *bytes)) {
     kept.flags |= kRecordDataLost;
-    keep_row(kept, std::move(histogram));
+    keep_row(kept, std::move(histogram), true);
     return;
   }
   const bool waits = options_.spec.full_policy == FullPolicy::kBlock;
@@ -99,7 +102,7 @@ void CaptureSession::keep_data(const RecordRow& row, const TensorView& view, std
   }
   lose(loss::kPoolStatsOnly, row);
   kept.flags |= kRecordDataLost;
-  keep_row(kept, std::move(histogram));
+  keep_row(kept, std::move(histogram), true);
 }
 
 // Lets later records share the data that this one is to be written with.
@@ -148,7 +151,7 @@ void CaptureSession::write_passed(QueuedRecord record) {
     record.data = PoolBuffer{};
   }
   if (record.data.empty()) {
-    keep_row(row, std::move(record.histogram));
+    keep_row(row, std::move(record.histogram), (row.flags & kRecordDataLost) != 0);
   } else {
     queue_.push(std::move(record));
   }
@@ -166,7 +169,7 @@ void CaptureSession::write_at_once(QueuedRecord& record, const TensorView& view)
       lose(loss::kNoMemory, record.row);
       record.row.flags |= kRecordDataLost;
       contents_.data_written(record.key, record.number, std::nullopt);
-      keep_row(record.row, nullptr);
+      keep_row(record.row, nullptr, true);
       return;
     }
     copy_packed(view, copy.get());
@@ -177,33 +180,30 @@ void CaptureSession::write_at_once(QueuedRecord& record, const TensorView& view)
 }
 
 // The same for a record without data of its own.
-bool CaptureSession::room_for_row(const RecordRow& row) {
-  const uint64_t max_bytes = options_.spec.limits.max_bytes;
-  if (max_bytes != 0 && promised_.fetch_add(sizeof(RecordRow), std::memory_order_relaxed) + sizeof(RecordRow) > max_bytes) {
-    lose(loss::kMaxBytes, row);
-    return false;
-  }
+bool CaptureSession::room_for_row(const RecordRow& row, bool counted) {
   if (!disk_for_rows_.allows(sizeof(RecordRow), 0)) {
-    lose_to_full_disk(row);
+    if (!counted) lose_to_full_disk(row);
     return false;
   }
   return true;
 }
 
-void CaptureSession::keep_row(RecordRow& row, std::unique_ptr<ExponentHistogram> histogram) {
-  if (!room_for_row(row)) return;
+void CaptureSession::keep_row(RecordRow& row, std::unique_ptr<ExponentHistogram> histogram, bool counted) {
+  if (!room_for_row(row, counted)) return;
   if (!statistics_at_once_) {
-    queue_.push({row, PoolBuffer{}, std::move(histogram)});
+    QueuedRecord record{row, PoolBuffer{}, std::move(histogram)};
+    record.counted = counted;
+    queue_.push(std::move(record));
     return;
   }
-  write_record(row, nullptr, histogram.get());
+  write_record(row, nullptr, histogram.get(), counted);
 }
 
 void CaptureSession::write_queued(QueuedRecord& record) {
   const int64_t before = governor_.active() ? thread_cpu_ns() : 0;
   try {
     if (record.ends_step) {
-      note_error(layout_->end_step(record.row.step, record.row.run));
+      end_step_of_layout(record.row);
       return;
     }
     if (record.same_as != 0) {
@@ -219,8 +219,29 @@ void CaptureSession::write_queued(QueuedRecord& record) {
   if (governor_.active()) governor_.spend(thread_cpu_ns() - before, 0, 0);
 }
 
+// Records that stand in one file with the one that failed.
+void CaptureSession::lose_earlier(const Status& status) {
+  const uint64_t records = layout_->take_lost();
+  if (records == 0) return;
+  records_.fetch_sub(records, std::memory_order_relaxed);
+  losses_.add(
+      reason_of(status), [&status] { return status.message(); }, records);
+}
+
+// What a layout writes when a step is over: inputs, parameters, files beside them.
+void CaptureSession::end_step_of_layout(const RecordRow& row) {
+  const Status status = layout_->end_step(row.step, row.run);
+  const uint64_t records = layout_->take_lost();
+  records_.fetch_sub(records, std::memory_order_relaxed);
+  if (!status.ok() && (records > 0 || status.code() != StatusCode::kUnsupported)) {
+    losses_.add(
+        reason_of(status), [&status] { return status.message(); }, std::max<uint64_t>(records, 1));
+  }
+  note_error(status);
+}
+
 void CaptureSession::write_data(QueuedRecord& record, const TensorView* data) {
-  write_record(record.row, data, record.histogram.get());
+  write_record(record.row, data, record.histogram.get(), record.counted);
   if (record.number == 0) return;
   const bool written = record.row.committed == 1 && (record.row.flags & kRecordHasData) != 0;
   contents_.data_written(record.key, record.number, written ? std::optional(DataPlace::of(record.row)) : std::nullopt);
@@ -234,7 +255,7 @@ void CaptureSession::write_reference(QueuedRecord& record) {
     if (!place.has_value()) {
       lose(loss::kLostWithOther, row);
       row.flags |= kRecordDataLost;
-      write_record(row, nullptr, record.histogram.get());
+      write_record(row, nullptr, record.histogram.get(), true);
       return;
     }
     place->put_into(row);
@@ -244,21 +265,19 @@ void CaptureSession::write_reference(QueuedRecord& record) {
     records_.fetch_add(1, std::memory_order_relaxed);
   } else {
     lose(reason_of(status), row);
-    note_error(status);
+    note_failure(status);
   }
 }
 
-void CaptureSession::write_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) {
+void CaptureSession::write_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram, bool counted) {
+  // Where a tree holds values alone, a record without them leaves nothing.
+  if (data == nullptr && counted && !keeps_rows_) return;
   Status status = layout_->add_record(row, data, histogram);
   if (!status.ok()) {
-    lose(reason_of(status), row);
-    if (status.code() == StatusCode::kUnsupported) {
-      // The tree of another system has no place for everything: told, and no failure of the capture.
-      note_problem(status);
-      return;
-    }
-    note_error(status);
-    if (data == nullptr) return;
+    if (!counted) lose(reason_of(status), row);
+    lose_earlier(status);
+    note_failure(status);
+    if (data == nullptr || !keeps_rows_ || status.code() == StatusCode::kUnsupported) return;
     // The statistics may still find a place.
     row.flags |= kRecordDataLost;
     status = layout_->add_record(row, nullptr, histogram);

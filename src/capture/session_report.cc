@@ -182,6 +182,7 @@ Json CaptureSession::manifest(bool ended) {
     }
     json["failed_op"] = failed.empty() ? Json(nullptr) : failed.front();
     json["failed_ops"] = failed_count_;
+    json["first_error"] = text_or_null(first_error_.message());
     json["problems"] = problems_;
   }
   json["config"] = spec_to_json(spec);

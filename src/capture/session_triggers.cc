@@ -182,6 +182,7 @@ Status CaptureSession::open_crash_recorder(const DumpInfo& info) {
   sources.opened_ns = opened_ns_;
   sources.rank = options_.rank;
   sources.with_stack = options_.spec.exception_detail == ExceptionDetail::kDetail;
+  sources.access = options_.spec.access;
   sources.session = crash_session_text(info, options_.spec);
   TENSORTAP_ASSIGN_OR_RETURN(crash_, CrashRecorder::open(folder_.path(), sources));
   return {};

@@ -36,7 +36,7 @@ pthread_mutex_t handlers_mutex = PTHREAD_MUTEX_INITIALIZER;
 std::array<Handled, kSignals.size()> handled;
 std::array<std::atomic<CrashListener*>, kMostListeners> listeners;
 std::atomic<uint32_t> handlers_running{0};
-std::atomic<uint32_t> teller{0};         // number of the thread that tells the listeners
+std::atomic<uint32_t> teller{0};           // number of the thread that tells the listeners
 std::atomic<sigjmp_buf*> rescue{nullptr};  // where a fault of that thread goes
 
 void handle_crash(int signal, siginfo_t* info, void* context);

@@ -37,7 +37,7 @@ Status make_link(const std::string& target, const std::string& path) {
 
 // What others may write would be compiled into programs.
 Status make_own(const std::string& folder) {
-  TENSORTAP_RETURN_IF_ERROR(make_directories(folder));
+  TENSORTAP_RETURN_IF_ERROR(make_directories(folder, Access::kShared));
   const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   struct stat facts {};
   const bool own = fd >= 0 && fstat(fd, &facts) == 0 && facts.st_uid == geteuid() && fchmod(fd, 0755) == 0;
@@ -56,7 +56,7 @@ Result<std::string> home_of(const AclFiles& installed) {
 }
 
 Status link_libraries(const AclFiles& installed, const std::string& folder) {
-  TENSORTAP_RETURN_IF_ERROR(make_directories(folder));
+  TENSORTAP_RETURN_IF_ERROR(make_directories(folder, Access::kShared));
   const std::string from = parent_path(installed.library);
   for (const std::string_view name : kLibraryNames) {
     TENSORTAP_RETURN_IF_ERROR(make_link(installed.library, join_path(folder, concat("lib", name, ".so"))));
@@ -99,10 +99,10 @@ Result<std::string> make_acl_home(const AclFiles& installed) {
   if (uname(&machine) == 0) TENSORTAP_RETURN_IF_ERROR(make_link(".", join_path(home, concat(machine.machine, "-linux"))));
   for (const std::string_view name : kOtherNames) {
     const std::string path = join_path(home, name);
-    TENSORTAP_RETURN_IF_ERROR(make_directories(parent_path(path)));
+    TENSORTAP_RETURN_IF_ERROR(make_directories(parent_path(path), Access::kShared));
     TENSORTAP_RETURN_IF_ERROR(make_link(home, path));
   }
-  TENSORTAP_RETURN_IF_ERROR(write_file_atomically(join_path(home, "set_env.sh"), environment_script(home)));
+  TENSORTAP_RETURN_IF_ERROR(write_file_atomically(join_path(home, "set_env.sh"), environment_script(home), Access::kShared));
   return home;
 }
 

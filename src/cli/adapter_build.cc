@@ -187,7 +187,7 @@ Result<BuiltAdapter> build_adapter(const InstalledFiles& installed, const TorchI
     TENSORTAP_ASSIGN_OR_RETURN(place, adapter_cache(sources));
   }
   const OnlyWeWrite only_we_write;
-  TENSORTAP_RETURN_IF_ERROR(make_directories(place));
+  TENSORTAP_RETURN_IF_ERROR(make_directories(place, Access::kShared));
   if (const auto trusted = trusted_code_folder(place, installed.libraries); !trusted.ok()) {
     return invalid_argument(concat("an adapter in ", place, " would not be used: ", trusted.status().message()));
   }

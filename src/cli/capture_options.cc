@@ -64,6 +64,8 @@ void add_place_options(CLI::App& app, CaptureOptions& options) {
   const char* group = "Where it goes, and limits";
   app.add_option("--layout", options.layout, "Directory tree of the dump (tap)")->type_name(layout_names())->group(group);
   app.add_option("--out", options.out, "Folder of the dump, new or empty (tensortap_dump/TIME)")->type_name(kDirectory)->group(group);
+  add_choice(app, "--mode", options.mode, {"private", "shared"}, "Who may use the dump: its owner alone (private), or whom the umask lets")
+      ->group(group);
   app.add_option("--budget", options.budget, "The most the run may slow down, such as 3%; capture thins itself out to stay under it")
       ->type_name("PERCENT")
       ->group(group);

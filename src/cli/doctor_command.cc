@@ -197,8 +197,9 @@ Action declare_doctor(CLI::App& app) {
   app.add_option("--runtime", options->runtime, "Look at this libonnxruntime, or the folder that holds it, only")->type_name(kPath);
   app.add_option("--python", options->python, "Look at the torch of this interpreter (python3)")->type_name(kPath);
   app.add_flag("--all", options->all, "Also say more of what is in order");
-  app.add_flag("--acl-home", options->acl_home,
-               "Make a folder with AscendCL's headers and libraries under CANN's names, for build files that expect them, and print its path alone");
+  app.add_flag(
+      "--acl-home", options->acl_home,
+      "Make a folder with AscendCL's headers and libraries under CANN's names, for build files that expect them, and print its path alone");
   return [options](Terminal& terminal) -> Result<ExitCode> {
     if (options->acl_home) return print_acl_home(terminal);
     const Json report = examine(*options);

@@ -100,12 +100,15 @@ ExitCode verdict(const ExecOptions& options, const Json& summary) {
 // The summary for programs: behind the program's own output, or in a file.
 Status tell(const ExecOptions& options, const Json& summary, Terminal& terminal) {
   if (terminal.json) terminal.json_line(summary);
-  return options.summary.empty() ? Status() : write_file_atomically(options.summary, to_json_text(summary) + "\n");
+  return options.summary.empty() ? Status() : write_file_atomically(options.summary, to_json_text(summary) + "\n", Access::kShared);
 }
 
 // The summary for people on stderr, and for programs.
-Status report(const ExecOptions& options, const Json& summary, Terminal& terminal) {
-  if (summary.at("dump").is_null()) {
+Status report(const ExecOptions& options, const ExecPlace& place, const Json& summary, Terminal& terminal) {
+  if (!is_directory(place.path())) {
+    terminal.error(
+        fmt::format("output folder {} was removed or renamed while the program ran; the capture is lost", quote(printable(place.path()))));
+  } else if (summary.at("dump").is_null()) {
     say_nothing_captured(terminal, options.program.front());
   } else {
     terminal.note(trim(summary_text(summary, terminal.error_palette())));
@@ -134,7 +137,7 @@ Result<ExitCode> exec(const ExecOptions& options, Terminal& terminal) {
   TENSORTAP_RETURN_IF_ERROR(provide_adapter(adapter_policy(options), installed, interpreter, terminal));
   TENSORTAP_ASSIGN_OR_RETURN(const ExecPlace place, ExecPlace::take(spec));
   spec.out = place.path();
-  note_other_users(installed, place.path(), false, terminal);
+  note_other_users(installed, place.path(), spec.access == Access::kShared, terminal);
   TENSORTAP_ASSIGN_OR_RETURN(const ExecFolder folder, ExecFolder::create(make_request(options, spec, installed)));
   TENSORTAP_ASSIGN_OR_RETURN(const auto variables, folder.variables(installed));
   std::string begin = wall_clock_name();
@@ -146,10 +149,10 @@ Result<ExitCode> exec(const ExecOptions& options, Terminal& terminal) {
   }
   tell_crashes(settle_crashes(place.path(), false), terminal);
   Json summary = summarise_dumps(terminal, process_dumps(place.path(), place.shared(), begin, folder.name()), place.path());
-  if (summary["dump"].is_null()) place.give_back();
   summary["program"] = join(options.program, " ");
   summary["exit_code"] = end->exit_code;
-  if (const Status status = report(options, summary, terminal); !status.ok()) terminal.error(status.message());
+  if (const Status status = report(options, place, summary, terminal); !status.ok()) terminal.error(status.message());
+  if (summary["dump"].is_null()) place.give_back();
   return end->exit_code != 0 ? static_cast<ExitCode>(end->exit_code) : verdict(options, summary);
 }
 

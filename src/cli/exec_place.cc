@@ -29,7 +29,7 @@ Result<ExecPlace> ExecPlace::take(const CaptureSpec& spec) {
   place.path_ = path;
   for (int attempt = 2; spec.out.empty() && path_exists(place.path_); ++attempt) place.path_ = concat(path, "-", attempt);
   for (std::string part = place.path_; !path_exists(part); part = parent_path(part)) place.made_.push_back(part);
-  TENSORTAP_RETURN_IF_ERROR(make_directories(place.path_).with_context("output folder"));
+  TENSORTAP_RETURN_IF_ERROR(make_directories(place.path_, spec.access).with_context("output folder"));
   if (place.shared_) return place;
   TENSORTAP_RETURN_IF_ERROR(place.hold());
   TENSORTAP_ASSIGN_OR_RETURN(const auto names, list_directory(place.path_));

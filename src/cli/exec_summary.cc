@@ -123,7 +123,7 @@ Json summary_of(const Terminal& terminal, const std::string& dump) {
   for (const char* key : {"layout", "source", "rank"}) summary[key] = copy_of(report, key);
   const Json* steps = member(report, "steps");
   summary["steps"] = steps != nullptr && steps->is_object() ? copy_of(*steps, "captured") : copy_of(report, "steps");
-  for (const char* key : {"ops", "records", "bytes", "lost", "governor", "first_nonfinite", "failed_op", "notes", "unmatched"}) {
+  for (const char* key : {"ops", "records", "bytes", "lost", "losses", "governor", "first_nonfinite", "failed_op", "notes", "unmatched"}) {
     summary[key] = copy_of(report, key);
   }
   summary["origin"] = nullptr;
@@ -152,6 +152,34 @@ Json sum_of_ops(const std::vector<Json>& processes) {
     for (const Json& reason : *reasons) ops["not_captured"].push_back(reason);
   }
   return ops;
+}
+
+// Null when one process does not say: unknown is no number.
+Json sum_if_known(const std::vector<Json>& processes, const char* key) {
+  uint64_t sum = 0;
+  for (const Json& process : processes) {
+    if (member(process, key) == nullptr) return {};
+    sum += number_in(process, key);
+  }
+  return sum;
+}
+
+// The losses of all, by reason.
+Json losses_of(const std::vector<Json>& processes) {
+  Json all = Json::array();
+  for (const Json& process : processes) {
+    const Json* losses = member(process, "losses");
+    for (const Json& loss : losses != nullptr && losses->is_array() ? *losses : Json::array()) {
+      const auto known =
+          std::ranges::find_if(all, [&loss](const Json& one) { return member_text(one, "reason") == member_text(loss, "reason"); });
+      if (known == all.end()) {
+        all.push_back(loss);
+      } else {
+        (*known)["count"] = number_in(*known, "count") + number_in(loss, "count");
+      }
+    }
+  }
+  return all;
 }
 
 // What no process had an op for.
@@ -183,11 +211,11 @@ Json sum_of(const std::vector<Json>& processes, const std::string& out) {
   summary["dump"] = out;
   summary["ops"] = sum_of_ops(processes);
   summary["unmatched"] = unmatched_by_all(processes);
-  for (const char* key : {"records", "bytes", "lost", "harmless"}) {
-    uint64_t sum = 0;
-    for (const Json& process : processes) sum += number_in(process, key);
-    summary[key] = sum;
-  }
+  for (const char* key : {"records", "bytes", "lost"}) summary[key] = sum_if_known(processes, key);
+  summary["losses"] = losses_of(processes);
+  uint64_t harmless = 0;
+  for (const Json& process : processes) harmless += number_in(process, "harmless");
+  summary["harmless"] = harmless;
   for (const Json& process : processes) {
     summary["steps"] = std::max(number_in(summary, "steps"), number_in(process, "steps"));
     summary["complete"] = summary["complete"].get<bool>() && process["complete"].get<bool>();

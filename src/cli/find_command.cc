@@ -201,7 +201,7 @@ Result<ExitCode> suspects(const DumpIndex& dump, const FindOptions& options, Ter
   if (!config) return invalid_argument(fmt::format("--dialect {}: configs are proposed in tensortap, acl and mindspore", options.dialect));
   answer["config"] = found.empty() ? Json(nullptr) : *config;
   if (!found.empty() && !options.config_out.empty()) {
-    TENSORTAP_RETURN_IF_ERROR(write_file_atomically(options.config_out, config->dump(2) + "\n"));
+    TENSORTAP_RETURN_IF_ERROR(write_file_atomically(options.config_out, config->dump(2) + "\n", Access::kShared));
   }
   if (terminal.json) {
     terminal.json_line(answer);

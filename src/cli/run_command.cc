@@ -130,19 +130,25 @@ int should_stop(void* /*user*/) { return interrupted != 0 ? 1 : 0; }
 
 // The failure for people: the message, the op that failed with the inputs it had, the dump that holds them.
 Result<ExitCode> report_failure(Terminal& terminal, int code, const Json& report) {
+  // The model ran and its capture failed: what there is, is there.
+  if (report.contains("records")) terminal.note(trim(summary_text(report, terminal.error_palette())));
   terminal.error(report.value("error", "the run failed"));
   if (const auto op = report.find("failed_op"); op != report.end() && op->is_object()) {
     terminal.note(fmt::format("failed op: {} ({})", printable(op->value("name", "?")), printable(op->value("type", "?"))));
     for (const Json& input : op->value("inputs", Json::array())) terminal.note("  input " + printable(to_json_text(input)));
   }
-  if (const auto dump = report.find("dump"); dump != report.end() && dump->is_string()) {
+  if (const auto dump = report.find("dump"); !report.contains("records") && dump != report.end() && dump->is_string()) {
     terminal.note(fmt::format("dump: {}", dump->get<std::string>()));
   }
   if (terminal.json) terminal.json_line(report);
   return exit_code_of(static_cast<StatusCode>(code));
 }
 
-ExitCode verdict(const RunOptions& options, const Json& report) {
+ExitCode verdict(const RunOptions& options, const Json& report, const Terminal& terminal) {
+  if (const std::string failed = failed_losses_text(report); !failed.empty()) {
+    terminal.error("records that were asked for are not in the dump: " + failed);
+    return ExitCode::kFailed;
+  }
   if (const auto identical = report.find("identical"); identical != report.end() && *identical == false) return ExitCode::kFound;
   const bool strict = options.capture.options.strict;
   const Json ops = report.value("ops", Json::object());
@@ -166,6 +172,8 @@ Result<ExitCode> run_here(const RunOptions& options, const CaptureSpec& spec, Te
   }
   quiet = terminal.quiet ? 1 : 0;
   install_interrupt_handler();
+  // Beyond `ulimit -f` writes fail, those of the runtime, too; the process is ours.
+  (void)std::signal(SIGXFSZ, SIG_IGN);
   const auto borrowed = borrow_inputs(inputs);
   const std::string request_text = to_json_text(request);
   tensortap_onnxruntime_run_options run_options{};
@@ -188,7 +196,7 @@ Result<ExitCode> run_here(const RunOptions& options, const CaptureSpec& spec, Te
   terminal.note(trim(summary_text(report, terminal.error_palette())));
   if (terminal.json) terminal.json_line(report);
   if (callbacks.outputs) TENSORTAP_RETURN_IF_ERROR(callbacks.outputs->status());
-  return verdict(options, report);
+  return verdict(options, report, terminal);
 }
 
 Result<ExitCode> run(const RunOptions& options, Terminal& terminal) {

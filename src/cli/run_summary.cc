@@ -109,13 +109,24 @@ class Lines {
   std::vector<Entry> entries_;
 };
 
+// "none lost", "3 lost" with each reason, or that nobody knows: of a process that died, or could not write its report.
+std::string lost_text(const Json& report, const Palette& palette) {
+  if (member(report, "lost") == nullptr) return ", how many were lost is unknown";
+  const uint64_t lost = count_of(report, "lost");
+  if (lost == 0) return ", none lost";
+  std::string text = ", " + palette.red(fmt::format("{} lost", lost));
+  const Json* losses = member(report, "losses");
+  if (losses == nullptr || !losses->is_array()) return text;
+  for (const Json& loss : *losses) text += "\nlost: " + reason_text(loss);
+  return text;
+}
+
 void add_records(const Json& report, const Palette& palette, Lines& lines) {
   if (member(report, "records") == nullptr) return;
   std::string text = to_text(count_of(report, "records"));
   if (const uint64_t bytes = count_of(report, "bytes"); bytes > 0) text += ", " + bytes_text(bytes) + " of tensors";
-  const uint64_t lost = count_of(report, "lost");
-  text += lost == 0 ? ", none lost" : ", " + palette.red(fmt::format("{} lost", lost));
-  lines.add(lost == 0 ? News::kFact : News::kMissing, "records", text);
+  const Json* lost = member(report, "lost");
+  lines.add(lost != nullptr && *lost == 0 ? News::kFact : News::kMissing, "records", text + lost_text(report, palette));
 }
 
 void add_checks(const Json& report, const Palette& palette, Lines& lines) {
@@ -139,6 +150,15 @@ void add_checks(const Json& report, const Palette& palette, Lines& lines) {
 }
 
 }  // namespace
+
+std::string failed_losses_text(const Json& report) {
+  const Json* losses = member(report, "losses");
+  std::string text;
+  for (const Json& loss : losses != nullptr && losses->is_array() ? *losses : Json::array()) {
+    if (member_text(loss, "kind") == "failure") text += (text.empty() ? "" : ", ") + reason_text(loss);
+  }
+  return text;
+}
 
 std::string nonfinite_text(const Json& first) {
   std::string text = fmt::format("step {}, {} ({}) {}:", member_text(first, "step"), member_text(first, "op"), member_text(first, "type"),

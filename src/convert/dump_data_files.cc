@@ -8,6 +8,7 @@
 #include <climits>
 #include <vector>
 
+#include "base/size_signal.h"
 #include "base/spans.h"
 #include "base/text.h"
 #include "convert/npy_values.h"
@@ -165,7 +166,8 @@ class DumpDataConversion {
     auto at = static_cast<off64_t>(tensor.payload_at);
     uint64_t done = 0;
     while (from.ok() && done < bytes) {
-      const ssize_t copied = ::copy_file_range(from->fd(), &at, file.fd(), nullptr, std::min<uint64_t>(bytes - done, SSIZE_MAX), 0);
+      const auto most = static_cast<size_t>(std::min<uint64_t>(bytes - done, SSIZE_MAX));
+      const ssize_t copied = without_size_signal([&] { return ::copy_file_range(from->fd(), &at, file.fd(), nullptr, most, 0); });
       if (copied < 0 && errno == EINTR) continue;
       if (copied <= 0) break;
       done += static_cast<uint64_t>(copied);

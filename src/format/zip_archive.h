@@ -62,6 +62,8 @@ uint64_t local_header_size(const ZipMember& member);
 class ZipDirectory {
  public:
   void add(const ZipMember& member);
+  // The most bytes that a member of such a name takes in the directory.
+  static uint64_t most_bytes(std::string_view name);
   [[nodiscard]] uint64_t count() const { return count_; }
   // The directory and its end records for an archive whose members end at `offset`.
   [[nodiscard]] std::string finish(uint64_t offset) const;

@@ -14,7 +14,6 @@
 namespace tensortap {
 namespace {
 
-constexpr uint64_t kCentralFixed = 46;
 constexpr uint64_t kEndFixed = 22;
 constexpr uint64_t kEnd64Fixed = 56;
 constexpr uint64_t kLocator64Fixed = 20;

@@ -98,6 +98,11 @@ void ZipDirectory::add(const ZipMember& member) {
   ++count_;
 }
 
+uint64_t ZipDirectory::most_bytes(std::string_view name) {
+  constexpr uint64_t kMostExtra = 28;  // three numbers of ZIP64 behind their id and size
+  return kCentralFixed + name.size() + kMostExtra;
+}
+
 std::string ZipDirectory::finish(uint64_t offset) const {
   std::string text = entries_;
   const uint64_t size = entries_.size();

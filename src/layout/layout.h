@@ -64,7 +64,8 @@ class LayoutWriter {
   LayoutWriter& operator=(const LayoutWriter&) = delete;
 
   // Ops are added before any record of theirs, in the order of their ids, one at a time. Called under the session's registration lock.
-  // A layout that can not write one now keeps it, tries again with the next call or flush(), and returns the failure: the op counts as added.
+  // A layout that can not write one now keeps it, tries again with the next call or flush(), and returns the failure: the op counts as added. Where
+  // "max_bytes" leaves no room for it (DumpRoom::is_no_room), its records get the same answer.
   virtual Status add_op(OpId id, const OpInfo& op) = 0;
 
   // Ops that are known and not added, before the one that is added next: they count where names tell the place of an op in the order of execution.
@@ -84,16 +85,24 @@ class LayoutWriter {
   // writer thread for statistics.
   [[nodiscard]] virtual bool takes_statistics_on_any_thread() const = 0;
 
+  // Whether records are to come with their values although none is kept: for what a tree tells of them and a record does not.
+  [[nodiscard]] virtual bool wants_values() const { return false; }
+
   // Adds one record. `data` is null for statistics only, otherwise packed, contiguous, and borrowed for the call. `histogram` may be null.
   // Records with data come from one thread at a time. A layout that would overwrite an earlier record's file keeps the
   // earlier one and returns kUnsupported; the session counts it as a collision. After kIo or kExhausted the layout is still usable:
-  // nothing of the failed record is left behind, and the next one may be tried.
+  // nothing of the failed record is left behind, and the next one may be tried. So it is after what DumpRoom::is_no_room() knows: the record does not fit
+  // into "max_bytes".
   // On success `row` holds what the layout filled in (data_offset, member, committed).
   virtual Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) = 0;
 
   // Most dimensions of a tensor that a record may have, at most kMaxRank. Of tensors with more the session adds a description of the first ones, and counts
   // the loss.
   [[nodiscard]] virtual int most_dimensions() const { return kMaxRank; }
+
+  // Records that add_record() took and that did not come to be in the dump after all, since the last call: of an op whose file holds several. Their
+  // failure is that of the call that told one. On the thread of add_record() with data.
+  virtual uint64_t take_lost() { return 0; }
 
   // Whether several records may share one record's data. False: each is added with data of its own.
   [[nodiscard]] virtual bool takes_references() const { return false; }

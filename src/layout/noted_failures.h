@@ -28,7 +28,8 @@ class NotedFailures {
     const uint64_t count = std::exchange(count_, 0);
     Status status = std::exchange(first_, Status());
     if (count <= 1) return status;
-    return {status.code(), concat(status.message(), " (and ", count - 1, " more ", others_, ")")};
+    return Status(status.code(), concat(status.message(), " (and ", count - 1, " more ", others_, ")"))
+        .with_system_error(status.system_error());
   }
 
  private:

@@ -122,6 +122,8 @@ SettledCrash foreseen(const CrashFile& crash) {
 CaptureSpec spec_of_tree(CaptureSpec spec) {
   if (spec.payload == Payload::kStatistics) spec.payload = Payload::kFull;
   if (spec.payload == Payload::kDescription) spec.payload = Payload::kTensor;
+  // What ended the program is worth more than a limit.
+  spec.limits.max_bytes = 0;
   spec.extras.graphs = spec.extras.execution_order = spec.extras.constants = false;
   return spec;
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/status.h"
 
@@ -145,8 +146,9 @@ struct CaptureSpec {
   bool strict = false;
 
   std::string layout = "tap";
-  std::string profile;  // "mindspore-2.10/cpu"
-  std::string out;      // folder; "" = tensortap_dump/TIME
+  std::string profile;               // "mindspore-2.10/cpu"
+  std::string out;                   // folder; "" = tensortap_dump/TIME
+  Access access = Access::kPrivate;  // who may use the dump's folders and files
   std::string dialect = "tensortap";
   std::map<std::string, std::string> layout_options;  // what only one layout understands
   std::vector<std::string> notes;                     // what reading the config had to say to people; not part of the JSON form

@@ -166,6 +166,8 @@ void say_limits(const CaptureSpec& spec, std::vector<std::string>& lines) {
         concat("The program may slow down by at most ", percent(spec.budget),
                ": to stay under it, only every k-th step is captured and the largest tensors are sampled; what is left out is counted."));
   }
+  if (spec.access == Access::kShared)
+    lines.push_back("The dump's folders and files are for whom the umask lets, not for their owner alone.");
   if (spec.strict) lines.push_back("It is a failure (exit code 1) when an op that was asked for was not captured.");
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "plan/spec_keys.h"
 #include "plan/where.h"
 
 namespace tensortap {
@@ -165,6 +166,14 @@ Status read_texts(const CaptureOptions& options, CaptureSpec& spec) {
   return {};
 }
 
+Status read_mode(const CaptureOptions& options, CaptureSpec& spec) {
+  if (options.mode.empty()) return {};
+  const auto word = std::ranges::find(kAccessWords, options.mode);
+  if (word == kAccessWords.end()) return wrong("--mode", concat(quote(options.mode), " is not a mode; write private or shared"));
+  spec.access = static_cast<Access>(word - kAccessWords.begin());
+  return {};
+}
+
 // What only the config's own layout understands stays behind when another one is asked for.
 void leave_layout(const CaptureOptions& options, CaptureSpec& spec) {
   if (!options.config || options.config->layout == spec.layout) return;
@@ -186,6 +195,7 @@ Result<CaptureSpec> spec_from_options(const CaptureOptions& options) {
   TENSORTAP_RETURN_IF_ERROR(read_budget(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_limits(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_texts(options, spec));
+  TENSORTAP_RETURN_IF_ERROR(read_mode(options, spec));
   leave_layout(options, spec);
   spec.strict = spec.strict || options.strict;
   return spec;

@@ -33,6 +33,7 @@ struct CaptureOptions {
   std::optional<std::string> layout;
   std::optional<std::string> profile;
   std::optional<std::string> out;
+  std::string mode;  // "private" or "shared"
 };
 
 // Errors: kInvalidArgument that begins with the option ("--steps: ..."), for texts that are wrong and for options that contradict each

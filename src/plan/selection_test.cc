@@ -29,6 +29,7 @@ TEST(Selection, EveryOptionEntersTheSpec) {
   options.strict = true;
   options.layout = "tap";
   options.out = "there";
+  options.mode = "shared";
   const Result<CaptureSpec> spec = spec_from_options(options);
   ASSERT_TRUE(spec.ok()) << spec.status().message();
   ASSERT_EQ(spec->include.size(), 1U);
@@ -44,6 +45,7 @@ TEST(Selection, EveryOptionEntersTheSpec) {
   EXPECT_EQ(spec->limits.keep_free, 0U);
   EXPECT_EQ(spec->limits.stop_after, 7);
   EXPECT_EQ(spec->out, "there");
+  EXPECT_EQ(spec->access, Access::kShared);
 }
 
 TEST(Selection, TypesAloneArePickedEach) {

@@ -36,7 +36,7 @@ TEST(SpecJson, ReadsEveryKey) {
     "extras": {"weights": false, "graph_inputs": false, "graphs": true, "execution_order": true, "attributes": true, "constants": true,
                "topology": true, "read_inputs": true},
     "watchers": ["a", {"type": "b"}], "devices": [1, 3], "overflow_ops": "all", "exception_detail": "detail", "keep_for_readers": true, "model_ops": false, "single_ops": false,
-    "budget": "3%", "full_policy": "drop", "strict": true, "layout": "ge", "profile": "p", "out": "o", "dialect": "acl",
+    "budget": "3%", "full_policy": "drop", "strict": true, "layout": "ge", "profile": "p", "out": "o", "mode": "shared", "dialect": "acl",
     "layout_options": {"k": "v"}})",
                                                   "c.json");
   ASSERT_TRUE(spec.ok()) << spec.status().message();
@@ -70,6 +70,7 @@ TEST(SpecJson, ReadsEveryKey) {
   EXPECT_EQ(spec->overflow_ops, OverflowOps::kAll);
   EXPECT_EQ(spec->exception_detail, ExceptionDetail::kDetail);
   EXPECT_TRUE(spec->keep_for_readers);
+  EXPECT_EQ(spec->access, Access::kShared);
   EXPECT_FALSE(spec->model_ops || spec->single_ops);
   EXPECT_EQ(spec->layout + spec->profile + spec->out + spec->dialect + spec->layout_options.at("k"), "gepoaclv");
   const Result<CaptureSpec> again = spec_from_json(to_json_text(spec_to_json(*spec)), "again");

@@ -31,6 +31,7 @@ inline constexpr std::array<std::string_view, 2> kOverflowOpsWords = {"makers", 
 inline constexpr std::array<std::string_view, 3> kExceptionDetailWords = {"brief", "norm", "detail"};
 inline constexpr std::array<std::string_view, 2> kEveryWords = {"op", "single"};  // of a selector of the kind kEvery
 inline constexpr std::array<std::string_view, 3> kFullPolicyWords = {"block", "stats-only", "drop"};
+inline constexpr std::array<std::string_view, 2> kAccessWords = {"private", "shared"};
 inline constexpr std::array<std::string_view, 12> kSelectorWords = {"name",   "prefix", "regex", "type",       "type_contains", "from",
                                                                     "module", "source", "id",    "full_regex", "scoped_type",   "every"};
 std::string_view payload_name(Payload payload);
@@ -39,6 +40,7 @@ std::string_view trigger_name(Trigger trigger);
 std::string_view overflow_ops_name(OverflowOps ops);
 std::string_view exception_detail_name(ExceptionDetail detail);
 std::string_view full_policy_name(FullPolicy policy);
+std::string_view access_name(Access access);
 std::string_view selector_kind_name(OpSelector::Kind kind);
 std::span<const std::string_view> stat_names();               // by bit: "min", "max", ...
 bool stat_from_name(std::string_view name, uint32_t& stats);  // sets the bit(s): also "minimal" and "all"

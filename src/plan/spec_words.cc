@@ -25,6 +25,7 @@ std::string_view trigger_name(Trigger trigger) { return name_of(kTriggerWords, s
 std::string_view overflow_ops_name(OverflowOps ops) { return name_of(kOverflowOpsWords, static_cast<size_t>(ops)); }
 std::string_view exception_detail_name(ExceptionDetail detail) { return name_of(kExceptionDetailWords, static_cast<size_t>(detail)); }
 std::string_view full_policy_name(FullPolicy policy) { return name_of(kFullPolicyWords, static_cast<size_t>(policy)); }
+std::string_view access_name(Access access) { return name_of(kAccessWords, static_cast<size_t>(access)); }
 std::string_view selector_kind_name(OpSelector::Kind kind) { return name_of(kSelectorWords, static_cast<size_t>(kind)); }
 std::span<const std::string_view> stat_names() { return kStats; }
 

@@ -40,7 +40,7 @@ void set_steps(const Settings& settings, CaptureSpec& spec) {
                               quote(iterations.first_malformed.substr(0, 80)), iterations.malformed == 1 ? "" : " and others"));
 }
 
-// One record has one digest, the first that was asked for; the writer of the layout computes the other one where it has the data.
+// One record has one digest, the first that was asked for; the writer of the layout computes the other one.
 void set_statistics(const Settings& settings, CaptureSpec& spec) {
   if (spec.payload == Payload::kTensor) return;
   for (const std::string& item : settings.categories) {
@@ -51,13 +51,7 @@ void set_statistics(const Settings& settings, CaptureSpec& spec) {
       // Of an extreme that is zero MindSpore prints the sign.
       for (const std::string_view needed : {"zero", "neg_zero"}) stat_from_name(needed, spec.stats);
     }
-    if (category->digest.empty() || category->digest == spec.digest) continue;
-    if (spec.digest == "none") {
-      spec.digest = category->digest;
-    } else if (spec.payload == Payload::kStatistics) {
-      spec.notes.push_back(concat("statistic_category ", quote(item), ": its cells stay empty, because ", quote(spec.digest),
-                                  " is asked for before it and only one digest is computed without the data; use \"full\" for both"));
-    }
+    if (!category->digest.empty() && spec.digest == "none") spec.digest = category->digest;
   }
   // 0 would be all of them; this one is cheap.
   if (spec.stats == 0) stat_from_name("nan", spec.stats);

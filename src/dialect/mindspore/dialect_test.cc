@@ -101,7 +101,7 @@ TEST(MindsporeDialect, StatisticsFollowTheCategoriesInTheirOrder) {
   spec = spec_of(config);
   EXPECT_EQ(spec.digest, "sha1");
   EXPECT_EQ(spec.layout_options.at("statistic_category"), "hash:sha1,md5,max");
-  EXPECT_THAT(spec.notes, Contains(HasSubstr("\"md5\": its cells stay empty")));
+  EXPECT_TRUE(spec.notes.empty()) << "the layout has both";
   common["statistic_category"] = {"count"};
   EXPECT_NE(spec_of(config).stats, 0U) << "0 would be all of them";
   common["statistic_category"] = Json::array();

@@ -51,6 +51,7 @@ struct GeExecution {
   uint32_t thread = 0;
   bool load = false;
   bool failed = false;
+  uint64_t own = 0;  // pieces that are records of the op, not taken from those that made its inputs
   std::vector<GePiece> inputs;
   std::vector<GePiece> outputs;
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/gathered_write.h"
+#include "base/size_signal.h"
 #include "base/spans.h"
 #include "base/text.h"
 #include "layout/ge/ge_names.h"
@@ -18,15 +19,18 @@
 namespace tensortap {
 namespace {
 
-constexpr mode_t kGeFolderMode = 0700;
-constexpr mode_t kGeFileMode = 0600;
 constexpr uint64_t kMostInMemory = uint64_t{64} << 20;
 constexpr size_t kCopyBlock = size_t{1} << 20;
 
+// The real system's mode does not depend on the umask.
+bool keep_private(const File& file, Access access) {
+  return access == Access::kShared || ::fchmod(file.fd(), file_mode(Access::kPrivate)) == 0;
+}
+
 // A file without a name in a folder: it goes with the process that holds it.
-Result<File> open_nameless(int folder, const std::string& path) {
-  Result<File> file = File::open_at(folder, folder == AT_FDCWD ? path : ".", path, O_RDWR | O_TMPFILE);
-  if (file.ok() && ::fchmod(file->fd(), kGeFileMode) != 0) return errno_status(path, errno);
+Result<File> open_nameless(int folder, const std::string& path, Access access) {
+  Result<File> file = File::open_at(folder, folder == AT_FDCWD ? path : ".", path, O_RDWR | O_TMPFILE, access);
+  if (file.ok() && !keep_private(*file, access)) return errno_status(path, errno);
   return file;
 }
 
@@ -47,7 +51,8 @@ Status copy_by_hand(int from, uint64_t at, uint64_t bytes, File& to) {
 Status copy_range(int from, uint64_t at, uint64_t bytes, File& to) {
   while (bytes > 0) {
     auto offset = static_cast<off64_t>(at);
-    const ssize_t copied = ::copy_file_range(from, &offset, to.fd(), nullptr, static_cast<size_t>(std::min<uint64_t>(bytes, SSIZE_MAX)), 0);
+    const auto most = static_cast<size_t>(std::min<uint64_t>(bytes, SSIZE_MAX));
+    const ssize_t copied = without_size_signal([&] { return ::copy_file_range(from, &offset, to.fd(), nullptr, most, 0); });
     if (copied < 0 && errno == EINTR) continue;
     // Not between these files, or not by this kernel.
     if (copied <= 0) return copy_by_hand(from, at, bytes, to);
@@ -109,7 +114,7 @@ uint64_t bytes_of_ge_part(const GePart& part) { return part.kept == nullptr ? pa
 
 Status GeSpool::open() {
   if (file_ != nullptr) return {};
-  Result<File> file = open_nameless(AT_FDCWD, folder_);
+  Result<File> file = open_nameless(AT_FDCWD, folder_, Access::kPrivate);
   if (!file.ok()) {
     const std::string path = join_path(folder_, concat(".tensortap-spool-", ::getpid()));
     file = File::open(path, O_RDWR | O_CREAT | O_EXCL);
@@ -139,10 +144,10 @@ Result<std::shared_ptr<const GePayload>> GeSpool::keep(std::span<const std::byte
   });
 }
 
-Result<std::shared_ptr<GeFolder>> GeFolder::create(const std::string& root, const std::string& below) {
+Result<std::shared_ptr<GeFolder>> GeFolder::create(const std::string& root, const std::string& below, Access access) {
   TENSORTAP_ASSIGN_OR_RETURN(const Folder whole, Folder::open(root));
-  TENSORTAP_ASSIGN_OR_RETURN(Folder folder, whole.make_below(below, kGeFolderMode));
-  return std::shared_ptr<GeFolder>(new GeFolder(std::move(folder)));
+  TENSORTAP_ASSIGN_OR_RETURN(Folder folder, whole.make_below(below, folder_mode(access)));
+  return std::shared_ptr<GeFolder>(new GeFolder(std::move(folder), access));
 }
 
 // 0, or the number of the error. A name that is there is an error.
@@ -155,8 +160,8 @@ int GeFolder::link_file(const File& file, const std::string& temporary, const st
 }
 
 Status GeFolder::add_mapping(const std::string& stored, const std::string& name) {
-  TENSORTAP_ASSIGN_OR_RETURN(File mapping, folder_.open_file(kGeMappingFile, O_WRONLY | O_CREAT | O_APPEND));
-  (void)::fchmod(mapping.fd(), kGeFileMode);
+  TENSORTAP_ASSIGN_OR_RETURN(File mapping, folder_.open_file(kGeMappingFile, O_WRONLY | O_CREAT | O_APPEND, access_));
+  (void)keep_private(mapping, access_);
   return mapping.write(concat(stored, ",", name, "\n"));
 }
 
@@ -177,15 +182,15 @@ Status GeFolder::give_name(const File& file, const std::string& temporary, const
 // `temporary` gets the file's name where it has one until it is whole.
 Result<File> GeFolder::open_file(std::string& temporary) {
   if (without_names_) {
-    Result<File> file = open_nameless(folder_.fd(), path());
+    Result<File> file = open_nameless(folder_.fd(), path(), access_);
     const bool tried = std::exchange(tried_, true);
     if (file.ok() && (tried || path_exists(concat("/proc/self/fd/", file->fd())))) return file;
     if (!file.ok() && file.status().code() == StatusCode::kExhausted) return file.status();
     without_names_ = false;
   }
   temporary = concat(".tensortap-", ::getpid(), "-", next_temporary_++);
-  Result<File> file = folder_.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL);
-  if (file.ok()) (void)::fchmod(file->fd(), kGeFileMode);
+  Result<File> file = folder_.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL, access_);
+  if (file.ok()) (void)keep_private(*file, access_);
   return file;
 }
 
@@ -202,8 +207,8 @@ Status GeFolder::write(const std::string& name, std::span<const GePart> parts, s
 
 Status GeFolder::put_in_place(const std::string& name, std::span<const GePart> parts, bool sync) {
   const std::string temporary = concat(".tensortap-", ::getpid(), "-", next_temporary_++);
-  TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL));
-  (void)::fchmod(file.fd(), kGeFileMode);
+  TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL, access_));
+  (void)keep_private(file, access_);
   Status status = write_parts(parts, file);
   if (status.ok() && sync) status = file.sync();
   if (status.ok()) status = folder_.rename(temporary, name);

@@ -56,8 +56,8 @@ class GeSpool {
 // Thread-compatible; distinct folders are independent.
 class GeFolder {
  public:
-  // Makes the folders of `below` in `root`, which exists, for their owner alone.
-  static Result<std::shared_ptr<GeFolder>> create(const std::string& root, const std::string& below);
+  // Makes the folders of `below` in `root`, which exists. Private folders and files have the real system's modes, whatever the umask.
+  static Result<std::shared_ptr<GeFolder>> create(const std::string& root, const std::string& below, Access access);
 
   // Makes a file of these parts under `name`, or under a number that mapping.csv explains where the name is too long; `stored` says which. Other
   // processes see the whole file or none, and so do they when this one dies. kUnsupported when the name is taken; never writes to a file that is there.
@@ -70,7 +70,7 @@ class GeFolder {
   [[nodiscard]] uint64_t written() const { return written_; }  // bytes, by the last write()
 
  private:
-  explicit GeFolder(Folder folder) : folder_(std::move(folder)) {}
+  GeFolder(Folder folder, Access access) : folder_(std::move(folder)), access_(access) {}
   Result<File> open_file(std::string& temporary);
   Status give_name(const File& file, const std::string& temporary, const std::string& name, std::string& stored);
   int link_file(const File& file, const std::string& temporary, const std::string& name);
@@ -78,6 +78,7 @@ class GeFolder {
   Status add_mapping(const std::string& stored, const std::string& name);
 
   Folder folder_;
+  Access access_;
   uint64_t written_ = 0;
   uint64_t next_temporary_ = 0;
   // Whether files without a name can be made here and given one; tried once.

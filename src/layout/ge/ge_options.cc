@@ -99,6 +99,8 @@ Result<GeOptions> ge_options(const DumpInfo& info, const CaptureSpec& spec) {
   options.weights = layout_option(spec, "weights") != kWeights[1];
   options.brief_exceptions = spec.exception_detail == ExceptionDetail::kBrief;
   options.only_with_records = spec.trigger != Trigger::kAlways || !spec.where.empty();
+  options.access = spec.access;
+  options.max_bytes = spec.limits.max_bytes;
   options.time_us = info.time_us;
   options.failure = info.failure;
   options.first_step = std::max<int64_t>({spec.steps.first(), spec.first_step, 0});

@@ -29,8 +29,10 @@ struct GeOptions {
   bool portable_names = false;     // files and folders have names that the vendor's tools take
   bool only_with_records = false;  // the plan keeps some executions only
   int64_t first_step = 0;
-  uint64_t time_us = 0;  // from which files are dated, 0 = they come into being now
-  std::string failure;   // what files of failed ops say of it
+  uint64_t max_bytes = 0;  // of the dump, 0 = no limit
+  uint64_t time_us = 0;    // from which files are dated, 0 = they come into being now
+  Access access = Access::kPrivate;
+  std::string failure;  // what files of failed ops say of it
 };
 
 // What this layout reads of CaptureSpec::layout_options.

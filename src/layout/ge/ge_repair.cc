@@ -207,7 +207,8 @@ class GeRepair {
     TENSORTAP_ASSIGN_OR_RETURN(const std::string head, make_dump_data_head(content));
     std::vector<GePart> parts = {{std::as_bytes(std::span(head)), nullptr}};
     for (const auto& payload : payloads) parts.push_back({payload, nullptr});
-    TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<GeFolder> folder, GeFolder::create(root_.path(), folder_of(file).relative));
+    TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<GeFolder> folder,
+                               GeFolder::create(root_.path(), folder_of(file).relative, access_of(path_of(file))));
     return folder->rewrite(file.stored, parts);
   }
 
@@ -224,7 +225,8 @@ class GeRepair {
   }
 
   Status replace(const GeTreeFolder& folder, const std::string& name, std::string_view content) {
-    TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<GeFolder> writer, GeFolder::create(root_.path(), folder.relative));
+    TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<GeFolder> writer,
+                               GeFolder::create(root_.path(), folder.relative, access_of(folder.path)));
     return writer->replace(name, content);
   }
 

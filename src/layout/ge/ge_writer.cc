@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "format/overflow_block.h"
+#include "layout/dump_room.h"
 #include "layout/ge/ge_execution.h"
 #include "layout/ge/ge_options.h"
 #include "layout/input_rows.h"
@@ -48,7 +49,11 @@ bool is_nonfinite(const GePiece& piece) {
 class GeWriter : public LayoutWriter {
  public:
   GeWriter(GeOptions options, GeStatisticTable table)
-      : options_(std::move(options)), table_(std::move(table)), inputs_(options_.only_with_records), spool_(options_.root) {}
+      : options_(std::move(options)),
+        table_(std::move(table)),
+        inputs_(options_.only_with_records),
+        spool_(options_.root),
+        room_(options_.max_bytes) {}
 
   Status add_op(OpId id, const OpInfo& op) override;
   void pass_over_ops(uint32_t count) override;
@@ -57,6 +62,7 @@ class GeWriter : public LayoutWriter {
   Status end_step(int64_t step, uint64_t run) override;
   [[nodiscard]] bool takes_statistics_on_any_thread() const override { return false; }
   Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
+  uint64_t take_lost() override;
   Status flush() override;
   Status finish(std::string_view manifest) override;
   [[nodiscard]] uint64_t bytes_written() const override { return bytes_written_.load(std::memory_order_relaxed); }
@@ -95,12 +101,14 @@ class GeWriter : public LayoutWriter {
   std::map<std::string, std::string> portable_names_;  // the op that each belongs to
   Rows inputs_;
   GeSpool spool_;
+  DumpRoom room_;
   std::map<std::string, std::shared_ptr<GeFolder>> folders_;
   std::map<Lane, GeExecution> lanes_;
   uint64_t last_time_us_ = 0;
   std::string written_path_;  // of the tensors' file that was written last
   uint64_t written_at_ = 0;   // of its last payload
   NotedFailures noted_{"files"};
+  uint64_t lost_ = 0;  // records whose file could not be written
   std::atomic<uint64_t> bytes_written_{0};
 };
 
@@ -161,7 +169,7 @@ Result<std::shared_ptr<GeFolder>> GeWriter::folder_of(const GeOp& op, const GeEx
     below += concat("/", options_.model, "/", execution.load ? options_.first_step : execution.step);
   }
   if (const auto found = folders_.find(below); found != folders_.end()) return found->second;
-  TENSORTAP_ASSIGN_OR_RETURN(auto folder, GeFolder::create(options_.root, below));
+  TENSORTAP_ASSIGN_OR_RETURN(auto folder, GeFolder::create(options_.root, below, options_.access));
   folders_[below] = folder;
   return folder;
 }
@@ -173,8 +181,15 @@ std::string GeWriter::name_of(const GeOp& op, const GeExecution& execution, uint
 }
 
 Status GeWriter::write_file(GeFolder& folder, const std::string& name, std::span<const GePart> parts, std::string& stored) {
+  uint64_t bytes = 0;
+  for (const GePart& part : parts) bytes += bytes_of_ge_part(part);
+  TENSORTAP_RETURN_IF_ERROR(room_.take(DumpRoom::of_file(bytes)));
   const Status status = folder.write(name, parts, stored);
-  if (status.ok()) bytes_written_.fetch_add(folder.written(), std::memory_order_relaxed);
+  if (status.ok()) {
+    bytes_written_.fetch_add(folder.written(), std::memory_order_relaxed);
+  } else {
+    room_.give_back(DumpRoom::of_file(bytes));
+  }
   return status;
 }
 
@@ -264,14 +279,17 @@ Status GeWriter::finish_lane(const Lane& lane) {
   GeExecution execution = std::move(found->second);
   lanes_.erase(found);
   if (execution.empty()) return {};
+  Status status;
   // The real system dumps what such an op reads before it runs, and what it made afterwards.
   if (options_.scene != GeScene::kOverflow && execution.changes_inputs()) {
     GeExecution before = execution;
     before.outputs.clear();
     execution.inputs.clear();
-    TENSORTAP_RETURN_IF_ERROR(write_execution(before));
+    status = write_execution(before);
   }
-  return write_execution(execution);
+  if (status.ok()) status = write_execution(execution);
+  if (!status.ok()) lost_ += execution.own;
+  return status;
 }
 
 void GeWriter::finish_run(uint64_t run) {
@@ -331,19 +349,25 @@ Status GeWriter::add_own(GePiece piece, bool is_input, const RecordRow& row, boo
   auto& pieces = is_input ? execution->inputs : execution->outputs;
   const bool stands_last = std::ranges::all_of(pieces, [&](const GePiece& other) { return other.slot < row.file_slot(); });
   pieces.push_back(std::move(piece));
+  ++execution->own;
   const bool complete = is_complete(*execution);
   const bool from_file = complete && stands_last && !is_input && !find(row.op)->without_file && row.bytes > kLargestGeInMemory &&
                          pieces.back().data != nullptr;
   if (!complete || (read_later && !from_file)) {
     if (Status status = keep_data(pieces.back()); !status.ok()) {
       pieces.pop_back();
+      --execution->own;
       return status;
     }
     payload = pieces.back().kept;
   }
   if (!complete) return {};
   written_path_.clear();
-  TENSORTAP_RETURN_IF_ERROR(finish_lane(lane));
+  if (Status status = finish_lane(lane); !status.ok()) {
+    // This record's failure is told by itself.
+    --lost_;
+    return status;
+  }
   if (read_later && from_file && !written_path_.empty()) {
     payload = std::make_shared<const GePayload>(GePayload{{}, written_path_, nullptr, written_at_, row.bytes});
   }
@@ -414,6 +438,11 @@ Status GeWriter::flush() {
   return noted_.take();
 }
 
+uint64_t GeWriter::take_lost() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(lost_, 0);
+}
+
 Status GeWriter::finish(std::string_view manifest) {
   const std::lock_guard lock(mutex_);
   while (!lanes_.empty()) noted_.note(finish_lane(Lane(lanes_.begin()->first)));
@@ -421,7 +450,7 @@ Status GeWriter::finish(std::string_view manifest) {
   inputs_.each_loaded([](Rows::Source& source) { source.place.reset(); });
   // A watch for failures that saw none leaves nothing.
   if (options_.scene != GeScene::kException || !folders_.empty() || !options_.failure.empty()) {
-    const auto folder = GeFolder::create(options_.root, concat(options_.time_folder, "/", kManifestFolder));
+    const auto folder = GeFolder::create(options_.root, concat(options_.time_folder, "/", kManifestFolder), options_.access);
     noted_.note(folder.ok() ? (*folder)->replace(options_.manifest, manifest) : folder.status());
   }
   folders_.clear();

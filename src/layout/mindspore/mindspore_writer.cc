@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "layout/dump_room.h"
 #include "layout/input_rows.h"
 #include "layout/mindspore/npy_tensor.h"
 #include "layout/mindspore/statistic_row.h"
@@ -32,10 +33,14 @@ struct Place {
   State state = State::kNone;
   FolderPointer folder;
   std::string stored;
+  uint64_t taken = 0;  // of the dump's room, by the file
   StatisticDigests digests;
 
-  void clear() {
-    if (state == State::kForReader) folder->remove_tensor(stored);
+  void clear(DumpRoom& room) {
+    if (state == State::kForReader) {
+      folder->remove_tensor(stored);
+      room.give_back(taken);
+    }
     state = State::kNone;
     folder.reset();
   }
@@ -66,7 +71,8 @@ class MindsporeWriter : public LayoutWriter {
         table_(std::move(table)),
         ops_(options_.profile, options_.extras.constants),
         inputs_(options_.only_with_records),
-        companions_(options_) {}
+        companions_(options_),
+        room_(options_.max_bytes) {}
 
   Status add_op(OpId id, const OpInfo& op) override;
   void pass_over_ops(uint32_t count) override;
@@ -74,6 +80,7 @@ class MindsporeWriter : public LayoutWriter {
   [[nodiscard]] bool follows_steps() const override { return true; }
   Status end_step(int64_t step, uint64_t run) override;
   [[nodiscard]] bool takes_statistics_on_any_thread() const override { return false; }
+  [[nodiscard]] bool wants_values() const override { return options_.statistics && table_.needs_values(options_.digest); }
   Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
   Status flush() override;
   Status finish(std::string_view manifest) override;
@@ -110,6 +117,7 @@ class MindsporeWriter : public LayoutWriter {
   MindsporeOps ops_;
   Rows inputs_;
   Companions companions_;
+  DumpRoom room_;
   std::map<int64_t, FolderPointer> folders_;  // of the steps that have not ended
   FolderPointer constants_;
   NpyTensorWriter npy_;
@@ -129,7 +137,9 @@ Result<FolderPointer> MindsporeWriter::folder_of(int64_t step) {
   const auto found = folders_.find(step);
   if (found != folders_.end()) return found->second;
   const std::string below = concat(options_.rank, "/", options_.net, "/0/", step);
-  TENSORTAP_ASSIGN_OR_RETURN(FolderPointer folder, IterationFolder::create(options_.root, below, table_.header()));
+  TENSORTAP_ASSIGN_OR_RETURN(FolderPointer folder, IterationFolder::create(options_.root, below, table_.header(), options_.access));
+  // The title of statistic.csv, and the rest of its last block.
+  if (options_.statistics) room_.use(DumpRoom::kBlock);
   folders_[step] = folder;
   return folder;
 }
@@ -140,7 +150,7 @@ Result<FolderPointer> MindsporeWriter::folder_of(const RecordRow& row) {
   if (!load || !ops_.find(row.op)->constant) return folder_of(load ? options_.first_step : row.step);
   if (constants_ == nullptr) {
     const std::string below = concat(options_.rank, "/", options_.net, "/0/constants");
-    TENSORTAP_ASSIGN_OR_RETURN(constants_, IterationFolder::create(options_.root, below, table_.header()));
+    TENSORTAP_ASSIGN_OR_RETURN(constants_, IterationFolder::create(options_.root, below, table_.header(), options_.access));
   }
   return constants_;
 }
@@ -178,7 +188,13 @@ const std::string& MindsporeWriter::name_of(const Piece& piece, const RecordRow&
 Status MindsporeWriter::write_tensor(const Piece& piece, const FolderPointer& folder, const RecordRow& row, const TensorView& data,
                                      Place& place) {
   const std::string& name = name_of(piece, row);
-  TENSORTAP_RETURN_IF_ERROR(folder->create_tensor(npy_, name, data, piece.stage, place.stored).with_context(folder->path()));
+  const bool has_file = room_.limited() && stored_dtype(data.desc.dtype) != DType::kUndefined;
+  place.taken = has_file ? DumpRoom::of_file(npy_tensor_file_bytes(data.desc, row.bytes)) : 0;
+  TENSORTAP_RETURN_IF_ERROR(room_.take(place.taken));
+  if (Status status = folder->create_tensor(npy_, name, data, piece.stage, place.stored); !status.ok()) {
+    room_.give_back(place.taken);
+    return status.with_context(folder->path());
+  }
   place.folder = folder;
   place.state = Place::State::kSettled;
   bytes_written_.fetch_add(npy_.file_bytes(), std::memory_order_relaxed);
@@ -188,7 +204,10 @@ Status MindsporeWriter::write_tensor(const Piece& piece, const FolderPointer& fo
 Status MindsporeWriter::add_statistic(const Piece& piece, IterationFolder& folder, const RecordRow& row, const StatisticDigests& digests) {
   line_.clear();
   table_.append_row({piece.op->cells, piece.time_us, piece.is_input, piece.slot, &row, &digests}, line_);
-  return folder.add_statistic(line_);
+  TENSORTAP_RETURN_IF_ERROR(room_.take(line_.size()));
+  Status status = folder.add_statistic(line_);
+  if (!status.ok()) room_.give_back(line_.size());
+  return status;
 }
 
 // One tensor with its file and its row. What has no file keeps its row, and says so.
@@ -205,7 +224,10 @@ Status MindsporeWriter::add_piece(const Piece& piece, RecordRow& row, const Tens
   if (options_.statistics) table_.complete(row, has_data ? data : nullptr, place.digests);
   if (options_.statistics && with_statistic) {
     if (Status status = add_statistic(piece, *folder, row, place.digests); !status.ok()) {
-      if (place.state != Place::State::kNone) folder->remove_tensor(place.stored);
+      if (place.state != Place::State::kNone) {
+        folder->remove_tensor(place.stored);
+        room_.give_back(place.taken);
+      }
       place.state = Place::State::kNone;
       return status;
     }
@@ -235,7 +257,7 @@ Status MindsporeWriter::add_output(RecordRow& row, const TensorView* data) {
   if (!status.ok() && status.code() != StatusCode::kUnsupported) return status;
   if (place.state == Place::State::kSettled && !at_once) place.state = own ? Place::State::kForTheStep : Place::State::kForReader;
   if (Rows::Source* source = inputs_.remember(row)) {
-    source->place.clear();
+    source->place.clear(room_);
     std::swap(source->place, place);
   }
   return status;
@@ -258,6 +280,7 @@ Status MindsporeWriter::settle(const Piece& piece, int64_t step, Rows::Source& s
       uint64_t copied = 0;
       TENSORTAP_RETURN_IF_ERROR(folder->link_tensor(*place.folder, place.stored, name, stored, copied));
       bytes_written_.fetch_add(copied, std::memory_order_relaxed);
+      room_.use(DumpRoom::of_file(copied));
     }
   }
   return options_.statistics ? add_statistic(piece, *folder, source.row, place.digests) : Status();
@@ -271,6 +294,7 @@ void MindsporeWriter::begin_step(const RecordRow& row, MindsporeOp& op) {
   if (!options_.extras.attributes || op.parameter || op.attributes_step == row.step) return;
   op.attributes_step = row.step;
   const Result<FolderPointer> folder = folder_of(row.step);
+  room_.use(DumpRoom::kBlock);
   noted_.note(folder.ok() ? companions_.write_attributes((*folder)->folder(), op) : folder.status());
 }
 
@@ -314,7 +338,7 @@ Status MindsporeWriter::end_step(int64_t step, uint64_t run) {
     noted_.note(settle({ops_.find(input.op), true, input.slot, next_time()}, input.step, *input.source));
   });
   end_parameters(step, run);
-  inputs_.forget(run, [](Rows::Source& source) { source.place.clear(); });
+  inputs_.forget(run, [this](Rows::Source& source) { source.place.clear(room_); });
   noted_.note(companions_.end_step(ops_, step));
   noted_.note(flush_folders());
   // A folder whose rows wait for room stays.
@@ -332,8 +356,8 @@ Status MindsporeWriter::finish(std::string_view manifest) {
   const std::lock_guard lock(mutex_);
   noted_.note(flush_folders());
   // Of steps that nobody ended, and of weights that no op came to read.
-  inputs_.forget_all([](Rows::Source& source) { source.place.clear(); });
-  inputs_.each_loaded([](Rows::Source& source) { source.place.clear(); });
+  inputs_.forget_all([this](Rows::Source& source) { source.place.clear(room_); });
+  inputs_.each_loaded([this](Rows::Source& source) { source.place.clear(room_); });
   noted_.note(companions_.finish(ops_, manifest));
   folders_.clear();
   return noted_.take();

@@ -86,6 +86,13 @@ void append_npy_tensor_header(DType stored, std::span<const int64_t> dims, std::
   for (size_t i = 0; i < (version2 ? 4U : 2U); ++i) head[8 + i] = static_cast<char>(length >> (8 * i) & 0xff);
 }
 
+uint64_t npy_tensor_file_bytes(const TensorDesc& desc, uint64_t bytes) {
+  const DType stored = stored_dtype(desc.dtype);
+  std::string header;
+  append_npy_tensor_header(stored, desc.shape.dims(), header);
+  return header.size() + (stored == desc.dtype ? bytes : desc.shape.numel().value_or(0) * (dtype_info(stored).bits / 8));
+}
+
 Status NpyTensorWriter::write_widened(int file, const char* name, const TensorView& view, DType stored) {
   const uint64_t numel = view.desc.shape.numel().value_or(0);
   const size_t element = dtype_info(stored).bits / 8;
@@ -107,13 +114,13 @@ Status NpyTensorWriter::write_widened(int file, const char* name, const TensorVi
   return {};
 }
 
-Status NpyTensorWriter::write(int folder, const char* name, const TensorView& view, uint64_t bytes) {
+Status NpyTensorWriter::write(int folder, const char* name, const TensorView& view, uint64_t bytes, mode_t mode) {
   const DType stored = stored_dtype(view.desc.dtype);
   if (stored == DType::kUndefined) return unsupported(concat(dtype_name(view.desc.dtype), " tensors have no place in a .npy file"));
   header_.clear();
   append_npy_tensor_header(stored, view.desc.shape.dims(), header_);
   file_bytes_ = header_.size();
-  const int file = ::openat(folder, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0400);
+  const int file = ::openat(folder, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode);
   if (file < 0 && errno == EEXIST) return unsupported(concat(quote(name), " is there already"));
   if (file < 0) return errno_status(name, errno);
   Status status;

@@ -23,12 +23,15 @@ DType stored_dtype(DType dtype);
 // long for 1.0. `stored` is a stored_dtype(). No allocation when `text` has room.
 void append_npy_tensor_header(DType stored, std::span<const int64_t> dims, std::string& text);
 
+// Bytes of the file of a packed tensor of `bytes` bytes that has a stored dtype.
+uint64_t npy_tensor_file_bytes(const TensorDesc& desc, uint64_t bytes);
+
 // Writes one tensor file in one go, and again.
 class NpyTensorWriter {
  public:
-  // Makes `name` in the folder `folder` (a descriptor), with mode 0400; `view` is packed, of `bytes` bytes, and has a stored dtype. Never overwrites:
+  // Makes `name` in the folder `folder` (a descriptor), with mode `mode`; `view` is packed, of `bytes` bytes, and has a stored dtype. Never overwrites:
   // kUnsupported when the name is taken. On failure no file is left.
-  Status write(int folder, const char* name, const TensorView& view, uint64_t bytes);
+  Status write(int folder, const char* name, const TensorView& view, uint64_t bytes, mode_t mode);
   // Size of the file that write() made last.
   [[nodiscard]] uint64_t file_bytes() const { return file_bytes_; }
 

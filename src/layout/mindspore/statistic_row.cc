@@ -237,6 +237,13 @@ void StatisticTable::complete(RecordRow& record, const TensorView* data, Statist
   if (wants(Cell::kSha1)) take_digest(DigestKind::kSha1, record, data, digests.sha1);
 }
 
+bool StatisticTable::needs_values(std::string_view digest) const {
+  const auto lacks = [&](Cell cell, DigestKind kind) {
+    return std::ranges::find(cells_, cell) != cells_.end() && digest_from_name(digest) != kind;
+  };
+  return lacks(Cell::kMd5, DigestKind::kMd5) || lacks(Cell::kSha1, DigestKind::kSha1);
+}
+
 void StatisticTable::append_row(const StatisticRow& row, std::string& text) const {
   const RecordRow& record = *row.record;
   text += row.op_cells;

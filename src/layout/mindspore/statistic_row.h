@@ -40,6 +40,8 @@ class StatisticTable {
   static Result<StatisticTable> create(const MindsporeVersion& version, std::string_view categories);
 
   [[nodiscard]] const std::string& header() const { return header_; }  // with its line end
+  // Whether a digest is a column that a record with this one (a name of digest_from_name()) does not tell.
+  [[nodiscard]] bool needs_values(std::string_view digest) const;
   // Makes the record's statistics what the rows want, as far as the data is needed for that, and takes or computes the digests that are columns. `data`
   // is packed, or null when only the statistics are there. Versions that leave NaN and Inf out want statistics of NonFinitePolicy::kSkipNonFinite, or
   // the data.

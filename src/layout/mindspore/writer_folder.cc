@@ -14,14 +14,13 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/folder.h"
+#include "base/size_signal.h"
 #include "base/text.h"
 #include "layout/mindspore/tensor_name.h"
 
 namespace tensortap {
 namespace {
 
-constexpr mode_t kFolderMode = 0700;
-constexpr mode_t kFileMode = 0400;
 constexpr size_t kBlock = size_t{64} << 10;
 constexpr int kMostDraws = 100;
 constexpr std::string_view kStatisticFile = "statistic.csv";
@@ -29,7 +28,7 @@ constexpr std::string_view kMappingFile = "mapping.csv";
 
 Status write_all(int file, std::string_view bytes, std::string_view path) {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    const ssize_t written = without_size_signal([&] { return ::write(file, bytes.data(), bytes.size()); });
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno_status(path, errno);
     bytes.remove_prefix(static_cast<size_t>(written));
@@ -49,7 +48,7 @@ Status append_whole(int file, std::string_view bytes, std::string_view path) {
 Status copy_all(int from, int to, uint64_t& copied, std::string_view path) {
   copied = 0;
   while (true) {
-    const ssize_t sent = ::sendfile(to, from, nullptr, size_t{1} << 30);
+    const ssize_t sent = without_size_signal([&] { return ::sendfile(to, from, nullptr, size_t{1} << 30); });
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0) return errno_status(path, errno);
     if (sent == 0) return {};
@@ -59,8 +58,9 @@ Status copy_all(int from, int to, uint64_t& copied, std::string_view path) {
 
 Status copy_file(int from_folder, const char* from_name, int folder, const char* name, uint64_t& copied) {
   const Descriptor from(::openat(from_folder, from_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!from.is_open()) return errno_status(from_name, errno);
-  const Descriptor to(::openat(folder, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kFileMode));
+  struct stat info {};
+  if (!from.is_open() || ::fstat(from.get(), &info) != 0) return errno_status(from_name, errno);
+  const Descriptor to(::openat(folder, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, info.st_mode & 0777));
   if (!to.is_open()) return errno == EEXIST ? unsupported(concat(quote(name), " is there already")) : errno_status(name, errno);
   Status status = copy_all(from.get(), to.get(), copied, name);
   if (!status.ok()) (void)::unlinkat(folder, name, 0);
@@ -87,24 +87,24 @@ Descriptor::~Descriptor() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Result<Folder> make_private_folders(const std::string& root, const std::string& below) {
+Result<Folder> make_tree_folders(const std::string& root, const std::string& below, Access access) {
   TENSORTAP_ASSIGN_OR_RETURN(const Folder whole, Folder::open(root));
-  return whole.make_below(below, kFolderMode);
+  return whole.make_below(below, folder_mode(access));
 }
 
-Status write_private_file(const Folder& folder, const std::string& name, std::string_view content, Earlier earlier) {
+Status write_tree_file(const Folder& folder, const std::string& name, std::string_view content, Earlier earlier, Access access) {
   const std::string path = join_path(folder.path(), name);
   if (earlier == Earlier::kReplace && folder.contains(name)) TENSORTAP_RETURN_IF_ERROR(folder.remove(name));
-  const Descriptor file(::openat(folder.fd(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kFileMode));
+  const Descriptor file(::openat(folder.fd(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, tree_file_mode(access)));
   if (!file.is_open()) return errno == EEXIST && earlier == Earlier::kKeep ? Status() : errno_status(path, errno);
   Status status = write_all(file.get(), content, path);
   if (!status.ok()) (void)folder.remove(name);
   return status;
 }
 
-Status append_private_file(const Folder& folder, const std::string& name, std::string_view content) {
+Status append_tree_file(const Folder& folder, const std::string& name, std::string_view content, Access access) {
   const std::string path = join_path(folder.path(), name);
-  const Descriptor made(::openat(folder.fd(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kFileMode));
+  const Descriptor made(::openat(folder.fd(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, tree_file_mode(access)));
   if (!made.is_open() && errno != EEXIST) return errno_status(path, errno);
   if (made.is_open()) {
     Status status = append_whole(made.get(), content, path);
@@ -113,34 +113,34 @@ Status append_private_file(const Folder& folder, const std::string& name, std::s
   }
   // Its owner may not write it either as it stands.
   TENSORTAP_ASSIGN_OR_RETURN(const File there, folder.open_file(name, O_RDONLY));
-  (void)::fchmod(there.fd(), kFileMode | S_IWUSR);
+  (void)::fchmod(there.fd(), tree_file_mode(access) | S_IWUSR);
   const Result<File> file = folder.open_file(name, O_WRONLY);
   Status status = file.ok() ? append_whole(file->fd(), content, path) : file.status();
-  (void)::fchmod(there.fd(), kFileMode);
+  (void)::fchmod(there.fd(), tree_file_mode(access));
   return status;
 }
 
 // Takes the last `bytes` of such a file away again, and the file when nothing is left of it.
-void cut_private_file(const Folder& folder, const std::string& name, size_t bytes) {
+void cut_tree_file(const Folder& folder, const std::string& name, size_t bytes, Access access) {
   const Result<File> there = folder.open_file(name, O_RDONLY);
   if (!there.ok()) return;
-  [[maybe_unused]] int done = ::fchmod(there->fd(), kFileMode | S_IWUSR);
+  [[maybe_unused]] int done = ::fchmod(there->fd(), tree_file_mode(access) | S_IWUSR);
   const Result<uint64_t> size = there->size();
   Result<File> file = folder.open_file(name, O_WRONLY);
   if (file.ok() && size.ok() && *size > bytes) (void)file->truncate(*size - bytes);
   if (size.ok() && *size == bytes) (void)folder.remove(name);
-  done = ::fchmod(there->fd(), kFileMode);
+  done = ::fchmod(there->fd(), tree_file_mode(access));
 }
 
-Result<std::shared_ptr<IterationFolder>> IterationFolder::create(const std::string& root, const std::string& below,
-                                                                 std::string_view header) {
-  TENSORTAP_ASSIGN_OR_RETURN(Folder folder, make_private_folders(root, below));
-  return std::shared_ptr<IterationFolder>(new IterationFolder(std::move(folder), header));
+Result<std::shared_ptr<IterationFolder>> IterationFolder::create(const std::string& root, const std::string& below, std::string_view header,
+                                                                 Access access) {
+  TENSORTAP_ASSIGN_OR_RETURN(Folder folder, make_tree_folders(root, below, access));
+  return std::shared_ptr<IterationFolder>(new IterationFolder(std::move(folder), header, access));
 }
 
 Status IterationFolder::list_in_mapping(const std::string& stored, const std::string& name) {
   const std::string line = concat(stored, ",", name, "\n");
-  TENSORTAP_RETURN_IF_ERROR(append_private_file(folder_, std::string(kMappingFile), line));
+  TENSORTAP_RETURN_IF_ERROR(append_tree_file(folder_, std::string(kMappingFile), line, access_));
   written_ += line.size();
   last_mapped_ = stored;
   last_mapped_line_ = line.size();
@@ -168,7 +168,8 @@ Status IterationFolder::under_stored_name(const std::string& name, Stage stage, 
 Status IterationFolder::create_tensor(NpyTensorWriter& writer, const std::string& name, const TensorView& view, Stage stage,
                                       std::string& stored) {
   const uint64_t bytes = packed_bytes(view.desc.dtype, view.desc.shape.numel().value_or(0)).value_or(0);
-  return under_stored_name(name, stage, stored, [&](const char* file) { return writer.write(folder_.fd(), file, view, bytes); });
+  return under_stored_name(name, stage, stored,
+                           [&](const char* file) { return writer.write(folder_.fd(), file, view, bytes, tree_file_mode(access_)); });
 }
 
 Status IterationFolder::link_tensor(const IterationFolder& from, const std::string& stored_there, const std::string& name,
@@ -199,14 +200,14 @@ void IterationFolder::remove_tensor(const std::string& stored) {
   (void)::unlinkat(folder_.fd(), stored.c_str(), 0);
   if (stored != last_mapped_) return;
   last_mapped_.clear();
-  cut_private_file(folder_, std::string(kMappingFile), last_mapped_line_);
+  cut_tree_file(folder_, std::string(kMappingFile), last_mapped_line_, access_);
 }
 
 // Rows of an earlier run stay above ours, as long as they have the same columns.
 Status IterationFolder::open_statistic() {
   if (statistic_.is_open()) return {};
   const std::string path = join_path(folder_.path(), kStatisticFile);
-  Descriptor file(::openat(folder_.fd(), kStatisticFile.data(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+  Descriptor file(::openat(folder_.fd(), kStatisticFile.data(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, file_mode(access_)));
   if (file.is_open()) {
     if (Status status = append_whole(file.get(), header_, path); !status.ok()) {
       (void)::unlinkat(folder_.fd(), kStatisticFile.data(), 0);

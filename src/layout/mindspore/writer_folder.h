@@ -29,19 +29,23 @@ class Descriptor {
   int fd_ = -1;
 };
 
-// Folders below `root`, which exists, for the owner alone; gives the last. No part of `below` may be a link.
-Result<Folder> make_private_folders(const std::string& root, const std::string& below);
-// A whole file with mode 0400. An earlier one is kept, or replaced. On failure none is left under the name.
+// The mode of a finished file: as the real system has it, or for whom the umask lets.
+constexpr mode_t tree_file_mode(Access access) { return access == Access::kShared ? 0444 : 0400; }
+
+// Folders below `root`, which exists; gives the last. No part of `below` may be a link.
+Result<Folder> make_tree_folders(const std::string& root, const std::string& below, Access access);
+// A whole file with tree_file_mode(). An earlier one is kept, or replaced. On failure none is left under the name.
 enum class Earlier : uint8_t { kKeep, kReplace };
-Status write_private_file(const Folder& folder, const std::string& name, std::string_view content, Earlier earlier);
-// Adds to a file with mode 0400, made when it is not there. A failure leaves it as it was.
-Status append_private_file(const Folder& folder, const std::string& name, std::string_view content);
+Status write_tree_file(const Folder& folder, const std::string& name, std::string_view content, Earlier earlier, Access access);
+// Adds to a file with tree_file_mode(), made when it is not there. A failure leaves it as it was.
+Status append_tree_file(const Folder& folder, const std::string& name, std::string_view content, Access access);
 
 // Thread-compatible.
 class IterationFolder {
  public:
   // Makes it where it is not there. `header` is that of statistic.csv.
-  static Result<std::shared_ptr<IterationFolder>> create(const std::string& root, const std::string& below, std::string_view header);
+  static Result<std::shared_ptr<IterationFolder>> create(const std::string& root, const std::string& below, std::string_view header,
+                                                         Access access);
 
   // Each makes `name`, or a short name in its place that mapping.csv explains when it is too long; `stored` says which. On failure nothing is left
   // behind; kUnsupported when the name is taken. A staged file is one that will be moved or removed: mapping.csv does not list it.
@@ -64,7 +68,7 @@ class IterationFolder {
   [[nodiscard]] const Folder& folder() const { return folder_; }
 
  private:
-  IterationFolder(Folder folder, std::string_view header) : folder_(std::move(folder)), header_(header) {}
+  IterationFolder(Folder folder, std::string_view header, Access access) : folder_(std::move(folder)), header_(header), access_(access) {}
   template <class Action>
   Status under_stored_name(const std::string& name, Stage stage, std::string& stored, Action&& action);
   Status list_in_mapping(const std::string& stored, const std::string& name);
@@ -72,6 +76,7 @@ class IterationFolder {
 
   Folder folder_;
   std::string header_;
+  Access access_;
   std::string rows_;
   Descriptor statistic_;
   uint64_t written_ = 0;

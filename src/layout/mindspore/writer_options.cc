@@ -49,7 +49,10 @@ Result<MindsporeWriterOptions> mindspore_writer_options(const DumpInfo& info, co
   options.only_with_records = spec.trigger != Trigger::kAlways || !spec.where.empty();
   options.first_step = std::max(spec.steps.first(), spec.first_step);
   options.time_us = info.time_us;
+  options.max_bytes = spec.limits.max_bytes;
+  options.digest = spec.digest;
   options.extras = spec.extras;
+  options.access = spec.access;
   options.config = option(spec, "config", "");
   if (options.config.empty()) options.config = minimal_config_text(spec, options.net, options.categories);
   return options;

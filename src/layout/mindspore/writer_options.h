@@ -19,12 +19,15 @@ struct MindsporeWriterOptions {
   std::string net;
   std::string categories;
   std::string config;  // for .dump_metadata/data_dump.json
+  std::string digest;  // that records have
   bool tensors = false;
   bool statistics = false;
   bool only_with_records = false;  // a condition or a trigger lets some executions in only
   int64_t first_step = 0;          // the first that can be captured
   uint64_t time_us = 0;            // from which files are dated, 0 = they come into being now
+  uint64_t max_bytes = 0;          // of the dump, 0 = no limit
   Extras extras;
+  Access access = Access::kPrivate;
 };
 
 // What this layout reads of CaptureSpec::layout_options.

@@ -45,8 +45,8 @@ std::string make_records_header(uint64_t rows) {
   return make_npy_header(descr + "]", shape, {.total = kRowsBegin, .count_width = kRowCountWidth});
 }
 
-Result<std::unique_ptr<RecordsFile>> RecordsFile::create(const std::string& path) {
-  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(path, O_RDWR | O_CREAT | O_EXCL));
+Result<std::unique_ptr<RecordsFile>> RecordsFile::create(const std::string& path, Access access) {
+  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(path, O_RDWR | O_CREAT | O_EXCL, access));
   // Says to `repair` that the dump is alive; goes with the process.
   (void)flock(file.fd(), LOCK_EX | LOCK_NB);
   auto* chunks = static_cast<Chunk*>(std::calloc(kMaxChunks, sizeof(Chunk)));
@@ -98,7 +98,7 @@ Status RecordsFile::grow(uint64_t row) {
   const uint64_t capacity = capacity_.load(std::memory_order_relaxed);
   if (row < capacity) return {};
   const uint64_t chunk = capacity / kChunkRows;
-  if (chunk >= kMaxChunks) return exhausted(concat(file_.path(), ": holds ", capacity, " rows, the most that a dump can"));
+  if (chunk >= kMaxChunks) return io_error(concat(file_.path(), ": holds ", capacity, " rows, the most that a dump can"));
   const uint64_t begin = kRowsBegin + chunk * kChunkBytes;
   if (Status status = allocate(file_, begin, kChunkBytes); !status.ok()) {
     // What was allocated before the disk was full goes back, so that the rest of the program has it.

@@ -25,7 +25,7 @@ std::string make_records_header(uint64_t rows);  // kRowsBegin bytes
 class RecordsFile {
  public:
   // Creates the file; it must not exist.
-  static Result<std::unique_ptr<RecordsFile>> create(const std::string& path);
+  static Result<std::unique_ptr<RecordsFile>> create(const std::string& path, Access access);
   ~RecordsFile();
   RecordsFile(const RecordsFile&) = delete;
   RecordsFile& operator=(const RecordsFile&) = delete;

@@ -225,7 +225,8 @@ Status Repair::rewrite_rows() {
   const std::string temporary = concat(kRecordsFile, ".repair");
   // Of a repair that was interrupted.
   if (folder_.contains(temporary)) TENSORTAP_RETURN_IF_ERROR(folder_.remove(temporary));
-  TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL));
+  TENSORTAP_ASSIGN_OR_RETURN(File file,
+                             folder_.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL, access_of(join_path(folder_.path(), kRecordsFile))));
   TENSORTAP_RETURN_IF_ERROR(file.write(make_records_header(rows_.rows.size())));
   std::vector<RecordRow> block;
   for (size_t i = 0; i < rows_.rows.size(); ++i) {
@@ -274,7 +275,7 @@ Status Repair::mend_manifest() {
   manifest["records_lost"] = report_.records_lost;
   manifest["tensors"] = report_.tensors_kept;
   manifest["tensors_lost"] = report_.tensors_lost;
-  return folder_.replace_file(kRunFile, to_json_text(manifest) + "\n");
+  return folder_.replace_file(kRunFile, to_json_text(manifest) + "\n", access_of(join_path(folder_.path(), kRecordsFile)));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -40,10 +41,16 @@ class Filled {
   uint8_t flags_;
 };
 
+uint64_t row_bytes(const ExponentHistogram* histogram) { return sizeof(RecordRow) + (histogram == nullptr ? 0 : sizeof(*histogram)); }
+
 class TapWriter : public LayoutWriter {
  public:
-  TapWriter(std::string folder, File ops, std::unique_ptr<RecordsFile> records)
-      : folder_(std::move(folder)), ops_(std::move(ops)), records_(std::move(records)) {}
+  TapWriter(std::string folder, const CaptureSpec& spec, File ops, std::unique_ptr<RecordsFile> records)
+      : folder_(std::move(folder)),
+        access_(spec.access),
+        room_(spec.limits.max_bytes),
+        ops_(std::move(ops)),
+        records_(std::move(records)) {}
 
   Status add_op(OpId id, const OpInfo& op) override;
   [[nodiscard]] bool takes_statistics_on_any_thread() const override { return true; }
@@ -59,15 +66,20 @@ class TapWriter : public LayoutWriter {
   Status write_ops();
   Status add_histogram(RecordRow& row, const ExponentHistogram* histogram);
   Status add_data(RecordRow& row, const TensorView& data);
+  Status take_row(const RecordRow& row, uint64_t bytes);
   std::string name_of(OpId op);
   Status update_histograms();
 
   const std::string folder_;
+  const Access access_;
+  DumpRoom room_;
   std::mutex ops_mutex_;  // everything about ops
   File ops_;
   std::string ops_waiting_;  // lines that are not in the file yet, because the disk was full
   uint64_t ops_bytes_ = 0;
   std::vector<std::string> names_;  // by op id, for the names of members
+  std::vector<OpId> left_out_;      // ops whose line has no room; rising
+  std::atomic<bool> has_left_out_{false};
   std::unique_ptr<RecordsFile> records_;
   std::unique_ptr<TensorsFile> tensors_;  // made with its first member; the thread of add_record() with data, flush() and finish()
   std::atomic<TensorsFile*> tensors_seen_{nullptr};
@@ -80,7 +92,13 @@ Status TapWriter::add_op(OpId id, const OpInfo& op) {
   const std::lock_guard lock(ops_mutex_);
   if (names_.size() <= id) names_.resize(size_t{id} + 1);
   names_[id] = op.name;
-  ops_waiting_ += op_line(id, op);
+  const std::string line = op_line(id, op);
+  if (Status status = room_.take(line.size()); !status.ok()) {
+    left_out_.push_back(id);
+    has_left_out_.store(true, std::memory_order_release);
+    return status;
+  }
+  ops_waiting_ += line;
   return write_ops();
 }
 
@@ -95,6 +113,16 @@ Status TapWriter::write_ops() {
   return {};
 }
 
+// A row takes its place where its op has its line.
+Status TapWriter::take_row(const RecordRow& row, uint64_t bytes) {
+  if (has_left_out_.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(ops_mutex_);
+    // More than there ever is.
+    if (std::ranges::binary_search(left_out_, row.op)) return room_.take(UINT64_MAX);
+  }
+  return room_.take(bytes);
+}
+
 std::string TapWriter::name_of(OpId op) {
   const std::lock_guard lock(ops_mutex_);
   return op < names_.size() ? names_[op] : "";
@@ -105,7 +133,7 @@ Status TapWriter::add_histogram(RecordRow& row, const ExponentHistogram* histogr
   if (histogram == nullptr) return {};
   const std::lock_guard lock(histograms_mutex_);
   if (!histograms_.is_open()) {
-    TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(join_path(folder_, kHistogramsFile), O_RDWR | O_CREAT | O_EXCL));
+    TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(join_path(folder_, kHistogramsFile), O_RDWR | O_CREAT | O_EXCL, access_));
     histograms_ = std::move(file);
     const std::string header = make_histograms_header(0);
     TENSORTAP_RETURN_IF_ERROR(histograms_.write_at(0, std::as_bytes(std::span(header))));
@@ -124,7 +152,7 @@ Status TapWriter::add_histogram(RecordRow& row, const ExponentHistogram* histogr
 
 Status TapWriter::add_data(RecordRow& row, const TensorView& data) {
   if (tensors_ == nullptr) {
-    TENSORTAP_ASSIGN_OR_RETURN(tensors_, TensorsFile::create(join_path(folder_, kTensorsFile)));
+    TENSORTAP_ASSIGN_OR_RETURN(tensors_, TensorsFile::create(join_path(folder_, kTensorsFile), access_, room_));
     tensors_seen_.store(tensors_.get(), std::memory_order_release);
   }
   const DTypeInfo& info = dtype_info(data.desc.dtype);
@@ -151,21 +179,31 @@ Status TapWriter::add_data(RecordRow& row, const TensorView& data) {
 }
 
 Status TapWriter::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) {
+  const uint64_t bytes = row_bytes(histogram);
+  TENSORTAP_RETURN_IF_ERROR(take_row(row, bytes));
   const Filled before(row);
   row.flags &= static_cast<uint8_t>(~(kRecordHasData | kRecordRaw));
   row.data_offset = row.data_bytes = row.member = row.data_header = 0;
   const bool has_data = data != nullptr && (data->data != nullptr || row.numel == 0) && data->desc.dtype != DType::kUndefined;
   Status status = add_histogram(row, histogram);
   if (status.ok()) status = has_data ? add_data(row, *data) : records_->append(row);
-  if (!status.ok()) before.put_back(row);
+  if (!status.ok()) {
+    before.put_back(row);
+    room_.give_back(bytes);
+  }
   return status;
 }
 
 Status TapWriter::add_reference(RecordRow& row, const ExponentHistogram* histogram) {
+  const uint64_t bytes = row_bytes(histogram);
+  TENSORTAP_RETURN_IF_ERROR(take_row(row, bytes));
   const Filled before(row);
   Status status = add_histogram(row, histogram);
   if (status.ok()) status = records_->append(row);
-  if (!status.ok()) before.put_back(row);
+  if (!status.ok()) {
+    before.put_back(row);
+    room_.give_back(bytes);
+  }
   return status;
 }
 
@@ -192,7 +230,7 @@ Status TapWriter::finish(std::string_view manifest) {
   };
   if (tensors_ != nullptr) keep_first(tensors_->finish());
   keep_first(records_->finish());
-  keep_first(write_file_atomically(join_path(folder_, kRunFile), manifest));
+  keep_first(write_file_atomically(join_path(folder_, kRunFile), manifest, access_));
   return first;
 }
 
@@ -204,10 +242,10 @@ uint64_t TapWriter::bytes_written() const {
 
 }  // namespace
 
-Result<std::unique_ptr<LayoutWriter>> create_tap(const DumpInfo& info, const CaptureSpec& /*spec*/) {
-  TENSORTAP_ASSIGN_OR_RETURN(File ops, File::open(join_path(info.folder, kOpsFile), O_RDWR | O_CREAT | O_EXCL));
-  TENSORTAP_ASSIGN_OR_RETURN(auto records, RecordsFile::create(join_path(info.folder, kRecordsFile)));
-  return std::unique_ptr<LayoutWriter>(new TapWriter(info.folder, std::move(ops), std::move(records)));
+Result<std::unique_ptr<LayoutWriter>> create_tap(const DumpInfo& info, const CaptureSpec& spec) {
+  TENSORTAP_ASSIGN_OR_RETURN(File ops, File::open(join_path(info.folder, kOpsFile), O_RDWR | O_CREAT | O_EXCL, spec.access));
+  TENSORTAP_ASSIGN_OR_RETURN(auto records, RecordsFile::create(join_path(info.folder, kRecordsFile), spec.access));
+  return std::unique_ptr<LayoutWriter>(new TapWriter(info.folder, spec, std::move(ops), std::move(records)));
 }
 
 }  // namespace tensortap

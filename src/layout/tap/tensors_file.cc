@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <functional>
 
+#include "base/size_signal.h"
 #include "base/spans.h"
 #include "base/text.h"
 
@@ -23,9 +24,9 @@ constexpr size_t kExtensionSize = 4;
 
 }  // namespace
 
-Result<std::unique_ptr<TensorsFile>> TensorsFile::create(const std::string& path) {
-  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(path, O_RDWR | O_CREAT | O_EXCL));
-  return std::unique_ptr<TensorsFile>(new TensorsFile(std::move(file)));
+Result<std::unique_ptr<TensorsFile>> TensorsFile::create(const std::string& path, Access access, DumpRoom& room) {
+  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(path, O_RDWR | O_CREAT | O_EXCL, access));
+  return std::unique_ptr<TensorsFile>(new TensorsFile(std::move(file), room));
 }
 
 std::string TensorsFile::unique_name(std::string_view name) {
@@ -43,7 +44,8 @@ Status TensorsFile::write_small(const ZipMember& member, std::string_view npy_he
                                 iovec{const_cast<std::byte*>(data.data()), data.size()}};
   ssize_t written = 0;
   do {
-    written = pwritev(file_.fd(), parts.data(), data.empty() ? 1 : 2, static_cast<off_t>(member.offset));
+    written =
+        without_size_signal([&] { return pwritev(file_.fd(), parts.data(), data.empty() ? 1 : 2, static_cast<off_t>(member.offset)); });
   } while (written < 0 && errno == EINTR);
   if (written < 0) return errno_status(file_.path(), errno);
   const auto done = static_cast<uint64_t>(written);
@@ -67,6 +69,13 @@ Status TensorsFile::write_large(ZipMember& member, std::string_view npy_header, 
   return file_.write_at(member.offset, std::as_bytes(std::span(head)));
 }
 
+Status TensorsFile::write(ZipMember& member, std::string_view npy_header, std::span<const std::byte> data) {
+  member.crc = zip_crc(0, std::as_bytes(std::span(npy_header)));
+  if (data.size() > kSmall) return write_large(member, npy_header, data);
+  member.crc = zip_crc(member.crc, data);
+  return write_small(member, npy_header, data);
+}
+
 Result<TensorsFile::Place> TensorsFile::append(std::string_view name, std::string_view npy_header, std::span<const std::byte> data) {
   if (has_last_) directory_.add(last_);
   has_last_ = false;
@@ -77,22 +86,22 @@ Result<TensorsFile::Place> TensorsFile::append(std::string_view name, std::strin
                    .size = npy_header.size() + data.size(),
                    .prefix = npy_header.size(),
                    .alignment = data.size() >= kPageFrom ? kPage : kAlignment};
-  member.crc = zip_crc(0, std::as_bytes(std::span(npy_header)));
-  Status status;
-  if (data.size() <= kSmall) {
-    member.crc = zip_crc(member.crc, data);
-    status = write_small(member, npy_header, data);
-  } else {
-    status = write_large(member, npy_header, data);
+  const uint64_t content = begin + local_header_size(member);
+  last_taken_ = content + member.size - begin + ZipDirectory::most_bytes(last_name_);
+  Status status = room_.take(last_taken_);
+  if (status.ok()) {
+    status = write(member, npy_header, data);
+    if (!status.ok()) {
+      (void)file_.truncate(begin);
+      room_.give_back(last_taken_);
+    }
   }
   if (!status.ok()) {
-    (void)file_.truncate(begin);
     names_.erase(std::hash<std::string_view>{}(last_name_));
     return status;
   }
   last_ = member;
   has_last_ = true;
-  const uint64_t content = begin + local_header_size(member);
   end_.store(content + member.size, std::memory_order_relaxed);
   return Place{begin, content + npy_header.size(), directory_.count()};
 }
@@ -100,6 +109,7 @@ Result<TensorsFile::Place> TensorsFile::append(std::string_view name, std::strin
 void TensorsFile::undo(const Place& place) {
   if (!has_last_ || last_.offset != place.header_offset) return;
   (void)file_.truncate(place.header_offset);
+  room_.give_back(last_taken_);
   end_.store(place.header_offset, std::memory_order_relaxed);
   names_.erase(std::hash<std::string_view>{}(last_name_));
   has_last_ = false;

@@ -1,12 +1,11 @@
 // The C functions of acl_base.h: data buffers, number formats, the log.
 
-#include <unistd.h>
-
 #include <array>
 #include <cstdarg>
 #include <cstdio>
 #include <string>
 
+#include "base/message.h"
 #include "base/text.h"
 #include "source/acl/element_kinds.h"
 #include "source/acl/failure.h"
@@ -21,8 +20,7 @@ constexpr size_t kLongestLogLine = 4096;
 void write_log_line(aclLogLevel level, const std::string& place, const char* text) {
   static constexpr std::array kLevels = {"DEBUG", "INFO", "WARNING", "ERROR"};
   const char* const name = level >= ACL_DEBUG && level <= ACL_ERROR ? kLevels[static_cast<size_t>(level)] : "LOG";
-  const std::string line = concat("[", name, "] ", place, " ", text, "\n");
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+  write_to_stderr(concat("[", name, "] ", place, " ", text, "\n"));
 }
 
 }  // namespace

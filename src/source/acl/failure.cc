@@ -1,10 +1,9 @@
 #include "source/acl/failure.h"
 
-#include <unistd.h>
-
 #include <mutex>
 #include <set>
 
+#include "base/message.h"
 #include "base/text.h"
 
 namespace tensortap::acl {
@@ -60,9 +59,7 @@ void warn_once(const std::string& message) {
     const std::lock_guard lock(*mutex);
     if (!said->insert(message).second) return;
   }
-  const std::string line = concat("tensortap: ", message, "\n");
-  // A stderr that is closed is the program's own choice.
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+  say(message);
 }
 
 }  // namespace tensortap::acl

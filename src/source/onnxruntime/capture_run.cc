@@ -38,7 +38,17 @@ Status CaptureRun::run() {
   }
   if (request_.overhead && request_.capture) measure();
   summarise();
-  return {};
+  return end_capture();
+}
+
+// The report is of a session that is open, and the dump is whole only when it has closed.
+Status CaptureRun::end_capture() {
+  const auto code = session_ ? static_cast<StatusCode>(tensortap_session_close(session_.release())) : StatusCode::kOk;
+  // What the layout has no place for is counted.
+  if (code == StatusCode::kOk || code == StatusCode::kUnsupported) return {};
+  const Status status = io_error(first_error_.empty() ? "the dump could not be ended; it is not complete" : first_error_);
+  report_["error"] = status.message();
+  return status;
 }
 
 Status CaptureRun::prepare() {
@@ -207,6 +217,7 @@ void CaptureRun::measure() {
 
 void CaptureRun::summarise() {
   Json report = session_ ? session_report(session_.get()) : Json::object();
+  if (const auto error = report.find("first_error"); error != report.end() && error->is_string()) first_error_ = error->get<std::string>();
   SummaryFacts facts;
   facts.source = concat("onnxruntime ", library_->version());
   facts.steps = steps_done_;

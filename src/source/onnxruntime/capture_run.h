@@ -45,6 +45,7 @@ class CaptureRun {
   void measure();
   Result<Overhead> measure_with(EventSender& sender);
   void summarise();
+  Status end_capture();
   void describe_failure(const Status& status);
 
   RunRequest request_;
@@ -60,6 +61,7 @@ class CaptureRun {
   std::unique_ptr<InferenceSession> plain_;  // when there are no taps
   std::unique_ptr<Verification> verification_;
   std::optional<Overhead> overhead_;
+  std::string first_error_;  // of the session
   std::vector<std::string> notes_;
   int64_t steps_done_ = 0;
   Json failed_op_;

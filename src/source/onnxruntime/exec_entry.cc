@@ -2,11 +2,11 @@
 
 #include <dlfcn.h>
 
-#include <cstdio>
 #include <memory>
 #include <string>
 
 #include "base/guarded.h"
+#include "base/message.h"
 #include "base/text.h"
 #include "source/onnxruntime/called_maker.h"
 #include "source/onnxruntime/exec_capture.h"
@@ -62,8 +62,8 @@ void start() {
   if (dladdr(reinterpret_cast<const void*>(&tensortap_onnxruntime_start_python), &info) == 0) return;
   const std::string problem = start_python(capture->request().python_package, info.dli_fname);
   if (problem.empty()) return;
-  std::fprintf(stderr, "tensortap: %s/tensortap/_onnxruntime: %s. Models that Python runs with ONNX Runtime are not captured.\n",
-               capture->request().python_package.c_str(), problem.c_str());
+  say(concat(capture->request().python_package, "/tensortap/_onnxruntime: ", problem,
+             ". Models that Python runs with ONNX Runtime are not captured."));
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 #include "source/onnxruntime/foreign_session.h"
 
-#include <unistd.h>
-
 #include <utility>
 
+#include "base/message.h"
 #include "base/text.h"
 #include "source/onnxruntime/channel_block.h"
 #include "source/onnxruntime/exec_capture.h"
@@ -118,8 +117,7 @@ void ForeignSession::AnnouncedRun::failed(std::string_view message) {
 
 void account_for_uncaptured(const ForeignModel& model, const Uncaptured& why) {
   if (why.reason.ok()) return;
-  const std::string line = concat("tensortap: ", model.name(), " runs uncaptured: ", why.reason.message(), "\n");
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+  say(concat(model.name(), " runs uncaptured: ", why.reason.message()));
   ExecCapture* capture = ExecCapture::of_process();
   const auto author = read_model(model.bytes, model.name());
   if (capture == nullptr || why.counted || !author.ok()) return;

@@ -12,6 +12,7 @@ MemoryFile::MemoryFile() : fd_(memfd_create("tensortap-model", MFD_CLOEXEC)) {}
 
 MemoryFile::~MemoryFile() {
   if (fd_ >= 0) close(fd_);
+  blocked_.take_back();
 }
 
 std::string MemoryFile::path() const { return concat("/proc/self/fd/", fd_); }

@@ -5,10 +5,12 @@
 
 #include <string>
 
+#include "base/size_signal.h"
 #include "base/status.h"
 
 namespace tensortap::onnxruntime {
 
+// While it is there the runtime's write beyond the program's limit for files (ulimit -f) fails on this thread and sends no signal: it is ours.
 class MemoryFile {
  public:
   MemoryFile();
@@ -21,6 +23,7 @@ class MemoryFile {
   [[nodiscard]] Result<std::string> model() const;
 
  private:
+  SizeSignalBlocked blocked_;
   int fd_;
 };
 

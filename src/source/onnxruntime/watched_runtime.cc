@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/message.h"
 #include "base/text.h"
 #include "source/onnxruntime/channel_block.h"
 #include "source/onnxruntime/exec_capture.h"
@@ -180,8 +181,7 @@ abi::Status* create_session(const SessionCall& call, abi::Session** session) noe
 void say_unknown_session() {
   static std::atomic<bool> said{false};
   if (said.exchange(true)) return;
-  constexpr std::string_view kLine = "tensortap: a session that was made neither of a file nor of bytes runs uncaptured\n";
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLine.data(), kLine.size());
+  say("a session that was made neither of a file nor of bytes runs uncaptured");
 }
 
 std::shared_ptr<ForeignSession> session_of(const abi::Session* handle) {
@@ -361,8 +361,7 @@ const abi::ApiBase* watch_runtime(const abi::ApiBase* real) noexcept {
     if (ExecCapture::of_process() == nullptr) return real;
     const Status status = watch(real);
     if (status.ok()) return &watched().base;
-    const std::string line = concat("tensortap: ONNX Runtime runs uncaptured: ", status.message(), "\n");
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+    say(concat("ONNX Runtime runs uncaptured: ", status.message()));
   } catch (...) {
     return real;
   }

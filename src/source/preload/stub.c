@@ -20,11 +20,14 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SYMBOL "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE"
@@ -322,8 +325,15 @@ static void say(const char* first, const char* second, const char* third) {
     for (const char* c = parts[i]; *c != '\0' && used < sizeof text; ++c) text[used++] = *c;
   }
   if (used == sizeof text) text[used - 1] = '\n';
-  const ssize_t written = write(STDERR_FILENO, text, used);
-  (void)written;
+  /* Beyond the program's limit for files (ulimit -f) a write fails with a signal that ends a program. */
+  sigset_t size_signal, before;
+  sigemptyset(&size_signal);
+  sigaddset(&size_signal, SIGXFSZ);
+  sigprocmask(SIG_BLOCK, &size_signal, &before);
+  const struct timespec at_once = {0, 0};
+  if (write(STDERR_FILENO, text, used) < 0 && errno == EFBIG && sigismember(&before, SIGXFSZ) == 0)
+    sigtimedwait(&size_signal, NULL, &at_once);
+  sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 /* The function of the library that the variable names; null when nothing is asked for, or when it can not be had, which is said. */

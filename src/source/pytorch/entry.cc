@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <tensortap/pytorch.h>
 
-#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -11,7 +10,7 @@
 #include "base/exec_request.h"
 #include "base/guarded.h"
 #include "base/json.h"
-#include "base/process.h"
+#include "base/message.h"
 #include "base/text.h"
 #include "source/pytorch/adapter_loader.h"
 #include "source/pytorch/adapter_places.h"

@@ -13,6 +13,8 @@
 #include <mutex>
 #include <string>
 
+#include "base/message.h"
+#include "base/text.h"
 #include "source/pytorch/python_api.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/python_functions.h"
@@ -83,9 +85,8 @@ void say_exception() {
   const PythonReference owned_traceback(traceback);
   const PythonReference text(value == nullptr ? nullptr : PyObject_Str(value));
   const char* const words = text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
-  std::fprintf(stderr,
-               "tensortap: %s/tensortap/_torch: %s. Modules, parameters and torch.compile are not captured by name; operators are.\n",
-               package_folder.load()->c_str(), words == nullptr ? "can not be imported" : words);
+  say(concat(*package_folder.load(), "/tensortap/_torch: ", words == nullptr ? "can not be imported" : words,
+             ". Modules, parameters and torch.compile are not captured by name; operators are."));
   if (PyErr_Occurred() != nullptr) PyErr_Clear();
 }
 
