@@ -125,7 +125,7 @@ TEST(ShownReads, AreAskedForByTheOverflowTriggerAlone) {
 }
 
 TEST(ShownReads, OfOpsThatPassInfOnAreWrittenWhereAllAreAskedFor) {  // M10
-  ShowingEngine engine({{"overflow_ops", "all"}});
+  ShowingEngine engine(json::object({{"overflow_ops", "all"}}));
   EXPECT_EQ(static_cast<uint32_t>(tensortap_wants_reads(engine.session())), TENSORTAP_WANTS_READS | TENSORTAP_WANTS_PASSED_ON);
   engine.run(0, {}, {1, 2});
   engine.run(1, {{1, 2}}, {kShownInf, 6});
