@@ -95,7 +95,7 @@ TEST(RecordJson, HasTheKeysAndIsStrict) {
   ASSERT_TRUE(dump.ok());
   EXPECT_EQ(
       to_json_text(record_json(**dump, 0)),
-      R"({"step":0,"call":0,"rank":0,"phase":"inference","op":"/conv/Conv","type":"Conv","slot":"out0","dtype":"float32","shape":[1,2],)"
+      R"({"row":0,"step":0,"call":0,"rank":0,"phase":"inference","op":"/conv/Conv","type":"Conv","slot":"out0","dtype":"float32","shape":[1,2],)"
       R"("numel":2,"min":-1.5,"max":"inf","mean":null,"std":null,"l2":null,"absmax":null,"nan":0,"pos_inf":1,"neg_inf":null,"zero":null,)"
       R"("hash":"xxh3:ab000000000000000000000000000000","file":"tensors.npz","source":"train.py:41"})");
   const Json integers = record_json(**dump, 1);
