@@ -296,7 +296,7 @@ TEST(CapturePlan, ANameOfAnOpOutsideEveryModelIsSaidToBeThat) {
   relu.single = true;
   static_cast<void>((*plan)->decide(relu));
   EXPECT_THAT((*plan)->unmatched(),
-              ElementsAre(HasSubstr("\"relu\" (c.json:1:36) matches no op of a model: the op of this name is called by itself")));
+              ElementsAre(HasSubstr("\"relu\" (c.json:1:35) matches no op of a model: the op of this name is called by itself")));
 }
 
 // A4
