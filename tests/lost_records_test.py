@@ -71,7 +71,7 @@ def test_a_dump_that_is_gone_is_a_failure(change: str, model: Path, tmp_path: Pa
 
 def test_a_write_that_failed_ends_run_with_3_and_its_reason(tmp_path: Path) -> None:
     large_model(tmp_path / "model.onnx")
-    done = run_limited(1 << 20, "run", tmp_path / "model.onnx", "--full", "--out", tmp_path / "dump", "--json")
+    done = run_limited(3 << 20, "run", tmp_path / "model.onnx", "--full", "--out", tmp_path / "dump", "--json")
     assert done.code == 3, done
     assert "lost: 1 write failed: file too large: ulimit -f (expand_1:out0)" in done.err
     losses = {loss["reason"]: loss for loss in done.object["losses"]}
@@ -167,7 +167,7 @@ LIMITED = """
 import resource, signal, torch
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 y = torch.ones(3) + 1
-resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 20, 3 << 20))
 for _ in range(20):
     y = torch.ones(100_000) * 2
 print("alive")
