@@ -150,7 +150,7 @@ Fit fit_columns(Sample sample, std::vector<std::string>& columns, size_t width, 
   return fit;
 }
 
-std::string without_beginning(std::string name, const std::string& beginning) {
+std::string without_beginning(const std::string& name, const std::string& beginning) {
   return !beginning.empty() && name.starts_with(beginning) ? "…" + name.substr(beginning.size()) : name;
 }
 
@@ -188,7 +188,7 @@ std::vector<std::string> print_rows(Terminal& terminal, const DumpIndex& dump, s
     cells.reserve(columns.size());
     for (const std::string& column : columns) {
       std::string text = cell_text(dump, row, column);
-      cells.push_back(column == "op" ? without_beginning(std::move(text), fit.beginning) : std::move(text));
+      cells.push_back(column == "op" ? without_beginning(text, fit.beginning) : std::move(text));
     }
     table.add(std::move(cells));
   }
