@@ -158,7 +158,7 @@ TEST(Formats, NoFileIsTakenByTwo) {
   for (const Format& format : formats()) {
     if (format.encode == nullptr) continue;
     const std::string file = encode_some(format);
-    const auto head = bytes_of(file).first(64);
+    const auto head = bytes_of(file).first(std::min<size_t>(file.size(), 64));
     EXPECT_EQ(std::ranges::count_if(formats(), [head](const Format& other) { return other.recognise(head); }), 1) << format.name;
   }
 }
