@@ -555,3 +555,9 @@ def test_an_option_that_there_is_not_is_named_though_its_value_looks_like_the_pr
     done = tensortap("exec", "--trigger", "overflow", "--", "true", cwd=tmp_path)
     assert done.code == 2
     assert "error: tensortap exec has no option --trigger." in done.err
+
+
+@pytest.mark.parametrize("word", ["[1,2]", "[]", '[{"a": 1}, {"b": 2}]', "{1,2}", "", "--", "--json", "-x", "a b", "'q'", '"', "a=[1,2]", "%"])
+def test_a_program_gets_its_words_as_they_were_given(tmp_path: Path, word: str) -> None:
+    done = tensortap("exec", "--no-torch", "--", "printf", "<%s>", "first", word, "last", cwd=tmp_path)
+    assert (done.code, done.out) == (0, f"<first><{word}><last>")

@@ -40,6 +40,7 @@ def ignore_some() -> None:
         signal.SIGTERM,
         signal.SIGUSR1,
         signal.SIGCHLD,
+        signal.SIGBUS,
         signal.SIGTSTP,
     ):
         signal.signal(number, signal.SIG_IGN)

@@ -139,7 +139,7 @@ typedef struct tensortap_op {
   const char* graph;            /* path of the (nested) graph that holds it, "" for the main graph */
   const char* module;           /* module path of the author's program, may be null */
   const char* source_location;  /* "train.py:41", may be null */
-  const char* const* originals; /* names of the author's nodes that this op executes; empty = inserted by the runtime */
+  const char* const* originals; /* names of the author's nodes that this op executes; empty = not known */
   uint64_t original_count;
   const char* const* original_types; /* as many as originals, or null */
   const char* const* inputs;         /* names of the input values, "" where skipped */

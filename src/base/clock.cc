@@ -1,6 +1,7 @@
 #include "base/clock.h"
 
 #include <array>
+#include <string>
 
 namespace tensortap {
 namespace {
@@ -12,6 +13,14 @@ std::string formatted(const tm& time, const char* format) {
 }
 
 }  // namespace
+
+std::string wall_clock_digits(uint64_t time_us) {
+  constexpr uint64_t kMicroseconds = 1'000'000;
+  const auto seconds = static_cast<time_t>(time_us / kMicroseconds);
+  tm parts{};
+  if (localtime_r(&seconds, &parts) == nullptr) return "";
+  return formatted(parts, "%Y%m%d%H%M%S") + std::to_string(1000 + time_us % kMicroseconds / 1000).substr(1);
+}
 
 std::string wall_clock_name() {
   const time_t now = time(nullptr);

@@ -15,6 +15,16 @@ inline int64_t monotonic_ns() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+// Microseconds since 1970.
+inline uint64_t wall_clock_us() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000 + static_cast<uint64_t>(now.tv_nsec) / 1000;
+}
+
+// "20261121080311042": that moment in local time, to the millisecond. "" for a moment that no calendar has.
+std::string wall_clock_digits(uint64_t time_us);
+
 // "20261121-080311" in local time; the default name of a dump.
 std::string wall_clock_name();
 // "2026-11-21T08:03:11Z".

@@ -18,11 +18,30 @@ const CLI::Option* option_of(const CLI::App& app, const std::string& word) {
   return nullptr;
 }
 
-// Whether the value of the option `word` stands in the next word, and that one begins with a dash without being an option.
-bool has_dashed_value(const CLI::App& app, const std::string& word, const std::string& next) {
+// Whether `word` is an option whose value is the next word.
+bool takes_next(const CLI::App& app, const std::string& word) {
   const CLI::Option* option = option_of(app, word);
-  if (option == nullptr || option->get_items_expected_min() == 0 || word.find('=') != std::string::npos) return false;
-  return next.size() > 1 && next.starts_with("-") && option_of(app, next) == nullptr;
+  return option != nullptr && option->get_items_expected_min() != 0 && word.find('=') == std::string::npos;
+}
+
+// A value that begins with a dash without being an option.
+bool is_dashed_value(const CLI::App& app, const std::string& word) {
+  return word.size() > 1 && word.starts_with("-") && option_of(app, word) == nullptr;
+}
+
+bool takes_words(const CLI::App& app) {
+  return std::ranges::any_of(app.get_options(),
+                             [](const CLI::Option* option) { return option->get_positional() && option->get_allow_extra_args(); });
+}
+
+// CLI11 would make two words of "[1,2]". No word of a command line ends in this character, so that it can be taken away again.
+constexpr char kEndOfWord = '\0';
+
+bool would_be_split(const std::string& word) { return word.starts_with("[") && word.ends_with("]"); }
+
+std::string without_end(std::string word) {
+  if (word.ends_with(kEndOfWord)) word.pop_back();
+  return word;
 }
 
 }  // namespace
@@ -31,17 +50,21 @@ std::vector<std::string> command_line_words(int argc, char** argv, const std::ve
   const std::vector<std::string> given(argv + 1, argv + argc);
   const auto command =
       std::ranges::find_if(declared, [&](const DeclaredCommand& one) { return !given.empty() && given.front() == one.command->name; });
+  const CLI::App* app = command == declared.end() ? nullptr : command->app;
+  const bool protects = app != nullptr && takes_words(*app);
   std::vector<std::string> words;
+  bool options_end = false;
   for (size_t i = 0; i < given.size(); ++i) {
-    if (given[i] == "--") {
-      words.insert(words.end(), given.begin() + static_cast<std::ptrdiff_t>(i), given.end());
-      break;
-    }
-    if (command != declared.end() && i + 1 < given.size() && has_dashed_value(*command->app, given[i], given[i + 1])) {
-      words.push_back(given[i] + "=" + given[i + 1]);
+    options_end = options_end || given[i] == "--";
+    if (!options_end && app != nullptr && i + 1 < given.size() && takes_next(*app, given[i])) {
+      if (is_dashed_value(*app, given[i + 1])) {
+        words.push_back(given[i] + "=" + given[i + 1]);
+      } else {
+        words.insert(words.end(), {given[i], given[i + 1]});
+      }
       ++i;
     } else {
-      words.push_back(given[i]);
+      words.push_back(protects && would_be_split(given[i]) ? given[i] + kEndOfWord : given[i]);
     }
   }
   std::ranges::reverse(words);
@@ -60,6 +83,18 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& val
 CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values, const std::string& type,
                           const std::string& description) {
   return app.add_option(name, values, description)->type_name(type)->allow_extra_args(false);
+}
+
+CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::string>& values, const std::string& type,
+                       const std::string& description) {
+  return app.add_option(name, values, description)
+      ->type_name(type)
+      ->transform(CLI::Validator(
+          [](std::string& word) {
+            word = without_end(std::move(word));
+            return std::string();
+          },
+          std::string()));
 }
 
 bool split_pair(std::string_view text, std::string& name, std::string& value) {

@@ -31,6 +31,10 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& val
 CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values, const std::string& type,
                           const std::string& description);
 
+// A positional argument that takes every word, as command_line_words() gave it.
+CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::string>& values, const std::string& type,
+                       const std::string& description);
+
 // Splits "NAME=VALUE" at the first "="; false when either side is empty.
 bool split_pair(std::string_view text, std::string& name, std::string& value);
 

@@ -28,16 +28,18 @@ constexpr std::array kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SI
 
 volatile pid_t forward_to = 0;
 
-// What our caller gave us and prepare_process() changed.
+// What our caller gave us and we changed: two signals in prepare_process(), SIGBUS in report_cut_files().
 struct Inherited {
   struct sigaction broken_pipe {};
   struct sigaction child_ended {};
+  struct sigaction bus_error {};
 };
 Inherited inherited;
 
 void give_back_inherited() {
   sigaction(SIGPIPE, &inherited.broken_pipe, nullptr);
   sigaction(SIGCHLD, &inherited.child_ended, nullptr);
+  sigaction(SIGBUS, &inherited.bus_error, nullptr);
 }
 
 void forward(int signal, siginfo_t* info, void* /*context*/) {
@@ -166,6 +168,7 @@ void prepare_process() {
   sigaction(SIGPIPE, &action, &inherited.broken_pipe);
   action.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &action, &inherited.child_ended);
+  sigaction(SIGBUS, nullptr, &inherited.bus_error);
   for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; ++standard) {
     // The lowest free number is taken, which is this one.
     if (fcntl(standard, F_GETFD) < 0) [[maybe_unused]]

@@ -93,8 +93,7 @@ Result<ExitCode> run_convert(const ConvertOptions& options, Terminal& terminal) 
 
 Action declare_convert(CLI::App& app) {
   const auto options = std::make_shared<ConvertOptions>();
-  app.add_option("paths", options->paths, "What to convert: files, or one folder; and the folder or file to write")
-      ->type_name("SOURCE... TARGET")
+  add_words(app, "paths", options->paths, "SOURCE... TARGET", "What to convert: files, or one folder; and the folder or file to write")
       ->required();
   add_choice(app, "--to", options->to, conversion_targets(), "Format or layout to convert to (npy)");
   app.add_option("-f,--data-format", options->order, "Put the elements into this order, such as NCHW")->type_name("ORDER");

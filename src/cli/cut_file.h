@@ -5,7 +5,7 @@
 
 namespace tensortap::cli {
 
-// Once, before files are read. Faults that are not of a mapped file do what they did before.
+// Once, after prepare_process() and before files are read. Faults that are not of a mapped file do what they did before.
 void report_cut_files();
 
 }  // namespace tensortap::cli

@@ -161,7 +161,7 @@ Result<ExitCode> exec(const ExecOptions& options, Terminal& terminal) {
 Action declare_exec(CLI::App& app) {
   const auto options = std::make_shared<ExecOptions>();
   options->capture.default_slots = "in,out";
-  app.add_option("program", options->program, "The program and its arguments, behind `--`")->type_name("-- PROGRAM ARG...");
+  add_words(app, "program", options->program, "-- PROGRAM ARG...", "The program and its arguments, behind `--`");
   add_capture_options(app, options->capture);
   const char* group = "The program";
   add_choice(app, "--compile", options->compile, {"eager", "aot", "inductor", "inductor-nodes"},

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/controls.h"
 #include "base/text.h"
 #include "convert/npy_values.h"
@@ -19,12 +19,6 @@ namespace tensortap {
 namespace {
 
 constexpr size_t kMostSlots = 65535;
-
-uint64_t now_us() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000 + static_cast<uint64_t>(now.tv_nsec) / 1000;
-}
 
 std::string without_extension(const std::string& name) {
   const size_t dot = name.rfind('.');
@@ -111,7 +105,7 @@ class TensorFiles {
       (slot->is_input ? group.inputs : group.outputs)[slot->index] = path;
       return;
     }
-    const uint64_t time = last_time_ = std::max(last_time_ + 1, now_us());
+    const uint64_t time = last_time_ = std::max(last_time_ + 1, wall_clock_us());
     const std::string stem = without_extension(name);
     DumpGroup group{one_file_.empty() ? concat("Tensor.", name_part(stem), ".0.0.", time) : one_file_, stem, time, {}, {{0, path}}};
     groups[concat(group.name, "/", groups.size())] = std::move(group);

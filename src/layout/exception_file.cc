@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
 
@@ -14,12 +14,6 @@ namespace tensortap {
 namespace {
 
 constexpr mode_t kExceptionFileMode = 0400;
-
-uint64_t now_us() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000 + static_cast<uint64_t>(now.tv_nsec) / 1000;
-}
 
 std::vector<DumpDataTensor> descriptions_of(const std::vector<ExceptionTensor>& tensors) {
   std::vector<DumpDataTensor> descriptions;
@@ -29,7 +23,7 @@ std::vector<DumpDataTensor> descriptions_of(const std::vector<ExceptionTensor>& 
 
 Status write_content(File& file, const ExceptionFile& content) {
   DumpDataFile head;
-  head.time_us = now_us();
+  head.time_us = wall_clock_us();
   head.op_name = content.name;
   if (!content.tag.empty()) head.attributes.push_back({"user_tag", content.tag});
   head.inputs = descriptions_of(content.inputs);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <functional>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/text.h"
 
 namespace tensortap {
@@ -15,7 +15,6 @@ constexpr size_t kMostNumberDigits = 20;
 constexpr size_t kTimeFolderDigits = 14;
 constexpr size_t kExceptionDigits = 17;
 constexpr size_t kEpochDigits = 16;
-constexpr uint64_t kMicroseconds = 1'000'000;
 
 bool take_number(std::string_view text, uint64_t& value) { return is_ge_number(text) && parse_unsigned(text, value); }
 
@@ -139,21 +138,6 @@ bool is_ge_time_folder(std::string_view name) {
   return name.size() == kTimeFolderDigits && is_ge_number(name) && (name.starts_with("20") || name.starts_with("19"));
 }
 
-uint64_t ge_time_us() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * kMicroseconds + static_cast<uint64_t>(now.tv_nsec) / 1000;
-}
-
-std::string ge_exception_date(uint64_t time_us) {
-  const auto seconds = static_cast<time_t>(time_us / kMicroseconds);
-  tm local{};
-  std::array<char, 32> text{};
-  if (localtime_r(&seconds, &local) == nullptr || strftime(text.data(), text.size(), "%Y%m%d%H%M%S", &local) == 0) return "";
-  const std::string milliseconds = std::to_string(1000 + time_us % kMicroseconds / 1000);
-  return text.data() + milliseconds.substr(1);
-}
-
-std::string ge_time_name() { return ge_exception_date(ge_time_us()).substr(0, kTimeFolderDigits); }
+std::string ge_time_name() { return wall_clock_digits(wall_clock_us()).substr(0, kTimeFolderDigits); }
 
 }  // namespace tensortap

@@ -48,11 +48,8 @@ bool is_ge_hashed_name(std::string_view file_name);
 bool is_ge_number(std::string_view text);       // one to twenty digits
 bool is_ge_time_folder(std::string_view name);  // fourteen digits that begin with a year
 
-uint64_t ge_time_us();  // now
 // YYYYmmddHHMMSS of now, in local time.
 std::string ge_time_name();
-// YYYYmmddHHMMSSmmm of a time, in local time.
-std::string ge_exception_date(uint64_t time_us);
 
 }  // namespace tensortap
 

@@ -60,11 +60,5 @@ TEST(GeNames, AreCleanedOfWhatSeparates) {
   EXPECT_EQ(clean_ge_name(""), "_");
 }
 
-TEST(GeNames, DatesAreLocalWithMilliseconds) {
-  ::setenv("TZ", "UTC", 1);
-  ::tzset();
-  EXPECT_EQ(ge_exception_date(1763668800012345), "20251120200000012");
-}
-
 }  // namespace
 }  // namespace tensortap

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "format/overflow_block.h"
@@ -72,7 +73,7 @@ class GeWriter : public LayoutWriter {
   using Rows = InputRows<Payload>;
   using Lane = std::pair<uint64_t, uint32_t>;  // run and thread: executions of one come one after another
 
-  uint64_t next_time() { return last_time_us_ = std::max(last_time_us_ + 1, options_.time_us != 0 ? options_.time_us : ge_time_us()); }
+  uint64_t next_time() { return last_time_us_ = std::max(last_time_us_ + 1, options_.time_us != 0 ? options_.time_us : wall_clock_us()); }
   std::string own_portable_name(const std::string& name);
   Result<std::shared_ptr<GeFolder>> folder_of(const GeOp& op, const GeExecution& execution);
   Status write_file(GeFolder& folder, const std::string& name, std::span<const GePart> parts, std::string& stored);
@@ -176,8 +177,8 @@ Result<std::shared_ptr<GeFolder>> GeWriter::folder_of(const GeOp& op, const GeEx
 
 std::string GeWriter::name_of(const GeOp& op, const GeExecution& execution, uint64_t time_us) const {
   if (!execution.failed) return concat(op.type, ".", op.name, ".", op.task, ".", execution.thread, ".", time_us);
-  if (options_.brief_exceptions) return concat(kGeExceptionName, ".", execution.thread, ".", op.task, ".", ge_exception_date(time_us));
-  return concat(op.type, ".", op.name, ".", op.task, ".", ge_exception_date(time_us));
+  if (options_.brief_exceptions) return concat(kGeExceptionName, ".", execution.thread, ".", op.task, ".", wall_clock_digits(time_us));
+  return concat(op.type, ".", op.name, ".", op.task, ".", wall_clock_digits(time_us));
 }
 
 Status GeWriter::write_file(GeFolder& folder, const std::string& name, std::span<const GePart> parts, std::string& stored) {

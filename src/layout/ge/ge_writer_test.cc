@@ -17,6 +17,7 @@
 #include <regex>
 #include <set>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/temporary_folder.h"
 #include "base/text.h"
@@ -514,7 +515,7 @@ TEST_F(GeWriterTest, ADumpThatIsMadeLaterTellsWhenAndWhy) {
   ASSERT_TRUE(add(row, {1, 2}).ok());
   finish();
   const std::string file = only_file("Div.div.7.");
-  EXPECT_THAT(file, testing::EndsWith(ge_exception_date(info_.time_us)));
+  EXPECT_THAT(file, testing::EndsWith(wall_clock_digits(info_.time_us)));
   EXPECT_EQ(content_of(file).file.message, info_.failure);
   EXPECT_EQ(content_of(file).file.time_us, info_.time_us);
 }

@@ -1,10 +1,10 @@
 #include "layout/mindspore/mindspore_writer.h"
 
 #include <atomic>
-#include <ctime>
 #include <map>
 #include <mutex>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "layout/dump_room.h"
@@ -45,12 +45,6 @@ struct Place {
     folder.reset();
   }
 };
-
-int64_t now_us() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
-}
 
 // Whether MindSpore's tree has a place for such a record at all.
 Status check_place(const RecordRow& row) {
@@ -129,7 +123,7 @@ class MindsporeWriter : public LayoutWriter {
 };
 
 uint64_t MindsporeWriter::next_time() {
-  const uint64_t time_us = options_.time_us != 0 ? options_.time_us : static_cast<uint64_t>(now_us());
+  const uint64_t time_us = options_.time_us != 0 ? options_.time_us : wall_clock_us();
   return last_time_us_ = std::max(last_time_us_ + 1, time_us);
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "source/acl/devices.h"
@@ -16,20 +16,8 @@
 namespace tensortap::acl {
 namespace {
 
-constexpr int kMostTries = 100;  // for a time that no other file has
-
-// YYYYmmddHHMMSSmmm of now, and of some milliseconds later.
-std::string exception_date(int later_ms) {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  const int64_t milliseconds = now.tv_nsec / 1'000'000 + later_ms;
-  const time_t seconds = now.tv_sec + milliseconds / 1000;
-  tm parts{};
-  localtime_r(&seconds, &parts);
-  std::array<char, 32> text{};
-  const size_t size = strftime(text.data(), text.size(), "%Y%m%d%H%M%S", &parts);
-  return std::string(text.data(), size) + std::to_string(1000 + milliseconds % 1000).substr(1);
-}
+constexpr uint64_t kMostTries = 100;  // for a time that no other file has
+constexpr uint64_t kMillisecond = 1000;
 
 aclError wrong_tensor(size_t index, const std::string& why) { return fail(ACL_ERROR_INVALID_PARAM, concat("tensors[", index, "]: ", why)); }
 
@@ -69,8 +57,9 @@ bool leads_out(std::string_view path) {
 aclError write_file(const std::string& path, const char* tag, const std::vector<tensortap_exception_tensor>& tensors) {
   std::array<char, 512> message{};
   const std::string name = file_name(path);
-  for (int i = 0; i < kMostTries; ++i) {
-    const std::string dated = concat(path, ".custom.", exception_date(i));
+  const uint64_t now_us = wall_clock_us();
+  for (uint64_t i = 0; i < kMostTries; ++i) {
+    const std::string dated = concat(path, ".custom.", wall_clock_digits(now_us + i * kMillisecond));
     const tensortap_exception_file file{sizeof(file), 0, dated.c_str(), name.c_str(), tag, tensors.data(), tensors.size()};
     const int code = tensortap_write_exception(&file, message.data(), message.size());
     if (code == TENSORTAP_OK) return ACL_SUCCESS;
