@@ -97,6 +97,43 @@ def test_help_has_examples_and_the_common_options(command: str) -> None:
     assert {"--help", "--json", "--quiet"} <= options_of(command)
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_keeps_to_the_width_of_the_terminal_and_to_words(command: str) -> None:
+    text = tensortap(command, "--help", environment={"COLUMNS": "80"}).out
+    told = text.split("Examples:")[0]
+    assert [line for line in told.splitlines()[1:] if len(line) > 80] == []
+    assert not re.search(r"Excludes|REQUIRED|Needs:|INT in|POSITIVE|\n\n\n", told)
+    assert f"\nUsage: tensortap {command} [OPTIONS]" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run"], "tensortap run needs MODEL.onnx"),
+        (["convert", "a"], "give what to convert, and where to"),
+        (["show", "dump"], "tensortap show needs DUMP RECORD"),
+        (["ls", "dump", "--limit"], "--limit needs a value: --limit N"),
+        (["ls", "dump", "--limit", "0"], '--limit: "0" is no whole number from 1 to'),
+        (["run", "m.onnx", "--threads", "1.5"], '--threads: "1.5" is no whole number from 0 to 4096'),
+        ([], "a command is required"),
+    ],
+)
+def test_what_a_command_line_lacks_is_said_in_its_own_words(words: list[str], said: str) -> None:
+    done = tensortap(*words)
+    assert done.code == 2
+    assert done.err.startswith(f"error: {said}")
+
+
+def test_a_file_that_is_no_config_and_no_dump_is_told_so(folder: Path) -> None:
+    assert "no config" in tensortap("explain", folder / "model.onnx").err
+    refused = tensortap("ls", folder / "model.onnx")
+    assert refused.code == 2
+    assert "give the folder" not in refused.err
+    assert refused.err.count("model.onnx") == 1
+    refused = tensortap("convert", folder / "model.onnx", folder / "converted")
+    assert refused.err.count("model.onnx") == 1
+
+
 def test_help_lists_the_commands_of_this_release_only() -> None:
     listed = re.findall(r"^  ([a-z][a-z-]*)  ", tensortap("--help").out, re.MULTILINE)
     assert listed == COMMANDS
@@ -528,7 +565,12 @@ def test_find_names_the_first_nonfinite_value_and_ends_with_1(folder: Path, tmp_
     done = tensortap("find", tmp_path / "d", "--json")
     assert done.code == 1
     assert "div_1" in json.dumps(done.object["first_nonfinite"])
-    assert "div_1" in tensortap("find", tmp_path / "d").out
+    said = tensortap("find", tmp_path / "d").out
+    assert "div_1" in said
+    assert "where they begin: 1" in said
+    assert "2 +Inf" in said
+    assert "0 NaN" not in said
+    assert "absmax inf" not in said
 
 
 def test_find_is_content_with_a_finite_dump(dump: Path) -> None:
@@ -546,6 +588,10 @@ def test_find_names_infinite_weights_and_does_not_mind_them(folder: Path, tmp_pa
     assert done.code == 0
     assert done.object["first_nonfinite"] is None
     assert [origin["kind"] for origin in done.object["origins"]] == ["weight"]
+    said = tensortap("find", tmp_path / "d").out
+    assert said.startswith("no NaN and no Inf, but what is there on purpose\n")
+    assert "mask:out0 (Initializer): 2 -Inf" in said
+    assert "absmax inf" not in said
 
 
 def test_repair_mends_a_dump_that_was_cut_short(dump: Path, tmp_path: Path) -> None:
@@ -563,6 +609,23 @@ def test_repair_mends_a_dump_that_was_cut_short(dump: Path, tmp_path: Path) -> N
     assert done.object["tensors_lost"] > 0
     assert len(np.load(archive).files) == done.object["tensors_kept"]
     assert tensortap("repair", copy, "--json").object["healthy"] is True
+
+
+def test_repair_counts_what_was_cut_off_a_finished_dump_and_tells_of_lost_names(dump: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(dump, copy)
+    rows = tensortap("repair", copy, "--json").object["records_kept"]
+    size = (copy / "records.npy").stat().st_size
+    row = np.load(copy / "records.npy").dtype.itemsize
+    os.truncate(copy / "records.npy", size - 2 * row)
+    dry = tensortap("repair", copy, "--dry-run", "--json").object
+    done = tensortap("repair", copy, "--json").object
+    assert (done["records_kept"], done["records_lost"]) == (dry["records_kept"], dry["records_lost"]) == (rows - 2, 2)
+    assert tensortap("repair", copy, "--json").object["healthy"] is True
+    (copy / "ops.jsonl").unlink()
+    done = tensortap("repair", copy, "--json").object
+    assert done["healthy"] is False
+    assert done["lost"] == [f"ops.jsonl is missing, and with it the names of the ops of {rows - 2} records"]
 
 
 def test_doctor_finds_the_runtime(folder: Path) -> None:

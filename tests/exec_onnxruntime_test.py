@@ -562,6 +562,7 @@ def test_a_killed_program_leaves_what_it_captured(folder: Path) -> None:
     )
     done = run_captured(sys.executable, program, cwd=folder)
     assert done.code == 128 + 9
+    assert "killed by   SIGKILL" in done.err
     assert "records     11" in done.err  # two weights, and three values of each step
     assert "did not come to its end" in done.err
     assert "how many were lost is unknown" in done.err and "none lost" not in done.err
@@ -697,8 +698,8 @@ def test_the_optimised_model_of_a_c_program_has_no_taps(loading: Path, tmp_path:
 @NEEDS_MODELS
 def test_a_c_program_outlives_what_capture_writes_beyond_its_limit_for_files(loading: Path, tmp_path: Path) -> None:
     """Of the optimised model, which the runtime writes for us, and of the dump comes no SIGXFSZ."""
-    # The runtime keeps a file of its own below HOME, which grows from run to run.
-    limited = 'export HOME="$PWD" && ulimit -f 2048 && exec "$0" "$@"'
+    # The runtime keeps a file of its own below HOME or XDG_CACHE_HOME, which grows from run to run.
+    limited = 'export HOME="$PWD" XDG_CACHE_HOME="$PWD/.cache" && ulimit -f 2048 && exec "$0" "$@"'
     arguments: list[str | Path] = ["sh", "-c", limited, loading, library_of(api.NEWEST)]
     arguments += [api.model(MAGIKA), "bytes", "int32", "1x2048", "target_label", "3"]
     plain = run_plain(*arguments, cwd=tmp_path)

@@ -197,7 +197,7 @@ Result<BuiltAdapter> build_adapter(const InstalledFiles& installed, const TorchI
   const std::string unfinished = join_path(workshop.path(), name);
   BuiltAdapter built;
   built.path = join_path(place, name);
-  terminal.note(fmt::format("building the adapter for torch {} with {}, once; this takes half a minute or so", torch.release.text,
+  terminal.note(fmt::format("compiling the adapter for torch {} with {}, once; this takes half a minute or so", torch.release.text,
                             compiler_words.front()));
   const int64_t begun = monotonic_ns();
   TENSORTAP_RETURN_IF_ERROR(compile(compile_command(compiler_words, installed, sources, torch), unfinished, torch));

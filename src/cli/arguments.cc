@@ -80,6 +80,15 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& val
   return app.add_option(name, value, description)->type_name(join(choices, "|"))->check(CLI::Validator(check, std::string()));
 }
 
+CLI::Validator in_range(int64_t least, int64_t most) {
+  const auto check = [least, most](const std::string& given) -> std::string {
+    int64_t number = 0;
+    if (CLI::detail::lexical_cast(given, number) && number >= least && number <= most) return {};
+    return fmt::format("{} is no whole number from {} to {}", quote(given), least, most);
+  };
+  return {check, std::string()};
+}
+
 CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values, const std::string& type,
                           const std::string& description) {
   return app.add_option(name, values, description)->type_name(type)->allow_extra_args(false);

@@ -4,6 +4,7 @@
 #define TENSORTAP_CLI_ARGUMENTS_H_
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ std::vector<std::string> command_line_words(int argc, char** argv, const std::ve
 // "a|b|c": one of these words; completed and checked, with the nearest on error.
 CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value, const std::vector<std::string>& choices,
                         const std::string& description);
+
+// A whole number within these bounds.
+CLI::Validator in_range(int64_t least, int64_t most);
+inline constexpr int64_t kMostListed = int64_t{1} << 40;
 
 // A repeatable option that takes one value each time.
 CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values, const std::string& type,

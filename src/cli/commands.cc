@@ -14,7 +14,7 @@ constexpr std::array kCommands = {
   tensortap run model.onnx --types Conv,Gemm --where "nan > 0 or absmax > 6e4"
   tensortap run model.onnx --runs 100 --budget 3%         at most 3 % slower)",
             false, declare_run},
-    Command{"exec", "Run a PyTorch program, unmodified, and capture what its operators read and produce",
+    Command{"exec", "Run a program, unmodified, and capture what its operators of PyTorch or ONNX Runtime read and produce",
             R"(  tensortap exec -- python train.py                       statistics of every op
   tensortap exec --tensors --ops softmax --steps 1-2 -- python train.py
   tensortap exec --config dump.json --out dump -- torchrun --nproc-per-node 2 train.py
@@ -80,6 +80,7 @@ std::vector<DeclaredCommand> declare_commands(CLI::App& program, Terminal& termi
   std::vector<DeclaredCommand> declared;
   for (const Command& command : kCommands) {
     CLI::App* app = program.add_subcommand(std::string(command.name), std::string(command.summary));
+    app->group("Commands");
     Action action = command.declare(*app);
     app->add_flag(
         "--json", terminal.json,

@@ -67,7 +67,8 @@ Json convert_json(const ConvertRequest& request, const ConvertReport& report) {
 
 void print_failures(const Terminal& terminal, const ConvertReport& report) {
   for (size_t i = 0; i < std::min(report.failed.size(), kMostFailures); ++i) {
-    terminal.warn(fmt::format("{}: {}", printable(report.failed[i].source), printable(report.failed[i].reason)));
+    const auto& [source, reason] = report.failed[i];
+    terminal.warn(printable(reason.starts_with(source) ? reason : fmt::format("{}: {}", source, reason)));
   }
   if (report.failed.size() > kMostFailures) terminal.warn(fmt::format("and {} more failed", report.failed.size() - kMostFailures));
 }
@@ -100,7 +101,7 @@ Action declare_convert(CLI::App& app) {
   app.add_option("--from-format", options->order_now, "The order that they are in, for files that do not tell (ND)")->type_name("ORDER");
   app.add_option("-s,--shape", options->shape, "The shape without blocks, where files do not tell, such as 1,3,224,224")->type_name("DIMS");
   app.add_option("--slot", options->slot, "Only this tensor of each file, such as input.0 or output.1")->type_name("SLOT");
-  app.add_option("--threads", options->threads, "Threads for many files (2)")->type_name("N")->check(CLI::Range(1, 256));
+  app.add_option("--threads", options->threads, "Threads for many files (2)")->type_name("N")->check(in_range(1, 256));
   return [options](Terminal& terminal) { return run_convert(*options, terminal); };
 }
 

@@ -91,25 +91,36 @@ std::string text_of(const Json& object, const char* key) {
   return found->is_string() ? printable(found->get<std::string>()) : to_json_text(*found);
 }
 
+enum class State : uint8_t { kGood, kAbsent, kBad };
+
 struct Check {
-  bool good;
+  State state;
   bool notable;  // printed without --all, too
   std::string name;
   std::string text;
 };
 
+State state_of(bool good) { return good ? State::kGood : State::kBad; }
+
+std::string mark_of(State state, const Palette& palette) {
+  if (state == State::kAbsent) return "-   ";
+  return state == State::kGood ? palette.green("ok  ") : palette.red("FAIL");
+}
+
 void add_runtimes(const Json& report, std::vector<Check>& checks) {
   for (const Json& runtime : report["runtimes"]) {
     const bool usable = runtime.value("usable", false);
-    std::string text = fmt::format("ONNX Runtime {} at {}", text_of(runtime, "version"), text_of(runtime, "path"));
+    const std::string version = text_of(runtime, "version");
+    std::string text = fmt::format("ONNX Runtime {}{}at {}", version, version.empty() ? "" : " ", text_of(runtime, "path"));
     const std::string test = text_of(runtime, "self_test");
     if (!test.empty()) text += fmt::format(", self-test: {}", test == "true" ? "passed" : test == "false" ? "failed" : test);
     if (!usable) text += fmt::format(", not usable: {}", text_of(runtime, "reason"));
-    checks.push_back({usable, true, "runtime", text});
+    checks.push_back({state_of(usable), true, "runtime", text});
   }
   if (report["runtimes"].empty()) {
     const std::string reason = report.contains("runtimes_error") ? text_of(report, "runtimes_error") : "none found";
-    checks.push_back({false, true, "runtime", reason + "; `pip install onnxruntime`, or name one with --runtime or TENSORTAP_ONNXRUNTIME"});
+    checks.push_back(
+        {State::kBad, true, "runtime", reason + "; `pip install onnxruntime`, or name one with --runtime or TENSORTAP_ONNXRUNTIME"});
   }
 }
 
@@ -118,14 +129,14 @@ void add_torch(const Json& pytorch, std::vector<Check>& checks) {
   const std::string problem = text_of(pytorch, "problem");
   const std::string files =
       fmt::format("{}, {}, {}", text_of(pytorch, "preload"), text_of(pytorch, "library"), text_of(pytorch, "onnxruntime_library"));
-  checks.push_back({problem.empty(), false, "exec", problem.empty() ? files : problem});
+  checks.push_back({state_of(problem.empty()), false, "exec", problem.empty() ? files : problem});
   std::string adapters;
   for (const Json& one : pytorch["adapters"])
     adapters += (adapters.empty() ? "" : ", ") + text_of(one, "folder") + "/" + text_of(one, "file");
-  checks.push_back({true, false, "adapters", adapters.empty() ? "none yet" : adapters});
+  checks.push_back({State::kGood, false, "adapters", adapters.empty() ? "none yet" : adapters});
   const Json& torch = pytorch["torch"];
   if (torch.is_null()) {
-    checks.push_back({true, true, "torch", text_of(pytorch, "torch_problem")});
+    checks.push_back({State::kAbsent, true, "torch", text_of(pytorch, "torch_problem")});
     return;
   }
   const std::string command = text_of(torch, "command");
@@ -133,8 +144,8 @@ void add_torch(const Json& pytorch, std::vector<Check>& checks) {
   const std::string adapter = !refused.empty()  ? refused
                               : command.empty() ? "an adapter fits"
                                                 : fmt::format("no adapter yet: `{}`, or `exec` does it", command);
-  checks.push_back(
-      {refused.empty(), true, "torch", fmt::format("{} of {}, {}", text_of(torch, "version"), text_of(torch, "python"), adapter)});
+  checks.push_back({state_of(refused.empty()), true, "torch",
+                    fmt::format("{} of {}, {}", text_of(torch, "version"), text_of(torch, "python"), adapter)});
 }
 
 // The libraries' word for a kernel is not everybody's.
@@ -143,7 +154,7 @@ std::string kernel_name(const std::string& target) { return target == "AVX3" ? "
 void add_kernels(const Json& kernels, std::vector<Check>& checks) {
   std::string available;
   for (const Json& name : kernels["available"]) available += (available.empty() ? "" : ", ") + kernel_name(name.get<std::string>());
-  checks.push_back({kernels["self_test"].get<bool>(), false, "statistics",
+  checks.push_back({state_of(kernels["self_test"].get<bool>()), false, "statistics",
                     fmt::format("{} in use; {} available", kernel_name(text_of(kernels, "in_use")), available)});
 }
 
@@ -152,15 +163,15 @@ std::vector<Check> checks_of(const Json& report) {
   add_runtimes(report, checks);
   add_torch(report["pytorch"], checks);
   const std::string acl = text_of(report["acl"], "library");
-  checks.push_back(
-      {true, false, "AscendCL", acl.empty() ? "not installed" : fmt::format("{}, headers in {}", acl, text_of(report["acl"], "headers"))});
+  checks.push_back({acl.empty() ? State::kAbsent : State::kGood, false, "AscendCL",
+                    acl.empty() ? "not installed" : fmt::format("{}, headers in {}", acl, text_of(report["acl"], "headers"))});
   add_kernels(report["kernels"], checks);
   const uint64_t disk = report["free_disk"].is_null() ? 0 : report["free_disk"].get<uint64_t>();
-  checks.push_back({disk > kLittleDisk, false, "disk", fmt::format("{} free in this folder", bytes_text(disk))});
+  checks.push_back({state_of(disk > kLittleDisk), false, "disk", fmt::format("{} free in this folder", bytes_text(disk))});
   for (const char* key : {"layouts", "dialects", "formats"}) {
     std::string names;
     for (const Json& name : report[key]) names += (names.empty() ? "" : ", ") + name.get<std::string>();
-    checks.push_back({!names.empty(), false, key, names});
+    checks.push_back({state_of(!names.empty()), false, key, names});
   }
   return checks;
 }
@@ -171,10 +182,10 @@ void print_findings(Terminal& terminal, const Json& report, bool all) {
   terminal.line(fmt::format("tensortap {}", TENSORTAP_VERSION));
   std::string folded;
   for (const Check& check : checks_of(report)) {
-    if (check.good && !check.notable && !all) {
+    if (check.state == State::kGood && !check.notable && !all) {
       folded += (folded.empty() ? "" : ", ") + check.name;
     } else {
-      terminal.line(fmt::format("{} {:<12}{}", check.good ? palette.green("ok  ") : palette.red("FAIL"), check.name, check.text));
+      terminal.line(fmt::format("{} {:<12}{}", mark_of(check.state, palette), check.name, check.text));
     }
   }
   if (!folded.empty()) terminal.line(fmt::format("{} {} (--all says more)", palette.green("ok  "), folded));

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -97,6 +101,17 @@ ExitCode verdict(const ExecOptions& options, const Json& summary) {
   return complete ? ExitCode::kFine : ExitCode::kFound;
 }
 
+// Of a program that a signal killed: which one, and how to learn the op that it died in.
+void tell_signal(int signal, Json& summary) {
+  const char* name = sigabbrev_np(signal);
+  summary["signal"] = name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);
+  constexpr std::array kCrashes = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+  const bool crashed = std::ranges::find(kCrashes, signal) != kCrashes.end();
+  if (!crashed || summary["dump"].is_null() || !summary.value("failed_op", Json()).is_null()) return;
+  if (!summary["notes"].is_array()) summary["notes"] = Json::array();
+  summary["notes"].push_back(R"(a config with "trigger": "exception" tells in which op a program crashed, and what that op read)");
+}
+
 // The summary for programs: behind the program's own output, or in a file.
 Status tell(const ExecOptions& options, const Json& summary, Terminal& terminal) {
   if (terminal.json) terminal.json_line(summary);
@@ -151,6 +166,7 @@ Result<ExitCode> exec(const ExecOptions& options, Terminal& terminal) {
   Json summary = summarise_dumps(terminal, process_dumps(place.path(), place.shared(), begin, folder.name()), place.path());
   summary["program"] = join(options.program, " ");
   summary["exit_code"] = end->exit_code;
+  if (end->signal != 0) tell_signal(end->signal, summary);
   if (const Status status = report(options, place, summary, terminal); !status.ok()) terminal.error(status.message());
   if (summary["dump"].is_null()) place.give_back();
   return end->exit_code != 0 ? static_cast<ExitCode>(end->exit_code) : verdict(options, summary);

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/files.h"
 #include "cli/arguments.h"
@@ -54,14 +56,23 @@ std::string place_text(const Json& one) {
 
 std::string index_text(const Json& one) {
   const Json index = one.value("index", Json());
-  return index.is_array() ? fmt::format(", the first at {}", index.dump()) : "";
+  return index.is_array() && !index.empty() ? fmt::format(", the first at {}", index.dump()) : "";
+}
+
+std::string_view kind_text(std::string_view kind) {
+  if (kind == "op") return "made by an op";
+  if (kind == "graph input") return "given as an input";
+  if (kind == "weight") return "held by a weight";
+  if (kind == "intended") return "made on purpose, as masks are";
+  if (kind == "uninitialised memory") return "read from memory that nothing was written to";
+  return "made by something that was not captured";
 }
 
 // One origin with the way from the value that was seen back to the op that made it.
 void print_origin(Terminal& terminal, const Json& origin) {
   const Json& chain = origin.at("chain");
   const std::string certain = origin.value("certain", false) ? "" : ", as far as was captured";
-  terminal.line(fmt::format("  began in: {}{}", member_text(origin, "kind"), certain));
+  terminal.line(fmt::format("  {}{}", kind_text(member_text(origin, "kind")), certain));
   for (auto step = chain.rbegin(); step != chain.rend(); ++step) {
     terminal.line(
         fmt::format("    step {}, {}: {}{}", member_text(*step, "step"), record_text(*step), counts_text(*step), index_text(*step)));
@@ -80,20 +91,29 @@ uint64_t number_of(const Json& report, const char* key) {
   return value != nullptr && value->is_number_unsigned() ? value->get<uint64_t>() : 0;
 }
 
+bool is_harmless(const Json& origin) { return origin.value("harmless", false); }
+
+bool begin_alike(const Json& a, const Json& b) { return a.at("chain").back() == b.at("chain").back(); }
+
+// What the way to the value that the program saw did not tell yet.
+void print_harmful(Terminal& terminal, const Json& report) {
+  const Json& seen = report.at("seen");
+  std::vector<const Json*> shown;
+  for (const Json& origin : report.at("origins")) {
+    if (!is_harmless(origin) && !(seen.is_object() && begin_alike(origin, seen))) shown.push_back(&origin);
+  }
+  if (shown.empty()) return;
+  const char* title = report.at("first_nonfinite").is_null() ? "on purpose, as it seems" : seen.is_object() ? "others" : "where they begin";
+  terminal.line(terminal.out_palette().bold(fmt::format("{}: {}", title, shown.size())));
+  for (const Json* origin : shown) print_origin(terminal, *origin);
+}
+
 // What did no harm takes a line each.
-void print_origins(Terminal& terminal, const Json& origins) {
-  const auto is_harmless = [](const Json& origin) { return origin.value("harmless", false); };
+void print_harmless(Terminal& terminal, const Json& origins) {
   const auto harmless = std::ranges::count_if(origins, is_harmless);
-  const Palette& palette = terminal.out_palette();
-  if (static_cast<size_t>(harmless) < origins.size()) {
-    terminal.line(palette.bold(fmt::format("where they begin: {}", origins.size() - static_cast<size_t>(harmless))));
-  }
-  for (const Json& origin : origins) {
-    if (!is_harmless(origin)) print_origin(terminal, origin);
-  }
   if (harmless == 0) return;
-  terminal.line(
-      palette.bold(fmt::format("harmless: {}, nothing of which reached a value that the program read, a parameter or a result", harmless)));
+  terminal.line(terminal.out_palette().bold(
+      fmt::format("harmless: {}, nothing of which reached a value that the program read, a parameter or a result", harmless)));
   for (const Json& origin : origins) {
     if (!is_harmless(origin)) continue;
     const Json& begin = origin.at("chain").back();
@@ -103,13 +123,16 @@ void print_origins(Terminal& terminal, const Json& origins) {
   }
 }
 
+// What a healthy dump is greeted with.
+std::string_view healthy_text(const Json& report) {
+  if (number_of(report, "harmless") > 0) return "no NaN and no Inf in what the program saw";
+  return report.at("origins").empty() ? "no NaN and no Inf" : "no NaN and no Inf, but what is there on purpose";
+}
+
 void print_nonfinite(Terminal& terminal, const Json& report) {
   const Palette& palette = terminal.out_palette();
   const Json& first = report.at("first_nonfinite");
-  const bool harmless = number_of(report, "harmless") > 0;
-  terminal.line(first.is_object()
-                    ? palette.red("first non-finite value: ") + nonfinite_text(first)
-                    : palette.green(harmless ? "no NaN and no Inf in what the program saw" : "no NaN and no Inf while running"));
+  terminal.line(first.is_object() ? palette.red("first non-finite value: ") + nonfinite_text(first) : palette.green(healthy_text(report)));
   if (first.is_object() && !(first.at("module").is_null() && first.at("forward").is_null())) terminal.line("  " + place_text(first));
   if (report.contains("first_in_time") && first.is_object())
     terminal.line("first in time, but not where that came from: " + nonfinite_text(report.at("first_in_time")));
@@ -117,7 +140,8 @@ void print_nonfinite(Terminal& terminal, const Json& report) {
     terminal.line(palette.bold("the way from there to what the program saw"));
     print_origin(terminal, seen);
   }
-  print_origins(terminal, report.at("origins"));
+  print_harmful(terminal, report);
+  print_harmless(terminal, report.at("origins"));
 }
 
 std::string absmax_text(const Json& one) {
@@ -144,7 +168,12 @@ void print_headroom(Terminal& terminal, const Json& report, const char* target, 
   if (list.empty()) return;
   const Palette& palette = terminal.out_palette();
   const std::string title = palette.bold(fmt::format("closest to the limit of {}", target));
-  if (!all) return terminal.line(fmt::format("{}: {}", title, headroom_text(list.front(), palette)));
+  if (!all) {
+    // Where nothing but Inf is known the type's limit is no matter.
+    const auto first = std::ranges::find_if(list, [](const Json& one) { return one.at("absmax").is_number(); });
+    if (first != list.end()) terminal.line(fmt::format("{}: {}", title, headroom_text(*first, palette)));
+    return;
+  }
   terminal.line(title);
   for (const Json& one : list) terminal.line("  " + headroom_text(one, palette));
 }
@@ -233,7 +262,7 @@ Action declare_find(CLI::App& app) {
       ->type_name("FILE:LINE");
   app.add_option("--limit", options->limit, "At most this many of each kind (10), or suspects (100)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(in_range(1, kMostListed));
   app.add_flag("--all", options->all, "Whole lists of what is close to a limit, dead, exploding or vanishing, not their beginnings");
   auto* suspects_flag = app.add_flag("--suspects", options->suspects, "The ops worth a full capture, and the config that makes it");
   app.add_option("--dialect", options->dialect, "Language of that config: tensortap, acl or mindspore")

@@ -162,7 +162,7 @@ Action declare_ls(CLI::App& app) {
   app.add_option("--sort", options->sort, "Order by this column; -KEY for the largest first. One of: " + RowOrder::keys_text())
       ->type_name("KEY");
   app.add_option("--columns", options->columns, "Show these columns, such as op,slot,max. Of: " + column_names_text())->type_name("A,B");
-  app.add_option("--limit", options->limit, "At most this many records")->type_name("N")->check(CLI::PositiveNumber);
+  app.add_option("--limit", options->limit, "At most this many records")->type_name("N")->check(in_range(1, kMostListed));
   return [options](Terminal& terminal) { return list(*options, terminal); };
 }
 

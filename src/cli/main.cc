@@ -14,6 +14,7 @@
 #include "cli/child_process.h"
 #include "cli/command.h"
 #include "cli/cut_file.h"
+#include "cli/help_text.h"
 #include "cli/terminal.h"
 
 namespace tensortap::cli {
@@ -50,7 +51,17 @@ std::string usage_message(const CLI::App& program, const DeclaredCommand* chosen
   // The value of an option that there is not would be taken for an argument.
   const auto option = std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with("-") && word != "--"; });
   if (extra && !rest.empty()) return unknown_word(program, chosen, option == rest.end() ? rest.front() : *option);
-  return chosen == nullptr ? "a command is required" : error.what();
+  if (chosen == nullptr) return "a command is required";
+  // An argument, which the parser calls by the name of a variable.
+  const bool lacks_argument =
+      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) && !std::string_view(error.what()).starts_with("-");
+  if (lacks_argument) return fmt::format("{} {} needs {}", program.get_name(), chosen->command->name, arguments_text(*chosen->app));
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch)) {
+    const std::string name = std::string(error.what()).substr(0, std::string_view(error.what()).find(':'));
+    const CLI::Option* lacking = chosen->app->get_option_no_throw(name);
+    if (lacking != nullptr) return fmt::format("{} needs a value: {} {}", name, name, lacking->get_type_name());
+  }
+  return error.what();
 }
 
 int usage_error(Terminal& terminal, const CLI::App& program, const DeclaredCommand* chosen, const std::string& message) {
@@ -75,6 +86,7 @@ int run_command(Terminal& terminal, const DeclaredCommand& chosen) {
 int run_command_line(int argc, char** argv) {
   Terminal terminal;
   CLI::App program{kDescription, "tensortap"};
+  program.formatter(make_help_formatter(terminal.width()));
   program.set_help_flag("-h,--help", "Print this help");
   program.footer(kFooter);
   program.require_subcommand(1);

@@ -33,7 +33,12 @@ std::string seen_text(const std::string& reached) {
 }  // namespace
 
 std::string counts_text(const Json& one) {
-  return fmt::format("{} NaN, {} +Inf, {} -Inf", member_text(one, "nan"), member_text(one, "pos_inf"), member_text(one, "neg_inf"));
+  std::string text;
+  for (const auto& [key, word] : {std::pair{"nan", "NaN"}, {"pos_inf", "+Inf"}, {"neg_inf", "-Inf"}}) {
+    const std::string count = member_text(one, key);
+    if (!count.empty() && count != "0") text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
+  }
+  return text;
 }
 
 std::string read_text(const Json& input) {
@@ -62,7 +67,9 @@ std::string origin_text(const Json& summary, const Palette& palette) {
     if (count > kMostRead) text += fmt::format("\nand {} more inputs", count - kMostRead);
   }
   if (chain->size() > 1) {
-    text += fmt::format("\n{} {} ops later, {}", seen_text(member_text(*origin, "reached")), chain->size() - 1, step_text(chain->front()));
+    const size_t later = chain->size() - 1;
+    text += fmt::format("\n{} {} op{} later, {}", seen_text(member_text(*origin, "reached")), later, later == 1 ? "" : "s",
+                        step_text(chain->front()));
   }
   return text;
 }

@@ -10,7 +10,7 @@
 
 namespace tensortap::cli {
 
-// "0 NaN, 2 +Inf, 1 -Inf" of an object with these counts.
+// "2 +Inf, 1 -Inf" of an object with these counts, without those that are 0.
 std::string counts_text(const Json& one);
 // "read conv:in0@3: min -1, max 2", "read empty:in0@3: uninitialised memory" of one of a step's "inputs".
 std::string read_text(const Json& input);

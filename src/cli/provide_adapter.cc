@@ -48,7 +48,6 @@ Status provide_adapter(AdapterPolicy policy, const InstalledFiles& installed, co
   if (adapter.status().code() != StatusCode::kNotFound) return invalid_argument(adapter.status().message());
   const std::string missing = fmt::format("there is no adapter for torch {} of {}", torch->release.text, interpreter);
   if (policy == AdapterPolicy::kRefuse) return invalid_argument(fmt::format("{}. Build it once: `{}`", missing, build_command(*torch)));
-  terminal.note(missing);
   return compile_adapter(installed, *torch, terminal);
 }
 

@@ -58,13 +58,17 @@ Json parts_json(const std::vector<RepairedPart>& parts, bool dry_run) {
   return json;
 }
 
+std::string counts_text(uint64_t records, uint64_t tensors) {
+  return fmt::format("{} record{}, {} tensor{}", records, records == 1 ? "" : "s", tensors, tensors == 1 ? "" : "s");
+}
+
 void print_repair(Terminal& terminal, const RepairReport& report, bool dry_run) {
   if (report.healthy) {
-    terminal.line(fmt::format("whole: {} records, {} tensors; nothing to mend", report.records_kept, report.tensors_kept));
+    terminal.line(fmt::format("whole: {}; nothing to mend", counts_text(report.records_kept, report.tensors_kept)));
     return;
   }
-  terminal.line(fmt::format("{}: {} records, {} tensors", dry_run ? "would keep" : "kept", report.records_kept, report.tensors_kept));
-  terminal.line(fmt::format("lost: {} records, {} tensors", report.records_lost, report.tensors_lost));
+  terminal.line(fmt::format("{}: {}", dry_run ? "would keep" : "kept", counts_text(report.records_kept, report.tensors_kept)));
+  terminal.line(fmt::format("lost: {}", counts_text(report.records_lost, report.tensors_lost)));
   for (const std::string& name : report.lost) terminal.line("  " + printable(name));
   for (const std::string& action : report.actions) terminal.line("- " + printable(action));
 }

@@ -226,11 +226,11 @@ void add_execution_options(CLI::App& app, RunOptions& options) {
   const char* group = "Execution";
   app.add_option("--runs", options.runs, "Run this many times; each run is a step (1, or as many as --inputs has)")
       ->type_name("N")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->check(in_range(1, int64_t{1} << 40))
       ->group(group);
   app.add_option("--threads", options.threads, "Threads of the runtime (0: its own choice)")
       ->type_name("N")
-      ->check(CLI::Range(0, 4096))
+      ->check(in_range(0, 4096))
       ->group(group);
   add_choice(app, "--optimize", options.optimize, {"none", "basic", "extended", "all"}, "How far the runtime optimises the graph (all)")
       ->group(group);

@@ -14,6 +14,8 @@ namespace {
 constexpr size_t kIndent = 12;
 constexpr size_t kMostLines = 15;
 constexpr size_t kMostReasons = 4;
+constexpr size_t kMostNamed = 2;  // examples of a reason
+constexpr size_t kMostOfName = 40;
 constexpr size_t kMostUnmatched = 3;
 
 uint64_t count_of(const Json& object, const char* key) {
@@ -27,11 +29,14 @@ std::string reason_text(const Json& reason) {
   std::string text = fmt::format("{} {}", count_of(reason, "count"), member_text(reason, "reason"));
   const Json* examples = member(reason, "examples");
   if (examples == nullptr || !examples->is_array() || examples->empty() || !examples->front().is_string()) return text;
-  std::string names;
+  std::vector<std::string> names;
   for (const Json& example : *examples) {
-    if (example.is_string()) names += (names.empty() ? "" : ", ") + printable(example.get<std::string>());
+    if (example.is_string()) names.push_back(shorten_start(printable(example.get<std::string>()), kMostOfName));
   }
-  return fmt::format("{} ({})", text, shorten_middle(names, 60));
+  const size_t named = std::min(names.size(), kMostNamed);
+  const bool more = named < count_of(reason, "count");
+  names.resize(named);
+  return fmt::format("{} ({}{})", text, join(names, ", "), more ? ", ..." : "");
 }
 
 std::string ops_text(const Json& ops) {
@@ -161,14 +166,9 @@ std::string failed_losses_text(const Json& report) {
 }
 
 std::string nonfinite_text(const Json& first) {
-  std::string text = fmt::format("step {}, {} ({}) {}:", member_text(first, "step"), member_text(first, "op"), member_text(first, "type"),
-                                 member_text(first, "slot"));
-  std::string counts;
-  for (const auto& [key, word] : {std::pair{"nan", "NaN"}, {"pos_inf", "+Inf"}, {"neg_inf", "-Inf"}}) {
-    if (const uint64_t count = count_of(first, key); count > 0) counts += fmt::format("{}{} {}", counts.empty() ? " " : ", ", count, word);
-  }
-  text += counts;
-  if (const Json* index = member(first, "index"); index != nullptr && index->is_array()) {
+  std::string text = fmt::format("step {}, {} ({}) {}: {}", member_text(first, "step"), member_text(first, "op"),
+                                 member_text(first, "type"), member_text(first, "slot"), counts_text(first));
+  if (const Json* index = member(first, "index"); index != nullptr && index->is_array() && !index->empty()) {
     std::string position;
     for (const Json& number : *index) position += (position.empty() ? "" : ", ") + to_json_text(number);
     text += fmt::format(", the first at [{}]", position);
@@ -185,6 +185,7 @@ std::string summary_text(const Json& report, const Palette& palette) {
               palette.red(fmt::format("{} ({}){}: {}", member_text(*failed, "name"), member_text(*failed, "type"),
                                       source.empty() ? "" : ", " + source, member_text(*failed, "error"))));
   }
+  if (const std::string signal = member_text(report, "signal"); !signal.empty()) lines.add(News::kBad, "killed by", palette.red(signal));
   lines.add(News::kBad, "incomplete", member_text(report, "incomplete"));
   if (const std::string dump = member_text(report, "dump"); !dump.empty())
     lines.add(News::kPlace, "dump", fmt::format("{} ({})", dump, member_text(report, "layout")));

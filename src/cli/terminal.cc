@@ -150,6 +150,13 @@ std::string shortened(std::string_view text, size_t width, size_t head) {
 
 std::string shorten_middle(std::string_view text, size_t width) { return shortened(text, width, width < 1 ? 0 : (width - 1) / 2); }
 
-std::string shorten_start(std::string_view text, size_t width) { return shortened(text, width, 0); }
+std::string shorten_start(std::string_view text, size_t width) {
+  const std::string cut = shortened(text, width, 0);
+  if (cut == text || width < 3) return cut;
+  const std::string_view kept = std::string_view(cut).substr(std::string_view("…").size());
+  // From the beginning of a part of the name on, where that costs less than half of what is left.
+  const size_t part = kept.find_first_of("/.");
+  return part == std::string_view::npos || part > kept.size() / 2 ? cut : "…" + std::string(kept.substr(part));
+}
 
 }  // namespace tensortap::cli

@@ -87,7 +87,7 @@ std::string printable(std::string_view text);
 size_t text_width(std::string_view text);
 // At most `width` characters, the middle replaced by "…" when longer.
 std::string shorten_middle(std::string_view text, size_t width);
-// At most `width` characters, the beginning replaced by "…" when longer.
+// At most `width` characters, the beginning replaced by "…" when longer, up to a "/" or "." where one is near.
 std::string shorten_start(std::string_view text, size_t width);
 
 }  // namespace tensortap::cli

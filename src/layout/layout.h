@@ -130,10 +130,10 @@ class LayoutWriter {
 struct RepairReport {
   bool healthy = false;  // nothing is wrong and nothing was touched
   uint64_t records_kept = 0;
-  uint64_t records_lost = 0;  // rows that were begun and never completed
+  uint64_t records_lost = 0;  // rows that were begun and never completed, or that are gone from the end of the file
   uint64_t tensors_kept = 0;
   uint64_t tensors_lost = 0;         // of records that are kept with their statistics
-  std::vector<std::string> lost;     // names of the first of these
+  std::vector<std::string> lost;     // names of the first of these, and what else nothing brings back
   std::vector<std::string> actions;  // what was mended, one sentence each
 };
 

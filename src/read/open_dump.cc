@@ -54,7 +54,10 @@ const Layout* recognise_layout(const std::string& folder) {
 Result<FoundDump> locate_dump(const std::string& path) {
   if (!path_exists(path)) return not_found(concat(path, ": no such dump. A dump is the folder that tensortap run --out made."));
   if (!is_directory(path)) {
-    return invalid_argument(concat(path, ": a file, not a dump; give the folder that holds it (", parent_path(path), ")"));
+    const bool in_dump = recognise_layout(parent_path(path)) != nullptr;
+    return invalid_argument(concat(path, ": a file, not a dump; ",
+                                   in_dump ? concat("give the folder that holds it (", parent_path(path), ")")
+                                           : "a dump is the folder that tensortap run --out made"));
   }
   std::vector<FoundDump> found;
   size_t budget = kMostFolders;

@@ -42,7 +42,9 @@ Result<CaptureSpec> read_config(std::string_view text, std::string_view name, st
     return spec;
   }
   if (!dialect.empty()) return invalid_argument(concat("there is no config language ", quote(dialect)));
-  return invalid_argument(concat(name, ": in no config language that this release knows; name it where the content does not tell"));
+  std::vector<std::string> names;
+  for (const Dialect& one : dialects()) names.emplace_back(one.name);
+  return invalid_argument(concat(name, ": no config: those of ", join(names, ", "), " are JSON objects, and this is none"));
 }
 
 Result<std::string> complete_profile(std::string_view profile) {

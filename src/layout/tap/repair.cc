@@ -41,13 +41,14 @@ class Repair {
     TENSORTAP_RETURN_IF_ERROR(mend_rows());
     TENSORTAP_RETURN_IF_ERROR(mend_histograms());
     TENSORTAP_RETURN_IF_ERROR(mend_manifest());
-    report_.healthy = report_.actions.empty();
+    report_.healthy = report_.actions.empty() && report_.lost.empty();
     return report_;
   }
 
  private:
   Status lock();
   Status look();
+  void tell_of_lost_names();
   Status check_tensors();
   void find_members(std::span<const std::byte> bytes);
   Status mend_ops();
@@ -97,8 +98,18 @@ Status Repair::look() {
   ops_ = parse_ops(ops.text(), ignored);
   TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), folder_.contains(kRunFile)));
   report_.records_kept = rows_.rows.size();
-  report_.records_lost = rows_.gaps;
+  report_.records_lost = rows_.gaps + rows_.cut;
+  tell_of_lost_names();
   return check_tensors();
+}
+
+// Nothing brings them back.
+void Repair::tell_of_lost_names() {
+  const auto unnamed =
+      std::ranges::count_if(rows_.rows, [&](const RecordRow& row) { return row.op >= ops_.size() || ops_[row.op].name.empty(); });
+  if (unnamed == 0) return;
+  const char* where = folder_.contains(kOpsFile) ? ": lacks" : " is missing, and with it";
+  report_.lost.push_back(concat(kOpsFile, where, " the names of the ops of ", unnamed, unnamed == 1 ? " record" : " records"));
 }
 
 // Which rows have their data. CRCs are compared: a member may be as long as it says and still be damaged.

@@ -93,6 +93,8 @@ Result<TapRows> read_rows(std::span<const std::byte> bytes, bool finished) {
   find_committed(data, available, result);
   result.exact = agrees && result.gaps == 0 && result.rows.size() == available;
   if (finished && !result.exact && !begin.damaged) {
+    const uint64_t present = result.rows.size() + result.gaps;
+    result.cut = begin.rows - std::min(begin.rows, present);
     result.problems.push_back(
         concat("records.npy: ", begin.rows, " rows by the header, ", result.rows.size(), " complete ones in the file"));
   }
