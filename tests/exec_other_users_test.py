@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli_support import COMMAND, LIBRARIES, Done, tensortap
+from cli_support import COMMAND, LIBRARIES, Done, save, tensortap
+from onnx import helper
 
 OTHER_USER = 4321
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -68,3 +70,33 @@ def test_a_user_who_cannot_become_another_is_told_nothing(installation: Path) ->
     done = subprocess.run(command, cwd=installation / "work", env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "another user" not in done.stderr
+
+
+def test_a_shared_dump_takes_the_records_of_another_user() -> None:
+    """With everything readable and the folder of the dump open to them, nothing is said and everything is captured."""
+    reads = [*AS_ANOTHER, sys.executable, "-c", f"import onnxruntime; open({str(COMMAND)!r}, 'rb')"]
+    if subprocess.run(reads, capture_output=True, check=False).returncode != 0:
+        pytest.skip("the environment of the tests is closed to other users")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        model = save([helper.make_node("Relu", ["x"], ["y"], name="relu")], folder / "m.onnx")
+        script = folder / "program.py"
+        script.write_text(
+            "import numpy as np, onnxruntime\n"
+            f"session = onnxruntime.InferenceSession({str(model)!r})\n"
+            "session.run(None, {'x': np.ones((2, 3), np.float32)})\n"
+        )
+        for dump in ("shared", "private"):
+            (folder / dump).mkdir()
+            (folder / dump).chmod(0o777)
+        for path, mode in ((folder, 0o755), (model, 0o644), (script, 0o644)):
+            path.chmod(mode)
+        program = ["--no-torch", "--", *AS_ANOTHER, sys.executable, str(script)]
+        done = tensortap("exec", "--mode", "shared", "--out", "shared", *program, cwd=folder)
+        assert done.code == 0, done.err
+        assert "another user" not in done.err
+        assert (folder / "shared/records.npy").stat().st_uid == OTHER_USER
+        done = tensortap("exec", "--out", "private", *program, cwd=folder)
+        assert done.code == 0, done.err
+        assert "the dump is for its owner alone" in done.err
+        assert "Permission denied" in done.err

@@ -153,7 +153,7 @@ Result<ExitCode> exec(const ExecOptions& options, Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(const ExecPlace place, ExecPlace::take(spec));
   spec.out = place.path();
   note_other_users(installed, place.path(), spec.access == Access::kShared, terminal);
-  TENSORTAP_ASSIGN_OR_RETURN(const ExecFolder folder, ExecFolder::create(make_request(options, spec, installed)));
+  TENSORTAP_ASSIGN_OR_RETURN(const ExecFolder folder, ExecFolder::create(make_request(options, spec, installed), spec.access));
   TENSORTAP_ASSIGN_OR_RETURN(const auto variables, folder.variables(installed));
   std::string begin = wall_clock_name();
   std::erase(begin, '-');

@@ -1,5 +1,6 @@
 #include "cli/exec_environment.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -40,14 +41,18 @@ std::string with_preloaded(std::string_view preloaded, std::string_view library)
   return join(first, ":");
 }
 
-Result<ExecFolder> ExecFolder::create(const Json& request) {
+Result<ExecFolder> ExecFolder::create(const Json& request, Access access) {
   std::string path = join_path(environment_value("TMPDIR").value_or("/tmp"), "tensortap-exec-XXXXXX");
   if (!path.starts_with('/')) path = std::filesystem::absolute(path).string();
   if (mkdtemp(path.data()) == nullptr) {
     return errno_status(concat("a temporary folder like ", path, " can not be made (TMPDIR chooses where)"), errno);
   }
   ExecFolder folder(path);
-  TENSORTAP_RETURN_IF_ERROR(write_file_atomically(join_path(path, "request.json"), to_json_text(request) + "\n"));
+  const std::string file = join_path(path, "request.json");
+  TENSORTAP_RETURN_IF_ERROR(write_file_atomically(file, to_json_text(request) + "\n"));
+  // Whatever the umask: those that the dump's folder lets in are meant.
+  const bool failed = access == Access::kShared && (chmod(file.c_str(), 0644) != 0 || chmod(path.c_str(), 01777) != 0);
+  if (failed) return errno_status(path, errno);
   return folder;
 }
 

@@ -8,18 +8,20 @@
 #include <utility>
 #include <vector>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/status.h"
 #include "cli/installed_files.h"
 
 namespace tensortap::cli {
 
-// The private folder of one `tensortap exec`: the request file, and the marks by which the processes decide who writes where. Removed on
+// The folder of one `tensortap exec`: the request file, and the marks by which the processes decide who writes where. Removed on
 // destruction. Move-only.
 class ExecFolder {
  public:
-  // Makes the folder below TMPDIR, or /tmp, and writes the request into it.
-  static Result<ExecFolder> create(const Json& request);
+  // Makes the folder below TMPDIR, or /tmp, and writes the request into it. kShared: for processes of other users, too, who can read the request and
+  // add marks, but not take away what is there.
+  static Result<ExecFolder> create(const Json& request, Access access);
   ExecFolder(ExecFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   ExecFolder& operator=(ExecFolder&&) = delete;
   ~ExecFolder();
