@@ -27,6 +27,10 @@ inline void fuzz_decode(const Format& format, const uint8_t* data, size_t size) 
   // A copy of exactly this size: reads beyond it are seen.
   const std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data), reinterpret_cast<const std::byte*>(data) + size);
   (void)format.recognise(std::span(bytes).first(size < 64 ? size : 64));
+  if (format.decode_group != nullptr) {
+    const auto group = format.decode_group(bytes);
+    for (const NamedTensor& tensor : group.ok() ? group->tensors : std::vector<NamedTensor>()) fuzz_touch(tensor.view);
+  }
   const auto tensors = format.decode(bytes);
   if (!tensors.ok()) return;
   for (const NamedTensor& tensor : *tensors) {

@@ -78,7 +78,7 @@ CASES = [
     Case("input file that is not there", "run good.onnx --input x=no.npy --out new", r"no\.npy", (2,)),
     Case("input file that is no array", "run good.onnx --input x=text.npy --out new", r"text\.npy", (2,)),
     Case("input file cut short", "run good.onnx --input x=cut.npy --out new", r"cut\.npy", (2,)),
-    Case("input without a name", "run good.onnx --input x.npy --out new", r"NAME=FILE", (2,)),
+    Case("input without a name", "run good.onnx --input x.npy --out new", r"NAME=x", (2,)),
     Case("folder of inputs that is not there", "run good.onnx --inputs nowhere --out new", r"nowhere", (2,)),
     Case("folder without inputs", "run good.onnx --inputs empty_set --out new", r"input_0", (2,)),
     Case("dimension that is no number", "run good.onnx --dim N=x --out new", r"--dim N=x", (2,)),

@@ -349,7 +349,8 @@ def test_wrong_models_are_one_clear_error(damage: str, tmp_path: Path) -> None:
 def test_made_inputs_are_the_same_for_the_same_seed_only(tmp_path: Path) -> None:
     path = small(tmp_path)
     first, again, other = (api.run(path, seed=seed, capture=False, dims={"N": 5}) for seed in (1, 1, 2))
-    assert first.report["inputs_made"] == [{"name": "image", "dtype": "float32", "shape": [5, 3], "seed": 1}]
+    made = {"name": "image", "kind": "tensor", "dtype": "float32", "shape": [5, 3], "made": True, "how": "uniform 0..1", "seed": 1}
+    assert first.report["inputs"] == [made]
     assert first.outputs[0, "y"].tobytes() == again.outputs[0, "y"].tobytes()
     assert first.outputs[0, "y"].tobytes() != other.outputs[0, "y"].tobytes()
 

@@ -45,6 +45,16 @@ def expected_outputs(model: Path, x: np.ndarray[Any, Any]) -> Any:
     return onnxruntime.InferenceSession(str(model)).run(None, {"x": x})[0]
 
 
+def test_run_makes_inputs_of_ranges_and_passes_entries_of_the_session_on(folder: Path, tmp_path: Path) -> None:
+    model = folder / "model.onnx"
+    made = tensortap.run(model, out=tmp_path / "a", range=(-3, -2), session_config={"session.set_denormal_as_zero": "1"})
+    assert [given["how"] for given in made.summary["inputs"]] == ["uniform -3..-2"]
+    own = tensortap.run(model, out=tmp_path / "b", ranges={"x": (5, 6)})
+    assert [given["how"] for given in own.summary["inputs"]] == ["uniform 5..6"]
+    with pytest.raises(tensortap.Error, match=r"session\.load_model_format"):
+        tensortap.run(model, out=tmp_path / "c", session_config={"session.load_model_format": "ORT"})
+
+
 def test_run_gives_the_outputs_of_the_runtime(result: Any, folder: Path, x: np.ndarray[Any, Any]) -> None:
     assert len(result.outputs) == 2
     np.testing.assert_array_equal(result.outputs[0]["y"], expected_outputs(folder / "model.onnx", x))

@@ -13,13 +13,23 @@
 extern "C" {
 #endif
 
-/* An input of the model for one step. `tensor.name` null or "" = by position `tensor.slot_index`. The elements of an array of these are as far apart
- * as the first one's size says. */
+/* What one tensortap_onnxruntime_input is. The parts of a value follow each other, with the same name and step. */
+enum tensortap_onnxruntime_input_kind {
+  TENSORTAP_INPUT_TENSOR = 0,  /* a tensor, also as the value of an optional or as the only element of a sequence */
+  TENSORTAP_INPUT_ELEMENT = 1, /* number `tensor.element` of a sequence; element 0 begins a new one */
+  TENSORTAP_INPUT_EMPTY = 2,   /* a sequence without elements, or an optional without a value; only name and slot_index of `tensor` count */
+  TENSORTAP_INPUT_MAP_KEYS = 3,   /* the keys of a map, one dimension; begins a new one */
+  TENSORTAP_INPUT_MAP_VALUES = 4, /* its values, in the order of the keys */
+};
+
+/* An input of the model for one step, or a part of it. `tensor.name` null or "" = by position `tensor.slot_index`. The elements of an array of these are
+ * as far apart as the first one's size says. */
 typedef struct tensortap_onnxruntime_input {
   uint32_t size;
-  uint32_t reserved;
-  int64_t step; /* -1 = every step */
+  uint32_t kind; /* enum tensortap_onnxruntime_input_kind */
+  int64_t step;  /* -1 = every step */
   tensortap_tensor tensor;
+  const char* origin; /* where it comes from, for messages and the summary: "inputs.npz"; may be null */
 } tensortap_onnxruntime_input;
 
 typedef struct tensortap_onnxruntime_run_options {
@@ -31,6 +41,9 @@ typedef struct tensortap_onnxruntime_run_options {
    *   "capture": false = run plain        "dims": {"N": 4}       "seed": 0        "runs": 1        "threads": 0 = the runtime's default
    *   "optimize": "none" | "basic" | "extended" | "all"          "as_written": false
    *   "carry": {"output": "input"}: an output of one step is an input of the next
+   *   "range": [low, high] of all inputs that are made      "ranges": {"input": [low, high]} of single ones
+   *   "all_inputs_from": an origin (tensortap_onnxruntime_input) that must hold all inputs: none is made
+   *   "custom_ops": [paths of libraries with custom operators]  "session_config": {"key": "value"} of the runtime's sessions
    *   "verify": false          "overhead": false                  "program": text for run.json */
   const char* request;
   const tensortap_onnxruntime_input* inputs;

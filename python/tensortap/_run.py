@@ -127,6 +127,10 @@ class RunOptions(TypedDict, total=False):
         Sizes of dimensions that the model leaves open.
     seed : int
         What inputs that are not given are made from, 0 otherwise.
+    range : tuple
+        ``(low, high)`` of all inputs that are not given.
+    ranges : mapping
+        ``{input: (low, high)}`` of single ones.
     runs : int
         How many steps to run; one, or as many as there are inputs, otherwise.
     threads : int
@@ -137,6 +141,10 @@ class RunOptions(TypedDict, total=False):
         Capture the author's own ops, before optimisation.
     runtime : str or path
         The libonnxruntime to use.
+    custom_ops : sequence
+        Libraries with custom operators of the model.
+    session_config : mapping
+        Configuration entries of the runtime's sessions.
     verify, overhead : bool
         Compare with a plain run bit by bit; measure the cost.
     keep_outputs : bool
@@ -163,11 +171,15 @@ class RunOptions(TypedDict, total=False):
     carry: Mapping[str, str]
     dims: Mapping[str, int]
     seed: int
+    range: tuple[float, float]
+    ranges: Mapping[str, tuple[float, float]]
     runs: int
     threads: int
     optimize: Literal["none", "basic", "extended", "all"]
     as_written: bool
     runtime: str | os.PathLike[str]
+    custom_ops: Sequence[str | os.PathLike[str]]
+    session_config: Mapping[str, str]
     verify: bool
     overhead: bool
     keep_outputs: bool
@@ -226,7 +238,11 @@ def _request(model: str, program: str, inputs: Inputs | Sequence[Inputs] | None,
             request[name] = options[name]
     if "runtime" in options:
         request["runtime"] = os.fspath(options["runtime"])
-    for name in ("carry", "dims"):
+    if "custom_ops" in options:
+        request["custom_ops"] = [os.fspath(library) for library in options["custom_ops"]]
+    if "range" in options:
+        request["range"] = list(options["range"])
+    for name in ("carry", "dims", "ranges", "session_config"):
         if options.get(name):
             request[name] = dict(options[name])  # type: ignore[literal-required]
     return request

@@ -11,6 +11,9 @@ constexpr std::array kCommands = {
             R"(  tensortap run model.onnx                                statistics of every op
   tensortap run model.onnx --full --out dump              statistics and tensors, into the folder dump
   tensortap run model.onnx --input x=x.npy --verify       with this input, and proof that nothing changed
+  tensortap run model.onnx --input inputs.npz             all inputs by their names
+  tensortap run model.onnx --range -1:1 --range ids=0:99  inputs made of these numbers
+  tensortap run model.onnx --custom-ops libmy_ops.so      a model with operators of its own
   tensortap run model.onnx --types Conv,Gemm --where "nan > 0 or absmax > 6e4"
   tensortap run model.onnx --runs 100 --budget 3%         at most 3 % slower)",
             false, declare_run},

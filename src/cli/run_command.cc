@@ -22,6 +22,7 @@
 #include "cli/failure_text.h"
 #include "cli/run_inputs.h"
 #include "cli/run_outputs.h"
+#include "cli/run_ranges.h"
 #include "cli/run_summary.h"
 #include "read/repair.h"
 #include "registry/registry.h"
@@ -37,12 +38,15 @@ struct RunOptions {
   std::string input_folder;
   std::vector<std::string> carry;
   std::vector<std::string> dims;
+  std::vector<std::string> ranges;
   int64_t seed = 0;
   int64_t runs = 0;  // 0 = one for each step that has inputs
   int64_t threads = 0;
   std::string optimize;
   bool as_written = false;
   std::string runtime;
+  std::vector<std::string> custom_ops;
+  std::vector<std::string> session_config;
   bool verify = false;
   bool overhead = false;
   std::string save_outputs;
@@ -92,7 +96,7 @@ Result<Json> dims_json(const std::vector<std::string>& dims) {
   return numbers;
 }
 
-Result<Json> make_request(const RunOptions& options, const CaptureSpec& spec, const std::vector<LoadedInput>& inputs) {
+Result<Json> make_request(const RunOptions& options, const CaptureSpec& spec, const LoadedInputs& inputs) {
   Json request = {{"model", options.model}, {"config", to_json_text(spec_to_json(spec))}, {"config_name", config_name(options.capture)}};
   if (!options.runtime.empty()) request["runtime"] = options.runtime;
   TENSORTAP_ASSIGN_OR_RETURN(Json dims, dims_json(options.dims));
@@ -101,7 +105,13 @@ Result<Json> make_request(const RunOptions& options, const CaptureSpec& spec, co
   TENSORTAP_RETURN_IF_ERROR(add_pairs(options.carry, "--carry", "OUTPUT=INPUT", carry));
   if (!carry.empty()) request["carry"] = std::move(carry);
   request["seed"] = options.seed;
-  request["runs"] = options.runs > 0 ? options.runs : steps_of(inputs);
+  TENSORTAP_RETURN_IF_ERROR(add_ranges(options.ranges, request));
+  if (!inputs.all_from.empty()) request["all_inputs_from"] = inputs.all_from;
+  if (!options.custom_ops.empty()) request["custom_ops"] = options.custom_ops;
+  Json entries = Json::object();
+  TENSORTAP_RETURN_IF_ERROR(add_pairs(options.session_config, "--session-config", "KEY=VALUE", entries));
+  if (!entries.empty()) request["session_config"] = std::move(entries);
+  request["runs"] = options.runs > 0 ? options.runs : inputs.steps;
   request["threads"] = options.threads;
   if (!options.optimize.empty()) request["optimize"] = options.optimize;
   request["as_written"] = options.as_written;
@@ -212,13 +222,16 @@ Result<ExitCode> run(const RunOptions& options, Terminal& terminal) {
 
 void add_input_options(CLI::App& app, RunOptions& options) {
   const char* group = "Inputs";
-  add_repeated(app, "--input", options.inputs, kNamedFile, "An input of the model, from a NumPy file or an ONNX TensorProto; repeatable")
+  add_repeated(app, "--input", options.inputs, kNamedFile,
+               "An input, from a file of NumPy or ONNX; or FILE, an npz that holds all inputs by their names; repeatable")
       ->group(group);
   app.add_option("--inputs", options.input_folder, "A test_data_set with input_N.pb; a folder of test_data_set_N runs one step for each")
       ->type_name(kDirectory)
       ->group(group);
   add_repeated(app, "--carry", options.carry, "OUT=IN", "This output of a step is that input of the next; repeatable")->group(group);
   add_repeated(app, "--dim", options.dims, "NAME=N", "Size of a dimension that the model leaves open; repeatable")->group(group);
+  add_repeated(app, "--range", options.ranges, "[NAME=]LOW:HIGH", "Inputs not given, or this one, are made of these numbers; repeatable")
+      ->group(group);
   app.add_option("--seed", options.seed, "Inputs not given are made from this number (0)")->type_name("N")->group(group);
 }
 
@@ -237,6 +250,10 @@ void add_execution_options(CLI::App& app, RunOptions& options) {
   app.add_flag("--as-written", options.as_written, "Capture the author's own ops: taps before optimisation, a different execution")
       ->group(group);
   app.add_option("--runtime", options.runtime, "The libonnxruntime to use, or the folder that holds it")->type_name(kPath)->group(group);
+  add_repeated(app, "--custom-ops", options.custom_ops, "LIBRARY", "A library with custom operators of the model; repeatable")
+      ->group(group);
+  add_repeated(app, "--session-config", options.session_config, "KEY=VALUE", "A configuration entry of the runtime's session; repeatable")
+      ->group(group);
   app.add_option("--save-outputs", options.save_outputs, "Write the model's outputs there: NAME.npy, NAME@STEP.npy for later steps")
       ->type_name(kDirectory)
       ->group(group);

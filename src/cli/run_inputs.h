@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,18 +20,24 @@ struct LoadedInput {
   std::string name;  // "" = by position
   uint32_t position = 0;
   int64_t step = -1;                 // -1 = every step
-  std::shared_ptr<TensorFile> file;  // of one tensor
+  std::string origin;                // the file, for people
+  std::shared_ptr<TensorFile> file;  // several tensors are the parts of one value, unless `member` says which is meant
+  std::optional<size_t> member;
 };
 
-// `pairs` are NAME=FILE (npy, or an ONNX TensorProto); `folder`, when not empty, holds input_0.pb, input_1.pb, ... for every step, or
-// test_data_set_0, test_data_set_1, ... with such files, one for each step. Errors: kInvalidArgument and kNotFound naming the file.
-Result<std::vector<LoadedInput>> load_inputs(const std::vector<std::string>& pairs, const std::string& folder);
+struct LoadedInputs {
+  std::vector<LoadedInput> inputs;
+  std::string all_from;  // the file that must hold all inputs, "" = none
+  int64_t steps = 1;     // that have inputs of their own
+};
 
-// How many steps have inputs of their own, at least 1.
-int64_t steps_of(const std::vector<LoadedInput>& inputs);
+// `given` are NAME=FILE (an array of NumPy; a tensor, a sequence, an optional or a map of ONNX) or FILE, an npz of all inputs by their names; `folder`, when not
+// empty, holds input_0.pb, input_1.pb, ... for every step, or test_data_set_0, test_data_set_1, ... with such files, one for each step. Errors:
+// kInvalidArgument and kNotFound naming the file.
+Result<LoadedInputs> load_inputs(const std::vector<std::string>& given, const std::string& folder);
 
 // The same as the C interface takes them; they borrow from `inputs`.
-std::vector<tensortap_onnxruntime_input> borrow_inputs(const std::vector<LoadedInput>& inputs);
+std::vector<tensortap_onnxruntime_input> borrow_inputs(const LoadedInputs& inputs);
 
 }  // namespace tensortap::cli
 

@@ -17,6 +17,7 @@ constexpr size_t kMostReasons = 4;
 constexpr size_t kMostNamed = 2;  // examples of a reason
 constexpr size_t kMostOfName = 40;
 constexpr size_t kMostUnmatched = 3;
+constexpr size_t kMostInputs = 4;
 
 uint64_t count_of(const Json& object, const char* key) {
   const Json* value = member(object, key);
@@ -51,13 +52,20 @@ std::string ops_text(const Json& ops) {
   return text;
 }
 
-// Inputs that nobody gave: "x made from seed 0".
-std::string inputs_text(const Json& made) {
+// How the inputs came to be, one a line: `x [1, 3]: made, uniform 0..1, seed 0`, `mask [1, 8]: inputs.npz`.
+std::string inputs_text(const Json& inputs) {
   std::string text;
-  for (const Json& input : made) {
-    text += fmt::format("{}{} {} made from seed {}", text.empty() ? "" : ", ", member_text(input, "name"), member_text(input, "shape"),
-                        member_text(input, "seed"));
+  size_t count = 0;
+  for (const Json& input : inputs) {
+    if (++count > kMostInputs) continue;
+    const Json* made = member(input, "made");
+    const bool is_made = made != nullptr && *made == true;
+    const std::string shape = member_text(input, "shape");
+    text += fmt::format("{}{}{}{}: {}{}", text.empty() ? "" : "\n", member_text(input, "name"), shape.empty() ? "" : " ", shape,
+                        is_made ? "made, " : "", member_text(input, "how"));
+    if (is_made) text += fmt::format(", seed {}", member_text(input, "seed"));
   }
+  if (count > kMostInputs) text += fmt::format("\nand {} more", count - kMostInputs);
   return text;
 }
 
@@ -192,8 +200,8 @@ std::string summary_text(const Json& report, const Palette& palette) {
   if (const std::string source = member_text(report, "source"); !source.empty()) {
     lines.add(News::kFact, "source", fmt::format("{}, {}", source, plural(count_of(report, "steps"), "step")));
   }
-  if (const Json* made = member(report, "inputs_made"); made != nullptr && made->is_array()) {
-    lines.add(News::kFact, "inputs", inputs_text(*made));
+  if (const Json* inputs = member(report, "inputs"); inputs != nullptr && inputs->is_array()) {
+    lines.add(News::kFact, "inputs", inputs_text(*inputs));
   }
   if (const Json* ops = member(report, "ops")) {
     const bool all = count_of(*ops, "captured") >= count_of(*ops, "expected");

@@ -24,6 +24,18 @@ struct NamedTensor {
   std::shared_ptr<const void> owner;
 };
 
+// Tensors that make one value together.
+enum class TensorGroup {
+  kNone,  // each stands for itself
+  kList,  // elements of a sequence, or what an optional holds: none, one, or those of its sequence
+  kMap,   // two of one dimension: keys and values
+};
+
+struct GroupedTensors {
+  TensorGroup group = TensorGroup::kNone;
+  std::vector<NamedTensor> tensors;
+};
+
 // One row of the registry.
 struct Format {
   std::string_view name;  // "npy", "npz", "onnx-tensor"
@@ -38,6 +50,8 @@ struct Format {
   Result<std::vector<NamedTensor>> (*decode)(std::span<const std::byte> bytes);
   // The whole file for these tensors; kUnsupported when the format does not hold them. Null when the format is read only.
   Result<std::string> (*encode)(std::span<const NamedTensor> tensors);
+  // A file that holds a sequence, an optional or a map in the place of a tensor, under the rules of decode. Null when the format has none.
+  Result<GroupedTensors> (*decode_group)(std::span<const std::byte> bytes) = nullptr;
 };
 
 }  // namespace tensortap

@@ -71,17 +71,40 @@ Result<std::string> to_npy(const TensorView& view) {
   return file;
 }
 
+Status open_file(const std::string& path, bool with_groups, TensorFile& file) {
+  TENSORTAP_ASSIGN_OR_RETURN(file.map, MappedFile::open(path));
+  const Format* format = recognise(path, file.map.bytes());
+  if (format == nullptr) return unsupported(concat(path, ": not a tensor file that is known (", format_names(), ")"));
+  file.format = format->name;
+  Result<std::vector<NamedTensor>> tensors = format->decode(file.map.bytes());
+  if (tensors.ok()) {
+    file.tensors = *std::move(tensors);
+    return {};
+  }
+  if (with_groups && format->decode_group != nullptr) {
+    // What is none of both is reported as the tensor that it most likely should be.
+    Result<GroupedTensors> group = format->decode_group(file.map.bytes());
+    if (!group.ok() && group.status().code() == StatusCode::kUnsupported) return group.status().with_context(path);
+    if (group.ok()) {
+      file.group = group->group;
+      file.tensors = std::move(group->tensors);
+      return {};
+    }
+  }
+  return tensors.status().with_context(path);
+}
+
 }  // namespace
 
 Result<TensorFile> read_tensor_file(const std::string& path) {
   TensorFile file;
-  TENSORTAP_ASSIGN_OR_RETURN(file.map, MappedFile::open(path));
-  const Format* format = recognise(path, file.map.bytes());
-  if (format == nullptr) return unsupported(concat(path, ": not a tensor file that is known (", format_names(), ")"));
-  Result<std::vector<NamedTensor>> tensors = format->decode(file.map.bytes());
-  if (!tensors.ok()) return tensors.status().with_context(path);
-  file.tensors = *std::move(tensors);
-  file.format = format->name;
+  TENSORTAP_RETURN_IF_ERROR(open_file(path, false, file));
+  return file;
+}
+
+Result<TensorFile> read_value_file(const std::string& path) {
+  TensorFile file;
+  TENSORTAP_RETURN_IF_ERROR(open_file(path, true, file));
   return file;
 }
 

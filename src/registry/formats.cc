@@ -3,6 +3,7 @@
 #include "format/dump_data/dump_data.h"
 #include "format/npy/npy.h"
 #include "format/npz/npz.h"
+#include "format/onnx_tensor/onnx_group.h"
 #include "format/onnx_tensor/onnx_tensor.h"
 #include "registry/registry.h"
 
@@ -12,7 +13,8 @@ namespace {
 constexpr Format kFormats[] = {
     {"npy", "one tensor as NumPy saves it", ".npy", npy_holds, npy_recognise, npy_decode, npy_encode},
     {"npz", "named tensors as NumPy saves them", ".npz", npz_holds, npz_recognise, npz_decode, npz_encode},
-    {"onnx-tensor", "one TensorProto of ONNX", ".pb", onnx_tensor_holds, onnx_tensor_recognise, onnx_tensor_decode, nullptr},
+    {"onnx-tensor", "one TensorProto of ONNX", ".pb", onnx_tensor_holds, onnx_tensor_recognise, onnx_tensor_decode, nullptr,
+     onnx_group_decode},
     {"dump_data", "the tensors of one op as AscendCL writes them", ".dump_data", dump_data_row_holds, dump_data_recognise, dump_data_decode,
      dump_data_encode},
 };

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <protozero/pbf_reader.hpp>
 
+#include "base/protobuf.h"
 #include "base/spans.h"
 #include "base/text.h"
 

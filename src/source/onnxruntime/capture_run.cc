@@ -63,8 +63,12 @@ Status CaptureRun::prepare() {
       return invalid_argument(concat("carry: the model has no output ", quote(output), " or no input ", quote(input)));
     }
   }
-  const RunInputs::Options options{&model_->inputs(), options_.inputs, options_.input_count, request_.dims, request_.seed};
-  TENSORTAP_ASSIGN_OR_RETURN(inputs_, RunInputs::create(library_->api(), options));
+  InputOptions options{
+      &model_->inputs(), options_.inputs, options_.input_count, request_.dims, request_.seed, request_.range, request_.ranges, {}, {}};
+  // The author's names come first; the graph that runs has functions inlined and tables folded.
+  options.uses = merged(find_index_uses(model_->author()), find_index_uses(model_->executed()));
+  options.all_from = request_.all_inputs_from;
+  TENSORTAP_ASSIGN_OR_RETURN(inputs_, RunInputs::create(library_, options));
   style_ = request_.taps;
   return {};
 }
@@ -126,10 +130,19 @@ Status CaptureRun::run_step(int64_t step) {
   RunOutcome outcome = execute(step, inputs, sender_.get());
   if (!outcome.status.ok()) return fail(step, inputs, outcome);
   callbacks_.outputs(library_->api(), step, model_->output_names(), outcome.outputs);
+  if (step == 0) note_empty_outputs(outcome.outputs);
   if (verification_) TENSORTAP_RETURN_IF_ERROR(verify_step(step, inputs, outcome.outputs));
   if (!outcome.run.in_order && style_ == TapStyle::kSide && !request_.as_written) TENSORTAP_RETURN_IF_ERROR(leave_side_taps());
   carry_outputs(outcome.outputs);
   return {};
+}
+
+// No file is written for such an output.
+void CaptureRun::note_empty_outputs(const std::vector<OwnedValue>& outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string_view why = emptiness(library_->api(), outputs[i].get());
+    if (!why.empty()) notes_.push_back(concat("output ", quote(model_->output_names()[i]), " ", why));
+  }
 }
 
 Status CaptureRun::verify_step(int64_t step, const std::vector<NamedValue>& inputs, const std::vector<OwnedValue>& outputs) {
@@ -172,8 +185,8 @@ Status CaptureRun::fail(int64_t step, const std::vector<NamedValue>& inputs, con
     failing.number = static_cast<uint64_t>(step);
     if (sender_) sender_->send_failure(library_->api(), entry, failed.inputs, failing, outcome.status.message());
   }
-  const bool made = !inputs_.made().empty();
-  return internal_error(made ? concat(message, " (inputs were made up: give real ones, or sizes for open dimensions)") : message);
+  return internal_error(inputs_.any_made() ? concat(message, " (inputs were made up: give real ones, or sizes for open dimensions)")
+                                           : message);
 }
 
 Result<Overhead> CaptureRun::measure_with(EventSender& sender) {
@@ -221,7 +234,7 @@ void CaptureRun::summarise() {
   SummaryFacts facts;
   facts.source = concat("onnxruntime ", library_->version());
   facts.steps = steps_done_;
-  facts.inputs_made = inputs_.made();
+  facts.inputs = inputs_.description();
   facts.tap_kind = !tapped_ ? "none" : request_.as_written ? "side, as written" : style_ == TapStyle::kSide ? "side" : "alias";
   facts.notes = notes_;
   if (request_.as_written)

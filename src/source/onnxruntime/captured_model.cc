@@ -17,6 +17,7 @@ SessionSettings tapped_settings(const PreparedModel& model, const std::string& p
   // The graph is optimised already. As written, the user's level applies to the author's graph with the taps in it.
   settings.level = model.options().as_written ? model.options().level : abi::kOptimizeNone;
   settings.threads = model.options().threads;
+  settings.extras = model.options().extras;
   settings.external_folder = model.external_folder();
   settings.profile_prefix = profile_prefix;
   // Even with everything off, each consumer of a DequantizeLinear, taps included, would get a copy of its own.
@@ -41,7 +42,7 @@ Status PreparedModel::read_author() {
     TENSORTAP_ASSIGN_OR_RETURN(author_, read_model(file_.bytes(), file_.path()));
     return {};
   }
-  TENSORTAP_ASSIGN_OR_RETURN(author_pass_, optimize_model(library_, file_, {abi::kOptimizeNone, options_.threads}));
+  TENSORTAP_ASSIGN_OR_RETURN(author_pass_, optimize_model(library_, file_, {abi::kOptimizeNone, options_.threads, options_.extras}));
   TENSORTAP_ASSIGN_OR_RETURN(author_, read_model(author_pass_.bytes, file_.path()));
   return {};
 }
@@ -52,7 +53,7 @@ Status PreparedModel::read_executed() {
     TENSORTAP_ASSIGN_OR_RETURN(executed_, read_model(author_.bytes, file_.path()));
     return {};
   }
-  TENSORTAP_ASSIGN_OR_RETURN(executed_pass_, optimize_model(library_, file_, {options_.level, options_.threads}));
+  TENSORTAP_ASSIGN_OR_RETURN(executed_pass_, optimize_model(library_, file_, {options_.level, options_.threads, options_.extras}));
   external_folder_ = executed_pass_.external_folder;
   TENSORTAP_ASSIGN_OR_RETURN(executed_, read_model(executed_pass_.bytes, "the optimised model"));
   return {};
@@ -65,7 +66,7 @@ Status PreparedModel::trace() {
     channel_block_ = *block;
   }
   const auto optimise = [this](int32_t level) -> Result<std::string> {
-    TENSORTAP_ASSIGN_OR_RETURN(OptimizedModel lower, optimize_model(library_, file_, {level, options_.threads}));
+    TENSORTAP_ASSIGN_OR_RETURN(OptimizedModel lower, optimize_model(library_, file_, {level, options_.threads, options_.extras}));
     return std::move(lower.bytes);
   };
   const int32_t level = options_.as_written ? abi::kOptimizeNone : options_.level;
@@ -90,6 +91,7 @@ Result<std::unique_ptr<InferenceSession>> PreparedModel::open_plain(const std::s
   SessionSettings settings;
   settings.level = options_.level;
   settings.threads = options_.threads;
+  settings.extras = options_.extras;
   settings.profile_prefix = profile_prefix;
   settings.entries.emplace_back("session.load_model_format", file_.is_ort_format() ? "ORT" : "ONNX");
   return InferenceSession::open(library_, file_.path(), {}, settings);

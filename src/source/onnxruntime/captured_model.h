@@ -20,6 +20,7 @@ struct ModelOptions {
   int32_t level = abi::kOptimizeAll;
   int threads = 0;
   bool as_written = false;  // the author's own graph instead of the optimised one
+  SessionExtras extras = {};
 };
 
 // The graph that runs, and the author's. Immutable; its address must not change (the models are views into its own members).

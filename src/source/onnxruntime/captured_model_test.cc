@@ -82,9 +82,9 @@ class CapturedModel : public testing::Test {
   }
 
   static RunInputs inputs_of(const PreparedModel& model) {
-    RunInputs::Options options;
+    InputOptions options;
     options.model_inputs = &model.inputs();
-    auto inputs = RunInputs::create(model.library()->api(), options);
+    auto inputs = RunInputs::create(model.library(), options);
     EXPECT_TRUE(inputs.ok());
     return *std::move(inputs);
   }

@@ -34,14 +34,6 @@ void mark(const Graph& graph, const BlockedScope* outer, std::vector<bool>& bloc
   }
 }
 
-std::string opset(std::string_view domain, int64_t version) {
-  std::string bytes;
-  protozero::pbf_writer writer(bytes);
-  writer.add_string(field::opset::kDomain, domain.data(), domain.size());
-  writer.add_int64(field::opset::kVersion, version);
-  return bytes;
-}
-
 }  // namespace
 
 std::vector<bool> nodes_with_blocked_outputs(const Model& executed) {
@@ -56,13 +48,8 @@ std::string reordering_model() {
   graph += as_field(field::graph::kName, "reorder");
   graph += as_field(field::graph::kInput, tensor_value_info("x", onnx_type::kFloat, dims));
   graph += as_field(field::graph::kOutput, tensor_value_info("y", onnx_type::kFloat, dims));
-  std::string model;
-  protozero::pbf_writer writer(model);
-  writer.add_int64(field::model::kIrVersion, 8);
-  writer.add_message(field::model::kGraph, graph);
-  writer.add_message(field::model::kOpsetImport, opset("", 13));
-  writer.add_message(field::model::kOpsetImport, opset(kDomain, 1));
-  return model;
+  const OperatorSet sets[] = {{"", 13}, {kDomain, 1}};
+  return model_bytes(graph, sets);
 }
 
 Result<uint32_t> channel_block_in(std::span<const float> reordered) {

@@ -93,6 +93,35 @@ tensortap_op_event event_of(tensortap_op_id op, const Run& run) {
   return event;
 }
 
+// An input of the graph: one tensor, or the elements of a sequence, with what they borrow from.
+struct InputTensors {
+  std::vector<OwnedValue> elements;
+  std::vector<TensorScratch> views;
+  std::vector<tensortap_tensor> tensors;
+};
+
+// False for values without tensors, such as maps.
+bool view_input(const Api& api, const abi::Value* value, InputTensors& input) {
+  int32_t type = 0;
+  if (!api.call(ort::kGetValueType, value, &type).ok()) return false;
+  if (type == abi::kValueSequence) {
+    auto elements = elements_of(api, value);
+    if (!elements.ok()) return false;
+    input.elements = *std::move(elements);
+  } else if (type != abi::kValueTensor) {
+    return false;
+  }
+  const size_t count = type == abi::kValueSequence ? input.elements.size() : 1;
+  input.views.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    tensortap_tensor tensor{};
+    if (!view_tensor(api, type == abi::kValueSequence ? input.elements[i].get() : value, input.views[i], tensor).ok()) return false;
+    if (type == abi::kValueSequence) tensor.element = static_cast<int64_t>(i);
+    input.tensors.push_back(tensor);
+  }
+  return count > 0;
+}
+
 }  // namespace
 
 EventSender::EventSender(tensortap_session* session, const OpTable& table, OpIds ids, const SenderOptions& options)
@@ -157,15 +186,17 @@ void EventSender::send_inputs(const Api& api, const std::vector<NamedValue>& inp
     if (table_.entries[i].role != OpRole::kInput || tensortap_wants(session_, ids_[i], run.step) == 0) continue;
     const auto input = std::ranges::find(inputs, table_.entries[i].value, &NamedValue::name);
     if (input == inputs.end()) continue;
-    TensorScratch view;
-    tensortap_tensor tensor{};
-    if (!view_tensor(api, input->value, view, tensor).ok()) continue;
-    tensor.slot_kind = TENSORTAP_SLOT_OUTPUT;
-    if (tapped != nullptr && tapped->shown_inputs().contains(input->name)) tensor.flags |= TENSORTAP_TENSOR_SHOWN_AGAIN;
+    InputTensors tensors;
+    if (!view_input(api, input->value, tensors)) continue;
+    const bool shown_again = tapped != nullptr && tapped->shown_inputs().contains(input->name);
+    for (tensortap_tensor& tensor : tensors.tensors) {
+      tensor.slot_kind = TENSORTAP_SLOT_OUTPUT;
+      if (shown_again) tensor.flags |= TENSORTAP_TENSOR_SHOWN_AGAIN;
+    }
     tensortap_op_event event = event_of(ids_[i], run);
     event.call = 1;
-    event.tensors = &tensor;
-    event.tensor_count = 1;
+    event.tensors = tensors.tensors.data();
+    event.tensor_count = tensors.tensors.size();
     tensortap_on_op(session_, &event);
   }
 }

@@ -1,7 +1,27 @@
 #include "source/onnxruntime/inference_session.h"
 
+#include "base/files.h"
+#include "base/text.h"
+
 namespace tensortap::onnxruntime {
 namespace {
+
+// The library stays loaded: its operators are in use until the last session is gone.
+Status add_custom_ops(const Api& api, abi::SessionOptions* options, const std::string& library) {
+  if (!path_exists(library)) return not_found(concat("custom operators: no such library: ", library));
+  // The loader would look for a name without a folder elsewhere.
+  const std::string path = library.find('/') == std::string::npos ? concat("./", library) : library;
+  void* handle = nullptr;
+  return api.call(ort::kRegisterCustomOpsLibrary, options, path.c_str(), &handle).with_context(concat("custom operators of ", library));
+}
+
+Status add_extras(const Api& api, abi::SessionOptions* options, const SessionExtras& extras) {
+  for (const std::string& library : extras.custom_ops) TENSORTAP_RETURN_IF_ERROR(add_custom_ops(api, options, library));
+  for (const auto& [key, value] : extras.config) {
+    TENSORTAP_RETURN_IF_ERROR(api.call(ort::kAddSessionConfigEntry, options, key.c_str(), value.c_str()).with_context(key));
+  }
+  return {};
+}
 
 Result<Owned<abi::SessionOptions>> make_options(const Api& api, const SessionSettings& settings) {
   abi::SessionOptions* raw = nullptr;
@@ -17,6 +37,7 @@ Result<Owned<abi::SessionOptions>> make_options(const Api& api, const SessionSet
   if (!settings.profile_prefix.empty()) {
     TENSORTAP_RETURN_IF_ERROR(api.call(ort::kEnableProfiling, raw, settings.profile_prefix.c_str()));
   }
+  TENSORTAP_RETURN_IF_ERROR(add_extras(api, raw, settings.extras));
   if (settings.domain != nullptr) TENSORTAP_RETURN_IF_ERROR(api.call(ort::kAddCustomOpDomain, raw, settings.domain));
   for (const auto& [key, value] : settings.entries) {
     TENSORTAP_RETURN_IF_ERROR(api.call(ort::kAddSessionConfigEntry, raw, key, value.c_str()));

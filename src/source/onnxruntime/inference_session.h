@@ -14,14 +14,21 @@
 
 namespace tensortap::onnxruntime {
 
+// What the user adds to every session of a model.
+struct SessionExtras {
+  std::vector<std::string> custom_ops;                      // libraries with custom operators
+  std::vector<std::pair<std::string, std::string>> config;  // entries by their keys
+};
+
 struct SessionSettings {
+  SessionExtras extras;
   int32_t level = abi::kOptimizeAll;
-  int threads = 0;                        // 0 = the runtime's default
-  std::string optimized_path;             // where the optimised model is to be written, "" = nowhere
-  std::string external_folder;            // where weights outside of the bytes lie, for sessions made from bytes
-  std::string profile_prefix;             // "" = no profile
-  abi::CustomOpDomain* domain = nullptr;  // must outlive the session
-  std::vector<std::pair<const char*, std::string>> entries;
+  int threads = 0;                                           // 0 = the runtime's default
+  std::string optimized_path;                                // where the optimised model is to be written, "" = nowhere
+  std::string external_folder;                               // where weights outside of the bytes lie, for sessions made from bytes
+  std::string profile_prefix;                                // "" = no profile
+  abi::CustomOpDomain* domain = nullptr;                     // must outlive the session
+  std::vector<std::pair<const char*, std::string>> entries;  // ours; they win over the user's
 };
 
 struct NamedValue {

@@ -5,18 +5,10 @@
 
 #include "base/text.h"
 #include "source/onnxruntime/element_types.h"
-#include "source/onnxruntime/run_inputs.h"
+#include "source/onnxruntime/input_maker.h"
 
 namespace tensortap::onnxruntime {
 namespace {
-
-// splitmix64: a number for each position, without state.
-uint64_t number_at(uint64_t seed, uint64_t position) {
-  uint64_t z = seed + (position + 1) * 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 
 // FNV-1a of the name, so that two inputs of one shape differ.
 uint64_t seed_of(uint64_t seed, std::string_view name) {
@@ -94,15 +86,49 @@ void fill_elements(int32_t type, void* data, uint64_t count, uint64_t seed) {
   }
 }
 
+std::string plain_range(int32_t type) {
+  switch (element_type(type).dtype) {
+    case TENSORTAP_BOOL:
+    case TENSORTAP_INT16:
+    case TENSORTAP_UINT16:
+    case TENSORTAP_INT32:
+    case TENSORTAP_UINT32:
+    case TENSORTAP_INT64:
+    case TENSORTAP_UINT64:
+      return "0 or 1";
+    case TENSORTAP_STRING:
+      return R"("text 0" to "text 9")";
+    case TENSORTAP_FLOAT8_E8M0:
+      return "0.125..1";
+    case TENSORTAP_FLOAT8_E4M3FN:
+    case TENSORTAP_FLOAT8_E4M3FNUZ:
+    case TENSORTAP_FLOAT8_E5M2:
+    case TENSORTAP_FLOAT8_E5M2FNUZ:
+      return "finite and not negative";
+    case TENSORTAP_FLOAT4_E2M1:
+      return "all values of float4_e2m1";
+    default:
+      return is_whole(type) ? concat("all values of ", element_type(type).name) : "uniform 0..1";
+  }
+}
+
 }  // namespace
 
-Result<OwnedValue> make_input(const Api& api, const ValueInfo& info, const std::vector<int64_t>& dims, uint64_t seed) {
+std::string made_text(int32_t element_type, const MadeRange& range) {
+  if (!range.numbers.has_value()) return plain_range(element_type);
+  const std::string numbers = to_text(*range.numbers);
+  if (!is_whole(element_type)) return concat("uniform ", numbers);
+  return range.reason.empty() ? numbers : concat(numbers, " from the height of ", range.reason);
+}
+
+Result<OwnedValue> make_input(const Api& api, const ValueInfo& info, const std::vector<int64_t>& dims, const MadeRange& range) {
   uint64_t count = 0;
   uint64_t bytes = 0;
   if (!element_count(dims, count) || !byte_count(info.element_type, count, bytes) || bytes > (uint64_t{1} << 40)) {
     return invalid_argument("its size is impossible");
   }
-  const uint64_t own_seed = seed_of(seed, info.name);
+  if (range.numbers.has_value()) TENSORTAP_RETURN_IF_ERROR(check_range(info.element_type, *range.numbers));
+  const uint64_t own_seed = seed_of(range.seed, info.name);
   if (info.element_type == kElementString) {
     std::vector<std::string> texts(count);
     std::vector<tensortap_string> strings;
@@ -119,7 +145,12 @@ Result<OwnedValue> make_input(const Api& api, const ValueInfo& info, const std::
   TENSORTAP_ASSIGN_OR_RETURN(OwnedValue value, allocate_value(api, info.element_type, dims));
   void* data = nullptr;
   TENSORTAP_RETURN_IF_ERROR(api.call(ort::kGetTensorMutableData, value.get(), &data));
-  if (count > 0) fill_elements(info.element_type, data, count, own_seed);
+  if (count == 0) return value;
+  if (range.numbers.has_value()) {
+    fill_range(info.element_type, data, count, own_seed, *range.numbers);
+  } else {
+    fill_elements(info.element_type, data, count, own_seed);
+  }
   return value;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "source/onnxruntime/failure_finder.h"
+#include "source/onnxruntime/given_values.h"
 #include "source/onnxruntime/model_description.h"
 #include "source/onnxruntime/weight_sender.h"
 
@@ -88,7 +89,7 @@ Status LoadedModel::read_interface() {
     TENSORTAP_ASSIGN_OR_RETURN(interface_, read_model(file_.bytes(), name_.empty() ? "the model" : name_));
   }
   if (is_ort || std::ranges::any_of(interface_.graph.outputs, is_open)) {
-    TENSORTAP_ASSIGN_OR_RETURN(inferred_, optimize_model(library_, file_, {abi::kOptimizeBasic, request_.threads}));
+    TENSORTAP_ASSIGN_OR_RETURN(inferred_, optimize_model(library_, file_, {abi::kOptimizeBasic, request_.threads, request_.extras}));
     TENSORTAP_ASSIGN_OR_RETURN(interface_, read_model(inferred_.bytes, "the optimised model"));
   }
   if (name_.empty()) name_ = interface_.graph.name;
@@ -100,6 +101,7 @@ Status LoadedModel::open_plain() {
   SessionSettings settings;
   settings.level = request_.level;
   settings.threads = request_.threads;
+  settings.extras = request_.extras;
   settings.entries.emplace_back("session.load_model_format", file_.is_ort_format() ? "ORT" : "ONNX");
   TENSORTAP_ASSIGN_OR_RETURN(plain_, InferenceSession::open(library_, file_.path(), {}, settings));
   return {};
@@ -167,10 +169,16 @@ Status LoadedModel::make_inputs(const tensortap_tensor* inputs, uint64_t count, 
   for (uint64_t i = 0; i < count; ++i) {
     const tensortap_tensor tensor = tensor_at(inputs, i);
     TENSORTAP_ASSIGN_OR_RETURN(const ValueInfo* info, input_of(tensor));
+    TENSORTAP_RETURN_IF_ERROR(check_tensor(*info, tensor));
     auto value = make_value(library_->api(), tensor);
     if (!value.ok()) return value.status().with_context(concat("input ", quote(info->name)));
     values.push_back(*std::move(value));
     named.push_back({std::string(info->name), values.back().get()});
+  }
+  for (const ValueInfo& info : required_inputs(prepared_ ? prepared_->executed().graph : interface_.graph)) {
+    const bool may_miss = info.kind == ValueKind::kOptionalTensor || info.kind == ValueKind::kOptionalSequence;
+    if (!may_miss && std::ranges::find(named, info.name, &NamedValue::name) == named.end())
+      return invalid_argument(concat("input ", quote(info.name), " is missing"));
   }
   return {};
 }

@@ -15,6 +15,7 @@ SessionSettings pass_settings(const ModelFile& file, const OptimizeOptions& opti
   SessionSettings settings;
   settings.level = options.level;
   settings.threads = options.threads;
+  settings.extras = options.extras;
   // Packed weights do not change the graph, and packing them is most of the load time.
   settings.entries = {{"session.disable_prepacking", "1"}, {"session.save_model_format", "ONNX"}};
   settings.entries.emplace_back("session.load_model_format", file.is_ort_format() ? "ORT" : "ONNX");

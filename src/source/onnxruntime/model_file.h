@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/files.h"
+#include "source/onnxruntime/inference_session.h"
 #include "source/onnxruntime/runtime_library.h"
 #include "source/onnxruntime/scratch_folder.h"
 
@@ -40,6 +41,7 @@ struct OptimizedModel {
 struct OptimizeOptions {
   int32_t level = abi::kOptimizeAll;
   int threads = 0;
+  SessionExtras extras = {};
 };
 
 // Lets the runtime optimise a model and write down what it would run. Errors: kInvalidArgument with the runtime's message.

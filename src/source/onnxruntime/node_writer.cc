@@ -68,4 +68,20 @@ std::string untyped_value_info(std::string_view name) {
   return bytes;
 }
 
+std::string model_bytes(std::string_view graph, std::span<const OperatorSet> sets) {
+  constexpr int64_t kIrVersion = 8;
+  std::string model;
+  pbf_writer writer(model);
+  writer.add_int64(field::model::kIrVersion, kIrVersion);
+  writer.add_message(field::model::kGraph, graph.data(), graph.size());
+  for (const OperatorSet& set : sets) {
+    std::string bytes;
+    pbf_writer set_writer(bytes);
+    set_writer.add_string(field::opset::kDomain, set.domain.data(), set.domain.size());
+    set_writer.add_int64(field::opset::kVersion, set.version);
+    writer.add_message(field::model::kOpsetImport, bytes);
+  }
+  return model;
+}
+
 }  // namespace tensortap::onnxruntime

@@ -4,6 +4,7 @@
 #define TENSORTAP_SOURCE_ONNXRUNTIME_NODE_WRITER_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,13 @@ std::string graph_attribute(std::string_view name, std::string_view graph);
 std::string tensor_value_info(std::string_view name, int32_t element_type, const std::vector<int64_t>& dims);
 // ValueInfoProto bytes with only a name.
 std::string untyped_value_info(std::string_view name);
+
+struct OperatorSet {
+  std::string_view domain;
+  int64_t version;
+};
+// ModelProto bytes around a GraphProto.
+std::string model_bytes(std::string_view graph, std::span<const OperatorSet> sets);
 
 }  // namespace tensortap::onnxruntime
 

@@ -105,6 +105,9 @@ Result<Model> read_model(std::string_view bytes, std::string_view name);
 // Errors: kCorrupt. Elements in typed fields (float_data and so on) are turned into plain ones in `storage`, to which `raw` then points.
 Result<TensorData> read_tensor(std::string_view bytes, std::string& storage);
 
+// The shape of a TensorProto, without its data. Empty when the bytes are damaged.
+std::vector<int64_t> read_tensor_dims(std::string_view bytes);
+
 // Strings of a TensorProto of type string.
 Result<std::vector<std::string_view>> read_strings(std::string_view tensor_bytes);
 

@@ -163,6 +163,16 @@ Result<TensorData> read_tensor(std::string_view bytes, std::string& storage) {
   });
 }
 
+std::vector<int64_t> read_tensor_dims(std::string_view bytes) {
+  const auto dims = field::guarded("a tensor", [&]() -> Result<std::vector<int64_t>> {
+    std::vector<int64_t> found;
+    pbf_reader reader(field::view(bytes));
+    while (reader.next(field::tensor::kDims)) read_dims(reader, found);
+    return found;
+  });
+  return dims.ok() ? *dims : std::vector<int64_t>();
+}
+
 Result<std::vector<std::string_view>> read_strings(std::string_view tensor_bytes) {
   return field::guarded("a tensor", [&]() -> Result<std::vector<std::string_view>> {
     std::vector<std::string_view> strings;

@@ -129,6 +129,7 @@ inline constexpr Function<Status*(abi::SessionOptions*, int count)> kSetIntraOpN
 inline constexpr Function<Status*(const char* name, abi::CustomOpDomain**)> kCreateCustomOpDomain{26, 0};
 inline constexpr Function<Status*(abi::CustomOpDomain*, const abi::CustomOp*)> kCustomOpDomainAdd{27, 0};
 inline constexpr Function<Status*(abi::SessionOptions*, abi::CustomOpDomain*)> kAddCustomOpDomain{28, 0};
+inline constexpr Function<Status*(abi::SessionOptions*, const char* path, void** library)> kRegisterCustomOpsLibrary{29, 0};
 inline constexpr Function<Status*(abi::Allocator*, const int64_t* dims, size_t rank, int32_t type, abi::Value**)> kCreateTensorAsOrtValue{
     48, 0};
 inline constexpr Function<Status*(abi::Value*, void** data)> kGetTensorMutableData{51, 0};

@@ -83,6 +83,12 @@ Status fill_strings(const Api& api, const tensortap_tensor& tensor, uint64_t cou
   return api.call(ort::kFillStringTensor, value, pointers.data(), pointers.size());
 }
 
+Result<OwnedValue> join_values(const Api& api, const std::vector<const abi::Value*>& parts, abi::ValueType type) {
+  abi::Value* value = nullptr;
+  TENSORTAP_RETURN_IF_ERROR(api.call(ort::kCreateValue, parts.data(), parts.size(), int32_t{type}, &value));
+  return api.own(ort::kReleaseValue, value);
+}
+
 std::string shape_text(const tensortap_tensor& tensor) {
   std::string text = "[";
   for (uint32_t i = 0; i < tensor.rank; ++i) text += concat(i == 0 ? "" : ", ", tensor.dims[i]);
@@ -198,9 +204,11 @@ Result<OwnedValue> copy_value(const Api& api, const abi::Value* value) {
 Result<OwnedValue> make_sequence(const Api& api, const std::vector<OwnedValue>& elements) {
   std::vector<const abi::Value*> pointers;
   for (const OwnedValue& element : elements) pointers.push_back(element.get());
-  abi::Value* value = nullptr;
-  TENSORTAP_RETURN_IF_ERROR(api.call(ort::kCreateValue, pointers.data(), pointers.size(), abi::kValueSequence, &value));
-  return api.own(ort::kReleaseValue, value);
+  return join_values(api, pointers, abi::kValueSequence);
+}
+
+Result<OwnedValue> make_map(const Api& api, const OwnedValue& keys, const OwnedValue& values) {
+  return join_values(api, {keys.get(), values.get()}, abi::kValueMap);
 }
 
 Result<std::vector<OwnedValue>> elements_of(const Api& api, const abi::Value* value) {

@@ -34,6 +34,8 @@ Result<OwnedValue> allocate_value(const Api& api, int32_t element_type, const st
 Result<OwnedValue> copy_value(const Api& api, const abi::Value* value);
 // A sequence of tensors. The elements are shared, not copied.
 Result<OwnedValue> make_sequence(const Api& api, const std::vector<OwnedValue>& elements);
+// Keys and values have one dimension and as many elements. Both are copied.
+Result<OwnedValue> make_map(const Api& api, const OwnedValue& keys, const OwnedValue& values);
 
 // Elements of a sequence (or the keys and values of a map), in order.
 Result<std::vector<OwnedValue>> elements_of(const Api& api, const abi::Value* value);

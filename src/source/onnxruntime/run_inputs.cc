@@ -6,22 +6,18 @@
 
 #include "base/text.h"
 #include "source/onnxruntime/element_types.h"
+#include "source/onnxruntime/given_values.h"
 
 namespace tensortap::onnxruntime {
 namespace {
 
 constexpr int64_t kDefaultDimension = 16;
+constexpr size_t kMadeElements = 2;  // of a sequence
 
 std::vector<std::string> names_of(const std::vector<ValueInfo>& infos) {
   std::vector<std::string> names;
   for (const ValueInfo& info : infos) names.emplace_back(info.name);
   return names;
-}
-
-std::string given_text(const tensortap_tensor& tensor) {
-  std::string text = concat(element_type(onnx_type_of(tensor.dtype)).name, " [");
-  for (uint32_t i = 0; i < tensor.rank; ++i) text += concat(i == 0 ? "" : ", ", tensor.dims[i]);
-  return text + "]";
 }
 
 Result<const ValueInfo*> find_input(const std::vector<ValueInfo>& infos, const tensortap_tensor& tensor) {
@@ -34,15 +30,6 @@ Result<const ValueInfo*> find_input(const std::vector<ValueInfo>& infos, const t
   const auto names = names_of(infos);
   return invalid_argument(
       concat("the model has no input ", quote(tensor.name), ". Its inputs are ", join(names, ", "), ".", did_you_mean(tensor.name, names)));
-}
-
-bool fits(const ValueInfo& info, const tensortap_tensor& tensor) {
-  if (!info.has_shape) return true;
-  if (info.dims.size() != tensor.rank) return false;
-  for (uint32_t i = 0; i < tensor.rank; ++i) {
-    if (info.dims[i].size >= 0 && info.dims[i].size != tensor.dims[i]) return false;
-  }
-  return true;
 }
 
 // Dimensions that the model leaves open: those named with --dim, 1 for the first (the batch), 16 for the rest.
@@ -82,6 +69,52 @@ Status check_dim_names(const std::vector<ValueInfo>& infos, const std::map<std::
   return {};
 }
 
+bool can_be_made(const ValueInfo& info) {
+  return info.kind == ValueKind::kTensor || info.kind == ValueKind::kOptionalTensor || info.kind == ValueKind::kSequence;
+}
+
+Status check_range_names(const InputOptions& options) {
+  const std::vector<std::string> names = names_of(*options.model_inputs);
+  for (const auto& [name, range] : options.ranges) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    return invalid_argument(concat("a range for ", quote(name), ": the model has no such input. Its inputs are ", join(names, ", "), ".",
+                                   did_you_mean(name, names)));
+  }
+  return {};
+}
+
+// What an input is made of: its own range, that of all inputs, the rows of the table that it chooses from, or what is usual for its type.
+Result<MadeRange> range_of(const InputOptions& options, const ValueInfo& info) {
+  MadeRange made{options.seed, std::nullopt, {}};
+  const auto own = options.ranges.find(std::string(info.name));
+  if (own != options.ranges.end()) {
+    made.numbers = own->second;
+  } else if (options.range.has_value() && info.element_type != kElementString) {
+    made.numbers = options.range;
+  } else if (const auto use = options.uses.find(info.name); use != options.uses.end() && is_whole(info.element_type)) {
+    made.numbers = NumberRange{0, std::min(static_cast<long double>(use->second.height - 1), largest_whole(info.element_type))};
+    made.reason = use->second.reader;
+  }
+  if (!made.numbers.has_value()) return made;
+  const Status status = check_range(info.element_type, *made.numbers);
+  if (status.ok()) return made;
+  const bool shared = own == options.ranges.end();
+  return invalid_argument(concat("input ", quote(info.name), ": ", status.message(), shared ? "; give this input a range of its own" : ""));
+}
+
+// A range that changes nothing is a mistake.
+Status check_ranges_used(const InputOptions& options, const Json& description) {
+  bool any = false;
+  for (const Json& input : description) {
+    any = any || input["made"] == true;
+    if (input["made"] == false && options.ranges.contains(input["name"].get<std::string>())) {
+      return invalid_argument(concat("input ", quote(input["name"].get<std::string>()), " is given, so a range for it changes nothing"));
+    }
+  }
+  if (options.range.has_value() && !any) return invalid_argument("no input is made, so a range for them changes nothing");
+  return {};
+}
+
 // An input as a caller of any version passes it: the elements are as far apart as the first one's size says, and what it does not reach is zero.
 tensortap_onnxruntime_input given_input(const tensortap_onnxruntime_input* given, uint64_t index) {
   const size_t stride = given->size;
@@ -90,92 +123,146 @@ tensortap_onnxruntime_input given_input(const tensortap_onnxruntime_input* given
   return input;
 }
 
+// Whether a part is the first of a value: what was given before for the same input and step is replaced.
+bool begins_value(const tensortap_onnxruntime_input& part) {
+  if (part.kind == TENSORTAP_INPUT_ELEMENT) return part.tensor.element <= 0;
+  return part.kind != TENSORTAP_INPUT_MAP_VALUES;
+}
+
+std::string origin_of(const tensortap_onnxruntime_input& part) { return part.origin == nullptr ? "" : part.origin; }
+
+// An origin that should hold all inputs does not hold this one.
+Status missing_in(const InputOptions& options, const ValueInfo& info) {
+  std::vector<std::string> members;
+  for (uint64_t i = 0; i < options.given_count; ++i) {
+    const tensortap_onnxruntime_input part = given_input(options.given, i);
+    if (origin_of(part) == options.all_from && part.tensor.name != nullptr) members.emplace_back(part.tensor.name);
+  }
+  return invalid_argument(concat(options.all_from, ": no member ", quote(info.name),
+                                 ", which the model takes. Members: ", members.empty() ? "none" : join(members, ", "), "."));
+}
+
+Json describe(const ValueInfo& info, Json shape) {
+  return {{"name", std::string(info.name)},
+          {"kind", to_text(info.kind)},
+          {"dtype", info.element_type == 0 ? Json() : Json(element_type(info.element_type).name)},
+          {"shape", std::move(shape)}};
+}
+
 }  // namespace
 
-std::string type_text(const ValueInfo& info) {
-  std::string text = info.kind == ValueKind::kTensor || info.kind == ValueKind::kNotStated ? "" : concat(to_text(info.kind), " of ");
-  text += element_type(info.element_type).name;
-  if (!info.has_shape) return text + " of any shape";
-  text += " [";
-  for (size_t i = 0; i < info.dims.size(); ++i) {
-    const Dimension& dim = info.dims[i];
-    text += concat(i == 0 ? "" : ", ", dim.size >= 0 ? std::to_string(dim.size) : dim.name.empty() ? "?" : std::string(dim.name));
+Result<RunInputs::GivenByStep> RunInputs::collect(const InputOptions& options) {
+  GivenByStep given;
+  for (uint64_t i = 0; i < options.given_count; ++i) {
+    const tensortap_onnxruntime_input part = given_input(options.given, i);
+    const auto info = find_input(*options.model_inputs, part.tensor);
+    if (!info.ok()) return origin_of(part).empty() ? info.status() : info.status().with_context(origin_of(part));
+    Given& value = given[{std::max<int64_t>(part.step, -1), std::string((*info)->name)}];
+    value.info = *info;
+    if (begins_value(part)) value.parts.clear();
+    value.parts.push_back(part);
   }
-  return text + "]";
+  return given;
 }
 
-Status RunInputs::add_given(const Api& api, const Options& options, const tensortap_onnxruntime_input& input) {
-  TENSORTAP_ASSIGN_OR_RETURN(const ValueInfo* info, find_input(*options.model_inputs, input.tensor));
-  const std::string name(info->name);
-  if (info->kind != ValueKind::kTensor && info->kind != ValueKind::kOptionalTensor) {
-    return unsupported(concat("input ", quote(name), " is a ", to_text(info->kind), ": only tensors can be given"));
+void RunInputs::describe_given(const ValueInfo& info, const GivenByStep& given) {
+  Json shape;
+  std::vector<std::string> origins;
+  for (const auto& [key, value] : given) {
+    if (key.second != info.name) continue;
+    const tensortap_onnxruntime_input& part = value.parts.front();
+    if (shape.is_null() && part.kind == TENSORTAP_INPUT_TENSOR) {
+      shape = Json(std::vector<int64_t>(part.tensor.dims, part.tensor.dims + part.tensor.rank));
+    }
+    const std::string origin = origin_of(part);
+    if (!origin.empty() && std::ranges::find(origins, origin) == origins.end()) origins.push_back(origin);
   }
-  if (element_type(info->element_type).dtype != input.tensor.dtype || !fits(*info, input.tensor)) {
-    return invalid_argument(concat("input ", quote(name), " must be ", type_text(*info), ", but is ", given_text(input.tensor), "."));
-  }
-  auto value = make_value(api, input.tensor);
-  if (!value.ok()) return value.status().with_context(concat("input ", quote(name)));
-  if (input.step < 0) {
-    every_step_[name] = *std::move(value);
-  } else {
-    of_one_step_[{input.step, name}] = *std::move(value);
-  }
-  return {};
+  Json line = describe(info, std::move(shape));
+  line["made"] = false;
+  line["how"] = origins.empty()       ? "given"
+                : origins.size() == 1 ? origins.front()
+                                      : concat(origins.front(), " and ", origins.size() - 1, " more");
+  line["seed"] = nullptr;
+  description_.push_back(std::move(line));
 }
 
-Status RunInputs::make_missing(const Api& api, const Options& options, const ValueInfo& info) {
+Status RunInputs::make_missing(const Api& api, const InputOptions& options, const ValueInfo& info) {
   const std::string name(info.name);
-  if (info.kind != ValueKind::kTensor) {
-    return unsupported(
-        concat("input ", quote(name), " is a ", to_text(info.kind), ", which can not be made up: run a model with tensor inputs"));
+  if (!can_be_made(info)) {
+    return unsupported(concat("input ", quote(name), " is a ", to_text(info.kind), ", which cannot be made up: give it"));
   }
   const std::vector<int64_t> dims = concrete_dims(info, options.dims);
-  auto value = make_input(api, info, dims, options.seed);
-  if (!value.ok()) return value.status().with_context(concat("making input ", quote(name)));
-  every_step_[name] = *std::move(value);
-  made_.push_back({{"name", name}, {"dtype", element_type(info.element_type).name}, {"shape", dims}, {"seed", options.seed}});
+  TENSORTAP_ASSIGN_OR_RETURN(const MadeRange range, range_of(options, info));
+  std::vector<OwnedValue> values;
+  for (size_t i = 0; i < (info.kind == ValueKind::kSequence ? kMadeElements : 1); ++i) {
+    const std::string element_name = i == 0 ? name : concat(name, "[", i, "]");
+    ValueInfo element = info;
+    element.name = element_name;
+    auto value = make_input(api, element, dims, range);
+    if (!value.ok()) return value.status().with_context(concat("making input ", quote(name)));
+    values.push_back(*std::move(value));
+  }
+  if (info.kind == ValueKind::kSequence) {
+    TENSORTAP_ASSIGN_OR_RETURN(every_step_[name], make_sequence(api, values));
+  } else {
+    every_step_[name] = std::move(values.front());
+  }
+  any_made_ = true;
+  Json line = describe(info, dims);
+  line["made"] = true;
+  line["how"] = made_text(info.element_type, range);
+  line["seed"] = options.seed;
+  description_.push_back(std::move(line));
   return {};
 }
 
-Result<RunInputs> RunInputs::create(const Api& api, const Options& options) {
+Result<RunInputs> RunInputs::create(const std::shared_ptr<const RuntimeLibrary>& library, const InputOptions& options) {
   RunInputs inputs;
   inputs.names_ = names_of(*options.model_inputs);
   TENSORTAP_RETURN_IF_ERROR(check_dim_names(*options.model_inputs, options.dims));
-  for (uint64_t i = 0; i < options.given_count; ++i) {
-    TENSORTAP_RETURN_IF_ERROR(inputs.add_given(api, options, given_input(options.given, i)));
+  TENSORTAP_RETURN_IF_ERROR(check_range_names(options));
+  TENSORTAP_ASSIGN_OR_RETURN(const GivenByStep given, collect(options));
+  for (const auto& [key, value] : given) {
+    auto made = make_given_value(library, *value.info, value.parts);
+    if (!made.ok()) {
+      const std::string origin = origin_of(value.parts.front());
+      return origin.empty() ? made.status() : made.status().with_context(origin);
+    }
+    (key.first < 0 ? inputs.every_step_[key.second] : inputs.of_one_step_[key]) = *std::move(made);
   }
   for (const ValueInfo& info : *options.model_inputs) {
     const std::string name(info.name);
     // A value given for the first step only is enough when later ones are carried; of_step() falls back to it.
-    if (inputs.every_step_.contains(name)) continue;
-    const auto first = inputs.of_one_step_.find({0, name});
-    if (first == inputs.of_one_step_.end()) TENSORTAP_RETURN_IF_ERROR(inputs.make_missing(api, options, info));
+    if (inputs.every_step_.contains(name) || inputs.of_one_step_.contains({0, name})) {
+      inputs.describe_given(info, given);
+      continue;
+    }
+    if (!options.all_from.empty()) return missing_in(options, info);
+    TENSORTAP_RETURN_IF_ERROR(inputs.make_missing(library->api(), options, info));
   }
+  TENSORTAP_RETURN_IF_ERROR(check_ranges_used(options, inputs.description_));
   return inputs;
 }
 
 std::vector<NamedValue> RunInputs::of_step(int64_t step) const {
   std::vector<NamedValue> values;
   for (const std::string& name : names_) {
-    const auto own = of_one_step_.find({step, name});
-    const auto carried = carried_.find(name);
-    const auto every = every_step_.find(name);
-    if (own != of_one_step_.end()) {
-      values.push_back({name, own->second.get()});
-    } else if (carried != carried_.end()) {
-      values.push_back({name, carried->second.get()});
-    } else if (every != every_step_.end()) {
-      values.push_back({name, every->second.get()});
-    } else {
-      // Given for some steps only: the last one that was given goes on.
-      auto last = of_one_step_.end();
-      for (auto entry = of_one_step_.begin(); entry != of_one_step_.end(); ++entry) {
-        if (entry->first.second == name && entry->first.first <= step) last = entry;
-      }
-      if (last != of_one_step_.end()) values.push_back({name, last->second.get()});
-    }
+    const abi::Value* value = value_of(name, step);
+    if (value != nullptr) values.push_back({name, value});
   }
   return values;
+}
+
+const abi::Value* RunInputs::value_of(const std::string& name, int64_t step) const {
+  if (const auto own = of_one_step_.find({step, name}); own != of_one_step_.end()) return own->second.get();
+  if (const auto carried = carried_.find(name); carried != carried_.end()) return carried->second.get();
+  if (const auto every = every_step_.find(name); every != every_step_.end()) return every->second.get();
+  // Given for some steps only: the last one that was given goes on.
+  const abi::Value* last = nullptr;
+  for (const auto& [key, value] : of_one_step_) {
+    if (key.second == name && key.first <= step) last = value.get();
+  }
+  return last;
 }
 
 }  // namespace tensortap::onnxruntime

@@ -5,53 +5,68 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
+#include "source/onnxruntime/index_uses.h"
 #include "source/onnxruntime/inference_session.h"
+#include "source/onnxruntime/input_maker.h"
 #include "source/onnxruntime/onnx_model.h"
 #include "tensortap/onnxruntime.h"
 
 namespace tensortap::onnxruntime {
 
-// "float32 [N, 3, 224, 224]".
-std::string type_text(const ValueInfo& info);
-
-// Values for an input that was not given: the generator of docs/onnxruntime.md, "Inputs that were not given". The same seed, name and
-// shape give the same bits everywhere.
-Result<OwnedValue> make_input(const Api& api, const ValueInfo& info, const std::vector<int64_t>& dims, uint64_t seed);
+// What the caller says about the inputs. Borrows.
+struct InputOptions {
+  const std::vector<ValueInfo>* model_inputs = nullptr;
+  const tensortap_onnxruntime_input* given = nullptr;
+  uint64_t given_count = 0;
+  std::map<std::string, int64_t> dims;
+  uint64_t seed = 0;
+  std::optional<NumberRange> range;           // of all inputs that are made
+  std::map<std::string, NumberRange> ranges;  // of single ones
+  IndexUses uses;
+  std::string all_from;  // an origin that must hold all inputs, "" = those that are missing are made
+};
 
 // Inputs of all steps. Immutable once made, except carried values.
 class RunInputs {
  public:
-  struct Options {
-    const std::vector<ValueInfo>* model_inputs = nullptr;
-    const tensortap_onnxruntime_input* given = nullptr;
-    uint64_t given_count = 0;
-    std::map<std::string, int64_t> dims;
-    uint64_t seed = 0;
-  };
+  // Errors: kInvalidArgument for inputs of a wrong name, shape or type, with the expected one, for unknown names of dimensions and ranges, and for ranges that an
+  // input does not take.
+  static Result<RunInputs> create(const std::shared_ptr<const RuntimeLibrary>& library, const InputOptions& options);
 
-  // Errors: kInvalidArgument for inputs of a wrong name, shape or dtype, with the expected one, and for unknown dimension names.
-  static Result<RunInputs> create(const Api& api, const Options& options);
-
-  // The values of one step. Borrowed from this object.
+  // The values of one step, without optionals that have none. Borrowed from this object.
   [[nodiscard]] std::vector<NamedValue> of_step(int64_t step) const;
   // Replaces an input from now on: a state that is carried from step to step. Inputs given for the step itself win.
   void carry(const std::string& name, OwnedValue value) { carried_[name] = std::move(value); }
-  // [{"name", "dtype", "shape", "made": "seed 0"}] of the inputs that were made.
-  [[nodiscard]] const Json& made() const { return made_; }
+  // How each input came to be, in the order of the model: [{"name", "kind", "dtype", "shape", "made", "how", "seed"}]; docs/command_line.md.
+  [[nodiscard]] const Json& description() const { return description_; }
+  [[nodiscard]] bool any_made() const { return any_made_; }
 
  private:
-  Status add_given(const Api& api, const Options& options, const tensortap_onnxruntime_input& input);
-  Status make_missing(const Api& api, const Options& options, const ValueInfo& info);
+  // The parts of a value, and where the last of them came from.
+  struct Given {
+    const ValueInfo* info = nullptr;
+    std::vector<tensortap_onnxruntime_input> parts;
+  };
+  using GivenByStep = std::map<std::pair<int64_t, std::string>, Given>;
+
+  static Result<GivenByStep> collect(const InputOptions& options);
+  Status make_missing(const Api& api, const InputOptions& options, const ValueInfo& info);
+  [[nodiscard]] const abi::Value* value_of(const std::string& name, int64_t step) const;
+  void describe_given(const ValueInfo& info, const GivenByStep& given);
 
   std::vector<std::string> names_;
   std::map<std::string, OwnedValue> every_step_;
   std::map<std::pair<int64_t, std::string>, OwnedValue> of_one_step_;
   std::map<std::string, OwnedValue> carried_;
-  Json made_ = Json::array();
+  Json description_ = Json::array();
+  bool any_made_ = false;
 };
 
 }  // namespace tensortap::onnxruntime

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -74,6 +76,51 @@ Status read_carry(const Json& value, std::string_view key, std::map<std::string,
   return {};
 }
 
+Status read_range(const Json& value, std::string_view key, NumberRange& range) {
+  const auto number = [](const Json& end) {
+    if (end.is_number_unsigned()) return static_cast<long double>(end.get<uint64_t>());
+    return end.is_number_integer() ? static_cast<long double>(end.get<int64_t>()) : static_cast<long double>(end.get<double>());
+  };
+  if (!value.is_array() || value.size() != 2 || !value[0].is_number() || !value[1].is_number())
+    return expected(key, "two numbers: [low, high]");
+  range = {number(value[0]), number(value[1])};
+  if (!std::isfinite(range.low) || !std::isfinite(range.high)) return expected(key, "two finite numbers");
+  if (range.low > range.high) return expected(key, "two numbers, the lower one first");
+  return {};
+}
+
+Status read_ranges(const Json& value, std::string_view key, std::map<std::string, NumberRange>& ranges) {
+  if (!value.is_object()) return expected(key, "an object of ranges");
+  for (const auto& [name, range] : value.items()) TENSORTAP_RETURN_IF_ERROR(read_range(range, concat(key, ".", name), ranges[name]));
+  return {};
+}
+
+Status read_libraries(const Json& value, std::string_view key, std::vector<std::string>& libraries) {
+  if (!value.is_array()) return expected(key, "a list of paths");
+  for (const Json& path : value) TENSORTAP_RETURN_IF_ERROR(read_text(path, key, libraries.emplace_back()));
+  return {};
+}
+
+// Where the model and its weights come from and where the optimised graph goes is the capture's own affair.
+constexpr std::array<std::string_view, 6> kOwnEntries = {"session.load_model_format",
+                                                         "session.save_model_format",
+                                                         "session.model_external_initializers_file_folder_path",
+                                                         "session.optimized_model_external_initializers_file_name",
+                                                         "session.optimized_model_external_initializers_min_size_in_bytes",
+                                                         "optimization.minimal_build_optimizations"};
+
+Status read_session_config(const Json& value, std::string_view key, std::vector<std::pair<std::string, std::string>>& entries) {
+  if (!value.is_object()) return expected(key, "an object of texts");
+  for (const auto& [name, text] : value.items()) {
+    if (std::ranges::find(kOwnEntries, name) != kOwnEntries.end())
+      return invalid_argument(concat("session config: ", quote(name), " cannot be set: capturing needs a value of its own for it"));
+    std::string entry;
+    TENSORTAP_RETURN_IF_ERROR(read_text(text, concat(key, ".", name), entry));
+    entries.emplace_back(name, std::move(entry));
+  }
+  return {};
+}
+
 struct Key {
   std::string name;
   std::function<Status(const Json&, std::string_view)> read;
@@ -103,6 +150,11 @@ std::vector<Key> keys_of(RunRequest& request) {
       {"optimize", [&](const Json& v, std::string_view key) { return read_level(v, key, request.level); }},
       {"taps", [&](const Json& v, std::string_view key) { return read_taps(v, key, request.taps); }},
       {"dims", [&](const Json& v, std::string_view key) { return read_dims(v, key, request.dims); }},
+      {"range", [&](const Json& v, std::string_view key) { return read_range(v, key, request.range.emplace()); }},
+      {"ranges", [&](const Json& v, std::string_view key) { return read_ranges(v, key, request.ranges); }},
+      {"all_inputs_from", text(request.all_inputs_from)},
+      {"custom_ops", [&](const Json& v, std::string_view key) { return read_libraries(v, key, request.extras.custom_ops); }},
+      {"session_config", [&](const Json& v, std::string_view key) { return read_session_config(v, key, request.extras.config); }},
       {"carry", [&](const Json& v, std::string_view key) { return read_carry(v, key, request.carry); }},
   };
 }

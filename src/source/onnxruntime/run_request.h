@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
 #include "source/onnxruntime/captured_model.h"
+#include "source/onnxruntime/number_range.h"
 
 namespace tensortap::onnxruntime {
 
@@ -21,6 +23,9 @@ struct RunRequest {
   bool capture = true;
   std::map<std::string, int64_t> dims;
   uint64_t seed = 0;
+  std::optional<NumberRange> range;           // of all inputs that are made
+  std::map<std::string, NumberRange> ranges;  // of single ones
+  std::string all_inputs_from;                // an origin that must hold all inputs
   int64_t runs = 1;
   int threads = 0;
   int32_t level = abi::kOptimizeAll;
@@ -29,8 +34,9 @@ struct RunRequest {
   bool verify = false;
   bool overhead = false;
   TapStyle taps = TapStyle::kSide;
+  SessionExtras extras;
 
-  [[nodiscard]] ModelOptions model_options() const { return {model, level, threads, as_written}; }
+  [[nodiscard]] ModelOptions model_options() const { return {model, level, threads, as_written, extras}; }
 };
 
 // Errors: kInvalidArgument for bad JSON, unknown keys (with the nearest), wrong types and values out of range.

@@ -38,7 +38,7 @@ Json make_summary(Json session_report, const SummaryFacts& facts) {
   take("first_nonfinite");
   summary["executed_nodes_equal"] = or_null(facts.kernels_equal);
   summary["overhead_details"] = facts.overhead ? overhead_details(*facts.overhead) : Json();
-  summary["inputs_made"] = facts.inputs_made;
+  summary["inputs"] = facts.inputs;
   summary["tap_kind"] = facts.tap_kind;
   for (const char* key :
        {"graph_inputs", "weights", "records_left_out_by_condition", "losses", "governor", "unmatched", "statistics_kernel", "problems"}) {

@@ -20,7 +20,7 @@ struct SummaryFacts {
   std::optional<bool> identical;
   std::optional<bool> kernels_equal;
   std::optional<Overhead> overhead;
-  Json inputs_made = Json::array();
+  Json inputs = Json::array();
   std::string tap_kind;
   std::vector<std::string> notes;
 };

@@ -57,16 +57,8 @@ std::string self_test_model() {
   graph += as_field(field::graph::kInput, tensor_value_info("x", onnx_type::kFloat, {2, 4}));
   graph += as_field(field::graph::kInput, tensor_value_info("flag", onnx_type::kBool, {}));
   graph += as_field(field::graph::kOutput, tensor_value_info("y", onnx_type::kFloat, {2, 4}));
-  std::string opset;
-  protozero::pbf_writer opset_writer(opset);
-  opset_writer.add_string(field::opset::kDomain, "");
-  opset_writer.add_int64(field::opset::kVersion, 13);
-  std::string model;
-  protozero::pbf_writer writer(model);
-  writer.add_int64(field::model::kIrVersion, 8);
-  writer.add_message(field::model::kGraph, graph);
-  writer.add_message(field::model::kOpsetImport, opset);
-  return model;
+  const OperatorSet sets[] = {{"", 13}};
+  return model_bytes(graph, sets);
 }
 
 Status run_self_test(const std::shared_ptr<const RuntimeLibrary>& library) {
@@ -78,9 +70,9 @@ Status run_self_test(const std::shared_ptr<const RuntimeLibrary>& library) {
   TENSORTAP_ASSIGN_OR_RETURN(const auto model, PreparedModel::prepare(library, options));
   TENSORTAP_ASSIGN_OR_RETURN(const auto plain, model->open_plain(""));
   TENSORTAP_ASSIGN_OR_RETURN(const auto tapped, TappedSession::open(*model, TapStyle::kSide, ""));
-  RunInputs::Options input_options;
+  InputOptions input_options;
   input_options.model_inputs = &model->inputs();
-  TENSORTAP_ASSIGN_OR_RETURN(const RunInputs inputs, RunInputs::create(library->api(), input_options));
+  TENSORTAP_ASSIGN_OR_RETURN(const RunInputs inputs, RunInputs::create(library, input_options));
   TENSORTAP_ASSIGN_OR_RETURN(const auto expected, plain->run(inputs.of_step(0), model->output_names()));
   TapCounter counter;
   Run run;

@@ -1,0 +1,31 @@
+// Which inputs of a model hold numbers of rows: what the generator of inputs must know so that a made number is a row that exists.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_INDEX_USES_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_INDEX_USES_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "source/onnxruntime/onnx_model.h"
+
+namespace tensortap::onnxruntime {
+
+struct IndexUse {
+  int64_t height = 0;  // at least 1; the numbers are 0 .. height - 1
+  std::string reader;  // "Gather \"embedding\"": the op with the lowest table
+};
+
+using IndexUses = std::map<std::string, IndexUse, std::less<>>;
+
+// By the input's name. An input is listed when its elements reach the indices of a Gather or one of its kin, in the main graph or a nested one, through
+// operators that only convert and move them, and when the height of the table is known.
+IndexUses find_index_uses(const Model& model);
+
+// Both, with the lower height where both know one.
+IndexUses merged(IndexUses uses, const IndexUses& others);
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_INDEX_USES_H_

@@ -1,0 +1,33 @@
+// The generator of inputs that were not given: docs/onnxruntime.md, "Inputs that were not given".
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_INPUT_MAKER_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_INPUT_MAKER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "source/onnxruntime/number_range.h"
+#include "source/onnxruntime/onnx_model.h"
+#include "source/onnxruntime/ort_value.h"
+
+namespace tensortap::onnxruntime {
+
+// What an input is made of.
+struct MadeRange {
+  uint64_t seed = 0;
+  std::optional<NumberRange> numbers;  // nothing = what is usual for the type
+  std::string reason;                  // the op whose table sets the range, "" = the caller did
+};
+
+// A tensor of `info`'s element type. The same seed, name, shape and range give the same bits everywhere. Errors: kInvalidArgument for impossible sizes and
+// for ranges that the type does not hold.
+Result<OwnedValue> make_input(const Api& api, const ValueInfo& info, const std::vector<int64_t>& dims, const MadeRange& range);
+
+// What make_input() gives, for people: "uniform 0..1", "0..30521 from the height of Gather \"words\"".
+std::string made_text(int32_t element_type, const MadeRange& range);
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_INPUT_MAKER_H_
