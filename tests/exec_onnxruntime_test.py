@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +14,12 @@ import onnx
 import onnxruntime_api as api
 import pytest
 from cli_support import COMMAND, ROOT, Done, nonfinite_model, save, small_model, tensortap
+from exec_onnxruntime_support import MODEL, Dump, compare, run_captured, run_plain, write_program
 from exec_support import compile_c
 from onnx import helper, numpy_helper
 
 pytest.importorskip("onnxruntime")
 NEEDS_MODELS = pytest.mark.skipif(not api.MODELS.is_dir() or not api.RUNTIMES.is_dir(), reason="no models or runtimes: run ./dev setup")
-PLAIN_ENVIRONMENT = {name: text for name, text in os.environ.items() if name != "LD_PRELOAD"}
 MAGIKA = "magika/magika/models/standard_v3_3/model.onnx"
 OCR = "rapidocr/rapidocr/models/"
 REAL = {
@@ -43,80 +39,6 @@ REAL = {
         {"input_features": ("float32", (1, 80, 800))},
     ),
 }
-
-
-@dataclass(frozen=True)
-class Dump:
-    """The files of one model's dump, read with NumPy alone."""
-
-    folder: Path
-
-    @property
-    def rows(self) -> npt.NDArray[Any]:
-        return np.sort(np.load(self.folder / "records.npy"), order="sequence")
-
-    @property
-    def ops(self) -> dict[int, dict[str, Any]]:
-        return {op["id"]: op for op in map(json.loads, (self.folder / "ops.jsonl").read_text().splitlines())}
-
-    @property
-    def run(self) -> dict[str, Any]:
-        manifest: dict[str, Any] = json.loads((self.folder / "run.json").read_text())
-        return manifest
-
-    def steps(self) -> list[int]:
-        rows = self.rows
-        return sorted({int(step) for step in rows["step"][rows["phase"] != 4]})
-
-    def statistics(self, step: int = 0) -> dict[tuple[str, int], bytes]:
-        """Return what is known of every value of a step, by the op's name and the output's number."""
-        ops = self.ops
-        columns = ["dtype", "shape", "min", "max", "mean", "l2", "zero", "nan", "pos_inf", "neg_inf"]
-        return {
-            (ops[int(row["op"])]["name"], int(row["slot_index"])): b"".join(row[name].tobytes() for name in columns)
-            for row in self.rows
-            if row["step"] == step or row["phase"] == 4
-        }
-
-
-def run_plain(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(word) for word in words], cwd=cwd, capture_output=True, text=True, timeout=120, check=False, env=PLAIN_ENVIRONMENT
-    )
-
-
-def run_captured(*words: str | Path, cwd: Path, options: Sequence[str | Path] = ()) -> Done:
-    return tensortap("exec", "--out", "dump", *options, "--", *words, cwd=cwd)
-
-
-def write_program(folder: Path, text: str, name: str = "program.py") -> Path:
-    path = folder / name
-    path.write_text("import hashlib\nimport sys\nimport numpy as np\nimport onnxruntime as ort\n" + HELPERS + text)
-    return path
-
-
-HELPERS = """
-def show(values):
-    for value in values:
-        array = np.asarray(value)
-        print(array.dtype, array.shape, hashlib.sha256(array.tobytes()).hexdigest())
-
-def feed(dtype, shape, number=0):
-    rng = np.random.default_rng(number)
-    if dtype.startswith("int"):
-        return np.asarray(rng.integers(0, 200, shape) if shape else 16000, dtype)
-    return np.asarray(rng.standard_normal(shape) * 0.5, dtype)
-"""
-
-
-def compare(program: Path, *words: str | Path, options: Sequence[str | Path] = ()) -> tuple[Done, Dump]:
-    """Run a Python program plain and captured; both must say the same."""
-    folder = program.parent
-    plain = run_plain(sys.executable, program, *words, cwd=folder)
-    captured = run_captured(sys.executable, program, *words, cwd=folder, options=options)
-    assert (captured.code, captured.out) == (plain.returncode, plain.stdout), captured.err
-    assert plain.stdout, plain.stderr
-    return captured, Dump(folder / "dump")
 
 
 # ---- Python
@@ -160,9 +82,6 @@ def python_runtime() -> str:
     import onnxruntime
 
     return str(Path(onnxruntime.__file__).parent / "capi")
-
-
-MODEL = "session = ort.InferenceSession('model.onnx')\nx = feed('float32', (2, 3))\n"
 
 
 @pytest.fixture
@@ -685,6 +604,7 @@ def test_a_run_of_a_c_program_that_the_runtime_refuses_stays_refused(loading: Pa
     captured, dump = compare_c(loading, tmp_path, library_of(api.NEWEST), "bad")
     assert "no such input" in captured.out
     assert dump.steps() == [0, 1]
+    assert dump.run["steps"] == {"seen": 2, "captured": 2}
 
 
 @NEEDS_MODELS

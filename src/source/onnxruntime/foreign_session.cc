@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "source/onnxruntime/channel_block.h"
 #include "source/onnxruntime/exec_capture.h"
+#include "source/onnxruntime/failure_finder.h"
 #include "source/onnxruntime/origins.h"
 #include "source/onnxruntime/tapped_model.h"
 
@@ -103,13 +104,25 @@ Result<std::shared_ptr<ForeignSession>> ForeignSession::try_to_make(SessionMaker
 
 ForeignSession::AnnouncedRun::AnnouncedRun(const std::shared_ptr<ForeignSession>& session)
     : session_(session), announcement_(session->graph_->tracker, run_) {
-  session_->dump_->run_begins(run_);
+  run_.awaits = session_->dump_.get();
 }
 
-ForeignSession::AnnouncedRun::~AnnouncedRun() { session_->dump_->run_ends(run_); }
+ForeignSession::AnnouncedRun::~AnnouncedRun() {
+  if (refused_) return;
+  begin();
+  session_->dump_->run_ends(run_);
+}
+
+void ForeignSession::AnnouncedRun::begin() {
+  if (run_.awaits != nullptr) std::exchange(run_.awaits, nullptr)->run_begins(run_);
+}
 
 void ForeignSession::AnnouncedRun::failed(std::string_view message) {
   const uint32_t last = run_.last_tap;
+  // The message names the op that failed, where one did.
+  refused_ = last == UINT32_MAX && node_in_message(message).type.empty();
+  if (refused_) return;
+  begin();
   const std::vector<Tap>& taps = session_->graph_->taps;
   const bool ran = last < taps.size() && !taps[last].graph_input;
   session_->dump_->run_failed(run_, ran ? taps[last].node : UINT32_MAX, message);

@@ -51,7 +51,8 @@ class ForeignSession {
   // Lets the maker make the session with taps. Null, and why, when that can not be: the program is to get its plain session then.
   static std::shared_ptr<ForeignSession> make(SessionMaker& maker, const ForeignModel& model, Uncaptured& why);
 
-  // One run on this thread: a step of the dump, from construction to destruction. Neither throws.
+  // One run on this thread: a step of the dump, from its first op to destruction. A run that the runtime refuses before it runs an op is no step. Neither
+  // construction nor destruction throws.
   class AnnouncedRun {
    public:
     explicit AnnouncedRun(const std::shared_ptr<ForeignSession>& session);
@@ -62,8 +63,10 @@ class ForeignSession {
     void failed(std::string_view message);
 
    private:
+    void begin();
     std::shared_ptr<ForeignSession> session_;
     Run run_;
+    bool refused_ = false;
     RunTracker::Announcement announcement_;
   };
 

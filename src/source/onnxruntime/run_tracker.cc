@@ -1,6 +1,7 @@
 #include "source/onnxruntime/run_tracker.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 #include "source/onnxruntime/tap_operator.h"
@@ -67,6 +68,7 @@ Run* RunTracker::run_of(const Api& api, const abi::KernelContext* context, uint3
     }
     run = unannounced(logger, tap);
   }
+  if (run->awaits != nullptr) std::exchange(run->awaits, nullptr)->run_begins(*run);
   run->last_tap = tap;
   if (fires_once(taps_[tap])) {
     if (run->last_main_tap != UINT32_MAX && tap < run->last_main_tap) run->in_order = false;

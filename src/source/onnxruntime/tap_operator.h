@@ -32,8 +32,8 @@ class TapListener {
   // Whether on_tap wants to be called for this tap in this run. Must be quick.
   virtual bool wants(const Tap& tap, const Run& run) = 0;
   virtual void on_tap(const FiredTap& fired, const Run& run) = 0;
-  // Of a run that nobody announced: what its first tap finds, and that the last tap has fired. The listener may choose the run's step and turn the run
-  // off. Called under the tracker's lock.
+  // What the first tap of a run finds, and that the run is over: for runs that nobody announced, where the tracker's lock is held, and for those that await it
+  // (Run::awaits). The listener may choose the run's step and turn the run off.
   virtual void run_begins(Run&) {}
   virtual void run_ends(const Run&) {}
 };
