@@ -323,6 +323,8 @@ def test_a_model_with_custom_operators_runs_under_capture(tmp_path: Path) -> Non
     np.testing.assert_array_equal(y, np.maximum(seen(model, "x"), 0) + seen(model, "b"))
     kept = tensortap("show", tmp_path / "d", "own:out0", "--json")
     assert kept.object["values"] == y.tolist()
+    explained = tensortap("explain", "--model", model, "--custom-ops", CUSTOM_OPS, "--types", "Fragile", "--json")
+    assert explained.object["ops"] == ["own"]
     wrong = run(model, "--custom-ops", "nowhere.so", "--out", "e")
     assert wrong.code == 2
     assert "custom operators: no such library: nowhere.so" in wrong.err

@@ -20,6 +20,7 @@ struct ExplainOptions {
   CaptureArguments capture;
   std::string model;
   std::string runtime;
+  std::vector<std::string> custom_ops;
 };
 
 // What the plan says, and with a model which of its ops match.
@@ -45,7 +46,7 @@ Result<Explanation> explain_all(const ExplainOptions& options) {
   TENSORTAP_ASSIGN_OR_RETURN(const CaptureSpec spec, make_spec(options.capture));
   ModelOps model;
   if (!options.model.empty()) {
-    TENSORTAP_ASSIGN_OR_RETURN(model, ops_of_model(options.model, options.runtime));
+    TENSORTAP_ASSIGN_OR_RETURN(model, ops_of_model(options.model, options.runtime, options.custom_ops));
   }
   PlanEnvironment environment;
   environment.models = model.names;
@@ -81,6 +82,7 @@ Action declare_explain(CLI::App& app) {
   app.add_option("config", options->capture.config, "A dump config; without one, the options are explained")->type_name(kFile);
   app.add_option("--model", options->model, "Also say which ops of this model match")->type_name(kModel);
   app.add_option("--runtime", options->runtime, "The libonnxruntime to use with --model, or the folder that holds it")->type_name(kPath);
+  add_repeated(app, "--custom-ops", options->custom_ops, "LIBRARY", "With --model: a library with custom operators of it; repeatable");
   add_selection_options(app, options->capture);
   return [options](Terminal& terminal) { return print_explanation(*options, terminal); };
 }

@@ -61,9 +61,10 @@ void link_producers(std::vector<OpInfo>& ops) {
 
 }  // namespace
 
-Result<ModelOps> ops_of_model(const std::string& model, const std::string& runtime) {
+Result<ModelOps> ops_of_model(const std::string& model, const std::string& runtime, const std::vector<std::string>& custom_ops) {
   Json request = {{"model", model}};
   if (!runtime.empty()) request["runtime"] = runtime;
+  if (!custom_ops.empty()) request["custom_ops"] = custom_ops;
   char* text = nullptr;
   const int code = tensortap_onnxruntime_describe(to_json_text(request).c_str(), &text);
   const std::string report = text == nullptr ? "{}" : text;

@@ -21,6 +21,7 @@ using Dims = std::vector<int64_t>;  // -1 = not known; empty = a scalar, or noth
 
 constexpr std::string_view kContrib = "com.microsoft";
 constexpr int64_t kUnknown = -1;
+constexpr size_t kMostCarried = 64;  // inputs that one value may hold elements of: the search stays quick whatever the model
 
 // Operators whose outputs hold elements of their first input and nothing else.
 constexpr std::array<std::string_view, 19> kPassFirst = {
@@ -74,8 +75,9 @@ std::vector<IndexSlot> index_slots(const Node& node) {
 int64_t height_of(const Dims& table, const Dims& indices, const IndexSlot& slot) {
   const auto rank = static_cast<int64_t>(table.size());
   const int64_t first = slot.axis < 0 ? slot.axis + rank : slot.axis;
+  if (first < 0) return kUnknown;
   const int64_t count = slot.axes == Axes::kOne ? 1 : indices.empty() || indices.back() < 0 ? rank - first : indices.back();
-  if (first < 0 || count < 1 || count > rank || first > rank - count) return kUnknown;
+  if (count < 1 || count > rank || first > rank - count) return kUnknown;
   return *std::min_element(table.begin() + first, table.begin() + first + count);
 }
 
@@ -138,7 +140,7 @@ class Finder {
     Names carried;
     for (const std::string_view input : passed_on(node)) {
       for (const std::string_view name : scope.carried.find(input, {})) {
-        if (std::ranges::find(carried, name) == carried.end()) carried.push_back(name);
+        if (carried.size() < kMostCarried && std::ranges::find(carried, name) == carried.end()) carried.push_back(name);
       }
     }
     for (const std::string_view output : node.outputs) scope.carried.set(output, carried);
