@@ -114,7 +114,7 @@ CASES = [
     Case("number that is none", "run good.onnx --runs many", r"--runs", (2,)),
     Case("number out of range", "run good.onnx --runs 0", r"--runs", (2,)),
     Case("choice that is none", "run good.onnx --optimize best", r"best && basic", (2,)),
-    Case("no model", "run", r"model", (2,)),
+    Case("no model", "run", r"MODEL", (2,)),
     Case("one argument too many", "run good.onnx another.onnx", r"another\.onnx", (2,)),
     # Dumps.
     Case("ls of nothing", "ls nothing", r"nothing", (2,)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -300,6 +301,16 @@ def test_a_file_of_one_array_must_say_which_input_it_is(tmp_path: Path) -> None:
     done = run(model, "--input", "x.npy")
     assert done.code == 2
     assert "--input x.npy: write it as NAME=x.npy; only an npz holds inputs by their names" in done.err
+
+
+def test_an_output_that_its_input_does_not_take_is_named_before_a_step_begins(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Concat", ["x", "x"], ["y"], axis=0)]
+    model = save(tmp_path / "m.onnx", nodes, [info("x", FLOAT, [3])], [info("y", FLOAT, [6])])
+    done = run(model, "--carry", "y=x", "--runs", "3")
+    assert done.code == 2
+    assert 'carrying output "y": input "x" must be float32 [3], but is float32 [6].' in done.err
+    assert "dump: d" in done.err
+    assert json.loads((tmp_path / "d" / "run.json").read_text())["steps"] == {"seen": 1, "captured": 1}
 
 
 # ---- custom operators, entries of the session

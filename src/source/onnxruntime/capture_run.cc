@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "source/onnxruntime/failure_finder.h"
+#include "source/onnxruntime/given_values.h"
 #include "source/onnxruntime/run_summary.h"
 #include "source/onnxruntime/weight_sender.h"
 
@@ -101,7 +102,6 @@ Status CaptureRun::run_steps() {
     callbacks_.progress("running", static_cast<uint64_t>(step), static_cast<uint64_t>(request_.runs));
     if (callbacks_.should_stop()) return internal_error(concat("interrupted before step ", step, "; the dump holds what came before"));
     TENSORTAP_RETURN_IF_ERROR(run_step(step));
-    ++steps_done_;
   }
   return {};
 }
@@ -133,8 +133,8 @@ Status CaptureRun::run_step(int64_t step) {
   if (step == 0) note_empty_outputs(outcome.outputs);
   if (verification_) TENSORTAP_RETURN_IF_ERROR(verify_step(step, inputs, outcome.outputs));
   if (!outcome.run.in_order && style_ == TapStyle::kSide && !request_.as_written) TENSORTAP_RETURN_IF_ERROR(leave_side_taps());
-  carry_outputs(outcome.outputs);
-  return {};
+  ++steps_done_;
+  return step + 1 < request_.runs ? carry_outputs(outcome.outputs) : Status();
 }
 
 // No file is written for such an output.
@@ -161,11 +161,20 @@ Status CaptureRun::leave_side_taps() {
   return {};
 }
 
-void CaptureRun::carry_outputs(std::vector<OwnedValue>& outputs) {
+// An output that its input does not take ends the run here: no step begins that the runtime would refuse.
+Status CaptureRun::carry_outputs(std::vector<OwnedValue>& outputs) {
   for (const auto& [output, input] : request_.carry) {
     const auto name = std::ranges::find(model_->output_names(), output);
-    inputs_.carry(input, std::move(outputs[static_cast<size_t>(name - model_->output_names().begin())]));
+    OwnedValue& value = outputs[static_cast<size_t>(name - model_->output_names().begin())];
+    const auto info = std::ranges::find(model_->inputs(), input, &ValueInfo::name);
+    TensorScratch scratch;
+    tensortap_tensor tensor{};
+    if (info->kind == ValueKind::kTensor && view_tensor(library_->api(), value.get(), scratch, tensor).ok()) {
+      TENSORTAP_RETURN_IF_ERROR(check_tensor(*info, tensor).with_context(concat("carrying output ", quote(output))));
+    }
+    inputs_.carry(input, std::move(value));
   }
+  return {};
 }
 
 Status CaptureRun::fail(int64_t step, const std::vector<NamedValue>& inputs, const RunOutcome& outcome) {
