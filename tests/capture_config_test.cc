@@ -29,13 +29,13 @@ std::string block(const std::string& page, int n) {
 
 TEST(CaptureConfigPage, HasARowForEveryKey) {
   const std::string page = the_page();
-  for (const SpecKey& key : spec_keys()) {
+  for (const ConfigKey& key : spec_keys()) {
     const std::string row =
-        concat("| `", key.name, "` | ", key.type, " | ", key.range, " | `", key.default_value, "` | ", key.meaning, " |\n");
+        concat("| `", key.name, "` | ", key.type, " | ", key.values, " | `", key.default_value, "` | ", key.meaning, " |\n");
     EXPECT_NE(page.find(row), std::string::npos) << "missing or out of date:\n" << row;
   }
-  for (const SpecKey& key : selector_keys()) {
-    const std::string row = concat("| `", key.name, "` | ", key.type, " | ", key.range, " | ", key.meaning, " |\n");
+  for (const ConfigKey& key : selector_keys()) {
+    const std::string row = concat("| `", key.name, "` | ", key.type, " | ", key.values, " | ", key.meaning, " |\n");
     EXPECT_NE(page.find(row), std::string::npos) << "missing or out of date:\n" << row;
   }
 }

@@ -3,11 +3,13 @@
 #ifndef TENSORTAP_DIALECT_DIALECT_H_
 #define TENSORTAP_DIALECT_DIALECT_H_
 
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/status.h"
 #include "plan/capture_spec.h"
+#include "plan/config_key.h"
 
 namespace tensortap {
 
@@ -26,6 +28,8 @@ struct Dialect {
   bool (*recognise)(std::string_view text);
   // Errors: kInvalidArgument, "name:line:column: what, and how to mend it"; for a profile that the dialect does not have, its profiles.
   Result<CaptureSpec> (*parse)(std::string_view text, std::string_view name, const DialectOptions& options);
+  // Every key, in the order in which they are checked.
+  std::span<const ConfigKey> (*keys)();
   // The profile in full ("mindspore-2.0/cpu"). Errors: kInvalidArgument with the dialect's profiles. Null when it has none.
   Result<std::string> (*complete_profile)(std::string_view profile) = nullptr;
   std::string_view file_suffix = {};  // what the name of a config file has to end in, "" = anything

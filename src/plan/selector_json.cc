@@ -11,36 +11,39 @@ namespace tensortap {
 namespace {
 
 constexpr std::array kSelectorKeys = {
-    SpecKey{"name", "text", "not empty", "", "The op, original node or output value of exactly this name."},
-    SpecKey{"prefix", "text", "not empty", "", "Ops whose name, original names or output names begin with it."},
-    SpecKey{"regex", "text", "RE2 syntax", "", "Ops whose name, an original name or an output name matches somewhere."},
-    SpecKey{"type", "text", "not empty", "", "Ops of exactly this type, or made from an original node of it."},
-    SpecKey{"type_contains", "text", "not empty", "", "Ops whose type contains it, upper and lower case alike."},
-    SpecKey{"from", "text", "a name, or \"\" for the first op", "", "With `to`: ops in execution order between the two, both included."},
-    SpecKey{"to", "text", "a name, or \"\" for the last op", "", "The last op of the range that `from` begins."},
-    SpecKey{"module", "text", "not empty", "", "Ops of the module of this path and of the modules inside it."},
-    SpecKey{"source", "text", "FILE:LINE", "", "Ops that come from this line of the author's program."},
-    SpecKey{"id", "text", "numbers joined by _, several by commas", "", "The ops at these places of the operation tree, such as 2,3_1."},
-    SpecKey{"full_regex", "text", "RE2 syntax", "", "Ops of which one of these names matches as a whole."},
-    SpecKey{"scoped_type", "text", "not empty", "",
-            "As `type_contains`; of a graph's input or weight, whose name up to the last - contains it."},
-    SpecKey{"every", "text", "\"op\", \"single\"", "", "Every op; or every op that is called by itself, outside every model."},
-    SpecKey{"children", "true or false", "with `id` only", "false", "Whether the ops inside the one of that id are picked too."},
-    SpecKey{"of_types", "list of texts", "not empty texts", "[]", "Of what the selector picks, only ops of these types."},
-    SpecKey{"of_model", "text", "any", "\"\"", "Of what the selector picks, only ops of the model of this name; empty = of any model."},
-    SpecKey{"slots", "list of texts", "in0, out0, ...; exclusions only", "[]", "Leave out only these slots; none = the whole op."},
-    SpecKey{"optional", "true or false", "", "false", "Whether it is a note instead of an error when nothing is picked."},
-    SpecKey{"origin", "text", "any", "the place in the file", "Where the selector was said, for messages."},
+    ConfigKey{"", "name", "text", "not empty", "", "The op, original node or output value of exactly this name."},
+    ConfigKey{"", "prefix", "text", "not empty", "", "Ops whose name, original names or output names begin with it."},
+    ConfigKey{"", "regex", "text", "RE2 syntax", "", "Ops whose name, an original name or an output name matches somewhere."},
+    ConfigKey{"", "type", "text", "not empty", "", "Ops of exactly this type, or made from an original node of it."},
+    ConfigKey{"", "type_contains", "text", "not empty", "", "Ops whose type contains it, upper and lower case alike."},
+    ConfigKey{"", "from", "text", "a name, or \"\" for the first op", "",
+              "With `to`: ops in execution order between the two, both included."},
+    ConfigKey{"", "to", "text", "a name, or \"\" for the last op", "", "The last op of the range that `from` begins."},
+    ConfigKey{"", "module", "text", "not empty", "", "Ops of the module of this path and of the modules inside it."},
+    ConfigKey{"", "source", "text", "FILE:LINE", "", "Ops that come from this line of the author's program."},
+    ConfigKey{"", "id", "text", "numbers joined by _, several by commas", "",
+              "The ops at these places of the operation tree, such as 2,3_1."},
+    ConfigKey{"", "full_regex", "text", "RE2 syntax", "", "Ops of which one of these names matches as a whole."},
+    ConfigKey{"", "scoped_type", "text", "not empty", "",
+              "As `type_contains`; of a graph's input or weight, whose name up to the last - contains it."},
+    ConfigKey{"", "every", "text", "\"op\", \"single\"", "", "Every op; or every op that is called by itself, outside every model."},
+    ConfigKey{"", "children", "true or false", "with `id` only", "false", "Whether the ops inside the one of that id are picked too."},
+    ConfigKey{"", "of_types", "list of texts", "not empty texts", "[]", "Of what the selector picks, only ops of these types."},
+    ConfigKey{"", "of_model", "text", "any", "\"\"",
+              "Of what the selector picks, only ops of the model of this name; empty = of any model."},
+    ConfigKey{"", "slots", "list of texts", "in0, out0, ...; exclusions only", "[]", "Leave out only these slots; none = the whole op."},
+    ConfigKey{"", "optional", "true or false", "", "false", "Whether it is a note instead of an error when nothing is picked."},
+    ConfigKey{"", "origin", "text", "any", "the place in the file", "Where the selector was said, for messages."},
 };
 
 constexpr size_t kMostPositions = 500;  // finding a position reads the text from its beginning
 
 Status check_keys(const SpecValue& value, bool slots_allowed) {
   for (const auto& [key, unused] : value.json().items()) {
-    const auto row = std::ranges::find(kSelectorKeys, std::string_view(key), &SpecKey::name);
+    const auto row = std::ranges::find(kSelectorKeys, std::string_view(key), &ConfigKey::name);
     if (row == kSelectorKeys.end()) {
       std::vector<std::string> names;
-      for (const SpecKey& known : kSelectorKeys) names.emplace_back(known.name);
+      for (const ConfigKey& known : kSelectorKeys) names.emplace_back(known.name);
       return value.member(key).error(
           concat("is not a key of a selector.", did_you_mean(key, names), " Take one of ", choices_text(kSelectorWords)));
     }
@@ -155,7 +158,7 @@ Json selector_to_json(const OpSelector& selector) {
 
 }  // namespace
 
-std::span<const SpecKey> selector_keys() { return kSelectorKeys; }
+std::span<const ConfigKey> selector_keys() { return kSelectorKeys; }
 
 Status read_selectors(const SpecValue& value, bool slots_allowed, std::vector<OpSelector>& selectors) {
   if (!value.json().is_array()) return value.wrong_type("a list of selectors");

@@ -80,7 +80,7 @@ TEST(SpecJson, ReadsEveryKey) {
 
 TEST(SpecJson, TheTableSaysEveryDefault) {
   const Json defaults = spec_to_json(CaptureSpec());
-  for (const SpecKey& key : spec_keys()) {
+  for (const ConfigKey& key : spec_keys()) {
     Json value = defaults;
     for (const std::string_view part : split(key.name, '.')) value = Json(value.at(std::string(part)));
     EXPECT_EQ(value, Json::parse(key.default_value)) << key.name;
@@ -102,7 +102,7 @@ TEST(SpecJson, EveryKeyOfTheWrongTypeIsRefusedWithItsPlace) {
   const std::set<std::string> fine = {"limits.stop_after null", "profile \"~\"",   "out \"~\"",
                                       "dialect \"~\"",          "layout \"~\"",    "devices [1]",
                                       "include [\"~\"]",        "exclude [\"~\"]", "watchers [\"~\"]"};
-  for (const SpecKey& key : spec_keys()) {
+  for (const ConfigKey& key : spec_keys()) {
     for (const std::string& value : wrong) {
       if (fine.contains(concat(key.name, " ", value)) || (key.type == "true or false" && value == "true")) continue;
       std::string position;
@@ -116,7 +116,7 @@ TEST(SpecJson, EveryKeyOfTheWrongTypeIsRefusedWithItsPlace) {
 }
 
 TEST(SpecJson, EveryKeyIsRefusedTwice) {
-  for (const SpecKey& key : spec_keys()) {
+  for (const ConfigKey& key : spec_keys()) {
     const size_t dot = key.name.find('.');
     const std::string name(key.name.substr(dot == std::string_view::npos ? 0 : dot + 1));
     const std::string pair = concat("\"", name, "\": ", key.default_value, ",\n \"", name, "\": ", key.default_value);
@@ -126,7 +126,7 @@ TEST(SpecJson, EveryKeyIsRefusedTwice) {
 }
 
 TEST(SpecJson, EveryMisspeltKeyGetsTheNearest) {
-  for (const SpecKey& key : spec_keys()) {
+  for (const ConfigKey& key : spec_keys()) {
     const size_t dot = key.name.find('.');
     std::string name(key.name.substr(dot == std::string_view::npos ? 0 : dot + 1));
     name.insert(1, "q");

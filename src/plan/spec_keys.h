@@ -8,20 +8,13 @@
 #include <string_view>
 
 #include "plan/capture_spec.h"
+#include "plan/config_key.h"
 
 namespace tensortap {
 
-struct SpecKey {
-  std::string_view name;           // "steps", or "limits.max_bytes" for a member of a group
-  std::string_view type;           // "text", "list of texts", "true or false", ...
-  std::string_view range;          // what is allowed
-  std::string_view default_value;  // as JSON
-  std::string_view meaning;        // one sentence
-};
-
 // Top-level keys and the members of groups; the keys of one selector stand in selector_keys().
-std::span<const SpecKey> spec_keys();
-std::span<const SpecKey> selector_keys();
+std::span<const ConfigKey> spec_keys();
+std::span<const ConfigKey> selector_keys();
 
 // Words of the config for enumerators, as they stand in JSON, by the enumerators' numbers.
 inline constexpr std::array<std::string_view, 4> kPayloadWords = {"description", "statistics", "tensor", "full"};

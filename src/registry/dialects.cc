@@ -2,18 +2,21 @@
 
 #include "base/text.h"
 #include "dialect/acl/dialect.h"
+#include "dialect/acl/settings.h"
 #include "dialect/mindspore/dialect.h"
+#include "dialect/mindspore/settings.h"
 #include "dialect/tensortap/dialect.h"
+#include "plan/spec_keys.h"
 #include "registry/registry.h"
 
 namespace tensortap {
 namespace {
 
 constexpr Dialect kDialects[] = {
-    {"tensortap", "tensortap's own capture config (JSON)", recognise_tensortap, parse_tensortap},
-    {"mindspore", "MindSpore's dump config (MINDSPORE_DUMP_CONFIG)", recognise_mindspore, parse_mindspore, complete_mindspore_profile,
-     kMindsporeFileSuffix},
-    {"acl", "AscendCL's dump config (acl.json)", recognise_acl, parse_acl},
+    {"tensortap", "tensortap's own capture config (JSON)", recognise_tensortap, parse_tensortap, spec_keys},
+    {"mindspore", "MindSpore's dump config (MINDSPORE_DUMP_CONFIG)", recognise_mindspore, parse_mindspore, mindspore::keys,
+     complete_mindspore_profile, kMindsporeFileSuffix},
+    {"acl", "AscendCL's dump config (acl.json)", recognise_acl, parse_acl, acl::keys},
 };
 
 }  // namespace

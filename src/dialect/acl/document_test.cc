@@ -23,7 +23,7 @@ std::string acl_page() {
 TEST(AclPage, HasARowForEveryKeyInTheirOrder) {
   const std::string page = acl_page();
   size_t at = 0;
-  for (const Key& key : keys()) {
+  for (const ConfigKey& key : keys()) {
     const std::string default_value = key.default_value.empty() ? "none" : concat("`", key.default_value, "`");
     const std::string row = concat("| `", key.name, "` | ", key.type, " | ", key.values, " | ", default_value, " | ", key.meaning, " |\n");
     const size_t found = page.find(row);

@@ -34,51 +34,55 @@ constexpr std::array<std::string_view, 5> kKernelData = {"all", "printf", "tenso
 enum class Form : uint8_t { kText, kWord, kWords, kWordList, kItems };
 
 struct KeyRow {
-  Key key;
+  ConfigKey key;
   Form form;
   std::span<const std::string_view> words;
 };
 
 constexpr std::array kRows = {
-    KeyRow{{"dump_path", "text", "a folder that is there, at most 512 characters", "",
+    KeyRow{{"dump", "dump_path", "text", "a folder that is there, at most 512 characters", "",
             "Where the dump goes; every config needs it but one with the `dump_scene` of an exception."},
            Form::kText,
            {}},
-    KeyRow{{"dump_mode", "text", "\"input\", \"output\", \"all\"", "\"output\"", "Whether inputs or outputs of an op are kept, or both."},
+    KeyRow{{"dump", "dump_mode", "text", "\"input\", \"output\", \"all\"", "\"output\"",
+            "Whether inputs or outputs of an op are kept, or both."},
            Form::kWord,
            kModes},
-    KeyRow{{"dump_level", "text", "\"op\", \"kernel\", \"all\"", "\"all\"",
+    KeyRow{{"dump", "dump_level", "text", "\"op\", \"kernel\", \"all\"", "\"all\"",
             "What is kept: ops of the model, the kernels that they call underneath, or both."},
            Form::kWord,
            kLevels},
-    KeyRow{{"dump_op_switch", "text", "\"on\", \"off\"", "\"off\"",
+    KeyRow{{"dump", "dump_op_switch", "text", "\"on\", \"off\"", "\"off\"",
             "Whether ops that are called by themselves, outside every model, are kept."},
            Form::kWord,
            kSwitch},
-    KeyRow{{"dump_data", "text", "\"tensor\", \"stats\"", "\"tensor\"", "What is kept of a tensor: its data, or a row of statistics."},
-           Form::kWord,
-           kData},
-    KeyRow{{"dump_stats", "list of texts", "below", "the first six", "The statistics; with `dump_data` \"stats\" only."},
+    KeyRow{
+        {"dump", "dump_data", "text", "\"tensor\", \"stats\"", "\"tensor\"", "What is kept of a tensor: its data, or a row of statistics."},
+        Form::kWord,
+        kData},
+    KeyRow{{"dump", "dump_stats", "list of texts", "below", "the first six", "The statistics; with `dump_data` \"stats\" only."},
            Form::kWordList,
            kStatistics},
-    KeyRow{{"dump_debug", "text", "\"on\", \"off\"", "\"off\"",
+    KeyRow{{"dump", "dump_debug", "text", "\"on\", \"off\"", "\"off\"",
             "Overflow dump: only ops are kept that make NaN or Inf out of finite inputs, with inputs and outputs."},
            Form::kWord,
            kSwitch},
-    KeyRow{{"dump_scene", "text", "below", "", "Exception dump, which keeps what a failing op read, or watcher."}, Form::kWord, kScenes},
-    KeyRow{
-        {"dump_step", "text", "numbers and ranges joined by bars, at most 100", "\"\"", "The steps to keep, counted from 0; empty = all."},
-        Form::kText,
-        {}},
-    KeyRow{{"dump_kernel_data", "text", "\"all\", \"printf\", \"tensor\", \"assert\", \"timestamp\", joined by commas", "",
+    KeyRow{{"dump", "dump_scene", "text", "below", "", "Exception dump, which keeps what a failing op read, or watcher."},
+           Form::kWord,
+           kScenes},
+    KeyRow{{"dump", "dump_step", "text", "numbers and ranges joined by bars, at most 100", "\"\"",
+            "The steps to keep, counted from 0; empty = all."},
+           Form::kText,
+           {}},
+    KeyRow{{"dump", "dump_kernel_data", "text", "\"all\", \"printf\", \"tensor\", \"assert\", \"timestamp\", joined by commas", "",
             "No effect: what kernels of that hardware print."},
            Form::kWords,
            kKernelData},
-    KeyRow{{"dump_list", "list of objects", "below", "", "Which ops of which models are kept."}, Form::kItems, {}},
+    KeyRow{{"dump", "dump_list", "list of objects", "below", "", "Which ops of which models are kept."}, Form::kItems, {}},
 };
 
 constexpr auto kKeys = [] {
-  std::array<Key, kRows.size()> table{};
+  std::array<ConfigKey, kRows.size()> table{};
   for (size_t i = 0; i < table.size(); ++i) table[i] = kRows[i].key;
   return table;
 }();
@@ -286,7 +290,7 @@ class NoteTaker {
 
 void add_notes(Value dump, NoteTaker& notes, Settings& settings) {
   std::vector<std::string_view> known;
-  for (const Key& key : kKeys) known.push_back(key.name);
+  for (const ConfigKey& key : kKeys) known.push_back(key.name);
   notes.unknown_keys(dump, known);
   if (has(dump, "dump_list")) {
     const SpecValue list = member(dump, "dump_list");
@@ -355,7 +359,7 @@ Status read_root(Value root, NoteTaker& notes, Settings& settings) {
 
 }  // namespace
 
-std::span<const Key> keys() { return kKeys; }
+std::span<const ConfigKey> keys() { return kKeys; }
 std::span<const std::string_view> statistic_names() { return kStatistics; }
 
 Result<Settings> read_settings(std::string_view text, std::string_view name, bool at_start) {

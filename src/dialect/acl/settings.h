@@ -13,20 +13,12 @@
 #include "base/status.h"
 #include "dialect/acl/dump_list.h"
 #include "plan/capture_spec.h"
+#include "plan/config_key.h"
 
 namespace tensortap::acl {
 
-// One key of the language: docs/dialects/acl.md is held against these rows.
-struct Key {
-  std::string_view name;
-  std::string_view type;           // "text", "list of texts", ...
-  std::string_view values;         // what is allowed
-  std::string_view default_value;  // as JSON; "" = none
-  std::string_view meaning;        // one sentence
-};
-
 // The members of "dump", in the order in which their types and words are checked.
-std::span<const Key> keys();
+std::span<const ConfigKey> keys();
 
 enum class Mode : uint8_t { kInput, kOutput, kAll };
 enum class DumpLevel : uint8_t { kDefault, kOp, kKernel, kAll };

@@ -25,7 +25,7 @@ std::string acl_problem(std::string_view members) {
 std::string with_path(std::string_view members) { return concat(R"("dump_path": "/tmp", )", members); }
 
 TEST(AclSettings, EveryKeyOfAWrongTypeIsRefusedWithItsPlace) {
-  for (const Key& key : keys()) {
+  for (const ConfigKey& key : keys()) {
     for (const std::string_view value : {"null", "5", "true", "{}", "[5]", "[[\"a\"]]", "\"\\u0000\"", "[null]"}) {
       const std::string message = acl_problem(concat("\"", key.name, "\": ", value));
       const bool right_type = key.type == "text" && value.front() == '"';

@@ -305,7 +305,7 @@ Status read_statistic_category(Value value, Reading& reading) {
 }
 
 struct KeyRow {
-  Key key;
+  ConfigKey key;
   Status (*read)(Value value, Reading& reading);
   Status (*absent)(Value section, Reading& reading) = nullptr;
 };
@@ -313,72 +313,68 @@ struct KeyRow {
 using Into = Reading&;
 
 constexpr std::array kRows = {
-    KeyRow{{kE2e, "enable", "true or false", "", "false", "No effect: ops are looked at where they run, whatever it says.", Release::k2_0},
+    KeyRow{{kE2e, "enable", "true or false", "", "false", "No effect: ops are looked at where they run, whatever it says.", "2.0"},
            read_enable},
     KeyRow{{kE2e, "trans_flag", "true or false", "", "true", "Whether data in a device's own layout is turned back into the usual one.",
-            Release::k2_0},
+            "2.0"},
            [](Value v, Into r) { return read_flag(v, r.settings.trans_flag); }},
     KeyRow{{kE2e, "save_kernel_args", "true or false", "", "false", "Whether attributes of ops are written, a JSON file for each op.",
-            Release::k2_3_2},
+            "2.3.2"},
            [](Value v, Into r) { return read_flag(v, r.settings.save_kernel_args); }},
-    KeyRow{
-        {kE2e, "stat_calc_mode", "text", "\"host\", \"device\"", "\"host\"",
-         "Where statistics are computed: on the host in either case; \"device\" leaves out what devices do not compute.", Release::k2_3_2},
-        read_stat_calc_mode},
+    KeyRow{{kE2e, "stat_calc_mode", "text", "\"host\", \"device\"", "\"host\"",
+            "Where statistics are computed: on the host in either case; \"device\" leaves out what devices do not compute.", "2.3.2"},
+           read_stat_calc_mode},
     KeyRow{{kE2e, "device_stat_precision_mode", "text", "\"high\", \"low\"", "\"high\"",
-            "No effect: the host computes in double precision.", Release::k2_7_0},
+            "No effect: the host computes in double precision.", "2.7.0"},
            read_precision},
-    KeyRow{{kE2e, "sample_mode", "whole number", "0, 1", "0", "1 reduces large tensors to their first elements.", Release::k2_4},
+    KeyRow{{kE2e, "sample_mode", "whole number", "0, 1", "0", "1 reduces large tensors to their first elements.", "2.4"},
            [](Value v, Into r) { return v.read_whole(r.settings.sample_mode, 0, 1); }},
-    KeyRow{
-        {kE2e, "sample_num", "whole number", "from 1", "100", "How many elements are kept; read in `sample_mode` 1 only.", Release::k2_4},
-        read_sample_num},
+    KeyRow{{kE2e, "sample_num", "whole number", "from 1", "100", "How many elements are kept; read in `sample_mode` 1 only.", "2.4"},
+           read_sample_num},
     KeyRow{{kCommon, "dump_mode", "whole number", "0, 1, 2", "",
-            "0: every op; 1: the ops of `kernels`; 2: what the program marks with set_dump() (MindSpore: on Ascend).", Release::k2_0},
+            "0: every op; 1: the ops of `kernels`; 2: what the program marks with set_dump() (MindSpore: on Ascend).", "2.0"},
            read_dump_mode},
     KeyRow{{kCommon, "path", "text", "absolute; letters, digits, -, _ and /", "\"\"",
-            "The folder of the dump; \"\" = debug_dump inside MS_DIAGNOSTIC_DATA_PATH.", Release::k2_0},
+            "The folder of the dump; \"\" = debug_dump inside MS_DIAGNOSTIC_DATA_PATH.", "2.0"},
            read_path,
            find_path},
-    KeyRow{{kCommon, "net_name", "text", "letters, digits, - and _", "", "Name of the folder of the network.", Release::k2_0},
-           read_net_name},
+    KeyRow{{kCommon, "net_name", "text", "letters, digits, - and _", "", "Name of the folder of the network.", "2.0"}, read_net_name},
     KeyRow{{kCommon, "iteration", "text", "\"all\", or numbers and ranges joined by bars", "",
-            "The iterations to keep, such as 0, 5-8, 100 with bars between; other parts match nothing.", Release::k2_0},
+            "The iterations to keep, such as 0, 5-8, 100 with bars between; other parts match nothing.", "2.0"},
            read_iteration},
-    KeyRow{{kCommon, "input_output", "whole number", "0, 1, 2", "", "0: inputs and outputs; 1: inputs; 2: outputs.", Release::k2_0},
+    KeyRow{{kCommon, "input_output", "whole number", "0, 1, 2", "", "0: inputs and outputs; 1: inputs; 2: outputs.", "2.0"},
            [](Value v, Into r) { return v.read_whole(r.settings.input_output, 0, 2); }},
     KeyRow{{kCommon, "kernels", "list", "full names, types, name-regex(...)", "",
-            "In `dump_mode` 1 the ops to keep; an empty list keeps every op.", Release::k2_0},
+            "In `dump_mode` 1 the ops to keep; an empty list keeps every op.", "2.0"},
            read_kernels},
     KeyRow{{kCommon, "support_device", "list of numbers", "any", "",
-            "On GPU and Ascend, the devices that dump: a process is on the device of its local rank.", Release::k2_0},
+            "On GPU and Ascend, the devices that dump: a process is on the device of its local rank.", "2.0"},
            read_support_device},
     KeyRow{{kCommon, "op_debug_mode", "whole number", "0 to 4", "0",
-            "3 (also 1 and 2): ops with NaN or Inf in an output; 4: the inputs of an op that fails.", Release::k2_0},
+            "3 (also 1 and 2): ops with NaN or Inf in an output; 4: the inputs of an op that fails.", "2.0"},
            read_op_debug_mode},
-    KeyRow{{kCommon, "file_format", "text", "\"npy\", \"bin\"", "\"bin\"", "Read only for an Ascend without e2e_dump_settings.",
-            Release::k2_0},
+    KeyRow{{kCommon, "file_format", "text", "\"npy\", \"bin\"", "\"bin\"", "Read only for an Ascend without e2e_dump_settings.", "2.0"},
            read_file_format},
     KeyRow{{kCommon, "overflow_number", "whole number", "from 0", "0", "With `op_debug_mode` 3 only: the most ops to keep; 0 = no limit.",
-            Release::k2_4},
+            "2.4"},
            read_overflow_number},
     KeyRow{{kCommon, "saved_data", "text", "\"tensor\", \"statistic\", \"full\"", "\"tensor\"", "What is kept of a tensor; full = both.",
-            Release::k2_0},
+            "2.0"},
            read_saved_data},
-    KeyRow{{kCommon, "initial_iteration", "whole number", "from 0", "0", "Number of the first iteration.", Release::k2_7_0},
+    KeyRow{{kCommon, "initial_iteration", "whole number", "from 0", "0", "Number of the first iteration.", "2.7.0"},
            [](Value v, Into r) { return v.read_whole(r.settings.initial_iteration, 0, kMostNumber); }},
     KeyRow{{kCommon, "statistic_category", "list of texts", "below", "[\"max\", \"min\", \"l2norm\"]",
-            "The columns of statistic.csv, in this order.", Release::k2_3_2},
+            "The columns of statistic.csv, in this order.", "2.3.2"},
            read_statistic_category},
 };
 
 constexpr auto kKeys = [] {
-  std::array<Key, kRows.size()> table{};
+  std::array<ConfigKey, kRows.size()> table{};
   for (size_t i = 0; i < table.size(); ++i) table[i] = kRows[i].key;
   return table;
 }();
 
-bool is_required(const Key& key, const Reading& reading) {
+bool is_required(const ConfigKey& key, const Reading& reading) {
   if (key.section == kE2e) return reading.strict && reading.version().needs_enable && (key.name == "enable" || key.name == "trans_flag");
   return key.default_value.empty() || (key.name == "op_debug_mode" && reading.strict && !reading.settings.e2e);
 }
@@ -406,7 +402,7 @@ void note_unknown_keys(Value object, const std::vector<std::string>& known, Read
 
 std::vector<std::string> keys_of(std::string_view section) {
   std::vector<std::string> names;
-  for (const Key& key : kKeys) {
+  for (const ConfigKey& key : kKeys) {
     if (key.section == section) names.emplace_back(key.name);
   }
   return names;
@@ -415,10 +411,15 @@ std::vector<std::string> keys_of(std::string_view section) {
 // The last key of all is read later: what it may hold depends on all others.
 bool is_last(const KeyRow& row) { return row.key.name == "statistic_category"; }
 
+bool knows(const Version& version, std::string_view since) {
+  const auto first = std::ranges::find(versions(), since, &Version::name);
+  return first != versions().end() && first->since <= version.since;
+}
+
 Status read_row(const KeyRow& row, Value section, Reading& reading) {
   if (!has(section, row.key.name)) return row.absent == nullptr ? Status() : row.absent(section, reading);
   const SpecValue value = section.member(std::string(row.key.name));
-  if (row.key.since <= reading.version().release) return row.read(value, reading);
+  if (knows(reading.version(), row.key.since)) return row.read(value, reading);
   if (reading.strict) {
     reading.note(value, concat("is not known to MindSpore ", reading.version().name, " and is ignored, as there"));
     return {};
@@ -494,7 +495,7 @@ Status read_all(Value root, Reading& reading) {
 
 }  // namespace
 
-std::span<const Key> keys() { return kKeys; }
+std::span<const ConfigKey> keys() { return kKeys; }
 
 Result<Settings> read_settings(std::string_view text, std::string_view name, const Profile& profile, bool strict) {
   std::vector<std::string> repeated;

@@ -13,22 +13,12 @@
 #include "base/status.h"
 #include "dialect/mindspore/kernels.h"
 #include "dialect/mindspore/version.h"
+#include "plan/config_key.h"
 
 namespace tensortap::mindspore {
 
-// One key of the language: docs/dialects/mindspore.md is held against these rows.
-struct Key {
-  std::string_view section;  // "e2e_dump_settings" or "common_dump_settings"
-  std::string_view name;
-  std::string_view type;           // "whole number", "text", ...
-  std::string_view values;         // what is allowed
-  std::string_view default_value;  // as JSON; "" = required
-  std::string_view meaning;        // one sentence
-  Release since;                   // the first version of ours that knows it
-};
-
 // In the order in which they are checked.
-std::span<const Key> keys();
+std::span<const ConfigKey> keys();
 
 // The effective settings: after defaults, forced values and the order of things. Value type.
 struct Settings {

@@ -46,7 +46,7 @@ std::vector<std::string> keys_behind(const std::string& error) {
     if (error.find(words) != std::string::npos) return keys;
   }
   std::vector<std::string> keys = {"common_dump_settings not"};
-  for (const Key& key : tensortap::mindspore::keys()) {
+  for (const ConfigKey& key : tensortap::mindspore::keys()) {
     if (error.find(key.name) != std::string::npos) keys.emplace_back(key.name);
   }
   return keys;
@@ -147,7 +147,7 @@ std::string error_of(const Json& config, std::string_view profile, bool strict =
   return settings.ok() ? "" : settings.status().message();
 }
 
-std::string place_of(const Json& config, const Key& key) {
+std::string place_of(const Json& config, const ConfigKey& key) {
   return concat("c.json:", json_position(config.dump(1), concat("/", key.section, "/", key.name)), ": ", key.section, ".", key.name);
 }
 
@@ -159,7 +159,7 @@ TEST(MindsporeSettings, EveryKeyOfTheWrongTypeIsRefusedAtItsPlace) {
       {"none", nullptr}, {"flag", true},          {"number", 1.5},           {"number", -1},
       {"text", "x y"},   {"list", Json::array()}, {"object", Json::object()}};
   size_t refused = 0;
-  for (const Key& key : keys()) {
+  for (const ConfigKey& key : keys()) {
     for (const auto& [kind, value] : values) {
       if (kind == good.at(key.type)) continue;
       Setting setting = setting_for(key.name);
@@ -190,7 +190,7 @@ TEST(MindsporeSettings, EveryKeyOutOfItsRangeIsRefusedAtItsPlace) {
       {"file_format", {R"("xyz")", R"("")", R"("NPY")"}},
       {"saved_data", {R"("x")", R"("")", R"("Tensor")"}},
       {"statistic_category", {R"(["Max"])", R"(["mean"])", R"(["sha1"])", "[1]", R"(["max", null])"}}};
-  for (const Key& key : keys()) {
+  for (const ConfigKey& key : keys()) {
     const auto row = wrong.find(key.name);
     if (row == wrong.end()) continue;
     for (const std::string& value : row->second) {
@@ -203,7 +203,7 @@ TEST(MindsporeSettings, EveryKeyOutOfItsRangeIsRefusedAtItsPlace) {
 
 TEST(MindsporeSettings, RequiredKeysAreMissed) {
   std::set<std::string> required;
-  for (const Key& key : keys()) {
+  for (const ConfigKey& key : keys()) {
     Json config = base();
     config[std::string(key.section)].erase(std::string(key.name));
     const std::string error = error_of(config, "mindspore-2.10/gpu");

@@ -15,16 +15,12 @@ namespace tensortap::mindspore {
 
 enum class Device : uint8_t { kCpu, kGpu, kAscend };
 
-// In order of release.
-enum class Release : uint8_t { k2_0, k2_3_0, k2_3_2, k2_4, k2_7_0, k2_10 };
-
 inline constexpr int8_t kRefused = -1;
 
 // What one version does in its own way. "strict" marks what counts only when a config is read strictly as that version; otherwise
 // the newest version's rule holds.
 struct Version {
   std::string_view name;
-  Release release;
   std::array<int, 3> since;              // the first release that the row stands for
   bool needs_enable;                     // strict: `enable` and `trans_flag` are required in e2e_dump_settings
   bool enable_false_ends_e2e;            // strict: "enable": false turns the synchronous dump off

@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <set>
 
 #include "base/text.h"
 #include "dialect/mindspore/categories.h"
+#include "dialect/mindspore/settings.h"
 
 namespace tensortap::mindspore {
 namespace {
@@ -47,11 +50,8 @@ TEST(MindsporeVersion, OtherProfilesAreRefusedWithTheNearest) {
 }
 
 TEST(MindsporeVersion, RowsAreInOrderOfRelease) {
-  Release release{};
-  for (const Version& version : versions()) {
-    EXPECT_EQ(version.release, release) << version.name;
-    release = static_cast<Release>(static_cast<int>(release) + 1);
-  }
+  EXPECT_TRUE(std::ranges::is_sorted(versions(), std::ranges::less(), &Version::since));
+  for (const ConfigKey& key : keys()) EXPECT_EQ(std::ranges::count(versions(), key.since, &Version::name), 1) << key.name;
 }
 
 TEST(MindsporeVersion, FixedStatisticsAreKnownOnes) {

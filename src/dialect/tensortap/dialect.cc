@@ -10,7 +10,7 @@ namespace tensortap {
 namespace {
 
 bool is_our_key(const std::string& key) {
-  return std::ranges::any_of(spec_keys(), [&](const SpecKey& row) { return row.name.substr(0, row.name.find('.')) == key; });
+  return std::ranges::any_of(spec_keys(), [&](const ConfigKey& row) { return row.name.substr(0, row.name.find('.')) == key; });
 }
 
 }  // namespace
