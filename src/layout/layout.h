@@ -158,6 +158,15 @@ constexpr uint8_t extra_files(std::initializer_list<ExtraFile> files) {
   return set;
 }
 
+// What comes back when a dump is read. The tree of another system keeps what that system keeps.
+struct Keeps {
+  bool (*dtype)(DType dtype) =
+      nullptr;  // whether a tensor of this type has its data; null: of every type but strings. Others are refused, or come back as a wider type
+  bool empty_tensors = true;  // tensors without elements
+  bool names = true;          // of ops, whatever characters they have
+  bool threads = true;        // and how often an op had run, each record of its own
+};
+
 // One row of the registry: plain functions, so that the table is constant data.
 struct Layout {
   std::string_view name;
@@ -177,6 +186,7 @@ struct Layout {
   std::span<const LayoutOption> options = {};
   uint8_t extras = 0;         // extra_files() that it writes
   bool has_profiles = false;  // whether CaptureSpec::profile chooses between releases
+  Keeps keeps = {};
 };
 
 }  // namespace tensortap
