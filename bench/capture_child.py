@@ -2,22 +2,23 @@
 
 usage: capture_child.py LIBRARY MODELS CASE REQUEST
 
-REQUEST is the JSON object of tensortap_onnxruntime_run, without "model". The report gains "seconds" and "peak_bytes": the highest
-resident memory of the process over what it had before the model was loaded.
+CASE is a case of cases.py, or a model's path as in model_and_inputs() there. REQUEST is the JSON object of tensortap_onnxruntime_run,
+without "model". The report gains "seconds" and "peak_bytes": the highest resident memory of the process over what it had before the
+library was loaded.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
-import resource
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import Inputs, case_named
+from cases import Inputs, model_and_inputs
+from resident import Peak
 
 DTYPES = {np.dtype(np.float32): 12, np.dtype(np.int32): 4, np.dtype(np.int64): 5}
 
@@ -89,15 +90,14 @@ def run(library: ctypes.CDLL, request: dict[str, Any], arrays: Inputs) -> dict[s
 
 def main() -> int:
     """Run what the command line says."""
+    model, arrays = model_and_inputs(Path(sys.argv[2]), sys.argv[3])
+    request = {**json.loads(sys.argv[4]), "model": str(model)}
+    peak = Peak()
     library = ctypes.CDLL(sys.argv[1])
-    models, case = Path(sys.argv[2]), case_named(sys.argv[3])
-    request = {**json.loads(sys.argv[4]), "model": str(models / case.path)}
-    arrays = case.inputs(models)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
     report = run(library, request, arrays)
     report["seconds"] = time.perf_counter() - start
-    report["peak_bytes"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    report["peak_bytes"] = peak.over_start()
     print(json.dumps(report))
     return 0
 

@@ -86,3 +86,12 @@ CASES = (
 def case_named(name: str) -> Case:
     """Find a case; children are told their case by its name."""
     return next(case for case in CASES if case.name == name)
+
+
+def model_and_inputs(models: Path, name: str) -> tuple[Path, Inputs]:
+    """Give a case's model and inputs; a name with ".onnx" is the path of another model, whose inputs are in an npz beside it."""
+    if not name.endswith(".onnx"):
+        case = case_named(name)
+        return models / case.path, case.inputs(models)
+    with np.load(Path(name).with_suffix(".npz")) as arrays:
+        return Path(name), dict(arrays)

@@ -66,7 +66,11 @@ def say(text: str) -> None:
 def child(script: str, *arguments: str) -> dict[str, Any]:
     """Run a script of this folder in a process of its own; gives the JSON object it prints last."""
     command = [sys.executable, str(ROOT / "bench" / script), *arguments]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    return last_report(subprocess.run(command, check=False, capture_output=True, text=True, timeout=300))
+
+
+def last_report(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """Give the JSON object that a process printed last, or {"error": ...}."""
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0 or not lines:
         return {"error": (done.stderr or done.stdout).strip()[-300:] or f"exit status {done.returncode}"}
@@ -76,6 +80,11 @@ def child(script: str, *arguments: str) -> dict[str, Any]:
 
 def captured(case: Case, config: dict[str, Any] | None, **request: Any) -> dict[str, Any]:
     """Run a case once through the library; `config` None runs it plain."""
+    return captured_model(case.name, config, **request)
+
+
+def captured_model(name: str, config: dict[str, Any] | None, **request: Any) -> dict[str, Any]:
+    """Run a case, or a model as in model_and_inputs(), once through the library; `config` None runs it plain."""
     folder = SCRATCH / "dump"
     shutil.rmtree(folder, ignore_errors=True)
     if config is None:
@@ -83,7 +92,7 @@ def captured(case: Case, config: dict[str, Any] | None, **request: Any) -> dict[
     else:
         request["config"] = json.dumps({**config, "out": str(folder)})
     library = RELEASE / "libtensortap_onnxruntime.so"
-    return child("capture_child.py", str(library), str(MODELS), case.name, json.dumps(request))
+    return child("capture_child.py", str(library), str(MODELS), name, json.dumps(request))
 
 
 def ratio_cell(plan: Plan, what: str, measure: Callable[[], dict[str, Any]]) -> Cell:

@@ -9,7 +9,6 @@ the model marked), or "outputs-memory" and "plain-memory" (one session, for the 
 from __future__ import annotations
 
 import json
-import resource
 import statistics
 import sys
 import tempfile
@@ -18,15 +17,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import onnx
-import onnxruntime
-from cases import Inputs, case_named
+from cases import Inputs, model_and_inputs
+from resident import Peak
 
 Step = Callable[[], object]
 
 
 def options_for(threads: int) -> Any:
     """Make session options like those of the captured runs."""
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
@@ -35,12 +35,17 @@ def options_for(threads: int) -> Any:
 
 def plain_step(model: Path, threads: int, inputs: Inputs) -> Step:
     """Run the untouched session."""
+    import onnxruntime
+
     session = onnxruntime.InferenceSession(str(model), options_for(threads), ["CPUExecutionProvider"])
     return lambda: session.run(None, inputs)
 
 
 def outputs_step(model: Path, threads: int, inputs: Inputs) -> Step:
     """Run the optimised graph with every tensor of it as an output."""
+    import onnx
+    import onnxruntime
+
     with tempfile.TemporaryDirectory() as folder:
         optimised = Path(folder) / "optimised.onnx"
         options = options_for(threads)
@@ -60,6 +65,7 @@ def outputs_step(model: Path, threads: int, inputs: Inputs) -> Step:
 
 def polygraphy_step(model: Path, threads: int, inputs: Inputs) -> Step:
     """Run Polygraphy's ONNX Runtime runner with every tensor of the model marked as an output."""
+    import onnxruntime
     from polygraphy import constants
     from polygraphy.backend.onnx import BytesFromOnnx, ModifyOutputs, OnnxFromPath
     from polygraphy.backend.onnxrt import OnnxrtRunner
@@ -98,17 +104,15 @@ def ratios(plain: Step, other: Step, seconds: float) -> list[float]:
 
 def main() -> int:
     """Measure what the command line says."""
-    models, case, threads = Path(sys.argv[1]), case_named(sys.argv[2]), int(sys.argv[3])
-    seconds, how = float(sys.argv[4]), sys.argv[5]
-    inputs = case.inputs(models)
-    model = models / case.path
+    model, inputs = model_and_inputs(Path(sys.argv[1]), sys.argv[2])
+    threads, seconds, how = int(sys.argv[3]), float(sys.argv[4]), sys.argv[5]
     makers = {"outputs": outputs_step, "polygraphy": polygraphy_step, "outputs-memory": outputs_step, "plain-memory": plain_step}
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = Peak()  # before the runtime is imported, which it counts
     other = makers[how](model, threads, inputs)
     result: dict[str, Any] = {}
     if how.endswith("-memory"):
         seconds_of(other, 3)
-        result["peak_bytes"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+        result["peak_bytes"] = peak.over_start()
     else:
         found = ratios(plain_step(model, threads, inputs), other, seconds)
         quartiles = statistics.quantiles(found, n=4)
