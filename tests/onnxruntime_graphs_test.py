@@ -52,6 +52,21 @@ def records_of(out: Path) -> list[tuple[str, str, Any]]:
     return [(ops[int(row["op"])]["name"], ops[int(row["op"])]["type"], row) for row in np.load(out / "records.npy")]
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_weights_that_are_listed_as_inputs_and_folded_need_no_values(version: str, tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("ConstantOfShape", ["shape"], ["w"], "fill", value=numpy_helper.from_array(np.array([0.5], np.float32))),
+        helper.make_node("MatMul", ["x", "w"], ["y"], "multiply"),
+    ]
+    weights = [numpy_helper.from_array(np.array([64, 512]), "shape")]
+    graph = helper.make_graph(nodes, "g", [info("x", FLOAT, [2, 64]), info("shape", INT64, [2])], [info("y", FLOAT, [2, 512])], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 9)], ir_version=3)
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    x = np.random.default_rng(1).standard_normal((2, 64)).astype(np.float32)
+    outcome = checked(tmp_path / "model.onnx", tmp_path / "dump", {"x": x}, runtime=api.runtime(version))
+    np.testing.assert_allclose(outcome.outputs[0, "y"], x @ np.full((64, 512), 0.5, np.float32), rtol=1e-5, atol=1e-5)
+
+
 def nested_model(path: Path) -> Path:
     """Make a Loop over an If, with a sequence carried through."""
     then = helper.make_graph([helper.make_node("Add", ["x", "x"], ["doubled"], "double")], "then", [], [info("doubled", FLOAT, [3])])

@@ -86,9 +86,12 @@ typedef struct tensortap_onnxruntime_maker {
   const char* path;  /* of the model; null = `model` */
   const void* model; /* its bytes */
   uint64_t model_size;
-  const char* version;                                       /* of the runtime */
-  int (*optimise)(void* user, int level);                    /* the ONNX bytes of the graph that would run; -1 = the program's level */
-  int (*load)(void* user, const void* model, uint64_t size); /* the program's session of these bytes, not to be optimised */
+  const char* version; /* of the runtime */
+  /* Has the graph that would run written to `path`, as ONNX, at `level` (-1 = the program's). `weights` names the file beside it that takes the large
+   * weights; "" = they go into the model. */
+  int (*optimise)(void* user, int level, const char* path, const char* weights);
+  /* The program's session of these bytes, not to be optimised. `folder` holds its weights in files; "" = there are none. */
+  int (*load)(void* user, const void* model, uint64_t size, const char* folder);
   int (*reorder)(void* user, const void* model,
                  uint64_t size); /* output "y", as floats, of input "x" = 0, 1 ... 255, float[1, 128, 1, 2] */
   void* user;

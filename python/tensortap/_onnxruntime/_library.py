@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-MakeGraph = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
+MakeGraph = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p)
+LoadModel = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p)
 TakeModel = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)
 
 
@@ -20,7 +21,7 @@ class Maker(ctypes.Structure):
         ("model_size", ctypes.c_uint64),
         ("version", ctypes.c_char_p),
         ("optimise", MakeGraph),
-        ("load", TakeModel),
+        ("load", LoadModel),
         ("reorder", TakeModel),
         ("user", ctypes.c_void_p),
     ]

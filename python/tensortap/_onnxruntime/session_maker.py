@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ._library import Library, MakeGraph, Maker, TakeModel
+from ._library import Library, LoadModel, MakeGraph, Maker, TakeModel
 
 PROGRAM_LEVEL = -1
 LEVELS = {0: "ORT_DISABLE_ALL", 1: "ORT_ENABLE_BASIC", 2: "ORT_ENABLE_EXTENDED", 99: "ORT_ENABLE_ALL"}
 QUIET = 4
 """The severity of log lines that end a program: nothing less is said."""
-WANTED_BY_A_PASS = {"session.save_model_format": "ONNX", "session.optimized_model_external_initializers_file_name": ""}
+WEIGHTS_ENTRY = "session.optimized_model_external_initializers_file_name"
+LARGE_WEIGHT_ENTRY = "session.optimized_model_external_initializers_min_size_in_bytes"
+LARGE_WEIGHT = "16384"
+WANTED_BY_A_PASS = {"session.save_model_format": "ONNX", WEIGHTS_ENTRY: ""}
 WANTED_BY_TAPS = {
     "session.load_model_format": "ONNX",
     "session.use_ort_model_bytes_directly": "0",
@@ -24,8 +27,10 @@ WANTED_BY_TAPS = {
 """What configuration entries must be that the program has set; entries that are not there mean the same."""
 QUANTISED_ENTRY = "session.disable_quant_qdq"
 FOLDER_ENTRY = "session.model_external_initializers_file_folder_path"
-DEFAULTS = {QUANTISED_ENTRY: "0", FOLDER_ENTRY: ""}
+DEFAULTS = {QUANTISED_ENTRY: "0", FOLDER_ENTRY: "", WEIGHTS_ENTRY: "", LARGE_WEIGHT_ENTRY: "1024"}
 """What an entry means that is not there."""
+OF_WRITTEN_MODELS = (WEIGHTS_ENTRY, LARGE_WEIGHT_ENTRY)
+"""Entries without effect on a session that writes no optimised model."""
 EXCEPTIONS_OF_THE_USER = (KeyboardInterrupt, SystemExit)
 
 
@@ -63,8 +68,8 @@ class SessionMaker:
             model=data if isinstance(data, bytes) else bytes(data) if data is not None else None,
             model_size=len(data) if data is not None else 0,
             version=module.C.get_version_string().encode() if hasattr(module.C, "get_version_string") else b"",
-            optimise=MakeGraph(lambda _, level: self._answer(lambda: self._optimise(level))),
-            load=TakeModel(lambda _, model, size: self._answer(lambda: self._load(ctypes.string_at(model, size)))),
+            optimise=MakeGraph(lambda _, level, path, weights: self._answer(lambda: self._optimise(level, path, weights))),
+            load=LoadModel(lambda _, model, size, folder: self._answer(lambda: self._load(ctypes.string_at(model, size), folder))),
             reorder=TakeModel(lambda _, model, size: self._answer(lambda: self._reorder(ctypes.string_at(model, size)))),
         )
 
@@ -79,36 +84,30 @@ class SessionMaker:
         self._library.answer(answer, len(answer))
         return failed
 
-    def _optimise(self, level: int) -> bytes:
-        file = os.memfd_create("tensortap-model", os.MFD_CLOEXEC)
-        try:
-            changes: dict[str, Any] = {
-                "optimized_model_filepath": f"/proc/self/fd/{file}",
-                "enable_profiling": False,
-                "log_severity_level": QUIET,
-            }
-            if level != PROGRAM_LEVEL:
-                changes["graph_optimization_level"] = getattr(self._module.C.GraphOptimizationLevel, LEVELS[level])
-            # On another object: attributes of the program's would keep this session alive.
-            scout = object.__new__(type(self._session))
-            scout.__dict__.update(self._session.__dict__, _sess_options=self._options)
-            with self._known.changed(self._options, changes, {}, WANTED_BY_A_PASS):
-                self._create(scout)
-            del scout
-            os.lseek(file, 0, os.SEEK_SET)
-            with os.fdopen(os.dup(file), "rb") as written:
-                return written.read()
-        finally:
-            os.close(file)
+    def _optimise(self, level: int, path: bytes, weights: bytes) -> bytes:
+        changes: dict[str, Any] = {
+            "optimized_model_filepath": os.fsdecode(path),
+            "enable_profiling": False,
+            "log_severity_level": QUIET,
+        }
+        if level != PROGRAM_LEVEL:
+            changes["graph_optimization_level"] = getattr(self._module.C.GraphOptimizationLevel, LEVELS[level])
+        # On another object: attributes of the program's would keep this session alive.
+        scout = object.__new__(type(self._session))
+        scout.__dict__.update(self._session.__dict__, _sess_options=self._options)
+        entries = {WEIGHTS_ENTRY: weights.decode(), LARGE_WEIGHT_ENTRY: LARGE_WEIGHT} if weights else {}
+        with self._known.changed(self._options, changes, entries, WANTED_BY_A_PASS):
+            self._create(scout)
+        return b""
 
-    def _load(self, model: bytes) -> bytes:
+    def _load(self, model: bytes, folder: bytes) -> bytes:
         session, options = self._session, self._options
         entries = {}
         if b"DequantizeLinear" in model:
             # Even with everything off, each consumer of such a node, taps included, would get a copy of its own.
             entries[QUANTISED_ENTRY] = "1"
-        if session._model_path and b"location" in model:  # weights in other files: bytes have no folder of their own
-            entries[FOLDER_ENTRY] = os.path.realpath(os.path.dirname(os.path.abspath(session._model_path)))
+        if folder:  # bytes have no folder of their own
+            entries[FOLDER_ENTRY] = os.fsdecode(folder)
         self._known.give_taps(options, self._library.path)
         changes = {
             "optimized_model_filepath": "",
@@ -184,8 +183,12 @@ class KnownOptions:
 
     def settle(self, options: Any) -> None:
         """Take back the entries that the last session left."""
-        for key, text in self._left.pop(id(options), {}).items():
-            options.add_session_config_entry(key, text)
+        left = self._left.pop(id(options), {})
+        for key, text in left.items():
+            if key in OF_WRITTEN_MODELS and not options.optimized_model_filepath and not text.strip(DEFAULTS[key]):
+                self._left.setdefault(id(options), {})[key] = text
+            else:
+                options.add_session_config_entry(key, text)
 
     @contextmanager
     def changed(self, options: Any, attributes: dict[str, Any], entries: dict[str, str], wanted: dict[str, str]) -> Iterator[None]:
@@ -208,10 +211,10 @@ class KnownOptions:
         self.settle(options)
         before = {name: getattr(options, name) for name in attributes}
         texts = {key: _entry(options, key) for key in (*entries, *wanted)}
-        for key, text in (entries | {key: text for key, text in wanted.items() if texts[key] is not None}).items():
+        for key, text in ({key: text for key, text in wanted.items() if texts[key] is not None} | entries).items():
             if texts[key] != text:
                 options.add_session_config_entry(key, text)
-                self._left.setdefault(id(options), {})[key] = texts[key] or DEFAULTS.get(key, "")
+                self._left.setdefault(id(options), {}).setdefault(key, texts[key] or DEFAULTS.get(key, ""))
         try:
             for name, value in attributes.items():
                 setattr(options, name, value)

@@ -21,16 +21,15 @@ std::string& answer_of_thread() {
 
 void CalledMaker::answer(std::string_view text) { answer_of_thread() = text; }
 
-Result<std::string> CalledMaker::optimise(int32_t level) {
+Status CalledMaker::optimise(int32_t level, const PassFiles& files) {
   answer_of_thread().clear();
-  if (calls_.optimise(calls_.user, level) != 0) return internal_error(std::move(answer_of_thread()));
-  if (answer_of_thread().empty()) return internal_error("ONNX Runtime wrote no optimised model");
-  return std::exchange(answer_of_thread(), {});
+  if (calls_.optimise(calls_.user, level, files.path().c_str(), files.weights_name().c_str()) == 0) return {};
+  return internal_error(std::exchange(answer_of_thread(), {}));
 }
 
-Status CalledMaker::load(std::string_view tapped) {
+Status CalledMaker::load(std::string_view tapped, const std::string& folder) {
   answer_of_thread().clear();
-  if (calls_.load(calls_.user, tapped.data(), tapped.size()) == 0) return {};
+  if (calls_.load(calls_.user, tapped.data(), tapped.size(), folder.c_str()) == 0) return {};
   return internal_error(std::exchange(answer_of_thread(), {}));
 }
 

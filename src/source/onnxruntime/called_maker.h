@@ -15,8 +15,8 @@ class CalledMaker final : public SessionMaker {
  public:
   explicit CalledMaker(const tensortap_onnxruntime_maker& calls) : calls_(calls) {}
 
-  Result<std::string> optimise(int32_t level) override;
-  Status load(std::string_view tapped) override;
+  Status optimise(int32_t level, const PassFiles& files) override;
+  Status load(std::string_view tapped, const std::string& folder) override;
   Result<uint32_t> channel_block() override;
 
   // What a called function answers on this thread.

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "source/onnxruntime/channel_block.h"
+#include "source/onnxruntime/executed_graph.h"
 #include "source/onnxruntime/external_files.h"
 
 namespace tensortap::onnxruntime {
@@ -37,25 +38,43 @@ std::vector<ValueInfo> required_inputs(const Graph& graph) {
   return inputs;
 }
 
+// What the author's weights are is of no interest where the optimised graph runs.
 Status PreparedModel::read_author() {
-  if (!file_.is_ort_format()) {
-    TENSORTAP_ASSIGN_OR_RETURN(author_, read_model(file_.bytes(), file_.path()));
+  if (options_.as_written) return read_whole_author();
+  if (file_.is_ort_format()) {
+    TENSORTAP_ASSIGN_OR_RETURN(
+        author_pass_, optimize_model(library_, file_, {abi::kOptimizeNone, options_.threads, options_.extras, PassWeights::kDropped}));
+    TENSORTAP_RETURN_IF_ERROR(onnxruntime::read_author(author_pass_.bytes, file_.path(), author_graph_));
+    author_graph_.has_weights_in_files = false;
+    author_pass_ = {};
     return {};
   }
-  TENSORTAP_ASSIGN_OR_RETURN(author_pass_, optimize_model(library_, file_, {abi::kOptimizeNone, options_.threads, options_.extras}));
-  TENSORTAP_ASSIGN_OR_RETURN(author_, read_model(author_pass_.bytes, file_.path()));
+  TENSORTAP_RETURN_IF_ERROR(onnxruntime::read_author(file_.bytes(), file_.path(), author_graph_));
+  file_.release_memory();
+  return {};
+}
+
+Status PreparedModel::read_whole_author() {
+  if (!file_.is_ort_format()) {
+    TENSORTAP_ASSIGN_OR_RETURN(author_graph_.model, read_model(file_.bytes(), file_.path()));
+    return {};
+  }
+  TENSORTAP_ASSIGN_OR_RETURN(author_pass_,
+                             optimize_model(library_, file_, {abi::kOptimizeNone, options_.threads, options_.extras, PassWeights::kApart}));
+  TENSORTAP_ASSIGN_OR_RETURN(author_graph_.model, read_model(author_pass_.bytes, file_.path()));
   return {};
 }
 
 Status PreparedModel::read_executed() {
   if (options_.as_written) {
-    external_folder_ = file_.folder();
-    TENSORTAP_ASSIGN_OR_RETURN(executed_, read_model(author_.bytes, file_.path()));
+    external_folder_ = file_.is_ort_format() ? author_pass_.external_folder : file_.folder();
+    TENSORTAP_ASSIGN_OR_RETURN(executed_, read_model(author().bytes, file_.path()));
     return {};
   }
-  TENSORTAP_ASSIGN_OR_RETURN(executed_pass_, optimize_model(library_, file_, {options_.level, options_.threads, options_.extras}));
+  TENSORTAP_ASSIGN_OR_RETURN(
+      executed_pass_, optimize_model(library_, file_, {options_.level, options_.threads, options_.extras, author_graph_.weights_apart()}));
   external_folder_ = executed_pass_.external_folder;
-  TENSORTAP_ASSIGN_OR_RETURN(executed_, read_model(executed_pass_.bytes, "the optimised model"));
+  TENSORTAP_ASSIGN_OR_RETURN(executed_, read_executed_model(executed_pass_.bytes, author()));
   return {};
 }
 
@@ -66,11 +85,12 @@ Status PreparedModel::trace() {
     channel_block_ = *block;
   }
   const auto optimise = [this](int32_t level) -> Result<std::string> {
-    TENSORTAP_ASSIGN_OR_RETURN(OptimizedModel lower, optimize_model(library_, file_, {level, options_.threads, options_.extras}));
+    TENSORTAP_ASSIGN_OR_RETURN(
+        OptimizedModel lower, optimize_model(library_, file_, {level, options_.threads, options_.extras, author_graph_.weights_dropped()}));
     return std::move(lower.bytes);
   };
   const int32_t level = options_.as_written ? abi::kOptimizeNone : options_.level;
-  ops_ = build_op_table(executed_, find_origins(executed_, author_, level, optimise));
+  ops_ = build_op_table(executed_, find_origins(executed_, author(), level, optimise));
   return {};
 }
 
@@ -84,6 +104,7 @@ Result<std::unique_ptr<PreparedModel>> PreparedModel::prepare(std::shared_ptr<co
   TENSORTAP_RETURN_IF_ERROR(model->trace());
   model->inputs_ = required_inputs(model->executed_.graph);
   for (const ValueInfo& output : model->executed_.graph.outputs) model->output_names_.emplace_back(output.name);
+  release_free_memory();
   return model;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "source/onnxruntime/executed_graph.h"
 #include "source/onnxruntime/inference_session.h"
 #include "source/onnxruntime/model_file.h"
 #include "source/onnxruntime/onnx_model.h"
@@ -35,7 +36,7 @@ class PreparedModel {
   [[nodiscard]] const std::shared_ptr<const RuntimeLibrary>& library() const { return library_; }
   [[nodiscard]] const ModelOptions& options() const { return options_; }
   [[nodiscard]] const ModelFile& file() const { return file_; }
-  [[nodiscard]] const Model& author() const { return author_; }
+  [[nodiscard]] const Model& author() const { return author_graph_.model; }
   [[nodiscard]] const Model& executed() const { return executed_; }
   [[nodiscard]] const OpTable& ops() const { return ops_; }
   // Channels of a block in what blocked convolutions make; 0 when the graph has none.
@@ -51,16 +52,17 @@ class PreparedModel {
  private:
   PreparedModel() = default;
   Status read_author();
+  Status read_whole_author();
   Status read_executed();
   Status trace();
 
   std::shared_ptr<const RuntimeLibrary> library_;
   ModelOptions options_;
   ModelFile file_;
-  OptimizedModel author_pass_;  // of a ".ort" file only
+  OptimizedModel author_pass_;  // of a ".ort" file that runs as it is written
+  AuthorGraph author_graph_;
   OptimizedModel executed_pass_;
   std::string external_folder_;
-  Model author_;
   Model executed_;
   OpTable ops_;
   uint32_t channel_block_ = 0;

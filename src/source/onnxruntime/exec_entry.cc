@@ -34,6 +34,7 @@ class CalledModel {
     auto file = ModelFile::open(maker.path);
     if (!file.ok()) return;
     file_ = std::make_unique<ModelFile>(*std::move(file));
+    model_.file = file_.get();
     model_.bytes = file_->bytes();
     model_.folder = file_->folder();
   }

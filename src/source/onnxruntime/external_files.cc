@@ -14,8 +14,7 @@ constexpr int kFolderKeyRelease = 21;
 
 void collect(const Graph& graph, std::set<std::string>& files) {
   for (const Initializer& initializer : graph.initializers) {
-    // Only the small description is wanted; a tensor with its data inside is not taken apart.
-    if (initializer.bytes.find("location") == std::string_view::npos) continue;
+    if (!is_outside(initializer)) continue;
     std::string storage;
     const auto tensor = read_tensor(initializer.bytes, storage);
     if (tensor.ok() && !tensor->external.file.empty()) files.emplace(tensor->external.file);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "source/onnxruntime/element_types.h"
+#include "source/onnxruntime/weight_reader.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -39,9 +40,9 @@ class OutputKeeper : public TapListener {
 };
 
 Result<OwnedValue> weight_value(const PreparedModel& model, const Initializer& initializer) {
-  std::string storage;
-  TENSORTAP_ASSIGN_OR_RETURN(const TensorData data, read_tensor(initializer.bytes, storage));
-  if (!data.external.file.empty() || data.element_type == kElementString) return unsupported("weights in files are not copied");
+  WeightReader reader(model.external_folder());
+  TENSORTAP_ASSIGN_OR_RETURN(const TensorData data, reader.read(initializer));
+  if (data.element_type == kElementString) return unsupported("strings are not copied");
   tensortap_tensor tensor{};
   tensor.size = sizeof(tensor);
   tensor.dtype = element_type(data.element_type).dtype;

@@ -6,8 +6,11 @@
 #include "base/text.h"
 #include "source/onnxruntime/channel_block.h"
 #include "source/onnxruntime/exec_capture.h"
+#include "source/onnxruntime/executed_graph.h"
+#include "source/onnxruntime/external_files.h"
 #include "source/onnxruntime/failure_finder.h"
 #include "source/onnxruntime/origins.h"
+#include "source/onnxruntime/runtime_library.h"
 #include "source/onnxruntime/tapped_model.h"
 
 namespace tensortap::onnxruntime {
@@ -18,23 +21,46 @@ constexpr int kMaxForeignRemedies = 200;
 
 // The graph that runs and what its ops are called. The models are views into the bytes.
 struct ExecutedGraph {
-  std::string bytes;
-  std::string author_bytes;  // of a ".ort" model only
+  OptimizedModel pass;
+  AuthorGraph author;
+  std::string folder;  // of weights that are not in the bytes; "" = there are none
   Model executed;
-  Model author;
   OpTable ops;
   uint32_t channel_block = 0;
 };
 
-Status read_graphs(SessionMaker& maker, const ForeignModel& model, ExecutedGraph& graph) {
-  TENSORTAP_ASSIGN_OR_RETURN(graph.bytes, maker.optimise(kProgramLevel));
-  TENSORTAP_ASSIGN_OR_RETURN(graph.executed, read_model(graph.bytes, "the optimised model"));
-  std::string_view author = model.bytes;
-  if (is_ort_format(author)) {
-    TENSORTAP_ASSIGN_OR_RETURN(graph.author_bytes, maker.optimise(abi::kOptimizeNone));
-    author = graph.author_bytes;
+// Older releases find files only beside a model file, and the tapped model is none.
+bool finds_weights_apart(const ForeignModel& model) {
+  constexpr int kFolderEntryRelease = 21;
+  return minor_release(model.runtime) >= kFolderEntryRelease;
+}
+
+Result<OptimizedModel> optimise(SessionMaker& maker, int32_t level, PassWeights weights) {
+  PassFiles files(weights);
+  const Status made = maker.optimise(level, files);
+  auto model = made.ok() ? files.take_model() : Result<OptimizedModel>(made);
+  if (const auto other = instead_of(weights); !model.ok() && other.has_value()) return optimise(maker, level, *other);
+  return model;
+}
+
+Status read_author_of(SessionMaker& maker, const ForeignModel& model, AuthorGraph& author) {
+  if (is_ort_format(model.bytes)) {
+    TENSORTAP_ASSIGN_OR_RETURN(const OptimizedModel pass, optimise(maker, abi::kOptimizeNone, PassWeights::kDropped));
+    TENSORTAP_RETURN_IF_ERROR(read_author(pass.bytes, model.name(), author));
+    author.has_weights_in_files = false;
+    return {};
   }
-  TENSORTAP_ASSIGN_OR_RETURN(graph.author, read_model(author, model.name()));
+  TENSORTAP_RETURN_IF_ERROR(read_author(model.bytes, model.name(), author));
+  if (model.file != nullptr) model.file->release_memory();
+  return {};
+}
+
+Status read_graphs(SessionMaker& maker, const ForeignModel& model, ExecutedGraph& graph) {
+  TENSORTAP_RETURN_IF_ERROR(read_author_of(maker, model, graph.author));
+  const PassWeights weights = finds_weights_apart(model) ? graph.author.weights_apart() : PassWeights::kInside;
+  TENSORTAP_ASSIGN_OR_RETURN(graph.pass, optimise(maker, kProgramLevel, weights));
+  TENSORTAP_ASSIGN_OR_RETURN(graph.executed, read_executed_model(graph.pass.bytes, graph.author.model));
+  graph.folder = graph.pass.external_folder.empty() ? model.folder : graph.pass.external_folder;
   return {};
 }
 
@@ -42,21 +68,26 @@ Status name_ops(SessionMaker& maker, ExecutedGraph& graph) {
   if (has_blocked_convolutions(graph.executed)) {
     TENSORTAP_ASSIGN_OR_RETURN(graph.channel_block, maker.channel_block());
   }
-  const auto optimise = [&maker](int32_t level) { return maker.optimise(level); };
-  graph.ops = build_op_table(graph.executed, find_origins(graph.executed, graph.author, kProgramLevel, optimise));
+  const auto lower = [&](int32_t level) -> Result<std::string> {
+    TENSORTAP_ASSIGN_OR_RETURN(OptimizedModel pass, optimise(maker, level, graph.author.weights_dropped()));
+    return std::move(pass.bytes);
+  };
+  graph.ops = build_op_table(graph.executed, find_origins(graph.executed, graph.author.model, kProgramLevel, lower));
   return {};
 }
 
 // Loads until the types of all values are such that taps can take them.
-Result<std::shared_ptr<TapGraph>> load_with_taps(SessionMaker& maker, const Model& executed, bool reads,
+Result<std::shared_ptr<TapGraph>> load_with_taps(SessionMaker& maker, const ExecutedGraph& executed, bool reads,
                                                  std::vector<UntappedValue>& untapped) {
+  const std::string folder = external_files(executed.executed.graph).empty() ? "" : executed.folder;
   TypeRemedies remedies;
   for (int attempt = 0; attempt < kMaxForeignRemedies; ++attempt) {
     const int64_t number = PublishedGraph::next_number();
-    TENSORTAP_ASSIGN_OR_RETURN(TappedModel tapped, add_taps(executed, remedies, {.inputs = true, .graph = number, .reads = reads}));
+    TENSORTAP_ASSIGN_OR_RETURN(TappedModel tapped,
+                               add_taps(executed.executed, remedies, {.inputs = true, .graph = number, .reads = reads}));
     auto graph = std::make_shared<TapGraph>(std::move(tapped.taps));
     const PublishedGraph published(number, graph);
-    const Status loaded = maker.load(tapped.bytes);
+    const Status loaded = maker.load(tapped.bytes, folder);
     untapped = std::move(tapped.untapped);
     if (loaded.ok()) return graph;
     if (!learn_remedy(loaded.message(), remedies)) return loaded;
@@ -68,7 +99,6 @@ DumpRequest dump_request(const ForeignModel& model) {
   DumpRequest request;
   request.model = model.path;
   request.runtime = model.runtime;
-  request.weights_folder = model.folder;
   return request;
 }
 
@@ -86,12 +116,14 @@ Result<std::shared_ptr<ForeignSession>> ForeignSession::try_to_make(SessionMaker
   ExecutedGraph graph;
   TENSORTAP_RETURN_IF_ERROR(read_graphs(maker, model, graph));
   TENSORTAP_RETURN_IF_ERROR(name_ops(maker, graph));
+  release_free_memory();
   DumpRequest request = dump_request(model);
+  request.weights_folder = graph.folder;
   request.channel_block = graph.channel_block;
   TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<ModelDump> dump, capture->dump_of(graph.ops, request));
   if (!dump->wants_anything()) return std::shared_ptr<ForeignSession>();
   std::vector<UntappedValue> untapped;
-  auto taps = load_with_taps(maker, graph.executed, tensortap_wants_reads(dump->session()) != 0, untapped);
+  auto taps = load_with_taps(maker, graph, tensortap_wants_reads(dump->session()) != 0, untapped);
   if (!taps.ok()) {
     dump->nothing_captured();
     why.counted = true;

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "source/onnxruntime/model_dump.h"
+#include "source/onnxruntime/model_file.h"
 #include "source/onnxruntime/run_tracker.h"
 #include "source/onnxruntime/tap_operator.h"
 
@@ -22,20 +23,22 @@ inline constexpr int32_t kProgramLevel = -1;
 class SessionMaker {
  public:
   virtual ~SessionMaker() = default;
-  // The graph, as ONNX, that the runtime makes of the model at a level; the session that it takes is thrown away.
-  virtual Result<std::string> optimise(int32_t level) = 0;
-  // The session that the program gets: of these bytes, without optimisation, with the operators of taps.
-  virtual Status load(std::string_view tapped) = 0;
+  // Lets the runtime write the graph, as ONNX, that it makes of the model at a level; the session that it takes is thrown away.
+  virtual Status optimise(int32_t level, const PassFiles& files) = 0;
+  // The session that the program gets: of these bytes, without optimisation, with the operators of taps. `folder` holds the weights that are not in the
+  // bytes; "" = there are none.
+  virtual Status load(std::string_view tapped, const std::string& folder) = 0;
   // channel_block.h
   virtual Result<uint32_t> channel_block() = 0;
 };
 
 // A model as the program gave it. Borrowed for a call.
 struct ForeignModel {
-  std::string path;        // "" = it came as bytes
-  std::string_view bytes;  // ONNX or ".ort"
-  std::string folder;      // of weights in files; "" = none
-  std::string runtime;     // "1.31.1"
+  std::string path;                 // "" = it came as bytes
+  std::string_view bytes;           // ONNX or ".ort"
+  const ModelFile* file = nullptr;  // that has the bytes; null = the program's memory has them
+  std::string folder;               // of weights in files; "" = none
+  std::string runtime;              // "1.31.1"
   std::string_view name() const { return path.empty() ? std::string_view("a model in memory") : std::string_view(path); }
 };
 

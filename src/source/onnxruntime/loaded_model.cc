@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "source/onnxruntime/executed_graph.h"
 #include "source/onnxruntime/failure_finder.h"
 #include "source/onnxruntime/given_values.h"
 #include "source/onnxruntime/model_description.h"
@@ -89,9 +90,12 @@ Status LoadedModel::read_interface() {
     TENSORTAP_ASSIGN_OR_RETURN(interface_, read_model(file_.bytes(), name_.empty() ? "the model" : name_));
   }
   if (is_ort || std::ranges::any_of(interface_.graph.outputs, is_open)) {
-    TENSORTAP_ASSIGN_OR_RETURN(inferred_, optimize_model(library_, file_, {abi::kOptimizeBasic, request_.threads, request_.extras}));
-    TENSORTAP_ASSIGN_OR_RETURN(interface_, read_model(inferred_.bytes, "the optimised model"));
+    TENSORTAP_ASSIGN_OR_RETURN(
+        inferred_, optimize_model(library_, file_, {abi::kOptimizeBasic, request_.threads, request_.extras, PassWeights::kForgotten}));
+    TENSORTAP_ASSIGN_OR_RETURN(interface_, read_executed_model(inferred_.bytes, interface_));
+    release_free_memory();
   }
+  file_.release_memory();
   if (name_.empty()) name_ = interface_.graph.name;
   for (const ValueInfo& output : interface_.graph.outputs) output_names_.emplace_back(output.name);
   return {};

@@ -1,11 +1,12 @@
 #include "source/onnxruntime/model_file.h"
 
+#include <sys/mman.h>
+
 #include <climits>
 #include <cstdlib>
 
 #include "base/text.h"
 #include "source/onnxruntime/inference_session.h"
-#include "source/onnxruntime/memory_file.h"
 #include "source/onnxruntime/onnx_model.h"
 
 namespace tensortap::onnxruntime {
@@ -27,18 +28,17 @@ bool is_size_limit(const Status& status) {
          status.message().find("maximum protobuf size") != std::string::npos;
 }
 
-// The runtime folds constants; when the new weights pass 2 GB, what a protobuf message can hold, they go to a file of their own.
-Result<OptimizedModel> optimize_to_folder(const std::shared_ptr<const RuntimeLibrary>& library, const ModelFile& file,
-                                          SessionSettings settings) {
-  OptimizedModel model;
-  TENSORTAP_ASSIGN_OR_RETURN(model.scratch, ScratchFolder::create());
-  settings.optimized_path = join_path(model.scratch.path(), "model.onnx");
-  settings.entries.emplace_back("session.optimized_model_external_initializers_file_name", "weights.bin");
-  settings.entries.emplace_back("session.optimized_model_external_initializers_min_size_in_bytes", "1024");
+Result<OptimizedModel> optimize_with(const std::shared_ptr<const RuntimeLibrary>& library, const ModelFile& file,
+                                     const OptimizeOptions& options) {
+  SessionSettings settings = pass_settings(file, options);
+  PassFiles files(options.weights);
+  settings.optimized_path = files.path();
+  if (const std::string name = files.weights_name(); !name.empty()) {
+    settings.entries.emplace_back(kWeightsFileEntry, name);
+    settings.entries.emplace_back(kWeightsSizeEntry, kLargeWeight);
+  }
   TENSORTAP_RETURN_IF_ERROR(InferenceSession::open(library, file.path(), {}, settings).status());
-  TENSORTAP_ASSIGN_OR_RETURN(model.bytes, read_file(settings.optimized_path));
-  model.external_folder = model.scratch.path();
-  return model;
+  return files.take_model();
 }
 
 }  // namespace
@@ -59,17 +59,21 @@ std::string ModelFile::folder() const {
   return realpath(parent.c_str(), buffer) != nullptr ? std::string(buffer) : parent;
 }
 
+void ModelFile::release_memory() const {
+  if (!map_.bytes().empty()) madvise(const_cast<char*>(map_.text().data()), map_.text().size(), MADV_DONTNEED);
+}
+
 Result<OptimizedModel> optimize_model(const std::shared_ptr<const RuntimeLibrary>& library, const ModelFile& file,
                                       const OptimizeOptions& options) {
-  SessionSettings settings = pass_settings(file, options);
-  const MemoryFile memory;
-  settings.optimized_path = memory.path();
-  const auto session = InferenceSession::open(library, file.path(), {}, settings);
-  if (!session.ok() && is_size_limit(session.status())) return optimize_to_folder(library, file, settings);
-  if (!session.ok()) return session.status();
-  OptimizedModel model;
-  TENSORTAP_ASSIGN_OR_RETURN(model.bytes, memory.model());
-  model.external_folder = file.folder();
+  auto model = optimize_with(library, file, options);
+  if (const auto other = instead_of(options.weights); !model.ok() && other.has_value()) {
+    model = optimize_with(library, file, {options.level, options.threads, options.extras, *other});
+  }
+  // The runtime folds constants, and the new weights may pass 2 GB: what a protobuf message can hold.
+  if (!model.ok() && is_size_limit(model.status())) {
+    model = optimize_with(library, file, {options.level, options.threads, options.extras, PassWeights::kApart});
+  }
+  if (model.ok() && model->external_folder.empty()) model->external_folder = file.folder();
   return model;
 }
 

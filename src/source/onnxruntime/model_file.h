@@ -9,8 +9,8 @@
 
 #include "base/files.h"
 #include "source/onnxruntime/inference_session.h"
+#include "source/onnxruntime/pass_files.h"
 #include "source/onnxruntime/runtime_library.h"
-#include "source/onnxruntime/scratch_folder.h"
 
 namespace tensortap::onnxruntime {
 
@@ -24,6 +24,8 @@ class ModelFile {
   [[nodiscard]] std::string_view bytes() const { return map_.text(); }
   [[nodiscard]] bool is_ort_format() const { return is_ort_format_; }
   [[nodiscard]] std::string folder() const;  // absolute
+  // Gives back the memory that reading bytes() took; they can be read again.
+  void release_memory() const;
 
  private:
   std::string path_;
@@ -31,20 +33,15 @@ class ModelFile {
   bool is_ort_format_ = false;
 };
 
-// The serialised graph that runs.
-struct OptimizedModel {
-  std::string bytes;            // ONNX
-  std::string external_folder;  // weights outside of the bytes are named relative to it
-  ScratchFolder scratch;        // holds folded weights that do not fit in the bytes; usually none
-};
-
 struct OptimizeOptions {
   int32_t level = abi::kOptimizeAll;
   int threads = 0;
   SessionExtras extras = {};
+  PassWeights weights = PassWeights::kInside;
 };
 
-// Lets the runtime optimise a model and write down what it would run. Errors: kInvalidArgument with the runtime's message.
+// Lets the runtime optimise a model and write down what it would run. Its external folder is never "". Weights that do not fit inside go
+// apart whatever the options say. Errors: kInvalidArgument with the runtime's message.
 Result<OptimizedModel> optimize_model(const std::shared_ptr<const RuntimeLibrary>& library, const ModelFile& file,
                                       const OptimizeOptions& options);
 

@@ -108,6 +108,9 @@ Result<TensorData> read_tensor(std::string_view bytes, std::string& storage);
 // The shape of a TensorProto, without its data. Empty when the bytes are damaged.
 std::vector<int64_t> read_tensor_dims(std::string_view bytes);
 
+// Whether the weight's data is in a file. Does not read data that is not.
+bool is_outside(const Initializer& initializer);
+
 // Strings of a TensorProto of type string.
 Result<std::vector<std::string_view>> read_strings(std::string_view tensor_bytes);
 

@@ -173,6 +173,15 @@ std::vector<int64_t> read_tensor_dims(std::string_view bytes) {
   return dims.ok() ? *dims : std::vector<int64_t>();
 }
 
+bool is_outside(const Initializer& initializer) {
+  try {
+    pbf_reader reader(field::view(initializer.bytes));
+    return reader.next(field::tensor::kExternalData);
+  } catch (const protozero::exception&) {
+    return false;
+  }
+}
+
 Result<std::vector<std::string_view>> read_strings(std::string_view tensor_bytes) {
   return field::guarded("a tensor", [&]() -> Result<std::vector<std::string_view>> {
     std::vector<std::string_view> strings;

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "source/onnxruntime/fusion_rules.h"
+#include "source/onnxruntime/model_editor.h"
 #include "source/onnxruntime/ort_interface.h"
 #include "source/onnxruntime/value_match.h"
-#include "source/onnxruntime/weightless_model.h"
 
 namespace tensortap::onnxruntime {
 namespace {

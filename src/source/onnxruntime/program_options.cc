@@ -49,10 +49,10 @@ bool WritingOptions::has(const abi::SessionOptions* options) const {
 }
 
 Result<Owned<abi::SessionOptions>> options_for_pass(const Api& api, const abi::SessionOptions* program, int32_t level,
-                                                    const std::string& path) {
+                                                    const PassFiles& files) {
   TENSORTAP_ASSIGN_OR_RETURN(auto options, copy_options(api, program));
   abi::SessionOptions* raw = options.get();
-  TENSORTAP_RETURN_IF_ERROR(api.call(ort::kSetOptimizedModelFilePath, raw, path.c_str()));
+  TENSORTAP_RETURN_IF_ERROR(api.call(ort::kSetOptimizedModelFilePath, raw, files.path().c_str()));
   TENSORTAP_RETURN_IF_ERROR(api.call(ort::kDisableProfiling, raw));
   // What there is to say is said when the program's session is made.
   TENSORTAP_RETURN_IF_ERROR(api.call(ort::kSetSessionLogSeverityLevel, raw, int{abi::kLogFatal}));
@@ -61,7 +61,8 @@ Result<Owned<abi::SessionOptions>> options_for_pass(const Api& api, const abi::S
   TENSORTAP_RETURN_IF_ERROR(add_entries(api, raw,
                                         {{"session.disable_prepacking", "1"},
                                          {"session.save_model_format", "ONNX"},
-                                         {"session.optimized_model_external_initializers_file_name", ""}}));
+                                         {kWeightsFileEntry, files.weights_name().c_str()},
+                                         {kWeightsSizeEntry, kLargeWeight}}));
   return options;
 }
 

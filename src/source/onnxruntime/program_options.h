@@ -8,6 +8,7 @@
 #include <string>
 
 #include "source/onnxruntime/ort_interface.h"
+#include "source/onnxruntime/pass_files.h"
 
 namespace tensortap::onnxruntime {
 
@@ -23,10 +24,10 @@ class WritingOptions {
   std::set<const abi::SessionOptions*> options_;
 };
 
-// A copy of the program's options (null = the runtime's defaults) for a session that writes the optimised model to `path` as ONNX and is thrown away.
+// A copy of the program's options (null = the runtime's defaults) for a session that writes the optimised model to `files` as ONNX and is thrown away.
 // `level` kProgramLevel (foreign_session.h) = as the program set it.
 Result<Owned<abi::SessionOptions>> options_for_pass(const Api& api, const abi::SessionOptions* program, int32_t level,
-                                                    const std::string& path);
+                                                    const PassFiles& files);
 
 // A copy for the session that the program gets, of a graph that is optimised and has taps. `weights_folder` "" = none.
 Result<Owned<abi::SessionOptions>> options_for_taps(const Api& api, const abi::SessionOptions* program, const std::string& weights_folder,

@@ -16,14 +16,6 @@ void drop_log_line(void*, int32_t, const char*, const char*, const char*, const 
 
 constexpr const char* kGetOne = "Install one (pip install onnxruntime), or name one with --runtime or TENSORTAP_ONNXRUNTIME.";
 
-// "1.31.1" -> 31; -1 when the text is no version of major 1.
-int minor_release(std::string_view version) {
-  const auto parts = split(version, '.');
-  int64_t minor = -1;
-  if (parts.size() < 2 || parts[0] != "1" || !parse_integer(parts[1], minor) || minor < 0 || minor > 10'000) return -1;
-  return static_cast<int>(minor);
-}
-
 Result<void*> open_library(const std::string& path) {
   if (path.find('/') != std::string::npos && !path_exists(path)) return not_found(concat("no such file: ", path, ". ", kGetOne));
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -59,6 +51,13 @@ std::shared_ptr<const RuntimeLibrary> RuntimeLibrary::borrow(const Api& api, con
   library->env_ = Owned<abi::Env>(const_cast<abi::Env*>(env), Releaser<abi::Env>{[](abi::Env*) {}});
   library->version_ = std::move(version);
   return library;
+}
+
+int minor_release(std::string_view version) {
+  const auto parts = split(version, '.');
+  int64_t minor = -1;
+  if (parts.size() < 2 || parts[0] != "1" || !parse_integer(parts[1], minor) || minor < 0 || minor > 10'000) return -1;
+  return static_cast<int>(minor);
 }
 
 Result<Api> newest_api(const abi::ApiBase& base, const std::string& path) {

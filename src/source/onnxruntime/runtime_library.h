@@ -36,6 +36,9 @@ class RuntimeLibrary {
   std::string version_;
 };
 
+// 31 of "1.31.1"; -1 when this is no release of ONNX Runtime.
+int minor_release(std::string_view version);
+
 // The interface of a library in its newest form, with its version. Errors: kInvalidArgument for what tensortap can not use.
 Result<Api> newest_api(const abi::ApiBase& base, const std::string& path);
 

@@ -1,6 +1,7 @@
 #include "source/onnxruntime/scratch_folder.h"
 
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -29,7 +30,9 @@ Result<ScratchFolder> ScratchFolder::create() {
   std::string pattern = join_path(environment_value("TMPDIR").value_or("/tmp"), "tensortap-XXXXXX");
   if (mkdtemp(pattern.data()) == nullptr) return errno_status(pattern, errno);
   ScratchFolder folder;
-  folder.path_ = pattern;
+  // The runtime refuses weights behind a link that leads out of their folder.
+  char real[PATH_MAX];
+  folder.path_ = realpath(pattern.c_str(), real) != nullptr ? std::string(real) : pattern;
   return folder;
 }
 

@@ -17,7 +17,7 @@ class ScratchFolder {
   ScratchFolder& operator=(ScratchFolder&& other) noexcept;
   ~ScratchFolder();
 
-  // A new, empty folder under TMPDIR, or /tmp.
+  // A new, empty folder of the user alone under TMPDIR, or /tmp. Its path is absolute and without links.
   static Result<ScratchFolder> create();
 
   [[nodiscard]] const std::string& path() const { return path_; }  // "" = none

@@ -18,7 +18,6 @@
 #include "source/onnxruntime/channel_block.h"
 #include "source/onnxruntime/exec_capture.h"
 #include "source/onnxruntime/foreign_session.h"
-#include "source/onnxruntime/memory_file.h"
 #include "source/onnxruntime/model_file.h"
 #include "source/onnxruntime/program_options.h"
 
@@ -68,25 +67,21 @@ abi::Status* create(const Api& api, const SessionCall& call, abi::Session** sess
 
 class CSessionMaker final : public SessionMaker {
  public:
-  CSessionMaker(WatchedRuntime& runtime, const SessionCall& call, std::string weights_folder)
-      : runtime_(runtime), call_(call), weights_folder_(std::move(weights_folder)) {}
+  CSessionMaker(WatchedRuntime& runtime, const SessionCall& call) : runtime_(runtime), call_(call) {}
   CSessionMaker(const CSessionMaker&) = delete;
   CSessionMaker& operator=(const CSessionMaker&) = delete;
   ~CSessionMaker() override = default;
 
-  Result<std::string> optimise(int32_t level) override {
-    const MemoryFile memory;
-    TENSORTAP_ASSIGN_OR_RETURN(const auto options, options_for_pass(runtime_.api, call_.options, level, memory.path()));
+  Status optimise(int32_t level, const PassFiles& files) override {
+    TENSORTAP_ASSIGN_OR_RETURN(const auto options, options_for_pass(runtime_.api, call_.options, level, files));
     SessionCall pass = call_;
     pass.options = options.get();
     pass.packed = nullptr;
-    TENSORTAP_RETURN_IF_ERROR(make(pass).status());
-    return memory.model();
+    return make(pass).status();
   }
 
-  Status load(std::string_view tapped) override {
-    TENSORTAP_ASSIGN_OR_RETURN(const auto options,
-                               options_for_taps(runtime_.api, call_.options, weights_folder_, runtime_.operators->domain()));
+  Status load(std::string_view tapped, const std::string& folder) override {
+    TENSORTAP_ASSIGN_OR_RETURN(const auto options, options_for_taps(runtime_.api, call_.options, folder, runtime_.operators->domain()));
     const SessionCall edited{call_.env, nullptr, tapped.data(), tapped.size(), options.get(), call_.packed};
     TENSORTAP_ASSIGN_OR_RETURN(session_, make(edited));
     return {};
@@ -106,7 +101,6 @@ class CSessionMaker final : public SessionMaker {
 
   WatchedRuntime& runtime_;
   const SessionCall& call_;
-  const std::string weights_folder_;
   Owned<abi::Session> session_;
 };
 
@@ -122,6 +116,7 @@ class GivenModel {
     model_.path = call.path;
     file_ = ModelFile::open(call.path);
     if (!file_->ok()) return;
+    model_.file = &**file_;
     model_.bytes = (*file_)->bytes();
     model_.folder = (*file_)->folder();
   }
@@ -148,7 +143,7 @@ void write_optimised(WatchedRuntime& runtime, const SessionCall& call) {
 
 // The session with taps, or null and why.
 abi::Session* make_watched(WatchedRuntime& runtime, const SessionCall& call, const ForeignModel& model, Uncaptured& why) {
-  CSessionMaker maker(runtime, call, model.folder);
+  CSessionMaker maker(runtime, call);
   auto session = ForeignSession::make(maker, model, why);
   if (session == nullptr) return nullptr;
   write_optimised(runtime, call);

@@ -1,21 +1,17 @@
 #include "source/onnxruntime/weight_sender.h"
 
-#include <map>
-
-#include "base/files.h"
-#include "base/text.h"
 #include "source/onnxruntime/element_types.h"
+#include "source/onnxruntime/weight_reader.h"
 
 namespace tensortap::onnxruntime {
 namespace {
 
 class WeightSender {
  public:
-  WeightSender(tensortap_session* session, const std::string& folder) : session_(session), folder_(folder) {}
+  WeightSender(tensortap_session* session, const std::string& folder) : session_(session), reader_(folder) {}
 
   Status send(const OpEntry& entry, tensortap_op_id id) {
-    std::string storage;
-    TENSORTAP_ASSIGN_OR_RETURN(TensorData data, read_tensor(entry.initializer->bytes, storage));
+    TENSORTAP_ASSIGN_OR_RETURN(const TensorData data, reader_.read(*entry.initializer));
     const std::string name(entry.value);
     tensortap_tensor tensor{};
     tensor.size = sizeof(tensor);
@@ -30,7 +26,6 @@ class WeightSender {
       TENSORTAP_RETURN_IF_ERROR(read_string_data(entry, data, strings));
       tensor.data = strings.data();
     } else {
-      if (!data.external.file.empty()) TENSORTAP_RETURN_IF_ERROR(map_external(data));
       tensor.data = data.raw.data();
     }
     tensortap_op_event event{};
@@ -41,6 +36,7 @@ class WeightSender {
     event.tensors = &tensor;
     event.tensor_count = 1;
     tensortap_on_op(session_, &event);
+    reader_.release_memory(data);
     return {};
   }
 
@@ -53,23 +49,8 @@ class WeightSender {
     return {};
   }
 
-  Status map_external(TensorData& data) {
-    auto& map = maps_[std::string(data.external.file)];
-    if (map.bytes().empty()) {
-      TENSORTAP_ASSIGN_OR_RETURN(map, MappedFile::open(join_path(folder_, data.external.file)));
-    }
-    uint64_t count = 0;
-    uint64_t size = 0;
-    if (!element_count(data.dims, count) || !byte_count(data.element_type, count, size)) return corrupt("impossible shape");
-    if (data.external.offset > map.text().size() || size > map.text().size() - data.external.offset)
-      return corrupt("the weights file is too short");
-    data.raw = map.text().substr(data.external.offset, size);
-    return {};
-  }
-
   tensortap_session* session_;
-  const std::string& folder_;
-  std::map<std::string, MappedFile> maps_;
+  WeightReader reader_;
 };
 
 }  // namespace

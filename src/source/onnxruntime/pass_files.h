@@ -1,0 +1,68 @@
+// The files that the runtime writes an optimised model to, and what comes of them.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_PASS_FILES_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_PASS_FILES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/size_signal.h"
+#include "base/status.h"
+#include "source/onnxruntime/scratch_folder.h"
+
+namespace tensortap::onnxruntime {
+
+// Where the large weights of an optimised model go.
+enum class PassWeights : uint8_t {
+  kInside,     // into the model's bytes
+  kApart,      // to a file of a scratch folder: sessions map it, so that nobody holds the weights in memory beside the session
+  kMoved,      // the same, but the runtime writes them into the model, and they are moved from there: takes more memory in the pass
+  kDropped,    // nowhere: only the structure counts
+  kForgotten,  // the same, but the runtime writes them into the model
+};
+
+// What to try when a pass with `weights` fails: the runtime can not write every model's weights apart.
+std::optional<PassWeights> instead_of(PassWeights weights);
+
+// The graph that runs, serialised.
+struct OptimizedModel {
+  std::string bytes;            // ONNX
+  std::string external_folder;  // weights outside of the bytes are named relative to it; "" = the author's folder
+  ScratchFolder scratch;        // holds the weights that are apart; usually none
+};
+
+// What a pass's session options must say when weights_name() is not empty.
+inline constexpr const char* kWeightsFileEntry = "session.optimized_model_external_initializers_file_name";
+inline constexpr const char* kWeightsSizeEntry = "session.optimized_model_external_initializers_min_size_in_bytes";
+inline constexpr const char* kLargeWeight = "16384";
+
+// For one pass. While it is there the runtime's write beyond the program's limit for files (ulimit -f) fails on this thread and sends no signal: it is ours.
+class PassFiles {
+ public:
+  // Where no scratch folder can be made, weights that were to go apart stay inside.
+  explicit PassFiles(PassWeights weights);
+  PassFiles(const PassFiles&) = delete;
+  PassFiles& operator=(const PassFiles&) = delete;
+  ~PassFiles();
+
+  [[nodiscard]] std::string path() const;  // of the model, for this process alone
+  // The name of the file for large weights, always the same; "" = they go inside.
+  [[nodiscard]] std::string weights_name() const;
+  // What the runtime wrote. To be called once. Errors: kIo; kInternal when that is nothing; kUnsupported for a model whose weights the runtime does not
+  // write apart as it should: one with nested graphs.
+  [[nodiscard]] Result<OptimizedModel> take_model();
+
+ private:
+  [[nodiscard]] bool runtime_writes_weights() const { return weights_ == PassWeights::kApart || weights_ == PassWeights::kDropped; }
+  Result<OptimizedModel> take_written_inside();
+
+  SizeSignalBlocked blocked_;
+  PassWeights weights_;
+  ScratchFolder scratch_;
+  int fd_ = -1;  // of a file in memory, for a model with its weights inside
+};
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_PASS_FILES_H_

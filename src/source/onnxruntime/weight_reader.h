@@ -1,0 +1,36 @@
+// Reads the values of a model's weights, in its bytes or in files beside it.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_WEIGHT_READER_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_WEIGHT_READER_H_
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/files.h"
+#include "source/onnxruntime/onnx_model.h"
+
+namespace tensortap::onnxruntime {
+
+// Keeps the files mapped. Not thread-safe.
+class WeightReader {
+ public:
+  // `folder`: what names of files are relative to.
+  explicit WeightReader(std::string folder) : folder_(std::move(folder)) {}
+
+  // The result's `raw` is the values, but for strings (read_strings()); it lives until the next call, the end of the reader or of the model, the
+  // first of these. Errors: kCorrupt, and what opening the file gives.
+  Result<TensorData> read(const Initializer& initializer);
+  // Gives back the memory that reading a tensor's values took. Only what lies in a file takes any.
+  void release_memory(const TensorData& tensor) const;
+
+ private:
+  Status read_outside(TensorData& tensor);
+  std::string folder_;
+  std::string storage_;
+  std::map<std::string, MappedFile, std::less<>> maps_;
+};
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_WEIGHT_READER_H_

@@ -1,0 +1,50 @@
+"""`tensortap exec` on programs whose ONNX models have large weights, or weights that the runtime makes itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from exec_onnxruntime_support import compare, write_program
+from onnx import helper, numpy_helper
+
+pytest.importorskip("onnxruntime")
+
+
+def folding_model(path: Path) -> Path:
+    """Save y = relu(x @ w) as old exporters wrote it: what w is made of is listed as an input, too, and the runtime folds it."""
+    inputs = [helper.make_tensor_value_info("x", 1, [2, 64]), helper.make_tensor_value_info("shape", 7, [2])]
+    nodes = [
+        helper.make_node("ConstantOfShape", ["shape"], ["w"], "fill", value=numpy_helper.from_array(np.array([0.5], np.float32))),
+        helper.make_node("MatMul", ["x", "w"], ["m"], "matmul_1"),
+        helper.make_node("Relu", ["m"], ["y"], "relu_1"),
+    ]
+    weights = [numpy_helper.from_array(np.array([64, 512]), "shape")]
+    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info("y", 1, [2, 512])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 9)], ir_version=3), path)
+    return path
+
+
+def test_a_model_whose_folded_weights_are_listed_as_inputs_is_captured(tmp_path: Path) -> None:
+    folding_model(tmp_path / "model.onnx")
+    program = write_program(tmp_path, "show(ort.InferenceSession('model.onnx').run(None, {'x': feed('float32', (2, 64))}))\n")
+    captured, dump = compare(program)
+    assert "uncaptured" not in captured.err
+    assert {"matmul_1", "relu_1"} <= {op["name"] for op in dump.ops.values()}
+
+
+@pytest.mark.parametrize("place", ["own", "missing"])
+def test_large_weights_leave_nothing_in_the_folder_for_temporary_files(place: str, tmp_path: Path) -> None:
+    folding_model(tmp_path / "model.onnx")
+    program = write_program(
+        tmp_path,
+        f"import os; os.makedirs('own', exist_ok=True); os.environ['TMPDIR'] = os.path.abspath({place!r})\n"
+        "session = ort.InferenceSession('model.onnx'); print(os.listdir('own'))\n"
+        "show(session.run(None, {'x': feed('float32', (2, 64))}))\n",
+    )
+    captured, dump = compare(program)
+    assert "uncaptured" not in captured.err
+    of_weight = dump.rows[dump.rows["op"] == next(number for number, op in dump.ops.items() if op["name"] == "w")]
+    assert (of_weight["min"][0], of_weight["max"][0]) == (0.5, 0.5)
