@@ -48,19 +48,19 @@ std::vector<float> values() {
 
 // y = x + w, z = two rows of small.
 std::string model_bytes() {
-  constexpr int32_t kUint8 = 2;
-  constexpr int32_t kInt64 = 7;
+  constexpr int32_t kBytes = 2;
+  constexpr int32_t kRowNumbers = 7;
   const std::vector<float> numbers = values();
   const std::string small(kRows * kColumns, '\3');
   std::string graph = as_field(field::graph::kNode, node_bytes({"Gather", "rows", {"small", "numbers"}, {"z"}}));
   graph += as_field(field::graph::kNode, node_bytes({"Add", "sum", {"x", "w"}, {"y"}}));
   graph += as_field(field::graph::kName, "g");
-  graph += weight("small", kUint8, small);
+  graph += weight("small", kBytes, small);
   graph += weight("w", onnx_type::kFloat, {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
   graph += as_field(field::graph::kInput, tensor_value_info("x", onnx_type::kFloat, {kRows, kColumns}));
-  graph += as_field(field::graph::kInput, tensor_value_info("numbers", kInt64, {2}));
+  graph += as_field(field::graph::kInput, tensor_value_info("numbers", kRowNumbers, {2}));
   graph += as_field(field::graph::kOutput, tensor_value_info("y", onnx_type::kFloat, {kRows, kColumns}));
-  graph += as_field(field::graph::kOutput, tensor_value_info("z", kUint8, {2, kColumns}));
+  graph += as_field(field::graph::kOutput, tensor_value_info("z", kBytes, {2, kColumns}));
   std::string opset;
   protozero::pbf_writer(opset).add_int64(field::opset::kVersion, 17);
   std::string model;
@@ -117,9 +117,9 @@ TEST_P(WeightsApart, TheSessionWithTapsComputesWithThem) {
   ASSERT_TRUE(tapped.ok()) << tapped.status().message();
   auto plain = model_->open_plain("");
   ASSERT_TRUE(plain.ok());
-  RunInputs::Options options;
+  InputOptions options;
   options.model_inputs = &model_->inputs();
-  auto inputs = RunInputs::create(model_->library()->api(), options);
+  auto inputs = RunInputs::create(model_->library(), options);
   ASSERT_TRUE(inputs.ok());
   const auto given = inputs->of_step(0);
   const RunOutcome outcome = (*tapped)->run(given, onnxruntime::Run{});
