@@ -1,6 +1,6 @@
 """Checks what dumps of ONNX models say about the author's nodes, by values, and writes the table of docs/onnxruntime.md.
 
-usage: provenance.py [--models FOLDER] [--output FILE] [NAME...]
+usage: provenance.py [--models FOLDER] [--output FILE] [--backend] [NAME...]
 
 An op's last original must make the op's first output: the author's graph runs without optimisation on the same input, node by node,
 and each result is compared with what the dump holds. A value that was found equal is replaced by the dump's, so that what kernels
@@ -121,6 +121,8 @@ def compare(held: Array, expected: Array, tolerance: float) -> tuple[str, Array 
     """Say "same", "moved" (the same elements in another order or shape) or "other", and give the array as the author's graph has it."""
     if held.dtype.kind in "OUS" or expected.dtype.kind in "OUS":
         return ("same", held) if [str(x) for x in held.ravel()] == [str(x) for x in expected.ravel()] else ("other", None)
+    if is_floating(held) and held.dtype.itemsize == 1 and expected.dtype == np.uint8:
+        expected = expected.view(held.dtype)  # how the runtime's Python gives numbers of eight bits
     if is_floating(held) != is_floating(expected) or (not is_floating(held) and held.dtype != expected.dtype):
         return "other", None
     blocked = (
@@ -128,7 +130,8 @@ def compare(held: Array, expected: Array, tolerance: float) -> tuple[str, Array 
     )  # [images, blocks, height, width, channels of a block]
     if blocked:
         held = held.transpose(0, 1, 4, 2, 3).reshape(held.shape[0], -1, *held.shape[2:4])
-    if held.ndim == expected.ndim == 4 and held.shape[1] > expected.shape[1]:  # channels that fill a block
+    alike = held.ndim == expected.ndim == 4 and held.shape[0] == expected.shape[0] and held.shape[2:] == expected.shape[2:]
+    if alike and held.shape[1] > expected.shape[1]:  # channels that fill a block
         held = held[:, : expected.shape[1]]
     if held.shape == expected.shape and is_close(held, expected, tolerance):
         return ("moved" if blocked else "same"), held
@@ -303,6 +306,40 @@ def check_small(name: str, folder: Path, **more: Any) -> Count:
     return check(name, folder / "model.onnx", made_inputs(model), **more)
 
 
+def backend_inputs(model: Any, data: Path) -> Inputs | None:
+    """Read the tensors of a test data set; None where an input is something else."""
+    inputs = {}
+    for number, value in enumerate(model.graph.input):
+        file = data / f"input_{number}.pb"
+        if not value.type.HasField("tensor_type"):
+            return None
+        if file.exists():
+            inputs[value.name] = onnx.numpy_helper.to_array(onnx.TensorProto.FromString(file.read_bytes()))
+    return inputs
+
+
+def check_backend() -> Count:
+    """Check the cases that the onnx package tests runtimes with, all in one count; what cannot be run is left out."""
+    total = Count("")
+    models = 0
+    for path in sorted((Path(onnx.__file__).parent / "backend/test/data").glob("*/*/model.onnx")):
+        try:
+            model = onnx.load(str(path))
+            inputs = backend_inputs(model, path.parent / "test_data_set_0")
+            one = check(path.parent.name, path, inputs) if inputs is not None else None
+        except Exception:  # whatever the runtime, its Python module or onnx refuses
+            continue
+        if one is None:
+            continue
+        models += 1
+        for field_name in ("made", "moved", "inserted", "unknown", "unchecked"):
+            setattr(total, field_name, getattr(total, field_name) + getattr(one, field_name))
+        total.wrong += [f"{one.model}: {text}" for text in one.wrong]
+        total.inserted_types += one.inserted_types
+    total.model = f"onnx's backend cases ({models})"
+    return total
+
+
 def table(counts: list[Count]) -> str:
     """Write the counts as a table of Markdown."""
     columns = (
@@ -330,6 +367,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, default=ROOT / "build" / "assets" / "models")
     parser.add_argument("--output", type=Path, help="the page whose table is replaced")
+    parser.add_argument("--backend", action="store_true", help="the cases of the onnx package, too")
     parser.add_argument("names", nargs="*")
     asked = parser.parse_args()
     real = released(asked.models)
@@ -340,6 +378,9 @@ def main() -> int:
         print(
             f"{name}: {counts[-1].ops} ops, {counts[-1].made} made, {counts[-1].unknown} unknown", *counts[-1].wrong, sep="\n  ", flush=True
         )
+    if asked.backend:
+        counts.append(check_backend())
+        print(counts[-1].model, *counts[-1].wrong, sep="\n  ", flush=True)
     print(table(counts))
     if asked.output is not None:
         page = asked.output.read_text()
