@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/controls.h"
 #include "base/text.h"
 
 namespace tensortap {
@@ -76,9 +77,9 @@ std::optional<GeFileName> parse_exception(const Tail& tail, std::string_view nam
 }  // namespace
 
 std::string clean_ge_name(std::string_view text) {
-  std::string name(text);
+  std::string name = replace_controls(text, [](std::string_view) { return "_"; });
   std::ranges::replace_if(
-      name, [](char c) { return c == ' ' || c == '.' || c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '_');
+      name, [](char c) { return c == ' ' || c == '.' || c == '/' || c == '\\'; }, '_');
   return name.empty() ? "_" : name;
 }
 

@@ -57,6 +57,7 @@ TEST(GeNames, AreCleanedOfWhatSeparates) {
   EXPECT_EQ(clean_ge_name("a b.c/d\\e"), "a_b_c_d_e");
   EXPECT_EQ(clean_ge_name("keeps:*?[]ö-_"), "keeps:*?[]ö-_");
   EXPECT_EQ(clean_ge_name("a\nb\x7f"), "a_b_");
+  EXPECT_EQ(clean_ge_name("a\u202eb\x9b"), "a_b_") << "marks of direction, and bytes that are no UTF-8";
   EXPECT_EQ(clean_ge_name(""), "_");
 }
 
