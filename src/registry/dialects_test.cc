@@ -8,6 +8,8 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "dialect/mindspore/version.h"
+#include "layout/mindspore/profile.h"
 #include "registry/registry.h"
 
 namespace tensortap {
@@ -134,6 +136,24 @@ TEST_P(EveryDialect, HasADocumentThatNamesEveryKey) {
   const auto page = read_file(path);
   ASSERT_TRUE(page.ok()) << path;
   for (const ConfigKey& key : GetParam().keys()) EXPECT_THAT(*page, HasSubstr(concat("`", key.name, "`"))) << path;
+}
+
+// A config and the tree that is written for it are those of one release.
+TEST(Dialects, EveryReleaseOfMindsporeIsOneOfItsConfigsAndOfItsTrees) {
+  const Dialect& dialect = *find_dialect("mindspore");
+  for (const mindspore::Version& version : mindspore::versions()) {
+    for (const char* device : {"cpu", "gpu", "ascend"}) {
+      const std::string profile = concat("mindspore-", version.name, "/", device);
+      EXPECT_EQ(dialect.complete_profile(profile).ok() ? *dialect.complete_profile(profile) : "", profile);
+      const auto tree = parse_mindspore_profile(profile);
+      ASSERT_TRUE(tree.ok()) << profile;
+      EXPECT_EQ(tree->version->name, version.name);
+      EXPECT_EQ(tree->version->since, version.since);
+      const auto spec = dialect.parse(small_config("mindspore").dump(), "c.json", {.profile = profile});
+      ASSERT_TRUE(spec.ok()) << spec.status().message();
+      EXPECT_EQ(spec->profile, profile);
+    }
+  }
 }
 
 TEST(Dialects, NoneTakesTheConfigOfAnother) {
