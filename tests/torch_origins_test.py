@@ -160,12 +160,12 @@ def test_the_words_name_the_op_that_made_it_and_what_it_read(tmp_path: Path) -> 
 def test_uninitialised_memory_is_said(tmp_path: Path) -> None:
     program = """
 import torch
-for _ in range(20):
-    waste = [torch.empty(6) for _ in range(20)]
+for size in [6, 60, 1000] * 20:
+    waste = [torch.empty(size) for _ in range(20)]
     for one in waste:
         one.numpy()[:] = float("nan")  # without an operator
     del waste, one
-    torch.empty(6).cos().sum().item()
+    torch.empty(size).cos().sum().item()
 """
     done = capture(tmp_path, program)
     assert "it worked on memory that nothing was written to" in done.err

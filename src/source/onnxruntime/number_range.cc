@@ -106,9 +106,9 @@ std::string end_text(long double end) {
 }
 
 // In [0, 1), with 53 bits.
-long double unit(uint64_t number) { return std::ldexp(static_cast<long double>(number >> 11), -53); }
+long double fraction_of(uint64_t number) { return std::ldexp(static_cast<long double>(number >> 11), -53); }
 
-long double spread(const NumberRange& range, uint64_t number) { return range.low + (range.high - range.low) * unit(number); }
+long double spread(const NumberRange& range, uint64_t number) { return range.low + (range.high - range.low) * fraction_of(number); }
 
 template <class T>
 void fill_floats(void* data, uint64_t count, uint64_t seed, const NumberRange& range) {
