@@ -114,7 +114,7 @@ def test_the_program_under_exec_is_told_of_no_environment(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("words", [[COMMAND], [COMMAND.parent / "python", "-m", "tensortap"]], ids=["command", "python -m"])
-def test_the_program_under_exec_ignores_no_signal(tmp_path: Path, words: list[str | Path]) -> None:
+def test_the_program_under_exec_ignores_what_its_caller_ignored(tmp_path: Path, words: list[str | Path]) -> None:
     done = run(*words, "exec", "--quiet", "--", "/bin/grep", "SigIgn", "/proc/self/status", cwd=tmp_path)
     plain = run("/bin/grep", "SigIgn", "/proc/self/status", cwd=tmp_path)
     assert done.stdout == plain.stdout, done.stderr

@@ -288,7 +288,7 @@ std::string incomplete_text(const std::vector<Json>& processes, const std::strin
     if (process["complete"].get<bool>()) continue;
     ++count;
     const auto parts = repair_parts(process["dump"].get<std::string>(), true);
-    mends = mends || (parts.ok() && std::ranges::any_of(*parts, [](const RepairedPart& part) { return !part.report.healthy; }));
+    mends = mends || (parts.ok() && std::ranges::any_of(*parts, [](const RepairedPart& part) { return !part.report.actions.empty(); }));
   }
   std::string text =
       count == 1 ? "a process did not come to its end, or still runs" : concat(count, " processes did not come to their end, or still run");
