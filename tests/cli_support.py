@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
@@ -100,3 +101,27 @@ def nonfinite_model(path: Path) -> Path:
         helper.make_node("Exp", ["d"], ["y"], name="exp_1"),
     ]
     return save(nodes, path, initializers=[one])
+
+
+@dataclass(frozen=True)
+class NativeDump:
+    """The files of one native dump, read with NumPy alone."""
+
+    folder: Path
+
+    @property
+    def rows(self) -> npt.NDArray[Any]:
+        """All records in the order in which they were seen."""
+        return np.sort(np.load(self.folder / "records.npy"), order="sequence")
+
+    @property
+    def ops(self) -> dict[int, dict[str, Any]]:
+        """What is known of each op, by its id."""
+        lines = (self.folder / "ops.jsonl").read_text().splitlines()
+        return {op["id"]: op for op in map(json.loads, lines)}
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """The manifest."""
+        manifest: dict[str, Any] = json.loads((self.folder / "run.json").read_text())
+        return manifest

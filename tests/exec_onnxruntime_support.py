@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-from cli_support import Done, tensortap
+from cli_support import Done, NativeDump, tensortap
 
 PLAIN_ENVIRONMENT = {name: text for name, text in os.environ.items() if name != "LD_PRELOAD"}
 MODEL = "session = ort.InferenceSession('model.onnx')\nx = feed('float32', (2, 3))\n"
@@ -21,23 +17,8 @@ MODEL = "session = ort.InferenceSession('model.onnx')\nx = feed('float32', (2, 3
 
 
 @dataclass(frozen=True)
-class Dump:
+class Dump(NativeDump):
     """The files of one model's dump, read with NumPy alone."""
-
-    folder: Path
-
-    @property
-    def rows(self) -> npt.NDArray[Any]:
-        return np.sort(np.load(self.folder / "records.npy"), order="sequence")
-
-    @property
-    def ops(self) -> dict[int, dict[str, Any]]:
-        return {op["id"]: op for op in map(json.loads, (self.folder / "ops.jsonl").read_text().splitlines())}
-
-    @property
-    def run(self) -> dict[str, Any]:
-        manifest: dict[str, Any] = json.loads((self.folder / "run.json").read_text())
-        return manifest
 
     def steps(self) -> list[int]:
         rows = self.rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from cli_support import COMMAND, LIBRARIES
+from cli_support import COMMAND, LIBRARIES, NativeDump
 
 PYTHON = os.environ.get("TENSORTAP_TEST_PYTHON") or sys.executable
 PYTORCH_LIBRARY = LIBRARIES / "libtensortap_pytorch.so"
@@ -21,27 +20,8 @@ OUTPUT, INPUT = 0, 1
 
 
 @dataclass(frozen=True)
-class TorchDump:
+class TorchDump(NativeDump):
     """The files of one process's dump."""
-
-    folder: Path
-
-    @property
-    def rows(self) -> npt.NDArray[Any]:
-        """All records in the order in which they were seen."""
-        return np.sort(np.load(self.folder / "records.npy"), order="sequence")
-
-    @property
-    def ops(self) -> dict[int, dict[str, Any]]:
-        """What is known of each op, by its id."""
-        lines = (self.folder / "ops.jsonl").read_text().splitlines()
-        return {op["id"]: op for op in map(json.loads, lines)}
-
-    @property
-    def run(self) -> dict[str, Any]:
-        """The manifest."""
-        manifest: dict[str, Any] = json.loads((self.folder / "run.json").read_text())
-        return manifest
 
     def of_type(self, op_type: str, slot_kind: int | None = None) -> npt.NDArray[Any]:
         """Return the records of all ops of a type."""

@@ -21,6 +21,28 @@ constexpr std::array<int8_t, 5> kOldDebugModes = {0, 1, 2, 3, kRefused};
 constexpr std::array<int8_t, 5> kThreeDebugModes = {0, kRefused, kRefused, 3, 4};
 constexpr std::array<int8_t, 5> kNewDebugModes = {0, 3, 3, 3, 4};
 
+constexpr Version k2_2_15 = {.name = "2.2.15",
+                             .since = {2, 2, 15},
+                             .needs_enable = true,
+                             .enable_false_ends_e2e = true,
+                             .e2e_reads_op_debug_mode = false,
+                             .op_debug_modes = kOldDebugModes,
+                             .overflow_keeps_both = false,
+                             .kernel_types = true,
+                             .kernel_regexes = false,
+                             .ascend_e2e_statistics = false,
+                             .fixed_categories = kElevenCategories,
+                             .hash_categories = false,
+                             .repeated_categories = false,
+                             .non_finite = "skip-nonfinite"};
+
+// A release that reads configs as an earlier one, and writes another tree.
+constexpr Version named(Version version, std::string_view name, std::array<int, 3> since) {
+  version.name = name;
+  version.since = since;
+  return version;
+}
+
 constexpr std::array kVersions = {
     Version{.name = "2.0",
             .since = {1, 3, 0},
@@ -36,34 +58,8 @@ constexpr std::array kVersions = {
             .hash_categories = false,
             .repeated_categories = false,
             .non_finite = "skip-nonfinite"},
-    Version{.name = "2.2.15",
-            .since = {2, 2, 15},
-            .needs_enable = true,
-            .enable_false_ends_e2e = true,
-            .e2e_reads_op_debug_mode = false,
-            .op_debug_modes = kOldDebugModes,
-            .overflow_keeps_both = false,
-            .kernel_types = true,
-            .kernel_regexes = false,
-            .ascend_e2e_statistics = false,
-            .fixed_categories = kElevenCategories,
-            .hash_categories = false,
-            .repeated_categories = false,
-            .non_finite = "skip-nonfinite"},
-    Version{.name = "2.3.0",
-            .since = {2, 3, 0},
-            .needs_enable = true,
-            .enable_false_ends_e2e = true,
-            .e2e_reads_op_debug_mode = false,
-            .op_debug_modes = kOldDebugModes,
-            .overflow_keeps_both = false,
-            .kernel_types = true,
-            .kernel_regexes = false,
-            .ascend_e2e_statistics = false,
-            .fixed_categories = kElevenCategories,
-            .hash_categories = false,
-            .repeated_categories = false,
-            .non_finite = "skip-nonfinite"},
+    k2_2_15,
+    named(k2_2_15, "2.3.0", {2, 3, 0}),
     Version{.name = "2.3.2",
             .since = {2, 3, 1},
             .needs_enable = true,
