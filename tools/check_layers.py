@@ -16,7 +16,7 @@ PLUGIN_LAYERS = {"format", "layout", "dialect", "source"}
 # Libraries that a folder includes in quotes: highway's way of compiling a file once for each instruction set needs it so.
 FOREIGN = {"stats": ("hwy",)}
 # Folders whose sizes come out of files: std::span's own functions do not check them.
-READERS = {"trace", "format", "layout", "read", "convert", "find", "cli"}
+READERS = {"trace", "format", "layout", "query", "read", "convert", "find", "cli"}
 UNCHECKED_PART = re.compile(r"\.(subspan|first|last)\((?!\))")
 # Folders of include/.
 PUBLIC = ("tensortap/", "acl/")

@@ -1,8 +1,8 @@
 #include "find/first_nonfinite.h"
 
 #include "find/nonfinite_counts.h"
-#include "find/op_facts.h"
-#include "find/record_lookup.h"
+#include "query/op_facts.h"
+#include "query/record_lookup.h"
 
 namespace tensortap {
 namespace {

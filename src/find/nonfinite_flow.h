@@ -10,8 +10,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "find/op_facts.h"
-#include "find/record_lookup.h"
+#include "query/op_facts.h"
+#include "query/record_lookup.h"
 #include "trace/dump_index.h"
 
 namespace tensortap {

@@ -7,8 +7,8 @@
 #include "find/first_nonfinite.h"
 #include "find/nonfinite_counts.h"
 #include "find/nonfinite_flow.h"
-#include "find/op_facts.h"
-#include "find/record_lookup.h"
+#include "query/op_facts.h"
+#include "query/record_lookup.h"
 #include "trace/scoped_name.h"
 
 namespace tensortap {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "find/record_lookup.h"
+#include "query/record_lookup.h"
 #include "trace/scoped_name.h"
 
 namespace tensortap {

@@ -8,7 +8,7 @@
 #include "find/first_nonfinite.h"
 #include "find/headroom.h"
 #include "find/patterns.h"
-#include "find/record_lookup.h"
+#include "query/record_lookup.h"
 
 namespace tensortap {
 namespace {

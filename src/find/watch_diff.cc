@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "find/record_lookup.h"
+#include "query/record_lookup.h"
 #include "read/print_tensor.h"
 #include "tensor/dtype.h"
 

@@ -1,4 +1,4 @@
-#include "find/op_facts.h"
+#include "query/op_facts.h"
 
 namespace tensortap {
 

@@ -1,7 +1,7 @@
-// What sources say about ops beyond their names, read once for all ops of a dump. Private to this folder.
+// What sources say about ops beyond their names, read once for all ops of a dump.
 
-#ifndef TENSORTAP_FIND_OP_FACTS_H_
-#define TENSORTAP_FIND_OP_FACTS_H_
+#ifndef TENSORTAP_QUERY_OP_FACTS_H_
+#define TENSORTAP_QUERY_OP_FACTS_H_
 
 #include <cstdint>
 #include <vector>
@@ -43,4 +43,4 @@ class OpFactsTable {
 
 }  // namespace tensortap
 
-#endif  // TENSORTAP_FIND_OP_FACTS_H_
+#endif  // TENSORTAP_QUERY_OP_FACTS_H_

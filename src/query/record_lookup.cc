@@ -1,4 +1,4 @@
-#include "find/record_lookup.h"
+#include "query/record_lookup.h"
 
 #include <algorithm>
 #include <functional>

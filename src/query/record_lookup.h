@@ -1,7 +1,7 @@
-// Which record holds a value that an op read. Private to this folder.
+// Which record holds a value that an op read.
 
-#ifndef TENSORTAP_FIND_RECORD_LOOKUP_H_
-#define TENSORTAP_FIND_RECORD_LOOKUP_H_
+#ifndef TENSORTAP_QUERY_RECORD_LOOKUP_H_
+#define TENSORTAP_QUERY_RECORD_LOOKUP_H_
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "find/op_facts.h"
+#include "query/op_facts.h"
 #include "trace/dump_index.h"
 
 namespace tensortap {
@@ -83,4 +83,4 @@ class RecordLookup {
 
 }  // namespace tensortap
 
-#endif  // TENSORTAP_FIND_RECORD_LOOKUP_H_
+#endif  // TENSORTAP_QUERY_RECORD_LOOKUP_H_
