@@ -12,8 +12,8 @@
 #include "base/json.h"
 #include "bindings.h"
 #include "find/find_report.h"
+#include "query/record_json.h"
 #include "read/open_dump.h"
-#include "read/record_json.h"
 #include "trace/dump_index.h"
 
 namespace nb = nanobind;

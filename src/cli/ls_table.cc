@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "base/spans.h"
 #include "base/text.h"
-#include "cli/row_sort.h"
 #include "cli/table.h"
+#include "query/row_columns.h"
 
 namespace tensortap::cli {
 namespace {
@@ -25,16 +24,13 @@ constexpr std::array<std::string_view, 16> kUsual = {"row", "step", "op",  "type
 // What gives way, first to last.
 constexpr std::array<std::string_view, 6> kGiveWay = {"zero", "absmax", "l2", "std", "mean", "dtype"};
 
-bool is_text(std::string_view column) {
-  constexpr std::array<std::string_view, 7> kTexts = {"op", "type", "slot", "dtype", "shape", "module", "source"};
-  return std::ranges::find(kTexts, column) != kTexts.end();
-}
+// A number is at the right of its column.
+bool is_number(std::string_view column) { return find_column(column)->kind == ColumnKind::kNumber; }
 
-std::vector<std::string> column_names() {
+std::vector<std::string> known_columns() {
   std::vector<std::string> names(kUsual.begin(), kUsual.end());
-  names.insert(names.end(), {"module", "source"});
-  for (std::string& key : RowOrder::keys()) {
-    if (std::ranges::find(names, key) == names.end()) names.push_back(std::move(key));
+  for (std::string& name : column_names(kColumnListed | kColumnSorts)) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
   return names;
 }
@@ -46,31 +42,25 @@ std::string slot_text(const RecordRow& row) {
   return text;
 }
 
-std::string infinities_text(const TensorStats& stats) {
-  if ((stats.valid & (kStatPosInf | kStatNegInf)) == 0) return "-";
-  return to_text(stats.pos_inf + stats.neg_inf);
-}
+struct ToCell {
+  bool exactly;  // every digit of a number
+  std::string operator()(const std::string& text) const { return printable(text); }
+  std::string operator()(const std::vector<int64_t>& sizes) const { return Shape(sizes).to_text(); }
+  template <class Number>
+  std::string operator()(Number number) const {
+    return exactly ? to_text(number) : fmt::format("{:.4g}", static_cast<double>(number));
+  }
+  std::string operator()(std::monostate) const { return "-"; }
+};
 
-std::string number_text(const RecordRow& row, const std::string& column) {
-  if (column == "inf") return infinities_text(row.stats);
-  if (column == "min" && (row.flags & kRecordUnwritten) != 0) return "unwritten";
-  const std::optional<double> value = row_number(row, column);
-  return value ? fmt::format("{:.4g}", *value) : "-";
-}
-
-std::string cell_text(const DumpIndex& dump, uint32_t index, const std::string& column) {
+std::string cell_text(const DumpIndex& dump, uint32_t index, const std::string& name) {
   const RecordRow& row = dump.rows()[index];
-  const OpInfo& op = op_of(dump, row);
-  if (column == "row") return to_text(index);
-  if (column == "step") return to_text(row.step);
-  if (column == "op") return printable(op.name);
-  if (column == "type") return printable(op.type);
-  if (column == "module") return printable(op.module);
-  if (column == "source") return printable(op.source_location);
-  if (column == "slot") return slot_text(row);
-  if (column == "dtype") return std::string(dtype_name(row.desc().dtype));
-  if (column == "shape") return row.desc().shape.to_text();
-  return number_text(row, column);
+  if (name == "slot") return slot_text(row);
+  if (name == "min" && (row.flags & kRecordUnwritten) != 0) return "unwritten";
+  const RowColumn& column = *find_column(name);
+  const RowValue value = column_value(column, dump, index);
+  if (column.kind == ColumnKind::kText && std::holds_alternative<std::monostate>(value)) return "";
+  return std::visit(ToCell{name == "row" || name == "step" || name == "inf"}, value);
 }
 
 // How much of the names they all begin with, up to and without the separator before the first part that differs; 0 = nothing worth a cut.
@@ -100,7 +90,7 @@ struct Sample {
 
 size_t least_width(std::string_view column) { return column == "op" ? kLeastNameWidth : kLeastTextWidth; }
 
-bool may_shrink(std::string_view column) { return is_text(column) && column != "slot" && column != "dtype"; }
+bool may_shrink(std::string_view column) { return !is_number(column) && column != "slot" && column != "dtype"; }
 
 // The width of the table, or of the table with every text as narrow as it may become.
 size_t table_width(const Sample& sample, const std::vector<std::string>& columns, bool narrowest) {
@@ -156,15 +146,15 @@ std::string without_beginning(const std::string& name, const std::string& beginn
 
 }  // namespace
 
-std::string column_names_text() { return join(column_names(), ", "); }
+std::string column_names_text() { return join(known_columns(), ", "); }
 
-Result<std::vector<std::string>> choose_columns(std::string_view text, const std::string& sort_key) {
+Result<std::vector<std::string>> choose_columns(std::string_view text, std::string_view sort_key) {
   if (text.empty()) {
     std::vector<std::string> columns(kUsual.begin(), kUsual.end());
-    if (!sort_key.empty() && std::ranges::find(columns, sort_key) == columns.end()) columns.push_back(sort_key);
+    if (!sort_key.empty() && std::ranges::find(columns, sort_key) == columns.end()) columns.emplace_back(sort_key);
     return columns;
   }
-  const std::vector<std::string> known = column_names();
+  const std::vector<std::string> known = known_columns();
   std::vector<std::string> columns;
   for (const std::string_view part : split(text, ',')) {
     const std::string word(trim(part));
@@ -181,7 +171,7 @@ std::vector<std::string> print_rows(Terminal& terminal, const DumpIndex& dump, s
   const Fit fit = terminal.width() == 0 ? Fit{} : fit_columns(measure(dump, rows, columns), columns, terminal.width(), fixed);
   std::vector<Column> layout;
   for (const std::string& column : columns)
-    layout.push_back({column, !is_text(column), may_shrink(column), least_width(column), column == "op"});
+    layout.push_back({column, is_number(column), may_shrink(column), least_width(column), column == "op"});
   TablePrinter table(terminal, layout);
   for (const uint32_t row : rows) {
     std::vector<std::string> cells;

@@ -16,7 +16,7 @@
 namespace tensortap::cli {
 
 // The columns that --columns chose, as "op,slot,max"; for "" the usual ones and `sort_key`. Errors: kInvalidArgument with the nearest names.
-Result<std::vector<std::string>> choose_columns(std::string_view text, const std::string& sort_key);
+Result<std::vector<std::string>> choose_columns(std::string_view text, std::string_view sort_key);
 // The names that --columns takes, joined.
 std::string column_names_text();
 

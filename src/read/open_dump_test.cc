@@ -9,7 +9,6 @@
 #include "base/files.h"
 #include "base/temporary_folder.h"
 #include "base/text.h"
-#include "read/record_json.h"
 #include "read/repair.h"
 #include "read/tensor_file.h"
 #include "registry/registry.h"
@@ -86,22 +85,6 @@ TEST(RepairDump, FindsTheDumpAsOpenDoes) {
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_TRUE(report->healthy);
   EXPECT_EQ(report->records_kept, 2U);
-}
-
-TEST(RecordJson, HasTheKeysAndIsStrict) {
-  const TemporaryFolder folder;
-  write_dump(folder.path());
-  const auto dump = open_dump(folder.path());
-  ASSERT_TRUE(dump.ok());
-  EXPECT_EQ(
-      to_json_text(record_json(**dump, 0)),
-      R"({"row":0,"step":0,"call":0,"rank":0,"phase":"inference","op":"/conv/Conv","type":"Conv","slot":"out0","dtype":"float32","shape":[1,2],)"
-      R"("numel":2,"min":-1.5,"max":"inf","mean":null,"std":null,"l2":null,"absmax":null,"nan":0,"pos_inf":1,"neg_inf":null,"zero":null,)"
-      R"("hash":"xxh3:ab000000000000000000000000000000","file":"tensors.npz","source":"train.py:41"})");
-  const Json integers = record_json(**dump, 1);
-  EXPECT_EQ(integers["max"], 18446744073709551615U);
-  EXPECT_EQ(integers["element"], 2);
-  EXPECT_TRUE(integers["file"].is_null());
 }
 
 TEST(TensorFile, SavesWhatItReads) {

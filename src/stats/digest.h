@@ -3,30 +3,13 @@
 #ifndef TENSORTAP_STATS_DIGEST_H_
 #define TENSORTAP_STATS_DIGEST_H_
 
-#include <array>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-
+#include "tensor/digest_text.h"
 #include "tensor/tensor.h"
 
 namespace tensortap {
 
-// The numbers stand in files (column "digest_kind" of records.npy).
-enum class DigestKind : uint8_t { kNone = 0, kXxh3 = 1, kMd5 = 2, kSha1 = 3 };
-
-struct Digest {
-  DigestKind kind = DigestKind::kNone;
-  std::array<uint8_t, 20> bytes{};  // canonical (big-endian for XXH3-128); unused ones 0
-};
-
-int digest_size(DigestKind kind);  // 0, 16, 16, 20
 // A view without data or elements gives the digest of no bytes.
 Digest compute_digest(const TensorView& view, DigestKind kind);
-// "xxh3:0123..." in hexadecimal, "" for kNone.
-std::string digest_text(const Digest& digest);
-std::optional<DigestKind> digest_from_name(std::string_view name);  // "xxh3", "md5", "sha1", "none"
 
 }  // namespace tensortap
 

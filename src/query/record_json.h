@@ -1,7 +1,7 @@
 // A record as JSON, the same everywhere: ls, show, find, Python.
 
-#ifndef TENSORTAP_READ_RECORD_JSON_H_
-#define TENSORTAP_READ_RECORD_JSON_H_
+#ifndef TENSORTAP_QUERY_RECORD_JSON_H_
+#define TENSORTAP_QUERY_RECORD_JSON_H_
 
 #include <cstddef>
 
@@ -18,4 +18,4 @@ Json record_json(const DumpIndex& dump, size_t row);
 
 }  // namespace tensortap
 
-#endif  // TENSORTAP_READ_RECORD_JSON_H_
+#endif  // TENSORTAP_QUERY_RECORD_JSON_H_

@@ -1,0 +1,179 @@
+#include "query/row_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "tensor/digest_text.h"
+
+namespace tensortap {
+namespace {
+
+template <class Integer>
+RowValue number_value(Integer number) {
+  if constexpr (std::is_floating_point_v<Integer>) {
+    return double{number};
+  } else if constexpr (std::is_signed_v<Integer>) {
+    return int64_t{number};
+  } else {
+    return uint64_t{number};
+  }
+}
+
+template <auto Member>
+RowValue field(const DumpIndex& dump, size_t row) {
+  return number_value(dump.rows()[row].*Member);
+}
+template <auto Member>
+RowValue statistic(const DumpIndex& dump, size_t row) {
+  return number_value(dump.rows()[row].stats.*Member);
+}
+template <auto Member>
+RowValue op_text(const DumpIndex& dump, size_t row) {
+  return op_of(dump, dump.rows()[row]).*Member;
+}
+template <RecordFlag flag>
+bool has_flag(const RecordRow& row) {
+  return (row.flags & flag) != 0;
+}
+
+// Exact for integer types, as far as there were elements.
+template <auto Member, auto Exact>
+RowValue extreme(const DumpIndex& dump, size_t row) {
+  const RecordRow& record = dump.rows()[row];
+  const DTypeKind kind = dtype_info(record.desc().dtype).kind;
+  if (record.stats.count == 0) return record.stats.*Member;
+  if (kind == DTypeKind::kSigned) return record.stats.*Exact;
+  if (kind == DTypeKind::kUnsigned) return static_cast<uint64_t>(record.stats.*Exact);
+  return record.stats.*Member;
+}
+
+RowValue text_or_nothing(std::string text) {
+  if (text.empty()) return {};
+  return text;
+}
+
+RowValue row_number(const DumpIndex&, size_t row) { return uint64_t{row}; }
+RowValue phase_text(const DumpIndex& dump, size_t row) { return std::string(phase_name(static_cast<Phase>(dump.rows()[row].phase))); }
+RowValue moment_text(const DumpIndex& dump, size_t row) { return std::string(moment_name(static_cast<Moment>(dump.rows()[row].moment))); }
+RowValue slot_text(const DumpIndex& dump, size_t row) {
+  return slot_name(static_cast<SlotKind>(dump.rows()[row].slot_kind), dump.rows()[row].slot_index);
+}
+RowValue dtype_text(const DumpIndex& dump, size_t row) { return std::string(dtype_name(dump.rows()[row].desc().dtype)); }
+RowValue shape_sizes(const DumpIndex& dump, size_t row) {
+  const TensorDesc desc = dump.rows()[row].desc();
+  return std::vector<int64_t>(desc.shape.dims().begin(), desc.shape.dims().end());
+}
+
+RowValue range_value(const DumpIndex& dump, size_t row) {
+  const TensorStats& stats = dump.rows()[row].stats;
+  return stats.max - stats.min;
+}
+RowValue nonfinite_value(const DumpIndex& dump, size_t row) {
+  const TensorStats& stats = dump.rows()[row].stats;
+  return stats.nan + stats.pos_inf + stats.neg_inf;
+}
+RowValue infinities(const DumpIndex& dump, size_t row) {
+  const TensorStats& stats = dump.rows()[row].stats;
+  if ((stats.valid & (kStatPosInf | kStatNegInf)) == 0) return {};
+  return stats.pos_inf + stats.neg_inf;
+}
+
+RowValue hash_text(const DumpIndex& dump, size_t row) {
+  const RecordRow& record = dump.rows()[row];
+  Digest digest;
+  digest.kind = static_cast<DigestKind>(record.digest_kind);
+  std::ranges::copy(record.digest, digest.bytes.begin());
+  return text_or_nothing(digest_text(digest));
+}
+RowValue file_text(const DumpIndex& dump, size_t row) { return text_or_nothing(dump.file(row)); }
+RowValue source_text(const DumpIndex& dump, size_t row) { return text_or_nothing(op_of(dump, dump.rows()[row]).source_location); }
+
+RowValue yes(const DumpIndex&, size_t) { return true; }
+bool is_before(const RecordRow& row) { return row.moment == static_cast<uint8_t>(Moment::kBefore); }
+bool is_element(const RecordRow& row) { return row.element >= 0; }
+bool knows_storage(const RecordRow& row) { return row.storage != 0; }
+
+constexpr auto kNumber = ColumnKind::kNumber;
+constexpr auto kText = ColumnKind::kText;
+constexpr uint8_t kSortedInJson = kColumnSorts | kColumnInJson;
+constexpr uint8_t kOnlySorts = kColumnSorts;
+constexpr uint8_t kJsonIfSet = kColumnInJson | kColumnIfSet;
+
+constexpr std::array kColumns = {
+    RowColumn{"row", kNumber, kColumnListed | kColumnInJson, 0, row_number},
+    RowColumn{"step", kNumber, kSortedInJson, 0, field<&RecordRow::step>},
+    RowColumn{"call", kNumber, kSortedInJson, 0, field<&RecordRow::call>},
+    RowColumn{"rank", kNumber, kSortedInJson, 0, field<&RecordRow::rank>},
+    RowColumn{"phase", kText, kColumnInJson, 0, phase_text},
+    RowColumn{"moment", kText, kJsonIfSet, 0, moment_text, is_before},
+    RowColumn{"op", kText, kSortedInJson, 0, op_text<&OpInfo::name>},
+    RowColumn{"type", kText, kSortedInJson, 0, op_text<&OpInfo::type>},
+    RowColumn{"slot", kText, kSortedInJson, 0, slot_text},
+    RowColumn{"element", kNumber, kSortedInJson | kColumnIfSet, 0, field<&RecordRow::element>, is_element},
+    RowColumn{"dtype", kText, kSortedInJson, 0, dtype_text},
+    RowColumn{"shape", ColumnKind::kSizes, kColumnListed | kColumnInJson, 0, shape_sizes},
+    RowColumn{"numel", kNumber, kSortedInJson, 0, field<&RecordRow::numel>},
+    RowColumn{"bytes", kNumber, kOnlySorts, 0, field<&RecordRow::bytes>},
+    RowColumn{"duration", kNumber, kOnlySorts, 0, field<&RecordRow::duration_ns>},
+    RowColumn{"sequence", kNumber, kOnlySorts, 0, field<&RecordRow::sequence>},
+    RowColumn{"min", kNumber, kSortedInJson, kStatMin, extreme<&TensorStats::min, &TensorStats::min_integer>},
+    RowColumn{"max", kNumber, kSortedInJson, kStatMax, extreme<&TensorStats::max, &TensorStats::max_integer>},
+    RowColumn{"mean", kNumber, kSortedInJson, kStatMean, statistic<&TensorStats::mean>},
+    RowColumn{"std", kNumber, kSortedInJson, kStatStd, statistic<&TensorStats::std>},
+    RowColumn{"l2", kNumber, kSortedInJson, kStatL2, statistic<&TensorStats::l2>},
+    RowColumn{"absmax", kNumber, kSortedInJson, kStatAbsMax, statistic<&TensorStats::absmax>},
+    RowColumn{"nan", kNumber, kSortedInJson, kStatNan, statistic<&TensorStats::nan>},
+    RowColumn{"pos_inf", kNumber, kSortedInJson, kStatPosInf, statistic<&TensorStats::pos_inf>},
+    RowColumn{"neg_inf", kNumber, kSortedInJson, kStatNegInf, statistic<&TensorStats::neg_inf>},
+    RowColumn{"zero", kNumber, kSortedInJson, kStatZero, statistic<&TensorStats::zero>},
+    RowColumn{"neg_zero", kNumber, kOnlySorts, kStatNegZero, statistic<&TensorStats::neg_zero>},
+    RowColumn{"positive", kNumber, kOnlySorts, kStatPositive, statistic<&TensorStats::positive>},
+    RowColumn{"negative", kNumber, kOnlySorts, kStatNegative, statistic<&TensorStats::negative>},
+    RowColumn{"range", kNumber, kOnlySorts, kStatMin | kStatMax, range_value},
+    RowColumn{"nonfinite", kNumber, kOnlySorts, kStatNonFinite, nonfinite_value},
+    RowColumn{"inf", kNumber, kColumnListed, 0, infinities},
+    RowColumn{"unwritten", ColumnKind::kFlag, kJsonIfSet, 0, yes, has_flag<kRecordUnwritten>},
+    RowColumn{"failed_op", ColumnKind::kFlag, kJsonIfSet, 0, yes, has_flag<kRecordFailedOp>},
+    RowColumn{"storage", kNumber, kJsonIfSet, 0, field<&RecordRow::storage>, knows_storage},
+    RowColumn{"version", kNumber, kJsonIfSet, 0, field<&RecordRow::version>, knows_storage},
+    RowColumn{"hash", kText, kColumnInJson, 0, hash_text},
+    RowColumn{"file", kText, kColumnInJson, 0, file_text},
+    RowColumn{"module", kText, kColumnListed, 0, op_text<&OpInfo::module>},
+    RowColumn{"source", kText, kColumnListed | kColumnInJson, 0, source_text},
+};
+
+}  // namespace
+
+std::span<const RowColumn> row_columns() { return kColumns; }
+
+const RowColumn* find_column(std::string_view name) {
+  const auto* found = std::ranges::find(kColumns, name, &RowColumn::name);
+  return found == kColumns.end() ? nullptr : found;
+}
+
+std::vector<std::string> column_names(uint8_t uses) {
+  std::vector<std::string> names;
+  for (const bool texts : {true, false}) {
+    for (const RowColumn& column : kColumns) {
+      if ((column.uses & uses) != 0 && (column.kind == ColumnKind::kText) == texts) names.emplace_back(column.name);
+    }
+  }
+  return names;
+}
+
+RowValue column_value(const RowColumn& column, const DumpIndex& dump, size_t row) {
+  if ((dump.rows()[row].stats.valid & column.stats) != column.stats) return {};
+  return column.value(dump, row);
+}
+
+double number_of(const RowValue& value) {
+  return std::visit(
+      [](const auto& held) {
+        if constexpr (std::is_arithmetic_v<std::decay_t<decltype(held)>>) return static_cast<double>(held);
+        return std::numeric_limits<double>::quiet_NaN();
+      },
+      value);
+}
+
+}  // namespace tensortap
