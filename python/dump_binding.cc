@@ -3,16 +3,22 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "bindings.h"
 #include "find/find_report.h"
 #include "query/record_json.h"
+#include "query/row_columns.h"
+#include "query/row_query.h"
 #include "read/open_dump.h"
 #include "trace/dump_index.h"
 
@@ -22,6 +28,7 @@ namespace tensortap::python {
 namespace {
 
 using Bytes = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>>;
+using RowNumbers = nb::ndarray<nb::numpy, const uint32_t, nb::ndim<1>>;
 
 // Text of a dump, which may hold any bytes. What is no UTF-8 becomes U+FFFD, as in our JSON.
 nb::object to_str(std::string_view text) {
@@ -149,6 +156,49 @@ size_t find_row(const PythonDump& dump, const nb::str& record) {
   return value_or_throw(std::move(found));
 }
 
+// The numbers of the rows that a query chooses. A limit of 0 is none.
+RowNumbers select(const PythonDump& dump, const nb::dict& words, size_t offset, size_t limit) {
+  RowQuery query{.offset = offset, .limit = limit};
+  const std::pair<const char*, std::string*> members[] = {{"op", &query.op},     {"type", &query.type},   {"step", &query.step},
+                                                          {"slot", &query.slot}, {"where", &query.where}, {"sort", &query.sort}};
+  for (const auto& [name, text] : members) *text = from_str(nb::cast<nb::str>(words[name]));
+  auto rows = std::make_unique<std::vector<uint32_t>>(value_or_throw([&] {
+    const nb::gil_scoped_release release;
+    return select_rows(dump.index(), query);
+  }()));
+  const nb::capsule owner(rows.get(), [](void* pointer) noexcept { delete static_cast<std::vector<uint32_t>*>(pointer); });
+  const std::vector<uint32_t>& kept = *rows.release();  // the capsule has it
+  return RowNumbers(kept.data(), {kept.size()}, owner);
+}
+
+// A column of texts or sizes, of every row. Equal texts are one object.
+nb::list column(const PythonDump& dump, const std::string& name) {
+  const RowColumn* found = find_column(name);
+  if (found == nullptr) throw StatusError{not_found("no such column: " + name)};
+  std::unordered_map<std::string, nb::object> texts;
+  nb::list values;
+  for (size_t row = 0; row < dump.index().rows().size(); ++row) {
+    const RowValue value = column_value(*found, dump.index(), row);
+    if (const auto* sizes = std::get_if<std::vector<int64_t>>(&value)) {
+      values.append(nb::cast(*sizes));
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+      const auto [known, is_new] = texts.try_emplace(*text);
+      if (is_new) known->second = to_str(*text);
+      values.append(known->second);
+    } else {
+      values.append(nb::none());
+    }
+  }
+  return values;
+}
+
+// The name of each column and the Stat bits that its values need.
+std::vector<std::tuple<std::string, uint32_t>> columns_of_rows() {
+  std::vector<std::tuple<std::string, uint32_t>> columns;
+  for (const RowColumn& column : row_columns()) columns.emplace_back(column.name, column.stats);
+  return columns;
+}
+
 std::string find_in(const PythonDump& dump, const nb::str& source, size_t limit) {
   const std::string place = from_str(source);
   if (place.empty()) return to_json_text(find_report(dump.index(), limit));
@@ -164,6 +214,7 @@ nb::list problems_of(const PythonDump& dump) {
 }  // namespace
 
 void bind_dump(nb::module_& module) {
+  module.def("row_columns", columns_of_rows);
   nb::class_<PythonDump>(module, "Dump")
       .def(nb::init<const nb::bytes&>())
       .def_prop_ro("layout", [](const PythonDump& dump) { return std::string(dump.index().layout()); })
@@ -172,6 +223,8 @@ void bind_dump(nb::module_& module) {
       .def_prop_ro("row_count", [](const PythonDump& dump) { return dump.index().rows().size(); })
       .def("rows", &PythonDump::rows)
       .def("ops", all_ops)
+      .def("select", select)
+      .def("column", column)
       .def("find", find_row)
       .def("name", row_name)
       .def("file", [](const PythonDump& dump, size_t row) { return path_to_str(dump.index().file(dump.checked(row))); })

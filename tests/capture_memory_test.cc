@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "read/record_json.h"
+#include "query/record_json.h"
 #include "read/repair.h"
 #include "toy_memory.h"
 

@@ -140,6 +140,51 @@ def test_statistics_of_rows_equal_numpys(result: Any) -> None:
     assert checked >= 4
 
 
+# What NumPy chooses of the same rows.
+def test_select_chooses_what_numpy_does(result: Any) -> None:
+    dump = result.dump
+    rows, every = dump.records, np.arange(len(dump))
+    types = np.array([dump.ops[op].type for op in rows["op"]])
+    outputs = rows["slot_kind"] == 0
+    second = every[rows["step"] == 1]
+    expected: list[tuple[dict[str, Any], Any]] = [
+        ({}, every),
+        ({"where": "max > 0.5 and numel < 7"}, every[(rows["max"] > 0.5) & (rows["numel"] < 7)]),
+        ({"step": 1}, second),
+        ({"step": [0, 1], "slot": "out"}, every[outputs]),
+        ({"type": ["Softmax", "Relu"]}, every[np.isin(types, ["Softmax", "Relu"])]),
+        ({"op": "^soft.*_1$", "step": "0"}, every[(types == "Softmax") & (rows["step"] == 0)]),
+        ({"sort": "absmax"}, every[np.argsort(rows["absmax"], kind="stable")]),
+        ({"sort": "-absmax", "limit": 3, "offset": 2}, every[np.argsort(-rows["absmax"], kind="stable")][2:5]),
+        ({"sort": "-numel", "where": "step == 1"}, second[np.argsort(-rows["numel"][second].astype(int), kind="stable")]),
+        ({"offset": len(dump)}, every[:0]),
+        ({"where": "nan > 0"}, every[:0]),
+    ]
+    for words, chosen in expected:
+        found = dump.select(**words)
+        assert found.dtype == np.intp
+        np.testing.assert_array_equal(found, chosen, err_msg=str(words))
+    assert len(dump.select(type="Softmax")) == 2, "the cases above are not empty by mistake"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"where": "nann > 0"}, "^where: .*nann"),
+        ({"op": "("}, "^op .*regular expression"),
+        ({"step": "one"}, "^step: "),
+        ({"slot": ["in0", "output"]}, "^slot output"),
+        ({"sort": "-absmaxx"}, "^sort .*absmax"),
+        ({"limit": 0}, "^limit 0"),
+        ({"offset": -1}, "^offset -1"),
+    ],
+)
+def test_select_begins_its_errors_with_the_arguments_name(words: dict[str, Any], says: str, result: Any) -> None:
+    with pytest.raises(tensortap.Error, match=says) as caught:
+        result.dump.select(**words)
+    assert caught.value.code == "invalid_argument"
+
+
 def test_names_ops_and_membership(result: Any) -> None:
     dump = result.dump
     assert "softmax_1:out0@1" in dump

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,14 +14,12 @@ from numpy.typing import NDArray
 
 from tensortap import _core
 from tensortap._error import Error
-from tensortap._tensors import DTYPES, to_array
+from tensortap._tensors import to_array
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-_SLOTS = ("out", "in", "weight", "grad")
-_PHASES = ("inference", "forward", "backward", "update", "load")
 _NOT_VALUES = (
     "shape",
     "dims_count",
@@ -35,7 +33,6 @@ _NOT_VALUES = (
     "min_integer",
     "max_integer",
 )
-_STATISTICS = ("min", "max", "mean", "std", "l2", "absmax", "nan", "pos_inf", "neg_inf", "zero", "neg_zero", "positive", "negative")
 
 
 @dataclass(frozen=True)
@@ -100,10 +97,9 @@ def _row_dtype() -> np.dtype[np.void]:
     return cast("np.dtype[np.void]", np.dtype(cast(Any, layout)))
 
 
-def _shape(sizes: NDArray[np.int64], rank: int) -> list[int]:
-    """Give the dimensions of a row, which holds more than 16 of them as 32-bit numbers in the same bytes."""
-    narrow = np.ascontiguousarray(sizes).view(np.uint32) if rank > len(sizes) else sizes
-    return [int(size) for size in narrow[:rank]]
+def joined(value: str | int | Sequence[object]) -> str:
+    """Join a list as the command line has it: 0,2."""
+    return str(value) if isinstance(value, str | int) else ",".join(str(part) for part in value)
 
 
 class Dump:
@@ -219,36 +215,77 @@ class Dump:
         counts = self._core.histogram(row)
         return np.array(counts, np.uint64) if counts else None
 
+    def select(
+        self,
+        *,
+        where: str = "",
+        op: str = "",
+        type: str | Sequence[str] = "",
+        step: str | int | Sequence[int] = "",
+        slot: str | Sequence[str] = "",
+        sort: str = "",
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> NDArray[np.intp]:
+        """Choose records, as ``tensortap ls`` does.
+
+        Parameters
+        ----------
+        where : str
+            Only records for which this holds, such as ``nan > 0 or absmax > 6e4``.
+        op : str
+            Only ops whose name is, or matches, this regular expression.
+        type : str or list of str
+            Only ops of these types, such as ``Conv,Gemm``.
+        step : str, int or list of int
+            Only these steps, such as ``0,3-5``.
+        slot : str or list of str
+            Only these slots, such as ``out`` or ``in0,out1``.
+        sort : str
+            Order by this column, such as ``absmax``; ``-absmax`` for the largest first. Records without a value come last.
+        limit : int, optional
+            At most this many records.
+        offset : int
+            Leave out this many records at the beginning.
+
+        Returns
+        -------
+        array of int
+            Row numbers, in the order of the dump or of `sort`: ``dump.records[rows]``, ``dump[rows[0]]``.
+
+        Raises
+        ------
+        Error
+            When an argument is wrong; the message begins with its name.
+        """
+        for name, number, least in (("limit", 1 if limit is None else limit, 1), ("offset", offset, 0)):
+            if number < least:
+                raise Error(f"{name} {number}: the least is {least}", "invalid_argument")
+        words = {"where": where, "op": op, "type": joined(type), "step": joined(step), "slot": joined(slot), "sort": sort}
+        return self._core.select(words, offset, limit or 0).astype(np.intp)
+
+    def _objects(self, name: str) -> NDArray[np.object_]:
+        """Give a column of texts or sizes."""
+        objects = np.empty(len(self), object)
+        objects[:] = self._core.column(name)
+        return objects
+
     def _columns(self) -> dict[str, NDArray[Any]]:
         """Give the records as plain columns, with names where the rows have numbers."""
         rows = self.records
-        ops = self.ops
-        known = np.minimum(rows["op"], len(ops)).astype(np.intp)
-        names = np.array([op.name for op in ops] + [""], object)
-        types = np.array([op.type for op in ops] + [""], object)
-        slots = np.array(
-            [
-                f"{_SLOTS[kind] if kind < len(_SLOTS) else 'slot'}{index}"
-                for kind, index in zip(rows["slot_kind"], rows["slot_index"], strict=True)
-            ],
-            object,
-        )
-        columns: dict[str, NDArray[Any]] = {"op": names[known], "type": types[known], "slot": slots}
+        needed = dict(_core.row_columns())
+        columns: dict[str, NDArray[Any]] = {name: self._objects(name) for name in ("op", "type", "slot")}
         for field in rows.dtype.names or ():
             if field in _NOT_VALUES or field in columns or field in ("slot_kind", "slot_index"):
                 continue
-            columns[field] = np.ascontiguousarray(rows[field])
-        columns["dtype"] = np.array([name for name, _, _, _ in DTYPES], object)[
-            np.minimum(rows["dtype"], len(DTYPES) - 1) * (rows["dtype"] < len(DTYPES))
-        ]
-        columns["phase"] = np.array(_PHASES, object)[np.minimum(rows["phase"], len(_PHASES) - 1)]
-        shapes = np.empty(len(rows), object)
-        shapes[:] = [_shape(row["shape"], int(row["dims_count"])) for row in rows]
-        columns["shape"] = shapes
-        for bit, name in enumerate(_STATISTICS):
-            missing = (rows["valid"] >> np.uint32(bit)) & np.uint32(1) == 0
-            if missing.any():
-                columns[name] = np.where(missing, np.nan, columns[name].astype(np.float64))
+            if field in ("dtype", "phase"):
+                columns[field] = self._objects(field)
+                continue
+            values = np.ascontiguousarray(rows[field])
+            bits = np.uint32(needed.get(field, 0))
+            missing = rows["valid"] & bits != bits
+            columns[field] = np.where(missing, np.nan, values.astype(np.float64)) if missing.any() else values
+        columns["shape"] = self._objects("shape")
         return columns
 
     def to_pandas(self) -> pandas.DataFrame:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tensortap import _core
-from tensortap._dump import Dump
+from tensortap._dump import Dump, joined
 from tensortap._error import Error
 from tensortap._tensors import from_array, to_array
 
@@ -59,9 +59,7 @@ class RunResult:
 
 
 def _text(value: str | int | Sequence[object] | None) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return str(value) if isinstance(value, int) else ",".join(str(part) for part in value)
+    return None if value is None else joined(value)
 
 
 def _list(value: str | Sequence[str] | None) -> list[str] | None:

@@ -1,0 +1,30 @@
+"""`ls --json` byte for byte as it was recorded, on dumps of three layouts; golden/ls/README.md."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_support import COMMAND, tensortap
+
+pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not built")
+
+GOLDEN = Path(__file__).resolve().parent / "golden"
+RECORDED = json.loads((GOLDEN / "ls/recorded.json").read_text())
+
+
+@pytest.mark.parametrize("recorded", RECORDED, ids=lambda recorded: Path(recorded["archive"]).name)
+def test_json_is_as_recorded(recorded: dict[str, Any], tmp_path: Path) -> None:
+    with tarfile.open(GOLDEN / f"{recorded['archive']}.tar.gz") as archive:
+        archive.extractall(tmp_path)
+    name, _, above = recorded["folder"].partition("/")
+    (folder,) = tmp_path.glob(f"**/{name}")
+    dump = folder.parent if above else folder
+    lines = recorded["lines"]
+    assert tensortap("ls", dump, "--json").out.splitlines() == lines
+    for query in recorded["queries"]:
+        found = tensortap("ls", dump, "--json", *query["words"]).out.splitlines()
+        assert found == [lines[row] for row in query["rows"]], query["words"]
