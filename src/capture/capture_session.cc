@@ -38,18 +38,6 @@ DumpInfo dump_info(const std::string& folder, const SessionOptions& options) {
   return info;
 }
 
-Status check_spec(const CaptureSpec& spec) {
-  if (!policy_from_name(spec.non_finite).has_value()) {
-    return invalid_argument(concat("non_finite: unknown policy ", quote(spec.non_finite), " (skip-nan, propagate, skip-nonfinite)"));
-  }
-  if (!digest_from_name(spec.digest).has_value()) {
-    return invalid_argument(concat("digest: unknown kind ", quote(spec.digest), " (none, xxh3, md5, sha1)"));
-  }
-  if (!(spec.budget >= 0) || spec.budget > 100)
-    return invalid_argument(concat("budget: ", spec.budget, " is not a share such as 0.03 (3 %)"));
-  return {};
-}
-
 PlanEnvironment plan_environment(const SessionOptions& options) {
   PlanEnvironment environment{.layouts = {}, .before_moment = options.before_moment, .models = {}, .kernels = options.kernels};
   for (const std::string& name : {options.model, options.graph}) {
@@ -88,7 +76,6 @@ std::unique_ptr<CaptureSession> CaptureSession::disabled(std::string why) {
 }
 
 Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions options) {
-  TENSORTAP_RETURN_IF_ERROR(check_spec(options.spec));
   TENSORTAP_ASSIGN_OR_RETURN(std::unique_ptr<CapturePlan> plan, CapturePlan::compile(options.spec, plan_environment(options)));
   TENSORTAP_ASSIGN_OR_RETURN(OutputFolder folder,
                              options.layout->shares_folder

@@ -214,6 +214,15 @@ std::string refusal(std::string_view config, const PlanEnvironment& environment 
 }
 
 // A15
+TEST(CapturePlan, RefusesWordsThatAProgramPutIntoASpec) {
+  CaptureSpec policy;
+  policy.non_finite = "keep";
+  EXPECT_THAT(CapturePlan::compile(policy).status().message(), HasSubstr("non_finite: unknown policy \"keep\""));
+  CaptureSpec digest;
+  digest.digest = "crc";
+  EXPECT_THAT(CapturePlan::compile(digest).status().message(), HasSubstr("digest: unknown kind \"crc\""));
+}
+
 TEST(CapturePlan, ContradictionsNameBothSides) {
   EXPECT_EQ(refusal("{\"include\": [{\"type\": \"Conv\"}],\n\"exclude\": [{\"type\": \"Conv\"}]}"),
             "the type \"Conv\" (c.json:1:14) is asked for, and the type \"Conv\" (c.json:2:13) is left out; keep one of the two");

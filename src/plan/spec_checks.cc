@@ -70,6 +70,17 @@ Status check_numbers(const CaptureSpec& spec) {
   return {};
 }
 
+// Configs are checked as they are read; a spec can also come from a program.
+Status check_words(const CaptureSpec& spec) {
+  if (std::ranges::find(kNonFiniteWords, spec.non_finite) == kNonFiniteWords.end()) {
+    return invalid_argument(concat("non_finite: unknown policy ", quote(spec.non_finite), " (skip-nan, propagate, skip-nonfinite)"));
+  }
+  if (std::ranges::find(kDigestWords, spec.digest) == kDigestWords.end()) {
+    return invalid_argument(concat("digest: unknown kind ", quote(spec.digest), " (none, xxh3, md5, sha1)"));
+  }
+  return {};
+}
+
 // The same thing asked for and left out.
 Status check_exclusions(const CaptureSpec& spec) {
   const auto key = [](const OpSelector& selector) {
@@ -95,6 +106,7 @@ Status check_spec(const CaptureSpec& spec, const PlanEnvironment& environment) {
   TENSORTAP_RETURN_IF_ERROR(check_target(spec, environment));
   TENSORTAP_RETURN_IF_ERROR(check_payload(spec));
   TENSORTAP_RETURN_IF_ERROR(check_numbers(spec));
+  TENSORTAP_RETURN_IF_ERROR(check_words(spec));
   return check_exclusions(spec);
 }
 

@@ -18,8 +18,6 @@ constexpr uint64_t kMostCount = uint64_t{1} << 53;  // what every JSON reader ke
 constexpr int kConfigVersion = 1;
 
 constexpr std::array<std::string_view, 2> kSlots = {"in", "out"};
-constexpr std::array<std::string_view, 3> kNonFinite = {"skip-nan", "propagate", "skip-nonfinite"};
-constexpr std::array<std::string_view, 4> kDigests = {"none", "xxh3", "md5", "sha1"};
 constexpr std::array<std::string_view, 5> kLevels = {"op", "kernel", "module", "model", "api"};
 
 template <class Enum>
@@ -249,11 +247,11 @@ constexpr std::array kRows = {
         stats_to_json},
     KeyRow{{"", "non_finite", "text", "\"skip-nan\", \"propagate\", \"skip-nonfinite\"", "\"skip-nan\"",
             "Which values enter min, max, mean, std, L2 and absmax when NaN or Inf is present."},
-           [](Value v, Spec s) { return read_word(v, kNonFinite, s.non_finite); },
+           [](Value v, Spec s) { return read_word(v, kNonFiniteWords, s.non_finite); },
            [](Written s) -> Json { return s.non_finite; }},
     KeyRow{{"", "digest", "text", "\"none\", \"xxh3\", \"md5\", \"sha1\"", "\"none\"",
             "A digest of each tensor's bytes, to compare without keeping them."},
-           [](Value v, Spec s) { return read_word(v, kDigests, s.digest); },
+           [](Value v, Spec s) { return read_word(v, kDigestWords, s.digest); },
            [](Written s) -> Json { return s.digest; }},
     KeyRow{{"", "histogram", "true or false", "", "false", "Whether values are counted by binary exponent, for headroom and quantiles."},
            [](Value v, Spec s) { return v.read_bool(s.histogram); },

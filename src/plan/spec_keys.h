@@ -24,6 +24,8 @@ inline constexpr std::array<std::string_view, 2> kOverflowOpsWords = {"makers", 
 inline constexpr std::array<std::string_view, 3> kExceptionDetailWords = {"brief", "norm", "detail"};
 inline constexpr std::array<std::string_view, 2> kEveryWords = {"op", "single"};  // of a selector of the kind kEvery
 inline constexpr std::array<std::string_view, 3> kFullPolicyWords = {"block", "stats-only", "drop"};
+inline constexpr std::array<std::string_view, 3> kNonFiniteWords = {"skip-nan", "propagate", "skip-nonfinite"};
+inline constexpr std::array<std::string_view, 4> kDigestWords = {"none", "xxh3", "md5", "sha1"};
 inline constexpr std::array<std::string_view, 2> kAccessWords = {"private", "shared"};
 inline constexpr std::array<std::string_view, 12> kSelectorWords = {"name",   "prefix", "regex", "type",       "type_contains", "from",
                                                                     "module", "source", "id",    "full_regex", "scoped_type",   "every"};

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "base/guarded.h"
 #include "base/message.h"
+#include "base/silenced.h"
 #include "base/text.h"
 #include "source/onnxruntime/called_maker.h"
 #include "source/onnxruntime/exec_capture.h"
@@ -71,18 +71,18 @@ void start() {
 }  // namespace tensortap::onnxruntime
 
 using namespace tensortap::onnxruntime;
-using tensortap::guarded;
+using tensortap::silenced;
 
 extern "C" {
 
 const void* tensortap_onnxruntime_wrap(const void* api_base) noexcept { return watch_runtime(static_cast<const abi::ApiBase*>(api_base)); }
 
 void tensortap_onnxruntime_start_python(void) noexcept {
-  guarded(0, [] { return start(), 0; });
+  silenced(0, [] { return start(), 0; });
 }
 
 void* tensortap_onnxruntime_capture(const tensortap_onnxruntime_maker* maker) noexcept {
-  return guarded(static_cast<void*>(nullptr), [maker]() -> void* {
+  return silenced(static_cast<void*>(nullptr), [maker]() -> void* {
     reason_of_thread() = {};
     if (!is_usable(maker)) return nullptr;
     const CalledModel model(*maker);
@@ -93,11 +93,11 @@ void* tensortap_onnxruntime_capture(const tensortap_onnxruntime_maker* maker) no
 }
 
 void tensortap_onnxruntime_answer(const void* data, uint64_t size) noexcept {
-  guarded(0, [=] { return CalledMaker::answer({static_cast<const char*>(data), size}), 0; });
+  silenced(0, [=] { return CalledMaker::answer({static_cast<const char*>(data), size}), 0; });
 }
 
 void tensortap_onnxruntime_runs_plain(const tensortap_onnxruntime_maker* maker) noexcept {
-  guarded(0, [maker] {
+  silenced(0, [maker] {
     if (is_usable(maker) && !reason_of_thread().reason.ok()) account_for_uncaptured(CalledModel(*maker).get(), reason_of_thread());
     reason_of_thread() = {};
     return 0;
@@ -108,20 +108,20 @@ void tensortap_onnxruntime_release(void* session) noexcept { delete static_cast<
 
 void* tensortap_onnxruntime_run_begins(void* session) noexcept {
   if (session == nullptr) return nullptr;
-  return guarded(static_cast<void*>(nullptr),
-                 [session]() -> void* { return new ForeignSession::AnnouncedRun(*static_cast<SharedSession*>(session)); });
+  return silenced(static_cast<void*>(nullptr),
+                  [session]() -> void* { return new ForeignSession::AnnouncedRun(*static_cast<SharedSession*>(session)); });
 }
 
 void tensortap_onnxruntime_run_ends(void* run, const char* error) noexcept {
   auto* announced = static_cast<ForeignSession::AnnouncedRun*>(run);
   if (announced == nullptr) return;
-  if (error != nullptr) guarded(0, [=] { return announced->failed(error), 0; });
+  if (error != nullptr) silenced(0, [=] { return announced->failed(error), 0; });
   delete announced;
 }
 
 // The name by which ONNX Runtime asks a library for its operators.
 TENSORTAP_API abi::Status* RegisterCustomOps(abi::SessionOptions* options, const abi::ApiBase* base) noexcept {
-  return guarded(static_cast<abi::Status*>(nullptr), [=]() -> abi::Status* {
+  return silenced(static_cast<abi::Status*>(nullptr), [=]() -> abi::Status* {
     Api api;
     const auto domain = tap_domain_of(*base, api);
     // Without the operators no tapped model loads, which is then the error.

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/exec_request.h"
-#include "base/guarded.h"
 #include "base/json.h"
 #include "base/message.h"
+#include "base/silenced.h"
 #include "base/text.h"
 #include "source/pytorch/adapter_loader.h"
 #include "source/pytorch/adapter_places.h"
@@ -71,11 +71,11 @@ const char* keep(std::string text) {
 }
 
 const char* open_for_python(const char* config, const char* config_name, const char* out) {
-  return guarded("no memory", [&] { return keep(open(config, config_name, out).message()); });
+  return silenced("no memory", [&] { return keep(open(config, config_name, out).message()); });
 }
 
 const char* close_for_python() {
-  return guarded("{}", [] {
+  return silenced("{}", [] {
     std::string report = "{}";
     static_cast<void>(close_capture(&report));
     return keep(std::move(report));
@@ -101,7 +101,7 @@ Status start(const char* libtorch) {
 
 // A forked worker has no capture yet, a spawned one has: it began to capture like any process.
 void worker_begins() {
-  guarded(0, [] {
+  silenced(0, [] {
     const std::optional<ExecRequest> request = read_exec_request();
     if (!request) return 0;
     if (!request->workers) {
@@ -120,7 +120,7 @@ void worker_begins() {
 using namespace tensortap;
 
 void tensortap_pytorch_start(const char* libtorch) TENSORTAP_NOEXCEPT {
-  guarded(0, [libtorch] {
+  silenced(0, [libtorch] {
     const Status status = start(libtorch);
     if (!status.ok()) say(concat("nothing is captured: ", status.message()));
     return 0;
@@ -128,7 +128,7 @@ void tensortap_pytorch_start(const char* libtorch) TENSORTAP_NOEXCEPT {
 }
 
 int tensortap_pytorch_open(const char* config, const char* out, char* message, size_t capacity) TENSORTAP_NOEXCEPT {
-  return guarded(static_cast<int>(TENSORTAP_INTERNAL), [&] {
+  return silenced(static_cast<int>(TENSORTAP_INTERNAL), [&] {
     const Status status = open(config, "config", out);
     if (message != nullptr && capacity > 0) std::snprintf(message, capacity, "%s", status.message().c_str());
     return static_cast<int>(status.code());
@@ -136,15 +136,15 @@ int tensortap_pytorch_open(const char* config, const char* out, char* message, s
 }
 
 int tensortap_pytorch_close(void) TENSORTAP_NOEXCEPT {
-  return guarded(static_cast<int>(TENSORTAP_INTERNAL), [] { return static_cast<int>(close_capture(nullptr).code()); });
+  return silenced(static_cast<int>(TENSORTAP_INTERNAL), [] { return static_cast<int>(close_capture(nullptr).code()); });
 }
 
 void tensortap_pytorch_step(void) TENSORTAP_NOEXCEPT {
-  guarded(0, [] { return program_ends_step(), 0; });
+  silenced(0, [] { return program_ends_step(), 0; });
 }
 
 char* tensortap_pytorch_self_test(const char* libtorch, const char* adapter_path) TENSORTAP_NOEXCEPT {
-  return guarded(static_cast<char*>(nullptr), [&] {
+  return silenced(static_cast<char*>(nullptr), [&] {
     const Status status = prepare(libtorch, adapter_path, {});
     Json report = {{"torch", nullptr}, {"problem", nullptr}};
     if (status.ok()) {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/guarded.h"
+#include "base/silenced.h"
 #include "base/text.h"
 #include "source/pytorch/graph_nodes.h"
 #include "source/pytorch/module_table.h"
@@ -286,7 +286,7 @@ const GraphEvents& graph_events() {
 }
 
 void dump_graph_node(int64_t site, const tensortap_torch_tensor* tensors, uint32_t count) {
-  guarded(0, [&] { return dump(site, tensors, count), 0; });
+  silenced(0, [&] { return dump(site, tensors, count), 0; });
 }
 
 void note_traced_node(int64_t sequence_number, std::string_view name) {

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "base/guarded.h"
+#include "base/silenced.h"
 #include "source/pytorch/torch_capture.h"
 #include "source/pytorch/tracker.h"
 
@@ -68,7 +68,7 @@ void gather_what_it_writes_over(ThreadCalls& calls, PendingCall& pending, const 
 }
 
 uint64_t show_reads(void* reads, const tensortap_tensor** tensors) noexcept {
-  return guarded(uint64_t{0}, [=] {
+  return silenced(uint64_t{0}, [=] {
     const auto& shown = *static_cast<const ShownReads*>(reads);
     gather_shown(shown);
     *tensors = shown.calls.shown.data();

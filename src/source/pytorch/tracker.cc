@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "base/guarded.h"
+#include "base/silenced.h"
 #include "base/text.h"
 #include "source/pytorch/graph_capture.h"
 #include "source/pytorch/index_arguments.h"
@@ -423,25 +423,25 @@ void scope_end(const char* name) {
 }
 
 uint32_t guarded_describe(const tensortap_torch_op* op) {
-  return guarded(0U, [op] { return torch_runtime().operators.add(*op); });
+  return silenced(0U, [op] { return torch_runtime().operators.add(*op); });
 }
 void* guarded_begin(const tensortap_torch_call* call, uint64_t torch_thread) {
-  return guarded<void*>(nullptr, [&] { return begin(call, torch_thread); });
+  return silenced<void*>(nullptr, [&] { return begin(call, torch_thread); });
 }
 void guarded_end(const tensortap_torch_call* call) {
-  guarded(0, [call] { return end(call), 0; });
+  silenced(0, [call] { return end(call), 0; });
 }
 void guarded_node_begin(const tensortap_torch_node* node) {
-  guarded(0, [node] { return node_begin(node), 0; });
+  silenced(0, [node] { return node_begin(node), 0; });
 }
 void guarded_scope_begin(const char* name) {
-  guarded(0, [name] { return scope_begin(name), 0; });
+  silenced(0, [name] { return scope_begin(name), 0; });
 }
 void guarded_scope_end(const char* name) {
-  guarded(0, [name] { return scope_end(name), 0; });
+  silenced(0, [name] { return scope_end(name), 0; });
 }
 void guarded_collective(void* token, const tensortap_torch_tensor* tensors, uint32_t count) {
-  guarded(0, [&] { return collective_done(token, tensors, count), 0; });
+  silenced(0, [&] { return collective_done(token, tensors, count), 0; });
 }
 
 void root_module_begins(ModuleId /*module*/, bool /*training*/) {
