@@ -115,6 +115,15 @@ OpInfo op_info_of(const tensortap_op& op) {
   return info;
 }
 
+// Bits 1 << Level of what the spec asks for.
+uint32_t level_bits(const CaptureSpec& spec) {
+  uint32_t bits = 0;
+  for (const Level level : {Level::kOp, Level::kKernel, Level::kModule, Level::kModel, Level::kApi}) {
+    if (std::ranges::find(spec.levels, level_name(level)) != spec.levels.end()) bits |= 1U << static_cast<uint32_t>(level);
+  }
+  return bits;
+}
+
 // Passes a caller's event on when it is one. The common case, the same version on both sides, copies nothing.
 template <class Use>
 void with_event(const tensortap_op_event* event, Use&& use) {
@@ -159,7 +168,7 @@ int tensortap_session_close(tensortap_session* session) noexcept {
   tensortap::CaptureSession* open = session_of(session);
   if (open == nullptr) return TENSORTAP_OK;
   // A forked child leaves the parent's session alone: its thread does not exist here, its files are the parent's.
-  if (open->is_forked()) return TENSORTAP_OK;
+  if (open->state().is_off_for(tensortap::SessionProblems::kForked)) return TENSORTAP_OK;
   const int status = guarded<int>(open, TENSORTAP_INTERNAL, [open] { return static_cast<int>(open->close().code()); });
   guarded<bool>(nullptr, false, [session] {
     delete session;
@@ -170,7 +179,7 @@ int tensortap_session_close(tensortap_session* session) noexcept {
 
 void tensortap_session_discard(tensortap_session* session) noexcept {
   tensortap::CaptureSession* open = session_of(session);
-  if (open == nullptr || open->is_forked()) return;
+  if (open == nullptr || open->state().is_off_for(tensortap::SessionProblems::kForked)) return;
   guarded<bool>(open, false, [open, session] {
     open->discard();
     delete session;
@@ -179,7 +188,13 @@ void tensortap_session_discard(tensortap_session* session) noexcept {
 }
 
 void tensortap_session_enable(tensortap_session* session, int enabled) noexcept {
-  if (session != nullptr) session->session->enable(enabled != 0);
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr) return;
+  if (enabled != 0) {
+    open->state().switch_on(tensortap::SessionProblems::kDisabled);
+  } else {
+    open->state().switch_off(tensortap::SessionProblems::kDisabled);
+  }
 }
 
 int tensortap_session_flush(tensortap_session* session) noexcept {
@@ -228,7 +243,7 @@ void tensortap_not_captured(tensortap_session* session, tensortap_op_id op, cons
 
 uint32_t tensortap_levels(tensortap_session* session) noexcept {
   const tensortap::CaptureSession* open = session_of(session);
-  return open == nullptr ? 0 : open->levels();
+  return open == nullptr ? 0 : tensortap::level_bits(open->spec());
 }
 
 int tensortap_wants_op(tensortap_session* session, tensortap_op_id op) noexcept {
@@ -239,8 +254,7 @@ int tensortap_wants_op(tensortap_session* session, tensortap_op_id op) noexcept 
 
 int tensortap_wants_reads(tensortap_session* session) noexcept {
   const tensortap::CaptureSession* open = session_of(session);
-  if (open == nullptr || !open->wants_reads()) return 0;
-  return static_cast<int>(TENSORTAP_WANTS_READS | (open->wants_passed_on() ? TENSORTAP_WANTS_PASSED_ON : 0U));
+  return open == nullptr ? 0 : static_cast<int>(open->wanted_reads());
 }
 
 int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t run) noexcept {

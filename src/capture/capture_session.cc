@@ -1,23 +1,16 @@
 #include "capture/capture_session.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
 
 #include "base/clock.h"
-#include "base/message.h"
 #include "base/text.h"
-#include "layout/dump_room.h"
+#include "capture/event_scope.h"
+#include "capture/event_view.h"
+#include "capture/thread_number.h"
+#include "layout/crash_session.h"
 
 namespace tensortap {
 namespace {
-
-constexpr uint64_t kReserveForRows = uint64_t{64} << 20;  // free disk that statistics alone leave, at most
-constexpr size_t kMostProblems = 100;
-// Elements from which on looking a content up costs less than measuring it, or than copying and writing it.
-constexpr uint64_t kLeastSharedStatistics = 8192;
-constexpr uint64_t kLeastSharedData = 256;
 
 DumpInfo dump_info(const std::string& folder, const SessionOptions& options) {
   DumpInfo info;
@@ -46,31 +39,99 @@ PlanEnvironment plan_environment(const SessionOptions& options) {
   return environment;
 }
 
-bool keeps_tensors(const CaptureSpec& spec) { return spec.payload == Payload::kTensor || spec.payload == Payload::kFull; }
+// The layout of a session that is off from the start.
+class NoLayout : public LayoutWriter {
+ public:
+  Status add_op(OpId /*id*/, const OpInfo& /*op*/) override { return {}; }
+  [[nodiscard]] bool takes_statistics_on_any_thread() const override { return true; }
+  Status add_record(RecordRow& /*row*/, const TensorView* /*data*/, const ExponentHistogram* /*histogram*/) override { return {}; }
+  Status flush() override { return {}; }
+  Status finish(std::string_view /*manifest*/) override { return {}; }
+  [[nodiscard]] uint64_t bytes_written() const override { return 0; }
+};
+
+SinkOptions sink_options(const std::string& folder, const ActivePlan& plan, const LayoutWriter& layout) {
+  SinkOptions options;
+  options.folder = folder;
+  options.limits = plan.spec.limits;
+  // Values that the layout only looks at are no part of the dump.
+  options.most_data = plan.spec.payload == Payload::kStatistics ? 0 : plan.spec.limits.max_bytes;
+  options.full_policy = plan.spec.full_policy;
+  // What is held at a gate may be held until this thread goes on.
+  options.never_waits = plan.spec.trigger == Trigger::kOverflow;
+  options.keeps_rows = layout.takes_statistics_on_any_thread() || plan.spec.payload != Payload::kTensor;
+  return options;
+}
+
+RecordRow shared_row(const tensortap_op_event& event, int64_t step, int32_t rank) {
+  RecordRow row;
+  row.step = step;
+  row.run = event.run;
+  row.duration_ns = event.duration_ns;
+  row.op = event.op;
+  row.thread = thread_number();
+  row.rank = rank;
+  row.phase = static_cast<uint8_t>(std::min<uint32_t>(event.phase, TENSORTAP_PHASE_LOAD));
+  row.moment = static_cast<uint8_t>(std::min<uint32_t>(event.moment, TENSORTAP_MOMENT_BEFORE));
+  return row;
+}
+
+// Whether the event is for the ring alone.
+bool is_for_ring(const tensortap_op_event& event, const OpEntry& op, const OpDecision& decision, Trigger trigger) {
+  switch (trigger) {
+    case Trigger::kException:
+      return true;
+    case Trigger::kOnRequest:
+      return !op.requested.load(std::memory_order_relaxed);
+    case Trigger::kWatch:
+      return !decision.outputs && event.phase != TENSORTAP_PHASE_LOAD;
+    default:
+      return false;
+  }
+}
 
 }  // namespace
 
-CaptureSession::CaptureSession(SessionOptions options, OutputFolder folder, std::unique_ptr<CapturePlan> plan,
-                               std::unique_ptr<LayoutWriter> layout)
-    : options_(std::move(options)),
-      folder_(std::move(folder)),
-      plan_(std::move(plan)),
-      layout_(std::move(layout)),
-      governor_(options_.spec.budget, keeps_tensors(options_.spec)),
-      steps_(options_.spec.steps, options_.spec.limits.stop_after, governor_),
-      disk_(folder_.path(), options_.spec.limits.keep_free),
-      disk_for_rows_(folder_.path(), std::min(options_.spec.limits.keep_free, kReserveForRows)),
-      pool_(options_.spec.limits.pool_bytes),
-      queue_([](void* session, QueuedRecord& record) { static_cast<CaptureSession*>(session)->write_queued(record); }, this) {}
+struct CaptureSession::Opened {
+  SessionOptions options;
+  OutputFolder folder;
+  std::unique_ptr<CapturePlan> plan;
+  std::unique_ptr<LayoutWriter> layout;
+  std::unique_ptr<ContentCache> contents = std::make_unique<ContentCache>();
+};
 
-CaptureSession::CaptureSession() : CaptureSession(SessionOptions{}, OutputFolder{}, nullptr, nullptr) {
-  off_.store(kFromStart, std::memory_order_relaxed);
+CaptureSession::CaptureSession(Opened opened)
+    : layout_(std::move(opened.layout)),
+      follows_steps_(layout_->follows_steps()),
+      options_(std::move(opened.options)),
+      origin_{options_.program,    options_.source, opened.folder.path(), options_.rank,
+              options_.world_size, monotonic_ns(),  wall_clock_iso()},
+      folder_(std::move(opened.folder)),
+      pool_(options_.spec.limits.pool_bytes),
+      contents_(std::move(opened.contents)),
+      ops_(std::make_unique<ActivePlan>(std::move(opened.plan), *layout_, options_.content_known && contents_->reserve(), 0), *layout_,
+           problems_),
+      admission_(ops_.plan().spec),
+      sink_({*layout_, pool_, ops_.table(), problems_, admission_.governor(), *contents_},
+            sink_options(folder_.path(), ops_.plan(), *layout_)),
+      last_ops_(options_.spec.limits.ring_ops, pool_, sink_),
+      look_({*contents_, sink_, last_ops_, admission_.governor()}, options_.spec.trigger == Trigger::kOverflow,
+            layout_->most_dimensions()) {
+  if (options_.spec.trigger == Trigger::kOverflow) {
+    overflow_.emplace(OverflowWatch::Parts{look_, sink_, last_ops_, ops_, admission_, *contents_, pool_}, options_.spec);
+  }
+  if (options_.spec.trigger == Trigger::kWatch) watch_.emplace(WatchLooks::Parts{look_, sink_, last_ops_, ops_});
 }
 
 CaptureSession::~CaptureSession() = default;
 
 std::unique_ptr<CaptureSession> CaptureSession::disabled(std::string why) {
-  std::unique_ptr<CaptureSession> session(new CaptureSession());
+  SessionOptions options;
+  options.content_known = false;
+  auto plan = CapturePlan::compile(options.spec);
+  Opened opened{std::move(options), OutputFolder{}, *std::move(plan), std::make_unique<NoLayout>()};
+  std::unique_ptr<CaptureSession> session(new CaptureSession(std::move(opened)));
+  session->problems_.switch_off(SessionProblems::kFromStart);
   session->why_disabled_ = std::move(why);
   return session;
 }
@@ -93,260 +154,179 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
     folder.discard();
     return layout.status();
   }
-  std::unique_ptr<CaptureSession> session(new CaptureSession(std::move(options), std::move(folder), std::move(plan), *std::move(layout)));
-  const CaptureSpec& spec = session->options_.spec;
-  const WhereExpression* where = session->plan_->where();
-  session->keeps_data_ = keeps_tensors(spec) || session->layout_->wants_values();
-  session->measures_ = spec.payload != Payload::kDescription || where != nullptr || spec.trigger == Trigger::kOverflow;
-  if (spec.trigger == Trigger::kOverflow) session->gate_.emplace(spec.overflow_ops, spec.limits.max_triggers);
-  session->failed_only_ = spec.trigger == Trigger::kException && spec.limits.ring_ops == 0;
-  if (spec.limits.ring_ops > 0) {
-    session->ring_.emplace(spec.limits.ring_ops, session->pool_);
-    session->writing_fires_ = spec.trigger == Trigger::kAlways || spec.trigger == Trigger::kOnRequest;
-  }
-  if (spec.trigger == Trigger::kWatch) {
-    session->watch_.emplace();
-    // What statistics alone can not tell, a digest does.
-    if (!session->keeps_data_ && spec.digest == "none") session->options_.spec.digest = "xxh3";
-  }
-  uint32_t wanted = kStatNonFinite | (where != nullptr ? where->needed_stats() : 0);
-  if (spec.payload == Payload::kStatistics || spec.payload == Payload::kFull) wanted |= spec.stats == 0 ? kStatFull : spec.stats;
-  session->stats_options_.wanted = wanted & kStatFull;
-  session->stats_options_.policy = *policy_from_name(spec.non_finite);
-  session->stats_options_.sample_limit = spec.sampling.elements;
-  session->digest_ = *digest_from_name(spec.digest);
-  session->statistics_at_once_ = session->layout_->takes_statistics_on_any_thread();
-  session->keeps_rows_ = session->statistics_at_once_ || spec.payload != Payload::kTensor;
-  session->follows_steps_ = session->layout_->follows_steps();
-  session->most_dimensions_ = session->layout_->most_dimensions();
-  const bool looks_at_all = where == nullptr && spec.sampling.head == 0 && spec.sampling.elements == 0 && spec.budget == 0;
-  session->takes_shown_reads_ =
-      session->gate_.has_value() && !session->ring_.has_value() && looks_at_all && spec.moment != MomentChoice::kBefore;
-  session->on_request_ = spec.trigger == Trigger::kOnRequest;
-  session->shares_statistics_ = session->options_.content_known && session->contents_.reserve();
-  session->shares_data_ =
-      session->shares_statistics_ && session->keeps_data_ && !session->gate_.has_value() && session->layout_->takes_references();
-  session->least_shared_ = session->shares_data_ ? kLeastSharedData : kLeastSharedStatistics;
-  session->opened_ns_ = monotonic_ns();
-  session->started_ = wall_clock_iso();
-  session->fork_guard_.emplace(&session->off_, kForked);
-  if (spec.trigger == Trigger::kException || session->ring_.has_value()) {
+  Opened opened{std::move(options), std::move(folder), std::move(plan), *std::move(layout)};
+  std::unique_ptr<CaptureSession> session(new CaptureSession(std::move(opened)));
+  session->fork_guard_.emplace(session->problems_.off(), SessionProblems::kForked);
+  const CaptureSpec& spec = session->ops_.plan().spec;
+  if (spec.trigger == Trigger::kException || session->last_ops_.has_ring()) {
     // Without it the capture goes on, and says so.
-    const Status opened = session->open_crash_recorder(info);
-    if (!opened.ok()) session->note_problem(opened.with_context("crashes leave nothing behind"));
+    const CrashSources sources{.ops = &session->ops_.table(),
+                               .sequence = session->look_.sequence(),
+                               .off = session->problems_.off(),
+                               .opened_ns = session->origin_.opened_ns,
+                               .rank = session->options_.rank,
+                               .with_stack = spec.exception_detail == ExceptionDetail::kDetail,
+                               .access = spec.access,
+                               .session = crash_session_text(info, spec)};
+    const Status recorded = session->last_ops_.record_crashes(session->folder_.path(), sources);
+    if (!recorded.ok()) session->problems_.note_problem(recorded.with_context("crashes leave nothing behind"));
   }
   return session;
 }
 
-void CaptureSession::enable(bool enabled) {
-  if (enabled) {
-    off_.fetch_and(~uint32_t{kDisabled});
-  } else {
-    off_.fetch_or(kDisabled);
-  }
-}
-
-void CaptureSession::fail(std::string_view why) noexcept {
-  if ((off_.fetch_or(kFailed) & kFailed) != 0) return;
-  try {
-    say(concat("capture is switched off: ", why));
-    note_error(internal_error(std::string(why)));
-  } catch (...) {
-    // No memory even to say so: the bits in off_ are what counts.
-    return;
-  }
-}
-
-void CaptureSession::note_error(const Status& status) {
-  if (status.ok()) return;
-  note_problem(status);
-  // A limit that was asked for.
-  if (DumpRoom::is_no_room(status)) return;
-  const std::lock_guard lock(error_mutex_);
-  if (!first_error_.ok()) return;
-  first_error_ = status;
-  if (status.code() != StatusCode::kInternal) say(status.message());
-}
-
-void CaptureSession::note_failure(const Status& status) {
-  if (status.code() == StatusCode::kUnsupported) {
-    note_problem(status);
-  } else {
-    note_error(status);
-  }
-}
-
-void CaptureSession::note_problem(const Status& status) {
-  const std::lock_guard lock(error_mutex_);
-  const bool is_new = std::ranges::find(problems_, status.message()) == problems_.end();
-  if (is_new && problems_.size() < kMostProblems) problems_.push_back(status.message());
-}
-
-void CaptureSession::check_folder() {
-  if (folder_.still_there()) return;
-  // What was written is not where anybody looks for it.
-  const uint64_t records = records_.exchange(0);
-  bytes_.store(0);
-  if (records > 0 || losses_.count(loss::kFolderGone) == 0) {
-    losses_.add(
-        loss::kFolderGone, [this] { return folder_.path(); }, std::max<uint64_t>(records, 1));
-  }
-  note_error(io_error(concat("output folder ", quote(folder_.path()), " was removed or renamed while running; the capture is lost")));
-}
-
 Status CaptureSession::flush() {
-  if ((off_.load() & (kForked | kFromStart | kClosed)) != 0) return {};
-  queue_.drain();
-  {
-    const auto token = queue_.writer_token();
-    note_error(layout_->flush());
-  }
-  check_folder();
-  const std::lock_guard lock(error_mutex_);
-  return first_error_;
+  if (problems_.is_off_for(SessionProblems::kLeftAlone)) return {};
+  sink_.flush();
+  if (!folder_.still_there()) sink_.lose_folder();
+  return problems_.first_error();
 }
 
 Status CaptureSession::close() {
-  if ((off_.load() & (kForked | kFromStart | kClosed)) != 0) return {};
+  if (problems_.is_off_for(SessionProblems::kLeftAlone)) return {};
   if (bind_failed_) {
     discard();
     return {};
   }
-  queue_.stop();
-  crash_.reset();
-  check_folder();
-  const std::string text = to_json_text(manifest(true));
-  note_error(layout_->finish(text));
-  off_.fetch_or(kClosed);
-  const std::lock_guard lock(error_mutex_);
-  return first_error_;
+  sink_.stop();
+  last_ops_.stop();
+  if (!folder_.still_there()) sink_.lose_folder();
+  ops_.decide_rest();
+  problems_.note_error(layout_->finish(to_json_text(manifest(true))));
+  problems_.switch_off(SessionProblems::kClosed);
+  return problems_.first_error();
 }
 
 void CaptureSession::discard() {
-  if ((off_.fetch_or(kClosed) & (kForked | kFromStart | kClosed)) != 0) return;
-  queue_.stop();
-  crash_.reset();
+  if ((problems_.switch_off(SessionProblems::kClosed) & SessionProblems::kLeftAlone) != 0) return;
+  sink_.stop();
+  last_ops_.stop();
   layout_.reset();
   folder_.discard();
 }
 
-uint32_t CaptureSession::levels() const {
-  uint32_t bits = 0;
-  for (const Level level : {Level::kOp, Level::kKernel, Level::kModule, Level::kModel, Level::kApi}) {
-    if (std::ranges::find(options_.spec.levels, level_name(level)) != options_.spec.levels.end())
-      bits |= 1U << static_cast<uint32_t>(level);
-  }
-  return bits;
+Json CaptureSession::manifest(bool ended) const {
+  const SessionReport report({origin_, ops_, admission_, sink_, look_, last_ops_, *contents_, pool_, failed_ops_, problems_,
+                              overflow_.has_value() ? &*overflow_ : nullptr, watch_.has_value() ? &*watch_ : nullptr});
+  return report.to_json(ended);
+}
+
+std::string CaptureSession::report() {
+  if (problems_.is_off_for(SessionProblems::kFromStart)) return to_json_text(Json{{"disabled", why_disabled_}});
+  if (problems_.is_off_for(SessionProblems::kLeftAlone)) return R"({"disabled": "the session ended or this is a forked child"})";
+  // The report lists a failure to flush among its problems.
+  [[maybe_unused]] const Status flushed = flush();
+  return to_json_text(manifest(false));
 }
 
 OpId CaptureSession::register_op(OpInfo info) {
-  if ((off_.load() & kOffForGood) != 0) return kNoOp;
-  const std::lock_guard lock(registration_);
-  const bool intended = attribute_is_set(info, kIntendedInfinities);
-  const uint64_t overwritten = attribute_slots(info, kOverwrites);
-  const OpId id = ops_.add(std::move(info));
-  if (id != kNoOp) {
-    ops_.find(id)->intended_infinities = intended;
-    ops_.find(id)->overwritten = overwritten;
-  }
-  // A layout that can not write it now keeps it for later.
-  if (id != kNoOp) note_error(layout_->add_op(id, ops_.find(id)->info));
-  return id;
-}
-
-void CaptureSession::decide(OpId id, OpDecision decision) {
-  layout_->op_decided(id, decision);
-  ops_.decide(*ops_.find(id), std::move(decision));
-}
-
-const OpDecision* CaptureSession::decision_of(OpId id, OpEntry& entry) {
-  const OpDecision* decision = entry.decision.load(std::memory_order_acquire);
-  if (decision != nullptr) return decision;
-  const std::lock_guard lock(registration_);
-  if (entry.decision.load(std::memory_order_acquire) == nullptr) decide(id, plan_->decide(entry.info));
-  return entry.decision.load(std::memory_order_acquire);
+  return problems_.is_off_for(SessionProblems::kOffForGood) ? kNoOp : ops_.add(std::move(info));
 }
 
 Status CaptureSession::bind() {
-  if ((off_.load() & kOffForGood) != 0) return {};
-  const std::lock_guard lock(registration_);
-  std::vector<OpInfo> infos;
-  infos.reserve(ops_.size());
-  for (OpId id = 0; id < ops_.size(); ++id) infos.push_back(ops_.find(id)->info);
-  Result<std::vector<OpDecision>> decisions = plan_->bind(infos);
-  if (!decisions.ok()) {
-    // Nothing was captured yet when a graph is bound before it runs: close() leaves nothing behind then.
-    bind_failed_ = records_.load() == 0;
-    return decisions.status();
-  }
-  if (gate_.has_value()) gate_->bind(infos);
-  if (crash_ != nullptr && !options_.before_moment) crash_->running.bind(infos);
-  matches_ = explain_match(infos, *decisions);
-  for (OpId id = 0; id < decisions->size() && id < ops_.size(); ++id) decide(id, std::move((*decisions)[id]));
-  if (takes_shown_reads_) find_watched_whole();
-  bound_ = true;
-  bind_failed_ = false;
+  if (problems_.is_off_for(SessionProblems::kOffForGood)) return {};
+  const Result<std::vector<OpInfo>> ops = ops_.bind();
+  // Nothing was captured yet when a graph is bound before it runs: close() leaves nothing behind then.
+  bind_failed_ = !ops.ok() && sink_.records() == 0;
+  if (!ops.ok()) return ops.status();
+  if (overflow_.has_value()) overflow_->bind(*ops);
+  if (!options_.before_moment) last_ops_.bind(*ops);
   return {};
 }
 
-void CaptureSession::request_op(OpId op, bool enabled) noexcept {
-  if (!on_request_) {
-    requested_in_vain_.store(true, std::memory_order_relaxed);
-    return;
-  }
-  OpEntry* entry = ops_.find(op);
-  if (entry == nullptr) return;
-  entry->requested.store(enabled, std::memory_order_relaxed);
-  if (enabled) entry->mark(kOpRequested);
-}
-
 void CaptureSession::not_captured(OpId op, std::string_view reason) {
-  if ((off_.load() & kOffForGood) != 0) return;
-  OpEntry* entry = ops_.find(op);
-  if (entry == nullptr) return;
-  const std::lock_guard lock(registration_);
-  if (std::ranges::find(entry->reasons, reason) == entry->reasons.end()) entry->reasons.emplace_back(reason);
+  if (!problems_.is_off_for(SessionProblems::kOffForGood)) ops_.not_captured(op, reason);
 }
 
 bool CaptureSession::wants_op(OpId op) {
-  if ((off_.load(std::memory_order_relaxed) & kOffForGood) != 0) return false;
+  if (problems_.is_off_for(SessionProblems::kOffForGood)) return false;
   OpEntry* entry = ops_.find(op);
   if (entry == nullptr) return false;
   // A crash must know what runs; weights it does not need to.
-  if (failed_only_) return crash_ != nullptr && entry->info.type != kInitializerType;
-  const OpDecision* decision = decision_of(op, *entry);
+  if (ops_.plan().failed_only) return last_ops_.records_crashes() && entry->info.type != kInitializerType;
+  const OpDecision* decision = ops_.decision_of(op, *entry);
   return decision->wanted || decision->watcher;
 }
 
+uint32_t CaptureSession::wanted_reads() const { return overflow_.has_value() && is_on() ? overflow_->wanted_reads() : 0; }
+
 bool CaptureSession::step_begin(int64_t step, uint64_t run) {
-  return is_on() && steps_.begin(step + options_.spec.first_step, run, monotonic_ns());
+  return is_on() && admission_.begin_step(admission_.number_of(step), run, monotonic_ns());
 }
 
 void CaptureSession::step_end(int64_t step, uint64_t run) {
   if (!is_on()) return;
-  const int64_t number = step + options_.spec.first_step;
-  const bool captured = steps_.verdict(number) == StepGate::Verdict::kCaptured;
-  steps_.end(number, run, monotonic_ns());
-  const bool written = !gate_.has_value() || gate_->end_step(run);
+  const int64_t number = admission_.number_of(step);
+  const bool captured = admission_.end_step(number, run, monotonic_ns());
+  const bool written = !overflow_.has_value() || overflow_->end_step(run);
   if (watch_.has_value()) watch_->end_run(run);
-  if (!follows_steps_ || !captured || !written) return;
-  RecordRow row;
-  row.step = number;
-  row.run = run;
-  queue_.push({row, PoolBuffer{}, nullptr, true});
+  if (follows_steps_ && captured && written) sink_.end_step(number, run);
 }
 
 bool CaptureSession::wants(OpId op, int64_t step) {
-  if (is_on() && watched_whole_.serves(op)) return steps_.verdict(step + options_.spec.first_step) == StepGate::Verdict::kCaptured;
-  if (!is_on() || !wants_op(op)) return false;
-  if (on_request_ && !ring_.has_value() && !ops_.find(op)->requested.load(std::memory_order_relaxed)) return false;
-  const int64_t number = step + options_.spec.first_step;
-  if (steps_.verdict(number) != StepGate::Verdict::kCaptured) return false;
-  if (!governor_.active() || !ops_.find(op)->has(kOpCaptured) || governor_.takes_op(op, number)) return true;
-  // The source will not tell of this execution.
-  ops_.find(op)->mark(kOpLeftOut);
-  governor_.count_left_out();
-  return false;
+  if (!is_on()) return false;
+  const int64_t number = admission_.number_of(step);
+  if (overflow_.has_value() && overflow_->watches_whole(op)) return admission_.captures(number);
+  if (!wants_op(op)) return false;
+  OpEntry& entry = *ops_.find(op);
+  if (ops_.plan().on_request && !last_ops_.has_ring() && !entry.requested.load(std::memory_order_relaxed)) return false;
+  return admission_.wants(op, entry, number);
+}
+
+// Every check that can end the way of an event, cheapest first.
+void CaptureSession::on_op(const tensortap_op_event& event) {
+  if (!is_on()) return;
+  if (last_ops_.records_crashes()) last_ops_.note_running(event, admission_.step_of(event));
+  const ActivePlan& plan = ops_.plan();
+  if (plan.failed_only) return;
+  const bool whole = overflow_.has_value() && overflow_->watches_whole(event.op);
+  if (whole && overflow_->passes_by_whole(event)) return;
+  const EventScope scope;
+  if (!scope.entered()) return;
+  OpEntry* op = ops_.find(event.op);
+  if (op == nullptr) return sink_.lose_event(event.op);
+  const OpDecision* decision = ops_.decision_of(event.op, *op);
+  if (!(decision->wanted || decision->watcher) || !Admission::moment_wanted(plan, event)) return;
+  if (plan.on_request && !last_ops_.has_ring() && !op->requested.load(std::memory_order_relaxed)) return;
+  if (overflow_.has_value() && !whole && overflow_->passes_by(event, *op, *decision)) return;
+  const int64_t now_ns = monotonic_ns();
+  Execution execution = admission_.admit(plan, event, *op, now_ns);
+  if (execution.taken) {
+    op->mark(kOpRan);
+    const Governor::Thinning thinning = admission_.governor().thinning(now_ns);
+    TakenEvent taken{event, *op, plan, decision, shared_row(event, admission_.step_of(event), options_.rank), thinning};
+    taken.execution = execution;
+    taken.row.time_ns = now_ns - origin_.opened_ns;
+    taken.row.call = execution.call;
+    if (last_ops_.has_ring()) taken.ring_only = is_for_ring(event, *op, *decision, plan.spec.trigger);
+    if (overflow_.has_value()) {
+      overflow_->take(taken);
+    } else {
+      look_.take_all(taken);
+    }
+    if (watch_.has_value()) watch_->ran(taken);
+    execution.read_infinity = taken.execution.read_infinity;
+    admission_.spend(taken, now_ns);
+  }
+  admission_.remember(plan, event, *op, execution);
+}
+
+void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view error) {
+  if (!is_on()) return;
+  const int64_t step = admission_.step_of(event);
+  if (last_ops_.records_crashes()) last_ops_.note_running(event, step);
+  const EventScope scope;
+  if (!scope.entered()) return;
+  OpEntry* op = ops_.find(event.op);
+  if (op == nullptr) return sink_.lose_event(event.op);
+  op->mark(kOpFailed);
+  TakenEvent taken{event, *op, ops_.plan(), nullptr, shared_row(event, step, options_.rank), {}};
+  taken.row.flags |= kRecordFailedOp;
+  taken.row.time_ns = monotonic_ns() - origin_.opened_ns;
+  taken.row.call = admission_.call_of_failed(event, *op);
+  if (overflow_.has_value()) overflow_->failed(taken);
+  failed_ops_.add(event, taken.row, op->info, error, options_.spec.exception_detail);
+  look_.take_all(taken);
+  if (last_ops_.has_ring()) last_ops_.failed(taken.row);
 }
 
 }  // namespace tensortap

@@ -50,6 +50,16 @@ struct Content {
   DataPlace place;
 };
 
+// What is known of a tensor's content before it is looked at.
+struct KnownContent {
+  ContentKey key;
+  Content content;
+  bool found = false;
+  bool learned = false;       // `content` holds something new
+  bool shares_data = false;   // records of equal content are written once
+  bool checks_bytes = false;  // the statistics would not show every change of the bytes
+};
+
 // Thread-safe. Locks are held for a few hundred bytes' copying.
 class ContentCache {
  public:

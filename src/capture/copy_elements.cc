@@ -1,5 +1,6 @@
 #include "capture/copy_elements.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tensortap {
@@ -36,6 +37,11 @@ void copy_elements(const TensorView& view, uint64_t numel, std::byte* target) {
   } else if (numel > 0) {
     copy_packed(view, target);
   }
+}
+
+void put_digest(const Digest& digest, RecordRow& row) {
+  std::ranges::copy(digest.bytes, row.digest);
+  row.digest_kind = static_cast<uint8_t>(digest.kind);
 }
 
 }  // namespace tensortap

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "stats/digest.h"
 #include "tensor/tensor.h"
+#include "trace/record_row.h"
 
 namespace tensortap {
 
@@ -16,6 +18,9 @@ std::optional<uint64_t> copy_bytes(const TensorView& view, uint64_t numel);
 
 // Makes the copy in memory of that size. Copied string elements point into the copy.
 void copy_elements(const TensorView& view, uint64_t numel, std::byte* target);
+
+// Puts a digest of the elements into the columns of a record.
+void put_digest(const Digest& digest, RecordRow& row);
 
 }  // namespace tensortap
 

@@ -1,4 +1,4 @@
-// run.json: what was asked, what was captured, what was not and why. Keys: docs/layouts/tap.md.
+#include "capture/session_report.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/exec_request.h"
 #include "base/text.h"
-#include "capture/capture_session.h"
 
 #ifndef TENSORTAP_VERSION
 #define TENSORTAP_VERSION "0.1.0"
@@ -100,101 +99,82 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr)
 
 }  // namespace
 
-Json CaptureSession::coverage(bool ended) {
+void SessionReport::add_coverage(Json& json) const {
   Counted ops;
   Counted inputs;
   Counted weights;
-  const std::string silence = reason_of_silence(steps_.steps_seen(), steps_.steps_captured());
-  const std::lock_guard lock(registration_);
-  for (OpId id = 0; id < ops_.size(); ++id) {
-    OpEntry& entry = *ops_.find(id);
-    if (entry.is_look) continue;
+  const StepGate& steps = parts_.admission.steps();
+  const std::string silence = reason_of_silence(steps.steps_seen(), steps.steps_captured());
+  const ActivePlan& plan = parts_.ops.plan();
+  parts_.ops.for_each([&](const OpEntry& entry) {
+    if (entry.is_look) return;
     // Before the end an op that is not decided counts as wanted: bind() may still come.
-    if (ended && entry.decision.load(std::memory_order_acquire) == nullptr) ops_.decide(entry, plan_->decide(entry.info));
     const OpDecision* decision = entry.decision.load(std::memory_order_acquire);
-    const bool wanted = !failed_only_ && (decision == nullptr || decision->wanted);
+    const bool wanted = !plan.failed_only && (decision == nullptr || decision->wanted);
     Counted& counted = entry.info.type == kInputType ? inputs : entry.info.type == kInitializerType ? weights : ops;
-    count(entry, wanted, on_request_, silence, counted);
-  }
-  return {{"ops", ops.to_json()}, {"graph_inputs", inputs.to_json()}, {"weights", weights.to_json()}};
+    count(entry, wanted, plan.on_request, silence, counted);
+  });
+  json["ops"] = ops.to_json();
+  json["graph_inputs"] = inputs.to_json();
+  json["weights"] = weights.to_json();
 }
 
-Json CaptureSession::manifest(bool ended) {
-  const CaptureSpec& spec = options_.spec;
-  Json json = {{"tensortap", TENSORTAP_VERSION}, {"layout", spec.layout}, {"dump", folder_.path()}};
+void SessionReport::add_steps(Json& json) const {
+  const StepGate& steps = parts_.admission.steps();
+  const uint64_t seen = steps.steps_seen();
+  if (seen > 0 && steps.steps_captured() == 0) {
+    json["notes"].push_back(concat("no step that was asked for was reached: the program made ", seen, seen == 1 ? " step" : " steps",
+                                   ", asked for: ", parts_.ops.plan().spec.steps.to_text()));
+  }
+}
+
+void SessionReport::add_triggers(Json& json) const {
+  json["trigger"] = parts_.overflow != nullptr ? parts_.overflow->report() : Json(nullptr);
+  json["watch"] = parts_.watch != nullptr ? parts_.watch->report() : Json(nullptr);
+  json["ring"] = parts_.last_ops.report();
+}
+
+Json SessionReport::to_json(bool ended) const {
+  const CaptureSpec& spec = parts_.ops.plan().spec;
+  const Origin& origin = parts_.origin;
+  Json json = {{"tensortap", TENSORTAP_VERSION}, {"layout", spec.layout}, {"dump", origin.folder}};
   json["complete"] = ended;
-  json["program"] = text_or_null(options_.program);
+  json["program"] = text_or_null(origin.program);
   json["exec"] = text_or_null(exec_name());
-  json["source"] = text_or_null(options_.source);
-  json["rank"] = options_.rank;
-  json["world_size"] = std::max(options_.world_size, 1);
-  json["started"] = started_;
+  json["source"] = text_or_null(origin.source);
+  json["rank"] = origin.rank;
+  json["world_size"] = std::max(origin.world_size, 1);
+  json["started"] = origin.started;
   json["ended"] = ended ? Json(wall_clock_iso()) : Json(nullptr);
-  json["seconds"] = json_number(static_cast<double>(monotonic_ns() - opened_ns_) / 1e9);
+  json["seconds"] = json_number(static_cast<double>(monotonic_ns() - origin.opened_ns) / 1e9);
   json["statistics_kernel"] = stats_target();
   json["checksum"] = spec.digest;
-  std::vector<std::string> plan = explain(spec);
-  plan.insert(plan.end(), matches_.begin(), matches_.end());
-  json["plan"] = std::move(plan);
-  Json covered = coverage(ended);
-  json.update(covered);
-  {
-    const std::lock_guard lock(registration_);
-    const auto notes = plan_->notes();
-    json["notes"] = std::vector<std::string>(notes.begin(), notes.end());
-    if (requested_in_vain_.load(std::memory_order_relaxed)) {
-      json["notes"].push_back(
-          "the program calls set_dump(), which had no effect: it chooses what is captured only with \"dump_mode\": 2 of a MindSpore "
-          "config, or with "
-          "\"trigger\": \"on-request\"");
-    }
-    if (steps_.steps_seen() > 0 && steps_.steps_captured() == 0) {
-      json["notes"].push_back(concat("no step that was asked for was reached: the program made ", steps_.steps_seen(),
-                                     steps_.steps_seen() == 1 ? " step" : " steps", ", asked for: ", spec.steps.to_text()));
-    }
-    json["unmatched"] = plan_->unmatched();
-  }
-  json["steps"] = {{"seen", steps_.steps_seen()}, {"captured", steps_.steps_captured()}};
-  json["records"] = records_.load();
-  json["bytes"] = bytes_.load();
-  json["records_left_out_by_condition"] = filtered_.load();
-  json["trigger"] = gate_.has_value() ? Json{{"fired", gate_->fired()}, {"over_limit", gate_->over_limit()}} : Json(nullptr);
-  json["watch"] = watch_.has_value() ? watch_->report() : Json(nullptr);
-  if (watch_.has_value()) json["watch"]["still_read"] = still_read();
-  json["ring"] = ring_.has_value() ? ring_->report() : Json(nullptr);
-  json["lost"] = losses_.total();
-  json["losses"] = losses_.to_json();
+  Json plan = parts_.ops.explain_plan();
+  json["plan"] = std::move(plan["plan"]);
+  add_coverage(json);
+  json["notes"] = std::move(plan["notes"]);
+  add_steps(json);
+  json["unmatched"] = std::move(plan["unmatched"]);
+  const StepGate& steps = parts_.admission.steps();
+  json["steps"] = {{"seen", steps.steps_seen()}, {"captured", steps.steps_captured()}};
+  json["records"] = parts_.sink.records();
+  json["bytes"] = parts_.sink.bytes();
+  json["records_left_out_by_condition"] = parts_.look.filtered();
+  add_triggers(json);
+  json["lost"] = parts_.sink.losses().total();
+  json["losses"] = parts_.sink.losses().to_json();
   uint64_t left_out = 0;
-  for (OpId id = 0; id < ops_.size(); ++id) left_out += ops_.find(id)->has(kOpLeftOut) ? 1 : 0;
-  json["governor"] = governor_.report(left_out);
-  json["repeated"] = contents_.report();
-  json["content_mismatch"] = contents_.mismatches();
-  json["pool_peak_bytes"] = pool_.peak();
-  json["first_nonfinite"] = first_nonfinite_.to_json(ops_);
-  {
-    const std::lock_guard lock(error_mutex_);
-    Json failed = Json::array();
-    for (const FailedOp& op : failed_ops_) {
-      failed.push_back({{"name", op.name}, {"type", op.type}, {"error", op.error}, {"step", op.step}, {"inputs", op.inputs}});
-      failed.back()["source"] = op.source.empty() ? Json(nullptr) : Json(op.source);
-      failed.back()["module"] = op.module.empty() ? Json(nullptr) : Json(op.module);
-      failed.back().update(op.details);
-    }
-    json["failed_op"] = failed.empty() ? Json(nullptr) : failed.front();
-    json["failed_ops"] = failed_count_;
-    json["first_error"] = text_or_null(first_error_.message());
-    json["problems"] = problems_;
-  }
+  parts_.ops.for_each([&left_out](const OpEntry& op) { left_out += op.has(kOpLeftOut) ? 1 : 0; });
+  json["governor"] = parts_.admission.governor().report(left_out);
+  json["repeated"] = parts_.contents.report();
+  json["content_mismatch"] = parts_.contents.mismatches();
+  json["pool_peak_bytes"] = parts_.pool.peak();
+  json["first_nonfinite"] = parts_.look.first_nonfinite().to_json(parts_.ops.table());
+  json.update(parts_.failed.report());
+  json["first_error"] = text_or_null(parts_.problems.first_error().message());
+  json["problems"] = parts_.problems.sentences();
   json["config"] = spec_to_json(spec);
   return json;
-}
-
-std::string CaptureSession::report() {
-  if ((off_.load() & kFromStart) != 0) return to_json_text(Json{{"disabled", why_disabled_}});
-  if ((off_.load() & (kForked | kClosed)) != 0) return R"({"disabled": "the session ended or this is a forked child"})";
-  // A failure to flush stands among the report's problems.
-  [[maybe_unused]] const Status flushed = flush();
-  return to_json_text(manifest(false));
 }
 
 }  // namespace tensortap

@@ -1,10 +1,9 @@
-// The overflow trigger where the source shows what an op read when it has run: nothing is copied or measured before an op has made NaN or Inf, but for
-// what the op may write over.
+#include "capture/overflow_watch.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
-#include "capture/capture_session.h"
 #include "capture/copy_elements.h"
 #include "capture/event_view.h"
 #include "stats/nonfinite.h"
@@ -45,36 +44,47 @@ QueuedRecord* copy_of(OverflowGate::ReadFirst& read, const tensortap_tensor& ten
   return found == read.records.end() ? nullptr : &*found;
 }
 
+// Whether every op that reads what the event tells shows it again.
+bool is_shown(const tensortap_op_event& event) {
+  if (event.tensor_count == 0) return false;
+  for (uint64_t i = 0; i < tensors_of(event); ++i) {
+    if (!is_shown_again(tensor_of(event, i))) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-void CaptureSession::WatchedWhole::assign(const std::vector<bool>& whole) {
-  count_ = 0;
-  states_ = std::make_unique<std::atomic<uint8_t>[]>(whole.size());
-  for (size_t op = 0; op < whole.size(); ++op) states_[op].store(whole[op] ? 1 : 0, std::memory_order_relaxed);
-  count_ = whole.size();
+OverflowWatch::OverflowWatch(const Parts& parts, const CaptureSpec& spec)
+    : parts_(parts),
+      takes_shown_reads_(spec.limits.ring_ops == 0 && spec.where.empty() && spec.sampling.head == 0 && spec.sampling.elements == 0 &&
+                         spec.budget == 0 && spec.moment != MomentChoice::kBefore),
+      gate_(spec.overflow_ops, spec.limits.max_triggers) {}
+
+uint32_t OverflowWatch::wanted_reads() const {
+  if (!takes_shown_reads_) return 0;
+  return TENSORTAP_WANTS_READS | (gate_.keeps_passed_on() ? TENSORTAP_WANTS_PASSED_ON : 0U);
 }
 
-bool CaptureSession::watches_whole(const OpDecision& decision) {
-  return decision.wanted && decision.outputs && decision.output_slots.empty() && decision.excluded_outputs.empty();
-}
-
-// Within bind(), before events come.
-void CaptureSession::find_watched_whole() {
-  std::vector<bool> whole(ops_.size());
-  for (OpId id = 0; id < ops_.size(); ++id) {
-    const OpEntry& entry = *ops_.find(id);
-    const OpDecision& decision = *entry.decision.load(std::memory_order_acquire);
+void OverflowWatch::bind(std::span<const OpInfo> ops) {
+  gate_.bind(ops);
+  if (!takes_shown_reads_) return;
+  const size_t count = ops.size();
+  whole_count_ = 0;
+  whole_ = std::make_unique<std::atomic<uint8_t>[]>(count);
+  for (OpId id = 0; id < count; ++id) {
+    const OpDecision& decision = *parts_.ops.find(id)->decision.load(std::memory_order_acquire);
     bool all = decision.wanted;
-    for (uint32_t slot = 0; all && slot < entry.info.outputs.size(); ++slot) all = decision.wants_slot(SlotKind::kOutput, slot);
-    whole[id] = all;
+    for (uint32_t slot = 0; all && slot < ops[id].outputs.size(); ++slot) all = decision.wants_slot(SlotKind::kOutput, slot);
+    whole_[id].store(all ? kWhole : kNotWhole, std::memory_order_relaxed);
   }
-  watched_whole_.assign(whole);
+  whole_count_ = count;
 }
 
-bool CaptureSession::passes_by(const tensortap_op_event& event) {
+bool OverflowWatch::is_finite_and_shown_again(const tensortap_op_event& event) {
   // Executions that the session counts are counted one by one.
   if (event.call == 0 || event.flags != 0 || event.moment != TENSORTAP_MOMENT_AFTER || event.phase == TENSORTAP_PHASE_LOAD) return false;
-  if (event.tensor_count == 0 || gate_->has_begun() || steps_.verdict(step_number(event)) != StepGate::Verdict::kCaptured) return false;
+  if (event.tensor_count == 0 || gate_.has_begun() || !parts_.admission.captures(parts_.admission.step_of(event))) return false;
   for (uint64_t i = 0; i < tensors_of(event); ++i) {
     const tensortap_tensor tensor = tensor_of(event, i);
     if (!is_shown_again(tensor) || !is_plain(tensor)) return false;
@@ -84,60 +94,86 @@ bool CaptureSession::passes_by(const tensortap_op_event& event) {
   return true;
 }
 
-bool CaptureSession::is_shown(const Event& event) const {
-  if (event.c.tensor_count == 0) return false;
-  for (uint64_t i = 0; i < tensors_of(event.c); ++i) {
-    if (!is_shown_again(tensor_of(event.c, i))) return false;
-  }
+bool OverflowWatch::passes_by_whole(const tensortap_op_event& event) {
+  if (!is_finite_and_shown_again(event)) return false;
+  std::atomic<uint8_t>& state = whole_[event.op];
+  const bool first = state.load(std::memory_order_relaxed) == kWhole && state.exchange(kWholeAndCaptured) == kWhole;
+  if (first) parts_.ops.find(event.op)->mark(kOpRan | kOpCaptured);
   return true;
 }
 
-bool CaptureSession::take_at_shown_gate(Event& event) {
+bool OverflowWatch::passes_by(const tensortap_op_event& event, OpEntry& op, const OpDecision& decision) {
+  const bool whole = decision.wanted && decision.outputs && decision.output_slots.empty() && decision.excluded_outputs.empty();
+  if (!takes_shown_reads_ || !whole || !is_finite_and_shown_again(event)) return false;
+  op.mark(kOpRan | kOpCaptured);
+  return true;
+}
+
+void OverflowWatch::take(TakenEvent& event) {
+  if (takes_shown_reads_ && take_at_shown_gate(event)) return;
+  const bool first = reads_first(event.c);
+  parts_.look.take_all(event);
+  if (first) {
+    gate_.begin(key_of(event), {std::move(event.held)});
+  } else {
+    pass_gate(event);
+  }
+}
+
+void OverflowWatch::pass_gate(TakenEvent& event) {
+  const bool can_fire = event.decision->outputs && !is_pseudo_op(event.op.info);
+  std::vector<QueuedRecord> passed = gate_.pass(key_of(event), event.op.info, can_fire, std::move(event.held));
+  for (QueuedRecord& record : passed) {
+    if (parts_.last_ops.claim(record.row.sequence)) parts_.sink.release(std::move(record));
+  }
+  if (parts_.last_ops.has_ring() && !passed.empty()) parts_.last_ops.fire();
+}
+
+bool OverflowWatch::take_at_shown_gate(TakenEvent& event) {
   if (event.c.phase == TENSORTAP_PHASE_LOAD) return false;
   if (reads_first(event.c)) {
     take_read_first(event);
     return true;
   }
-  std::optional<OverflowGate::ReadFirst> read = gate_->take_begun({event.row.run, event.c.op, event.row.call});
+  std::optional<OverflowGate::ReadFirst> read = gate_.take_begun(key_of(event));
   if (!read.has_value()) {
-    if (!is_shown(event)) return false;
+    if (!is_shown(event.c)) return false;
     read.emplace();
   }
   take_shown(event, *read);
   return true;
 }
 
-void CaptureSession::take_read_first(Event& event) {
+void OverflowWatch::take_read_first(TakenEvent& event) {
   OverflowGate::ReadFirst read;
   read.cannot_fire = !event.decision->outputs || is_pseudo_op(event.op.info);
   ListShift shift;
   for (uint64_t i = 0; !read.cannot_fire && i < tensors_of(event.c); ++i) {
     const tensortap_tensor tensor = tensor_of(event.c, i);
     event.row.position = shift.position_of(tensor);
-    if (!looks_at(event, tensor)) continue;
+    if (!parts_.look.looks_at(event, tensor)) continue;
     copy_before_write(event, tensor, read);
-    read.cannot_fire = read.nonfinite && !gate_->keeps_passed_on();
+    read.cannot_fire = read.nonfinite && !gate_.keeps_passed_on();
   }
   if (read.cannot_fire) read.records.clear();
-  gate_->begin({event.row.run, event.c.op, event.row.call}, std::move(read));
+  gate_.begin(key_of(event), std::move(read));
 }
 
 // Where NaN or Inf in the tensor means that the op will not be written, there is no use for a copy.
-void CaptureSession::copy_before_write(Event& event, const tensortap_tensor& tensor, OverflowGate::ReadFirst& read) {
+void OverflowWatch::copy_before_write(TakenEvent& event, const tensortap_tensor& tensor, OverflowGate::ReadFirst& read) {
   QueuedRecord copy;
   copy.row = event.row;
   TensorView view;
-  if (!describe(event, tensor, copy.row, view)) return;
-  const uint32_t block = TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(tensor.flags);
-  const bool blocked = view.data != nullptr && view.strides == nullptr && has_channel_blocks(view.desc, block) && options_.spec.plain_order;
-  const std::unique_ptr<std::byte[]> plain = blocked ? put_in_order(event, block, copy.row, view) : nullptr;
+  if (!parts_.look.describe(event, tensor, copy.row, view)) return;
+  const uint32_t block = TensorLook::block_of(event, tensor, view);
+  const std::unique_ptr<std::byte[]> plain = block != 0 ? parts_.look.put_in_order(event, block, copy.row, view) : nullptr;
   const bool has_elements = view.data != nullptr || (copy.row.numel == 0 && dtype_info(view.desc.dtype).bits != 0);
   const std::optional<uint64_t> bytes = has_elements ? copy_bytes(view, copy.row.numel) : std::nullopt;
   // What the op is about to write over without reading it is kept, and makes no difference.
   const bool counts = event.op.reads(slot_kind_of(tensor), tensor.slot_index);
   // Where nothing more will be written, a record without data stands for what was told.
-  const bool may_be_written = !gate_->is_full();
-  if (bytes.has_value() && may_be_written) copy.data = pool_.acquire(*bytes, BufferPool::WhenFull::kGiveUp);
+  const bool may_be_written = !gate_.is_full();
+  if (bytes.has_value() && may_be_written) copy.data = parts_.pool.acquire(*bytes, BufferPool::WhenFull::kGiveUp);
   const ParallelFor parallel{event.c.parallel_for, event.c.pool};
   bool nonfinite = false;
   if (copy.data.empty()) {
@@ -148,7 +184,7 @@ void CaptureSession::copy_before_write(Event& event, const tensortap_tensor& ten
     nonfinite = copy_until_nonfinite(view, copy.data.data(), parallel);
   }
   read.nonfinite = read.nonfinite || nonfinite;
-  if (nonfinite && !gate_->keeps_passed_on()) return;
+  if (nonfinite && !gate_.keeps_passed_on()) return;
   if (copy.data.empty()) {
     if (has_elements && may_be_written) measure_without_copy(event, view, copy.row);
   } else if (nonfinite) {
@@ -157,13 +193,13 @@ void CaptureSession::copy_before_write(Event& event, const tensortap_tensor& ten
   read.records.push_back(std::move(copy));
 }
 
-void CaptureSession::measure_without_copy(Event& event, const TensorView& view, RecordRow& row) {
-  Known unknown;
-  measure(event, view, row, unknown);
-  if (wants_data(event)) row.flags |= kRecordDataLost;
+void OverflowWatch::measure_without_copy(TakenEvent& event, const TensorView& view, RecordRow& row) {
+  KnownContent unknown;
+  parts_.look.measure(event, view, row, unknown);
+  if (event.wants_data()) row.flags |= kRecordDataLost;
 }
 
-void CaptureSession::take_shown(Event& event, OverflowGate::ReadFirst& read) {
+void OverflowWatch::take_shown(TakenEvent& event, OverflowGate::ReadFirst& read) {
   bool made = false;
   for (uint64_t i = 0; i < tensors_of(event.c); ++i) {
     const tensortap_tensor tensor = tensor_of(event.c, i);
@@ -173,21 +209,21 @@ void CaptureSession::take_shown(Event& event, OverflowGate::ReadFirst& read) {
     const bool nonfinite = holds_nonfinite(event.c, tensor);
     made = made || (nonfinite && kind == SlotKind::kOutput);
     read.nonfinite = read.nonfinite || (nonfinite && kind != SlotKind::kOutput);
-    read.cannot_fire = read.cannot_fire || (read.nonfinite && !gate_->keeps_passed_on());
+    read.cannot_fire = read.cannot_fire || (read.nonfinite && !gate_.keeps_passed_on());
   }
   event.at_gate = AtGate::kStops;
   if (made) take_shown_reads(event, read);
   // What is neither written nor the first of its kind need not be measured.
-  const bool news = made && (event.at_gate == AtGate::kPasses || !first_nonfinite_.met());
+  const bool news = made && (event.at_gate == AtGate::kPasses || !parts_.look.first_nonfinite().met());
   ListShift shift;
   for (uint64_t i = 0; i < tensors_of(event.c); ++i) {
     const tensortap_tensor tensor = tensor_of(event.c, i);
     event.row.position = shift.position_of(tensor);
     if (!event.decision->wants_slot(slot_kind_of(tensor), tensor.slot_index)) continue;
     ++event.tensors;
-    if (event.at_gate == AtGate::kPasses) gate_->wrote_output({event.row.run, event.c.op, event.row.call}, tensor.slot_index);
+    if (event.at_gate == AtGate::kPasses) gate_.wrote_output(key_of(event), tensor.slot_index);
     if (news || tensor.data == nullptr) {
-      take_tensor(event, tensor);
+      parts_.look.take(event, tensor);
     } else {
       event.op.mark(kOpCaptured);
     }
@@ -196,26 +232,26 @@ void CaptureSession::take_shown(Event& event, OverflowGate::ReadFirst& read) {
 }
 
 // Decides about an op whose outputs are not finite, and writes what it read when it is to be written.
-void CaptureSession::take_shown_reads(Event& event, OverflowGate::ReadFirst& read) {
+void OverflowWatch::take_shown_reads(TakenEvent& event, OverflowGate::ReadFirst& read) {
   const OpInfo& op = event.op.info;
   const tensortap_tensor* reads = nullptr;
-  const bool all = gate_->keeps_passed_on();
+  const bool all = gate_.keeps_passed_on();
   const bool asked = event.decision->outputs && !read.cannot_fire && !is_pseudo_op(op);
-  bool passes_on = read.nonfinite || gate_->holds_nonfinite_input(event.row.run, op);
+  bool passes_on = read.nonfinite || gate_.holds_nonfinite_input(event.row.run, op);
   const bool shows = asked && (all || !passes_on) && event.c.show_reads != nullptr;
   const uint64_t count = shows ? std::min(event.c.show_reads(event.c.reads, &reads), kMostTensors) : 0;
   // Where every op is kept only the search for the first NaN or Inf has to know what the op read.
-  const bool looks = asked && (!all || !first_nonfinite_.met());
+  const bool looks = asked && (!all || !parts_.look.first_nonfinite().met());
   for (uint64_t i = 0; looks && !passes_on && i < count; ++i) {
     const tensortap_tensor tensor = tensor_at(reads, i);
     if (!event.op.reads(slot_kind_of(tensor), tensor.slot_index)) continue;
-    passes_on = copy_of(read, tensor) == nullptr && was_nonfinite(event.c, tensor);
+    passes_on = copy_of(read, tensor) == nullptr && was_nonfinite(event, tensor);
   }
   // An op that passes on the infinities that it read makes none.
   event.execution.read_infinity = !asked || passes_on;
-  if (!asked || (passes_on && !all) || !gate_->admit(event.row.run)) return;
+  if (!asked || (passes_on && !all) || !gate_.admit(event.row.run)) return;
   event.at_gate = AtGate::kPasses;
-  for (QueuedRecord& record : gate_->take_inputs(event.row.run, op)) write_passed(std::move(record));
+  for (QueuedRecord& record : gate_.take_inputs(event.row.run, op)) parts_.sink.release(std::move(record));
   ListShift shift;
   for (uint64_t i = 0; i < count; ++i) {
     const tensortap_tensor tensor = tensor_at(reads, i);
@@ -234,28 +270,28 @@ void CaptureSession::take_shown_reads(Event& event, OverflowGate::ReadFirst& rea
 }
 
 // Of what a program reads again and again, such as weights once something is NaN, the answer is remembered.
-bool CaptureSession::was_nonfinite(const tensortap_op_event& event, const tensortap_tensor& tensor) {
-  if (!shares_statistics_ || tensor.storage == 0 || tensor.data == nullptr || !is_plain(tensor) || is_unwritten(tensor)) {
-    return holds_nonfinite(event, tensor);
+bool OverflowWatch::was_nonfinite(const TakenEvent& event, const tensortap_tensor& tensor) {
+  if (!event.plan.shares_statistics || tensor.storage == 0 || tensor.data == nullptr || !is_plain(tensor) || is_unwritten(tensor)) {
+    return holds_nonfinite(event.c, tensor);
   }
   const TensorView view = scanned_view(tensor);
-  if (view.desc.shape.numel().value_or(0) < least_shared_) return holds_nonfinite(event, tensor);
+  if (view.desc.shape.numel().value_or(0) < event.plan.least_shared) return holds_nonfinite(event.c, tensor);
   const ContentKey key = content_key(tensor.storage, tensor.version, view);
   Content content;
-  const bool known = contents_.find(key, content) && content.scanned;
-  if (known && !contents_.count_use()) return content.nonfinite;
-  const bool nonfinite = holds_nonfinite(event, tensor);
+  const bool known = parts_.contents.find(key, content) && content.scanned;
+  if (known && !parts_.contents.count_use()) return content.nonfinite;
+  const bool nonfinite = holds_nonfinite(event.c, tensor);
   if (known && nonfinite != content.nonfinite) {
-    contents_.note_mismatch(key, concat("what ", ops_.find(event.op)->info.name, " read"));
+    parts_.contents.note_mismatch(key, concat("what ", event.op.info.name, " read"));
     content = Content{};
   }
   content.scanned = true;
   content.nonfinite = nonfinite;
-  contents_.put(key, content);
+  parts_.contents.put(key, content);
   return nonfinite;
 }
 
-void CaptureSession::write_read(Event& event, const tensortap_tensor& tensor) {
+void OverflowWatch::write_read(TakenEvent& event, const tensortap_tensor& tensor) {
   const OpInfo& op = event.op.info;
   const bool has_producer = tensor.slot_index < op.inputs.size() && op.inputs[tensor.slot_index].producer != kNoOp;
   if (has_producer) return write_as_made(event, op.inputs[tensor.slot_index], tensor);
@@ -266,21 +302,21 @@ void CaptureSession::write_read(Event& event, const tensortap_tensor& tensor) {
     event.row.slot_kind = static_cast<uint8_t>(slot_kind_of(tensor));
     event.row.slot_index = static_cast<uint16_t>(tensor.slot_index);
     event.row.element = tensor.element;
-    lose(loss::kReadGone, event.row);
+    parts_.sink.lose(loss::kReadGone, event.row);
   } else {
-    take_tensor(event, tensor);
+    parts_.look.take(event, tensor);
   }
   event.row = shared;
 }
 
 // As the record of the op that made it, which is how sources without inputs tell values.
-void CaptureSession::write_as_made(Event& event, const OpInput& input, tensortap_tensor tensor) {
-  OpEntry* producer = ops_.find(input.producer);
+void OverflowWatch::write_as_made(TakenEvent& event, const OpInput& input, tensortap_tensor tensor) {
+  OpEntry* producer = parts_.ops.find(input.producer);
   if (producer == nullptr) return;
   const CallCounter::Key key{event.c.run, static_cast<uint8_t>(event.c.moment), static_cast<uint8_t>(event.c.phase)};
   const uint32_t call = producer->calls.last(key, event.row.step);
-  if (!gate_->claim(event.row.run, input, call)) return;
-  Event made{event.c, *producer, decision_of(input.producer, *producer), event.row, event.thinning};
+  if (!gate_.claim(event.row.run, input, call)) return;
+  TakenEvent made{event.c, *producer, event.plan, parts_.ops.decision_of(input.producer, *producer), event.row, event.thinning};
   made.at_gate = AtGate::kPasses;
   made.row.op = input.producer;
   made.row.call = call;
@@ -289,20 +325,20 @@ void CaptureSession::write_as_made(Event& event, const OpInput& input, tensortap
   made.row.flags |= kRecordForReaders;
   tensor.slot_kind = TENSORTAP_SLOT_OUTPUT;
   tensor.slot_index = input.producer_slot;
-  take_tensor(made, tensor);
+  parts_.look.take(made, tensor);
 }
 
 // Of a tensor as it was before the op wrote into it. The copy goes to the writer as it is: nothing waits for memory while copies hold some.
-void CaptureSession::write_copy(Event& event, QueuedRecord record) {
+void OverflowWatch::write_copy(TakenEvent& event, QueuedRecord record) {
   RecordRow& row = record.row;
-  if (!counts_in(row)) return;
-  row.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
-  Known unknown;
+  if (!parts_.sink.admits(row)) return;
+  row.sequence = parts_.look.next_sequence();
+  KnownContent unknown;
   const TensorView view{row.desc(), record.data.empty() ? nullptr : record.data.data(), nullptr};
-  if (view.data != nullptr) measure(event, view, row, unknown);
-  record.histogram = look_closer(event, view, row, unknown);
-  if (!wants_data(event)) record.data = PoolBuffer{};
-  write_passed(std::move(record));
+  if (view.data != nullptr) parts_.look.measure(event, view, row, unknown);
+  record.histogram = parts_.look.look_closer(event, view, row, unknown);
+  if (!event.wants_data()) record.data = PoolBuffer{};
+  parts_.sink.release(std::move(record));
 }
 
 }  // namespace tensortap

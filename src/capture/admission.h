@@ -1,0 +1,66 @@
+// Admission: which executions a session captures: moments, steps, and what the governor of a budget leaves out.
+
+#ifndef TENSORTAP_CAPTURE_ADMISSION_H_
+#define TENSORTAP_CAPTURE_ADMISSION_H_
+
+#include <tensortap/capture.h>
+
+#include <cstdint>
+
+#include "capture/active_plan.h"
+#include "capture/execution_pairs.h"
+#include "capture/governor.h"
+#include "capture/op_table.h"
+#include "capture/step_gate.h"
+#include "capture/taken_event.h"
+
+namespace tensortap {
+
+// Thread-safe.
+class Admission {
+ public:
+  // `spec` is read while this object lives.
+  explicit Admission(const CaptureSpec& spec)
+      : first_step_(spec.first_step), governor_(spec.budget, keeps_tensors(spec)), steps_(spec.steps, spec.limits.stop_after, governor_) {}
+
+  // The step's number as users see it.
+  [[nodiscard]] int64_t number_of(int64_t step) const { return step + first_step_; }
+  [[nodiscard]] int64_t step_of(const tensortap_op_event& event) const {
+    return event.phase == TENSORTAP_PHASE_LOAD ? event.step : number_of(event.step);
+  }
+  // Whether records of the event's moment are asked for.
+  [[nodiscard]] static bool moment_wanted(const ActivePlan& plan, const tensortap_op_event& event);
+  // Whether events of a step are captured; `number` as number_of() has it. One load for a step that is known.
+  [[nodiscard]] bool captures(int64_t number) { return steps_.verdict(number) == StepGate::Verdict::kCaptured; }
+
+  // The execution's number and whether it is taken: if this is the second event of an execution, as the first one decided.
+  Execution admit(const ActivePlan& plan, const tensortap_op_event& event, OpEntry& op, int64_t now_ns);
+  // Keeps for the execution's second event what the first one decided.
+  void remember(const ActivePlan& plan, const tensortap_op_event& event, OpEntry& op, const Execution& execution) const;
+  // The number of an execution that failed.
+  uint32_t call_of_failed(const tensortap_op_event& event, OpEntry& op) const;
+  // Charges the time of a taken event to the budget.
+  void spend(const TakenEvent& taken, int64_t began_ns);
+  // Whether an execution of a wanted op that has not begun would be taken; one that the governor leaves out is counted.
+  bool wants(OpId id, OpEntry& op, int64_t number);
+
+  bool begin_step(int64_t number, uint64_t run, int64_t now_ns) { return steps_.begin(number, run, now_ns); }
+  // Whether the step was captured.
+  bool end_step(int64_t number, uint64_t run, int64_t now_ns);
+
+  [[nodiscard]] Governor& governor() { return governor_; }
+  [[nodiscard]] const Governor& governor() const { return governor_; }
+  [[nodiscard]] const StepGate& steps() const { return steps_; }
+
+ private:
+  bool step_wanted(const ActivePlan& plan, const tensortap_op_event& event, OpEntry& op, int64_t now_ns);
+  [[nodiscard]] ExecutionKey key_of(const tensortap_op_event& event) const;
+
+  const int64_t first_step_;
+  Governor governor_;
+  StepGate steps_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_ADMISSION_H_

@@ -1,0 +1,63 @@
+#include "capture/failed_ops.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "capture/call_stack.h"
+#include "capture/event_view.h"
+
+namespace tensortap {
+namespace {
+
+Json text_or_nothing(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+std::vector<std::string> input_names(const tensortap_op_event& event, RecordRow row, const OpInfo& op) {
+  std::vector<std::string> names;
+  for (uint64_t i = 0; i < std::min(event.tensor_count, kMostTensors); ++i) {
+    const tensortap_tensor tensor = tensor_of(event, i);
+    row.slot_kind = static_cast<uint8_t>(slot_kind_of(tensor));
+    row.slot_index = static_cast<uint16_t>(tensor.slot_index);
+    row.element = tensor.element;
+    names.push_back(record_name(row, op.name));
+  }
+  return names;
+}
+
+// What the report has of the op besides its inputs' names, as `detail` asks.
+void add_details(const tensortap_op_event& event, const OpInfo& op, ExceptionDetail detail, Json& json) {
+  if (detail == ExceptionDetail::kBrief) return;
+  const Json attributes = Json::parse(op.attributes, nullptr, false);
+  json["attributes"] = attributes.is_discarded() ? Json(nullptr) : attributes;
+  json["tensors"] = Json::array();
+  for (uint64_t i = 0; i < std::min(event.tensor_count, kMostTensors); ++i) {
+    const tensortap_tensor tensor = tensor_of(event, i);
+    const auto dtype = tensor.dtype < kDTypeCount ? static_cast<DType>(tensor.dtype) : DType::kUndefined;
+    const uint32_t rank = tensor.dims == nullptr ? 0 : std::min<uint32_t>(tensor.rank, kMaxRank);
+    json["tensors"].push_back({{"slot", slot_name(static_cast<SlotKind>(tensor.slot_kind % 4), tensor.slot_index)},
+                               {"dtype", dtype_name(dtype)},
+                               {"shape", std::vector<int64_t>(tensor.dims, tensor.dims + rank)}});
+  }
+  if (detail != ExceptionDetail::kDetail) return;
+  json["registers"] = registers_here();
+  json["stack"] = call_stack();
+}
+
+}  // namespace
+
+void FailedOps::add(const tensortap_op_event& event, const RecordRow& row, const OpInfo& op, std::string_view error,
+                    ExceptionDetail detail) {
+  const std::lock_guard lock(mutex_);
+  if (count_++ > 0) return;
+  first_ = {{"name", op.name}, {"type", op.type}, {"error", error}, {"step", row.step}, {"inputs", input_names(event, row, op)}};
+  first_["source"] = text_or_nothing(op.source_location);
+  first_["module"] = text_or_nothing(op.module);
+  add_details(event, op, detail, first_);
+}
+
+Json FailedOps::report() const {
+  const std::lock_guard lock(mutex_);
+  return {{"failed_op", first_}, {"failed_ops", count_}};
+}
+
+}  // namespace tensortap

@@ -1,0 +1,154 @@
+// For tests of the session's parts: a layout that remembers what it was given, and parts put together without a session.
+
+#ifndef TENSORTAP_CAPTURE_FAKE_LAYOUT_H_
+#define TENSORTAP_CAPTURE_FAKE_LAYOUT_H_
+
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture/admission.h"
+#include "capture/last_ops.h"
+#include "capture/op_registry.h"
+#include "capture/record_sink.h"
+#include "capture/tensor_look.h"
+
+namespace tensortap {
+
+class FakeLayout : public LayoutWriter {
+ public:
+  struct Written {
+    RecordRow row;
+    std::vector<float> values;  // empty without data
+  };
+  Status answer;              // to every record
+  bool refuses_data = false;  // `answer` goes to records with data only
+  bool rows_anywhere = true;  // takes_statistics_on_any_thread()
+  std::vector<std::string> added;
+  std::vector<bool> wanted;  // by op_decided()
+  std::vector<std::pair<int64_t, uint64_t>> steps;
+  int flushed = 0;
+
+  Status add_op(OpId /*id*/, const OpInfo& op) override {
+    added.push_back(op.name);
+    return {};
+  }
+  void op_decided(OpId /*id*/, const OpDecision& decision) override { wanted.push_back(decision.wanted); }
+  [[nodiscard]] bool takes_statistics_on_any_thread() const override { return rows_anywhere; }
+  Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) override {
+    const std::lock_guard lock(mutex_);
+    if (!answer.ok() && (data != nullptr || !refuses_data)) return answer;
+    Written one{row, {}};
+    if (data != nullptr) {
+      const auto* values = static_cast<const float*>(data->data);
+      one.values.assign(values, values + row.numel);
+      one.row.flags |= kRecordHasData;
+    }
+    written_.push_back(std::move(one));
+    return {};
+  }
+  Status end_step(int64_t step, uint64_t run) override {
+    steps.emplace_back(step, run);
+    return {};
+  }
+  Status flush() override {
+    ++flushed;
+    return {};
+  }
+  Status finish(std::string_view /*manifest*/) override { return {}; }
+  [[nodiscard]] uint64_t bytes_written() const override { return 0; }
+  [[nodiscard]] std::vector<Written> written() const {
+    const std::lock_guard lock(mutex_);
+    return written_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Written> written_;
+};
+
+// The parts below the triggers, over a FakeLayout.
+struct FakeParts {
+  explicit FakeParts(const CaptureSpec& given)
+      : ops(std::make_unique<ActivePlan>(*CapturePlan::compile(given), layout, contents.reserve(), 0), layout, problems),
+        admission(ops.plan().spec),
+        sink({layout, pool, ops.table(), problems, admission.governor(), contents}, sink_options(given)),
+        last_ops(given.limits.ring_ops, pool, sink),
+        look({contents, sink, last_ops, admission.governor()}, given.trigger == Trigger::kOverflow, kMaxRank) {}
+
+  static SinkOptions sink_options(const CaptureSpec& spec) {
+    SinkOptions options;
+    options.folder = "/";
+    options.limits = spec.limits;
+    options.full_policy = spec.full_policy;
+    options.never_waits = spec.trigger == Trigger::kOverflow;
+    return options;
+  }
+  static CaptureSpec spec() {
+    CaptureSpec spec;
+    spec.limits.keep_free = 0;
+    spec.limits.pool_bytes = 1 << 20;
+    spec.payload = Payload::kFull;
+    return spec;
+  }
+  OpId add(const std::string& name, std::vector<OpInput> inputs = {}) {
+    OpInfo info;
+    info.name = name;
+    info.type = "T";
+    info.inputs = std::move(inputs);
+    info.outputs = {name + ":0"};
+    return ops.add(std::move(info));
+  }
+  // An event as on_op() makes it of one.
+  TakenEvent taken(const tensortap_op_event& event) {
+    OpEntry& op = *ops.find(event.op);
+    TakenEvent taken{event, op, ops.plan(), ops.decision_of(event.op, op), RecordRow{}, {}};
+    taken.row.op = event.op;
+    taken.row.step = event.step;
+    taken.row.run = event.run;
+    taken.row.call = event.call == 0 ? 0 : event.call - 1;
+    return taken;
+  }
+
+  FakeLayout layout;
+  SessionProblems problems;
+  ContentCache contents;
+  BufferPool pool{1 << 20};
+  OpRegistry ops;
+  Admission admission;
+  RecordSink sink;
+  LastOps last_ops;
+  TensorLook look;
+};
+
+// One output of float32, and the event that shows it. Must outlive what is made of it.
+struct FakeEvent {
+  FakeEvent(OpId op, std::vector<float> given) : values(std::move(given)), dim(static_cast<int64_t>(values.size())) {
+    tensor.size = sizeof(tensor);
+    tensor.dtype = TENSORTAP_FLOAT32;
+    tensor.data = values.data();
+    tensor.dims = &dim;
+    tensor.rank = 1;
+    tensor.element = -1;
+    event.size = sizeof(event);
+    event.op = op;
+    event.call = 1;
+    event.duration_ns = -1;
+    event.tensors = &tensor;
+    event.tensor_count = 1;
+  }
+  FakeEvent(const FakeEvent&) = delete;
+  FakeEvent& operator=(const FakeEvent&) = delete;
+
+  std::vector<float> values;
+  int64_t dim;
+  tensortap_tensor tensor{};
+  tensortap_op_event event{};
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_FAKE_LAYOUT_H_

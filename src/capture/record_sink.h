@@ -1,0 +1,116 @@
+// RecordSink: the way of a record from the program's thread to the layout.
+
+#ifndef TENSORTAP_CAPTURE_RECORD_SINK_H_
+#define TENSORTAP_CAPTURE_RECORD_SINK_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/status.h"
+#include "capture/buffer_pool.h"
+#include "capture/content_cache.h"
+#include "capture/disk_guard.h"
+#include "capture/governor.h"
+#include "capture/losses.h"
+#include "capture/op_table.h"
+#include "capture/record_queue.h"
+#include "capture/session_problems.h"
+#include "layout/layout.h"
+
+namespace tensortap {
+
+struct SinkOptions {
+  std::string folder;  // of the dump, for messages
+  Limits limits;
+  uint64_t most_data = 0;  // bytes of data for the dump, 0 = no limit
+  FullPolicy full_policy = FullPolicy::kBlock;
+  bool never_waits = false;  // for memory: the thread that asks may hold all of it
+  bool keeps_rows = true;    // a record without its values is worth writing
+};
+
+// Keeps limits, memory and disk; copies, queues and writes; counts what was written and what was lost. Borrows all that it is given.
+// Thread-safe but for stop() and finish(), which are called once, last.
+class RecordSink {
+ public:
+  struct Parts {
+    LayoutWriter& layout;
+    BufferPool& pool;
+    OpTable& ops;
+    SessionProblems& problems;
+    Governor& governor;
+    ContentCache& contents;
+  };
+  RecordSink(const Parts& parts, SinkOptions options);
+  RecordSink(const RecordSink&) = delete;
+  RecordSink& operator=(const RecordSink&) = delete;
+
+  // Whether limits.max_records lets one more record in; otherwise it is counted as lost.
+  bool admits(const RecordRow& row);
+  // Queues the record, writes it directly, or counts it as lost. `data`, null for a record without values, is read during the call only.
+  // `row` gets what the layout fills in where it is written directly; `known`, what is known of the data, learns which record keeps it.
+  void take(RecordRow& row, const TensorView* data, std::unique_ptr<ExponentHistogram> histogram, KnownContent& known);
+  // A record with a copy of its data (null: without) for a gate or a ring. Never waits for memory: without any the record is marked kRecordDataLost.
+  QueuedRecord hold(const RecordRow& row, const TensorView* data, std::unique_ptr<ExponentHistogram> histogram);
+  // Writes what was held.
+  void release(QueuedRecord record);
+  // A step of a run is over; in order with the records.
+  void end_step(int64_t step, uint64_t run);
+
+  // Waits until everything taken before the call is written, then flushes the layout.
+  void flush();
+  // Writes what waits and ends the writer thread.
+  void stop() { queue_.stop(); }
+  // Notes that all records are gone with the folder.
+  void lose_folder();
+
+  // Counts a record as lost, with its name as an example.
+  void lose(std::string_view reason, const RecordRow& row);
+  void lose_event(OpId unknown_op);
+
+  [[nodiscard]] uint64_t records() const { return records_.load(); }
+  [[nodiscard]] uint64_t bytes() const { return bytes_.load(); }  // of data
+  [[nodiscard]] const Losses& losses() const { return losses_; }
+
+ private:
+  void take_data(const RecordRow& row, const TensorView& view, std::unique_ptr<ExponentHistogram> histogram, KnownContent& known);
+  // `counted`: a loss of this record is counted already.
+  void take_row(RecordRow& row, std::unique_ptr<ExponentHistogram> histogram, bool counted = false);
+  // Of a record whose elements an earlier one has.
+  void take_reference(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram, const Content& content);
+  bool room_for_data(const RecordRow& row, uint64_t bytes);
+  bool room_for_row(const RecordRow& row, bool counted = false);
+  void share_data(QueuedRecord& record, const TensorView& data, KnownContent& known);
+  void write_at_once(QueuedRecord& record, const TensorView& view);
+  void write_queued(QueuedRecord& record);
+  void write_data(QueuedRecord& record, const TensorView* data);
+  void write_reference(QueuedRecord& record);
+  void write_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram, bool counted);
+  void end_step_of_layout(const RecordRow& row);
+  void lose_earlier(const Status& status);
+  void lose_to_full_disk(const RecordRow& row);
+  void count_record(const RecordRow& row);
+
+  const Parts parts_;
+  const SinkOptions options_;
+  const bool writes_rows_at_once_;
+  std::atomic<uint64_t> records_{0};
+  std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> promised_{0};  // bytes of data, for options_.most_data
+  std::atomic<uint64_t> admitted_{0};  // records, for limits.max_records
+  DiskGuard disk_;
+  DiskGuard disk_for_rows_;
+  std::atomic<bool> disk_error_noted_{false};
+  Losses losses_;
+  RecordQueue queue_;
+};
+
+// Free disk that statistics alone leave, at most.
+inline constexpr uint64_t kReserveForRows = uint64_t{64} << 20;
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_RECORD_SINK_H_

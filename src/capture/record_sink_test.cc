@@ -1,0 +1,98 @@
+#include "capture/record_sink.h"
+
+#include <gtest/gtest.h>
+
+#include "capture/fake_layout.h"
+
+namespace tensortap {
+namespace {
+
+TensorView view_of(const FakeEvent& event) { return {{DType::kFloat32, Shape(std::array{event.dim})}, event.values.data(), nullptr}; }
+
+RecordRow row_of(const TensorView& view) {
+  RecordRow row;
+  row.op = 0;
+  row.set_desc(view.desc);
+  return row;
+}
+
+TEST(RecordSink, WritesDataAndHeldRecordsAndSaysWhenAStepEnds) {
+  FakeParts parts(FakeParts::spec());
+  parts.add("op");
+  const FakeEvent event(0, {1, 2, 3});
+  const TensorView view = view_of(event);
+  RecordRow row = row_of(view);
+  KnownContent known;
+  parts.sink.take(row, &view, nullptr, known);
+  QueuedRecord held = parts.sink.hold(row, &view, nullptr);
+  parts.sink.end_step(7, 9);
+  parts.sink.flush();
+  EXPECT_EQ(parts.sink.records(), 1U) << "what is held is not written";
+  parts.sink.release(std::move(held));
+  parts.sink.flush();
+  ASSERT_EQ(parts.layout.written().size(), 2U);
+  EXPECT_EQ(parts.layout.written()[1].values, event.values);
+  EXPECT_EQ(parts.layout.steps, (std::vector<std::pair<int64_t, uint64_t>>{{7, 9}}));
+  EXPECT_EQ(parts.layout.flushed, 2);
+  EXPECT_EQ(parts.sink.losses().total(), 0U);
+}
+
+TEST(RecordSink, CountsWhatALimitCutsOff) {
+  CaptureSpec spec = FakeParts::spec();
+  spec.limits.max_records = 2;
+  FakeParts parts(spec);
+  parts.add("op");
+  const FakeEvent event(0, {1});
+  const RecordRow row = row_of(view_of(event));
+  EXPECT_TRUE(parts.sink.admits(row));
+  EXPECT_TRUE(parts.sink.admits(row));
+  EXPECT_FALSE(parts.sink.admits(row));
+  EXPECT_EQ(parts.sink.losses().count(loss::kMaxRecords), 1U);
+  EXPECT_TRUE(parts.ops.find(0)->has(kOpLost));
+}
+
+TEST(RecordSink, KeepsTheStatisticsOfDataThatCannotBeWritten) {
+  FakeParts parts(FakeParts::spec());
+  parts.add("op");
+  parts.layout.answer = io_error("broken");
+  parts.layout.refuses_data = true;
+  const FakeEvent event(0, {1, 2});
+  const TensorView view = view_of(event);
+  RecordRow row = row_of(view);
+  KnownContent known;
+  parts.sink.take(row, &view, nullptr, known);
+  parts.sink.flush();
+  ASSERT_EQ(parts.layout.written().size(), 1U);
+  EXPECT_NE(parts.layout.written()[0].row.flags & kRecordDataLost, 0);
+  EXPECT_EQ(parts.sink.losses().total(), 1U);
+  EXPECT_EQ(parts.problems.first_error().message(), "broken");
+}
+
+TEST(RecordSink, HoldsNoCopyThatThePoolHasNoRoomFor) {
+  FakeParts parts(FakeParts::spec());
+  parts.add("op");
+  const FakeEvent event(0, std::vector<float>(1 << 20, 1.0F));
+  const TensorView view = view_of(event);
+  QueuedRecord held = parts.sink.hold(row_of(view), &view, nullptr);
+  EXPECT_TRUE(held.data.empty());
+  EXPECT_EQ(parts.sink.losses().total(), 0U) << "nobody may ever ask for it";
+  parts.sink.release(std::move(held));
+  EXPECT_EQ(parts.sink.losses().count(loss::kPoolStatsOnly), 1U);
+}
+
+TEST(RecordSink, LosesEverythingWithTheFolder) {
+  FakeParts parts(FakeParts::spec());
+  parts.add("op");
+  const FakeEvent event(0, {1, 2});
+  const TensorView view = view_of(event);
+  RecordRow row = row_of(view);
+  KnownContent known;
+  parts.sink.take(row, nullptr, nullptr, known);
+  parts.sink.lose_folder();
+  parts.sink.lose_folder();
+  EXPECT_EQ(parts.sink.records(), 0U);
+  EXPECT_EQ(parts.sink.losses().count(loss::kFolderGone), 1U);
+}
+
+}  // namespace
+}  // namespace tensortap

@@ -1,0 +1,66 @@
+// SessionReport: the text of run.json: what was asked, what was captured, what was not and why. Keys: docs/layouts/tap.md.
+
+#ifndef TENSORTAP_CAPTURE_SESSION_REPORT_H_
+#define TENSORTAP_CAPTURE_SESSION_REPORT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "base/json.h"
+#include "capture/admission.h"
+#include "capture/buffer_pool.h"
+#include "capture/content_cache.h"
+#include "capture/failed_ops.h"
+#include "capture/last_ops.h"
+#include "capture/op_registry.h"
+#include "capture/overflow_watch.h"
+#include "capture/record_sink.h"
+#include "capture/session_problems.h"
+#include "capture/tensor_look.h"
+#include "capture/watch_looks.h"
+
+namespace tensortap {
+
+// Reads the parts of a session and owns nothing. Thread-safe as far as they are.
+class SessionReport {
+ public:
+  // Who asked for the capture, and when it began.
+  struct Origin {
+    std::string program;
+    std::string source;
+    std::string folder;
+    int32_t rank = 0;
+    int32_t world_size = 1;
+    int64_t opened_ns = 0;  // of the monotonic clock
+    std::string started;    // wall_clock_iso()
+  };
+  struct Parts {
+    const Origin& origin;
+    const OpRegistry& ops;
+    const Admission& admission;
+    const RecordSink& sink;
+    const TensorLook& look;
+    const LastOps& last_ops;
+    const ContentCache& contents;
+    const BufferPool& pool;
+    const FailedOps& failed;
+    const SessionProblems& problems;
+    const OverflowWatch* overflow;  // null without the trigger
+    const WatchLooks* watch;
+  };
+  explicit SessionReport(const Parts& parts) : parts_(parts) {}
+
+  // `ended`: nothing comes any more; OpRegistry::decide_rest() has run.
+  [[nodiscard]] Json to_json(bool ended) const;
+
+ private:
+  void add_coverage(Json& json) const;
+  void add_steps(Json& json) const;
+  void add_triggers(Json& json) const;
+
+  const Parts parts_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_SESSION_REPORT_H_

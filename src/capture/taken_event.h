@@ -1,0 +1,45 @@
+// One event on its way through a session.
+
+#ifndef TENSORTAP_CAPTURE_TAKEN_EVENT_H_
+#define TENSORTAP_CAPTURE_TAKEN_EVENT_H_
+
+#include <tensortap/capture.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "capture/active_plan.h"
+#include "capture/execution_pairs.h"
+#include "capture/governor.h"
+#include "capture/op_table.h"
+#include "capture/record_queue.h"
+#include "trace/record_row.h"
+
+namespace tensortap {
+
+// What becomes of an execution's records where there is an overflow gate.
+enum class AtGate : uint8_t { kWaits, kPasses, kStops };
+
+// Lives while the session works on the event; borrows the event, the op and the plan.
+struct TakenEvent {
+  const tensortap_op_event& c;
+  OpEntry& op;
+  const ActivePlan& plan;
+  const OpDecision* decision;  // null for a failed op: everything is kept
+  RecordRow row;               // what all of its records share
+  Governor::Thinning thinning;
+  uint64_t elements = 0;
+  uint64_t skipped_elements = 0;
+  uint64_t tensors = 0;              // wanted ones
+  std::vector<QueuedRecord> held{};  // for the overflow gate
+  Execution execution{};
+  AtGate at_gate = AtGate::kWaits;
+  bool ring_only = false;  // nothing is written before a trigger fires
+  bool fires = false;      // a record met the condition that the ring waits for
+
+  [[nodiscard]] bool wants_data() const { return plan.keeps_data || decision == nullptr; }
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_TAKEN_EVENT_H_

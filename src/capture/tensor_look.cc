@@ -1,0 +1,294 @@
+#include "capture/tensor_look.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <span>
+
+#include "capture/copy_elements.h"
+#include "capture/event_view.h"
+#include "tensor/channel_blocks.h"
+#include "tensor/memory_order.h"
+#include "trace/scoped_name.h"
+
+namespace tensortap {
+namespace {
+
+// Does the work of a pool that is not there, in the same parts.
+void run_here(void* /*pool*/, void (*task)(void* context, size_t index), size_t count, void* context) {
+  for (size_t i = 0; i < count; ++i) task(context, i);
+}
+
+bool has_elements(const TensorView& view, const RecordRow& row) {
+  return view.data != nullptr || (row.numel == 0 && dtype_info(view.desc.dtype).bits != 0);
+}
+
+}  // namespace
+
+TensorLook::TensorLook(const Parts& parts, bool gated, int most_dimensions)
+    : parts_(parts), gated_(gated), most_dimensions_(static_cast<uint32_t>(most_dimensions)) {}
+
+void TensorLook::take_all(TakenEvent& event) {
+  const bool first = reads_first(event.c);
+  if (first && event.plan.spec.moment == MomentChoice::kBefore) event.row.moment = TENSORTAP_MOMENT_BEFORE;
+  ListShift shift;
+  for (uint64_t i = 0; i < std::min(event.c.tensor_count, kMostTensors); ++i) {
+    const tensortap_tensor tensor = tensor_of(event.c, i);
+    event.row.position = shift.position_of(tensor);
+    if (!looks_at(event, tensor)) continue;
+    ++event.tensors;
+    take(event, tensor);
+  }
+  // What the op made may still come.
+  if (event.tensors == 0 && !first) event.op.mark(kOpNoTensor);
+  if (event.fires) parts_.last_ops.fire();
+}
+
+bool TensorLook::looks_at(TakenEvent& event, const tensortap_tensor& tensor) const {
+  if (event.decision == nullptr) return true;
+  event.row.flags &= static_cast<uint8_t>(~kRecordForReaders);
+  if (event.decision->wants_slot(slot_kind_of(tensor), tensor.slot_index)) return true;
+  if (event.ring_only && event.plan.spec.trigger == Trigger::kWatch) return slot_kind_of(tensor) == SlotKind::kOutput;
+  // The gate has to know what the op reads, asked for or not.
+  if (!gated_ || !reads_first(event.c) || !is_read(tensor)) return false;
+  event.row.flags |= kRecordForReaders;
+  return true;
+}
+
+uint32_t TensorLook::block_of(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view) {
+  const uint32_t block = TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(tensor.flags);
+  const bool blocked = view.data != nullptr && view.strides == nullptr && has_channel_blocks(view.desc, block);
+  return blocked && event.plan.spec.plain_order ? block : 0;
+}
+
+void TensorLook::take(TakenEvent& event, const tensortap_tensor& tensor) {
+  RecordRow row = event.row;
+  TensorView view;
+  if (!describe(event, tensor, row, view)) return;
+  const uint32_t block = block_of(event, tensor, view);
+  const bool blocked = block != 0;
+  const std::unique_ptr<std::byte[]> plain = blocked ? put_in_order(event, block, row, view) : nullptr;
+  take_head(event, view, row);
+  row.sequence = next_sequence();
+  KnownContent known = blocked ? KnownContent{} : recall(event, tensor, view, row);
+  if (view.data == nullptr && row.numel > 0 && (row.flags & kRecordUnwritten) == 0) {
+    event.op.mark(kOpDescriptionOnly);
+  } else {
+    event.op.mark(kOpCaptured);
+    if (event.plan.measures || event.decision == nullptr) measure(event, view, row, known);
+    if (blocked && plain == nullptr && row.stats.first_nonfinite >= 0) {
+      const auto index = static_cast<uint64_t>(row.stats.first_nonfinite);
+      row.stats.first_nonfinite = static_cast<int64_t>(unblocked_index(view.desc, block, index));
+    }
+  }
+  const bool passes = passes_condition(event, row);
+  if (parts_.last_ops.has_ring() && event.decision != nullptr && (event.ring_only || gated_ || !passes)) {
+    parts_.last_ops.add(row, view, event.plan.digest);
+  }
+  if (event.ring_only) return;
+  event.fires = event.fires || (passes && event.plan.writing_fires);
+  if (passes) {
+    keep(event, view, row, known);
+  } else {
+    filtered_.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (known.learned) parts_.contents.put(known.key, known.content);
+}
+
+bool TensorLook::describe(const TakenEvent& event, const tensortap_tensor& tensor, RecordRow& row, TensorView& view) {
+  row.slot_kind = static_cast<uint8_t>(slot_kind_of(tensor));
+  row.slot_index = static_cast<uint16_t>(std::min<uint32_t>(tensor.slot_index, UINT16_MAX));
+  row.element = tensor.element;
+  row.storage = tensor.storage;
+  row.version = tensor.storage == 0 ? 0 : tensor.version;
+  row.sequence = sequence_.load(std::memory_order_relaxed);
+  if (tensor.dims == nullptr && tensor.rank > 0) {
+    parts_.sink.lose(loss::kMalformed, row);
+    return false;
+  }
+  view.desc.dtype = tensor.dtype < kDTypeCount ? static_cast<DType>(tensor.dtype) : DType::kUndefined;
+  view.desc.shape = Shape(std::span(tensor.dims, std::min<uint32_t>(tensor.rank, most_dimensions_)));
+  const bool too_many = tensor.rank > most_dimensions_ || !RecordRow::holds(view.desc.shape);
+  view.strides = tensor.strides;
+  view.data = tensor.data;
+  const uint32_t block = TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(tensor.flags);
+  const bool keeps_blocks = !event.plan.spec.plain_order && view.strides == nullptr && tensor.rank < most_dimensions_;
+  if (keeps_blocks && has_channel_blocks(view.desc, block)) {
+    view.desc.shape = blocked_shape(view.desc.shape, block);
+    row.flags |= kRecordBlocked;
+  }
+  row.view = tensor.storage == 0 ? 0 : view_number(view);
+  if ((tensor.flags & TENSORTAP_TENSOR_UNWRITTEN) != 0) {
+    row.flags |= kRecordUnwritten;
+    view.data = nullptr;
+  }
+  const std::optional<uint64_t> numel = view.desc.shape.numel();
+  const bool unknown = view.desc.dtype == DType::kUndefined;
+  const bool sized =
+      numel.has_value() && (unknown || view.desc.dtype == DType::kString || packed_bytes(view.desc.dtype, *numel).has_value());
+  if (!sized) {
+    parts_.sink.lose(loss::kMalformed, row);
+    return false;
+  }
+  row.set_desc(view.desc);
+  if (too_many || unknown) {
+    // Described as far as it goes, and never looked into.
+    event.op.mark(kOpDescriptionOnly);
+    parts_.sink.lose(!too_many                                                ? loss::kUnknownType
+                     : tensor.rank > kMaxRank && most_dimensions_ == kMaxRank ? loss::kMostRank
+                                                                              : loss::kRank,
+                     row);
+    view.data = nullptr;
+  }
+  return true;
+}
+
+std::unique_ptr<std::byte[]> TensorLook::put_in_order(const TakenEvent& event, uint32_t block, RecordRow& row, TensorView& view) {
+  // Most statistics do not ask for the order.
+  const bool order_counts = event.wants_data() || event.plan.digest != DigestKind::kNone || event.plan.spec.sampling.head != 0;
+  if (!order_counts) return nullptr;
+  std::unique_ptr<std::byte[]> plain(new (std::nothrow) std::byte[std::max<uint64_t>(row.bytes, 1)]);
+  if (plain == nullptr) {
+    parts_.sink.lose(loss::kNoMemory, row);
+    view.data = nullptr;
+    return nullptr;
+  }
+  unblock_channels(view, block, plain.get());
+  view.data = plain.get();
+  return plain;
+}
+
+void TensorLook::take_head(const TakenEvent& event, TensorView& view, RecordRow& row) {
+  const uint64_t head = event.plan.spec.sampling.head;
+  if (head == 0 || row.numel <= head || !view.is_contiguous()) return;
+  view.desc.shape = Shape(std::array{static_cast<int64_t>(head)});
+  row.set_desc(view.desc);
+}
+
+KnownContent TensorLook::recall(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, const RecordRow& row) {
+  KnownContent known;
+  const bool shared = event.plan.shares_statistics && tensor.storage != 0 && view.data != nullptr && row.numel >= event.plan.least_shared;
+  if (!shared || event.decision == nullptr || view.desc.dtype == DType::kString) return known;
+  known.key = content_key(tensor.storage, tensor.version, view);
+  known.shares_data = event.plan.shares_data;
+  // The sums of full statistics change with every element; without them only the bytes can tell.
+  known.checks_bytes = (event.plan.stats.wanted & kStatL2) == 0;
+  known.found = parts_.contents.find(known.key, known.content) || recall_reordered(event, tensor, view, known);
+  if (known.found && parts_.contents.count_use()) check_content(event, view, row, known);
+  return known;
+}
+
+// A transposed view has the statistics of the tensor whose view it is, but for the place of the first non-finite value; its bytes are others.
+bool TensorLook::recall_reordered(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, KnownContent& known) {
+  if (event.plan.stats.sample_limit != 0) return false;
+  const std::optional<TensorView> reordered = in_memory_order(view);
+  if (!reordered.has_value()) return false;
+  Content base;
+  if (!parts_.contents.find(content_key(tensor.storage, tensor.version, *reordered), base)) return false;
+  if (!base.measured || base.stats.first_nonfinite >= 0) return false;
+  known.content.stats = base.stats;
+  known.content.measured = true;
+  known.content.in_parts = base.in_parts;
+  return true;
+}
+
+void TensorLook::check_content(const TakenEvent& event, const TensorView& view, const RecordRow& row, KnownContent& known) {
+  bool same = true;
+  if (known.content.measured) {
+    StatsOptions options = event.plan.stats;
+    if (known.content.in_parts) options.parallel_for = {event.c.parallel_for == nullptr ? run_here : event.c.parallel_for, event.c.pool};
+    const TensorStats now = compute_stats(view, options);
+    same = std::memcmp(&now, &known.content.stats, sizeof(now)) == 0;
+  }
+  if (same && known.content.check.kind != DigestKind::kNone) {
+    same = compute_digest(view, known.content.check.kind).bytes == known.content.check.bytes;
+  }
+  if (same) return;
+  parts_.contents.note_mismatch(known.key, record_name(row, event.op.info.name));
+  known.found = false;
+  known.content = Content{};
+}
+
+void TensorLook::look_for_nonfinite(TakenEvent& event, const RecordRow& row) {
+  const uint64_t infinities = row.stats.pos_inf + row.stats.neg_inf;
+  if (infinities + row.stats.nan == 0 || !event.op.reads(static_cast<SlotKind>(row.slot_kind), row.slot_index)) return;
+  const bool first = reads_first(event.c);
+  if (first && infinities > 0) event.execution.read_infinity = true;
+  // An op that passes on the infinities that it read makes none.
+  first_nonfinite_.look(row, !first && !event.execution.read_infinity && !event.op.intended_infinities);
+}
+
+void TensorLook::measure(TakenEvent& event, const TensorView& view, RecordRow& row, KnownContent& known) {
+  if (known.found && known.content.measured) {
+    row.stats = known.content.stats;
+    look_for_nonfinite(event, row);
+    return;
+  }
+  StatsOptions options = event.plan.stats;
+  if (event.thinning.sample_limit != 0 && (options.sample_limit == 0 || options.sample_limit > event.thinning.sample_limit)) {
+    options.sample_limit = event.thinning.sample_limit;
+  }
+  if (event.decision == nullptr) options.sample_limit = 0;
+  options.parallel_for = {event.c.parallel_for, event.c.pool};
+  row.stats = compute_stats(view, options);
+  event.elements += row.stats.count;
+  if (known.key.valid() && options.sample_limit == event.plan.stats.sample_limit) {
+    known.content.stats = row.stats;
+    known.content.measured = known.learned = true;
+    known.content.in_parts = event.c.parallel_for != nullptr;
+  }
+  if ((row.stats.valid & kStatSampled) != 0 && event.thinning.sample_limit != 0) {
+    event.skipped_elements += row.numel - std::min(row.numel, row.stats.count);
+    parts_.governor.count_sampled();
+  }
+  look_for_nonfinite(event, row);
+}
+
+bool TensorLook::passes_condition(const TakenEvent& event, const RecordRow& row) const {
+  // What the gate has to know is held for it.
+  if (event.decision == nullptr || (gated_ && reads_first(event.c))) return true;
+  const WhereExpression* where = event.plan.where;
+  return where == nullptr || where->matches(row, event.op.info);
+}
+
+void TensorLook::add_digest(const TakenEvent& event, const TensorView& view, RecordRow& row, KnownContent& known) {
+  const bool again = known.found && known.content.digest.kind == event.plan.digest;
+  const Digest digest = again ? known.content.digest : compute_digest(view, event.plan.digest);
+  put_digest(digest, row);
+  if (again || !known.key.valid()) return;
+  known.content.digest = digest;
+  known.learned = true;
+}
+
+std::unique_ptr<ExponentHistogram> TensorLook::look_closer(const TakenEvent& event, const TensorView& view, RecordRow& row,
+                                                           KnownContent& known) const {
+  if (view.data == nullptr) return nullptr;
+  if (event.plan.digest != DigestKind::kNone) add_digest(event, view, row, known);
+  if (!event.plan.spec.histogram || !(event.thinning.keep_data || event.decision == nullptr)) return nullptr;
+  auto histogram = std::make_unique<ExponentHistogram>();
+  add_to_histogram(view, *histogram);
+  return histogram;
+}
+
+void TensorLook::keep(TakenEvent& event, const TensorView& view, RecordRow& row, KnownContent& known) {
+  if (event.at_gate == AtGate::kStops || !parts_.sink.admits(row)) return;
+  std::unique_ptr<ExponentHistogram> histogram = look_closer(event, view, row, known);
+  const bool is_output = row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput);
+  const bool own = event.decision == nullptr || !is_output || event.decision->is_own_output(row.slot_index);
+  if (!own && event.decision->outputs_for_consumers) row.flags |= kRecordForReaders;
+  const TensorView* data = event.wants_data() && has_elements(view, row) ? &view : nullptr;
+  if (gated_ && event.decision != nullptr && event.at_gate == AtGate::kWaits) {
+    event.held.push_back(parts_.sink.hold(row, data, std::move(histogram)));
+    return;
+  }
+  if (data != nullptr && !event.thinning.keep_data) {
+    row.flags |= kRecordDataLost;
+    parts_.governor.count_data_left_out();
+    data = nullptr;
+  }
+  parts_.sink.take(row, data, std::move(histogram), known);
+}
+
+}  // namespace tensortap

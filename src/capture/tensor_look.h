@@ -1,0 +1,83 @@
+// TensorLook: what a session does with one tensor: describe it, put it in order, measure it, and hand its record on.
+
+#ifndef TENSORTAP_CAPTURE_TENSOR_LOOK_H_
+#define TENSORTAP_CAPTURE_TENSOR_LOOK_H_
+
+#include <tensortap/capture.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "capture/content_cache.h"
+#include "capture/first_nonfinite.h"
+#include "capture/governor.h"
+#include "capture/last_ops.h"
+#include "capture/record_sink.h"
+#include "capture/taken_event.h"
+
+namespace tensortap {
+
+// Borrows the parts that it is given. Thread-safe; an event belongs to one thread.
+class TensorLook {
+ public:
+  struct Parts {
+    ContentCache& contents;
+    RecordSink& sink;
+    LastOps& last_ops;
+    Governor& governor;
+  };
+  // `gated`: an overflow gate decides what is written. `most_dimensions`: of a tensor that is looked into.
+  TensorLook(const Parts& parts, bool gated, int most_dimensions);
+  TensorLook(const TensorLook&) = delete;
+  TensorLook& operator=(const TensorLook&) = delete;
+
+  // Takes all tensors of an event that are wanted.
+  void take_all(TakenEvent& event);
+  // Takes one tensor: its record goes to the ring, into event.held for the gate, to the sink, or nowhere.
+  void take(TakenEvent& event, const tensortap_tensor& tensor);
+
+  // The single steps of take(), for the overflow trigger.
+  // Whether a tensor of an event is looked at; sets the flags that its record has.
+  bool looks_at(TakenEvent& event, const tensortap_tensor& tensor) const;
+  // Fills in row and view. False for a malformed tensor, which is counted as lost.
+  bool describe(const TakenEvent& event, const tensortap_tensor& tensor, RecordRow& row, TensorView& view);
+  // The block of channels of a tensor that has to be put into the order of its dims, 0 = none.
+  [[nodiscard]] static uint32_t block_of(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view);
+  // Memory of a tensor put into the order of its dims, which `view` is then a view of; null where the order does not matter or there is no memory.
+  std::unique_ptr<std::byte[]> put_in_order(const TakenEvent& event, uint32_t block, RecordRow& row, TensorView& view);
+  void measure(TakenEvent& event, const TensorView& view, RecordRow& row, KnownContent& known);
+  // Digest and histogram, as far as they are asked for.
+  std::unique_ptr<ExponentHistogram> look_closer(const TakenEvent& event, const TensorView& view, RecordRow& row,
+                                                 KnownContent& known) const;
+
+  // The number of the next record; take() numbers its records itself.
+  [[nodiscard]] uint64_t next_sequence() { return sequence_.fetch_add(1, std::memory_order_relaxed); }
+  // For crashes; valid as long as this object.
+  [[nodiscard]] std::atomic<uint64_t>* sequence() { return &sequence_; }
+  [[nodiscard]] const FirstNonFinite& first_nonfinite() const { return first_nonfinite_; }
+  // Records that the condition left out.
+  [[nodiscard]] uint64_t filtered() const { return filtered_.load(); }
+
+ private:
+  static void take_head(const TakenEvent& event, TensorView& view, RecordRow& row);
+  KnownContent recall(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, const RecordRow& row);
+  bool recall_reordered(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, KnownContent& known);
+  void check_content(const TakenEvent& event, const TensorView& view, const RecordRow& row, KnownContent& known);
+  void look_for_nonfinite(TakenEvent& event, const RecordRow& row);
+  static void add_digest(const TakenEvent& event, const TensorView& view, RecordRow& row, KnownContent& known);
+  [[nodiscard]] bool passes_condition(const TakenEvent& event, const RecordRow& row) const;
+  void keep(TakenEvent& event, const TensorView& view, RecordRow& row, KnownContent& known);
+
+  const Parts parts_;
+  const bool gated_;
+  const uint32_t most_dimensions_;
+  std::atomic<uint64_t> sequence_{0};
+  std::atomic<uint64_t> filtered_{0};
+  FirstNonFinite first_nonfinite_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_TENSOR_LOOK_H_

@@ -1,0 +1,51 @@
+// WatchLooks: the trigger "watch" of a session: looks at the latest outputs of the watched ops again after other ops ran.
+
+#ifndef TENSORTAP_CAPTURE_WATCH_LOOKS_H_
+#define TENSORTAP_CAPTURE_WATCH_LOOKS_H_
+
+#include <cstdint>
+
+#include "base/json.h"
+#include "capture/last_ops.h"
+#include "capture/op_registry.h"
+#include "capture/record_sink.h"
+#include "capture/taken_event.h"
+#include "capture/tensor_look.h"
+#include "capture/watch_list.h"
+
+namespace tensortap {
+
+// The records of a look belong to a pseudo-op, one for each pair of ops. Borrows all parts. Thread-safe.
+class WatchLooks {
+ public:
+  struct Parts {
+    TensorLook& look;
+    RecordSink& sink;
+    LastOps& last_ops;
+    OpRegistry& ops;
+  };
+  explicit WatchLooks(const Parts& parts) : parts_(parts) {}
+  WatchLooks(const WatchLooks&) = delete;
+  WatchLooks& operator=(const WatchLooks&) = delete;
+
+  // An execution ended whose event was taken: looks again if the op is a watcher, and remembers what it made.
+  void ran(const TakenEvent& event);
+  // Forgets what a run made.
+  void end_run(uint64_t run) { list_.end_run(run); }
+
+  // As WatchList::report(), and "still_read": [name, [...]] of each look's op, by output: whether the watched tensor was still to be read then; null =
+  // not known.
+  [[nodiscard]] Json report() const;
+
+ private:
+  // Takes what lies in the watched memory now. True when that changed.
+  bool look_again(const TakenEvent& event, const WatchList::Watched& watched);
+  OpId look_op(OpId watcher, OpId watched);
+
+  const Parts parts_;
+  WatchList list_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_WATCH_LOOKS_H_
