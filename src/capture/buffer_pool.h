@@ -1,4 +1,6 @@
 // Memory for copies of tensors that wait to be written: bounded in all, reused, so that a capture neither grows nor faults in new pages.
+//
+// All sessions of a process share one pool. Each has an account on it with a limit of its own; the pool's limit is the largest of theirs.
 
 #ifndef TENSORTAP_CAPTURE_BUFFER_POOL_H_
 #define TENSORTAP_CAPTURE_BUFFER_POOL_H_
@@ -7,19 +9,20 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <utility>
 
 namespace tensortap {
 
-class BufferPool;
+class PoolAccount;
 
-// A piece of a pool, given back on destruction. Move-only. Must not outlive its pool.
+// A piece of the pool, given back on destruction. Move-only. Must not outlive its account.
 class PoolBuffer {
  public:
   PoolBuffer() = default;
   PoolBuffer(PoolBuffer&& other) noexcept
-      : pool_(std::exchange(other.pool_, nullptr)), data_(std::exchange(other.data_, nullptr)), capacity_(other.capacity_) {}
+      : account_(std::exchange(other.account_, nullptr)), data_(std::exchange(other.data_, nullptr)), capacity_(other.capacity_) {}
   PoolBuffer& operator=(PoolBuffer&& other) noexcept;
   ~PoolBuffer() { release(); }
 
@@ -28,53 +31,77 @@ class PoolBuffer {
   void release();
 
  private:
-  friend class BufferPool;
-  PoolBuffer(BufferPool* pool, std::byte* data, size_t capacity) : pool_(pool), data_(data), capacity_(capacity) {}
+  friend class PoolAccount;
+  PoolBuffer(PoolAccount* account, std::byte* data, size_t capacity) : account_(account), data_(data), capacity_(capacity) {}
 
-  BufferPool* pool_ = nullptr;
+  PoolAccount* account_ = nullptr;
   std::byte* data_ = nullptr;
   size_t capacity_ = 0;
 };
 
-// Thread-safe.
+// The memory behind the accounts of a process. It exists while an account does. After fork() the child begins with a pool of its own.
 class BufferPool {
  public:
-  enum class WhenFull : uint8_t { kWait, kGiveUp };
-
-  explicit BufferPool(uint64_t limit) : limit_(limit) {}
+  BufferPool() = default;
   ~BufferPool();
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
-  // Whether a buffer of this size can ever be had.
-  [[nodiscard]] bool can_hold(uint64_t bytes) const { return bytes <= limit_ && capacity_for(bytes) <= limit_; }
-  // A buffer of at least `bytes` bytes. Empty when the pool is full and `when_full` says so, when can_hold() is false, or
-  // when the system has no memory.
-  PoolBuffer acquire(uint64_t bytes, WhenFull when_full);
-  // Bytes in buffers that are out.
-  [[nodiscard]] uint64_t in_use() const;
-  // The most that was ever out at once.
-  [[nodiscard]] uint64_t peak() const;
-
  private:
-  friend class PoolBuffer;
+  friend class PoolAccount;
   // Stands in the first bytes of a buffer that is not in use, so that giving one back needs no memory.
   struct Free {
     Free* next;
   };
   static constexpr size_t kClasses = 256;
 
+  // The pool of this process, with one account more or less. leave() deletes the pool with the last account.
+  static BufferPool* join(uint64_t limit);
+  static void leave(BufferPool* pool, uint64_t limit);
+
   static uint64_t capacity_for(uint64_t bytes);
   static size_t class_of(uint64_t capacity);
-  PoolBuffer take_locked(size_t capacity);
+  void set_limit();
+  [[nodiscard]] bool is_full_locked(size_t capacity) const { return in_use_ + capacity > limit_; }
+  std::byte* take_locked(size_t capacity);
+  void give_back_locked(std::byte* data, size_t capacity);
   void drop_cached_locked(uint64_t wanted);
+
+  std::map<uint64_t, uint32_t> accounts_;  // how many have this limit; guarded by the lock of join() and leave()
+  std::mutex mutex_;                       // guards what follows, and the counters of the accounts
+  uint64_t limit_ = 0;
+  std::array<Free*, kClasses> cached_{};
+  uint64_t cached_bytes_ = 0;
+  uint64_t in_use_ = 0;
+};
+
+// What one session may have of the pool. Thread-safe. All of its buffers must be back before it is destroyed.
+class PoolAccount {
+ public:
+  enum class WhenFull : uint8_t { kWait, kGiveUp };
+
+  explicit PoolAccount(uint64_t limit);
+  ~PoolAccount();
+  PoolAccount(const PoolAccount&) = delete;
+  PoolAccount& operator=(const PoolAccount&) = delete;
+
+  // Whether the account's limit allows a buffer of this size.
+  [[nodiscard]] bool can_hold(uint64_t bytes) const;
+  // A buffer of at least `bytes` bytes. If the account or the pool is full, kWait waits for a buffer of this account to come back, and never for one of
+  // another account. Empty when it is full and there is nothing to wait for, when can_hold() is false, or when the system has no memory.
+  PoolBuffer acquire(uint64_t bytes, WhenFull when_full);
+  // Bytes in this account's buffers that are out.
+  [[nodiscard]] uint64_t in_use() const;
+  // The most that was ever out at once.
+  [[nodiscard]] uint64_t peak() const;
+
+ private:
+  friend class PoolBuffer;
   void give_back(std::byte* data, size_t capacity);
 
   const uint64_t limit_;
-  mutable std::mutex mutex_;
-  std::condition_variable given_back_;
-  std::array<Free*, kClasses> cached_{};
-  uint64_t cached_bytes_ = 0;
+  BufferPool* const pool_;
+  std::condition_variable given_back_;  // with the pool's mutex, which guards what follows
   uint64_t in_use_ = 0;
   uint64_t peak_ = 0;
 };

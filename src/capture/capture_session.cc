@@ -128,6 +128,7 @@ CaptureSession::~CaptureSession() = default;
 std::unique_ptr<CaptureSession> CaptureSession::disabled(std::string why) {
   SessionOptions options;
   options.content_known = false;
+  options.spec.limits.pool_bytes = 0;
   auto plan = CapturePlan::compile(options.spec);
   Opened opened{std::move(options), OutputFolder{}, *std::move(plan), std::make_unique<NoLayout>()};
   std::unique_ptr<CaptureSession> session(new CaptureSession(std::move(opened)));

@@ -102,7 +102,7 @@ class CaptureSession {
   const SessionOptions options_;
   SessionReport::Origin origin_;
   OutputFolder folder_;
-  BufferPool pool_;
+  PoolAccount pool_;
   std::unique_ptr<ContentCache> contents_;
   OpRegistry ops_;
   Admission admission_;

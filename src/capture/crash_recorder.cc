@@ -54,7 +54,7 @@ Result<std::unique_ptr<CrashRecorder>> CrashRecorder::open(const std::string& fo
       std::array<void*, 4> frames{};
       backtrace(frames.data(), static_cast<int>(frames.size()));
     }
-    if (!add_crash_listener(recorder.get())) return exhausted("too many captures at once wait for crashes");
+    if (!add_crash_listener(recorder.get())) return exhausted("no memory to hear of crashes");
     return recorder;
   }
   return io_error(concat(quote(folder), " holds too many crash files of this process"));

@@ -35,7 +35,7 @@ struct CrashSources {
 // `running` is fed by any thread. The file is made when the recorder opens and removed when it is destroyed, unless the program crashed.
 class CrashRecorder : public CrashListener {
  public:
-  // Errors: the file can not be made, there is no memory, or too many sessions record crashes.
+  // Errors: the file cannot be made or there is no memory.
   static Result<std::unique_ptr<CrashRecorder>> open(const std::string& folder, const CrashSources& sources);
   ~CrashRecorder() override;
 

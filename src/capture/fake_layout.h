@@ -116,7 +116,7 @@ struct FakeParts {
   FakeLayout layout;
   SessionProblems problems;
   ContentCache contents;
-  BufferPool pool{1 << 20};
+  PoolAccount pool{1 << 20};
   OpRegistry ops;
   Admission admission;
   RecordSink sink;

@@ -8,7 +8,7 @@
 
 namespace tensortap {
 
-LastOps::LastOps(uint64_t ring_ops, BufferPool& pool, RecordSink& sink) : sink_(sink) {
+LastOps::LastOps(uint64_t ring_ops, PoolAccount& pool, RecordSink& sink) : sink_(sink) {
   if (ring_ops > 0) ring_.emplace(ring_ops, pool);
 }
 

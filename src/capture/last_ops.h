@@ -24,7 +24,7 @@ namespace tensortap {
 class LastOps {
  public:
   // `ring_ops`: executions of ops whose records are kept, 0 = no ring.
-  LastOps(uint64_t ring_ops, BufferPool& pool, RecordSink& sink);
+  LastOps(uint64_t ring_ops, PoolAccount& pool, RecordSink& sink);
 
   [[nodiscard]] bool has_ring() const { return ring_.has_value(); }
   // Keeps a record with a copy of its elements; only where there is a ring, as the following functions.

@@ -173,7 +173,7 @@ void OverflowWatch::copy_before_write(TakenEvent& event, const tensortap_tensor&
   const bool counts = event.op.reads(slot_kind_of(tensor), tensor.slot_index);
   // Where nothing more will be written, a record without data stands for what was told.
   const bool may_be_written = !gate_.is_full();
-  if (bytes.has_value() && may_be_written) copy.data = parts_.pool.acquire(*bytes, BufferPool::WhenFull::kGiveUp);
+  if (bytes.has_value() && may_be_written) copy.data = parts_.pool.acquire(*bytes, PoolAccount::WhenFull::kGiveUp);
   const ParallelFor parallel{event.c.parallel_for, event.c.pool};
   bool nonfinite = false;
   if (copy.data.empty()) {

@@ -36,7 +36,7 @@ class OverflowWatch {
     OpRegistry& ops;
     Admission& admission;
     ContentCache& contents;
-    BufferPool& pool;
+    PoolAccount& pool;
   };
   OverflowWatch(const Parts& parts, const CaptureSpec& spec);
   OverflowWatch(const OverflowWatch&) = delete;

@@ -10,7 +10,7 @@ namespace tensortap {
 PoolBuffer RecordRing::room_for(uint64_t bytes) {
   if (!pool_.can_hold(bytes)) return {};
   for (;;) {
-    PoolBuffer buffer = pool_.acquire(bytes, BufferPool::WhenFull::kGiveUp);
+    PoolBuffer buffer = pool_.acquire(bytes, PoolAccount::WhenFull::kGiveUp);
     if (!buffer.empty()) return buffer;
     Entry oldest;  // its buffers go back without the lock
     const FlagLock lock(busy_);

@@ -20,7 +20,7 @@ namespace tensortap {
 class RecordRing {
  public:
   // Keeps the records of the last `most_ops` executions of ops; copies come from `pool`, which must outlive the ring.
-  RecordRing(uint64_t most_ops, BufferPool& pool) : most_ops_(most_ops), pool_(pool) {}
+  RecordRing(uint64_t most_ops, PoolAccount& pool) : most_ops_(most_ops), pool_(pool) {}
   RecordRing(const RecordRing&) = delete;
   RecordRing& operator=(const RecordRing&) = delete;
 
@@ -76,7 +76,7 @@ class RecordRing {
   void push(QueuedRecord record);
 
   const uint64_t most_ops_;
-  BufferPool& pool_;
+  PoolAccount& pool_;
   mutable std::atomic_flag busy_;  // guards what follows
   std::deque<Entry> entries_;
   std::unordered_set<uint64_t> claimed_;

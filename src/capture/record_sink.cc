@@ -134,7 +134,7 @@ void RecordSink::take_data(const RecordRow& row, const TensorView& view, std::un
   }
   const bool blocks = options_.full_policy == FullPolicy::kBlock;
   const bool waits = blocks && !options_.never_waits;
-  PoolBuffer buffer = parts_.pool.acquire(*bytes, waits ? BufferPool::WhenFull::kWait : BufferPool::WhenFull::kGiveUp);
+  PoolBuffer buffer = parts_.pool.acquire(*bytes, waits ? PoolAccount::WhenFull::kWait : PoolAccount::WhenFull::kGiveUp);
   if (!buffer.empty()) {
     copy_elements(view, row.numel, buffer.data());
     QueuedRecord record{kept, std::move(buffer), std::move(histogram)};
@@ -184,7 +184,7 @@ QueuedRecord RecordSink::hold(const RecordRow& row, const TensorView* data, std:
   QueuedRecord held{row, PoolBuffer{}, std::move(histogram)};
   if (data == nullptr) return held;
   const std::optional<uint64_t> bytes = copy_bytes(*data, row.numel);
-  if (bytes.has_value()) held.data = parts_.pool.acquire(*bytes, BufferPool::WhenFull::kGiveUp);
+  if (bytes.has_value()) held.data = parts_.pool.acquire(*bytes, PoolAccount::WhenFull::kGiveUp);
   if (held.data.empty()) {
     held.row.flags |= kRecordDataLost;
   } else {

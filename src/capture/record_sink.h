@@ -38,7 +38,7 @@ class RecordSink {
  public:
   struct Parts {
     LayoutWriter& layout;
-    BufferPool& pool;
+    PoolAccount& pool;
     OpTable& ops;
     SessionProblems& problems;
     Governor& governor;

@@ -63,8 +63,12 @@ RunningOps::Slot* RunningOps::own_slot() {
       uint32_t owner = slot.thread.load(std::memory_order_relaxed);
       const bool free = owner == 0 || owner == thread || (of_gone_threads && is_gone(owner));
       if (!free || !slot.thread.compare_exchange_strong(owner, thread)) continue;
-      slot.depth.store(0, std::memory_order_relaxed);
-      slot.has_last.store(false, std::memory_order_relaxed);
+      // The thread may come back from another session in the middle of an op of this one. The system gives numbers of threads again.
+      if (slot.thread_number != thread_number()) {
+        slot.thread_number = thread_number();
+        slot.depth.store(0, std::memory_order_relaxed);
+        slot.has_last.store(false, std::memory_order_relaxed);
+      }
       known_number = number_;
       known = &slot;
       return known;

@@ -76,6 +76,7 @@ class RunningOps {
 
   struct Slot {
     std::atomic<uint32_t> thread;
+    uint32_t thread_number;  // of the owner, which alone uses it
     std::atomic<uint32_t> depth;
     std::array<RunningOp, kDepth> frames;
     std::atomic<bool> has_last;

@@ -109,5 +109,17 @@ TEST_F(RunningOpsTest, AfterTheLastOpComesTheNextOfItsGraphWithWhatItsProducersM
   EXPECT_EQ(seen[0], (Seen{3, RunningOps::Place::kNext, true, {input.data(), values_.data()}}));
 }
 
+TEST_F(RunningOpsTest, AThreadThatServesTwoSessionsForgetsNothing) {
+  RunningOps other;
+  ASSERT_TRUE(other.reserve());
+  begin(1);
+  tensortap_tensor tensor;
+  other.begin(running_event(7, TENSORTAP_SLOT_INPUT, values_, tensor, dims_), 0);
+  other.end(running_event(7, TENSORTAP_SLOT_OUTPUT, values_, tensor, dims_), 0);
+  begin(2);
+  ASSERT_EQ(look(running_).size(), 2U);
+  EXPECT_EQ(look(running_)[1].op, 1U) << "the op around the one of the other session still runs";
+}
+
 }  // namespace
 }  // namespace tensortap

@@ -42,7 +42,7 @@ class SessionReport {
     const TensorLook& look;
     const LastOps& last_ops;
     const ContentCache& contents;
-    const BufferPool& pool;
+    const PoolAccount& pool;
     const FailedOps& failed;
     const SessionProblems& problems;
     const OverflowWatch* overflow;  // null without the trigger

@@ -13,13 +13,13 @@
 #include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <new>
 
 namespace tensortap {
 namespace {
 
 constexpr std::array<int, 5> kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr std::array<int, 4> kFaults = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-constexpr size_t kMostListeners = 16;
 // Some language runtimes use these signals themselves. After this many survived signals we stop reporting them.
 constexpr uint32_t kMostSurvived = 8;
 constexpr int64_t kLongestWaitNs = 5'000'000'000;
@@ -34,7 +34,24 @@ struct Handled {
 // Plain data without constructors that run: the library is loaded into somebody's process.
 pthread_mutex_t handlers_mutex = PTHREAD_MUTEX_INITIALIZER;
 std::array<Handled, kSignals.size()> handled;
-std::array<std::atomic<CrashListener*>, kMostListeners> listeners;
+// A chunk stays for good: a handler may be looking at it.
+struct ListenerChunk {
+  std::array<std::atomic<CrashListener*>, 16> places{};
+  std::atomic<ListenerChunk*> next{nullptr};
+};
+ListenerChunk first_listeners;
+
+// Calls use(place) for every place until it returns true. Safe in a handler.
+template <class Use>
+bool any_place(Use&& use) {
+  for (ListenerChunk* chunk = &first_listeners; chunk != nullptr; chunk = chunk->next.load(std::memory_order_acquire)) {
+    for (std::atomic<CrashListener*>& place : chunk->places) {
+      if (use(place)) return true;
+    }
+  }
+  return false;
+}
+
 std::atomic<uint32_t> handlers_running{0};
 std::atomic<uint32_t> teller{0};           // number of the thread that tells the listeners
 std::atomic<sigjmp_buf*> rescue{nullptr};  // where a fault of that thread goes
@@ -135,10 +152,11 @@ void tell_one(void* context) {
 void tell(int signal, const siginfo_t* info, const void* context) {
   handlers_running.fetch_add(1);
   if (const Turn turn; turn.taken()) {
-    for (const std::atomic<CrashListener*>& listener : listeners) {
+    any_place([&](const std::atomic<CrashListener*>& listener) {
       Told told{listener.load(std::memory_order_acquire), signal, info, context};
       if (told.listener != nullptr) survives_faults(tell_one, &told);
-    }
+      return false;
+    });
   }
   handlers_running.fetch_sub(1);
 }
@@ -222,12 +240,18 @@ void for_each_signal(Use&& use) {
 
 bool add_crash_listener(CrashListener* listener) {
   pthread_mutex_lock(&handlers_mutex);
-  bool added = false;
-  for (std::atomic<CrashListener*>& place : listeners) {
-    if (place.load() != nullptr) continue;
+  const auto take_place = [listener](std::atomic<CrashListener*>& place) {
+    if (place.load() != nullptr) return false;
     place.store(listener, std::memory_order_release);
-    added = true;
-    break;
+    return true;
+  };
+  bool added = any_place(take_place);
+  if (!added) {
+    auto* chunk = new (std::nothrow) ListenerChunk;
+    added = chunk != nullptr && take_place(chunk->places[0]);
+    ListenerChunk* last = &first_listeners;
+    while (last->next.load() != nullptr) last = last->next.load();
+    last->next.store(chunk, std::memory_order_release);
   }
   if (added) for_each_signal(install);
   pthread_mutex_unlock(&handlers_mutex);
@@ -236,11 +260,11 @@ bool add_crash_listener(CrashListener* listener) {
 
 void remove_crash_listener(CrashListener* listener) {
   pthread_mutex_lock(&handlers_mutex);
-  bool others = false;
-  for (std::atomic<CrashListener*>& place : listeners) {
+  any_place([listener](std::atomic<CrashListener*>& place) {
     if (place.load() == listener) place.store(nullptr);
-    others = others || place.load() != nullptr;
-  }
+    return false;
+  });
+  const bool others = any_place([](const std::atomic<CrashListener*>& place) { return place.load() != nullptr; });
   if (!others) for_each_signal(uninstall);
   pthread_mutex_unlock(&handlers_mutex);
   while (handlers_running.load() != 0) nanosleep(&kMoment, nullptr);
