@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/temporary_folder.h"
 #include "base/text.h"
-#include "format/npy_header.h"
+#include "format/npy/npy_header.h"
 #include "registry/registry.h"
 
 namespace tensortap {

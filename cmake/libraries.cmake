@@ -21,12 +21,15 @@ if(api_sources)
   set_target_properties(tensortap_capture_library PROPERTIES OUTPUT_NAME tensortap_capture)
 endif()
 
+# What tools/layers.txt lets the sources stand on.
+set(tensortap_below_sources tensortap_base tensortap_tensor tensortap_format tensortap_exec)
+
 file(GLOB_RECURSE onnxruntime_sources CONFIGURE_DEPENDS src/source/onnxruntime/*.cc)
 list(FILTER onnxruntime_sources EXCLUDE REGEX "_test\\.cc$|/(exec_|model_)?entry\\.cc$")
 if(onnxruntime_sources)
   # The inside of the source as a static library, for its unit tests, the model tests and the fuzz target.
   add_library(tensortap_source STATIC ${onnxruntime_sources})
-  target_link_libraries(tensortap_source PUBLIC tensortap_flags tensortap_base Threads::Threads ${CMAKE_DL_LIBS})
+  target_link_libraries(tensortap_source PUBLIC tensortap_flags ${tensortap_below_sources} Threads::Threads ${CMAKE_DL_LIBS})
   if(TARGET tensortap_capture_library)
     tensortap_shared_library(tensortap_onnxruntime
       SOURCES src/source/onnxruntime/entry.cc src/source/onnxruntime/exec_entry.cc src/source/onnxruntime/model_entry.cc
@@ -39,11 +42,11 @@ file(GLOB acl_sources CONFIGURE_DEPENDS src/source/acl/*.cc)
 list(FILTER acl_sources EXCLUDE REGEX "_test\\.cc$")
 if(acl_sources AND TARGET tensortap_onnxruntime)
   add_library(tensortap_acl_objects OBJECT ${acl_sources})
-  target_link_libraries(tensortap_acl_objects PUBLIC tensortap_flags tensortap_base tensortap_onnxruntime tensortap_capture_library Threads::Threads)
+  target_link_libraries(tensortap_acl_objects PUBLIC tensortap_flags ${tensortap_below_sources} tensortap_onnxruntime tensortap_capture_library Threads::Threads)
   # Programs give any number where the interface has an enumeration.
   target_compile_options(tensortap_acl_objects PRIVATE -fvisibility=hidden -fno-sanitize=enum)
   tensortap_shared_library(tensortap_acl EXPORTS exports_acl.map SOURCES $<TARGET_OBJECTS:tensortap_acl_objects>
-    LIBRARIES tensortap_base tensortap_onnxruntime tensortap_capture_library Threads::Threads)
+    LIBRARIES ${tensortap_below_sources} tensortap_onnxruntime tensortap_capture_library Threads::Threads)
 endif()
 
 # The part of the PyTorch source that knows no torch version. The adapters (src/source/pytorch/adapter) are compiled against the headers of a
@@ -54,7 +57,7 @@ if(pytorch_sources)
   add_library(tensortap_pytorch_source STATIC ${pytorch_sources})
   # Who tests a part of it takes that part's objects alone.
   set_target_properties(tensortap_pytorch_source PROPERTIES UNITY_BUILD OFF)
-  target_link_libraries(tensortap_pytorch_source PUBLIC tensortap_flags tensortap_base Threads::Threads ${CMAKE_DL_LIBS})
+  target_link_libraries(tensortap_pytorch_source PUBLIC tensortap_flags ${tensortap_below_sources} Threads::Threads ${CMAKE_DL_LIBS})
   tensortap_shared_library(tensortap_pytorch SOURCES src/source/pytorch/entry.cc src/source/pytorch/python_entry.cc
     LIBRARIES tensortap_pytorch_source tensortap_capture_library)
 endif()
@@ -124,7 +127,7 @@ function(tensortap_add_acl_source_test)
   file(GLOB sources CONFIGURE_DEPENDS src/source/acl/*_test.cc)
   if(sources AND TARGET tensortap_acl_objects)
     tensortap_add_test(acl_source_test SOURCES ${sources} $<TARGET_OBJECTS:tensortap_acl_objects>
-      LIBRARIES tensortap_base tensortap_onnxruntime tensortap_capture_library)
+      LIBRARIES ${tensortap_below_sources} tensortap_onnxruntime tensortap_capture_library)
     target_include_directories(acl_source_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   endif()
 endfunction()

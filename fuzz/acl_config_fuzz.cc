@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dialect/acl/dialect.h"
 #include "plan/capture_plan.h"
+#include "system/ascend/config/dialect.h"
 
 namespace tensortap {
 namespace {
@@ -38,8 +38,8 @@ void check_acl_spec(CaptureSpec spec) {
 }
 
 void check_acl(std::string_view text, bool at_start) {
-  const Result<CaptureSpec> spec = parse_acl(text, "c.json", {.profile = {}, .strict = false, .at_start = at_start});
-  static_cast<void>(recognise_acl(text));
+  const Result<CaptureSpec> spec = ascend::parse_config(text, "c.json", {.profile = {}, .strict = false, .at_start = at_start});
+  static_cast<void>(ascend::recognise_config(text));
   if (spec.ok()) return check_acl_spec(*spec);
   if (!spec.status().message().starts_with("c.json:") || spec.status().foreign_code() == 0) std::abort();
 }

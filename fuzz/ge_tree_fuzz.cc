@@ -7,15 +7,15 @@
 #include "base/files.h"
 #include "base/temporary_folder.h"
 #include "fuzz_tree.h"
-#include "layout/ge/ge_reader.h"
-#include "layout/ge/ge_repair.h"
+#include "system/ascend/tree/reader.h"
+#include "system/ascend/tree/repair.h"
 
 namespace tensortap {
 namespace {
 
 size_t read_all(const std::string& folder) {
-  (void)recognise_ge(folder);
-  const auto dump = open_ge(folder);
+  (void)ascend::recognise_tree(folder);
+  const auto dump = ascend::open_tree(folder);
   return dump.ok() ? fuzz_read(**dump) : 0;
 }
 
@@ -34,10 +34,10 @@ void run(std::string_view input) {
   fuzz_write(step, "12345678901234567890", input);
   const size_t before = read_all(kFolder.path());
   if (read_all(step) != before) abort();
-  const auto report = repair_ge(kFolder.path(), false);
+  const auto report = ascend::repair_tree(kFolder.path(), false);
   if (!report.ok()) return;
   if (read_all(kFolder.path()) < before) abort();  // mending must not lose what could be read
-  const auto again = repair_ge(kFolder.path(), true);
+  const auto again = ascend::repair_tree(kFolder.path(), true);
   if (!again.ok() || !again->healthy) abort();
 }
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dialect/mindspore/dialect.h"
 #include "plan/capture_plan.h"
+#include "system/mindspore/config/dialect.h"
 
 namespace tensortap {
 namespace {
@@ -35,8 +35,8 @@ void check_spec(CaptureSpec spec) {
 }
 
 void check(std::string_view text, const DialectOptions& options) {
-  const Result<CaptureSpec> spec = parse_mindspore(text, "c.json", options);
-  static_cast<void>(recognise_mindspore(text));
+  const Result<CaptureSpec> spec = mindspore::parse_config(text, "c.json", options);
+  static_cast<void>(mindspore::recognise_config(text));
   if (spec.ok()) return check_spec(*spec);
   if (!spec.status().message().starts_with("c.json:")) std::abort();
 }

@@ -9,14 +9,14 @@
 #include "base/files.h"
 #include "base/temporary_folder.h"
 #include "fuzz_tree.h"
-#include "layout/mindspore/mindspore_reader.h"
+#include "system/mindspore/tree/reader.h"
 
 namespace tensortap {
 namespace {
 
 void read_all(const std::string& folder) {
-  (void)recognise_mindspore_tree(folder);
-  const auto dump = open_mindspore(folder);
+  (void)mindspore::recognise_tree(folder);
+  const auto dump = mindspore::open_tree(folder);
   if (dump.ok()) fuzz_read(**dump);
 }
 

@@ -9,9 +9,9 @@
 #include "base/files.h"
 #include "base/temporary_folder.h"
 #include "fuzz_tree.h"
-#include "layout/tap/records_file.h"
-#include "layout/tap/tap_files.h"
 #include "registry/registry.h"
+#include "system/tap/records_file.h"
+#include "system/tap/tap_files.h"
 
 namespace tensortap {
 namespace {

@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "crash_pattern.h"
-#include "read/repair.h"
+#include "read/repair_dump.h"
 #include "toy_engine.h"
 
 namespace {

@@ -15,7 +15,7 @@
 
 #include "base/files.h"
 #include "query/record_json.h"
-#include "read/repair.h"
+#include "read/repair_dump.h"
 #include "toy_memory.h"
 
 namespace tensortap {

@@ -9,7 +9,7 @@
 #include <array>
 #include <filesystem>
 
-#include "read/repair.h"
+#include "read/repair_dump.h"
 #include "toy_engine.h"
 
 namespace {

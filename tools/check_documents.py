@@ -53,18 +53,21 @@ def check_options(page: str) -> list[str]:
 
 
 def registered(table: str) -> list[str]:
-    """List the names of the rows of a table of src/registry/."""
-    source = read(f"src/registry/{table}.cc")
-    return re.findall(r'^    \{"(\w+)"', source, re.MULTILINE)
+    """List the names of the rows of a table, kDialects or kLayouts, of all systems."""
+    names = []
+    for path in sorted((ROOT / "src/system").glob("*/*_system.h")):
+        rows = re.search(rf"{table}\[\] = \{{\n(.*?)^\}};", path.read_text(), re.MULTILINE | re.DOTALL)
+        names += re.findall(r'^    \{"(\w+)"', rows[1], re.MULTILINE) if rows else []
+    return names
 
 
 def check_plugins(readme: str) -> list[str]:
     """Find layouts and dialects whose page README does not link to."""
     problems = []
-    for name in registered("layouts"):
+    for name in registered("kLayouts"):
         if f"(docs/layouts/{name}.md)" not in readme:
             problems.append(f"README.md does not link to docs/layouts/{name}.md, the page of the layout {name}")
-    for name in registered("dialects"):
+    for name in registered("kDialects"):
         page = DIALECT_PAGES.get(name, f"docs/dialects/{name}.md")
         if f"({page})" not in readme:
             problems.append(f"README.md does not link to {page}, the page of the dialect {name}")

@@ -1,8 +1,9 @@
 """Checks that every folder of src/ includes only what tools/layers.txt allows it.
 
-Also: a plugin folder (format/x, layout/x, dialect/x, source/x) is included by itself and by registry/ only; public headers include public
-headers only; a source reaches the core through the C headers; getenv is called in base/environment.cc alone; folders that read files
-take parts of spans by base/spans.h.
+Also: a plugin folder (system/x, source/x) is included by itself and by registry/ only, a file format (format/x) by every folder that may
+include format/ and by another format that has a line for it; header names are unique; public headers include public headers only; a
+source reaches the core through the C headers; getenv is called in base/environment.cc alone; folders that read files take parts of spans
+by base/spans.h.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from pathlib import Path
 
 from project_files import ROOT, files_with, report
 
-PLUGIN_LAYERS = {"format", "layout", "dialect", "source"}
+PLUGIN_LAYERS = {"format", "system", "source"}
+# Header names that a folder of a system may have again.
+REPEATED_HEADERS = {"dialect.h", "reader.h", "writer.h", "repair.h", "statistics.h"}
 # Libraries that a folder includes in quotes: highway's way of compiling a file once for each instruction set needs it so.
 FOREIGN = {"stats": ("hwy",)}
 # Folders whose sizes come out of files: std::span's own functions do not check them.
-READERS = {"trace", "format", "layout", "query", "read", "convert", "find", "cli"}
+READERS = {"trace", "format", "layout", "tree", "system", "query", "read", "convert", "find", "cli"}
 UNCHECKED_PART = re.compile(r"\.(subspan|first|last)\((?!\))")
 # Folders of include/.
 PUBLIC = ("tensortap/", "acl/")
@@ -30,6 +33,22 @@ def read_layers() -> dict[str, set[str]]:
         if match := re.fullmatch(r"([a-z]+):(.*)", line):
             layers[match[1]] = set(match[2].split())
     return layers
+
+
+def read_neighbours() -> dict[str, set[str]]:
+    """Read tools/layers.txt: which formats a format stands on."""
+    lines = (ROOT / "tools/layers.txt").read_text().splitlines()
+    found = (re.fullmatch(r"([a-z_]+/[a-z_]+):(.*)", line) for line in lines)
+    return {match[1]: set(match[2].split()) for match in found if match}
+
+
+def repeated_headers(paths: list[Path]) -> list[str]:
+    """Say which names of headers in src/ stand for two files."""
+    places: dict[str, list[Path]] = {}
+    for path in paths:
+        if path.suffix == ".h" and path.parts[0] == "src" and not (path.parts[1] == "system" and path.name in REPEATED_HEADERS):
+            places.setdefault(path.name, []).append(path)
+    return [f"{files[-1]}: the name is that of {files[0]}, too" for files in places.values() if len(files) > 1]
 
 
 def cycle_in(layers: dict[str, set[str]]) -> list[str]:
@@ -58,9 +77,13 @@ def problem_with(path: Path, included: str, layers: dict[str, set[str]]) -> str 
         return f"{target[0]}/ is no folder of tools/layers.txt"
     if folder != target[0] and target[0] not in layers[folder]:
         return f"{folder}/ may not include {target[0]}/"
-    plugin = plugin_of(target)
-    if plugin and plugin_of(path.parts[1:]) != plugin and folder != "registry" and not path.stem.endswith("_test"):
+    plugin, own = plugin_of(target), plugin_of(path.parts[1:])
+    if plugin in (None, own) or folder == "registry" or path.stem.endswith("_test"):
+        return None
+    if target[0] != "format":
         return f"{plugin}/ is included by itself and by registry/ only"
+    if folder == "format" and plugin not in read_neighbours().get(own or "", ()):
+        return f"{own}/ stands on {plugin}/ and has no line for it in tools/layers.txt"
     return None
 
 
@@ -81,7 +104,9 @@ def main() -> int:
     """Check the whole tree."""
     layers = read_layers()
     problems = [f"tools/layers.txt: {layer}/ reaches itself" for layer in cycle_in(layers)]
-    for path in files_with(".cc", ".h", ".c", under=("src", "include")):
+    sources = files_with(".cc", ".h", ".c", under=("src", "include"))
+    problems += repeated_headers(sources)
+    for path in sources:
         text = (ROOT / path).read_text()
         if path.parts[0] == "include":
             foreign = [name for name in INCLUDE.findall(text) if not name.startswith(PUBLIC)]

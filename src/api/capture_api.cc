@@ -13,7 +13,7 @@
 
 #include "api/report_status.h"
 #include "base/environment.h"
-#include "base/exec_request.h"
+#include "base/job_rank.h"
 #include "base/message.h"
 #include "base/text.h"
 #include "capture/capture_session.h"

@@ -8,8 +8,8 @@
 #include "api/report_status.h"
 #include "base/text.h"
 #include "capture/capture_session.h"
-#include "format/dump_data_numbers.h"
-#include "layout/exception_file.h"
+#include "format/dump_data/dump_data_numbers.h"
+#include "tree/exception_file.h"
 
 namespace tensortap {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/clock.h"
-#include "base/exec_request.h"
+#include "base/job_rank.h"
 #include "base/text.h"
 
 #ifndef TENSORTAP_VERSION

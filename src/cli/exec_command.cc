@@ -27,9 +27,9 @@
 #include "cli/other_users.h"
 #include "cli/program_file.h"
 #include "cli/provide_adapter.h"
-#include "cli/run_summary.h"
+#include "cli/summary_text.h"
 #include "plan/capture_plan.h"
-#include "read/repair.h"
+#include "read/repair_dump.h"
 #include "registry/registry.h"
 
 namespace tensortap::cli {

@@ -12,7 +12,7 @@
 #include "find/find_report.h"
 #include "read/dump_parts.h"
 #include "read/open_dump.h"
-#include "read/repair.h"
+#include "read/repair_dump.h"
 
 namespace tensortap::cli {
 namespace {

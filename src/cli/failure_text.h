@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "cli/terminal.h"
-#include "read/repair.h"
+#include "read/repair_dump.h"
 #include "trace/dump_index.h"
 
 namespace tensortap::cli {

@@ -16,7 +16,7 @@
 #include "cli/dump_access.h"
 #include "cli/json_members.h"
 #include "cli/origin_text.h"
-#include "cli/run_summary.h"
+#include "cli/summary_text.h"
 #include "find/find_report.h"
 #include "find/suspects.h"
 

@@ -9,7 +9,7 @@
 
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "read/repair.h"
+#include "read/repair_dump.h"
 
 namespace tensortap::cli {
 namespace {

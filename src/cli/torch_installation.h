@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "base/torch_files.h"
+#include "exec/torch_files.h"
 
 namespace tensortap::cli {
 

@@ -20,7 +20,7 @@
 #include "convert/dump_records.h"
 #include "convert/target_folder.h"
 #include "convert/tensor_files.h"
-#include "format/dump_data_file.h"
+#include "format/dump_data/dump_data_file.h"
 #include "read/open_dump.h"
 #include "registry/registry.h"
 

@@ -12,10 +12,10 @@
 #include "base/spans.h"
 #include "base/text.h"
 #include "convert/npy_values.h"
-#include "format/dump_data_file.h"
-#include "format/dump_data_numbers.h"
-#include "format/npy_header.h"
-#include "format/overflow_block.h"
+#include "format/dump_data/dump_data_file.h"
+#include "format/dump_data/dump_data_numbers.h"
+#include "format/dump_data/overflow_block.h"
+#include "format/npy/npy_header.h"
 
 namespace tensortap {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/spans.h"
 #include "base/text.h"
-#include "format/npy_header.h"
+#include "format/npy/npy_header.h"
 #include "tensor/number_formats.h"
 
 namespace tensortap {

@@ -10,8 +10,8 @@
 #include "base/controls.h"
 #include "base/text.h"
 #include "convert/npy_values.h"
-#include "format/dump_data_file.h"
-#include "format/dump_data_numbers.h"
+#include "format/dump_data/dump_data_file.h"
+#include "format/dump_data/dump_data_numbers.h"
 #include "read/tensor_file.h"
 #include "registry/registry.h"
 

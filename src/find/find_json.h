@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "find/first_nonfinite.h"
 #include "find/headroom.h"
+#include "find/nonfinite_origins.h"
 #include "find/patterns.h"
 
 namespace tensortap {

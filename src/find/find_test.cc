@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "find/find_json.h"
-#include "find/first_nonfinite.h"
 #include "find/headroom.h"
+#include "find/nonfinite_origins.h"
 #include "find/patterns.h"
 #include "stats/stats.h"
 #include "trace/vector_dump_index.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "find/find_report.h"
-#include "find/first_nonfinite.h"
+#include "find/nonfinite_origins.h"
 #include "stats/stats.h"
 #include "trace/vector_dump_index.h"
 

@@ -4,9 +4,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "find/first_nonfinite.h"
 #include "find/nonfinite_counts.h"
 #include "find/nonfinite_flow.h"
+#include "find/nonfinite_origins.h"
 #include "query/op_facts.h"
 #include "query/record_lookup.h"
 #include "trace/scoped_name.h"

@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "base/text.h"
-#include "find/first_nonfinite.h"
 #include "find/headroom.h"
+#include "find/nonfinite_origins.h"
 #include "find/patterns.h"
 #include "query/record_lookup.h"
 

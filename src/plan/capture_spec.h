@@ -117,7 +117,7 @@ struct CaptureSpec {
   std::vector<OpSelector> include;  // empty = every op
   std::vector<OpSelector> exclude;
   bool keep_for_readers = false;  // outputs that an exclusion of slots leaves out are kept for the picked ops that read them
-  std::vector<uint64_t> devices;  // only processes on one of these capture (base/exec_request.h, job_device()); empty = all
+  std::vector<uint64_t> devices;  // only processes on one of these capture (base/job_rank.h, job_device()); empty = all
   StepSet steps = StepSet::all();
   int64_t first_step = 0;  // number that the first step has
   bool inputs = false;     // slots

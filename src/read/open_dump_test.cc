@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/temporary_folder.h"
 #include "base/text.h"
-#include "read/repair.h"
+#include "read/repair_dump.h"
 #include "read/tensor_file.h"
 #include "registry/registry.h"
 

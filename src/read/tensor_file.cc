@@ -6,7 +6,7 @@
 #include "base/spans.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "format/npy_header.h"
+#include "format/npy/npy_header.h"
 #include "registry/registry.h"
 
 namespace tensortap {

@@ -8,9 +8,9 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "dialect/mindspore/version.h"
-#include "layout/mindspore/profile.h"
 #include "registry/registry.h"
+#include "system/mindspore/profile.h"
+#include "system/mindspore/version.h"
 
 namespace tensortap {
 namespace {
@@ -144,8 +144,8 @@ TEST(Dialects, EveryReleaseOfMindsporeIsOneOfItsConfigsAndOfItsTrees) {
   for (const mindspore::Version& version : mindspore::versions()) {
     for (const char* device : {"cpu", "gpu", "ascend"}) {
       const std::string profile = concat("mindspore-", version.name, "/", device);
-      EXPECT_EQ(dialect.complete_profile(profile).ok() ? *dialect.complete_profile(profile) : "", profile);
-      const auto tree = parse_mindspore_profile(profile);
+      EXPECT_EQ(complete_profile(profile).ok() ? *complete_profile(profile) : "", profile);
+      const auto tree = mindspore::parse_mindspore_profile(profile);
       ASSERT_TRUE(tree.ok()) << profile;
       EXPECT_EQ(tree->version->name, version.name);
       EXPECT_EQ(tree->version->since, version.since);

@@ -1,4 +1,4 @@
-// The tables of all dialects, formats and layouts: the only folder that knows them all. Plain constant tables, no static initialisers.
+// The tables of all systems, their dialects and layouts, and of all formats: the only folder that knows them all. Plain constant tables, no static initialisers.
 
 #ifndef TENSORTAP_REGISTRY_REGISTRY_H_
 #define TENSORTAP_REGISTRY_REGISTRY_H_
@@ -6,12 +6,13 @@
 #include <span>
 #include <string_view>
 
-#include "dialect/dialect.h"
 #include "format/format.h"
 #include "layout/layout.h"
+#include "system/system.h"
 
 namespace tensortap {
 
+std::span<const System> systems();
 std::span<const Layout> layouts();
 const Layout* find_layout(std::string_view name);  // null when there is none
 std::span<const Dialect> dialects();
@@ -31,7 +32,7 @@ Result<CaptureSpec> read_config(std::string_view text, std::string_view name, st
 // Errors: kInvalidArgument naming the wrong word, what is valid, and the nearest valid word.
 Status check_target(const CaptureSpec& spec, std::string_view text = {}, std::string_view name = {});
 
-// The profile in full, with its device. Errors: kInvalidArgument when no dialect has it, with those that there are.
+// The profile in full, with its device. Errors: kInvalidArgument when no system has it, with those that there are.
 Result<std::string> complete_profile(std::string_view profile);
 
 }  // namespace tensortap

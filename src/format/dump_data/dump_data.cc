@@ -6,7 +6,7 @@
 
 #include "base/spans.h"
 #include "base/text.h"
-#include "format/dump_data_file.h"
+#include "format/dump_data/dump_data_file.h"
 
 namespace tensortap {
 namespace {

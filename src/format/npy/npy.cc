@@ -1,7 +1,7 @@
 #include "format/npy/npy.h"
 
 #include "base/text.h"
-#include "format/npy_header.h"
+#include "format/npy/npy_header.h"
 
 namespace tensortap {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "format/npy_header.h"
-#include "format/zip_archive.h"
+#include "format/npy/npy_header.h"
+#include "format/npz/zip_archive.h"
 
 namespace tensortap {
 namespace {

@@ -12,7 +12,7 @@
 #include "source/acl/live_handles.h"
 #include "source/acl/objects.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 constexpr size_t kLongestLogLine = 4096;
@@ -24,21 +24,21 @@ void write_log_line(aclLogLevel level, const std::string& place, const char* tex
 }
 
 }  // namespace
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
-using tensortap::acl::answer;
-using tensortap::acl::answer_or;
-using tensortap::acl::bad_handle;
-using tensortap::acl::fail;
-using tensortap::acl::live;
+using tensortap::acl_source::answer;
+using tensortap::acl_source::answer_or;
+using tensortap::acl_source::bad_handle;
+using tensortap::acl_source::fail;
+using tensortap::acl_source::live;
 
 extern "C" {
 
-size_t aclDataTypeSize(aclDataType dataType) { return tensortap::acl::element_bits(dataType) / 8; }
+size_t aclDataTypeSize(aclDataType dataType) { return tensortap::acl_source::element_bits(dataType) / 8; }
 
-float aclFloat16ToFloat(aclFloat16 value) { return tensortap::acl::half_to_float(value); }
+float aclFloat16ToFloat(aclFloat16 value) { return tensortap::acl_source::half_to_float(value); }
 
-aclFloat16 aclFloatToFloat16(float value) { return tensortap::acl::float_to_half(value); }
+aclFloat16 aclFloatToFloat16(float value) { return tensortap::acl_source::float_to_half(value); }
 
 aclDataBuffer* aclCreateDataBuffer(void* data, size_t size) {
   return answer_or<aclDataBuffer*>(nullptr, [&] {
@@ -81,14 +81,14 @@ size_t aclGetDataBufferSizeV2(const aclDataBuffer* dataBuffer) {
 
 void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_t line, const char* fmt, ...) {
   if (fmt == nullptr) return;
-  std::array<char, tensortap::acl::kLongestLogLine> text{};
+  std::array<char, tensortap::acl_source::kLongestLogLine> text{};
   va_list arguments;
   va_start(arguments, fmt);
   vsnprintf(text.data(), text.size(), fmt, arguments);
   va_end(arguments);
   answer([&]() -> aclError {
     const std::string place = tensortap::concat(file != nullptr ? file : "?", ":", line, " ", func != nullptr ? func : "?");
-    tensortap::acl::write_log_line(logLevel, place, text.data());
+    tensortap::acl_source::write_log_line(logLevel, place, text.data());
     return ACL_SUCCESS;
   });
 }

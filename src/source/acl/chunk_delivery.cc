@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "source/acl/failure.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{128} << 20;
@@ -121,4 +121,4 @@ void ChunkDelivery::deliver() {
   }
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

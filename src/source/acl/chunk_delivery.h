@@ -10,7 +10,7 @@
 #include "acl/acl_dump.h"
 #include "source/acl/engine.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 using ChunkCallback = int32_t (*)(const acldumpChunk* chunk, int32_t size);
 
@@ -44,6 +44,6 @@ class ChunkDelivery {
   DumpRequest request_;
 };
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_CHUNK_DELIVERY_H_

@@ -8,7 +8,7 @@
 #include "source/acl/live_handles.h"
 #include "source/acl/objects.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 // A data set holds its own copy of a description; it is a handle of its own, for the program may ask for it.
@@ -31,14 +31,14 @@ LockedDataset lock_dataset(const aclmdlDataset* handle) {
 }
 
 }  // namespace
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
-using tensortap::acl::answer;
-using tensortap::acl::answer_or;
-using tensortap::acl::bad_handle;
-using tensortap::acl::fail;
-using tensortap::acl::live;
-using tensortap::acl::lock_dataset;
+using tensortap::acl_source::answer;
+using tensortap::acl_source::answer_or;
+using tensortap::acl_source::bad_handle;
+using tensortap::acl_source::fail;
+using tensortap::acl_source::live;
+using tensortap::acl_source::lock_dataset;
 
 extern "C" {
 
@@ -51,7 +51,7 @@ aclError aclmdlDestroyDataset(const aclmdlDataset* dataset) {
     const auto gone = live<aclmdlDataset>().remove(dataset);
     if (!gone) return bad_handle("data set");
     const std::lock_guard lock(gone->mutex);
-    for (auto& entry : gone->entries) tensortap::acl::hold_description(entry, nullptr);
+    for (auto& entry : gone->entries) tensortap::acl_source::hold_description(entry, nullptr);
     return ACL_SUCCESS;
   });
 }
@@ -93,7 +93,7 @@ aclError aclmdlSetDatasetTensorDesc(aclmdlDataset* dataset, aclTensorDesc* tenso
       copy = std::make_shared<aclTensorDesc>(*given);
       copy->siblings.clear();
     }
-    tensortap::acl::hold_description(locked.dataset->entries[index], std::move(copy));
+    tensortap::acl_source::hold_description(locked.dataset->entries[index], std::move(copy));
     return ACL_SUCCESS;
   });
 }

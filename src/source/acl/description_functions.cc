@@ -14,7 +14,7 @@
 #include "source/acl/program_symbols.h"
 #include "source/acl/tensor_desc.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 enum class ValueSide : uint8_t { kInput, kOutput };
@@ -232,17 +232,17 @@ aclError describe_source(aclmdlDesc* handle, const ModelSource& source) {
 }
 
 }  // namespace
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
-using tensortap::acl::answer;
-using tensortap::acl::answer_or;
-using tensortap::acl::ask_value;
-using tensortap::acl::bad_handle;
-using tensortap::acl::fail;
-using tensortap::acl::filled_desc;
-using tensortap::acl::live;
-using tensortap::acl::ValueFacts;
-using tensortap::acl::ValueSide;
+using tensortap::acl_source::answer;
+using tensortap::acl_source::answer_or;
+using tensortap::acl_source::ask_value;
+using tensortap::acl_source::bad_handle;
+using tensortap::acl_source::fail;
+using tensortap::acl_source::filled_desc;
+using tensortap::acl_source::live;
+using tensortap::acl_source::ValueFacts;
+using tensortap::acl_source::ValueSide;
 
 extern "C" {
 
@@ -258,8 +258,8 @@ aclError aclmdlGetDesc(aclmdlDesc* modelDesc, uint32_t modelId) {
   return answer([&]() -> aclError {
     const auto desc = live<aclmdlDesc>().find(modelDesc);
     if (!desc) return bad_handle("description of a model");
-    const auto model = tensortap::acl::Models::of_process().find(modelId);
-    if (!model) return tensortap::acl::no_such_model(modelId);
+    const auto model = tensortap::acl_source::Models::of_process().find(modelId);
+    if (!model) return tensortap::acl_source::no_such_model(modelId);
     desc->interface = model->interface();
     desc->model = model;
     desc->asks_for_sizes = false;
@@ -271,14 +271,14 @@ aclError aclmdlGetDesc(aclmdlDesc* modelDesc, uint32_t modelId) {
 aclError aclmdlGetDescFromFile(aclmdlDesc* modelDesc, const char* modelPath) {
   return answer([&]() -> aclError {
     if (modelPath == nullptr || *modelPath == '\0') return fail(ACL_ERROR_INVALID_PARAM, "the path of the model is null or empty");
-    return tensortap::acl::describe_source(modelDesc, {modelPath, {}});
+    return tensortap::acl_source::describe_source(modelDesc, {modelPath, {}});
   });
 }
 
 aclError aclmdlGetDescFromMem(aclmdlDesc* modelDesc, const void* model, size_t modelSize) {
   return answer([&]() -> aclError {
     if (model == nullptr || modelSize == 0) return fail(ACL_ERROR_INVALID_PARAM, "the model is null or has no bytes");
-    return tensortap::acl::describe_source(modelDesc, {"", {static_cast<const char*>(model), modelSize}});
+    return tensortap::acl_source::describe_source(modelDesc, {"", {static_cast<const char*>(model), modelSize}});
   });
 }
 
@@ -297,17 +297,17 @@ size_t aclmdlGetNumOutputs(aclmdlDesc* modelDesc) {
 }
 
 size_t aclmdlGetInputSizeByIndex(aclmdlDesc* modelDesc, size_t index) {
-  return answer_or<size_t>(0, [&] { return tensortap::acl::input_size(modelDesc, index); });
+  return answer_or<size_t>(0, [&] { return tensortap::acl_source::input_size(modelDesc, index); });
 }
 
 size_t aclmdlGetOutputSizeByIndex(aclmdlDesc* modelDesc, size_t index) {
   return ask_value(modelDesc, ValueSide::kOutput, index, size_t{0}, [&](const aclmdlDesc& desc, const ValueFacts&) {
-    return desc.interface->output_bytes(index, tensortap::acl::wants_largest(desc));
+    return desc.interface->output_bytes(index, tensortap::acl_source::wants_largest(desc));
   });
 }
 
 aclError aclmdlGetInputDims(const aclmdlDesc* modelDesc, size_t index, aclmdlIODims* dims) {
-  return answer([&] { return tensortap::acl::dims_at(modelDesc, ValueSide::kInput, index, dims); });
+  return answer([&] { return tensortap::acl_source::dims_at(modelDesc, ValueSide::kInput, index, dims); });
 }
 
 aclError aclmdlGetInputDimsV2(const aclmdlDesc* modelDesc, size_t index, aclmdlIODims* dims) {
@@ -315,19 +315,19 @@ aclError aclmdlGetInputDimsV2(const aclmdlDesc* modelDesc, size_t index, aclmdlI
 }
 
 aclError aclmdlGetOutputDims(const aclmdlDesc* modelDesc, size_t index, aclmdlIODims* dims) {
-  return answer([&] { return tensortap::acl::dims_at(modelDesc, ValueSide::kOutput, index, dims); });
+  return answer([&] { return tensortap::acl_source::dims_at(modelDesc, ValueSide::kOutput, index, dims); });
 }
 
 aclError aclmdlGetCurOutputDims(const aclmdlDesc* modelDesc, size_t index, aclmdlIODims* dims) {
-  return answer([&] { return tensortap::acl::current_dims(modelDesc, index, dims); });
+  return answer([&] { return tensortap::acl_source::current_dims(modelDesc, index, dims); });
 }
 
 const char* aclmdlGetInputNameByIndex(const aclmdlDesc* modelDesc, size_t index) {
   return answer_or<const char*>("", [&]() -> const char* {
     const auto desc = filled_desc(modelDesc);
     if (!desc) return "";
-    if (tensortap::acl::is_size_input(*desc, ValueSide::kInput, index)) return ACL_DYNAMIC_TENSOR_NAME;
-    const ValueFacts* const facts = tensortap::acl::facts_at(*desc, ValueSide::kInput, index);
+    if (tensortap::acl_source::is_size_input(*desc, ValueSide::kInput, index)) return ACL_DYNAMIC_TENSOR_NAME;
+    const ValueFacts* const facts = tensortap::acl_source::facts_at(*desc, ValueSide::kInput, index);
     return facts != nullptr ? facts->name.c_str() : "";
   });
 }
@@ -357,19 +357,19 @@ aclDataType aclmdlGetOutputDataType(const aclmdlDesc* modelDesc, size_t index) {
 }
 
 aclError aclmdlGetInputIndexByName(const aclmdlDesc* modelDesc, const char* name, size_t* index) {
-  return answer([&] { return tensortap::acl::index_of(modelDesc, ValueSide::kInput, name, index); });
+  return answer([&] { return tensortap::acl_source::index_of(modelDesc, ValueSide::kInput, name, index); });
 }
 
 aclError aclmdlGetOutputIndexByName(const aclmdlDesc* modelDesc, const char* name, size_t* index) {
-  return answer([&] { return tensortap::acl::index_of(modelDesc, ValueSide::kOutput, name, index); });
+  return answer([&] { return tensortap::acl_source::index_of(modelDesc, ValueSide::kOutput, name, index); });
 }
 
 aclError aclmdlGetDynamicBatch(const aclmdlDesc* modelDesc, aclmdlBatch* batch) {
-  return answer([&] { return tensortap::acl::batches_of(modelDesc, batch); });
+  return answer([&] { return tensortap::acl_source::batches_of(modelDesc, batch); });
 }
 
 aclError aclmdlGetDynamicHW(const aclmdlDesc* modelDesc, size_t, aclmdlHW* hw) {
-  return answer([&] { return tensortap::acl::images_of(modelDesc, hw); });
+  return answer([&] { return tensortap::acl_source::images_of(modelDesc, hw); });
 }
 
 aclError aclmdlGetInputDynamicGearCount(const aclmdlDesc* modelDesc, size_t, size_t* gearCount) {
@@ -382,14 +382,14 @@ aclError aclmdlGetInputDynamicGearCount(const aclmdlDesc* modelDesc, size_t, siz
 }
 
 aclError aclmdlGetInputDynamicDims(const aclmdlDesc* modelDesc, size_t, aclmdlIODims* dims, size_t gearCount) {
-  return answer([&] { return tensortap::acl::gears_of(modelDesc, dims, gearCount); });
+  return answer([&] { return tensortap::acl_source::gears_of(modelDesc, dims, gearCount); });
 }
 
 const char* aclmdlGetOpAttr(aclmdlDesc* modelDesc, const char* opName, const char* attr) {
   return answer_or<const char*>(nullptr, [&]() -> const char* {
     const auto desc = filled_desc(modelDesc);
     if (!desc || opName == nullptr || attr == nullptr || std::string_view(attr) != ACL_ATTR_NAME_DATA_DUMP_ORIGIN_OP_NAMES) return nullptr;
-    return tensortap::acl::originals_of(*desc, opName);
+    return tensortap::acl_source::originals_of(*desc, opName);
   });
 }
 
@@ -408,7 +408,7 @@ const char* aclmdlGetTensorRealName(const aclmdlDesc* modelDesc, const char* nam
 aclError aclmdlCreateAndGetOpDesc(uint32_t, uint32_t, uint32_t taskId, char* opName, size_t opNameLen, aclTensorDesc** inputDesc,
                                   size_t* numInputs, aclTensorDesc** outputDesc, size_t* numOutputs) {
   return answer([&] {
-    return tensortap::acl::describe_failed_op(taskId, {opName, opNameLen, inputDesc, numInputs, outputDesc, numOutputs});
+    return tensortap::acl_source::describe_failed_op(taskId, {opName, opNameLen, inputDesc, numInputs, outputDesc, numOutputs});
   });
 }
 }

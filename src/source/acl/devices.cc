@@ -7,7 +7,7 @@
 #include "source/acl/failure.h"
 #include "source/acl/live_handles.h"
 
-namespace tensortap::acl::devices {
+namespace tensortap::acl_source::devices {
 namespace {
 
 struct DeviceState {
@@ -94,4 +94,4 @@ int32_t current_device() {
   return context ? context->device : -1;
 }
 
-}  // namespace tensortap::acl::devices
+}  // namespace tensortap::acl_source::devices

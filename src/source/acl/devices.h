@@ -8,7 +8,7 @@
 
 #include "acl/acl_rt.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 inline constexpr int32_t kDeviceCount = 8;
 
@@ -31,6 +31,6 @@ aclError current_context(aclrtContext* context);
 int32_t current_device();
 
 }  // namespace devices
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_DEVICES_H_

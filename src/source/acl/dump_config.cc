@@ -10,7 +10,7 @@
 #include "source/acl/failure.h"
 #include "tensortap/capture.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 constexpr int64_t kLargestConfig = int64_t{10} << 20;
@@ -105,4 +105,4 @@ ConfigOutcome read_dump_config(const char* path, ConfigReader reader) {
   return outcome;
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

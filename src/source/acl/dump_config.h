@@ -9,7 +9,7 @@
 #include "acl/acl_base.h"
 #include "source/acl/engine.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 // Who reads: aclInit() gives another code for a text that is no JSON.
 enum class ConfigReader { kInit, kSetDump };
@@ -29,6 +29,6 @@ std::string text_member(const Json& object, const char* key);
 // The message of a failure is kept for aclGetRecentErrMsg().
 ConfigOutcome read_dump_config(const char* path, ConfigReader reader);
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_DUMP_CONFIG_H_

@@ -14,7 +14,7 @@
 #include "source/acl/failure.h"
 #include "source/acl/lifecycle.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 bool is_exception_scene(acldumpType type, const std::string& scene) {
@@ -50,12 +50,12 @@ aclError give_exception_folder(char* path, size_t capacity) {
 }
 
 }  // namespace
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
-using tensortap::acl::answer;
-using tensortap::acl::answer_or;
-using tensortap::acl::fail;
-using tensortap::acl::Lifecycle;
+using tensortap::acl_source::answer;
+using tensortap::acl_source::answer_or;
+using tensortap::acl_source::fail;
+using tensortap::acl_source::Lifecycle;
 
 extern "C" {
 
@@ -79,24 +79,24 @@ aclError aclopStopDumpArgs(uint32_t dumpType) {
 aclError acldumpRegCallback(int32_t (*messageCallback)(const acldumpChunk*, int32_t), int32_t flag) {
   return answer([&]() -> aclError {
     if (messageCallback == nullptr || flag != 0) return fail(ACL_ERROR_FAILURE, "there is no callback, or the flag is not 0");
-    tensortap::acl::register_chunk_callback(messageCallback);
+    tensortap::acl_source::register_chunk_callback(messageCallback);
     return ACL_SUCCESS;
   });
 }
-void acldumpUnregCallback(void) { tensortap::acl::unregister_chunk_callback(); }
+void acldumpUnregCallback(void) { tensortap::acl_source::unregister_chunk_callback(); }
 
 const char* acldumpGetPath(acldumpType dumpType) {
   return answer_or<const char*>(nullptr, [&]() -> const char* {
     static thread_local std::string path;
-    path = tensortap::acl::dump_folder(dumpType);
+    path = tensortap::acl_source::dump_folder(dumpType);
     return path.empty() ? nullptr : path.c_str();
   });
 }
 
 aclError acldumpSaveExceptionInfo(const char* fileName, const char* userTag, const acldumpTensorInfo* tensors, size_t tensorCount) {
-  return answer([&] { return tensortap::acl::save_exception_info(fileName, userTag, tensors, tensorCount); });
+  return answer([&] { return tensortap::acl_source::save_exception_info(fileName, userTag, tensors, tensorCount); });
 }
 aclError acldumpGetExceptionInfoPath(char* path, size_t maxLen) {
-  return answer([&] { return tensortap::acl::give_exception_folder(path, maxLen); });
+  return answer([&] { return tensortap::acl_source::give_exception_folder(path, maxLen); });
 }
 }

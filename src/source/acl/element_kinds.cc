@@ -6,7 +6,7 @@
 
 #include "tensortap/capture.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 struct ElementKind {
@@ -120,4 +120,4 @@ uint16_t float_to_half(float value) {
   return static_cast<uint16_t>(sign | kept);
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

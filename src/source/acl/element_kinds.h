@@ -10,7 +10,7 @@
 
 #include "acl/acl_base.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 // TENSORTAP_UNDEFINED for types that capture.h does not have.
 uint32_t dtype_of(aclDataType type);
@@ -31,6 +31,6 @@ bool tensor_bytes(aclDataType type, std::span<const int64_t> dims, uint64_t& byt
 float half_to_float(uint16_t half);
 uint16_t float_to_half(float value);
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_ELEMENT_KINDS_H_

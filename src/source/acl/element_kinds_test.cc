@@ -8,7 +8,7 @@
 #include "acl/acl.h"
 #include "tensortap/capture.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 // The processor's own conversions are the reference.
@@ -114,4 +114,4 @@ TEST(AclTensorDesc, RefusesWhatIsNoShape) {
 }
 
 }  // namespace
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

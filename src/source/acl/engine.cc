@@ -1,11 +1,12 @@
 #include "source/acl/engine.h"
 
+#include "base/job_rank.h"
 #include "base/text.h"
 #include "source/acl/chunk_delivery.h"
 #include "source/acl/exec_dump.h"
 #include "source/acl/failure.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 // The text of a report, freed.
@@ -148,4 +149,4 @@ void EngineModel::end_capture() {
   if (delivery_) delivery_->deliver();
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

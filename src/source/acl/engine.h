@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "tensortap/onnxruntime.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 class ExecPlaces;
 
@@ -72,6 +72,6 @@ class EngineModel {
   Json description_;
 };
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_ENGINE_H_

@@ -13,7 +13,7 @@
 #include "source/acl/memory.h"
 #include "tensortap/capture.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 constexpr uint64_t kMostTries = 100;  // for a time that no other file has
@@ -98,4 +98,4 @@ aclError save_exception_info(const char* file_name, const char* user_tag, const 
   return made.ok() ? write_file(path, user_tag, described) : fail(ACL_ERROR_FAILURE, made.message());
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

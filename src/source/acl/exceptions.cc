@@ -12,7 +12,7 @@
 #include "source/acl/element_kinds.h"
 #include "source/acl/tensor_desc.h"
 
-namespace tensortap::acl::exceptions {
+namespace tensortap::acl_source::exceptions {
 namespace {
 
 constexpr size_t kMostRemembered = 64;
@@ -78,4 +78,4 @@ std::optional<FailedOpFacts> find(uint32_t task) {
   return std::nullopt;
 }
 
-}  // namespace tensortap::acl::exceptions
+}  // namespace tensortap::acl_source::exceptions

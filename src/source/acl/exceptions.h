@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "source/acl/objects.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 struct FailedOpFacts {
   std::string name;
@@ -28,6 +28,6 @@ void report(const Json& failed_op, uint32_t stream, uint32_t code);
 std::optional<FailedOpFacts> find(uint32_t task);
 
 }  // namespace exceptions
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_EXCEPTIONS_H_

@@ -6,7 +6,7 @@
 #include "source/acl/dump_config.h"
 #include "source/acl/failure.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 bool flag_in(const Json& object, const char* key) {
@@ -62,4 +62,4 @@ std::shared_ptr<DumpRequest> exec_dump_request() {
   return (*request)->places ? *std::move(request) : nullptr;
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

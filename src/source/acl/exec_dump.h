@@ -7,11 +7,11 @@
 #include <mutex>
 #include <string>
 
-#include "base/exec_request.h"
 #include "base/status.h"
+#include "exec/exec_request.h"
 #include "source/acl/engine.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 // The folders of the models' dumps. Thread-safe.
 class ExecPlaces {
@@ -34,6 +34,6 @@ class ExecPlaces {
 // cannot be read is said once on stderr.
 std::shared_ptr<DumpRequest> exec_dump_request();
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_EXEC_DUMP_H_

@@ -11,7 +11,7 @@
 #include "source/acl/memory.h"
 #include "source/acl/tensor_desc.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 // A data set as it is at the moment of the run.
@@ -168,4 +168,4 @@ aclError run_model(Model& model, const aclmdlDataset* input_handle, aclmdlDatase
   return error;
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

@@ -11,7 +11,7 @@
 #include "source/acl/objects.h"
 #include "tensortap/capture.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 // Runs once. `stream` is that of exceptions. Thread-safe; the data sets must live until it returns.
 aclError run_model(Model& model, const aclmdlDataset* input, aclmdlDataset* output, uint32_t stream);
@@ -25,6 +25,6 @@ aclError store_output(const tensortap_tensor& made, aclDataBuffer& buffer);
 
 tensortap_tensor input_tensor(aclDataType type, const std::vector<int64_t>& dims, const void* data);
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_EXECUTION_H_

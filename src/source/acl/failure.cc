@@ -6,7 +6,7 @@
 #include "base/message.h"
 #include "base/text.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 struct RecentMessage {
@@ -62,4 +62,4 @@ void warn_once(const std::string& message) {
   say(message);
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

@@ -9,7 +9,7 @@
 
 #include "acl/acl_base.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 // Keeps `message` as the thread's last one and returns `code`.
 aclError fail(aclError code, const std::string& message);
@@ -55,6 +55,6 @@ Value answer_or(Value otherwise, Body&& body) noexcept {
   }
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_FAILURE_H_

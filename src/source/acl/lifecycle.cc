@@ -16,7 +16,7 @@
 #include "source/acl/models.h"
 #include "source/acl/single_op.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 // The folder of a dump is named after the second; no two dumps of a process may have the same one.
@@ -173,4 +173,4 @@ uint64_t Lifecycle::generation() const {
   return generation_;
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

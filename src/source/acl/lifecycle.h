@@ -11,7 +11,7 @@
 
 #include "source/acl/dump_config.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 // Thread-safe. Codes as docs/acl.md says.
 class Lifecycle {
@@ -49,6 +49,6 @@ class Lifecycle {
   uint64_t generation_ = 0;                       // guarded by mutex_
 };
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_LIFECYCLE_H_

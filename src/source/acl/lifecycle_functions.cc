@@ -7,7 +7,7 @@
 #include "source/acl/failure.h"
 #include "source/acl/lifecycle.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 // The release of CANN whose interface include/acl follows.
@@ -32,17 +32,17 @@ aclError package_version(aclCANNPackageName name, aclCANNPackageVersion* version
 }
 
 }  // namespace
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
-using tensortap::acl::answer;
-using tensortap::acl::answer_or;
-using tensortap::acl::fail;
-using tensortap::acl::Lifecycle;
+using tensortap::acl_source::answer;
+using tensortap::acl_source::answer_or;
+using tensortap::acl_source::fail;
+using tensortap::acl_source::Lifecycle;
 
 extern "C" {
 
 aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* version) {
-  return answer([&] { return tensortap::acl::package_version(name, version); });
+  return answer([&] { return tensortap::acl_source::package_version(name, version); });
 }
 
 aclError aclInit(const char* configPath) {
@@ -70,6 +70,6 @@ aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* 
 const char* aclrtGetSocName(void) { return "tensortap-onnxruntime"; }
 
 const char* aclGetRecentErrMsg(void) {
-  return answer_or<const char*>(nullptr, [] { return tensortap::acl::take_message(); });
+  return answer_or<const char*>(nullptr, [] { return tensortap::acl_source::take_message(); });
 }
 }

@@ -15,7 +15,7 @@
 #include "acl/acl_dump.h"
 #include "base/temporary_folder.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 // One call with the code that the original gives.
@@ -252,4 +252,4 @@ TEST_F(AclOrder, AFailureLeavesAMessageForItsThread) {
 }
 
 }  // namespace
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

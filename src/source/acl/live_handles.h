@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 // Thread-safe. An object that is found stays alive for the finder, whoever removes it meanwhile.
 template <class T>
@@ -58,6 +58,6 @@ LiveHandles<T>& live() {
   return *table;
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_LIVE_HANDLES_H_

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "source/acl/failure.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 constexpr size_t kBlockAlignment = 64;
@@ -185,4 +185,4 @@ aclError fill_memory(const Memory& memory, void* target, size_t capacity, int32_
   return ACL_SUCCESS;
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

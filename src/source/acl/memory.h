@@ -11,7 +11,7 @@
 
 #include "acl/acl_rt.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 enum class MemoryKind : uint8_t { kDevice, kHost };
 
@@ -77,6 +77,6 @@ aclError copy_memory(const Memory& memory, const CopyRequest& request);
 aclError check_copy(const Memory& memory, const CopyRequest& request);
 aclError fill_memory(const Memory& memory, void* target, size_t capacity, int32_t value, size_t size);
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_MEMORY_H_

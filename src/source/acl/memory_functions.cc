@@ -13,7 +13,7 @@
 #include "source/acl/memory.h"
 #include "source/acl/stream.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 aclError allocate(void** pointer, size_t size, MemoryKind kind) {
@@ -68,17 +68,17 @@ aclError describe_pointer(const void* pointer, aclrtPtrAttributes* attributes) {
 }
 
 }  // namespace
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
-using tensortap::acl::allocate;
-using tensortap::acl::answer_runtime;
-using tensortap::acl::bad_handle;
-using tensortap::acl::CopyRequest;
-using tensortap::acl::fail;
-using tensortap::acl::Memory;
-using tensortap::acl::MemoryKind;
-using tensortap::acl::release;
-using tensortap::acl::Stream;
+using tensortap::acl_source::allocate;
+using tensortap::acl_source::answer_runtime;
+using tensortap::acl_source::bad_handle;
+using tensortap::acl_source::CopyRequest;
+using tensortap::acl_source::fail;
+using tensortap::acl_source::Memory;
+using tensortap::acl_source::MemoryKind;
+using tensortap::acl_source::release;
+using tensortap::acl_source::Stream;
 
 extern "C" {
 
@@ -105,7 +105,7 @@ aclError aclrtFreeHost(void* hostPtr) {
   return answer_runtime([&] { return release(hostPtr, MemoryKind::kHost); });
 }
 aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type, void** devPtr) {
-  return answer_runtime([&] { return tensortap::acl::register_host_memory(ptr, size, type, devPtr); });
+  return answer_runtime([&] { return tensortap::acl_source::register_host_memory(ptr, size, type, devPtr); });
 }
 aclError aclrtHostUnregister(void* ptr) {
   return answer_runtime([&]() -> aclError {
@@ -114,13 +114,13 @@ aclError aclrtHostUnregister(void* ptr) {
   });
 }
 aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attributes) {
-  return answer_runtime([&] { return tensortap::acl::describe_pointer(ptr, attributes); });
+  return answer_runtime([&] { return tensortap::acl_source::describe_pointer(ptr, attributes); });
 }
 aclError acldvppMalloc(void** devPtr, size_t size) { return aclrtMalloc(devPtr, size, ACL_MEM_MALLOC_NORMAL_ONLY); }
 aclError acldvppFree(void* devPtr) { return aclrtFree(devPtr); }
 
 aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
-  return answer_runtime([&] { return tensortap::acl::copy_memory(Memory::of_process(), {dst, destMax, src, count, kind}); });
+  return answer_runtime([&] { return tensortap::acl_source::copy_memory(Memory::of_process(), {dst, destMax, src, count, kind}); });
 }
 
 aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind, aclrtStream stream) {
@@ -128,18 +128,18 @@ aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t cou
     const auto known = Stream::find(stream);
     if (!known) return bad_handle("stream");
     const CopyRequest request{dst, destMax, src, count, kind};
-    const aclError checked = tensortap::acl::check_copy(Memory::of_process(), request);
-    if (checked == ACL_SUCCESS) known->add([request] { return tensortap::acl::copy_memory(Memory::of_process(), request); });
+    const aclError checked = tensortap::acl_source::check_copy(Memory::of_process(), request);
+    if (checked == ACL_SUCCESS) known->add([request] { return tensortap::acl_source::copy_memory(Memory::of_process(), request); });
     return checked;
   });
 }
 
 aclError aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height, aclrtMemcpyKind kind) {
-  return answer_runtime([&] { return tensortap::acl::copy_rows({dst, width, src, width, kind}, dpitch, spitch, height); });
+  return answer_runtime([&] { return tensortap::acl_source::copy_rows({dst, width, src, width, kind}, dpitch, spitch, height); });
 }
 
 aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
-  return answer_runtime([&] { return tensortap::acl::fill_memory(Memory::of_process(), devPtr, maxCount, value, count); });
+  return answer_runtime([&] { return tensortap::acl_source::fill_memory(Memory::of_process(), devPtr, maxCount, value, count); });
 }
 
 aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
@@ -149,7 +149,7 @@ aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t c
     if (count > maxCount || !Memory::of_process().is_device(devPtr, count)) {
       return fail(ACL_ERROR_INVALID_PARAM, "this is no device memory of that size");
     }
-    known->add([=] { return tensortap::acl::fill_memory(Memory::of_process(), devPtr, maxCount, value, count); });
+    known->add([=] { return tensortap::acl_source::fill_memory(Memory::of_process(), devPtr, maxCount, value, count); });
     return ACL_SUCCESS;
   });
 }

@@ -10,7 +10,7 @@
 
 #include "acl/acl.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 // A block of device memory, given back.
@@ -174,4 +174,4 @@ TEST(AclMemory, HandlesOfAnotherKindOrGoneAreErrors) {
 }
 
 }  // namespace
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

@@ -13,7 +13,7 @@
 #include "source/acl/objects.h"
 #include "source/acl/stream.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 // ONNX Runtime's own memory is not the program's affair, but a size of 0 can not be allocated.
@@ -127,24 +127,24 @@ aclError set_sizes(uint32_t id, aclmdlDataset* handle, size_t index, const Dynam
 }
 
 }  // namespace
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
-using tensortap::acl::answer;
-using tensortap::acl::answer_or;
-using tensortap::acl::bad_handle;
-using tensortap::acl::DynamicSizes;
-using tensortap::acl::fail;
-using tensortap::acl::live;
-using tensortap::acl::Models;
+using tensortap::acl_source::answer;
+using tensortap::acl_source::answer_or;
+using tensortap::acl_source::bad_handle;
+using tensortap::acl_source::DynamicSizes;
+using tensortap::acl_source::fail;
+using tensortap::acl_source::live;
+using tensortap::acl_source::Models;
 
 extern "C" {
 
 aclError aclmdlLoadFromFile(const char* modelPath, uint32_t* modelId) {
-  return answer([&] { return tensortap::acl::load_file(modelPath, modelId); });
+  return answer([&] { return tensortap::acl_source::load_file(modelPath, modelId); });
 }
 
 aclError aclmdlLoadFromMem(const void* model, size_t modelSize, uint32_t* modelId) {
-  return answer([&] { return tensortap::acl::load_memory(model, modelSize, modelId); });
+  return answer([&] { return tensortap::acl_source::load_memory(model, modelSize, modelId); });
 }
 
 aclError aclmdlLoadFromFileWithMem(const char* modelPath, uint32_t* modelId, void*, size_t, void*, size_t) {
@@ -168,25 +168,25 @@ aclError aclmdlSetConfigOpt(aclmdlConfigHandle* handle, aclmdlConfigAttr attr, c
     const auto config = live<aclmdlConfigHandle>().find(handle);
     if (!config) return bad_handle("model config");
     if (attrValue == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "the option has no value");
-    return tensortap::acl::set_option(*config, attr, attrValue, valueSize);
+    return tensortap::acl_source::set_option(*config, attr, attrValue, valueSize);
   });
 }
 
 aclError aclmdlLoadWithConfig(const aclmdlConfigHandle* handle, uint32_t* modelId) {
-  return answer([&] { return tensortap::acl::load_with_config(handle, modelId); });
+  return answer([&] { return tensortap::acl_source::load_with_config(handle, modelId); });
 }
 
 aclError aclmdlQuerySize(const char* fileName, size_t* workSize, size_t* weightSize) {
   return answer([&]() -> aclError {
     if (fileName == nullptr || *fileName == '\0') return fail(ACL_ERROR_INVALID_PARAM, "the path of the model is null or empty");
-    return tensortap::acl::query_size(tensortap::acl::from_file(fileName), workSize, weightSize);
+    return tensortap::acl_source::query_size(tensortap::acl_source::from_file(fileName), workSize, weightSize);
   });
 }
 
 aclError aclmdlQuerySizeFromMem(const void* model, size_t modelSize, size_t* workSize, size_t* weightSize) {
   return answer([&]() -> aclError {
     if (model == nullptr || modelSize == 0) return fail(ACL_ERROR_INVALID_PARAM, "the model is null or has no bytes");
-    return tensortap::acl::query_size(tensortap::acl::from_memory(model, modelSize), workSize, weightSize);
+    return tensortap::acl_source::query_size(tensortap::acl_source::from_memory(model, modelSize), workSize, weightSize);
   });
 }
 
@@ -195,21 +195,21 @@ aclError aclmdlUnload(uint32_t modelId) {
 }
 
 aclError aclmdlExecute(uint32_t modelId, const aclmdlDataset* input, aclmdlDataset* output) {
-  return answer([&] { return tensortap::acl::execute(modelId, input, output, tensortap::acl::Stream::of_null()->id()); });
+  return answer([&] { return tensortap::acl_source::execute(modelId, input, output, tensortap::acl_source::Stream::of_null()->id()); });
 }
 
 aclError aclmdlExecuteV2(uint32_t modelId, const aclmdlDataset* input, aclmdlDataset* output, aclrtStream stream,
                          const aclmdlExecConfigHandle* handle) {
   return answer([&]() -> aclError {
-    const auto known = tensortap::acl::Stream::find(stream);
+    const auto known = tensortap::acl_source::Stream::find(stream);
     if (!known) return bad_handle("stream");
     if (handle != nullptr && !live<aclmdlExecConfigHandle>().find(handle)) return bad_handle("execution config");
-    return tensortap::acl::execute(modelId, input, output, known->id());
+    return tensortap::acl_source::execute(modelId, input, output, known->id());
   });
 }
 
 aclError aclmdlExecuteAsync(uint32_t modelId, const aclmdlDataset* input, aclmdlDataset* output, aclrtStream stream) {
-  return answer([&] { return tensortap::acl::execute_on(stream, modelId, input, output); });
+  return answer([&] { return tensortap::acl_source::execute_on(stream, modelId, input, output); });
 }
 
 aclmdlExecConfigHandle* aclmdlCreateExecConfigHandle(void) {
@@ -228,7 +228,7 @@ aclError aclmdlSetExecConfigOpt(aclmdlExecConfigHandle* handle, aclmdlExecConfig
     if (attrValue == nullptr || (attr != ACL_MDL_STREAM_SYNC_TIMEOUT && attr != ACL_MDL_EVENT_SYNC_TIMEOUT)) {
       return fail(ACL_ERROR_INVALID_PARAM, "there is no such option, or it has no value");
     }
-    return tensortap::acl::read_option(attrValue, valueSize, config->stream_timeout);
+    return tensortap::acl_source::read_option(attrValue, valueSize, config->stream_timeout);
   });
 }
 
@@ -237,7 +237,7 @@ aclError aclmdlSetDynamicBatchSize(uint32_t modelId, aclmdlDataset* dataset, siz
     if (batchSize == 0 || batchSize > INT32_MAX) return fail(ACL_ERROR_INVALID_PARAM, "this is no size of a batch");
     DynamicSizes sizes;
     sizes.batch = batchSize;
-    return tensortap::acl::set_sizes(modelId, dataset, index, sizes);
+    return tensortap::acl_source::set_sizes(modelId, dataset, index, sizes);
   });
 }
 
@@ -248,7 +248,7 @@ aclError aclmdlSetDynamicHWSize(uint32_t modelId, aclmdlDataset* dataset, size_t
     DynamicSizes sizes;
     sizes.height = height;
     sizes.width = width;
-    return tensortap::acl::set_sizes(modelId, dataset, index, sizes);
+    return tensortap::acl_source::set_sizes(modelId, dataset, index, sizes);
   });
 }
 
@@ -260,12 +260,12 @@ aclError aclmdlSetInputDynamicDims(uint32_t modelId, aclmdlDataset* dataset, siz
     for (const int64_t dim : sizes.dims) {
       if (dim < 0 || dim > INT32_MAX) return fail(ACL_ERROR_INVALID_PARAM, "a dimension is not a size");
     }
-    return tensortap::acl::set_sizes(modelId, dataset, index, sizes);
+    return tensortap::acl_source::set_sizes(modelId, dataset, index, sizes);
   });
 }
 
 aclError aclrtSetExceptionInfoCallback(aclrtExceptionInfoCallback callback) {
-  tensortap::acl::exceptions::set_callback(callback);
+  tensortap::acl_source::exceptions::set_callback(callback);
   return ACL_SUCCESS;
 }
 

@@ -7,7 +7,7 @@
 #include "source/acl/failure.h"
 #include "source/acl/tensor_desc.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 // Of what nobody has named: batches and other dimensions of programs that set them while running.
@@ -362,4 +362,4 @@ Result<Shapes> ModelInterface::input_shapes(const DynamicSizes& sizes, std::span
   return shapes;
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

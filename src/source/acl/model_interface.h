@@ -17,7 +17,7 @@
 #include "source/acl/objects.h"
 #include "source/acl/shape_options.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 struct ValueFacts {
   std::string name;
@@ -94,6 +94,6 @@ class ModelInterface {
   bool only_image_ = false;
 };
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_MODEL_INTERFACE_H_

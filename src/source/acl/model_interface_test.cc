@@ -5,7 +5,7 @@
 
 #include "source/acl/tensor_desc.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 using ::testing::ElementsAre;
@@ -211,4 +211,4 @@ TEST(AclModelInterface, OnlyTensorsHaveBuffers) {
 }
 
 }  // namespace
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 // The file's name without the folder and the suffix, as trees have it.
 inline std::string model_name_of(std::string_view path) {
@@ -17,6 +17,6 @@ inline std::string model_name_of(std::string_view path) {
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_MODEL_NAME_H_

@@ -10,7 +10,7 @@
 #include "source/acl/lifecycle.h"
 #include "source/acl/model_name.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 aclError load_failed(const ModelSource& source, const Status& status) {
@@ -146,4 +146,4 @@ aclError model_bytes(const ModelSource& source, uint64_t& bytes) {
   return ACL_SUCCESS;
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

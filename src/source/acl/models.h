@@ -16,7 +16,7 @@
 #include "source/acl/engine.h"
 #include "source/acl/model_interface.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 // Where a model comes from.
 struct ModelSource {
@@ -73,6 +73,6 @@ aclError read_interface(const ModelSource& source, std::shared_ptr<const ModelIn
 // Bytes of the file, or those given.
 aclError model_bytes(const ModelSource& source, uint64_t& bytes);
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_MODELS_H_

@@ -15,7 +15,7 @@
 #include "acl/acl_op.h"
 #include "acl/acl_prof.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 class Model;
 class ModelInterface;
@@ -30,7 +30,7 @@ struct DynamicSizes {
   [[nodiscard]] bool empty() const { return batch == 0 && height == 0 && dims.empty(); }
 };
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 struct aclDataBuffer {
   void* data = nullptr;
@@ -57,13 +57,13 @@ struct aclmdlDataset {
     std::shared_ptr<aclTensorDesc> description;  // registered while it is here
   };
   mutable std::mutex mutex;
-  std::vector<Entry> entries;          // guarded by mutex
-  tensortap::acl::DynamicSizes sizes;  // guarded by mutex
+  std::vector<Entry> entries;                 // guarded by mutex
+  tensortap::acl_source::DynamicSizes sizes;  // guarded by mutex
 };
 
 struct aclmdlDesc {
-  std::shared_ptr<const tensortap::acl::ModelInterface> interface;  // null until aclmdlGetDesc()
-  std::shared_ptr<tensortap::acl::Model> model;                     // null for a description of a file
+  std::shared_ptr<const tensortap::acl_source::ModelInterface> interface;  // null until aclmdlGetDesc()
+  std::shared_ptr<tensortap::acl_source::Model> model;                     // null for a description of a file
   // The program has asked what sizes it may set: it wants to know the largest.
   mutable bool asks_for_sizes = false;
   mutable std::map<std::string, std::string> attributes;

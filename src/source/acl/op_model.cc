@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "source/acl/element_kinds.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 using Writer = protozero::pbf_writer;
@@ -209,4 +209,4 @@ Result<std::string> op_model(const OpText& op) {
   return model;
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

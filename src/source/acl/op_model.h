@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "source/acl/objects.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 struct OpText {
   std::string_view type;
@@ -24,6 +24,6 @@ struct OpText {
 // for attributes that have no translation.
 Result<std::string> op_model(const OpText& op);
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_OP_MODEL_H_

@@ -11,7 +11,7 @@
 #include "source/acl/objects.h"
 #include "source/acl/single_op.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 constexpr int kMostOperands = 1024;
@@ -125,17 +125,17 @@ aclError bind_cast(const aclTensorDesc* source, const aclTensorDesc* target, OpC
 }
 
 }  // namespace
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
-using tensortap::acl::answer;
-using tensortap::acl::answer_or;
-using tensortap::acl::bad_handle;
-using tensortap::acl::execute_operator;
-using tensortap::acl::fail;
-using tensortap::acl::live;
-using tensortap::acl::OpCall;
-using tensortap::acl::OperandArrays;
-using tensortap::acl::set_attribute;
+using tensortap::acl_source::answer;
+using tensortap::acl_source::answer_or;
+using tensortap::acl_source::bad_handle;
+using tensortap::acl_source::execute_operator;
+using tensortap::acl_source::fail;
+using tensortap::acl_source::live;
+using tensortap::acl_source::OpCall;
+using tensortap::acl_source::OperandArrays;
+using tensortap::acl_source::set_attribute;
 
 extern "C" {
 
@@ -224,8 +224,9 @@ aclError aclopCompile(const char* opType, int numInputs, const aclTensorDesc* co
                       const aclTensorDesc* const outputDesc[], const aclopAttr* attr, aclopEngineType, aclopCompileType, const char*) {
   return answer([&]() -> aclError {
     OpCall call;
-    const aclError bound = tensortap::acl::bind_call(opType, {numInputs, inputDesc, nullptr, numOutputs, outputDesc, nullptr}, attr, call);
-    return bound == ACL_SUCCESS ? tensortap::acl::single_ops::compile(call) : bound;
+    const aclError bound =
+        tensortap::acl_source::bind_call(opType, {numInputs, inputDesc, nullptr, numOutputs, outputDesc, nullptr}, attr, call);
+    return bound == ACL_SUCCESS ? tensortap::acl_source::single_ops::compile(call) : bound;
   });
 }
 
@@ -247,8 +248,8 @@ aclError aclopCreateHandle(const char* opType, int numInputs, const aclTensorDes
   return answer([&]() -> aclError {
     OpCall call;
     const aclError bound =
-        tensortap::acl::bind_call(opType, {numInputs, inputDesc, nullptr, numOutputs, outputDesc, nullptr}, opAttr, call);
-    return bound == ACL_SUCCESS ? tensortap::acl::make_handle(call, handle) : bound;
+        tensortap::acl_source::bind_call(opType, {numInputs, inputDesc, nullptr, numOutputs, outputDesc, nullptr}, opAttr, call);
+    return bound == ACL_SUCCESS ? tensortap::acl_source::make_handle(call, handle) : bound;
   });
 }
 
@@ -261,7 +262,9 @@ void aclopDestroyHandle(aclopHandle* handle) {
 
 aclError aclopExecWithHandle(aclopHandle* handle, int numInputs, const aclDataBuffer* const inputs[], int numOutputs,
                              aclDataBuffer* const outputs[], aclrtStream stream) {
-  return answer([&] { return tensortap::acl::execute_handle(handle, {numInputs, nullptr, inputs, numOutputs, nullptr, outputs}, stream); });
+  return answer([&] {
+    return tensortap::acl_source::execute_handle(handle, {numInputs, nullptr, inputs, numOutputs, nullptr, outputs}, stream);
+  });
 }
 
 aclError aclopCast(const aclTensorDesc* srcDesc, const aclDataBuffer* srcBuffer, const aclTensorDesc* dstDesc, aclDataBuffer* dstBuffer,
@@ -272,8 +275,8 @@ aclError aclopCast(const aclTensorDesc* srcDesc, const aclDataBuffer* srcBuffer,
 aclError aclopCreateHandleForCast(aclTensorDesc* srcDesc, aclTensorDesc* dstDesc, uint8_t, aclopHandle** handle) {
   return answer([&]() -> aclError {
     OpCall call;
-    const aclError bound = tensortap::acl::bind_cast(srcDesc, dstDesc, call);
-    return bound == ACL_SUCCESS ? tensortap::acl::make_handle(call, handle) : bound;
+    const aclError bound = tensortap::acl_source::bind_cast(srcDesc, dstDesc, call);
+    return bound == ACL_SUCCESS ? tensortap::acl_source::make_handle(call, handle) : bound;
   });
 }
 }

@@ -10,7 +10,7 @@
 #include "source/acl/live_handles.h"
 #include "source/acl/objects.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 std::atomic<bool> profiling{false};
@@ -21,12 +21,12 @@ aclError use_profile(const aclprofConfig* handle) {
 }
 
 }  // namespace
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
-using tensortap::acl::answer;
-using tensortap::acl::answer_or;
-using tensortap::acl::fail;
-using tensortap::acl::live;
+using tensortap::acl_source::answer;
+using tensortap::acl_source::answer_or;
+using tensortap::acl_source::fail;
+using tensortap::acl_source::live;
 
 extern "C" {
 
@@ -35,13 +35,13 @@ aclError aclprofInit(const char* profilerResultPath, size_t length) {
     if (profilerResultPath == nullptr || length == 0) return fail(ACL_ERROR_INVALID_PARAM, "no folder for profiles");
     if (!tensortap::is_directory(std::string(profilerResultPath, length)))
       return fail(ACL_ERROR_INVALID_FILE, "the folder for profiles is not there");
-    return tensortap::acl::profiling.exchange(true) ? fail(ACL_ERROR_PROF_ALREADY_RUN, "profiling was begun already") : ACL_SUCCESS;
+    return tensortap::acl_source::profiling.exchange(true) ? fail(ACL_ERROR_PROF_ALREADY_RUN, "profiling was begun already") : ACL_SUCCESS;
   });
 }
 
 aclError aclprofFinalize(void) {
   return answer([]() -> aclError {
-    return tensortap::acl::profiling.exchange(false) ? ACL_SUCCESS : fail(ACL_ERROR_PROF_NOT_RUN, "profiling was not begun");
+    return tensortap::acl_source::profiling.exchange(false) ? ACL_SUCCESS : fail(ACL_ERROR_PROF_NOT_RUN, "profiling was not begun");
   });
 }
 
@@ -55,12 +55,12 @@ aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums, 
 
 aclError aclprofDestroyConfig(const aclprofConfig* profilerConfig) {
   return answer([&]() -> aclError {
-    return live<aclprofConfig>().remove(profilerConfig) ? ACL_SUCCESS : tensortap::acl::bad_handle("profiling config");
+    return live<aclprofConfig>().remove(profilerConfig) ? ACL_SUCCESS : tensortap::acl_source::bad_handle("profiling config");
   });
 }
 
 aclError aclprofStart(const aclprofConfig* profilerConfig) {
-  return answer([&] { return tensortap::acl::use_profile(profilerConfig); });
+  return answer([&] { return tensortap::acl_source::use_profile(profilerConfig); });
 }
 aclError aclprofStop(const aclprofConfig* profilerConfig) { return aclprofStart(profilerConfig); }
 }

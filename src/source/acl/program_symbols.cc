@@ -7,7 +7,7 @@
 #include <array>
 #include <string_view>
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 struct SymbolSearch {
@@ -91,4 +91,4 @@ bool program_sets_sizes_blindly() {
   return blindly;
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

@@ -5,7 +5,7 @@
 
 #include <span>
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 // Whether an object of the process other than this library refers to one of the functions.
 bool program_refers_to(std::span<const char* const> names);
@@ -13,6 +13,6 @@ bool program_refers_to(std::span<const char* const> names);
 // The program sets sizes of open dimensions and never asks which ones there are: it is written for a model whose largest size counts.
 bool program_sets_sizes_blindly();
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_PROGRAM_SYMBOLS_H_

@@ -15,7 +15,7 @@
 #include "source/acl/live_handles.h"
 #include "source/acl/stream.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 aclError make_stream(aclrtStream* stream) {
@@ -150,16 +150,16 @@ aclError with_event(aclrtEvent handle, Use&& use) noexcept {
 }
 
 }  // namespace
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
-using tensortap::acl::answer_runtime;
-using tensortap::acl::bad_handle;
-using tensortap::acl::CallbackReports;
-using tensortap::acl::Event;
-using tensortap::acl::fail;
-using tensortap::acl::live;
-using tensortap::acl::Stream;
-namespace devices = tensortap::acl::devices;
+using tensortap::acl_source::answer_runtime;
+using tensortap::acl_source::bad_handle;
+using tensortap::acl_source::CallbackReports;
+using tensortap::acl_source::Event;
+using tensortap::acl_source::fail;
+using tensortap::acl_source::live;
+using tensortap::acl_source::Stream;
+namespace devices = tensortap::acl_source::devices;
 
 extern "C" {
 
@@ -183,7 +183,7 @@ aclError aclrtGetDevice(int32_t* deviceId) {
 
 aclError aclrtGetDeviceCount(uint32_t* count) {
   if (count == nullptr) return answer_runtime([] { return fail(ACL_ERROR_INVALID_PARAM, "no place for the count"); });
-  *count = tensortap::acl::kDeviceCount;
+  *count = tensortap::acl_source::kDeviceCount;
   return ACL_SUCCESS;
 }
 
@@ -194,23 +194,23 @@ aclError aclrtGetRunMode(aclrtRunMode* runMode) {
 }
 
 aclError aclrtSynchronizeDevice(void) {
-  return answer_runtime([] { return tensortap::acl::synchronize_all(); });
+  return answer_runtime([] { return tensortap::acl_source::synchronize_all(); });
 }
 
 aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t* value) {
-  return answer_runtime([&] { return tensortap::acl::device_info(deviceId, attr, value); });
+  return answer_runtime([&] { return tensortap::acl_source::device_info(deviceId, attr, value); });
 }
 
 aclError aclrtGetLastError(aclrtLastErrLevel level) {
   const aclError last = aclrtPeekAtLastError(level);
-  if (level == ACL_RT_THREAD_LEVEL) tensortap::acl::forget_runtime_error();
+  if (level == ACL_RT_THREAD_LEVEL) tensortap::acl_source::forget_runtime_error();
   return last;
 }
 
 // These two do not count among the functions whose error they give.
 aclError aclrtPeekAtLastError(aclrtLastErrLevel level) {
-  const aclError checked = tensortap::acl::answer([&] { return tensortap::acl::check_level(level); });
-  return checked == ACL_SUCCESS ? tensortap::acl::last_runtime_error() : checked;
+  const aclError checked = tensortap::acl_source::answer([&] { return tensortap::acl_source::check_level(level); });
+  return checked == ACL_SUCCESS ? tensortap::acl_source::last_runtime_error() : checked;
 }
 
 aclError aclrtSetTsDevice(aclrtTsId tsId) {
@@ -232,18 +232,18 @@ aclError aclrtGetCurrentContext(aclrtContext* context) {
 }
 
 aclError aclrtCreateStream(aclrtStream* stream) {
-  return answer_runtime([&] { return tensortap::acl::make_stream(stream); });
+  return answer_runtime([&] { return tensortap::acl_source::make_stream(stream); });
 }
 aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t, uint32_t) { return aclrtCreateStream(stream); }
 aclError aclrtDestroyStream(aclrtStream stream) {
-  return answer_runtime([&] { return tensortap::acl::destroy_stream(stream); });
+  return answer_runtime([&] { return tensortap::acl_source::destroy_stream(stream); });
 }
 aclError aclrtDestroyStreamForce(aclrtStream stream) { return aclrtDestroyStream(stream); }
 aclError aclrtSynchronizeStream(aclrtStream stream) {
-  return answer_runtime([&] { return tensortap::acl::synchronize(stream, -1); });
+  return answer_runtime([&] { return tensortap::acl_source::synchronize(stream, -1); });
 }
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
-  return answer_runtime([&] { return tensortap::acl::synchronize(stream, timeout); });
+  return answer_runtime([&] { return tensortap::acl_source::synchronize(stream, timeout); });
 }
 
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
@@ -256,11 +256,11 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
 }
 
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
-  return answer_runtime([&] { return tensortap::acl::wait_for_event(stream, event); });
+  return answer_runtime([&] { return tensortap::acl_source::wait_for_event(stream, event); });
 }
 
 aclError aclrtSetOpWaitTimeout(uint32_t timeout) {
-  tensortap::acl::most_seconds_to_wait = timeout;
+  tensortap::acl_source::most_seconds_to_wait = timeout;
   return ACL_SUCCESS;
 }
 
@@ -279,7 +279,7 @@ aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
 }
 
 aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBlockType blockType, aclrtStream stream) {
-  return answer_runtime([&] { return tensortap::acl::launch_callback(fn, userData, blockType, stream); });
+  return answer_runtime([&] { return tensortap::acl_source::launch_callback(fn, userData, blockType, stream); });
 }
 
 aclError aclrtProcessReport(int32_t timeout) {
@@ -290,7 +290,7 @@ aclError aclrtProcessReport(int32_t timeout) {
 }
 
 aclError aclrtCreateEvent(aclrtEvent* event) {
-  return answer_runtime([&] { return tensortap::acl::make_event(event); });
+  return answer_runtime([&] { return tensortap::acl_source::make_event(event); });
 }
 aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t) { return aclrtCreateEvent(event); }
 
@@ -299,11 +299,11 @@ aclError aclrtDestroyEvent(aclrtEvent event) {
 }
 
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
-  return answer_runtime([&] { return tensortap::acl::record_event(event, stream); });
+  return answer_runtime([&] { return tensortap::acl_source::record_event(event, stream); });
 }
 
 aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
-  return tensortap::acl::with_event(event, [&](Event& known) -> aclError {
+  return tensortap::acl_source::with_event(event, [&](Event& known) -> aclError {
     if (!Stream::find(stream)) return bad_handle("stream");
     known.reset();
     return ACL_SUCCESS;
@@ -311,7 +311,7 @@ aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
 }
 
 aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
-  return tensortap::acl::with_event(event, [&](const Event& known) -> aclError {
+  return tensortap::acl_source::with_event(event, [&](const Event& known) -> aclError {
     if (status == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the status");
     *status = known.is_complete() ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
     return ACL_SUCCESS;
@@ -319,7 +319,7 @@ aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
 }
 
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
-  return tensortap::acl::with_event(event, [&](const Event& known) -> aclError {
+  return tensortap::acl_source::with_event(event, [&](const Event& known) -> aclError {
     if (status == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the status");
     *status = known.is_complete() ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
     return ACL_SUCCESS;
@@ -327,7 +327,7 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* statu
 }
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
-  return tensortap::acl::with_event(event, [](const Event& known) -> aclError {
+  return tensortap::acl_source::with_event(event, [](const Event& known) -> aclError {
     known.wait();
     return ACL_SUCCESS;
   });

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "source/acl/model_name.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 constexpr int64_t kLargestDimension = int64_t{1} << 40;
@@ -184,4 +184,4 @@ const ShapeOptions* options_of_model(const std::vector<ShapeOptions>& commands, 
   return fits || only.models.empty() ? &only : nullptr;
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 // One command line of ATC, as far as it concerns sizes.
 struct ShapeOptions {
@@ -35,6 +35,6 @@ Result<std::vector<ShapeOptions>> parse_atc_commands(std::string_view text);
 const ShapeOptions* options_of_model(const std::vector<ShapeOptions>& commands, const std::string& model,
                                      const std::vector<std::string>& inputs);
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_SHAPE_OPTIONS_H_

@@ -16,7 +16,7 @@
 #include "source/acl/op_model.h"
 #include "source/acl/stream.h"
 
-namespace tensortap::acl::single_ops {
+namespace tensortap::acl_source::single_ops {
 namespace {
 
 constexpr size_t kMostLoadedOps = 64;
@@ -174,4 +174,4 @@ void finish_at_exit() {
   }
 }
 
-}  // namespace tensortap::acl::single_ops
+}  // namespace tensortap::acl_source::single_ops

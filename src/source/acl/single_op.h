@@ -9,7 +9,7 @@
 
 #include "source/acl/objects.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 // One call, with what it refers to held.
 struct OpCall {
@@ -36,6 +36,6 @@ void forget();
 void finish_at_exit();
 
 }  // namespace single_ops
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_SINGLE_OP_H_

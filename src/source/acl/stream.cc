@@ -8,7 +8,7 @@
 #include "source/acl/failure.h"
 #include "source/acl/live_handles.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 std::atomic<uint32_t> next_stream_id{0};
@@ -195,4 +195,4 @@ int64_t Event::time_ns() const {
   return time_ns_;
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

@@ -15,7 +15,7 @@
 
 #include "acl/acl_rt.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 // Thread-safe.
 class Stream {
@@ -98,6 +98,6 @@ class Event {
   int64_t time_ns_ = 0;     // guarded by mutex_
 };
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_STREAM_H_

@@ -9,7 +9,7 @@
 
 #include "acl/acl.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 struct StreamHandle {
@@ -200,4 +200,4 @@ TEST(AclDevices, ContextsAreEachThreadsOwn) {
 }
 
 }  // namespace
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

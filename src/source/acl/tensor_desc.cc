@@ -1,6 +1,6 @@
 #include "source/acl/tensor_desc.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 std::optional<std::vector<int64_t>> given_dims(int count, const int64_t* dims) {
   if (count < 0 || count > kMostDescribedDims || (count > 0 && dims == nullptr)) return std::nullopt;
@@ -26,4 +26,4 @@ aclFormat natural_format(aclDataType type, size_t rank) {
   return rank == 4 && floating ? ACL_FORMAT_NCHW : ACL_FORMAT_ND;
 }
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source

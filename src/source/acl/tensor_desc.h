@@ -10,7 +10,7 @@
 
 #include "source/acl/objects.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 
 inline constexpr int kMostDescribedDims = 128;
 
@@ -24,6 +24,6 @@ std::shared_ptr<aclTensorDesc> describe_tensor(aclDataType type, std::span<const
 // NCHW for four dimensions of a floating type, ND otherwise.
 aclFormat natural_format(aclDataType type, size_t rank);
 
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
 #endif  // TENSORTAP_SOURCE_ACL_TENSOR_DESC_H_

@@ -8,7 +8,7 @@
 #include "source/acl/live_handles.h"
 #include "source/acl/tensor_desc.h"
 
-namespace tensortap::acl {
+namespace tensortap::acl_source {
 namespace {
 
 std::shared_ptr<aclTensorDesc> desc_of(const aclTensorDesc* handle) { return live<aclTensorDesc>().find(handle); }
@@ -52,27 +52,27 @@ bool axes_between(aclFormat from, aclFormat to, std::array<size_t, 4>& axes) {
 }
 
 }  // namespace
-}  // namespace tensortap::acl
+}  // namespace tensortap::acl_source
 
-using tensortap::acl::answer;
-using tensortap::acl::answer_or;
-using tensortap::acl::ask_desc;
-using tensortap::acl::bad_handle;
-using tensortap::acl::change_desc;
-using tensortap::acl::desc_of;
-using tensortap::acl::fail;
-using tensortap::acl::live;
+using tensortap::acl_source::answer;
+using tensortap::acl_source::answer_or;
+using tensortap::acl_source::ask_desc;
+using tensortap::acl_source::bad_handle;
+using tensortap::acl_source::change_desc;
+using tensortap::acl_source::desc_of;
+using tensortap::acl_source::fail;
+using tensortap::acl_source::live;
 
 extern "C" {
 
 aclTensorDesc* aclCreateTensorDesc(aclDataType dataType, int numDims, const int64_t* dims, aclFormat format) {
   return answer_or<aclTensorDesc*>(nullptr, [&]() -> aclTensorDesc* {
-    const auto given = tensortap::acl::given_dims(numDims, dims);
+    const auto given = tensortap::acl_source::given_dims(numDims, dims);
     if (!given) {
       fail(ACL_ERROR_INVALID_PARAM, "these dimensions are no shape");
       return nullptr;
     }
-    return live<aclTensorDesc>().add(tensortap::acl::describe_tensor(dataType, *given, format));
+    return live<aclTensorDesc>().add(tensortap::acl_source::describe_tensor(dataType, *given, format));
   });
 }
 
@@ -87,7 +87,7 @@ void aclDestroyTensorDesc(const aclTensorDesc* desc) {
 
 aclError aclSetTensorShapeRange(aclTensorDesc* desc, size_t dimsCount, int64_t dimsRange[][ACL_TENSOR_SHAPE_RANGE_NUM]) {
   return change_desc(desc, [&](aclTensorDesc& known) -> aclError {
-    if (dimsRange == nullptr || dimsCount > tensortap::acl::kMostDescribedDims) return fail(ACL_ERROR_INVALID_PARAM, "no ranges");
+    if (dimsRange == nullptr || dimsCount > tensortap::acl_source::kMostDescribedDims) return fail(ACL_ERROR_INVALID_PARAM, "no ranges");
     known.ranges.clear();
     for (size_t i = 0; i < dimsCount; ++i) known.ranges.emplace_back(dimsRange[i][0], dimsRange[i][1]);
     return ACL_SUCCESS;
@@ -111,14 +111,14 @@ aclFormat aclGetTensorDescFormat(const aclTensorDesc* desc) {
 size_t aclGetTensorDescSize(const aclTensorDesc* desc) {
   return ask_desc(desc, size_t{0}, [](const aclTensorDesc& known) -> size_t {
     uint64_t bytes = 0;
-    return !known.unknown_rank && tensortap::acl::tensor_bytes(known.type, known.dims, bytes) ? bytes : 0;
+    return !known.unknown_rank && tensortap::acl_source::tensor_bytes(known.type, known.dims, bytes) ? bytes : 0;
   });
 }
 
 size_t aclGetTensorDescElementCount(const aclTensorDesc* desc) {
   return ask_desc(desc, size_t{0}, [](const aclTensorDesc& known) -> size_t {
     uint64_t bytes = 0;  // of elements of one byte: their number
-    return !known.unknown_rank && tensortap::acl::tensor_bytes(ACL_UINT8, known.dims, bytes) ? bytes : 0;
+    return !known.unknown_rank && tensortap::acl_source::tensor_bytes(ACL_UINT8, known.dims, bytes) ? bytes : 0;
   });
 }
 
@@ -173,7 +173,7 @@ aclError aclTransTensorDescFormat(const aclTensorDesc* srcDesc, aclFormat dstFor
     const auto source = desc_of(srcDesc);
     if (!source || dstDesc == nullptr) return bad_handle("tensor description");
     std::array<size_t, 4> axes{};
-    if (source->dims.size() != axes.size() || !tensortap::acl::axes_between(source->format, dstFormat, axes)) {
+    if (source->dims.size() != axes.size() || !tensortap::acl_source::axes_between(source->format, dstFormat, axes)) {
       return fail(ACL_ERROR_FEATURE_UNSUPPORTED, "only NCHW and NHWC are turned into one another");
     }
     auto turned = std::make_shared<aclTensorDesc>(*source);
@@ -192,7 +192,7 @@ aclError aclSetTensorFormat(aclTensorDesc* desc, aclFormat format) {
 }
 
 aclError aclSetTensorShape(aclTensorDesc* desc, int numDims, const int64_t* dims) {
-  return change_desc(desc, [&](aclTensorDesc& known) { return tensortap::acl::set_dims(known, numDims, dims); });
+  return change_desc(desc, [&](aclTensorDesc& known) { return tensortap::acl_source::set_dims(known, numDims, dims); });
 }
 
 // What is stored and what the author meant are the same here.
@@ -202,7 +202,7 @@ aclError aclSetTensorOriginFormat(aclTensorDesc* desc, aclFormat) {
 
 aclError aclSetTensorOriginShape(aclTensorDesc* desc, int numDims, const int64_t* dims) {
   return change_desc(desc, [&](aclTensorDesc&) -> aclError {
-    return tensortap::acl::given_dims(numDims, dims) ? ACL_SUCCESS : fail(ACL_ERROR_INVALID_PARAM, "these dimensions are no shape");
+    return tensortap::acl_source::given_dims(numDims, dims) ? ACL_SUCCESS : fail(ACL_ERROR_INVALID_PARAM, "these dimensions are no shape");
   });
 }
 

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "base/json.h"
-#include "source/onnxruntime/capture_session.h"
 #include "source/onnxruntime/captured_model.h"
 #include "source/onnxruntime/event_sender.h"
 #include "source/onnxruntime/overhead.h"
 #include "source/onnxruntime/run_callbacks.h"
 #include "source/onnxruntime/run_inputs.h"
 #include "source/onnxruntime/run_request.h"
+#include "source/onnxruntime/session_calls.h"
 #include "source/onnxruntime/verification.h"
 
 namespace tensortap::onnxruntime {

@@ -11,7 +11,7 @@
 #include "source/onnxruntime/inference_session.h"
 #include "source/onnxruntime/model_file.h"
 #include "source/onnxruntime/onnx_model.h"
-#include "source/onnxruntime/op_table.h"
+#include "source/onnxruntime/registered_ops.h"
 #include "source/onnxruntime/tap_operator.h"
 
 namespace tensortap::onnxruntime {

@@ -9,7 +9,7 @@
 
 #include "source/onnxruntime/captured_model.h"
 #include "source/onnxruntime/inference_session.h"
-#include "source/onnxruntime/op_table.h"
+#include "source/onnxruntime/registered_ops.h"
 #include "source/onnxruntime/tap_operator.h"
 
 namespace tensortap::onnxruntime {

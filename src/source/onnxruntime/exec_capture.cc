@@ -8,6 +8,7 @@
 #include <new>
 
 #include "base/files.h"
+#include "base/job_rank.h"
 #include "base/text.h"
 
 namespace tensortap::onnxruntime {

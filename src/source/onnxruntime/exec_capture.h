@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/exec_request.h"
 #include "base/status.h"
+#include "exec/exec_request.h"
 #include "source/onnxruntime/model_dump.h"
 
 namespace tensortap::onnxruntime {

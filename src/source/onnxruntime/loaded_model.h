@@ -12,11 +12,11 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "source/onnxruntime/capture_session.h"
 #include "source/onnxruntime/captured_model.h"
 #include "source/onnxruntime/event_sender.h"
 #include "source/onnxruntime/run_callbacks.h"
 #include "source/onnxruntime/run_request.h"
+#include "source/onnxruntime/session_calls.h"
 #include "tensortap/onnxruntime.h"
 
 namespace tensortap::onnxruntime {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "source/onnxruntime/capture_session.h"
 #include "source/onnxruntime/event_sender.h"
-#include "source/onnxruntime/op_table.h"
+#include "source/onnxruntime/registered_ops.h"
+#include "source/onnxruntime/session_calls.h"
 
 namespace tensortap::onnxruntime {
 

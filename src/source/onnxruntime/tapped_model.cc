@@ -9,7 +9,7 @@
 #include "source/onnxruntime/moving_operators.h"
 #include "source/onnxruntime/node_writer.h"
 #include "source/onnxruntime/onnx_fields.h"
-#include "source/onnxruntime/shown_reads.h"
+#include "source/onnxruntime/shown_values.h"
 
 namespace tensortap::onnxruntime {
 namespace {

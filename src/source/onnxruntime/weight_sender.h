@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "source/onnxruntime/op_table.h"
+#include "source/onnxruntime/registered_ops.h"
 
 namespace tensortap::onnxruntime {
 

@@ -8,7 +8,7 @@
 #include "base/code_file.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "base/torch_files.h"
+#include "exec/torch_files.h"
 
 namespace tensortap {
 namespace {

@@ -7,11 +7,11 @@
 #include <mutex>
 #include <string>
 
-#include "base/exec_request.h"
 #include "base/json.h"
 #include "base/message.h"
 #include "base/silenced.h"
 #include "base/text.h"
+#include "exec/exec_request.h"
 #include "source/pytorch/adapter_loader.h"
 #include "source/pytorch/adapter_places.h"
 #include "source/pytorch/python_bridge.h"

@@ -8,9 +8,10 @@
 #include <mutex>
 
 #include "base/clock.h"
-#include "base/exec_request.h"
+#include "base/job_rank.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "exec/exec_request.h"
 #include "source/pytorch/python_bridge.h"
 
 namespace tensortap {

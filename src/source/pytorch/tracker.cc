@@ -9,10 +9,10 @@
 #include "base/clock.h"
 #include "base/silenced.h"
 #include "base/text.h"
+#include "source/pytorch/call_reads.h"
 #include "source/pytorch/graph_capture.h"
 #include "source/pytorch/index_arguments.h"
 #include "source/pytorch/python_bridge.h"
-#include "source/pytorch/shown_reads.h"
 #include "source/pytorch/thread_calls.h"
 #include "source/pytorch/torch_capture.h"
 

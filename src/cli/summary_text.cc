@@ -1,0 +1,224 @@
+#include "cli/summary_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/json_members.h"
+#include "cli/origin_text.h"
+
+namespace tensortap::cli {
+namespace {
+
+constexpr size_t kIndent = 12;
+constexpr size_t kMostLines = 15;
+constexpr size_t kMostReasons = 4;
+constexpr size_t kMostNamed = 2;  // examples of a reason
+constexpr size_t kMostOfName = 40;
+constexpr size_t kMostUnmatched = 3;
+constexpr size_t kMostInputs = 4;
+
+uint64_t count_of(const Json& object, const char* key) {
+  const Json* value = member(object, key);
+  return value != nullptr && value->is_number_unsigned() ? value->get<uint64_t>() : 0;
+}
+
+std::string plural(uint64_t count, std::string_view word) { return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s"); }
+
+std::string reason_text(const Json& reason) {
+  std::string text = fmt::format("{} {}", count_of(reason, "count"), member_text(reason, "reason"));
+  const Json* examples = member(reason, "examples");
+  if (examples == nullptr || !examples->is_array() || examples->empty() || !examples->front().is_string()) return text;
+  std::vector<std::string> names;
+  for (const Json& example : *examples) {
+    if (example.is_string()) names.push_back(shorten_start(printable(example.get<std::string>()), kMostOfName));
+  }
+  const size_t named = std::min(names.size(), kMostNamed);
+  const bool more = named < count_of(reason, "count");
+  names.resize(named);
+  return fmt::format("{} ({}{})", text, join(names, ", "), more ? ", ..." : "");
+}
+
+std::string ops_text(const Json& ops) {
+  std::string text = fmt::format("{} of {} captured", count_of(ops, "captured"), count_of(ops, "expected"));
+  const Json* reasons = member(ops, "not_captured");
+  if (reasons == nullptr || !reasons->is_array()) return text;
+  size_t count = 0;
+  for (const Json& reason : *reasons) {
+    if (++count <= kMostReasons) text += "\nnot captured: " + reason_text(reason);
+  }
+  if (count > kMostReasons) text += fmt::format("\nnot captured: {} more reasons", count - kMostReasons);
+  return text;
+}
+
+// How the inputs came to be, one a line: `x [1, 3]: made, uniform 0..1, seed 0`, `mask [1, 8]: inputs.npz`.
+std::string inputs_text(const Json& inputs) {
+  std::string text;
+  size_t count = 0;
+  for (const Json& input : inputs) {
+    if (++count > kMostInputs) continue;
+    const Json* made = member(input, "made");
+    const bool is_made = made != nullptr && *made == true;
+    const std::string shape = member_text(input, "shape");
+    text += fmt::format("{}{}{}{}: {}{}", text.empty() ? "" : "\n", member_text(input, "name"), shape.empty() ? "" : " ", shape,
+                        is_made ? "made, " : "", member_text(input, "how"));
+    if (is_made) text += fmt::format(", seed {}", member_text(input, "seed"));
+  }
+  if (count > kMostInputs) text += fmt::format("\nand {} more", count - kMostInputs);
+  return text;
+}
+
+// What the governor did to stay within --budget.
+std::string budget_text(const Json& governor) {
+  const auto percent = [&](const char* key) {
+    const Json* share = member(governor, key);
+    return share != nullptr && share->is_number() ? fmt::format("{:.1f} %", 100 * share->get<double>()) : std::string("unknown");
+  };
+  return fmt::format("{} allowed, {} measured: {} of {} {} captured, {} tensors sampled", percent("budget"), percent("measured_overhead"),
+                     count_of(governor, "captured"), count_of(governor, "seen"),
+                     member_text(governor, "by") == "steps" ? "steps" : "slices of time", count_of(governor, "tensors_sampled"));
+}
+
+// What comes first in a summary.
+enum class News { kBad, kMissing, kPlace, kFact, kRemark };
+
+// The lines of a summary: worst news first, in the order in which they came within the same kind.
+class Lines {
+ public:
+  explicit Lines(const Palette& palette) : palette_(palette) {}
+
+  // A value of several lines stays together. Nothing for an empty value.
+  void add(News news, std::string_view name, std::string_view value) {
+    if (!value.empty()) entries_.push_back({news, std::string(name), std::string(value)});
+  }
+
+  // At most kMostLines, the last of which says how many are left out.
+  [[nodiscard]] std::string text() {
+    std::ranges::stable_sort(entries_, {}, &Entry::news);
+    std::vector<std::string> lines;
+    for (const Entry& entry : entries_) {
+      std::string name = palette_.bold(fmt::format("{:<{}}", entry.name, kIndent));
+      for (const std::string_view line : split(entry.value, '\n')) {
+        lines.push_back(name + std::string(line));
+        name = std::string(kIndent, ' ');
+      }
+    }
+    if (lines.size() > kMostLines) {
+      const size_t left_out = lines.size() - kMostLines + 1;
+      lines.resize(kMostLines - 1);
+      lines.push_back(palette_.bold(fmt::format("{:<{}}", "more", kIndent)) + fmt::format("{} lines, with --json", left_out));
+    }
+    return join(lines, "\n") + "\n";
+  }
+
+ private:
+  struct Entry {
+    News news;
+    std::string name;
+    std::string value;
+  };
+  const Palette& palette_;
+  std::vector<Entry> entries_;
+};
+
+// "none lost", "3 lost" with each reason, or that nobody knows: of a process that died, or could not write its report.
+std::string lost_text(const Json& report, const Palette& palette) {
+  if (member(report, "lost") == nullptr) return ", how many were lost is unknown";
+  const uint64_t lost = count_of(report, "lost");
+  if (lost == 0) return ", none lost";
+  std::string text = ", " + palette.red(fmt::format("{} lost", lost));
+  const Json* losses = member(report, "losses");
+  if (losses == nullptr || !losses->is_array()) return text;
+  for (const Json& loss : *losses) text += "\nlost: " + reason_text(loss);
+  return text;
+}
+
+void add_records(const Json& report, const Palette& palette, Lines& lines) {
+  if (member(report, "records") == nullptr) return;
+  std::string text = to_text(count_of(report, "records"));
+  if (const uint64_t bytes = count_of(report, "bytes"); bytes > 0) text += ", " + bytes_text(bytes) + " of tensors";
+  const Json* lost = member(report, "lost");
+  lines.add(lost != nullptr && *lost == 0 ? News::kFact : News::kMissing, "records", text + lost_text(report, palette));
+}
+
+void add_checks(const Json& report, const Palette& palette, Lines& lines) {
+  if (const Json* identical = member(report, "identical"); identical != nullptr && identical->is_boolean()) {
+    lines.add(
+        identical->get<bool>() ? News::kFact : News::kBad, "outputs",
+        identical->get<bool>() ? palette.green("identical to the plain run, bit by bit") : palette.red("DIFFERENT from the plain run"));
+  }
+  if (const Json* overhead = member(report, "overhead"); overhead != nullptr && overhead->is_number()) {
+    lines.add(News::kFact, "overhead", fmt::format("{:.3f} times the plain run", overhead->get<double>()));
+  }
+  if (const Json* first = member(report, "first_nonfinite")) {
+    lines.add(News::kBad, "non-finite", palette.red("first at ") + nonfinite_text(*first));
+    lines.add(News::kBad, "began at", origin_text(report, palette));
+  } else if (const uint64_t harmless = count_of(report, "harmless"); harmless > 0) {
+    lines.add(News::kFact, "non-finite",
+              fmt::format("none in what the program saw; {} made some that did no harm", plural(harmless, "op")));
+  } else if (report.contains("first_nonfinite") && member(report, "dump") != nullptr) {
+    lines.add(News::kFact, "non-finite", "none seen");
+  }
+}
+
+}  // namespace
+
+std::string failed_losses_text(const Json& report) {
+  const Json* losses = member(report, "losses");
+  std::string text;
+  for (const Json& loss : losses != nullptr && losses->is_array() ? *losses : Json::array()) {
+    if (member_text(loss, "kind") == "failure") text += (text.empty() ? "" : ", ") + reason_text(loss);
+  }
+  return text;
+}
+
+std::string nonfinite_text(const Json& first) {
+  std::string text = fmt::format("step {}, {} ({}) {}: {}", member_text(first, "step"), member_text(first, "op"),
+                                 member_text(first, "type"), member_text(first, "slot"), counts_text(first));
+  if (const Json* index = member(first, "index"); index != nullptr && index->is_array() && !index->empty()) {
+    std::string position;
+    for (const Json& number : *index) position += (position.empty() ? "" : ", ") + to_json_text(number);
+    text += fmt::format(", the first at [{}]", position);
+  }
+  if (const std::string source = member_text(first, "source"); !source.empty()) text += ", " + source;
+  return text;
+}
+
+std::string summary_text(const Json& report, const Palette& palette) {
+  Lines lines(palette);
+  if (const Json* failed = member(report, "failed_op"); failed != nullptr && failed->is_object()) {
+    const std::string source = member_text(*failed, "source");
+    lines.add(News::kBad, "failed op",
+              palette.red(fmt::format("{} ({}){}: {}", member_text(*failed, "name"), member_text(*failed, "type"),
+                                      source.empty() ? "" : ", " + source, member_text(*failed, "error"))));
+  }
+  if (const std::string signal = member_text(report, "signal"); !signal.empty()) lines.add(News::kBad, "killed by", palette.red(signal));
+  lines.add(News::kBad, "incomplete", member_text(report, "incomplete"));
+  if (const std::string dump = member_text(report, "dump"); !dump.empty())
+    lines.add(News::kPlace, "dump", fmt::format("{} ({})", dump, member_text(report, "layout")));
+  if (const std::string source = member_text(report, "source"); !source.empty()) {
+    lines.add(News::kFact, "source", fmt::format("{}, {}", source, plural(count_of(report, "steps"), "step")));
+  }
+  if (const Json* inputs = member(report, "inputs"); inputs != nullptr && inputs->is_array()) {
+    lines.add(News::kFact, "inputs", inputs_text(*inputs));
+  }
+  if (const Json* ops = member(report, "ops")) {
+    const bool all = count_of(*ops, "captured") >= count_of(*ops, "expected");
+    lines.add(all ? News::kFact : News::kMissing, "ops", ops_text(*ops));
+  }
+  if (const Json* governor = member(report, "governor"); governor != nullptr && governor->is_object())
+    lines.add(News::kFact, "budget", budget_text(*governor));
+  add_records(report, palette, lines);
+  add_checks(report, palette, lines);
+  const std::vector<std::string> unmatched = strings_in(report, "unmatched");
+  for (size_t i = 0; i < std::min(unmatched.size(), kMostUnmatched); ++i) {
+    lines.add(News::kMissing, "unmatched", palette.red(printable(unmatched[i])));
+  }
+  if (unmatched.size() > kMostUnmatched)
+    lines.add(News::kMissing, "unmatched", fmt::format("and {} more", unmatched.size() - kMostUnmatched));
+  for (const std::string& note : strings_in(report, "notes")) lines.add(News::kRemark, "note", printable(note));
+  return lines.text();
+}
+
+}  // namespace tensortap::cli

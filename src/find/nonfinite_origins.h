@@ -1,0 +1,77 @@
+// NaN and Inf in a dump: the first record that holds one, and where a record's come from.
+//
+// Records without counts of NaN and Inf are counted here when they have their data.
+
+#ifndef TENSORTAP_FIND_NONFINITE_ORIGINS_H_
+#define TENSORTAP_FIND_NONFINITE_ORIGINS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trace/dump_index.h"
+
+namespace tensortap {
+
+// A record that holds NaN or Inf.
+struct NonFiniteRecord {
+  size_t row = 0;
+  uint64_t nan = 0;
+  uint64_t pos_inf = 0;
+  uint64_t neg_inf = 0;
+  std::vector<int64_t> index;  // of the first such element, one number per dimension
+  bool index_known = false;
+};
+
+// The first in time order, nothing when no record holds any. What an op is about to write over counts for nothing. Linear in the records.
+std::optional<NonFiniteRecord> first_nonfinite(const DumpIndex& dump, bool with_weights = true);
+// What one record holds, nothing when all of it is finite, or when neither counts nor data tell.
+std::optional<NonFiniteRecord> nonfinite_in(const DumpIndex& dump, size_t row);
+
+enum class OriginKind : uint8_t {
+  kOp,             // the op made them although everything that it read was finite
+  kGraphInput,     // they came in as an input of the graph
+  kWeight,         // they stand in a weight
+  kUnknown,        // the walk ends here because records are missing
+  kIntended,       // infinities of an op that is there to make them, as a mask is, or of an infinite number among its arguments
+  kUninitialised,  // the op worked on memory that nothing was written to
+};
+std::string_view origin_kind_name(OriginKind kind);  // "op", "graph input", "weight", "unknown", "intended", "uninitialised memory"
+
+// One op on the way back.
+struct OriginStep {
+  size_t row = 0;                    // the record that holds NaN or Inf
+  std::vector<size_t> inputs;        // rows of what its op read, as far as they were captured
+  std::vector<std::string> missing;  // values that its op read and that were not captured, in words
+};
+
+// From a record back to where its NaN or Inf began.
+struct NonFiniteOrigin {
+  OriginKind kind = OriginKind::kUnknown;
+  bool certain = false;           // false when a record that could say otherwise is missing
+  bool harmless = false;          // nothing of it reached what the program saw, by all that was captured
+  std::string_view reached;       // how the chosen record matters: "host", "loss", "failure", "parameter", "result"; "" = unknown
+  std::vector<OriginStep> chain;  // the chosen record first, the origin last; never empty
+};
+
+// Walks back from `row`, which holds NaN or Inf, through the inputs that hold some, the earliest each time.
+NonFiniteOrigin trace_nonfinite(const DumpIndex& dump, size_t row);
+
+// Where NaN and Inf of a dump began, and what came of them.
+struct NonFiniteFindings {
+  // The way back from the value of NaN or Inf that matters most: one that the program read or began a backward pass with, that a failing op read,
+  // that was written into a parameter, or that nobody read who was captured. Nothing where all of it is harmless, or was meant: infinities of a
+  // mask that the program reads, its own numbers that it reads back. Only of dumps that say which memory tensors are in.
+  std::optional<NonFiniteOrigin> seen;
+  // Every op that made NaN or Inf from finite inputs, and graph inputs and weights that hold some: its first record each, or the first that is not
+  // harmless, in time order.
+  std::vector<NonFiniteOrigin> origins;
+  bool judged = false;  // whether harm could be told: `seen` and `harmless` mean something
+};
+// At most `limit` origins. Linear in the records.
+NonFiniteFindings find_nonfinite(const DumpIndex& dump, size_t limit = 100);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_FIND_NONFINITE_ORIGINS_H_

@@ -1,0 +1,33 @@
+// The block of 2048 bytes that tells of an overflow: the payload of Opdebug.Node_OpDebug files. docs/formats/dump_data.md.
+
+#ifndef TENSORTAP_FORMAT_DUMP_DATA_OVERFLOW_BLOCK_H_
+#define TENSORTAP_FORMAT_DUMP_DATA_OVERFLOW_BLOCK_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/json.h"
+#include "base/status.h"
+
+namespace tensortap {
+
+inline constexpr size_t kOverflowBlockBytes = 2048;
+
+// Which op overflowed.
+struct OverflowBlock {
+  uint64_t model = 0;
+  uint64_t stream = 0;
+  uint64_t task = 0;
+};
+
+// As newer devices write it, for a computing core.
+std::array<std::byte, kOverflowBlockBytes> make_overflow_block(const OverflowBlock& overflow);
+
+// What a block says, of newer devices or of older ones. Errors: kCorrupt when it has another size, or says that it is of a kind that is not known.
+Result<Json> overflow_block_json(std::span<const std::byte> block);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_FORMAT_DUMP_DATA_OVERFLOW_BLOCK_H_

@@ -1,0 +1,89 @@
+#include "source/onnxruntime/session_calls.h"
+
+#include <array>
+#include <filesystem>
+
+#include "base/text.h"
+
+namespace tensortap::onnxruntime {
+namespace {
+
+Status status_of(int code, const char* message) {
+  if (code == TENSORTAP_OK) return {};
+  return {static_cast<StatusCode>(code), *message != '\0' ? message : "the capture session failed"};
+}
+
+}  // namespace
+
+Result<OwnedSession> open_capture_session(const RunRequest& request, const std::string& config, const PreparedModel& model,
+                                          const CaptureIdentity& identity) {
+  const std::string source = concat("onnxruntime ", model.library()->version());
+  const std::string name = identity.model.empty() ? std::filesystem::path(request.model).stem().string() : identity.model;
+  const std::string graph(model.executed().graph.name);
+  tensortap_session_options options{};
+  options.size = sizeof(options);
+  options.version = TENSORTAP_CAPTURE_VERSION;
+  options.config = config.c_str();
+  options.config_name = request.config_name.empty() ? nullptr : request.config_name.c_str();
+  options.source = source.c_str();
+  options.program = request.program.empty() ? request.model.c_str() : request.program.c_str();
+  options.flags = TENSORTAP_SESSION_AFTER_ONLY;
+  options.model = name.c_str();
+  options.model_id = identity.model_id;
+  options.device = identity.device;
+  options.timestamp = identity.timestamp.empty() ? nullptr : identity.timestamp.c_str();
+  options.graph = graph.c_str();
+  options.rank = identity.rank;
+  options.world_size = identity.world_size;
+  tensortap_session* session = nullptr;
+  std::array<char, 4096> message{};
+  const int code = tensortap_session_open(&options, &session, message.data(), message.size());
+  if (code != TENSORTAP_OK) return status_of(code, message.data());
+  return OwnedSession(session);
+}
+
+Status bind_capture_session(tensortap_session* session) {
+  std::array<char, 4096> message{};
+  const int code = tensortap_bind(session, message.data(), message.size());
+  return status_of(code, message.data());
+}
+
+Json session_report(tensortap_session* session) {
+  char* text = tensortap_session_report(session);
+  Json report = text != nullptr ? Json::parse(text, nullptr, false) : Json::object();
+  tensortap_free(text);
+  return report.is_object() ? report : Json::object();
+}
+
+std::string dump_path(tensortap_session* session) {
+  const Json report = session_report(session);
+  const auto dump = report.find("dump");
+  return dump != report.end() && dump->is_string() ? dump->get<std::string>() : "";
+}
+
+uint64_t written_bytes(tensortap_session* session) {
+  const Json report = session_report(session);
+  const auto bytes = report.find("bytes");
+  return bytes != report.end() && bytes->is_number_unsigned() ? bytes->get<uint64_t>() : 0;
+}
+
+void report_untapped(tensortap_session* session, const PreparedModel& model, const TappedSession& tapped, const OpIds& ids) {
+  for (const UntappedValue& value : tapped.untapped()) {
+    tensortap_not_captured(session, ids[model.ops().by_node[value.node]], value.reason.c_str());
+  }
+}
+
+Result<std::string> config_with_out(const std::string& config, const std::string& folder) {
+  Json json = Json::object();
+  if (!config.empty()) {
+    TENSORTAP_ASSIGN_OR_RETURN(json, parse_json(config, "config"));
+  }
+  if (!json.is_object() || json.contains("common_dump_settings") || json.contains("dump")) {
+    return unsupported("only with tensortap's own config");
+  }
+  json["tensortap"] = 1;
+  json["out"] = folder;
+  return to_json_text(json);
+}
+
+}  // namespace tensortap::onnxruntime

@@ -1,0 +1,28 @@
+// What a call reads where the session takes it from tensortap_show_reads: told before the call as far as it may be written over, shown when it has run
+// otherwise.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_CALL_READS_H_
+#define TENSORTAP_SOURCE_PYTORCH_CALL_READS_H_
+
+#include <tensortap/capture.h>
+
+#include "source/pytorch/adapter_interface.h"
+#include "source/pytorch/thread_calls.h"
+
+namespace tensortap {
+
+// At its begin: notes in `pending` what a call reads, and gathers in calls.tensors what it may write over.
+void gather_what_it_writes_over(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call);
+
+// At its end: what tensortap_show_reads gets. Lives as long as the event.
+struct ShownReads {
+  ThreadCalls& calls;
+  const PendingCall& pending;
+  const tensortap_torch_call* call;  // not null
+};
+// Shows everything that was noted, in that order. What is not where it was has the flag TENSORTAP_TENSOR_GONE. The array is that thread's calls.shown.
+uint64_t show_reads(void* reads, const tensortap_tensor** tensors) noexcept;
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_CALL_READS_H_

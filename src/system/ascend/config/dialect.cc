@@ -1,0 +1,103 @@
+#include "system/ascend/config/dialect.h"
+
+#include <array>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "plan/spec_keys.h"
+#include "system/ascend/config/acl_settings.h"
+#include "system/ascend/config/selectors.h"
+
+namespace tensortap::ascend {
+namespace {
+
+// Of each of statistic_names(), what measures it.
+constexpr std::array<std::string_view, 7> kMeasures = {"max", "min", "mean", "nan", "neg_inf", "pos_inf", "l2"};
+
+ExceptionDetail detail_of(Scene scene) {
+  if (scene == Scene::kDetail) return ExceptionDetail::kDetail;
+  return scene == Scene::kNorm ? ExceptionDetail::kNorm : ExceptionDetail::kBrief;
+}
+
+std::string_view scene_name(const Settings& settings) {
+  if (settings.overflow) return "overflow";
+  if (settings.is_exception()) return "exception";
+  return settings.scene == Scene::kWatcher ? "watcher" : "model";
+}
+
+void set_trigger(const Settings& settings, CaptureSpec& spec) {
+  if (settings.overflow) spec.trigger = Trigger::kOverflow;
+  if (settings.scene == Scene::kWatcher) spec.trigger = Trigger::kWatch;
+  if (!settings.is_exception()) return;
+  spec.trigger = Trigger::kException;
+  spec.exception_detail = detail_of(settings.scene);
+  spec.extras.attributes = spec.exception_detail != ExceptionDetail::kBrief;
+}
+
+void set_payload(const Settings& settings, CaptureSpec& spec) {
+  const bool both = settings.overflow || settings.is_exception() || settings.mode == Mode::kAll;
+  spec.inputs = both || settings.mode == Mode::kInput;
+  spec.outputs = both || settings.mode == Mode::kOutput;
+  spec.payload = Payload::kTensor;
+  if (!settings.statistics || settings.is_exception()) return;
+  spec.payload = Payload::kStatistics;
+  const auto names = statistic_names();
+  std::vector<std::string> columns;
+  for (const std::string_view column : settings.columns) {
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (names[i] == column) stat_from_name(kMeasures[i], spec.stats);
+    }
+    columns.emplace_back(column);
+  }
+  spec.layout_options["stats_columns"] = join(columns, ",");
+}
+
+// Only what the model and the data do is looked at when something special is looked for.
+void set_levels(const Settings& settings, CaptureSpec& spec) {
+  const bool special = settings.overflow || settings.scene != Scene::kNone;
+  spec.levels.clear();
+  if (settings.level != DumpLevel::kKernel) spec.levels.emplace_back("op");
+  if (settings.level == DumpLevel::kOp || (special && settings.level == DumpLevel::kDefault)) return;
+  spec.levels.emplace_back("kernel");
+}
+
+// Weights are inputs of ops and nothing else; inputs of the graph are ops, which come with those that read them.
+void set_extras(const Settings& settings, CaptureSpec& spec) {
+  const bool watches = settings.scene == Scene::kWatcher;
+  spec.extras.weights = spec.inputs;
+  spec.extras.graph_inputs = !watches;
+  spec.extras.read_inputs = !watches;
+}
+
+CaptureSpec to_spec(Settings settings) {
+  CaptureSpec spec;
+  spec.dialect = "acl";
+  spec.layout = "ge";
+  spec.out = settings.out.empty() ? "." : settings.out;
+  spec.notes = std::move(settings.notes);
+  spec.layout_options["scene"] = scene_name(settings);
+  spec.layout_options["weights"] = "none";
+  spec.steps = settings.asks() ? settings.steps : StepSet::never();
+  set_trigger(settings, spec);
+  set_payload(settings, spec);
+  set_levels(settings, spec);
+  set_extras(settings, spec);
+  if (settings.asks()) set_selectors(settings, spec);
+  return spec;
+}
+
+}  // namespace
+
+bool recognise_config(std::string_view text) {
+  std::vector<std::string> repeated;
+  const Result<Json> json = parse_json(text, "", repeated);
+  return json.ok() && json->is_object() && json->contains("dump");
+}
+
+Result<CaptureSpec> parse_config(std::string_view text, std::string_view name, const DialectOptions& options) {
+  TENSORTAP_ASSIGN_OR_RETURN(Settings settings, read_settings(text, name, options.at_start));
+  return to_spec(std::move(settings));
+}
+
+}  // namespace tensortap::ascend

@@ -1,0 +1,48 @@
+#include "system/ascend/config/steps.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/text.h"
+
+namespace tensortap::ascend {
+namespace {
+
+constexpr size_t kMostParts = 100;
+constexpr size_t kShownPart = 80;
+
+// Digits only; a number that is too large for any step is the largest.
+bool read_step(std::string_view text, int64_t& step) {
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return false;
+  if (!parse_integer(text, step)) step = std::numeric_limits<int64_t>::max() - 1;
+  return true;
+}
+
+}  // namespace
+
+Steps parse_steps(std::string_view text) {
+  if (text.empty()) return {};
+  const auto parts = static_cast<size_t>(std::ranges::count(text, '|')) + 1;
+  if (parts > kMostParts) return {{}, concat("has ", parts, " parts; the most are ", kMostParts, "; join neighbours such as 3|4|5 to 3-5")};
+  Steps read{StepSet(), ""};
+  for (const std::string_view part : split(text, '|')) {
+    const size_t dash = std::min(part.find('-'), part.size());
+    int64_t first = 0;
+    int64_t last = 0;
+    const bool known =
+        read_step(part.substr(0, dash), first) && (dash == part.size() ? (last = first, true) : read_step(part.substr(dash + 1), last));
+    if (!known) {
+      read.problem =
+          concat(quote(part.substr(0, kShownPart)), " is no step; write numbers and ranges without blanks, such as \"0|3-5|10\"");
+      return read;
+    }
+    if (last < first) {
+      read.problem = concat(quote(part.substr(0, kShownPart)), " is the wrong way round; swap the two");
+      return read;
+    }
+    read.steps.add(first, last);
+  }
+  return read;
+}
+
+}  // namespace tensortap::ascend

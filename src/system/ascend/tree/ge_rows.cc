@@ -1,0 +1,306 @@
+#include "system/ascend/tree/ge_rows.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/files.h"
+#include "base/spans.h"
+#include "base/text.h"
+#include "format/dump_data/dump_data_file.h"
+#include "format/dump_data/dump_data_numbers.h"
+#include "system/ascend/statistics.h"
+
+namespace tensortap::ascend {
+namespace {
+
+constexpr size_t kFirstBytes = 4096;
+constexpr uint64_t kLargestTable = uint64_t{64} << 20;
+constexpr size_t kMostGeProblems = 50;
+constexpr size_t kLongestMessage = 300;
+
+// One execution of an op, as its files tell.
+struct GeRun {
+  uint32_t file = 0;  // in the tree
+  FileName name;      // views into the tree
+  uint64_t time = 0;
+  DumpDataFile content;  // of the file with tensors
+  std::vector<StatisticLine> statistics;
+};
+
+class Problems {
+ public:
+  explicit Problems(std::vector<std::string>& sentences) : sentences_(sentences) {}
+  ~Problems() {
+    if (count_ > kMostGeProblems) sentences_.push_back(concat("and ", count_ - kMostGeProblems, " more files like these"));
+  }
+  Problems(const Problems&) = delete;
+  Problems& operator=(const Problems&) = delete;
+  void add(std::string sentence) {
+    if (count_++ < kMostGeProblems) sentences_.push_back(std::move(sentence));
+  }
+
+ private:
+  std::vector<std::string>& sentences_;
+  size_t count_ = 0;
+};
+
+Result<DumpDataFile> read_head(const std::string& path) {
+  TENSORTAP_ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY | O_NONBLOCK));
+  struct stat info {};
+  if (::fstat(file.fd(), &info) != 0 || !S_ISREG(info.st_mode)) return corrupt("not a file");
+  const auto size = static_cast<uint64_t>(info.st_size);
+  std::byte first[kFirstBytes];
+  const std::span<std::byte> head(first, static_cast<size_t>(std::min<uint64_t>(size, kFirstBytes)));
+  TENSORTAP_RETURN_IF_ERROR(file.read_at(0, head));
+  const std::span<const std::byte> there = head;
+  TENSORTAP_ASSIGN_OR_RETURN(const uint64_t needed, dump_data_head_bytes(first_of(there, 16), size));
+  if (needed <= head.size()) return parse_dump_data(first_of(there, needed), size);
+  // A map takes no memory, however large the file says that its message is.
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, MappedFile::open(path));
+  return parse_dump_data(map.bytes(), map.bytes().size());
+}
+
+// Of what the system had to say about a failure: tables of arguments and registers may follow.
+std::string first_line(const std::string& message) { return message.substr(0, std::min(message.find('\n'), kLongestMessage)); }
+
+class RowsReader {
+ public:
+  explicit RowsReader(GeTree& tree) : tree_(tree), problems_(tree.problems) {}
+
+  GeRows read() {
+    for (uint32_t i = 0; i < tree_.files.size(); ++i) read_file_of(i);
+    std::ranges::stable_sort(runs_, [&](const GeRun& a, const GeRun& b) { return key_of(a) < key_of(b); });
+    uint64_t first_time = UINT64_MAX;
+    for (const GeRun& run : runs_) first_time = std::min(first_time, run.time);
+    for (const GeRun& run : runs_) add_run(run, first_time);
+    finish_ops();
+    return std::move(rows_);
+  }
+
+ private:
+  // Dumps in the order in which they were asked for, in each the steps, in each the time.
+  std::tuple<std::string_view, int64_t, uint64_t> key_of(const GeRun& run) const {
+    const TreeFolder& folder = folder_of(run.file);
+    return {folder.time, folder.step, run.time};
+  }
+  const TreeFolder& folder_of(uint32_t file) const { return tree_.folders[tree_.files[file].folder]; }
+  std::string path_of(uint32_t file) const { return join_path(folder_of(file).path, tree_.files[file].stored); }
+  std::string shown(uint32_t file) const {
+    const std::string& relative = folder_of(file).relative;
+    return relative.empty() ? tree_.files[file].stored : join_path(relative, tree_.files[file].stored);
+  }
+
+  // The execution that a file tells of: tensors and statistics of one lie in two files.
+  GeRun& run_of(uint32_t file, const FileName& name, std::string_view stem) {
+    const auto [found, is_new] = by_stem_.try_emplace({tree_.files[file].folder, stem}, runs_.size());
+    if (!is_new) return runs_[found->second];
+    GeRun run;
+    run.file = file;
+    run.name = name;
+    run.time = name.time;
+    runs_.push_back(std::move(run));
+    return runs_.back();
+  }
+
+  void read_file_of(uint32_t i) {
+    const TreeFile& file = tree_.files[i];
+    std::string_view stem = file.name;
+    std::optional<FileName> name = parse_file_name(file.name);
+    if (!name) {
+      // A number that nobody explains.
+      name.emplace();
+      name->type = "Unknown";
+      name->name = file.stored;
+    }
+    if (name->statistic) {
+      stem.remove_suffix(kStatisticSuffix.size());
+      read_table(i, *name, stem);
+      return;
+    }
+    Result<DumpDataFile> content = read_head(path_of(i));
+    if (!content.ok()) {
+      problems_.add(concat(shown(i), ": ", content.status().message()));
+      return;
+    }
+    if (content->left_over > 0) problems_.add(concat(shown(i), ": ", content->left_over, " bytes behind the last tensor are passed over"));
+    if (!content->message.empty()) problems_.add(concat(shown(i), ": ", first_line(content->message)));
+    GeRun& run = run_of(i, *name, stem);
+    run.file = i;
+    if (content->time_us != 0) run.time = content->time_us;
+    run.content = *std::move(content);
+  }
+
+  void read_table(uint32_t i, const FileName& name, std::string_view stem) {
+    const Result<std::string> text = read_file(path_of(i), kLargestTable);
+    if (!text.ok()) {
+      problems_.add(text.status().message());
+      return;
+    }
+    std::string problem;
+    std::vector<StatisticLine> lines = read_statistics(*text, problem);
+    if (!problem.empty()) problems_.add(concat(shown(i), ": ", problem));
+    if (!lines.empty()) run_of(i, name, stem).statistics = std::move(lines);
+  }
+
+  OpId op_of_run(const GeRun& run) {
+    const TreeFolder& folder = folder_of(run.file);
+    const std::string full_name = run.content.op_name.empty() ? std::string(run.name.name) : run.content.op_name;
+    const auto [found, is_new] =
+        ops_.try_emplace({folder.model, std::string(run.name.type), full_name}, static_cast<OpId>(rows_.ops.size()));
+    if (!is_new) return found->second;
+    OpInfo op;
+    op.name = full_name;
+    op.type = run.name.type == kGeDataType  ? std::string(kInputType)
+              : run.name.type == kConstType ? std::string(kInitializerType)
+                                            : std::string(run.name.type);
+    op.graph = folder.model;
+    op.single = !folder.in_model;
+    rows_.ops.push_back(std::move(op));
+    return found->second;
+  }
+
+  RecordRow row_for(const GeRun& run, OpId op, bool is_input, uint32_t slot, uint64_t first_time) const {
+    const TreeFolder& folder = folder_of(run.file);
+    RecordRow row;
+    row.step = folder.step;
+    row.run = static_cast<uint64_t>(std::distance(times_.begin(), times_.find(folder.time)));
+    row.time_ns = static_cast<int64_t>(std::min<uint64_t>(run.time - first_time, INT64_MAX / 1000)) * 1000;
+    row.op = op;
+    row.thread = static_cast<uint32_t>(std::min<uint64_t>(run.name.stream, UINT32_MAX));
+    row.rank = folder.device;
+    row.slot_index = static_cast<uint16_t>(slot);
+    row.slot_kind = static_cast<uint8_t>(is_input ? SlotKind::kInput : SlotKind::kOutput);
+    row.committed = 1;
+    if (run.name.exception) row.flags |= kRecordFailedOp;
+    if (run.name.type == kConstType) row.phase = static_cast<uint8_t>(Phase::kLoad);
+    return row;
+  }
+
+  void add_row(RecordRow row, uint32_t file) {
+    row.sequence = rows_.rows.size();
+    rows_.rows.push_back(row);
+    rows_.files.push_back(file);
+  }
+
+  // Which execution of its op in its step this is. One may be told by two files: what it read, and what it wrote.
+  uint32_t call_of(const GeRun& run, OpId op) {
+    const TreeFolder& folder = folder_of(run.file);
+    auto& [call, inputs, outputs, begun] = executions_[{op, folder.step, folder.device}];
+    bool has_inputs = !run.content.inputs.empty();
+    bool has_outputs = !run.content.outputs.empty();
+    for (const StatisticLine& line : run.statistics) (line.is_input ? has_inputs : has_outputs) = true;
+    const bool again = begun && ((has_inputs && (inputs || outputs)) || (has_outputs && outputs));
+    if (again) {
+      ++call;
+      inputs = outputs = false;
+    }
+    begun = true;
+    inputs = inputs || has_inputs;
+    outputs = outputs || has_outputs;
+    return call;
+  }
+
+  void add_tensors(const GeRun& run, OpId op, uint32_t call, bool is_input, uint64_t first_time) {
+    const auto& tensors = is_input ? run.content.inputs : run.content.outputs;
+    for (uint32_t slot = 0; slot < std::min<size_t>(tensors.size(), UINT16_MAX); ++slot) {
+      const DumpDataTensor& tensor = tensors[slot];
+      // Stands for a slot that was not kept.
+      if (tensor.type == 0 && tensor.size == 0) continue;
+      const Result<TensorDesc> desc = dump_data_desc(tensor);
+      RecordRow row = row_for(run, op, is_input, slot, first_time);
+      row.call = call;
+      if (!desc.ok()) {
+        problems_.add(concat(shown(run.file), ": ", is_input ? "input " : "output ", slot, ": ", desc.status().message()));
+        continue;
+      }
+      row.set_desc(*desc);
+      row.data_offset = tensor.payload_at;
+      row.data_bytes = row.bytes;
+      row.flags |= tensor.absent ? kRecordDataLost : kRecordHasData;
+      for (const StatisticLine& line : run.statistics) {
+        if (line.is_input == is_input && line.index == slot) row.stats = line.stats;
+      }
+      if (!is_input && !tensor.origin.name.empty()) add_original(op, tensor.origin.name);
+      add_row(row, run.file);
+    }
+  }
+
+  void add_statistics(const GeRun& run, OpId op, uint32_t call, uint64_t first_time) {
+    for (const StatisticLine& line : run.statistics) {
+      const auto& tensors = line.is_input ? run.content.inputs : run.content.outputs;
+      if (line.index < tensors.size() && !(tensors[line.index].type == 0 && tensors[line.index].size == 0)) continue;
+      RecordRow row = row_for(run, op, line.is_input, line.index, first_time);
+      row.call = call;
+      row.set_desc(line.desc);
+      if (line.desc.dtype == DType::kUndefined) row.bytes = line.bytes;
+      row.stats = line.stats;
+      add_row(row, run.file);
+    }
+  }
+
+  void add_original(OpId op, const std::string& name) {
+    std::vector<OriginalNode>& originals = rows_.ops[op].originals;
+    const auto same = [&name](const OriginalNode& node) { return node.name == name; };
+    if (name != rows_.ops[op].name && std::ranges::none_of(originals, same)) originals.push_back({name, ""});
+  }
+
+  void add_run(const GeRun& run, uint64_t first_time) {
+    if (times_.empty()) {
+      for (const TreeFolder& folder : tree_.folders) times_.insert(folder.time);
+    }
+    const OpId op = op_of_run(run);
+    const uint32_t call = call_of(run, op);
+    add_tensors(run, op, call, true, first_time);
+    add_tensors(run, op, call, false, first_time);
+    add_statistics(run, op, call, first_time);
+  }
+
+  // Names are unique in a dump, and every slot that there is a record of has a name.
+  void finish_ops() {
+    std::set<std::string> used;
+    for (OpInfo& op : rows_.ops) {
+      if (used.insert(op.name).second) continue;
+      const std::string name = op.name;
+      op.name = op.graph.empty() ? concat(op.type, ".", name) : concat(op.graph, "/", name);
+      for (int i = 2; !used.insert(op.name).second; ++i) op.name = concat(op.type, ".", name, "~", i);
+    }
+    for (const RecordRow& row : rows_.rows) {
+      OpInfo& op = rows_.ops[row.op];
+      if (row.slot_kind == static_cast<uint8_t>(SlotKind::kInput)) {
+        if (op.inputs.size() <= row.slot_index) op.inputs.resize(size_t{row.slot_index} + 1);
+        continue;
+      }
+      while (op.outputs.size() <= row.slot_index) op.outputs.push_back(concat(op.name, ":", op.outputs.size()));
+    }
+  }
+
+  struct Execution {
+    uint32_t call = 0;
+    bool inputs = false;
+    bool outputs = false;
+    bool begun = false;
+  };
+
+  GeTree& tree_;
+  Problems problems_;
+  GeRows rows_;
+  std::vector<GeRun> runs_;
+  std::map<std::pair<uint32_t, std::string_view>, size_t> by_stem_;
+  std::map<std::tuple<std::string, std::string, std::string>, OpId> ops_;
+  std::map<std::tuple<OpId, int64_t, int32_t>, Execution> executions_;
+  std::set<std::string> times_;
+};
+
+}  // namespace
+
+GeRows read_rows(GeTree& tree) { return RowsReader(tree).read(); }
+
+}  // namespace tensortap::ascend

@@ -1,0 +1,27 @@
+// The records of a walked tree: heads and tables read, in the order of time.
+
+#ifndef TENSORTAP_SYSTEM_ASCEND_TREE_GE_ROWS_H_
+#define TENSORTAP_SYSTEM_ASCEND_TREE_GE_ROWS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "system/ascend/tree/ge_tree.h"
+#include "trace/op_info.h"
+#include "trace/record_row.h"
+
+namespace tensortap::ascend {
+
+struct GeRows {
+  std::vector<RecordRow> rows;
+  std::vector<uint32_t> files;  // by row: in GeTree::files
+  std::vector<OpInfo> ops;
+};
+
+// Opens every file once. What can not be read is left out and told in the tree's problems.
+GeRows read_rows(GeTree& tree);
+
+}  // namespace tensortap::ascend
+
+#endif  // TENSORTAP_SYSTEM_ASCEND_TREE_GE_ROWS_H_

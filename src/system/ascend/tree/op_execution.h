@@ -1,0 +1,81 @@
+// What one execution of one op read and wrote, gathered from its records until its file is written.
+
+#ifndef TENSORTAP_SYSTEM_ASCEND_TREE_OP_EXECUTION_H_
+#define TENSORTAP_SYSTEM_ASCEND_TREE_OP_EXECUTION_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "format/dump_data/dump_data_file.h"
+#include "plan/capture_plan.h"
+#include "system/ascend/tree/file_names.h"
+#include "system/ascend/tree/op_file.h"
+#include "trace/op_info.h"
+#include "trace/record_row.h"
+#include "trace/scoped_name.h"
+
+namespace tensortap::ascend {
+
+struct GeOp {
+  std::string type;  // of file names
+  std::string name;  // of file names
+  std::string full_name;
+  std::string original;  // the author's node, "" when it is the op itself
+  uint64_t task = 0;     // in the order of execution
+  uint32_t outputs = 0;  // how many are wanted, 0 = not known
+  bool known = false;
+  bool single = false;
+  bool pseudo = false;
+  bool without_file = false;  // it is there to be read by others: an operand of an op that is called by itself, a weight
+  bool wants_inputs = false;
+  bool wants_outputs = false;
+};
+
+// One input or output.
+struct Piece {
+  uint32_t slot = 0;
+  RecordRow row;
+  const void* data = nullptr;  // borrowed, of the record that is being added
+  std::shared_ptr<const GePayload> kept;
+};
+
+struct GeExecution {
+  OpId op = kNoOp;
+  uint64_t run = 0;
+  int64_t step = 0;
+  uint32_t call = 0;
+  uint32_t thread = 0;
+  bool load = false;
+  bool failed = false;
+  uint64_t own = 0;  // pieces that are records of the op, not taken from those that made its inputs
+  std::vector<Piece> inputs;
+  std::vector<Piece> outputs;
+
+  [[nodiscard]] bool is_of(OpId other, const RecordRow& row) const {
+    return op == other && step == row.step && call == row.call && failed == ((row.flags & kRecordFailedOp) != 0);
+  }
+  [[nodiscard]] bool has(bool is_input, uint32_t slot) const {
+    return std::ranges::any_of(is_input ? inputs : outputs, [slot](const Piece& piece) { return piece.slot == slot; });
+  }
+  // Whether an output is in the memory of an input whose content was another one before.
+  [[nodiscard]] bool changes_inputs() const {
+    return std::ranges::any_of(outputs, [this](const Piece& made) {
+      return made.row.storage != 0 && std::ranges::any_of(inputs, [&made](const Piece& read) {
+               return read.row.storage == made.row.storage && read.row.version != made.row.version;
+             });
+    });
+  }
+  [[nodiscard]] bool empty() const { return inputs.empty() && outputs.empty(); }
+};
+
+// The description of an execution for its file, with the parts that the payloads are. A slot is where its number says: what was not kept before it is an
+// undefined tensor without bytes. With `brief`, types and shapes are left out. Borrows from the execution.
+void describe_execution(const GeOp& op, const GeExecution& execution, bool brief, DumpDataFile& file, std::vector<GePart>& parts);
+
+}  // namespace tensortap::ascend
+
+#endif  // TENSORTAP_SYSTEM_ASCEND_TREE_OP_EXECUTION_H_

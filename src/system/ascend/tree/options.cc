@@ -1,0 +1,112 @@
+#include "system/ascend/tree/options.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "system/ascend/tree/file_names.h"
+
+namespace tensortap::ascend {
+namespace {
+
+std::string layout_option(const CaptureSpec& spec, const std::string& name) {
+  const auto found = spec.layout_options.find(name);
+  return found == spec.layout_options.end() ? "" : found->second;
+}
+
+Status one_of(std::span<const std::string_view> words, std::string_view text) {
+  if (std::ranges::find(words, text) != words.end()) return {};
+  const std::vector<std::string> valid(words.begin(), words.end());
+  return invalid_argument(concat(quote(text), " is not valid; valid: ", join(valid, ", "), ".", did_you_mean(text, valid)));
+}
+
+constexpr std::array<std::string_view, 4> kScenes = {"model", "overflow", "exception", "watcher"};
+constexpr std::array<std::string_view, 2> kWeights = {"files", "none"};
+constexpr std::array<std::string_view, 2> kFlags = {"true", "false"};
+
+Result<TreeScene> read_scene(const CaptureSpec& spec) {
+  const std::string text = layout_option(spec, "scene");
+  if (!text.empty()) {
+    if (const Status status = one_of(kScenes, text); !status.ok()) return status.with_context("scene");
+    return static_cast<TreeScene>(std::ranges::find(kScenes, text) - kScenes.begin());
+  }
+  switch (spec.trigger) {
+    case Trigger::kOverflow:
+      return TreeScene::kOverflow;
+    case Trigger::kException:
+      return TreeScene::kException;
+    case Trigger::kWatch:
+      return TreeScene::kWatcher;
+    default:
+      return TreeScene::kModel;
+  }
+}
+
+// The file's name without what stands behind its last dot.
+std::string stem_of(const std::string& path) {
+  const std::string name = file_name(path);
+  const size_t dot = name.rfind('.');
+  return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
+}
+
+std::string model_name(const DumpInfo& info, bool portable) {
+  const std::string name = info.model.empty() ? stem_of(info.program) : info.model;
+  if (name.empty()) return "model";
+  return portable ? portable_name(name) : clean_name(name);
+}
+
+Result<bool> read_flag(const CaptureSpec& spec, const std::string& name) {
+  const std::string text = layout_option(spec, name);
+  if (text.empty() || text == "false") return false;
+  if (text == "true") return true;
+  return invalid_argument(concat("layout_options.", name, ": ", quote(text), " is neither true nor false"));
+}
+
+}  // namespace
+
+const LayoutOption kLayoutOptions[4] = {
+    {"scene", "model, overflow, exception or watcher", "", "What the folders and files are named for; without it, what \"trigger\" says.",
+     [](std::string_view value) { return one_of(kScenes, value); }},
+    {"portable_names", "true or false", "false", "Names of files have letters, digits, _ and - only, as the vendor's tools want.",
+     [](std::string_view value) { return one_of(kFlags, value); }},
+    {"stats_columns", "names of columns, such as Max,L2norm", "Max,Min,Avg,Nan,Negative Inf,Positive Inf",
+     "The statistics of each row, separated by commas.",
+     [](std::string_view value) { return StatisticTable::create(std::string(value)).status(); }},
+    {"weights", "files or none", "files", "Whether weights get files of their own; the real system writes none.",
+     [](std::string_view value) { return one_of(kWeights, value); }},
+};
+
+Result<Options> writer_options(const DumpInfo& info, const CaptureSpec& spec) {
+  Options options;
+  options.tensors = spec.payload == Payload::kTensor || spec.payload == Payload::kFull;
+  options.statistics = spec.payload == Payload::kStatistics || spec.payload == Payload::kFull;
+  TENSORTAP_ASSIGN_OR_RETURN(options.scene, read_scene(spec));
+  if (!options.tensors && !options.statistics) {
+    return invalid_argument("the layout ge has no place for descriptions; keep tensors, statistics or both");
+  }
+  options.root = info.folder;
+  options.time_folder = is_time_folder(info.timestamp) ? info.timestamp : time_name();
+  options.device = to_text(std::max(info.device, 0) + (info.device == 0 && info.world_size > 1 ? info.rank : 0));
+  options.model_number = std::max(info.model_id, 1U);
+  TENSORTAP_ASSIGN_OR_RETURN(options.portable_names, read_flag(spec, "portable_names"));
+  const std::string model = model_name(info, options.portable_names);
+  options.model = concat(model, "/", options.model_number);
+  options.manifest = concat(options.device, ".", model.substr(0, 200), ".", options.model_number, ".json");
+  options.weights = layout_option(spec, "weights") != kWeights[1];
+  options.brief_exceptions = spec.exception_detail == ExceptionDetail::kBrief;
+  options.only_with_records = spec.trigger != Trigger::kAlways || !spec.where.empty();
+  options.access = spec.access;
+  options.max_bytes = spec.limits.max_bytes;
+  options.time_us = info.time_us;
+  options.failure = info.failure;
+  options.first_step = std::max<int64_t>({spec.steps.first(), spec.first_step, 0});
+  return options;
+}
+
+Result<StatisticTable> chosen_statistics(const CaptureSpec& spec) { return StatisticTable::create(layout_option(spec, "stats_columns")); }
+
+}  // namespace tensortap::ascend

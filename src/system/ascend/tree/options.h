@@ -1,0 +1,48 @@
+// What a dump in a tree of AscendCL is to be, made of what the session is told.
+
+#ifndef TENSORTAP_SYSTEM_ASCEND_TREE_OPTIONS_H_
+#define TENSORTAP_SYSTEM_ASCEND_TREE_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "layout/layout.h"
+#include "system/ascend/statistics.h"
+
+namespace tensortap::ascend {
+
+enum class TreeScene : uint8_t { kModel, kOverflow, kException, kWatcher };
+
+struct Options {
+  std::string root;
+  std::string time_folder;  // "20261121080311"
+  std::string device;       // "0"
+  std::string model;        // "resnet50/1": below the device, for ops that belong to a model
+  std::string manifest;     // name of the file with what was captured
+  uint32_t model_number = 0;
+  TreeScene scene = TreeScene::kModel;
+  bool tensors = true;
+  bool statistics = false;
+  bool weights = true;  // whether a weight has a file of its own: the real system writes none
+  bool brief_exceptions = false;
+  bool portable_names = false;     // files and folders have names that the vendor's tools take
+  bool only_with_records = false;  // the plan keeps some executions only
+  int64_t first_step = 0;
+  uint64_t max_bytes = 0;  // of the dump, 0 = no limit
+  uint64_t time_us = 0;    // from which files are dated, 0 = they come into being now
+  Access access = Access::kPrivate;
+  std::string failure;  // what files of failed ops say of it
+};
+
+// What this layout reads of CaptureSpec::layout_options.
+extern const LayoutOption kLayoutOptions[4];
+
+// Errors: kInvalidArgument for a spec that keeps neither tensors nor statistics, and for options that there are not.
+Result<Options> writer_options(const DumpInfo& info, const CaptureSpec& spec);
+// The columns that the spec asks for.
+Result<StatisticTable> chosen_statistics(const CaptureSpec& spec);
+
+}  // namespace tensortap::ascend
+
+#endif  // TENSORTAP_SYSTEM_ASCEND_TREE_OPTIONS_H_

@@ -1,0 +1,102 @@
+#include "system/ascend/tree/reader.h"
+
+#include <fcntl.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/spans.h"
+#include "base/text.h"
+#include "format/dump_data/dump_data_file.h"
+#include "layout/crash_file.h"
+#include "layout/crashed_dump.h"
+#include "system/ascend/tree/ge_rows.h"
+#include "system/ascend/tree/ge_tree.h"
+
+namespace tensortap::ascend {
+namespace {
+
+constexpr uint64_t kLargestGeManifest = uint64_t{64} << 20;
+constexpr std::string_view kCrashAdvice = "; `tensortap repair` of this folder makes files in extra-info/data-dump of them";
+
+std::string read_manifest(const std::string& path) {
+  auto text = read_file(path, kLargestGeManifest);
+  return text.ok() && text->starts_with("{") ? *std::move(text) : "{}";
+}
+
+// Of several dumps below one folder only what they noted of watched tensors is joined.
+std::string join_manifests(const std::vector<std::string>& paths) {
+  Json joined = Json::array();
+  for (const std::string& path : paths) {
+    const Result<Json> manifest = parse_json(read_manifest(path), path);
+    if (!manifest.ok() || !manifest->is_object() || !manifest->contains("watch") || !manifest->at("watch").is_object()) continue;
+    const Json looks = manifest->at("watch").value("still_read", Json::array());
+    if (looks.is_array()) joined.insert(joined.end(), looks.begin(), looks.end());
+  }
+  return joined.empty() ? "{}" : to_json_text(Json{{"watch", {{"still_read", std::move(joined)}}}});
+}
+
+class Index : public DumpIndex {
+ public:
+  Index(GeTree tree, GeRows content, std::string manifest)
+      : tree_(std::move(tree)), content_(std::move(content)), manifest_(std::move(manifest)) {}
+
+  std::string_view layout() const override { return "ge"; }
+  std::span<const RecordRow> rows() const override { return content_.rows; }
+  std::span<const OpInfo> ops() const override { return content_.ops; }
+  std::string manifest() const override { return manifest_; }
+  std::span<const std::string> problems() const override { return tree_.problems; }
+  std::vector<uint64_t> histogram(size_t /*row*/) const override { return {}; }
+
+  Result<RecordData> data(size_t row) const override {
+    if (row >= content_.rows.size()) {
+      return invalid_argument(concat("the dump has ", content_.rows.size(), " records; there is no record ", row));
+    }
+    const RecordRow& record = content_.rows[row];
+    if ((record.flags & kRecordDataLost) != 0) return not_found(concat(file(row), ": tells of this tensor and does not hold it"));
+    if ((record.flags & kRecordHasData) == 0) return not_found("the record has statistics only; dump with dump_data tensor to keep values");
+    const TreeFile& found = tree_.files[content_.files[row]];
+    TENSORTAP_ASSIGN_OR_RETURN(MappedFile map, MappedFile::open(join_path(tree_.folders[found.folder].path, found.stored)));
+    auto owner = std::make_shared<const MappedFile>(std::move(map));
+    const auto bytes = owner->bytes();
+    // The file may have changed since its head was read.
+    const auto payload = part_of(bytes, record.data_offset, record.data_bytes);
+    if (!payload) return corrupt(concat(file(row), ": cut short: the record's values are not all there"));
+    if (record.desc().dtype != DType::kUInt1) return RecordData{{record.desc(), payload->data(), nullptr}, owner};
+    auto reordered = std::make_shared<std::vector<std::byte>>(payload->begin(), payload->end());
+    reorder_dump_data_bits(DType::kUInt1, *reordered);
+    return RecordData{{record.desc(), reordered->data(), nullptr}, reordered};
+  }
+
+  std::string file(size_t row) const override {
+    if (row >= content_.rows.size()) return "";
+    const TreeFile& found = tree_.files[content_.files[row]];
+    const std::string& relative = tree_.folders[found.folder].relative;
+    return relative.empty() ? found.stored : join_path(relative, found.stored);
+  }
+
+ private:
+  GeTree tree_;
+  GeRows content_;
+  std::string manifest_;
+};
+
+}  // namespace
+
+Confidence recognise_tree(const std::string& folder) {
+  const Confidence found = find_tree(folder);
+  return found == Confidence::kNo && CrashFile::is_left_in(folder, "ge") ? Confidence::kCertain : found;
+}
+
+Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
+  TENSORTAP_ASSIGN_OR_RETURN(GeTree tree, walk_tree(folder));
+  const bool nothing = tree.files.empty() && tree.manifests.empty() && !CrashFile::is_left_in(folder, "ge");
+  if (nothing) return not_found(concat(folder, ": no file of a dump is here or below"));
+  GeRows content = read_rows(tree);
+  std::string manifest = tree.manifests.size() == 1 ? read_manifest(tree.manifests[0]) : join_manifests(tree.manifests);
+  return with_crashes(std::make_unique<Index>(std::move(tree), std::move(content), std::move(manifest)), folder, kCrashAdvice);
+}
+
+}  // namespace tensortap::ascend

@@ -1,0 +1,469 @@
+#include "system/ascend/tree/writer.h"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "format/dump_data/overflow_block.h"
+#include "layout/dump_room.h"
+#include "system/ascend/tree/op_execution.h"
+#include "system/ascend/tree/options.h"
+#include "tree/input_rows.h"
+#include "tree/noted_failures.h"
+
+namespace tensortap::ascend {
+namespace {
+
+constexpr int kMostTimes = 1000;  // that are tried for a name of its own
+constexpr int32_t kByteType = 4;  // number of uint8
+constexpr std::string_view kManifestFolder = ".tensortap";
+
+// Whether the tree has a place for such a record at all.
+Status check_place(const RecordRow& row) {
+  const auto kind = static_cast<SlotKind>(row.slot_kind);
+  if (kind != SlotKind::kInput && kind != SlotKind::kOutput) {
+    return unsupported("AscendCL's tree has no place for slots other than inputs and outputs");
+  }
+  const auto dtype = static_cast<DType>(row.dtype);
+  if (!dump_data_holds(dtype)) return unsupported(concat("AscendCL's files have no element type ", dtype_name(dtype)));
+  return {};
+}
+
+// The op after which this one stands for a look, "" = it stands for itself.
+std::string watcher_of(const OpInfo& op) {
+  return op.attributes.find(kWatcherOp) == std::string::npos ? std::string() : attribute_text(op, kWatcherOp);
+}
+
+bool is_load(const RecordRow& row) { return row.phase == static_cast<uint8_t>(Phase::kLoad); }
+bool is_nonfinite(const Piece& piece) {
+  const TensorStats& stats = piece.row.stats;
+  return (stats.valid & kStatNonFinite) == 0 || stats.nan + stats.pos_inf + stats.neg_inf > 0;
+}
+
+class Writer : public LayoutWriter {
+ public:
+  Writer(Options options, StatisticTable table)
+      : options_(std::move(options)),
+        table_(std::move(table)),
+        inputs_(options_.only_with_records),
+        spool_(options_.root),
+        room_(options_.max_bytes) {}
+
+  Status add_op(OpId id, const OpInfo& op) override;
+  void pass_over_ops(uint32_t count) override;
+  void op_decided(OpId id, const OpDecision& decision) override;
+  [[nodiscard]] bool follows_steps() const override { return true; }
+  Status end_step(int64_t step, uint64_t run) override;
+  [[nodiscard]] bool takes_statistics_on_any_thread() const override { return false; }
+  Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
+  uint64_t take_lost() override;
+  Status flush() override;
+  Status finish(std::string_view manifest) override;
+  [[nodiscard]] uint64_t bytes_written() const override { return bytes_written_.load(std::memory_order_relaxed); }
+
+ private:
+  using Payload = std::shared_ptr<const GePayload>;
+  using Rows = InputRows<Payload>;
+  using Lane = std::pair<uint64_t, uint32_t>;  // run and thread: executions of one come one after another
+
+  uint64_t next_time() { return last_time_us_ = std::max(last_time_us_ + 1, options_.time_us != 0 ? options_.time_us : wall_clock_us()); }
+  std::string own_portable_name(const std::string& name);
+  Result<std::shared_ptr<GeFolder>> folder_of(const GeOp& op, const GeExecution& execution);
+  Status write_file(GeFolder& folder, const std::string& name, std::span<const GePart> parts, std::string& stored);
+  Status write_tensors(const GeOp& op, GeExecution& execution, GeFolder& folder, std::string& stored, std::string& name);
+  Status write_statistics(const GeExecution& execution, GeFolder& folder, const std::string& name);
+  Status write_overflow(const GeOp& op, const GeExecution& execution, GeFolder& folder);
+  Status write_execution(GeExecution& execution);
+  std::string name_of(const GeOp& op, const GeExecution& execution, uint64_t time_us) const;
+
+  GeExecution& execution_for(OpId op, const RecordRow& row, const Lane& lane);
+  Status finish_lane(const Lane& lane);
+  void finish_run(uint64_t run);
+  Status keep_data(Piece& piece);
+  void add_inputs_before(const RecordRow& row, const Lane& lane);
+  Status add_piece(RecordRow& row, const TensorView* data);
+  Status add_own(Piece piece, bool is_input, const RecordRow& row, bool read_later, Payload& payload);
+  bool is_complete(const GeExecution& execution) const;
+  GeOp* find(OpId id) { return id < ops_.size() && ops_[id].known ? &ops_[id] : nullptr; }
+
+  const Options options_;
+  const StatisticTable table_;
+  std::mutex mutex_;  // all below
+  std::vector<GeOp> ops_;
+  uint64_t next_task_ = 0;
+  std::unordered_map<std::string, uint64_t> tasks_;    // by the op's name
+  std::map<std::string, std::string> portable_names_;  // the op that each belongs to
+  Rows inputs_;
+  Spool spool_;
+  DumpRoom room_;
+  std::map<std::string, std::shared_ptr<GeFolder>> folders_;
+  std::map<Lane, GeExecution> lanes_;
+  uint64_t last_time_us_ = 0;
+  std::string written_path_;  // of the tensors' file that was written last
+  uint64_t written_at_ = 0;   // of its last payload
+  NotedFailures noted_{"files"};
+  uint64_t lost_ = 0;  // records whose file could not be written
+  std::atomic<uint64_t> bytes_written_{0};
+};
+
+Status Writer::add_op(OpId id, const OpInfo& info) {
+  const std::lock_guard lock(mutex_);
+  if (ops_.size() <= id) ops_.resize(size_t{id} + 1);
+  GeOp& op = ops_[id];
+  op.known = true;
+  op.single = info.single;
+  op.pseudo = is_pseudo_op(info);
+  op.without_file = op.pseudo && (info.single || (info.type == kInitializerType && !options_.weights));
+  const std::string_view type = info.type == kInputType         ? kGeDataType
+                                : info.type == kInitializerType ? kConstType
+                                                                : std::string_view(info.type);
+  op.type = options_.portable_names ? portable_name(type) : clean_name(type);
+  op.name = options_.portable_names ? own_portable_name(info.name) : clean_name(info.name);
+  op.full_name = info.name;
+  if (!info.originals.empty() && info.originals.front().name != info.name) op.original = info.originals.front().name;
+  op.outputs = op.pseudo ? 1U : static_cast<uint32_t>(info.outputs.size());
+  if (!op.pseudo) op.task = next_task_++;
+  // What was seen after an op ran stands where that op does.
+  if (const auto watcher = tasks_.find(watcher_of(info)); watcher != tasks_.end()) op.task = watcher->second;
+  tasks_.try_emplace(info.name, op.task);
+  inputs_.add_op(id, info);
+  return {};
+}
+
+// Names that differ only in what is replaced get a number: a table of statistics has nothing else to tell its op by.
+std::string Writer::own_portable_name(const std::string& name) {
+  const std::string portable = portable_name(name);
+  std::string own = portable;
+  for (int number = 2; portable_names_.try_emplace(own, name).first->second != name; ++number) own = concat(portable, "_", number);
+  return own;
+}
+
+void Writer::pass_over_ops(uint32_t count) {
+  const std::lock_guard lock(mutex_);
+  next_task_ += count;
+}
+
+void Writer::op_decided(OpId id, const OpDecision& decision) {
+  const std::lock_guard lock(mutex_);
+  inputs_.decide(id, decision);
+  GeOp* op = find(id);
+  if (op == nullptr) return;
+  op->wants_inputs = decision.inputs;
+  op->wants_outputs = decision.outputs;
+  uint32_t wanted = 0;
+  for (uint32_t slot = 0; slot < op->outputs; ++slot) wanted += decision.is_own_output(slot) ? 1 : 0;
+  if (op->outputs > 0) op->outputs = std::max(wanted, 1U);
+}
+
+Result<std::shared_ptr<GeFolder>> Writer::folder_of(const GeOp& op, const GeExecution& execution) {
+  std::string below = concat(options_.time_folder, "/", options_.device);
+  if (execution.failed) {
+    below = concat(kExceptionFolders, "/", options_.device);
+  } else if (!op.single) {
+    below += concat("/", options_.model, "/", execution.load ? options_.first_step : execution.step);
+  }
+  if (const auto found = folders_.find(below); found != folders_.end()) return found->second;
+  TENSORTAP_ASSIGN_OR_RETURN(auto folder, GeFolder::create(options_.root, below, options_.access));
+  folders_[below] = folder;
+  return folder;
+}
+
+std::string Writer::name_of(const GeOp& op, const GeExecution& execution, uint64_t time_us) const {
+  if (!execution.failed) return concat(op.type, ".", op.name, ".", op.task, ".", execution.thread, ".", time_us);
+  if (options_.brief_exceptions) return concat(kExceptionName, ".", execution.thread, ".", op.task, ".", wall_clock_digits(time_us));
+  return concat(op.type, ".", op.name, ".", op.task, ".", wall_clock_digits(time_us));
+}
+
+Status Writer::write_file(GeFolder& folder, const std::string& name, std::span<const GePart> parts, std::string& stored) {
+  uint64_t bytes = 0;
+  for (const GePart& part : parts) bytes += bytes_of_part(part);
+  TENSORTAP_RETURN_IF_ERROR(room_.take(DumpRoom::of_file(bytes)));
+  const Status status = folder.write(name, parts, stored);
+  if (status.ok()) {
+    bytes_written_.fetch_add(folder.written(), std::memory_order_relaxed);
+  } else {
+    room_.give_back(DumpRoom::of_file(bytes));
+  }
+  return status;
+}
+
+// The file's time stands in its name and in its message. Where the name is taken, by another process or within one millisecond, a later time is taken.
+Status Writer::write_tensors(const GeOp& op, GeExecution& execution, GeFolder& folder, std::string& stored, std::string& name) {
+  DumpDataFile file;
+  std::vector<GePart> parts(1);
+  describe_execution(op, execution, execution.failed && options_.brief_exceptions, file, parts);
+  if (execution.failed) file.message = options_.failure;
+  Status status;
+  for (int attempt = 0; attempt < kMostTimes; ++attempt) {
+    file.time_us = next_time() + (execution.failed ? static_cast<uint64_t>(attempt) * 1000 : 0);
+    TENSORTAP_ASSIGN_OR_RETURN(const std::string head, make_dump_data_head(file));
+    parts[0].bytes = std::as_bytes(std::span(head));
+    name = name_of(op, execution, file.time_us);
+    status = write_file(folder, name, parts, stored);
+    if (status.code() != StatusCode::kUnsupported) break;
+  }
+  if (!status.ok()) return status;
+  written_path_ = join_path(folder.path(), stored);
+  written_at_ = folder.written() - (parts.size() > 1 ? bytes_of_part(parts.back()) : 0);
+  return {};
+}
+
+Status Writer::write_statistics(const GeExecution& execution, GeFolder& folder, const std::string& name) {
+  std::string text = table_.header();
+  for (const auto* pieces : {&execution.inputs, &execution.outputs}) {
+    std::vector<const Piece*> order;
+    for (const Piece& piece : *pieces) order.push_back(&piece);
+    std::ranges::sort(order, {}, &Piece::slot);
+    for (const Piece* piece : order) table_.append_row(pieces == &execution.inputs, piece->slot, piece->row, text);
+  }
+  const GePart part{std::as_bytes(std::span(text)), nullptr};
+  std::string stored;
+  return write_file(folder, name + std::string(kStatisticSuffix), std::span(&part, 1), stored);
+}
+
+// The block of an op that made what is not finite, as a file of its own.
+Status Writer::write_overflow(const GeOp& op, const GeExecution& execution, GeFolder& folder) {
+  if (execution.outputs.empty() || std::ranges::none_of(execution.outputs, is_nonfinite)) return {};
+  DumpDataFile file;
+  file.time_us = next_time();
+  file.op_name = kOverflowName;
+  DumpDataTensor block;
+  block.type = kByteType;
+  block.format = 2;
+  block.dims = block.original_dims = {kOverflowBlockBytes};
+  block.size = kOverflowBlockBytes;
+  block.origin.name = kOverflowName;
+  file.outputs.push_back(std::move(block));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string head, make_dump_data_head(file));
+  const auto bytes = make_overflow_block({options_.model_number, execution.thread, op.task});
+  const std::array<GePart, 2> parts = {GePart{std::as_bytes(std::span(head)), nullptr}, GePart{bytes, nullptr}};
+  const std::string name = concat(kOverflowType, ".", kOverflowName, ".", next_task_, ".", execution.thread, ".", file.time_us);
+  std::string stored;
+  return write_file(folder, name, parts, stored);
+}
+
+Status Writer::write_execution(GeExecution& execution) {
+  const GeOp& op = *find(execution.op);
+  if (op.without_file) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, folder_of(op, execution));
+  std::string stored;
+  std::string name = name_of(op, execution, 0);
+  const auto has_data = [](const Piece& piece) { return piece.data != nullptr || piece.kept != nullptr; };
+  const bool tensors = std::ranges::any_of(execution.inputs, has_data) || std::ranges::any_of(execution.outputs, has_data);
+  if (tensors) {
+    TENSORTAP_RETURN_IF_ERROR(write_tensors(op, execution, *folder, stored, name));
+  } else {
+    name = name_of(op, execution, next_time());
+  }
+  if (options_.statistics) TENSORTAP_RETURN_IF_ERROR(write_statistics(execution, *folder, name));
+  if (options_.scene == TreeScene::kOverflow && !op.pseudo) return write_overflow(op, execution, *folder);
+  return {};
+}
+
+bool Writer::is_complete(const GeExecution& execution) const {
+  const GeOp& op = ops_[execution.op];
+  // How many there are is not known of every source, nor of a list: those end with the next op of their thread.
+  const bool counted = op.outputs > 0 && std::ranges::all_of(execution.outputs, [](const Piece& piece) { return piece.row.element < 0; });
+  return !execution.failed && op.wants_outputs && counted && execution.outputs.size() >= op.outputs;
+}
+
+Status Writer::finish_lane(const Lane& lane) {
+  const auto found = lanes_.find(lane);
+  if (found == lanes_.end()) return {};
+  GeExecution execution = std::move(found->second);
+  lanes_.erase(found);
+  if (execution.empty()) return {};
+  Status status;
+  // The real system dumps what such an op reads before it runs, and what it made afterwards.
+  if (options_.scene != TreeScene::kOverflow && execution.changes_inputs()) {
+    GeExecution before = execution;
+    before.outputs.clear();
+    execution.inputs.clear();
+    status = write_execution(before);
+  }
+  if (status.ok()) status = write_execution(execution);
+  if (!status.ok()) lost_ += execution.own;
+  return status;
+}
+
+void Writer::finish_run(uint64_t run) {
+  while (true) {
+    const auto found = lanes_.lower_bound({run, 0});
+    if (found == lanes_.end() || found->first.first != run) return;
+    noted_.note(finish_lane(Lane(found->first)));
+  }
+}
+
+// The execution that a record belongs to; the one before it on its lane is written first.
+GeExecution& Writer::execution_for(OpId op, const RecordRow& row, const Lane& lane) {
+  const auto found = lanes_.find(lane);
+  if (found != lanes_.end() && !found->second.is_of(op, row)) noted_.note(finish_lane(lane));
+  GeExecution& execution = lanes_[lane];
+  if (execution.op == kNoOp) {
+    execution.op = op;
+    execution.run = row.run;
+    execution.step = row.step;
+    execution.call = row.call;
+    execution.thread = row.thread;
+    execution.load = is_load(row);
+    execution.failed = (row.flags & kRecordFailedOp) != 0;
+  }
+  return execution;
+}
+
+Status Writer::keep_data(Piece& piece) {
+  if (piece.data == nullptr || piece.row.bytes == 0) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(piece.kept, spool_.keep({static_cast<const std::byte*>(piece.data), piece.row.bytes}));
+  piece.data = nullptr;
+  return {};
+}
+
+// Inputs whose values their producers told, of this op and of those that were passed over.
+void Writer::add_inputs_before(const RecordRow& row, const Lane& lane) {
+  inputs_.before(row, [&](const Rows::Input& input) {
+    RecordRow of_reader = row;
+    of_reader.step = input.step;
+    if (input.op != row.op) of_reader.flags &= static_cast<uint8_t>(~kRecordFailedOp);
+    GeExecution& execution = execution_for(input.op, of_reader, lane);
+    if (execution.has(true, input.slot)) return;
+    execution.inputs.push_back({input.slot, input.source->row, nullptr, input.source->place});
+  });
+}
+
+// Adds a piece to its op's execution, and writes that when it is whole. `payload` gets what later readers take: a large output that ends its file stands
+// there, everything else is kept.
+Status Writer::add_own(Piece piece, bool is_input, const RecordRow& row, bool read_later, Payload& payload) {
+  const Lane lane{row.run, row.thread};
+  // What is told a second time, after the op changed it, goes into a file of its own.
+  GeExecution* execution = &execution_for(row.op, row, lane);
+  if (execution->has(is_input, row.file_slot())) {
+    noted_.note(finish_lane(lane));
+    execution = &execution_for(row.op, row, lane);
+  }
+  auto& pieces = is_input ? execution->inputs : execution->outputs;
+  const bool stands_last = std::ranges::all_of(pieces, [&](const Piece& other) { return other.slot < row.file_slot(); });
+  pieces.push_back(std::move(piece));
+  ++execution->own;
+  const bool complete = is_complete(*execution);
+  const bool from_file = complete && stands_last && !is_input && !find(row.op)->without_file && row.bytes > kLargestGeInMemory &&
+                         pieces.back().data != nullptr;
+  if (!complete || (read_later && !from_file)) {
+    if (Status status = keep_data(pieces.back()); !status.ok()) {
+      pieces.pop_back();
+      --execution->own;
+      return status;
+    }
+    payload = pieces.back().kept;
+  }
+  if (!complete) return {};
+  written_path_.clear();
+  if (Status status = finish_lane(lane); !status.ok()) {
+    // This record's failure is told by itself.
+    --lost_;
+    return status;
+  }
+  if (read_later && from_file && !written_path_.empty()) {
+    payload = std::make_shared<const GePayload>(GePayload{{}, written_path_, nullptr, written_at_, row.bytes});
+  }
+  return {};
+}
+
+Status Writer::add_piece(RecordRow& row, const TensorView* data) {
+  const GeOp& op = *find(row.op);
+  const bool is_input = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput);
+  const bool read_later = !is_input && inputs_.first_reader(row.op, row.slot_index).op != kNoOp;
+  // A value that others read as a whole has one place only.
+  if (row.element >= 0 && read_later) return unsupported("AscendCL's tree has no place for sequences");
+  const bool own = (row.flags & kRecordForReaders) == 0 && (is_input || op.wants_outputs || !read_later);
+  Piece piece{row.file_slot(), row, options_.tensors && data != nullptr ? data->data : nullptr, nullptr};
+  std::unique_ptr<std::byte[]> reordered;
+  if (piece.data != nullptr && row.dtype == static_cast<uint8_t>(DType::kUInt1) && row.bytes > 0) {
+    reordered.reset(new std::byte[row.bytes]);
+    std::memcpy(reordered.get(), piece.data, row.bytes);
+    reorder_dump_data_bits(DType::kUInt1, {reordered.get(), row.bytes});
+    piece.data = reordered.get();
+  }
+  const bool has_data = piece.data != nullptr || (options_.tensors && row.bytes == 0 && data != nullptr);
+  if (!own) TENSORTAP_RETURN_IF_ERROR(keep_data(piece));
+  Payload payload = piece.kept;
+  if (own) TENSORTAP_RETURN_IF_ERROR(add_own(std::move(piece), is_input, row, read_later, payload));
+  if (Rows::Source* source = is_input ? nullptr : inputs_.remember(row)) source->place = std::move(payload);
+  if (has_data) {
+    row.flags |= kRecordHasData;
+    row.data_bytes = row.bytes;
+  }
+  row.committed = 1;
+  return {};
+}
+
+Status Writer::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) {
+  const std::lock_guard lock(mutex_);
+  if (find(row.op) == nullptr) return unsupported("a record of an op that nobody added");
+  TENSORTAP_RETURN_IF_ERROR(check_place(row));
+  // Memory that nobody wrote to has no values to keep.
+  if ((row.flags & kRecordUnwritten) != 0) return {};
+  if (!is_load(row)) add_inputs_before(row, {row.run, row.thread});
+  // What went wrong with files of other ops is told at the end of the step.
+  return add_piece(row, data);
+}
+
+Status Writer::end_step(int64_t step, uint64_t run) {
+  const std::lock_guard lock(mutex_);
+  RecordRow end;
+  end.step = step;
+  end.run = run;
+  const auto last = lanes_.lower_bound({run, 0});
+  const Lane lane = last != lanes_.end() && last->first.first == run ? last->first : Lane{run, 0};
+  end.thread = lane.second;
+  inputs_.end_step(step, run, [&](const Rows::Input& input) {
+    end.step = input.step;
+    GeExecution& execution = execution_for(input.op, end, lane);
+    if (!execution.has(true, input.slot)) execution.inputs.push_back({input.slot, input.source->row, nullptr, input.source->place});
+  });
+  finish_run(run);
+  inputs_.forget(run, [](Rows::Source& source) { source.place.reset(); });
+  // Folders of steps that are over are opened again should something be late.
+  if (folders_.size() > 64) folders_.clear();
+  return noted_.take();
+}
+
+Status Writer::flush() {
+  const std::lock_guard lock(mutex_);
+  return noted_.take();
+}
+
+uint64_t Writer::take_lost() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(lost_, 0);
+}
+
+Status Writer::finish(std::string_view manifest) {
+  const std::lock_guard lock(mutex_);
+  while (!lanes_.empty()) noted_.note(finish_lane(Lane(lanes_.begin()->first)));
+  inputs_.forget_all([](Rows::Source& source) { source.place.reset(); });
+  inputs_.each_loaded([](Rows::Source& source) { source.place.reset(); });
+  // A watch for failures that saw none leaves nothing.
+  if (options_.scene != TreeScene::kException || !folders_.empty() || !options_.failure.empty()) {
+    const auto folder = GeFolder::create(options_.root, concat(options_.time_folder, "/", kManifestFolder), options_.access);
+    noted_.note(folder.ok() ? (*folder)->replace(options_.manifest, manifest) : folder.status());
+  }
+  folders_.clear();
+  return noted_.take();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LayoutWriter>> create_tree(const DumpInfo& info, const CaptureSpec& spec) {
+  TENSORTAP_ASSIGN_OR_RETURN(Options options, writer_options(info, spec));
+  TENSORTAP_ASSIGN_OR_RETURN(StatisticTable table, chosen_statistics(spec));
+  return std::unique_ptr<LayoutWriter>(new Writer(std::move(options), std::move(table)));
+}
+
+}  // namespace tensortap::ascend

@@ -1,0 +1,38 @@
+// A dialect: one config language, translated into a CaptureSpec. Each lives in the folder of its system, src/system/<name>/, whose table has its row.
+
+#ifndef TENSORTAP_SYSTEM_DIALECT_H_
+#define TENSORTAP_SYSTEM_DIALECT_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "plan/capture_spec.h"
+#include "plan/config_key.h"
+
+namespace tensortap {
+
+// As which version of another system a config is read.
+struct DialectOptions {
+  std::string_view profile;  // "mindspore-2.10/cpu"; empty = the dialect's default
+  bool strict = false;       // refuse what that version on that device refuses, although tensortap could do it
+  // The config is read when that system starts, not while it runs: some give the same error another number then.
+  bool at_start = false;
+};
+
+struct Dialect {
+  std::string_view name;  // "tensortap", "acl", "mindspore", ...
+  std::string_view description;
+  // Whether `text` looks like this language; cheap and sure enough that no other dialect says so too.
+  bool (*recognise)(std::string_view text);
+  // Errors: kInvalidArgument, "name:line:column: what, and how to mend it"; for a profile that the dialect does not have, its profiles.
+  Result<CaptureSpec> (*parse)(std::string_view text, std::string_view name, const DialectOptions& options);
+  // Every key, in the order in which they are checked.
+  std::span<const ConfigKey> (*keys)();
+  std::string_view file_suffix = {};  // what the name of a config file has to end in, "" = anything
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SYSTEM_DIALECT_H_

@@ -1,0 +1,127 @@
+#include "system/mindspore/config/dialect.h"
+
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "plan/spec_keys.h"
+#include "system/mindspore/categories.h"
+#include "system/mindspore/config/iteration.h"
+#include "system/mindspore/config/settings.h"
+#include "system/mindspore/version.h"
+
+namespace tensortap::mindspore {
+namespace {
+
+constexpr uint64_t kSetDump = 2;
+
+Payload payload_of(const Settings& settings) {
+  if (settings.saved_data == "full") return Payload::kFull;
+  return settings.saved_data == "statistic" ? Payload::kStatistics : Payload::kTensor;
+}
+
+Trigger trigger_of(const Settings& settings) {
+  constexpr uint64_t kOverflowMode = 3;
+  constexpr uint64_t kExceptionMode = 4;
+  if (settings.op_debug_mode == kOverflowMode) return Trigger::kOverflow;
+  if (settings.op_debug_mode == kExceptionMode) return Trigger::kException;
+  return settings.dump_mode == kSetDump ? Trigger::kOnRequest : Trigger::kAlways;
+}
+
+void set_steps(const Settings& settings, CaptureSpec& spec) {
+  Iterations iterations = parse_iteration(settings.iteration);
+  const bool off = !(settings.e2e || settings.asynchronous);
+  spec.steps = off ? StepSet::never() : std::move(iterations.steps);
+  spec.first_step = static_cast<int64_t>(settings.initial_iteration);
+  if (iterations.malformed == 0) return;
+  spec.notes.push_back(concat("iteration ", quote(settings.iteration.substr(0, 80)), ": ", iterations.malformed,
+                              iterations.malformed == 1 ? " part matches" : " parts match", " no iteration, as in MindSpore: ",
+                              quote(iterations.first_malformed.substr(0, 80)), iterations.malformed == 1 ? "" : " and others"));
+}
+
+// One record has one digest, the first that was asked for; the writer of the layout computes the other one.
+void set_statistics(const Settings& settings, CaptureSpec& spec) {
+  if (spec.payload == Payload::kTensor) return;
+  for (const std::string& item : settings.categories) {
+    const Category* category = find_category(item);
+    if (category == nullptr) continue;
+    if (!category->statistic.empty()) stat_from_name(category->statistic, spec.stats);
+    if (category->statistic == "min" || category->statistic == "max") {
+      // Of an extreme that is zero MindSpore prints the sign.
+      for (const std::string_view needed : {"zero", "neg_zero"}) stat_from_name(needed, spec.stats);
+    }
+    if (!category->digest.empty() && spec.digest == "none") spec.digest = category->digest;
+  }
+  // 0 would be all of them; this one is cheap.
+  if (spec.stats == 0) stat_from_name("nan", spec.stats);
+  spec.layout_options["statistic_category"] = join(settings.categories, ",");
+}
+
+void set_extras(const Settings& settings, CaptureSpec& spec) {
+  spec.extras.weights = spec.outputs;
+  spec.extras.graph_inputs = spec.outputs;
+  spec.extras.graphs = true;
+  spec.extras.execution_order = true;
+  spec.extras.constants = true;
+  spec.extras.attributes = settings.save_kernel_args;
+}
+
+void add_notes(const Settings& settings, CaptureSpec& spec) {
+  spec.notes.insert(spec.notes.end(), settings.notes.begin(), settings.notes.end());
+  spec.notes.insert(spec.notes.end(), settings.kernels.notes.begin(), settings.kernels.notes.end());
+  if (settings.device_asked && settings.saved_data != "tensor") {
+    spec.notes.emplace_back("stat_calc_mode \"device\": statistics are computed on the host, where the tensors are");
+  }
+  if (settings.asynchronous) {
+    spec.notes.emplace_back(
+        "without e2e_dump_settings MindSpore leaves an Ascend dump to its graph engine; the synchronous tree is written instead");
+  }
+}
+
+CaptureSpec to_spec(Settings settings, const Profile& profile, std::string_view text) {
+  CaptureSpec spec;
+  spec.dialect = "mindspore";
+  spec.layout = "mindspore";
+  spec.profile = profile_name(profile);
+  spec.out = settings.path;
+  add_notes(settings, spec);
+  spec.include = std::move(settings.kernels.selectors);
+  spec.inputs = settings.input_output != 2;
+  spec.outputs = settings.input_output != 1;
+  spec.payload = payload_of(settings);
+  spec.non_finite = profile.version->non_finite;
+  spec.trigger = trigger_of(settings);
+  // MindSpore looks at what an op made, never at what it read.
+  spec.overflow_ops = OverflowOps::kAll;
+  spec.limits.max_triggers = settings.overflow_number;
+  if (settings.sample_mode == 1) spec.sampling.head = settings.sample_num;
+  set_steps(settings, spec);
+  set_statistics(settings, spec);
+  set_extras(settings, spec);
+  spec.devices = settings.devices;
+  spec.layout_options["net_name"] = settings.net_name;
+  spec.plain_order = settings.trans_flag;
+  spec.layout_options["config"] = text;
+  return spec;
+}
+
+}  // namespace
+
+bool recognise_config(std::string_view text) {
+  std::vector<std::string> repeated;
+  const Result<Json> json = parse_json(text, "", repeated);
+  return json.ok() && json->is_object() && (json->contains("common_dump_settings") || json->contains("e2e_dump_settings"));
+}
+
+Result<CaptureSpec> parse_config(std::string_view text, std::string_view name, const DialectOptions& options) {
+  TENSORTAP_ASSIGN_OR_RETURN(const Profile profile, parse_profile(options.profile));
+  TENSORTAP_ASSIGN_OR_RETURN(Settings settings, read_settings(text, name, profile, options.strict));
+  return to_spec(std::move(settings), profile, text);
+}
+
+Result<std::string> complete_profile(std::string_view profile) {
+  TENSORTAP_ASSIGN_OR_RETURN(const Profile parsed, parse_profile(profile));
+  return profile_name(parsed);
+}
+
+}  // namespace tensortap::mindspore

@@ -1,0 +1,32 @@
+// The key `kernels`: full names, types and name-regex(...) of ops, as selectors.
+
+#ifndef TENSORTAP_SYSTEM_MINDSPORE_CONFIG_KERNELS_H_
+#define TENSORTAP_SYSTEM_MINDSPORE_CONFIG_KERNELS_H_
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "plan/capture_spec.h"
+#include "plan/spec_reader.h"
+
+namespace tensortap::mindspore {
+
+// What an entry of the list may be, and how it is read.
+struct KernelRules {
+  bool types = true;
+  bool regexes = true;
+};
+
+struct Kernels {
+  std::vector<OpSelector> selectors;  // empty = every op
+  std::vector<std::string> notes;
+};
+
+// `list` is an array. Each entry is what its JSON text without double quotes and spaces says; entries that are empty then are left out.
+// Errors: kInvalidArgument with the place of a regular expression that is wrong.
+Result<Kernels> parse_kernels(const SpecValue& list, const KernelRules& rules);
+
+}  // namespace tensortap::mindspore
+
+#endif  // TENSORTAP_SYSTEM_MINDSPORE_CONFIG_KERNELS_H_

@@ -1,0 +1,113 @@
+#include "system/mindspore/tensor_name.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "base/utf8.h"
+#include "system/mindspore/tree/writer_golden.h"
+#include "trace/scoped_name.h"
+
+namespace tensortap::mindspore {
+namespace {
+
+// M23
+TEST(TensorName, EveryNameOfEveryGoldenTreeIsParsedAndFormedAgain) {
+  size_t names = 0;
+  for (const std::string& tree : golden_trees()) {
+    for (const Json& line : golden_lines(concat("trees/", tree, ".tensors.jsonl"))) {
+      const auto long_name = line.find("mapped");
+      const std::string file =
+          long_name != line.end() && long_name->is_string() ? long_name->get<std::string>() : file_name(line.at("file").get<std::string>());
+      MindsporeTensorName name;
+      ASSERT_TRUE(parse_tensor_name(file, name)) << file;
+      EXPECT_EQ(name.op_type, line.at("op_type").get<std::string>());
+      EXPECT_EQ(name.op_name, line.at("op_name").get<std::string>());
+      EXPECT_EQ(name.time_us, line.at("us").get<uint64_t>());
+      EXPECT_EQ(name.is_input, line.at("io").get<std::string>() == "input");
+      EXPECT_EQ(name.slot, line.at("slot").get<uint64_t>());
+      EXPECT_EQ(name.format, line.at("format").get<std::string>());
+      EXPECT_EQ(name.dtype, line.at("dtype").is_string() ? line.at("dtype").get<std::string>() : "");
+      std::string again;
+      append_tensor_name(name, again);
+      EXPECT_EQ(again, file);
+      ++names;
+    }
+  }
+  EXPECT_GT(names, 800U);
+}
+
+TEST(TensorName, RefusesWhatIsNoName) {
+  MindsporeTensorName name;
+  for (const char* text : {"", ".npy", "statistic.csv", "922452950.npy", "a.b.0.0.1.output.0.npy", "a.b.0.0.x.output.0.F.npy",
+                           "a.b.0.0.1.outputs.0.F.npy", "a.0.0.1.output.0.F.npy", "a.b.0.0.1.output.x.F.f.npy",
+                           "a.b.0.0.1.output.0.F.f.bin", "a.b.0.0.01.output.0.F.npy", ".b.0.0.1.output.0.F.npy"}) {
+    EXPECT_FALSE(parse_tensor_name(text, name)) << text;
+  }
+}
+
+TEST(TensorName, SplitsFromTheRight) {
+  MindsporeTensorName name;
+  ASSERT_TRUE(parse_tensor_name("Parameter.my.weight--w.0.3.1795209754420988.output.12.DefaultFormat.npy", name));
+  EXPECT_EQ(name.op_type, "Parameter");
+  EXPECT_EQ(name.op_name, "my.weight--w");
+  EXPECT_EQ(name.stream, 3U);
+  EXPECT_EQ(name.slot, 12U);
+  EXPECT_EQ(name.dtype, "");
+}
+
+TEST(TensorName, CleansAsEachVersionDoes) {
+  const MindsporeVersion& newest = *parse_mindspore_profile("mindspore-2.10")->version;
+  const MindsporeVersion& oldest = *parse_mindspore_profile("mindspore-2.0/gpu")->version;
+  EXPECT_EQ(clean_op_name(newest, "Default/net\\a.b c/MatMul-op3", false), "Default_net_a_b_c_MatMul-op3");
+  EXPECT_EQ(clean_op_name(newest, "my.weight/w", true), "my_weight_w");
+  EXPECT_EQ(clean_op_name(oldest, "Default/net/MatMul-op3", false), "MatMul-op3");
+  EXPECT_EQ(clean_op_name(oldest, "my.weight/w", true), "my.weight--w");
+  EXPECT_EQ(clean_op_name(newest,
+                          "gr\xc3\xb6\xc3\x9f"
+                          "e\n,\"\x01\xff",
+                          false),
+            "gr\xc3\xb6\xc3\x9f"
+            "e_____");
+}
+
+RC_GTEST_PROP(TensorName, NoHostileNameLeavesItsFolderOrItsField, (std::string op_name, std::string type, bool parameter)) {
+  const auto profile = *rc::gen::element("mindspore-2.10/cpu", "mindspore-2.3.0/gpu", "mindspore-2.0/cpu");
+  const MindsporeVersion& version = *parse_mindspore_profile(profile)->version;
+  MindsporeTensorName name;
+  const std::string cleaned = clean_op_name(version, op_name, parameter);
+  const std::string clean_type = clean_op_type(type);
+  name.op_type = clean_type;
+  name.op_name = cleaned;
+  name.time_us = *rc::gen::inRange<uint64_t>(0, 1ULL << 60);
+  name.is_input = *rc::gen::arbitrary<bool>();
+  name.slot = *rc::gen::inRange<uint64_t>(0, 70000);
+  if (version.dtype_in_name) name.dtype = "Float32";
+  std::string text;
+  append_tensor_name(name, text);
+  for (const char c : text) RC_ASSERT(c != '/' && c != ',' && c != '"' && static_cast<unsigned char>(c) >= 0x20);
+  for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(utf8_length(rest))) RC_ASSERT(utf8_length(rest) > 0U);
+  MindsporeTensorName parsed;
+  RC_ASSERT(parse_tensor_name(text, parsed));
+  RC_ASSERT(parsed == name);
+}
+
+TEST(MindsporeProfile, VersionsWithoutARowAreTheNewestRowBeforeThem) {
+  EXPECT_EQ(parse_mindspore_profile("")->version->name, "2.10");
+  EXPECT_EQ(parse_mindspore_profile("")->device->name, "cpu");
+  EXPECT_EQ(parse_mindspore_profile("mindspore-2.10.0/ascend")->version->name, "2.10");
+  EXPECT_EQ(parse_mindspore_profile("mindspore-2.8.0/gpu")->version->name, "2.10");
+  EXPECT_EQ(parse_mindspore_profile("mindspore-2.7.0")->version->name, "2.7.0");
+  EXPECT_EQ(parse_mindspore_profile("mindspore-2.6")->version->name, "2.4");
+  EXPECT_EQ(parse_mindspore_profile("mindspore-2.3.0")->version->name, "2.3.0");
+  EXPECT_EQ(parse_mindspore_profile("mindspore-2.3.2")->version->name, "2.3.2");
+  EXPECT_EQ(parse_mindspore_profile("mindspore-2.2.10/gpu")->version->name, "2.0");
+  EXPECT_EQ(parse_mindspore_profile("mindspore-2.2.16/gpu")->version->name, "2.2.15");
+  for (const char* text : {"mindspore-1.2", "mindspore-2", "mindspore-2.10/tpu", "acl", "2.10", "mindspore-2.x"}) {
+    const auto profile = parse_mindspore_profile(text);
+    ASSERT_FALSE(profile.ok()) << text;
+    EXPECT_NE(profile.status().message().find("mindspore-2.10"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace tensortap::mindspore

@@ -1,0 +1,109 @@
+#include "system/mindspore/tree/reader.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "layout/crash_file.h"
+#include "layout/crashed_dump.h"
+#include "system/mindspore/tree/npy_mapped.h"
+#include "system/mindspore/tree/tree_rows.h"
+
+namespace tensortap::mindspore {
+namespace {
+
+constexpr uint64_t kLargestMetadata = uint64_t{16} << 20;
+constexpr std::string_view kTreeAdvice = "; `tensortap repair` of this folder makes files of the tree of them";
+
+class Index : public DumpIndex {
+ public:
+  Index(Tree tree, TreeRows content, std::string manifest, std::vector<std::string> problems)
+      : tree_(std::move(tree)), content_(std::move(content)), manifest_(std::move(manifest)), problems_(std::move(problems)) {}
+
+  std::string_view layout() const override { return "mindspore"; }
+  std::span<const RecordRow> rows() const override { return content_.rows; }
+  std::span<const OpInfo> ops() const override { return content_.ops; }
+  std::string manifest() const override { return manifest_; }
+  std::span<const std::string> problems() const override { return problems_; }
+  std::vector<uint64_t> histogram(size_t /*row*/) const override { return {}; }
+
+  Result<RecordData> data(size_t row) const override {
+    if (row >= content_.rows.size()) {
+      return invalid_argument(concat("the dump has ", content_.rows.size(), " records; there is no record ", row));
+    }
+    const RecordRow& record = content_.rows[row];
+    if ((record.flags & kRecordDataLost) != 0) {
+      return content_.files[row] == kNoFile ? not_found("the record's file is damaged; it has its statistics")
+                                            : corrupt(concat(file(row), ": cut short: the record's values are not all there"));
+    }
+    if ((record.flags & kRecordHasData) == 0) return not_found("the record has statistics only; dump with saved_data full to keep values");
+    const TensorFile& found = tree_.files[content_.files[row]];
+    return map_npy(join_path(tree_.folders[found.folder].path, found.file_name), record.desc());
+  }
+
+  std::string file(size_t row) const override {
+    if (row >= content_.rows.size()) return "";
+    const LeafFolder& folder = tree_.folders[content_.folders[row]];
+    const uint32_t number = content_.files[row];
+    const std::string_view name = number == kNoFile ? "statistic.csv" : tree_.files[number].file_name;
+    return folder.relative.empty() ? std::string(name) : join_path(folder.relative, name);
+  }
+
+ private:
+  Tree tree_;
+  TreeRows content_;
+  std::string manifest_;
+  std::vector<std::string> problems_;
+};
+
+// What our own report tells of a crash.
+void add_crash(const std::string& path, Json& manifest) {
+  const auto text = read_file(path, kLargestMetadata);
+  const auto report = text.ok() ? parse_json(*text, path) : Result<Json>(text.status());
+  if (!report.ok() || !report->is_object() || !report->contains("crash")) return;
+  for (const char* key : {"crash", "complete", "failed_op", "failed_ops"}) {
+    if (report->contains(key)) manifest[key] = (*report)[key];
+  }
+}
+
+// What .dump_metadata of the first rank says: the configuration and the version.
+std::string read_metadata(const Tree& tree) {
+  Json manifest = Json::object();
+  const auto with_rank = std::ranges::find_if(tree.folders, [](const auto& folder) { return !folder.rank_path.empty(); });
+  if (with_rank == tree.folders.end()) return "{}";
+  const std::string folder = join_path(with_rank->rank_path, ".dump_metadata");
+  add_crash(join_path(folder, "tensortap_run.json"), manifest);
+  for (const auto& [file, key] : {std::pair("config.json", "mindspore"), std::pair("data_dump.json", "config")}) {
+    const auto text = read_file(join_path(folder, file), kLargestMetadata);
+    if (!text.ok()) continue;
+    if (auto json = parse_json(*text, file); json.ok()) manifest[key] = *std::move(json);
+  }
+  return to_json_text(manifest);
+}
+
+}  // namespace
+
+Confidence recognise_tree(const std::string& folder) {
+  const TreePlace place = place_in_tree(folder);
+  if (place.certain) return Confidence::kCertain;
+  if (CrashFile::is_left_in(folder, "mindspore")) return Confidence::kCertain;
+  return place.role == TreeRole::kNone ? Confidence::kNo : Confidence::kMaybe;
+}
+
+Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
+  TreeProblems problems;
+  Result<Tree> walked = walk_tree(folder, problems);
+  // A crash in the first op leaves nothing else.
+  const bool nothing_else = walked.status().code() == StatusCode::kNotFound && CrashFile::is_left_in(folder, "mindspore");
+  if (!walked.ok() && !nothing_else) return walked.status();
+  Tree tree = walked.ok() ? *std::move(walked) : Tree();
+  TreeRows content = read_tree_rows(tree, problems);
+  std::string manifest = read_metadata(tree);
+  auto index = std::make_unique<Index>(std::move(tree), std::move(content), std::move(manifest), problems.take());
+  return with_crashes(std::move(index), folder, kTreeAdvice);
+}
+
+}  // namespace tensortap::mindspore

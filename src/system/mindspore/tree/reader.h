@@ -1,0 +1,24 @@
+// Reads the trees that MindSpore's dump leaves, of every version from 1.3 on. docs/layouts/mindspore_reading.md is the authority.
+
+#ifndef TENSORTAP_SYSTEM_MINDSPORE_TREE_READER_H_
+#define TENSORTAP_SYSTEM_MINDSPORE_TREE_READER_H_
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "layout/layout.h"
+
+namespace tensortap::mindspore {
+
+// Functions of the layout's row.
+//
+// A tree may be given at any level: the folder that holds rank_N, rank_N, the net's, the graph's and an iteration's folder; also the folders of
+// asynchronous dumps. kMaybe for folders that only the names of their files tell of.
+Confidence recognise_tree(const std::string& folder);
+// Errors: kNotFound when nothing of a dump is there. Everything else that is wrong stands in problems().
+Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder);
+
+}  // namespace tensortap::mindspore
+
+#endif  // TENSORTAP_SYSTEM_MINDSPORE_TREE_READER_H_

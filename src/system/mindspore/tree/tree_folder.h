@@ -1,0 +1,38 @@
+// Names in one folder with their kinds, in one pass.
+
+#ifndef TENSORTAP_SYSTEM_MINDSPORE_TREE_TREE_FOLDER_H_
+#define TENSORTAP_SYSTEM_MINDSPORE_TREE_TREE_FOLDER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace tensortap::mindspore {
+
+enum class EntryKind : uint8_t { kFile, kFolder, kOther };
+
+// Links are what they lead to; kOther is a pipe, a device, a socket and a link to nowhere.
+struct FolderEntry {
+  uint32_t at = 0;
+  uint32_t length = 0;
+  EntryKind kind = EntryKind::kOther;
+};
+
+struct FolderNames {
+  std::string names;  // all of them, one after another
+  std::vector<FolderEntry> entries;
+  [[nodiscard]] std::string_view name(const FolderEntry& entry) const { return std::string_view(names).substr(entry.at, entry.length); }
+  // Names of the folders in it, sorted; those of numbers by number.
+  [[nodiscard]] std::vector<std::string> folders() const;
+};
+
+// At most `most` names, in the order of the file system. Errors: kIo, kNotFound.
+Result<FolderNames> read_folder(const std::string& path, size_t most = SIZE_MAX);
+
+}  // namespace tensortap::mindspore
+
+#endif  // TENSORTAP_SYSTEM_MINDSPORE_TREE_TREE_FOLDER_H_

@@ -1,0 +1,47 @@
+// What a reader of an untrusted tree had to skip, one sentence each; of many of one kind the first ones and a count.
+
+#ifndef TENSORTAP_SYSTEM_MINDSPORE_TREE_TREE_PROBLEMS_H_
+#define TENSORTAP_SYSTEM_MINDSPORE_TREE_TREE_PROBLEMS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+
+namespace tensortap::mindspore {
+
+enum class Skipped : uint8_t { kTensorFile, kForeign, kDumpData, kFolder, kStatistics, kMapping, kGraph, kDoubt };
+
+// Not thread-safe.
+class TreeProblems {
+ public:
+  // Kept as it is while there are few of its kind, then only counted.
+  void add(Skipped kind, std::string sentence) {
+    if (++counts_[kind] <= kMostOfAKind) sentences_.push_back(std::move(sentence));
+  }
+
+  // All sentences, with what was only counted at the end.
+  std::vector<std::string> take() {
+    static constexpr const char* kWords[] = {"damaged tensor files",         "foreign files or folders",         "DumpData files",
+                                             "folders that can not be read", "bad rows of statistic.csv",        "bad rows of mapping.csv",
+                                             "damaged graph files",          "doubts about files that were read"};
+    for (const auto& [kind, count] : counts_) {
+      if (count > kMostOfAKind) sentences_.push_back(concat("and ", count - kMostOfAKind, " more ", kWords[static_cast<size_t>(kind)]));
+    }
+    counts_.clear();
+    return std::exchange(sentences_, {});
+  }
+
+ private:
+  static constexpr size_t kMostOfAKind = 50;
+  std::map<Skipped, size_t> counts_;
+  std::vector<std::string> sentences_;
+};
+
+}  // namespace tensortap::mindspore
+
+#endif  // TENSORTAP_SYSTEM_MINDSPORE_TREE_TREE_PROBLEMS_H_

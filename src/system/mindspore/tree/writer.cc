@@ -1,0 +1,367 @@
+#include "system/mindspore/tree/writer.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "layout/dump_room.h"
+#include "system/mindspore/statistic_row.h"
+#include "system/mindspore/tree/npy_tensor.h"
+#include "system/mindspore/tree/writer_companions.h"
+#include "system/mindspore/tree/writer_folder.h"
+#include "system/mindspore/tree/writer_ops.h"
+#include "system/mindspore/tree/writer_options.h"
+#include "tree/input_rows.h"
+#include "tree/noted_failures.h"
+
+namespace tensortap::mindspore {
+namespace {
+
+using FolderPointer = std::shared_ptr<IterationFolder>;
+
+// Where a value's file went.
+struct Place {
+  enum class State : uint8_t {
+    kNone,        // no file
+    kSettled,     // stands under its own name
+    kForTheStep,  // a parameter's, until the step ends
+    kForReader,   // of an output that is kept only because an op reads it, until that op's turn
+  };
+  State state = State::kNone;
+  FolderPointer folder;
+  std::string stored;
+  uint64_t taken = 0;  // of the dump's room, by the file
+  StatisticDigests digests;
+
+  void clear(DumpRoom& room) {
+    if (state == State::kForReader) {
+      folder->remove_tensor(stored);
+      room.give_back(taken);
+    }
+    state = State::kNone;
+    folder.reset();
+  }
+};
+
+// Whether MindSpore's tree has a place for such a record at all.
+Status check_place(const RecordRow& row) {
+  const auto kind = static_cast<SlotKind>(row.slot_kind);
+  const bool is_input = kind == SlotKind::kInput;
+  if (!is_input && kind != SlotKind::kOutput) return unsupported("MindSpore's tree has no place for slots other than inputs and outputs");
+  if (row.desc().dtype == DType::kString) return unsupported("MindSpore's tree has no place for strings");
+  if (!is_input && row.moment == static_cast<uint8_t>(Moment::kBefore)) {
+    return unsupported("MindSpore's tree has no place for outputs from before an op");
+  }
+  return {};
+}
+
+class Writer : public LayoutWriter {
+ public:
+  Writer(WriterOptions options, StatisticTable table)
+      : options_(std::move(options)),
+        table_(std::move(table)),
+        ops_(options_.profile, options_.extras.constants),
+        inputs_(options_.only_with_records),
+        companions_(options_),
+        room_(options_.max_bytes) {}
+
+  Status add_op(OpId id, const OpInfo& op) override;
+  void pass_over_ops(uint32_t count) override;
+  void op_decided(OpId id, const OpDecision& decision) override;
+  [[nodiscard]] bool follows_steps() const override { return true; }
+  Status end_step(int64_t step, uint64_t run) override;
+  [[nodiscard]] bool takes_statistics_on_any_thread() const override { return false; }
+  [[nodiscard]] bool wants_values() const override { return options_.statistics && table_.needs_values(options_.digest); }
+  Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
+  Status flush() override;
+  Status finish(std::string_view manifest) override;
+  [[nodiscard]] uint64_t bytes_written() const override { return bytes_written_.load(std::memory_order_relaxed); }
+
+ private:
+  using Rows = InputRows<Place>;
+  // One tensor about to be written.
+  struct Piece {
+    MindsporeOp* op;
+    bool is_input;
+    uint32_t slot;
+    uint64_t time_us;
+    IterationFolder::Stage stage = IterationFolder::Stage::kFinal;
+  };
+
+  uint64_t next_time();
+  Result<FolderPointer> folder_of(int64_t step);
+  Result<FolderPointer> folder_of(const RecordRow& row);
+  const std::string& name_of(const Piece& piece, const RecordRow& row);
+  Status write_tensor(const Piece& piece, const FolderPointer& folder, const RecordRow& row, const TensorView& data, Place& place);
+  Status add_statistic(const Piece& piece, IterationFolder& folder, const RecordRow& row, const StatisticDigests& digests);
+  Status add_piece(const Piece& piece, RecordRow& row, const TensorView* data, bool with_statistic, Place& place);
+  Status add_output(RecordRow& row, const TensorView* data);
+  Status settle(const Piece& piece, int64_t step, Rows::Source& source);
+  void begin_step(const RecordRow& row, MindsporeOp& op);
+  void end_parameters(int64_t step, uint64_t run);
+  Status flush_folders();
+  // Keeps what went wrong beside the record in hand, for the next call that can tell it.
+
+  const WriterOptions options_;
+  const StatisticTable table_;
+  std::mutex mutex_;  // all below
+  Ops ops_;
+  Rows inputs_;
+  Companions companions_;
+  DumpRoom room_;
+  std::map<int64_t, FolderPointer> folders_;  // of the steps that have not ended
+  FolderPointer constants_;
+  NpyTensorWriter npy_;
+  uint64_t last_time_us_ = 0;
+  std::string name_;
+  std::string line_;
+  NotedFailures noted_{"inputs, parameters or files beside them"};
+  std::atomic<uint64_t> bytes_written_{0};
+};
+
+uint64_t Writer::next_time() {
+  const uint64_t time_us = options_.time_us != 0 ? options_.time_us : wall_clock_us();
+  return last_time_us_ = std::max(last_time_us_ + 1, time_us);
+}
+
+Result<FolderPointer> Writer::folder_of(int64_t step) {
+  const auto found = folders_.find(step);
+  if (found != folders_.end()) return found->second;
+  const std::string below = concat(options_.rank, "/", options_.net, "/0/", step);
+  TENSORTAP_ASSIGN_OR_RETURN(FolderPointer folder, IterationFolder::create(options_.root, below, table_.header(), options_.access));
+  // The title of statistic.csv, and the rest of its last block.
+  if (options_.statistics) room_.use(DumpRoom::kBlock);
+  folders_[step] = folder;
+  return folder;
+}
+
+// What is recorded once at load goes into the first iteration, and constants into a folder of their own.
+Result<FolderPointer> Writer::folder_of(const RecordRow& row) {
+  const bool load = row.phase == static_cast<uint8_t>(Phase::kLoad);
+  if (!load || !ops_.find(row.op)->constant) return folder_of(load ? options_.first_step : row.step);
+  if (constants_ == nullptr) {
+    const std::string below = concat(options_.rank, "/", options_.net, "/0/constants");
+    TENSORTAP_ASSIGN_OR_RETURN(constants_, IterationFolder::create(options_.root, below, table_.header(), options_.access));
+  }
+  return constants_;
+}
+
+Status Writer::add_op(OpId id, const OpInfo& op) {
+  const std::lock_guard lock(mutex_);
+  ops_.add(id, op);
+  inputs_.add_op(id, op);
+  return {};
+}
+
+void Writer::pass_over_ops(uint32_t count) {
+  const std::lock_guard lock(mutex_);
+  ops_.pass_over(count);
+}
+
+void Writer::op_decided(OpId id, const OpDecision& decision) {
+  const std::lock_guard lock(mutex_);
+  ops_.decide(id, decision);
+  const MindsporeOp* op = ops_.find(id);
+  inputs_.decide(id, decision, op != nullptr && op->parameter && op->outputs);
+}
+
+const std::string& Writer::name_of(const Piece& piece, const RecordRow& row) {
+  MindsporeTensorName name;
+  name.time_us = piece.time_us;
+  name.is_input = piece.is_input;
+  name.slot = piece.slot;
+  if ((row.flags & kRecordBlocked) != 0) name.format = kBlockedFormat;
+  name.dtype = dtype_name(options_.profile, row.desc().dtype);
+  ops_.tensor_name(*piece.op, name, name_);
+  return name_;
+}
+
+Status Writer::write_tensor(const Piece& piece, const FolderPointer& folder, const RecordRow& row, const TensorView& data, Place& place) {
+  const std::string& name = name_of(piece, row);
+  const bool has_file = room_.limited() && stored_dtype(data.desc.dtype) != DType::kUndefined;
+  place.taken = has_file ? DumpRoom::of_file(npy_tensor_file_bytes(data.desc, row.bytes)) : 0;
+  TENSORTAP_RETURN_IF_ERROR(room_.take(place.taken));
+  if (Status status = folder->create_tensor(npy_, name, data, piece.stage, place.stored); !status.ok()) {
+    room_.give_back(place.taken);
+    return status.with_context(folder->path());
+  }
+  place.folder = folder;
+  place.state = Place::State::kSettled;
+  bytes_written_.fetch_add(npy_.file_bytes(), std::memory_order_relaxed);
+  return {};
+}
+
+Status Writer::add_statistic(const Piece& piece, IterationFolder& folder, const RecordRow& row, const StatisticDigests& digests) {
+  line_.clear();
+  table_.append_row({piece.op->cells, piece.time_us, piece.is_input, piece.slot, &row, &digests}, line_);
+  TENSORTAP_RETURN_IF_ERROR(room_.take(line_.size()));
+  Status status = folder.add_statistic(line_);
+  if (!status.ok()) room_.give_back(line_.size());
+  return status;
+}
+
+// One tensor with its file and its row. What has no file keeps its row, and says so.
+Status Writer::add_piece(const Piece& piece, RecordRow& row, const TensorView* data, bool with_statistic, Place& place) {
+  TENSORTAP_ASSIGN_OR_RETURN(const FolderPointer folder, folder_of(row));
+  Status no_file;
+  const bool has_data = data != nullptr && data->data != nullptr;
+  if (options_.tensors && has_data && row.bytes > 0) {
+    no_file = write_tensor(piece, folder, row, *data, place);
+    if (!no_file.ok() && no_file.code() != StatusCode::kUnsupported) return no_file;
+  } else if (options_.tensors && (row.flags & kRecordDataLost) == 0 && !(options_.statistics && row.numel == 0)) {
+    no_file = unsupported(row.numel == 0 ? "a tensor without elements has no file" : "a record without data has no file");
+  }
+  if (options_.statistics) table_.complete(row, has_data ? data : nullptr, place.digests);
+  if (options_.statistics && with_statistic) {
+    if (Status status = add_statistic(piece, *folder, row, place.digests); !status.ok()) {
+      if (place.state != Place::State::kNone) {
+        folder->remove_tensor(place.stored);
+        room_.give_back(place.taken);
+      }
+      place.state = Place::State::kNone;
+      return status;
+    }
+  }
+  if (place.state != Place::State::kNone) {
+    row.flags |= kRecordHasData;
+    row.data_bytes = row.bytes;
+  }
+  row.committed = 1;
+  return no_file;
+}
+
+Status Writer::add_output(RecordRow& row, const TensorView* data) {
+  MindsporeOp& op = *ops_.find(row.op);
+  const Rows::Reader reader = inputs_.first_reader(row.op, row.slot_index);
+  // A value that others read as a whole has one place only.
+  if (row.element >= 0 && reader.op != kNoOp) return unsupported("MindSpore's tree has no place for sequences");
+  const bool own = op.outputs && (row.flags & kRecordForReaders) == 0;
+  if (!own && reader.op == kNoOp) return {};
+  Piece piece{&op, false, row.file_slot(), next_time()};
+  if (!own) piece = {ops_.find(reader.op), true, reader.slot, piece.time_us};
+  op.see(row.slot_index, row.desc());
+  Place place;
+  const bool at_once = own && (!op.parameter || op.constant);
+  if (!at_once) piece.stage = IterationFolder::Stage::kStaged;
+  const Status status = add_piece(piece, row, data, at_once, place);
+  if (!status.ok() && status.code() != StatusCode::kUnsupported) return status;
+  if (place.state == Place::State::kSettled && !at_once) place.state = own ? Place::State::kForTheStep : Place::State::kForReader;
+  if (Rows::Source* source = inputs_.remember(row)) {
+    source->place.clear(room_);
+    std::swap(source->place, place);
+  }
+  return status;
+}
+
+// Gives a remembered value its file and its row as an input, or as a parameter of this step.
+Status Writer::settle(const Piece& piece, int64_t step, Rows::Source& source) {
+  TENSORTAP_ASSIGN_OR_RETURN(const FolderPointer folder, folder_of(step));
+  Place& place = source.place;
+  if (place.state != Place::State::kNone) {
+    const std::string& name = name_of(piece, source.row);
+    const bool first = piece.is_input ? place.state == Place::State::kForReader : place.state == Place::State::kForTheStep;
+    std::string stored;
+    if (first) {
+      TENSORTAP_RETURN_IF_ERROR(folder->move_tensor(*place.folder, place.stored, name, stored));
+      place.stored = std::move(stored);
+      place.folder = folder;
+      place.state = Place::State::kSettled;
+    } else {
+      uint64_t copied = 0;
+      TENSORTAP_RETURN_IF_ERROR(folder->link_tensor(*place.folder, place.stored, name, stored, copied));
+      bytes_written_.fetch_add(copied, std::memory_order_relaxed);
+      room_.use(DumpRoom::of_file(copied));
+    }
+  }
+  return options_.statistics ? add_statistic(piece, *folder, source.row, place.digests) : Status();
+}
+
+void Writer::begin_step(const RecordRow& row, MindsporeOp& op) {
+  noted_.note(companions_.begin(ops_));
+  inputs_.before(row, [this](const Rows::Input& input) {
+    noted_.note(settle({ops_.find(input.op), true, input.slot, next_time()}, input.step, *input.source));
+  });
+  if (!options_.extras.attributes || op.parameter || op.attributes_step == row.step) return;
+  op.attributes_step = row.step;
+  const Result<FolderPointer> folder = folder_of(row.step);
+  room_.use(DumpRoom::kBlock);
+  noted_.note(folder.ok() ? companions_.write_attributes((*folder)->folder(), op) : folder.status());
+}
+
+Status Writer::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) {
+  const std::lock_guard lock(mutex_);
+  MindsporeOp* op = ops_.find(row.op);
+  if (op == nullptr) return unsupported("a record of an op that nobody added");
+  if (options_.extras.graphs) ops_.follow(row);
+  TENSORTAP_RETURN_IF_ERROR(check_place(row));
+  // Memory that nobody wrote to has no values to keep.
+  if ((row.flags & kRecordUnwritten) != 0) return {};
+  if (row.phase != static_cast<uint8_t>(Phase::kLoad)) begin_step(row, *op);
+  if (row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput)) return add_output(row, data);
+  Place place;
+  return add_piece({op, true, row.file_slot(), next_time()}, row, data, true, place);
+}
+
+void Writer::end_parameters(int64_t step, uint64_t run) {
+  for (OpId id = 0; id < ops_.all().size(); ++id) {
+    MindsporeOp* op = ops_.find(id);
+    if (op == nullptr || !op->parameter || !op->outputs || op->constant) continue;
+    Rows::Source* source = inputs_.source(run, id, 0);
+    if (source != nullptr && (source->row.flags & kRecordForReaders) == 0) noted_.note(settle({op, false, 0, next_time()}, step, *source));
+  }
+}
+
+Status Writer::flush_folders() {
+  Status first;
+  for (const auto& [step, folder] : folders_) {
+    Status status = folder->flush();
+    if (first.ok()) first = std::move(status);
+    bytes_written_.fetch_add(folder->take_written_bytes(), std::memory_order_relaxed);
+  }
+  return first;
+}
+
+Status Writer::end_step(int64_t step, uint64_t run) {
+  const std::lock_guard lock(mutex_);
+  noted_.note(companions_.begin(ops_));
+  inputs_.end_step(step, run, [this](const Rows::Input& input) {
+    noted_.note(settle({ops_.find(input.op), true, input.slot, next_time()}, input.step, *input.source));
+  });
+  end_parameters(step, run);
+  inputs_.forget(run, [this](Rows::Source& source) { source.place.clear(room_); });
+  noted_.note(companions_.end_step(ops_, step));
+  noted_.note(flush_folders());
+  // A folder whose rows wait for room stays.
+  if (const auto found = folders_.find(step); found != folders_.end() && found->second->waiting_rows_bytes() == 0) folders_.erase(found);
+  return noted_.take();
+}
+
+Status Writer::flush() {
+  const std::lock_guard lock(mutex_);
+  noted_.note(flush_folders());
+  return noted_.take();
+}
+
+Status Writer::finish(std::string_view manifest) {
+  const std::lock_guard lock(mutex_);
+  noted_.note(flush_folders());
+  // Of steps that nobody ended, and of weights that no op came to read.
+  inputs_.forget_all([this](Rows::Source& source) { source.place.clear(room_); });
+  inputs_.each_loaded([this](Rows::Source& source) { source.place.clear(room_); });
+  noted_.note(companions_.finish(ops_, manifest));
+  folders_.clear();
+  return noted_.take();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LayoutWriter>> create_tree(const DumpInfo& info, const CaptureSpec& spec) {
+  TENSORTAP_ASSIGN_OR_RETURN(WriterOptions options, writer_options(info, spec));
+  TENSORTAP_ASSIGN_OR_RETURN(StatisticTable table, StatisticTable::create(*options.profile.version, options.categories));
+  return std::unique_ptr<LayoutWriter>(new Writer(std::move(options), std::move(table)));
+}
+
+}  // namespace tensortap::mindspore

@@ -1,0 +1,75 @@
+#include "system/mindspore/tree/writer_companions.h"
+
+#include "base/text.h"
+#include "system/mindspore/tree/metadata_files.h"
+#include "system/mindspore/tree/writer_folder.h"
+
+namespace tensortap::mindspore {
+namespace {
+
+constexpr std::string_view kMetadata = ".dump_metadata";
+constexpr std::string_view kOrder = "execution_order";
+constexpr std::string_view kGraphs = "graphs";
+
+}  // namespace
+
+Result<Folder> Companions::make_folder(std::string_view name) const {
+  return make_tree_folders(options_.root, concat(options_.rank, "/", name), options_.access);
+}
+
+Status Companions::write_metadata() const {
+  TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, make_folder(kMetadata));
+  TENSORTAP_RETURN_IF_ERROR(write_tree_file(folder, "data_dump.json", options_.config, Earlier::kKeep, options_.access));
+  return write_tree_file(folder, "config.json", device_config_text(options_.profile), Earlier::kKeep, options_.access);
+}
+
+Status Companions::write_order(const Ops& ops) {
+  TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, make_folder(kOrder));
+  TENSORTAP_RETURN_IF_ERROR(
+      write_tree_file(folder, "ms_execution_order_graph_0.csv", execution_order_text(ops.graph()), Earlier::kReplace, options_.access));
+  ordered_ops_ = ops.all().size();
+  return {};
+}
+
+Status Companions::write_graphs(const Ops& ops) {
+  TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, make_folder(kGraphs));
+  const MindsporeVersion& version = *options_.profile.version;
+  const std::vector<GraphOp> graph = ops.graph();
+  TENSORTAP_RETURN_IF_ERROR(
+      write_tree_file(folder, "ms_output_trace_code_graph_0.ir", graph_ir(version, graph), Earlier::kReplace, options_.access));
+  TENSORTAP_RETURN_IF_ERROR(
+      write_tree_file(folder, "ms_output_trace_code_graph_0.pb", graph_pb(version, graph), Earlier::kReplace, options_.access));
+  graphs_size_ = ops.graph_size();
+  return {};
+}
+
+Status Companions::begin(const Ops& ops) {
+  if (begun_) return {};
+  if (options_.profile.device->metadata) TENSORTAP_RETURN_IF_ERROR(write_metadata());
+  if (options_.extras.execution_order) TENSORTAP_RETURN_IF_ERROR(write_order(ops));
+  begun_ = true;
+  return {};
+}
+
+Status Companions::end_step(const Ops& ops, int64_t step) {
+  if (options_.extras.graphs && graphs_size_ == 0) TENSORTAP_RETURN_IF_ERROR(write_graphs(ops));
+  if (!options_.extras.execution_order || !options_.profile.device->global_order) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, make_folder(kOrder));
+  return append_tree_file(folder, "ms_global_execution_order_graph_0.csv", concat(step, "\n"), options_.access);
+}
+
+Status Companions::finish(const Ops& ops, std::string_view manifest) {
+  if (ordered_ops_ != 0 && ordered_ops_ != ops.all().size()) TENSORTAP_RETURN_IF_ERROR(write_order(ops));
+  if (graphs_size_ != 0 && graphs_size_ != ops.graph_size()) TENSORTAP_RETURN_IF_ERROR(write_graphs(ops));
+  TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, make_folder(kMetadata));
+  return write_tree_file(folder, "tensortap_run.json", manifest, Earlier::kReplace, options_.access);
+}
+
+Status Companions::write_attributes(const Folder& folder, const MindsporeOp& op) const {
+  const std::string name = attributes_file_name(op.scoped_name);
+  if (name.size() > kLongestFileName)
+    return unsupported(concat("the attributes of ", quote(op.scoped_name), " have no file: its name is too long"));
+  return write_tree_file(folder, name, attributes_text(op.info.attributes), Earlier::kKeep, options_.access);
+}
+
+}  // namespace tensortap::mindspore

@@ -1,0 +1,41 @@
+// What a CaptureSpec means for the layout "mindspore".
+
+#ifndef TENSORTAP_SYSTEM_MINDSPORE_TREE_WRITER_OPTIONS_H_
+#define TENSORTAP_SYSTEM_MINDSPORE_TREE_WRITER_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "layout/layout.h"
+#include "system/mindspore/profile.h"
+
+namespace tensortap::mindspore {
+
+struct WriterOptions {
+  MindsporeProfile profile;
+  std::string root;  // "…/rank_0" is below it
+  std::string rank;  // "rank_0"
+  std::string net;
+  std::string categories;
+  std::string config;  // for .dump_metadata/data_dump.json
+  std::string digest;  // that records have
+  bool tensors = false;
+  bool statistics = false;
+  bool only_with_records = false;  // a condition or a trigger lets some executions in only
+  int64_t first_step = 0;          // the first that can be captured
+  uint64_t time_us = 0;            // from which files are dated, 0 = they come into being now
+  uint64_t max_bytes = 0;          // of the dump, 0 = no limit
+  Extras extras;
+  Access access = Access::kPrivate;
+};
+
+// What this layout reads of CaptureSpec::layout_options.
+extern const LayoutOption kLayoutOptions[3];
+
+// Errors as create_tree() has them.
+Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& spec);
+
+}  // namespace tensortap::mindspore
+
+#endif  // TENSORTAP_SYSTEM_MINDSPORE_TREE_WRITER_OPTIONS_H_

@@ -1,0 +1,36 @@
+#include "system/tap/dialect.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "plan/spec_keys.h"
+
+namespace tensortap::tap {
+namespace {
+
+bool is_our_key(const std::string& key) {
+  return std::ranges::any_of(spec_keys(), [&](const ConfigKey& row) { return row.name.substr(0, row.name.find('.')) == key; });
+}
+
+}  // namespace
+
+bool recognise_config(std::string_view text) {
+  if (trim(text).empty()) return true;
+  const Result<Json> json = parse_json(text, "");
+  if (!json.ok() || !json->is_object()) return false;
+  if (json->contains("tensortap")) return true;
+  for (const auto& [key, unused] : json->items()) {
+    if (!is_our_key(key)) return false;
+  }
+  return true;
+}
+
+Result<CaptureSpec> parse_config(std::string_view text, std::string_view name, const DialectOptions& options) {
+  if (!options.profile.empty()) {
+    return invalid_argument(concat("the profile ", quote(options.profile), " belongs to no tensortap config; leave the profile out"));
+  }
+  return spec_from_json(text, name);
+}
+
+}  // namespace tensortap::tap

@@ -1,0 +1,301 @@
+#include "system/tap/repair.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/files.h"
+#include "base/folder.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "format/npy/npy_header.h"
+#include "format/npz/zip_archive.h"
+#include "layout/crash_file.h"
+#include "system/tap/ops_file.h"
+#include "system/tap/records_file.h"
+#include "system/tap/tap_files.h"
+#include "system/tap/tap_members.h"
+#include "system/tap/tap_rows.h"
+
+namespace tensortap::tap {
+namespace {
+
+constexpr size_t kMostNames = 10;
+constexpr uint64_t kRowsPerWrite = 2048;
+
+class Repair {
+ public:
+  Repair(Folder folder, bool dry_run) : folder_(std::move(folder)), dry_run_(dry_run) {}
+
+  Result<RepairReport> run() {
+    TENSORTAP_RETURN_IF_ERROR(lock());
+    TENSORTAP_RETURN_IF_ERROR(look());
+    TENSORTAP_RETURN_IF_ERROR(mend_ops());
+    TENSORTAP_RETURN_IF_ERROR(mend_tensors());
+    TENSORTAP_RETURN_IF_ERROR(mend_rows());
+    TENSORTAP_RETURN_IF_ERROR(mend_histograms());
+    TENSORTAP_RETURN_IF_ERROR(mend_manifest());
+    report_.healthy = report_.actions.empty() && report_.lost.empty();
+    return report_;
+  }
+
+ private:
+  Status lock();
+  Status look();
+  void tell_of_lost_names();
+  Status check_tensors();
+  void find_members(std::span<const std::byte> bytes);
+  Status mend_ops();
+  Status mend_tensors();
+  Status mend_rows();
+  Status rewrite_rows();
+  Status mend_histograms();
+  Status mend_manifest();
+  // A file of the dump as it is now; empty when it is not there.
+  [[nodiscard]] Result<MappedFile> map_if_there(std::string_view name) const {
+    if (!folder_.contains(name)) return MappedFile();
+    TENSORTAP_ASSIGN_OR_RETURN(const File file, folder_.open_file(name, O_RDONLY));
+    return MappedFile::map(file);
+  }
+  [[nodiscard]] bool act(std::string action) {
+    report_.actions.push_back(std::move(action));
+    return !dry_run_;
+  }
+
+  const Folder folder_;
+  const bool dry_run_;
+  RepairReport report_;
+  File lock_;
+  MappedFile records_;
+  TapRows rows_;
+  std::vector<OpInfo> ops_;
+  std::vector<bool> lost_data_;  // by row
+  std::vector<ZipEntry> members_;
+};
+
+// A writer holds a lock on records.npy for as long as it lives.
+Status Repair::lock() {
+  // Nothing is mended of a dump of which a part can not be.
+  for (const std::string_view name : {kOpsFile, kTensorsFile, kHistogramsFile, kRunFile}) {
+    if (folder_.contains(name)) TENSORTAP_RETURN_IF_ERROR(folder_.open_file(name, O_RDONLY).status());
+  }
+  if (!folder_.contains(kRecordsFile)) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(lock_, folder_.open_file(kRecordsFile, O_RDONLY));
+  if (flock(lock_.fd(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return {};
+  return invalid_argument("the dump is still being written by a running program; nothing was touched");
+}
+
+Status Repair::look() {
+  TENSORTAP_ASSIGN_OR_RETURN(records_, map_if_there(kRecordsFile));
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile ops, map_if_there(kOpsFile));
+  std::vector<std::string> ignored;
+  ops_ = parse_ops(ops.text(), ignored);
+  TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), folder_.contains(kRunFile)));
+  report_.records_kept = rows_.rows.size();
+  report_.records_lost = rows_.gaps + rows_.cut;
+  tell_of_lost_names();
+  return check_tensors();
+}
+
+// Nothing brings them back.
+void Repair::tell_of_lost_names() {
+  const auto unnamed =
+      std::ranges::count_if(rows_.rows, [&](const RecordRow& row) { return row.op >= ops_.size() || ops_[row.op].name.empty(); });
+  if (unnamed == 0) return;
+  const char* where = folder_.contains(kOpsFile) ? ": lacks" : " is missing, and with it";
+  report_.lost.push_back(concat(kOpsFile, where, " the names of the ops of ", unnamed, unnamed == 1 ? " record" : " records"));
+}
+
+// Which rows have their data. CRCs are compared: a member may be as long as it says and still be damaged.
+Status Repair::check_tensors() {
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile tensors, map_if_there(kTensorsFile));
+  lost_data_.assign(rows_.rows.size(), false);
+  std::unordered_map<uint64_t, bool> members;  // by offset: whole or not
+  for (size_t i = 0; i < rows_.rows.size(); ++i) {
+    const RecordRow row = rows_.rows[i];
+    if ((row.flags & kRecordHasData) == 0) continue;
+    const Result<ZipEntry> entry = find_member(tensors.bytes(), row);
+    const auto whole = [&] {
+      std::shared_ptr<const void> owner;
+      return read_member(tensors.bytes(), *entry, owner).ok();
+    };
+    if (entry.ok()) {
+      // Records may share a member.
+      const auto [known, is_new] = members.try_emplace(entry->header_offset, false);
+      if (is_new) known->second = whole();
+      if (known->second) {
+        ++report_.tensors_kept;
+        continue;
+      }
+    }
+    lost_data_[i] = true;
+    ++report_.tensors_lost;
+    const std::string op = row.op < ops_.size() ? ops_[row.op].name : "";
+    if (report_.lost.size() < kMostNames) report_.lost.push_back(record_name(row, op));
+  }
+  return {};
+}
+
+// Lines that can not be read are left out; the ids of the others stay.
+Status Repair::mend_ops() {
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile ops, map_if_there(kOpsFile));
+  std::string kept;
+  uint64_t damaged = 0;
+  for (std::string_view text = ops.text(); !text.empty();) {
+    const size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    OpId id = 0;
+    OpInfo op;
+    if (parse_op_line(line, id, op).ok()) {
+      kept += line;
+      kept += '\n';
+    } else {
+      ++damaged;
+    }
+  }
+  if (kept == ops.text()) return {};
+  if (!act(concat("ops.jsonl: ", damaged, damaged == 1 ? " damaged line" : " damaged lines", " taken out"))) return {};
+  return folder_.replace_file(kOpsFile, kept);
+}
+
+// Every whole member, also those that no row speaks of: from one local header to the next, and, where a header is damaged, on with the
+// next one that a row knows.
+void Repair::find_members(std::span<const std::byte> bytes) {
+  std::vector<uint64_t> known;
+  for (size_t i = 0; i < rows_.rows.size(); ++i) {
+    const RecordRow& row = rows_.rows[i];
+    if ((row.flags & kRecordHasData) != 0 && !lost_data_[i]) known.push_back(row.data_offset - row.data_header);
+  }
+  std::ranges::sort(known);
+  auto next_known = known.begin();
+  for (uint64_t at = 0; at < bytes.size();) {
+    const Result<ZipEntry> entry = read_local_header(bytes, at);
+    std::shared_ptr<const void> owner;
+    const bool whole = entry.ok() && entry->method == 0 && read_member(bytes, *entry, owner).ok();
+    if (whole) members_.push_back(*entry);
+    const uint64_t least = whole ? entry->data_offset + entry->size : at + 1;
+    next_known = std::lower_bound(next_known, known.end(), least);
+    const bool follows = whole && read_local_header(bytes, least).ok();
+    if (!follows && next_known == known.end()) return;
+    at = follows ? least : *next_known;
+  }
+}
+
+Status Repair::mend_tensors() {
+  if (!folder_.contains(kTensorsFile)) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, map_if_there(kTensorsFile));
+  if (read_zip_directory(map.bytes()).ok() && report_.tensors_lost == 0) return {};
+  find_members(map.bytes());
+  ZipDirectory directory;
+  uint64_t end = 0;
+  for (const ZipEntry& entry : members_) {
+    ZipMember member;
+    member.name = entry.name;
+    member.offset = entry.header_offset;
+    member.size = entry.size;
+    member.crc = entry.crc;
+    directory.add(member);
+    end = entry.data_offset + entry.size;
+  }
+  const std::string tail = directory.finish(end);
+  const auto present = map.text().substr(std::min<uint64_t>(end, map.text().size()));
+  if (present == tail) return {};
+  if (!act(concat("tensors.npz: the directory is written anew for ", members_.size(), " whole tensors"))) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(kTensorsFile, O_WRONLY));
+  TENSORTAP_RETURN_IF_ERROR(file.truncate(end));
+  return file.write_at(end, std::as_bytes(std::span(tail)));
+}
+
+Status Repair::mend_rows() {
+  const bool changed = std::ranges::find(lost_data_, true) != lost_data_.end();
+  if (rows_.exact && !changed) return {};
+  if (changed) {
+    if (act(concat("records.npy: ", report_.tensors_lost, " records keep their statistics without their values"))) return rewrite_rows();
+    return {};
+  }
+  if (!act(concat("records.npy: cut to its ", rows_.rows.size(), " complete rows"))) return {};
+  const bool in_place =
+      rows_.copied.empty() && records_.bytes().size() >= kRowsBegin &&
+      (rows_.rows.empty() || reinterpret_cast<const std::byte*>(rows_.rows.data()) == records_.bytes().data() + kRowsBegin);
+  if (!in_place) return rewrite_rows();
+  const std::string header = make_records_header(rows_.rows.size());
+  const uint64_t size = kRowsBegin + rows_.rows.size_bytes();
+  TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(kRecordsFile, O_WRONLY));
+  TENSORTAP_RETURN_IF_ERROR(file.write_at(0, std::as_bytes(std::span(header))));
+  return file.truncate(size);
+}
+
+Status Repair::rewrite_rows() {
+  const std::string temporary = concat(kRecordsFile, ".repair");
+  // Of a repair that was interrupted.
+  if (folder_.contains(temporary)) TENSORTAP_RETURN_IF_ERROR(folder_.remove(temporary));
+  TENSORTAP_ASSIGN_OR_RETURN(File file,
+                             folder_.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL, access_of(join_path(folder_.path(), kRecordsFile))));
+  TENSORTAP_RETURN_IF_ERROR(file.write(make_records_header(rows_.rows.size())));
+  std::vector<RecordRow> block;
+  for (size_t i = 0; i < rows_.rows.size(); ++i) {
+    RecordRow& row = block.emplace_back(rows_.rows[i]);
+    row.committed = 1;
+    if (lost_data_[i]) {
+      row.flags = static_cast<uint8_t>((row.flags & ~kRecordHasData) | kRecordDataLost);
+      row.data_offset = row.data_bytes = row.member = row.data_header = 0;
+    }
+    if (block.size() < kRowsPerWrite && i + 1 < rows_.rows.size()) continue;
+    TENSORTAP_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(block))));
+    block.clear();
+  }
+  TENSORTAP_RETURN_IF_ERROR(file.close());
+  return folder_.rename(temporary, kRecordsFile);
+}
+
+Status Repair::mend_histograms() {
+  if (!folder_.contains(kHistogramsFile)) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, map_if_there(kHistogramsFile));
+  const uint64_t size = map.bytes().size();
+  const uint64_t rows = size < kHistogramsBegin ? 0 : (size - kHistogramsBegin) / sizeof(ExponentHistogram);
+  const std::string header = make_histograms_header(rows);
+  const uint64_t whole = kHistogramsBegin + rows * sizeof(ExponentHistogram);
+  if (size == whole && map.text().starts_with(header)) return {};
+  if (!act(concat("histograms.npy: cut to its ", rows, " complete rows"))) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(kHistogramsFile, O_WRONLY));
+  TENSORTAP_RETURN_IF_ERROR(file.write_at(0, std::as_bytes(std::span(header))));
+  return file.truncate(whole);
+}
+
+// Last: a dump with a manifest is taken as finished.
+Status Repair::mend_manifest() {
+  const bool is_there = folder_.contains(kRunFile);
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile text, map_if_there(kRunFile));
+  if (is_there && Json::accept(text.text())) return {};
+  if (!act(is_there ? "run.json: damaged, replaced" : "run.json: was never written; a short one takes its place")) return {};
+  Json manifest;
+  manifest["complete"] = false;
+  manifest["repaired"] = true;
+  for (const std::string& name : CrashFile::names_in(folder_.path())) {
+    const Result<std::unique_ptr<CrashFile>> crash = CrashFile::read(join_path(folder_.path(), name));
+    if (crash.ok() && !manifest.contains("crash")) manifest["crash"] = (*crash)->to_json();
+  }
+  manifest["records"] = report_.records_kept;
+  manifest["records_lost"] = report_.records_lost;
+  manifest["tensors"] = report_.tensors_kept;
+  manifest["tensors_lost"] = report_.tensors_lost;
+  return folder_.replace_file(kRunFile, to_json_text(manifest) + "\n", access_of(join_path(folder_.path(), kRecordsFile)));
+}
+
+}  // namespace
+
+Result<RepairReport> repair_dump(const std::string& folder, bool dry_run) {
+  TENSORTAP_ASSIGN_OR_RETURN(Folder held, Folder::open(folder));
+  Result<RepairReport> report = Repair(std::move(held), dry_run).run();
+  if (!report.ok()) return report.status().with_context(concat("repairing ", folder));
+  return report;
+}
+
+}  // namespace tensortap::tap

@@ -1,0 +1,19 @@
+// Mending a native dump whose program died before it could finish, or whose files were cut short.
+
+#ifndef TENSORTAP_SYSTEM_TAP_REPAIR_H_
+#define TENSORTAP_SYSTEM_TAP_REPAIR_H_
+
+#include <string>
+
+#include "base/status.h"
+#include "layout/layout.h"
+
+namespace tensortap::tap {
+
+// See Layout::repair. Rows stay in their order; a row whose tensor is not whole keeps its statistics. Every file is either mended in place by cutting
+// its end or replaced at once, so that a second death does no harm.
+Result<RepairReport> repair_dump(const std::string& folder, bool dry_run);
+
+}  // namespace tensortap::tap
+
+#endif  // TENSORTAP_SYSTEM_TAP_REPAIR_H_

@@ -1,0 +1,178 @@
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "layout/crashed_dump.h"
+#include "system/tap/ops_file.h"
+#include "system/tap/tap_files.h"
+#include "system/tap/tap_members.h"
+#include "system/tap/tap_rows.h"
+
+namespace tensortap::tap {
+namespace {
+
+constexpr uint64_t kLargestManifest = uint64_t{256} << 20;
+
+// A file that is mapped when it is first asked for.
+class LazyMap {
+ public:
+  explicit LazyMap(std::string path) : path_(std::move(path)) {}
+  Result<std::span<const std::byte>> bytes() const {
+    std::call_once(once_, [this] {
+      Result<MappedFile> map = MappedFile::open(path_);
+      if (map.ok()) {
+        map_ = *std::move(map);
+      } else {
+        status_ = map.status();
+      }
+    });
+    if (!status_.ok()) return status_;
+    TENSORTAP_RETURN_IF_ERROR(map_.check_still_whole());
+    return map_.bytes();
+  }
+
+ private:
+  std::string path_;
+  mutable std::once_flag once_;
+  mutable MappedFile map_;
+  mutable Status status_;
+};
+
+class Index : public DumpIndex {
+ public:
+  explicit Index(const std::string& folder) : tensors_(join_path(folder, kTensorsFile)), histograms_(join_path(folder, kHistogramsFile)) {}
+
+  Status open(const std::string& folder);
+
+  std::string_view layout() const override { return "tap"; }
+  std::span<const RecordRow> rows() const override { return rows_.rows; }
+  std::span<const OpInfo> ops() const override { return ops_; }
+  Result<RecordData> data(size_t row) const override;
+  std::string file(size_t row) const override;
+  std::string manifest() const override { return manifest_; }
+  std::span<const std::string> problems() const override { return problems_; }
+  std::vector<uint64_t> histogram(size_t row) const override;
+
+ private:
+  void read_manifest(const std::string& folder);
+  void read_ops(const std::string& folder);
+  Status read_records(const std::string& folder);
+  Status check_crc(std::span<const std::byte> bytes, const ZipEntry& entry, size_t row) const;
+
+  MappedFile records_;
+  TapRows rows_;
+  std::vector<OpInfo> ops_;
+  std::string manifest_ = "{}";
+  bool finished_ = false;
+  std::vector<std::string> problems_;
+  LazyMap tensors_;
+  LazyMap histograms_;
+  mutable std::once_flag checked_once_;
+  mutable std::unique_ptr<std::atomic<bool>[]> checked_;  // by row: the CRC was right
+};
+
+Status Index::open(const std::string& folder) {
+  if (!path_exists(join_path(folder, kRecordsFile)) && !path_exists(join_path(folder, kOpsFile))) {
+    return not_found(concat(folder, ": no dump of tensortap: neither ", kRecordsFile, " nor ", kOpsFile, " is there"));
+  }
+  read_manifest(folder);
+  read_ops(folder);
+  return read_records(folder);
+}
+
+void Index::read_manifest(const std::string& folder) {
+  Result<std::string> text = read_file(join_path(folder, kRunFile), kLargestManifest);
+  if (!text.ok()) {
+    problems_.emplace_back(text.status().code() == StatusCode::kNotFound
+                               ? "run.json is missing: the dump is still being written, or its program died (tensortap repair mends that)"
+                               : text.status().message());
+    return;
+  }
+  finished_ = true;
+  if (Json::accept(*text)) {
+    manifest_ = *std::move(text);
+  } else {
+    problems_.emplace_back("run.json is damaged; what it said is not known");
+  }
+}
+
+void Index::read_ops(const std::string& folder) {
+  const Result<MappedFile> file = MappedFile::open_settled(join_path(folder, kOpsFile));
+  if (!file.ok()) {
+    problems_.push_back(concat("the ops are not known: ", file.status().message()));
+    return;
+  }
+  ops_ = parse_ops(file->text(), problems_);
+}
+
+Status Index::read_records(const std::string& folder) {
+  Result<MappedFile> file = MappedFile::open_settled(join_path(folder, kRecordsFile));
+  if (!file.ok()) {
+    problems_.push_back(concat("the records are not known: ", file.status().message()));
+    return {};
+  }
+  records_ = *std::move(file);
+  TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), finished_));
+  problems_.insert(problems_.end(), rows_.problems.begin(), rows_.problems.end());
+  return {};
+}
+
+Status Index::check_crc(std::span<const std::byte> bytes, const ZipEntry& entry, size_t row) const {
+  std::call_once(checked_once_, [this] { checked_ = std::make_unique<std::atomic<bool>[]>(rows_.rows.size()); });
+  if (checked_[row].load(std::memory_order_relaxed)) return {};
+  std::shared_ptr<const void> owner;
+  if (const auto content = read_member(bytes, entry, owner); !content.ok()) return content.status();
+  checked_[row].store(true, std::memory_order_relaxed);
+  return {};
+}
+
+Result<RecordData> Index::data(size_t row) const {
+  if (row >= rows_.rows.size()) return invalid_argument(concat("the dump has ", rows_.rows.size(), " records; there is no record ", row));
+  TENSORTAP_RETURN_IF_ERROR(records_.check_still_whole());
+  // A copy: the file is mapped, and another program may write into it between a check and a use.
+  const RecordRow record = rows_.rows[row];
+  if ((record.flags & kRecordHasData) == 0) return find_member({}, record).status();
+  TENSORTAP_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, tensors_.bytes());
+  const Result<ZipEntry> entry = find_member(bytes, record);
+  if (!entry.ok()) return entry.status().with_context(record_name(record, op_of(*this, record).name));
+  TENSORTAP_RETURN_IF_ERROR(check_crc(bytes, *entry, row));
+  return member_tensor(bytes, record);
+}
+
+std::string Index::file(size_t row) const {
+  const bool has_data = row < rows_.rows.size() && (rows_.rows[row].flags & kRecordHasData) != 0;
+  return has_data ? std::string(kTensorsFile) : "";
+}
+
+std::vector<uint64_t> Index::histogram(size_t row) const {
+  if (row >= rows_.rows.size() || rows_.rows[row].histogram == 0) return {};
+  const Result<std::span<const std::byte>> bytes = histograms_.bytes();
+  if (!bytes.ok() || bytes->size() < kHistogramsBegin) return {};
+  const uint64_t number = rows_.rows[row].histogram - 1;
+  constexpr uint64_t kRowBytes = kHistogramNumbers * sizeof(uint64_t);
+  if (number >= (bytes->size() - kHistogramsBegin) / kRowBytes) return {};
+  std::vector<uint64_t> numbers(kHistogramNumbers);
+  std::memcpy(numbers.data(), bytes->data() + kHistogramsBegin + number * kRowBytes, kRowBytes);
+  return numbers;
+}
+
+}  // namespace
+
+Confidence recognise_dump(const std::string& folder) {
+  const bool records = path_exists(join_path(folder, kRecordsFile));
+  const bool ops = path_exists(join_path(folder, kOpsFile));
+  if (records && ops) return Confidence::kCertain;
+  return records || ops ? Confidence::kMaybe : Confidence::kNo;
+}
+
+Result<std::unique_ptr<DumpIndex>> open_dump_folder(const std::string& folder) {
+  auto index = std::make_unique<Index>(folder);
+  TENSORTAP_RETURN_IF_ERROR(index->open(folder).with_context(folder));
+  return with_crashes(std::move(index), folder);
+}
+
+}  // namespace tensortap::tap

@@ -1,0 +1,32 @@
+// The rows of records.npy as a reader finds them: of a whole, a growing, a crashed or a damaged file.
+
+#ifndef TENSORTAP_SYSTEM_TAP_TAP_ROWS_H_
+#define TENSORTAP_SYSTEM_TAP_TAP_ROWS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "trace/record_row.h"
+
+namespace tensortap::tap {
+
+struct TapRows {
+  std::span<const RecordRow> rows;  // borrows from the file's bytes, or from `copied`
+  std::vector<RecordRow> copied;    // when rows between were not complete
+  uint64_t gaps = 0;                // rows that were begun and never completed, with complete ones after them
+  uint64_t cut = 0;                 // rows of a finished file that its header counts and that are not in it
+  bool exact = false;               // header and size agree: nothing is to be mended
+  std::vector<std::string> problems;
+};
+
+// Reads the bytes of a records.npy. `finished` says that its writer came to its end: then header and size are believed and no row is touched.
+// Errors: kUnsupported when the columns are those of another version.
+Result<TapRows> read_rows(std::span<const std::byte> bytes, bool finished);
+
+}  // namespace tensortap::tap
+
+#endif  // TENSORTAP_SYSTEM_TAP_TAP_ROWS_H_

@@ -1,0 +1,26 @@
+// tensortap's own config language and directory of NumPy files.
+
+#ifndef TENSORTAP_SYSTEM_TAP_TAP_SYSTEM_H_
+#define TENSORTAP_SYSTEM_TAP_TAP_SYSTEM_H_
+
+#include "plan/spec_keys.h"
+#include "system/system.h"
+#include "system/tap/dialect.h"
+#include "system/tap/repair.h"
+#include "system/tap/tap_files.h"
+
+namespace tensortap::tap {
+
+inline constexpr Dialect kDialects[] = {
+    {"tensortap", "tensortap's own capture config (JSON)", recognise_config, parse_config, spec_keys},
+};
+
+inline constexpr Layout kLayouts[] = {
+    {"tap", "tensortap's own: NumPy files, one folder per process", create_dump, recognise_dump, open_dump_folder, repair_dump},
+};
+
+inline constexpr System kSystem{"tap", kDialects, kLayouts};
+
+}  // namespace tensortap::tap
+
+#endif  // TENSORTAP_SYSTEM_TAP_TAP_SYSTEM_H_

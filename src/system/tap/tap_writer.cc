@@ -1,0 +1,251 @@
+#include <fcntl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "format/npy/npy_header.h"
+#include "system/tap/ops_file.h"
+#include "system/tap/records_file.h"
+#include "system/tap/tap_files.h"
+#include "system/tap/tensors_file.h"
+
+namespace tensortap::tap {
+namespace {
+
+// A string tensor's bytes as docs/layouts/tap.md has them: sizes, then texts.
+std::string pack_strings(const StringElement* strings, uint64_t count) {
+  std::string packed(count * sizeof(uint64_t), '\0');
+  for (uint64_t i = 0; i < count; ++i) std::memcpy(packed.data() + i * sizeof(uint64_t), &strings[i].size, sizeof(uint64_t));
+  for (uint64_t i = 0; i < count; ++i) packed.append(strings[i].data, strings[i].size);
+  return packed;
+}
+
+// What the writer fills in of a row, to be put back when it could not add it.
+class Filled {
+ public:
+  explicit Filled(const RecordRow& row) : place_(DataPlace::of(row)), histogram_(row.histogram), flags_(row.flags) {}
+  void put_back(RecordRow& row) const {
+    place_.put_into(row);
+    row.histogram = histogram_;
+    row.flags = flags_;
+  }
+
+ private:
+  DataPlace place_;
+  uint64_t histogram_;
+  uint8_t flags_;
+};
+
+uint64_t row_bytes(const ExponentHistogram* histogram) { return sizeof(RecordRow) + (histogram == nullptr ? 0 : sizeof(*histogram)); }
+
+class Writer : public LayoutWriter {
+ public:
+  Writer(std::string folder, const CaptureSpec& spec, File ops, std::unique_ptr<RecordsFile> records)
+      : folder_(std::move(folder)),
+        access_(spec.access),
+        room_(spec.limits.max_bytes),
+        ops_(std::move(ops)),
+        records_(std::move(records)) {}
+
+  Status add_op(OpId id, const OpInfo& op) override;
+  [[nodiscard]] bool takes_statistics_on_any_thread() const override { return true; }
+  Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
+  [[nodiscard]] int most_dimensions() const override { return kRowDims; }
+  [[nodiscard]] bool takes_references() const override { return true; }
+  Status add_reference(RecordRow& row, const ExponentHistogram* histogram) override;
+  Status flush() override;
+  Status finish(std::string_view manifest) override;
+  [[nodiscard]] uint64_t bytes_written() const override;
+
+ private:
+  Status write_ops();
+  Status add_histogram(RecordRow& row, const ExponentHistogram* histogram);
+  Status add_data(RecordRow& row, const TensorView& data);
+  Status take_row(const RecordRow& row, uint64_t bytes);
+  std::string name_of(OpId op);
+  Status update_histograms();
+
+  const std::string folder_;
+  const Access access_;
+  DumpRoom room_;
+  std::mutex ops_mutex_;  // everything about ops
+  File ops_;
+  std::string ops_waiting_;  // lines that are not in the file yet, because the disk was full
+  uint64_t ops_bytes_ = 0;
+  std::vector<std::string> names_;  // by op id, for the names of members
+  std::vector<OpId> left_out_;      // ops whose line has no room; rising
+  std::atomic<bool> has_left_out_{false};
+  std::unique_ptr<RecordsFile> records_;
+  std::unique_ptr<TensorsFile> tensors_;  // made with its first member; the thread of add_record() with data, flush() and finish()
+  std::atomic<TensorsFile*> tensors_seen_{nullptr};
+  std::mutex histograms_mutex_;
+  File histograms_;
+  std::atomic<uint64_t> histogram_rows_{0};
+};
+
+Status Writer::add_op(OpId id, const OpInfo& op) {
+  const std::lock_guard lock(ops_mutex_);
+  if (names_.size() <= id) names_.resize(size_t{id} + 1);
+  names_[id] = op.name;
+  const std::string line = op_line(id, op);
+  if (Status status = room_.take(line.size()); !status.ok()) {
+    left_out_.push_back(id);
+    has_left_out_.store(true, std::memory_order_release);
+    return status;
+  }
+  ops_waiting_ += line;
+  return write_ops();
+}
+
+Status Writer::write_ops() {
+  if (ops_waiting_.empty()) return {};
+  if (Status status = ops_.write_at(ops_bytes_, std::as_bytes(std::span(ops_waiting_))); !status.ok()) {
+    (void)ops_.truncate(ops_bytes_);
+    return status;
+  }
+  ops_bytes_ += ops_waiting_.size();
+  ops_waiting_.clear();
+  return {};
+}
+
+// A row takes its place where its op has its line.
+Status Writer::take_row(const RecordRow& row, uint64_t bytes) {
+  if (has_left_out_.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(ops_mutex_);
+    // More than there ever is.
+    if (std::ranges::binary_search(left_out_, row.op)) return room_.take(UINT64_MAX);
+  }
+  return room_.take(bytes);
+}
+
+std::string Writer::name_of(OpId op) {
+  const std::lock_guard lock(ops_mutex_);
+  return op < names_.size() ? names_[op] : "";
+}
+
+Status Writer::add_histogram(RecordRow& row, const ExponentHistogram* histogram) {
+  row.histogram = 0;
+  if (histogram == nullptr) return {};
+  const std::lock_guard lock(histograms_mutex_);
+  if (!histograms_.is_open()) {
+    TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(join_path(folder_, kHistogramsFile), O_RDWR | O_CREAT | O_EXCL, access_));
+    histograms_ = std::move(file);
+    const std::string header = make_histograms_header(0);
+    TENSORTAP_RETURN_IF_ERROR(histograms_.write_at(0, std::as_bytes(std::span(header))));
+  }
+  static_assert(sizeof(ExponentHistogram) == kHistogramNumbers * sizeof(uint64_t));
+  const uint64_t number = histogram_rows_.load();
+  const uint64_t offset = kHistogramsBegin + number * sizeof(ExponentHistogram);
+  if (Status status = histograms_.write_at(offset, std::as_bytes(std::span(histogram, 1))); !status.ok()) {
+    (void)histograms_.truncate(offset);
+    return status;
+  }
+  histogram_rows_.store(number + 1);
+  row.histogram = number + 1;
+  return {};
+}
+
+Status Writer::add_data(RecordRow& row, const TensorView& data) {
+  if (tensors_ == nullptr) {
+    TENSORTAP_ASSIGN_OR_RETURN(tensors_, TensorsFile::create(join_path(folder_, kTensorsFile), access_, room_));
+    tensors_seen_.store(tensors_.get(), std::memory_order_release);
+  }
+  const DTypeInfo& info = dtype_info(data.desc.dtype);
+  std::string packed;
+  std::span<const std::byte> bytes(static_cast<const std::byte*>(data.data), row.bytes);
+  if (info.kind == DTypeKind::kString) {
+    packed = pack_strings(static_cast<const StringElement*>(data.data), row.numel);
+    bytes = std::as_bytes(std::span(packed));
+  }
+  const std::string name = member_name(row, name_of(row.op));
+  TENSORTAP_ASSIGN_OR_RETURN(const TensorsFile::Place place,
+                             tensors_->append(name, make_tensor_npy_header(data.desc, bytes.size()), bytes));
+  row.data_offset = place.data_offset;
+  row.data_header = static_cast<uint16_t>(place.data_offset - place.header_offset);
+  row.data_bytes = bytes.size();
+  row.member = place.member;
+  row.flags |= kRecordHasData;
+  if (info.is_raw_in_numpy || info.kind == DTypeKind::kString) row.flags |= kRecordRaw;
+  if (Status status = records_->append(row); !status.ok()) {
+    tensors_->undo(place);
+    return status;
+  }
+  return {};
+}
+
+Status Writer::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) {
+  const uint64_t bytes = row_bytes(histogram);
+  TENSORTAP_RETURN_IF_ERROR(take_row(row, bytes));
+  const Filled before(row);
+  row.flags &= static_cast<uint8_t>(~(kRecordHasData | kRecordRaw));
+  row.data_offset = row.data_bytes = row.member = row.data_header = 0;
+  const bool has_data = data != nullptr && (data->data != nullptr || row.numel == 0) && data->desc.dtype != DType::kUndefined;
+  Status status = add_histogram(row, histogram);
+  if (status.ok()) status = has_data ? add_data(row, *data) : records_->append(row);
+  if (!status.ok()) {
+    before.put_back(row);
+    room_.give_back(bytes);
+  }
+  return status;
+}
+
+Status Writer::add_reference(RecordRow& row, const ExponentHistogram* histogram) {
+  const uint64_t bytes = row_bytes(histogram);
+  TENSORTAP_RETURN_IF_ERROR(take_row(row, bytes));
+  const Filled before(row);
+  Status status = add_histogram(row, histogram);
+  if (status.ok()) status = records_->append(row);
+  if (!status.ok()) {
+    before.put_back(row);
+    room_.give_back(bytes);
+  }
+  return status;
+}
+
+Status Writer::update_histograms() {
+  const std::lock_guard lock(histograms_mutex_);
+  if (!histograms_.is_open()) return {};
+  const std::string header = make_histograms_header(histogram_rows_.load());
+  return histograms_.write_at(0, std::as_bytes(std::span(header)));
+}
+
+Status Writer::flush() {
+  {
+    const std::lock_guard lock(ops_mutex_);
+    TENSORTAP_RETURN_IF_ERROR(write_ops());
+  }
+  TENSORTAP_RETURN_IF_ERROR(update_histograms());
+  return records_->update_header();
+}
+
+Status Writer::finish(std::string_view manifest) {
+  Status first = flush();
+  const auto keep_first = [&first](Status status) {
+    if (first.ok()) first = std::move(status);
+  };
+  if (tensors_ != nullptr) keep_first(tensors_->finish());
+  keep_first(records_->finish());
+  keep_first(write_file_atomically(join_path(folder_, kRunFile), manifest, access_));
+  return first;
+}
+
+uint64_t Writer::bytes_written() const {
+  const TensorsFile* tensors = tensors_seen_.load(std::memory_order_acquire);
+  return kRowsBegin + records_->rows() * sizeof(RecordRow) + (tensors != nullptr ? tensors->bytes_written() : 0) +
+         histogram_rows_.load() * sizeof(ExponentHistogram);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LayoutWriter>> create_dump(const DumpInfo& info, const CaptureSpec& spec) {
+  TENSORTAP_ASSIGN_OR_RETURN(File ops, File::open(join_path(info.folder, kOpsFile), O_RDWR | O_CREAT | O_EXCL, spec.access));
+  TENSORTAP_ASSIGN_OR_RETURN(auto records, RecordsFile::create(join_path(info.folder, kRecordsFile), spec.access));
+  return std::unique_ptr<LayoutWriter>(new Writer(info.folder, spec, std::move(ops), std::move(records)));
+}
+
+}  // namespace tensortap::tap
