@@ -12,10 +12,10 @@
 
 namespace tensortap {
 
-using Release = std::array<int, 3>;
+using ReleaseNumber = std::array<int, 3>;
 
 // "2.10" or "2.3.2". False for anything else.
-inline bool parse_release(std::string_view text, Release& release) {
+inline bool parse_release(std::string_view text, ReleaseNumber& release) {
   const std::vector<std::string_view> parts = split(text, '.');
   if (parts.size() < 2 || parts.size() > release.size()) return false;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -33,7 +33,7 @@ auto find_release(const Rows& rows, std::string_view text) -> decltype(&rows[0])
   for (const auto& row : rows) {
     if (row.name == text) return &row;
   }
-  Release release{};
+  ReleaseNumber release{};
   if (!parse_release(text, release)) return nullptr;
   decltype(&rows[0]) found = nullptr;
   for (const auto& row : rows) {

@@ -16,7 +16,7 @@ struct Category {
   std::string_view statistic;  // by the name that plan/spec_keys.h knows; "" = none is needed
   std::string_view digest;     // "md5", "sha1" or ""
   bool on_device;              // MindSpore can compute it on the device
-  bool newest_only;            // Version::hash_categories
+  bool newest_only;            // ConfigRules::hash_categories
 };
 
 std::span<const Category> categories();

@@ -133,7 +133,7 @@ void StatisticTable::add_column(const Column& column) {
   header_ += concat(",", column.header);
 }
 
-std::vector<std::string_view> StatisticTable::known(const MindsporeVersion& version) {
+std::vector<std::string_view> StatisticTable::known(const TreeRules& version) {
   std::vector<std::string_view> names;
   for (const Column& column : kColumns) {
     if (!column.only_with_hash || version.hash_categories) names.push_back(column.category);
@@ -155,7 +155,7 @@ Status StatisticTable::choose(std::string_view categories) {
   return {};
 }
 
-Result<StatisticTable> StatisticTable::create(const MindsporeVersion& version, std::string_view categories) {
+Result<StatisticTable> StatisticTable::create(const TreeRules& version, std::string_view categories) {
   StatisticTable table(version);
   table.header_ = kFirstColumns;
   std::string fixed(kFixed20);

@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "stats/digest.h"
-#include "system/mindspore/profile.h"
+#include "system/mindspore/release.h"
 #include "tensor/tensor.h"
 #include "trace/record_row.h"
 
@@ -37,7 +37,7 @@ class StatisticTable {
  public:
   // `categories` is what the user asked, joined by ","; a version with fixed columns takes none of it. Errors: kInvalidArgument with the categories
   // that the version knows.
-  static Result<StatisticTable> create(const MindsporeVersion& version, std::string_view categories);
+  static Result<StatisticTable> create(const TreeRules& version, std::string_view categories);
 
   [[nodiscard]] const std::string& header() const { return header_; }  // with its line end
   // Whether a digest is a column that a record with this one (a name of digest_from_name()) does not tell.
@@ -60,15 +60,15 @@ class StatisticTable {
     bool only_with_hash;
   };
   static const Column kColumns[];
-  static std::vector<std::string_view> known(const MindsporeVersion& version);
+  static std::vector<std::string_view> known(const TreeRules& version);
 
-  explicit StatisticTable(const MindsporeVersion& version) : version_(&version) {}
+  explicit StatisticTable(const TreeRules& version) : version_(&version) {}
   Status choose(std::string_view categories);
   void add_column(const Column& column);
   void append_shape(const RecordRow& record, std::string& text) const;
   void append_cell(Cell cell, const StatisticRow& row, std::string& text) const;
 
-  const MindsporeVersion* version_;
+  const TreeRules* version_;
   std::vector<Cell> cells_;
   std::string header_;
 };

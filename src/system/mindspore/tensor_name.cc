@@ -125,9 +125,9 @@ void append_tensor_name(const MindsporeTensorName& name, std::string& text) {
   text += kSuffix;
 }
 
-std::string clean_op_name(const MindsporeVersion& version, std::string_view full_name, bool is_parameter) {
+std::string clean_op_name(const TreeRules& rules, std::string_view full_name, bool is_parameter) {
   // A comma or a quotation mark would end a cell of statistic.csv and mapping.csv; the real system never has one there.
-  if (version.full_scope) return replace_bytes(full_name, "/\\. ,\"");
+  if (rules.full_scope) return replace_bytes(full_name, "/\\. ,\"");
   return replace_bytes(is_parameter ? slashes_as_dashes(full_name) : last_part(full_name), "/\\ ,\"");
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "system/mindspore/profile.h"
+#include "system/mindspore/release.h"
 
 namespace tensortap::mindspore {
 
@@ -38,7 +38,7 @@ void append_decimal(uint64_t number, std::string& text);
 
 // The op name of a file, for a scoped name or a parameter's own. Holds no "/", control character or part that could leave the folder; bytes that
 // are no UTF-8 become "_".
-std::string clean_op_name(const MindsporeVersion& version, std::string_view full_name, bool is_parameter);
+std::string clean_op_name(const TreeRules& rules, std::string_view full_name, bool is_parameter);
 // The same for an op's type, which holds no dot either.
 std::string clean_op_type(std::string_view type);
 // A name for a cell of a .csv or a line of a text file: without commas, quotes, and control characters, which would end it.

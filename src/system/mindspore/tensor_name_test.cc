@@ -56,8 +56,8 @@ TEST(TensorName, SplitsFromTheRight) {
 }
 
 TEST(TensorName, CleansAsEachVersionDoes) {
-  const MindsporeVersion& newest = *parse_mindspore_profile("mindspore-2.10")->version;
-  const MindsporeVersion& oldest = *parse_mindspore_profile("mindspore-2.0/gpu")->version;
+  const TreeRules& newest = parse_profile("mindspore-2.10")->tree();
+  const TreeRules& oldest = parse_profile("mindspore-2.0/gpu")->tree();
   EXPECT_EQ(clean_op_name(newest, "Default/net\\a.b c/MatMul-op3", false), "Default_net_a_b_c_MatMul-op3");
   EXPECT_EQ(clean_op_name(newest, "my.weight/w", true), "my_weight_w");
   EXPECT_EQ(clean_op_name(oldest, "Default/net/MatMul-op3", false), "MatMul-op3");
@@ -72,16 +72,16 @@ TEST(TensorName, CleansAsEachVersionDoes) {
 
 RC_GTEST_PROP(TensorName, NoHostileNameLeavesItsFolderOrItsField, (std::string op_name, std::string type, bool parameter)) {
   const auto profile = *rc::gen::element("mindspore-2.10/cpu", "mindspore-2.3.0/gpu", "mindspore-2.0/cpu");
-  const MindsporeVersion& version = *parse_mindspore_profile(profile)->version;
+  const TreeRules& rules = parse_profile(profile)->tree();
   MindsporeTensorName name;
-  const std::string cleaned = clean_op_name(version, op_name, parameter);
+  const std::string cleaned = clean_op_name(rules, op_name, parameter);
   const std::string clean_type = clean_op_type(type);
   name.op_type = clean_type;
   name.op_name = cleaned;
   name.time_us = *rc::gen::inRange<uint64_t>(0, 1ULL << 60);
   name.is_input = *rc::gen::arbitrary<bool>();
   name.slot = *rc::gen::inRange<uint64_t>(0, 70000);
-  if (version.dtype_in_name) name.dtype = "Float32";
+  if (rules.dtype_in_name) name.dtype = "Float32";
   std::string text;
   append_tensor_name(name, text);
   for (const char c : text) RC_ASSERT(c != '/' && c != ',' && c != '"' && static_cast<unsigned char>(c) >= 0x20);
@@ -89,24 +89,6 @@ RC_GTEST_PROP(TensorName, NoHostileNameLeavesItsFolderOrItsField, (std::string o
   MindsporeTensorName parsed;
   RC_ASSERT(parse_tensor_name(text, parsed));
   RC_ASSERT(parsed == name);
-}
-
-TEST(MindsporeProfile, VersionsWithoutARowAreTheNewestRowBeforeThem) {
-  EXPECT_EQ(parse_mindspore_profile("")->version->name, "2.10");
-  EXPECT_EQ(parse_mindspore_profile("")->device->name, "cpu");
-  EXPECT_EQ(parse_mindspore_profile("mindspore-2.10.0/ascend")->version->name, "2.10");
-  EXPECT_EQ(parse_mindspore_profile("mindspore-2.8.0/gpu")->version->name, "2.10");
-  EXPECT_EQ(parse_mindspore_profile("mindspore-2.7.0")->version->name, "2.7.0");
-  EXPECT_EQ(parse_mindspore_profile("mindspore-2.6")->version->name, "2.4");
-  EXPECT_EQ(parse_mindspore_profile("mindspore-2.3.0")->version->name, "2.3.0");
-  EXPECT_EQ(parse_mindspore_profile("mindspore-2.3.2")->version->name, "2.3.2");
-  EXPECT_EQ(parse_mindspore_profile("mindspore-2.2.10/gpu")->version->name, "2.0");
-  EXPECT_EQ(parse_mindspore_profile("mindspore-2.2.16/gpu")->version->name, "2.2.15");
-  for (const char* text : {"mindspore-1.2", "mindspore-2", "mindspore-2.10/tpu", "acl", "2.10", "mindspore-2.x"}) {
-    const auto profile = parse_mindspore_profile(text);
-    ASSERT_FALSE(profile.ok()) << text;
-    EXPECT_NE(profile.status().message().find("mindspore-2.10"), std::string::npos);
-  }
 }
 
 }  // namespace

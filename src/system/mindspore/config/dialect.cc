@@ -8,7 +8,7 @@
 #include "system/mindspore/categories.h"
 #include "system/mindspore/config/iteration.h"
 #include "system/mindspore/config/settings.h"
-#include "system/mindspore/version.h"
+#include "system/mindspore/release.h"
 
 namespace tensortap::mindspore {
 namespace {
@@ -89,7 +89,7 @@ CaptureSpec to_spec(Settings settings, const Profile& profile, std::string_view 
   spec.inputs = settings.input_output != 2;
   spec.outputs = settings.input_output != 1;
   spec.payload = payload_of(settings);
-  spec.non_finite = profile.version->non_finite;
+  spec.non_finite = profile.release->config.non_finite;
   spec.trigger = trigger_of(settings);
   // MindSpore looks at what an op made, never at what it read.
   spec.overflow_ops = OverflowOps::kAll;

@@ -38,7 +38,7 @@ TEST(MindsporePage, HasARowForEveryKeyInTheirOrder) {
 TEST(MindsporePage, NamesEveryStatisticAndProfile) {
   const std::string page = the_page();
   for (const Category& category : categories()) EXPECT_THAT(page, HasSubstr(concat("`", category.item, "`")));
-  for (const Version& version : versions()) EXPECT_THAT(page, HasSubstr(concat("| ", version.name, " |")));
+  for (const Release& release : releases()) EXPECT_THAT(page, HasSubstr(concat("| ", release.name, " |")));
 }
 
 TEST(MindsporePage, ItsExampleIsAConfig) {

@@ -37,8 +37,9 @@ struct Reading {
   Settings settings;
   size_t notes_left_out = 0;
 
-  [[nodiscard]] const Version& version() const { return *profile.version; }
-  [[nodiscard]] bool on(Device device) const { return profile.device == device; }
+  [[nodiscard]] const Release& release() const { return *profile.release; }
+  [[nodiscard]] const ConfigRules& rules() const { return profile.release->config; }
+  [[nodiscard]] bool on(DeviceKind device) const { return profile.device->kind == device; }
   [[nodiscard]] bool has_statistics() const { return settings.saved_data != "tensor"; }
   // A position is found by reading the text from its beginning: for hostile configs there is an end to that.
   void note(const SpecValue& value, std::string_view what) {
@@ -63,7 +64,7 @@ Status read_flag(Value value, bool& target) {
 
 Status read_enable(Value value, Reading& reading) {
   TENSORTAP_RETURN_IF_ERROR(value.read_bool(reading.settings.synchronous));
-  if (reading.strict && reading.version().enable_false_ends_e2e) reading.settings.e2e = reading.settings.synchronous;
+  if (reading.strict && reading.rules().enable_false_ends_e2e) reading.settings.e2e = reading.settings.synchronous;
   return {};
 }
 
@@ -90,7 +91,7 @@ Status read_sample_num(Value value, Reading& reading) {
 Status read_dump_mode(Value value, Reading& reading) {
   TENSORTAP_RETURN_IF_ERROR(value.read_whole(reading.settings.dump_mode, 0, 2));
   if (reading.settings.dump_mode != 2) return {};
-  if (reading.strict && !reading.on(Device::kAscend)) {
+  if (reading.strict && !reading.on(DeviceKind::kAscend)) {
     return value.error(
         "2 keeps what a program marks with set_dump(), which MindSpore has on Ascend only; use 0 for every op, 1 for those of \"kernels\", "
         "or "
@@ -153,7 +154,7 @@ Status read_kernels(Value value, Reading& reading) {
   if (!value.json().is_array()) return value.wrong_type("a list of names, types and name-regex(...)");
   if (reading.settings.dump_mode != 1) return {};
   KernelRules rules;
-  if (reading.strict) rules = {reading.version().kernel_types, reading.version().kernel_regexes};
+  if (reading.strict) rules = {reading.rules().kernel_types, reading.rules().kernel_regexes};
   TENSORTAP_ASSIGN_OR_RETURN(reading.settings.kernels, parse_kernels(value, rules));
   if (reading.settings.kernels.selectors.empty()) reading.note(value, "names nothing, so every op is captured, as in MindSpore");
   return {};
@@ -178,7 +179,7 @@ Status read_support_device(Value value, Reading& reading) {
     if (const auto device = device_of(list[i])) devices.insert(*device);
   }
   if (repeated) reading.note(value, "a device stands twice");
-  if (reading.on(Device::kCpu)) return {};
+  if (reading.on(DeviceKind::kCpu)) return {};
   reading.settings.every_device = false;
   reading.settings.devices.assign(devices.begin(), devices.end());
   if (devices.empty()) {
@@ -192,15 +193,15 @@ Status read_support_device(Value value, Reading& reading) {
 
 Status read_op_debug_mode(Value value, Reading& reading) {
   Settings& settings = reading.settings;
-  if (reading.strict && settings.e2e && !reading.version().e2e_reads_op_debug_mode) {
-    reading.note(value, concat("has no effect beside e2e_dump_settings in MindSpore ", reading.version().name));
+  if (reading.strict && settings.e2e && !reading.rules().e2e_reads_op_debug_mode) {
+    reading.note(value, concat("has no effect beside e2e_dump_settings in MindSpore ", reading.release().name));
     return {};
   }
   TENSORTAP_RETURN_IF_ERROR(value.read_whole(settings.op_debug_mode, 0, 4));
-  const auto& modes = reading.strict ? reading.version().op_debug_modes : versions().back().op_debug_modes;
+  const auto& modes = reading.strict ? reading.rules().op_debug_modes : releases().back().config.op_debug_modes;
   const int8_t counts_as = modes[settings.op_debug_mode];
   if (counts_as == kRefused) {
-    return value.error(concat(settings.op_debug_mode, " is not known to MindSpore ", reading.version().name,
+    return value.error(concat(settings.op_debug_mode, " is not known to MindSpore ", reading.release().name,
                               "; use 0 for no debugging, 3 for overflow or leave --profile-strict out"));
   }
   settings.op_debug_mode = static_cast<uint64_t>(counts_as);
@@ -215,7 +216,7 @@ Status read_op_debug_mode(Value value, Reading& reading) {
     settings.dump_mode = 0;
     settings.kernels = {};
   }
-  if (settings.op_debug_mode == kOverflow && reading.version().overflow_keeps_both) {
+  if (settings.op_debug_mode == kOverflow && reading.rules().overflow_keeps_both) {
     if (settings.input_output != 0) reading.note(value, "3 keeps inputs and outputs; \"input_output\" has no effect");
     settings.input_output = 0;
   }
@@ -249,15 +250,15 @@ Status read_saved_data(Value value, Reading& reading) {
   TENSORTAP_RETURN_IF_ERROR(value.read_choice(kSavedData, index));
   settings.saved_data = std::move(asked);
   if (!reading.strict || !reading.has_statistics()) return {};
-  if (reading.on(Device::kCpu)) {
+  if (reading.on(DeviceKind::kCpu)) {
     return value.error(concat("MindSpore keeps no statistics on a CPU; use \"tensor\", another device, or leave --profile-strict out"));
   }
-  if (!reading.on(Device::kAscend)) return {};
+  if (!reading.on(DeviceKind::kAscend)) return {};
   if (!settings.e2e && !settings.npy) {
     return value.error("keeps statistics on Ascend only with \"file_format\": \"npy\"; add that, or leave --profile-strict out");
   }
-  if (settings.e2e && !reading.version().ascend_e2e_statistics) {
-    return value.error(concat("MindSpore ", reading.version().name,
+  if (settings.e2e && !reading.rules().ascend_e2e_statistics) {
+    return value.error(concat("MindSpore ", reading.release().name,
                               " keeps no statistics in a synchronous dump on Ascend; use \"tensor\" or leave --profile-strict out"));
   }
   return {};
@@ -269,11 +270,11 @@ Status read_items(Value value, Reading& reading, const std::vector<std::string>&
   std::vector<std::string>& chosen = reading.settings.categories;
   for (size_t i = 0; i < items.size(); ++i) {
     const Category* category = find_category(items[i]);
-    const bool known = category != nullptr && (!category->newest_only || reading.version().hash_categories);
+    const bool known = category != nullptr && (!category->newest_only || reading.rules().hash_categories);
     if (!known) {
       std::vector<std::string> names;
       for (const Category& row : categories()) {
-        if (!row.newest_only || reading.version().hash_categories) names.emplace_back(row.item);
+        if (!row.newest_only || reading.rules().hash_categories) names.emplace_back(row.item);
       }
       return value.element(i).error(
           concat(quote(items[i]), " is no statistic.", did_you_mean(items[i], names), " Take from ", join(names, ", ")));
@@ -283,7 +284,7 @@ Status read_items(Value value, Reading& reading, const std::vector<std::string>&
       continue;
     }
     const bool repeated = std::ranges::find(chosen, category->column) != chosen.end();
-    if (!repeated || reading.version().repeated_categories) chosen.emplace_back(category->column);
+    if (!repeated || reading.rules().repeated_categories) chosen.emplace_back(category->column);
   }
   if (!host_only.empty()) {
     const std::vector<std::string> names(host_only.begin(), host_only.end());
@@ -294,8 +295,8 @@ Status read_items(Value value, Reading& reading, const std::vector<std::string>&
 
 Status read_statistic_category(Value value, Reading& reading) {
   if (!reading.has_statistics()) return {};
-  if (!reading.version().fixed_categories.empty()) {
-    reading.note(value, concat("has no effect: the statistics of MindSpore ", reading.version().name, " are fixed"));
+  if (!reading.rules().fixed_categories.empty()) {
+    reading.note(value, concat("has no effect: the statistics of MindSpore ", reading.release().name, " are fixed"));
     return {};
   }
   std::vector<std::string> items;
@@ -375,7 +376,7 @@ constexpr auto kKeys = [] {
 }();
 
 bool is_required(const ConfigKey& key, const Reading& reading) {
-  if (key.section == kE2e) return reading.strict && reading.version().needs_enable && (key.name == "enable" || key.name == "trans_flag");
+  if (key.section == kE2e) return reading.strict && reading.rules().needs_enable && (key.name == "enable" || key.name == "trans_flag");
   return key.default_value.empty() || (key.name == "op_debug_mode" && reading.strict && !reading.settings.e2e);
 }
 
@@ -411,20 +412,20 @@ std::vector<std::string> keys_of(std::string_view section) {
 // The last key of all is read later: what it may hold depends on all others.
 bool is_last(const KeyRow& row) { return row.key.name == "statistic_category"; }
 
-bool knows(const Version& version, std::string_view since) {
-  const auto first = std::ranges::find(versions(), since, &Version::name);
-  return first != versions().end() && first->since <= version.since;
+bool knows(const Release& release, std::string_view since) {
+  const auto first = std::ranges::find(releases(), since, &Release::name);
+  return first != releases().end() && first->since <= release.since;
 }
 
 Status read_row(const KeyRow& row, Value section, Reading& reading) {
   if (!has(section, row.key.name)) return row.absent == nullptr ? Status() : row.absent(section, reading);
   const SpecValue value = section.member(std::string(row.key.name));
-  if (knows(reading.version(), row.key.since)) return row.read(value, reading);
+  if (knows(reading.release(), row.key.since)) return row.read(value, reading);
   if (reading.strict) {
-    reading.note(value, concat("is not known to MindSpore ", reading.version().name, " and is ignored, as there"));
+    reading.note(value, concat("is not known to MindSpore ", reading.release().name, " and is ignored, as there"));
     return {};
   }
-  reading.note(value, concat("is not known to MindSpore ", reading.version().name, "; it is obeyed all the same"));
+  reading.note(value, concat("is not known to MindSpore ", reading.release().name, "; it is obeyed all the same"));
   return row.read(value, reading);
 }
 
@@ -445,7 +446,7 @@ Status read_e2e(Value root, Reading& reading) {
     TENSORTAP_RETURN_IF_ERROR(read_section(root.member(std::string(kE2e)), kE2e, reading));
   }
   if (settings.e2e) return {};
-  if (reading.on(Device::kAscend)) {
+  if (reading.on(DeviceKind::kAscend)) {
     settings.asynchronous = true;
     settings.trans_flag = false;
     return {};
@@ -461,13 +462,14 @@ Status read_e2e(Value root, Reading& reading) {
 // Where MindSpore would compute statistics, and which.
 Status finish_statistics(Value common, Reading& reading) {
   Settings& settings = reading.settings;
-  const bool after_launch = settings.synchronous || settings.op_debug_mode != kOverflow || !reading.version().overflow_keeps_both;
-  settings.device_statistics = settings.device_asked && settings.saved_data == "statistic" && reading.on(Device::kAscend) && after_launch;
+  const bool after_launch = settings.synchronous || settings.op_debug_mode != kOverflow || !reading.rules().overflow_keeps_both;
+  settings.device_statistics =
+      settings.device_asked && settings.saved_data == "statistic" && reading.on(DeviceKind::kAscend) && after_launch;
   if (!reading.has_statistics()) return {};
   settings.categories = default_categories();
-  if (!reading.version().fixed_categories.empty()) {
+  if (!reading.rules().fixed_categories.empty()) {
     settings.categories.clear();
-    for (const std::string_view item : split(reading.version().fixed_categories, ',')) settings.categories.emplace_back(item);
+    for (const std::string_view item : split(reading.rules().fixed_categories, ',')) settings.categories.emplace_back(item);
   }
   return read_row(kRows.back(), common, reading);
 }

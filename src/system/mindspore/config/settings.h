@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "plan/config_key.h"
 #include "system/mindspore/config/kernels.h"
-#include "system/mindspore/version.h"
+#include "system/mindspore/release.h"
 
 namespace tensortap::mindspore {
 

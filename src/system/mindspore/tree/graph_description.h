@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "system/mindspore/profile.h"
+#include "system/mindspore/release.h"
 #include "tensor/tensor.h"
 #include "trace/op_info.h"
 
@@ -50,9 +50,9 @@ struct GraphOp {
 };
 
 // debugger.ModelProto of the file .pb.
-std::string graph_pb(const MindsporeVersion& version, std::span<const GraphOp> ops);
+std::string graph_pb(const TreeRules& rules, std::span<const GraphOp> ops);
 // The text of the file .ir.
-std::string graph_ir(const MindsporeVersion& version, std::span<const GraphOp> ops);
+std::string graph_ir(const TreeRules& rules, std::span<const GraphOp> ops);
 
 }  // namespace tensortap::mindspore
 

@@ -57,7 +57,7 @@ class GraphFiles : public testing::Test {
     ops_.find(id)->seen = std::move(seen);
     return id;
   }
-  static inline const MindsporeProfile kProfile = *parse_mindspore_profile("");
+  static inline const Profile kProfile = *parse_profile("");
   Ops ops_{kProfile, false};
   OpId next_ = 0;
 };
@@ -72,7 +72,7 @@ TEST_F(GraphFiles, ThePbOfTheGoldenAddHasTheSameFields) {
   const OpId x = add("x", "Input", {}, {desc});
   const OpId y = add("y", "Input", {}, {desc});
   add("add", "Add", {{"x", x, 0}, {"y", y, 0}}, {desc});
-  const std::string ours = told(Reader(graph_pb(*kProfile.version, ops_.graph())), kMessages);
+  const std::string ours = told(Reader(graph_pb(kProfile.tree(), ops_.graph())), kMessages);
   // The inputs, outputs, types and parameters of the real one stand in ours word for word.
   const std::string theirs = told(Reader(*golden), kMessages);
   for (const char* part : {"1:{1:{1:x 2:0} 1:{1:y 2:0} 2:1 3:Add 4:Default", "6:{1:14 2:{1:11 2:{1:{1:2} 1:{1:3}}}}", "2:kernel_graph0",
@@ -87,7 +87,7 @@ TEST_F(GraphFiles, ThePbTellsAttributesTuplesAndOriginals) {
   const OpId x = add("x", "Initializer", {}, {});
   add("top", "TopK", {{"x", x, 0}}, {{DType::kBFloat16, {4}}, {DType::kInt64, {4}}}, "",
       R"({"axis": -1, "largest": true, "pads": [0, 1], "mode": "m", "alpha": 0.5})", {{"author_1", "TopK"}});
-  const std::string text = told(Reader(graph_pb(*kProfile.version, ops_.graph())), kMessages);
+  const std::string text = told(Reader(graph_pb(kProfile.tree(), ops_.graph())), kMessages);
   EXPECT_NE(
       text.find("5:{1:axis 2:{1:5 3:-1}} 5:{1:largest 2:{1:1 2:1}} 5:{1:pads 2:{1:31 18:{1:5 3:0} 18:{1:5 3:1}}} 5:{1:mode 2:{1:13 7:m}} "
                 "5:{1:alpha 2:{1:12 6:0.5}}"),
@@ -105,7 +105,7 @@ TEST_F(GraphFiles, TheIrHasTheRealOnesHeadAndItsLinesOfANode) {
   const OpId a = add("add", "Add", {{"x", x, 0}, {"w", w, 0}}, {desc}, "", R"({"axis": 1, "keep": true, "dims": [1, 2]})",
                      {{"author_add", "Add"}, {"author_bias", "Bias"}});
   add("inner", "Relu", {{"add", a, 0}, {"carried", kNoOp, 0}}, {}, "loop/body");
-  const std::string text = graph_ir(*kProfile.version, ops_.graph());
+  const std::string text = graph_ir(kProfile.tree(), ops_.graph());
   EXPECT_EQ(text, R"(# IR entry: @kernel_graph0
 # Total subgraphs: 2
 
@@ -214,7 +214,7 @@ TEST_F(GraphFiles, NamesOfNodesAreMindsporesKind) {
   const OpId x = add("x (1)", "Input", {}, {});
   const OpId conv = add("/model.22/cv(2):0/Conv", "com.microsoft::Fused Conv", {{"x", x, 0}, {"a(b", kNoOp, 0}}, {});
   add("", "3d", {{"y", conv, 0}}, {}, "", "", {{"m.22(1)", "Conv"}});
-  const std::string text = graph_ir(*kProfile.version, ops_.graph());
+  const std::string text = graph_ir(kProfile.tree(), ops_.graph());
   EXPECT_NE(text.find("\n  %0(_model.22_cv_2__0_Conv) = com_microsoft__Fused_Conv(%para1_x__1_, \"a_b\") "), std::string::npos) << text;
   EXPECT_NE(text.find("# Fullname with scope: (Default/model/22/cv_2__0/Conv/com_microsoft__Fused_Conv-op0)\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\n  %1(_) = _3d(%0) "), std::string::npos) << text;
@@ -222,7 +222,7 @@ TEST_F(GraphFiles, NamesOfNodesAreMindsporesKind) {
 
 TEST_F(LearnedGraphFiles, TheIrHasTheEdgesThatTheRecordsTell) {
   run();
-  const std::string text = graph_ir(*kProfile.version, ops_.graph());
+  const std::string text = graph_ir(kProfile.tree(), ops_.graph());
   std::string lines;
   for (const std::string_view line : split(text, '\n')) {
     const bool is_type = line.starts_with("      : (");
@@ -256,7 +256,7 @@ TEST_F(LearnedGraphFiles, TheIrHasTheEdgesThatTheRecordsTell) {
 
 TEST_F(LearnedGraphFiles, ThePbHasTheSameEdges) {
   run();
-  const std::string text = told(Reader(graph_pb(*kProfile.version, ops_.graph())), kMessages);
+  const std::string text = told(Reader(graph_pb(kProfile.tree(), ops_.graph())), kMessages);
   EXPECT_NE(text.find("1:{1:{1:1 2:0} 1:{1:first.weight 2:0} 2:2 3:mul"), std::string::npos) << text;
   EXPECT_NE(text.find("1:{1:{1:2 2:0} 1:{1:1 2:0} 2:3 3:cat"), std::string::npos) << text;
   EXPECT_NE(text.find("3:{1:split.self 2:{1:14 2:{1:11 2:{1:{1:2} 1:{1:3}}}}} 3:{1:first.weight 2:{1:14"), std::string::npos) << text;
@@ -267,7 +267,7 @@ TEST_F(GraphFiles, OlderVersionsWriteTheOlderText) {
   const TensorDesc desc{DType::kFloat32, {2, 3}};
   const OpId x = add("x", "Input", {}, {desc});
   add("add", "Add", {{"x", x, 0}}, {desc}, "", R"({"keep": true})");
-  const std::string text = graph_ir(*parse_mindspore_profile("mindspore-2.0")->version, ops_.graph());
+  const std::string text = graph_ir(parse_profile("mindspore-2.0")->tree(), ops_.graph());
   TemporaryFolder folder;
   ASSERT_TRUE(unpack_golden_tree("2.0.0-add", folder.path()));
   const auto golden = read_file(join_path(folder.path(), "2.0.0-add/d/rank_0/graphs/ms_output_trace_code_graph_0.ir"));

@@ -29,8 +29,8 @@ std::string dims_text(const TensorDesc& desc) {
 // Texts of one version: types, attributes.
 class IrText {
  public:
-  explicit IrText(const MindsporeVersion& version) : older_(version.older_graph_text) {
-    profile_ = *parse_mindspore_profile(kDefaultProfile);  // dtypes are named as on cpu everywhere
+  explicit IrText(const TreeRules& rules) : older_(rules.older_graph_text) {
+    profile_ = *parse_profile("");  // dtypes are named as on cpu everywhere
   }
 
   [[nodiscard]] std::string host_type(const TensorDesc& desc) const {
@@ -68,13 +68,13 @@ class IrText {
  private:
   static std::string plain(const Json& json) { return json.is_boolean() ? to_text(json.get<bool>()) : to_json_text(json); }
   bool older_;
-  MindsporeProfile profile_;
+  Profile profile_;
 };
 
 class IrFile {
  public:
-  IrFile(const MindsporeVersion& version, std::span<const GraphOp> ops)
-      : text_of_(version), ops_(ops), values_(graph_values(ops)), names_(ops.size()) {
+  IrFile(const TreeRules& rules, std::span<const GraphOp> ops)
+      : text_of_(rules), ops_(ops), values_(graph_values(ops)), names_(ops.size()) {
     for (size_t i = 0; i < values_.parameters.size(); ++i) {
       names_[values_.parameters[i]] = concat("%para", i + 1, "_", operand_name(ops[values_.parameters[i]].scoped_name));
     }
@@ -228,6 +228,6 @@ class IrFile {
 
 }  // namespace
 
-std::string graph_ir(const MindsporeVersion& version, std::span<const GraphOp> ops) { return IrFile(version, ops).text(); }
+std::string graph_ir(const TreeRules& rules, std::span<const GraphOp> ops) { return IrFile(rules, ops).text(); }
 
 }  // namespace tensortap::mindspore

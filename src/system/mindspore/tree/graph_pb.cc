@@ -168,11 +168,11 @@ class GraphMessage {
 
 }  // namespace
 
-std::string graph_pb(const MindsporeVersion& version, std::span<const GraphOp> ops) {
+std::string graph_pb(const TreeRules& rules, std::span<const GraphOp> ops) {
   std::string text;
   Writer writer(text);
   writer.add_int64(model::kIrVersion, 1);
-  writer.add_message(model::kGraph, GraphMessage(ops).text(version.older_graph_text ? "kernel_graph_0" : "kernel_graph0"));
+  writer.add_message(model::kGraph, GraphMessage(ops).text(rules.older_graph_text ? "kernel_graph_0" : "kernel_graph0"));
   return text;
 }
 

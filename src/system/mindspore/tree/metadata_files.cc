@@ -96,8 +96,8 @@ std::string minimal_config_text(const CaptureSpec& spec, std::string_view net, s
   return config.dump(4, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string device_config_text(const MindsporeProfile& profile) {
-  return to_json_text({{"device_target", profile.device->target}, {"ms_version", profile.version->ms_version}});
+std::string device_config_text(const Profile& profile) {
+  return to_json_text({{"device_target", profile.device->target}, {"ms_version", profile.tree().ms_version}});
 }
 
 std::string execution_order_text(std::span<const GraphOp> ops) {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "plan/capture_spec.h"
-#include "system/mindspore/profile.h"
+#include "system/mindspore/release.h"
 #include "system/mindspore/tree/graph_description.h"
 
 namespace tensortap::mindspore {
@@ -19,7 +19,7 @@ std::string minimal_config_text(const CaptureSpec& spec, std::string_view net, s
 // "0|3-5" of a set of steps; "all".
 std::string iteration_text(const StepSet& steps);
 // .dump_metadata/config.json
-std::string device_config_text(const MindsporeProfile& profile);
+std::string device_config_text(const Profile& profile);
 // ms_execution_order_graph_0.csv: a title, then the scoped names of all ops that ran.
 std::string execution_order_text(std::span<const GraphOp> ops);
 // "Conv.Default_conv1_Conv-op0.json", the name of the file with an op's attributes.

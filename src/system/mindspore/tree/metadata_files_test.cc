@@ -65,8 +65,8 @@ TEST(MetadataFiles, AnOverflowRecordIsOneLineOfSortedJson) {
 }
 
 TEST(MetadataFiles, ConfigOfTheDevice) {
-  EXPECT_EQ(device_config_text(*parse_mindspore_profile("mindspore-2.10/cpu")), "{\"device_target\":\"CPU\",\"ms_version\":\"2.10.0\"}");
-  EXPECT_EQ(device_config_text(*parse_mindspore_profile("mindspore-2.0/gpu")), "{\"device_target\":\"GPU\",\"ms_version\":\"2.0.0\"}");
+  EXPECT_EQ(device_config_text(*parse_profile("mindspore-2.10/cpu")), "{\"device_target\":\"CPU\",\"ms_version\":\"2.10.0\"}");
+  EXPECT_EQ(device_config_text(*parse_profile("mindspore-2.0/gpu")), "{\"device_target\":\"GPU\",\"ms_version\":\"2.0.0\"}");
 }
 
 }  // namespace

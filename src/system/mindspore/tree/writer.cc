@@ -360,7 +360,7 @@ Status Writer::finish(std::string_view manifest) {
 
 Result<std::unique_ptr<LayoutWriter>> create_tree(const DumpInfo& info, const CaptureSpec& spec) {
   TENSORTAP_ASSIGN_OR_RETURN(WriterOptions options, writer_options(info, spec));
-  TENSORTAP_ASSIGN_OR_RETURN(StatisticTable table, StatisticTable::create(*options.profile.version, options.categories));
+  TENSORTAP_ASSIGN_OR_RETURN(StatisticTable table, StatisticTable::create(options.profile.tree(), options.categories));
   return std::unique_ptr<LayoutWriter>(new Writer(std::move(options), std::move(table)));
 }
 

@@ -33,12 +33,12 @@ Status Companions::write_order(const Ops& ops) {
 
 Status Companions::write_graphs(const Ops& ops) {
   TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, make_folder(kGraphs));
-  const MindsporeVersion& version = *options_.profile.version;
+  const TreeRules& rules = options_.profile.tree();
   const std::vector<GraphOp> graph = ops.graph();
   TENSORTAP_RETURN_IF_ERROR(
-      write_tree_file(folder, "ms_output_trace_code_graph_0.ir", graph_ir(version, graph), Earlier::kReplace, options_.access));
+      write_tree_file(folder, "ms_output_trace_code_graph_0.ir", graph_ir(rules, graph), Earlier::kReplace, options_.access));
   TENSORTAP_RETURN_IF_ERROR(
-      write_tree_file(folder, "ms_output_trace_code_graph_0.pb", graph_pb(version, graph), Earlier::kReplace, options_.access));
+      write_tree_file(folder, "ms_output_trace_code_graph_0.pb", graph_pb(rules, graph), Earlier::kReplace, options_.access));
   graphs_size_ = ops.graph_size();
   return {};
 }

@@ -43,15 +43,15 @@ void Ops::add(OpId id, const OpInfo& info) {
   op.scoped_name = scoped_names_.add(info);
   op.parameter = is_pseudo_op(info);
   op.constant = constants_ && is_constant(info);
-  const MindsporeVersion& version = *profile_.version;
+  const TreeRules& rules = profile_.tree();
   op.file_type = op.parameter ? std::string(kParameterType) : clean_op_type(info.type);
-  op.file_name = op.constant ? concat("data-", next_constant_++) : clean_op_name(version, op.scoped_name, op.parameter);
+  op.file_name = op.constant ? concat("data-", next_constant_++) : clean_op_name(rules, op.scoped_name, op.parameter);
   if (op.parameter) {
     // Two weights may differ in what was cleaned away only.
     const std::string cleaned = op.file_name;
     for (int i = 2; !parameter_names_.insert(op.file_name).second; ++i) op.file_name = concat(cleaned, "_", i);
   }
-  const bool full_name = version.full_name_in_rows && !op.parameter;
+  const bool full_name = rules.full_name_in_rows && !op.parameter;
   op.cells = concat(op.file_type, ",", full_name ? clean_cell(op.scoped_name) : op.file_name, ",");
 }
 
@@ -63,7 +63,7 @@ void Ops::tensor_name(const MindsporeOp& op, const MindsporeTensorName& tensor, 
   MindsporeTensorName name = tensor;
   name.op_type = op.file_type;
   name.op_name = op.file_name;
-  if (!profile_.version->dtype_in_name) name.dtype = {};
+  if (!profile_.tree().dtype_in_name) name.dtype = {};
   text.clear();
   append_tensor_name(name, text);
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "plan/capture_plan.h"
-#include "system/mindspore/profile.h"
+#include "system/mindspore/release.h"
 #include "system/mindspore/tensor_name.h"
 #include "system/mindspore/tree/graph_description.h"
 #include "trace/op_info.h"
@@ -43,7 +43,7 @@ struct MindsporeOp {
 // Value type; grows with add().
 class Ops {
  public:
-  explicit Ops(const MindsporeProfile& profile, bool constants) : profile_(profile), constants_(constants && profile.writes_constants()) {}
+  explicit Ops(const Profile& profile, bool constants) : profile_(profile), constants_(constants && profile.writes_constants()) {}
 
   void add(OpId id, const OpInfo& op);
   // Ops that are not added, before the next one that is.
@@ -65,7 +65,7 @@ class Ops {
   [[nodiscard]] std::vector<GraphInput> inputs_of(OpId id) const;
   [[nodiscard]] GraphOp outside_value(size_t number, std::set<std::string>& names) const;
 
-  MindsporeProfile profile_;
+  Profile profile_;
   bool constants_;
   ScopedNames scoped_names_;
   uint32_t next_constant_ = 1;

@@ -35,7 +35,7 @@ const LayoutOption kLayoutOptions[3] = {
 
 Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& spec) {
   WriterOptions options;
-  TENSORTAP_ASSIGN_OR_RETURN(options.profile, parse_mindspore_profile(spec.profile));
+  TENSORTAP_ASSIGN_OR_RETURN(options.profile, parse_profile(spec.profile));
   options.net = option(spec, "net_name", "Net");
   if (const Status status = check_net_name(options.net); !status.ok()) return status.with_context("net_name");
   options.tensors = spec.payload == Payload::kTensor || spec.payload == Payload::kFull;

@@ -8,12 +8,12 @@
 
 #include "base/status.h"
 #include "layout/layout.h"
-#include "system/mindspore/profile.h"
+#include "system/mindspore/release.h"
 
 namespace tensortap::mindspore {
 
 struct WriterOptions {
-  MindsporeProfile profile;
+  Profile profile;
   std::string root;  // "…/rank_0" is below it
   std::string rank;  // "rank_0"
   std::string net;

@@ -1,4 +1,4 @@
-#include "system/mindspore/version.h"
+#include "system/mindspore/release.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ std::string complete(std::string_view text) {
   return profile.ok() ? profile_name(*profile) : profile.status().message();
 }
 
-TEST(MindsporeVersion, ProfilesAreCompletedWithTheNewestVersionAndCpu) {
+TEST(MindsporeRelease, ProfilesAreCompletedWithTheNewestVersionAndCpu) {
   EXPECT_EQ(complete(""), "mindspore-2.10/cpu");
   EXPECT_EQ(complete("mindspore"), "mindspore-2.10/cpu");
   EXPECT_EQ(complete("mindspore/gpu"), "mindspore-2.10/gpu");
@@ -34,7 +34,7 @@ TEST(MindsporeVersion, ProfilesAreCompletedWithTheNewestVersionAndCpu) {
   }
 }
 
-TEST(MindsporeVersion, AReleaseWithoutARowIsReadAsTheRowThatStandsForIt) {
+TEST(MindsporeRelease, AReleaseWithoutARowIsReadAsTheRowThatStandsForIt) {
   const std::pair<const char*, const char*> releases[] = {{"1.3.0", "2.0"},     {"2.0.0", "2.0"},  {"2.2", "2.0"},     {"2.2.14", "2.0"},
                                                           {"2.2.16", "2.2.15"}, {"2.3", "2.3.0"},  {"2.3.1", "2.3.2"}, {"2.4.10", "2.4"},
                                                           {"2.5", "2.4"},       {"2.6.0", "2.4"},  {"2.7", "2.7.0"},   {"2.7.1", "2.10"},
@@ -42,7 +42,7 @@ TEST(MindsporeVersion, AReleaseWithoutARowIsReadAsTheRowThatStandsForIt) {
   for (const auto& [release, row] : releases) EXPECT_EQ(complete(concat("mindspore-", release, "/gpu")), concat("mindspore-", row, "/gpu"));
 }
 
-TEST(MindsporeVersion, OtherProfilesAreRefusedWithTheNearest) {
+TEST(MindsporeRelease, OtherProfilesAreRefusedWithTheNearest) {
   EXPECT_THAT(complete("mindspore-2.x"), HasSubstr("there is no profile \"mindspore-2.x\". Did you mean \"mindspore-2."));
   for (const char* wrong : {"mindspore-", "mindspore-1.2", "mindspore-2", "mindspore-2.4.0.0", "mindspore-2.-1", "mindspore2.10",
                             "mindspore-2.10/", "mindspore-2.10/tpu", "mindspore-2.10/cpu/cpu", "acl-8.0", "/cpu", "x"}) {
@@ -50,16 +50,16 @@ TEST(MindsporeVersion, OtherProfilesAreRefusedWithTheNearest) {
   }
 }
 
-TEST(MindsporeVersion, RowsAreInOrderOfRelease) {
-  EXPECT_TRUE(std::ranges::is_sorted(versions(), std::ranges::less(), &Version::since));
-  for (const ConfigKey& key : keys()) EXPECT_EQ(std::ranges::count(versions(), key.since, &Version::name), 1) << key.name;
+TEST(MindsporeRelease, RowsAreInOrderOfRelease) {
+  EXPECT_TRUE(std::ranges::is_sorted(releases(), std::ranges::less(), &Release::since));
+  for (const ConfigKey& key : keys()) EXPECT_EQ(std::ranges::count(releases(), key.since, &Release::name), 1) << key.name;
 }
 
-TEST(MindsporeVersion, FixedStatisticsAreKnownOnes) {
+TEST(MindsporeRelease, FixedStatisticsAreKnownOnes) {
   std::set<size_t> counts;
-  for (const Version& version : versions()) {
-    if (version.fixed_categories.empty()) continue;
-    const auto items = split(version.fixed_categories, ',');
+  for (const Release& release : releases()) {
+    if (release.config.fixed_categories.empty()) continue;
+    const auto items = split(release.config.fixed_categories, ',');
     counts.insert(items.size());
     for (const std::string_view item : items) EXPECT_NE(find_category(item), nullptr) << item;
   }

@@ -1,0 +1,136 @@
+#include "system/mindspore/release.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+#include "plan/release_table.h"
+
+namespace tensortap::mindspore {
+namespace {
+
+constexpr std::string_view kPrefix = "mindspore";
+
+constexpr std::string_view kTenCategories =
+    "max,min,avg,count,negative zero count,positive zero count,nan count,negative inf count,positive inf count,zero count";
+constexpr std::string_view kElevenCategories =
+    "max,min,avg,count,negative zero count,positive zero count,nan count,negative inf count,positive inf count,zero count,md5";
+
+// 2.0: no types of kernels, ten statistics. Each release below says what it changed.
+constexpr ConfigRules k2_0 = {.needs_enable = true,
+                              .enable_false_ends_e2e = true,
+                              .e2e_reads_op_debug_mode = false,
+                              .op_debug_modes = {0, 1, 2, 3, kRefused},
+                              .overflow_keeps_both = false,
+                              .kernel_types = false,
+                              .kernel_regexes = false,
+                              .ascend_e2e_statistics = false,
+                              .fixed_categories = kTenCategories,
+                              .hash_categories = false,
+                              .repeated_categories = false,
+                              .non_finite = "skip-nonfinite"};
+
+constexpr ConfigRules k2_2_15 = [] {
+  ConfigRules rules = k2_0;
+  rules.kernel_types = true;
+  rules.fixed_categories = kElevenCategories;
+  return rules;
+}();
+
+constexpr ConfigRules k2_3_2 = [] {
+  ConfigRules rules = k2_2_15;
+  rules.e2e_reads_op_debug_mode = true;
+  rules.op_debug_modes = {0, kRefused, kRefused, 3, 4};
+  rules.kernel_regexes = true;
+  rules.ascend_e2e_statistics = true;
+  rules.fixed_categories = "";
+  rules.repeated_categories = true;
+  rules.non_finite = "propagate";
+  return rules;
+}();
+
+constexpr ConfigRules k2_4 = [] {
+  ConfigRules rules = k2_3_2;
+  rules.needs_enable = false;
+  rules.enable_false_ends_e2e = false;
+  rules.op_debug_modes = {0, 3, 3, 3, 4};
+  return rules;
+}();
+
+constexpr ConfigRules k2_7_0 = [] {
+  ConfigRules rules = k2_4;
+  rules.overflow_keeps_both = true;
+  return rules;
+}();
+
+constexpr ConfigRules k2_10 = [] {
+  ConfigRules rules = k2_7_0;
+  rules.hash_categories = true;
+  rules.repeated_categories = false;
+  return rules;
+}();
+
+// Oldest first. What each row says was seen in that release's files or code.
+constexpr Release kReleases[] = {
+    {"2.0", {1, 3, 0}, k2_0, {"2.0.0", false, false, StatisticForm::kFixed20, false, false, false, true, true}},
+    {"2.2.15", {2, 2, 15}, k2_2_15, {"2.2.15", false, false, StatisticForm::kFixed21, false, false, false, true, true}},
+    {"2.3.0", {2, 3, 0}, k2_2_15, {"2.3.0", true, false, StatisticForm::kFixed21, false, false, false, false, false}},
+    {"2.3.2", {2, 3, 1}, k2_3_2, {"2.3.2", true, false, StatisticForm::kChosen, false, false, false, false, false}},
+    {"2.4", {2, 4, 0}, k2_4, {"2.4.0", true, true, StatisticForm::kChosen, false, false, false, false, false}},
+    {"2.7.0", {2, 7, 0}, k2_7_0, {"2.7.0", true, true, StatisticForm::kChosen, false, false, false, false, false}},
+    {"2.10", {2, 7, 1}, k2_10, {"2.10.0", true, true, StatisticForm::kChosen, true, true, true, false, false}},
+};
+
+// The first one is that of a profile without a device.
+constexpr Device kDevices[] = {
+    {DeviceKind::kCpu, "cpu", "CPU", true, true, true, false, true},
+    {DeviceKind::kGpu, "gpu", "GPU", false, true, true, true, true},
+    {DeviceKind::kAscend, "ascend", "Ascend", false, false, false, false, false},
+};
+
+// By the numbers of DType.
+constexpr std::string_view kClassNames[kDTypeCount] = {
+    "",          "Bool",       "Int8",         "Int16",          "Int32",      "Int64",          "UInt8",
+    "UInt16",    "UInt32",     "UInt64",       "Float16",        "BFloat16",   "Float32",        "Float64",
+    "Complex64", "Complex128", "Float8E4M3FN", "Float8E4M3FNUZ", "Float8E5M2", "Float8E5M2FNUZ", "Float8E8M0",
+    "Int4",      "UInt4",      "Int2",         "UInt2",          "UInt1",      "Float4E2M1",     "String",
+};
+
+Status unknown_profile(std::string_view text) {
+  std::vector<std::string> known;
+  for (const Release& release : kReleases) known.insert(known.begin(), concat(kPrefix, "-", release.name));
+  return invalid_argument(concat("there is no profile ", quote(text), ".", did_you_mean(text.substr(0, text.find('/')), known),
+                                 " Take one of ", join(known, ", "),
+                                 ", each with /cpu, /gpu or /ascend after it where the device matters"));
+}
+
+}  // namespace
+
+std::span<const Release> releases() { return kReleases; }
+
+std::string profile_name(const Profile& profile) { return concat(kPrefix, "-", profile.release->name, "/", profile.device->name); }
+
+Result<Profile> parse_profile(std::string_view text) {
+  Profile profile{std::end(kReleases) - 1, kDevices};
+  if (text.empty()) return profile;
+  const size_t slash = text.find('/');
+  std::string_view release = text.substr(0, slash);
+  if (slash != std::string_view::npos) {
+    profile.device = std::ranges::find(kDevices, text.substr(slash + 1), &Device::name);
+    if (profile.device == std::end(kDevices)) return unknown_profile(text);
+  }
+  if (release == kPrefix) return profile;
+  if (!release.starts_with(kPrefix) || !release.substr(kPrefix.size()).starts_with('-')) return unknown_profile(text);
+  release.remove_prefix(kPrefix.size() + 1);
+  profile.release = find_release(kReleases, release);
+  if (profile.release == nullptr) return unknown_profile(text);
+  return profile;
+}
+
+std::string_view dtype_name(const Profile& profile, DType dtype) {
+  const DTypeInfo& info = dtype_info(dtype);
+  if (info.dtype == DType::kUndefined) return "";
+  return profile.device->class_dtype_names ? kClassNames[static_cast<size_t>(info.dtype)] : info.name;
+}
+
+}  // namespace tensortap::mindspore
