@@ -12,7 +12,6 @@
 
 namespace tensortap::mindspore {
 
-inline constexpr size_t kLongestFileName = 255;  // bytes, as Linux has it
 inline constexpr std::string_view kHostFormat = "DefaultFormat";
 inline constexpr std::string_view kBlockedFormat = "NC1HWC0";  // channels in blocks, which are the last dimension
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <vector>
 
 #include "base/clock.h"
@@ -94,8 +93,6 @@ std::string portable_name(std::string_view text) {
       '_');
   return name;
 }
-
-std::string hashed_name(const std::string& path) { return std::to_string(std::hash<std::string>()(path)); }
 
 std::optional<FileName> parse_file_name(std::string_view file_name) {
   if (file_name.find('/') != std::string_view::npos) return std::nullopt;

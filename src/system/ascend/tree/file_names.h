@@ -10,12 +10,11 @@
 
 namespace tensortap::ascend {
 
-inline constexpr std::string_view kGeDataType = "Data";  // of the graph's inputs
+inline constexpr std::string_view kDataType = "Data";  // of the graph's inputs
 inline constexpr std::string_view kConstType = "Const";
 inline constexpr std::string_view kOverflowType = "Opdebug";
 inline constexpr std::string_view kOverflowName = "Node_OpDebug";
 inline constexpr std::string_view kExceptionName = "exception_info";
-inline constexpr std::string_view kMappingFile = "mapping.csv";
 inline constexpr std::string_view kStatisticSuffix = ".csv";
 inline constexpr std::string_view kExceptionFolders = "extra-info/data-dump";
 
@@ -24,9 +23,6 @@ std::string clean_name(std::string_view text);
 
 // The same with nothing but letters, digits, "_" and "-", which is all that the vendor's tools take in a file's name.
 std::string portable_name(std::string_view text);
-
-// What stands in place of a path whose last part is too long for the file system.
-std::string hashed_name(const std::string& path);
 
 // The parts of a file's name.
 struct FileName {

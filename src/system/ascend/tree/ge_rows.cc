@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kFirstBytes = 4096;
 constexpr uint64_t kLargestTable = uint64_t{64} << 20;
-constexpr size_t kMostGeProblems = 50;
+constexpr size_t kMostProblems = 50;
 constexpr size_t kLongestMessage = 300;
 
 // One execution of an op, as its files tell.
@@ -39,12 +39,12 @@ class Problems {
  public:
   explicit Problems(std::vector<std::string>& sentences) : sentences_(sentences) {}
   ~Problems() {
-    if (count_ > kMostGeProblems) sentences_.push_back(concat("and ", count_ - kMostGeProblems, " more files like these"));
+    if (count_ > kMostProblems) sentences_.push_back(concat("and ", count_ - kMostProblems, " more files like these"));
   }
   Problems(const Problems&) = delete;
   Problems& operator=(const Problems&) = delete;
   void add(std::string sentence) {
-    if (count_++ < kMostGeProblems) sentences_.push_back(std::move(sentence));
+    if (count_++ < kMostProblems) sentences_.push_back(std::move(sentence));
   }
 
  private:
@@ -158,7 +158,7 @@ class RowsReader {
     if (!is_new) return found->second;
     OpInfo op;
     op.name = full_name;
-    op.type = run.name.type == kGeDataType  ? std::string(kInputType)
+    op.type = run.name.type == kDataType    ? std::string(kInputType)
               : run.name.type == kConstType ? std::string(kInitializerType)
                                             : std::string(run.name.type);
     op.graph = folder.model;

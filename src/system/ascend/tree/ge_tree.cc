@@ -15,14 +15,15 @@
 #include "format/dump_data/dump_data_file.h"
 #include "layout/crash_file.h"
 #include "system/ascend/statistics.h"
+#include "tree/named_folder.h"
 
 namespace tensortap::ascend {
 namespace {
 
 constexpr int kDeepest = 8;
-constexpr size_t kMostFolders = 64;        // looked into to recognise a tree
-constexpr size_t kMostFiles = 16;          // opened for that, a folder
-constexpr size_t kMostGeNames = 1U << 20;  // that a tree may have before something is wrong
+constexpr size_t kMostFolders = 64;             // looked into to recognise a tree
+constexpr size_t kMostFiles = 16;               // opened for that, a folder
+constexpr size_t kMostFilesOfATree = 1U << 20;  // that a tree may have before something is wrong
 constexpr uint64_t kLargestMapping = uint64_t{256} << 20;
 constexpr std::string_view kOurFolder = ".tensortap";
 
@@ -148,13 +149,14 @@ class GeWalk {
   }
 
   void add_file(const std::string& path, const std::string& relative, uint32_t& folder, const std::string& stored, std::string name) {
-    if (tree_.files.size() == kMostGeNames) return;
+    if (tree_.files.size() == kMostFilesOfATree) return;
     if (folder == UINT32_MAX) {
       folder = static_cast<uint32_t>(tree_.folders.size());
       tree_.folders.push_back(describe(path, relative));
     }
     tree_.files.push_back({folder, stored, std::move(name)});
-    if (tree_.files.size() == kMostGeNames) tree_.problems.push_back(concat("more than ", kMostGeNames, " files; the others are left out"));
+    if (tree_.files.size() == kMostFilesOfATree)
+      tree_.problems.push_back(concat("more than ", kMostFilesOfATree, " files; the others are left out"));
   }
 
   // TIME/DEVICE[/MODEL][/MODEL_ID][/STEP] or extra-info/data-dump/DEVICE; without any of it what the last folder is called, where it is a number.

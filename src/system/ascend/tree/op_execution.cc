@@ -5,8 +5,8 @@
 namespace tensortap::ascend {
 namespace {
 
-void describe_pieces(const GeOp& op, const std::vector<Piece>& pieces, bool is_input, bool brief, std::vector<DumpDataTensor>& tensors,
-                     std::vector<GePart>& parts) {
+void describe_pieces(const Op& op, const std::vector<Piece>& pieces, bool is_input, bool brief, std::vector<DumpDataTensor>& tensors,
+                     std::vector<FilePart>& parts) {
   std::vector<const Piece*> order;
   for (const Piece& piece : pieces) {
     if (piece.data != nullptr || piece.kept != nullptr || piece.row.bytes == 0) order.push_back(&piece);
@@ -33,7 +33,7 @@ void describe_pieces(const GeOp& op, const std::vector<Piece>& pieces, bool is_i
 
 }  // namespace
 
-void describe_execution(const GeOp& op, const GeExecution& execution, bool brief, DumpDataFile& file, std::vector<GePart>& parts) {
+void describe_execution(const Op& op, const Execution& execution, bool brief, DumpDataFile& file, std::vector<FilePart>& parts) {
   if (!brief) file.op_name = op.full_name;
   describe_pieces(op, execution.inputs, true, brief, file.inputs, parts);
   describe_pieces(op, execution.outputs, false, brief, file.outputs, parts);

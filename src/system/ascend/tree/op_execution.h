@@ -13,14 +13,14 @@
 #include "format/dump_data/dump_data_file.h"
 #include "plan/capture_plan.h"
 #include "system/ascend/tree/file_names.h"
-#include "system/ascend/tree/op_file.h"
 #include "trace/op_info.h"
 #include "trace/record_row.h"
 #include "trace/scoped_name.h"
+#include "tree/file_parts.h"
 
 namespace tensortap::ascend {
 
-struct GeOp {
+struct Op {
   std::string type;  // of file names
   std::string name;  // of file names
   std::string full_name;
@@ -40,10 +40,10 @@ struct Piece {
   uint32_t slot = 0;
   RecordRow row;
   const void* data = nullptr;  // borrowed, of the record that is being added
-  std::shared_ptr<const GePayload> kept;
+  std::shared_ptr<const KeptBytes> kept;
 };
 
-struct GeExecution {
+struct Execution {
   OpId op = kNoOp;
   uint64_t run = 0;
   int64_t step = 0;
@@ -74,7 +74,7 @@ struct GeExecution {
 
 // The description of an execution for its file, with the parts that the payloads are. A slot is where its number says: what was not kept before it is an
 // undefined tensor without bytes. With `brief`, types and shapes are left out. Borrows from the execution.
-void describe_execution(const GeOp& op, const GeExecution& execution, bool brief, DumpDataFile& file, std::vector<GePart>& parts);
+void describe_execution(const Op& op, const Execution& execution, bool brief, DumpDataFile& file, std::vector<FilePart>& parts);
 
 }  // namespace tensortap::ascend
 

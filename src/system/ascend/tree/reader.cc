@@ -18,11 +18,11 @@
 namespace tensortap::ascend {
 namespace {
 
-constexpr uint64_t kLargestGeManifest = uint64_t{64} << 20;
+constexpr uint64_t kLargestManifest = uint64_t{64} << 20;
 constexpr std::string_view kCrashAdvice = "; `tensortap repair` of this folder makes files in extra-info/data-dump of them";
 
 std::string read_manifest(const std::string& path) {
-  auto text = read_file(path, kLargestGeManifest);
+  auto text = read_file(path, kLargestManifest);
   return text.ok() && text->starts_with("{") ? *std::move(text) : "{}";
 }
 

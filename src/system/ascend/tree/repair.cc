@@ -17,8 +17,9 @@
 #include "format/dump_data/dump_data_file.h"
 #include "system/ascend/statistics.h"
 #include "system/ascend/tree/ge_tree.h"
-#include "system/ascend/tree/op_file.h"
 #include "system/ascend/tree/reader.h"
+#include "tree/named_folder.h"
+#include "tree/spool.h"
 
 namespace tensortap::ascend {
 namespace {
@@ -28,8 +29,6 @@ constexpr size_t kMostLostNames = 20;
 constexpr uint64_t kLargestText = uint64_t{256} << 20;
 constexpr uint64_t kEndless = uint64_t{1} << 62;  // bytes of a file of which only the beginning counts
 constexpr size_t kLeastHead = 16;
-constexpr std::string_view kTemporary = ".tensortap-";
-constexpr std::string_view kSpool = ".tensortap-spool-";
 constexpr std::string_view kAside = ".cut-";
 
 std::vector<DumpDataTensor*> tensors_of(DumpDataFile& file) {
@@ -52,7 +51,7 @@ std::string slot_of(const DumpDataFile& file, const DumpDataTensor* tensor) {
 
 // The process that made a temporary file, when it still lives; 0 otherwise.
 pid_t living_writer(std::string_view name) {
-  name.remove_prefix(name.starts_with(kSpool) ? kSpool.size() : kTemporary.size());
+  name.remove_prefix(name.starts_with(kSpoolPrefix) ? kSpoolPrefix.size() : kTemporaryPrefix.size());
   uint64_t pid = 0;
   return parse_unsigned(name.substr(0, name.find('-')), pid) && process_exists(pid) ? static_cast<pid_t>(pid) : 0;
 }
@@ -124,7 +123,7 @@ class Repair {
         if (depth == 0) continue;
         TENSORTAP_ASSIGN_OR_RETURN(const Folder inside, folder.below(name));
         TENSORTAP_RETURN_IF_ERROR(remove_temporaries(inside, inside_relative, depth - 1));
-      } else if (name.starts_with(kTemporary)) {
+      } else if (name.starts_with(kTemporaryPrefix)) {
         // Of a process that lives it may be whole in a moment.
         if (living_writer(name) != 0) continue;
         act(concat(inside_relative, ": removed, the beginning of a file that its process did not live to finish"));
@@ -205,10 +204,10 @@ class Repair {
 
   Status rewrite(const TreeFile& file, const DumpDataFile& content, const std::vector<std::span<const std::byte>>& payloads) {
     TENSORTAP_ASSIGN_OR_RETURN(const std::string head, make_dump_data_head(content));
-    std::vector<GePart> parts = {{std::as_bytes(std::span(head)), nullptr}};
+    std::vector<FilePart> parts = {{std::as_bytes(std::span(head)), nullptr}};
     for (const auto& payload : payloads) parts.push_back({payload, nullptr});
-    TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<GeFolder> folder,
-                               GeFolder::create(root_.path(), folder_of(file).relative, access_of(path_of(file))));
+    TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<NamedFolder> folder,
+                               NamedFolder::create(root_.path(), folder_of(file).relative, {.access = access_of(path_of(file))}));
     return folder->rewrite(file.stored, parts);
   }
 
@@ -225,8 +224,8 @@ class Repair {
   }
 
   Status replace(const TreeFolder& folder, const std::string& name, std::string_view content) {
-    TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<GeFolder> writer,
-                               GeFolder::create(root_.path(), folder.relative, access_of(folder.path)));
+    TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<NamedFolder> writer,
+                               NamedFolder::create(root_.path(), folder.relative, {.access = access_of(folder.path)}));
     return writer->replace(name, content);
   }
 

@@ -16,6 +16,7 @@
 #include "system/ascend/tree/reader.h"
 #include "system/ascend/tree/writer.h"
 #include "trace/dump_index.h"
+#include "tree/named_folder.h"
 
 namespace tensortap::ascend {
 namespace {

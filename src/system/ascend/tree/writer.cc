@@ -16,7 +16,9 @@
 #include "system/ascend/tree/op_execution.h"
 #include "system/ascend/tree/options.h"
 #include "tree/input_rows.h"
+#include "tree/named_folder.h"
 #include "tree/noted_failures.h"
+#include "tree/spool.h"
 
 namespace tensortap::ascend {
 namespace {
@@ -69,42 +71,42 @@ class Writer : public LayoutWriter {
   [[nodiscard]] uint64_t bytes_written() const override { return bytes_written_.load(std::memory_order_relaxed); }
 
  private:
-  using Payload = std::shared_ptr<const GePayload>;
+  using Payload = std::shared_ptr<const KeptBytes>;
   using Rows = InputRows<Payload>;
   using Lane = std::pair<uint64_t, uint32_t>;  // run and thread: executions of one come one after another
 
   uint64_t next_time() { return last_time_us_ = std::max(last_time_us_ + 1, options_.time_us != 0 ? options_.time_us : wall_clock_us()); }
   std::string own_portable_name(const std::string& name);
-  Result<std::shared_ptr<GeFolder>> folder_of(const GeOp& op, const GeExecution& execution);
-  Status write_file(GeFolder& folder, const std::string& name, std::span<const GePart> parts, std::string& stored);
-  Status write_tensors(const GeOp& op, GeExecution& execution, GeFolder& folder, std::string& stored, std::string& name);
-  Status write_statistics(const GeExecution& execution, GeFolder& folder, const std::string& name);
-  Status write_overflow(const GeOp& op, const GeExecution& execution, GeFolder& folder);
-  Status write_execution(GeExecution& execution);
-  std::string name_of(const GeOp& op, const GeExecution& execution, uint64_t time_us) const;
+  Result<std::shared_ptr<NamedFolder>> folder_of(const Op& op, const Execution& execution);
+  Status write_file(NamedFolder& folder, const std::string& name, std::span<const FilePart> parts, std::string& stored);
+  Status write_tensors(const Op& op, Execution& execution, NamedFolder& folder, std::string& stored, std::string& name);
+  Status write_statistics(const Execution& execution, NamedFolder& folder, const std::string& name);
+  Status write_overflow(const Op& op, const Execution& execution, NamedFolder& folder);
+  Status write_execution(Execution& execution);
+  std::string name_of(const Op& op, const Execution& execution, uint64_t time_us) const;
 
-  GeExecution& execution_for(OpId op, const RecordRow& row, const Lane& lane);
+  Execution& execution_for(OpId op, const RecordRow& row, const Lane& lane);
   Status finish_lane(const Lane& lane);
   void finish_run(uint64_t run);
   Status keep_data(Piece& piece);
   void add_inputs_before(const RecordRow& row, const Lane& lane);
   Status add_piece(RecordRow& row, const TensorView* data);
   Status add_own(Piece piece, bool is_input, const RecordRow& row, bool read_later, Payload& payload);
-  bool is_complete(const GeExecution& execution) const;
-  GeOp* find(OpId id) { return id < ops_.size() && ops_[id].known ? &ops_[id] : nullptr; }
+  bool is_complete(const Execution& execution) const;
+  Op* find(OpId id) { return id < ops_.size() && ops_[id].known ? &ops_[id] : nullptr; }
 
   const Options options_;
   const StatisticTable table_;
   std::mutex mutex_;  // all below
-  std::vector<GeOp> ops_;
+  std::vector<Op> ops_;
   uint64_t next_task_ = 0;
   std::unordered_map<std::string, uint64_t> tasks_;    // by the op's name
   std::map<std::string, std::string> portable_names_;  // the op that each belongs to
   Rows inputs_;
   Spool spool_;
   DumpRoom room_;
-  std::map<std::string, std::shared_ptr<GeFolder>> folders_;
-  std::map<Lane, GeExecution> lanes_;
+  std::map<std::string, std::shared_ptr<NamedFolder>> folders_;
+  std::map<Lane, Execution> lanes_;
   uint64_t last_time_us_ = 0;
   std::string written_path_;  // of the tensors' file that was written last
   uint64_t written_at_ = 0;   // of its last payload
@@ -116,12 +118,12 @@ class Writer : public LayoutWriter {
 Status Writer::add_op(OpId id, const OpInfo& info) {
   const std::lock_guard lock(mutex_);
   if (ops_.size() <= id) ops_.resize(size_t{id} + 1);
-  GeOp& op = ops_[id];
+  Op& op = ops_[id];
   op.known = true;
   op.single = info.single;
   op.pseudo = is_pseudo_op(info);
   op.without_file = op.pseudo && (info.single || (info.type == kInitializerType && !options_.weights));
-  const std::string_view type = info.type == kInputType         ? kGeDataType
+  const std::string_view type = info.type == kInputType         ? kDataType
                                 : info.type == kInitializerType ? kConstType
                                                                 : std::string_view(info.type);
   op.type = options_.portable_names ? portable_name(type) : clean_name(type);
@@ -153,7 +155,7 @@ void Writer::pass_over_ops(uint32_t count) {
 void Writer::op_decided(OpId id, const OpDecision& decision) {
   const std::lock_guard lock(mutex_);
   inputs_.decide(id, decision);
-  GeOp* op = find(id);
+  Op* op = find(id);
   if (op == nullptr) return;
   op->wants_inputs = decision.inputs;
   op->wants_outputs = decision.outputs;
@@ -162,7 +164,7 @@ void Writer::op_decided(OpId id, const OpDecision& decision) {
   if (op->outputs > 0) op->outputs = std::max(wanted, 1U);
 }
 
-Result<std::shared_ptr<GeFolder>> Writer::folder_of(const GeOp& op, const GeExecution& execution) {
+Result<std::shared_ptr<NamedFolder>> Writer::folder_of(const Op& op, const Execution& execution) {
   std::string below = concat(options_.time_folder, "/", options_.device);
   if (execution.failed) {
     below = concat(kExceptionFolders, "/", options_.device);
@@ -170,24 +172,24 @@ Result<std::shared_ptr<GeFolder>> Writer::folder_of(const GeOp& op, const GeExec
     below += concat("/", options_.model, "/", execution.load ? options_.first_step : execution.step);
   }
   if (const auto found = folders_.find(below); found != folders_.end()) return found->second;
-  TENSORTAP_ASSIGN_OR_RETURN(auto folder, GeFolder::create(options_.root, below, options_.access));
+  TENSORTAP_ASSIGN_OR_RETURN(auto folder, NamedFolder::create(options_.root, below, {.access = options_.access}));
   folders_[below] = folder;
   return folder;
 }
 
-std::string Writer::name_of(const GeOp& op, const GeExecution& execution, uint64_t time_us) const {
+std::string Writer::name_of(const Op& op, const Execution& execution, uint64_t time_us) const {
   if (!execution.failed) return concat(op.type, ".", op.name, ".", op.task, ".", execution.thread, ".", time_us);
   if (options_.brief_exceptions) return concat(kExceptionName, ".", execution.thread, ".", op.task, ".", wall_clock_digits(time_us));
   return concat(op.type, ".", op.name, ".", op.task, ".", wall_clock_digits(time_us));
 }
 
-Status Writer::write_file(GeFolder& folder, const std::string& name, std::span<const GePart> parts, std::string& stored) {
+Status Writer::write_file(NamedFolder& folder, const std::string& name, std::span<const FilePart> parts, std::string& stored) {
   uint64_t bytes = 0;
-  for (const GePart& part : parts) bytes += bytes_of_part(part);
+  for (const FilePart& part : parts) bytes += part.size();
   TENSORTAP_RETURN_IF_ERROR(room_.take(DumpRoom::of_file(bytes)));
   const Status status = folder.write(name, parts, stored);
   if (status.ok()) {
-    bytes_written_.fetch_add(folder.written(), std::memory_order_relaxed);
+    bytes_written_.fetch_add(bytes, std::memory_order_relaxed);
   } else {
     room_.give_back(DumpRoom::of_file(bytes));
   }
@@ -195,9 +197,9 @@ Status Writer::write_file(GeFolder& folder, const std::string& name, std::span<c
 }
 
 // The file's time stands in its name and in its message. Where the name is taken, by another process or within one millisecond, a later time is taken.
-Status Writer::write_tensors(const GeOp& op, GeExecution& execution, GeFolder& folder, std::string& stored, std::string& name) {
+Status Writer::write_tensors(const Op& op, Execution& execution, NamedFolder& folder, std::string& stored, std::string& name) {
   DumpDataFile file;
-  std::vector<GePart> parts(1);
+  std::vector<FilePart> parts(1);
   describe_execution(op, execution, execution.failed && options_.brief_exceptions, file, parts);
   if (execution.failed) file.message = options_.failure;
   Status status;
@@ -211,11 +213,12 @@ Status Writer::write_tensors(const GeOp& op, GeExecution& execution, GeFolder& f
   }
   if (!status.ok()) return status;
   written_path_ = join_path(folder.path(), stored);
-  written_at_ = folder.written() - (parts.size() > 1 ? bytes_of_part(parts.back()) : 0);
+  written_at_ = 0;
+  for (size_t i = 0; i + 1 < parts.size(); ++i) written_at_ += parts[i].size();
   return {};
 }
 
-Status Writer::write_statistics(const GeExecution& execution, GeFolder& folder, const std::string& name) {
+Status Writer::write_statistics(const Execution& execution, NamedFolder& folder, const std::string& name) {
   std::string text = table_.header();
   for (const auto* pieces : {&execution.inputs, &execution.outputs}) {
     std::vector<const Piece*> order;
@@ -223,13 +226,13 @@ Status Writer::write_statistics(const GeExecution& execution, GeFolder& folder, 
     std::ranges::sort(order, {}, &Piece::slot);
     for (const Piece* piece : order) table_.append_row(pieces == &execution.inputs, piece->slot, piece->row, text);
   }
-  const GePart part{std::as_bytes(std::span(text)), nullptr};
+  const FilePart part{std::as_bytes(std::span(text)), nullptr};
   std::string stored;
   return write_file(folder, name + std::string(kStatisticSuffix), std::span(&part, 1), stored);
 }
 
 // The block of an op that made what is not finite, as a file of its own.
-Status Writer::write_overflow(const GeOp& op, const GeExecution& execution, GeFolder& folder) {
+Status Writer::write_overflow(const Op& op, const Execution& execution, NamedFolder& folder) {
   if (execution.outputs.empty() || std::ranges::none_of(execution.outputs, is_nonfinite)) return {};
   DumpDataFile file;
   file.time_us = next_time();
@@ -243,14 +246,14 @@ Status Writer::write_overflow(const GeOp& op, const GeExecution& execution, GeFo
   file.outputs.push_back(std::move(block));
   TENSORTAP_ASSIGN_OR_RETURN(const std::string head, make_dump_data_head(file));
   const auto bytes = make_overflow_block({options_.model_number, execution.thread, op.task});
-  const std::array<GePart, 2> parts = {GePart{std::as_bytes(std::span(head)), nullptr}, GePart{bytes, nullptr}};
+  const std::array<FilePart, 2> parts = {FilePart{std::as_bytes(std::span(head)), nullptr}, FilePart{bytes, nullptr}};
   const std::string name = concat(kOverflowType, ".", kOverflowName, ".", next_task_, ".", execution.thread, ".", file.time_us);
   std::string stored;
   return write_file(folder, name, parts, stored);
 }
 
-Status Writer::write_execution(GeExecution& execution) {
-  const GeOp& op = *find(execution.op);
+Status Writer::write_execution(Execution& execution) {
+  const Op& op = *find(execution.op);
   if (op.without_file) return {};
   TENSORTAP_ASSIGN_OR_RETURN(const auto folder, folder_of(op, execution));
   std::string stored;
@@ -267,8 +270,8 @@ Status Writer::write_execution(GeExecution& execution) {
   return {};
 }
 
-bool Writer::is_complete(const GeExecution& execution) const {
-  const GeOp& op = ops_[execution.op];
+bool Writer::is_complete(const Execution& execution) const {
+  const Op& op = ops_[execution.op];
   // How many there are is not known of every source, nor of a list: those end with the next op of their thread.
   const bool counted = op.outputs > 0 && std::ranges::all_of(execution.outputs, [](const Piece& piece) { return piece.row.element < 0; });
   return !execution.failed && op.wants_outputs && counted && execution.outputs.size() >= op.outputs;
@@ -277,13 +280,13 @@ bool Writer::is_complete(const GeExecution& execution) const {
 Status Writer::finish_lane(const Lane& lane) {
   const auto found = lanes_.find(lane);
   if (found == lanes_.end()) return {};
-  GeExecution execution = std::move(found->second);
+  Execution execution = std::move(found->second);
   lanes_.erase(found);
   if (execution.empty()) return {};
   Status status;
   // The real system dumps what such an op reads before it runs, and what it made afterwards.
   if (options_.scene != TreeScene::kOverflow && execution.changes_inputs()) {
-    GeExecution before = execution;
+    Execution before = execution;
     before.outputs.clear();
     execution.inputs.clear();
     status = write_execution(before);
@@ -302,10 +305,10 @@ void Writer::finish_run(uint64_t run) {
 }
 
 // The execution that a record belongs to; the one before it on its lane is written first.
-GeExecution& Writer::execution_for(OpId op, const RecordRow& row, const Lane& lane) {
+Execution& Writer::execution_for(OpId op, const RecordRow& row, const Lane& lane) {
   const auto found = lanes_.find(lane);
   if (found != lanes_.end() && !found->second.is_of(op, row)) noted_.note(finish_lane(lane));
-  GeExecution& execution = lanes_[lane];
+  Execution& execution = lanes_[lane];
   if (execution.op == kNoOp) {
     execution.op = op;
     execution.run = row.run;
@@ -331,7 +334,7 @@ void Writer::add_inputs_before(const RecordRow& row, const Lane& lane) {
     RecordRow of_reader = row;
     of_reader.step = input.step;
     if (input.op != row.op) of_reader.flags &= static_cast<uint8_t>(~kRecordFailedOp);
-    GeExecution& execution = execution_for(input.op, of_reader, lane);
+    Execution& execution = execution_for(input.op, of_reader, lane);
     if (execution.has(true, input.slot)) return;
     execution.inputs.push_back({input.slot, input.source->row, nullptr, input.source->place});
   });
@@ -342,7 +345,7 @@ void Writer::add_inputs_before(const RecordRow& row, const Lane& lane) {
 Status Writer::add_own(Piece piece, bool is_input, const RecordRow& row, bool read_later, Payload& payload) {
   const Lane lane{row.run, row.thread};
   // What is told a second time, after the op changed it, goes into a file of its own.
-  GeExecution* execution = &execution_for(row.op, row, lane);
+  Execution* execution = &execution_for(row.op, row, lane);
   if (execution->has(is_input, row.file_slot())) {
     noted_.note(finish_lane(lane));
     execution = &execution_for(row.op, row, lane);
@@ -352,8 +355,8 @@ Status Writer::add_own(Piece piece, bool is_input, const RecordRow& row, bool re
   pieces.push_back(std::move(piece));
   ++execution->own;
   const bool complete = is_complete(*execution);
-  const bool from_file = complete && stands_last && !is_input && !find(row.op)->without_file && row.bytes > kLargestGeInMemory &&
-                         pieces.back().data != nullptr;
+  const bool from_file =
+      complete && stands_last && !is_input && !find(row.op)->without_file && row.bytes > kLargestInMemory && pieces.back().data != nullptr;
   if (!complete || (read_later && !from_file)) {
     if (Status status = keep_data(pieces.back()); !status.ok()) {
       pieces.pop_back();
@@ -370,13 +373,13 @@ Status Writer::add_own(Piece piece, bool is_input, const RecordRow& row, bool re
     return status;
   }
   if (read_later && from_file && !written_path_.empty()) {
-    payload = std::make_shared<const GePayload>(GePayload{{}, written_path_, nullptr, written_at_, row.bytes});
+    payload = std::make_shared<const KeptBytes>(KeptBytes{{}, written_path_, nullptr, written_at_, row.bytes});
   }
   return {};
 }
 
 Status Writer::add_piece(RecordRow& row, const TensorView* data) {
-  const GeOp& op = *find(row.op);
+  const Op& op = *find(row.op);
   const bool is_input = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput);
   const bool read_later = !is_input && inputs_.first_reader(row.op, row.slot_index).op != kNoOp;
   // A value that others read as a whole has one place only.
@@ -424,7 +427,7 @@ Status Writer::end_step(int64_t step, uint64_t run) {
   end.thread = lane.second;
   inputs_.end_step(step, run, [&](const Rows::Input& input) {
     end.step = input.step;
-    GeExecution& execution = execution_for(input.op, end, lane);
+    Execution& execution = execution_for(input.op, end, lane);
     if (!execution.has(true, input.slot)) execution.inputs.push_back({input.slot, input.source->row, nullptr, input.source->place});
   });
   finish_run(run);
@@ -451,7 +454,7 @@ Status Writer::finish(std::string_view manifest) {
   inputs_.each_loaded([](Rows::Source& source) { source.place.reset(); });
   // A watch for failures that saw none leaves nothing.
   if (options_.scene != TreeScene::kException || !folders_.empty() || !options_.failure.empty()) {
-    const auto folder = GeFolder::create(options_.root, concat(options_.time_folder, "/", kManifestFolder), options_.access);
+    const auto folder = NamedFolder::create(options_.root, concat(options_.time_folder, "/", kManifestFolder), {.access = options_.access});
     noted_.note(folder.ok() ? (*folder)->replace(options_.manifest, manifest) : folder.status());
   }
   folders_.clear();

@@ -24,8 +24,8 @@
 #include "format/dump_data/dump_data_file.h"
 #include "stats/stats.h"
 #include "system/ascend/tree/file_names.h"
-#include "system/ascend/tree/op_file.h"
 #include "system/ascend/tree/reader.h"
+#include "tree/spool.h"
 
 namespace tensortap::ascend {
 namespace {
@@ -73,9 +73,9 @@ Content content_of(const std::string& path) {
   return content;
 }
 
-class GeWriterTest : public testing::Test {
+class AscendTreeWriter : public testing::Test {
  protected:
-  GeWriterTest() {
+  AscendTreeWriter() {
     spec_.payload = Payload::kTensor;
     spec_.inputs = spec_.outputs = true;
     info_.folder = folder_.path();
@@ -152,7 +152,7 @@ class GeWriterTest : public testing::Test {
   OpId next_op_ = 0;
 };
 
-TEST_F(GeWriterTest, PortableNamesAreTakenByTheVendorsTools) {
+TEST_F(AscendTreeWriter, PortableNamesAreTakenByTheVendorsTools) {
   spec_.layout_options["portable_names"] = "true";
   info_.model = "my+net:1";
   create();
@@ -178,13 +178,13 @@ TEST_F(GeWriterTest, PortableNamesAreTakenByTheVendorsTools) {
   EXPECT_THAT(op_of, UnorderedElementsAre(Pair("layer_0_conv_1", "layer.0/conv@1"), Pair("layer_0_conv_1_2", "layer.0/conv#1")));
 }
 
-TEST_F(GeWriterTest, AnOptionIsTrueOrFalse) {
+TEST_F(AscendTreeWriter, AnOptionIsTrueOrFalse) {
   spec_.layout_options["portable_names"] = "yes";
   const auto writer = create_tree(info_, spec_);
   EXPECT_THAT(writer.status().message(), HasSubstr("layout_options.portable_names: \"yes\" is neither true nor false"));
 }
 
-TEST_F(GeWriterTest, AnOpIsOneFileWithWhatItReadAndWrote) {
+TEST_F(AscendTreeWriter, AnOpIsOneFileWithWhatItReadAndWrote) {
   create();
   add_op(ge_op("x", "Input"));
   add_op(ge_op("block.0/add one", "Add", {{"x", 0, 0}, {"x", 0, 0}}));
@@ -207,7 +207,7 @@ TEST_F(GeWriterTest, AnOpIsOneFileWithWhatItReadAndWrote) {
   EXPECT_THAT(content_of(only_file("Relu.")).inputs, ElementsAre(ElementsAre(3, 4)));
 }
 
-TEST_F(GeWriterTest, WeightsHaveFilesOfTheirOwnUnlessTheOptionSaysNone) {
+TEST_F(AscendTreeWriter, WeightsHaveFilesOfTheirOwnUnlessTheOptionSaysNone) {
   for (const std::string weights : {"files", "none"}) {
     spec_.layout_options["weights"] = weights;
     info_.timestamp = weights == "none" ? "20260102030406" : kTime;
@@ -233,7 +233,7 @@ TEST_F(GeWriterTest, WeightsHaveFilesOfTheirOwnUnlessTheOptionSaysNone) {
   EXPECT_THAT(content_of(join_path(folder_.path(), real[0])).inputs, ElementsAre(ElementsAre(2, 3)));
 }
 
-TEST_F(GeWriterTest, FilesAndFoldersAreForTheirOwner) {
+TEST_F(AscendTreeWriter, FilesAndFoldersAreForTheirOwner) {
   create();
   add_op(ge_op("a", "Add"));
   add(0, {1});
@@ -245,7 +245,7 @@ TEST_F(GeWriterTest, FilesAndFoldersAreForTheirOwner) {
   }
 }
 
-TEST_F(GeWriterTest, StepsAreFoldersAndSingleOpsHaveNone) {
+TEST_F(AscendTreeWriter, StepsAreFoldersAndSingleOpsHaveNone) {
   create();
   add_op(ge_op("a", "Add"));
   OpInfo single = ge_op("aclnnMul", "Mul_1_L2");
@@ -263,7 +263,7 @@ TEST_F(GeWriterTest, StepsAreFoldersAndSingleOpsHaveNone) {
                                    HasSubstr("/2/net_v1/3/7/Add")));
 }
 
-TEST_F(GeWriterTest, OutputsThatComeOneByOneAreOneFileInTheirOrder) {
+TEST_F(AscendTreeWriter, OutputsThatComeOneByOneAreOneFileInTheirOrder) {
   create();
   add_op(ge_op("split", "Split", {}, 3));
   add_op(ge_op("next", "Relu"));
@@ -278,9 +278,9 @@ TEST_F(GeWriterTest, OutputsThatComeOneByOneAreOneFileInTheirOrder) {
   EXPECT_EQ(files().size(), 2U);
 }
 
-TEST_F(GeWriterTest, AnyNumberOfSmallAndLargeTensorsStandInTheirOrder) {
+TEST_F(AscendTreeWriter, AnyNumberOfSmallAndLargeTensorsStandInTheirOrder) {
   constexpr uint16_t kOutputs = 150;
-  const std::vector<float> large((kLargestGeInMemory / sizeof(float)) + 1, 7);
+  const std::vector<float> large((kLargestInMemory / sizeof(float)) + 1, 7);
   create();
   add_op(ge_op("a", "Add"));
   add_op(ge_op("large", "Add"));
@@ -300,7 +300,7 @@ TEST_F(GeWriterTest, AnyNumberOfSmallAndLargeTensorsStandInTheirOrder) {
   EXPECT_EQ(content.outputs, outputs);
 }
 
-TEST_F(GeWriterTest, WhatAnOpChangedIsAFileOfItsOwn) {
+TEST_F(AscendTreeWriter, WhatAnOpChangedIsAFileOfItsOwn) {
   create();
   add_op(ge_op("add_", "add_"));
   add(0, {1}, SlotKind::kInput);
@@ -312,7 +312,7 @@ TEST_F(GeWriterTest, WhatAnOpChangedIsAFileOfItsOwn) {
   EXPECT_THAT(read, UnorderedElementsAre(ElementsAre(ElementsAre(1)), ElementsAre(ElementsAre(2))));
 }
 
-TEST_F(GeWriterTest, AnOpThatWritesInPlaceHasAFileOfWhatItReadAndOneOfWhatItMade) {
+TEST_F(AscendTreeWriter, AnOpThatWritesInPlaceHasAFileOfWhatItReadAndOneOfWhatItMade) {
   create();
   add_op(ge_op("mul_", "mul_", {}, 1));
   add_op(ge_op("mul", "mul", {}, 1));
@@ -339,7 +339,7 @@ TEST_F(GeWriterTest, AnOpThatWritesInPlaceHasAFileOfWhatItReadAndOneOfWhatItMade
               UnorderedElementsAre(std::pair<size_t, size_t>{1, 0}, std::pair<size_t, size_t>{0, 1}, std::pair<size_t, size_t>{1, 1}));
 }
 
-TEST_F(GeWriterTest, LargeTensorsReachTheirReadersThroughFiles) {
+TEST_F(AscendTreeWriter, LargeTensorsReachTheirReadersThroughFiles) {
   create();
   add_op(ge_op("a", "Add"));
   add_op(ge_op("split", "Split", {{"", 0, 0}}, 2));
@@ -359,7 +359,7 @@ TEST_F(GeWriterTest, LargeTensorsReachTheirReadersThroughFiles) {
   EXPECT_TRUE(last.inputs[0] == first && last.inputs[1] == second && last.inputs[2] == third);
 }
 
-TEST_F(GeWriterTest, InputsAloneAreKeptForOpsWhoseOutputsNobodyWants) {
+TEST_F(AscendTreeWriter, InputsAloneAreKeptForOpsWhoseOutputsNobodyWants) {
   create();
   add_op(ge_op("x", "Input"), false, false);
   add_op(ge_op("a", "Add", {{"", 0, 0}}), true, false);
@@ -372,7 +372,7 @@ TEST_F(GeWriterTest, InputsAloneAreKeptForOpsWhoseOutputsNobodyWants) {
   EXPECT_THAT(content_of(only_file("Add.a")).inputs, ElementsAre(ElementsAre(1, 2)));
 }
 
-TEST_F(GeWriterTest, NamesThatAreTooLongBecomeTheHashOfTheirPath) {
+TEST_F(AscendTreeWriter, NamesThatAreTooLongBecomeTheHashOfTheirPath) {
   create();
   const std::string name(300, 'n');
   add_op(ge_op(name, "Add"));
@@ -392,7 +392,7 @@ TEST_F(GeWriterTest, NamesThatAreTooLongBecomeTheHashOfTheirPath) {
   EXPECT_THAT((*dump)->problems(), IsEmpty());
 }
 
-TEST_F(GeWriterTest, NoFileIsWrittenTwice) {
+TEST_F(AscendTreeWriter, NoFileIsWrittenTwice) {
   create();
   add_op(ge_op("a", "Add"));
   for (int i = 0; i < 500; ++i) add(0, {static_cast<float>(i)});
@@ -402,7 +402,7 @@ TEST_F(GeWriterTest, NoFileIsWrittenTwice) {
   EXPECT_EQ(values.size(), 500U);
 }
 
-TEST_F(GeWriterTest, StatisticsAreATableOfTheSameName) {
+TEST_F(AscendTreeWriter, StatisticsAreATableOfTheSameName) {
   spec_.payload = Payload::kFull;
   create();
   add_op(ge_op("x", "Input"), false, false);
@@ -417,7 +417,7 @@ TEST_F(GeWriterTest, StatisticsAreATableOfTheSameName) {
             "Positive Inf Count\nInput,0,8,DT_FLOAT,ND,2,6,-9.75,-1.875,2,0,0,0\nOutput,0,8,DT_FLOAT,ND,2,1.25,-9,-3.875,2,0,0,0\n");
 }
 
-TEST_F(GeWriterTest, StatisticsAloneLeaveNoTensors) {
+TEST_F(AscendTreeWriter, StatisticsAloneLeaveNoTensors) {
   spec_.payload = Payload::kStatistics;
   spec_.layout_options["stats_columns"] = "L2norm,Max";
   create();
@@ -429,7 +429,7 @@ TEST_F(GeWriterTest, StatisticsAloneLeaveNoTensors) {
             "Input/Output,Index,Data Size,Data Type,Format,Shape,Count,Max Value,l2norm\nOutput,0,8,DT_FLOAT,ND,2,2,4,5\n");
 }
 
-TEST_F(GeWriterTest, AnOverflowIsFollowedByItsBlock) {
+TEST_F(AscendTreeWriter, AnOverflowIsFollowedByItsBlock) {
   spec_.layout_options["scene"] = "overflow";
   create();
   add_op(ge_op("a", "Add"));
@@ -451,7 +451,7 @@ TEST_F(GeWriterTest, AnOverflowIsFollowedByItsBlock) {
   EXPECT_THAT(numbers, ElementsAre(3, 0, 1));  // model, stream, task
 }
 
-TEST_F(GeWriterTest, AFailedOpLeavesItsInputsWithADate) {
+TEST_F(AscendTreeWriter, AFailedOpLeavesItsInputsWithADate) {
   for (const bool brief : {false, true}) {
     spec_.trigger = Trigger::kException;
     spec_.exception_detail = brief ? ExceptionDetail::kBrief : ExceptionDetail::kNorm;
@@ -478,7 +478,7 @@ TEST_F(GeWriterTest, AFailedOpLeavesItsInputsWithADate) {
   EXPECT_EQ((*dump)->rows().size(), 2U);
 }
 
-TEST_F(GeWriterTest, AWatchForFailuresThatSawNoneLeavesNothing) {
+TEST_F(AscendTreeWriter, AWatchForFailuresThatSawNoneLeavesNothing) {
   spec_.trigger = Trigger::kException;
   create();
   add_op(ge_op("div", "Div"));
@@ -487,7 +487,7 @@ TEST_F(GeWriterTest, AWatchForFailuresThatSawNoneLeavesNothing) {
 }
 
 // A14
-TEST_F(GeWriterTest, WhatWasSeenAfterAnOpHasItsTaskAndStream) {
+TEST_F(AscendTreeWriter, WhatWasSeenAfterAnOpHasItsTaskAndStream) {
   create();
   add_op(ge_op("c", "Conv"));
   add_op(ge_op("b", "Add"));
@@ -503,7 +503,7 @@ TEST_F(GeWriterTest, WhatWasSeenAfterAnOpHasItsTaskAndStream) {
 }
 
 // Of a program that is over, as its crash tells it.
-TEST_F(GeWriterTest, ADumpThatIsMadeLaterTellsWhenAndWhy) {
+TEST_F(AscendTreeWriter, ADumpThatIsMadeLaterTellsWhenAndWhy) {
   info_.time_us = 1'700'000'000'123'000;
   info_.failure = "the program got SIGSEGV";
   spec_.trigger = Trigger::kException;
@@ -521,7 +521,7 @@ TEST_F(GeWriterTest, ADumpThatIsMadeLaterTellsWhenAndWhy) {
 }
 
 // Killed while it writes, at ten moments: most of the time goes into the bytes of the tensors.
-TEST_F(GeWriterTest, AProcessThatDiesLeavesWholeFilesOnly) {
+TEST_F(AscendTreeWriter, AProcessThatDiesLeavesWholeFilesOnly) {
   for (int attempt = 0; attempt < 10; ++attempt) {
     const size_t before = files().size();
     const pid_t child = ::fork();
@@ -545,7 +545,7 @@ TEST_F(GeWriterTest, AProcessThatDiesLeavesWholeFilesOnly) {
   }
 }
 
-TEST_F(GeWriterTest, AFullDiskIsToldAndLeavesNoFile) {
+TEST_F(AscendTreeWriter, AFullDiskIsToldAndLeavesNoFile) {
   create();
   add_op(ge_op("a", "Add"));
   rlimit before{};
@@ -564,7 +564,7 @@ TEST_F(GeWriterTest, AFullDiskIsToldAndLeavesNoFile) {
   EXPECT_EQ(files().size(), 1U);
 }
 
-TEST_F(GeWriterTest, WhatHasNoPlaceIsUnsupported) {
+TEST_F(AscendTreeWriter, WhatHasNoPlaceIsUnsupported) {
   create();
   add_op(ge_op("a", "Add"));
   for (const DType dtype : {DType::kString, DType::kUInt4, DType::kFloat8E5M2FNUZ}) {
@@ -581,7 +581,7 @@ TEST_F(GeWriterTest, WhatHasNoPlaceIsUnsupported) {
 
 // A file has no lists: their elements stand one by one, and what comes after them moves up. Where nobody said how many outputs there are, the
 // next op ends the file.
-TEST_F(GeWriterTest, ElementsOfListsAreTensorsOfTheirOwn) {
+TEST_F(AscendTreeWriter, ElementsOfListsAreTensorsOfTheirOwn) {
   create();
   OpInfo cat = ge_op("a", "Cat");
   cat.outputs.clear();
@@ -604,7 +604,7 @@ TEST_F(GeWriterTest, ElementsOfListsAreTensorsOfTheirOwn) {
   EXPECT_EQ(files().size(), 2U);
 }
 
-TEST_F(GeWriterTest, MemoryWithoutValuesIsLeftOut) {
+TEST_F(AscendTreeWriter, MemoryWithoutValuesIsLeftOut) {
   create();
   add_op(ge_op("a", "Empty"));
   RecordRow row = row_of(0, {1});
@@ -615,7 +615,7 @@ TEST_F(GeWriterTest, MemoryWithoutValuesIsLeftOut) {
   EXPECT_THAT(files(), testing::IsEmpty());
 }
 
-TEST_F(GeWriterTest, OpsOfTwoThreadsDoNotMix) {
+TEST_F(AscendTreeWriter, OpsOfTwoThreadsDoNotMix) {
   create();
   add_op(ge_op("a", "Split", {}, 2));
   add_op(ge_op("b", "Split", {}, 2));
@@ -632,7 +632,7 @@ TEST_F(GeWriterTest, OpsOfTwoThreadsDoNotMix) {
   EXPECT_THAT(content_of(only_file("Split.b.1.1.")).outputs, ElementsAre(ElementsAre(10), ElementsAre(11)));
 }
 
-RC_GTEST_FIXTURE_PROP(GeWriterTest, EveryNameComesBackAndStaysInItsFolder, (const std::vector<std::string>& names)) {
+RC_GTEST_FIXTURE_PROP(AscendTreeWriter, EveryNameComesBackAndStaysInItsFolder, (const std::vector<std::string>& names)) {
   create();
   std::vector<std::string> given;
   for (const std::string& name : names) {

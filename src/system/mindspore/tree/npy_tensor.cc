@@ -1,18 +1,12 @@
 #include "system/mindspore/tree/npy_tensor.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <span>
 
-#include "base/files.h"
 #include "base/gathered_write.h"
-#include "base/text.h"
 #include "tensor/number_formats.h"
 
 namespace tensortap::mindspore {
@@ -30,9 +24,9 @@ void append_signed(int64_t number, std::string& text) {
   text.append(digits.data(), end.ptr);
 }
 
-Status write_both(int file, const char* name, std::span<const std::byte> first, std::span<const std::byte> second) {
+Status write_both(int file, const std::string& path, std::span<const std::byte> first, std::span<const std::byte> second) {
   std::array<iovec, 2> pieces = {piece_of(first), piece_of(second)};
-  return write_pieces(file, name, pieces);
+  return write_pieces(file, path, pieces);
 }
 
 }  // namespace
@@ -93,7 +87,7 @@ uint64_t npy_tensor_file_bytes(const TensorDesc& desc, uint64_t bytes) {
   return header.size() + (stored == desc.dtype ? bytes : desc.shape.numel().value_or(0) * (dtype_info(stored).bits / 8));
 }
 
-Status NpyTensorWriter::write_widened(int file, const char* name, const TensorView& view, DType stored) {
+Status NpyTensorWriter::write_widened(int file, const std::string& path, const TensorView& view, DType stored) {
   const uint64_t numel = view.desc.shape.numel().value_or(0);
   const size_t element = dtype_info(stored).bits / 8;
   std::vector<int64_t> numbers;
@@ -107,32 +101,22 @@ Status NpyTensorWriter::write_widened(int file, const char* name, const TensorVi
       to_int64(view.desc.dtype, view.data, begin, count, numbers.data());
       for (uint64_t i = 0; i < count; ++i) widened_[i] = static_cast<std::byte>(numbers[i] & 0xff);
     }
-    TENSORTAP_RETURN_IF_ERROR(write_both(file, name, std::as_bytes(std::span(header_)), std::as_bytes(std::span(widened_))));
+    TENSORTAP_RETURN_IF_ERROR(write_both(file, path, std::as_bytes(std::span(header_)), std::as_bytes(std::span(widened_))));
     file_bytes_ += widened_.size();
     header_.clear();
   }
   return {};
 }
 
-Status NpyTensorWriter::write(int folder, const char* name, const TensorView& view, uint64_t bytes, mode_t mode) {
+Status NpyTensorWriter::write(int file, const std::string& path, const TensorView& view) {
   const DType stored = stored_dtype(view.desc.dtype);
-  if (stored == DType::kUndefined) return unsupported(concat(dtype_name(view.desc.dtype), " tensors have no place in a .npy file"));
   header_.clear();
   append_npy_tensor_header(stored, view.desc.shape.dims(), header_);
   file_bytes_ = header_.size();
-  const int file = ::openat(folder, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode);
-  if (file < 0 && errno == EEXIST) return unsupported(concat(quote(name), " is there already"));
-  if (file < 0) return errno_status(name, errno);
-  Status status;
-  if (stored == view.desc.dtype) {
-    status = write_both(file, name, std::as_bytes(std::span(header_)), {static_cast<const std::byte*>(view.data), bytes});
-    file_bytes_ += bytes;
-  } else {
-    status = write_widened(file, name, view, stored);
-  }
-  if (::close(file) != 0 && status.ok() && errno != EINTR) status = errno_status(name, errno);
-  if (!status.ok()) (void)::unlinkat(folder, name, 0);
-  return status;
+  if (stored != view.desc.dtype) return write_widened(file, path, view, stored);
+  const uint64_t bytes = packed_bytes(view.desc.dtype, view.desc.shape.numel().value_or(0)).value_or(0);
+  file_bytes_ += bytes;
+  return write_both(file, path, std::as_bytes(std::span(header_)), {static_cast<const std::byte*>(view.data), bytes});
 }
 
 }  // namespace tensortap::mindspore

@@ -29,14 +29,13 @@ uint64_t npy_tensor_file_bytes(const TensorDesc& desc, uint64_t bytes);
 // Writes one tensor file in one go, and again.
 class NpyTensorWriter {
  public:
-  // Makes `name` in the folder `folder` (a descriptor), with mode `mode`; `view` is packed, of `bytes` bytes, and has a stored dtype. Never overwrites:
-  // kUnsupported when the name is taken. On failure no file is left.
-  Status write(int folder, const char* name, const TensorView& view, uint64_t bytes, mode_t mode);
-  // Size of the file that write() made last.
+  // Writes the content of a file at the position of the descriptor; `view` is packed and has a stored dtype. Errors name the file by `path`.
+  Status write(int file, const std::string& path, const TensorView& view);
+  // Size of what write() wrote last.
   [[nodiscard]] uint64_t file_bytes() const { return file_bytes_; }
 
  private:
-  Status write_widened(int file, const char* name, const TensorView& view, DType stored);
+  Status write_widened(int file, const std::string& path, const TensorView& view, DType stored);
   std::string header_;
   std::vector<std::byte> widened_;
   uint64_t file_bytes_ = 0;

@@ -38,7 +38,7 @@ struct Place {
 
   void clear(DumpRoom& room) {
     if (state == State::kForReader) {
-      folder->remove_tensor(stored);
+      folder->files().remove(stored);
       room.give_back(taken);
     }
     state = State::kNone;
@@ -88,10 +88,11 @@ class Writer : public LayoutWriter {
     bool is_input;
     uint32_t slot;
     uint64_t time_us;
-    IterationFolder::Stage stage = IterationFolder::Stage::kFinal;
+    NamedFolder::Stage stage = NamedFolder::Stage::kFinal;
   };
 
   uint64_t next_time();
+  [[nodiscard]] Result<FolderPointer> make_folder(const std::string& below) const;
   Result<FolderPointer> folder_of(int64_t step);
   Result<FolderPointer> folder_of(const RecordRow& row);
   const std::string& name_of(const Piece& piece, const RecordRow& row);
@@ -103,7 +104,6 @@ class Writer : public LayoutWriter {
   void begin_step(const RecordRow& row, MindsporeOp& op);
   void end_parameters(int64_t step, uint64_t run);
   Status flush_folders();
-  // Keeps what went wrong beside the record in hand, for the next call that can tell it.
 
   const WriterOptions options_;
   const StatisticTable table_;
@@ -127,11 +127,16 @@ uint64_t Writer::next_time() {
   return last_time_us_ = std::max(last_time_us_ + 1, time_us);
 }
 
+Result<FolderPointer> Writer::make_folder(const std::string& below) const {
+  TENSORTAP_ASSIGN_OR_RETURN(auto files, NamedFolder::create(options_.root, below, tree_rules(options_.access)));
+  return std::make_shared<IterationFolder>(std::move(files), table_.header());
+}
+
 Result<FolderPointer> Writer::folder_of(int64_t step) {
   const auto found = folders_.find(step);
   if (found != folders_.end()) return found->second;
   const std::string below = concat(options_.rank, "/", options_.net, "/0/", step);
-  TENSORTAP_ASSIGN_OR_RETURN(FolderPointer folder, IterationFolder::create(options_.root, below, table_.header(), options_.access));
+  TENSORTAP_ASSIGN_OR_RETURN(const FolderPointer folder, make_folder(below));
   // The title of statistic.csv, and the rest of its last block.
   if (options_.statistics) room_.use(DumpRoom::kBlock);
   folders_[step] = folder;
@@ -144,7 +149,7 @@ Result<FolderPointer> Writer::folder_of(const RecordRow& row) {
   if (!load || !ops_.find(row.op)->constant) return folder_of(load ? options_.first_step : row.step);
   if (constants_ == nullptr) {
     const std::string below = concat(options_.rank, "/", options_.net, "/0/constants");
-    TENSORTAP_ASSIGN_OR_RETURN(constants_, IterationFolder::create(options_.root, below, table_.header(), options_.access));
+    TENSORTAP_ASSIGN_OR_RETURN(constants_, make_folder(below));
   }
   return constants_;
 }
@@ -181,12 +186,15 @@ const std::string& Writer::name_of(const Piece& piece, const RecordRow& row) {
 
 Status Writer::write_tensor(const Piece& piece, const FolderPointer& folder, const RecordRow& row, const TensorView& data, Place& place) {
   const std::string& name = name_of(piece, row);
-  const bool has_file = room_.limited() && stored_dtype(data.desc.dtype) != DType::kUndefined;
-  place.taken = has_file ? DumpRoom::of_file(npy_tensor_file_bytes(data.desc, row.bytes)) : 0;
+  if (stored_dtype(data.desc.dtype) == DType::kUndefined) {
+    return unsupported(concat(folder->files().path(), ": ", dtype_name(data.desc.dtype), " tensors have no place in a .npy file"));
+  }
+  place.taken = room_.limited() ? DumpRoom::of_file(npy_tensor_file_bytes(data.desc, row.bytes)) : 0;
   TENSORTAP_RETURN_IF_ERROR(room_.take(place.taken));
-  if (Status status = folder->create_tensor(npy_, name, data, piece.stage, place.stored); !status.ok()) {
+  const auto content = [&](int file, const std::string& path) { return npy_.write(file, path, data); };
+  if (Status status = folder->files().write(name, content, place.stored, piece.stage); !status.ok()) {
     room_.give_back(place.taken);
-    return status.with_context(folder->path());
+    return status;
   }
   place.folder = folder;
   place.state = Place::State::kSettled;
@@ -218,7 +226,7 @@ Status Writer::add_piece(const Piece& piece, RecordRow& row, const TensorView* d
   if (options_.statistics && with_statistic) {
     if (Status status = add_statistic(piece, *folder, row, place.digests); !status.ok()) {
       if (place.state != Place::State::kNone) {
-        folder->remove_tensor(place.stored);
+        folder->files().remove(place.stored);
         room_.give_back(place.taken);
       }
       place.state = Place::State::kNone;
@@ -245,7 +253,7 @@ Status Writer::add_output(RecordRow& row, const TensorView* data) {
   op.see(row.slot_index, row.desc());
   Place place;
   const bool at_once = own && (!op.parameter || op.constant);
-  if (!at_once) piece.stage = IterationFolder::Stage::kStaged;
+  if (!at_once) piece.stage = NamedFolder::Stage::kStaged;
   const Status status = add_piece(piece, row, data, at_once, place);
   if (!status.ok() && status.code() != StatusCode::kUnsupported) return status;
   if (place.state == Place::State::kSettled && !at_once) place.state = own ? Place::State::kForTheStep : Place::State::kForReader;
@@ -265,13 +273,13 @@ Status Writer::settle(const Piece& piece, int64_t step, Rows::Source& source) {
     const bool first = piece.is_input ? place.state == Place::State::kForReader : place.state == Place::State::kForTheStep;
     std::string stored;
     if (first) {
-      TENSORTAP_RETURN_IF_ERROR(folder->move_tensor(*place.folder, place.stored, name, stored));
+      TENSORTAP_RETURN_IF_ERROR(folder->files().move(place.folder->files(), place.stored, name, stored));
       place.stored = std::move(stored);
       place.folder = folder;
       place.state = Place::State::kSettled;
     } else {
       uint64_t copied = 0;
-      TENSORTAP_RETURN_IF_ERROR(folder->link_tensor(*place.folder, place.stored, name, stored, copied));
+      TENSORTAP_RETURN_IF_ERROR(folder->files().link(place.folder->files(), place.stored, name, stored, copied));
       bytes_written_.fetch_add(copied, std::memory_order_relaxed);
       room_.use(DumpRoom::of_file(copied));
     }
@@ -288,7 +296,7 @@ void Writer::begin_step(const RecordRow& row, MindsporeOp& op) {
   op.attributes_step = row.step;
   const Result<FolderPointer> folder = folder_of(row.step);
   room_.use(DumpRoom::kBlock);
-  noted_.note(folder.ok() ? companions_.write_attributes((*folder)->folder(), op) : folder.status());
+  noted_.note(folder.ok() ? companions_.write_attributes((*folder)->files(), op) : folder.status());
 }
 
 Status Writer::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) {
@@ -319,7 +327,7 @@ Status Writer::flush_folders() {
   for (const auto& [step, folder] : folders_) {
     Status status = folder->flush();
     if (first.ok()) first = std::move(status);
-    bytes_written_.fetch_add(folder->take_written_bytes(), std::memory_order_relaxed);
+    bytes_written_.fetch_add(folder->files().take_text_bytes(), std::memory_order_relaxed);
   }
   return first;
 }

@@ -13,32 +13,29 @@ constexpr std::string_view kGraphs = "graphs";
 
 }  // namespace
 
-Result<Folder> Companions::make_folder(std::string_view name) const {
-  return make_tree_folders(options_.root, concat(options_.rank, "/", name), options_.access);
+Result<std::shared_ptr<NamedFolder>> Companions::make_folder(std::string_view name) const {
+  return NamedFolder::create(options_.root, concat(options_.rank, "/", name), tree_rules(options_.access));
 }
 
 Status Companions::write_metadata() const {
-  TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, make_folder(kMetadata));
-  TENSORTAP_RETURN_IF_ERROR(write_tree_file(folder, "data_dump.json", options_.config, Earlier::kKeep, options_.access));
-  return write_tree_file(folder, "config.json", device_config_text(options_.profile), Earlier::kKeep, options_.access);
+  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, make_folder(kMetadata));
+  TENSORTAP_RETURN_IF_ERROR(folder->write_once("data_dump.json", options_.config));
+  return folder->write_once("config.json", device_config_text(options_.profile));
 }
 
 Status Companions::write_order(const Ops& ops) {
-  TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, make_folder(kOrder));
-  TENSORTAP_RETURN_IF_ERROR(
-      write_tree_file(folder, "ms_execution_order_graph_0.csv", execution_order_text(ops.graph()), Earlier::kReplace, options_.access));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, make_folder(kOrder));
+  TENSORTAP_RETURN_IF_ERROR(folder->replace("ms_execution_order_graph_0.csv", execution_order_text(ops.graph())));
   ordered_ops_ = ops.all().size();
   return {};
 }
 
 Status Companions::write_graphs(const Ops& ops) {
-  TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, make_folder(kGraphs));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, make_folder(kGraphs));
   const TreeRules& rules = options_.profile.tree();
   const std::vector<GraphOp> graph = ops.graph();
-  TENSORTAP_RETURN_IF_ERROR(
-      write_tree_file(folder, "ms_output_trace_code_graph_0.ir", graph_ir(rules, graph), Earlier::kReplace, options_.access));
-  TENSORTAP_RETURN_IF_ERROR(
-      write_tree_file(folder, "ms_output_trace_code_graph_0.pb", graph_pb(rules, graph), Earlier::kReplace, options_.access));
+  TENSORTAP_RETURN_IF_ERROR(folder->replace("ms_output_trace_code_graph_0.ir", graph_ir(rules, graph)));
+  TENSORTAP_RETURN_IF_ERROR(folder->replace("ms_output_trace_code_graph_0.pb", graph_pb(rules, graph)));
   graphs_size_ = ops.graph_size();
   return {};
 }
@@ -54,22 +51,22 @@ Status Companions::begin(const Ops& ops) {
 Status Companions::end_step(const Ops& ops, int64_t step) {
   if (options_.extras.graphs && graphs_size_ == 0) TENSORTAP_RETURN_IF_ERROR(write_graphs(ops));
   if (!options_.extras.execution_order || !options_.profile.device->global_order) return {};
-  TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, make_folder(kOrder));
-  return append_tree_file(folder, "ms_global_execution_order_graph_0.csv", concat(step, "\n"), options_.access);
+  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, make_folder(kOrder));
+  return folder->append("ms_global_execution_order_graph_0.csv", concat(step, "\n"));
 }
 
 Status Companions::finish(const Ops& ops, std::string_view manifest) {
   if (ordered_ops_ != 0 && ordered_ops_ != ops.all().size()) TENSORTAP_RETURN_IF_ERROR(write_order(ops));
   if (graphs_size_ != 0 && graphs_size_ != ops.graph_size()) TENSORTAP_RETURN_IF_ERROR(write_graphs(ops));
-  TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, make_folder(kMetadata));
-  return write_tree_file(folder, "tensortap_run.json", manifest, Earlier::kReplace, options_.access);
+  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, make_folder(kMetadata));
+  return folder->replace("tensortap_run.json", manifest);
 }
 
-Status Companions::write_attributes(const Folder& folder, const MindsporeOp& op) const {
+Status Companions::write_attributes(NamedFolder& folder, const MindsporeOp& op) const {
   const std::string name = attributes_file_name(op.scoped_name);
   if (name.size() > kLongestFileName)
     return unsupported(concat("the attributes of ", quote(op.scoped_name), " have no file: its name is too long"));
-  return write_tree_file(folder, name, attributes_text(op.info.attributes), Earlier::kKeep, options_.access);
+  return folder.write_once(name, attributes_text(op.info.attributes));
 }
 
 }  // namespace tensortap::mindspore

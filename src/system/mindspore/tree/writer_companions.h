@@ -4,13 +4,14 @@
 #define TENSORTAP_SYSTEM_MINDSPORE_TREE_WRITER_COMPANIONS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
-#include "base/folder.h"
 #include "base/status.h"
 #include "system/mindspore/tree/writer_ops.h"
 #include "system/mindspore/tree/writer_options.h"
+#include "tree/named_folder.h"
 
 namespace tensortap::mindspore {
 
@@ -27,14 +28,14 @@ class Companions {
   // `manifest` is ours, beside the metadata.
   Status finish(const Ops& ops, std::string_view manifest);
   // An op's attributes into the folder of an iteration.
-  Status write_attributes(const Folder& folder, const MindsporeOp& op) const;
+  Status write_attributes(NamedFolder& folder, const MindsporeOp& op) const;
 
  private:
   Status write_metadata() const;
   Status write_order(const Ops& ops);
   Status write_graphs(const Ops& ops);
   // One of the folders of a rank, by its name.
-  [[nodiscard]] Result<Folder> make_folder(std::string_view name) const;
+  [[nodiscard]] Result<std::shared_ptr<NamedFolder>> make_folder(std::string_view name) const;
 
   const WriterOptions& options_;
   bool begun_ = false;

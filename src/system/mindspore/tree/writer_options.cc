@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "system/mindspore/tensor_name.h"
 #include "system/mindspore/tree/metadata_files.h"
+#include "tree/named_folder.h"
 
 namespace tensortap::mindspore {
 namespace {
