@@ -51,7 +51,7 @@ TEST_F(CaptureRefusals, ThePlanIsCheckedBeforeAnythingIsWritten) {
       {R"("where": "nan >")", "where: column 6"},
       {R"("include": [{"regex": "a(b"}])", "is wrong at column 1: missing )"},
       {R"("watchers": ["a"])", "\"watchers\" contradicts"},
-      {R"("levels": ["module"])", "the level \"module\" yet"},
+      {R"("levels": ["module"])", "the level \"module\" is not supported"},
       {R"("layout": "msit")", "layout \"msit\""},
       {R"("payload": "tensor", "stats": ["min"])", "contradicts"},
   };

@@ -128,6 +128,9 @@ typedef struct tensortap_session_options {
 /* The source registers what an op calls underneath as ops of level 1, and what the program calls that is made of several ops as ops of level 4, as
  * far as tensortap_levels() has them. Without this flag an op counts as its own kernel, and as what the program calls. */
 #define TENSORTAP_SESSION_KERNELS 4u
+/* The source registers modules as ops of level 2 and whole models as ops of level 3, and reports their calls as events, as far as tensortap_levels() has
+ * them. Without this flag a config that asks for these levels is refused instead of giving nothing. */
+#define TENSORTAP_SESSION_MODULES 8u
 
 /* An operator as the graph or the program has it, described once. Only name and type are required. */
 typedef struct tensortap_op {
@@ -151,7 +154,18 @@ typedef struct tensortap_op {
   const char* attributes; /* JSON object text, may be null */
   tensortap_op_id parent; /* the op whose body holds this one, or TENSORTAP_NO_OP */
   uint32_t flags;         /* TENSORTAP_OP_* */
+  /* Only where tensortap_identity() asks for it, otherwise 0. */
+  uint32_t occurrence;  /* which call of this op within one call of its parent, from 0 */
+  uint32_t model_phase; /* enum tensortap_model_phase: what the model that runs the op does */
 } tensortap_op;
+
+/* What a model does in one call of it. */
+enum tensortap_model_phase {
+  TENSORTAP_MODEL_PHASE_NONE = 0,
+  TENSORTAP_MODEL_PHASE_PREFILL = 1,
+  TENSORTAP_MODEL_PHASE_DECODE = 2,
+  TENSORTAP_MODEL_PHASE_TRAIN = 3
+};
 
 #define TENSORTAP_LEVEL_OP 0u
 #define TENSORTAP_LEVEL_KERNEL 1u
@@ -267,6 +281,17 @@ TENSORTAP_API void tensortap_request_op(tensortap_session* session, tensortap_op
 
 /* The levels that were asked for, as bits 1 << level. */
 TENSORTAP_API uint32_t tensortap_levels(tensortap_session* session) TENSORTAP_NOEXCEPT;
+
+/* What makes two calls one op, as tensortap_identity() returns it. */
+enum tensortap_identity_kind {
+  TENSORTAP_IDENTITY_PLACE = 0, /* their place in the program: the same operator of the same line and module */
+  /* The parent, the place, which call it is within one call of the parent (tensortap_op::occurrence), and the phase of the model. A step is a round of a
+   * phase then: tensortap_step_begin() gets the number of calls of the model in this phase before, and as `run` the phase. */
+  TENSORTAP_IDENTITY_CALL = 1
+};
+
+/* Which of them the session's layout needs. A source that cannot tell calls apart may go on as with TENSORTAP_IDENTITY_PLACE. */
+TENSORTAP_API int tensortap_identity(tensortap_session* session) TENSORTAP_NOEXCEPT;
 
 /* Says that an op, or one of its values, can not be captured, and why, for the coverage report. `reason` is a short class such as
  * "sequence output"; equal reasons are counted together. */

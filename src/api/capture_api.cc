@@ -75,6 +75,7 @@ Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_opt
   options.world_size = given.world_size;
   options.before_moment = (given.flags & TENSORTAP_SESSION_AFTER_ONLY) == 0;
   options.kernels = (given.flags & TENSORTAP_SESSION_KERNELS) != 0;
+  options.modules = (given.flags & TENSORTAP_SESSION_MODULES) != 0;
   options.content_known = (given.flags & TENSORTAP_SESSION_CONTENT_UNKNOWN) == 0;
   if (given.rank < 0 || (given.world_size > 1 && given.rank >= given.world_size)) {
     return invalid_argument(concat("rank ", given.rank, " is not one of ", given.world_size, " ranks"));
@@ -111,6 +112,8 @@ OpInfo op_info_of(const tensortap_op& op) {
   info.level = op.level <= TENSORTAP_LEVEL_API ? static_cast<Level>(op.level) : Level::kOp;
   // A caller whose structure ends before `parent` has no op above it.
   info.parent = op.size >= offsetof(tensortap_op, parent) + sizeof(op.parent) ? op.parent : kNoOp;
+  info.occurrence = op.occurrence;
+  info.model_phase = op.model_phase <= TENSORTAP_MODEL_PHASE_TRAIN ? static_cast<ModelPhase>(op.model_phase) : ModelPhase::kNone;
   add_values(op, info);
   return info;
 }
@@ -243,7 +246,13 @@ void tensortap_not_captured(tensortap_session* session, tensortap_op_id op, cons
 
 uint32_t tensortap_levels(tensortap_session* session) noexcept {
   const tensortap::CaptureSession* open = session_of(session);
-  return open == nullptr ? 0 : tensortap::level_bits(open->spec());
+  return open == nullptr ? 0 : tensortap::level_bits(open->options().spec);
+}
+
+int tensortap_identity(tensortap_session* session) noexcept {
+  const tensortap::CaptureSession* open = session_of(session);
+  const bool calls = open != nullptr && open->options().layout != nullptr && open->options().layout->tells_calls_apart;
+  return calls ? TENSORTAP_IDENTITY_CALL : TENSORTAP_IDENTITY_PLACE;
 }
 
 int tensortap_wants_op(tensortap_session* session, tensortap_op_id op) noexcept {

@@ -16,6 +16,7 @@ CallCounter::Key counted_as(const tensortap_op_event& event) {
 bool Admission::moment_wanted(const ActivePlan& plan, const tensortap_op_event& event) {
   switch (plan.spec.moment) {
     case MomentChoice::kBoth:
+    case MomentChoice::kInBeforeOutAfter:
       return true;
     // Weights are looked at once, when there is no op to be before or after.
     case MomentChoice::kBefore:
@@ -56,7 +57,7 @@ Execution Admission::admit(const ActivePlan& plan, const tensortap_op_event& eve
   execution.taken = step_wanted(plan, event, op, now_ns);
   if (event.call != 0) {
     execution.call = event.call - 1;
-  } else if (execution.taken || captures(step_of(event))) {
+  } else if (execution.taken || counts_all_ || captures(step_of(event))) {
     execution.call = op.calls.next(counted_as(event), step_of(event));
   }
   return execution;
@@ -69,10 +70,13 @@ void Admission::remember(const ActivePlan& plan, const tensortap_op_event& event
   if (remembers) op.pairs.begin(key_of(event), execution);
 }
 
+uint32_t Admission::count(const tensortap_op_event& event, OpEntry& op) const {
+  return event.call != 0 ? event.call - 1 : op.calls.next(counted_as(event), step_of(event));
+}
+
 uint32_t Admission::call_of_failed(const tensortap_op_event& event, OpEntry& op) const {
   const auto begun = op.pairs.end(key_of(event));
-  if (event.call != 0) return event.call - 1;
-  return begun ? begun->call : op.calls.next(counted_as(event), step_of(event));
+  return begun && event.call == 0 ? begun->call : count(event, op);
 }
 
 void Admission::spend(const TakenEvent& taken, int64_t began_ns) {

@@ -19,9 +19,12 @@ namespace tensortap {
 // Thread-safe.
 class Admission {
  public:
-  // `spec` is read while this object lives.
-  explicit Admission(const CaptureSpec& spec)
-      : first_step_(spec.first_step), governor_(spec.budget, keeps_tensors(spec)), steps_(spec.steps, spec.limits.stop_after, governor_) {}
+  // `spec` is read while this object lives. `counts_all`: executions have numbers in steps that are not captured, too.
+  Admission(const CaptureSpec& spec, bool counts_all)
+      : first_step_(spec.first_step),
+        counts_all_(counts_all),
+        governor_(spec.budget, keeps_tensors(spec)),
+        steps_(spec.steps, spec.limits.stop_after, governor_) {}
 
   // The step's number as users see it.
   [[nodiscard]] int64_t number_of(int64_t step) const { return step + first_step_; }
@@ -37,6 +40,8 @@ class Admission {
   Execution admit(const ActivePlan& plan, const tensortap_op_event& event, OpEntry& op, int64_t now_ns);
   // Keeps for the execution's second event what the first one decided.
   void remember(const ActivePlan& plan, const tensortap_op_event& event, OpEntry& op, const Execution& execution) const;
+  // The number of an execution that nobody admitted. Once for each.
+  uint32_t count(const tensortap_op_event& event, OpEntry& op) const;
   // The number of an execution that failed.
   uint32_t call_of_failed(const tensortap_op_event& event, OpEntry& op) const;
   // Charges the time of a taken event to the budget.
@@ -57,6 +62,7 @@ class Admission {
   [[nodiscard]] ExecutionKey key_of(const tensortap_op_event& event) const;
 
   const int64_t first_step_;
+  const bool counts_all_;
   Governor governor_;
   StepGate steps_;
 };

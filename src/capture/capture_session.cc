@@ -8,6 +8,7 @@
 #include "capture/event_view.h"
 #include "capture/thread_number.h"
 #include "layout/crash_session.h"
+#include "trace/scoped_name.h"
 
 namespace tensortap {
 namespace {
@@ -32,7 +33,8 @@ DumpInfo dump_info(const std::string& folder, const SessionOptions& options) {
 }
 
 PlanEnvironment plan_environment(const SessionOptions& options) {
-  PlanEnvironment environment{.layouts = {}, .before_moment = options.before_moment, .models = {}, .kernels = options.kernels};
+  PlanEnvironment environment{
+      .layouts = {}, .before_moment = options.before_moment, .models = {}, .kernels = options.kernels, .modules = options.modules};
   for (const std::string& name : {options.model, options.graph}) {
     if (!name.empty()) environment.models.push_back(name);
   }
@@ -76,6 +78,11 @@ RecordRow shared_row(const tensortap_op_event& event, int64_t step, int32_t rank
   return row;
 }
 
+// Whether an execution ends with the event.
+bool is_execution(const tensortap_op_event& event) {
+  return event.moment == TENSORTAP_MOMENT_AFTER && event.phase != TENSORTAP_PHASE_LOAD && !reads_first(event);
+}
+
 // Whether the event is for the ring alone.
 bool is_for_ring(const tensortap_op_event& event, const OpEntry& op, const OpDecision& decision, Trigger trigger) {
   switch (trigger) {
@@ -103,6 +110,7 @@ struct CaptureSession::Opened {
 CaptureSession::CaptureSession(Opened opened)
     : layout_(std::move(opened.layout)),
       follows_steps_(layout_->follows_steps()),
+      follows_executions_(layout_->follows_executions()),
       options_(std::move(opened.options)),
       origin_{options_.program,    options_.source, opened.folder.path(), options_.rank,
               options_.world_size, monotonic_ns(),  wall_clock_iso()},
@@ -111,7 +119,7 @@ CaptureSession::CaptureSession(Opened opened)
       contents_(std::move(opened.contents)),
       ops_(std::make_unique<ActivePlan>(std::move(opened.plan), *layout_, options_.content_known && contents_->reserve(), 0), *layout_,
            problems_),
-      admission_(ops_.plan().spec),
+      admission_(ops_.plan().spec, follows_executions_),
       sink_({*layout_, pool_, ops_.table(), problems_, admission_.governor(), *contents_},
             sink_options(folder_.path(), ops_.plan(), *layout_)),
       last_ops_(options_.spec.limits.ring_ops, pool_, sink_),
@@ -244,6 +252,7 @@ bool CaptureSession::wants_op(OpId op) {
   if (entry == nullptr) return false;
   // A crash must know what runs; weights it does not need to.
   if (ops_.plan().failed_only) return last_ops_.records_crashes() && entry->info.type != kInitializerType;
+  if (follows_executions_ && !is_pseudo_op(entry->info)) return true;
   const OpDecision* decision = ops_.decision_of(op, *entry);
   return decision->wanted || decision->watcher;
 }
@@ -251,7 +260,9 @@ bool CaptureSession::wants_op(OpId op) {
 uint32_t CaptureSession::wanted_reads() const { return overflow_.has_value() && is_on() ? overflow_->wanted_reads() : 0; }
 
 bool CaptureSession::step_begin(int64_t step, uint64_t run) {
-  return is_on() && admission_.begin_step(admission_.number_of(step), run, monotonic_ns());
+  if (!is_on()) return false;
+  const bool captured = admission_.begin_step(admission_.number_of(step), run, monotonic_ns());
+  return captured || follows_executions_;
 }
 
 void CaptureSession::step_end(int64_t step, uint64_t run) {
@@ -269,26 +280,45 @@ bool CaptureSession::wants(OpId op, int64_t step) {
   if (overflow_.has_value() && overflow_->watches_whole(op)) return admission_.captures(number);
   if (!wants_op(op)) return false;
   OpEntry& entry = *ops_.find(op);
-  if (ops_.plan().on_request && !last_ops_.has_ring() && !entry.requested.load(std::memory_order_relaxed)) return false;
-  return admission_.wants(op, entry, number);
+  if (ops_.plan().on_request && !last_ops_.has_ring() && !follows_executions_ && !entry.requested.load(std::memory_order_relaxed))
+    return false;
+  return admission_.wants(op, entry, number) || follows_executions_;
 }
 
-// Every check that can end the way of an event, cheapest first.
 void CaptureSession::on_op(const tensortap_op_event& event) {
   if (!is_on()) return;
   if (last_ops_.records_crashes()) last_ops_.note_running(event, admission_.step_of(event));
-  const ActivePlan& plan = ops_.plan();
-  if (plan.failed_only) return;
-  const bool whole = overflow_.has_value() && overflow_->watches_whole(event.op);
-  if (whole && overflow_->passes_by_whole(event)) return;
-  const EventScope scope;
-  if (!scope.entered()) return;
+  if (ops_.plan().failed_only) return;
+  if (!follows_executions_) {
+    take(event);
+    return;
+  }
+  if (inside_event) return;
+  const std::optional<uint32_t> call = take(event);
   OpEntry* op = ops_.find(event.op);
-  if (op == nullptr) return sink_.lose_event(event.op);
+  if (op == nullptr || !is_execution(event) || is_pseudo_op(op->info)) return;
+  RecordRow row = shared_row(event, admission_.step_of(event), options_.rank);
+  row.time_ns = monotonic_ns() - origin_.opened_ns;
+  row.call = call.has_value() ? *call : admission_.count(event, *op);
+  sink_.op_ran(row);
+}
+
+// Every check that can end the way of an event, cheapest first.
+std::optional<uint32_t> CaptureSession::take(const tensortap_op_event& event) {
+  const ActivePlan& plan = ops_.plan();
+  const bool whole = overflow_.has_value() && overflow_->watches_whole(event.op);
+  if (whole && overflow_->passes_by_whole(event)) return {};
+  const EventScope scope;
+  if (!scope.entered()) return {};
+  OpEntry* op = ops_.find(event.op);
+  if (op == nullptr) {
+    sink_.lose_event(event.op);
+    return {};
+  }
   const OpDecision* decision = ops_.decision_of(event.op, *op);
-  if (!(decision->wanted || decision->watcher) || !Admission::moment_wanted(plan, event)) return;
-  if (plan.on_request && !last_ops_.has_ring() && !op->requested.load(std::memory_order_relaxed)) return;
-  if (overflow_.has_value() && !whole && overflow_->passes_by(event, *op, *decision)) return;
+  if (!(decision->wanted || decision->watcher) || !Admission::moment_wanted(plan, event)) return {};
+  if (plan.on_request && !last_ops_.has_ring() && !op->requested.load(std::memory_order_relaxed)) return {};
+  if (overflow_.has_value() && !whole && overflow_->passes_by(event, *op, *decision)) return {};
   const int64_t now_ns = monotonic_ns();
   Execution execution = admission_.admit(plan, event, *op, now_ns);
   if (execution.taken) {
@@ -309,6 +339,7 @@ void CaptureSession::on_op(const tensortap_op_event& event) {
     admission_.spend(taken, now_ns);
   }
   admission_.remember(plan, event, *op, execution);
+  return execution.call;
 }
 
 void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view error) {
@@ -328,6 +359,7 @@ void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view
   failed_ops_.add(event, taken.row, op->info, error, options_.spec.exception_detail);
   look_.take_all(taken);
   if (last_ops_.has_ring()) last_ops_.failed(taken.row);
+  if (follows_executions_) sink_.op_ran(taken.row);
 }
 
 }  // namespace tensortap

@@ -46,6 +46,7 @@ struct SessionOptions {
   std::string graph;          // of the model
   bool kernels = false;       // whether what an op calls underneath is registered, too
   bool before_moment = true;  // whether the source reports events before an op, too
+  bool modules = false;       // whether calls of modules and models are reported
   bool content_known = true;  // whether equal storage and version mean equal bytes
 };
 
@@ -73,8 +74,8 @@ class CaptureSession {
   // run.json's text so far. Flushes.
   std::string report();
 
-  // What the capture was opened with.
-  [[nodiscard]] const CaptureSpec& spec() const { return options_.spec; }
+  // What the session was opened with.
+  [[nodiscard]] const SessionOptions& options() const { return options_; }
 
   OpId register_op(OpInfo info);
   Status bind();
@@ -94,11 +95,14 @@ class CaptureSession {
   struct Opened;
   explicit CaptureSession(Opened opened);
   [[nodiscard]] Json manifest(bool ended) const;
+  // Takes an event. Returns the number of the execution, nothing where nobody had to know it.
+  std::optional<uint32_t> take(const tensortap_op_event& event);
 
   // What an event looks at comes first.
   SessionProblems problems_;
   std::unique_ptr<LayoutWriter> layout_;
   const bool follows_steps_;
+  const bool follows_executions_;
   const SessionOptions options_;
   SessionReport::Origin origin_;
   OutputFolder folder_;

@@ -31,6 +31,10 @@ struct Script {
   std::vector<std::thread::id> threads;
   std::string manifest;
   bool follows_steps = false;
+  bool follows_executions = false;
+  std::vector<RecordRow> executions;
+  std::vector<size_t> records_before;  // each of them
+  std::vector<std::string> ids;
   std::vector<bool> decided;
   struct Ended {
     int64_t step;
@@ -44,7 +48,17 @@ Script* script = nullptr;
 
 class ScriptedWriter : public LayoutWriter {
  public:
-  Status add_op(OpId /*id*/, const OpInfo& /*op*/) override { return {}; }
+  Status add_op(OpId /*id*/, const OpInfo& op) override {
+    script->ids.push_back(op.id);
+    return {};
+  }
+  [[nodiscard]] bool follows_executions() const override { return script->follows_executions; }
+  Status op_ran(OpId /*op*/, const RecordRow& event) override {
+    const std::lock_guard lock(script->mutex);
+    script->executions.push_back(event);
+    script->records_before.push_back(script->rows.size());
+    return {};
+  }
   [[nodiscard]] bool takes_statistics_on_any_thread() const override { return script->any_thread; }
   Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) override {
     std::unique_lock lock(script->mutex);
@@ -417,6 +431,121 @@ TEST_F(SessionTest, CapturesTheStepsThatTheGovernorOfABudgetChooses) {  // B8
   EXPECT_EQ(governor["captured"], captured);
   EXPECT_GE(captured, 1) << "the first one, whatever it costs";
   EXPECT_EQ(report()["ops"]["captured"], 1);
+}
+
+TEST_F(SessionTest, TellsALayoutThatAsksOfEveryExecutionAfterItsRecords) {
+  script_.any_thread = false;
+  script_.follows_executions = true;
+  spec_.steps = *StepSet::parse("1");
+  spec_.exclude.push_back({});
+  spec_.exclude.back().text = "left out";
+  open();
+  OpInfo info;
+  info.name = "left out";
+  info.type = "T";
+  const OpId wanted = op_;
+  const OpId left_out = session_->register_op(info);
+  for (int64_t step = 0; step < 3; ++step) {
+    EXPECT_TRUE(session_->step_begin(step, 0)) << "every execution counts";
+    for (const OpId op : {wanted, left_out, left_out}) {
+      op_ = op;
+      EXPECT_TRUE(session_->wants(op, step));
+      run(step, 8);
+    }
+    session_->step_end(step, 0);
+  }
+  ASSERT_TRUE(session_->flush().ok());
+  ASSERT_EQ(script_.executions.size(), 9U);
+  EXPECT_EQ(script_.rows.size(), 1U) << "of the wanted op in the wanted step";
+  for (size_t i = 0; i < 9; ++i) {
+    EXPECT_EQ(script_.executions[i].step, static_cast<int64_t>(i / 3));
+    EXPECT_EQ(script_.executions[i].op, i % 3 == 0 ? wanted : left_out);
+    EXPECT_EQ(script_.executions[i].call, i % 3 == 2 ? 1U : 0U);
+    EXPECT_EQ(script_.records_before[i], i < 3 ? 0U : 1U);
+  }
+}
+
+TEST_F(SessionTest, GivesAnOpTheIdThatItIsSelectedBy) {
+  spec_.include.push_back({});
+  spec_.include.back().kind = OpSelector::Kind::kId;
+  spec_.include.back().text = "0_1";
+  open();
+  for (const char* name : {"first", "second"}) {
+    OpInfo info;
+    info.name = name;
+    info.type = "T";
+    info.parent = op_;
+    session_->register_op(info);
+  }
+  OpInfo weight;
+  weight.name = "weight";
+  weight.type = kInitializerType;
+  session_->register_op(weight);
+  EXPECT_EQ(script_.ids, (std::vector<std::string>{"0", "0_0", "0_1", ""}));
+  EXPECT_FALSE(session_->wants_op(1));
+  EXPECT_TRUE(session_->wants_op(2));
+}
+
+TEST_F(SessionTest, LooksAtInputsBeforeAndAtOutputsAfter) {
+  spec_.moment = MomentChoice::kInBeforeOutAfter;
+  spec_.inputs = spec_.outputs = true;
+  open();
+  const float values[] = {1, 2};
+  const int64_t dim = 2;
+  std::array<tensortap_tensor, 2> tensors{};
+  for (tensortap_tensor& tensor : tensors) {
+    tensor.size = sizeof(tensor);
+    tensor.dtype = TENSORTAP_FLOAT32;
+    tensor.data = values;
+    tensor.dims = &dim;
+    tensor.rank = 1;
+    tensor.element = -1;
+  }
+  tensors[0].slot_kind = TENSORTAP_SLOT_INPUT;
+  tensortap_op_event event{};
+  event.size = sizeof(event);
+  event.op = op_;
+  event.tensors = tensors.data();
+  event.tensor_count = 2;
+  for (const uint32_t moment : {TENSORTAP_MOMENT_BEFORE, TENSORTAP_MOMENT_AFTER}) {
+    event.moment = moment;
+    session_->on_op(event);
+  }
+  event.moment = TENSORTAP_MOMENT_AFTER;
+  event.flags = TENSORTAP_EVENT_READ_FIRST;
+  session_->on_op(event);
+  ASSERT_TRUE(session_->flush().ok());
+  ASSERT_EQ(script_.rows.size(), 3U);
+  for (const RecordRow& row : script_.rows) {
+    const bool is_input = row.slot_kind == TENSORTAP_SLOT_INPUT;
+    EXPECT_EQ(row.moment, is_input ? TENSORTAP_MOMENT_BEFORE : TENSORTAP_MOMENT_AFTER);
+  }
+  EXPECT_EQ(script_.rows[1].slot_kind, TENSORTAP_SLOT_OUTPUT);
+}
+
+TEST_F(SessionTest, TakesEventsOfModulesFromASourceThatReportsThem) {
+  spec_.levels = {"module"};
+  SessionOptions options;
+  options.spec = spec_;
+  options.layout = &layout_;
+  EXPECT_EQ(CaptureSession::open(options).status().code(), StatusCode::kInvalidArgument) << "nobody would report them";
+  options.modules = true;
+  auto opened = CaptureSession::open(std::move(options));
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  session_ = *std::move(opened);
+  OpInfo info;
+  info.name = "layer";
+  info.type = "Linear";
+  info.level = Level::kModule;
+  op_ = session_->register_op(info);
+  run(0, 8);
+  info.name = "add";
+  info.level = Level::kOp;
+  op_ = session_->register_op(info);
+  run(0, 8);
+  ASSERT_TRUE(session_->flush().ok());
+  ASSERT_EQ(script_.rows.size(), 1U);
+  EXPECT_EQ(script_.rows[0].op, 0U);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ OpId OpRegistry::add(OpInfo info) {
   const std::lock_guard lock(mutex_);
   const bool intended = attribute_is_set(info, kIntendedInfinities);
   const uint64_t overwritten = attribute_slots(info, kOverwrites);
+  info.id = tree_.add(info);
   const OpId id = table_.add(std::move(info));
   if (id == kNoOp) return id;
   OpEntry& entry = *table_.find(id);
@@ -21,6 +22,7 @@ OpId OpRegistry::add(OpInfo info) {
 }
 
 OpId OpRegistry::add_look(OpInfo info) {
+  info.id = tree_.add(info);
   const OpId id = table_.add(std::move(info));
   if (id == kNoOp) return id;
   OpEntry& entry = *table_.find(id);

@@ -16,6 +16,7 @@
 #include "capture/op_table.h"
 #include "capture/session_problems.h"
 #include "layout/layout.h"
+#include "plan/operation_tree.h"
 
 namespace tensortap {
 
@@ -70,6 +71,7 @@ class OpRegistry {
   SessionProblems& problems_;
   std::unique_ptr<const ActivePlan> plan_;
   OpTable table_;
+  OperationTree tree_;                          // under mutex_
   std::atomic<bool> requested_in_vain_{false};  // the program asked for ops, and the config does not wait for that
   mutable std::mutex mutex_;                    // the registration lock: guards adding and deciding
   std::vector<std::string> matches_;            // explain_match() of bind()

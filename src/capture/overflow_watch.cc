@@ -58,7 +58,7 @@ bool is_shown(const tensortap_op_event& event) {
 OverflowWatch::OverflowWatch(const Parts& parts, const CaptureSpec& spec)
     : parts_(parts),
       takes_shown_reads_(spec.limits.ring_ops == 0 && spec.where.empty() && spec.sampling.head == 0 && spec.sampling.elements == 0 &&
-                         spec.budget == 0 && spec.moment != MomentChoice::kBefore),
+                         spec.budget == 0 && (spec.moment == MomentChoice::kAfter || spec.moment == MomentChoice::kBoth)),
       gate_(spec.overflow_ops, spec.limits.max_triggers) {}
 
 uint32_t OverflowWatch::wanted_reads() const {

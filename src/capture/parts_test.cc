@@ -1,6 +1,7 @@
 // The small parts of a session, each by itself.
 
 #include <gtest/gtest.h>
+#include <tensortap/capture.h>
 
 #include <atomic>
 #include <cstring>
@@ -181,6 +182,21 @@ TEST(StepGate, TellsFarNumbersApart) {
   }
   for (int64_t step = 6; step < 20000; ++step) EXPECT_EQ(gate.verdict(step), StepGate::Verdict::kOutside);
   EXPECT_EQ(gate.verdict(5), StepGate::Verdict::kCaptured);
+}
+
+// Rounds of a phase: `run` is the phase, and the numbers begin anew in each.
+TEST(StepGate, RoundsOfTwoPhasesAreStepsOfTheirOwn) {
+  const StepSet steps = *StepSet::parse("0,1");
+  Governor governor(0, false);
+  StepGate gate(steps, -1, governor);
+  for (const uint64_t phase : {TENSORTAP_MODEL_PHASE_PREFILL, TENSORTAP_MODEL_PHASE_DECODE}) {
+    for (int64_t round = 0; round < 3; ++round) {
+      EXPECT_EQ(gate.begin(round, phase, 0), round < 2);
+      gate.end(round, phase, 0);
+    }
+  }
+  EXPECT_EQ(gate.steps_seen(), 6U);
+  EXPECT_EQ(gate.steps_captured(), 4U);
 }
 
 }  // namespace

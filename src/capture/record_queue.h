@@ -17,12 +17,13 @@
 
 namespace tensortap {
 
-// A record on its way to the layout, with its own copy of the data, or the end of a step.
+// A record on its way to the layout, with its own copy of the data, or the end of an execution or of a step.
 struct QueuedRecord {
   RecordRow row;
   PoolBuffer data;  // packed elements; empty = statistics only
   std::unique_ptr<ExponentHistogram> histogram;
   bool ends_step = false;  // no record: row.step of row.run is over
+  bool op_ran = false;     // no record: an execution is over
   ContentKey key{};        // of the data, where later records may share it
   uint64_t number = 0;     // ContentCache::next_data() of this record's data, 0 = nobody shares it
   uint64_t same_as = 0;    // the number of the earlier record whose data is this one's, too

@@ -72,6 +72,12 @@ void RecordSink::end_step(int64_t step, uint64_t run) {
   queue_.push({row, PoolBuffer{}, nullptr, true});
 }
 
+void RecordSink::op_ran(const RecordRow& event) {
+  QueuedRecord ran{event, PoolBuffer{}, nullptr};
+  ran.op_ran = true;
+  queue_.push(std::move(ran));
+}
+
 void RecordSink::take(RecordRow& row, const TensorView* data, std::unique_ptr<ExponentHistogram> histogram, KnownContent& known) {
   if (data == nullptr) {
     take_row(row, std::move(histogram));
@@ -254,6 +260,10 @@ void RecordSink::write_queued(QueuedRecord& record) {
   try {
     if (record.ends_step) {
       end_step_of_layout(record.row);
+      return;
+    }
+    if (record.op_ran) {
+      parts_.problems.note_error(parts_.layout.op_ran(record.row.op, record.row));
       return;
     }
     if (record.same_as != 0) {

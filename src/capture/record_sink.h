@@ -57,6 +57,8 @@ class RecordSink {
   QueuedRecord hold(const RecordRow& row, const TensorView* data, std::unique_ptr<ExponentHistogram> histogram);
   // Writes what was held.
   void release(QueuedRecord record);
+  // An execution is over, with or without records; for layouts that follow executions.
+  void op_ran(const RecordRow& event);
   // A step of a run is over; in order with the records.
   void end_step(int64_t step, uint64_t run);
 

@@ -25,6 +25,13 @@ bool has_elements(const TensorView& view, const RecordRow& row) {
   return view.data != nullptr || (row.numel == 0 && dtype_info(view.desc.dtype).bits != 0);
 }
 
+// Whether this is the moment at which a tensor of its kind is wanted.
+bool has_its_moment(const TakenEvent& event, const tensortap_tensor& tensor) {
+  if (event.plan.spec.moment != MomentChoice::kInBeforeOutAfter || event.c.phase == TENSORTAP_PHASE_LOAD) return true;
+  const bool before = event.c.moment == TENSORTAP_MOMENT_BEFORE || reads_first(event.c);
+  return is_read(tensor) == before;
+}
+
 }  // namespace
 
 TensorLook::TensorLook(const Parts& parts, bool gated, int most_dimensions)
@@ -32,7 +39,8 @@ TensorLook::TensorLook(const Parts& parts, bool gated, int most_dimensions)
 
 void TensorLook::take_all(TakenEvent& event) {
   const bool first = reads_first(event.c);
-  if (first && event.plan.spec.moment == MomentChoice::kBefore) event.row.moment = TENSORTAP_MOMENT_BEFORE;
+  const MomentChoice moment = event.plan.spec.moment;
+  if (first && (moment == MomentChoice::kBefore || moment == MomentChoice::kInBeforeOutAfter)) event.row.moment = TENSORTAP_MOMENT_BEFORE;
   ListShift shift;
   for (uint64_t i = 0; i < std::min(event.c.tensor_count, kMostTensors); ++i) {
     const tensortap_tensor tensor = tensor_of(event.c, i);
@@ -49,7 +57,7 @@ void TensorLook::take_all(TakenEvent& event) {
 bool TensorLook::looks_at(TakenEvent& event, const tensortap_tensor& tensor) const {
   if (event.decision == nullptr) return true;
   event.row.flags &= static_cast<uint8_t>(~kRecordForReaders);
-  if (event.decision->wants_slot(slot_kind_of(tensor), tensor.slot_index)) return true;
+  if (event.decision->wants_slot(slot_kind_of(tensor), tensor.slot_index)) return has_its_moment(event, tensor);
   if (event.ring_only && event.plan.spec.trigger == Trigger::kWatch) return slot_kind_of(tensor) == SlotKind::kOutput;
   // The gate has to know what the op reads, asked for or not.
   if (!gated_ || !reads_first(event.c) || !is_read(tensor)) return false;

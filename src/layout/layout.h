@@ -81,6 +81,13 @@ class LayoutWriter {
   // No record of this step of this run comes any more, but those that were lost. In order with the records, on their thread.
   virtual Status end_step(int64_t /*step*/, uint64_t /*run*/) { return {}; }
 
+  // Whether op_ran() is wanted. True only for layouts that take all records from one thread.
+  [[nodiscard]] virtual bool follows_executions() const { return false; }
+
+  // An execution is over, or failed (kRecordFailedOp): every one in the order in which they ended, wanted or not, in any step, after its records. `event` is
+  // what its records share: step, run, call, phase, time and duration; it has no tensor. On the thread of the records.
+  virtual Status op_ran(OpId /*op*/, const RecordRow& /*event*/) { return {}; }
+
   // Whether add_record() may be called from any thread at once for records without data. True lets the session skip the
   // writer thread for statistics.
   [[nodiscard]] virtual bool takes_statistics_on_any_thread() const = 0;
@@ -187,6 +194,7 @@ struct Layout {
   uint8_t extras = 0;         // extra_files() that it writes
   bool has_profiles = false;  // whether CaptureSpec::profile chooses between releases
   Keeps keeps = {};
+  bool tells_calls_apart = false;  // whether a call is an op of its own (TENSORTAP_IDENTITY_CALL)
 };
 
 }  // namespace tensortap

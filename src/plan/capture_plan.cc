@@ -122,6 +122,8 @@ struct CapturePlan::Compiled {
   bool is_watcher(const SelectedOp& selected);
   // Whether the whole op is left out; slots that are go into `decision`.
   bool is_excluded(const SelectedOp& selected, OpDecision& decision);
+  // As the session gave it, or worked out for the ops of a dump that was read back.
+  std::string id_of(const OpInfo& op) { return op.id.empty() && asks_ids ? tree.add(op) : op.id; }
   struct Decided {
     OpDecision decision;
     bool excluded = false;  // the whole op, by an exclusion
@@ -198,7 +200,7 @@ bool CapturePlan::Compiled::is_watcher(const SelectedOp& selected) {
 CapturePlan::Compiled::Decided CapturePlan::Compiled::decide(const OpInfo& op, size_t position) {
   Decided decided;
   OpDecision& decision = decided.decision;
-  const SelectedOp selected{&op, position, asks_ids ? tree.add(op) : std::string(), scoped_names.add(op)};
+  const SelectedOp selected{&op, position, id_of(op), scoped_names.add(op)};
   const bool included = is_included(selected);
   decided.excluded = is_excluded(selected, decision);
   if (!is_of_kind(op)) return decided;

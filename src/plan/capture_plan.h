@@ -41,6 +41,7 @@ struct PlanEnvironment {
   bool before_moment = true;         // whether the source looks at tensors before an op, too
   std::vector<std::string> models;   // names by which the model that runs is known: of its file, of its graph; empty = none
   bool kernels = false;              // whether the source reports what an op calls underneath, and calls above ops; otherwise an op is both
+  bool modules = false;              // whether the source reports calls of modules and models
 };
 
 // Thread-safe after bind(); decide() may be called at any time by one thread at a time (the session's registration lock).

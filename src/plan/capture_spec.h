@@ -76,7 +76,8 @@ struct OpSelector {
 };
 
 enum class Payload : uint8_t { kDescription, kStatistics, kTensor, kFull };  // kFull = statistics and tensor
-enum class MomentChoice : uint8_t { kAfter, kBefore, kBoth };
+// kInBeforeOutAfter: inputs as they are before the op runs, outputs as it leaves them.
+enum class MomentChoice : uint8_t { kAfter, kBefore, kBoth, kInBeforeOutAfter };
 enum class Trigger : uint8_t { kAlways, kOverflow, kException, kWatch, kOnRequest };
 // Which ops the trigger "overflow" keeps: those that make NaN or Inf of finite inputs, or all that have NaN or Inf in an output.
 enum class OverflowOps : uint8_t { kMakers, kAll };

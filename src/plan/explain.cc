@@ -133,6 +133,7 @@ void say_when(const CaptureSpec& spec, std::vector<std::string>& lines) {
   if (spec.first_step > 0) lines.push_back(concat("The first step has the number ", spec.first_step, "."));
   if (spec.limits.stop_after > 0) lines.push_back(concat("After ", spec.limits.stop_after, " captured steps nothing more is captured."));
   if (spec.moment == MomentChoice::kBefore) lines.push_back("Tensors are looked at before the op runs.");
+  if (spec.moment == MomentChoice::kInBeforeOutAfter) lines.push_back("Inputs are looked at before the op runs, outputs after it.");
   if (spec.moment == MomentChoice::kBoth) lines.push_back("Tensors are looked at before and after the op runs.");
 }
 

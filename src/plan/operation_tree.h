@@ -1,11 +1,10 @@
-// Where each op stands in the tree of operations. Private to this folder.
+// Where each op is in the tree of operations.
 
 #ifndef TENSORTAP_PLAN_OPERATION_TREE_H_
 #define TENSORTAP_PLAN_OPERATION_TREE_H_
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/text.h"
@@ -14,25 +13,28 @@
 
 namespace tensortap {
 
-// Places in the tree of operations: "0", "1", "1_0". Ops are numbered below their parent in the order in which they are added.
+// Gives ops their ids: "0", "1", "1_0". Ops are numbered below their parent in the order in which they are added; graph inputs and weights have no id.
+// Value type. A session asks it once for each op that is registered (OpInfo::id), so that selections and layouts mean the same op.
 class OperationTree {
  public:
+  // The id of the next op; those before it have the numbers from 0 that OpInfo::parent refers to.
   std::string add(const OpInfo& op) {
-    const bool inside = op.parent != kNoOp && op.parent < ids_.size();
-    const std::string above = inside ? ids_[op.parent] : "";
-    std::string id = above.empty() ? "" : above + "_";
-    if (is_pseudo_op(op)) {
-      ids_.emplace_back();
-      return {};
-    }
-    id += concat(children_[above]++);
-    ids_.push_back(id);
-    return id;
+    Place& place = places_.emplace_back();
+    if (is_pseudo_op(op)) return {};
+    const bool inside = op.parent < places_.size() - 1 && !places_[op.parent].id.empty();
+    uint32_t& number = inside ? places_[op.parent].children : roots_;
+    place.id = inside ? concat(places_[op.parent].id, "_", number) : concat(number);
+    ++number;
+    return place.id;
   }
 
  private:
-  std::vector<std::string> ids_;
-  std::unordered_map<std::string, uint64_t> children_;
+  struct Place {
+    std::string id;
+    uint32_t children = 0;
+  };
+  std::vector<Place> places_;
+  uint32_t roots_ = 0;
 };
 
 }  // namespace tensortap

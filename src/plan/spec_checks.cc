@@ -33,10 +33,13 @@ Status check_kinds(const CaptureSpec& spec) {
       "neither ops of models (\"model_ops\") nor single ones (\"single_ops\") are chosen, so nothing would be captured");
 }
 
-Status check_levels(const CaptureSpec& spec) {
+Status check_levels(const CaptureSpec& spec, const PlanEnvironment& environment) {
   for (const std::string& level : spec.levels) {
-    if (level == level_name(Level::kModule) || level == level_name(Level::kModel))
-      return not_yet(concat("the level ", quote(level)), "use \"op\", \"kernel\" or \"api\"");
+    const bool needs_modules = level == level_name(Level::kModule) || level == level_name(Level::kModel);
+    if (needs_modules && !environment.modules) {
+      return invalid_argument(concat("the level ", quote(level), " is not supported: this source reports no calls of modules; use \"op\", ",
+                                     "\"kernel\" or \"api\""));
+    }
   }
   return spec.levels.empty() ? invalid_argument("no level is chosen; use \"op\"") : Status();
 }
@@ -102,7 +105,7 @@ Status check_exclusions(const CaptureSpec& spec) {
 Status check_spec(const CaptureSpec& spec, const PlanEnvironment& environment) {
   TENSORTAP_RETURN_IF_ERROR(check_trigger(spec));
   TENSORTAP_RETURN_IF_ERROR(check_kinds(spec));
-  TENSORTAP_RETURN_IF_ERROR(check_levels(spec));
+  TENSORTAP_RETURN_IF_ERROR(check_levels(spec, environment));
   TENSORTAP_RETURN_IF_ERROR(check_target(spec, environment));
   TENSORTAP_RETURN_IF_ERROR(check_payload(spec));
   TENSORTAP_RETURN_IF_ERROR(check_numbers(spec));

@@ -18,7 +18,7 @@ std::span<const ConfigKey> selector_keys();
 
 // Words of the config for enumerators, as they stand in JSON, by the enumerators' numbers.
 inline constexpr std::array<std::string_view, 4> kPayloadWords = {"description", "statistics", "tensor", "full"};
-inline constexpr std::array<std::string_view, 3> kMomentWords = {"after", "before", "both"};
+inline constexpr std::array<std::string_view, 4> kMomentWords = {"after", "before", "both", "in-before-out-after"};
 inline constexpr std::array<std::string_view, 5> kTriggerWords = {"always", "overflow", "exception", "watch", "on-request"};
 inline constexpr std::array<std::string_view, 2> kOverflowOpsWords = {"makers", "all"};
 inline constexpr std::array<std::string_view, 3> kExceptionDetailWords = {"brief", "norm", "detail"};

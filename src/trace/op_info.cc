@@ -24,6 +24,20 @@ Json attribute(const OpInfo& op, std::string_view name) {
 
 }  // namespace
 
+std::string_view model_phase_name(ModelPhase phase) {
+  switch (phase) {
+    case ModelPhase::kPrefill:
+      return "prefill";
+    case ModelPhase::kDecode:
+      return "decode";
+    case ModelPhase::kTrain:
+      return "train";
+    case ModelPhase::kNone:
+      break;
+  }
+  return "";
+}
+
 std::string_view phase_name(Phase phase) {
   static constexpr std::array<std::string_view, 5> kNames = {"inference", "forward", "backward", "update", "load"};
   return name_of(kNames, phase);

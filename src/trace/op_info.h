@@ -38,6 +38,10 @@ struct OriginalNode {
   std::string type;
 };
 
+// What a model does in a call, for sources that tell its calls apart. The numbers are those of enum tensortap_model_phase.
+enum class ModelPhase : uint8_t { kNone = 0, kPrefill = 1, kDecode = 2, kTrain = 3 };
+std::string_view model_phase_name(ModelPhase phase);  // "", "prefill", "decode", "train"
+
 struct OpInfo {
   std::string name;  // unique in its dump
   std::string type;
@@ -52,7 +56,10 @@ struct OpInfo {
   OpId parent = kNoOp;
   std::vector<OpInput> inputs;
   std::vector<std::string> outputs;
-  std::string attributes;  // JSON object text, or ""
+  std::string attributes;   // JSON object text, or ""
+  std::string id;           // place in the tree of operations, "3_1" (plan/operation_tree.h); "" = none, or not known
+  uint32_t occurrence = 0;  // which call within one call of the parent, from 0
+  ModelPhase model_phase = ModelPhase::kNone;
 };
 
 // Keys of `attributes` that say what an op is for, set by sources that know.

@@ -171,6 +171,22 @@ bool read_level(LineReader& reader, OpInfo& op) {
   return true;
 }
 
+bool read_model_phase(LineReader& reader, OpInfo& op) {
+  std::string name;
+  if (!reader.string(name)) return false;
+  for (const ModelPhase phase : {ModelPhase::kPrefill, ModelPhase::kDecode, ModelPhase::kTrain}) {
+    if (model_phase_name(phase) == name) op.model_phase = phase;
+  }
+  return true;
+}
+
+bool read_occurrence(LineReader& reader, OpInfo& op) {
+  uint64_t occurrence = 0;
+  if (!reader.number(occurrence) || occurrence > UINT32_MAX) return false;
+  op.occurrence = static_cast<uint32_t>(occurrence);
+  return true;
+}
+
 bool read_input(LineReader& reader, OpInfo& op) {
   OpInput& input = op.inputs.emplace_back();
   return reader.object([&](std::string_view key) {
@@ -216,6 +232,8 @@ bool read_member(LineReader& reader, std::string_view key, OpId& id, OpInfo& op)
   if (key == "inserted") return reader.boolean(op.inserted_by_runtime);
   if (key == "level") return read_level(reader, op);
   if (key == "parent") return reader.id(op.parent);
+  if (key == "occurrence") return read_occurrence(reader, op);
+  if (key == "model_phase") return read_model_phase(reader, op);
   if (key == "attributes") return read_attributes(reader, op);
   if (key == "inputs") return reader.list([&] { return read_input(reader, op); });
   if (key == "originals") return reader.list([&] { return read_original(reader, op); });

@@ -94,6 +94,15 @@ void append_attributes(const OpInfo& op, std::string& line) {
   }
 }
 
+// Only where the source tells calls apart; the id follows from the parents.
+void append_call(const OpInfo& op, std::string& line) {
+  if (op.occurrence != 0) {
+    append_key("occurrence", line);
+    line += concat(op.occurrence);
+  }
+  if (op.model_phase != ModelPhase::kNone) append_member("model_phase", model_phase_name(op.model_phase), line);
+}
+
 }  // namespace
 
 std::string op_line(OpId id, const OpInfo& op) {
@@ -113,6 +122,7 @@ std::string op_line(OpId id, const OpInfo& op) {
   append_inputs(op, line);
   append_outputs(op, line);
   append_attributes(op, line);
+  append_call(op, line);
   return line + "}\n";
 }
 

@@ -175,6 +175,11 @@ TEST(Ops, KeepEveryFieldAndByte) {
   op.inputs = {{"x", 1, 2}, {"", kNoOp, 0}};
   op.outputs = {"y", ""};
   op.attributes = R"({"a": [1, {"b": "}\""}], "c": -1.5e3})";
+  const std::string plain = op_line(7, op);
+  EXPECT_EQ(plain.find("occurrence"), std::string::npos);
+  EXPECT_EQ(plain.find("model_phase"), std::string::npos);
+  op.occurrence = 2;
+  op.model_phase = ModelPhase::kDecode;
   OpId id = 0;
   OpInfo found;
   const std::string line = op_line(7, op);
@@ -190,6 +195,8 @@ TEST(Ops, KeepEveryFieldAndByte) {
   EXPECT_TRUE(found.inserted_by_runtime);
   EXPECT_EQ(found.level, Level::kModule);
   EXPECT_EQ(found.parent, 3U);
+  EXPECT_EQ(found.occurrence, 2U);
+  EXPECT_EQ(found.model_phase, ModelPhase::kDecode);
   ASSERT_EQ(found.inputs.size(), 2U);
   EXPECT_EQ(found.inputs[0].producer_slot, 2U);
   EXPECT_EQ(found.inputs[1].producer, kNoOp);
