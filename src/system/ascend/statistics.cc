@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "base/text.h"
+#include "format/dump_data/dump_data_file.h"
 #include "format/dump_data/dump_data_numbers.h"
 
 namespace tensortap::ascend {
@@ -18,23 +18,19 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 bool measured(const TensorStats& stats, uint32_t bits) { return (stats.valid & bits) == bits; }
 
-// As a stream of C++ prints it: six digits. NaN has no sign.
-void append_float(double number, std::string& text) {
-  std::array<char, 32> digits{};
-  if (std::isnan(number)) number = kNotANumber;
-  const std::to_chars_result end = std::to_chars(digits.data(), digits.data() + digits.size(), number, std::chars_format::general, 6);
-  text.append(digits.data(), end.ptr);
-}
+// NaN has no sign here.
+void append_float(double number, std::string& text) { append_six_digits(std::isnan(number) ? kNotANumber : number, text); }
 
 // Whether the first element is a NaN, as far as the statistics can tell: with it the real system begins its comparisons, and nothing compares to it.
 bool begins_with_nan(const TensorStats& stats) {
   return measured(stats, kStatNonFinite) && stats.nan > 0 && stats.first_nonfinite == 0 && stats.pos_inf + stats.neg_inf == 0;
 }
 
-void append_extreme(bool largest, const RecordRow& record, std::string& text) {
-  const TensorStats& stats = record.stats;
+template <bool largest>
+void write_extreme(const StatisticRow& row, std::string& text) {
+  const TensorStats& stats = row.record->stats;
   if (!measured(stats, largest ? kStatMax : kStatMin) || stats.count == 0) return;
-  const auto dtype = static_cast<DType>(record.dtype);
+  const auto dtype = static_cast<DType>(row.record->dtype);
   const DTypeKind kind = dtype_info(dtype).kind;
   if (kind == DTypeKind::kFloat || kind == DTypeKind::kComplex) {
     append_float(begins_with_nan(stats) ? kNotANumber : largest ? stats.max : stats.min, text);
@@ -45,8 +41,8 @@ void append_extreme(bool largest, const RecordRow& record, std::string& text) {
   }
 }
 
-void append_average(const RecordRow& record, std::string& text) {
-  const TensorStats& stats = record.stats;
+void write_average(const StatisticRow& row, std::string& text) {
+  const TensorStats& stats = row.record->stats;
   if (!measured(stats, kStatMean) || stats.count == 0) return;
   double average = stats.nan > 0 ? kNotANumber : stats.mean;
   if (stats.pos_inf > 0 && stats.neg_inf == 0) average = kInfinite;
@@ -55,18 +51,22 @@ void append_average(const RecordRow& record, std::string& text) {
   append_float(average, text);
 }
 
-void append_norm(const RecordRow& record, std::string& text) {
-  const TensorStats& stats = record.stats;
+void write_norm(const StatisticRow& row, std::string& text) {
+  const TensorStats& stats = row.record->stats;
   if (!measured(stats, kStatL2)) return;
   append_float(stats.nan > 0 ? kNotANumber : stats.pos_inf + stats.neg_inf > 0 ? kInfinite : stats.l2, text);
 }
 
-void append_count(uint32_t bit, uint64_t count, const TensorStats& stats, std::string& text) {
-  if (measured(stats, bit)) text += to_text(count);
+void write_elements(const StatisticRow& row, std::string& text) {
+  if (row.record->stats.valid != 0) text += to_text(row.record->stats.count);
 }
 
-void append_shape(const RecordRow& record, std::string& text) {
-  const Shape shape = record.desc().shape;
+template <uint64_t TensorStats::*field, Stat bit>
+void write_count(const StatisticRow& row, std::string& text) {
+  if (measured(row.record->stats, bit)) text += to_text(row.record->stats.*field);
+}
+
+void append_shape(const Shape& shape, std::string& text) {
   if (shape.rank() == 0) text += '-';
   for (int i = 0; i < shape.rank(); ++i) {
     if (i > 0) text += 'x';
@@ -74,64 +74,133 @@ void append_shape(const RecordRow& record, std::string& text) {
   }
 }
 
+bool read_direction(std::string_view cell, StatisticLine& line) {
+  line.is_input = cell == "Input";
+  return line.is_input || cell == "Output";
+}
+
+bool read_index(std::string_view cell, StatisticLine& line) { return read_slot(cell, line.slot); }
+bool read_size(std::string_view cell, StatisticLine& line) { return parse_unsigned(cell, line.bytes); }
+
+bool read_type(std::string_view cell, StatisticLine& line) {
+  for (int32_t number = 0; const DumpDataType* type = find_dump_data_type(number); ++number) {
+    if (type->name != cell) continue;
+    line.desc.dtype = type->form == DumpDataForm::kSame ? type->dtype : DType::kUndefined;
+    break;
+  }
+  return true;
+}
+
+bool read_format(std::string_view cell, StatisticLine& line) {
+  line.format = dump_data_format_number(cell).value_or(kFormatNd);
+  return true;
+}
+
+bool read_shape(std::string_view cell, StatisticLine& line) {
+  if (cell == "-" || cell.empty()) return true;
+  std::vector<int64_t> dims;
+  for (const std::string_view part : split(cell, 'x')) {
+    int64_t dim = 0;
+    if (!parse_integer(part, dim) || dim < 0 || dims.size() == kMaxRank) return false;
+    dims.push_back(dim);
+  }
+  line.desc.shape = Shape(dims);
+  return true;
+}
+
+bool is_unknown(std::string_view cell) { return cell.empty() || cell == "NA" || cell == "-"; }
+
+template <double TensorStats::*field, Stat bit>
+bool read_value(std::string_view cell, StatisticLine& line) {
+  if (is_unknown(cell)) return true;
+  if (!read_float(cell, line.stats.*field)) return false;
+  line.stats.valid |= bit;
+  return true;
+}
+
+template <uint64_t TensorStats::*field, uint32_t bit>
+bool read_count(std::string_view cell, StatisticLine& line) {
+  if (is_unknown(cell)) return true;
+  if (!parse_unsigned(cell, line.stats.*field)) return false;
+  line.stats.valid |= bit;
+  return true;
+}
+
+using S = TensorStats;
+
+constexpr StatisticColumn kColumns[] = {
+    {.header = "Max Value", .word = "Max", .needs = kStatMax, .write = write_extreme<true>, .read = read_value<&S::max, kStatMax>},
+    {.header = "Min Value", .word = "Min", .needs = kStatMin, .write = write_extreme<false>, .read = read_value<&S::min, kStatMin>},
+    {.header = "Avg Value", .word = "Avg", .needs = kStatMean, .write = write_average, .read = read_value<&S::mean, kStatMean>},
+    {.header = "Nan Count",
+     .word = "Nan",
+     .needs = kStatNan,
+     .write = write_count<&S::nan, kStatNan>,
+     .read = read_count<&S::nan, kStatNan>},
+    {.header = "Negative Inf Count",
+     .word = "Negative Inf",
+     .needs = kStatNegInf,
+     .write = write_count<&S::neg_inf, kStatNegInf>,
+     .read = read_count<&S::neg_inf, kStatNegInf>},
+    {.header = "Positive Inf Count",
+     .word = "Positive Inf",
+     .needs = kStatPosInf,
+     .write = write_count<&S::pos_inf, kStatPosInf>,
+     .read = read_count<&S::pos_inf, kStatPosInf>},
+    {.header = "l2norm", .word = "L2norm", .needs = kStatL2, .write = write_norm, .read = read_value<&S::l2, kStatL2>},
+    {.header = "Count", .write = write_elements, .read = read_count<&S::count, 0>},
+    {.header = "Input/Output", .required = true, .read = read_direction},
+    {.header = "Index", .required = true, .read = read_index},
+    {.header = "Data Size", .read = read_size},
+    {.header = "Data Type", .read = read_type},
+    {.header = "Format", .read = read_format},
+    {.header = "Shape", .read = read_shape},
+};
+constexpr auto kWords = std::span(kColumns).first<7>();
+constexpr size_t kDefaultWords = 6;
+constexpr const StatisticColumn* kCount = kWords.data() + kWords.size();
+
+// A tensor that failed has no cell for its count.
+void mend_failed(std::vector<std::string_view>& cells, size_t columns) {
+  constexpr std::ptrdiff_t kCountAt = 6;
+  if (cells.size() + 1 != columns || cells.empty() || cells.back() != "NA") return;
+  cells.insert(cells.begin() + std::min(kCountAt, std::ssize(cells)), "NA");
+}
+
 }  // namespace
 
-StatisticTable::StatisticTable(uint32_t columns) : columns_(columns), header_(kFirstColumns) {
-  static constexpr std::array kNames = {"Max Value",          "Min Value",          "Avg Value", "Nan Count",
-                                        "Negative Inf Count", "Positive Inf Count", "l2norm"};
-  if (columns != kDefault) header_ += ",Count";
-  for (uint32_t i = 0; i < kNames.size(); ++i) {
-    if ((columns >> i & 1U) == 0) continue;
-    if (columns == kDefault && 1U << i == kNan) header_ += ",Count";
-    header_ += concat(",", kNames[i]);
-  }
-  header_ += '\n';
-}
-
 Result<StatisticTable> StatisticTable::create(std::string_view columns) {
-  static const std::vector<std::string> kWords = {"Max", "Min", "Avg", "Nan", "Negative Inf", "Positive Inf", "L2norm"};
-  if (columns.empty()) return StatisticTable(kDefault);
-  uint32_t chosen = 0;
-  for (const std::string_view part : split(columns, ',')) {
-    const auto found = std::ranges::find(kWords, trim(part));
+  std::array<bool, kWords.size()> chosen{};
+  std::fill_n(chosen.begin(), columns.empty() ? kDefaultWords : 0, true);
+  for (const std::string_view part : columns.empty() ? std::vector<std::string_view>() : split(columns, ',')) {
+    const auto found = std::ranges::find(kWords, trim(part), &StatisticColumn::word);
     if (found == kWords.end()) {
-      return invalid_argument(concat("stats_columns: there is no ", quote(trim(part)), "; there are ", join(kWords, ", "), ".",
-                                     did_you_mean(trim(part), kWords)));
+      std::vector<std::string> words;
+      for (const StatisticColumn& column : kWords) words.emplace_back(column.word);
+      return invalid_argument(concat("stats_columns: there is no ", quote(trim(part)), "; there are ", join(words, ", "), ".",
+                                     did_you_mean(trim(part), words)));
     }
-    chosen |= 1U << (found - kWords.begin());
+    chosen[static_cast<size_t>(found - kWords.begin())] = true;
   }
-  return StatisticTable(chosen);
-}
-
-uint32_t StatisticTable::wanted() const {
-  constexpr std::array kBits = {kStatMax, kStatMin, kStatMean, kStatNan, kStatNegInf, kStatPosInf, kStatL2};
-  uint32_t wanted = kStatNonFinite;
-  for (uint32_t i = 0; i < kBits.size(); ++i) {
-    if ((columns_ >> i & 1U) != 0) wanted |= kBits[i];
+  std::vector<const StatisticColumn*> all;
+  for (size_t i = 0; i < kWords.size(); ++i) {
+    if (chosen[i]) all.push_back(&kWords[i]);
   }
-  return wanted;
+  // The count of elements comes first, but in the table that nobody chose it comes before the other counts.
+  const bool is_default = all.size() == kDefaultWords && !chosen.back();
+  all.insert(all.begin() + (is_default ? 3 : 0), kCount);
+  return StatisticTable(ChosenColumns(kFirstColumns, std::move(all), false));
 }
 
 void StatisticTable::append_row(bool is_input, uint32_t index, const RecordRow& record, std::string& text) const {
   const DumpDataType* type = dump_data_type_of(static_cast<DType>(record.dtype));
   text += concat(is_input ? "Input," : "Output,", index, ",", record.bytes, ",", type == nullptr ? "UNKNOW" : type->name, ",ND,");
-  append_shape(record, text);
-  const TensorStats& stats = record.stats;
-  const auto append_elements = [&] { text += stats.valid == 0 ? std::string(",") : concat(",", stats.count); };
-  if (columns_ != kDefault) append_elements();
-  for (uint32_t bit = kMax; bit <= kL2; bit <<= 1) {
-    if ((columns_ & bit) == 0) continue;
-    if (columns_ == kDefault && bit == kNan) append_elements();
-    text += ',';
-    if (bit == kMax) append_extreme(true, record, text);
-    if (bit == kMin) append_extreme(false, record, text);
-    if (bit == kAvg) append_average(record, text);
-    if (bit == kNan) append_count(kStatNan, stats.nan, stats, text);
-    if (bit == kNegInf) append_count(kStatNegInf, stats.neg_inf, stats, text);
-    if (bit == kPosInf) append_count(kStatPosInf, stats.pos_inf, stats, text);
-    if (bit == kL2) append_norm(record, text);
-  }
-  text += '\n';
+  append_shape(record.desc().shape, text);
+  columns_.append_cells({.is_input = is_input, .slot = index, .record = &record}, text);
+}
+
+std::vector<StatisticLine> read_statistic_table(std::string_view text, std::string_view name, TreeProblems& problems) {
+  return read_statistics(text, kColumns, name, problems, mend_failed);
 }
 
 }  // namespace tensortap::ascend

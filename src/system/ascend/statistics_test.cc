@@ -8,6 +8,7 @@
 namespace tensortap::ascend {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -16,20 +17,20 @@ constexpr const char* kHeader =
     "Count\n";
 
 TEST(StatisticRead, TakesTheRowsOfBothProducers) {
-  std::string problem;
-  const auto lines = read_statistics(std::string(kHeader) +
-                                         "Input,0,24,DT_FLOAT,ND,2x3,6,-9.75,0.833333,6,0,0,0\n"
-                                         "Output,1,4,-,NCHW,-,,,,,,,\r\n"
-                                         "Output,2,8,DT_BF16,NC1HWC0,4,inf,-inf,-nan,4,1,1,2\n",
-                                     problem);
-  EXPECT_THAT(problem, IsEmpty());
+  TreeProblems problems;
+  const auto lines = read_statistic_table(std::string(kHeader) +
+                                              "Input,0,24,DT_FLOAT,ND,2x3,6,-9.75,0.833333,6,0,0,0\n"
+                                              "Output,1,4,-,NCHW,-,,,,,,,\r\n"
+                                              "Output,2,8,DT_BF16,NC1HWC0,4,inf,-inf,-nan,4,1,1,2\n",
+                                          "T.csv", problems);
+  EXPECT_THAT(problems.take(), IsEmpty());
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_TRUE(lines[0].is_input);
   EXPECT_EQ(lines[0].desc.shape, Shape({2, 3}));
   EXPECT_EQ(lines[0].stats.min, -9.75);
   EXPECT_EQ(lines[0].stats.valid & kStatL2, 0U);
   EXPECT_EQ(lines[1].stats.valid, 0U);
-  EXPECT_EQ(lines[1].index, 1U);
+  EXPECT_EQ(lines[1].slot, 1U);
   EXPECT_EQ(lines[2].desc.dtype, DType::kBFloat16);
   EXPECT_EQ(lines[2].format, 3);
   EXPECT_TRUE(std::isnan(lines[2].stats.mean) && std::isinf(lines[2].stats.max));
@@ -37,13 +38,13 @@ TEST(StatisticRead, TakesTheRowsOfBothProducers) {
 }
 
 TEST(StatisticRead, IntegersAreExact) {
-  std::string problem;
-  const auto lines = read_statistics(std::string(kHeader) +
-                                         "Output,0,8,DT_INT64,ND,1,9007199254740993,-9223372036854775807,0,1,0,0,0\n"
-                                         "Output,1,8,DT_UINT64,ND,1,18446744073709551615,9223372036854775809,0,1,0,0,0\n"
-                                         "Output,2,8,DT_INT64,ND,1,1e+06,-1e+30,0,1,0,0,0\n",
-                                     problem);
-  EXPECT_THAT(problem, IsEmpty());
+  TreeProblems problems;
+  const auto lines = read_statistic_table(std::string(kHeader) +
+                                              "Output,0,8,DT_INT64,ND,1,9007199254740993,-9223372036854775807,0,1,0,0,0\n"
+                                              "Output,1,8,DT_UINT64,ND,1,18446744073709551615,9223372036854775809,0,1,0,0,0\n"
+                                              "Output,2,8,DT_INT64,ND,1,1e+06,-1e+30,0,1,0,0,0\n",
+                                          "T.csv", problems);
+  EXPECT_THAT(problems.take(), IsEmpty());
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_EQ(lines[0].stats.max_integer, 9007199254740993);
   EXPECT_EQ(lines[0].stats.min_integer, -9223372036854775807);
@@ -54,12 +55,12 @@ TEST(StatisticRead, IntegersAreExact) {
 }
 
 TEST(StatisticRead, TakesARowOfATensorThatFailedOneCellShort) {
-  std::string problem;
-  const auto lines = read_statistics(
+  TreeProblems problems;
+  const auto lines = read_statistic_table(
       "Input/Output,Index,Data Size,Data Type,Format,Shape,Count,Max "
       "Value,l2norm\nOutput,0,8,DT_FLOAT,ND,2,NA,NA\nOutput,1,8,DT_FLOAT,ND,2,2,4,5\n",
-      problem);
-  EXPECT_THAT(problem, IsEmpty());
+      "T.csv", problems);
+  EXPECT_THAT(problems.take(), IsEmpty());
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0].stats.valid, 0U);
   EXPECT_EQ(lines[1].stats.l2, 5);
@@ -67,18 +68,17 @@ TEST(StatisticRead, TakesARowOfATensorThatFailedOneCellShort) {
 }
 
 TEST(StatisticRead, TellsWhatItLeavesOut) {
-  std::string problem;
-  EXPECT_EQ(
-      read_statistics(std::string(kHeader) + "Input,x,24,DT_FLOAT,ND,2,6,1,1,6,0,0,0\nInput,0,24\nInput,0,24,DT_FLOAT,ND,2,6,1,1,6,0,0,0\n",
-                      problem)
-          .size(),
-      1U);
-  EXPECT_THAT(problem, HasSubstr("line 2"));
-  EXPECT_THAT(problem, HasSubstr("1 more"));
-  EXPECT_THAT(read_statistics("a,b\n1,2\n", problem), IsEmpty());
-  EXPECT_THAT(problem, HasSubstr("line 1"));
-  EXPECT_THAT(read_statistics("", problem), IsEmpty());
-  EXPECT_THAT(problem, HasSubstr("empty"));
+  TreeProblems problems;
+  EXPECT_EQ(read_statistic_table(
+                std::string(kHeader) + "Input,x,24,DT_FLOAT,ND,2,6,1,1,6,0,0,0\nInput,0,24\nInput,0,24,DT_FLOAT,ND,2,6,1,1,6,0,0,0\n",
+                "T.csv", problems)
+                .size(),
+            1U);
+  EXPECT_THAT(problems.take(), ElementsAre(HasSubstr("T.csv:2: column \"Index\""), HasSubstr("T.csv:3: 3 cells")));
+  EXPECT_THAT(read_statistic_table("a,b\n1,2\n", "T.csv", problems), IsEmpty());
+  EXPECT_THAT(problems.take(), ElementsAre(HasSubstr("T.csv: line 1")));
+  EXPECT_THAT(read_statistic_table("", "T.csv", problems), IsEmpty());
+  EXPECT_THAT(problems.take(), ElementsAre(HasSubstr("T.csv: is empty")));
 }
 
 }  // namespace

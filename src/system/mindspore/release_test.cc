@@ -8,8 +8,8 @@
 #include <set>
 
 #include "base/text.h"
-#include "system/mindspore/categories.h"
 #include "system/mindspore/config/settings.h"
+#include "system/mindspore/statistics.h"
 
 namespace tensortap::mindspore {
 namespace {

@@ -23,7 +23,6 @@ namespace {
 
 constexpr size_t kFirstBytes = 4096;
 constexpr uint64_t kLargestTable = uint64_t{64} << 20;
-constexpr size_t kMostProblems = 50;
 constexpr size_t kLongestMessage = 300;
 
 // One execution of an op, as its files tell.
@@ -33,23 +32,6 @@ struct GeRun {
   uint64_t time = 0;
   DumpDataFile content;  // of the file with tensors
   std::vector<StatisticLine> statistics;
-};
-
-class Problems {
- public:
-  explicit Problems(std::vector<std::string>& sentences) : sentences_(sentences) {}
-  ~Problems() {
-    if (count_ > kMostProblems) sentences_.push_back(concat("and ", count_ - kMostProblems, " more files like these"));
-  }
-  Problems(const Problems&) = delete;
-  Problems& operator=(const Problems&) = delete;
-  void add(std::string sentence) {
-    if (count_++ < kMostProblems) sentences_.push_back(std::move(sentence));
-  }
-
- private:
-  std::vector<std::string>& sentences_;
-  size_t count_ = 0;
 };
 
 Result<DumpDataFile> read_head(const std::string& path) {
@@ -73,7 +55,7 @@ std::string first_line(const std::string& message) { return message.substr(0, st
 
 class RowsReader {
  public:
-  explicit RowsReader(GeTree& tree) : tree_(tree), problems_(tree.problems) {}
+  explicit RowsReader(const GeTree& tree, TreeProblems& problems) : tree_(tree), problems_(problems) {}
 
   GeRows read() {
     for (uint32_t i = 0; i < tree_.files.size(); ++i) read_file_of(i);
@@ -127,11 +109,12 @@ class RowsReader {
     }
     Result<DumpDataFile> content = read_head(path_of(i));
     if (!content.ok()) {
-      problems_.add(concat(shown(i), ": ", content.status().message()));
+      problems_.add(Skipped::kTensorFile, concat(shown(i), ": ", content.status().message()));
       return;
     }
-    if (content->left_over > 0) problems_.add(concat(shown(i), ": ", content->left_over, " bytes behind the last tensor are passed over"));
-    if (!content->message.empty()) problems_.add(concat(shown(i), ": ", first_line(content->message)));
+    if (content->left_over > 0)
+      problems_.add(Skipped::kTensorFile, concat(shown(i), ": ", content->left_over, " bytes behind the last tensor are passed over"));
+    if (!content->message.empty()) problems_.add(Skipped::kTensorFile, concat(shown(i), ": ", first_line(content->message)));
     GeRun& run = run_of(i, *name, stem);
     run.file = i;
     if (content->time_us != 0) run.time = content->time_us;
@@ -141,12 +124,10 @@ class RowsReader {
   void read_table(uint32_t i, const FileName& name, std::string_view stem) {
     const Result<std::string> text = read_file(path_of(i), kLargestTable);
     if (!text.ok()) {
-      problems_.add(text.status().message());
+      problems_.add(Skipped::kStatistics, text.status().message());
       return;
     }
-    std::string problem;
-    std::vector<StatisticLine> lines = read_statistics(*text, problem);
-    if (!problem.empty()) problems_.add(concat(shown(i), ": ", problem));
+    std::vector<StatisticLine> lines = read_statistic_table(*text, shown(i), problems_);
     if (!lines.empty()) run_of(i, name, stem).statistics = std::move(lines);
   }
 
@@ -218,7 +199,8 @@ class RowsReader {
       RecordRow row = row_for(run, op, is_input, slot, first_time);
       row.call = call;
       if (!desc.ok()) {
-        problems_.add(concat(shown(run.file), ": ", is_input ? "input " : "output ", slot, ": ", desc.status().message()));
+        problems_.add(Skipped::kTensorFile,
+                      concat(shown(run.file), ": ", is_input ? "input " : "output ", slot, ": ", desc.status().message()));
         continue;
       }
       row.set_desc(*desc);
@@ -226,7 +208,7 @@ class RowsReader {
       row.data_bytes = row.bytes;
       row.flags |= tensor.absent ? kRecordDataLost : kRecordHasData;
       for (const StatisticLine& line : run.statistics) {
-        if (line.is_input == is_input && line.index == slot) row.stats = line.stats;
+        if (line.is_input == is_input && line.slot == slot) row.stats = line.stats;
       }
       if (!is_input && !tensor.origin.name.empty()) add_original(op, tensor.origin.name);
       add_row(row, run.file);
@@ -236,8 +218,8 @@ class RowsReader {
   void add_statistics(const GeRun& run, OpId op, uint32_t call, uint64_t first_time) {
     for (const StatisticLine& line : run.statistics) {
       const auto& tensors = line.is_input ? run.content.inputs : run.content.outputs;
-      if (line.index < tensors.size() && !(tensors[line.index].type == 0 && tensors[line.index].size == 0)) continue;
-      RecordRow row = row_for(run, op, line.is_input, line.index, first_time);
+      if (line.slot < tensors.size() && !(tensors[line.slot].type == 0 && tensors[line.slot].size == 0)) continue;
+      RecordRow row = row_for(run, op, line.is_input, line.slot, first_time);
       row.call = call;
       row.set_desc(line.desc);
       if (line.desc.dtype == DType::kUndefined) row.bytes = line.bytes;
@@ -289,8 +271,8 @@ class RowsReader {
     bool begun = false;
   };
 
-  GeTree& tree_;
-  Problems problems_;
+  const GeTree& tree_;
+  TreeProblems& problems_;
   GeRows rows_;
   std::vector<GeRun> runs_;
   std::map<std::pair<uint32_t, std::string_view>, size_t> by_stem_;
@@ -301,6 +283,6 @@ class RowsReader {
 
 }  // namespace
 
-GeRows read_rows(GeTree& tree) { return RowsReader(tree).read(); }
+GeRows read_rows(const GeTree& tree, TreeProblems& problems) { return RowsReader(tree, problems).read(); }
 
 }  // namespace tensortap::ascend

@@ -19,8 +19,8 @@ struct GeRows {
   std::vector<OpInfo> ops;
 };
 
-// Opens every file once. What can not be read is left out and told in the tree's problems.
-GeRows read_rows(GeTree& tree);
+// Opens every file once. What cannot be read is skipped and reported.
+GeRows read_rows(const GeTree& tree, TreeProblems& problems);
 
 }  // namespace tensortap::ascend
 

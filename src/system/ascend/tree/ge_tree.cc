@@ -96,7 +96,7 @@ class Scout {
 
 class GeWalk {
  public:
-  explicit GeWalk(GeTree& tree) : tree_(tree) {}
+  GeWalk(GeTree& tree, TreeProblems& problems) : tree_(tree), problems_(problems) {}
 
   Status walk(const std::string& path, const std::string& relative, int depth) {
     TENSORTAP_ASSIGN_OR_RETURN(const std::vector<std::string> names, list_directory(path));
@@ -122,8 +122,8 @@ class GeWalk {
 
   void finish() {
     if (foreign_ == 0) return;
-    tree_.problems.push_back(concat(foreign_, foreign_ == 1 ? " file has a name" : " files have names", " that no dump gives and ",
-                                    foreign_ == 1 ? "is" : "are", " left out: ", first_foreign_));
+    problems_.add(Skipped::kForeign, concat(foreign_, foreign_ == 1 ? " file has a name" : " files have names", " that no dump gives and ",
+                                            foreign_ == 1 ? "is" : "are", " left out: ", first_foreign_));
   }
 
  private:
@@ -132,7 +132,7 @@ class GeWalk {
     const std::string inside_relative = relative.empty() ? name : join_path(relative, name);
     if (!is_directory(inside)) {
       if (is_hashed_name(name)) {
-        tree_.problems.push_back(concat(inside_relative, ": no line of mapping.csv says what this file was called"));
+        problems_.add(Skipped::kMapping, concat(inside_relative, ": no line of mapping.csv says what this file was called"));
         add_file(path, relative, folder, name, name);
       } else if (name[0] != '.' && !CrashFile::is_name(name) && foreign_++ == 0) {
         first_foreign_ = inside_relative;
@@ -142,9 +142,9 @@ class GeWalk {
         for (const std::string& manifest : *manifests) tree_.manifests.push_back(join_path(inside, manifest));
       }
     } else if (depth == 0) {
-      tree_.problems.push_back(concat(inside_relative, ": deeper than a dump's folders; it is left out"));
+      problems_.add(Skipped::kFolder, concat(inside_relative, ": deeper than a dump's folders; it is left out"));
     } else if (const Status status = walk(inside, inside_relative, depth - 1); !status.ok()) {
-      tree_.problems.push_back(concat(inside_relative, ": ", status.message()));
+      problems_.add(Skipped::kFolder, concat(inside_relative, ": ", status.message()));
     }
   }
 
@@ -156,7 +156,7 @@ class GeWalk {
     }
     tree_.files.push_back({folder, stored, std::move(name)});
     if (tree_.files.size() == kMostFilesOfATree)
-      tree_.problems.push_back(concat("more than ", kMostFilesOfATree, " files; the others are left out"));
+      problems_.add(Skipped::kFolder, concat("more than ", kMostFilesOfATree, " files; the others are left out"));
   }
 
   // TIME/DEVICE[/MODEL][/MODEL_ID][/STEP] or extra-info/data-dump/DEVICE; without any of it what the last folder is called, where it is a number.
@@ -198,7 +198,7 @@ class GeWalk {
     if (!std::ranges::binary_search(names, kMappingFile)) return mapping;
     const auto text = read_file(join_path(path, kMappingFile), kLargestMapping);
     if (!text.ok()) {
-      tree_.problems.push_back(concat(relative, relative.empty() ? "" : "/", kMappingFile, ": ", text.status().message()));
+      problems_.add(Skipped::kMapping, concat(relative, relative.empty() ? "" : "/", kMappingFile, ": ", text.status().message()));
       return mapping;
     }
     for (std::string_view line : split(*text, '\n')) {
@@ -211,6 +211,7 @@ class GeWalk {
   }
 
   GeTree& tree_;
+  TreeProblems& problems_;
   size_t foreign_ = 0;
   std::string first_foreign_;
 };
@@ -241,10 +242,10 @@ Confidence find_tree(const std::string& folder) {
   return is_directory(join_path(folder, kOurFolder)) && is_time_folder(file_name(folder)) ? Confidence::kCertain : Confidence::kNo;
 }
 
-Result<GeTree> walk_tree(const std::string& folder) {
+Result<GeTree> walk_tree(const std::string& folder, TreeProblems& problems) {
   if (!path_exists(folder)) return not_found(concat(folder, ": no such folder"));
   GeTree tree;
-  GeWalk walk(tree);
+  GeWalk walk(tree, problems);
   TENSORTAP_RETURN_IF_ERROR(walk.walk(folder, "", kDeepest));
   walk.finish();
   return tree;

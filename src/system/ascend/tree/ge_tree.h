@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "layout/layout.h"
 #include "system/ascend/tree/file_names.h"
+#include "tree/problems.h"
 
 namespace tensortap::ascend {
 
@@ -35,14 +36,13 @@ struct GeTree {
   std::vector<TreeFolder> folders;
   std::vector<TreeFile> files;
   std::vector<std::string> manifests;  // paths
-  std::vector<std::string> problems;
 };
 
 // kCertain when a file of a dump is in the folder, or below it where such a tree has one. Looks into a few folders and files.
 Confidence find_tree(const std::string& folder);
 
 // Everything below `folder`, opening only mapping.csv. Errors: kNotFound, kIo when the folder can not be read.
-Result<GeTree> walk_tree(const std::string& folder);
+Result<GeTree> walk_tree(const std::string& folder, TreeProblems& problems);
 
 }  // namespace tensortap::ascend
 

@@ -40,14 +40,14 @@ std::string join_manifests(const std::vector<std::string>& paths) {
 
 class Index : public DumpIndex {
  public:
-  Index(GeTree tree, GeRows content, std::string manifest)
-      : tree_(std::move(tree)), content_(std::move(content)), manifest_(std::move(manifest)) {}
+  Index(GeTree tree, GeRows content, std::string manifest, std::vector<std::string> problems)
+      : tree_(std::move(tree)), content_(std::move(content)), manifest_(std::move(manifest)), problems_(std::move(problems)) {}
 
   std::string_view layout() const override { return "ge"; }
   std::span<const RecordRow> rows() const override { return content_.rows; }
   std::span<const OpInfo> ops() const override { return content_.ops; }
   std::string manifest() const override { return manifest_; }
-  std::span<const std::string> problems() const override { return tree_.problems; }
+  std::span<const std::string> problems() const override { return problems_; }
   std::vector<uint64_t> histogram(size_t /*row*/) const override { return {}; }
 
   Result<RecordData> data(size_t row) const override {
@@ -81,6 +81,7 @@ class Index : public DumpIndex {
   GeTree tree_;
   GeRows content_;
   std::string manifest_;
+  std::vector<std::string> problems_;
 };
 
 }  // namespace
@@ -91,12 +92,14 @@ Confidence recognise_tree(const std::string& folder) {
 }
 
 Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
-  TENSORTAP_ASSIGN_OR_RETURN(GeTree tree, walk_tree(folder));
+  TreeProblems problems;
+  TENSORTAP_ASSIGN_OR_RETURN(GeTree tree, walk_tree(folder, problems));
   const bool nothing = tree.files.empty() && tree.manifests.empty() && !CrashFile::is_left_in(folder, "ge");
   if (nothing) return not_found(concat(folder, ": no file of a dump is here or below"));
-  GeRows content = read_rows(tree);
+  GeRows content = read_rows(tree, problems);
   std::string manifest = tree.manifests.size() == 1 ? read_manifest(tree.manifests[0]) : join_manifests(tree.manifests);
-  return with_crashes(std::make_unique<Index>(std::move(tree), std::move(content), std::move(manifest)), folder, kCrashAdvice);
+  auto index = std::make_unique<Index>(std::move(tree), std::move(content), std::move(manifest), problems.take());
+  return with_crashes(std::move(index), folder, kCrashAdvice);
 }
 
 }  // namespace tensortap::ascend

@@ -5,10 +5,10 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "plan/spec_keys.h"
-#include "system/mindspore/categories.h"
 #include "system/mindspore/config/iteration.h"
 #include "system/mindspore/config/settings.h"
 #include "system/mindspore/release.h"
+#include "system/mindspore/statistics.h"
 
 namespace tensortap::mindspore {
 namespace {
@@ -45,12 +45,9 @@ void set_statistics(const Settings& settings, CaptureSpec& spec) {
   for (const std::string& item : settings.categories) {
     const Category* category = find_category(item);
     if (category == nullptr) continue;
-    if (!category->statistic.empty()) stat_from_name(category->statistic, spec.stats);
-    if (category->statistic == "min" || category->statistic == "max") {
-      // Of an extreme that is zero MindSpore prints the sign.
-      for (const std::string_view needed : {"zero", "neg_zero"}) stat_from_name(needed, spec.stats);
-    }
-    if (!category->digest.empty() && spec.digest == "none") spec.digest = category->digest;
+    const StatisticColumn& column = *category->column;
+    spec.stats |= column.needs;
+    if (column.digest != DigestKind::kNone && spec.digest == "none") spec.digest = column.digest == DigestKind::kMd5 ? "md5" : "sha1";
   }
   // 0 would be all of them; this one is cheap.
   if (spec.stats == 0) stat_from_name("nan", spec.stats);

@@ -6,9 +6,9 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "plan/capture_plan.h"
-#include "system/mindspore/categories.h"
 #include "system/mindspore/config/dialect.h"
 #include "system/mindspore/config/settings.h"
+#include "system/mindspore/statistics.h"
 
 namespace tensortap::mindspore {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "plan/spec_reader.h"
-#include "system/mindspore/categories.h"
 #include "system/mindspore/config/iteration.h"
+#include "system/mindspore/statistics.h"
 
 namespace tensortap::mindspore {
 namespace {
@@ -283,8 +283,8 @@ Status read_items(Value value, Reading& reading, const std::vector<std::string>&
       host_only.insert(quote(items[i]));
       continue;
     }
-    const bool repeated = std::ranges::find(chosen, category->column) != chosen.end();
-    if (!repeated || reading.rules().repeated_categories) chosen.emplace_back(category->column);
+    const bool repeated = std::ranges::find(chosen, category->column->word) != chosen.end();
+    if (!repeated || reading.rules().repeated_categories) chosen.emplace_back(category->column->word);
   }
   if (!host_only.empty()) {
     const std::vector<std::string> names(host_only.begin(), host_only.end());

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "system/mindspore/tree/tree_problems.h"
+#include "tree/problems.h"
 
 namespace tensortap::mindspore {
 

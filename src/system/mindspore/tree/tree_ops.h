@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "system/mindspore/tree/tree_graphs.h"
-#include "system/mindspore/tree/tree_problems.h"
 #include "system/mindspore/tree/tree_walk.h"
 #include "trace/op_info.h"
+#include "tree/problems.h"
 
 namespace tensortap::mindspore {
 

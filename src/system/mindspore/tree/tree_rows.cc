@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "system/mindspore/statistic_table.h"
+#include "system/mindspore/statistics.h"
 #include "system/mindspore/tree/tree_heads.h"
 #include "system/mindspore/tree/tree_ops.h"
 
@@ -236,7 +236,7 @@ RecordRow RowMaker::make_row(const Item& item) {
 
 void RowMaker::set_statistics(const StatisticLine& line, RecordRow& row) const {
   row.set_desc(line.desc);
-  row.bytes = line.data_size;
+  row.bytes = line.bytes;
   row.stats = line.stats;
   std::ranges::copy(line.digest, row.digest);
   row.digest_kind = line.digest_kind;

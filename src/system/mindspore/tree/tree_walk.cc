@@ -11,15 +11,15 @@
 #include "base/spans.h"
 #include "base/text.h"
 #include "layout/crash_file.h"
+#include "system/mindspore/statistics.h"
 #include "system/mindspore/tree/tree_folder.h"
+#include "tree/named_folder.h"
 
 namespace tensortap::mindspore {
 namespace {
 
 constexpr uint64_t kLargestMapping = uint64_t{1} << 30;
 constexpr std::string_view kConstants = "constants";
-constexpr std::string_view kStatisticFile = "statistic.csv";
-constexpr std::string_view kMappingFile = "mapping.csv";
 // What lies in rank_R beside the nets.
 constexpr std::array<std::string_view, 4> kRankFolders = {".dump_metadata", "graphs", "execution_order", "debug_files"};
 

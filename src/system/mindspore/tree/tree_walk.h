@@ -14,7 +14,7 @@
 
 #include "base/status.h"
 #include "system/mindspore/name_parse.h"
-#include "system/mindspore/tree/tree_problems.h"
+#include "tree/problems.h"
 
 namespace tensortap::mindspore {
 

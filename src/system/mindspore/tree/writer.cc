@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "layout/dump_room.h"
-#include "system/mindspore/statistic_row.h"
+#include "system/mindspore/statistics.h"
 #include "system/mindspore/tree/npy_tensor.h"
 #include "system/mindspore/tree/writer_companions.h"
 #include "system/mindspore/tree/writer_folder.h"

@@ -10,11 +10,10 @@
 #include <utility>
 
 #include "base/status.h"
+#include "system/mindspore/statistics.h"
 #include "tree/named_folder.h"
 
 namespace tensortap::mindspore {
-
-inline constexpr std::string_view kStatisticFile = "statistic.csv";
 
 // Files appear at once and can only be read, as MindSpore leaves them.
 constexpr FolderRules tree_rules(Access access) { return {access, true, FolderRules::Visible::kAtOnce, FolderRules::LongName::kDrawn}; }

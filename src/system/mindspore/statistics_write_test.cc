@@ -1,4 +1,4 @@
-#include "system/mindspore/statistic_row.h"
+#include "system/mindspore/statistics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What a reader of an untrusted tree had to skip, one sentence each; of many of one kind the first ones and a count.
 
-#ifndef TENSORTAP_SYSTEM_MINDSPORE_TREE_TREE_PROBLEMS_H_
-#define TENSORTAP_SYSTEM_MINDSPORE_TREE_TREE_PROBLEMS_H_
+#ifndef TENSORTAP_TREE_PROBLEMS_H_
+#define TENSORTAP_TREE_PROBLEMS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 
-namespace tensortap::mindspore {
+namespace tensortap {
 
 enum class Skipped : uint8_t { kTensorFile, kForeign, kDumpData, kFolder, kStatistics, kMapping, kGraph, kDoubt };
 
@@ -27,7 +27,7 @@ class TreeProblems {
   // All sentences, with what was only counted at the end.
   std::vector<std::string> take() {
     static constexpr const char* kWords[] = {"damaged tensor files",         "foreign files or folders",         "DumpData files",
-                                             "folders that can not be read", "bad rows of statistic.csv",        "bad rows of mapping.csv",
+                                             "folders that can not be read", "bad rows of statistics",           "bad rows of mapping.csv",
                                              "damaged graph files",          "doubts about files that were read"};
     for (const auto& [kind, count] : counts_) {
       if (count > kMostOfAKind) sentences_.push_back(concat("and ", count - kMostOfAKind, " more ", kWords[static_cast<size_t>(kind)]));
@@ -42,6 +42,6 @@ class TreeProblems {
   std::vector<std::string> sentences_;
 };
 
-}  // namespace tensortap::mindspore
+}  // namespace tensortap
 
-#endif  // TENSORTAP_SYSTEM_MINDSPORE_TREE_TREE_PROBLEMS_H_
+#endif  // TENSORTAP_TREE_PROBLEMS_H_

@@ -1,6 +1,6 @@
 // statistic.csv: single rows that the real system wrote, and rows that are damaged.
 
-#include "system/mindspore/statistic_table.h"
+#include "system/mindspore/statistics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
