@@ -60,6 +60,38 @@ TEST_F(CaptureApi, KeepsStatisticsAndDataOfEveryOutput) {
   EXPECT_EQ(toy::floats_of(*dump, by_call[1]), std::vector<float>{5});
 }
 
+TEST_F(CaptureApi, ReplacesItsPlanFromTheNextStepOn) {
+  const auto config = [](const char* op) { return json{{"include", json::array({json{{"name", op}}})}, {"limits", {{"keep_free", 0}}}}; };
+  open(config("first"));
+  const std::array<tensortap_op_id, 2> ops = {add_op(session_, "first", "Relu"), add_op(session_, "second", "Relu")};
+  const auto run_step = [&](int64_t step, const std::string& change) {
+    tensortap_step_begin(session_, step, 0);
+    if (!change.empty()) {
+      EXPECT_EQ(tensortap_replace_plan(session_, change.c_str(), "live.json", nullptr, 0), TENSORTAP_OK);
+    }
+    for (const tensortap_op_id op : ops) {
+      if (tensortap_wants(session_, op, step) != 0) run_op(session_, op, step, {1});
+    }
+    tensortap_step_end(session_, step, 0);
+  };
+  run_step(0, config("second").dump());
+  run_step(1, "");
+  std::array<char, 256> message{};
+  EXPECT_EQ(tensortap_replace_plan(session_, R"({"include": 1})", "live.json", message.data(), message.size()), TENSORTAP_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(message.data()).find("live.json:1:"), std::string::npos) << message.data();
+  EXPECT_EQ(tensortap_replace_plan(session_, R"({"budget": 0.5, "limits": {"keep_free": 0}})", "live.json", message.data(), message.size()),
+            TENSORTAP_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(message.data()).find("budget"), std::string::npos) << message.data();
+  EXPECT_EQ(tensortap_replace_plan(nullptr, nullptr, nullptr, nullptr, 0), TENSORTAP_OK);
+  EXPECT_EQ(tensortap_identity(session_), TENSORTAP_IDENTITY_PLACE);
+  run_step(2, "");
+  EXPECT_EQ(report_of(session_)["ops"]["captured"], 2);
+  ASSERT_EQ(close(), TENSORTAP_OK);
+  const auto dump = read_dump(out_);
+  ASSERT_EQ(dump->rows().size(), 3U);
+  for (const tensortap::RecordRow& row : dump->rows()) EXPECT_EQ(row.op, row.step == 0 ? ops[0] : ops[1]);
+}
+
 TEST_F(CaptureApi, AcceptsNullEverywhere) {
   std::array<char, 64> message{};
   tensortap_session* session = nullptr;

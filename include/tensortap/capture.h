@@ -275,6 +275,14 @@ TENSORTAP_API tensortap_op_id tensortap_register_op(tensortap_session* session, 
  * registered, and names that matched nothing are reported at the end. */
 TENSORTAP_API int tensortap_bind(tensortap_session* session, char* message, size_t capacity) TENSORTAP_NOEXCEPT;
 
+/* Replaces what is captured, from the next tensortap_step_begin() on; a step that runs goes on as it began. `config` is the text of a config in the session's
+ * dialect. Returns TENSORTAP_INVALID_ARGUMENT, with a message as tensortap_session_open() writes it, when the config is wrong or changes what belongs to the
+ * session as a whole (layout, folder, dialect, levels, trigger, limits, budget), and TENSORTAP_UNSUPPORTED under the triggers overflow and watch and for
+ * layouts that take no changes. The session then goes on as before. While steps from before the last change still run, a change waits for them, and only the
+ * latest is applied. A source that remembers what tensortap_wants_op() returned asks again. */
+TENSORTAP_API int tensortap_replace_plan(tensortap_session* session, const char* config, const char* config_name, char* message,
+                                         size_t capacity) TENSORTAP_NOEXCEPT;
+
 /* Turns the capture of one op on or off, on behalf of the program itself (MindSpore's set_dump). Ops begin off under the trigger
  * "on-request". Under any other trigger this changes nothing, and the report has a note about it. TENSORTAP_NO_OP: an op that is still to come. */
 TENSORTAP_API void tensortap_request_op(tensortap_session* session, tensortap_op_id op, int enabled) TENSORTAP_NOEXCEPT;

@@ -35,9 +35,9 @@ std::string text_of(const char* text) { return text == nullptr ? std::string() :
 
 CaptureSession* session_of(tensortap_session* session) { return session == nullptr ? nullptr : session->session.get(); }
 
-Result<CaptureSpec> spec_of(const tensortap_session_options& options) {
-  const std::string_view text = options.config == nullptr ? std::string_view() : std::string_view(options.config);
-  const std::string name = options.config_name == nullptr ? "config" : options.config_name;
+Result<CaptureSpec> spec_of(const char* config, const char* config_name) {
+  const std::string_view text = config == nullptr ? std::string_view() : std::string_view(config);
+  const std::string name = config_name == nullptr ? "config" : config_name;
   if (trim(text).empty()) return CaptureSpec{};
   // What no language knows is held against our own, which says where the text stops making sense.
   return read_config(text, name, recognise_dialect(text) == nullptr ? "tensortap" : "");
@@ -53,7 +53,7 @@ std::string device_left_out(const CaptureSpec& spec, int given) {
 Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_options& given) {
   if (environment_value("TENSORTAP_DISABLE").has_value()) return CaptureSession::disabled("TENSORTAP_DISABLE is set");
   SessionOptions options;
-  TENSORTAP_ASSIGN_OR_RETURN(options.spec, spec_of(given));
+  TENSORTAP_ASSIGN_OR_RETURN(options.spec, spec_of(given.config, given.config_name));
   if (options.spec.steps.is_never()) return CaptureSession::disabled("the config asks for nothing");
   if (std::string why = device_left_out(options.spec, given.device); !why.empty()) {
     say(concat("nothing is captured in this process: ", why));
@@ -228,6 +228,17 @@ int tensortap_bind(tensortap_session* session, char* message, size_t capacity) n
   tensortap::CaptureSession* open = session_of(session);
   if (open == nullptr) return TENSORTAP_OK;
   return guarded<int>(open, TENSORTAP_INTERNAL, [&] { return tensortap::report_status(open->bind(), message, capacity); });
+}
+
+int tensortap_replace_plan(tensortap_session* session, const char* config, const char* config_name, char* message,
+                           size_t capacity) noexcept {
+  if (message != nullptr && capacity > 0) message[0] = '\0';
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr) return TENSORTAP_OK;
+  return guarded<int>(open, TENSORTAP_INTERNAL, [&] {
+    auto spec = tensortap::spec_of(config, config_name);
+    return tensortap::report_status(spec.ok() ? open->replace_plan(*std::move(spec)) : spec.status(), message, capacity);
+  });
 }
 
 void tensortap_request_op(tensortap_session* session, tensortap_op_id op, int enabled) noexcept {

@@ -33,6 +33,10 @@ class Admission {
   }
   // Whether records of the event's moment are asked for.
   [[nodiscard]] static bool moment_wanted(const ActivePlan& plan, const tensortap_op_event& event);
+  // The generation of the plan that the event's step began under, see StepGate; `newest` for weights, which belong to no step.
+  [[nodiscard]] uint8_t generation_of(const tensortap_op_event& event, uint8_t newest) {
+    return event.phase == TENSORTAP_PHASE_LOAD ? newest : steps_.look(step_of(event)).generation;
+  }
   // Whether events of a step are captured; `number` as number_of() has it. One load for a step that is known.
   [[nodiscard]] bool captures(int64_t number) { return steps_.verdict(number) == StepGate::Verdict::kCaptured; }
 
@@ -55,6 +59,7 @@ class Admission {
 
   [[nodiscard]] Governor& governor() { return governor_; }
   [[nodiscard]] const Governor& governor() const { return governor_; }
+  [[nodiscard]] StepGate& steps() { return steps_; }
   [[nodiscard]] const StepGate& steps() const { return steps_; }
 
  private:

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "capture/event_scope.h"
 #include "capture/event_view.h"
+#include "capture/plan_change.h"
 #include "capture/thread_number.h"
 #include "layout/crash_session.h"
 #include "trace/scoped_name.h"
@@ -227,6 +228,15 @@ std::string CaptureSession::report() {
   return to_json_text(manifest(false));
 }
 
+Status CaptureSession::replace_plan(CaptureSpec spec) {
+  if (problems_.is_off_for(SessionProblems::kOffForGood)) return {};
+  TENSORTAP_RETURN_IF_ERROR(check_plan_change(options_.spec, spec, *options_.layout));
+  spec.out = options_.spec.out;
+  TENSORTAP_ASSIGN_OR_RETURN(std::unique_ptr<CapturePlan> plan, CapturePlan::compile(std::move(spec), plan_environment(options_)));
+  auto active = std::make_unique<const ActivePlan>(std::move(plan), *layout_, ops_.plan().shares_statistics, ops_.next_number());
+  return ops_.replace(std::move(active), admission_.steps());
+}
+
 OpId CaptureSession::register_op(OpInfo info) {
   return problems_.is_off_for(SessionProblems::kOffForGood) ? kNoOp : ops_.add(std::move(info));
 }
@@ -253,14 +263,14 @@ bool CaptureSession::wants_op(OpId op) {
   // A crash must know what runs; weights it does not need to.
   if (ops_.plan().failed_only) return last_ops_.records_crashes() && entry->info.type != kInitializerType;
   if (follows_executions_ && !is_pseudo_op(entry->info)) return true;
-  const OpDecision* decision = ops_.decision_of(op, *entry);
-  return decision->wanted || decision->watcher;
+  return ops_.wants(op, *entry);
 }
 
 uint32_t CaptureSession::wanted_reads() const { return overflow_.has_value() && is_on() ? overflow_->wanted_reads() : 0; }
 
 bool CaptureSession::step_begin(int64_t step, uint64_t run) {
   if (!is_on()) return false;
+  if (ops_.has_waiting()) ops_.apply_waiting(admission_.steps());
   const bool captured = admission_.begin_step(admission_.number_of(step), run, monotonic_ns());
   return captured || follows_executions_;
 }
@@ -278,11 +288,18 @@ bool CaptureSession::wants(OpId op, int64_t step) {
   if (!is_on()) return false;
   const int64_t number = admission_.number_of(step);
   if (overflow_.has_value() && overflow_->watches_whole(op)) return admission_.captures(number);
-  if (!wants_op(op)) return false;
-  OpEntry& entry = *ops_.find(op);
-  if (ops_.plan().on_request && !last_ops_.has_ring() && !follows_executions_ && !entry.requested.load(std::memory_order_relaxed))
+  OpEntry* entry = ops_.find(op);
+  if (entry == nullptr) return false;
+  if (follows_executions_ || ops_.plan().failed_only) {
+    if (!wants_op(op)) return false;
+  } else {
+    const uint8_t generation = ops_.was_replaced() ? admission_.steps().look(number).generation : 0;
+    const OpDecision* decision = ops_.decision_of(op, *entry, generation);
+    if (!(decision->wanted || decision->watcher)) return false;
+  }
+  if (ops_.plan().on_request && !last_ops_.has_ring() && !follows_executions_ && !entry->requested.load(std::memory_order_relaxed))
     return false;
-  return admission_.wants(op, entry, number) || follows_executions_;
+  return admission_.wants(op, *entry, number) || follows_executions_;
 }
 
 void CaptureSession::on_op(const tensortap_op_event& event) {
@@ -305,7 +322,6 @@ void CaptureSession::on_op(const tensortap_op_event& event) {
 
 // Every check that can end the way of an event, cheapest first.
 std::optional<uint32_t> CaptureSession::take(const tensortap_op_event& event) {
-  const ActivePlan& plan = ops_.plan();
   const bool whole = overflow_.has_value() && overflow_->watches_whole(event.op);
   if (whole && overflow_->passes_by_whole(event)) return {};
   const EventScope scope;
@@ -315,7 +331,9 @@ std::optional<uint32_t> CaptureSession::take(const tensortap_op_event& event) {
     sink_.lose_event(event.op);
     return {};
   }
-  const OpDecision* decision = ops_.decision_of(event.op, *op);
+  const uint8_t generation = ops_.was_replaced() ? admission_.generation_of(event, ops_.newest()) : 0;
+  const ActivePlan& plan = ops_.plan(generation);
+  const OpDecision* decision = ops_.decision_of(event.op, *op, generation);
   if (!(decision->wanted || decision->watcher) || !Admission::moment_wanted(plan, event)) return {};
   if (plan.on_request && !last_ops_.has_ring() && !op->requested.load(std::memory_order_relaxed)) return {};
   if (overflow_.has_value() && !whole && overflow_->passes_by(event, *op, *decision)) return {};
@@ -351,7 +369,8 @@ void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view
   OpEntry* op = ops_.find(event.op);
   if (op == nullptr) return sink_.lose_event(event.op);
   op->mark(kOpFailed);
-  TakenEvent taken{event, *op, ops_.plan(), nullptr, shared_row(event, step, options_.rank), {}};
+  const uint8_t generation = ops_.was_replaced() ? admission_.generation_of(event, ops_.newest()) : 0;
+  TakenEvent taken{event, *op, ops_.plan(generation), nullptr, shared_row(event, step, options_.rank), {}};
   taken.row.flags |= kRecordFailedOp;
   taken.row.time_ns = monotonic_ns() - origin_.opened_ns;
   taken.row.call = admission_.call_of_failed(event, *op);

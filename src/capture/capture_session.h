@@ -77,6 +77,12 @@ class CaptureSession {
   // What the session was opened with.
   [[nodiscard]] const SessionOptions& options() const { return options_; }
 
+  // Captures what `spec` asks for in steps that begin from now on; one that runs goes on under the plan it began under. While a step of the plan before the
+  // present one runs, the new plan waits, and of several only the latest is applied. Steps must be begun and ended. A source that remembers what wants_op()
+  // said asks again. Errors: kInvalidArgument when what is fixed at open differs (plan_change.h) or the spec is wrong; kUnsupported under the
+  // triggers overflow and watch, and with a layout that takes no changes. Nothing changes after an error.
+  Status replace_plan(CaptureSpec spec);
+
   OpId register_op(OpInfo info);
   Status bind();
   void request_op(OpId op, bool enabled) noexcept { ops_.request(op, enabled); }

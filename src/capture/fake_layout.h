@@ -105,7 +105,7 @@ struct FakeParts {
   // An event as on_op() makes it of one.
   TakenEvent taken(const tensortap_op_event& event) {
     OpEntry& op = *ops.find(event.op);
-    TakenEvent taken{event, op, ops.plan(), ops.decision_of(event.op, op), RecordRow{}, {}};
+    TakenEvent taken{event, op, ops.plan(), ops.decision_of(event.op, op, 0), RecordRow{}, {}};
     taken.row.op = event.op;
     taken.row.step = event.step;
     taken.row.run = event.run;

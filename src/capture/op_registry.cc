@@ -1,11 +1,18 @@
 #include "capture/op_registry.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
 
 namespace tensortap {
 
 OpRegistry::OpRegistry(std::unique_ptr<const ActivePlan> plan, LayoutWriter& layout, SessionProblems& problems)
-    : layout_(layout), problems_(problems), plan_(std::move(plan)) {}
+    : layout_(layout), problems_(problems) {
+  plans_[0] = plan.get();
+  owned_.push_back(std::move(plan));
+}
 
 OpId OpRegistry::add(OpInfo info) {
   const std::lock_guard lock(mutex_);
@@ -30,42 +37,96 @@ OpId OpRegistry::add_look(OpInfo info) {
   problems_.note_error(layout_.add_op(id, entry.info));
   OpDecision decision;
   decision.wanted = decision.outputs = true;
-  decide_locked(id, std::move(decision));
+  decide_locked(id, newest(), std::move(decision));
   return id;
 }
 
-void OpRegistry::decide_locked(OpId id, OpDecision decision) {
+void OpRegistry::decide_locked(OpId id, uint8_t generation, OpDecision decision) {
   layout_.op_decided(id, decision);
-  table_.decide(*table_.find(id), std::move(decision));
+  table_.decide(*table_.find(id), generation, std::move(decision));
 }
 
-const OpDecision* OpRegistry::decide_now(OpId id, OpEntry& entry) {
+const OpDecision* OpRegistry::decide_now(OpId id, OpEntry& entry, uint8_t generation) {
   const std::lock_guard lock(mutex_);
-  if (entry.decision.load(std::memory_order_acquire) == nullptr) decide_locked(id, plan_->plan->decide(entry.info));
-  return entry.decision.load(std::memory_order_acquire);
+  const std::atomic<const OpDecision*>& decision = entry.decisions[generation];
+  if (decision.load(std::memory_order_acquire) == nullptr) decide_locked(id, generation, plan(generation).plan->decide(entry.info));
+  return decision.load(std::memory_order_acquire);
+}
+
+bool OpRegistry::wants(OpId id, OpEntry& entry) {
+  const auto wanted = [](const OpDecision* decision) { return decision != nullptr && (decision->wanted || decision->watcher); };
+  const uint8_t generation = newest();
+  return wanted(decision_of(id, entry, generation)) || wanted(entry.decisions[generation ^ 1U].load(std::memory_order_acquire));
+}
+
+std::vector<OpInfo> OpRegistry::infos_locked() const {
+  std::vector<OpInfo> infos;
+  infos.reserve(table_.size());
+  for (OpId id = 0; id < table_.size(); ++id) infos.push_back(table_.find(id)->info);
+  return infos;
 }
 
 Result<std::vector<OpInfo>> OpRegistry::bind() {
   const std::lock_guard lock(mutex_);
-  std::vector<OpInfo> infos;
-  infos.reserve(table_.size());
-  for (OpId id = 0; id < table_.size(); ++id) infos.push_back(table_.find(id)->info);
-  TENSORTAP_ASSIGN_OR_RETURN(std::vector<OpDecision> decisions, plan_->plan->bind(infos));
+  std::vector<OpInfo> infos = infos_locked();
+  TENSORTAP_ASSIGN_OR_RETURN(std::vector<OpDecision> decisions, plan().plan->bind(infos));
   matches_ = explain_match(infos, decisions);
-  for (OpId id = 0; id < decisions.size() && id < table_.size(); ++id) decide_locked(id, std::move(decisions[id]));
+  for (OpId id = 0; id < decisions.size() && id < table_.size(); ++id) decide_locked(id, newest(), std::move(decisions[id]));
+  bound_ = true;
   return infos;
+}
+
+Status OpRegistry::replace(std::unique_ptr<const ActivePlan> plan, StepGate& gate) {
+  const std::lock_guard lock(mutex_);
+  Waiting next{plan.get(), {}};
+  const std::vector<OpInfo> infos = infos_locked();
+  if (bound_) {
+    TENSORTAP_ASSIGN_OR_RETURN(next.decisions, plan->plan->bind(infos));
+    matches_ = explain_match(infos, next.decisions);
+  } else {
+    for (const OpInfo& info : infos) next.decisions.push_back(plan->plan->decide(info));
+  }
+  // A plan that still waits was never used, but the list of plans is short.
+  owned_.push_back(std::move(plan));
+  waiting_ = std::move(next);
+  apply_locked(gate);
+  return {};
+}
+
+void OpRegistry::apply_waiting(StepGate& gate) {
+  const std::lock_guard lock(mutex_);
+  if (waiting_.plan != nullptr) apply_locked(gate);
+}
+
+void OpRegistry::apply_locked(StepGate& gate) {
+  const std::optional<uint8_t> free = gate.withdraw();
+  has_waiting_.store(!free.has_value(), std::memory_order_relaxed);
+  if (!free.has_value()) return;
+  const Waiting next = std::exchange(waiting_, {});
+  plans_[*free].store(next.plan, std::memory_order_release);
+  for (OpId id = 0; id < table_.size(); ++id) {
+    OpEntry& entry = *table_.find(id);
+    if (id < next.decisions.size()) {
+      decide_locked(id, *free, next.decisions[id]);
+    } else {
+      entry.decisions[*free].store(nullptr, std::memory_order_release);
+    }
+  }
+  newest_.store(*free, std::memory_order_release);
+  gate.offer(next.plan->spec.steps);
 }
 
 void OpRegistry::decide_rest() {
   const std::lock_guard lock(mutex_);
   for (OpId id = 0; id < table_.size(); ++id) {
     OpEntry& entry = *table_.find(id);
-    if (!entry.is_look && entry.decision.load(std::memory_order_acquire) == nullptr) table_.decide(entry, plan_->plan->decide(entry.info));
+    if (entry.is_look || entry.decisions[newest()].load(std::memory_order_acquire) != nullptr) continue;
+    table_.decide(entry, newest(), plan().plan->decide(entry.info));
   }
 }
 
 void OpRegistry::request(OpId op, bool enabled) noexcept {
-  if (!plan_->on_request) {
+  if (!plan().on_request) {
     requested_in_vain_.store(true, std::memory_order_relaxed);
     return;
   }
@@ -84,16 +145,18 @@ void OpRegistry::not_captured(OpId op, std::string_view reason) {
 
 Json OpRegistry::explain_plan() const {
   const std::lock_guard lock(mutex_);
-  std::vector<std::string> sentences = explain(plan_->spec);
+  std::vector<std::string> sentences = explain(plan().spec);
   sentences.insert(sentences.end(), matches_.begin(), matches_.end());
-  const auto notes = plan_->plan->notes();
+  const auto notes = plan().plan->notes();
   Json json = {{"plan", std::move(sentences)}, {"notes", std::vector<std::string>(notes.begin(), notes.end())}};
   if (requested_in_vain_.load(std::memory_order_relaxed)) {
     json["notes"].push_back(
         "the program calls set_dump(), which had no effect: it chooses what is captured only with \"dump_mode\": 2 of a MindSpore config, "
         "or with \"trigger\": \"on-request\"");
   }
-  json["unmatched"] = plan_->plan->unmatched();
+  if (plan().generation > 0)
+    json["notes"].push_back(concat("the plan was replaced while the program ran; this one is number ", plan().generation));
+  json["unmatched"] = plan().plan->unmatched();
   return json;
 }
 

@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_CAPTURE_OP_REGISTRY_H_
 #define TENSORTAP_CAPTURE_OP_REGISTRY_H_
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -15,19 +16,26 @@
 #include "capture/active_plan.h"
 #include "capture/op_table.h"
 #include "capture/session_problems.h"
+#include "capture/step_gate.h"
 #include "layout/layout.h"
 #include "plan/operation_tree.h"
 
 namespace tensortap {
 
 // Borrows the layout and the problems. Thread-safe.
+//
+// A plan can be replaced while steps run. A generation, 0 or 1, is the number under which StepGate knows a plan; plans and decisions are never freed
+// before the registry.
 class OpRegistry {
  public:
   OpRegistry(std::unique_ptr<const ActivePlan> plan, LayoutWriter& layout, SessionProblems& problems);
 
   [[nodiscard]] OpTable& table() { return table_; }
   [[nodiscard]] const OpTable& table() const { return table_; }
-  [[nodiscard]] const ActivePlan& plan() const { return *plan_; }
+  [[nodiscard]] const ActivePlan& plan(uint8_t generation) const { return *plans_[generation].load(std::memory_order_acquire); }
+  // The latest one, whether a step has begun under it or not.
+  [[nodiscard]] uint8_t newest() const { return newest_.load(std::memory_order_acquire); }
+  [[nodiscard]] const ActivePlan& plan() const { return plan(newest()); }
   [[nodiscard]] OpEntry* find(OpId id) const { return table_.find(id); }
 
   // kNoOp when the table is full. A layout that cannot write the op now keeps it for later.
@@ -37,10 +45,24 @@ class OpRegistry {
   // Decides for all ops in the order of execution. Errors: as CapturePlan::bind(); nothing is decided then.
   Result<std::vector<OpInfo>> bind();
   // The decision of an op; decides when nobody has.
-  const OpDecision* decision_of(OpId id, OpEntry& entry) {
-    const OpDecision* decision = entry.decision.load(std::memory_order_acquire);
-    return decision != nullptr ? decision : decide_now(id, entry);
+  const OpDecision* decision_of(OpId id, OpEntry& entry, uint8_t generation) {
+    const OpDecision* decision = entry.decisions[generation].load(std::memory_order_acquire);
+    return decision != nullptr ? decision : decide_now(id, entry, generation);
   }
+  // Whether any of the plans that are alive wants something of an op, or looks at others after it.
+  bool wants(OpId id, OpEntry& entry);
+
+  // Replaces the plan, as CaptureSession::replace_plan() has it: decides for every op that is known, and gives the plan to steps that begin from now on.
+  // While a step of the plan before the present one runs, the new one waits for apply_waiting(), and only the latest does. Errors: as CapturePlan::bind().
+  Status replace(std::unique_ptr<const ActivePlan> plan, StepGate& gate);
+  // Whether a plan waits; one load.
+  [[nodiscard]] bool has_waiting() const { return has_waiting_.load(std::memory_order_relaxed); }
+  // Gives the plan that waits to steps that begin from now on, if it can be.
+  void apply_waiting(StepGate& gate);
+  // Whether there ever was another plan than the first one, whose generation is 0.
+  [[nodiscard]] bool was_replaced() const { return numbers_.load(std::memory_order_acquire) != 0; }
+  // Numbers for plans, from 1 on.
+  [[nodiscard]] uint32_t next_number() { return numbers_.fetch_add(1) + 1; }
   // Decides for ops that never ran, so that a report of the end tells them apart. The layout hears nothing of it.
   void decide_rest();
 
@@ -64,17 +86,31 @@ class OpRegistry {
   }
 
  private:
-  const OpDecision* decide_now(OpId id, OpEntry& entry);
-  void decide_locked(OpId id, OpDecision decision);
+  // A plan with what it decided for the ops known by then.
+  struct Waiting {
+    const ActivePlan* plan = nullptr;
+    std::vector<OpDecision> decisions;
+  };
+
+  const OpDecision* decide_now(OpId id, OpEntry& entry, uint8_t generation);
+  void decide_locked(OpId id, uint8_t generation, OpDecision decision);
+  void apply_locked(StepGate& gate);
+  [[nodiscard]] std::vector<OpInfo> infos_locked() const;
 
   LayoutWriter& layout_;
   SessionProblems& problems_;
-  std::unique_ptr<const ActivePlan> plan_;
+  std::array<std::atomic<const ActivePlan*>, 2> plans_{};  // by generation
+  std::atomic<uint8_t> newest_{0};
+  std::atomic<bool> has_waiting_{false};
+  std::atomic<uint32_t> numbers_{0};
   OpTable table_;
   OperationTree tree_;                          // under mutex_
   std::atomic<bool> requested_in_vain_{false};  // the program asked for ops, and the config does not wait for that
   mutable std::mutex mutex_;                    // the registration lock: guards adding and deciding
   std::vector<std::string> matches_;            // explain_match() of bind()
+  bool bound_ = false;
+  Waiting waiting_;
+  std::vector<std::unique_ptr<const ActivePlan>> owned_;
 };
 
 }  // namespace tensortap

@@ -1,6 +1,7 @@
 #include "capture/op_table.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/flag_lock.h"
 #include "base/text.h"
@@ -49,11 +50,17 @@ OpId OpTable::add(OpInfo info) {
   return id;
 }
 
-void OpTable::decide(OpEntry& entry, OpDecision decision) {
-  auto kept = std::make_unique<const OpDecision>(std::move(decision));
-  const OpDecision* published = kept.get();
-  decisions_.push_back(std::move(kept));
-  entry.decision.store(published, std::memory_order_release);
+bool OpTable::Before::operator()(const OpDecision& a, const OpDecision& b) const {
+  const auto members = [](const OpDecision& one) {
+    return std::tie(one.wanted, one.inputs, one.outputs, one.weights, one.watcher, one.outputs_for_consumers, one.output_slots,
+                    one.excluded_inputs, one.excluded_outputs);
+  };
+  return members(a) < members(b);
+}
+
+void OpTable::decide(OpEntry& entry, uint8_t generation, OpDecision decision) {
+  const OpDecision& kept = *decisions_.insert(std::move(decision)).first;
+  entry.decisions[generation].store(&kept, std::memory_order_release);
 }
 
 }  // namespace tensortap

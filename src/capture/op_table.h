@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -58,13 +59,14 @@ enum OpState : uint32_t {
 
 struct OpEntry {
   OpInfo info;
-  std::atomic<const OpDecision*> decision{nullptr};  // null = not decided yet
-  std::atomic<uint32_t> state{0};                    // OpState bits
-  std::atomic<bool> requested{false};                // by the program, now
-  uint32_t place = 0;                                // in the order of execution: how many ops that run were added before
-  bool is_look = false;                              // stands for looks at watched tensors: the program has no such op
-  bool intended_infinities = false;                  // it is there to make them, as a mask is
-  uint64_t overwritten = 0;                          // bit per input below 64: written and not read
+  // By generation of the plan (StepGate): what each of the two that may be alive decided; null = not decided yet.
+  std::array<std::atomic<const OpDecision*>, 2> decisions{};
+  std::atomic<uint32_t> state{0};      // OpState bits
+  std::atomic<bool> requested{false};  // by the program, now
+  uint32_t place = 0;                  // in the order of execution: how many ops that run were added before
+  bool is_look = false;                // stands for looks at watched tensors: the program has no such op
+  bool intended_infinities = false;    // it is there to make them, as a mask is
+  uint64_t overwritten = 0;            // bit per input below 64: written and not read
   CallCounter calls;
   ExecutionPairs pairs;
   std::vector<std::string> reasons;  // of tensortap_not_captured(); guarded by the registration lock
@@ -96,8 +98,8 @@ class OpTable {
 
   // Adds an op, "#2" and so on appended to a name that is taken. kNoOp when the table is full.
   OpId add(OpInfo info);
-  // Decides for an op; earlier decisions stay valid for threads that still read them.
-  void decide(OpEntry& entry, OpDecision decision);
+  // Decides for an op. Equal decisions are one object; none goes before the table does, since threads may still read it.
+  void decide(OpEntry& entry, uint8_t generation, OpDecision decision);
 
  private:
   static constexpr size_t kChunk = 256;
@@ -107,7 +109,10 @@ class OpTable {
   std::atomic<uint32_t> count_{0};
   uint32_t next_place_ = 0;
   std::unordered_set<std::string> names_;
-  std::vector<std::unique_ptr<const OpDecision>> decisions_;
+  struct Before {
+    bool operator()(const OpDecision& a, const OpDecision& b) const;
+  };
+  std::set<OpDecision, Before> decisions_;
 };
 
 }  // namespace tensortap

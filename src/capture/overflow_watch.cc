@@ -73,7 +73,7 @@ void OverflowWatch::bind(std::span<const OpInfo> ops) {
   whole_count_ = 0;
   whole_ = std::make_unique<std::atomic<uint8_t>[]>(count);
   for (OpId id = 0; id < count; ++id) {
-    const OpDecision& decision = *parts_.ops.find(id)->decision.load(std::memory_order_acquire);
+    const OpDecision& decision = *parts_.ops.find(id)->decisions[0].load(std::memory_order_acquire);
     bool all = decision.wanted;
     for (uint32_t slot = 0; all && slot < ops[id].outputs.size(); ++slot) all = decision.wants_slot(SlotKind::kOutput, slot);
     whole_[id].store(all ? kWhole : kNotWhole, std::memory_order_relaxed);
@@ -316,7 +316,8 @@ void OverflowWatch::write_as_made(TakenEvent& event, const OpInput& input, tenso
   const CallCounter::Key key{event.c.run, static_cast<uint8_t>(event.c.moment), static_cast<uint8_t>(event.c.phase)};
   const uint32_t call = producer->calls.last(key, event.row.step);
   if (!gate_.claim(event.row.run, input, call)) return;
-  TakenEvent made{event.c, *producer, event.plan, parts_.ops.decision_of(input.producer, *producer), event.row, event.thinning};
+  TakenEvent made{event.c,   *producer,     event.plan, parts_.ops.decision_of(input.producer, *producer, parts_.ops.newest()),
+                  event.row, event.thinning};
   made.at_gate = AtGate::kPasses;
   made.row.op = input.producer;
   made.row.call = call;

@@ -109,8 +109,10 @@ void SessionReport::add_coverage(Json& json) const {
   parts_.ops.for_each([&](const OpEntry& entry) {
     if (entry.is_look) return;
     // Before the end an op that is not decided counts as wanted: bind() may still come.
-    const OpDecision* decision = entry.decision.load(std::memory_order_acquire);
-    const bool wanted = !plan.failed_only && (decision == nullptr || decision->wanted);
+    const OpDecision* decision = entry.decisions[parts_.ops.newest()].load(std::memory_order_acquire);
+    // What an earlier plan captured was wanted.
+    const bool earlier = plan.generation > 0 && entry.has(kOpCaptured);
+    const bool wanted = !plan.failed_only && (decision == nullptr || decision->wanted || earlier);
     Counted& counted = entry.info.type == kInputType ? inputs : entry.info.type == kInitializerType ? weights : ops;
     count(entry, wanted, plan.on_request, silence, counted);
   });

@@ -1,4 +1,4 @@
-// Which steps are captured: the filter that was asked for, --stop-after and the governor. One load for a step that is known.
+// Which steps are captured: the filter that was asked for, --stop-after and the governor; and under which plan. One load for a step that is known.
 
 #ifndef TENSORTAP_CAPTURE_STEP_GATE_H_
 #define TENSORTAP_CAPTURE_STEP_GATE_H_
@@ -10,6 +10,7 @@
 #include <map>
 #include <memory_resource>
 #include <mutex>
+#include <optional>
 
 #include "capture/governor.h"
 #include "plan/capture_spec.h"
@@ -17,6 +18,9 @@
 namespace tensortap {
 
 // Thread-safe. A step is known by its number; runs at the same time that use the same number share the decision.
+//
+// A session that replaces its plan has two generations of it, 0 and 1 in turn: the one under which steps begin, and the one before, as long as steps that began
+// under it run, or the next one. A step keeps the generation under which it began.
 class StepGate {
  public:
   enum class Verdict : uint8_t {
@@ -27,41 +31,58 @@ class StepGate {
     kCaptured,
   };
 
-  StepGate(const StepSet& steps, int64_t stop_after, Governor& governor) : steps_(steps), stop_after_(stop_after), governor_(governor) {}
+  struct Known {
+    Verdict verdict;
+    uint8_t generation;
+  };
+
+  StepGate(const StepSet& steps, int64_t stop_after, Governor& governor) : steps_(&steps), stop_after_(stop_after), governor_(governor) {}
 
   bool begin(int64_t step, uint64_t run, int64_t now_ns);
   void end(int64_t step, uint64_t run, int64_t now_ns);
 
-  // What is done with events of a step, begun or not.
-  Verdict verdict(int64_t step) {
-    const uint64_t known = slots_[slot_of(step)].load(std::memory_order_relaxed);
-    if (known != 0 && has_key(step) && known >> kVerdictBits == static_cast<uint64_t>(step))
-      return static_cast<Verdict>(known & kVerdictMask);
+  // What is done with events of a step, begun or not, and under which generation. What a plan decided before offer() is visible to who sees its generation.
+  Known look(int64_t step) {
+    const uint64_t known = slots_[slot_of(step)].load(std::memory_order_acquire);
+    if (known != 0 && has_key(step) && known >> kStateBits == static_cast<uint64_t>(step)) return unpacked(known);
     return look_up(step);
   }
+  Verdict verdict(int64_t step) { return look(step).verdict; }
+
+  // Takes back what offer() offered and no step has taken up. Returns the generation that is free for another plan, nothing while steps that began under it
+  // still run.
+  std::optional<uint8_t> withdraw();
+  // Steps that begin from now on begin under the generation that withdraw() returned last, with these steps, which must stay as long as the gate.
+  void offer(const StepSet& steps);
 
   [[nodiscard]] uint64_t steps_seen() const;
   [[nodiscard]] uint64_t steps_captured() const;
 
  private:
-  static constexpr int kVerdictBits = 3;
+  // A slot: the step, one bit for the generation, three for the verdict; 0 = empty.
+  static constexpr int kStateBits = 4;
   static constexpr uint64_t kVerdictMask = 7;
   static constexpr size_t kSlots = 64;
   static constexpr size_t kMostKnown = 4096;
 
   struct Step {
     Verdict verdict = Verdict::kUnknown;
+    uint8_t generation = 0;
     std::map<uint64_t, int64_t> began;  // runs that are in it, with the time; empty between steps
   };
 
   static size_t slot_of(int64_t step) { return static_cast<uint64_t>(step) % kSlots; }
-  static bool has_key(int64_t step) { return step >= 0 && static_cast<uint64_t>(step) >> (63 - kVerdictBits) == 0; }
+  static bool has_key(int64_t step) { return step >= 0 && static_cast<uint64_t>(step) >> (63 - kStateBits) == 0; }
+  static Known unpacked(uint64_t slot) { return {static_cast<Verdict>(slot & kVerdictMask), static_cast<uint8_t>(slot >> 3 & 1U)}; }
 
-  Verdict look_up(int64_t step);
+  Known look_up(int64_t step);
   Verdict decide_locked(int64_t step, bool begins, int64_t now_ns);
   void remember_locked(int64_t step, Verdict verdict);
 
-  const StepSet& steps_;
+  const StepSet* steps_;  // of the present generation
+  const StepSet* offered_ = nullptr;
+  uint8_t generation_ = 0;
+  std::array<uint32_t, 2> running_{};  // steps that began under a generation and have not ended
   const int64_t stop_after_;
   Governor& governor_;
   std::array<std::atomic<uint64_t>, kSlots> slots_{};

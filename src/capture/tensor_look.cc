@@ -25,6 +25,13 @@ bool has_elements(const TensorView& view, const RecordRow& row) {
   return view.data != nullptr || (row.numel == 0 && dtype_info(view.desc.dtype).bits != 0);
 }
 
+// Plans measure differently: what one learned of a content is not for another.
+ContentKey key_under(const ActivePlan& plan, const tensortap_tensor& tensor, const TensorView& view) {
+  ContentKey key = content_key(tensor.storage, tensor.version, view);
+  key.place += uint64_t{plan.generation} * 0x9E3779B97F4A7C15U;
+  return key;
+}
+
 // Whether this is the moment at which a tensor of its kind is wanted.
 bool has_its_moment(const TakenEvent& event, const tensortap_tensor& tensor) {
   if (event.plan.spec.moment != MomentChoice::kInBeforeOutAfter || event.c.phase == TENSORTAP_PHASE_LOAD) return true;
@@ -179,7 +186,7 @@ KnownContent TensorLook::recall(const TakenEvent& event, const tensortap_tensor&
   KnownContent known;
   const bool shared = event.plan.shares_statistics && tensor.storage != 0 && view.data != nullptr && row.numel >= event.plan.least_shared;
   if (!shared || event.decision == nullptr || view.desc.dtype == DType::kString) return known;
-  known.key = content_key(tensor.storage, tensor.version, view);
+  known.key = key_under(event.plan, tensor, view);
   known.shares_data = event.plan.shares_data;
   // The sums of full statistics change with every element; without them only the bytes can tell.
   known.checks_bytes = (event.plan.stats.wanted & kStatL2) == 0;
@@ -194,7 +201,7 @@ bool TensorLook::recall_reordered(const TakenEvent& event, const tensortap_tenso
   const std::optional<TensorView> reordered = in_memory_order(view);
   if (!reordered.has_value()) return false;
   Content base;
-  if (!parts_.contents.find(content_key(tensor.storage, tensor.version, *reordered), base)) return false;
+  if (!parts_.contents.find(key_under(event.plan, tensor, *reordered), base)) return false;
   if (!base.measured || base.stats.first_nonfinite >= 0) return false;
   known.content.stats = base.stats;
   known.content.measured = true;

@@ -73,7 +73,7 @@ bool WatchLooks::look_again(const TakenEvent& event, const WatchList::Watched& w
   tensortap_op_event seen = event.c;
   seen.op = pseudo;
   seen.duration_ns = -1;
-  TakenEvent look{seen, op, event.plan, op.decision.load(std::memory_order_acquire), event.row, event.thinning};
+  TakenEvent look{seen, op, event.plan, op.decisions[0].load(std::memory_order_acquire), event.row, event.thinning};
   look.row.op = pseudo;
   look.row.duration_ns = -1;
   // Of what the event told last, among that op's own outputs.

@@ -71,7 +71,7 @@ class LayoutWriter {
   // Ops that are known and not added, before the one that is added next: they count where names tell the place of an op in the order of execution.
   virtual void pass_over_ops(uint32_t /*count*/) {}
 
-  // What the plan decided for an op that was added, before any record of it: a layout that stores an op's inputs under its own name takes them
+  // What the plan decided for an op that was added, before any record of it, and again when the plan is replaced (Layout::takes_plan_changes): a layout that stores an op's inputs under its own name takes them
   // from the records of their producers (OpInfo::inputs), which are captured for it. Under the session's registration lock.
   virtual void op_decided(OpId /*id*/, const OpDecision& /*decision*/) {}
 
@@ -194,7 +194,8 @@ struct Layout {
   uint8_t extras = 0;         // extra_files() that it writes
   bool has_profiles = false;  // whether CaptureSpec::profile chooses between releases
   Keeps keeps = {};
-  bool tells_calls_apart = false;  // whether a call is an op of its own (TENSORTAP_IDENTITY_CALL)
+  bool takes_plan_changes = false;  // whether a dump can go on under another plan (CaptureSession::replace_plan)
+  bool tells_calls_apart = false;   // whether a call is an op of its own (TENSORTAP_IDENTITY_CALL)
 };
 
 }  // namespace tensortap

@@ -16,7 +16,13 @@ inline constexpr Dialect kDialects[] = {
 };
 
 inline constexpr Layout kLayouts[] = {
-    {"tap", "tensortap's own: NumPy files, one folder per process", create_dump, recognise_dump, open_dump_folder, repair_dump},
+    {.name = "tap",
+     .description = "tensortap's own: NumPy files, one folder per process",
+     .create = create_dump,
+     .recognise = recognise_dump,
+     .open = open_dump_folder,
+     .repair = repair_dump,
+     .takes_plan_changes = true},
 };
 
 inline constexpr System kSystem{"tap", kDialects, kLayouts};

@@ -1,0 +1,38 @@
+#include "capture/plan_change.h"
+
+#include "base/text.h"
+#include "capture/active_plan.h"
+
+namespace tensortap {
+
+Status check_plan_change(const CaptureSpec& opened, const CaptureSpec& next, const Layout& layout) {
+  if (opened.trigger == Trigger::kOverflow || opened.trigger == Trigger::kWatch) {
+    return unsupported("the plan cannot be replaced under the triggers \"overflow\" and \"watch\"");
+  }
+  if (!layout.takes_plan_changes) return unsupported(concat("the layout ", quote(layout.name), " takes no other plan while it is written"));
+  struct Fixed {
+    std::string_view key;
+    bool same;
+  };
+  const bool same_payload = next.budget == 0 || keeps_tensors(opened) == keeps_tensors(next);
+  const Fixed fixed[] = {{"layout", next.layout == opened.layout},
+                         {"profile", next.profile == opened.profile},
+                         {"layout_options", next.layout_options == opened.layout_options},
+                         {"out", next.out.empty() || next.out == opened.out},
+                         {"dialect", next.dialect == opened.dialect},
+                         {"levels", next.levels == opened.levels},
+                         {"trigger", next.trigger == opened.trigger},
+                         {"limits", next.limits == opened.limits},
+                         {"full_policy", next.full_policy == opened.full_policy},
+                         {"budget", next.budget == opened.budget},
+                         {"payload", same_payload},
+                         {"first_step", next.first_step == opened.first_step},
+                         {"exception_detail", next.exception_detail == opened.exception_detail},
+                         {"access", next.access == opened.access}};
+  for (const Fixed& one : fixed) {
+    if (!one.same) return invalid_argument(concat(one.key, ": cannot change while the session runs; keep the value it was opened with"));
+  }
+  return {};
+}
+
+}  // namespace tensortap
