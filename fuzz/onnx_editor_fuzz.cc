@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "format/onnx_tensor/tensor_proto.h"
 #include "source/onnxruntime/node_attributes.h"
 #include "source/onnxruntime/onnx_model.h"
 #include "source/onnxruntime/origins.h"
@@ -18,9 +19,8 @@ using namespace tensortap::onnxruntime;  // NOLINT(google-build-using-namespace)
 void read_weights(const Graph& graph) {
   std::string storage;
   for (const Initializer& initializer : graph.initializers) {
-    const auto tensor = read_tensor(initializer.bytes, storage);
-    const auto strings = read_strings(initializer.bytes);
-    if (tensor.ok() && strings.ok() && tensor->raw.size() > (size_t{1} << 40)) __builtin_trap();
+    const auto tensor = tensortap::read_tensor_proto(initializer.bytes, storage);
+    if (tensor.ok() && tensor->raw.size() > (size_t{1} << 40)) __builtin_trap();
   }
 }
 

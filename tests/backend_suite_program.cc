@@ -19,8 +19,8 @@
 #include "fake_capture.h"
 #include "source/onnxruntime/captured_model.h"
 #include "source/onnxruntime/element_types.h"
+#include "source/onnxruntime/event_sender.h"
 #include "source/onnxruntime/onnx_fields.h"
-#include "source/onnxruntime/packed_elements.h"
 
 namespace {
 
@@ -38,19 +38,14 @@ struct Line {
 
 Result<OwnedValue> tensor_value(const Api& api, std::string_view bytes) {
   std::string storage;
-  TENSORTAP_ASSIGN_OR_RETURN(const TensorData data, read_tensor(bytes, storage));
+  TENSORTAP_ASSIGN_OR_RETURN(const TensorProto data, read_tensor_proto(bytes, storage));
   tensortap_tensor tensor{};
   tensor.size = sizeof(tensor);
-  tensor.dtype = element_type(data.element_type).dtype;
+  tensor.dtype = dtype_number(data.element_type);
   tensor.dims = data.dims.data();
   tensor.rank = static_cast<uint32_t>(data.dims.size());
   tensor.data = data.raw.data();
-  std::vector<tensortap_string> strings;
-  if (tensor.dtype == TENSORTAP_STRING) {
-    TENSORTAP_ASSIGN_OR_RETURN(const auto texts, read_strings(bytes));
-    for (const auto text : texts) strings.push_back({text.data(), text.size()});
-    tensor.data = strings.data();
-  }
+  if (tensor.dtype == TENSORTAP_STRING) tensor.data = data.strings.data();
   return make_value(api, tensor);
 }
 

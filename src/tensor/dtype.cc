@@ -48,6 +48,17 @@ struct Alias {
 // ml_dtypes' names where ours are shorter.
 constexpr std::array kAliases = {Alias{"float8_e8m0fnu", DType::kFloat8E8M0}, Alias{"float4_e2m1fn", DType::kFloat4E2M1}};
 
+constexpr int kMostOnnx = std::ranges::max(kTable, {}, &DTypeInfo::onnx).onnx;
+
+// ONNX's numbers, in their order.
+constexpr auto kFromOnnx = [] {
+  std::array<DType, kMostOnnx + 1> dtypes{};
+  for (const DTypeInfo& info : kTable) {
+    if (info.onnx != 0) dtypes[static_cast<size_t>(info.onnx)] = info.dtype;
+  }
+  return dtypes;
+}();
+
 }  // namespace
 
 const DTypeInfo& dtype_info(DType dtype) {
@@ -63,11 +74,7 @@ std::optional<DType> dtype_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-DType dtype_from_onnx(int onnx) {
-  if (onnx <= 0) return DType::kUndefined;
-  const auto row = std::ranges::find(kTable, onnx, &DTypeInfo::onnx);
-  return row == kTable.end() ? DType::kUndefined : row->dtype;
-}
+DType dtype_from_onnx(int onnx) { return onnx < 0 || onnx > kMostOnnx ? DType::kUndefined : kFromOnnx[static_cast<size_t>(onnx)]; }
 
 std::optional<DType> dtype_from_numpy(std::string_view descr) {
   if (descr.empty()) return std::nullopt;

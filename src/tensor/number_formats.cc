@@ -215,6 +215,23 @@ uint16_t float_to_bfloat16(float value) {
   return static_cast<uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
 }
 
+// 2^(e - 127) is e; 2^-127 is a denormal float.
+uint8_t float_to_float8_e8m0(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  return static_cast<uint8_t>((bits & 0x7FFFFFFFU) > 0x7F800000U ? 0xFFU : bits >> 23 & 0xFFU);
+}
+
+void pack_elements(const void* elements, uint64_t count, unsigned bits, void* packed) {
+  const unsigned per_byte = 8 / bits;
+  const unsigned mask = (1U << bits) - 1;
+  const auto* from = static_cast<const uint8_t*>(elements);
+  auto* to = static_cast<uint8_t*>(packed);
+  for (uint64_t i = 0; i < count; ++i) {
+    const unsigned element = (from[i] & mask) << (bits * (i % per_byte));
+    to[i / per_byte] = static_cast<uint8_t>(i % per_byte == 0 ? element : to[i / per_byte] | element);
+  }
+}
+
 void to_float64(DType dtype, const void* data, uint64_t begin, uint64_t count, double* out) {
   with_reader(dtype, [&](auto reader) {
     for (uint64_t i = 0; i < count; ++i) out[i] = static_cast<double>(reader.read(data, begin + i));

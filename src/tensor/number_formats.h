@@ -15,8 +15,12 @@ namespace tensortap {
 
 float float16_to_float(uint16_t bits);
 float bfloat16_to_float(uint16_t bits);
-uint16_t float_to_float16(float value);   // rounds to nearest even
-uint16_t float_to_bfloat16(float value);  // rounds to nearest even
+uint16_t float_to_float16(float value);     // rounds to nearest even
+uint16_t float_to_bfloat16(float value);    // rounds to nearest even
+uint8_t float_to_float8_e8m0(float value);  // of a power of two or NaN
+
+// Packs the low `bits` (2 or 4) of each of `count` bytes, the first into the lowest bits, into packed_bytes() bytes.
+void pack_elements(const void* elements, uint64_t count, unsigned bits, void* packed);
 
 // Elements [begin, begin + count) of packed data of any dtype but complex and string, as doubles. Bool gives 0 and 1.
 void to_float64(DType dtype, const void* data, uint64_t begin, uint64_t count, double* out);

@@ -157,5 +157,17 @@ TEST(NumberFormats, ComplexNumbers) {
   EXPECT_EQ(imaginary, 4);
 }
 
+TEST(NumberFormats, TwoBitElementsGoFourToAByteLowBitsFirst) {
+  const std::array<int8_t, 5> elements = {1, -1, -2, 0, 1};
+  std::array<uint8_t, 2> packed = {0xff, 0xff};
+  pack_elements(elements.data(), elements.size(), 2, packed.data());
+  EXPECT_EQ(packed, (std::array<uint8_t, 2>{0b00101101, 0b00000001}));
+}
+
+TEST(NumberFormats, EveryScaleOfE8m0ComesBack) {
+  for (int scale = 0; scale < 255; ++scale) EXPECT_EQ(float_to_float8_e8m0(std::ldexp(1.0F, scale - 127)), scale);
+  EXPECT_EQ(float_to_float8_e8m0(std::numeric_limits<float>::quiet_NaN()), 255);
+}
+
 }  // namespace
 }  // namespace tensortap

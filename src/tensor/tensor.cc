@@ -84,11 +84,13 @@ Shape::Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(std::min(di
   std::copy_n(dims.begin(), rank_, dims_.begin());
 }
 
-std::optional<uint64_t> Shape::numel() const {
+std::optional<uint64_t> Shape::numel() const { return element_count(dims()); }
+
+std::optional<uint64_t> element_count(std::span<const int64_t> dims) {
   uint64_t product = 1;
   bool overflow = false;
   bool empty = false;
-  for (const int64_t dim : dims()) {
+  for (const int64_t dim : dims) {
     if (dim < 0) return std::nullopt;
     if (dim == 0) empty = true;
     overflow |= __builtin_mul_overflow(product, static_cast<uint64_t>(dim), &product);

@@ -41,6 +41,9 @@ class Shape {
   int rank_ = 0;
 };
 
+// The product of the dimensions; 1 for none, nothing when one is negative or the product overflows.
+std::optional<uint64_t> element_count(std::span<const int64_t> dims);
+
 struct TensorDesc {
   DType dtype = DType::kUndefined;
   Shape shape;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "source/onnxruntime/element_types.h"
-#include "source/onnxruntime/packed_elements.h"
+#include "tensor/number_formats.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -123,6 +123,22 @@ bool view_input(const Api& api, const abi::Value* value, InputTensors& input) {
 }
 
 }  // namespace
+
+void repack(int32_t element_type, std::vector<unsigned char>& memory, tensortap_tensor& tensor) {
+  const DTypeInfo& original = onnxruntime::element_type(element_type);
+  const uint64_t count = element_count({tensor.dims, tensor.rank}).value_or(0);
+  if (tensor.data == nullptr || count == 0) return;
+  memory.resize(packed_bytes(original.dtype, count).value_or(0));
+  if (original.dtype == DType::kFloat8E8M0 && tensor.dtype == TENSORTAP_FLOAT32) {
+    for (uint64_t i = 0; i < count; ++i) memory[i] = float_to_float8_e8m0(static_cast<const float*>(tensor.data)[i]);
+  } else if (original.bits < 8 && (tensor.dtype == TENSORTAP_INT8 || tensor.dtype == TENSORTAP_UINT8)) {
+    pack_elements(tensor.data, count, original.bits, memory.data());
+  } else {
+    return;
+  }
+  tensor.dtype = static_cast<uint32_t>(original.dtype);
+  tensor.data = memory.data();
+}
 
 EventSender::EventSender(tensortap_session* session, const OpTable& table, OpIds ids, const SenderOptions& options)
     : session_(session),

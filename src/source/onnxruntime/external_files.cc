@@ -16,7 +16,7 @@ void collect(const Graph& graph, std::set<std::string>& files) {
   for (const Initializer& initializer : graph.initializers) {
     if (!is_outside(initializer)) continue;
     std::string storage;
-    const auto tensor = read_tensor(initializer.bytes, storage);
+    const auto tensor = read_tensor_proto(initializer.bytes, storage);
     if (tensor.ok() && !tensor->external.file.empty()) files.emplace(tensor->external.file);
   }
   for (const Node& node : graph.nodes) {

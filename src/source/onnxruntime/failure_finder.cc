@@ -41,11 +41,11 @@ class OutputKeeper : public TapListener {
 
 Result<OwnedValue> weight_value(const PreparedModel& model, const Initializer& initializer) {
   WeightReader reader(model.external_folder());
-  TENSORTAP_ASSIGN_OR_RETURN(const TensorData data, reader.read(initializer));
+  TENSORTAP_ASSIGN_OR_RETURN(const TensorProto data, reader.read(initializer));
   if (data.element_type == kElementString) return unsupported("strings are not copied");
   tensortap_tensor tensor{};
   tensor.size = sizeof(tensor);
-  tensor.dtype = element_type(data.element_type).dtype;
+  tensor.dtype = dtype_number(data.element_type);
   tensor.data = data.raw.data();
   tensor.dims = data.dims.data();
   tensor.rank = static_cast<uint32_t>(data.dims.size());

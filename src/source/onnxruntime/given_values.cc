@@ -111,7 +111,7 @@ std::string type_text(const ValueInfo& info) {
 }
 
 Status check_tensor(const ValueInfo& info, const tensortap_tensor& tensor) {
-  if (element_type(info.element_type).dtype == tensor.dtype && fits(info, tensor)) return {};
+  if (dtype_number(info.element_type) == tensor.dtype && fits(info, tensor)) return {};
   return wrong(info, tensor_text(tensor));
 }
 

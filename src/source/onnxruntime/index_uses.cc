@@ -10,6 +10,7 @@
 
 #include "base/spans.h"
 #include "base/text.h"
+#include "format/onnx_tensor/tensor_proto.h"
 #include "source/onnxruntime/name_scope.h"
 #include "source/onnxruntime/node_attributes.h"
 
@@ -105,7 +106,7 @@ class Finder {
       if (outer == nullptr) scope.carried.set(info.name, {info.name});
     }
     for (const Initializer& weight : graph.initializers) {
-      scope.shapes.set(weight.name, read_tensor_dims(weight.bytes));
+      scope.shapes.set(weight.name, tensor_proto_dims(weight.bytes));
       scope.carried.set(weight.name, {});
     }
     for (const Node& node : graph.nodes) {

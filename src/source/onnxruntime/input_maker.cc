@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "source/onnxruntime/element_types.h"
 #include "source/onnxruntime/input_maker.h"
+#include "tensor/number_formats.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -19,20 +20,6 @@ uint64_t seed_of(uint64_t seed, std::string_view name) {
 
 // Multiples of 1/256 in [0, 1): exact in every floating type of 16 bits and more.
 float unit(uint64_t number) { return static_cast<float>(number >> 56) / 256.0f; }
-
-uint16_t float16_bits(float value) {  // of a multiple of 1/256 below 1
-  if (value == 0) return 0;
-  int exponent = 0;
-  const float fraction = std::frexp(value, &exponent);  // in [0.5, 1)
-  const auto mantissa = static_cast<uint32_t>(std::lround((fraction * 2 - 1) * 1024));
-  return static_cast<uint16_t>(static_cast<uint32_t>(exponent - 1 + 15) << 10 | mantissa);
-}
-
-uint16_t bfloat16_bits(float value) {
-  uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return static_cast<uint16_t>(bits >> 16);
-}
 
 template <class T, class Make>
 void fill(void* data, uint64_t count, uint64_t seed, Make make) {
@@ -49,63 +36,61 @@ void fill_elements(int32_t type, void* data, uint64_t count, uint64_t seed) {
   const auto bit = [](uint64_t n) { return n >> 63; };
   const auto byte = [](uint64_t n) { return static_cast<uint8_t>(n >> 56); };
   switch (element_type(type).dtype) {
-    case TENSORTAP_FLOAT32:
+    case DType::kFloat32:
       return fill<float>(data, count, seed, unit);
-    case TENSORTAP_FLOAT64:
+    case DType::kFloat64:
       return fill<double>(data, count, seed, unit);
-    case TENSORTAP_COMPLEX64:
+    case DType::kComplex64:
       return fill<float>(data, count * 2, seed, unit);
-    case TENSORTAP_COMPLEX128:
+    case DType::kComplex128:
       return fill<double>(data, count * 2, seed, unit);
-    case TENSORTAP_FLOAT16:
-      return fill<uint16_t>(data, count, seed, [](uint64_t n) { return float16_bits(unit(n)); });
-    case TENSORTAP_BFLOAT16:
-      return fill<uint16_t>(data, count, seed, [](uint64_t n) { return bfloat16_bits(unit(n)); });
-    case TENSORTAP_FLOAT8_E8M0:  // 2^-3 .. 2^0
+    case DType::kFloat16:
+      return fill<uint16_t>(data, count, seed, [](uint64_t n) { return float_to_float16(unit(n)); });
+    case DType::kBFloat16:
+      return fill<uint16_t>(data, count, seed, [](uint64_t n) { return float_to_bfloat16(unit(n)); });
+    case DType::kFloat8E8M0:  // 2^-3 .. 2^0
       return fill<uint8_t>(data, count, seed, [](uint64_t n) { return static_cast<uint8_t>(124 + (n >> 62)); });
-    case TENSORTAP_BOOL:
+    case DType::kBool:
       return fill<uint8_t>(data, count, seed, bit);
-    case TENSORTAP_INT16:
-    case TENSORTAP_UINT16:
+    case DType::kInt16:
+    case DType::kUInt16:
       return fill<uint16_t>(data, count, seed, bit);
-    case TENSORTAP_INT32:
-    case TENSORTAP_UINT32:
+    case DType::kInt32:
+    case DType::kUInt32:
       return fill<uint32_t>(data, count, seed, bit);
-    case TENSORTAP_INT64:
-    case TENSORTAP_UINT64:
+    case DType::kInt64:
+    case DType::kUInt64:
       return fill<uint64_t>(data, count, seed, bit);
-    case TENSORTAP_FLOAT8_E4M3FN:
-    case TENSORTAP_FLOAT8_E4M3FNUZ:
-    case TENSORTAP_FLOAT8_E5M2:
-    case TENSORTAP_FLOAT8_E5M2FNUZ:  // finite and not negative in all four
+    case DType::kFloat8E4M3FN:
+    case DType::kFloat8E4M3FNUZ:
+    case DType::kFloat8E5M2:
+    case DType::kFloat8E5M2FNUZ:  // finite and not negative in all four
       return fill<uint8_t>(data, count, seed, [](uint64_t n) { return static_cast<uint8_t>((n >> 56) & 0x37); });
-    default: {  // bytes, and integers of less than a byte
-      uint64_t bytes = 0;
-      if (byte_count(type, count, bytes)) fill<uint8_t>(data, bytes, seed, byte);
-    }
+    default:  // bytes, and integers of less than a byte
+      return fill<uint8_t>(data, packed_bytes(dtype_from_onnx(type), count).value_or(0), seed, byte);
   }
 }
 
 std::string plain_range(int32_t type) {
   switch (element_type(type).dtype) {
-    case TENSORTAP_BOOL:
-    case TENSORTAP_INT16:
-    case TENSORTAP_UINT16:
-    case TENSORTAP_INT32:
-    case TENSORTAP_UINT32:
-    case TENSORTAP_INT64:
-    case TENSORTAP_UINT64:
+    case DType::kBool:
+    case DType::kInt16:
+    case DType::kUInt16:
+    case DType::kInt32:
+    case DType::kUInt32:
+    case DType::kInt64:
+    case DType::kUInt64:
       return "0 or 1";
-    case TENSORTAP_STRING:
+    case DType::kString:
       return R"("text 0" to "text 9")";
-    case TENSORTAP_FLOAT8_E8M0:
+    case DType::kFloat8E8M0:
       return "0.125..1";
-    case TENSORTAP_FLOAT8_E4M3FN:
-    case TENSORTAP_FLOAT8_E4M3FNUZ:
-    case TENSORTAP_FLOAT8_E5M2:
-    case TENSORTAP_FLOAT8_E5M2FNUZ:
+    case DType::kFloat8E4M3FN:
+    case DType::kFloat8E4M3FNUZ:
+    case DType::kFloat8E5M2:
+    case DType::kFloat8E5M2FNUZ:
       return "finite and not negative";
-    case TENSORTAP_FLOAT4_E2M1:
+    case DType::kFloat4E2M1:
       return "all values of float4_e2m1";
     default:
       return is_whole(type) ? concat("all values of ", element_type(type).name) : "uniform 0..1";
@@ -122,11 +107,10 @@ std::string made_text(int32_t element_type, const MadeRange& range) {
 }
 
 Result<OwnedValue> make_input(const Api& api, const ValueInfo& info, const std::vector<int64_t>& dims, const MadeRange& range) {
-  uint64_t count = 0;
-  uint64_t bytes = 0;
-  if (!element_count(dims, count) || !byte_count(info.element_type, count, bytes) || bytes > (uint64_t{1} << 40)) {
+  constexpr uint64_t kMostBytes = uint64_t{1} << 40;
+  const uint64_t count = element_count(dims).value_or(UINT64_MAX);
+  if (count > kMostBytes * 8 || packed_bytes(dtype_from_onnx(info.element_type), count).value_or(0) > kMostBytes)
     return invalid_argument("its size is impossible");
-  }
   if (range.numbers.has_value()) TENSORTAP_RETURN_IF_ERROR(check_range(info.element_type, *range.numbers));
   const uint64_t own_seed = seed_of(range.seed, info.name);
   if (info.element_type == kElementString) {

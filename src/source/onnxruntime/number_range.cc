@@ -1,61 +1,33 @@
 #include "source/onnxruntime/number_range.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <iterator>
-#include <limits>
 #include <vector>
 
 #include "base/text.h"
 #include "source/onnxruntime/element_types.h"
+#include "tensor/number_formats.h"
 
 namespace tensortap::onnxruntime {
 namespace {
 
-// How a floating type of 16 bits or less is made: sign, exponent, mantissa from the highest bit down.
-struct SmallFloat {
-  uint8_t dtype;
-  int bits;
-  int mantissa_bits;
-  int bias;
-  bool has_sign;
-  int top_specials;  // bit patterns at the top of each sign's half that are no finite number
-};
-
-constexpr std::array<SmallFloat, 8> kSmallFloats = {{{TENSORTAP_FLOAT16, 16, 10, 15, true, 1024},
-                                                     {TENSORTAP_BFLOAT16, 16, 7, 127, true, 128},
-                                                     {TENSORTAP_FLOAT8_E4M3FN, 8, 3, 7, true, 1},
-                                                     {TENSORTAP_FLOAT8_E4M3FNUZ, 8, 3, 8, true, 0},
-                                                     {TENSORTAP_FLOAT8_E5M2, 8, 2, 15, true, 4},
-                                                     {TENSORTAP_FLOAT8_E5M2FNUZ, 8, 2, 16, true, 0},
-                                                     {TENSORTAP_FLOAT8_E8M0, 8, 0, 127, false, 1},
-                                                     {TENSORTAP_FLOAT4_E2M1, 4, 1, 1, true, 0}}};
-
-const SmallFloat* small_float(uint8_t dtype) {
-  const auto* found = std::ranges::find(kSmallFloats, dtype, &SmallFloat::dtype);
-  return found == kSmallFloats.end() ? nullptr : found;
-}
+// Whether a type's numbers are few enough to list them all.
+bool is_small_float(const DTypeInfo& type) { return type.kind == DTypeKind::kFloat && type.bits <= 16; }
 
 struct Code {
   double value;
   uint16_t bits;
 };
 
-// All finite numbers of a type, in order.
-std::vector<Code> codes_of(const SmallFloat& type) {
-  const int magnitude_bits = type.bits - (type.has_sign ? 1 : 0);
-  const int magnitudes = (1 << magnitude_bits) - type.top_specials;
+// All finite numbers of a type, in order; zero once.
+std::vector<Code> codes_of(const DTypeInfo& type) {
   std::vector<Code> codes;
-  for (int magnitude = 0; magnitude < magnitudes; ++magnitude) {
-    const int exponent = magnitude >> type.mantissa_bits;
-    const int mantissa = magnitude & ((1 << type.mantissa_bits) - 1);
-    const bool subnormal = exponent == 0 && type.has_sign;
-    const int significand = subnormal ? mantissa : mantissa + (1 << type.mantissa_bits);
-    const double value = std::ldexp(significand, (subnormal ? 1 : exponent) - type.bias - type.mantissa_bits);
-    codes.push_back({value, static_cast<uint16_t>(magnitude)});
-    if (type.has_sign && magnitude > 0) codes.push_back({-value, static_cast<uint16_t>(magnitude | 1 << magnitude_bits)});
+  for (uint32_t bits = 0; bits < 1U << type.bits; ++bits) {
+    double value = 0;
+    to_float64(type.dtype, &bits, 0, 1, &value);
+    if (std::isfinite(value) && !(value == 0 && std::signbit(value))) codes.push_back({value, static_cast<uint16_t>(bits)});
   }
   std::ranges::sort(codes, {}, &Code::value);
   return codes;
@@ -70,33 +42,14 @@ size_t nearest_code(const std::vector<Code>& codes, long double value) {
 }
 
 // The numbers that a type reaches, whole or floating.
-NumberRange limits_of(int32_t type) {
-  const uint8_t dtype = element_type(type).dtype;
-  const int bits = element_type(type).bits;
-  switch (dtype) {
-    case TENSORTAP_BOOL:
-      return {0, 1};
-    case TENSORTAP_FLOAT32:
-    case TENSORTAP_COMPLEX64:
-      return {-static_cast<long double>(std::numeric_limits<float>::max()), static_cast<long double>(std::numeric_limits<float>::max())};
-    case TENSORTAP_FLOAT64:
-    case TENSORTAP_COMPLEX128:
-      return {-static_cast<long double>(std::numeric_limits<double>::max()), static_cast<long double>(std::numeric_limits<double>::max())};
-    case TENSORTAP_INT2:
-    case TENSORTAP_INT4:
-    case TENSORTAP_INT8:
-    case TENSORTAP_INT16:
-    case TENSORTAP_INT32:
-    case TENSORTAP_INT64:
-      return {-std::ldexp(1.0L, bits - 1), std::ldexp(1.0L, bits - 1) - 1};
-    default:
-      break;
-  }
-  if (const SmallFloat* small = small_float(dtype); small != nullptr) {
-    const std::vector<Code> codes = codes_of(*small);
-    return {static_cast<long double>(codes.front().value), static_cast<long double>(codes.back().value)};
-  }
-  return {0, std::ldexp(1.0L, bits) - 1};
+NumberRange limits_of(int32_t element_type) {
+  const DTypeInfo& type = onnxruntime::element_type(element_type);
+  if (type.kind == DTypeKind::kBool) return {0, 1};
+  if (type.kind == DTypeKind::kSigned) return {-std::ldexp(1.0L, type.bits - 1), std::ldexp(1.0L, type.bits - 1) - 1};
+  if (!is_floating(type.dtype)) return {0, std::ldexp(1.0L, type.bits) - 1};
+  const FloatLimits limits = float_limits(type.dtype);
+  const double lowest = type.dtype == DType::kFloat8E8M0 ? limits.smallest : -limits.largest;  // it has no sign
+  return {static_cast<long double>(lowest), static_cast<long double>(limits.largest)};
 }
 
 std::string end_text(long double end) {
@@ -139,12 +92,12 @@ NumberRange held_range(const std::vector<Code>& codes, const NumberRange& range)
   return {nearest, nearest};
 }
 
-void fill_small_floats(const SmallFloat& type, void* data, uint64_t count, uint64_t seed, const NumberRange& range) {
+void fill_small_floats(const DTypeInfo& type, void* data, uint64_t count, uint64_t seed, const NumberRange& range) {
   const std::vector<Code> codes = codes_of(type);
   const NumberRange held = held_range(codes, range);
   for (uint64_t i = 0; i < count; ++i) {
     const size_t code = nearest_code(codes, spread(held, number_at(seed, i)));
-    put_bits(static_cast<unsigned char*>(data), static_cast<size_t>(type.bits), i, codes[code].bits);
+    put_bits(static_cast<unsigned char*>(data), type.bits, i, codes[code].bits);
   }
 }
 
@@ -163,24 +116,15 @@ void fill_whole(size_t bits, void* data, uint64_t count, uint64_t seed, const Nu
 std::string to_text(const NumberRange& range) { return end_text(range.low) + ".." + end_text(range.high); }
 
 bool is_whole(int32_t element_type) {
-  switch (onnxruntime::element_type(element_type).dtype) {
-    case TENSORTAP_UNDEFINED:
-    case TENSORTAP_STRING:
-    case TENSORTAP_FLOAT32:
-    case TENSORTAP_FLOAT64:
-    case TENSORTAP_COMPLEX64:
-    case TENSORTAP_COMPLEX128:
-      return false;
-    default:
-      return small_float(onnxruntime::element_type(element_type).dtype) == nullptr;
-  }
+  const DTypeKind kind = onnxruntime::element_type(element_type).kind;
+  return kind == DTypeKind::kBool || kind == DTypeKind::kSigned || kind == DTypeKind::kUnsigned;
 }
 
 long double largest_whole(int32_t element_type) { return is_whole(element_type) ? limits_of(element_type).high : 0; }
 
 Status check_range(int32_t element_type, const NumberRange& range) {
   const std::string name(onnxruntime::element_type(element_type).name);
-  if (element_type == kElementString || onnxruntime::element_type(element_type).dtype == TENSORTAP_UNDEFINED)
+  if (element_type == kElementString || onnxruntime::element_type(element_type).dtype == DType::kUndefined)
     return invalid_argument(concat("numbers of a range cannot be made for ", name));
   const NumberRange limits = limits_of(element_type);
   if (range.low < limits.low || range.high > limits.high)
@@ -191,24 +135,22 @@ Status check_range(int32_t element_type, const NumberRange& range) {
 }
 
 void fill_range(int32_t element_type, void* data, uint64_t count, uint64_t seed, const NumberRange& range) {
-  const ElementType& type = onnxruntime::element_type(element_type);
-  uint64_t bytes = 0;
-  if (!byte_count(element_type, count, bytes) || bytes == 0) return;
+  const DTypeInfo& type = onnxruntime::element_type(element_type);
+  const uint64_t bytes = packed_bytes(type.dtype, count).value_or(0);
+  if (bytes == 0) return;
+  if (type.bits < 8) std::memset(data, 0, bytes);
   switch (type.dtype) {
-    case TENSORTAP_FLOAT32:
+    case DType::kFloat32:
       return fill_floats<float>(data, count, seed, range);
-    case TENSORTAP_FLOAT64:
+    case DType::kFloat64:
       return fill_floats<double>(data, count, seed, range);
-    case TENSORTAP_COMPLEX64:
+    case DType::kComplex64:
       return fill_floats<float>(data, count * 2, seed, range);
-    case TENSORTAP_COMPLEX128:
+    case DType::kComplex128:
       return fill_floats<double>(data, count * 2, seed, range);
     default:
-      break;
+      return is_small_float(type) ? fill_small_floats(type, data, count, seed, range) : fill_whole(type.bits, data, count, seed, range);
   }
-  if (type.bits < 8) std::memset(data, 0, bytes);
-  if (const SmallFloat* small = small_float(type.dtype); small != nullptr) return fill_small_floats(*small, data, count, seed, range);
-  fill_whole(type.bits, data, count, seed, range);
 }
 
 uint64_t number_at(uint64_t seed, uint64_t position) {

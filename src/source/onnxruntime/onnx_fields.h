@@ -11,6 +11,7 @@
 #include "base/protobuf.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "format/onnx_tensor/tensor_proto.h"
 
 namespace tensortap::onnxruntime {
 
@@ -38,10 +39,7 @@ inline constexpr uint32_t kName = 1, kFloat = 2, kInt = 3, kString = 4, kTensor 
                           kGraphs = 11, kTypeProto = 14, kType = 20;
 inline constexpr int32_t kTypeIsInt = 2, kTypeIsGraph = 5;
 }  // namespace attribute
-namespace tensor {
-inline constexpr uint32_t kDims = 1, kDataType = 2, kFloatData = 4, kInt32Data = 5, kStringData = 6, kInt64Data = 7, kName = 8,
-                          kRawData = 9, kDoubleData = 10, kUint64Data = 11, kExternalData = 13, kDataLocation = 14;
-}
+namespace tensor = tensor_field;
 namespace value_info {
 inline constexpr uint32_t kName = 1, kType = 2;
 }

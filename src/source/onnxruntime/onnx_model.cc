@@ -224,6 +224,15 @@ std::string_view to_text(ValueKind kind) {
   }
 }
 
+bool is_outside(const Initializer& initializer) {
+  try {
+    pbf_reader reader(field::view(initializer.bytes));
+    return reader.next(field::tensor::kExternalData);
+  } catch (const protozero::exception&) {
+    return false;
+  }
+}
+
 bool is_ort_format(std::string_view bytes) { return bytes.size() >= 8 && bytes.substr(4, 4) == "ORTM"; }
 
 Result<Model> read_model(std::string_view bytes, std::string_view name) {

@@ -42,24 +42,9 @@ struct ValueInfo {
   std::vector<Dimension> dims;
 };
 
-struct ExternalLocation {
-  std::string_view file;  // "" = the data is in the model
-  uint64_t offset = 0;
-  uint64_t length = 0;  // 0 = to the end of the file
-};
-
 struct Initializer {
   std::string_view name;
   std::string_view bytes;  // the TensorProto
-};
-
-// A TensorProto taken apart. `raw` or `elements` (typed fields, still encoded) or `external` holds the data.
-struct TensorData {
-  int32_t element_type = 0;
-  std::vector<int64_t> dims;
-  bool has_raw = false;
-  std::string_view raw;
-  ExternalLocation external;
 };
 
 struct Graph;
@@ -102,17 +87,8 @@ struct Model {
 // Errors: kCorrupt for anything that is not a whole ONNX model. `bytes` must outlive the model. `name` is for messages.
 Result<Model> read_model(std::string_view bytes, std::string_view name);
 
-// Errors: kCorrupt. Elements in typed fields (float_data and so on) are turned into plain ones in `storage`, to which `raw` then points.
-Result<TensorData> read_tensor(std::string_view bytes, std::string& storage);
-
-// The shape of a TensorProto, without its data. Empty when the bytes are damaged.
-std::vector<int64_t> read_tensor_dims(std::string_view bytes);
-
 // Whether the weight's data is in a file. Does not read data that is not.
 bool is_outside(const Initializer& initializer);
-
-// Strings of a TensorProto of type string.
-Result<std::vector<std::string_view>> read_strings(std::string_view tensor_bytes);
 
 // Whether the bytes are a model in ONNX Runtime's own format (".ort").
 bool is_ort_format(std::string_view bytes);

@@ -83,7 +83,7 @@ TEST(OnnxTensor, TypedFieldsBecomePlainMemory) {
   writer.add_packed_int32(field::tensor::kInt32Data, halves.begin(), halves.end());
   writer.add_int32(field::tensor::kDataType, 10);  // float16, stated behind the data
   std::string storage;
-  const auto data = read_tensor(tensor, storage);
+  const auto data = read_tensor_proto(tensor, storage);
   ASSERT_TRUE(data.ok()) << data.status().message();
   const uint16_t expected[] = {0x3c00, 0xbc00, 0};
   ASSERT_EQ(data->raw.size(), sizeof(expected));
@@ -99,7 +99,7 @@ TEST(OnnxTensor, DataThatDoesNotFitTheShapeIsCorrupt) {
     writer.add_int32(field::tensor::kDataType, 1);
     writer.add_bytes(field::tensor::kRawData, "1234");
     std::string storage;
-    EXPECT_EQ(read_tensor(tensor, storage).status().code(), StatusCode::kCorrupt) << dim;
+    EXPECT_EQ(read_tensor_proto(tensor, storage).status().code(), StatusCode::kCorrupt) << dim;
   }
 }
 

@@ -45,14 +45,19 @@ Status data_of(const Api& api, const abi::Value* value, const void** data) {
   return {};
 }
 
-size_t dtype_bits(uint32_t dtype) { return element_type(onnx_type_of(dtype)).bits; }
+size_t dtype_bits(uint32_t dtype) { return dtype_info(dtype_of(dtype)).bits; }
+
+// Bits of the last byte that belong to elements; the runtime leaves the others as they come.
+unsigned char last_byte_mask(uint32_t dtype, uint64_t count) {
+  const uint64_t used = count * dtype_bits(dtype) % 8;
+  return used == 0 ? 0xff : static_cast<unsigned char>((1u << used) - 1);
+}
 
 // Copies elements of whole bytes one by one along strides.
 void copy_strided(const tensortap_tensor& tensor, size_t element_size, char* target) {
   std::vector<int64_t> index(tensor.rank, 0);
   const char* data = static_cast<const char*>(tensor.data);
-  uint64_t count = 0;
-  if (!element_count({tensor.dims, tensor.rank}, count)) return;
+  const uint64_t count = element_count({tensor.dims, tensor.rank}).value_or(0);
   for (uint64_t i = 0; i < count; ++i) {
     int64_t offset = 0;
     for (uint32_t axis = 0; axis < tensor.rank; ++axis) offset += index[axis] * tensor.strides[axis];
@@ -108,23 +113,22 @@ std::string string_difference(const tensortap_tensor& a, const tensortap_tensor&
 std::string tensor_difference(const tensortap_tensor& a, const tensortap_tensor& b) {
   if (a.dtype != b.dtype) return "element types differ";
   if (shape_text(a) != shape_text(b)) return concat("shapes differ: ", shape_text(a), " and ", shape_text(b));
-  uint64_t count = 0;
-  uint64_t bytes = 0;
-  const int32_t type = onnx_type_of(a.dtype);
-  if (!element_count({a.dims, a.rank}, count) || !byte_count(type, count, bytes)) return "impossible shape";
-  if (a.dtype == TENSORTAP_STRING) return string_difference(a, b, count);
+  const std::optional<uint64_t> count = element_count({a.dims, a.rank});
+  if (!count) return "impossible shape";
+  if (a.dtype == TENSORTAP_STRING) return string_difference(a, b, *count);
+  const uint64_t bytes = packed_bytes(dtype_of(a.dtype), *count).value_or(0);
   if (bytes == 0) return {};
   const auto* left = static_cast<const char*>(a.data);
   const auto* right = static_cast<const char*>(b.data);
   if (left == nullptr || right == nullptr) return "data is missing";
   uint64_t at = 0;
   if (std::memcmp(left, right, bytes - 1) == 0) {
-    const auto last = static_cast<unsigned char>((left[bytes - 1] ^ right[bytes - 1]) & last_byte_mask(type, count));
+    const auto last = static_cast<unsigned char>((left[bytes - 1] ^ right[bytes - 1]) & last_byte_mask(a.dtype, *count));
     if (last == 0) return {};
     at = bytes - 1;
   }
   while (at + 1 < bytes && left[at] == right[at]) ++at;
-  return concat("element ", at * 8 / dtype_bits(a.dtype), " of ", count, " differs");
+  return concat("element ", at * 8 / dtype_bits(a.dtype), " of ", *count, " differs");
 }
 
 }  // namespace
@@ -145,14 +149,14 @@ Status view_tensor(const Api& api, const abi::Value* value, TensorScratch& scrat
   }
   tensor = {};
   tensor.size = sizeof(tensor);
-  tensor.dtype = element_type(onnx_type_of_runtime(type)).dtype;
+  tensor.dtype = dtype_number(onnx_type_of_runtime(type));
   tensor.dims = dims;
   tensor.rank = static_cast<uint32_t>(rank);
   tensor.element = -1;
-  uint64_t count = 0;
-  if (!element_count({dims, rank}, count)) return unsupported("the tensor has no definite shape");
+  const std::optional<uint64_t> count = element_count({dims, rank});
+  if (!count) return unsupported("the tensor has no definite shape");
   if (tensor.dtype == TENSORTAP_STRING) {
-    TENSORTAP_RETURN_IF_ERROR(view_strings(api, value, count, scratch));
+    TENSORTAP_RETURN_IF_ERROR(view_strings(api, value, *count, scratch));
     tensor.data = scratch.strings.data();
     return {};
   }
@@ -170,22 +174,22 @@ Result<OwnedValue> allocate_value(const Api& api, int32_t element_type, const st
 
 Result<OwnedValue> make_value(const Api& api, const tensortap_tensor& tensor) {
   const int32_t type = onnx_type_of(tensor.dtype);
-  uint64_t count = 0;
-  uint64_t bytes = 0;
   const std::vector<int64_t> dims(tensor.dims, tensor.dims + tensor.rank);
-  if (type == 0 || !element_count(dims, count) || !byte_count(type, count, bytes))
+  const std::optional<uint64_t> count = element_count(dims);
+  const std::optional<uint64_t> bytes = packed_bytes(dtype_of(tensor.dtype), count.value_or(UINT64_MAX));
+  if (type == 0 || !count || (!bytes && tensor.dtype != TENSORTAP_STRING))
     return invalid_argument("the tensor's type or shape is impossible");
   TENSORTAP_ASSIGN_OR_RETURN(OwnedValue value, allocate_value(api, type, dims));
-  if (count == 0) return value;
+  if (*count == 0) return value;
   if (tensor.data == nullptr) return invalid_argument("the tensor has no data");
   if (tensor.dtype == TENSORTAP_STRING) {
-    TENSORTAP_RETURN_IF_ERROR(fill_strings(api, tensor, count, value.get()));
+    TENSORTAP_RETURN_IF_ERROR(fill_strings(api, tensor, *count, value.get()));
     return value;
   }
   void* target = nullptr;
   TENSORTAP_RETURN_IF_ERROR(api.call(ort::kGetTensorMutableData, value.get(), &target));
   if (is_contiguous(tensor)) {
-    std::memcpy(target, tensor.data, bytes);
+    std::memcpy(target, tensor.data, *bytes);
   } else if (dtype_bits(tensor.dtype) % 8 == 0) {
     copy_strided(tensor, dtype_bits(tensor.dtype) / 8, static_cast<char*>(target));
   } else {

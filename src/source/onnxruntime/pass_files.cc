@@ -47,7 +47,7 @@ class WeightMover {
 
   Result<std::string> move(std::string_view tensor) {
     std::string storage;
-    TENSORTAP_ASSIGN_OR_RETURN(const TensorData data, read_tensor(tensor, storage));
+    TENSORTAP_ASSIGN_OR_RETURN(const TensorProto data, read_tensor_proto(tensor, storage));
     const bool is_written = data.external.file == kWeightsName;
     const bool is_large = data.external.file.empty() && data.has_raw && data.raw.size() >= kLargeWeightBytes;
     if (!is_written && !is_large) return std::string(tensor);
@@ -105,7 +105,7 @@ bool all_aligned(const Graph& graph) {
   std::string storage;
   return std::ranges::all_of(graph.initializers, [&storage](const Initializer& initializer) {
     if (!is_outside(initializer)) return true;
-    const auto tensor = read_tensor(initializer.bytes, storage);
+    const auto tensor = read_tensor_proto(initializer.bytes, storage);
     return tensor.ok() && tensor->external.offset % kAlignment == 0;
   });
 }

@@ -107,11 +107,10 @@ abi::Status* pass_on(const Kernel& kernel, abi::KernelContext* context) {
     return kernel.api.find(ort::kFillStringTensor)(output, texts.data(), texts.size());
   }
   if (abi::Status* status = kernel.api.find(ort::kGetTensorMutableData)(output, &target)) return status;
-  uint64_t count = 0;
-  uint64_t bytes = 0;
-  if (!element_count({tensor.dims, tensor.rank}, count) || !byte_count(onnx_type_of(tensor.dtype), count, bytes))
-    return refuse("impossible shape");
-  if (target != tensor.data && bytes > 0) std::memcpy(target, tensor.data, bytes);
+  const auto count = element_count({tensor.dims, tensor.rank});
+  const auto bytes = packed_bytes(dtype_of(tensor.dtype), count.value_or(0));
+  if (!count || !bytes) return refuse("impossible shape");
+  if (target != tensor.data && *bytes > 0) std::memcpy(target, tensor.data, *bytes);
   return nullptr;
 }
 

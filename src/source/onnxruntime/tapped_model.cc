@@ -277,10 +277,7 @@ int32_t lossless_cast(std::string_view type) {
 
 int32_t element_type_named(std::string_view runtime_name) {
   if (runtime_name == "float8e8m0") return onnx_type_of(TENSORTAP_FLOAT8_E8M0);
-  for (size_t i = 1; i < kElementTypes.size(); ++i) {
-    if (kElementTypes[i].name == runtime_name) return static_cast<int32_t>(i);
-  }
-  return 0;
+  return dtype_info(dtype_from_name(runtime_name).value_or(DType::kUndefined)).onnx;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "format/onnx_tensor/tensor_proto.h"
 #include "source/onnxruntime/onnx_model.h"
 
 namespace tensortap::onnxruntime {
@@ -18,14 +19,14 @@ class WeightReader {
   // `folder`: what names of files are relative to.
   explicit WeightReader(std::string folder) : folder_(std::move(folder)) {}
 
-  // The result's `raw` is the values, but for strings (read_strings()); it lives until the next call, the end of the reader or of the model, the
-  // first of these. Errors: kCorrupt, and what opening the file gives.
-  Result<TensorData> read(const Initializer& initializer);
+  // The result's `raw` or `strings` are the values, also those in a file. They live until the next call, the end of the reader or of the model, the
+  // first of these. Errors: those of read_tensor_proto(), and what opening the file gives.
+  Result<TensorProto> read(const Initializer& initializer);
   // Gives back the memory that reading a tensor's values took. Only what lies in a file takes any.
-  void release_memory(const TensorData& tensor) const;
+  void release_memory(const TensorProto& tensor) const;
 
  private:
-  Status read_outside(TensorData& tensor);
+  Status read_outside(TensorProto& tensor);
   std::string folder_;
   std::string storage_;
   std::map<std::string, MappedFile, std::less<>> maps_;

@@ -11,23 +11,17 @@ class WeightSender {
   WeightSender(tensortap_session* session, const std::string& folder) : session_(session), reader_(folder) {}
 
   Status send(const OpEntry& entry, tensortap_op_id id) {
-    TENSORTAP_ASSIGN_OR_RETURN(const TensorData data, reader_.read(*entry.initializer));
+    TENSORTAP_ASSIGN_OR_RETURN(const TensorProto data, reader_.read(*entry.initializer));
     const std::string name(entry.value);
     tensortap_tensor tensor{};
     tensor.size = sizeof(tensor);
-    tensor.dtype = element_type(data.element_type).dtype;
+    tensor.dtype = dtype_number(data.element_type);
     tensor.dims = data.dims.data();
     tensor.rank = static_cast<uint32_t>(data.dims.size());
     tensor.slot_kind = TENSORTAP_SLOT_OUTPUT;  // of the pseudo-op "Initializer"
     tensor.name = name.c_str();
     tensor.element = -1;
-    std::vector<tensortap_string> strings;
-    if (data.element_type == kElementString) {
-      TENSORTAP_RETURN_IF_ERROR(read_string_data(entry, data, strings));
-      tensor.data = strings.data();
-    } else {
-      tensor.data = data.raw.data();
-    }
+    tensor.data = data.element_type == kElementString ? static_cast<const void*>(data.strings.data()) : data.raw.data();
     tensortap_op_event event{};
     event.size = sizeof(event);
     event.op = id;
@@ -41,14 +35,6 @@ class WeightSender {
   }
 
  private:
-  static Status read_string_data(const OpEntry& entry, const TensorData& data, std::vector<tensortap_string>& strings) {
-    TENSORTAP_ASSIGN_OR_RETURN(const auto texts, read_strings(entry.initializer->bytes));
-    uint64_t count = 0;
-    if (!element_count(data.dims, count) || texts.size() != count) return corrupt("strings do not fit the shape");
-    for (const std::string_view text : texts) strings.push_back({text.data(), text.size()});
-    return {};
-  }
-
   tensortap_session* session_;
   WeightReader reader_;
 };
