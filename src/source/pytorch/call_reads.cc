@@ -4,7 +4,6 @@
 
 #include "base/silenced.h"
 #include "source/pytorch/torch_capture.h"
-#include "source/pytorch/tracker.h"
 
 namespace tensortap {
 namespace {
@@ -36,7 +35,7 @@ void gather_shown(const ShownReads& reads) {
     }
     tensortap_tensor told;
     const bool shown = !there.empty() && is_where_it_was(read, there[0]) &&
-                       to_session(capture, *reads.pending.identity, there[0], capture.storages.look(there[0], reads.calls.met), told);
+                       capture.describe(*reads.pending.identity, there[0], capture.storages.look(there[0], reads.calls.met), told);
     if (!shown) told = gone(read);
     told.slot_kind = TENSORTAP_SLOT_INPUT;
     reads.calls.shown.push_back(told);
@@ -54,14 +53,14 @@ void gather_what_it_writes_over(ThreadCalls& calls, PendingCall& pending, const 
     const bool described = tensor.kind == TENSORTAP_TORCH_STRIDED || tensor.kind == TENSORTAP_TORCH_DEVICE;
     if (!described) {
       tensortap_tensor nothing;
-      static_cast<void>(to_session(*pending.capture, *pending.identity, tensor, {}, nothing));
+      static_cast<void>(pending.capture->describe(*pending.identity, tensor, {}, nothing));
       continue;
     }
     pending.read.push_back({tensor.storage, tensor.data, tensor.storage_bytes, tensor.slot, tensor.element});
     if (pending.written.empty() || !calls.written.reaches(tensor)) continue;
     tensortap_tensor told;
     const StorageContent content = pending.capture->storages.look(tensor, calls.met);
-    if (!to_session(*pending.capture, *pending.identity, tensor, content, told)) continue;
+    if (!pending.capture->describe(*pending.identity, tensor, content, told)) continue;
     told.slot_kind = TENSORTAP_SLOT_INPUT;
     calls.tensors.push_back(told);
   }

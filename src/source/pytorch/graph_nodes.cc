@@ -4,17 +4,23 @@
 
 namespace tensortap {
 
+GraphNodes& graph_nodes() {
+  static auto& nodes = *new GraphNodes;
+  return nodes;
+}
+
 GraphNodes::~GraphNodes() {
   for (uint32_t i = 0; i < site_count_; ++i) delete sites_[i].load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < node_count_; ++i) delete nodes_[i].load(std::memory_order_relaxed);
 }
 
-uint32_t GraphNodes::add_node(GraphNode told, uint32_t op, uint32_t scope, bool updates) {
+uint32_t GraphNodes::add_node(GraphNode told, uint32_t op, uint32_t scope, bool updates, TorchSession* owner) {
   const std::lock_guard lock(mutex_);
   if (node_count_ == kMost) return 0;
   auto* added = new KnownNode;
   added->forward = node(told.forward);
   added->told = std::move(told);
+  added->owner = owner;
   added->op = op;
   added->scope = scope;
   added->updates = updates;

@@ -23,12 +23,15 @@ struct BoundNode {
   const BoundNode* next = nullptr;
 };
 
+class TorchSession;
+
 // A node that was told. Lives as long as its table.
 struct KnownNode {
   GraphNode told;
-  uint32_t op = 0;       // of the operator table
-  uint32_t scope = 0;    // number of the name of its autograd node or optimizer, 0 = none
-  bool updates = false;  // runs in an optimizer's step
+  TorchSession* owner = nullptr;  // whose op it is; null = that of the capture that runs when the graph does
+  uint32_t op = 0;                // of the operator table
+  uint32_t scope = 0;             // number of the name of its autograd node or optimizer, 0 = none
+  bool updates = false;           // runs in an optimizer's step
   const KnownNode* forward = nullptr;
   mutable std::atomic<const BoundNode*> bound{nullptr};
 };
@@ -49,7 +52,7 @@ class GraphNodes {
   GraphNodes& operator=(const GraphNodes&) = delete;
 
   // From 1; 0 when there are too many.
-  uint32_t add_node(GraphNode told, uint32_t op, uint32_t scope, bool updates);
+  uint32_t add_node(GraphNode told, uint32_t op, uint32_t scope, bool updates, TorchSession* owner = nullptr);
   // Null when there is none of this number.
   [[nodiscard]] const KnownNode* node(uint32_t number) const;
   // From 0; -1 when there are too many, or no such node.
@@ -66,6 +69,9 @@ class GraphNodes {
   std::array<std::atomic<const KnownNode*>, kMost> nodes_{};
   std::array<std::atomic<const DumpSite*>, kMost> sites_{};
 };
+
+// The table of this process: compiled code keeps its numbers, whatever sessions come and go.
+GraphNodes& graph_nodes();
 
 }  // namespace tensortap
 

@@ -29,6 +29,20 @@ uint32_t OperatorTable::add(const tensortap_torch_op& op) {
   return count_++;
 }
 
+uint32_t OperatorTable::without_schema(const std::string& name) {
+  const std::lock_guard lock(names_mutex_);
+  const auto [place, is_new] = without_schema_.try_emplace(name, 0);
+  if (is_new) {
+    tensortap_torch_op op{};
+    op.size = sizeof op;
+    op.name = name.c_str();
+    op.overload = "";
+    op.return_count = 1;
+    place->second = add(op);
+  }
+  return place->second;
+}
+
 const TorchOperator& OperatorTable::operator[](uint32_t id) const {
   static const auto& unknown = *new TorchOperator{"unknown", "", "unknown", "", {}, 0, 0, 0};
   const TorchOperator* op = id < kMost ? operators_[id].load(std::memory_order_acquire) : nullptr;

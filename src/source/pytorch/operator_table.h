@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ class OperatorTable {
   // From 0. When the table is full, all further operators are the one named "unknown".
   uint32_t add(const tensortap_torch_op& op);
   const TorchOperator& operator[](uint32_t id) const;
+  // The number of an operator that has no schema, such as one with graphs inside; described when it is first asked for.
+  uint32_t without_schema(const std::string& name);
 
  private:
   static constexpr uint32_t kMost = 1U << 15;
@@ -38,6 +41,8 @@ class OperatorTable {
   std::mutex mutex_;  // guards adding
   uint32_t count_ = 0;
   std::array<std::atomic<const TorchOperator*>, kMost> operators_{};
+  std::mutex names_mutex_;
+  std::map<std::string, uint32_t> without_schema_;  // guarded by names_mutex_
 };
 
 }  // namespace tensortap

@@ -15,7 +15,7 @@
 
 namespace tensortap {
 
-struct TorchCapture;
+class TorchCapture;
 
 // An argument that is to be shown when the call has run, as it was before.
 struct ReadArgument {

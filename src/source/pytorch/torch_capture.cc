@@ -18,7 +18,6 @@ namespace tensortap {
 namespace {
 
 std::atomic<TorchCapture*> active{nullptr};
-std::atomic<uint64_t> generations{0};
 // Threads that are between enter_capture() and leave_capture().
 std::atomic<int> inside{0};
 std::atomic<bool> forked_out{false};
@@ -69,26 +68,15 @@ Status from_session(int code, const char* message) { return Status(static_cast<S
 
 }  // namespace
 
-TorchRuntime& torch_runtime() {
-  static auto& runtime = *new TorchRuntime;
-  return runtime;
-}
-
 TorchCapture::TorchCapture(tensortap_session* opened, TorchRuntime& given)
-    : session(opened),
-      runtime(given),
-      generation(generations.fetch_add(1) + 1),
-      levels(tensortap_levels(opened)),
+    : TorchSession(opened, given, on_step, this),
       shows_reads(tensortap_wants_reads(opened) != 0),
-      wants_moves(!shows_reads || (static_cast<uint32_t>(tensortap_wants_reads(opened)) & TENSORTAP_WANTS_PASSED_ON) != 0),
-      identities(opened, given.adapter, given.operators, given.scopes),
-      storages(given.adapter),
-      steps(opened, on_step, this) {}
+      wants_moves(!shows_reads || (static_cast<uint32_t>(tensortap_wants_reads(opened)) & TENSORTAP_WANTS_PASSED_ON) != 0) {}
 
 void TorchCapture::observe() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const bool wanted = enabled.load() && (step_wanted.load() || tracing.load() > 0 || !runtime.bootstrapped.load());
+  const bool wanted = enabled.load() && (step_wanted.load() || traced.is_tracing() || !runtime.bootstrapped.load());
   if (observing.exchange(wanted) == wanted) return;
   if (wanted) {
     storages.lose_sight();

@@ -1,4 +1,4 @@
-// The capture of this process: the session, and what links torch's calls to it.
+// The capture of this process: the session that observes the operators of the program.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_TORCH_CAPTURE_H_
 #define TENSORTAP_SOURCE_PYTORCH_TORCH_CAPTURE_H_
@@ -6,53 +6,28 @@
 #include <tensortap/capture.h>
 
 #include <atomic>
-#include <cstdint>
 #include <string>
 
 #include "base/status.h"
-#include "source/pytorch/adapter_interface.h"
 #include "source/pytorch/backward_links.h"
-#include "source/pytorch/op_identity.h"
-#include "source/pytorch/operator_table.h"
-#include "source/pytorch/step_counter.h"
-#include "source/pytorch/storage_table.h"
+#include "source/pytorch/torch_session.h"
+#include "source/pytorch/traced_nodes.h"
 
 namespace tensortap {
 
-// What stays the same from session to session of a process.
-struct TorchRuntime {
-  tensortap_torch_adapter adapter{};
-  OperatorTable operators;
-  NameTable scopes;
-  bool content_cache = true;
-  std::string python_package;
-  std::atomic<bool> bootstrapped{false};  // whether the interpreter's side is there, or never will be
-};
-TorchRuntime& torch_runtime();
-
-// One session. Made by open_capture(), never destroyed: threads may be inside of it at any time.
-struct TorchCapture {
+// The one session of a process that observes the operators which the program runs. Made by open_capture(), never destroyed.
+class TorchCapture : public TorchSession {
+ public:
   TorchCapture(tensortap_session* opened, TorchRuntime& runtime);
-  TorchCapture(const TorchCapture&) = delete;
-  TorchCapture& operator=(const TorchCapture&) = delete;
 
-  tensortap_session* const session;
-  TorchRuntime& runtime;
-  const uint64_t generation;  // of this session in its process, from 1
-  const uint32_t levels;      // tensortap_levels()
-  const bool shows_reads;     // tensortap_wants_reads()
-  const bool wants_moves;     // operators that only rearrange values count in every execution
-  OpIdentities identities;
-  StorageTable storages;
+  const bool shows_reads;  // tensortap_wants_reads()
+  const bool wants_moves;  // operators that only rearrange values count in every execution
   BackwardLinks links;
-  StepCounter steps;
+  TracedNodes traced;
   std::atomic<bool> observing{false};
   std::atomic<bool> step_wanted{true};
   std::atomic<bool> enabled{true};
-  std::atomic<int> tracing{0};  // graphs that are being traced
 
-  // Of what is written now. What a program makes before its first model runs is there for all steps.
-  [[nodiscard]] WriteTime write_time(bool by_optimizer) const { return {steps.model_runs() ? steps.current() : -1, by_optimizer}; }
   // Turns torch's callbacks on or off, as the step, enable(), tracing and the bootstrap of the interpreter want it.
   void observe();
 };

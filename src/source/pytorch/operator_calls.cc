@@ -1,0 +1,320 @@
+#include "source/pytorch/operator_calls.h"
+
+#include <memory>
+#include <span>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "source/pytorch/call_reads.h"
+#include "source/pytorch/index_arguments.h"
+#include "source/pytorch/python_bridge.h"
+#include "source/pytorch/thread_calls.h"
+#include "source/pytorch/torch_capture.h"
+
+namespace tensortap {
+namespace {
+
+tensortap_op_event event_of(const PendingCall& pending, const ThreadCalls& calls) {
+  tensortap_op_event event{};
+  event.size = sizeof event;
+  event.op = pending.identity->id;
+  event.step = pending.step;
+  event.phase = pending.phase;
+  event.moment = TENSORTAP_MOMENT_AFTER;
+  event.duration_ns = -1;
+  event.tensors = calls.tensors.data();
+  event.tensor_count = calls.tensors.size();
+  event.parallel_for = pending.capture->runtime.adapter.parallel_for;
+  event.call = pending.call + 1;
+  return event;
+}
+
+// An operator that the program calls itself is of the level "api" where operators as such were not asked for.
+uint8_t level_of(const tensortap_torch_call& call, uint32_t levels) {
+  if ((call.flags & TENSORTAP_TORCH_CALL_KERNEL) != 0) return TENSORTAP_LEVEL_KERNEL;
+  if ((call.flags & TENSORTAP_TORCH_CALL_COMPOSITE) != 0) return TENSORTAP_LEVEL_API;
+  const bool only_as_api = (levels & 1U << TENSORTAP_LEVEL_API) != 0 && (levels & 1U << TENSORTAP_LEVEL_OP) == 0;
+  return only_as_api && (call.flags & TENSORTAP_TORCH_CALL_DIRECT) != 0 ? TENSORTAP_LEVEL_API : TENSORTAP_LEVEL_OP;
+}
+
+OpKey key_of(const tensortap_torch_call& call, const ThreadCalls& calls, uint32_t levels) {
+  OpKey key;
+  key.op = call.op;
+  key.level = level_of(call, levels);
+  if (!calls.nodes.empty()) {
+    key.scope = calls.nodes.back().name;
+    key.forward = calls.nodes.back().forward;
+    if (key.forward != nullptr) return key;
+  } else if (calls.optimizer != 0) {
+    key.scope = calls.optimizer;
+  }
+  key.position = source_position(true);
+  const ModuleId told = module_of(key.position);
+  key.module = told != 0 ? told : current_module();
+  return key;
+}
+
+uint32_t phase_of(const tensortap_torch_call& call, const ThreadCalls& calls) {
+  if (!calls.nodes.empty()) return TENSORTAP_PHASE_BACKWARD;
+  if (calls.optimizer != 0) return TENSORTAP_PHASE_UPDATE;
+  return (call.flags & TENSORTAP_TORCH_CALL_GRAD_MODE) != 0 ? TENSORTAP_PHASE_FORWARD : TENSORTAP_PHASE_INFERENCE;
+}
+
+OpIdentity& identity_of(TorchCapture& capture, ThreadCalls& calls, const OpKey& key, const tensortap_torch_call& call) {
+  if (OpIdentity* recent = calls.recent.find(key, capture.generation)) return *recent;
+  OpIdentity& identity = capture.identities.of(key, call);
+  calls.recent.add(key, capture.generation, &identity);
+  return identity;
+}
+
+// Gathers the arguments of a call for the session.
+void gather_inputs(ThreadCalls& calls, const PendingCall& pending, const tensortap_torch_call& call) {
+  calls.tensors.clear();
+  for (uint32_t i = 0; i < call.tensor_count; ++i) {
+    const tensortap_torch_tensor& tensor = call.tensors[i];
+    tensortap_tensor told;
+    const StorageContent content = pending.capture->storages.look(tensor, calls.met);
+    if (!pending.capture->describe(*pending.identity, tensor, content, told)) continue;
+    told.slot_kind = TENSORTAP_SLOT_INPUT;
+    calls.tensors.push_back(told);
+  }
+}
+
+// What a collective reads can not be shown when it is complete.
+bool shows_later(const PendingCall& pending) { return pending.capture->shows_reads && !pending.own_memory; }
+
+void report_what_it_reads(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
+  if (shows_later(pending)) {
+    gather_what_it_writes_over(calls, pending, call);
+    if (calls.tensors.empty()) return;
+  } else {
+    gather_inputs(calls, pending, call);
+  }
+  tensortap_op_event event = event_of(pending, calls);
+  event.flags = TENSORTAP_EVENT_READ_FIRST;
+  tensortap_on_op(pending.capture->session, &event);
+}
+
+void decide(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
+  pending.identity = &identity_of(*pending.capture, calls, pending.key, call);
+  // The session looks for values that are not finite: an op that makes no values is told to it once, to be counted.
+  const bool no_news = !pending.capture->wants_moves && (pending.identity->flags & TENSORTAP_TORCH_OP_REARRANGES) != 0;
+  if (no_news && pending.identity->told.load(std::memory_order_relaxed)) return;
+  pending.wanted = tensortap_wants(pending.capture->session, pending.identity->id, pending.step) != 0;
+  if (!pending.wanted) return;
+  if (no_news) pending.identity->told.store(true, std::memory_order_relaxed);
+  pending.call = pending.identity->count_call(pending.step);
+}
+
+PendingCall& next_pending(ThreadCalls& calls, bool own_memory) {
+  PendingCall* pending = nullptr;
+  if (own_memory) {
+    pending = new PendingCall;
+    pending->own_memory = true;
+    return *pending;
+  }
+  if (calls.depth == calls.pending.size()) calls.pending.push_back(std::make_unique<PendingCall>());
+  pending = calls.pending[calls.depth++].get();
+  pending->identity = nullptr;
+  pending->wanted = false;
+  pending->call = 0;
+  pending->written.clear();
+  pending->read.clear();
+  return *pending;
+}
+
+void release(ThreadCalls& calls, PendingCall* pending) {
+  if (pending->own_memory) {
+    delete pending;
+  } else if (calls.depth > 0) {
+    --calls.depth;
+  }
+}
+
+uint32_t flags_of(TorchCapture& capture, uint32_t op) { return capture.runtime.operators[op].flags; }
+
+// Names come from the interpreter as soon as it has torch imported.
+void try_bootstrap(TorchCapture& capture) {
+  if (capture.runtime.bootstrapped.load(std::memory_order_relaxed)) return;
+  if (!bootstrap_python(capture.runtime.python_package)) return;
+  capture.runtime.bootstrapped.store(true);
+  capture.observe();
+}
+
+// In a child of fork() the callbacks are still there, and of no use.
+void* outside_of_capture() {
+  if (forget_callbacks_after_fork()) torch_runtime().adapter.observe(0, 1);
+  return nullptr;
+}
+
+// Whether a call that comes after an optimizer's step still belongs to that step, by the values that it reads: the program looks at its loss, or works
+// out how good its outputs were. What reads the new parameters begins the next step, as any call of a module does.
+bool reads_lingering_step(TorchCapture& capture, const ThreadCalls& calls, const tensortap_torch_call& call) {
+  if (call.tensor_count == 0 || !calls.nodes.empty() || calls.optimizer != 0 || current_module() != 0) return false;
+  const TorchOperator& op = capture.runtime.operators[call.op];
+  if ((op.flags & TENSORTAP_TORCH_OP_SEES_VALUE) != 0) return true;
+  const bool computes = (op.flags & (TENSORTAP_TORCH_OP_REARRANGES | TENSORTAP_TORCH_OP_VIEW)) == 0;
+  const int64_t step = capture.steps.current();
+  bool reads_some = false;
+  for (uint32_t i = 0; i < call.tensor_count; ++i) {
+    const tensortap_torch_tensor& tensor = call.tensors[i];
+    if (tensor.slot < 64 && (op.overwritten >> tensor.slot & 1U) != 0) continue;
+    const WriteTime written = capture.storages.written_at(tensor);
+    if (written.step != step) continue;
+    if (computes && written.by_optimizer) return false;
+    reads_some = true;
+  }
+  return reads_some;
+}
+
+}  // namespace
+
+void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
+  const EnteredCapture capture;
+  if (!capture) return outside_of_capture();
+  ThreadCalls* calls = thread_calls();
+  if (calls == nullptr || calls->compiling > 0) return nullptr;
+  try_bootstrap(*capture.get());
+  if (capture->steps.lingers() && !reads_lingering_step(*capture.get(), *calls, *call)) capture->steps.move_on();
+  if (!capture->step_wanted.load(std::memory_order_relaxed)) return nullptr;
+  const bool is_collective = call->tensor_count > 0 && (flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_COLLECTIVE) != 0;
+  capture->storages.let_go(calls->met);
+  calls->met.now = capture->write_time(calls->optimizer != 0);
+  PendingCall& pending = next_pending(*calls, is_collective);
+  pending.capture = capture.get();
+  pending.step = capture->steps.current();
+  pending.phase = phase_of(*call, *calls);
+  pending.key = key_of(*call, *calls, capture->levels);
+  for (uint32_t i = 0; i < call->tensor_count; ++i) {
+    if ((call->tensors[i].flags & TENSORTAP_TORCH_TENSOR_WRITTEN) != 0) pending.written.push_back(call->tensors[i]);
+  }
+  if (call->tensor_count == 0) return &pending;
+  // Whether the program filled the memory can not be seen where its bytes are those that were there before.
+  if ((flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_HOST_FILLED) != 0) {
+    for (uint32_t i = 0; i < call->tensor_count; ++i) capture->storages.filled(call->tensors[i], calls->met);
+  }
+  decide(*calls, pending, *call);
+  if (call->sequence_number >= 0) capture->links.note(torch_thread, call->sequence_number, pending.identity);
+  if (!pending.wanted && pending.written.empty() && (pending.identity->flags & TENSORTAP_TORCH_OP_UNWRITTEN) == 0) {
+    release(*calls, &pending);
+    return nullptr;
+  }
+  if (pending.wanted) report_what_it_reads(*calls, pending, *call);
+  pending.began_ns = pending.wanted ? monotonic_ns() : 0;
+  return &pending;
+}
+
+namespace {
+
+// Whether anything of what a call without tensors gave can be told: tracing gives none.
+bool gave_values(const tensortap_torch_call& call) {
+  for (uint32_t i = 0; i < call.tensor_count; ++i) {
+    const uint32_t kind = call.tensors[i].kind;
+    if (kind != TENSORTAP_TORCH_META && kind != TENSORTAP_TORCH_WRAPPER) return true;
+  }
+  return false;
+}
+
+// `ended` is null when the call is not the one that ends now.
+void report_what_it_made(ThreadCalls& calls, PendingCall& pending, std::span<const tensortap_torch_tensor> tensors, int64_t duration,
+                         const tensortap_torch_call* ended) {
+  TorchCapture& capture = *pending.capture;
+  const TorchOperator& op = capture.runtime.operators[pending.identity->op];
+  const bool unwritten = (op.flags & TENSORTAP_TORCH_OP_UNWRITTEN) != 0;
+  calls.tensors.clear();
+  uint32_t next_slot = op.returns;
+  for (uint32_t i = 0; i < tensors.size(); ++i) {
+    const tensortap_torch_tensor& tensor = tensors[i];
+    const StorageContent content = unwritten ? capture.storages.allocated(tensor, calls.met) : capture.storages.made(tensor, calls.met);
+    tensortap_tensor told;
+    if (!pending.wanted || !capture.describe(*pending.identity, tensor, content, told)) continue;
+    if ((tensor.flags & TENSORTAP_TORCH_TENSOR_WRITTEN) != 0) {
+      // A list is one slot with elements.
+      if (i > 0 && tensor.element > 0 && next_slot > op.returns) --next_slot;
+      told.slot_index = next_slot++;
+    }
+    told.slot_kind = TENSORTAP_SLOT_OUTPUT;
+    if (capture.shows_reads) told.flags |= TENSORTAP_TENSOR_SHOWN_AGAIN;
+    calls.tensors.push_back(told);
+  }
+  if (!pending.wanted) return;
+  tensortap_op_event event = event_of(pending, calls);
+  event.duration_ns = duration;
+  ShownReads reads{calls, pending, ended};
+  if (ended != nullptr && shows_later(pending)) {
+    event.show_reads = show_reads;
+    event.reads = &reads;
+  }
+  tensortap_on_op(capture.session, &event);
+}
+
+void report_failure(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
+  gather_inputs(calls, pending, call);
+  const tensortap_op_event event = event_of(pending, calls);
+  const std::string index = index_out_of_range(pending.capture->runtime.operators[call.op], {call.tensors, call.tensor_count});
+  const std::string text = concat("the operator raised an exception", index.empty() ? "" : ": ", index);
+  tensortap_op_failed(pending.capture->session, &event, text.c_str());
+}
+
+// Checkpointing computes a part of the forward pass again inside of a node, and ends that by an exception as soon as it has what it needs.
+bool stops_recomputation(const tensortap_torch_call& call, const ThreadCalls& calls) {
+  return !calls.nodes.empty() && (call.flags & TENSORTAP_TORCH_CALL_GRAD_MODE) != 0;
+}
+
+void finish(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
+  const int64_t duration = pending.wanted ? monotonic_ns() - pending.began_ns : -1;
+  for (const tensortap_torch_tensor& block : pending.written) static_cast<void>(pending.capture->storages.wrote(block, calls.met));
+  const bool raised = (call.flags & TENSORTAP_TORCH_CALL_RAISED) != 0;
+  if (pending.identity == nullptr) {
+    if (raised || !gave_values(call)) return;
+    decide(calls, pending, call);
+  }
+  if (raised) {
+    if (!stops_recomputation(call, calls)) report_failure(calls, pending, call);
+  } else {
+    report_what_it_made(calls, pending, {call.tensors, call.tensor_count}, duration, &call);
+  }
+}
+
+// A failure counts whether or not the op was asked for.
+void end_unwanted(TorchCapture& capture, ThreadCalls& calls, const tensortap_torch_call& call) {
+  if ((call.flags & TENSORTAP_TORCH_CALL_RAISED) == 0 || stops_recomputation(call, calls)) return;
+  PendingCall& pending = next_pending(calls, false);
+  pending.capture = &capture;
+  pending.step = capture.steps.current();
+  pending.phase = phase_of(call, calls);
+  pending.key = key_of(call, calls, capture.levels);
+  decide(calls, pending, call);
+  report_failure(calls, pending, call);
+  release(calls, &pending);
+}
+
+}  // namespace
+
+void operator_ends(const tensortap_torch_call* call) {
+  const EnteredCapture capture;
+  ThreadCalls* calls = thread_calls();
+  auto* pending = static_cast<PendingCall*>(call->token);
+  if (calls == nullptr) return;
+  if (pending == nullptr) {
+    if (capture && calls->compiling == 0) end_unwanted(*capture.get(), *calls, *call);
+    return;
+  }
+  if ((call->flags & TENSORTAP_TORCH_CALL_LATER) != 0) return;  // collective_done() has it
+  if (capture && capture.get() == pending->capture) finish(*calls, *pending, *call);
+  release(*calls, pending);
+}
+
+void collective_done(void* token, const tensortap_torch_tensor* tensors, uint32_t count) {
+  const EnteredCapture capture;
+  ThreadCalls* calls = thread_calls();
+  auto* pending = static_cast<PendingCall*>(token);
+  if (calls == nullptr || pending == nullptr) return;
+  if (capture && capture.get() == pending->capture) {
+    for (const tensortap_torch_tensor& block : pending->written) static_cast<void>(capture->storages.wrote(block, calls->met));
+    report_what_it_made(*calls, *pending, {tensors, count}, -1, nullptr);
+  }
+  delete pending;
+}
+
+}  // namespace tensortap

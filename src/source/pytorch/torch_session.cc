@@ -1,0 +1,136 @@
+#include "source/pytorch/torch_session.h"
+
+#include <utility>
+
+#include "source/pytorch/module_table.h"
+
+namespace tensortap {
+namespace {
+
+std::atomic<uint64_t> generations{0};
+
+void nobody_steps(void* /*context*/, bool /*wanted*/) {}
+
+const char* reason_not_captured(uint32_t kind) {
+  switch (kind) {
+    case TENSORTAP_TORCH_SPARSE:
+      return "sparse tensor";
+    case TENSORTAP_TORCH_NESTED:
+      return "nested tensor";
+    case TENSORTAP_TORCH_MKLDNN:
+      return "tensor in the library's own layout";
+    case TENSORTAP_TORCH_META:
+      return "meta tensor";
+    case TENSORTAP_TORCH_ZERO:
+      return "zero tensor of autograd";
+    case TENSORTAP_TORCH_DEVICE:
+      return "tensor on a device";
+    case TENSORTAP_TORCH_STRIDED:
+      return "conjugate or negative view";
+    default:
+      return "tensor without memory of its own";
+  }
+}
+
+bool is_inside(const std::string& path, const std::string& root) {
+  return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '.');
+}
+
+// The path of a module, or the name of a parameter, with one root in the place of another.
+std::string moved(const std::string& path, const std::string& from, const std::string& to) {
+  if (from.empty() || !is_inside(path, from)) return path;
+  return to.empty() && path.size() > from.size() ? path.substr(from.size() + 1) : to + path.substr(from.size());
+}
+
+// "blocks.0" of "Net.blocks.0": what parameters below a module are named by.
+std::string inside_tree(const std::string& path) {
+  const size_t dot = path.find('.');
+  return dot == std::string::npos ? std::string() : path.substr(dot + 1);
+}
+
+// What was told of a node, for another instance that runs its graph.
+GraphNode for_root(const GraphNode& told, ModuleId root) {
+  GraphNode node = told;
+  if (root == told.root) return node;
+  const std::string from = module_path(told.root);
+  const std::string to = module_path(root);
+  node.module = number_of_path(moved(module_path(told.module), from, to));
+  for (std::string& name : node.inputs) name = moved(name, inside_tree(from), inside_tree(to));
+  return node;
+}
+
+const BoundNode* find_bound(const BoundNode* bound, uint64_t generation, ModuleId root) {
+  while (bound != nullptr && (bound->generation != generation || bound->root != root)) bound = bound->next;
+  return bound;
+}
+
+}  // namespace
+
+TorchRuntime& torch_runtime() {
+  static auto& runtime = *new TorchRuntime;
+  return runtime;
+}
+
+TorchSession::TorchSession(tensortap_session* opened, TorchRuntime& given, void (*on_step)(void* context, bool wanted), void* context)
+    : session(opened),
+      runtime(given),
+      generation(generations.fetch_add(1) + 1),
+      levels(tensortap_levels(opened)),
+      identities(opened, given.adapter, given.operators, given.scopes),
+      storages(given.adapter),
+      steps(opened, on_step == nullptr ? nobody_steps : on_step, context) {}
+
+bool TorchSession::describe(OpIdentity& identity, const tensortap_torch_tensor& tensor, const StorageContent& content,
+                            tensortap_tensor& out) const {
+  const bool changed_by_view = (tensor.flags & (TENSORTAP_TORCH_TENSOR_CONJUGATE | TENSORTAP_TORCH_TENSOR_NEGATIVE)) != 0;
+  const bool has_values = tensor.kind == TENSORTAP_TORCH_STRIDED && !changed_by_view;
+  const uint32_t bit = 1U << tensor.kind;
+  if (!has_values && (identity.not_captured.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) {
+    tensortap_not_captured(session, identity.id, reason_not_captured(tensor.kind));
+  }
+  const bool described = tensor.kind == TENSORTAP_TORCH_STRIDED || tensor.kind == TENSORTAP_TORCH_DEVICE;
+  if (!described || (tensor.dims == nullptr && tensor.rank > 0)) return false;
+  out = {};
+  out.size = sizeof out;
+  out.dtype = tensor.dtype;
+  out.data = has_values ? tensor.data : nullptr;
+  out.dims = tensor.dims;
+  out.strides = tensor.strides;
+  out.rank = tensor.rank;
+  out.slot_index = tensor.slot;
+  out.element = tensor.element;
+  out.flags = content.unwritten ? TENSORTAP_TENSOR_UNWRITTEN : 0U;
+  out.storage = content.storage;
+  out.version = content.version;
+  return true;
+}
+
+OpIdentity& TorchSession::op_of(const KnownNode& node, ModuleId root) {
+  const BoundNode* first = node.bound.load(std::memory_order_acquire);
+  if (const BoundNode* bound = find_bound(first, generation, root)) return *bound->identity;
+  const GraphNode told = for_root(node.told, root);
+  OpKey key;
+  key.op = node.op;
+  key.module = told.module;
+  key.position = {&node, static_cast<int32_t>(root)};
+  key.forward = node.forward == nullptr ? nullptr : &op_of(*node.forward, root);
+  key.scope = node.scope;
+  key.level = TENSORTAP_LEVEL_OP;
+  OpIdentity& identity = identities.of_node(key, told);
+  // What was bound stays: somebody may be reading it.
+  auto* bound = new BoundNode{generation, root, &identity, first};
+  while (!node.bound.compare_exchange_weak(bound->next, bound, std::memory_order_release)) {
+  }
+  return identity;
+}
+
+const OpIdentity& TorchSession::place_of_graph(ModuleId root) {
+  const std::lock_guard lock(mutex_);
+  OpIdentity& place = places_[root];
+  place.module = root;
+  place.is_graph = true;
+  place.name = module_path(root);
+  return place;
+}
+
+}  // namespace tensortap

@@ -1,0 +1,74 @@
+// One open session of capture.h, and what links torch's calls to it: which op a call is, what the memory holds, which step runs, what compiled graphs
+// run. The capture of the program's operators is one (torch_capture.h); a graph that another tool runs may have one of its own.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_TORCH_SESSION_H_
+#define TENSORTAP_SOURCE_PYTORCH_TORCH_SESSION_H_
+
+#include <tensortap/capture.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "source/pytorch/adapter_interface.h"
+#include "source/pytorch/graph_nodes.h"
+#include "source/pytorch/op_identity.h"
+#include "source/pytorch/operator_table.h"
+#include "source/pytorch/step_counter.h"
+#include "source/pytorch/storage_table.h"
+
+namespace tensortap {
+
+// What stays the same from session to session of a process.
+struct TorchRuntime {
+  tensortap_torch_adapter adapter{};
+  OperatorTable operators;
+  NameTable scopes;
+  bool content_cache = true;
+  std::string python_package;
+  std::atomic<bool> bootstrapped{false};  // whether the interpreter's side is there, or never will be
+};
+TorchRuntime& torch_runtime();
+
+// Thread-safe. Never destroyed: threads may be inside of it at any time.
+class TorchSession {
+ public:
+  // `on_step` is told whether anything of the step that begins is wanted; null = nobody is.
+  TorchSession(tensortap_session* opened, TorchRuntime& runtime, void (*on_step)(void* context, bool wanted) = nullptr,
+               void* context = nullptr);
+  TorchSession(const TorchSession&) = delete;
+  TorchSession& operator=(const TorchSession&) = delete;
+
+  tensortap_session* const session;
+  TorchRuntime& runtime;
+  const uint64_t generation;  // of this session in its process, from 1
+  const uint32_t levels;      // tensortap_levels()
+  OpIdentities identities;
+  StorageTable storages;
+  StepCounter steps;
+
+  // Of what is written now. What a program makes before its first model runs is there for all steps.
+  [[nodiscard]] WriteTime write_time(bool by_optimizer) const { return {steps.model_runs() ? steps.current() : -1, by_optimizer}; }
+
+  // Fills `out` with what the session is told of a tensor that holds `content`. False when there is nothing to tell it; a tensor that cannot be captured
+  // is told to the session, once for each op and kind.
+  bool describe(OpIdentity& identity, const tensortap_torch_tensor& tensor, const StorageContent& content, tensortap_tensor& out) const;
+
+  // Which op of this session's dump a node of a compiled graph is when the graph runs for `root`. Lives as long as the process.
+  OpIdentity& op_of(const KnownNode& node, ModuleId root);
+  // Stands for the op that a compiled graph's backward node belongs to. Lives as long as the session.
+  const OpIdentity& place_of_graph(ModuleId root);
+
+ protected:
+  ~TorchSession() = default;
+
+ private:
+  std::mutex mutex_;
+  std::map<ModuleId, OpIdentity> places_;  // of graphs; guarded by mutex_
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_TORCH_SESSION_H_
