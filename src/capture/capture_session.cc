@@ -60,8 +60,8 @@ SinkOptions sink_options(const std::string& folder, const ActivePlan& plan, cons
   // Values that the layout only looks at are no part of the dump.
   options.most_data = plan.spec.payload == Payload::kStatistics ? 0 : plan.spec.limits.max_bytes;
   options.full_policy = plan.spec.full_policy;
-  // What is held at a gate may be held until this thread goes on.
-  options.never_waits = plan.spec.trigger == Trigger::kOverflow;
+  // What a gate or a ring holds may be held until this thread goes on.
+  options.never_waits = plan.spec.trigger == Trigger::kOverflow || plan.spec.limits.ring_ops > 0;
   options.keeps_rows = layout.takes_statistics_on_any_thread() || plan.spec.payload != Payload::kTensor;
   return options;
 }

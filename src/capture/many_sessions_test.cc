@@ -119,6 +119,23 @@ TEST_F(ManySessions, AFullPoolHoldsUpNobodyElse) {
   EXPECT_TRUE(session->close().ok());
 }
 
+TEST_F(ManySessions, ARingThatHoldsAllMemoryHoldsUpNoRecord) {
+  SessionOptions options;
+  options.spec = FakeParts::spec();
+  options.spec.limits.pool_bytes = 64 << 10;
+  options.spec.limits.ring_ops = 100;
+  options.spec.where = "zero > 0";
+  options.spec.out = folder_ + "/ring";
+  options.layout = &layout_;
+  const auto session = *CaptureSession::open(std::move(options));
+  const OpId op = add_op(*session);
+  for (int step = 1; step < 20; ++step) run(*session, op, step, 2048);  // 8 KiB each: the ring is full
+  run(*session, op, 0, 2048);
+  ASSERT_TRUE(session->flush().ok());
+  EXPECT_GT(records_seen.load(), 1U) << "the record, and what the ring held";
+  EXPECT_TRUE(session->close().ok());
+}
+
 TEST_F(ManySessions, EachOfTwentyLeavesAFileWhenTheProgramCrashes) {
   std::vector<std::unique_ptr<CaptureSession>> sessions;
   for (int number = 0; number < 20; ++number) sessions.push_back(open(number, 1 << 16, Trigger::kException));
