@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from cli_support import tensortap
-from torch_support import OUTPUT, Captured, capture
+from torch_support import INPUT, OUTPUT, Captured, capture
 
 PROGRAM = """
 import torch, torch.nn as nn, torch.nn.functional as F
@@ -64,7 +66,81 @@ def test_levels_stand_beside_each_other(tmp_path: Path) -> None:
     assert levels["kernel"] & {"mkldnn_convolution", "_slow_conv2d_forward"}
 
 
-@pytest.mark.parametrize("levels", ["ops", "op,module", ""])
+MODULES = """
+import sys, numpy as np, torch, torch.nn as nn
+torch.manual_seed(0); torch.set_num_threads(1)
+class Pair(nn.Module):
+    def forward(self, both, scale):
+        return {"sum": both[0] + both[1], "scaled": [both[0] * scale]}
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 2)
+        self.pair = Pair()
+    def forward(self, x):
+        made = self.fc(x)
+        return self.pair((made, made + 1), scale=torch.full((1,), 2.0))["scaled"][0]
+net = Net()
+x = torch.arange(6.0).reshape(2, 3)
+out = net(x)
+out.sum().backward()
+with torch.no_grad():
+    net(-x)
+np.savez(sys.argv[1], x=x, weight=net.fc.weight.detach(), bias=net.fc.bias.detach(), version=x._version, out=out.detach())
+"""
+
+
+def recorded_calls(done: Captured) -> dict[str, list[Any]]:
+    """Collect the values of each slot of the modules' calls, in time order."""
+    data = (done.dump.folder / "tensors.npz").read_bytes()
+    ops = done.dump.ops
+    found: dict[str, list[Any]] = {}
+    for row in done.dump.rows:
+        kind = "in" if row["slot_kind"] == INPUT else "out"
+        element = "" if row["element"] < 0 else f"[{row['element']}]"
+        values = np.frombuffer(data, np.float32, int(row["numel"]), int(row["data_offset"])).reshape(row["shape"][: row["dims_count"]])
+        found.setdefault(f"{ops[int(row['op'])]['name']}:{kind}{row['slot_index']}{element}", []).append(values)
+    return found
+
+
+def capture_calls(folder: Path, levels: str) -> tuple[Captured, dict[str, Any]]:
+    """Capture the calls of the modules, and give what the program had."""
+    folder.mkdir(exist_ok=True)
+    done = capture(folder, MODULES, str(folder / "expected.npz"), options=["--levels", levels, "--tensors"])
+    assert done.code == 0, done.err
+    return done, dict(np.load(folder / "expected.npz"))
+
+
+def test_a_module_is_told_with_its_arguments_and_results(tmp_path: Path) -> None:
+    done, expected = capture_calls(tmp_path, "module")
+    assert types_by_level(done) == {"module": {"Net", "Linear", "Pair"}}
+    calls = recorded_calls(done)
+    assert set(calls) == {
+        "Net:in0", "Net:out0", "Net.fc:in0", "Net.fc:out0",
+        "Net.pair:in0[0]", "Net.pair:in0[1]", "Net.pair:in1", "Net.pair:out0", "Net.pair:out1[0]",
+    }  # fmt: skip
+    for call, x in enumerate((expected["x"], -expected["x"])):
+        made = x @ expected["weight"].T + expected["bias"]
+        np.testing.assert_array_equal(calls["Net:in0"][call], x)
+        np.testing.assert_allclose(calls["Net.fc:out0"][call], made, rtol=1e-6)
+        np.testing.assert_allclose(calls["Net.pair:out0"][call], 2 * made + 1, rtol=1e-6)
+        np.testing.assert_allclose(calls["Net.pair:out1[0]"][call], 2 * made, rtol=1e-6)
+        np.testing.assert_array_equal(calls["Net:out0"][call], calls["Net.pair:out1[0]"][call])
+    np.testing.assert_array_equal(calls["Net:out0"][0], expected["out"])
+    assert expected["version"] == 0, "telling of it wrote nothing"
+
+
+def test_a_model_is_the_root_alone(tmp_path: Path) -> None:
+    done, _ = capture_calls(tmp_path, "model")
+    assert types_by_level(done) == {"model": {"Net"}}
+    done, _ = capture_calls(tmp_path / "both", "op,module,model")
+    levels = types_by_level(done)
+    assert levels["model"] == {"Net"}
+    assert levels["module"] == {"Linear", "Pair"}
+    assert {"addmm", "mul"} <= levels["op"]
+
+
+@pytest.mark.parametrize("levels", ["ops", "op,modules", ""])
 def test_other_words_are_refused(tmp_path: Path, levels: str) -> None:
     done = tensortap("exec", "--levels", levels, "--", "true", cwd=tmp_path)
     assert done.code == 2

@@ -44,7 +44,8 @@ void add_choosing_options(CLI::App& app, CaptureOptions& options, const std::str
       ->group(group);
   app.add_option("--steps", options.steps, "Steps, such as 0,3-5 or 10-")->type_name("STEPS")->group(group);
   app.add_option("--slots", options.slots, fmt::format("in, out or both: in,out ({})", default_slots))->type_name("SLOTS")->group(group);
-  app.add_option("--levels", options.levels, "op, kernel (what ops call underneath), api (what the program calls), or several (op)")
+  app.add_option("--levels", options.levels,
+                 "op, kernel (what ops call underneath), api (what the program calls), module, model (calls of modules), or several (op)")
       ->type_name("LEVELS")
       ->delimiter(',')
       ->allow_extra_args(false)

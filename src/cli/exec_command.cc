@@ -67,7 +67,7 @@ Result<CaptureSpec> checked_spec(const ExecOptions& options, const Terminal& ter
   TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, make_spec(options.capture));
   for (const std::string& note : spec.notes) terminal.note(printable(note));
   if (options.compile == "inductor-nodes") terminal.note(kNodesNote);
-  TENSORTAP_ASSIGN_OR_RETURN(const auto plan, CapturePlan::compile(spec));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto plan, CapturePlan::compile(spec, {.layouts = {}, .models = {}, .modules = true}));
   return spec;
 }
 

@@ -49,6 +49,7 @@ Result<Explanation> explain_all(const ExplainOptions& options) {
     TENSORTAP_ASSIGN_OR_RETURN(model, ops_of_model(options.model, options.runtime, options.custom_ops));
   }
   PlanEnvironment environment;
+  environment.modules = options.model.empty();  // a program may have them, an ONNX model has none
   environment.models = model.names;
   TENSORTAP_ASSIGN_OR_RETURN(const auto plan, CapturePlan::compile(spec, environment));
   Explanation explanation;

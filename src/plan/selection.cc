@@ -56,13 +56,15 @@ Status read_steps(const CaptureOptions& options, CaptureSpec& spec) {
   return {};
 }
 
+constexpr Level kChoosableLevels[] = {Level::kOp, Level::kKernel, Level::kApi, Level::kModule, Level::kModel};
+
 Status read_levels(const CaptureOptions& options, CaptureSpec& spec) {
   if (options.levels.empty()) return {};
   std::vector<std::string> levels;
   TENSORTAP_RETURN_IF_ERROR(split_list("--levels", options.levels, levels));
   for (const std::string& level : levels) {
-    if (level != level_name(Level::kOp) && level != level_name(Level::kKernel) && level != level_name(Level::kApi))
-      return wrong("--levels", concat(quote(level), " is not a level; write op, kernel, api or several, such as op,kernel"));
+    if (std::ranges::none_of(kChoosableLevels, [&](Level known) { return level == level_name(known); }))
+      return wrong("--levels", concat(quote(level), " is not a level; write op, kernel, api, module, model or several, such as op,kernel"));
   }
   spec.levels = std::move(levels);
   return {};

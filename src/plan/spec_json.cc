@@ -260,10 +260,12 @@ constexpr std::array kRows = {
             "Whether tensors that a runtime holds in blocks of channels are put back into the order of their shape."},
            [](Value v, Spec s) { return v.read_bool(s.plain_order); },
            [](Written s) -> Json { return s.plain_order; }},
-    KeyRow{{"", "levels", "list of texts", "\"op\", \"kernel\", \"api\"", "[\"op\"]",
-            "What is captured: ops, the kernels that they call underneath, what the program itself calls, or several of these."},
-           read_levels,
-           [](Written s) -> Json { return s.levels; }},
+    KeyRow{
+        {"", "levels", "list of texts", "\"op\", \"kernel\", \"api\", \"module\", \"model\"", "[\"op\"]",
+         "What is captured: ops, the kernels that they call underneath, what the program itself calls, calls of modules and of models, or "
+         "several of these."},
+        read_levels,
+        [](Written s) -> Json { return s.levels; }},
     KeyRow{{"", "trigger", "text", "\"always\", \"overflow\", \"exception\", \"watch\", \"on-request\"", "\"always\"",
             "What makes a record be kept: always; NaN or Inf in an op's outputs; failing ops; ops while the program asks for "
             "them; ops after whose watchers their outputs are looked at again."},

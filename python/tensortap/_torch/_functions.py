@@ -14,9 +14,10 @@ class Functions:
     Attributes
     ----------
     enter
-        ``enter(module)``: the module runs on this thread from now on; gives the depth for ``leave``. Names a module that is not known.
+        ``enter(module)``: the module runs on this thread from now on; gives a mark for ``leave``, negative where the end of the call is
+        to be told, -1 of a root. Names a module that is not known.
     leave
-        ``leave(depth)``: takes off what was put there since.
+        ``leave(mark)``: takes off what was put there since.
     set_namers
         ``set_namers(name_called, root_called)``: whom to ask for the names of an unknown module, ``(module, path of the caller)``, and
         whom to tell that a module is called while none runs, ``(module)``.
@@ -72,6 +73,10 @@ class Functions:
         ``compile_ends()``: it is done.
     autograd_names
         ``autograd_names()``: the names so far, "SEQUENCE_NUMBER NAME" in a line each.
+    level_of_call
+        ``level_of_call(whether it is a root)``: at which level a module's call is captured, -1 when it is not.
+    add_module
+        ``add_module(number of the module, class, level)``: gives the number of a node for ``add_site``, 0 when it cannot be captured.
     note_compiled
         ``note_compiled(count)``: so many more graphs went to Inductor.
     compiled_graphs
@@ -118,6 +123,8 @@ class Functions:
     add_site: Callable[[tuple[int, int, int], Iterable[tuple[int, int, int, int, int]]], int]
     graph_begins: Callable[[int, bool], int]
     path_number: Callable[[str], int]
+    level_of_call: Callable[[bool], int]
+    add_module: Callable[[int, str, int], int]
     graph_ends: Callable[[], None]
     wrote_unseen: Callable[[], None]
     compile_begins: Callable[[], None]

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ._functions import Functions
+from .module_events import ModuleEvents
 
 
 def wrap(functions: Functions) -> None:
@@ -19,17 +20,20 @@ def wrap(functions: Functions) -> None:
     """
     call = torch.nn.Module.__call__
     is_compiling = torch.compiler.is_compiling
-    enter, leave = functions.enter, functions.leave
+    enter, leave, tell = functions.enter, functions.leave, ModuleEvents(functions).tell
 
     # Short on purpose: it runs at every call of a module. While torch.compile traces a call, it is the call itself.
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
         if is_compiling():
             return call(self, *args, **kwargs)
-        depth = enter(self)
+        mark = enter(self)
         try:
-            return call(self, *args, **kwargs)
+            result = call(self, *args, **kwargs)
+            if mark < 0:
+                tell(self, mark == -1, args, kwargs, result)
+            return result
         finally:
-            leave(depth)
+            leave(mark)
 
     __call__.__doc__ = call.__doc__
     _leave_alone(__call__)

@@ -38,6 +38,26 @@ uint32_t add_node(GraphNode told) {
   return graph_nodes().add_node(std::move(told), op, scope, updates);
 }
 
+int level_of_call(bool is_root) {
+  const EnteredCapture capture;
+  const ThreadCalls* calls = thread_calls();
+  if (!capture || calls == nullptr || (capture->levels & kModuleLevels) == 0) return -1;
+  // A module that is called in the backward pass computes again what is known.
+  if (!capture->observing.load(std::memory_order_relaxed) || calls->compiling > 0 || !calls->nodes.empty()) return -1;
+  if (is_root && (capture->levels & 1U << TENSORTAP_LEVEL_MODEL) != 0) return TENSORTAP_LEVEL_MODEL;
+  return (capture->levels & 1U << TENSORTAP_LEVEL_MODULE) != 0 ? static_cast<int>(TENSORTAP_LEVEL_MODULE) : -1;
+}
+
+uint32_t add_module(ModuleId module, const std::string& type, uint32_t level) {
+  const EnteredCapture capture;
+  if (!capture || capture->runtime.adapter.define_dump == nullptr || capture->runtime.adapter.define_dump() != 0) return 0;
+  GraphNode told;
+  told.op = type;
+  told.module = module;
+  told.level = level;
+  return graph_nodes().add_node(std::move(told), capture->runtime.operators.without_schema(type), 0, false);
+}
+
 uint32_t wants_node(uint32_t number, ModuleId root) {
   const EnteredCapture capture;
   const KnownNode* node = graph_nodes().node(number);
@@ -122,6 +142,7 @@ tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, O
 void gather(TorchSession& session, const DumpSite& site, OpIdentity& identity, bool wanted, std::span<const tensortap_torch_tensor> tensors,
             ThreadCalls& calls) {
   const bool allocates = (identity.flags & TENSORTAP_TORCH_OP_UNWRITTEN) != 0;
+  const bool makes = site.node->told.level == TENSORTAP_LEVEL_OP;  // a module hands on what its ops made
   calls.tensors.clear();
   for (const DumpSlot& slot : site.slots) {
     if (slot.tensor >= tensors.size() || tensors[slot.tensor].kind == TENSORTAP_TORCH_UNDEFINED) continue;
@@ -131,7 +152,8 @@ void gather(TorchSession& session, const DumpSite& site, OpIdentity& identity, b
     StorageContent content;
     if (allocates && is_output) content = session.storages.allocated(tensor, calls.met);
     if (!wanted || (slot.flags & kSlotOnlyNoted) != 0) continue;
-    if (!allocates || !is_output) content = is_output ? session.storages.made(tensor, calls.met) : session.storages.look(tensor, calls.met);
+    if (!allocates || !is_output)
+      content = is_output && makes ? session.storages.made(tensor, calls.met) : session.storages.look(tensor, calls.met);
     tensortap_tensor one;
     if (!session.describe(identity, tensor, content, one)) continue;
     one.slot_kind = slot.kind;
@@ -176,8 +198,8 @@ void dump(int64_t number, std::span<const tensortap_torch_tensor> tensors) {
 }  // namespace
 
 const GraphEvents& graph_events() {
-  static const GraphEvents events = {takes_nodes, add_node,     wants_node,     add_site,     graph_begins,
-                                     graph_ends,  wrote_unseen, compile_begins, compile_ends, autograd_names};
+  static const GraphEvents events = {takes_nodes,  add_node,       wants_node,   add_site,       graph_begins,  graph_ends,
+                                     wrote_unseen, compile_begins, compile_ends, autograd_names, level_of_call, add_module};
   return events;
 }
 

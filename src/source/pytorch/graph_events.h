@@ -1,4 +1,4 @@
-// What Python's side tells of the graphs that torch.compile makes.
+// What Python's side tells of the graphs that torch.compile makes, and of calls of modules that are events.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_GRAPH_EVENTS_H_
 #define TENSORTAP_SOURCE_PYTORCH_GRAPH_EVENTS_H_
@@ -11,7 +11,7 @@
 
 namespace tensortap {
 
-// A node of a graph, described when the graph is compiled.
+// A node of a graph, described when the graph is compiled; or a module whose calls are events.
 struct GraphNode {
   std::string op;        // "aten::add"
   std::string overload;  // "Tensor"
@@ -22,6 +22,7 @@ struct GraphNode {
   std::string attributes;  // JSON object with the arguments that are no tensors, may be ""
   std::vector<std::string> inputs;
   uint32_t forward = 0;  // number of the forward node that a backward node belongs to, 0 = none
+  uint32_t level = 0;    // TENSORTAP_LEVEL_*
 };
 
 // One tensor of a node in what its dump node is given.
@@ -70,6 +71,11 @@ struct GraphEvents {
   void (*compile_ends)() = nullptr;
   // "SEQUENCE_NUMBER NAME" of each, a line each.
   std::string (*autograd_names)() = nullptr;
+
+  // The level at which the call of a module that begins or ends now is captured, -1 = it is not. `is_root`: no other module runs.
+  int (*level_of_call)(bool is_root) = nullptr;
+  // The node that stands for calls of a module of this class: it takes sites as any node does. 0 = it cannot be captured.
+  uint32_t (*add_module)(ModuleId module, const std::string& type, uint32_t level) = nullptr;
 };
 
 }  // namespace tensortap

@@ -142,7 +142,7 @@ void OpIdentities::apply(const DumpRequest& request, const OpIdentity& identity)
   if (inside) tensortap_request_op(session_, identity.id, request.enabled ? 1 : 0);
 }
 
-// "Net.norm/pow", of backward "Net.norm/PowBackward0/mul", of an optimizer "AdamW.step/addcdiv_". Further ones of a name, at other lines,
+// "Net.norm/pow", of a call of the module "Net.norm", of backward "Net.norm/PowBackward0/mul", of an optimizer "AdamW.step/addcdiv_". Further ones of a name, at other lines,
 // get "_1", "_2" in the order in which they come.
 std::string OpIdentities::name_for(const OpKey& key, const TorchOperator& op) {
   std::string name = module_path(key.forward != nullptr ? key.forward->module : key.module);
@@ -151,7 +151,9 @@ std::string OpIdentities::name_for(const OpKey& key, const TorchOperator& op) {
     name += part;
   };
   if (key.scope != 0) append(scopes_.name_of(key.scope));
-  append(op.type);
+  // A module's call has the module's own name.
+  const bool is_module = key.level == TENSORTAP_LEVEL_MODULE || key.level == TENSORTAP_LEVEL_MODEL;
+  if (!is_module || name.empty()) append(op.type);
   const uint32_t before = taken_[name]++;
   return before == 0 ? name : concat(name, "_", before);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "source/pytorch/frame_walker.h"
+#include "source/pytorch/graph_events.h"
 #include "source/pytorch/module_stack.h"
 #include "source/pytorch/module_table.h"
 #include "source/pytorch/python_bridge.h"
@@ -43,7 +44,18 @@ bool call_quietly(PyObject* callable, PyObject* first, PyObject* second) {
   return result || forget_exception();
 }
 
-// enter(module) -> depth
+bool is_event(bool is_root) {
+  const GraphEvents* events = python_events().graphs;
+  return events != nullptr && events->level_of_call != nullptr && events->level_of_call(is_root) >= 0;
+}
+
+// What leave() gets: the depth, or -1 - depth where the end of the call is an event.
+PyObject* mark_of(uint32_t depth) {
+  const auto number = static_cast<long>(depth);
+  return PyLong_FromLong(is_event(depth == 0) ? -1 - number : number);
+}
+
+// enter(module) -> mark
 PyObject* enter(PyObject*, Arguments arguments, ptrdiff_t) {
   PyObject* const module = arguments[0];
   ModuleId id = module_at(module);
@@ -53,7 +65,7 @@ PyObject* enter(PyObject*, Arguments arguments, ptrdiff_t) {
     id = module_at(module);
   }
   const uint32_t depth = push_module(id);
-  if (depth > 0) return PyLong_FromLong(static_cast<long>(depth));
+  if (depth > 0) return mark_of(depth);
   if (root_called != nullptr && !call_quietly(root_called, module, nullptr)) {
     pop_modules(depth);
     return nullptr;
@@ -64,12 +76,13 @@ PyObject* enter(PyObject*, Arguments arguments, ptrdiff_t) {
     if (PyErr_Occurred() != nullptr) PyErr_Clear();
     events.root_module_begins(id, trains);
   }
-  return PyLong_FromLong(0);
+  return mark_of(0);
 }
 
-// leave(depth)
+// leave(mark)
 PyObject* leave(PyObject*, Arguments arguments, ptrdiff_t) {
-  const auto depth = static_cast<uint32_t>(PyLong_AsLong(arguments[0]));
+  const long mark = PyLong_AsLong(arguments[0]);
+  const auto depth = static_cast<uint32_t>(mark < 0 ? -1 - mark : mark);
   if (depth == 0) {
     pop_modules(1);
     const ModuleId root = current_module();

@@ -135,13 +135,30 @@ PyObject* autograd_names_function(PyObject*, PythonArguments, ptrdiff_t) {
   return python_text(function == nullptr ? "" : function());
 }
 
+// level_of_call(whether it is a root) -> level of a module's call, -1 when it is not captured
+PyObject* level_of_call_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
+  const auto function = events_of_graphs().level_of_call;
+  return PyLong_FromLong(function == nullptr ? -1 : function(PyObject_IsTrue(arguments[0]) == 1));
+}
+
+// add_module(number of the module, class, level) -> number of its node
+PyObject* add_module_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
+  const auto module = static_cast<ModuleId>(PyLong_AsLong(arguments[0]));
+  const auto type = text_of(arguments[1]);
+  const auto level = static_cast<uint32_t>(PyLong_AsLong(arguments[2]));
+  if (!type || PyErr_Occurred() != nullptr) return nullptr;
+  const auto function = events_of_graphs().add_module;
+  return PyLong_FromLong(function == nullptr ? 0 : static_cast<long>(function(module, *type, level)));
+}
+
 constinit std::array graph_methods = {
     python_method<takes_nodes_function, 0>("takes_nodes"),       python_method<add_node_function, 1>("add_node"),
     python_method<wants_node_function, 2>("wants_node"),         python_method<add_site_function, 2>("add_site"),
     python_method<graph_begins_function, 2>("graph_begins"),     python_method<path_number_function, 1>("path_number"),
     python_method<graph_ends_function, 0>("graph_ends"),         python_method<wrote_unseen_function, 0>("wrote_unseen"),
     python_method<compile_begins_function, 0>("compile_begins"), python_method<compile_ends_function, 0>("compile_ends"),
-    python_method<autograd_names_function, 0>("autograd_names"),
+    python_method<autograd_names_function, 0>("autograd_names"), python_method<level_of_call_function, 1>("level_of_call"),
+    python_method<add_module_function, 3>("add_module"),
 };
 
 }  // namespace

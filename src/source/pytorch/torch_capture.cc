@@ -83,7 +83,9 @@ void TorchCapture::observe() {
   } else {
     storages.let_go_of_all();
   }
-  runtime.adapter.observe(wanted ? 1 : 0, levels);
+  // Steps and memory are followed by the operators, whatever is captured.
+  const uint32_t callbacks = levels & ~kModuleLevels;
+  runtime.adapter.observe(wanted ? 1 : 0, callbacks == 0 ? 1U << TENSORTAP_LEVEL_OP : callbacks);
 }
 
 TorchCapture* enter_capture() {
@@ -113,7 +115,8 @@ Status open_capture(const char* config, const char* config_name, const std::stri
   options.model = model.c_str();
   options.rank = rank.rank;
   options.world_size = rank.world_size;
-  options.flags = TENSORTAP_SESSION_KERNELS | (torch_runtime().content_cache ? 0U : TENSORTAP_SESSION_CONTENT_UNKNOWN);
+  options.flags =
+      TENSORTAP_SESSION_KERNELS | TENSORTAP_SESSION_MODULES | (torch_runtime().content_cache ? 0U : TENSORTAP_SESSION_CONTENT_UNKNOWN);
   tensortap_session* session = nullptr;
   std::array<char, 2000> message{};
   const int code = tensortap_session_open(&options, &session, message.data(), message.size());

@@ -115,7 +115,7 @@ OpIdentity& TorchSession::op_of(const KnownNode& node, ModuleId root) {
   key.position = {&node, static_cast<int32_t>(root)};
   key.forward = node.forward == nullptr ? nullptr : &op_of(*node.forward, root);
   key.scope = node.scope;
-  key.level = TENSORTAP_LEVEL_OP;
+  key.level = node.told.level;
   OpIdentity& identity = identities.of_node(key, told);
   // What was bound stays: somebody may be reading it.
   auto* bound = new BoundNode{generation, root, &identity, first};

@@ -21,6 +21,9 @@
 
 namespace tensortap {
 
+// Of the bits of tensortap_levels(): calls of modules, which torch's callbacks do not tell of.
+inline constexpr uint32_t kModuleLevels = 1U << TENSORTAP_LEVEL_MODULE | 1U << TENSORTAP_LEVEL_MODEL;
+
 // What stays the same from session to session of a process.
 struct TorchRuntime {
   tensortap_torch_adapter adapter{};
