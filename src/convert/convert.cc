@@ -23,6 +23,7 @@
 #include "format/dump_data/dump_data_file.h"
 #include "read/open_dump.h"
 #include "registry/registry.h"
+#include "tree/mapping.h"
 
 namespace tensortap {
 namespace {
@@ -30,7 +31,6 @@ namespace {
 constexpr size_t kMostFilesToConvert = size_t{1} << 24;
 constexpr int kDeepestFolder = 32;
 constexpr uint64_t kLargestNames = uint64_t{256} << 20;
-constexpr std::string_view kNamesFile = "mapping.csv";
 // What lies beside DumpData files and is none.
 constexpr std::array<std::string_view, 6> kOtherFiles = {".csv", ".json", ".npy", ".npz", ".txt", ".bin"};
 
@@ -66,9 +66,9 @@ class FileCollector {
       if (is_folder || entry->is_regular_file(unknown)) names[entry->path().filename()] = is_folder;
     }
     if (error) failed.push_back({folder, error.message()});
-    const auto mapping = read_names(folder, names.contains(std::string(kNamesFile)));
+    const auto mapping = read_names(folder, names.contains(std::string(kMappingFile)));
     for (const auto& [name, is_folder] : names) {
-      if (name[0] == '.' || name == kNamesFile || files.size() == kMostFilesToConvert) continue;
+      if (name[0] == '.' || name == kMappingFile || files.size() == kMostFilesToConvert) continue;
       const std::string path = join_path(folder, name);
       if (!is_folder) {
         const auto mapped = mapping.find(name);
@@ -83,13 +83,8 @@ class FileCollector {
   static std::map<std::string, std::string, std::less<>> read_names(const std::string& folder, bool are_there) {
     std::map<std::string, std::string, std::less<>> mapping;
     if (!are_there) return mapping;
-    const auto text = read_file(join_path(folder, kNamesFile), kLargestNames);
-    for (const std::string_view line : split(text.ok() ? std::string_view(*text) : std::string_view(), '\n')) {
-      const size_t comma = line.find(',');
-      if (comma != std::string_view::npos)
-        mapping.insert_or_assign(std::string(line.substr(0, comma)), std::string(line.substr(comma + 1)));
-    }
-    return mapping;
+    const auto text = read_file(join_path(folder, kMappingFile), kLargestNames);
+    return text.ok() ? mapped_names(*text) : mapping;
   }
 };
 

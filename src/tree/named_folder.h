@@ -15,11 +15,11 @@
 #include "base/folder.h"
 #include "base/status.h"
 #include "tree/file_parts.h"
+#include "tree/mapping.h"
 
 namespace tensortap {
 
 inline constexpr size_t kLongestFileName = 255;  // bytes, as Linux has it
-inline constexpr std::string_view kMappingFile = "mapping.csv";
 // The begin of the names of files that are not whole yet, except spool files (tree/spool.h). The number of the process follows.
 inline constexpr std::string_view kTemporaryPrefix = ".tensortap-";
 

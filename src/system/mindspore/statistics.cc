@@ -8,8 +8,7 @@
 #include "base/text.h"
 #include "stats/digest.h"
 #include "stats/stats.h"
-#include "system/mindspore/name_parse.h"
-#include "system/mindspore/tensor_name.h"
+#include "system/mindspore/names.h"
 #include "tensor/number_formats.h"
 
 namespace tensortap::mindspore {

@@ -8,7 +8,7 @@
 #include "base/temporary_folder.h"
 #include "format/npy/npy_header.h"
 #include "stats/stats.h"
-#include "system/mindspore/tensor_name.h"
+#include "system/mindspore/names.h"
 #include "system/mindspore/tree/writer_golden.h"
 #include "tensor/number_formats.h"
 
@@ -163,8 +163,7 @@ TEST_P(GoldenStatistic, AgreesWithTheTensorsOfTheTree) {
   const auto names = list_directory(tensors);
   ASSERT_TRUE(names.ok());
   for (const std::string& name : *names) {
-    MindsporeTensorName parsed;
-    if (parse_tensor_name(name, parsed)) files[to_text(parsed.time_us)] = name;
+    if (const auto parsed = parse_tensor_file_name(name)) files[to_text(parsed->time)] = name;
   }
   size_t rows = 0;
   for (const std::string_view line : split(*text, '\n')) {
@@ -177,10 +176,10 @@ TEST_P(GoldenStatistic, AgreesWithTheTensorsOfTheTree) {
     const std::string& name = files[std::string(cells[4])];
     ASSERT_FALSE(name.empty()) << line;
     const Tensor tensor = tensor_of_npy(join_path(tensors, name), cells[8]);
-    MindsporeTensorName parsed;
-    ASSERT_TRUE(parse_tensor_name(name, parsed));
+    const auto parsed = parse_tensor_file_name(name);
+    ASSERT_TRUE(parsed.has_value());
     const std::string op_cells = concat(cells[0], ",", cells[1], ",");
-    const StatisticRow about{op_cells, parsed.time_us, parsed.is_input, static_cast<uint32_t>(parsed.slot), nullptr, nullptr};
+    const StatisticRow about{op_cells, parsed->time, parsed->is_input, parsed->slot, nullptr, nullptr};
     expect_row(row_of(table, tensor, about, NonFinitePolicy::kPropagate), concat(line, "\n"), table.header(), name);
   }
   EXPECT_GT(rows, 3U);

@@ -26,7 +26,7 @@ constexpr uint64_t kLargestTable = uint64_t{64} << 20;
 constexpr size_t kLongestMessage = 300;
 
 // One execution of an op, as its files tell.
-struct GeRun {
+struct OpRun {
   uint32_t file = 0;  // in the tree
   FileName name;      // views into the tree
   uint64_t time = 0;
@@ -55,21 +55,21 @@ std::string first_line(const std::string& message) { return message.substr(0, st
 
 class RowsReader {
  public:
-  explicit RowsReader(const GeTree& tree, TreeProblems& problems) : tree_(tree), problems_(problems) {}
+  explicit RowsReader(const FoundFiles& tree, TreeProblems& problems) : tree_(tree), problems_(problems) {}
 
-  GeRows read() {
+  FoundRows read() {
     for (uint32_t i = 0; i < tree_.files.size(); ++i) read_file_of(i);
-    std::ranges::stable_sort(runs_, [&](const GeRun& a, const GeRun& b) { return key_of(a) < key_of(b); });
+    std::ranges::stable_sort(runs_, [&](const OpRun& a, const OpRun& b) { return key_of(a) < key_of(b); });
     uint64_t first_time = UINT64_MAX;
-    for (const GeRun& run : runs_) first_time = std::min(first_time, run.time);
-    for (const GeRun& run : runs_) add_run(run, first_time);
+    for (const OpRun& run : runs_) first_time = std::min(first_time, run.time);
+    for (const OpRun& run : runs_) add_run(run, first_time);
     finish_ops();
     return std::move(rows_);
   }
 
  private:
   // Dumps in the order in which they were asked for, in each the steps, in each the time.
-  std::tuple<std::string_view, int64_t, uint64_t> key_of(const GeRun& run) const {
+  std::tuple<std::string_view, int64_t, uint64_t> key_of(const OpRun& run) const {
     const TreeFolder& folder = folder_of(run.file);
     return {folder.time, folder.step, run.time};
   }
@@ -81,10 +81,10 @@ class RowsReader {
   }
 
   // The execution that a file tells of: tensors and statistics of one lie in two files.
-  GeRun& run_of(uint32_t file, const FileName& name, std::string_view stem) {
+  OpRun& run_of(uint32_t file, const FileName& name, std::string_view stem) {
     const auto [found, is_new] = by_stem_.try_emplace({tree_.files[file].folder, stem}, runs_.size());
     if (!is_new) return runs_[found->second];
-    GeRun run;
+    OpRun run;
     run.file = file;
     run.name = name;
     run.time = name.time;
@@ -115,7 +115,7 @@ class RowsReader {
     if (content->left_over > 0)
       problems_.add(Skipped::kTensorFile, concat(shown(i), ": ", content->left_over, " bytes behind the last tensor are passed over"));
     if (!content->message.empty()) problems_.add(Skipped::kTensorFile, concat(shown(i), ": ", first_line(content->message)));
-    GeRun& run = run_of(i, *name, stem);
+    OpRun& run = run_of(i, *name, stem);
     run.file = i;
     if (content->time_us != 0) run.time = content->time_us;
     run.content = *std::move(content);
@@ -131,7 +131,7 @@ class RowsReader {
     if (!lines.empty()) run_of(i, name, stem).statistics = std::move(lines);
   }
 
-  OpId op_of_run(const GeRun& run) {
+  OpId op_of_run(const OpRun& run) {
     const TreeFolder& folder = folder_of(run.file);
     const std::string full_name = run.content.op_name.empty() ? std::string(run.name.name) : run.content.op_name;
     const auto [found, is_new] =
@@ -148,7 +148,7 @@ class RowsReader {
     return found->second;
   }
 
-  RecordRow row_for(const GeRun& run, OpId op, bool is_input, uint32_t slot, uint64_t first_time) const {
+  RecordRow row_for(const OpRun& run, OpId op, bool is_input, uint32_t slot, uint64_t first_time) const {
     const TreeFolder& folder = folder_of(run.file);
     RecordRow row;
     row.step = folder.step;
@@ -172,7 +172,7 @@ class RowsReader {
   }
 
   // Which execution of its op in its step this is. One may be told by two files: what it read, and what it wrote.
-  uint32_t call_of(const GeRun& run, OpId op) {
+  uint32_t call_of(const OpRun& run, OpId op) {
     const TreeFolder& folder = folder_of(run.file);
     auto& [call, inputs, outputs, begun] = executions_[{op, folder.step, folder.device}];
     bool has_inputs = !run.content.inputs.empty();
@@ -189,7 +189,7 @@ class RowsReader {
     return call;
   }
 
-  void add_tensors(const GeRun& run, OpId op, uint32_t call, bool is_input, uint64_t first_time) {
+  void add_tensors(const OpRun& run, OpId op, uint32_t call, bool is_input, uint64_t first_time) {
     const auto& tensors = is_input ? run.content.inputs : run.content.outputs;
     for (uint32_t slot = 0; slot < std::min<size_t>(tensors.size(), UINT16_MAX); ++slot) {
       const DumpDataTensor& tensor = tensors[slot];
@@ -215,7 +215,7 @@ class RowsReader {
     }
   }
 
-  void add_statistics(const GeRun& run, OpId op, uint32_t call, uint64_t first_time) {
+  void add_statistics(const OpRun& run, OpId op, uint32_t call, uint64_t first_time) {
     for (const StatisticLine& line : run.statistics) {
       const auto& tensors = line.is_input ? run.content.inputs : run.content.outputs;
       if (line.slot < tensors.size() && !(tensors[line.slot].type == 0 && tensors[line.slot].size == 0)) continue;
@@ -234,7 +234,7 @@ class RowsReader {
     if (name != rows_.ops[op].name && std::ranges::none_of(originals, same)) originals.push_back({name, ""});
   }
 
-  void add_run(const GeRun& run, uint64_t first_time) {
+  void add_run(const OpRun& run, uint64_t first_time) {
     if (times_.empty()) {
       for (const TreeFolder& folder : tree_.folders) times_.insert(folder.time);
     }
@@ -271,10 +271,10 @@ class RowsReader {
     bool begun = false;
   };
 
-  const GeTree& tree_;
+  const FoundFiles& tree_;
   TreeProblems& problems_;
-  GeRows rows_;
-  std::vector<GeRun> runs_;
+  FoundRows rows_;
+  std::vector<OpRun> runs_;
   std::map<std::pair<uint32_t, std::string_view>, size_t> by_stem_;
   std::map<std::tuple<std::string, std::string, std::string>, OpId> ops_;
   std::map<std::tuple<OpId, int64_t, int32_t>, Execution> executions_;
@@ -283,6 +283,6 @@ class RowsReader {
 
 }  // namespace
 
-GeRows read_rows(const GeTree& tree, TreeProblems& problems) { return RowsReader(tree, problems).read(); }
+FoundRows read_rows(const FoundFiles& tree, TreeProblems& problems) { return RowsReader(tree, problems).read(); }
 
 }  // namespace tensortap::ascend

@@ -13,14 +13,14 @@
 
 namespace tensortap::ascend {
 
-struct GeRows {
+struct FoundRows {
   std::vector<RecordRow> rows;
-  std::vector<uint32_t> files;  // by row: in GeTree::files
+  std::vector<uint32_t> files;  // by row: in FoundFiles::files
   std::vector<OpInfo> ops;
 };
 
 // Opens every file once. What cannot be read is skipped and reported.
-GeRows read_rows(const GeTree& tree, TreeProblems& problems);
+FoundRows read_rows(const FoundFiles& tree, TreeProblems& problems);
 
 }  // namespace tensortap::ascend
 

@@ -15,7 +15,8 @@
 #include "format/dump_data/dump_data_file.h"
 #include "layout/crash_file.h"
 #include "system/ascend/statistics.h"
-#include "tree/named_folder.h"
+#include "tree/folder_names.h"
+#include "tree/mapping.h"
 
 namespace tensortap::ascend {
 namespace {
@@ -94,9 +95,9 @@ class Scout {
   size_t folders_ = 0;
 };
 
-class GeWalk {
+class Walker {
  public:
-  GeWalk(GeTree& tree, TreeProblems& problems) : tree_(tree), problems_(problems) {}
+  Walker(FoundFiles& tree, TreeProblems& problems) : tree_(tree), problems_(problems) {}
 
   Status walk(const std::string& path, const std::string& relative, int depth) {
     TENSORTAP_ASSIGN_OR_RETURN(const std::vector<std::string> names, list_directory(path));
@@ -112,10 +113,7 @@ class GeWalk {
         below.push_back(name);
       }
     }
-    std::ranges::sort(below, [](const std::string& a, const std::string& b) {
-      if (is_whole_number(a) && is_whole_number(b) && a.size() != b.size()) return a.size() < b.size();
-      return a < b;
-    });
+    std::ranges::sort(below, in_number_order);
     for (const std::string& name : below) look_at(path, relative, folder, name, depth);
     return {};
   }
@@ -201,16 +199,10 @@ class GeWalk {
       problems_.add(Skipped::kMapping, concat(relative, relative.empty() ? "" : "/", kMappingFile, ": ", text.status().message()));
       return mapping;
     }
-    for (std::string_view line : split(*text, '\n')) {
-      if (line.ends_with('\r')) line.remove_suffix(1);
-      const size_t comma = line.find(',');
-      if (comma == std::string_view::npos || comma == 0) continue;
-      mapping.insert_or_assign(std::string(line.substr(0, comma)), std::string(line.substr(comma + 1)));
-    }
-    return mapping;
+    return mapped_names(*text);
   }
 
-  GeTree& tree_;
+  FoundFiles& tree_;
   TreeProblems& problems_;
   size_t foreign_ = 0;
   std::string first_foreign_;
@@ -242,10 +234,10 @@ Confidence find_tree(const std::string& folder) {
   return is_directory(join_path(folder, kOurFolder)) && is_time_folder(file_name(folder)) ? Confidence::kCertain : Confidence::kNo;
 }
 
-Result<GeTree> walk_tree(const std::string& folder, TreeProblems& problems) {
+Result<FoundFiles> walk_tree(const std::string& folder, TreeProblems& problems) {
   if (!path_exists(folder)) return not_found(concat(folder, ": no such folder"));
-  GeTree tree;
-  GeWalk walk(tree, problems);
+  FoundFiles tree;
+  Walker walk(tree, problems);
   TENSORTAP_RETURN_IF_ERROR(walk.walk(folder, "", kDeepest));
   walk.finish();
   return tree;

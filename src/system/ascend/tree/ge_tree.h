@@ -32,7 +32,7 @@ struct TreeFile {
   std::string name;    // what it stands for: itself, or what mapping.csv says
 };
 
-struct GeTree {
+struct FoundFiles {
   std::vector<TreeFolder> folders;
   std::vector<TreeFile> files;
   std::vector<std::string> manifests;  // paths
@@ -42,7 +42,7 @@ struct GeTree {
 Confidence find_tree(const std::string& folder);
 
 // Everything below `folder`, opening only mapping.csv. Errors: kNotFound, kIo when the folder can not be read.
-Result<GeTree> walk_tree(const std::string& folder, TreeProblems& problems);
+Result<FoundFiles> walk_tree(const std::string& folder, TreeProblems& problems);
 
 }  // namespace tensortap::ascend
 

@@ -14,6 +14,7 @@
 #include "layout/crashed_dump.h"
 #include "system/ascend/tree/ge_rows.h"
 #include "system/ascend/tree/ge_tree.h"
+#include "tree/tree_index.h"
 
 namespace tensortap::ascend {
 namespace {
@@ -38,50 +39,37 @@ std::string join_manifests(const std::vector<std::string>& paths) {
   return joined.empty() ? "{}" : to_json_text(Json{{"watch", {{"still_read", std::move(joined)}}}});
 }
 
-class Index : public DumpIndex {
+class Index : public TreeIndex {
  public:
-  Index(GeTree tree, GeRows content, std::string manifest, std::vector<std::string> problems)
-      : tree_(std::move(tree)), content_(std::move(content)), manifest_(std::move(manifest)), problems_(std::move(problems)) {}
+  Index(FoundFiles tree, std::vector<uint32_t> files, TreeContent content)
+      : TreeIndex("ge", std::move(content)), tree_(std::move(tree)), files_(std::move(files)) {}
 
-  std::string_view layout() const override { return "ge"; }
-  std::span<const RecordRow> rows() const override { return content_.rows; }
-  std::span<const OpInfo> ops() const override { return content_.ops; }
-  std::string manifest() const override { return manifest_; }
-  std::span<const std::string> problems() const override { return problems_; }
-  std::vector<uint64_t> histogram(size_t /*row*/) const override { return {}; }
-
-  Result<RecordData> data(size_t row) const override {
-    if (row >= content_.rows.size()) {
-      return invalid_argument(concat("the dump has ", content_.rows.size(), " records; there is no record ", row));
-    }
-    const RecordRow& record = content_.rows[row];
-    if ((record.flags & kRecordDataLost) != 0) return not_found(concat(file(row), ": tells of this tensor and does not hold it"));
+ protected:
+  Result<RecordData> map(size_t row, const RecordRow& record) const override {
+    if ((record.flags & kRecordDataLost) != 0) return not_found(concat(path_of(row), ": tells of this tensor and does not hold it"));
     if ((record.flags & kRecordHasData) == 0) return not_found("the record has statistics only; dump with dump_data tensor to keep values");
-    const TreeFile& found = tree_.files[content_.files[row]];
+    const TreeFile& found = tree_.files[files_[row]];
     TENSORTAP_ASSIGN_OR_RETURN(MappedFile map, MappedFile::open(join_path(tree_.folders[found.folder].path, found.stored)));
     auto owner = std::make_shared<const MappedFile>(std::move(map));
     const auto bytes = owner->bytes();
     // The file may have changed since its head was read.
     const auto payload = part_of(bytes, record.data_offset, record.data_bytes);
-    if (!payload) return corrupt(concat(file(row), ": cut short: the record's values are not all there"));
+    if (!payload) return corrupt(concat(path_of(row), ": cut short: the record's values are not all there"));
     if (record.desc().dtype != DType::kUInt1) return RecordData{{record.desc(), payload->data(), nullptr}, owner};
     auto reordered = std::make_shared<std::vector<std::byte>>(payload->begin(), payload->end());
     reorder_dump_data_bits(DType::kUInt1, *reordered);
     return RecordData{{record.desc(), reordered->data(), nullptr}, reordered};
   }
 
-  std::string file(size_t row) const override {
-    if (row >= content_.rows.size()) return "";
-    const TreeFile& found = tree_.files[content_.files[row]];
+  std::string path_of(size_t row) const override {
+    const TreeFile& found = tree_.files[files_[row]];
     const std::string& relative = tree_.folders[found.folder].relative;
     return relative.empty() ? found.stored : join_path(relative, found.stored);
   }
 
  private:
-  GeTree tree_;
-  GeRows content_;
-  std::string manifest_;
-  std::vector<std::string> problems_;
+  FoundFiles tree_;
+  std::vector<uint32_t> files_;
 };
 
 }  // namespace
@@ -93,12 +81,13 @@ Confidence recognise_tree(const std::string& folder) {
 
 Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
   TreeProblems problems;
-  TENSORTAP_ASSIGN_OR_RETURN(GeTree tree, walk_tree(folder, problems));
+  TENSORTAP_ASSIGN_OR_RETURN(FoundFiles tree, walk_tree(folder, problems));
   const bool nothing = tree.files.empty() && tree.manifests.empty() && !CrashFile::is_left_in(folder, "ge");
   if (nothing) return not_found(concat(folder, ": no file of a dump is here or below"));
-  GeRows content = read_rows(tree, problems);
+  FoundRows rows = read_rows(tree, problems);
   std::string manifest = tree.manifests.size() == 1 ? read_manifest(tree.manifests[0]) : join_manifests(tree.manifests);
-  auto index = std::make_unique<Index>(std::move(tree), std::move(content), std::move(manifest), problems.take());
+  TreeContent content{std::move(rows.rows), std::move(rows.ops), std::move(manifest), problems.take()};
+  auto index = std::make_unique<Index>(std::move(tree), std::move(rows.files), std::move(content));
   return with_crashes(std::move(index), folder, kCrashAdvice);
 }
 

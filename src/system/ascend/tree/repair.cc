@@ -59,7 +59,7 @@ pid_t living_writer(std::string_view name) {
 class Repair {
  public:
   // Both outlive it.
-  Repair(const GeTree& tree, const Folder& root, bool dry_run) : tree_(tree), root_(root), dry_run_(dry_run) {}
+  Repair(const FoundFiles& tree, const Folder& root, bool dry_run) : tree_(tree), root_(root), dry_run_(dry_run) {}
 
   Status mend() {
     TENSORTAP_RETURN_IF_ERROR(refuse_links());
@@ -277,7 +277,7 @@ class Repair {
     return replace(folder_of(file), std::string(kMappingFile), concat(text, file.stored, ",", name, "\n"));
   }
 
-  const GeTree& tree_;
+  const FoundFiles& tree_;
   const Folder& root_;
   const bool dry_run_;
   RepairReport report_;
@@ -292,7 +292,7 @@ class Repair {
 
 Result<RepairReport> repair_tree(const std::string& folder, bool dry_run) {
   TreeProblems problems;
-  TENSORTAP_ASSIGN_OR_RETURN(const GeTree tree, walk_tree(folder, problems));
+  TENSORTAP_ASSIGN_OR_RETURN(const FoundFiles tree, walk_tree(folder, problems));
   TENSORTAP_ASSIGN_OR_RETURN(const Folder root, Folder::open(folder));
   Repair repair(tree, root, dry_run);
   TENSORTAP_RETURN_IF_ERROR(repair.mend());

@@ -2,7 +2,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "system/mindspore/tensor_name.h"
+#include "system/mindspore/names.h"
 #include "system/mindspore/tree/graph_description.h"
 #include "system/mindspore/tree/graph_values.h"
 #include "trace/scoped_name.h"

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "system/mindspore/tensor_name.h"
+#include "system/mindspore/names.h"
 #include "trace/scoped_name.h"
 
 namespace tensortap::mindspore {

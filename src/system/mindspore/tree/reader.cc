@@ -9,8 +9,10 @@
 #include "base/text.h"
 #include "layout/crash_file.h"
 #include "layout/crashed_dump.h"
+#include "system/mindspore/statistics.h"
 #include "system/mindspore/tree/npy_mapped.h"
 #include "system/mindspore/tree/tree_rows.h"
+#include "tree/tree_index.h"
 
 namespace tensortap::mindspore {
 namespace {
@@ -18,45 +20,35 @@ namespace {
 constexpr uint64_t kLargestMetadata = uint64_t{16} << 20;
 constexpr std::string_view kTreeAdvice = "; `tensortap repair` of this folder makes files of the tree of them";
 
-class Index : public DumpIndex {
+class Index : public TreeIndex {
  public:
-  Index(Tree tree, TreeRows content, std::string manifest, std::vector<std::string> problems)
-      : tree_(std::move(tree)), content_(std::move(content)), manifest_(std::move(manifest)), problems_(std::move(problems)) {}
+  Index(Tree tree, TreeRows rows, TreeContent content)
+      : TreeIndex("mindspore", std::move(content)),
+        tree_(std::move(tree)),
+        files_(std::move(rows.files)),
+        folders_(std::move(rows.folders)) {}
 
-  std::string_view layout() const override { return "mindspore"; }
-  std::span<const RecordRow> rows() const override { return content_.rows; }
-  std::span<const OpInfo> ops() const override { return content_.ops; }
-  std::string manifest() const override { return manifest_; }
-  std::span<const std::string> problems() const override { return problems_; }
-  std::vector<uint64_t> histogram(size_t /*row*/) const override { return {}; }
-
-  Result<RecordData> data(size_t row) const override {
-    if (row >= content_.rows.size()) {
-      return invalid_argument(concat("the dump has ", content_.rows.size(), " records; there is no record ", row));
-    }
-    const RecordRow& record = content_.rows[row];
+ protected:
+  Result<RecordData> map(size_t row, const RecordRow& record) const override {
     if ((record.flags & kRecordDataLost) != 0) {
-      return content_.files[row] == kNoFile ? not_found("the record's file is damaged; it has its statistics")
-                                            : corrupt(concat(file(row), ": cut short: the record's values are not all there"));
+      return files_[row] == kNoFile ? not_found("the record's file is damaged; it has its statistics")
+                                    : corrupt(concat(path_of(row), ": cut short: the record's values are not all there"));
     }
     if ((record.flags & kRecordHasData) == 0) return not_found("the record has statistics only; dump with saved_data full to keep values");
-    const TensorFile& found = tree_.files[content_.files[row]];
+    const TensorFile& found = tree_.files[files_[row]];
     return map_npy(join_path(tree_.folders[found.folder].path, found.file_name), record.desc());
   }
 
-  std::string file(size_t row) const override {
-    if (row >= content_.rows.size()) return "";
-    const LeafFolder& folder = tree_.folders[content_.folders[row]];
-    const uint32_t number = content_.files[row];
-    const std::string_view name = number == kNoFile ? "statistic.csv" : tree_.files[number].file_name;
+  std::string path_of(size_t row) const override {
+    const LeafFolder& folder = tree_.folders[folders_[row]];
+    const std::string_view name = files_[row] == kNoFile ? kStatisticFile : tree_.files[files_[row]].file_name;
     return folder.relative.empty() ? std::string(name) : join_path(folder.relative, name);
   }
 
  private:
   Tree tree_;
-  TreeRows content_;
-  std::string manifest_;
-  std::vector<std::string> problems_;
+  std::vector<uint32_t> files_;
+  std::vector<uint32_t> folders_;
 };
 
 // What our own report tells of a crash.
@@ -100,9 +92,9 @@ Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
   const bool nothing_else = walked.status().code() == StatusCode::kNotFound && CrashFile::is_left_in(folder, "mindspore");
   if (!walked.ok() && !nothing_else) return walked.status();
   Tree tree = walked.ok() ? *std::move(walked) : Tree();
-  TreeRows content = read_tree_rows(tree, problems);
-  std::string manifest = read_metadata(tree);
-  auto index = std::make_unique<Index>(std::move(tree), std::move(content), std::move(manifest), problems.take());
+  TreeRows rows = read_tree_rows(tree, problems);
+  TreeContent content{std::move(rows.rows), std::move(rows.ops), read_metadata(tree), problems.take()};
+  auto index = std::make_unique<Index>(std::move(tree), std::move(rows), std::move(content));
   return with_crashes(std::move(index), folder, kTreeAdvice);
 }
 

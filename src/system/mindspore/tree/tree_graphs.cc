@@ -5,9 +5,9 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "system/mindspore/name_parse.h"
-#include "system/mindspore/tree/tree_folder.h"
+#include "system/mindspore/names.h"
 #include "trace/scoped_name.h"
+#include "tree/folder_names.h"
 
 namespace tensortap::mindspore {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "system/mindspore/name_parse.h"
+#include "system/mindspore/names.h"
 #include "trace/scoped_name.h"
 
 namespace tensortap::mindspore {

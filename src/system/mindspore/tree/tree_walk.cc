@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "layout/crash_file.h"
 #include "system/mindspore/statistics.h"
-#include "system/mindspore/tree/tree_folder.h"
-#include "tree/named_folder.h"
+#include "tree/folder_names.h"
+#include "tree/mapping.h"
 
 namespace tensortap::mindspore {
 namespace {
@@ -332,17 +332,13 @@ void TreeWalker::sort_in(LeafFolder& leaf, std::string_view name, std::vector<st
 void TreeWalker::read_mapping(LeafFolder& leaf, std::span<const std::string_view> mapped) {
   if (mapped.empty()) return;
   std::unordered_map<std::string_view, TensorFileName> known;
-  for (std::string_view line : split(leaf.mapping, '\n')) {
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    const size_t comma = line.find(',');
-    if (line.empty()) continue;
-    const auto fields = comma == std::string_view::npos ? std::nullopt : parse_tensor_file_name(line.substr(comma + 1));
-    if (fields) {
-      known.insert_or_assign(line.substr(0, comma), *fields);
-    } else if (comma == std::string_view::npos || line.substr(0, comma).ends_with(".npy")) {
+  for (const MappingLine& line : mapping_lines(leaf.mapping)) {
+    if (const auto fields = parse_tensor_file_name(line.name)) {
+      known.insert_or_assign(line.stored, *fields);
+    } else if (line.line.find(',') == std::string_view::npos || line.stored.ends_with(".npy")) {
       constexpr size_t kShown = 80;
       problems_.add(Skipped::kMapping,
-                    concat(join_path(leaf.relative, kMappingFile), ": no line \"NEW.npy,NAME.npy\": ", quote(line.substr(0, kShown))));
+                    concat(join_path(leaf.relative, kMappingFile), ": no line \"NEW.npy,NAME.npy\": ", quote(line.line.substr(0, kShown))));
     }
   }
   for (const std::string_view name : mapped) {

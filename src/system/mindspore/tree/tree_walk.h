@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "system/mindspore/name_parse.h"
+#include "system/mindspore/names.h"
 #include "tree/problems.h"
 
 namespace tensortap::mindspore {

@@ -84,7 +84,7 @@ class Writer : public LayoutWriter {
   using Rows = InputRows<Place>;
   // One tensor about to be written.
   struct Piece {
-    MindsporeOp* op;
+    Op* op;
     bool is_input;
     uint32_t slot;
     uint64_t time_us;
@@ -101,7 +101,7 @@ class Writer : public LayoutWriter {
   Status add_piece(const Piece& piece, RecordRow& row, const TensorView* data, bool with_statistic, Place& place);
   Status add_output(RecordRow& row, const TensorView* data);
   Status settle(const Piece& piece, int64_t step, Rows::Source& source);
-  void begin_step(const RecordRow& row, MindsporeOp& op);
+  void begin_step(const RecordRow& row, Op& op);
   void end_parameters(int64_t step, uint64_t run);
   Status flush_folders();
 
@@ -169,12 +169,12 @@ void Writer::pass_over_ops(uint32_t count) {
 void Writer::op_decided(OpId id, const OpDecision& decision) {
   const std::lock_guard lock(mutex_);
   ops_.decide(id, decision);
-  const MindsporeOp* op = ops_.find(id);
+  const Op* op = ops_.find(id);
   inputs_.decide(id, decision, op != nullptr && op->parameter && op->outputs);
 }
 
 const std::string& Writer::name_of(const Piece& piece, const RecordRow& row) {
-  MindsporeTensorName name;
+  TensorName name;
   name.time_us = piece.time_us;
   name.is_input = piece.is_input;
   name.slot = piece.slot;
@@ -242,7 +242,7 @@ Status Writer::add_piece(const Piece& piece, RecordRow& row, const TensorView* d
 }
 
 Status Writer::add_output(RecordRow& row, const TensorView* data) {
-  MindsporeOp& op = *ops_.find(row.op);
+  Op& op = *ops_.find(row.op);
   const Rows::Reader reader = inputs_.first_reader(row.op, row.slot_index);
   // A value that others read as a whole has one place only.
   if (row.element >= 0 && reader.op != kNoOp) return unsupported("MindSpore's tree has no place for sequences");
@@ -287,7 +287,7 @@ Status Writer::settle(const Piece& piece, int64_t step, Rows::Source& source) {
   return options_.statistics ? add_statistic(piece, *folder, source.row, place.digests) : Status();
 }
 
-void Writer::begin_step(const RecordRow& row, MindsporeOp& op) {
+void Writer::begin_step(const RecordRow& row, Op& op) {
   noted_.note(companions_.begin(ops_));
   inputs_.before(row, [this](const Rows::Input& input) {
     noted_.note(settle({ops_.find(input.op), true, input.slot, next_time()}, input.step, *input.source));
@@ -301,7 +301,7 @@ void Writer::begin_step(const RecordRow& row, MindsporeOp& op) {
 
 Status Writer::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) {
   const std::lock_guard lock(mutex_);
-  MindsporeOp* op = ops_.find(row.op);
+  Op* op = ops_.find(row.op);
   if (op == nullptr) return unsupported("a record of an op that nobody added");
   if (options_.extras.graphs) ops_.follow(row);
   TENSORTAP_RETURN_IF_ERROR(check_place(row));
@@ -315,7 +315,7 @@ Status Writer::add_record(RecordRow& row, const TensorView* data, const Exponent
 
 void Writer::end_parameters(int64_t step, uint64_t run) {
   for (OpId id = 0; id < ops_.all().size(); ++id) {
-    MindsporeOp* op = ops_.find(id);
+    Op* op = ops_.find(id);
     if (op == nullptr || !op->parameter || !op->outputs || op->constant) continue;
     Rows::Source* source = inputs_.source(run, id, 0);
     if (source != nullptr && (source->row.flags & kRecordForReaders) == 0) noted_.note(settle({op, false, 0, next_time()}, step, *source));

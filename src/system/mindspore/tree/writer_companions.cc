@@ -62,7 +62,7 @@ Status Companions::finish(const Ops& ops, std::string_view manifest) {
   return folder->replace("tensortap_run.json", manifest);
 }
 
-Status Companions::write_attributes(NamedFolder& folder, const MindsporeOp& op) const {
+Status Companions::write_attributes(NamedFolder& folder, const Op& op) const {
   const std::string name = attributes_file_name(op.scoped_name);
   if (name.size() > kLongestFileName)
     return unsupported(concat("the attributes of ", quote(op.scoped_name), " have no file: its name is too long"));

@@ -28,7 +28,7 @@ class Companions {
   // `manifest` is ours, beside the metadata.
   Status finish(const Ops& ops, std::string_view manifest);
   // An op's attributes into the folder of an iteration.
-  Status write_attributes(NamedFolder& folder, const MindsporeOp& op) const;
+  Status write_attributes(NamedFolder& folder, const Op& op) const;
 
  private:
   Status write_metadata() const;

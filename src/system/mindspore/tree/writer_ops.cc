@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/text.h"
-#include "system/mindspore/name_parse.h"
+#include "system/mindspore/names.h"
 
 namespace tensortap::mindspore {
 namespace {
@@ -37,7 +37,7 @@ bool is_parameter_name(std::string_view name) { return name.find('.') != std::st
 
 void Ops::add(OpId id, const OpInfo& info) {
   if (ops_.size() <= id) ops_.resize(size_t{id} + 1);
-  MindsporeOp& op = ops_[id];
+  Op& op = ops_[id];
   op.info = info;
   op.known = true;
   op.scoped_name = scoped_names_.add(info);
@@ -56,11 +56,11 @@ void Ops::add(OpId id, const OpInfo& info) {
 }
 
 void Ops::decide(OpId id, const OpDecision& decision) {
-  if (MindsporeOp* op = find(id)) op->outputs = decision.outputs && (!op->parameter || profile_.device->parameters);
+  if (Op* op = find(id)) op->outputs = decision.outputs && (!op->parameter || profile_.device->parameters);
 }
 
-void Ops::tensor_name(const MindsporeOp& op, const MindsporeTensorName& tensor, std::string& text) const {
-  MindsporeTensorName name = tensor;
+void Ops::tensor_name(const Op& op, const TensorName& tensor, std::string& text) const {
+  TensorName name = tensor;
   name.op_type = op.file_type;
   name.op_name = op.file_name;
   if (!profile_.tree().dtype_in_name) name.dtype = {};
@@ -69,7 +69,7 @@ void Ops::tensor_name(const MindsporeOp& op, const MindsporeTensorName& tensor, 
 }
 
 void Ops::follow(const RecordRow& row) {
-  const MindsporeOp* op = find(row.op);
+  const Op* op = find(row.op);
   if (op != nullptr && op->info.level == Level::kOp && !tells_producers(op->info)) flow_.see(row);
 }
 
@@ -128,7 +128,7 @@ std::vector<GraphOp> Ops::graph() const {
   graph.reserve(ops_.size() + flow_.outside().size());
   std::set<std::string> names;
   for (OpId id = 0; id < ops_.size(); ++id) {
-    const MindsporeOp& op = ops_[id];
+    const Op& op = ops_[id];
     graph.push_back({&op.info, op.scoped_name, op.seen, inputs_of(id), nullptr});
     if (op.parameter) names.insert(op.info.name);
   }

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "plan/capture_plan.h"
+#include "system/mindspore/names.h"
 #include "system/mindspore/release.h"
-#include "system/mindspore/tensor_name.h"
 #include "system/mindspore/tree/graph_description.h"
 #include "trace/op_info.h"
 #include "trace/record_row.h"
@@ -19,7 +19,7 @@
 
 namespace tensortap::mindspore {
 
-struct MindsporeOp {
+struct Op {
   OpInfo info;
   std::string scoped_name;  // "Default/MatMul_1/MatMul-op12"; a parameter's own name
   std::string file_type;    // of file names
@@ -50,10 +50,10 @@ class Ops {
   void pass_over(uint32_t ops) { scoped_names_.pass_over(ops); }
   void decide(OpId id, const OpDecision& decision);
   // Null when there is no such op.
-  [[nodiscard]] MindsporeOp* find(OpId id) { return id < ops_.size() && ops_[id].known ? &ops_[id] : nullptr; }
-  [[nodiscard]] const std::vector<MindsporeOp>& all() const { return ops_; }
+  [[nodiscard]] Op* find(OpId id) { return id < ops_.size() && ops_[id].known ? &ops_[id] : nullptr; }
+  [[nodiscard]] const std::vector<Op>& all() const { return ops_; }
   // Sets `text` to the name of a tensor's file.
-  void tensor_name(const MindsporeOp& op, const MindsporeTensorName& tensor, std::string& text) const;
+  void tensor_name(const Op& op, const TensorName& tensor, std::string& text) const;
   // Learns from a record what its op read, for graph(), where the ops do not tell. In the order of execution.
   void follow(const RecordRow& row);
   // What the graph files tell. Borrows from this.
@@ -69,7 +69,7 @@ class Ops {
   bool constants_;
   ScopedNames scoped_names_;
   uint32_t next_constant_ = 1;
-  std::vector<MindsporeOp> ops_;
+  std::vector<Op> ops_;
   ValueFlow flow_;
   std::set<std::string, std::less<>> parameter_names_;
 };

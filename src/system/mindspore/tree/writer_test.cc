@@ -15,7 +15,7 @@
 #include "base/temporary_folder.h"
 #include "format/npy/npy_header.h"
 #include "stats/stats.h"
-#include "system/mindspore/tensor_name.h"
+#include "system/mindspore/names.h"
 #include "system/mindspore/tree/writer_golden.h"
 
 namespace tensortap::mindspore {
@@ -131,11 +131,11 @@ class MindsporeWriterTest : public testing::Test {
   static std::vector<Named> tensors_below(const std::string& folder) {
     std::vector<Named> tensors;
     for (const std::string& file : files_below(folder)) {
-      MindsporeTensorName name;
       const std::string base = file_name(file);
-      if (!parse_tensor_name(base, name)) continue;
-      tensors.push_back({parent_path(file), std::string(name.op_type), std::string(name.op_name), name.is_input, name.slot,
-                         std::string(name.dtype), name.time_us, file});
+      const auto name = parse_tensor_file_name(base);
+      if (!name) continue;
+      tensors.push_back({parent_path(file), std::string(name->type), std::string(name->name), name->is_input, name->slot,
+                         std::string(name->dtype), name->time, file});
     }
     std::ranges::sort(tensors, {}, &Named::time);
     return tensors;
@@ -428,10 +428,10 @@ TEST_F(MindsporeWriterTest, LongNamesAreMapped) {
     if (line.empty()) continue;
     const std::vector<std::string_view> parts = split(line, ',');
     ASSERT_EQ(parts.size(), 2U);
-    MindsporeTensorName parsed;
-    ASSERT_TRUE(parse_tensor_name(parts[1], parsed));
-    EXPECT_EQ(parsed.op_name, concat("Default_", name, "_Relu-op0"));
-    EXPECT_EQ(parsed.is_input, lines == 0);
+    const auto parsed = parse_tensor_file_name(parts[1]);
+    ASSERT_TRUE(parsed.has_value());
+    EXPECT_EQ(parsed->name, concat("Default_", name, "_Relu-op0"));
+    EXPECT_EQ(parsed->is_input, lines == 0);
     EXPECT_EQ(values_of(concat(folder_.path(), "/rank_0/Net/0/0/", parts[0])), lines == 0 ? "1" : "2");
     ++lines;
   }

@@ -1,12 +1,15 @@
-// Names of the files in a MindSpore dump, taken apart: TYPE.NAME.TASK.STREAM.TIME.input|output.SLOT.FORMAT[.DTYPE].npy
+// Names in MindSpore's trees: {op type}.{op name}.{task}.{stream}.{microseconds}.{input|output}.{slot}.{format}[.{dtype}].npy
 
-#ifndef TENSORTAP_SYSTEM_MINDSPORE_NAME_PARSE_H_
-#define TENSORTAP_SYSTEM_MINDSPORE_NAME_PARSE_H_
+#ifndef TENSORTAP_SYSTEM_MINDSPORE_NAMES_H_
+#define TENSORTAP_SYSTEM_MINDSPORE_NAMES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "system/mindspore/release.h"
 
 namespace tensortap::mindspore {
 
@@ -50,6 +53,34 @@ struct NumberedName {
 NumberedName split_op_number(std::string_view name);
 uint64_t op_number(std::string_view name);  // 0 when it has none
 
+inline constexpr std::string_view kHostFormat = "DefaultFormat";
+inline constexpr std::string_view kBlockedFormat = "NC1HWC0";  // channels in blocks, which are the last dimension
+
+// The fields of a name; the texts are borrowed.
+struct TensorName {
+  std::string_view op_type;
+  std::string_view op_name;
+  uint64_t task = 0;
+  uint64_t stream = 0;
+  uint64_t time_us = 0;
+  bool is_input = false;
+  uint64_t slot = 0;
+  std::string_view format = kHostFormat;
+  std::string_view dtype;  // "" before 2.4
+};
+
+// Appends to `text`. No allocation when it has room.
+void append_tensor_name(const TensorName& name, std::string& text);
+void append_decimal(uint64_t number, std::string& text);
+
+// The op name of a file, for a scoped name or a parameter's own. Holds no "/", control character or part that could leave the folder; bytes that
+// are no UTF-8 become "_".
+std::string clean_op_name(const TreeRules& rules, std::string_view full_name, bool is_parameter);
+// The same for an op's type, which holds no dot either.
+std::string clean_op_type(std::string_view type);
+// A name for a cell of a .csv or a line of a text file: without commas, quotes, and control characters, which would end it.
+std::string clean_cell(std::string_view text);
+
 }  // namespace tensortap::mindspore
 
-#endif  // TENSORTAP_SYSTEM_MINDSPORE_NAME_PARSE_H_
+#endif  // TENSORTAP_SYSTEM_MINDSPORE_NAMES_H_

@@ -1,16 +1,28 @@
-#include "system/mindspore/name_parse.h"
+#include "system/mindspore/names.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <limits>
 
 #include "base/text.h"
-#include "system/mindspore/tensor_name.h"
+#include "base/utf8.h"
 
 namespace tensortap::mindspore {
 namespace {
 
+constexpr std::string_view kExtension = ".npy";
 constexpr size_t kMostDigits = 19;
 constexpr std::string_view kNumberMark = "-op";
+
+// Takes the field behind the last dot off `text`. False when there is no dot.
+bool take_last_field(std::string_view& text, std::string_view& field) {
+  const size_t dot = text.rfind('.');
+  if (dot == std::string_view::npos) return false;
+  field = text.substr(dot + 1);
+  text = text.substr(0, dot);
+  return true;
+}
 
 bool read_number(std::string_view text, uint64_t most, uint64_t& value) {
   return is_number(text) && parse_unsigned(text, value) && value <= most;
@@ -55,10 +67,26 @@ bool take_run(std::string_view& text, TensorFileName& fields) {
   return true;
 }
 
+// The text with every byte of `replaced`, every control character and what is no UTF-8 written "_".
+std::string replace_bytes(std::string_view text, std::string_view replaced) {
+  std::string cleaned;
+  cleaned.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    const char first = text[0];
+    if (length == 0 || static_cast<unsigned char>(first) < 0x20 || first == 0x7f || replaced.find(first) != std::string_view::npos) {
+      cleaned += '_';
+    } else {
+      cleaned += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return cleaned;
+}
+
 }  // namespace
 
 std::optional<TensorFileName> parse_tensor_file_name(std::string_view file_name) {
-  constexpr std::string_view kExtension = ".npy";
   if (!file_name.ends_with(kExtension) || file_name.find('/') != std::string_view::npos) return std::nullopt;
   file_name.remove_suffix(kExtension.size());
   TensorFileName fields;
@@ -114,5 +142,43 @@ uint64_t op_number(std::string_view name) {
   uint64_t number = 0;
   return parse_unsigned(split_op_number(name).number, number) ? number : 0;
 }
+
+void append_decimal(uint64_t number, std::string& text) {
+  std::array<char, 20> digits{};
+  const std::to_chars_result end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  text.append(digits.data(), end.ptr);
+}
+
+void append_tensor_name(const TensorName& name, std::string& text) {
+  text += name.op_type;
+  text += '.';
+  text += name.op_name;
+  for (const uint64_t number : {name.task, name.stream, name.time_us}) {
+    text += '.';
+    append_decimal(number, text);
+  }
+  text += name.is_input ? ".input." : ".output.";
+  append_decimal(name.slot, text);
+  text += '.';
+  text += name.format;
+  if (!name.dtype.empty()) {
+    text += '.';
+    text += name.dtype;
+  }
+  text += kExtension;
+}
+
+std::string clean_op_name(const TreeRules& rules, std::string_view full_name, bool is_parameter) {
+  // A comma or a quotation mark would end a cell of statistic.csv and mapping.csv; the real system never has one there.
+  if (rules.full_scope) return replace_bytes(full_name, "/\\. ,\"");
+  return replace_bytes(is_parameter ? dash_scope(full_name) : strip_scope(full_name), "/\\ ,\"");
+}
+
+std::string clean_op_type(std::string_view type) {
+  std::string cleaned = replace_bytes(type, "/\\. ,\"");
+  return cleaned.empty() ? "_" : cleaned;
+}
+
+std::string clean_cell(std::string_view text) { return replace_bytes(text, ",\""); }
 
 }  // namespace tensortap::mindspore

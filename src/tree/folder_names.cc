@@ -1,4 +1,4 @@
-#include "system/mindspore/tree/tree_folder.h"
+#include "tree/folder_names.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -9,9 +9,8 @@
 #include <memory>
 
 #include "base/files.h"
-#include "system/mindspore/name_parse.h"
 
-namespace tensortap::mindspore {
+namespace tensortap {
 namespace {
 
 EntryKind kind_of(int folder, const dirent& entry) {
@@ -24,19 +23,23 @@ EntryKind kind_of(int folder, const dirent& entry) {
   return S_ISDIR(info.st_mode) ? EntryKind::kFolder : EntryKind::kOther;
 }
 
-bool before(const std::string& a, const std::string& b) {
-  if (is_number(a) && is_number(b) && a.size() != b.size()) return a.size() < b.size();
-  return a < b;
+bool is_number(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace
+
+bool in_number_order(std::string_view a, std::string_view b) {
+  if (is_number(a) && is_number(b) && a.size() != b.size()) return a.size() < b.size();
+  return a < b;
+}
 
 std::vector<std::string> FolderNames::folders() const {
   std::vector<std::string> found;
   for (const FolderEntry& entry : entries) {
     if (entry.kind == EntryKind::kFolder) found.emplace_back(name(entry));
   }
-  std::ranges::sort(found, before);
+  std::ranges::sort(found, in_number_order);
   return found;
 }
 
@@ -58,4 +61,4 @@ Result<FolderNames> read_folder(const std::string& path, size_t most) {
   return found;
 }
 
-}  // namespace tensortap::mindspore
+}  // namespace tensortap

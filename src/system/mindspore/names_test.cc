@@ -1,6 +1,6 @@
 // Names of tensor files: those of every version, and any bytes.
 
-#include "system/mindspore/name_parse.h"
+#include "system/mindspore/names.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

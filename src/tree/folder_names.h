@@ -1,7 +1,7 @@
 // Names in one folder with their kinds, in one pass.
 
-#ifndef TENSORTAP_SYSTEM_MINDSPORE_TREE_TREE_FOLDER_H_
-#define TENSORTAP_SYSTEM_MINDSPORE_TREE_TREE_FOLDER_H_
+#ifndef TENSORTAP_TREE_FOLDER_NAMES_H_
+#define TENSORTAP_TREE_FOLDER_NAMES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 
-namespace tensortap::mindspore {
+namespace tensortap {
 
 enum class EntryKind : uint8_t { kFile, kFolder, kOther };
 
@@ -30,9 +30,12 @@ struct FolderNames {
   [[nodiscard]] std::vector<std::string> folders() const;
 };
 
+// Whether a name sorts before another one; those of numbers sort by number.
+bool in_number_order(std::string_view a, std::string_view b);
+
 // At most `most` names, in the order of the file system. Errors: kIo, kNotFound.
 Result<FolderNames> read_folder(const std::string& path, size_t most = SIZE_MAX);
 
-}  // namespace tensortap::mindspore
+}  // namespace tensortap
 
-#endif  // TENSORTAP_SYSTEM_MINDSPORE_TREE_TREE_FOLDER_H_
+#endif  // TENSORTAP_TREE_FOLDER_NAMES_H_
