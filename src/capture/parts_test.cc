@@ -86,13 +86,13 @@ TEST(PoolAccount, SharesThePoolAndWaitsForItsOwnBuffersOnly) {
 
 TEST(PoolAccount, ALimitGoesWithItsAccount) {
   PoolAccount small(2048);
+  PoolAccount other(2048);
   {
     PoolAccount large(1 << 20);
     EXPECT_FALSE(large.acquire(1 << 19, PoolAccount::WhenFull::kGiveUp).empty());
   }
   PoolBuffer all = small.acquire(2048, PoolAccount::WhenFull::kGiveUp);
   ASSERT_FALSE(all.empty());
-  PoolAccount other(2048);
   EXPECT_TRUE(other.acquire(1, PoolAccount::WhenFull::kWait).empty()) << "the pool is as large as the largest account that is left";
 }
 

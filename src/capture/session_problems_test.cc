@@ -13,8 +13,8 @@ TEST(SessionProblems, KeepsTheFirstErrorAndEachSentenceOnce) {
   problems.note_failure(unsupported("no place"));
   EXPECT_TRUE(problems.first_error().ok()) << "a record without a place is no error";
   problems.note_failure(io_error("disk"));
-  problems.note_error(io_error("another"));
   problems.note_error(io_error("disk"));
+  problems.note_error(io_error("another"));
   problems.note_error(Status());
   EXPECT_EQ(problems.first_error().message(), "disk");
   EXPECT_EQ(problems.sentences(), (std::vector<std::string>{"no place", "disk", "another"}));
