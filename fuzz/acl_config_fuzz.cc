@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "plan/capture_plan.h"
 #include "system/ascend/config/dialect.h"
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "plan/capture_plan.h"
 #include "system/mindspore/config/dialect.h"
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "plan/capture_plan.h"
 
 namespace tensortap {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "bindings.h"
 #include "plan/selection.h"
 #include "registry/registry.h"

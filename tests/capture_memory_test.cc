@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "query/record_json.h"
 #include "read/repair_dump.h"
 #include "toy_memory.h"

@@ -9,12 +9,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_fwd.h"
 #include "base/status.h"
 
 namespace tensortap {
-
-// Objects keep the order of the text.
-using Json = nlohmann::ordered_json;
 
 inline constexpr int kMaxJsonDepth = 100;
 

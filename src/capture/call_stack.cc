@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "layout/crash_file.h"
 

@@ -3,7 +3,7 @@
 #ifndef TENSORTAP_CAPTURE_CALL_STACK_H_
 #define TENSORTAP_CAPTURE_CALL_STACK_H_
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 
 namespace tensortap {
 

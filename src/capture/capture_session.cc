@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "capture/event_scope.h"
 #include "capture/event_view.h"

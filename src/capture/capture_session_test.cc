@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/json.h"
 
 namespace tensortap {
 namespace {

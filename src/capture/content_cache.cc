@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/flag_lock.h"
+#include "base/json.h"
 
 namespace tensortap {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "layout/layout.h"
 #include "stats/digest.h"
 #include "tensor/tensor.h"

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "capture/call_stack.h"
 #include "capture/event_view.h"
 

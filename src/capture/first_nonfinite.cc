@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "base/json.h"
+
 namespace tensortap {
 namespace {
 

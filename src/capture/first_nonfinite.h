@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "capture/op_table.h"
 #include "trace/record_row.h"
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "base/json.h"
+
 namespace tensortap {
 namespace {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "trace/op_info.h"
 
 namespace tensortap {

@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "base/json.h"
+
 namespace tensortap {
 namespace {
 

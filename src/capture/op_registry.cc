@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 
+#include "base/json.h"
+
 namespace tensortap {
 
 OpRegistry::OpRegistry(std::unique_ptr<const ActivePlan> plan, LayoutWriter& layout, SessionProblems& problems)

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/status.h"
 #include "capture/active_plan.h"
 #include "capture/op_table.h"

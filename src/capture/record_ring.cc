@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/flag_lock.h"
+#include "base/json.h"
 
 namespace tensortap {
 

@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "capture/record_queue.h"
 #include "tensor/tensor.h"
 

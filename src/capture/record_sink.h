@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
 #include "base/status.h"
 #include "capture/buffer_pool.h"
 #include "capture/content_cache.h"

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/job_rank.h"
+#include "base/json.h"
 #include "base/text.h"
 
 #ifndef TENSORTAP_VERSION

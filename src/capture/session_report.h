@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "capture/admission.h"
 #include "capture/buffer_pool.h"
 #include "capture/content_cache.h"

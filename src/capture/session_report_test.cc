@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "capture/fake_layout.h"
 
 namespace tensortap {

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "base/json.h"
 #include "capture/fake_layout.h"
 #include "capture/overflow_watch.h"
 #include "capture/watch_looks.h"

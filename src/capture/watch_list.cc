@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/json.h"
 #include "capture/event_view.h"
 #include "tensor/dtype.h"
 

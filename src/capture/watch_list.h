@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "stats/digest.h"
 #include "tensor/tensor.h"
 #include "trace/op_info.h"

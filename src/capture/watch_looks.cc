@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "capture/event_view.h"
 #include "capture/safe_memory.h"

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "capture/last_ops.h"
 #include "capture/op_registry.h"
 #include "capture/record_sink.h"

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/json.h"
 #include "cli/adapter_build.h"
 #include "cli/arguments.h"
 #include "cli/command.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/acl_home.h"
 #include "cli/arguments.h"

@@ -9,6 +9,7 @@
 
 #include "base/environment.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace tensortap::cli {

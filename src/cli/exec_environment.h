@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/status.h"
 #include "cli/installed_files.h"
 

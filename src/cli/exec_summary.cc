@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/failure_text.h"
 #include "cli/json_members.h"

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "cli/arguments.h"
 #include "cli/capture_options.h"
 #include "cli/command.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "cli/terminal.h"
 #include "read/repair_dump.h"
 #include "trace/dump_index.h"

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/child_process.h"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "cli/json_members.h"
 
 namespace tensortap::cli {

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/capture_options.h"

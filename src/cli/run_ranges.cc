@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace tensortap::cli {

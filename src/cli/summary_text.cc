@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/json_members.h"
 #include "cli/origin_text.h"

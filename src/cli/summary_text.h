@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "cli/terminal.h"
 
 namespace tensortap::cli {

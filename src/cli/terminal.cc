@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/controls.h"
 #include "base/environment.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace tensortap::cli {

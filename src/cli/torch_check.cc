@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/child_process.h"
 #include "cli/installed_files.h"

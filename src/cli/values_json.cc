@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/json.h"
 #include "tensor/number_formats.h"
 
 namespace tensortap::cli {

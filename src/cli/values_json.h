@@ -3,7 +3,7 @@
 #ifndef TENSORTAP_CLI_VALUES_JSON_H_
 #define TENSORTAP_CLI_VALUES_JSON_H_
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "tensor/tensor.h"
 
 namespace tensortap::cli {

@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 
+#include "base/json.h"
 #include "cli/command.h"
 
 namespace tensortap::cli {

@@ -8,6 +8,7 @@
 #include <climits>
 #include <vector>
 
+#include "base/json.h"
 #include "base/size_signal.h"
 #include "base/spans.h"
 #include "base/text.h"

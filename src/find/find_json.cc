@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/json.h"
 #include "find/nonfinite_counts.h"
 
 namespace tensortap {

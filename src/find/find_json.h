@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "find/headroom.h"
 #include "find/nonfinite_origins.h"
 #include "find/patterns.h"

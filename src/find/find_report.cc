@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "find/find_json.h"
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/status.h"
 #include "trace/dump_index.h"
 

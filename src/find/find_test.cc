@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/json.h"
 #include "find/find_json.h"
 #include "find/headroom.h"
 #include "find/nonfinite_origins.h"

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/json.h"
 #include "find/find_report.h"
 #include "find/nonfinite_origins.h"
 #include "stats/stats.h"

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/json.h"
 #include "query/record_lookup.h"
 #include "read/print_tensor.h"
 #include "tensor/dtype.h"

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/json.h"
 #include "base/process.h"
 #include "base/spans.h"
 #include "base/text.h"

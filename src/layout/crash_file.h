@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/status.h"
 #include "trace/dump_index.h"
 

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/json.h"
 #include "base/temporary_folder.h"
 #include "layout/crash_format.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "plan/spec_keys.h"
 #include "plan/spec_reader.h"

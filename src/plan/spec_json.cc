@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "plan/spec_keys.h"
 #include "plan/spec_reader.h"

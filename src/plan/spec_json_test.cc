@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "plan/capture_spec.h"
 #include "plan/spec_keys.h"

@@ -1,5 +1,6 @@
 #include "plan/spec_reader.h"
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace tensortap {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/status.h"
 #include "plan/capture_spec.h"
 

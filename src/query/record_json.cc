@@ -1,5 +1,6 @@
 #include "query/record_json.h"
 
+#include "base/json.h"
 #include "query/row_columns.h"
 
 namespace tensortap {

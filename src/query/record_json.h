@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "trace/dump_index.h"
 
 namespace tensortap {

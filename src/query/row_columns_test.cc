@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/json.h"
 #include "query/query_dump.h"
 #include "query/record_json.h"
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/status.h"
 
 namespace tensortap {

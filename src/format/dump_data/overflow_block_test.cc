@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string>
 
+#include "base/json.h"
+
 namespace tensortap {
 namespace {
 

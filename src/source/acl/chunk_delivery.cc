@@ -14,6 +14,7 @@
 
 #include "base/environment.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "source/acl/failure.h"
 

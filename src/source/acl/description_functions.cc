@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "source/acl/exceptions.h"
 #include "source/acl/failure.h"

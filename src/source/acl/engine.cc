@@ -1,6 +1,7 @@
 #include "source/acl/engine.h"
 
 #include "base/job_rank.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "source/acl/chunk_delivery.h"
 #include "source/acl/exec_dump.h"

@@ -8,6 +8,7 @@
 #include <deque>
 #include <mutex>
 
+#include "base/json.h"
 #include "source/acl/devices.h"
 #include "source/acl/element_kinds.h"
 #include "source/acl/tensor_desc.h"

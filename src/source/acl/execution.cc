@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "source/acl/element_kinds.h"
 #include "source/acl/exceptions.h"

@@ -10,6 +10,7 @@
 
 #include "acl/acl_dump.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "source/acl/exec_dump.h"
 #include "source/acl/failure.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "source/acl/element_kinds.h"
 #include "source/acl/failure.h"

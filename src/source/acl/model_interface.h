@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/status.h"
 #include "source/acl/objects.h"
 #include "source/acl/shape_options.h"

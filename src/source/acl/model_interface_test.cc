@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "source/acl/tensor_desc.h"
 
 namespace tensortap::acl_source {

@@ -4,6 +4,7 @@
 
 #include "base/environment.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "source/acl/devices.h"
 #include "source/acl/failure.h"

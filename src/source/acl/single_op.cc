@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "source/acl/devices.h"
 #include "source/acl/engine.h"

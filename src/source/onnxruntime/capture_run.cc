@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "source/onnxruntime/failure_finder.h"
 #include "source/onnxruntime/given_values.h"

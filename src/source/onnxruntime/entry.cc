@@ -5,6 +5,7 @@
 #include <exception>
 #include <string>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "source/onnxruntime/capture_run.h"
 #include "source/onnxruntime/model_description.h"

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "source/onnxruntime/element_types.h"
 #include "source/onnxruntime/weight_reader.h"

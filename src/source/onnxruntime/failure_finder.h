@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "source/onnxruntime/captured_model.h"
 #include "source/onnxruntime/event_sender.h"
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "base/json.h"
 #include "source/onnxruntime/node_attributes.h"
 
 namespace tensortap::onnxruntime {

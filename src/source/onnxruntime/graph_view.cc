@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/json.h"
 #include "source/onnxruntime/node_attributes.h"
 
 namespace tensortap::onnxruntime {

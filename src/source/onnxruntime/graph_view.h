@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
 #include "source/onnxruntime/onnx_model.h"
 
 namespace tensortap::onnxruntime {

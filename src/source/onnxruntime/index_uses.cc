@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/spans.h"
 #include "base/text.h"
 #include "format/onnx_tensor/tensor_proto.h"

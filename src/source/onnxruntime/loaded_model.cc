@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "source/onnxruntime/executed_graph.h"
 #include "source/onnxruntime/failure_finder.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "source/onnxruntime/captured_model.h"
 #include "source/onnxruntime/event_sender.h"
 #include "source/onnxruntime/run_callbacks.h"

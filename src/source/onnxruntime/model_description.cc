@@ -1,5 +1,6 @@
 #include "source/onnxruntime/model_description.h"
 
+#include "base/json.h"
 #include "source/onnxruntime/element_types.h"
 
 namespace tensortap::onnxruntime {

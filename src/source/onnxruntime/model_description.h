@@ -3,7 +3,7 @@
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_MODEL_DESCRIPTION_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_MODEL_DESCRIPTION_H_
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "source/onnxruntime/captured_model.h"
 
 namespace tensortap::onnxruntime {

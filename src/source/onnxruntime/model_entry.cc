@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/json.h"
 #include "source/onnxruntime/loaded_model.h"
 #include "tensortap/onnxruntime.h"
 

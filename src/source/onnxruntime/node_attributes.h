@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "source/onnxruntime/onnx_model.h"
 
 namespace tensortap::onnxruntime {

@@ -7,7 +7,6 @@
 #include <functional>
 #include <vector>
 
-#include "base/json.h"
 #include "base/status.h"
 
 namespace tensortap::onnxruntime {

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "source/onnxruntime/name_scope.h"
 #include "source/onnxruntime/node_attributes.h"

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "source/onnxruntime/element_types.h"
 #include "source/onnxruntime/given_values.h"

@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace tensortap::onnxruntime {

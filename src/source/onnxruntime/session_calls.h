@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/status.h"
 #include "source/onnxruntime/captured_model.h"
 #include "source/onnxruntime/run_request.h"

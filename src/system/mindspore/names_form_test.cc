@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/text.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "system/mindspore/tree/writer_golden.h"
 #include "trace/scoped_name.h"

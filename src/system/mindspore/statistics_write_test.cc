@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/json.h"
 #include "base/temporary_folder.h"
 #include "format/npy/npy_header.h"
 #include "stats/stats.h"

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "plan/capture_plan.h"
 #include "plan/spec_keys.h"

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "base/json.h"
 #include "base/temporary_folder.h"
 #include "stats/digest.h"
 #include "system/mindspore/tree/writer_folder.h"
