@@ -98,9 +98,18 @@ TEST_F(AclConfig, ReportSaysWhatIsAskedFor) {
                                 {"dialect", "acl"},
                                 {"captures", true},
                                 {"kind", "model"},
+                                {"models", true},
+                                {"operators", true},
+                                {"scene", ""},
                                 {"layout", "ge"},
                                 {"out", dir()}}));
-  EXPECT_EQ(check(config(R"("dump_op_switch": "on")")).report.at("kind"), "single-op");
+  const Json single = check(config(R"("dump_op_switch": "on")")).report;
+  EXPECT_EQ(single.at("kind"), "single-op");
+  EXPECT_EQ(single.at("models"), false);
+  EXPECT_EQ(check(config(R"("dump_list": [{}])")).report.at("operators"), false);
+  EXPECT_EQ(check(config(R"("dump_debug": "on")")).report.at("operators"), true);
+  EXPECT_EQ(check(R"({"dump": {"dump_scene": "lite_exception"}})").report.at("scene"), "brief");
+  EXPECT_EQ(check(R"({"dump": {"dump_scene": "aic_err_detail_dump"}})").report.at("scene"), "detail");
   EXPECT_EQ(check("").report.at("kind"), "none");
   EXPECT_EQ(check("[]").report.at("kind"), "none");
 }

@@ -341,7 +341,8 @@ TENSORTAP_API void tensortap_op_failed(tensortap_session* session, const tensort
  * tensortap_free(): {"error": message or null, "code": the number that the config's own system gives to the error, 0 = none or no error,
  * "init_code": the number where the system reads its config when it starts, which differs for a text that is no JSON,
  * "dialect": name, "captures": whether anything would be captured, "kind": "none", "model", "single-op", "overflow", "exception" or "watch",
- * "layout": name, "out": folder or ""}. `name` is what to call the config in messages; `dialect` "" = recognised by the content. */
+ * "models" and "operators": whether ops of models, and ops that are called by themselves, may be among it, "scene": of an exception dump how much it keeps,
+ * "brief", "norm" or "detail", otherwise "", "layout": name, "out": folder or ""}. `name` is what to call the config in messages; `dialect` "" = recognised by the content. */
 TENSORTAP_API int tensortap_check_config(const char* text, const char* name, const char* dialect, char** report) TENSORTAP_NOEXCEPT;
 
 /* One tensor of tensortap_write_exception(). The elements of an array of these are as far apart as the first one's size says. */

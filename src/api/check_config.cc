@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "capture/capture_session.h"
 #include "plan/capture_plan.h"
+#include "plan/spec_keys.h"
 #include "registry/registry.h"
 
 namespace tensortap {
@@ -43,8 +44,17 @@ std::string_view kind_of(const CaptureSpec& spec) {
 
 Json report_of(const CaptureSpec& spec) {
   const std::string_view kind = kind_of(spec);
-  return {{"error", nullptr},           {"code", 0},    {"init_code", 0},        {"dialect", spec.dialect},
-          {"captures", kind != "none"}, {"kind", kind}, {"layout", spec.layout}, {"out", spec.out}};
+  return {{"error", nullptr},
+          {"code", 0},
+          {"init_code", 0},
+          {"dialect", spec.dialect},
+          {"captures", kind != "none"},
+          {"kind", kind},
+          {"models", spec.model_ops},
+          {"operators", spec.single_ops},
+          {"scene", kind == "exception" ? exception_detail_name(spec.exception_detail) : ""},
+          {"layout", spec.layout},
+          {"out", spec.out}};
 }
 
 Status check_config(std::string_view text, const std::string& name, std::string_view dialect, Json& report) {
@@ -61,6 +71,9 @@ Status check_config(std::string_view text, const std::string& name, std::string_
             {"dialect", recognised == nullptr ? dialect : recognised->name},
             {"captures", false},
             {"kind", "none"},
+            {"models", false},
+            {"operators", false},
+            {"scene", ""},
             {"layout", ""},
             {"out", ""}};
   return spec.status();
@@ -80,7 +93,7 @@ int tensortap_check_config(const char* text, const char* name, const char* diale
   });
   if (report != nullptr && *report == nullptr) {
     *report = strdup(R"({"error": "no memory to check the config", "code": 0, "init_code": 0, "dialect": "", "captures": false, )"
-                     R"("kind": "none", "layout": "", "out": ""})");
+                     R"("kind": "none", "models": false, "operators": false, "scene": "", "layout": "", "out": ""})");
   }
   return code;
 }

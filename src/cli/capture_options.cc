@@ -99,8 +99,6 @@ void add_capture_options(CLI::App& app, CaptureArguments& arguments) {
 
 namespace {
 
-constexpr std::string_view kMindsporeVariable = "MINDSPORE_DUMP_CONFIG";
-
 // Which config is read.
 struct ChosenConfig {
   std::string path;      // "" = none
@@ -110,9 +108,12 @@ struct ChosenConfig {
 
 ChosenConfig choose_config(const CaptureArguments& arguments) {
   if (!arguments.config.empty()) return {arguments.config, arguments.dialect, ""};
-  const auto path = environment_value(kMindsporeVariable);
-  if (!path) return {"", arguments.dialect, ""};
-  return {*path, arguments.dialect.empty() ? "mindspore" : arguments.dialect, std::string(kMindsporeVariable)};
+  for (const Dialect& dialect : dialects()) {
+    if (dialect.variable.empty()) continue;
+    const auto path = environment_value(dialect.variable);
+    if (path) return {*path, arguments.dialect.empty() ? std::string(dialect.name) : arguments.dialect, std::string(dialect.variable)};
+  }
+  return {"", arguments.dialect, ""};
 }
 
 // Some systems look at the name, too: that of the file itself, not of a link to it.
@@ -159,7 +160,9 @@ Result<CaptureSpec> make_spec(const CaptureArguments& arguments) {
   TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, spec_from_options(options));
   TENSORTAP_RETURN_IF_ERROR(check_target(spec));
   // The vendor's tools pass over other names without a word, and what they compare is then a part of the dump.
-  if (spec.layout == "ge") spec.layout_options.try_emplace("portable_names", "true");
+  const std::span<const LayoutOption> options_of_layout = find_layout(spec.layout)->options;
+  if (std::ranges::find(options_of_layout, "portable_names", &LayoutOption::name) != options_of_layout.end())
+    spec.layout_options.try_emplace("portable_names", "true");
   return spec;
 }
 

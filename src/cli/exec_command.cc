@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/capture_options.h"
@@ -59,6 +60,7 @@ Json make_request(const ExecOptions& options, const CaptureSpec& spec, const Ins
           {"python_package", installed.python_package},
           {"compile", options.compile},
           {"workers", options.workers},
+          {"shared_tree", find_layout(spec.layout)->shares_folder},
           {"content_cache", !options.no_cache}};
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/dump_access.h"
@@ -19,6 +20,7 @@
 #include "cli/summary_text.h"
 #include "find/find_report.h"
 #include "find/suspects.h"
+#include "registry/registry.h"
 
 namespace tensortap::cli {
 namespace {
@@ -221,23 +223,35 @@ void print_suspects(Terminal& terminal, const Json& answer, const std::string& c
   }
 }
 
-Result<ExitCode> suspects(const DumpIndex& dump, const FindOptions& options, Terminal& terminal) {
+// Errors: kInvalidArgument for a dialect that there is not, or that has no full captures.
+Result<Json> full_capture_config(const Json& suspects, const std::string& dialect) {
+  std::vector<std::string> ops;
+  for (const Json& one : suspects) ops.push_back(one.at("op").get<std::string>());
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
-  const std::vector<Suspect> found = find_suspects(dump, options.limit == 0 ? kSuspectsLimit : options.limit);
-  Json answer = suspects_json(dump, found);
-  const std::optional<Json> config = suspects_config(dump, found, options.dialect, folder);
-  if (!config) return invalid_argument(fmt::format("--dialect {}: configs are proposed in tensortap, acl and mindspore", options.dialect));
-  answer["config"] = found.empty() ? Json(nullptr) : *config;
-  if (!found.empty() && !options.config_out.empty()) {
-    TENSORTAP_RETURN_IF_ERROR(write_file_atomically(options.config_out, config->dump(2) + "\n", Access::kShared));
+  std::vector<std::string> offered;
+  for (const Dialect& one : dialects()) {
+    if (one.full_capture == nullptr) continue;
+    if (one.name == dialect) return parse_json(one.full_capture(ops, folder), "the proposed config");
+    offered.emplace_back(one.name);
+  }
+  return invalid_argument(fmt::format("--dialect {}: configs are proposed in {}", dialect, join(offered, ", ")));
+}
+
+Result<ExitCode> suspects(const DumpIndex& dump, const FindOptions& options, Terminal& terminal) {
+  Json answer = suspects_json(dump, find_suspects(dump, options.limit == 0 ? kSuspectsLimit : options.limit));
+  TENSORTAP_ASSIGN_OR_RETURN(const Json config, full_capture_config(answer.at("suspects"), options.dialect));
+  const bool found = !answer.at("suspects").empty();
+  answer["config"] = found ? config : Json(nullptr);
+  if (found && !options.config_out.empty()) {
+    TENSORTAP_RETURN_IF_ERROR(write_file_atomically(options.config_out, config.dump(2) + "\n", Access::kShared));
   }
   if (terminal.json) {
     terminal.json_line(answer);
   } else {
     print_suspects(terminal, answer, options.config_out);
   }
-  return found.empty() ? ExitCode::kFine : ExitCode::kFound;
+  return found ? ExitCode::kFound : ExitCode::kFine;
 }
 
 Result<ExitCode> find(const FindOptions& options, Terminal& terminal) {

@@ -18,13 +18,6 @@ std::string manifest_text(const DumpIndex& dump, const char* name) {
   return found != manifest->end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-std::string model_of(const DumpIndex& dump) {
-  for (const OpInfo& op : dump.ops()) {
-    if (dump.layout() == "ge" && !op.graph.empty()) return op.graph;
-  }
-  return "";
-}
-
 Payload payload_of(const DumpIndex& dump) {
   bool data = false;
   bool statistics = false;
@@ -119,7 +112,7 @@ Status copy_dump(const DumpIndex& dump, const std::string& source, const Layout&
   info.program = manifest_text(dump, "program");
   if (info.program.empty()) info.program = file_name(source);
   info.source = manifest_text(dump, "source");
-  info.model = model_of(dump);
+  info.model = dump.model();
   CaptureSpec spec;
   spec.layout = layout.name;
   spec.payload = payload_of(dump);

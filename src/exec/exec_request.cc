@@ -100,6 +100,7 @@ Result<ExecRequest> parse_exec_request(std::string_view text, std::string_view n
   members.path("python_package", request.python_package);
   members.text("compile", request.compile);
   members.flag("workers", request.workers);
+  members.flag("shared_tree", request.shared_tree);
   members.flag("content_cache", request.content_cache);
   if (request.out.empty()) members.wrong("out", "there");
   if (std::ranges::find(kCompileModes, request.compile) == kCompileModes.end())
@@ -170,13 +171,6 @@ Result<std::string> config_with_folder(const ExecRequest& request, const std::st
   if (!config.is_object()) return invalid_argument(concat(request.config_name, ": not a JSON object"));
   config["out"] = folder;
   return to_json_text(config);
-}
-
-Result<bool> config_has_shared_tree(const ExecRequest& request) {
-  TENSORTAP_ASSIGN_OR_RETURN(const Json config, parse_json(request.config, request.config_name));
-  if (!config.is_object()) return invalid_argument(concat(request.config_name, ": not a JSON object"));
-  const auto layout = config.find("layout");
-  return layout != config.end() && layout->is_string() && layout->get_ref<const std::string&>() != "tap";
 }
 
 }  // namespace tensortap

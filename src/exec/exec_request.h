@@ -24,6 +24,7 @@ struct ExecRequest {
   std::string python_package;         // folder that holds the package `tensortap` for processes with an interpreter, "" = none
   std::string compile = "inductor";   // what becomes of torch.compile: "eager", "aot", "inductor" (as it is), "inductor-nodes"
   bool workers = false;               // capture the workers of a DataLoader, too
+  bool shared_tree = false;           // the layout is one tree for all processes
   bool content_cache = true;          // believe that memory which no operator wrote is unchanged
   std::string marks;                  // the folder that holds the file; not part of it
 };
@@ -50,8 +51,6 @@ std::string model_folder(const ExecRequest& request, const std::string& process,
 
 // The config of the request with the folder to write into. Errors: kInvalidArgument for what is not written by `tensortap exec`.
 Result<std::string> config_with_folder(const ExecRequest& request, const std::string& folder);
-// Whether the layout that the config asks for is one tree for all processes.
-Result<bool> config_has_shared_tree(const ExecRequest& request);
 
 }  // namespace tensortap
 

@@ -31,7 +31,7 @@ class Environment {
 
 TEST(ExecRequest, IsReadWhole) {
   const auto request = parse_exec_request(R"({"config": "{}", "config_name": "c.json", "out": "/data/dump", "program": "python train.py",
-    "adapters": ["/a", "/b"], "python_package": "/p", "compile": "eager", "workers": true, "content_cache": false})",
+    "adapters": ["/a", "/b"], "python_package": "/p", "compile": "eager", "workers": true, "shared_tree": true, "content_cache": false})",
                                           "request.json");
   ASSERT_TRUE(request.ok()) << request.status().message();
   EXPECT_EQ(request->config, "{}");
@@ -42,6 +42,7 @@ TEST(ExecRequest, IsReadWhole) {
   EXPECT_EQ(request->python_package, "/p");
   EXPECT_EQ(request->compile, "eager");
   EXPECT_TRUE(request->workers);
+  EXPECT_TRUE(request->shared_tree);
   EXPECT_FALSE(request->content_cache);
 }
 
@@ -189,12 +190,8 @@ TEST(ExecRequest, GivesTheConfigWithAFolder) {
   const auto config = config_with_folder(request, "/b");
   ASSERT_TRUE(config.ok()) << config.status().message();
   EXPECT_EQ(*config, R"({"tensortap":1,"out":"/b","layout":"tap"})");
-  EXPECT_FALSE(*config_has_shared_tree(request));
-  request.config = R"({"layout": "mindspore"})";
-  EXPECT_TRUE(*config_has_shared_tree(request));
   request.config = "[]";
   EXPECT_NE(config_with_folder(request, "/b").status().message().find("c.json"), std::string::npos);
-  EXPECT_FALSE(config_has_shared_tree(request).ok());
 }
 
 TEST_F(ProcessFolder, WithoutAPlaceForMarksIsAProcesssOwn) {

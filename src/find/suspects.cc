@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "find/headroom.h"
 #include "find/nonfinite_origins.h"
@@ -15,7 +16,6 @@ namespace {
 
 constexpr double kLeastBinades = 1;   // doublings to the largest value of the dtype
 constexpr double kMostGrowth = 1000;  // of an output over what its op read
-constexpr std::string_view kRegexCharacters = ".+*?()[]{}|$";
 
 class Suspects {
  public:
@@ -105,22 +105,6 @@ class Suspects {
   std::vector<Suspect> found_;
 };
 
-// MindSpore takes a bare word for a type. Its reader drops backslashes, so that characters with a meaning stand in brackets.
-std::string as_whole_regex(const std::string& name) {
-  std::string regex = "name-regex(";
-  for (const char letter : name) {
-    const bool no_name = letter == '^' || letter == '\\' || letter == '"' || letter == ' ';
-    if (no_name) {
-      regex += '.';
-    } else if (kRegexCharacters.find(letter) != std::string_view::npos) {
-      regex += concat("[", std::string(1, letter), "]");
-    } else {
-      regex += letter;
-    }
-  }
-  return regex + ")";
-}
-
 }  // namespace
 
 std::vector<Suspect> find_suspects(const DumpIndex& dump, size_t limit) { return Suspects(dump, limit).find(); }
@@ -132,22 +116,6 @@ Json suspects_json(const DumpIndex& dump, const std::vector<Suspect>& suspects) 
     json["suspects"].push_back({{"op", op.name}, {"type", op.type}, {"reasons", suspect.reasons}});
   }
   return json;
-}
-
-std::optional<Json> suspects_config(const DumpIndex& dump, const std::vector<Suspect>& suspects, std::string_view dialect,
-                                    const std::string& folder) {
-  Json names = Json::array();
-  for (const Suspect& suspect : suspects) names.push_back(dump.ops()[suspect.op].name);
-  if (dialect == "tensortap") return Json{{"tensortap", 1}, {"include", names}, {"slots", {"in", "out"}}, {"payload", "full"}};
-  if (dialect == "acl") {
-    return Json{{"dump", {{"dump_path", folder}, {"dump_mode", "all"}, {"dump_list", Json::array({Json{{"layer", names}}})}}}};
-  }
-  if (dialect != "mindspore") return std::nullopt;
-  Json kernels = Json::array();
-  for (const Json& name : names) kernels.push_back(as_whole_regex(name.get<std::string>()));
-  Json common = {{"op_debug_mode", 0}, {"dump_mode", 1}, {"path", folder}, {"net_name", "suspects"}};
-  common.update(Json{{"iteration", "all"}, {"saved_data", "full"}, {"input_output", 0}, {"kernels", kernels}, {"support_device", {0}}});
-  return Json{{"common_dump_settings", common}, {"e2e_dump_settings", {{"enable", true}, {"trans_flag", true}}}};
 }
 
 }  // namespace tensortap

@@ -1,15 +1,14 @@
-// Which ops of a dump are worth a second, full look, and the config that asks for it.
+// Which ops of a dump are worth a second, full look.
 
 #ifndef TENSORTAP_FIND_SUSPECTS_H_
 #define TENSORTAP_FIND_SUSPECTS_H_
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "trace/dump_index.h"
 
 namespace tensortap {
@@ -26,11 +25,6 @@ std::vector<Suspect> find_suspects(const DumpIndex& dump, size_t limit = 100);
 
 // {"suspects": [{"op", "type", "reasons"}]}.
 Json suspects_json(const DumpIndex& dump, const std::vector<Suspect>& suspects);
-
-// A dump config that captures inputs and outputs of these ops whole: in the dialect "tensortap", "acl" or "mindspore". `folder` is where the trees of other systems
-// go, an absolute path. Nothing for another dialect.
-std::optional<Json> suspects_config(const DumpIndex& dump, const std::vector<Suspect>& suspects, std::string_view dialect,
-                                    const std::string& folder);
 
 }  // namespace tensortap
 

@@ -44,6 +44,7 @@ class CrashedDump : public DumpIndex {
   void add_problem(const std::string& problem) { problems_.push_back(problem); }
 
   std::string_view layout() const override { return dump_->layout(); }
+  std::string_view model() const override { return dump_->model(); }
   std::span<const RecordRow> rows() const override { return rows_; }
   std::span<const OpInfo> ops() const override { return ops_; }
   std::string manifest() const override { return manifest_; }

@@ -31,6 +31,9 @@ struct Dialect {
   // Every key, in the order in which they are checked.
   std::span<const ConfigKey> (*keys)();
   std::string_view file_suffix = {};  // what the name of a config file has to end in, "" = anything
+  std::string_view variable = {};     // environment variable that names a config, a row of base/environment.cc; "" = none
+  // The text of a config that captures inputs and outputs of these ops in full; `folder` is an absolute path. Null: not offered.
+  std::string (*full_capture)(std::span<const std::string> ops, std::string_view folder) = nullptr;
 };
 
 }  // namespace tensortap

@@ -30,6 +30,8 @@ class DumpIndex {
   DumpIndex& operator=(const DumpIndex&) = delete;
 
   virtual std::string_view layout() const = 0;  // "tap", "mindspore", ...
+  // The model that the ops belong to where the tree itself says so, not its manifest; "" = it does not.
+  [[nodiscard]] virtual std::string_view model() const { return ""; }
   virtual std::span<const RecordRow> rows() const = 0;
   virtual std::span<const OpInfo> ops() const = 0;
   // Data of rows()[row]. kNotFound when the record has statistics only; kCorrupt when the files do not hold what the row says.

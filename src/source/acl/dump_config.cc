@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "source/acl/failure.h"
 #include "tensortap/capture.h"
@@ -45,15 +46,6 @@ aclError read_config_file(const char* path, std::string& name, std::string& text
   text = *std::move(content);
   if (is_too_deep(text)) return fail(ACL_ERROR_PARSE_FILE, concat(path, " is nested more than 10 deep"));
   return ACL_SUCCESS;
-}
-
-void read_targets(const Json& dump, DumpRequest& request) {
-  const auto list = dump.find("dump_list");
-  const bool has_list = list != dump.end() && list->is_array() && !list->empty();
-  request.scene = text_member(dump, "dump_scene");
-  request.models = request.kind != "single-op" || has_list;
-  request.operators = request.kind == "single-op" || request.kind == "overflow" || request.kind == "exception" ||
-                      text_member(dump, "dump_op_switch") == "on";
 }
 
 }  // namespace
@@ -99,7 +91,9 @@ ConfigOutcome read_dump_config(const char* path, ConfigReader reader) {
   outcome.request->config = outcome.text;
   outcome.request->config_name = name;
   outcome.request->kind = text_member(report, "kind");
-  if (config["dump"].is_object()) read_targets(config["dump"], *outcome.request);
+  outcome.request->scene = text_member(report, "scene");
+  outcome.request->models = report.value("models", false);
+  outcome.request->operators = report.value("operators", false);
   const std::string out = text_member(report, "out");
   outcome.request->folder = out.empty() ? "" : absolute_path(out.c_str());
   return outcome;

@@ -18,9 +18,9 @@ namespace tensortap::acl_source {
 namespace {
 
 bool is_exception_scene(acldumpType type, const std::string& scene) {
-  if (type == AIC_ERR_BRIEF_DUMP) return scene == "aic_err_brief_dump" || scene == "lite_exception";
-  if (type == AIC_ERR_NORM_DUMP) return scene == "aic_err_norm_dump";
-  return type == AIC_ERR_DETAIL_DUMP && scene == "aic_err_detail_dump";
+  if (type == AIC_ERR_BRIEF_DUMP) return scene == "brief";
+  if (type == AIC_ERR_NORM_DUMP) return scene == "norm";
+  return type == AIC_ERR_DETAIL_DUMP && scene == "detail";
 }
 
 // "" when no dump of the kind is asked for.

@@ -24,7 +24,7 @@ struct DumpRequest {
   std::string config_name;  // its path
   std::string kind;         // of tensortap_check_config()
   std::string folder;       // where its trees go, absolute; "" = the config names none
-  std::string scene;        // "dump_scene"
+  std::string scene;        // of an exception dump: "brief", "norm" or "detail"
   std::string timestamp;    // YYYYmmddHHMMSS
   bool models = true;       // something may be captured of models
   bool operators = false;   // something may be captured of operators that are called by themselves

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "source/acl/dump_config.h"
 #include "source/acl/failure.h"
@@ -9,21 +10,8 @@
 namespace tensortap::acl_source {
 namespace {
 
-bool flag_in(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() || !found->is_boolean() || found->get<bool>();
-}
-
-// The scene of AscendCL that a depth of exception dumps is.
-std::string scene_of(const Json& config) {
-  const std::string detail = text_member(config, "exception_detail");
-  return detail == "brief" ? "aic_err_brief_dump" : detail == "detail" ? "aic_err_detail_dump" : "aic_err_norm_dump";
-}
-
 Result<std::shared_ptr<DumpRequest>> request_from(ExecRequest&& exec) {
-  TENSORTAP_ASSIGN_OR_RETURN(const bool one_tree, config_has_shared_tree(exec));
   TENSORTAP_ASSIGN_OR_RETURN(const std::string text, config_with_folder(exec, exec.out));
-  TENSORTAP_ASSIGN_OR_RETURN(const Json config, parse_json(text, exec.config_name));
   const Json report = check_config(text, exec.config_name, "tensortap");
   if (report["status"] != TENSORTAP_OK) return invalid_argument(text_member(report, "error"));
   auto request = std::make_shared<DumpRequest>();
@@ -31,17 +19,17 @@ Result<std::shared_ptr<DumpRequest>> request_from(ExecRequest&& exec) {
   request->config_name = exec.config_name;
   request->folder = exec.out;
   request->kind = text_member(report, "kind");
-  if (request->kind == "exception") request->scene = scene_of(config);
-  request->models = flag_in(config, "model_ops");
-  request->operators = flag_in(config, "single_ops");
-  request->places = std::make_shared<ExecPlaces>(std::move(exec), one_tree);
+  request->scene = text_member(report, "scene");
+  request->models = report.value("models", false);
+  request->operators = report.value("operators", false);
+  request->places = std::make_shared<ExecPlaces>(std::move(exec));
   return request;
 }
 
 }  // namespace
 
 Result<std::string> ExecPlaces::config_for(const std::string& model) {
-  if (one_tree_) return config_with_folder(request_, request_.out);
+  if (request_.shared_tree) return config_with_folder(request_, request_.out);
   const std::lock_guard lock(mutex_);
   if (process_ != getpid()) {
     process_ = getpid();

@@ -16,7 +16,7 @@ namespace tensortap::acl_source {
 // The folders of the models' dumps. Thread-safe.
 class ExecPlaces {
  public:
-  ExecPlaces(ExecRequest request, bool one_tree) : request_(std::move(request)), one_tree_(one_tree) {}
+  explicit ExecPlaces(ExecRequest request) : request_(std::move(request)) {}
 
   [[nodiscard]] const ExecRequest& request() const { return request_; }
   // The config of the request with the folder for one more model of this process. Errors: kInvalidArgument.
@@ -24,7 +24,6 @@ class ExecPlaces {
 
  private:
   const ExecRequest request_;
-  const bool one_tree_;  // all dumps share the folder
   std::mutex mutex_;
   int process_ = 0;     // that the folder belongs to, 0 = none yet; a child of fork() gets one of its own; guarded by mutex_
   std::string folder_;  // guarded by mutex_

@@ -63,8 +63,7 @@ void ExecCapture::close_at_exit() {
 
 Status ExecCapture::choose_place() {
   if (!process_folder_.empty()) return {};
-  TENSORTAP_ASSIGN_OR_RETURN(const bool shared_tree, config_has_shared_tree(request_));
-  process_folder_ = shared_tree ? request_.out : process_folder(request_);
+  process_folder_ = request_.shared_tree ? request_.out : process_folder(request_);
   return {};
 }
 

@@ -84,8 +84,7 @@ const char* close_for_python() {
 
 // The config with the folder that this process writes into.
 Result<std::string> config_for(const ExecRequest& request) {
-  TENSORTAP_ASSIGN_OR_RETURN(const bool shared_tree, config_has_shared_tree(request));
-  return config_with_folder(request, shared_tree ? request.out : process_folder(request));
+  return config_with_folder(request, request.shared_tree ? request.out : process_folder(request));
 }
 
 Status start(const char* libtorch) {

@@ -15,7 +15,7 @@
 namespace tensortap::ascend {
 
 inline constexpr Dialect kDialects[] = {
-    {"acl", "AscendCL's dump config (acl.json)", recognise_config, parse_config, keys},
+    {"acl", "AscendCL's dump config (acl.json)", recognise_config, parse_config, keys, "", "", full_capture},
 };
 
 inline constexpr Layout kLayouts[] = {

@@ -17,7 +17,8 @@ namespace tensortap::mindspore {
 inline bool keeps_dtype(DType dtype) { return stored_dtype(dtype) == dtype; }
 
 inline constexpr Dialect kDialects[] = {
-    {"mindspore", "MindSpore's dump config (MINDSPORE_DUMP_CONFIG)", recognise_config, parse_config, keys, kFileSuffix},
+    {"mindspore", "MindSpore's dump config (MINDSPORE_DUMP_CONFIG)", recognise_config, parse_config, keys, kFileSuffix,
+     "MINDSPORE_DUMP_CONFIG", full_capture},
 };
 
 inline constexpr Layout kLayouts[] = {

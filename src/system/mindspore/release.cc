@@ -9,7 +9,7 @@
 namespace tensortap::mindspore {
 namespace {
 
-constexpr std::string_view kPrefix = "mindspore";
+constexpr std::string_view kProfilePrefix = "mindspore";
 
 constexpr std::string_view kTenCategories =
     "max,min,avg,count,negative zero count,positive zero count,nan count,negative inf count,positive inf count,zero count";
@@ -98,7 +98,7 @@ constexpr std::string_view kClassNames[kDTypeCount] = {
 
 Status unknown_profile(std::string_view text) {
   std::vector<std::string> known;
-  for (const Release& release : kReleases) known.insert(known.begin(), concat(kPrefix, "-", release.name));
+  for (const Release& release : kReleases) known.insert(known.begin(), concat(kProfilePrefix, "-", release.name));
   return invalid_argument(concat("there is no profile ", quote(text), ".", did_you_mean(text.substr(0, text.find('/')), known),
                                  " Take one of ", join(known, ", "),
                                  ", each with /cpu, /gpu or /ascend after it where the device matters"));
@@ -108,7 +108,7 @@ Status unknown_profile(std::string_view text) {
 
 std::span<const Release> releases() { return kReleases; }
 
-std::string profile_name(const Profile& profile) { return concat(kPrefix, "-", profile.release->name, "/", profile.device->name); }
+std::string profile_name(const Profile& profile) { return concat(kProfilePrefix, "-", profile.release->name, "/", profile.device->name); }
 
 Result<Profile> parse_profile(std::string_view text) {
   Profile profile{std::end(kReleases) - 1, kDevices};
@@ -119,9 +119,9 @@ Result<Profile> parse_profile(std::string_view text) {
     profile.device = std::ranges::find(kDevices, text.substr(slash + 1), &Device::name);
     if (profile.device == std::end(kDevices)) return unknown_profile(text);
   }
-  if (release == kPrefix) return profile;
-  if (!release.starts_with(kPrefix) || !release.substr(kPrefix.size()).starts_with('-')) return unknown_profile(text);
-  release.remove_prefix(kPrefix.size() + 1);
+  if (release == kProfilePrefix) return profile;
+  if (!release.starts_with(kProfilePrefix) || !release.substr(kProfilePrefix.size()).starts_with('-')) return unknown_profile(text);
+  release.remove_prefix(kProfilePrefix.size() + 1);
   profile.release = find_release(kReleases, release);
   if (profile.release == nullptr) return unknown_profile(text);
   return profile;

@@ -33,4 +33,8 @@ Result<CaptureSpec> parse_config(std::string_view text, std::string_view name, c
   return spec_from_json(text, name);
 }
 
+std::string full_capture(std::span<const std::string> ops, std::string_view /*folder*/) {
+  return to_json_text(Json{{"tensortap", 1}, {"include", Json(ops)}, {"slots", {"in", "out"}}, {"payload", "full"}});
+}
+
 }  // namespace tensortap::tap

@@ -12,7 +12,7 @@
 namespace tensortap::tap {
 
 inline constexpr Dialect kDialects[] = {
-    {"tensortap", "tensortap's own capture config (JSON)", recognise_config, parse_config, spec_keys},
+    {"tensortap", "tensortap's own capture config (JSON)", recognise_config, parse_config, spec_keys, "", "", full_capture},
 };
 
 inline constexpr Layout kLayouts[] = {

@@ -100,4 +100,9 @@ Result<CaptureSpec> parse_config(std::string_view text, std::string_view name, c
   return to_spec(std::move(settings));
 }
 
+std::string full_capture(std::span<const std::string> ops, std::string_view folder) {
+  return to_json_text(
+      Json{{"dump", {{"dump_path", folder}, {"dump_mode", "all"}, {"dump_list", Json::array({Json{{"layer", Json(ops)}}})}}}});
+}
+
 }  // namespace tensortap::ascend

@@ -18,6 +18,9 @@ bool recognise_config(std::string_view text);
 // asks for nothing gives StepSet::never().
 Result<CaptureSpec> parse_config(std::string_view text, std::string_view name, const DialectOptions& options);
 
+// See Dialect::full_capture.
+std::string full_capture(std::span<const std::string> ops, std::string_view folder);
+
 }  // namespace tensortap::ascend
 
 #endif  // TENSORTAP_SYSTEM_ASCEND_CONFIG_DIALECT_H_

@@ -24,15 +24,15 @@ Status one_of(std::span<const std::string_view> words, std::string_view text) {
   return invalid_argument(concat(quote(text), " is not valid; valid: ", join(valid, ", "), ".", did_you_mean(text, valid)));
 }
 
-constexpr std::array<std::string_view, 4> kScenes = {"model", "overflow", "exception", "watcher"};
+constexpr std::array<std::string_view, 4> kTreeScenes = {"model", "overflow", "exception", "watcher"};
 constexpr std::array<std::string_view, 2> kWeights = {"files", "none"};
 constexpr std::array<std::string_view, 2> kFlags = {"true", "false"};
 
 Result<TreeScene> read_scene(const CaptureSpec& spec) {
   const std::string text = layout_option(spec, "scene");
   if (!text.empty()) {
-    if (const Status status = one_of(kScenes, text); !status.ok()) return status.with_context("scene");
-    return static_cast<TreeScene>(std::ranges::find(kScenes, text) - kScenes.begin());
+    if (const Status status = one_of(kTreeScenes, text); !status.ok()) return status.with_context("scene");
+    return static_cast<TreeScene>(std::ranges::find(kTreeScenes, text) - kTreeScenes.begin());
   }
   switch (spec.trigger) {
     case Trigger::kOverflow:
@@ -70,7 +70,7 @@ Result<bool> read_flag(const CaptureSpec& spec, const std::string& name) {
 
 const LayoutOption kLayoutOptions[4] = {
     {"scene", "model, overflow, exception or watcher", "", "What the folders and files are named for; without it, what \"trigger\" says.",
-     [](std::string_view value) { return one_of(kScenes, value); }},
+     [](std::string_view value) { return one_of(kTreeScenes, value); }},
     {"portable_names", "true or false", "false", "Names of files have letters, digits, _ and - only, as the vendor's tools want.",
      [](std::string_view value) { return one_of(kFlags, value); }},
     {"stats_columns", "names of columns, such as Max,L2norm", "Max,Min,Avg,Nan,Negative Inf,Positive Inf",

@@ -44,6 +44,11 @@ class Index : public TreeIndex {
   Index(FoundFiles tree, std::vector<uint32_t> files, TreeContent content)
       : TreeIndex("ge", std::move(content)), tree_(std::move(tree)), files_(std::move(files)) {}
 
+  std::string_view model() const override {
+    const auto named = std::ranges::find_if(ops(), [](const OpInfo& op) { return !op.graph.empty(); });
+    return named == ops().end() ? std::string_view() : named->graph;
+  }
+
  protected:
   Result<RecordData> map(size_t row, const RecordRow& record) const override {
     if ((record.flags & kRecordDataLost) != 0) return not_found(concat(path_of(row), ": tells of this tensor and does not hold it"));

@@ -121,4 +121,12 @@ Result<std::string> complete_profile(std::string_view profile) {
   return profile_name(parsed);
 }
 
+std::string full_capture(std::span<const std::string> ops, std::string_view folder) {
+  Json kernels = Json::array();
+  for (const std::string& op : ops) kernels.push_back(kernel_of_name(op));
+  Json common = {{"op_debug_mode", 0}, {"dump_mode", 1}, {"path", folder}, {"net_name", "suspects"}};
+  common.update(Json{{"iteration", "all"}, {"saved_data", "full"}, {"input_output", 0}, {"kernels", kernels}, {"support_device", {0}}});
+  return to_json_text(Json{{"common_dump_settings", common}, {"e2e_dump_settings", {{"enable", true}, {"trans_flag", true}}}});
+}
+
 }  // namespace tensortap::mindspore

@@ -22,6 +22,9 @@ Result<CaptureSpec> parse_config(std::string_view text, std::string_view name, c
 // "mindspore-2.0" becomes "mindspore-2.0/cpu". Errors: kInvalidArgument with the profiles that there are.
 Result<std::string> complete_profile(std::string_view profile);
 
+// See Dialect::full_capture.
+std::string full_capture(std::span<const std::string> ops, std::string_view folder);
+
 }  // namespace tensortap::mindspore
 
 #endif  // TENSORTAP_SYSTEM_MINDSPORE_CONFIG_DIALECT_H_

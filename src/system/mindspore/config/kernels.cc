@@ -5,10 +5,13 @@
 
 #include <re2/re2.h>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace tensortap::mindspore {
 namespace {
+
+constexpr std::string_view kCharactersWithMeaning = ".+*?()[]{}|$";
 
 constexpr std::string_view kRegexBegin = "name-regex(";
 constexpr size_t kMostKernelNotes = 20;
@@ -68,6 +71,22 @@ Result<Kernels> parse_kernels(const SpecValue& list, const KernelRules& rules) {
     kernels.selectors.push_back(std::move(selector));
   }
   return kernels;
+}
+
+// Its reader drops backslashes, so that characters with a meaning stand in brackets.
+std::string kernel_of_name(std::string_view name) {
+  std::string regex = "name-regex(";
+  for (const char letter : name) {
+    const bool no_name = letter == '^' || letter == '\\' || letter == '"' || letter == ' ';
+    if (no_name) {
+      regex += '.';
+    } else if (kCharactersWithMeaning.find(letter) != std::string_view::npos) {
+      regex += concat("[", std::string(1, letter), "]");
+    } else {
+      regex += letter;
+    }
+  }
+  return regex + ")";
 }
 
 }  // namespace tensortap::mindspore

@@ -4,6 +4,7 @@
 #define TENSORTAP_SYSTEM_MINDSPORE_CONFIG_KERNELS_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -26,6 +27,9 @@ struct Kernels {
 // `list` is an array. Each entry is what its JSON text without double quotes and spaces says; entries that are empty then are left out.
 // Errors: kInvalidArgument with the place of a regular expression that is wrong.
 Result<Kernels> parse_kernels(const SpecValue& list, const KernelRules& rules);
+
+// The entry for the op of exactly this name. MindSpore takes a bare word for a type, so it is a name-regex(...).
+std::string kernel_of_name(std::string_view name);
 
 }  // namespace tensortap::mindspore
 

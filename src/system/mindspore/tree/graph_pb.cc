@@ -36,19 +36,19 @@ enum : int { kTypeBool = 1, kTypeInt64 = 5, kTypeFloat64 = 12, kTypeString = 13,
 // By the numbers of DType; 0 where the enumeration has none.
 constexpr int kElementTypes[kDTypeCount] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 46, 11, 12, 0, 0, 0, 0, 0, 0, 0, 48, 0, 0, 0, 0, 0, 13};
 
-using Writer = protozero::pbf_writer;
+using PbWriter = protozero::pbf_writer;
 
 void add_tensor_type(std::string& out, const TensorDesc& desc) {
-  Writer writer(out);
+  PbWriter writer(out);
   writer.add_enum(type::kDataType, kTypeTensor);
-  Writer tensor(writer, type::kTensorType);
+  PbWriter tensor(writer, type::kTensorType);
   if (const int element = kElementTypes[static_cast<size_t>(dtype_info(desc.dtype).dtype)]; element != 0) {
     tensor.add_enum(type::kElemType, element);
   }
   if (desc.dtype == DType::kUndefined) return;
-  Writer shape(tensor, type::kShape);
+  PbWriter shape(tensor, type::kShape);
   for (const int64_t size : desc.shape.dims()) {
-    Writer dim(shape, type::kDim);
+    PbWriter dim(shape, type::kDim);
     dim.add_int64(type::kSize, size);
   }
 }
@@ -59,10 +59,10 @@ std::string output_type(const GraphOp& op) {
     add_tensor_type(text, seen_output(op, 0));
     return text;
   }
-  Writer writer(text);
+  PbWriter writer(text);
   writer.add_enum(type::kDataType, kTypeTuple);
   std::string elements;
-  Writer sequence(elements);
+  PbWriter sequence(elements);
   for (size_t slot = 0; slot < output_count(op); ++slot) {
     std::string element;
     add_tensor_type(element, seen_output(op, slot));
@@ -74,7 +74,7 @@ std::string output_type(const GraphOp& op) {
 
 std::string value_message(const Json& json) {
   std::string text;
-  Writer writer(text);
+  PbWriter writer(text);
   if (json.is_boolean()) {
     writer.add_enum(value::kDtype, kTypeBool);
     writer.add_bool(value::kBool, json.get<bool>());
@@ -96,13 +96,13 @@ std::string value_message(const Json& json) {
 
 std::string named_message(std::string_view name, const std::string& second) {
   std::string text;
-  Writer writer(text);
+  PbWriter writer(text);
   writer.add_string(named::kName, name.data(), name.size());
   writer.add_message(named::kSecond, second);
   return text;
 }
 
-void add_attributes(Writer& writer, const std::string& attributes) {
+void add_attributes(PbWriter& writer, const std::string& attributes) {
   const Result<Json> parsed = parse_json(attributes, "attributes");
   if (!parsed.ok() || !parsed->is_object()) return;
   for (const auto& [name, json] : parsed->items()) writer.add_message(node::kAttribute, named_message(name, value_message(json)));
@@ -127,7 +127,7 @@ class GraphMessage {
 
   [[nodiscard]] std::string text(std::string_view name) const {
     std::string text;
-    Writer writer(text);
+    PbWriter writer(text);
     for (const size_t i : values_.nodes) writer.add_message(graph::kNode, node_message(i));
     writer.add_string(graph::kName, name.data(), name.size());
     for (const size_t i : values_.parameters) writer.add_message(graph::kParameters, named_message(names_[i], output_type(ops_[i])));
@@ -143,10 +143,10 @@ class GraphMessage {
   [[nodiscard]] std::string node_message(size_t position) const {
     const GraphOp& op = ops_[position];
     std::string text;
-    Writer writer(text);
+    PbWriter writer(text);
     for (const GraphInput& input : op.inputs) {
       if (producer_of(ops_, input.value) == nullptr) continue;
-      Writer edge(writer, node::kInput);
+      PbWriter edge(writer, node::kInput);
       edge.add_string(named::kName, names_[input.value.producer]);
       edge.add_enum(named::kSecond, kDataEdge);
     }
@@ -170,7 +170,7 @@ class GraphMessage {
 
 std::string graph_pb(const TreeRules& rules, std::span<const GraphOp> ops) {
   std::string text;
-  Writer writer(text);
+  PbWriter writer(text);
   writer.add_int64(model::kIrVersion, 1);
   writer.add_message(model::kGraph, GraphMessage(ops).text(rules.older_graph_text ? "kernel_graph_0" : "kernel_graph0"));
   return text;
