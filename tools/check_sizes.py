@@ -26,7 +26,7 @@ LONG_FUNCTIONS: dict[str, str] = {
     "src/source/onnxruntime/watched_runtime.cc::tensortap::onnxruntime::watched_run": "the parameters are those of the runtime's function",
     **dict.fromkeys(
         [
-            "src/source/acl/description_functions.cc::aclmdlCreateAndGetOpDesc",
+            "src/source/acl/failed_op_functions.cc::aclmdlCreateAndGetOpDesc",
             "src/source/acl/memory_functions.cc::aclrtMemcpy2d",
             "src/source/acl/operator_functions.cc::aclopCompileAndExecute",
             "src/source/acl/operator_functions.cc::aclopCompileAndExecuteV2",

@@ -4,56 +4,16 @@
 #include <optional>
 
 #include "base/text.h"
+#include "plan/where_fields.h"
 #include "plan/where_lexer.h"
 #include "plan/where_program.h"
 #include "tensor/dtype.h"
-#include "tensor/tensor_stats.h"
 
 namespace tensortap {
 namespace {
 
 constexpr int kMaxNesting = 40;
 constexpr size_t kMaxText = size_t{1} << 20;
-
-struct FieldName {
-  std::string_view name;
-  WhereField field;
-};
-
-constexpr std::array kFields = {
-    FieldName{"min", WhereField::kMin},
-    FieldName{"max", WhereField::kMax},
-    FieldName{"mean", WhereField::kMean},
-    FieldName{"std", WhereField::kStd},
-    FieldName{"l2", WhereField::kL2},
-    FieldName{"absmax", WhereField::kAbsMax},
-    FieldName{"nan", WhereField::kNan},
-    FieldName{"pos_inf", WhereField::kPosInf},
-    FieldName{"neg_inf", WhereField::kNegInf},
-    FieldName{"zero", WhereField::kZero},
-    FieldName{"neg_zero", WhereField::kNegZero},
-    FieldName{"positive", WhereField::kPositive},
-    FieldName{"negative", WhereField::kNegative},
-    FieldName{"nonfinite", WhereField::kNonFinite},
-    FieldName{"numel", WhereField::kNumel},
-    FieldName{"bytes", WhereField::kBytes},
-    FieldName{"rank", WhereField::kRank},
-    FieldName{"step", WhereField::kStep},
-    FieldName{"call", WhereField::kCall},
-    FieldName{"element", WhereField::kElement},
-    FieldName{"duration", WhereField::kDuration},
-    FieldName{"op", WhereField::kOp},
-    FieldName{"type", WhereField::kType},
-    FieldName{"dtype", WhereField::kDType},
-    FieldName{"slot", WhereField::kSlot},
-    FieldName{"phase", WhereField::kPhase},
-    FieldName{"module", WhereField::kModule},
-};
-
-uint32_t stats_of(WhereField field) {
-  if (field < WhereField::kNonFinite) return 1U << static_cast<uint32_t>(field);
-  return field == WhereField::kNonFinite ? kStatNonFinite : 0;
-}
 
 // What a part of the expression gives. A text gives no instruction until it is compared.
 struct Operand {
@@ -341,8 +301,8 @@ class Parser {
       if (!at(".")) return unexpected("\".\" and a name, as in out.nan");
       TENSORTAP_RETURN_IF_ERROR(advance());
     }
-    const auto row = std::ranges::find(kFields, token_.word, &FieldName::name);
-    if (token_.kind != WhereTokenKind::kName || row == kFields.end()) return unknown_name();
+    const auto row = std::ranges::find(kWhereFields, token_.word, &FieldName::name);
+    if (token_.kind != WhereTokenKind::kName || row == kWhereFields.end()) return unknown_name();
     result.field = row->field;
     if (row->field >= WhereField::kOp) {
       result.kind = Operand::Kind::kTextField;
@@ -358,7 +318,7 @@ class Parser {
     if (at("and") || at("or") || at("not")) return unexpected("a number, a name or \"(\"");
     std::vector<std::string> known = {"and", "or", "not", "abs", "log2", "inf", "out", "in"};
     std::string fields;
-    for (const FieldName& row : kFields) {
+    for (const FieldName& row : kWhereFields) {
       known.emplace_back(row.name);
       fields += concat(fields.empty() ? "" : " ", row.name);
     }

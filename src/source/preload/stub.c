@@ -30,6 +30,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "symbol_search.h"
+
 #define SYMBOL "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE"
 
 /* Hidden, but named by the assembler below. */
@@ -201,121 +203,6 @@ __asm__(
 #else
 #error "tensortap: the preloaded stub has no trampoline for this processor"
 #endif
-
-/* The dynamic symbol table of a loaded object. */
-struct tables {
-  const ElfW(Sym) * symbols;
-  const char* strings;
-  const uint32_t* gnu_hash;
-  const uint32_t* hash;
-};
-
-static const void* address_in(ElfW(Addr) base, ElfW(Addr) value) {
-  /* glibc has most of these relocated in place, other loaders leave them as offsets. */
-  return (const void*)(value < base ? base + value : value);
-}
-
-static struct tables tables_of(ElfW(Addr) base, const ElfW(Dyn) * entry) {
-  struct tables found = {NULL, NULL, NULL, NULL};
-  for (; entry != NULL && entry->d_tag != DT_NULL; ++entry) {
-    const void* address = address_in(base, entry->d_un.d_ptr);
-    if (entry->d_tag == DT_SYMTAB) found.symbols = address;
-    if (entry->d_tag == DT_STRTAB) found.strings = address;
-    if (entry->d_tag == DT_GNU_HASH) found.gnu_hash = address;
-    if (entry->d_tag == DT_HASH) found.hash = address;
-  }
-  return found;
-}
-
-/* Not strcmp(): a sanitizer looks its own functions up before it can be called. */
-static int is_same(const char* one, const char* other) {
-  while (*one != '\0' && *one == *other) ++one, ++other;
-  return *one == *other;
-}
-
-static int is_wanted(const struct tables* tables, uint32_t number, const char* name) {
-  const ElfW(Sym)* symbol = &tables->symbols[number];
-  return symbol->st_shndx != SHN_UNDEF && (symbol->st_info & 15) == STT_FUNC && is_same(tables->strings + symbol->st_name, name);
-}
-
-/* Number of the symbol, 0 = not there. */
-static uint32_t find_by_gnu_hash(const struct tables* tables, const char* name) {
-  uint32_t hash = 5381;
-  for (const char* c = name; *c != '\0'; ++c) hash = hash * 33 + (unsigned char)*c;
-  const uint32_t buckets = tables->gnu_hash[0];
-  const uint32_t first = tables->gnu_hash[1];
-  const uint32_t filter_words = tables->gnu_hash[2];
-  const uint32_t* bucket = tables->gnu_hash + 4 + filter_words * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
-  const uint32_t* chain = bucket + buckets;
-  if (buckets == 0 || bucket[hash % buckets] < first) return 0;
-  for (uint32_t number = bucket[hash % buckets];; ++number) {
-    if ((chain[number - first] | 1u) == (hash | 1u) && is_wanted(tables, number, name)) return number;
-    if ((chain[number - first] & 1u) != 0) return 0;
-  }
-}
-
-static uint32_t find_by_hash(const struct tables* tables, const char* name) {
-  for (uint32_t number = 1; number < tables->hash[1]; ++number) {
-    if (is_wanted(tables, number, name)) return number;
-  }
-  return 0;
-}
-
-struct search {
-  const char* symbol;
-  const void* ours;   /* what we define under that name */
-  const char* object; /* look only into objects whose file name begins so; null = any */
-  int only_behind_us; /* look only behind the object that has ours */
-  int behind_us;
-  void* function;   /* null = not found */
-  const char* path; /* of the object that has it; its name lives as long as the object */
-};
-
-/* Whether the object at `base` with this dynamic section ends the search. */
-static int search_in(struct search* search, ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char* path) {
-  const struct tables tables = tables_of(base, dynamic);
-  if (tables.symbols == NULL || tables.strings == NULL) return 0;
-  uint32_t number = 0;
-  if (tables.gnu_hash != NULL) {
-    number = find_by_gnu_hash(&tables, search->symbol);
-  } else if (tables.hash != NULL) {
-    number = find_by_hash(&tables, search->symbol);
-  }
-  if (number == 0) return 0;
-  void* function = (void*)(base + tables.symbols[number].st_value);
-  if (function == search->ours) {
-    search->behind_us = 1;
-    return 0;
-  }
-  if (search->only_behind_us && !search->behind_us) return 0;
-  search->function = function;
-  search->path = path;
-  return 1;
-}
-
-static int search_object(struct dl_phdr_info* object, size_t size, void* context) {
-  (void)size;
-  struct search* search = context;
-  const char* slash = strrchr(object->dlpi_name, '/');
-  const char* name = slash != NULL ? slash + 1 : object->dlpi_name;
-  if (search->object != NULL && strncmp(name, search->object, strlen(search->object)) != 0) return 0;
-  const ElfW(Dyn)* dynamic = NULL;
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    if (object->dlpi_phdr[i].p_type == PT_DYNAMIC) dynamic = (const ElfW(Dyn)*)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-  }
-  return search_in(search, object->dlpi_addr, dynamic, object->dlpi_name);
-}
-
-/* In objects of this name, else in any. Distributions add a version to the name. */
-static struct search find_function(const char* symbol, const void* ours, const char* object) {
-  struct search search = {symbol, ours, object, 0, 0, NULL, ""};
-  dl_iterate_phdr(search_object, &search);
-  if (search.function == NULL) {
-    search.object = NULL;
-    dl_iterate_phdr(search_object, &search);
-  }
-  return search;
-}
 
 static void say(const char* first, const char* second, const char* third) {
   char text[1024];
