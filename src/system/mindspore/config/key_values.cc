@@ -1,5 +1,4 @@
 #include "system/mindspore/config/key_values.h"
-#include "system/mindspore/statistics.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +10,6 @@
 #include "base/environment.h"
 #include "base/json.h"
 #include "base/text.h"
-
 #include "system/mindspore/config/iteration.h"
 #include "system/mindspore/statistics.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-
 #include "system/mindspore/config/key_values.h"
 #include "system/mindspore/statistics.h"
 
