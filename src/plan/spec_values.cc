@@ -11,7 +11,7 @@
 #include "plan/where.h"
 #include "tensor/tensor_stats.h"
 
-namespace tensortap {
+namespace tensortap::spec_values {
 namespace {
 
 constexpr uint64_t kMostBytes = uint64_t{1} << 62;
@@ -187,4 +187,4 @@ Json slots_to_json(const CaptureSpec& spec) {
   return slots;
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::spec_values

@@ -14,7 +14,7 @@
 #include "plan/capture_spec.h"
 #include "plan/spec_reader.h"
 
-namespace tensortap {
+namespace tensortap::spec_values {
 
 inline constexpr uint64_t kMostCount = uint64_t{1} << 53;  // what every JSON reader keeps exactly
 inline constexpr int kConfigVersion = 1;
@@ -50,6 +50,6 @@ Status read_layout_options(const SpecValue& value, CaptureSpec& spec);
 Json stats_to_json(const CaptureSpec& spec);
 Json slots_to_json(const CaptureSpec& spec);
 
-}  // namespace tensortap
+}  // namespace tensortap::spec_values
 
 #endif  // TENSORTAP_PLAN_SPEC_VALUES_H_
