@@ -46,19 +46,23 @@ void add_details(const tensortap_op_event& event, const OpInfo& op, ExceptionDet
 
 }  // namespace
 
+FailedOps::FailedOps() = default;
+FailedOps::~FailedOps() = default;
+
 void FailedOps::add(const tensortap_op_event& event, const RecordRow& row, const OpInfo& op, std::string_view error,
                     ExceptionDetail detail) {
   const std::lock_guard lock(mutex_);
   if (count_++ > 0) return;
-  first_ = {{"name", op.name}, {"type", op.type}, {"error", error}, {"step", row.step}, {"inputs", input_names(event, row, op)}};
-  first_["source"] = text_or_nothing(op.source_location);
-  first_["module"] = text_or_nothing(op.module);
-  add_details(event, op, detail, first_);
+  first_ = std::make_unique<Json>(
+      Json{{"name", op.name}, {"type", op.type}, {"error", error}, {"step", row.step}, {"inputs", input_names(event, row, op)}});
+  (*first_)["source"] = text_or_nothing(op.source_location);
+  (*first_)["module"] = text_or_nothing(op.module);
+  add_details(event, op, detail, *first_);
 }
 
 Json FailedOps::report() const {
   const std::lock_guard lock(mutex_);
-  return {{"failed_op", first_}, {"failed_ops", count_}};
+  return {{"failed_op", first_ == nullptr ? Json() : *first_}, {"failed_ops", count_}};
 }
 
 }  // namespace tensortap

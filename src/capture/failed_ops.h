@@ -6,10 +6,11 @@
 #include <tensortap/capture.h>
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "plan/capture_spec.h"
 #include "trace/op_info.h"
 #include "trace/record_row.h"
@@ -19,6 +20,8 @@ namespace tensortap {
 // Describes the first one and counts all of them. Thread-safe.
 class FailedOps {
  public:
+  FailedOps();
+  ~FailedOps();
   // `event` holds the inputs of the op that failed. `row` is what its records share. Reads the event during the call only.
   void add(const tensortap_op_event& event, const RecordRow& row, const OpInfo& op, std::string_view error, ExceptionDetail detail);
   // The members "failed_op" (the first one, or null) and "failed_ops" (how many) of run.json.
@@ -26,7 +29,7 @@ class FailedOps {
 
  private:
   mutable std::mutex mutex_;
-  Json first_;  // null = none
+  std::unique_ptr<Json> first_;  // null = none
   uint64_t count_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "capture/copy_elements.h"
 #include "capture/event_scope.h"
 #include "capture/event_view.h"
@@ -49,5 +50,7 @@ void LastOps::note_running(const tensortap_op_event& event, int64_t step) {
 void LastOps::bind(std::span<const OpInfo> ops) {
   if (crash_ != nullptr) crash_->running.bind(ops);
 }
+
+Json LastOps::report() const { return ring_.has_value() ? ring_->report() : Json(nullptr); }
 
 }  // namespace tensortap

@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/status.h"
 #include "capture/crash_recorder.h"
 #include "capture/record_ring.h"
@@ -46,7 +46,7 @@ class LastOps {
   void stop() { crash_.reset(); }
 
   // As RecordRing::report(); null without a ring.
-  [[nodiscard]] Json report() const { return ring_.has_value() ? ring_->report() : Json(nullptr); }
+  [[nodiscard]] Json report() const;
 
  private:
   std::optional<RecordRing> ring_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "capture/copy_elements.h"
 #include "capture/event_view.h"
@@ -341,5 +342,7 @@ void OverflowWatch::write_copy(TakenEvent& event, QueuedRecord record) {
   if (!event.wants_data()) record.data = PoolBuffer{};
   parts_.sink.release(std::move(record));
 }
+
+Json OverflowWatch::report() const { return {{"fired", gate_.fired()}, {"over_limit", gate_.over_limit()}}; }
 
 }  // namespace tensortap

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "capture/admission.h"
 #include "capture/content_cache.h"
 #include "capture/last_ops.h"
@@ -60,7 +60,7 @@ class OverflowWatch {
   bool end_step(uint64_t run) { return gate_.end_step(run); }
 
   // {"fired", "over_limit"}
-  [[nodiscard]] Json report() const { return {{"fired", gate_.fired()}, {"over_limit", gate_.over_limit()}}; }
+  [[nodiscard]] Json report() const;
 
  private:
   enum Whole : uint8_t { kNotWhole = 0, kWhole = 1, kWholeAndCaptured = 2 };

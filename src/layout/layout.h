@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/status.h"
-#include "plan/capture_plan.h"
 #include "plan/capture_spec.h"
-#include "stats/stats.h"
+#include "plan/op_decision.h"
+#include "stats/histogram.h"
 #include "trace/dump_index.h"
 #include "trace/op_info.h"
 #include "trace/record_row.h"

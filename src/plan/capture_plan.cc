@@ -20,10 +20,8 @@ constexpr size_t kMostNotes = 50;
 constexpr size_t kMostUnmatched = 10;    // in one message
 constexpr size_t kMostSeenOps = 20'000;  // kept for nearest names when ops become known one by one
 
-bool contains(const std::vector<uint32_t>& slots, uint32_t slot) { return std::ranges::find(slots, slot) != slots.end(); }
-
 void add_slot(std::vector<uint32_t>& slots, uint32_t slot) {
-  if (!contains(slots, slot)) slots.push_back(slot);
+  if (!has_slot(slots, slot)) slots.push_back(slot);
 }
 
 // Selectors that name an op or its kind outright, and so pick weights and graph inputs even when these are not captured by themselves.
@@ -75,24 +73,6 @@ std::string fused_note(const OpInfo& op, const OriginalNode& original) {
 }
 
 }  // namespace
-
-bool OpDecision::wants_slot(SlotKind kind, uint32_t index) const {
-  switch (kind) {
-    case SlotKind::kInput:
-      return inputs && !contains(excluded_inputs, index);
-    case SlotKind::kWeight:
-      return weights;
-    case SlotKind::kGradient:
-      return outputs;
-    case SlotKind::kOutput:
-      break;
-  }
-  const bool for_consumers = outputs_for_consumers && (output_slots.empty() || contains(output_slots, index));
-  // An output that is left out but read stands in the list.
-  return is_own_output(index) || (for_consumers && (contains(output_slots, index) || !contains(excluded_outputs, index)));
-}
-
-bool OpDecision::is_own_output(uint32_t index) const { return outputs && !contains(excluded_outputs, index); }
 
 struct CapturePlan::Compiled {
   CaptureSpec spec;
@@ -227,7 +207,7 @@ void CapturePlan::Compiled::want_inputs(std::span<const OpInfo> ops, std::vector
       OpDecision& made = decided[producer].decision;
       if (made.wants_slot(SlotKind::kOutput, output)) continue;
       if (is_pseudo_op(ops[producer]) && !is_asked_extra(ops[producer])) continue;
-      if (decided[producer].excluded || (contains(made.excluded_outputs, output) && !spec.keep_for_readers)) {
+      if (decided[producer].excluded || (has_slot(made.excluded_outputs, output) && !spec.keep_for_readers)) {
         note(concat("in", slot, " of ", quote(ops[i].name), " is made by ", quote(ops[producer].name),
                     ", which is left out; it is not captured"));
         continue;
@@ -248,7 +228,7 @@ void CapturePlan::Compiled::want_read_inputs(std::span<const OpInfo> ops, std::v
       uint32_t output = 0;
       if (!makers.find(ops[i], input, producer, output) || ops[producer].type != kInputType || decided[producer].excluded) continue;
       OpDecision& made = decided[producer].decision;
-      if (!spec.outputs || contains(made.excluded_outputs, output)) continue;
+      if (!spec.outputs || has_slot(made.excluded_outputs, output)) continue;
       made.wanted = true;
       made.outputs = true;
     }

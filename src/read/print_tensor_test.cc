@@ -1,6 +1,7 @@
 // Expected texts are NumPy 2.4's array2string of the same arrays.
 
 #include "read/print_tensor.h"
+#include "stats/stats.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

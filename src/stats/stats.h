@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stats/histogram.h"
 #include "tensor/tensor.h"
 #include "tensor/tensor_stats.h"
 
@@ -44,25 +45,6 @@ TensorStats compute_stats(const TensorView& view, const StatsOptions& options);
 
 // The same by a plain loop in double, one element at a time: what every kernel is held against.
 TensorStats compute_stats_reference(const TensorView& view, const StatsOptions& options);
-
-// Counts of values by binary exponent of their magnitude. Mergeable by adding. Bin i holds |x| in [2^(i-150), 2^(i-149)); the first bin also
-// holds everything smaller, the last everything larger; zeros, NaN and Inf stand apart.
-struct ExponentHistogram {
-  static constexpr int kBins = 280;
-  static constexpr int kLowestExponent = -150;
-  uint64_t bins[kBins] = {};
-  uint64_t zero = 0;
-  uint64_t nan = 0;
-  uint64_t inf = 0;
-};
-void add_to_histogram(const TensorView& view, ExponentHistogram& histogram);
-void merge_histogram(const ExponentHistogram& other, ExponentHistogram& histogram);
-// Bounds [low, high) of the magnitude below which the share `q` (0..1) of the counted non-zero finite values lies.
-struct QuantileBounds {
-  double low;
-  double high;
-};
-QuantileBounds quantile_bounds(const ExponentHistogram& histogram, double q);
 
 // Name of the instruction set in use ("AVX3", "AVX2", "SSE4", "scalar") and of all that this machine can run.
 std::string_view stats_target();
