@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "base/text.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "system/mindspore/tree/writer_golden.h"
 #include "trace/scoped_name.h"
