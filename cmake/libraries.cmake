@@ -65,6 +65,7 @@ endif()
 # What `tensortap exec` preloads: needs nothing but the C library, for every process carries it.
 if(EXISTS ${PROJECT_SOURCE_DIR}/src/source/preload/stub.c)
   add_library(tensortap_preload SHARED src/source/preload/stub.c src/source/preload/symbol_search.c)
+  target_include_directories(tensortap_preload PRIVATE src)
   target_compile_options(tensortap_preload PRIVATE -Wall -Wextra -Wshadow -O2 -fno-sanitize=all -fno-stack-protector)
   target_link_options(tensortap_preload PRIVATE -nostartfiles -fno-sanitize=all)
   target_link_libraries(tensortap_preload PRIVATE ${CMAKE_DL_LIBS})

@@ -148,7 +148,7 @@ TEST(SpecJson, ValuesOutOfRangeAreRefused) {
       {"steps", "-1", "not a whole number from 0"},
       {"slots", "[]", "chooses no slot"},
       {"slots", "[\"out0\"]", "is not one of \"in\" or \"out\""},
-      {"moment", "\"later\"", "is not one of \"after\", \"before\" or \"both\""},
+      {"moment", "\"later\"", "is not one of \"after\", \"before\", \"both\" or \"in-before-out-after\""},
       {"payload", "\"statistic\"", "is not one of"},
       {"stats", "[\"minn\"]", "Did you mean \"min\""},
       {"non_finite", "\"skip\"", "is not one of"},

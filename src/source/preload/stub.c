@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "symbol_search.h"
+#include "source/preload/symbol_search.h"
 
 #define SYMBOL "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE"
 

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "symbol_search.h"
+#include "source/preload/symbol_search.h"
 
 #include <elf.h>
 #include <stdint.h>

@@ -170,8 +170,9 @@ void append_tensor_name(const TensorName& name, std::string& text) {
 
 std::string clean_op_name(const TreeRules& rules, std::string_view full_name, bool is_parameter) {
   // A comma or a quotation mark would end a cell of statistic.csv and mapping.csv; the real system never has one there.
-  if (rules.full_scope) return replace_bytes(full_name, "/\\. ,\"");
-  return replace_bytes(is_parameter ? dash_scope(full_name) : strip_scope(full_name), "/\\ ,\"");
+  const std::string cleaned = rules.full_scope ? replace_bytes(full_name, "/\\. ,\"")
+                                               : replace_bytes(is_parameter ? dash_scope(full_name) : strip_scope(full_name), "/\\ ,\"");
+  return cleaned.empty() ? "_" : cleaned;
 }
 
 std::string clean_op_type(std::string_view type) {
