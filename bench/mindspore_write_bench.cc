@@ -1,5 +1,5 @@
-// Tensor files of MindSpore's tree beside the floor: a loop that only opens, writes and closes files of the same names and sizes. The folder
-// is $TMPDIR's: bench/overhead.py runs it once in memory and once on the disk.
+// Tensor files of MindSpore's tree beside the floor: a loop that only opens, writes and closes files of the same names and sizes. The
+// folder is $TMPDIR's: bench/overhead.py runs it once in memory and once on the disk.
 
 #include <benchmark/benchmark.h>
 #include <fcntl.h>

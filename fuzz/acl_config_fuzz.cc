@@ -1,5 +1,5 @@
-// Any text is a dump config of AscendCL or an error with a place and a number; what a config becomes reaches a source as JSON, makes a plan, and
-// the plan decides for any op.
+// Any text is a dump config of AscendCL or an error with a place and a number; what a config becomes reaches a source as JSON, makes a
+// plan, and the plan decides for any op.
 
 #include <cstdint>
 #include <cstdlib>

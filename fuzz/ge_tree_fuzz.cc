@@ -1,5 +1,6 @@
-// Any bytes as a small tree of AscendCL's dump: recognised, opened at two levels, all of it read, mended and read again. The input is a row of parts, two bytes of size each:
-// the name of a file and its content, a table of statistics, mapping.csv; what is left over is a file with a number for its name.
+// Any bytes as a small tree of AscendCL's dump: recognised, opened at two levels, all of it read, mended and read again. The input is a row
+// of parts, two bytes of size each: the name of a file and its content, a table of statistics, mapping.csv; what is left over is a file
+// with a number for its name.
 
 #include <filesystem>
 #include <string>

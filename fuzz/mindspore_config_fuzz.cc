@@ -1,5 +1,5 @@
-// Any text, as any version and device, is a MindSpore config or an error with a place; what a config becomes reaches a source as JSON, makes a plan or
-// an error, and the plan decides for any op.
+// Any text, as any version and device, is a MindSpore config or an error with a place; what a config becomes reaches a source as JSON,
+// makes a plan or an error, and the plan decides for any op.
 
 #include <array>
 #include <cstdint>

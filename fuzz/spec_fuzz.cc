@@ -1,4 +1,5 @@
-// Any text is a config or an error with a place; a config reads back what it writes, makes a plan or an error, and the plan decides for any op.
+// Any text is a config or an error with a place; a config reads back what it writes, makes a plan or an error, and the plan decides for any
+// op.
 
 #include <cstdint>
 #include <cstdlib>

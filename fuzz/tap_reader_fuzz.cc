@@ -1,5 +1,5 @@
-// Any bytes as the files of a native dump: opened, read, mended, opened and read again. The input is a row of files: for each of records.npy, ops.jsonl,
-// tensors.npz, histograms.npy and run.json four bytes of size, then the content; what is left over is dropped.
+// Any bytes as the files of a native dump: opened, read, mended, opened and read again. The input is a row of files: for each of
+// records.npy, ops.jsonl, tensors.npz, histograms.npy and run.json four bytes of size, then the content; what is left over is dropped.
 //
 // Inputs that do not begin with an npy header get a right one in front of records.npy, so that rows are reached at once.
 

@@ -77,8 +77,7 @@ def test_a_cycle_of_layers_is_found() -> None:
 def test_a_long_function_is_found(tmp_path: Path) -> None:
     source = tmp_path / "long.cc"
     source.write_text("int f() {\n  int x = 0;\n" + "  ++x;\n" * 90 + "  return x;\n}\n")
-    problems, functions, long = tool("check_sizes").check_functions(source)
-    assert functions == long == 1
+    problems = tool("check_sizes").check_functions(source)
     assert "93" in problems[0] or "94" in problems[0]
 
 
@@ -184,3 +183,16 @@ def test_a_state_that_readme_tells_otherwise_is_found() -> None:
     assert documents.check_states(readme, compatibility) == []
     changed = compatibility.replace("| works |", "| part |", 1)
     assert len(documents.check_states(readme, changed)) == 1
+
+
+def test_the_reach_of_a_header_counts_every_way() -> None:
+    includes = {"a.h": {"slow.h"}, "b.h": {"a.h"}, "one.cc": {"b.h"}, "two.cc": {"slow.h"}, "three.cc": {"c.h"}, "c.h": set()}
+    assert tool("check_sizes").reached_share("slow.h", includes) == 2 / 3
+
+
+def test_a_long_comment_and_a_long_line_of_prose_are_found() -> None:
+    widths = tool("check_text").check_widths
+    long = "word " * 40
+    assert widths(Path("x.h"), f"// {long}\nint x;\n")
+    assert widths(Path("x.md"), f"{long}\n")
+    assert not widths(Path("x.md"), f"| {long} |\n```\n{long}\n```\n")

@@ -1,4 +1,5 @@
-// Dies, or does not, while a toy op runs: crash_signal_program CONFIG SIGNAL MODE. CONFIG "" captures nothing. What handlers do is said on stdout.
+// Dies, or does not, while a toy op runs: crash_signal_program CONFIG SIGNAL MODE. CONFIG "" captures nothing. What handlers do is said on
+// stdout.
 
 #include <setjmp.h>
 #include <signal.h>
@@ -87,8 +88,8 @@ void fault(int signal) {
   }
 }
 
-// Under a frame that leads nowhere: who walks the stack faults, too. The room of a size that only the run knows makes the compiler find the frame by its
-// pointer.
+// Under a frame that leads nowhere: who walks the stack faults, too. The room of a size that only the run knows makes the compiler find the
+// frame by its pointer.
 __attribute__((noinline)) void fault_in_damaged_frame(size_t size) {
   volatile char* room = static_cast<char*>(__builtin_alloca(size));
   room[0] = 1;

@@ -1,12 +1,14 @@
 /*
- * A C program that uses ONNX Runtime, for tests/exec_onnxruntime_test.py: runs a model of one int32 or float input and prints a hash of what comes out.
+ * A C program that uses ONNX Runtime, for tests/exec_onnxruntime_test.py: runs a model of one int32 or float input and prints a hash of
+ * what comes out.
  *
  * usage: program LIBRARY MODEL INPUT_NAME int32|float DIMS OUTPUT_NAME RUNS WORD...
  *
- * LIBRARY is loaded, or "linked" when the program is linked to it. DIMS are like 1x2048. Words: "bytes" makes the session of the model's bytes, "binding" runs by
- * an IO binding, "threads" runs on four threads at the same time, "fork" runs in the parent, then in a child of fork(), then in the parent,
- * "twice" makes the session twice, "level=N" sets the optimisation level, "write=PATH" has the optimised model written, "bad" gives a wrong name in the last run.
- * Functions of the library are called by their place in its table (src/source/onnxruntime/ort_interface.h).
+ * LIBRARY is loaded, or "linked" when the program is linked to it. DIMS are like 1x2048. Words: "bytes" makes the session of the model's
+ * bytes, "binding" runs by an IO binding, "threads" runs on four threads at the same time, "fork" runs in the parent, then in a child of
+ * fork(), then in the parent, "twice" makes the session twice, "level=N" sets the optimisation level, "write=PATH" has the optimised model
+ * written, "bad" gives a wrong name in the last run. Functions of the library are called by their place in its table
+ * (src/source/onnxruntime/ort_interface.h).
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,4 +1,5 @@
-// The capture interface as a test program implements it: events are kept in memory, for tests of sources. Included by one file of a program.
+// The capture interface as a test program implements it: events are kept in memory, for tests of sources. Included by one file of a
+// program.
 
 #ifndef TENSORTAP_TESTS_FAKE_CAPTURE_H_
 #define TENSORTAP_TESTS_FAKE_CAPTURE_H_

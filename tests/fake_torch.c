@@ -1,6 +1,6 @@
 /*
- * Stands for libtorch_cpu.so where a test is about getting into a process, not about operators: the function that every operator calls, and what
- * tells release and string ABI. FAKE_ABI_VERSION 0 leaves the release to the files beside the library.
+ * Stands for libtorch_cpu.so where a test is about getting into a process, not about operators: the function that every operator calls, and
+ * what tells release and string ABI. FAKE_ABI_VERSION 0 leaves the release to the files beside the library.
  */
 #include <stdint.h>
 

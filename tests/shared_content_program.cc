@@ -1,5 +1,5 @@
-// Writes a dump for tests/shared_content_test.py: shared_content_program FOLDER. A block of 6000 floats (value i at step s: i + s) is written in place once a
-// step and read through views by three ops; the engine does not tell of one more write, after the last step.
+// Writes a dump for tests/shared_content_test.py: shared_content_program FOLDER. A block of 6000 floats (value i at step s: i + s) is
+// written in place once a step and read through views by three ops; the engine does not tell of one more write, after the last step.
 
 #include <tensortap/capture.h>
 

@@ -1,4 +1,5 @@
-// The bridge to Python as a library of its own, for tests/torch_bridge_test.py: what the tracker does with it, as C functions that Python calls.
+// The bridge to Python as a library of its own, for tests/torch_bridge_test.py: what the tracker does with it, as C functions that Python
+// calls.
 
 #include <chrono>
 #include <cstring>

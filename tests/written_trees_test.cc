@@ -1,5 +1,6 @@
-// What every layout writes, for every release and payload that it knows, held against tests/data/written_trees.txt: names, modes and content of all files. Code that moves must
-// not change a byte of it; a change that is meant takes the new list, which a failing test leaves beside its dumps, and says so.
+// What every layout writes, for every release and payload that it knows, held against tests/data/written_trees.txt: names, modes and
+// content of all files. Code that moves must not change a byte of it; a change that is meant takes the new list, which a failing test
+// leaves beside its dumps, and says so.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

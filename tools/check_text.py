@@ -11,7 +11,9 @@ MACHINE_PATH = re.compile(r"(?<![\w.~$}/-])/(?:work|root|home|tmp)/[\w.]")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 TEXT_SUFFIXES = {".md", ".cc", ".h", ".c", ".py", ".txt", ".cmake", ".json", ".toml", ".sh", ".map", ".yaml", ""}
 # Registry table -> the folder where each of its rows has a page.
-DOCUMENTED = {"formats": "docs/formats", "layouts": "docs/layouts"}
+DOCUMENTED = {"formats": "docs/formats"}
+# Prose of a page and comments of code: what clang-format and ruff do not break.
+LONGEST_LINE = 140
 
 
 def text_files() -> list[Path]:
@@ -36,6 +38,22 @@ def check_lines(path: Path, text: str) -> list[str]:
             problems.append(f"{path}:{number}: a path of one machine: {found[0]}")
     if text and not text.endswith("\n"):
         problems.append(f"{path}: no newline at the end")
+    return problems
+
+
+def check_widths(path: Path, text: str) -> list[str]:
+    """Find long lines of prose in pages, but for tables, headings and code, and long comments in C and C++."""
+    is_page = path.suffix == ".md"
+    if not is_page and path.suffix not in {".cc", ".h", ".c"}:
+        return []
+    problems = []
+    in_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        in_code ^= is_page and line.lstrip().startswith("```")
+        if len(line) <= LONGEST_LINE or in_code:
+            continue
+        if not line.lstrip().startswith(("|", "#", "    ")) if is_page else re.search(r"(^|\s)(//|\*|/\*) ", line):
+            problems.append(f"{path}:{number}: {len(line)} characters; at most {LONGEST_LINE}")
     return problems
 
 
@@ -86,6 +104,10 @@ def check_registry() -> list[str]:
                 problems.append(f"src/registry/{table}.cc has no row for src/{table.removesuffix('s')}/{plugin}")
             if not (ROOT / folder / f"{plugin}.md").exists():
                 problems.append(f"{folder}/{plugin}.md is missing: every row of the registry has its page")
+    systems = (ROOT / "src/registry/systems.cc").read_text()
+    for system in sorted(item.name for item in (ROOT / "src/system").iterdir() if item.is_dir()):
+        if f'"system/{system}/{system}_system.h"' not in systems:
+            problems.append(f"src/registry/systems.cc has no row for src/system/{system}")
     return problems
 
 
@@ -112,7 +134,7 @@ def main() -> int:
             text = (ROOT / path).read_text()
         except UnicodeDecodeError:
             continue
-        problems += check_lines(path, text)
+        problems += check_lines(path, text) + check_widths(path, text)
     for path in files_with(".md"):
         problems += check_links(path, (ROOT / path).read_text())
     problems += check_environment() + check_registry() + check_features()

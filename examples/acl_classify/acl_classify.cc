@@ -2,7 +2,8 @@
 //
 // usage: acl_classify MODEL LABELS FILE...        LABELS: a text file, a name a line, in the order of the model's output
 //
-// With an acl.json in the current folder it is initialised by that, as the tools of AscendCL are: its "dump" then writes what every operator made.
+// With an acl.json in the current folder it is initialised by that, as the tools of AscendCL are: its "dump" then writes what every
+// operator made.
 
 #include <fstream>
 #include <iostream>

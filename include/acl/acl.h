@@ -2,8 +2,8 @@
  * The AscendCL interface on ONNX Runtime (libtensortap_acl.so): a program written for AscendCL compiles against these headers, links
  * -ltensortap_acl, and loads an ONNX model where it used to load an .om file. docs/acl.md says what is the same and what differs.
  *
- * The headers are tensortap's own: functions, numbers and structures are those of the interface, the rest is not. They are plain C and C++11.
- * No function throws, ends the program or prints on stdout. A handle, a model id or an address that is not one of this library is
+ * The headers are tensortap's own: functions, numbers and structures are those of the interface, the rest is not. They are plain C and
+ * C++11. No function throws, ends the program or prints on stdout. A handle, a model id or an address that is not one of this library is
  * answered with an error code. Functions are thread-safe; one object is for one thread at a time, as in the original.
  */
 #ifndef TENSORTAP_ACL_ACL_H_
@@ -45,8 +45,8 @@ typedef struct aclCANNPackageVersion {
   char reserved[ACL_PKG_VERSION_MAX_SIZE];
 } aclCANNPackageVersion;
 
-/* Begins. `configPath` may be null or "": no config. Its "dump" applies to the models that are loaded until aclFinalize(). A second call counts, and gives
- * ACL_ERROR_REPEAT_INITIALIZE. A file that can not be used: ACL_ERROR_INVALID_FILE, ACL_ERROR_PARSE_FILE; a wrong "dump":
+/* Begins. `configPath` may be null or "": no config. Its "dump" applies to the models that are loaded until aclFinalize(). A second call
+ * counts, and gives ACL_ERROR_REPEAT_INITIALIZE. A file that can not be used: ACL_ERROR_INVALID_FILE, ACL_ERROR_PARSE_FILE; a wrong "dump":
  * ACL_ERROR_INVALID_DUMP_CONFIG; another config than that of the first aclInit() of the process: ACL_ERROR_INVALID_PARAM. */
 ACL_FUNC_VISIBILITY aclError aclInit(const char* configPath);
 
@@ -58,8 +58,8 @@ ACL_FUNC_VISIBILITY aclError aclFinalizeReference(uint64_t* refCount);
 ACL_FUNC_VISIBILITY aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* patchVersion);
 /* "Ascend" names mean a chip to programs that choose by them; this one says what really computes. Static. */
 ACL_FUNC_VISIBILITY const char* aclrtGetSocName(void);
-/* The release of CANN whose interface this library follows, as the version of the packages CANN, runtime and toolkit. The other packages are not
- * installed: ACL_ERROR_INVALID_FILE, as there. ACL_ERROR_INVALID_PARAM for an unknown package or a null `version`. */
+/* The release of CANN whose interface this library follows, as the version of the packages CANN, runtime and toolkit. The other packages
+ * are not installed: ACL_ERROR_INVALID_FILE, as there. ACL_ERROR_INVALID_PARAM for an unknown package or a null `version`. */
 ACL_FUNC_VISIBILITY aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* version);
 /* What went wrong last in this thread, in words, or null. Valid until the thread's next call; asking takes it away. */
 ACL_FUNC_VISIBILITY const char* aclGetRecentErrMsg(void);

@@ -175,7 +175,8 @@ ACL_FUNC_VISIBILITY size_t aclGetDataBufferSizeV2(const aclDataBuffer* dataBuffe
 
 /* ---- descriptions of tensors -------------------------------------------------------------------------------------------------- */
 
-/* Null for negative `numDims`, null `dims` with dimensions, or dimensions below -2. -1 is an open dimension, a single -2 an unknown rank. */
+/* Null for negative `numDims`, null `dims` with dimensions, or dimensions below -2. -1 is an open dimension, a single -2 an unknown rank.
+ * */
 ACL_FUNC_VISIBILITY aclTensorDesc* aclCreateTensorDesc(aclDataType dataType, int numDims, const int64_t* dims, aclFormat format);
 ACL_FUNC_VISIBILITY void aclDestroyTensorDesc(const aclTensorDesc* desc);
 ACL_FUNC_VISIBILITY aclError aclSetTensorShapeRange(aclTensorDesc* desc, size_t dimsCount, int64_t dimsRange[][ACL_TENSOR_SHAPE_RANGE_NUM]);

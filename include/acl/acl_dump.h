@@ -45,23 +45,24 @@ typedef struct acldumpChunk {
   uint8_t dataBuf[1]; /* as long as bufLen says */
 } acldumpChunk;
 
-/* The folder that dumps of a kind go to, with a slash at its end, or null when none are asked for. Valid until the next call in this thread. */
+/* The folder that dumps of a kind go to, with a slash at its end, or null when none are asked for. Valid until the next call in this
+ * thread. */
 ACL_FUNC_VISIBILITY const char* acldumpGetPath(acldumpType dumpType);
 
-/* `flag` must be 0; null or another flag is ACL_ERROR_FAILURE, a second registration is ignored. Files of dumps of models that are loaded from then on go
- * to the callback, after each run, and not to the disk; the second argument is the size of the chunk with its bytes. A statistics file comes as one text with
- * its end. An answer that is not 0 means that the chunk is lost. */
+/* `flag` must be 0; null or another flag is ACL_ERROR_FAILURE, a second registration is ignored. Files of dumps of models that are loaded
+ * from then on go to the callback, after each run, and not to the disk; the second argument is the size of the chunk with its bytes. A
+ * statistics file comes as one text with its end. An answer that is not 0 means that the chunk is lost. */
 ACL_FUNC_VISIBILITY aclError acldumpRegCallback(int32_t (*messageCallback)(const acldumpChunk*, int32_t), int32_t flag);
 ACL_FUNC_VISIBILITY void acldumpUnregCallback(void);
 
 /* Writes tensors of the program into the folder of acldumpGetExceptionInfoPath(), as the file `fileName`.custom.YYYYmmddHHMMSSmmm, which
- * `tensortap convert` and the vendor's tools read. `fileName` is relative and without ".."; its folders are made. `userTag` may be null; it becomes the
- * attribute "user_tag" of the file. ACL_ERROR_INVALID_PARAM for a wrong name or tensor, and for memory that was not allocated here; ACL_ERROR_FAILURE
- * when no exception dump is on, and when the file cannot be written. */
+ * `tensortap convert` and the vendor's tools read. `fileName` is relative and without ".."; its folders are made. `userTag` may be null; it
+ * becomes the attribute "user_tag" of the file. ACL_ERROR_INVALID_PARAM for a wrong name or tensor, and for memory that was not allocated
+ * here; ACL_ERROR_FAILURE when no exception dump is on, and when the file cannot be written. */
 ACL_FUNC_VISIBILITY aclError acldumpSaveExceptionInfo(const char* fileName, const char* userTag, const acldumpTensorInfo* tensors,
                                                       size_t tensorCount);
-/* The folder of exception dumps of the thread's device, with a slash at its end. ACL_ERROR_INVALID_PARAM for a null `path` and where `maxLen` bytes
- * do not hold it; ACL_ERROR_FAILURE when no exception dump is on. */
+/* The folder of exception dumps of the thread's device, with a slash at its end. ACL_ERROR_INVALID_PARAM for a null `path` and where
+ * `maxLen` bytes do not hold it; ACL_ERROR_FAILURE when no exception dump is on. */
 ACL_FUNC_VISIBILITY aclError acldumpGetExceptionInfoPath(char* path, size_t maxLen);
 
 /* Keeps the tensors of single operators, in and out, from now on under `path`. ACL_ERROR_FAILURE for a type without

@@ -114,8 +114,8 @@ ACL_FUNC_VISIBILITY aclError aclmdlGetDynamicBatch(const aclmdlDesc* modelDesc, 
 ACL_FUNC_VISIBILITY aclError aclmdlGetDynamicHW(const aclmdlDesc* modelDesc, size_t index, aclmdlHW* hw);
 ACL_FUNC_VISIBILITY aclError aclmdlGetInputDynamicGearCount(const aclmdlDesc* modelDesc, size_t index, size_t* gearCount);
 ACL_FUNC_VISIBILITY aclError aclmdlGetInputDynamicDims(const aclmdlDesc* modelDesc, size_t index, aclmdlIODims* dims, size_t gearCount);
-/* The attribute "_datadump_original_op_names" of an op: "[4]conv[4]relu"; "" without originals, and for models that are not dumped. Valid until
- * the description is destroyed. Null for another attribute and an unknown op. */
+/* The attribute "_datadump_original_op_names" of an op: "[4]conv[4]relu"; "" without originals, and for models that are not dumped. Valid
+ * until the description is destroyed. Null for another attribute and an unknown op. */
 ACL_FUNC_VISIBILITY const char* aclmdlGetOpAttr(aclmdlDesc* modelDesc, const char* opName, const char* attr);
 /* The name itself: names are whole here. */
 ACL_FUNC_VISIBILITY const char* aclmdlGetTensorRealName(const aclmdlDesc* modelDesc, const char* name);
@@ -138,7 +138,8 @@ ACL_FUNC_VISIBILITY aclTensorDesc* aclmdlGetDatasetTensorDesc(const aclmdlDatase
 
 /* ---- running ----------------------------------------------------------------------------------------------------------------------- */
 
-/* Inputs and outputs in the order of the description. An output buffer of no size gets memory of the library, to be freed with aclrtFree(). */
+/* Inputs and outputs in the order of the description. An output buffer of no size gets memory of the library, to be freed with aclrtFree().
+ * */
 ACL_FUNC_VISIBILITY aclError aclmdlExecute(uint32_t modelId, const aclmdlDataset* input, aclmdlDataset* output);
 ACL_FUNC_VISIBILITY aclError aclmdlExecuteV2(uint32_t modelId, const aclmdlDataset* input, aclmdlDataset* output, aclrtStream stream,
                                              const aclmdlExecConfigHandle* handle);

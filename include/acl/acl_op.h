@@ -46,8 +46,8 @@ ACL_FUNC_VISIBILITY aclError aclopSetAttrListInt(aclopAttr* attr, const char* at
 ACL_FUNC_VISIBILITY aclError aclopSetAttrListFloat(aclopAttr* attr, const char* attrName, int numValues, const float* values);
 ACL_FUNC_VISIBILITY aclError aclopSetAttrListString(aclopAttr* attr, const char* attrName, int numValues, const char** values);
 
-/* ACL_ERROR_OP_NOT_FOUND when ONNX has no operator of the type that takes such inputs; ACL_ERROR_OP_OUTPUT_NOT_MATCH when what it makes does not fit
- * the outputs. In ...V2 forms the output descriptions get the shapes that came out. */
+/* ACL_ERROR_OP_NOT_FOUND when ONNX has no operator of the type that takes such inputs; ACL_ERROR_OP_OUTPUT_NOT_MATCH when what it makes
+ * does not fit the outputs. In ...V2 forms the output descriptions get the shapes that came out. */
 ACL_FUNC_VISIBILITY aclError aclopExecute(const char* opType, int numInputs, const aclTensorDesc* const inputDesc[],
                                           const aclDataBuffer* const inputs[], int numOutputs, const aclTensorDesc* const outputDesc[],
                                           aclDataBuffer* const outputs[], const aclopAttr* attr, aclrtStream stream);

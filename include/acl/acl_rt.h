@@ -111,8 +111,9 @@ ACL_FUNC_VISIBILITY aclError aclrtGetRunMode(aclrtRunMode* runMode);
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeDevice(void);
 ACL_FUNC_VISIBILITY aclError aclrtSetTsDevice(aclrtTsId tsId);
 
-/* Cores of every kind are this machine's processors, the memory is the machine's. ACL_ERROR_RT_INVALID_DEVICEID for a device that does not exist,
- * ACL_ERROR_RT_FEATURE_NOT_SUPPORT for what a processor does not have, ACL_ERROR_INVALID_PARAM for an unknown attribute or a null `value`. */
+/* Cores of every kind are this machine's processors, the memory is the machine's. ACL_ERROR_RT_INVALID_DEVICEID for a device that does not
+ * exist, ACL_ERROR_RT_FEATURE_NOT_SUPPORT for what a processor does not have, ACL_ERROR_INVALID_PARAM for an unknown attribute or a null
+ * `value`. */
 ACL_FUNC_VISIBILITY aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t* value);
 
 /* ---- last error: of the functions of this header, in the calling thread; ACL_SUCCESS when there is none ----------------------------- */
@@ -142,8 +143,8 @@ ACL_FUNC_VISIBILITY aclError aclrtSynchronizeStream(aclrtStream stream);
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout);
 ACL_FUNC_VISIBILITY aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status);
 ACL_FUNC_VISIBILITY aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event);
-/* How many seconds later aclrtStreamWaitEvent() calls of this process wait at most; 0, as at first, means no limit. A wait that takes longer fails
- * with ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, which the next synchronisation of the stream returns. */
+/* How many seconds later aclrtStreamWaitEvent() calls of this process wait at most; 0, as at first, means no limit. A wait that takes
+ * longer fails with ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, which the next synchronisation of the stream returns. */
 ACL_FUNC_VISIBILITY aclError aclrtSetOpWaitTimeout(uint32_t timeout);
 
 /* ---- callbacks: a thread subscribes to a stream and processes what the stream reaches ------------------------------------------- */
@@ -175,15 +176,17 @@ ACL_FUNC_VISIBILITY aclError aclrtMemInvalidate(void* devPtr, size_t size);
 ACL_FUNC_VISIBILITY aclError aclrtFree(void* devPtr);
 ACL_FUNC_VISIBILITY aclError aclrtMallocHost(void** hostPtr, size_t size);
 ACL_FUNC_VISIBILITY aclError aclrtFreeHost(void* hostPtr);
-/* Lets the device use memory of the program, until aclrtHostUnregister(): it may stand where device memory is expected. `devPtr` gets the address
- * for the device, which is `ptr` itself. The program keeps owning the memory. ACL_ERROR_INVALID_PARAM for memory that is not mapped, overlaps a
- * range that is registered, or another type. */
+/* Lets the device use memory of the program, until aclrtHostUnregister(): it may stand where device memory is expected. `devPtr` gets the
+ * address for the device, which is `ptr` itself. The program keeps owning the memory. ACL_ERROR_INVALID_PARAM for memory that is not
+ * mapped, overlaps a range that is registered, or another type. */
 ACL_FUNC_VISIBILITY aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type, void** devPtr);
 /* ACL_ERROR_INVALID_PARAM when no registered range begins at `ptr`. */
 ACL_FUNC_VISIBILITY aclError aclrtHostUnregister(void* ptr);
-/* Which memory an address lies in: of aclrtMalloc() (device), of aclrtMallocHost() or registered (host), or another (unregistered, page size 0). */
+/* Which memory an address lies in: of aclrtMalloc() (device), of aclrtMallocHost() or registered (host), or another (unregistered, page
+ * size 0). */
 ACL_FUNC_VISIBILITY aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attributes);
-/* The device side of a copy must be allocated here; what is allocated here must hold the bytes; host memory of the program must be mapped. */
+/* The device side of a copy must be allocated here; what is allocated here must hold the bytes; host memory of the program must be mapped.
+ * */
 ACL_FUNC_VISIBILITY aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind);
 ACL_FUNC_VISIBILITY aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind,
                                               aclrtStream stream);
@@ -208,9 +211,9 @@ ACL_FUNC_VISIBILITY uint32_t aclrtGetErrorCodeFromExceptionInfo(const aclrtExcep
 
 /* ACL_ERROR_UNINITIALIZE before aclInit(); ACL_ERROR_REPEAT_INITIALIZE when begun already. */
 ACL_FUNC_VISIBILITY aclError aclmdlInitDump(void);
-/* What the models are dumped that are loaded from now on, until the next of these calls or the end; each call has a time folder of its own. The file
- * and codes: as for aclInit(), but a JSON that does not parse is ACL_ERROR_INVALID_DUMP_CONFIG. ACL_ERROR_DUMP_NOT_RUN before aclmdlInitDump(). A failing
- * call changes nothing. */
+/* What the models are dumped that are loaded from now on, until the next of these calls or the end; each call has a time folder of its own.
+ * The file and codes: as for aclInit(), but a JSON that does not parse is ACL_ERROR_INVALID_DUMP_CONFIG. ACL_ERROR_DUMP_NOT_RUN before
+ * aclmdlInitDump(). A failing call changes nothing. */
 ACL_FUNC_VISIBILITY aclError aclmdlSetDump(const char* dumpCfgPath);
 /* Waits until what was captured is written; models that are loaded afterwards are not dumped. */
 ACL_FUNC_VISIBILITY aclError aclmdlFinalizeDump(void);

@@ -125,11 +125,11 @@ typedef struct tensortap_session_options {
 #define TENSORTAP_SESSION_AFTER_ONLY 1u
 /* Equal storage and version do not mean equal bytes: every tensor is measured and written for itself. */
 #define TENSORTAP_SESSION_CONTENT_UNKNOWN 2u
-/* The source registers what an op calls underneath as ops of level 1, and what the program calls that is made of several ops as ops of level 4, as
- * far as tensortap_levels() has them. Without this flag an op counts as its own kernel, and as what the program calls. */
+/* The source registers what an op calls underneath as ops of level 1, and what the program calls that is made of several ops as ops of
+ * level 4, as far as tensortap_levels() has them. Without this flag an op counts as its own kernel, and as what the program calls. */
 #define TENSORTAP_SESSION_KERNELS 4u
-/* The source registers modules as ops of level 2 and whole models as ops of level 3, and reports their calls as events, as far as tensortap_levels() has
- * them. Without this flag a config that asks for these levels is refused instead of giving nothing. */
+/* The source registers modules as ops of level 2 and whole models as ops of level 3, and reports their calls as events, as far as
+ * tensortap_levels() has them. Without this flag a config that asks for these levels is refused instead of giving nothing. */
 #define TENSORTAP_SESSION_MODULES 8u
 
 /* An operator as the graph or the program has it, described once. Only name and type are required. */
@@ -182,10 +182,11 @@ enum tensortap_model_phase {
 #define TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(flags) ((flags) / 256u % 256u)
 /* Nothing was written to the memory since it was allocated: only the description is kept, and that counts as captured. */
 #define TENSORTAP_TENSOR_UNWRITTEN 1u
-/* Every op that reads the value shows it again (tensortap_op_event::show_reads): a session that asked for that (tensortap_wants_reads) need not keep
- * it until they have run. */
+/* Every op that reads the value shows it again (tensortap_op_event::show_reads): a session that asked for that (tensortap_wants_reads) need
+ * not keep it until they have run. */
 #define TENSORTAP_TENSOR_SHOWN_AGAIN 2u
-/* Of a tensor that tensortap_show_reads tells: its memory is gone since the op ran, or holds something else. Counted as a loss if the op is kept. */
+/* Of a tensor that tensortap_show_reads tells: its memory is gone since the op ran, or holds something else. Counted as a loss if the op is
+ * kept. */
 #define TENSORTAP_TENSOR_GONE 4u
 
 /* One tensor of one event. */
@@ -204,12 +205,13 @@ typedef struct tensortap_tensor {
   /* The block of memory that holds the tensor: a number from 1, unique in the process and never given to another block; 0 = unknown.
    * Stands in the record, so that a value is found again under the names of its views. */
   uint64_t storage;
-  /* Which content of the block this is: changes whenever an op writes into the block. Tensors of equal storage (not 0), version, data, dtype, dims
-   * and strides hold equal bytes: they are measured and written once. */
+  /* Which content of the block this is: changes whenever an op writes into the block. Tensors of equal storage (not 0), version, data,
+   * dtype, dims and strides hold equal bytes: they are measured and written once. */
   uint64_t version;
 } tensortap_tensor;
 
-/* Tells what the op read: sets *tensors to an array of the kind TENSORTAP_SLOT_INPUT, valid until tensortap_on_op() returns, and returns their number. */
+/* Tells what the op read: sets *tensors to an array of the kind TENSORTAP_SLOT_INPUT, valid until tensortap_on_op() returns, and returns
+ * their number. */
 typedef uint64_t (*tensortap_show_reads)(void* reads, const tensortap_tensor** tensors);
 
 /* One execution of one operator. */
@@ -227,15 +229,15 @@ typedef struct tensortap_op_event {
   void* pool;
   uint32_t flags; /* TENSORTAP_EVENT_* */
   uint32_t call;  /* 1 + how many times the op had run in this step and run before; 0 = the session counts */
-  /* Of an event after the op: shows what it read, which is still as it was, but for what an event TENSORTAP_EVENT_READ_FIRST told: of that, found
-   * again by slot_index and element, the values that were told count. Called within tensortap_on_op(), at most once; may be null. */
+  /* Of an event after the op: shows what it read, which is still as it was, but for what an event TENSORTAP_EVENT_READ_FIRST told: of that,
+   * found again by slot_index and element, the values that were told count. Called within tensortap_on_op(), at most once; may be null. */
   tensortap_show_reads show_reads;
   void* reads; /* its first argument */
 } tensortap_op_event;
 
 /* What the op read, told before it runs: an event with the same op, step, run, phase and call follows with what it made, or tells that it
- * failed. The values count as looked at after the op, but for those that the op writes into, which hold what it read. Where tensortap_wants_reads() is 1
- * and the second event has show_reads, it is enough to tell what the op may write over. */
+ * failed. The values count as looked at after the op, but for those that the op writes into, which hold what it read. Where
+ * tensortap_wants_reads() is 1 and the second event has show_reads, it is enough to tell what the op may write over. */
 #define TENSORTAP_EVENT_READ_FIRST 1u
 
 /* ---- session ---------------------------------------------------------------------------------------------------------------- */
@@ -275,16 +277,18 @@ TENSORTAP_API tensortap_op_id tensortap_register_op(tensortap_session* session, 
  * registered, and names that matched nothing are reported at the end. */
 TENSORTAP_API int tensortap_bind(tensortap_session* session, char* message, size_t capacity) TENSORTAP_NOEXCEPT;
 
-/* Replaces what is captured, from the next tensortap_step_begin() on; a step that runs goes on as it began. `config` is the text of a config in the session's
- * dialect. Returns TENSORTAP_INVALID_ARGUMENT, with a message as tensortap_session_open() writes it, when the config is wrong or changes what belongs to the
- * session as a whole (layout, folder, dialect, levels, trigger, limits, budget), and TENSORTAP_UNSUPPORTED under the triggers overflow and watch and for
- * layouts that take no changes. The session then goes on as before. While steps from before the last change still run, a change waits for them, and only the
- * latest is applied. A source that remembers what tensortap_wants_op() returned asks again. */
+/* Replaces what is captured, from the next tensortap_step_begin() on; a step that runs goes on as it began. `config` is the text of a
+ * config in the session's dialect. Returns TENSORTAP_INVALID_ARGUMENT, with a message as tensortap_session_open() writes it, when the
+ * config is wrong or changes what belongs to the session as a whole (layout, folder, dialect, levels, trigger, limits, budget), and
+ * TENSORTAP_UNSUPPORTED under the triggers overflow and watch and for layouts that take no changes. The session then goes on as before.
+ * While steps from before the last change still run, a change waits for them, and only the latest is applied. A source that remembers what
+ * tensortap_wants_op() returned asks again. */
 TENSORTAP_API int tensortap_replace_plan(tensortap_session* session, const char* config, const char* config_name, char* message,
                                          size_t capacity) TENSORTAP_NOEXCEPT;
 
 /* Turns the capture of one op on or off, on behalf of the program itself (MindSpore's set_dump). Ops begin off under the trigger
- * "on-request". Under any other trigger this changes nothing, and the report has a note about it. TENSORTAP_NO_OP: an op that is still to come. */
+ * "on-request". Under any other trigger this changes nothing, and the report has a note about it. TENSORTAP_NO_OP: an op that is still to
+ * come. */
 TENSORTAP_API void tensortap_request_op(tensortap_session* session, tensortap_op_id op, int enabled) TENSORTAP_NOEXCEPT;
 
 /* The levels that were asked for, as bits 1 << level. */
@@ -293,8 +297,8 @@ TENSORTAP_API uint32_t tensortap_levels(tensortap_session* session) TENSORTAP_NO
 /* What makes two calls one op, as tensortap_identity() returns it. */
 enum tensortap_identity_kind {
   TENSORTAP_IDENTITY_PLACE = 0, /* their place in the program: the same operator of the same line and module */
-  /* The parent, the place, which call it is within one call of the parent (tensortap_op::occurrence), and the phase of the model. A step is a round of a
-   * phase then: tensortap_step_begin() gets the number of calls of the model in this phase before, and as `run` the phase. */
+  /* The parent, the place, which call it is within one call of the parent (tensortap_op::occurrence), and the phase of the model. A step is
+   * a round of a phase then: tensortap_step_begin() gets the number of calls of the model in this phase before, and as `run` the phase. */
   TENSORTAP_IDENTITY_CALL = 1
 };
 
@@ -310,18 +314,20 @@ TENSORTAP_API int tensortap_wants_op(tensortap_session* session, tensortap_op_id
 
 /* What tensortap_wants_reads() returns, as bits. */
 #define TENSORTAP_WANTS_READS 1u
-/* Ops that only move values count in every execution. Without this bit, one event of such an op is enough: it makes no NaN or Inf of finite inputs. */
+/* Ops that only move values count in every execution. Without this bit, one event of such an op is enough: it makes no NaN or Inf of finite
+ * inputs. */
 #define TENSORTAP_WANTS_PASSED_ON 2u
 
-/* Whether the session would rather be shown what an op read when the op has run (tensortap_op_event::show_reads) than keep every value until its readers
- * have: 0 no, otherwise TENSORTAP_WANTS_READS and further bits. A source that can show it asks once, when the ops are bound or, where they become known
- * as they run, before the first event. Only values with the flag TENSORTAP_TENSOR_SHOWN_AGAIN are not kept then. */
+/* Whether the session would rather be shown what an op read when the op has run (tensortap_op_event::show_reads) than keep every value
+ * until its readers have: 0 no, otherwise TENSORTAP_WANTS_READS and further bits. A source that can show it asks once, when the ops are
+ * bound or, where they become known as they run, before the first event. Only values with the flag TENSORTAP_TENSOR_SHOWN_AGAIN are not
+ * kept then. */
 TENSORTAP_API int tensortap_wants_reads(tensortap_session* session) TENSORTAP_NOEXCEPT;
 
 /* ---- execution -------------------------------------------------------------------------------------------------------------- */
 
-/* Begins a step. Returns whether anything may be captured in it, if only an op that fails: 0 no (filter or governor), 1 yes. Optional; needed
- * for --budget. */
+/* Begins a step. Returns whether anything may be captured in it, if only an op that fails: 0 no (filter or governor), 1 yes. Optional;
+ * needed for --budget. */
 TENSORTAP_API int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t run) TENSORTAP_NOEXCEPT;
 TENSORTAP_API void tensortap_step_end(tensortap_session* session, int64_t step, uint64_t run) TENSORTAP_NOEXCEPT;
 
@@ -340,9 +346,10 @@ TENSORTAP_API void tensortap_op_failed(tensortap_session* session, const tensort
 /* Reads a dump config without opening anything. Returns enum tensortap_status and, always, a JSON object in *report, to be freed with
  * tensortap_free(): {"error": message or null, "code": the number that the config's own system gives to the error, 0 = none or no error,
  * "init_code": the number where the system reads its config when it starts, which differs for a text that is no JSON,
- * "dialect": name, "captures": whether anything would be captured, "kind": "none", "model", "single-op", "overflow", "exception" or "watch",
- * "models" and "operators": whether ops of models, and ops that are called by themselves, may be among it, "scene": of an exception dump how much it keeps,
- * "brief", "norm" or "detail", otherwise "", "layout": name, "out": folder or ""}. `name` is what to call the config in messages; `dialect` "" = recognised by the content. */
+ * "dialect": name, "captures": whether anything would be captured, "kind": "none", "model", "single-op", "overflow", "exception" or
+ * "watch", "models" and "operators": whether ops of models, and ops that are called by themselves, may be among it, "scene": of an
+ * exception dump how much it keeps, "brief", "norm" or "detail", otherwise "", "layout": name, "out": folder or ""}. `name` is what to call
+ * the config in messages; `dialect` "" = recognised by the content. */
 TENSORTAP_API int tensortap_check_config(const char* text, const char* name, const char* dialect, char** report) TENSORTAP_NOEXCEPT;
 
 /* One tensor of tensortap_write_exception(). The elements of an array of these are as far apart as the first one's size says. */
@@ -370,8 +377,9 @@ typedef struct tensortap_exception_file {
   uint64_t tensor_count;
 } tensortap_exception_file;
 
-/* Makes a DumpData file (docs/formats/dump_data.md) of tensors that a program saves when something failed. The file has mode 0400 and is there as a whole or
- * not at all. On failure returns a status and a message as tensortap_session_open() does; TENSORTAP_UNSUPPORTED when the path exists. */
+/* Makes a DumpData file (docs/formats/dump_data.md) of tensors that a program saves when something failed. The file has mode 0400 and is
+ * there as a whole or not at all. On failure returns a status and a message as tensortap_session_open() does; TENSORTAP_UNSUPPORTED when
+ * the path exists. */
 TENSORTAP_API int tensortap_write_exception(const tensortap_exception_file* file, char* message, size_t capacity) TENSORTAP_NOEXCEPT;
 
 /* Version of the library, such as "0.1.0". */

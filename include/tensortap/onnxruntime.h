@@ -22,8 +22,8 @@ enum tensortap_onnxruntime_input_kind {
   TENSORTAP_INPUT_MAP_VALUES = 4, /* its values, in the order of the keys */
 };
 
-/* An input of the model for one step, or a part of it. `tensor.name` null or "" = by position `tensor.slot_index`. The elements of an array of these are
- * as far apart as the first one's size says. */
+/* An input of the model for one step, or a part of it. `tensor.name` null or "" = by position `tensor.slot_index`. The elements of an array
+ * of these are as far apart as the first one's size says. */
 typedef struct tensortap_onnxruntime_input {
   uint32_t size;
   uint32_t kind; /* enum tensortap_onnxruntime_input_kind */
@@ -53,25 +53,27 @@ typedef struct tensortap_onnxruntime_run_options {
   /* Called between stages and runs; `done` of `total`, total 0 = unknown; may be null. */
   void (*on_progress)(void* user, const char* stage, uint64_t done, uint64_t total);
   void* user;
-  /* Asked between runs: nonzero = run no more and finish the dump as far as it goes; the call then returns TENSORTAP_INTERNAL and "error" says
-   * "interrupted". May be null. */
+  /* Asked between runs: nonzero = run no more and finish the dump as far as it goes; the call then returns TENSORTAP_INTERNAL and "error"
+   * says "interrupted". May be null. */
   int (*should_stop)(void* user);
 } tensortap_onnxruntime_run_options;
 
 /* Runs a model. Returns enum tensortap_status and a JSON object in *report, always, to be freed with tensortap_free():
  *   on success the summary of docs/command_line.md (the object that `tensortap run --json` prints);
  *   on failure {"error": message, "failed_op": {...} or null, "dump": path or null}.
- * A wrong model, input, selection or runtime is TENSORTAP_INVALID_ARGUMENT; a failure of the runtime while running is TENSORTAP_INTERNAL. */
+ * A wrong model, input, selection or runtime is TENSORTAP_INVALID_ARGUMENT; a failure of the runtime while running is TENSORTAP_INTERNAL.
+ * */
 TENSORTAP_API int tensortap_onnxruntime_run(const tensortap_onnxruntime_run_options* options, char** report) TENSORTAP_NOEXCEPT;
 
-/* Describes a model without running it: {"name": of its graph, "inputs": [...], "outputs": [...], "ops": [{"name", "type", "graph", "originals"...}]} of the graph
- * that would run. `request` has the keys above that make sense. */
+/* Describes a model without running it: {"name": of its graph, "inputs": [...], "outputs": [...], "ops": [{"name", "type", "graph",
+ * "originals"...}]} of the graph that would run. `request` has the keys above that make sense. */
 TENSORTAP_API int tensortap_onnxruntime_describe(const char* request, char** report) TENSORTAP_NOEXCEPT;
 
 /* What this library finds on this machine: {"runtimes": [{"path", "version", "usable", "reason", "self_test"}]}. */
 TENSORTAP_API int tensortap_onnxruntime_doctor(const char* request, char** report) TENSORTAP_NOEXCEPT;
 
-/* ---- programs that use ONNX Runtime themselves, under `tensortap exec`. For the preloaded library and the Python side of this package alone ---- */
+/* ---- programs that use ONNX Runtime themselves, under `tensortap exec`. For the preloaded library and the Python side of this package
+ * alone ---- */
 
 /* The OrtApiBase to give to the program instead of the library's own, `api_base`: the same, where nothing is to be captured. */
 TENSORTAP_API const void* tensortap_onnxruntime_wrap(const void* api_base) TENSORTAP_NOEXCEPT;
@@ -87,8 +89,8 @@ typedef struct tensortap_onnxruntime_maker {
   const void* model; /* its bytes */
   uint64_t model_size;
   const char* version; /* of the runtime */
-  /* Has the graph that would run written to `path`, as ONNX, at `level` (-1 = the program's). `weights` names the file beside it that takes the large
-   * weights; "" = they go into the model. */
+  /* Has the graph that would run written to `path`, as ONNX, at `level` (-1 = the program's). `weights` names the file beside it that takes
+   * the large weights; "" = they go into the model. */
   int (*optimise)(void* user, int level, const char* path, const char* weights);
   /* The program's session of these bytes, not to be optimised. `folder` holds its weights in files; "" = there are none. */
   int (*load)(void* user, const void* model, uint64_t size, const char* folder);
@@ -97,11 +99,12 @@ typedef struct tensortap_onnxruntime_maker {
   void* user;
 } tensortap_onnxruntime_maker;
 
-/* Makes a session with taps. Null when there is none: the program is then to make its own, and to say so with tensortap_onnxruntime_runs_plain(). */
+/* Makes a session with taps. Null when there is none: the program is then to make its own, and to say so with
+ * tensortap_onnxruntime_runs_plain(). */
 TENSORTAP_API void* tensortap_onnxruntime_capture(const tensortap_onnxruntime_maker* maker) TENSORTAP_NOEXCEPT;
 TENSORTAP_API void tensortap_onnxruntime_answer(const void* data, uint64_t size) TENSORTAP_NOEXCEPT;
-/* After the last tensortap_onnxruntime_capture() of this thread gave null and the runtime did make the plain session: says and counts what is not
- * captured. */
+/* After the last tensortap_onnxruntime_capture() of this thread gave null and the runtime did make the plain session: says and counts what
+ * is not captured. */
 TENSORTAP_API void tensortap_onnxruntime_runs_plain(const tensortap_onnxruntime_maker* maker) TENSORTAP_NOEXCEPT;
 /* The program has no more use for a session; runs that are under way may end. */
 TENSORTAP_API void tensortap_onnxruntime_release(void* session) TENSORTAP_NOEXCEPT;
@@ -116,7 +119,8 @@ typedef struct tensortap_onnxruntime_model tensortap_onnxruntime_model;
 typedef struct tensortap_onnxruntime_model_options {
   uint32_t size;
   uint32_t model_id; /* as in tensortap_session_options */
-  /* JSON object with the keys of a run that make sense: "model", "runtime", "config", "config_name", "program", "capture", "threads", "optimize". */
+  /* JSON object with the keys of a run that make sense: "model", "runtime", "config", "config_name", "program", "capture", "threads",
+   * "optimize". */
   const char* request;
   const void* bytes; /* the model itself; null = it is read from the path "model". Copied. */
   uint64_t byte_count;
@@ -128,18 +132,20 @@ typedef struct tensortap_onnxruntime_model_options {
   int32_t world_size;
 } tensortap_onnxruntime_model_options;
 
-/* Loads a model and, unless "capture" is false, opens a capture session for it. Returns enum tensortap_status and a JSON object in *report, always, to
- * be freed with tensortap_free():
- *   on success {"name", "inputs": [{"name", "kind", "dtype", "shape"}], "outputs": [...], "ops": [{"name", "type", "originals"...}], "capture": whether
+/* Loads a model and, unless "capture" is false, opens a capture session for it. Returns enum tensortap_status and a JSON object in *report,
+ * always, to be freed with tensortap_free():
+ *   on success {"name", "inputs": [{"name", "kind", "dtype", "shape"}], "outputs": [...], "ops": [{"name", "type", "originals"...}],
+ * "capture": whether
  *   a session is open, "capture_error": why none is though one was asked for, or null}; "ops" is empty without a session;
  *   on failure {"error": message}; *model is then null.
  * A config that can not be followed does not keep the model from running: it runs plain, and "capture_error" says so. */
 TENSORTAP_API int tensortap_onnxruntime_model_open(const tensortap_onnxruntime_model_options* options, tensortap_onnxruntime_model** model,
                                                    char** report) TENSORTAP_NOEXCEPT;
 
-/* Runs the model once on inputs in any order (by name, or by position where the name is null). Runs are steps, counted from 0 in the order in which they
- * begin; any number of threads may run at the same time. `on_output` is called for each output, in order, before this returns; its tensor is borrowed.
- * On failure *report is {"error": message, "failed_op": {...} or null}, to be freed with tensortap_free(); null on success. */
+/* Runs the model once on inputs in any order (by name, or by position where the name is null). Runs are steps, counted from 0 in the order
+ * in which they begin; any number of threads may run at the same time. `on_output` is called for each output, in order, before this
+ * returns; its tensor is borrowed. On failure *report is {"error": message, "failed_op": {...} or null}, to be freed with tensortap_free();
+ * null on success. */
 TENSORTAP_API int tensortap_onnxruntime_model_run(tensortap_onnxruntime_model* model, const tensortap_tensor* inputs, uint64_t input_count,
                                                   void (*on_output)(void* user, int64_t step, const tensortap_tensor* output), void* user,
                                                   char** report) TENSORTAP_NOEXCEPT;
@@ -150,7 +156,8 @@ TENSORTAP_API int tensortap_onnxruntime_model_flush(tensortap_onnxruntime_model*
 /* Finishes the dump; the model stays loaded and runs on without capture. Waits for the runs that are going on. */
 TENSORTAP_API int tensortap_onnxruntime_model_end_capture(tensortap_onnxruntime_model* model) TENSORTAP_NOEXCEPT;
 
-/* Finishes the dump and unloads the model. Not to be called while a run is going on. Returns the first error of the session, if any; null is fine. */
+/* Finishes the dump and unloads the model. Not to be called while a run is going on. Returns the first error of the session, if any; null
+ * is fine. */
 TENSORTAP_API int tensortap_onnxruntime_model_close(tensortap_onnxruntime_model* model) TENSORTAP_NOEXCEPT;
 
 #ifdef __cplusplus

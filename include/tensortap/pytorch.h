@@ -31,8 +31,8 @@ TENSORTAP_API void tensortap_pytorch_step(void) TENSORTAP_NOEXCEPT;
  * in a process of its own that has libtorch loaded. Freed with tensortap_free(). */
 TENSORTAP_API char* tensortap_pytorch_self_test(const char* libtorch, const char* adapter) TENSORTAP_NOEXCEPT;
 
-/* For the Python side of this package alone, which calls it with the GIL held: a new dict of built-in functions (PyObject*); null with a Python
- * exception, or without an interpreter. */
+/* For the Python side of this package alone, which calls it with the GIL held: a new dict of built-in functions (PyObject*); null with a
+ * Python exception, or without an interpreter. */
 TENSORTAP_API void* tensortap_pytorch_python_functions(void) TENSORTAP_NOEXCEPT;
 
 #ifdef __cplusplus

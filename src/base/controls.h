@@ -10,9 +10,9 @@
 
 namespace tensortap {
 
-// Bytes of the control at the beginning of `text`, which is not empty; 0 when it begins with a character to be shown. Controls are the control characters
-// (C0, DEL, C1), the marks and embeddings of direction (U+061C, U+200E, U+202E, U+2066 and their like), line and paragraph separators, annotations and tags,
-// and a byte that is no UTF-8: an old terminal may take it for C1.
+// Bytes of the control at the beginning of `text`, which is not empty; 0 when it begins with a character to be shown. Controls are the
+// control characters (C0, DEL, C1), the marks and embeddings of direction (U+061C, U+200E, U+202E, U+2066 and their like), line and
+// paragraph separators, annotations and tags, and a byte that is no UTF-8: an old terminal may take it for C1.
 size_t control_length(std::string_view text);
 
 // `text` with `replace(bytes)` in the place of each control.

@@ -32,8 +32,9 @@ class File {
   File& operator=(File&& other) noexcept;
   ~File();
 
-  // `flags` as open(2) has them; O_CLOEXEC is added. `access` is that of a new file. Never waits for what is no file. Errors: kInvalidArgument for
-  // pipes, devices and sockets; kIo when a file that is there is to be written and is a symbolic link or has another name.
+  // `flags` as open(2) has them; O_CLOEXEC is added. `access` is that of a new file. Never waits for what is no file. Errors:
+  // kInvalidArgument for pipes, devices and sockets; kIo when a file that is there is to be written and is a symbolic link or has another
+  // name.
   static Result<File> open(const std::string& path, int flags, Access access = Access::kPrivate);
   // The same for `name` in an open folder (AT_FDCWD: the current one). `path` is what messages call it.
   static Result<File> open_at(int folder, const std::string& name, const std::string& path, int flags, Access access = Access::kPrivate);
@@ -42,7 +43,8 @@ class File {
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  // All of it, at the file position. What would go beyond the program's limit for files (ulimit -f) is an error here and below, and no signal.
+  // All of it, at the file position. What would go beyond the program's limit for files (ulimit -f) is an error here and below, and no
+  // signal.
   Status write(std::span<const std::byte> bytes);
   Status write(std::string_view text);
   Status write_at(uint64_t offset, std::span<const std::byte> bytes);
@@ -60,8 +62,8 @@ class File {
   std::string path_;
 };
 
-// A whole file in memory, read-only. Move-only; immutable. An empty file is an empty span. A mapped file that shrinks raises SIGBUS where it is read
-// beyond its new end (dumps that are still written only grow); the command says so and exits (cli/cut_file.h).
+// A whole file in memory, read-only. Move-only; immutable. An empty file is an empty span. A mapped file that shrinks raises SIGBUS where
+// it is read beyond its new end (dumps that are still written only grow); the command says so and exits (cli/cut_file.h).
 class MappedFile {
  public:
   MappedFile() = default;
@@ -71,7 +73,8 @@ class MappedFile {
   // Maps the file.
   static Result<MappedFile> open(const std::string& path);
   static Result<MappedFile> map(const File& file);
-  // Copies a file of at most `kMostCopied` bytes, which nothing can change any more, and maps a larger one. For files that are read again and again.
+  // Copies a file of at most `kMostCopied` bytes, which nothing can change any more, and maps a larger one. For files that are read again
+  // and again.
   static Result<MappedFile> open_settled(const std::string& path);
   static constexpr uint64_t kMostCopied = uint64_t{16} << 20;
   // kCorrupt when the file has become shorter than its map: reading on would end the process.
@@ -89,8 +92,8 @@ class MappedFile {
 
 // The whole file. kExhausted when it is larger than `limit`.
 Result<std::string> read_file(const std::string& path, uint64_t limit = uint64_t{1} << 31);
-// Writes under a temporary name in the same folder, then renames: readers see the old file or the whole new one, which has the mode of the old.
-// A symbolic link is replaced, not followed. kInvalidArgument when `path` is a pipe, a device or a folder.
+// Writes under a temporary name in the same folder, then renames: readers see the old file or the whole new one, which has the mode of the
+// old. A symbolic link is replaced, not followed. kInvalidArgument when `path` is a pipe, a device or a folder.
 Status write_file_atomically(const std::string& path, std::string_view content, Access access = Access::kPrivate);
 
 Status make_directories(const std::string& path, Access access = Access::kPrivate);

@@ -1,5 +1,5 @@
-// A folder that is held open and in which no link is followed: what is written, cut or removed through it lies below it, whatever somebody else puts
-// there meanwhile.
+// A folder that is held open and in which no link is followed: what is written, cut or removed through it lies below it, whatever somebody
+// else puts there meanwhile.
 
 #ifndef TENSORTAP_BASE_FOLDER_H_
 #define TENSORTAP_BASE_FOLDER_H_
@@ -25,8 +25,8 @@ class Folder {
   // The same, and makes with `mode` what is missing.
   [[nodiscard]] Result<Folder> make_below(std::string_view relative, mode_t mode) const;
 
-  // A regular file that has no other name. `flags` as File::open() has them. Errors: kIo for a link or a file with a second name, kInvalidArgument for what
-  // is no file, kNotFound.
+  // A regular file that has no other name. `flags` as File::open() has them. Errors: kIo for a link or a file with a second name,
+  // kInvalidArgument for what is no file, kNotFound.
   [[nodiscard]] Result<File> open_file(std::string_view name, int flags, Access access = Access::kPrivate) const;
   // Whether something has this name, a link included.
   [[nodiscard]] bool contains(std::string_view name) const;

@@ -17,8 +17,8 @@ struct JobRank {
 };
 JobRank job_rank();
 
-// Number of the device that this process of a job works on: its rank on this machine, from LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK or SLURM_LOCALID, the
-// first that has a number; otherwise job_rank(), which is 0 when alone.
+// Number of the device that this process of a job works on: its rank on this machine, from LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK or
+// SLURM_LOCALID, the first that has a number; otherwise job_rank(), which is 0 when alone.
 int job_device();
 
 }  // namespace tensortap

@@ -7,8 +7,8 @@
 
 namespace tensortap {
 
-// Writes "tensortap: TEXT" as a line on stderr, by one call, so that lines of several processes stay whole. Any thread. A stderr that does not take it is
-// the program's own choice.
+// Writes "tensortap: TEXT" as a line on stderr, by one call, so that lines of several processes stay whole. Any thread. A stderr that does
+// not take it is the program's own choice.
 void say(std::string_view text) noexcept;
 
 // The same for a whole line of another form; `line` has its newline.

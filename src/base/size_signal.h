@@ -1,4 +1,5 @@
-// SIGXFSZ, which the kernel sends for a write beyond the caller's limit for files (`ulimit -f`) and which ends a program: it must not come of our writes.
+// SIGXFSZ, which the kernel sends for a write beyond the caller's limit for files (`ulimit -f`) and which ends a program: it must not come
+// of our writes.
 
 #ifndef TENSORTAP_BASE_SIZE_SIGNAL_H_
 #define TENSORTAP_BASE_SIZE_SIGNAL_H_
@@ -31,7 +32,8 @@ void block_size_signal_for_good();
 // Takes a SIGXFSZ that waits for this thread. For handlers of signals, which block it by themselves.
 void take_back_size_signal();
 
-// Runs `call`, a system call that may make a file larger and answers with a negative number and errno: beyond the limit that is EFBIG and no signal.
+// Runs `call`, a system call that may make a file larger and answers with a negative number and errno: beyond the limit that is EFBIG and
+// no signal.
 template <class Call>
 auto without_size_signal(Call&& call) {
   const SizeSignalBlocked blocked;

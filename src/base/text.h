@@ -42,7 +42,8 @@ bool parse_integer(std::string_view text, int64_t& value);
 bool parse_unsigned(std::string_view text, uint64_t& value);
 bool parse_number(std::string_view text, double& value);
 
-// `text` in double quotes, with quotes, backslashes and what a terminal would obey (base/controls.h) escaped as in JSON. For messages and JSON alike.
+// `text` in double quotes, with quotes, backslashes and what a terminal would obey (base/controls.h) escaped as in JSON. For messages and
+// JSON alike.
 std::string quote(std::string_view text);
 
 // "12.3 MB": decimal units, three digits.

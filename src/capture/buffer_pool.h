@@ -87,8 +87,9 @@ class PoolAccount {
 
   // Whether the account's limit allows a buffer of this size.
   [[nodiscard]] bool can_hold(uint64_t bytes) const;
-  // A buffer of at least `bytes` bytes. If the account or the pool is full, kWait waits for a buffer of this account to come back, and never for one of
-  // another account. Empty when it is full and there is nothing to wait for, when can_hold() is false, or when the system has no memory.
+  // A buffer of at least `bytes` bytes. If the account or the pool is full, kWait waits for a buffer of this account to come back, and
+  // never for one of another account. Empty when it is full and there is nothing to wait for, when can_hold() is false, or when the system
+  // has no memory.
   PoolBuffer acquire(uint64_t bytes, WhenFull when_full);
   // Bytes in this account's buffers that are out.
   [[nodiscard]] uint64_t in_use() const;

@@ -1,4 +1,5 @@
-// CaptureSession: what stands behind tensortap_session. Connects its parts: takes events, decides, measures, copies, queues, writes and reports.
+// CaptureSession: what stands behind tensortap_session. Connects its parts: takes events, decides, measures, copies, queues, writes and
+// reports.
 
 #ifndef TENSORTAP_CAPTURE_CAPTURE_SESSION_H_
 #define TENSORTAP_CAPTURE_CAPTURE_SESSION_H_
@@ -77,10 +78,11 @@ class CaptureSession {
   // What the session was opened with.
   [[nodiscard]] const SessionOptions& options() const { return options_; }
 
-  // Captures what `spec` asks for in steps that begin from now on; one that runs goes on under the plan it began under. While a step of the plan before the
-  // present one runs, the new plan waits, and of several only the latest is applied. Steps must be begun and ended. A source that remembers what wants_op()
-  // said asks again. Errors: kInvalidArgument when what is fixed at open differs (plan_change.h) or the spec is wrong; kUnsupported under the
-  // triggers overflow and watch, and with a layout that takes no changes. Nothing changes after an error.
+  // Captures what `spec` asks for in steps that begin from now on; one that runs goes on under the plan it began under. While a step of the
+  // plan before the present one runs, the new plan waits, and of several only the latest is applied. Steps must be begun and ended. A
+  // source that remembers what wants_op() said asks again. Errors: kInvalidArgument when what is fixed at open differs (plan_change.h) or
+  // the spec is wrong; kUnsupported under the triggers overflow and watch, and with a layout that takes no changes. Nothing changes after
+  // an error.
   Status replace_plan(CaptureSpec spec);
 
   OpId register_op(OpInfo info);

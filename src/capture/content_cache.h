@@ -1,7 +1,8 @@
 // ContentCache: what is known of tensors that were looked at, so that equal content is measured once and written once.
 //
-// Content is told apart by the block of memory, its version, the address, the dtype and the order of the elements, as capture.h promises it. The cache
-// holds a bounded number of contents, forgets those that were not asked for lately, and takes its memory from a mapping of its own.
+// Content is told apart by the block of memory, its version, the address, the dtype and the order of the elements, as capture.h promises
+// it. The cache holds a bounded number of contents, forgets those that were not asked for lately, and takes its memory from a mapping of
+// its own.
 
 #ifndef TENSORTAP_CAPTURE_CONTENT_CACHE_H_
 #define TENSORTAP_CAPTURE_CONTENT_CACHE_H_

@@ -16,7 +16,8 @@ namespace tensortap {
 // Thread-safe.
 class FirstNonFinite {
  public:
-  // Looks at a measured row. Infinities in weights do not count: masks are made of them; nor do any that `infinities_count` says are no news.
+  // Looks at a measured row. Infinities in weights do not count: masks are made of them; nor do any that `infinities_count` says are no
+  // news.
   void look(const RecordRow& row, bool infinities_count) {
     if (row.stats.nan + row.stats.pos_inf + row.stats.neg_inf == 0) return;
     if (!infinities_count && row.stats.nan == 0) return;

@@ -14,8 +14,8 @@
 
 namespace tensortap {
 
-// The reasons that the session itself gives. They stand in run.json ("losses"): words for people, stable for programs. What the system says of a write
-// that failed is a reason of its own: "write failed: Input/output error".
+// The reasons that the session itself gives. They stand in run.json ("losses"): words for people, stable for programs. What the system says
+// of a write that failed is a reason of its own: "write failed: Input/output error".
 namespace loss {
 inline constexpr std::string_view kPoolStatsOnly = "memory budget full: statistics only";
 inline constexpr std::string_view kPoolDropped = "memory budget full: dropped";
@@ -48,7 +48,8 @@ std::string_view loss_kind_name(LossKind kind);  // "limit", "unsupported", "fai
 // Thread-safe.
 class Losses {
  public:
-  // Counts a loss, of one record or of several. `example` is called for the first few of each reason only and gives a text, such as the record's name.
+  // Counts a loss, of one record or of several. `example` is called for the first few of each reason only and gives a text, such as the
+  // record's name.
   template <class Example>
   void add(std::string_view reason, Example&& example, uint64_t records = 1) {
     const std::lock_guard lock(mutex_);

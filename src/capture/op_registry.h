@@ -24,8 +24,8 @@ namespace tensortap {
 
 // Borrows the layout and the problems. Thread-safe.
 //
-// A plan can be replaced while steps run. A generation, 0 or 1, is the number under which StepGate knows a plan; plans and decisions are never freed
-// before the registry.
+// A plan can be replaced while steps run. A generation, 0 or 1, is the number under which StepGate knows a plan; plans and decisions are
+// never freed before the registry.
 class OpRegistry {
  public:
   OpRegistry(std::unique_ptr<const ActivePlan> plan, LayoutWriter& layout, SessionProblems& problems);
@@ -52,8 +52,9 @@ class OpRegistry {
   // Whether any of the plans that are alive wants something of an op, or looks at others after it.
   bool wants(OpId id, OpEntry& entry);
 
-  // Replaces the plan, as CaptureSession::replace_plan() has it: decides for every op that is known, and gives the plan to steps that begin from now on.
-  // While a step of the plan before the present one runs, the new one waits for apply_waiting(), and only the latest does. Errors: as CapturePlan::bind().
+  // Replaces the plan, as CaptureSession::replace_plan() has it: decides for every op that is known, and gives the plan to steps that begin
+  // from now on. While a step of the plan before the present one runs, the new one waits for apply_waiting(), and only the latest does.
+  // Errors: as CapturePlan::bind().
   Status replace(std::unique_ptr<const ActivePlan> plan, StepGate& gate);
   // Whether a plan waits; one load.
   [[nodiscard]] bool has_waiting() const { return has_waiting_.load(std::memory_order_relaxed); }

@@ -18,8 +18,8 @@ class OutputFolder {
   OutputFolder() = default;
 
   // Creates `out` with its parents, or takes it when it holds nothing but folders of other processes of a job (process_*, rank_*); "" makes
-  // tensortap_dump/TIME, with "-2" and so on when that is taken. With more than one rank in the job the dump goes to rank_N below it. Of several
-  // processes with the same folder exactly one gets it.
+  // tensortap_dump/TIME, with "-2" and so on when that is taken. With more than one rank in the job the dump goes to rank_N below it. Of
+  // several processes with the same folder exactly one gets it.
   // Folders that it makes have the mode of `access`; those that are there keep theirs.
   // Errors: kInvalidArgument when it is not empty, in use or no folder; kIo when it can not be created or written.
   static Result<OutputFolder> create(const std::string& out, int32_t rank, int32_t world_size, Access access);
@@ -30,7 +30,8 @@ class OutputFolder {
   [[nodiscard]] const std::string& path() const { return path_; }
   // Whether the path still leads to the folder that was created.
   [[nodiscard]] bool still_there() const;
-  // Removes the files in it, unless it is shared, and every folder that create() or share() made and that is empty. Only for a dump that never began.
+  // Removes the files in it, unless it is shared, and every folder that create() or share() made and that is empty. Only for a dump that
+  // never began.
   void discard();
 
  private:

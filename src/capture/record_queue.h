@@ -41,8 +41,8 @@ class RecordQueue {
   RecordQueue(const RecordQueue&) = delete;
   RecordQueue& operator=(const RecordQueue&) = delete;
 
-  // Hands a record over; waits while kMostWaiting records wait. Statistics may stay with the queue until there are more of them, data comes, a
-  // step ends, or drain() or stop() is called.
+  // Hands a record over; waits while kMostWaiting records wait. Statistics may stay with the queue until there are more of them, data
+  // comes, a step ends, or drain() or stop() is called.
   void push(QueuedRecord record);
   // Waits until everything pushed before the call is written.
   void drain();

@@ -24,8 +24,8 @@ class RecordRing {
   RecordRing(const RecordRing&) = delete;
   RecordRing& operator=(const RecordRing&) = delete;
 
-  // Adds a record of an execution, with a copy of the elements where `bytes` has a value: of that size, filled by `copy(target)`. Where the pool has
-  // no room the oldest ops are let go; without room even then the record says that its data is lost.
+  // Adds a record of an execution, with a copy of the elements where `bytes` has a value: of that size, filled by `copy(target)`. Where the
+  // pool has no room the oldest ops are let go; without room even then the record says that its data is lost.
   template <class Copy>
   void add(const RecordRow& row, std::optional<uint64_t> bytes, Copy&& copy) {
     QueuedRecord record{row, PoolBuffer{}, nullptr};
@@ -50,7 +50,8 @@ class RecordRing {
   // {"ops", "fired", "records", "let_go_for_memory"}
   [[nodiscard]] Json report() const;
 
-  // For a handler of a signal: calls `use` for each record that is held, without a lock that could wait. False when the ring is just being changed.
+  // For a handler of a signal: calls `use` for each record that is held, without a lock that could wait. False when the ring is just being
+  // changed.
   template <class Use>
   bool look(Use&& use) const noexcept {
     if (busy_.test_and_set(std::memory_order_acquire)) return false;

@@ -108,8 +108,8 @@ void RecordSink::lose_to_full_disk(const RecordRow& row) {
   }
 }
 
-// Whether limits and disk let the data in; the loss is counted when they do not. The layout holds "max_bytes", to the byte; here nothing is copied that
-// it would refuse in any case.
+// Whether limits and disk let the data in; the loss is counted when they do not. The layout holds "max_bytes", to the byte; here nothing is
+// copied that it would refuse in any case.
 bool RecordSink::room_for_data(const RecordRow& row, uint64_t bytes) {
   if (options_.most_data != 0 &&
       std::max(promised_.load(std::memory_order_relaxed), parts_.layout.bytes_written()) + bytes > options_.most_data) {

@@ -32,8 +32,8 @@ struct RunningOp {
   std::array<RememberedTensor, kMostTensors> tensors;
 };
 
-// begin(), end() and ran() from any thread; the memory is taken at once and stays. look() may be called by a handler of a signal: it takes no lock and no
-// memory, and what other threads change meanwhile may be seen half.
+// begin(), end() and ran() from any thread; the memory is taken at once and stays. look() may be called by a handler of a signal: it takes
+// no lock and no memory, and what other threads change meanwhile may be seen half.
 class RunningOps {
  public:
   RunningOps() = default;
@@ -52,8 +52,8 @@ class RunningOps {
   void end(const tensortap_op_event& event, int64_t step);
 
   enum class Place : uint8_t { kInnermost, kAround, kNext };
-  // Calls use(op, place, is_this_thread) for every op that runs, the innermost of each thread first; for a thread that runs none and `thread` is the
-  // number of, with the op that comes next after the last one that it ended.
+  // Calls use(op, place, is_this_thread) for every op that runs, the innermost of each thread first; for a thread that runs none and
+  // `thread` is the number of, with the op that comes next after the last one that it ended.
   template <class Use>
   void look(uint32_t thread, Use&& use) const noexcept {
     bool found = false;

@@ -101,8 +101,8 @@ int64_t now_ns() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// The right to tell the listeners, and the signals that come meanwhile: a fault of ours is delivered, to be survived, and all else waits. The program's
-// own handler finds the mask as it was.
+// The right to tell the listeners, and the signals that come meanwhile: a fault of ours is delivered, to be survived, and all else waits.
+// The program's own handler finds the mask as it was.
 class Turn {
  public:
   // Waits for another thread that tells, but not for ever: that one may end the program when it is done.

@@ -7,8 +7,8 @@
 
 namespace tensortap {
 
-// Hears of signals that may end the program: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT. Both functions run in the handler of the signal, on one thread
-// at a time. A fault inside them ends the call and nothing else.
+// Hears of signals that may end the program: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT. Both functions run in the handler of the signal, on
+// one thread at a time. A fault inside them ends the call and nothing else.
 class CrashListener {
  public:
   CrashListener() = default;
@@ -21,13 +21,14 @@ class CrashListener {
   virtual void survived() noexcept = 0;
 };
 
-// Handlers are there while a listener is. The program's own ones, set before or after, run as they would without us, with their flags and masks; where there
-// is none the signal ends the program as it would have, with its number, its place and its core dump. False when there is no memory to remember the listener.
-// Listeners are told of no signal any more when remove_crash_listener() has returned. Thread-safe.
+// Handlers are there while a listener is. The program's own ones, set before or after, run as they would without us, with their flags and
+// masks; where there is none the signal ends the program as it would have, with its number, its place and its core dump. False when there
+// is no memory to remember the listener. Listeners are told of no signal any more when remove_crash_listener() has returned. Thread-safe.
 bool add_crash_listener(CrashListener* listener);
 void remove_crash_listener(CrashListener* listener);
 
-// For listeners: runs `body(context)`; false when it met a fault, which then ended it where it stood. It must hold nothing that has to be released.
+// For listeners: runs `body(context)`; false when it met a fault, which then ended it where it stood. It must hold nothing that has to be
+// released.
 bool survives_faults(void (*body)(void* context), void* context);
 
 }  // namespace tensortap

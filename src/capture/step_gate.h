@@ -1,4 +1,5 @@
-// Which steps are captured: the filter that was asked for, --stop-after and the governor; and under which plan. One load for a step that is known.
+// Which steps are captured: the filter that was asked for, --stop-after and the governor; and under which plan. One load for a step that is
+// known.
 
 #ifndef TENSORTAP_CAPTURE_STEP_GATE_H_
 #define TENSORTAP_CAPTURE_STEP_GATE_H_
@@ -19,8 +20,8 @@ namespace tensortap {
 
 // Thread-safe. A step is known by its number; runs at the same time that use the same number share the decision.
 //
-// A session that replaces its plan has two generations of it, 0 and 1 in turn: the one under which steps begin, and the one before, as long as steps that began
-// under it run, or the next one. A step keeps the generation under which it began.
+// A session that replaces its plan has two generations of it, 0 and 1 in turn: the one under which steps begin, and the one before, as long
+// as steps that began under it run, or the next one. A step keeps the generation under which it began.
 class StepGate {
  public:
   enum class Verdict : uint8_t {
@@ -41,7 +42,8 @@ class StepGate {
   bool begin(int64_t step, uint64_t run, int64_t now_ns);
   void end(int64_t step, uint64_t run, int64_t now_ns);
 
-  // What is done with events of a step, begun or not, and under which generation. What a plan decided before offer() is visible to who sees its generation.
+  // What is done with events of a step, begun or not, and under which generation. What a plan decided before offer() is visible to who sees
+  // its generation.
   Known look(int64_t step) {
     const uint64_t known = slots_[slot_of(step)].load(std::memory_order_acquire);
     if (known != 0 && has_key(step) && known >> kStateBits == static_cast<uint64_t>(step)) return unpacked(known);
@@ -49,10 +51,11 @@ class StepGate {
   }
   Verdict verdict(int64_t step) { return look(step).verdict; }
 
-  // Takes back what offer() offered and no step has taken up. Returns the generation that is free for another plan, nothing while steps that began under it
-  // still run.
+  // Takes back what offer() offered and no step has taken up. Returns the generation that is free for another plan, nothing while steps
+  // that began under it still run.
   std::optional<uint8_t> withdraw();
-  // Steps that begin from now on begin under the generation that withdraw() returned last, with these steps, which must stay as long as the gate.
+  // Steps that begin from now on begin under the generation that withdraw() returned last, with these steps, which must stay as long as the
+  // gate.
   void offer(const StepSet& steps);
 
   [[nodiscard]] uint64_t steps_seen() const;

@@ -45,7 +45,8 @@ class TensorLook {
   bool describe(const TakenEvent& event, const tensortap_tensor& tensor, RecordRow& row, TensorView& view);
   // The block of channels of a tensor that has to be put into the order of its dims, 0 = none.
   [[nodiscard]] static uint32_t block_of(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view);
-  // Memory of a tensor put into the order of its dims, which `view` is then a view of; null where the order does not matter or there is no memory.
+  // Memory of a tensor put into the order of its dims, which `view` is then a view of; null where the order does not matter or there is no
+  // memory.
   std::unique_ptr<std::byte[]> put_in_order(const TakenEvent& event, uint32_t block, RecordRow& row, TensorView& view);
   void measure(TakenEvent& event, const TensorView& view, RecordRow& row, KnownContent& known);
   // Digest and histogram, as far as they are asked for.

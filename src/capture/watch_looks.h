@@ -33,8 +33,8 @@ class WatchLooks {
   // Forgets what a run made.
   void end_run(uint64_t run) { list_.end_run(run); }
 
-  // As WatchList::report(), and "still_read": [name, [...]] of each look's op, by output: whether the watched tensor was still to be read then; null =
-  // not known.
+  // As WatchList::report(), and "still_read": [name, [...]] of each look's op, by output: whether the watched tensor was still to be read
+  // then; null = not known.
   [[nodiscard]] Json report() const;
 
  private:

@@ -22,8 +22,8 @@ class WatchedReaders {
  public:
   explicit WatchedReaders(const OpTable& ops);
 
-  // Whether something that reads an output of `watched` is still to come once `writer` has run, in the order of execution. Nothing where that is not known:
-  // no reader is known, or one is under way.
+  // Whether something that reads an output of `watched` is still to come once `writer` has run, in the order of execution. Nothing where
+  // that is not known: no reader is known, or one is under way.
   [[nodiscard]] std::optional<bool> read_after(OpId watched, uint32_t slot, OpId writer) const;
 
  private:

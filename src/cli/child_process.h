@@ -13,8 +13,8 @@
 
 namespace tensortap::cli {
 
-// To be called first in main(). Ignores SIGPIPE, makes ended children wait for us though the caller ignores SIGCHLD, and puts /dev/null where a standard
-// descriptor is closed, so that no file of ours gets its number. Programs that we start get back what the caller gave.
+// To be called first in main(). Ignores SIGPIPE, makes ended children wait for us though the caller ignores SIGCHLD, and puts /dev/null
+// where a standard descriptor is closed, so that no file of ours gets its number. Programs that we start get back what the caller gave.
 void prepare_process();
 
 // How a program ended, as a shell says it.
@@ -23,14 +23,14 @@ struct ProgramEnd {
   int signal = 0;     // 0 = it ended by itself
 };
 
-// Runs a program with our stdin, stdout, stderr and working folder until it ends. Signals that somebody sends to us go to it; those that the
-// terminal sends (Ctrl-C) reach it by themselves and do not end us. `environment` is set on top of ours. Errors: kNotFound, kInvalidArgument
-// when it can not be started; kIo. Once at a time, no other thread may run.
+// Runs a program with our stdin, stdout, stderr and working folder until it ends. Signals that somebody sends to us go to it; those that
+// the terminal sends (Ctrl-C) reach it by themselves and do not end us. `environment` is set on top of ours. Errors: kNotFound,
+// kInvalidArgument when it can not be started; kIo. Once at a time, no other thread may run.
 Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::string>& words,
                                const std::vector<std::pair<std::string, std::string>>& environment);
 
-// Goes on in a process of its own, which has our terminal: nothing in there; how it ended in the process that was there before and waited for it, with
-// signals passed on as run_program() does it. For work that may crash. Errors: kIo. No other thread may run.
+// Goes on in a process of its own, which has our terminal: nothing in there; how it ended in the process that was there before and waited
+// for it, with signals passed on as run_program() does it. For work that may crash. Errors: kIo. No other thread may run.
 Result<std::optional<ProgramEnd>> continue_in_child();
 
 // What a program that was asked something said.
@@ -43,7 +43,8 @@ struct Answer {
 // Runs a program to its end with an empty stdin. Words[0] is looked for on PATH. Errors: kNotFound when it can not be started; kIo.
 Result<Answer> ask_program(const std::vector<std::string>& words);
 
-// Does `work` in a process of its own and gives what it returns, so that a crash in there is an answer, too. Errors: kInternal with the signal.
+// Does `work` in a process of its own and gives what it returns, so that a crash in there is an answer, too. Errors: kInternal with the
+// signal.
 Result<std::string> in_own_process(const std::function<std::string()>& work);
 
 }  // namespace tensortap::cli

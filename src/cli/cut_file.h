@@ -1,4 +1,5 @@
-// A mapped file that somebody cuts while it is read ends a process with SIGBUS, without a word. The command says which file it was and exits with 3.
+// A mapped file that somebody cuts while it is read ends a process with SIGBUS, without a word. The command says which file it was and
+// exits with 3.
 
 #ifndef TENSORTAP_CLI_CUT_FILE_H_
 #define TENSORTAP_CLI_CUT_FILE_H_

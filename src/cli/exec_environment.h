@@ -19,8 +19,8 @@ namespace tensortap::cli {
 // destruction. Move-only.
 class ExecFolder {
  public:
-  // Makes the folder below TMPDIR, or /tmp, and writes the request into it. kShared: for processes of other users, too, who can read the request and
-  // add marks, but not take away what is there.
+  // Makes the folder below TMPDIR, or /tmp, and writes the request into it. kShared: for processes of other users, too, who can read the
+  // request and add marks, but not take away what is there.
   static Result<ExecFolder> create(const Json& request, Access access);
   ExecFolder(ExecFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   ExecFolder& operator=(ExecFolder&&) = delete;

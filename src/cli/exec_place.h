@@ -12,12 +12,12 @@
 
 namespace tensortap::cli {
 
-// Held from before the program starts until this object ends, so that no other `tensortap exec` on this machine takes the same folder: it stays empty until
-// the program's first operator. Move-only.
+// Held from before the program starts until this object ends, so that no other `tensortap exec` on this machine takes the same folder: it
+// stays empty until the program's first operator. Move-only.
 class ExecPlace {
  public:
-  // Makes the folder. Errors: kInvalidArgument when it is a dump's that has no room for another, and it is not empty or another `tensortap exec` holds
-  // it; kIo.
+  // Makes the folder. Errors: kInvalidArgument when it is a dump's that has no room for another, and it is not empty or another `tensortap
+  // exec` holds it; kIo.
   static Result<ExecPlace> take(const CaptureSpec& spec);
   ExecPlace(ExecPlace&& other) noexcept
       : path_(std::move(other.path_)), shared_(other.shared_), held_(std::exchange(other.held_, -1)), made_(std::move(other.made_)) {}

@@ -240,7 +240,8 @@ std::vector<std::string> rank_trees(const std::string& out) {
   return folders;
 }
 
-// What processes left in a tree of AscendCL's in this run: a report for each model of each, or, of one that did not come to its end, its device's folder.
+// What processes left in a tree of AscendCL's in this run: a report for each model of each, or, of one that did not come to its end, its
+// device's folder.
 std::vector<std::string> reports_in(const std::string& tree, const std::string& since) {
   std::vector<std::string> reports;
   const auto times = list_directory(tree);

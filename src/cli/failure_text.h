@@ -16,8 +16,8 @@ namespace tensortap::cli {
 // What the manifest says of the op that failed first; null when it says nothing.
 Json failed_op(const DumpIndex& dump);
 
-// Of the op that failed first: what happened to it and the inputs that the dump has of failed ops, with their files, one line each. `folder` is how the
-// user calls the dump. Empty when no op failed.
+// Of the op that failed first: what happened to it and the inputs that the dump has of failed ops, with their files, one line each.
+// `folder` is how the user calls the dump. Empty when no op failed.
 std::vector<std::string> failure_lines(const DumpIndex& dump, const std::string& folder);
 
 // Says what became of what crashes left.

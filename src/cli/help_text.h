@@ -10,8 +10,8 @@
 
 namespace tensortap::cli {
 
-// `terminal_width`: columns; 0 = a pipe or a file, for which lines are as long as in a wide terminal. Subcommands take the formatter of their parent, so
-// that it has to be set before they are added.
+// `terminal_width`: columns; 0 = a pipe or a file, for which lines are as long as in a wide terminal. Subcommands take the formatter of
+// their parent, so that it has to be set before they are added.
 std::shared_ptr<CLI::FormatterBase> make_help_formatter(size_t terminal_width);
 
 // "MODEL.onnx", "SOURCE... TARGET": the arguments of a command, in their order.

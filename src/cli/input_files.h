@@ -31,9 +31,9 @@ struct LoadedInputs {
   int64_t steps = 1;     // that have inputs of their own
 };
 
-// `given` are NAME=FILE (an array of NumPy; a tensor, a sequence, an optional or a map of ONNX) or FILE, an npz of all inputs by their names; `folder`, when not
-// empty, holds input_0.pb, input_1.pb, ... for every step, or test_data_set_0, test_data_set_1, ... with such files, one for each step. Errors:
-// kInvalidArgument and kNotFound naming the file.
+// `given` are NAME=FILE (an array of NumPy; a tensor, a sequence, an optional or a map of ONNX) or FILE, an npz of all inputs by their
+// names; `folder`, when not empty, holds input_0.pb, input_1.pb, ... for every step, or test_data_set_0, test_data_set_1, ... with such
+// files, one for each step. Errors: kInvalidArgument and kNotFound naming the file.
 Result<LoadedInputs> load_inputs(const std::vector<std::string>& given, const std::string& folder);
 
 // The same as the C interface takes them; they borrow from `inputs`.

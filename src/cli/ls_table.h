@@ -15,13 +15,14 @@
 
 namespace tensortap::cli {
 
-// The columns that --columns chose, as "op,slot,max"; for "" the usual ones and `sort_key`. Errors: kInvalidArgument with the nearest names.
+// The columns that --columns chose, as "op,slot,max"; for "" the usual ones and `sort_key`. Errors: kInvalidArgument with the nearest
+// names.
 Result<std::vector<std::string>> choose_columns(std::string_view text, std::string_view sort_key);
 // The names that --columns takes, joined.
 std::string column_names_text();
 
-// Prints these rows. On a narrow terminal the shown names lose their common beginning, and where that is not enough the statistics that are asked
-// for least are left out, unless `fixed`. Returns the columns that were left out.
+// Prints these rows. On a narrow terminal the shown names lose their common beginning, and where that is not enough the statistics that are
+// asked for least are left out, unless `fixed`. Returns the columns that were left out.
 std::vector<std::string> print_rows(Terminal& terminal, const DumpIndex& dump, std::span<const uint32_t> rows,
                                     std::vector<std::string> columns, bool fixed);
 

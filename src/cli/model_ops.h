@@ -16,7 +16,8 @@ struct ModelOps {
   std::vector<OpInfo> ops;         // in execution order
 };
 
-// The ops that would run, as the runtime optimises the model. `runtime` "" = searched for; `custom_ops` are libraries with operators of the model.
+// The ops that would run, as the runtime optimises the model. `runtime` "" = searched for; `custom_ops` are libraries with operators of the
+// model.
 Result<ModelOps> ops_of_model(const std::string& model, const std::string& runtime, const std::vector<std::string>& custom_ops);
 
 }  // namespace tensortap::cli

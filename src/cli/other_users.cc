@@ -11,7 +11,8 @@
 namespace tensortap::cli {
 namespace {
 
-// The folder on the way to `path` that others cannot pass, or `path` itself when they cannot do with it what `wanted` says; "" when they can.
+// The folder on the way to `path` that others cannot pass, or `path` itself when they cannot do with it what `wanted` says; "" when they
+// can.
 std::string first_closed(const std::string& path, mode_t wanted) {
   struct stat facts {};
   for (size_t end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {

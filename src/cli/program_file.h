@@ -10,16 +10,16 @@
 
 namespace tensortap::cli {
 
-// The executable file that `word` means: itself when it has a "/", otherwise the first on PATH. Errors: kNotFound, kInvalidArgument for what can
-// not be executed.
+// The executable file that `word` means: itself when it has a "/", otherwise the first on PATH. Errors: kNotFound, kInvalidArgument for
+// what can not be executed.
 Result<std::string> find_program(const std::string& word);
 
-// What the kernel runs for `path`: the file itself, or the interpreter that a script names in its first line, `/usr/bin/env NAME` followed to NAME.
-// Errors: kNotFound for an interpreter that is not there.
+// What the kernel runs for `path`: the file itself, or the interpreter that a script names in its first line, `/usr/bin/env NAME` followed
+// to NAME. Errors: kNotFound for an interpreter that is not there.
 Result<std::string> interpreter_of(const std::string& path);
 
-// Why nothing can be preloaded into the ELF file `path`: a static program, one with other rights, one for another processor. kUnsupported with the
-// reason and what to do instead.
+// Why nothing can be preloaded into the ELF file `path`: a static program, one with other rights, one for another processor. kUnsupported
+// with the reason and what to do instead.
 Status check_preloadable(const std::string& path);
 
 // Whether the file is a Python interpreter, judged by its name (python, python3, python3.13t, ...).

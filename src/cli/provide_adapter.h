@@ -18,8 +18,9 @@ enum class AdapterPolicy {
   kNone,    // the program does not use torch: do not look
 };
 
-// Finds or compiles the adapter for the torch that `interpreter` would import; nothing for programs that are no Python and for a Python without torch.
-// A torch that no adapter can be made for is warned of. Errors: kInvalidArgument with what the user can do, when there is an adapter to be had and it is not.
+// Finds or compiles the adapter for the torch that `interpreter` would import; nothing for programs that are no Python and for a Python
+// without torch. A torch that no adapter can be made for is warned of. Errors: kInvalidArgument with what the user can do, when there is an
+// adapter to be had and it is not.
 Status provide_adapter(AdapterPolicy policy, const InstalledFiles& installed, const std::string& interpreter, Terminal& terminal);
 
 }  // namespace tensortap::cli

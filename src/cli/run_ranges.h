@@ -11,8 +11,8 @@
 
 namespace tensortap::cli {
 
-// Adds "range" and "ranges" to the request of a run (tensortap/onnxruntime.h) out of texts NAME=LOW:HIGH and LOW:HIGH; of equal ones the last counts. Errors:
-// kInvalidArgument for what is no range of two finite numbers, the lower one first.
+// Adds "range" and "ranges" to the request of a run (tensortap/onnxruntime.h) out of texts NAME=LOW:HIGH and LOW:HIGH; of equal ones the
+// last counts. Errors: kInvalidArgument for what is no range of two finite numbers, the lower one first.
 Status add_ranges(const std::vector<std::string>& texts, Json& request);
 
 }  // namespace tensortap::cli

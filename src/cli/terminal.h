@@ -27,8 +27,9 @@ class Palette {
   bool enabled_;
 };
 
-// What is printed goes through printable() line by line, but for our own colours. Standard output is buffered and written on flush(), at the end, and whenever the buffer is large. A reader that went away (`ls | head`)
-// ends the program quietly with 0; any other failure to write stdout ends it with 3. One thread.
+// What is printed goes through printable() line by line, but for our own colours. Standard output is buffered and written on flush(), at
+// the end, and whenever the buffer is large. A reader that went away (`ls | head`) ends the program quietly with 0; any other failure to
+// write stdout ends it with 3. One thread.
 class Terminal {
  public:
   Terminal();
@@ -81,7 +82,8 @@ class Progress {
   int64_t next_ns_;
 };
 
-// `text` without what a hostile dump could use to steer the terminal (base/controls.h), line feeds included: "\x1b", "\u202e" and the like stand there.
+// `text` without what a hostile dump could use to steer the terminal (base/controls.h), line feeds included: "\x1b", "\u202e" and the like
+// stand there.
 std::string printable(std::string_view text);
 // Number of characters (code points) of UTF-8 text.
 size_t text_width(std::string_view text);

@@ -20,18 +20,20 @@ struct TorchInstallation {
   int string_abi = 1;
 };
 
-// In the folder of the package `torch`, of the C++ distribution, or of its libraries. Errors: kNotFound when there is no libtorch_cpu.so, or when
-// its release can not be told; kUnsupported for a torch without the function that the capture enters by.
+// In the folder of the package `torch`, of the C++ distribution, or of its libraries. Errors: kNotFound when there is no libtorch_cpu.so,
+// or when its release can not be told; kUnsupported for a torch without the function that the capture enters by.
 Result<TorchInstallation> torch_in(const std::string& folder);
 
-// The torch that `python` would import, asked for without importing it. Errors: kNotFound when it has none or when there is no such interpreter.
+// The torch that `python` would import, asked for without importing it. Errors: kNotFound when it has none or when there is no such
+// interpreter.
 Result<TorchInstallation> torch_of_python(const std::string& python);
 
-// The first adapter file for it in `folders`; `own_folder` is that of our libraries. Errors: kNotFound when there is none; kUnsupported when another
-// user could have written it (base/code_file.h).
+// The first adapter file for it in `folders`; `own_folder` is that of our libraries. Errors: kNotFound when there is none; kUnsupported
+// when another user could have written it (base/code_file.h).
 Result<std::string> adapter_for(const TorchInstallation& torch, const std::vector<std::string>& folders, const std::string& own_folder);
 
-// A sentence, with a space before it, for a release that is older or newer than those that adapters are tested with; "" for one between them.
+// A sentence, with a space before it, for a release that is older or newer than those that adapters are tested with; "" for one between
+// them.
 std::string release_note(const TorchRelease& release);
 
 // "tensortap build-adapter --python PYTHON" or "--libtorch FOLDER": what to type for this torch.

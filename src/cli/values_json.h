@@ -8,8 +8,8 @@
 
 namespace tensortap::cli {
 
-// Nested lists as the shape has them. Non-finite numbers are "nan", "inf", "-inf"; a complex number is [real, imaginary]; null data gives null.
-// `view` is contiguous.
+// Nested lists as the shape has them. Non-finite numbers are "nan", "inf", "-inf"; a complex number is [real, imaginary]; null data gives
+// null. `view` is contiguous.
 Json values_json(const TensorView& view);
 
 }  // namespace tensortap::cli

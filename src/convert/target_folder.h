@@ -19,8 +19,8 @@ class TargetFolder {
  public:
   explicit TargetFolder(std::string path) : path_(std::move(path)) {}
 
-  // Makes the file `name` in the folder `below` ("" = the target itself) of the `bytes` that `fill` writes. It appears when it is whole, and replaces an
-  // earlier one. Characters that a terminal obeys, and '/', become '_'. A name that is too long is replaced by a
+  // Makes the file `name` in the folder `below` ("" = the target itself) of the `bytes` that `fill` writes. It appears when it is whole,
+  // and replaces an earlier one. Characters that a terminal obeys, and '/', become '_'. A name that is too long is replaced by a
   // number that mapping.csv explains.
   Status write(const std::string& below, const std::string& name, uint64_t bytes, const std::function<Status(File&)>& fill);
   [[nodiscard]] uint64_t written() const { return written_; }

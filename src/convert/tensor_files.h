@@ -11,8 +11,8 @@
 
 namespace tensortap {
 
-// Converts each file by itself; what fails is added to the report. For dump_data, files called DUMP.input.0.npy, DUMP.output.0.npy and so on become one
-// file DUMP. `one_file` is the target's name when it is to be a file, "" when it is a folder.
+// Converts each file by itself; what fails is added to the report. For dump_data, files called DUMP.input.0.npy, DUMP.output.0.npy and so
+// on become one file DUMP. `one_file` is the target's name when it is to be a file, "" when it is a folder.
 void convert_tensor_files(const std::vector<std::string>& paths, const ConvertRequest& request, const std::string& one_file,
                           TargetFolder& target, ConvertReport& report);
 

@@ -1,7 +1,7 @@
 // What `tensortap exec` asks of the processes that it starts: read once per process, from the file that TENSORTAP_EXEC names.
 //
-// The file is a JSON object with the members of ExecRequest below. The folder that holds it belongs to one `tensortap exec`, which removes it when its
-// program has ended; the processes of that program decide in it who writes where.
+// The file is a JSON object with the members of ExecRequest below. The folder that holds it belongs to one `tensortap exec`, which removes
+// it when its program has ended; the processes of that program decide in it who writes where.
 
 #ifndef TENSORTAP_EXEC_EXEC_REQUEST_H_
 #define TENSORTAP_EXEC_EXEC_REQUEST_H_
@@ -39,14 +39,15 @@ Result<ExecRequest> parse_exec_request(std::string_view text, std::string_view n
 std::string model_of_program(std::string_view program);
 
 // The folder to open the session of this process with; a session of a job with ranks adds rank_N itself. `out` for the first process
-// without a rank and for the first of each rank, out/process_PID for any other: further processes of a rank, children, what the same process becomes
-// by execve(). To be called when the process begins to capture, so that a launcher that runs no operator does not take the place. Each call
-// claims another folder, by creating a file in request.marks: exactly one of several processes gets each. Creates nothing else.
+// without a rank and for the first of each rank, out/process_PID for any other: further processes of a rank, children, what the same
+// process becomes by execve(). To be called when the process begins to capture, so that a launcher that runs no operator does not take the
+// place. Each call claims another folder, by creating a file in request.marks: exactly one of several processes gets each. Creates nothing
+// else.
 std::string process_folder(const ExecRequest& request);
 
-// The folder for another model of the process that writes into `process`, which it got from process_folder() or which is request.out: model_NAME in it, with
-// "-2" and so on where the rank, or the process, has one of that name already. Of `name` only letters, digits, '.', '_' and '-' are kept. Each call claims
-// another folder and creates nothing but its mark.
+// The folder for another model of the process that writes into `process`, which it got from process_folder() or which is request.out:
+// model_NAME in it, with "-2" and so on where the rank, or the process, has one of that name already. Of `name` only letters, digits, '.',
+// '_' and '-' are kept. Each call claims another folder and creates nothing but its mark.
 std::string model_folder(const ExecRequest& request, const std::string& process, std::string_view name);
 
 // The config of the request with the folder to write into. Errors: kInvalidArgument for what is not written by `tensortap exec`.

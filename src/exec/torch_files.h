@@ -20,8 +20,8 @@ struct TorchRelease {
 // "2.13.0+cpu", "2.8.0a0". Nothing when it does not begin with two numbers.
 std::optional<TorchRelease> parse_torch_release(std::string_view text);
 
-// Release of the libtorch_cpu.so at `library`: by version.py of the wheel around it, by build-version of the C++ distribution, or by the version
-// in the library's own name. Errors: kNotFound.
+// Release of the libtorch_cpu.so at `library`: by version.py of the wheel around it, by build-version of the C++ distribution, or by the
+// version in the library's own name. Errors: kNotFound.
 Result<TorchRelease> torch_release_beside(const std::string& library);
 
 // "tensortap_torch_2.13_1.so": `string_abi` 1 = std::__cxx11::string.

@@ -12,11 +12,11 @@
 
 namespace tensortap {
 
-// {"step", "op", "type", "slot", "nan", "pos_inf", "neg_inf", "index", "source", "module", "phase", "forward"}; index, source and module are null when
-// unknown. "forward" is null, or for an op that computes a gradient {"op", "module", "source"} of the op that it belongs to.
+// {"step", "op", "type", "slot", "nan", "pos_inf", "neg_inf", "index", "source", "module", "phase", "forward"}; index, source and module
+// are null when unknown. "forward" is null, or for an op that computes a gradient {"op", "module", "source"} of the op that it belongs to.
 Json nonfinite_json(const DumpIndex& dump, const NonFiniteRecord& record);
-// {"kind", "certain", "chain": [{"record", "op", "type", "slot", "step", "nan", "pos_inf", "neg_inf", "index", "source", "module", "phase", "forward", "inputs": [{"record", "min", "max",
-// "absmax", "nonfinite"}], "missing"}]}; the origin is the last of the chain.
+// {"kind", "certain", "chain": [{"record", "op", "type", "slot", "step", "nan", "pos_inf", "neg_inf", "index", "source", "module", "phase",
+// "forward", "inputs": [{"record", "min", "max", "absmax", "nonfinite"}], "missing"}]}; the origin is the last of the chain.
 Json origin_json(const DumpIndex& dump, const NonFiniteOrigin& origin);
 // {"record", "op", "type", "slot", "step", "target", "absmax", "binades", "overflows", "holds_inf", "overflow_share", "subnormal_share",
 // "zero_share", "records"}.

@@ -30,7 +30,8 @@ Json origin_list(const DumpIndex& dump, const std::vector<NonFiniteOrigin>& orig
   return list;
 }
 
-// The op to fix: the origin of the value that the program saw. Where nobody can tell what the program saw, the earliest one, without intended infinities.
+// The op to fix: the origin of the value that the program saw. Where nobody can tell what the program saw, the earliest one, without
+// intended infinities.
 std::optional<NonFiniteRecord> first_to_mend(const DumpIndex& dump, const std::optional<NonFiniteRecord>& first_in_time,
                                              const NonFiniteFindings& found) {
   const auto& [seen, origins, judged] = found;

@@ -12,17 +12,18 @@
 
 namespace tensortap {
 
-// {"first_nonfinite": {...} or null, "seen": {...} or null, "harmless": count, "origins": [...], "headroom": {"float16": [...], "bfloat16": [...]}, "dead_outputs": [...],
-// "gradients": {...} or null}; the forms are those of find/find_json.h, at most `limit` of each list. The first non-finite value is one of a
-// run: weights that hold some stand among the origins only.
+// {"first_nonfinite": {...} or null, "seen": {...} or null, "harmless": count, "origins": [...], "headroom": {"float16": [...], "bfloat16":
+// [...]}, "dead_outputs": [...], "gradients": {...} or null}; the forms are those of find/find_json.h, at most `limit` of each list. The
+// first non-finite value is one of a run: weights that hold some stand among the origins only.
 //
-// In dumps that say which memory tensors are in, "seen" is the way back from the value that matters most (see NonFiniteFindings), as one of the
-// origins, and "first_nonfinite" is where it ends. Both are null when all NaN and Inf was harmless; "harmless" counts such origins.
-// "first_in_time" is there when the first record that holds any is another one. In other dumps the first origin counts that is not intended.
+// In dumps that say which memory tensors are in, "seen" is the way back from the value that matters most (see NonFiniteFindings), as one of
+// the origins, and "first_nonfinite" is where it ends. Both are null when all NaN and Inf was harmless; "harmless" counts such origins.
+// "first_in_time" is there when the first record that holds any is another one. In other dumps the first origin counts that is not
+// intended.
 Json find_report(const DumpIndex& dump, size_t limit);
 
-// {"source": text, "ops": [{"op", "type", "source", "originals"}]}: the ops that come from a source line, or the lines that the ops of that name
-// come from. Errors: kNotFound when there is neither.
+// {"source": text, "ops": [{"op", "type", "source", "originals"}]}: the ops that come from a source line, or the lines that the ops of that
+// name come from. Errors: kNotFound when there is neither.
 Result<Json> find_source(const DumpIndex& dump, std::string_view text);
 
 }  // namespace tensortap

@@ -26,8 +26,8 @@ struct Headroom {
   std::optional<double> zero_share;       // of these, those that become 0
 };
 
-// Every slot with records of a floating type and a known absmax or histogram, the least headroom first; slots of which only Inf is known stand
-// before all. `target` is kFloat16 or kBFloat16.
+// Every slot with records of a floating type and a known absmax or histogram, the least headroom first; slots of which only Inf is known
+// stand before all. `target` is kFloat16 or kBFloat16.
 std::vector<Headroom> find_headroom(const DumpIndex& dump, DType target);
 
 }  // namespace tensortap

@@ -12,8 +12,8 @@ namespace tensortap {
 
 inline bool can_hold_nonfinite(const RecordRow& row) { return is_floating(static_cast<DType>(row.dtype)); }
 
-// Statistics with these bits (Stat): the record's own where it has them of all elements, or made from its data. What is sampled where there is no data;
-// nothing where neither is there.
+// Statistics with these bits (Stat): the record's own where it has them of all elements, or made from its data. What is sampled where there
+// is no data; nothing where neither is there.
 std::optional<TensorStats> stats_with(const DumpIndex& dump, size_t row, uint32_t wanted);
 
 // What is known about NaN and Inf in a record.

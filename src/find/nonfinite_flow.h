@@ -1,4 +1,5 @@
-// Where NaN and Inf went in a dump that says which memory tensors are in: to something that the program saw, or nowhere. Private to this folder.
+// Where NaN and Inf went in a dump that says which memory tensors are in: to something that the program saw, or nowhere. Private to this
+// folder.
 
 #ifndef TENSORTAP_FIND_NONFINITE_FLOW_H_
 #define TENSORTAP_FIND_NONFINITE_FLOW_H_

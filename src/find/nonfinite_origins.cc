@@ -64,7 +64,8 @@ class Origins {
   std::vector<bool> nonfinite_;
 };
 
-// Which of two records that the op behind `row` read is followed: NaN is not made of infinities alone where there is NaN, then the earlier one.
+// Which of two records that the op behind `row` read is followed: NaN is not made of infinities alone where there is NaN, then the earlier
+// one.
 bool Origins::goes_before(size_t row, size_t one, size_t other) const {
   if (has_nan(row) && has_nan(one) != has_nan(other)) return has_nan(one);
   return record(one).sequence < record(other).sequence;
@@ -99,7 +100,8 @@ bool Origins::is_meant(const OriginStep& last) const {
   return std::ranges::any_of(lookup_.inputs_of(last.row), [&](size_t input) { return record(input).dims_count > 0; });
 }
 
-// What an op that makes infinities on purpose has begun is no fault, unless NaN came of it on the way: then the op that made that is the origin.
+// What an op that makes infinities on purpose has begun is no fault, unless NaN came of it on the way: then the op that made that is the
+// origin.
 void Origins::judge_intention(NonFiniteOrigin& origin) const {
   if (!is_meant(origin.chain.back())) return;
   const auto made =

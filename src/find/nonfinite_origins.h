@@ -60,12 +60,12 @@ NonFiniteOrigin trace_nonfinite(const DumpIndex& dump, size_t row);
 
 // Where NaN and Inf of a dump began, and what came of them.
 struct NonFiniteFindings {
-  // The way back from the value of NaN or Inf that matters most: one that the program read or began a backward pass with, that a failing op read,
-  // that was written into a parameter, or that nobody read who was captured. Nothing where all of it is harmless, or was meant: infinities of a
-  // mask that the program reads, its own numbers that it reads back. Only of dumps that say which memory tensors are in.
+  // The way back from the value of NaN or Inf that matters most: one that the program read or began a backward pass with, that a failing op
+  // read, that was written into a parameter, or that nobody read who was captured. Nothing where all of it is harmless, or was meant:
+  // infinities of a mask that the program reads, its own numbers that it reads back. Only of dumps that say which memory tensors are in.
   std::optional<NonFiniteOrigin> seen;
-  // Every op that made NaN or Inf from finite inputs, and graph inputs and weights that hold some: its first record each, or the first that is not
-  // harmless, in time order.
+  // Every op that made NaN or Inf from finite inputs, and graph inputs and weights that hold some: its first record each, or the first that
+  // is not harmless, in time order.
   std::vector<NonFiniteOrigin> origins;
   bool judged = false;  // whether harm could be told: `seen` and `harmless` mean something
 };

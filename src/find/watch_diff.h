@@ -43,13 +43,14 @@ struct WatchReport {
   std::vector<Overwrite> overwritten;
 };
 
-// Linear in the records, but for the data of those that differ. The first overwriting of each tensor counts: what comes after it builds on it.
+// Linear in the records, but for the data of those that differ. The first overwriting of each tensor counts: what comes after it builds on
+// it.
 WatchReport watch_diff(const DumpIndex& dump);
 
-// {"looks", "tensors", "unknown", "estimated", "overwritten": [...], "reused": [...], "reused_or_overwritten": [...]}. `overwritten` are tensors that were still
-// to be read, `reused` those that nobody was to read any more; of the last list the dump does not tell. Each:
-// {"record", "op", "type", "slot", "step", "writer", "last_equal", "others", "still_read", "bytes": [begin, end], "elements", "index", "before", "after"};
-// what is not known is null.
+// {"looks", "tensors", "unknown", "estimated", "overwritten": [...], "reused": [...], "reused_or_overwritten": [...]}. `overwritten` are
+// tensors that were still to be read, `reused` those that nobody was to read any more; of the last list the dump does not tell. Each:
+// {"record", "op", "type", "slot", "step", "writer", "last_equal", "others", "still_read", "bytes": [begin, end], "elements", "index",
+// "before", "after"}; what is not known is null.
 Json watch_diff_json(const DumpIndex& dump, const WatchReport& report);
 
 }  // namespace tensortap

@@ -1,4 +1,5 @@
-// The file that a handler of a signal leaves behind (docs/layouts/tap.md, "crash files"): plain structures, written with nothing but pwrite().
+// The file that a handler of a signal leaves behind (docs/layouts/tap.md, "crash files"): plain structures, written with nothing but
+// pwrite().
 
 #ifndef TENSORTAP_LAYOUT_CRASH_FORMAT_H_
 #define TENSORTAP_LAYOUT_CRASH_FORMAT_H_
@@ -72,7 +73,8 @@ struct CrashOpPlace {
 };
 static_assert(sizeof(CrashOpPlace) == 24);
 
-// What the session was, so that its layout can be written; JSON follows: "layout", "spec" (as spec_to_json() has it), and the members of a DumpInfo.
+// What the session was, so that its layout can be written; JSON follows: "layout", "spec" (as spec_to_json() has it), and the members of a
+// DumpInfo.
 struct CrashSession {
   int64_t time_us = 0;  // of the crash, since 1970
 };

@@ -64,15 +64,17 @@ class LayoutWriter {
   LayoutWriter& operator=(const LayoutWriter&) = delete;
 
   // Ops are added before any record of theirs, in the order of their ids, one at a time. Called under the session's registration lock.
-  // A layout that can not write one now keeps it, tries again with the next call or flush(), and returns the failure: the op counts as added. Where
-  // "max_bytes" leaves no room for it (DumpRoom::is_no_room), its records get the same answer.
+  // A layout that can not write one now keeps it, tries again with the next call or flush(), and returns the failure: the op counts as
+  // added. Where "max_bytes" leaves no room for it (DumpRoom::is_no_room), its records get the same answer.
   virtual Status add_op(OpId id, const OpInfo& op) = 0;
 
-  // Ops that are known and not added, before the one that is added next: they count where names tell the place of an op in the order of execution.
+  // Ops that are known and not added, before the one that is added next: they count where names tell the place of an op in the order of
+  // execution.
   virtual void pass_over_ops(uint32_t /*count*/) {}
 
-  // What the plan decided for an op that was added, before any record of it, and again when the plan is replaced (Layout::takes_plan_changes): a layout that stores an op's inputs under its own name takes them
-  // from the records of their producers (OpInfo::inputs), which are captured for it. Under the session's registration lock.
+  // What the plan decided for an op that was added, before any record of it, and again when the plan is replaced
+  // (Layout::takes_plan_changes): a layout that stores an op's inputs under its own name takes them from the records of their producers
+  // (OpInfo::inputs), which are captured for it. Under the session's registration lock.
   virtual void op_decided(OpId /*id*/, const OpDecision& /*decision*/) {}
 
   // Whether end_step() is wanted. True only for layouts that take all records from one thread.
@@ -84,8 +86,8 @@ class LayoutWriter {
   // Whether op_ran() is wanted. True only for layouts that take all records from one thread.
   [[nodiscard]] virtual bool follows_executions() const { return false; }
 
-  // An execution is over, or failed (kRecordFailedOp): every one in the order in which they ended, wanted or not, in any step, after its records. `event` is
-  // what its records share: step, run, call, phase, time and duration; it has no tensor. On the thread of the records.
+  // An execution is over, or failed (kRecordFailedOp): every one in the order in which they ended, wanted or not, in any step, after its
+  // records. `event` is what its records share: step, run, call, phase, time and duration; it has no tensor. On the thread of the records.
   virtual Status op_ran(OpId /*op*/, const RecordRow& /*event*/) { return {}; }
 
   // Whether add_record() may be called from any thread at once for records without data. True lets the session skip the
@@ -98,17 +100,17 @@ class LayoutWriter {
   // Adds one record. `data` is null for statistics only, otherwise packed, contiguous, and borrowed for the call. `histogram` may be null.
   // Records with data come from one thread at a time. A layout that would overwrite an earlier record's file keeps the
   // earlier one and returns kUnsupported; the session counts it as a collision. After kIo or kExhausted the layout is still usable:
-  // nothing of the failed record is left behind, and the next one may be tried. So it is after what DumpRoom::is_no_room() knows: the record does not fit
-  // into "max_bytes".
+  // nothing of the failed record is left behind, and the next one may be tried. So it is after what DumpRoom::is_no_room() knows: the
+  // record does not fit into "max_bytes".
   // On success `row` holds what the layout filled in (data_offset, member, committed).
   virtual Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) = 0;
 
-  // Most dimensions of a tensor that a record may have, at most kMaxRank. Of tensors with more the session adds a description of the first ones, and counts
-  // the loss.
+  // Most dimensions of a tensor that a record may have, at most kMaxRank. Of tensors with more the session adds a description of the first
+  // ones, and counts the loss.
   [[nodiscard]] virtual int most_dimensions() const { return kMaxRank; }
 
-  // Records that add_record() took and that did not come to be in the dump after all, since the last call: of an op whose file holds several. Their
-  // failure is that of the call that told one. On the thread of add_record() with data.
+  // Records that add_record() took and that did not come to be in the dump after all, since the last call: of an op whose file holds
+  // several. Their failure is that of the call that told one. On the thread of add_record() with data.
   virtual uint64_t take_lost() { return 0; }
 
   // Whether several records may share one record's data. False: each is added with data of its own.
@@ -167,8 +169,8 @@ constexpr uint8_t extra_files(std::initializer_list<ExtraFile> files) {
 
 // What comes back when a dump is read. The tree of another system keeps what that system keeps.
 struct Keeps {
-  bool (*dtype)(DType dtype) =
-      nullptr;  // whether a tensor of this type has its data; null: of every type but strings. Others are refused, or come back as a wider type
+  // Whether a tensor of this type has its data; null: of every type but strings. Others are refused, or come back as a wider type.
+  bool (*dtype)(DType dtype) = nullptr;
   bool empty_tensors = true;  // tensors without elements
   bool names = true;          // of ops, whatever characters they have
   bool threads = true;        // and how often an op had run, each record of its own
@@ -182,12 +184,13 @@ struct Layout {
   // Looks at the names in a folder, opens little.
   Confidence (*recognise)(const std::string& folder);
   Result<std::unique_ptr<DumpIndex>> (*open)(const std::string& folder);
-  // Keeps what is complete in a dump whose program died, so that open() and other readers take it as whole. Touches nothing when `dry_run` or when
-  // the dump is healthy. Null when the layout can not.
+  // Keeps what is complete in a dump whose program died, so that open() and other readers take it as whole. Touches nothing when `dry_run`
+  // or when the dump is healthy. Null when the layout can not.
   Result<RepairReport> (*repair)(const std::string& folder, bool dry_run);
   // Whether it writes into a folder that may hold earlier dumps or those of other ranks, in folders and under names that do not clash.
   bool shares_folder = false;
-  // Whether what a crash left becomes files of the tree (layout/settle_crash.h). False: it stays as it is, and open() adds it to the records.
+  // Whether what a crash left becomes files of the tree (layout/settle_crash.h). False: it stays as it is, and open() adds it to the
+  // records.
   bool settles_crashes = false;
   // Everything in CaptureSpec that only some layouts understand. check_target() of the registry refuses the rest.
   std::span<const LayoutOption> options = {};

@@ -37,8 +37,8 @@ class CapturePlan {
   [[nodiscard]] const CaptureSpec& spec() const;
   [[nodiscard]] const WhereExpression* where() const;  // null when there is none
 
-  // Decides for an op that becomes known while the program runs; ranges and producers of inputs can not be resolved then. Called once for each
-  // op, in the order of their ids.
+  // Decides for an op that becomes known while the program runs; ranges and producers of inputs can not be resolved then. Called once for
+  // each op, in the order of their ids.
   OpDecision decide(const OpInfo& op);
 
   // Decides for a whole graph in execution order, ids from 0; called once, instead of decide(). Errors: kInvalidArgument for selectors that

@@ -19,8 +19,8 @@ namespace tensortap {
 // Steps as closed ranges of numbers from 0. Starts empty. Value type.
 class StepSet {
  public:
-  // "0,3-5,10-" or "0|3-5|10" or "all"; `separator` chooses one of the two forms, 0 takes either. Errors: kInvalidArgument with the part that is
-  // wrong.
+  // "0,3-5,10-" or "0|3-5|10" or "all"; `separator` chooses one of the two forms, 0 takes either. Errors: kInvalidArgument with the part
+  // that is wrong.
   static Result<StepSet> parse(std::string_view text, char separator = 0);
   static StepSet all();
   // Asks for a step that never comes: what to use where a config may ask for nothing. Not empty, which is taken for a mistake.
@@ -59,8 +59,9 @@ struct OpSelector {
     kSource,         // "train.py:41"
     kId,             // "2,3_1" of the operation tree; with children when `children`
     kNameFullRegex,  // RE2 that matches the whole of one of the names that kName compares
-    kScopedType,  // ignoring case, inside the type that the scoped name tells (for a graph input or weight its name) or an original node's type
-    kEvery,       // `text` "op": every op; "single": every op that is called by itself, outside every model
+    // Ignoring case, inside the type that the scoped name tells (for a graph input or weight its name) or an original node's type.
+    kScopedType,
+    kEvery,  // `text` "op": every op; "single": every op that is called by itself, outside every model
   };
   Kind kind = Kind::kName;
   std::string text;

@@ -13,8 +13,9 @@
 
 namespace tensortap {
 
-// Gives ops their ids: "0", "1", "1_0". Ops are numbered below their parent in the order in which they are added; graph inputs and weights have no id.
-// Value type. A session asks it once for each op that is registered (OpInfo::id), so that selections and layouts mean the same op.
+// Gives ops their ids: "0", "1", "1_0". Ops are numbered below their parent in the order in which they are added; graph inputs and weights
+// have no id. Value type. A session asks it once for each op that is registered (OpInfo::id), so that selections and layouts mean the same
+// op.
 class OperationTree {
  public:
   // The id of the next op; those before it have the numbers from 0 that OpInfo::parent refers to.

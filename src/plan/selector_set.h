@@ -37,8 +37,8 @@ class SelectorSet {
  public:
   SelectorSet() = default;
 
-  // `models` are the names by which the model that runs is known: selectors of another model pick nothing. Errors: kInvalidArgument with the origin and
-  // RE2's own words and place for a wrong regular expression.
+  // `models` are the names by which the model that runs is known: selectors of another model pick nothing. Errors: kInvalidArgument with
+  // the origin and RE2's own words and place for a wrong regular expression.
   static Result<SelectorSet> compile(const std::vector<OpSelector>& selectors, std::span<const std::string> models = {});
 
   [[nodiscard]] const std::vector<OpSelector>& selectors() const { return selectors_; }
@@ -48,8 +48,8 @@ class SelectorSet {
   // False when the selector is of a model that does not run.
   [[nodiscard]] bool is_of_model(size_t index) const { return of_model_[index]; }
 
-  // Finds the ends of order ranges in a graph. Errors: unknown ends with the nearest names; ends the wrong way round. Those of an optional range
-  // go into `notes`, and the range picks nothing.
+  // Finds the ends of order ranges in a graph. Errors: unknown ends with the nearest names; ends the wrong way round. Those of an optional
+  // range go into `notes`, and the range picks nothing.
   Status resolve_ranges(std::span<const OpInfo> ops, std::vector<std::string>& notes);
 
   // Puts the selectors that pick the op into `hits`, each once.

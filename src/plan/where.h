@@ -4,8 +4,8 @@
 //   comparison := sum (("<" | "<=" | ">" | ">=" | "==" | "!=") sum)?       sum := product (("+"|"-") product)*
 //   product := unary (("*"|"/") unary)*      unary := "-" unary | number | 'text' | name | function "(" sum ")" | "(" expression ")"
 //
-// Names are the words of a record's JSON: min max mean std l2 absmax nan pos_inf neg_inf zero neg_zero positive negative nonfinite numel bytes
-// rank step call element duration (seconds); op type dtype slot phase module (texts, compared with a quoted text by == and != only).
+// Names are the words of a record's JSON: min max mean std l2 absmax nan pos_inf neg_inf zero neg_zero positive negative nonfinite numel
+// bytes rank step call element duration (seconds); op type dtype slot phase module (texts, compared with a quoted text by == and != only).
 // `slot == 'out'` means any output. "out." before a name means outputs only, "in." inputs only. Functions: abs, log2. The number `inf`. A
 // name whose statistic was not measured makes its comparison false. A comparison left out means "is not 0".
 

@@ -28,12 +28,14 @@ class RecordLookup {
     std::string value;          // its name, or its slot where it has none
     std::optional<size_t> row;  // nothing when it was not captured
   };
-  // What the execution behind `row` read: for each input of its op the record that came with the event, or else the producer's last one before it,
-  // in the same step and run (weights: in any). Values inside a body of the op count as read when they hold a record.
-  // In dumps that say which memory a tensor is in, those are the records that came with the execution; what the op was about to write over is none.
+  // What the execution behind `row` read: for each input of its op the record that came with the event, or else the producer's last one
+  // before it, in the same step and run (weights: in any). Values inside a body of the op count as read when they hold a record.
+  // In dumps that say which memory a tensor is in, those are the records that came with the execution; what the op was about to write over
+  // is none.
   [[nodiscard]] std::vector<Read> reads_of(size_t row) const;
-  // The output that holds what `row` holds, found by its memory: of the execution that made this content of the block, or, where that wrote elsewhere in
-  // the block, of the last one before that left NaN or Inf in it. Nothing when the memory is not known or nobody who wrote it was captured.
+  // The output that holds what `row` holds, found by its memory: of the execution that made this content of the block, or, where that wrote
+  // elsewhere in the block, of the last one before that left NaN or Inf in it. Nothing when the memory is not known or nobody who wrote it
+  // was captured.
   [[nodiscard]] std::optional<size_t> writer_of(size_t row) const;
 
   // Rows of what the execution behind `row` read, where records say which memory a tensor was in.

@@ -8,8 +8,8 @@
 
 namespace tensortap {
 
-// The folders of the dumps at `folder` and in its part folders (rank_N, process_PID, model_NAME), the outermost first; empty when no dump is there. A tree
-// that processes share is one dump, whatever its folders are called.
+// The folders of the dumps at `folder` and in its part folders (rank_N, process_PID, model_NAME), the outermost first; empty when no dump
+// is there. A tree that processes share is one dump, whatever its folders are called.
 std::vector<std::string> dump_parts(const std::string& folder);
 
 }  // namespace tensortap

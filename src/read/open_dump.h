@@ -20,8 +20,8 @@ struct FoundDump {
 // The layout of the dump at `folder` itself; null when none is there.
 const Layout* recognise_layout(const std::string& folder);
 
-// The dump at `path`, or the only one at most three folders below it. Errors: kNotFound when there is none or no such folder; kInvalidArgument
-// naming them when there are several.
+// The dump at `path`, or the only one at most three folders below it. Errors: kNotFound when there is none or no such folder;
+// kInvalidArgument naming them when there are several.
 Result<FoundDump> locate_dump(const std::string& path);
 
 // Opens what locate_dump() finds.

@@ -28,8 +28,8 @@ Result<TensorFile> read_tensor_file(const std::string& path);
 // The same, and files that hold a sequence, an optional or a map: `group` says which, and the tensors are its parts.
 Result<TensorFile> read_value_file(const std::string& path);
 
-// Saves a contiguous tensor for np.load: types NumPy has no name for as raw bits, narrow ones as packed bytes, strings as '<U' (kUnsupported when they
-// are not UTF-8 or end in a zero). Atomic.
+// Saves a contiguous tensor for np.load: types NumPy has no name for as raw bits, narrow ones as packed bytes, strings as '<U'
+// (kUnsupported when they are not UTF-8 or end in a zero). Atomic.
 Status save_npy(const std::string& path, const TensorView& view);
 
 }  // namespace tensortap

@@ -1,4 +1,5 @@
-// The tables of all systems, their dialects and layouts, and of all formats: the only folder that knows them all. Plain constant tables, no static initialisers.
+// The tables of all systems, their dialects and layouts, and of all formats: the only folder that knows them all. Plain constant tables, no
+// static initialisers.
 
 #ifndef TENSORTAP_REGISTRY_REGISTRY_H_
 #define TENSORTAP_REGISTRY_REGISTRY_H_

@@ -1,5 +1,5 @@
-// Compiles the kernels once for each instruction set and finds those that this machine can run. The choice is made here and not by Highway's library, so that
-// we depend on its headers alone.
+// Compiles the kernels once for each instruction set and finds those that this machine can run. The choice is made here and not by
+// Highway's library, so that we depend on its headers alone.
 
 #include "stats/block_kernels.h"
 

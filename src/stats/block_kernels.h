@@ -15,7 +15,8 @@
 namespace tensortap {
 
 struct BlockRequest {
-  // What is subtracted from each element before it is summed and squared, so that a standard deviation far below the mean survives. Kernels of
+  // What is subtracted from each element before it is summed and squared, so that a standard deviation far below the mean survives. Kernels
+  // of
   // 8 and 16 bit integers are exact and take no notice.
   double shift = 0;
   // Whether zero, neg_zero and negative are wanted.
@@ -47,8 +48,9 @@ struct KernelTable {
   std::string_view name;
   // By dtype; null where the statistics come from counting bytes (8-bit floats, packed types) or from moduli (complex).
   //
-  // The fast kernel of a floating type supposes that all elements are finite and that their squares neither overflow nor underflow: `squares`
-  // not finite, or very small, says that they may not, and that the careful kernel has to look again. It is the same one for integers.
+  // The fast kernel of a floating type supposes that all elements are finite and that their squares neither overflow nor underflow:
+  // `squares` not finite, or very small, says that they may not, and that the careful kernel has to look again. It is the same one for
+  // integers.
   std::array<BlockKernel, kDTypeCount> fast{};
   std::array<BlockKernel, kDTypeCount> careful{};
   std::array<NonFiniteKernel, kDTypeCount> nonfinite = nonfinite_kernels<ScalarNonFinite>();

@@ -1,5 +1,5 @@
-// Careful kernels of the floating types, for blocks that hold NaN or Inf, or whose squares leave the range of float: sums in double, every element
-// looked at under a mask. A few times slower than the fast ones.
+// Careful kernels of the floating types, for blocks that hold NaN or Inf, or whose squares leave the range of float: sums in double, every
+// element looked at under a mask. A few times slower than the fast ones.
 
 #if defined(TENSORTAP_STATS_CAREFUL_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENSORTAP_STATS_CAREFUL_BLOCKS_INL_H_

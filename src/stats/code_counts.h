@@ -1,4 +1,5 @@
-// Statistics of types with at most 256 values, the 8-bit floats and packed types, by counting how often each value occurs: exact, and one increment a byte.
+// Statistics of types with at most 256 values, the 8-bit floats and packed types, by counting how often each value occurs: exact, and one
+// increment a byte.
 
 #ifndef TENSORTAP_STATS_CODE_COUNTS_H_
 #define TENSORTAP_STATS_CODE_COUNTS_H_

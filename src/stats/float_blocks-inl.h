@@ -1,7 +1,7 @@
 // Fast kernels of float32, float16 and bfloat16: everything in lanes of float, eight (sixteen) at a time.
 //
-// A float's bits taken as an integer are negative where the sign is set and zero only for +0: so signs and zeros are counted as those of integers are.
-// Minus zero is the smallest integer of all, and an integer minimum tells whether a block has any.
+// A float's bits taken as an integer are negative where the sign is set and zero only for +0: so signs and zeros are counted as those of
+// integers are. Minus zero is the smallest integer of all, and an integer minimum tells whether a block has any.
 
 #if defined(TENSORTAP_STATS_FLOAT_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENSORTAP_STATS_FLOAT_BLOCKS_INL_H_
@@ -118,8 +118,8 @@ HWY_INLINE WideVector widen_and_add(FloatVector value, WideVector total) {
   return hn::Add(total, hn::Add(low, high));
 }
 
-// Extremes and sums of a block. Four vectors are joined before they meet an accumulator, except for the squares, which have four: so no chain of
-// additions is longer than one instruction a group, in as few registers as AVX2 has.
+// Extremes and sums of a block. Four vectors are joined before they meet an accumulator, except for the squares, which have four: so no
+// chain of additions is longer than one instruction a group, in as few registers as AVX2 has.
 struct FloatSums {
   FloatVector min;
   FloatVector max;

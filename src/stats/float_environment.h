@@ -10,8 +10,8 @@
 
 namespace tensortap {
 
-// From construction to destruction: rounding to nearest, denormal numbers kept, no traps; then everything, the sticky flags included, is as it
-// was. Runtimes flush denormals to zero, which would count them as zeros. One thread.
+// From construction to destruction: rounding to nearest, denormal numbers kept, no traps; then everything, the sticky flags included, is as
+// it was. Runtimes flush denormals to zero, which would count them as zeros. One thread.
 class FloatEnvironment {
  public:
   FloatEnvironment() {

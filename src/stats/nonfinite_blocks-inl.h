@@ -1,6 +1,6 @@
-// Scans for NaN and Inf by bit pattern: in every format they are the patterns from some limit on, once the bits that say nothing are masked away and, for
-// formats whose only NaN is minus zero, some are turned around. So a block has one when the largest pattern of it reaches the limit: no arithmetic, no
-// floating-point flags, two integer instructions a vector.
+// Scans for NaN and Inf by bit pattern: in every format they are the patterns from some limit on, once the bits that say nothing are masked
+// away and, for formats whose only NaN is minus zero, some are turned around. So a block has one when the largest pattern of it reaches the
+// limit: no arithmetic, no floating-point flags, two integer instructions a vector.
 
 #if defined(TENSORTAP_STATS_NONFINITE_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENSORTAP_STATS_NONFINITE_BLOCKS_INL_H_

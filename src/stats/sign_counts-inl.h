@@ -1,5 +1,5 @@
-// Counts of negative and zero integers of 16 and 32 bits, on packed bytes: narrowing with saturation keeps the sign and makes zero of zero only.
-// Four vectors of 32-bit elements cost three packs and two counts of a mask.
+// Counts of negative and zero integers of 16 and 32 bits, on packed bytes: narrowing with saturation keeps the sign and makes zero of zero
+// only. Four vectors of 32-bit elements cost three packs and two counts of a mask.
 
 #if defined(TENSORTAP_STATS_SIGN_COUNTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENSORTAP_STATS_SIGN_COUNTS_INL_H_
@@ -21,8 +21,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using ShortTag = hn::ScalableTag<int16_t>;
 using ShortVector = hn::Vec<ShortTag>;
 
-// Asks for the two cache lines that stand 2 kB further on: the loops do enough arithmetic per line to fall behind memory without it. May point past
-// the end.
+// Asks for the two cache lines that stand 2 kB further on: the loops do enough arithmetic per line to fall behind memory without it. May
+// point past the end.
 HWY_INLINE void prefetch_ahead(const uint8_t* data) {
   hwy::Prefetch(data + 2048);
   hwy::Prefetch(data + 2048 + 64);

@@ -120,8 +120,8 @@ HWY_INLINE T one_byte(const uint8_t* data, size_t i, bool is_bool) {
   return is_bool && value != 0 ? T{1} : value;
 }
 
-// Lanes of a block of int8, uint8 or (as uint8) bool. Sums are kept of the bytes as unsigned numbers, squares of the bytes as signed numbers (x - 128 for
-// uint8).
+// Lanes of a block of int8, uint8 or (as uint8) bool. Sums are kept of the bytes as unsigned numbers, squares of the bytes as signed
+// numbers (x - 128 for uint8).
 template <class T>
 struct ByteLanes {
   static constexpr bool kIsSigned = std::is_signed_v<T>;

@@ -1,4 +1,5 @@
-// The way of a tensor through the kernels: blocks, retries where a block needs a closer look, parts on several threads, one state at the end.
+// The way of a tensor through the kernels: blocks, retries where a block needs a closer look, parts on several threads, one state at the
+// end.
 
 #include "stats/stats.h"
 

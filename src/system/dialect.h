@@ -1,4 +1,5 @@
-// A dialect: one config language, translated into a CaptureSpec. Each lives in the folder of its system, src/system/<name>/, whose table has its row.
+// A dialect: one config language, translated into a CaptureSpec. Each lives in the folder of its system, src/system/<name>/, whose table
+// has its row.
 
 #ifndef TENSORTAP_SYSTEM_DIALECT_H_
 #define TENSORTAP_SYSTEM_DIALECT_H_

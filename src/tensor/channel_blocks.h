@@ -13,7 +13,8 @@ namespace tensortap {
 // Whether a tensor can be stored so: at least two dimensions, whole blocks of channels, elements of whole bytes.
 bool has_channel_blocks(const TensorDesc& desc, uint32_t block);
 
-// The dims in the order of memory: [N, C, H, W] in blocks of 8 becomes [N, C / 8, H, W, 8]. has_channel_blocks(), and fewer than kMaxRank dimensions.
+// The dims in the order of memory: [N, C, H, W] in blocks of 8 becomes [N, C / 8, H, W, 8]. has_channel_blocks(), and fewer than kMaxRank
+// dimensions.
 Shape blocked_shape(const Shape& shape, uint32_t block);
 
 // Writes the packed elements in the order of the dims. `view` is contiguous and has_channel_blocks(); `target` holds packed_bytes().

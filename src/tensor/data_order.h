@@ -1,5 +1,5 @@
-// Orders in which accelerators keep the elements of a tensor, and the way from one to another: axes in other places, axes cut into blocks that are
-// filled up with zeros.
+// Orders in which accelerators keep the elements of a tensor, and the way from one to another: axes in other places, axes cut into blocks
+// that are filled up with zeros.
 
 #ifndef TENSORTAP_TENSOR_DATA_ORDER_H_
 #define TENSORTAP_TENSOR_DATA_ORDER_H_
@@ -37,8 +37,8 @@ bool is_blocked(DataOrder order);
 struct OrderChange {
   DataOrder from = DataOrder::kNd;
   DataOrder to = DataOrder::kNd;
-  // The shape without blocks, as far as it does not follow from the tensor's: in the order of the side that has none. Empty = not known; then what fills
-  // up the last blocks is taken for elements.
+  // The shape without blocks, as far as it does not follow from the tensor's: in the order of the side that has none. Empty = not known;
+  // then what fills up the last blocks is taken for elements.
   Shape whole;
   uint32_t groups = 1;  // of kFractalZ
 };
@@ -49,8 +49,9 @@ struct OwnedTensor {
   std::shared_ptr<std::byte[]> data;
 };
 
-// The same elements in another order; exact, and back again. `view` is contiguous, of elements of whole bytes. Errors: kUnsupported for pairs of orders
-// between which there is no way, kInvalidArgument when the shapes do not fit the orders or each other, kExhausted without memory.
+// The same elements in another order; exact, and back again. `view` is contiguous, of elements of whole bytes. Errors: kUnsupported for
+// pairs of orders between which there is no way, kInvalidArgument when the shapes do not fit the orders or each other, kExhausted without
+// memory.
 Result<OwnedTensor> change_order(const TensorView& view, const OrderChange& change);
 
 }  // namespace tensortap

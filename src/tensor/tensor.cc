@@ -6,8 +6,8 @@
 namespace tensortap {
 namespace {
 
-// The dimensions of a strided view, outermost first, with those of one element left out and those that follow on each other joined, so that the
-// innermost row is as long as it can be.
+// The dimensions of a strided view, outermost first, with those of one element left out and those that follow on each other joined, so that
+// the innermost row is as long as it can be.
 struct Strided {
   std::array<uint64_t, kMaxRank> dims{};
   std::array<int64_t, kMaxRank> strides{};

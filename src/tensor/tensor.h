@@ -69,8 +69,8 @@ struct TensorView {
 // Copies a view's elements in logical order to `target`, packed; `target` holds packed_bytes() bytes. Not for strings.
 void copy_packed(const TensorView& view, void* target);
 
-// The same for elements [begin, begin + count) of the logical order, all of which the view must have. Of types narrower than a byte `begin` is the
-// first element of a byte.
+// The same for elements [begin, begin + count) of the logical order, all of which the view must have. Of types narrower than a byte `begin`
+// is the first element of a byte.
 void copy_packed_range(const TensorView& view, uint64_t begin, uint64_t count, void* target);
 
 }  // namespace tensortap

@@ -1,5 +1,5 @@
-// Scoped names of ops, "Default/encoder/MatMul_1/MatMul-op12": the form in which graph-compiling frameworks list, select and store them. Their tools
-// split such names into scopes and accept few characters.
+// Scoped names of ops, "Default/encoder/MatMul_1/MatMul-op12": the form in which graph-compiling frameworks list, select and store them.
+// Their tools split such names into scopes and accept few characters.
 
 #ifndef TENSORTAP_TRACE_SCOPED_NAME_H_
 #define TENSORTAP_TRACE_SCOPED_NAME_H_

@@ -25,8 +25,9 @@ struct ValueMaker {
   friend bool operator==(const ValueMaker&, const ValueMaker&) = default;
 };
 
-// Takes the records in the order of execution, inputs before outputs. What an op read was made by the last op that gave out that view of the content, or
-// else by the one that wrote the content. Memory is bounded by the ops and by the blocks that are in use. Thread-compatible.
+// Takes the records in the order of execution, inputs before outputs. What an op read was made by the last op that gave out that view of
+// the content, or else by the one that wrote the content. Memory is bounded by the ops and by the blocks that are in use.
+// Thread-compatible.
 class ValueFlow {
  public:
   static constexpr uint32_t kMadeByAnOp = std::numeric_limits<uint32_t>::max();

@@ -1,8 +1,9 @@
 // InputRows: the inputs of ops, for layouts that store them under the op that reads them, where records tell outputs only.
 //
-// It remembers the last record of every value that a selected op reads, for each run apart, and yields the inputs of each execution of each selected op
-// in the order of execution: right before the op's first output, or, for an op without records of its own, before the next record of a later op of the
-// same graph, before the graph begins anew, or when the step ends. An op whose outputs are kept and that is the last without a record did not run.
+// It remembers the last record of every value that a selected op reads, for each run apart, and yields the inputs of each execution of each
+// selected op in the order of execution: right before the op's first output, or, for an op without records of its own, before the next
+// record of a later op of the same graph, before the graph begins anew, or when the step ends. An op whose outputs are kept and that is the
+// last without a record did not run.
 
 #ifndef TENSORTAP_TREE_INPUT_ROWS_H_
 #define TENSORTAP_TREE_INPUT_ROWS_H_
@@ -23,8 +24,9 @@
 
 namespace tensortap {
 
-// `Place` is what the layout wants to remember of a value besides its record, such as the file that holds it; it is reused, not made anew. Thread-
-// compatible: the layout's lock. Ops and decisions come before the records that they concern; graphs run their ops in the order of their ids.
+// `Place` is what the layout wants to remember of a value besides its record, such as the file that holds it; it is reused, not made anew.
+// Thread- compatible: the layout's lock. Ops and decisions come before the records that they concern; graphs run their ops in the order of
+// their ids.
 template <class Place>
 class InputRows {
  public:
@@ -54,8 +56,8 @@ class InputRows {
   // Records the inputs that the decision wants, and with `keep` also output 0 of the op itself, for source().
   void decide(OpId id, const OpDecision& decision, bool keep = false);
 
-  // Yields, as emit(const Input&), the inputs that come before this record: those of the ops passed over since the run's last one, and its op's own. A
-  // record of an input says that the op's inputs come with the records: then its op's own are not yielded.
+  // Yields, as emit(const Input&), the inputs that come before this record: those of the ops passed over since the run's last one, and its
+  // op's own. A record of an input says that the op's inputs come with the records: then its op's own are not yielded.
   template <class Emit>
   void before(const RecordRow& row, Emit&& emit);
   // Takes a record of an output; the caller fills in the place. Null when nobody reads it.
@@ -226,7 +228,8 @@ void InputRows<Place>::emit_up_to(Run& run, uint32_t graph, OpId end, Emit&& emi
   Progress& progress = run.graphs[graph];
   const std::vector<OpId>& consumers = consumers_[graph];
   for (auto op = std::ranges::lower_bound(consumers, progress.next); op != consumers.end() && *op < end; ++op) {
-    // An op that was passed over ran; of the last ones, those whose outputs would have come did not, or a failure ended the run before them.
+    // An op that was passed over ran; of the last ones, those whose outputs would have come did not, or a failure ended the run before
+    // them.
     if (end != kNoOp || !ops_[*op].has_records) emit_inputs(run, *op, emit);
   }
   progress.next = std::max(progress.next, end);

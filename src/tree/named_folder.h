@@ -26,7 +26,8 @@ inline constexpr std::string_view kTemporaryPrefix = ".tensortap-";
 struct FolderRules {
   Access access = Access::kPrivate;
   bool read_only = false;  // finished files can only be read, as some systems leave them
-  // kAtOnce: a file appears under its name and grows, with the fewest calls. kWhole: other processes see the whole file or none, also when this one dies.
+  // kAtOnce: a file appears under its name and grows, with the fewest calls. kWhole: other processes see the whole file or none, also when
+  // this one dies.
   enum class Visible : uint8_t { kAtOnce, kWhole } visible = Visible::kWhole;
   // What a name that is too long is replaced by: a drawn number with the name's ending, or a number made of the whole path.
   enum class LongName : uint8_t { kDrawn, kHashed } long_name = LongName::kHashed;
@@ -35,8 +36,8 @@ struct FolderRules {
 // The number that stands for a path whose last part is too long for the file system.
 std::string hashed_name(const std::string& path);
 
-// The errors of a function that makes a file name it by its path: kUnsupported when the name is taken, kIo, kExhausted. It never replaces a file and leaves
-// nothing behind on failure, except where it says so. Thread-compatible; distinct folders are independent.
+// The errors of a function that makes a file name it by its path: kUnsupported when the name is taken, kIo, kExhausted. It never replaces a
+// file and leaves nothing behind on failure, except where it says so. Thread-compatible; distinct folders are independent.
 class NamedFolder {
  public:
   // Writes the content of a file, at the position of a descriptor; `path` is for messages.
@@ -64,8 +65,8 @@ class NamedFolder {
   Status rewrite(const std::string& name, std::span<const FilePart> parts);
   // Adds lines to a finished file, or makes it: all of them or nothing.
   Status append(const std::string& name, std::string_view lines);
-  // Adds lines to a table, all of them or nothing. The table stays open and writable, and begins with `header`. One table per folder. Errors: kUnsupported
-  // when an earlier dump left a table with other columns.
+  // Adds lines to a table, all of them or nothing. The table stays open and writable, and begins with `header`. One table per folder.
+  // Errors: kUnsupported when an earlier dump left a table with other columns.
   Status append_rows(const std::string& name, std::string_view header, std::string_view rows);
 
   [[nodiscard]] uint64_t take_text_bytes();  // written by append functions and into mapping.csv, since the last call

@@ -17,8 +17,8 @@ inline constexpr uint64_t kLargestInMemory = uint64_t{1} << 20;
 // The begin of the name of a spool file, where the file system cannot make files without one.
 inline constexpr std::string_view kSpoolPrefix = ".tensortap-spool-";
 
-// A file without a name for tensors that are too large for memory. What is released returns its room on the disk. Thread-compatible; what keep() returned
-// may outlive the spool.
+// A file without a name for tensors that are too large for memory. What is released returns its room on the disk. Thread-compatible; what
+// keep() returned may outlive the spool.
 class Spool {
  public:
   // `folder` exists.

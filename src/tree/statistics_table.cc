@@ -11,8 +11,8 @@ namespace {
 
 constexpr StatisticColumn kUnknownColumn{};
 
-// The exact extreme of an integer tensor, whose cell may have more digits than a double keeps. Where the cell is no whole number in the range of the type,
-// the nearest integer in that range; a uint64 as its bits.
+// The exact extreme of an integer tensor, whose cell may have more digits than a double keeps. Where the cell is no whole number in the
+// range of the type, the nearest integer in that range; a uint64 as its bits.
 int64_t integer_of_cell(std::string_view cell, double value, DType dtype) {
   constexpr double kTop = 18446744073709551616.0;  // 2^64
   uint64_t positive = 0;

@@ -93,8 +93,8 @@ bool read_slot(std::string_view cell, uint32_t& slot);
 bool read_float(std::string_view cell, double& value);
 bool read_hex(std::string_view cell, DigestKind kind, StatisticLine& line);
 
-// Reads the rows of a table from untrusted text. Rows that cannot be read are reported with `name` and their line; unknown columns are passed over. `mend`
-// may complete the cells of a row for a header of so many columns.
+// Reads the rows of a table from untrusted text. Rows that cannot be read are reported with `name` and their line; unknown columns are
+// passed over. `mend` may complete the cells of a row for a header of so many columns.
 std::vector<StatisticLine> read_statistics(std::string_view text, std::span<const StatisticColumn> columns, std::string_view name,
                                            TreeProblems& problems,
                                            void (*mend)(std::vector<std::string_view>& cells, size_t columns) = nullptr);

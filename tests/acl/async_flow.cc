@@ -1,4 +1,5 @@
-// In the style of the asynchronous sample: a thread processes callbacks, many runs are put into one stream, each callback looks at its result.
+// In the style of the asynchronous sample: a thread processes callbacks, many runs are put into one stream, each callback looks at its
+// result.
 //
 // usage: async_flow MODEL RUNS       the model has one float input and one float output of the same size: y = f(x), x = run, run + 1, ...
 

@@ -1,6 +1,7 @@
 // Dumps switched on, replaced and off while models are loaded, run by several threads, and unloaded. Each model's number is said.
 //
-// usage: dump_flow COMMAND...   init FILE|- | initdump | setdump FILE | enddump | load MODEL | run NUMBER TIMES THREADS | unload NUMBER | end
+// usage: dump_flow COMMAND...   init FILE|- | initdump | setdump FILE | enddump | load MODEL | run NUMBER TIMES THREADS | unload NUMBER |
+// end
 //                               | path | callback | corrupt: buffers that are not ours
 
 #include <cstdlib>

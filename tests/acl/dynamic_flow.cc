@@ -1,4 +1,5 @@
-// Open dimensions in the three ways that public programs use: a batch size or dimensions through the input of sizes, and descriptions of tensors.
+// Open dimensions in the three ways that public programs use: a batch size or dimensions through the input of sizes, and descriptions of
+// tensors.
 //
 // usage: dynamic_flow batch MODEL IN.bin OUT.bin N | dims MODEL IN.bin OUT.bin D... | shape MODEL IN.bin OUT.bin D...
 

@@ -1,5 +1,5 @@
-// DumpData files: what AscendCL, and MindSpore on its devices, write for one execution of one op. Read from untrusted bytes, and made. Shared by the
-// format dump_data, the layout ge and `tensortap convert`. docs/formats/dump_data.md is the authority.
+// DumpData files: what AscendCL, and MindSpore on its devices, write for one execution of one op. Read from untrusted bytes, and made.
+// Shared by the format dump_data, the layout ge and `tensortap convert`. docs/formats/dump_data.md is the authority.
 
 #ifndef TENSORTAP_FORMAT_DUMP_DATA_DUMP_DATA_FILE_H_
 #define TENSORTAP_FORMAT_DUMP_DATA_DUMP_DATA_FILE_H_
@@ -76,8 +76,8 @@ Result<uint64_t> dump_data_head_bytes(std::span<const std::byte> head, uint64_t 
 // What a file of `file_bytes` bytes tells, by its first ones. Every payload is inside the file. Errors: kCorrupt, with what is wrong.
 Result<DumpDataFile> parse_dump_data(std::span<const std::byte> head, uint64_t file_bytes);
 
-// What a tensor is in our terms: a shape that can not be one of ours is flat, a type that we do not have is bytes. Errors: kCorrupt when the payload
-// is too small for it.
+// What a tensor is in our terms: a shape that can not be one of ours is flat, a type that we do not have is bytes. Errors: kCorrupt when
+// the payload is too small for it.
 Result<TensorDesc> dump_data_desc(const DumpDataTensor& tensor);
 
 // The tensor in `payload`, its `size` bytes; borrows from them, or from its owner where the bits had to be put in order.
@@ -87,10 +87,11 @@ Result<NamedTensor> load_dump_data(const DumpDataTensor& tensor, std::span<const
 bool dump_data_holds(DType dtype);
 // The description of a tensor to be written, in the order ND. `desc` is of a dtype that dump_data_holds() and has a size.
 DumpDataTensor describe_dump_data(const TensorDesc& desc);
-// The beginning of a file: the length and the message. The payloads follow without a gap: inputs, outputs, buffers, workspaces, `size` bytes each.
-// Errors: kUnsupported when the message is larger than the format allows.
+// The beginning of a file: the length and the message. The payloads follow without a gap: inputs, outputs, buffers, workspaces, `size`
+// bytes each. Errors: kUnsupported when the message is larger than the format allows.
 Result<std::string> make_dump_data_head(const DumpDataFile& file);
-// Packed elements as they lie in a file, from elements as we have them or back, in place. Only kUInt1 changes: there the first element is the highest bit.
+// Packed elements as they lie in a file, from elements as we have them or back, in place. Only kUInt1 changes: there the first element is
+// the highest bit.
 void reorder_dump_data_bits(DType dtype, std::span<std::byte> packed);
 
 }  // namespace tensortap

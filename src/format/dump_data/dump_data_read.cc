@@ -248,8 +248,8 @@ std::vector<DumpDataTensor*> in_payload_order(DumpDataFile& file) {
   return all;
 }
 
-// Payloads lie one after another behind the message. Where they are too few, those without an address were not written: memory that the system
-// could not name.
+// Payloads lie one after another behind the message. Where they are too few, those without an address were not written: memory that the
+// system could not name.
 Status place_payloads(DumpDataFile& file, uint64_t begin, uint64_t file_bytes) {
   const std::vector<DumpDataTensor*> tensors = in_payload_order(file);
   const uint64_t there = file_bytes - begin;

@@ -25,7 +25,8 @@ struct OverflowBlock {
 // As newer devices write it, for a computing core.
 std::array<std::byte, kOverflowBlockBytes> make_overflow_block(const OverflowBlock& overflow);
 
-// What a block says, of newer devices or of older ones. Errors: kCorrupt when it has another size, or says that it is of a kind that is not known.
+// What a block says, of newer devices or of older ones. Errors: kCorrupt when it has another size, or says that it is of a kind that is not
+// known.
 Result<Json> overflow_block_json(std::span<const std::byte> block);
 
 }  // namespace tensortap

@@ -1,5 +1,5 @@
-// ZIP archives as .npz files have them: stored and deflated members, ZIP64. Reading is for untrusted bytes; writing makes stored members with
-// complete local headers. Shared by the format npz and the native layout; docs/formats/npz.md is the authority.
+// ZIP archives as .npz files have them: stored and deflated members, ZIP64. Reading is for untrusted bytes; writing makes stored members
+// with complete local headers. Shared by the format npz and the native layout; docs/formats/npz.md is the authority.
 
 #ifndef TENSORTAP_FORMAT_NPZ_ZIP_ARCHIVE_H_
 #define TENSORTAP_FORMAT_NPZ_ZIP_ARCHIVE_H_
@@ -28,8 +28,8 @@ struct ZipEntry {
 
 bool is_zip(std::span<const std::byte> head);
 
-// The members by the central directory. Every offset and size is inside `bytes` and no two members overlap. Errors: kCorrupt; kUnsupported for
-// encrypted members, other compression methods and archives in several parts.
+// The members by the central directory. Every offset and size is inside `bytes` and no two members overlap. Errors: kCorrupt; kUnsupported
+// for encrypted members, other compression methods and archives in several parts.
 Result<std::vector<ZipEntry>> read_zip_directory(std::span<const std::byte> bytes);
 // The member whose local header is at `offset`, by that header alone: complete sizes, content inside `bytes`. For archives without a
 // directory. The CRC is not compared.
@@ -38,8 +38,8 @@ Result<ZipEntry> read_local_header(std::span<const std::byte> bytes, uint64_t of
 // The content of a member, decompressed into `owner` when it is deflated, otherwise borrowed from `bytes`. kCorrupt when the CRC differs.
 Result<std::span<const std::byte>> read_member(std::span<const std::byte> bytes, const ZipEntry& entry, std::shared_ptr<const void>& owner);
 
-// At least the first `count` bytes of a member, all of them when it has fewer; its CRC is not compared. Takes no more memory than `count` and a little.
-// Errors: kCorrupt, kExhausted.
+// At least the first `count` bytes of a member, all of them when it has fewer; its CRC is not compared. Takes no more memory than `count`
+// and a little. Errors: kCorrupt, kExhausted.
 Result<std::string> read_member_head(std::span<const std::byte> bytes, const ZipEntry& entry, uint64_t count);
 
 uint32_t zip_crc(uint32_t crc, std::span<const std::byte> bytes);  // begins with 0

@@ -7,8 +7,8 @@
 
 namespace tensortap {
 
-// A SequenceProto and an OptionalProto of the same tensors are the same bytes, so both are a list. Errors: kCorrupt for other files, kUnsupported for sparse tensors,
-// and for sequences of maps, of optionals, or of several sequences.
+// A SequenceProto and an OptionalProto of the same tensors are the same bytes, so both are a list. Errors: kCorrupt for other files,
+// kUnsupported for sparse tensors, and for sequences of maps, of optionals, or of several sequences.
 Result<GroupedTensors> onnx_group_decode(std::span<const std::byte> bytes);
 
 }  // namespace tensortap

@@ -41,10 +41,10 @@ struct TensorProto {
 // Whether a field of this number may have this wire type (0 varint, 1 eight bytes, 2 length, 5 four bytes). False for unknown fields.
 bool is_tensor_field(uint64_t number, uint64_t wire);
 
-// The result borrows from `bytes`, or from `storage`, where the elements of typed fields (float_data and so on) are packed. Untrusted input: the elements
-// fit the shape, unless they are external.
-// Errors: kCorrupt for damaged bytes and for elements that do not fit the shape; kUnsupported for an unknown element type, and for elements in a file that
-// is not named.
+// The result borrows from `bytes`, or from `storage`, where the elements of typed fields (float_data and so on) are packed. Untrusted
+// input: the elements fit the shape, unless they are external.
+// Errors: kCorrupt for damaged bytes and for elements that do not fit the shape; kUnsupported for an unknown element type, and for elements
+// in a file that is not named.
 Result<TensorProto> read_tensor_proto(std::string_view bytes, std::string& storage);
 
 // The shape of a TensorProto, without its data. Empty when the bytes are damaged.

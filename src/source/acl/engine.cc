@@ -93,14 +93,15 @@ Result<std::unique_ptr<EngineModel>> EngineModel::open(const EngineRequest& give
   }
   char* report = nullptr;
   const int code = tensortap_onnxruntime_model_open(&options, &model->model_, &report);
-  model->description_ = take_report(report);
-  if (code != TENSORTAP_OK) return Status(static_cast<StatusCode>(code), error_in(model->description_));
-  const auto problem = model->description_.find("capture_error");
-  if (problem != model->description_.end() && problem->is_string()) {
+  model->description_ = std::make_unique<Json>(take_report(report));
+  const Json& description = *model->description_;
+  if (code != TENSORTAP_OK) return Status(static_cast<StatusCode>(code), error_in(description));
+  const auto problem = description.find("capture_error");
+  if (problem != description.end() && problem->is_string()) {
     warn_once(concat(request.path.empty() ? request.name : request.path, " runs without dump: ", problem->get<std::string>()));
   }
   const bool own_tree = request.dump != nullptr && !request.dump->places && !model->delivery_;
-  if (own_tree) warn_about_names(model->description_.value("name", request.name), model->description_.value("ops", Json::array()));
+  if (own_tree) warn_about_names(description.value("name", request.name), description.value("ops", Json::array()));
   return model;
 }
 

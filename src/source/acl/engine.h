@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/status.h"
 #include "tensortap/onnxruntime.h"
 
@@ -54,7 +54,7 @@ class EngineModel {
   ~EngineModel();
 
   // What tensortap_onnxruntime_model_open() reported.
-  [[nodiscard]] const Json& description() const { return description_; }
+  [[nodiscard]] const Json& description() const { return *description_; }
   // `failed_op`: what is known of the op when it fails.
   Status run(std::span<const tensortap_tensor> inputs, const std::function<void(const tensortap_tensor&)>& on_output, Json& failed_op);
   void flush();
@@ -69,7 +69,7 @@ class EngineModel {
   std::unique_ptr<ChunkDelivery> delivery_;  // of a dump that goes to a callback
   tensortap_onnxruntime_model* model_ = nullptr;
   std::atomic<int> runs_{0};  // that are going on
-  Json description_;
+  std::unique_ptr<Json> description_;
 };
 
 }  // namespace tensortap::acl_source

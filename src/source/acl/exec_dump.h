@@ -29,8 +29,8 @@ class ExecPlaces {
   std::string folder_;  // guarded by mutex_
 };
 
-// What `tensortap exec` asks of this process, without a timestamp. Null when it asks for nothing, or when this process is not under `exec`. A request that
-// cannot be read is said once on stderr.
+// What `tensortap exec` asks of this process, without a timestamp. Null when it asks for nothing, or when this process is not under `exec`.
+// A request that cannot be read is said once on stderr.
 std::shared_ptr<DumpRequest> exec_dump_request();
 
 }  // namespace tensortap::acl_source

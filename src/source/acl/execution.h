@@ -19,8 +19,8 @@ aclError run_model(Model& model, const aclmdlDataset* input, aclmdlDataset* outp
 // A buffer whose memory was allocated here and holds what it says. A buffer without memory and size is fine where `may_be_empty`.
 aclError check_buffer(const aclDataBuffer& buffer, bool may_be_empty);
 
-// Puts what was made into a buffer; one without memory and size gets memory of its own. ACL_ERROR_MODEL_OUTPUT_NOT_MATCH when it does not fit,
-// ACL_ERROR_UNSUPPORTED_DATA_TYPE for strings.
+// Puts what was made into a buffer; one without memory and size gets memory of its own. ACL_ERROR_MODEL_OUTPUT_NOT_MATCH when it does not
+// fit, ACL_ERROR_UNSUPPORTED_DATA_TYPE for strings.
 aclError store_output(const tensortap_tensor& made, aclDataBuffer& buffer);
 
 tensortap_tensor input_tensor(aclDataType type, const std::vector<int64_t>& dims, const void* data);

@@ -15,7 +15,8 @@ namespace tensortap::acl_source {
 aclError fail(aclError code, const std::string& message);
 // A handle that is null, of another kind, or gone.
 aclError bad_handle(const char* what);
-// The thread's last message; null when there is none. Valid until the thread's next call of either function; the next call of this one gives null.
+// The thread's last message; null when there is none. Valid until the thread's next call of either function; the next call of this one
+// gives null.
 const char* take_message();
 
 // Once for each different text: a line on stderr. For what the program can not be told by a code.

@@ -39,8 +39,8 @@ class Memory {
   // False when no block of the kind begins there.
   bool release(void* pointer, MemoryKind kind);
 
-  // Lets the device use a range of the program's memory, which counts as device memory until unregister_range(). Errors: ACL_ERROR_INVALID_PARAM for
-  // memory that is not mapped, and for an overlap with another such range.
+  // Lets the device use a range of the program's memory, which counts as device memory until unregister_range(). Errors:
+  // ACL_ERROR_INVALID_PARAM for memory that is not mapped, and for an overlap with another such range.
   aclError register_range(void* pointer, size_t size);
   // False when no registered range begins there.
   bool unregister_range(void* pointer);

@@ -39,8 +39,8 @@ struct GivenInput {
 // Immutable.
 class ModelInterface {
  public:
-  // From what tensortap_onnxruntime_model_open() reports. Errors: kUnsupported for inputs that are not tensors, kInvalidArgument for options that do
-  // not fit the model.
+  // From what tensortap_onnxruntime_model_open() reports. Errors: kUnsupported for inputs that are not tensors, kInvalidArgument for
+  // options that do not fit the model.
   static Result<ModelInterface> create(const Json& description, const ShapeOptions& options);
 
   [[nodiscard]] const std::vector<ValueFacts>& inputs() const { return inputs_; }

@@ -19,9 +19,9 @@ struct OpText {
   const aclopAttr* attributes = nullptr;  // null = none
 };
 
-// ModelProto bytes. Inputs are called "x0", "x1", ..., outputs "y0", ...; constant inputs are weights. Types that AscendCL calls otherwise than
-// ONNX (RealDiv, SoftmaxV2, ...) are translated with their attributes. Errors: kUnsupported for element types that ONNX does not have, kInvalidArgument
-// for attributes that have no translation.
+// ModelProto bytes. Inputs are called "x0", "x1", ..., outputs "y0", ...; constant inputs are weights. Types that AscendCL calls otherwise
+// than ONNX (RealDiv, SoftmaxV2, ...) are translated with their attributes. Errors: kUnsupported for element types that ONNX does not have,
+// kInvalidArgument for attributes that have no translation.
 Result<std::string> op_model(const OpText& op);
 
 }  // namespace tensortap::acl_source

@@ -26,12 +26,13 @@ struct ShapeOptions {
   [[nodiscard]] bool has_gears() const { return !batches.empty() || !images.empty() || !dims.empty(); }
 };
 
-// The command lines in a text, one or several, as a shell reads them: quotes, a backslash before the end of a line, each line begun by "atc" or only
-// its options. Options that have nothing to do with sizes are skipped. Errors: kInvalidArgument for an option that is nearly one of ours, numbers
-// that are none, a quote without end, and more than one kind of gears.
+// The command lines in a text, one or several, as a shell reads them: quotes, a backslash before the end of a line, each line begun by
+// "atc" or only its options. Options that have nothing to do with sizes are skipped. Errors: kInvalidArgument for an option that is nearly
+// one of ours, numbers that are none, a quote without end, and more than one kind of gears.
 Result<std::vector<ShapeOptions>> parse_atc_commands(std::string_view text);
 
-// The command line of a model: the one that names it, or else the only one there is, unless it names inputs and none is the model's. Null = none.
+// The command line of a model: the one that names it, or else the only one there is, unless it names inputs and none is the model's. Null =
+// none.
 const ShapeOptions* options_of_model(const std::vector<ShapeOptions>& commands, const std::string& model,
                                      const std::vector<std::string>& inputs);
 

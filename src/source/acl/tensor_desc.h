@@ -14,8 +14,8 @@ namespace tensortap::acl_source {
 
 inline constexpr int kMostDescribedDims = 128;
 
-// Dimensions as a program gives them. Nothing when they are not a shape: a negative count, too many, null with dimensions, one below -2, -2 beside
-// others.
+// Dimensions as a program gives them. Nothing when they are not a shape: a negative count, too many, null with dimensions, one below -2, -2
+// beside others.
 std::optional<std::vector<int64_t>> given_dims(int count, const int64_t* dims);
 
 // A description of a definite tensor.

@@ -1,4 +1,5 @@
-// Channels in blocks: ONNX Runtime keeps images between its own convolutions as [N, C / block, H, W, block], with [N, C, H, W] as their dims.
+// Channels in blocks: ONNX Runtime keeps images between its own convolutions as [N, C / block, H, W, block], with [N, C, H, W] as their
+// dims.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_CHANNEL_BLOCK_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_CHANNEL_BLOCK_H_
@@ -17,7 +18,8 @@ namespace tensortap::onnxruntime {
 // By Node::index, whether the images that a node of an executed graph makes have their channels in blocks.
 std::vector<bool> nodes_with_blocked_outputs(const Model& executed);
 
-// A model that puts the channels of its input "x", float[1, 128, 1, 2], into blocks, and how many channels are a block by its output "y", when "x" is
+// A model that puts the channels of its input "x", float[1, 128, 1, 2], into blocks, and how many channels are a block by its output "y",
+// when "x" is
 // 0, 1, 2 and so on. Errors: they are not reordered as expected.
 std::string reordering_model();
 inline constexpr size_t kReorderedNumbers = 256;

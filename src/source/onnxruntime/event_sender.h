@@ -19,8 +19,8 @@ struct SenderOptions {
   uint32_t channel_block = 0;  // of the library (channel_block.h)
 };
 
-// `tensor` holds int8, uint8 (for 2 and 4 bit integers) or float32 (for float8_e8m0) elements cast from ONNX's `element_type`. Makes it the original
-// type again, with its bits in `memory`. Leaves it as it is when the original type is none of these.
+// `tensor` holds int8, uint8 (for 2 and 4 bit integers) or float32 (for float8_e8m0) elements cast from ONNX's `element_type`. Makes it the
+// original type again, with its bits in `memory`. Leaves it as it is when the original type is none of these.
 void repack(int32_t element_type, std::vector<unsigned char>& memory, tensortap_tensor& tensor);
 
 // Thread-safe after construction. Session and table must outlive it; of the table, on_tap() needs only the lists of numbers.

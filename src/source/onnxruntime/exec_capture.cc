@@ -14,7 +14,8 @@
 namespace tensortap::onnxruntime {
 namespace {
 
-// Of the process, and the lock for reading the request once. In a child of fork() both are made again, since another thread may have held the lock.
+// Of the process, and the lock for reading the request once. In a child of fork() both are made again, since another thread may have held
+// the lock.
 constinit std::atomic<ExecCapture*> process_capture{nullptr};
 constinit std::atomic<bool> request_read{false};
 constinit std::mutex request_mutex;

@@ -28,8 +28,8 @@ class ExecCapture {
   // Null when this process was not started by `tensortap exec`, or when what it asks for can not be read, which is said once.
   static ExecCapture* of_process();
 
-  // The dump of a model whose op table is `ops`: that of an equal model, or a new one with the model's weights in it. The first has the folder of the process,
-  // others are in it. Errors: those of opening and binding a session; the place is free again then.
+  // The dump of a model whose op table is `ops`: that of an equal model, or a new one with the model's weights in it. The first has the
+  // folder of the process, others are in it. Errors: those of opening and binding a session; the place is free again then.
   Result<std::shared_ptr<ModelDump>> dump_of(const OpTable& ops, const DumpRequest& request);
 
   [[nodiscard]] const ExecRequest& request() const { return request_; }

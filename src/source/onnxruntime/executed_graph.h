@@ -12,8 +12,8 @@
 
 namespace tensortap::onnxruntime {
 
-// Reads what the runtime wrote. Old models list their weights as inputs, too; where the runtime folded such a weight away, `bytes` loses the input, which
-// nobody has a value for. The model is a view into `bytes`. Errors: kCorrupt.
+// Reads what the runtime wrote. Old models list their weights as inputs, too; where the runtime folded such a weight away, `bytes` loses
+// the input, which nobody has a value for. The model is a view into `bytes`. Errors: kCorrupt.
 Result<Model> read_executed_model(std::string& bytes, const Model& author);
 
 // The structure of the author's graph: what is left of its weights is their names, types and shapes.
@@ -23,7 +23,8 @@ struct AuthorGraph {
   bool has_weights_in_files = false;
   bool has_nested_graphs = false;
 
-  // Where the large weights of the optimised graph go. Those that the author has in files stay there, and a session looks for files in one folder only.
+  // Where the large weights of the optimised graph go. Those that the author has in files stay there, and a session looks for files in one
+  // folder only.
   [[nodiscard]] PassWeights weights_apart() const;
   // The same for a graph whose structure is all that counts.
   [[nodiscard]] PassWeights weights_dropped() const;

@@ -1,4 +1,5 @@
-// A session of ONNX Runtime that a program makes for itself, made with taps in it instead. Whoever makes it, C functions or Python, is behind SessionMaker.
+// A session of ONNX Runtime that a program makes for itself, made with taps in it instead. Whoever makes it, C functions or Python, is
+// behind SessionMaker.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_FOREIGN_SESSION_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_FOREIGN_SESSION_H_
@@ -25,8 +26,8 @@ class SessionMaker {
   virtual ~SessionMaker() = default;
   // Lets the runtime write the graph, as ONNX, that it makes of the model at a level; the session that it takes is thrown away.
   virtual Status optimise(int32_t level, const PassFiles& files) = 0;
-  // The session that the program gets: of these bytes, without optimisation, with the operators of taps. `folder` holds the weights that are not in the
-  // bytes; "" = there are none.
+  // The session that the program gets: of these bytes, without optimisation, with the operators of taps. `folder` holds the weights that
+  // are not in the bytes; "" = there are none.
   virtual Status load(std::string_view tapped, const std::string& folder) = 0;
   // channel_block.h
   virtual Result<uint32_t> channel_block() = 0;
@@ -54,8 +55,8 @@ class ForeignSession {
   // Lets the maker make the session with taps. Null, and why, when that can not be: the program is to get its plain session then.
   static std::shared_ptr<ForeignSession> make(SessionMaker& maker, const ForeignModel& model, Uncaptured& why);
 
-  // One run on this thread: a step of the dump, from its first op to destruction. A run that the runtime refuses before it runs an op is no step. Neither
-  // construction nor destruction throws.
+  // One run on this thread: a step of the dump, from its first op to destruction. A run that the runtime refuses before it runs an op is no
+  // step. Neither construction nor destruction throws.
   class AnnouncedRun {
    public:
     explicit AnnouncedRun(const std::shared_ptr<ForeignSession>& session);
@@ -80,7 +81,8 @@ class ForeignSession {
   std::shared_ptr<ModelDump> dump_;
 };
 
-// Says on stderr that a model is not captured, and counts its ops as not captured in a dump. For a model whose plain session the runtime did make.
+// Says on stderr that a model is not captured, and counts its ops as not captured in a dump. For a model whose plain session the runtime
+// did make.
 void account_for_uncaptured(const ForeignModel& model, const Uncaptured& why);
 
 }  // namespace tensortap::onnxruntime

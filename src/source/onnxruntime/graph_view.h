@@ -16,8 +16,8 @@
 
 namespace tensortap::onnxruntime {
 
-// Whether a node only moves the elements of its first input, all of them: Reshape, Transpose and kin. Where the runtime converts floating types or blocks
-// of channels by itself, that counts too: `of_runtime`.
+// Whether a node only moves the elements of its first input, all of them: Reshape, Transpose and kin. Where the runtime converts floating
+// types or blocks of channels by itself, that counts too: `of_runtime`.
 bool keeps_elements(const Node& node, bool of_runtime);
 
 // Borrows the graph and the view of the graph around it. Immutable.

@@ -21,8 +21,8 @@ struct MadeRange {
   std::string reason;                  // the op whose table sets the range, "" = the caller did
 };
 
-// A tensor of `info`'s element type. The same seed, name, shape and range give the same bits everywhere. Errors: kInvalidArgument for impossible sizes and
-// for ranges that the type does not hold.
+// A tensor of `info`'s element type. The same seed, name, shape and range give the same bits everywhere. Errors: kInvalidArgument for
+// impossible sizes and for ranges that the type does not hold.
 Result<OwnedValue> make_input(const Api& api, const ValueInfo& info, const std::vector<int64_t>& dims, const MadeRange& range);
 
 // What make_input() gives, for people: "uniform 0..1", "0..30521 from the height of Gather \"words\"".

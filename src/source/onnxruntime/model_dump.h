@@ -15,8 +15,8 @@
 
 namespace tensortap::onnxruntime {
 
-// Sessions of the same model share one: their runs are its steps, counted together in the order in which they begin. Thread-safe. May be closed while runs are
-// under way: what they report then is ignored.
+// Sessions of the same model share one: their runs are its steps, counted together in the order in which they begin. Thread-safe. May be
+// closed while runs are under way: what they report then is ignored.
 class ModelDump final : public EventSender {
  public:
   // Registers the ops. Keeps nothing of the models that the table is made of.
@@ -35,7 +35,8 @@ class ModelDump final : public EventSender {
   // Gives the run its step; turns it off when nothing of the step is wanted.
   void run_begins(Run& run) override;
   void run_ends(const Run& run) override;
-  // The runtime ended a run with a message; `last_node` (Node::index) is the last that ran, UINT32_MAX = none. Messages that name no node are ignored.
+  // The runtime ended a run with a message; `last_node` (Node::index) is the last that ran, UINT32_MAX = none. Messages that name no node
+  // are ignored.
   void run_failed(const Run& run, uint32_t last_node, std::string_view message);
 
   // Ends the session once the threads that are inside have left; waits two seconds for them at most, then the dump lacks its end.

@@ -7,8 +7,8 @@
 
 namespace tensortap::onnxruntime {
 
-// Whether everything in a node's outputs is an element of one of its inputs, or finite whatever they are: it makes no NaN or Inf out of finite
-// values. False where that is not known.
+// Whether everything in a node's outputs is an element of one of its inputs, or finite whatever they are: it makes no NaN or Inf out of
+// finite values. False where that is not known.
 bool makes_no_values(const Node& node);
 
 }  // namespace tensortap::onnxruntime

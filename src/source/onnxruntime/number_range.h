@@ -25,11 +25,12 @@ bool is_whole(int32_t element_type);
 // The largest number of a whole type; 0 for others.
 long double largest_whole(int32_t element_type);
 
-// Errors: kInvalidArgument when the type does not reach both ends, when no whole number lies between them and the type has no others, and for strings.
+// Errors: kInvalidArgument when the type does not reach both ends, when no whole number lies between them and the type has no others, and
+// for strings.
 Status check_range(int32_t element_type, const NumberRange& range);
 
-// Fills `count` elements with numbers spread evenly over the range, the same for the same seed everywhere. Types of less than a byte are packed. Ends are
-// rounded to numbers of the type. Requires check_range() to be ok.
+// Fills `count` elements with numbers spread evenly over the range, the same for the same seed everywhere. Types of less than a byte are
+// packed. Ends are rounded to numbers of the type. Requires check_range() to be ok.
 void fill_range(int32_t element_type, void* data, uint64_t count, uint64_t seed, const NumberRange& range);
 
 // splitmix64: the number at a position, without state.

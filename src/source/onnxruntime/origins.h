@@ -15,8 +15,8 @@
 namespace tensortap::onnxruntime {
 
 struct NodeOrigin {
-  // Of the author's model: what the executed node stands for. The last makes what the executed node's first output holds, but for layout and
-  // floating type. Empty = none or not known for certain.
+  // Of the author's model: what the executed node stands for. The last makes what the executed node's first output holds, but for layout
+  // and floating type. Empty = none or not known for certain.
   std::vector<const Node*> nodes;
   const Node* last = nullptr;  // the last, or the node before it when that only hands its value on; null = none
   bool inserted = false;       // a conversion of layout or type that the runtime added
@@ -29,8 +29,8 @@ std::vector<NodeOrigin> trace_origins(const Model& executed, const Model& author
 // Gives the graph that the runtime makes of the model at a level, as ONNX.
 using OptimiseTo = std::function<Result<std::string>(int32_t level)>;
 
-// Traces directly; where nodes stay unknown, again through what the runtime makes of the model at lower levels, as far as `level` (below zero: not known) is
-// above them. Those loads take place only then. What fails there leaves unknown what was.
+// Traces directly; where nodes stay unknown, again through what the runtime makes of the model at lower levels, as far as `level` (below
+// zero: not known) is above them. Those loads take place only then. What fails there leaves unknown what was.
 std::vector<NodeOrigin> find_origins(const Model& executed, const Model& author, int32_t level, const OptimiseTo& optimise);
 
 // Whether a model has convolutions with blocked channels, whose outputs have invented names.

@@ -30,7 +30,8 @@ void release_pages(std::string_view part) {
   madvise(reinterpret_cast<void*>(begin), address + part.size() - begin, MADV_DONTNEED);
 }
 
-// Copies large weights to a file of their own, each to an address as the runtime gives its own memory: its kernels then do the same as ever.
+// Copies large weights to a file of their own, each to an address as the runtime gives its own memory: its kernels then do the same as
+// ever.
 class WeightMover {
  public:
   static Result<WeightMover> create(const std::string& folder) {

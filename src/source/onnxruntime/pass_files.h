@@ -37,7 +37,8 @@ inline constexpr const char* kWeightsFileEntry = "session.optimized_model_extern
 inline constexpr const char* kWeightsSizeEntry = "session.optimized_model_external_initializers_min_size_in_bytes";
 inline constexpr const char* kLargeWeight = "16384";
 
-// For one pass. While it is there the runtime's write beyond the program's limit for files (ulimit -f) fails on this thread and sends no signal: it is ours.
+// For one pass. While it is there the runtime's write beyond the program's limit for files (ulimit -f) fails on this thread and sends no
+// signal: it is ours.
 class PassFiles {
  public:
   // Where no scratch folder can be made, weights that were to go apart stay inside.
@@ -49,8 +50,8 @@ class PassFiles {
   [[nodiscard]] std::string path() const;  // of the model, for this process alone
   // The name of the file for large weights, always the same; "" = they go inside.
   [[nodiscard]] std::string weights_name() const;
-  // What the runtime wrote. To be called once. Errors: kIo; kInternal when that is nothing; kUnsupported for a model whose weights the runtime does not
-  // write apart as it should: one with nested graphs.
+  // What the runtime wrote. To be called once. Errors: kIo; kInternal when that is nothing; kUnsupported for a model whose weights the
+  // runtime does not write apart as it should: one with nested graphs.
   [[nodiscard]] Result<OptimizedModel> take_model();
 
  private:

@@ -24,8 +24,8 @@ class WritingOptions {
   std::set<const abi::SessionOptions*> options_;
 };
 
-// A copy of the program's options (null = the runtime's defaults) for a session that writes the optimised model to `files` as ONNX and is thrown away.
-// `level` kProgramLevel (foreign_session.h) = as the program set it.
+// A copy of the program's options (null = the runtime's defaults) for a session that writes the optimised model to `files` as ONNX and is
+// thrown away. `level` kProgramLevel (foreign_session.h) = as the program set it.
 Result<Owned<abi::SessionOptions>> options_for_pass(const Api& api, const abi::SessionOptions* program, int32_t level,
                                                     const PassFiles& files);
 

@@ -27,7 +27,8 @@ class RunCallbacks {
   const tensortap_onnxruntime_run_options& options_;
 };
 
-// Whether a value has no tensors to give: an optional without a value, or an empty sequence. "" = it has; otherwise which of the two, for people.
+// Whether a value has no tensors to give: an optional without a value, or an empty sequence. "" = it has; otherwise which of the two, for
+// people.
 std::string_view emptiness(const Api& api, const abi::Value* value);
 
 }  // namespace tensortap::onnxruntime

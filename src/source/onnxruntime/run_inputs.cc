@@ -116,7 +116,8 @@ Status check_ranges_used(const InputOptions& options, const Json& description) {
   return {};
 }
 
-// An input as a caller of any version passes it: the elements are as far apart as the first one's size says, and what it does not reach is zero.
+// An input as a caller of any version passes it: the elements are as far apart as the first one's size says, and what it does not reach is
+// zero.
 tensortap_onnxruntime_input given_input(const tensortap_onnxruntime_input* given, uint64_t index) {
   const size_t stride = given->size;
   tensortap_onnxruntime_input input{};

@@ -36,15 +36,16 @@ struct InputOptions {
 // Inputs of all steps. Immutable once made, except carried values.
 class RunInputs {
  public:
-  // Errors: kInvalidArgument for inputs of a wrong name, shape or type, with the expected one, for unknown names of dimensions and ranges, and for ranges that an
-  // input does not take.
+  // Errors: kInvalidArgument for inputs of a wrong name, shape or type, with the expected one, for unknown names of dimensions and ranges,
+  // and for ranges that an input does not take.
   static Result<RunInputs> create(const std::shared_ptr<const RuntimeLibrary>& library, const InputOptions& options);
 
   // The values of one step, without optionals that have none. Borrowed from this object.
   [[nodiscard]] std::vector<NamedValue> of_step(int64_t step) const;
   // Replaces an input from now on: a state that is carried from step to step. Inputs given for the step itself win.
   void carry(const std::string& name, OwnedValue value) { carried_[name] = std::move(value); }
-  // How each input came to be, in the order of the model: [{"name", "kind", "dtype", "shape", "made", "how", "seed"}]; docs/command_line.md.
+  // How each input came to be, in the order of the model: [{"name", "kind", "dtype", "shape", "made", "how", "seed"}];
+  // docs/command_line.md.
   [[nodiscard]] const Json& description() const { return description_; }
   [[nodiscard]] bool any_made() const { return any_made_; }
 

@@ -1,7 +1,8 @@
 // Puts a tap behind every node of a model: the editor of the capture. The technique and its reasons are in docs/onnxruntime.md.
 //
-// A tap is a node of our own operator set without outputs. Nothing is renamed, rewired or consumed: the model's own nodes stay byte for byte.
-// Taps stand after all nodes of their graph, in the opposite order of the nodes that they watch; ONNX Runtime then runs op, tap, op, tap.
+// A tap is a node of our own operator set without outputs. Nothing is renamed, rewired or consumed: the model's own nodes stay byte for
+// byte. Taps stand after all nodes of their graph, in the opposite order of the nodes that they watch; ONNX Runtime then runs op, tap, op,
+// tap.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_TAPPED_MODEL_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_TAPPED_MODEL_H_
@@ -51,7 +52,8 @@ struct Tap {
   bool graph_input = false;
   std::vector<TapSlot> slots;
   std::vector<TapRead> reads;
-  // The node runs once in a run, makes no values, and what it gives is shown by all that read it: once it is counted there is no more to tell.
+  // The node runs once in a run, makes no values, and what it gives is shown by all that read it: once it is counted there is no more to
+  // tell.
   bool no_news = false;
 };
 
@@ -73,7 +75,8 @@ struct UntappedValue {
 
 enum class TapStyle : uint8_t {
   kSide,  // taps without outputs, order by the listing trick
-  kAlias,  // taps that pass their tensor through without a copy, order by data flow; for outputs of the graph and nodes with several, side taps
+  // Taps that pass their tensor through without a copy, order by data flow; for outputs of the graph and nodes with several, side taps.
+  kAlias,
 };
 
 struct TappedModel {

@@ -12,7 +12,8 @@ constexpr int kMostIdentities = 1000;  // in a row; more is a cycle
 
 using Names = std::unordered_set<std::string_view>;
 
-// The known values that a node is computed of, by their elements; on the way to them are nodes of which nothing is known, or that only hand on `own`.
+// The known values that a node is computed of, by their elements; on the way to them are nodes of which nothing is known, or that only hand
+// on `own`.
 Names read_by(const GraphMatch& match, const Node& node, std::string_view own) {
   Names known;
   Names seen;

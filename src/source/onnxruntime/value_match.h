@@ -1,4 +1,5 @@
-// Which values of a graph are values of an earlier state of it: of the graph that the author wrote, or of the one that a lower level of optimisation leaves.
+// Which values of a graph are values of an earlier state of it: of the graph that the author wrote, or of the one that a lower level of
+// optimisation leaves.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_VALUE_MATCH_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_VALUE_MATCH_H_
@@ -42,8 +43,8 @@ class GraphMatch {
   NameScope<ValueMatch> matches_;
 };
 
-// The nodes of the earlier graph between what a later node reads and a value that it may make. Nothing when the value can not be the node's: it takes something
-// that the node does not read, or the node reads something that does not go into it.
+// The nodes of the earlier graph between what a later node reads and a value that it may make. Nothing when the value can not be the
+// node's: it takes something that the node does not read, or the node reads something that does not go into it.
 std::optional<std::vector<const Node*>> nodes_between(const GraphMatch& match, const Node& later, std::string_view value);
 
 // Of all graphs of a model with those of an earlier one. Borrows both views, and for a joined match the two that it joins.

@@ -1,5 +1,5 @@
-// ONNX Runtime's own interface for a program that `tensortap exec` captures: the program's copy of the library's table of functions, in which the few
-// that make, run and release sessions are ours. Everything else goes to the library, unseen.
+// ONNX Runtime's own interface for a program that `tensortap exec` captures: the program's copy of the library's table of functions, in
+// which the few that make, run and release sessions are ours. Everything else goes to the library, unseen.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_WATCHED_RUNTIME_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_WATCHED_RUNTIME_H_
@@ -8,8 +8,9 @@
 
 namespace tensortap::onnxruntime {
 
-// What the program gets instead of `real`. One library of a process is watched, the first; `real` itself comes back for any other, for one that
-// tensortap can not use, and when this process is not to be captured; which is said once on stderr where it is not as asked. Lives as long as the process.
+// What the program gets instead of `real`. One library of a process is watched, the first; `real` itself comes back for any other, for one
+// that tensortap can not use, and when this process is not to be captured; which is said once on stderr where it is not as asked. Lives as
+// long as the process.
 const abi::ApiBase* watch_runtime(const abi::ApiBase* real) noexcept;
 
 // The library's own for one that watch_runtime() gave; any other comes back.

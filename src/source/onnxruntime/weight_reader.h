@@ -19,8 +19,8 @@ class WeightReader {
   // `folder`: what names of files are relative to.
   explicit WeightReader(std::string folder) : folder_(std::move(folder)) {}
 
-  // The result's `raw` or `strings` are the values, also those in a file. They live until the next call, the end of the reader or of the model, the
-  // first of these. Errors: those of read_tensor_proto(), and what opening the file gives.
+  // The result's `raw` or `strings` are the values, also those in a file. They live until the next call, the end of the reader or of the
+  // model, the first of these. Errors: those of read_tensor_proto(), and what opening the file gives.
   Result<TensorProto> read(const Initializer& initializer);
   // Gives back the memory that reading a tensor's values took. Only what lies in a file takes any.
   void release_memory(const TensorProto& tensor) const;

@@ -1,4 +1,5 @@
-// Where the weights of models are while they are captured, on real libraries: TENSORTAP_TEST_RUNTIMES names a folder with one folder per release.
+// Where the weights of models are while they are captured, on real libraries: TENSORTAP_TEST_RUNTIMES names a folder with one folder per
+// release.
 
 #include <gtest/gtest.h>
 

@@ -1,21 +1,26 @@
 /*
  * libtensortap_preload.so: what `tensortap exec` preloads into a program and, with the environment, into its children.
  *
- * It needs the C library only and does nothing when it is loaded. It defines three functions; a preloaded library comes first in every lookup:
+ * It needs the C library only and does nothing when it is loaded. It defines three functions; a preloaded library comes first in every
+ * lookup:
  *
- *  - at::getStepCallbacksUnlessEmpty(RecordScope), the one exported function of libtorch_cpu that every operator calls through the procedure linkage
+ *  - at::getStepCallbacksUnlessEmpty(RecordScope), the one exported function of libtorch_cpu that every operator calls through the
+ * procedure linkage
  *    table. The first operator of the process arrives here; the library that TENSORTAP_PYTORCH_LIBRARY names is loaded, its
  *    tensortap_pytorch_start() is called, and from then on the function jumps to the real one. The return value, an object of C++, is never
  *    touched: there is nothing here that depends on a torch version or a C++ ABI.
- *  - OrtGetApiBase(), by which a program that is linked to ONNX Runtime gets its functions. It is given those of tensortap_onnxruntime_wrap(), in the library
+ *  - OrtGetApiBase(), by which a program that is linked to ONNX Runtime gets its functions. It is given those of
+ * tensortap_onnxruntime_wrap(), in the library
  *    that TENSORTAP_ONNXRUNTIME_LIBRARY names.
- *  - dlsym(), which jumps to the real one but for two names: OrtGetApiBase, for programs that load ONNX Runtime themselves, and the entry of its Python
+ *  - dlsym(), which jumps to the real one but for two names: OrtGetApiBase, for programs that load ONNX Runtime themselves, and the entry
+ * of its Python
  *    module, at which the interpreter is told to watch it. The caller's return address stays, since lookups depend on who asks.
  *
- * Rules: without TENSORTAP_EXEC it only jumps. One thread loads; others that arrive meanwhile go on uncaptured and never wait, since the loading
- * thread may need what they hold (the loader's lock, the guard of a static object). Real functions are looked up in the tables of the loaded
- * objects, without that lock. A loading that fails is said once on stderr and the program goes on. A process whose real function of
- * torch is in no loaded object can not go on, as without the stub, where the loader would end it for the missing symbol; it is ended here.
+ * Rules: without TENSORTAP_EXEC it only jumps. One thread loads; others that arrive meanwhile go on uncaptured and never wait, since the
+ * loading thread may need what they hold (the loader's lock, the guard of a static object). Real functions are looked up in the tables of
+ * the loaded objects, without that lock. A loading that fails is said once on stderr and the program goes on. A process whose real function
+ * of torch is in no loaded object can not go on, as without the stub, where the loader would end it for the missing symbol; it is ended
+ * here.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -88,8 +88,8 @@ enum {
   TENSORTAP_TORCH_CALL_DIRECT = 32u    /* an operator that is the program's own call: level "api", too */
 };
 
-/* Tells the arguments of a call as they are now, as far as they are still there, with `slot` and `element` as at its begin. Sets *tensors to an array that is
- * valid until the end of the call was told, and returns their number. */
+/* Tells the arguments of a call as they are now, as far as they are still there, with `slot` and `element` as at its begin. Sets *tensors
+ * to an array that is valid until the end of the call was told, and returns their number. */
 typedef uint32_t (*tensortap_torch_show_arguments)(void* arguments, const tensortap_torch_tensor** tensors);
 
 /* One call of an operator. At begin `tensors` are its arguments; at end of a call that raised its arguments again, as far as they are still
@@ -133,8 +133,8 @@ typedef struct tensortap_torch_tracker {
   void (*scope_end)(const char* name);
   /* The tensors of a collective, once it is complete, on whatever thread. `token` is what begin returned. */
   void (*collective_done)(void* token, const tensortap_torch_tensor* tensors, uint32_t count);
-  /* A dump node of a compiled graph runs: its number, and its tensors in its order; those that are undefined are among them. `slot` and `element`
-   * mean nothing. */
+  /* A dump node of a compiled graph runs: its number, and its tensors in its order; those that are undefined are among them. `slot` and
+   * `element` mean nothing. */
   void (*dump_node)(int64_t site, const tensortap_torch_tensor* tensors, uint32_t count);
 } tensortap_torch_tracker;
 
@@ -152,19 +152,19 @@ typedef struct tensortap_torch_adapter {
   void (*observe)(int enabled, uint32_t levels);
   /* Runs task(context, i) for i in [0, count) on the threads of torch's own pool. */
   void (*parallel_for)(void* pool, void (*task)(void* context, size_t index), size_t count, void* context);
-  /* Writes the arguments that are no tensors as a JSON object, with a zero at its end; returns its length, 0 when there are none or no room for
-   * them. During begin(), of its call. Beside the arguments, by their names: "intended_inf": true when a number among them is infinite, and
-   * "parameters": the slots that hold a leaf that requires a gradient. */
+  /* Writes the arguments that are no tensors as a JSON object, with a zero at its end; returns its length, 0 when there are none or no room
+   * for them. During begin(), of its call. Beside the arguments, by their names: "intended_inf": true when a number among them is infinite,
+   * and "parameters": the slots that hold a leaf that requires a gradient. */
   size_t (*attributes)(const tensortap_torch_call* call, char* text, size_t capacity);
   /* Runs known tensors through the whole adapter; returns null, or what went wrong. Not while operators of the program run. */
   const char* (*self_test)(void);
-  /* Registers the operator tensortap::dump(Tensor(a!)[] tensors, int site) -> (), once; it calls tracker->dump_node(). Returns nonzero when that
-   * fails. Null in an adapter that has none. */
+  /* Registers the operator tensortap::dump(Tensor(a!)[] tensors, int site) -> (), once; it calls tracker->dump_node(). Returns nonzero when
+   * that fails. Null in an adapter that has none. */
   int (*define_dump)(void);
   /* The tracker's number of an operator by its schema's names ("aten::add", "Tensor"), described first if it is new; -1 = there is none. */
   int64_t (*find_op)(const char* name, const char* overload);
-  /* Between begin and end no operator of this thread is told: a graph tells its nodes itself. Nests. Gives torch's number of the thread, and the
-   * sequence number that the thread's next autograd node will have. */
+  /* Between begin and end no operator of this thread is told: a graph tells its nodes itself. Nests. Gives torch's number of the thread,
+   * and the sequence number that the thread's next autograd node will have. */
   void (*graph_begin)(uint64_t* thread, int64_t* sequence_number);
   void (*graph_end)(void);
 } tensortap_torch_adapter;

@@ -25,8 +25,8 @@ Result<TorchVersion> torch_version(void* library, const std::string& path);
 // "tensortap_torch_2.13_1.so"
 std::string adapter_file_name(const TorchVersion& version);
 
-// Loads the first file of that name in `folders` and fills *adapter, which stays as it is on failure. kNotFound with the command that builds one;
-// kUnsupported when others than the user and root could have written the file (base/code_file.h) and, with the same
+// Loads the first file of that name in `folders` and fills *adapter, which stays as it is on failure. kNotFound with the command that
+// builds one; kUnsupported when others than the user and root could have written the file (base/code_file.h) and, with the same
 // command, when the file is no adapter or was built for another interface or release. Never unloads an
 // adapter that was attached.
 Status load_adapter(const TorchVersion& version, const std::vector<std::string>& folders, const tensortap_torch_tracker& tracker,

@@ -1,5 +1,5 @@
-// What a call reads where the session takes it from tensortap_show_reads: told before the call as far as it may be written over, shown when it has run
-// otherwise.
+// What a call reads where the session takes it from tensortap_show_reads: told before the call as far as it may be written over, shown when
+// it has run otherwise.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_CALL_READS_H_
 #define TENSORTAP_SOURCE_PYTORCH_CALL_READS_H_
@@ -20,7 +20,8 @@ struct ShownReads {
   const PendingCall& pending;
   const tensortap_torch_call* call;  // not null
 };
-// Shows everything that was noted, in that order. What is not where it was has the flag TENSORTAP_TENSOR_GONE. The array is that thread's calls.shown.
+// Shows everything that was noted, in that order. What is not where it was has the flag TENSORTAP_TENSOR_GONE. The array is that thread's
+// calls.shown.
 uint64_t show_reads(void* reads, const tensortap_tensor** tensors) noexcept;
 
 }  // namespace tensortap

@@ -13,8 +13,8 @@ namespace tensortap {
 // What Python's side tells of compiled graphs. Constant.
 const GraphEvents& graph_events();
 
-// tensortap_torch_tracker.dump_node: an execution of the op that the site belongs to, if the session wants it. Where the site's node has an owner the
-// session is that one, and otherwise the capture's.
+// tensortap_torch_tracker.dump_node: an execution of the op that the site belongs to, if the session wants it. Where the site's node has an
+// owner the session is that one, and otherwise the capture's.
 void dump_graph_node(int64_t site, const tensortap_torch_tensor* tensors, uint32_t count);
 
 }  // namespace tensortap

@@ -66,7 +66,8 @@ struct GraphEvents {
   void (*graph_ends)() = nullptr;
   // A graph wrote into memory, and nothing told into which.
   void (*wrote_unseen)() = nullptr;
-  // Between these torch.compile works on this thread: operators that it runs are not the program's, and names of autograd nodes are collected.
+  // Between these torch.compile works on this thread: operators that it runs are not the program's, and names of autograd nodes are
+  // collected.
   void (*compile_begins)() = nullptr;
   void (*compile_ends)() = nullptr;
   // "SEQUENCE_NUMBER NAME" of each, a line each.

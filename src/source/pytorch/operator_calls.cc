@@ -147,8 +147,8 @@ void* outside_of_capture() {
   return nullptr;
 }
 
-// Whether a call that comes after an optimizer's step still belongs to that step, by the values that it reads: the program looks at its loss, or works
-// out how good its outputs were. What reads the new parameters begins the next step, as any call of a module does.
+// Whether a call that comes after an optimizer's step still belongs to that step, by the values that it reads: the program looks at its
+// loss, or works out how good its outputs were. What reads the new parameters begins the next step, as any call of a module does.
 bool reads_lingering_step(TorchCapture& capture, const ThreadCalls& calls, const tensortap_torch_call& call) {
   if (call.tensor_count == 0 || !calls.nodes.empty() || calls.optimizer != 0 || current_module() != 0) return false;
   const TorchOperator& op = capture.runtime.operators[call.op];

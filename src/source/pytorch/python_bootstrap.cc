@@ -1,8 +1,8 @@
 // bootstrap_python(): brings the package's Python side into a program that knows nothing of it.
 //
-// Importing takes the GIL, and the thread of an operator may hold a lock that the owner of the GIL waits for. So nothing is imported at the operator
-// itself: the interpreter is asked to do it on its main thread, between two instructions. Where the main thread stays in C code (it waits for the
-// threads that train), a thread of ours, which holds no lock, does it.
+// Importing takes the GIL, and the thread of an operator may hold a lock that the owner of the GIL waits for. So nothing is imported at the
+// operator itself: the interpreter is asked to do it on its main thread, between two instructions. Where the main thread stays in C code
+// (it waits for the threads that train), a thread of ours, which holds no lock, does it.
 
 #include <pthread.h>
 

@@ -10,8 +10,8 @@
 
 namespace tensortap {
 
-// Number of the path of an nn.Module of the program; 0 = outside of any. A path has one number for good: a module that takes the place of one that is
-// gone (a loss function made anew in every step) has its path and its number.
+// Number of the path of an nn.Module of the program; 0 = outside of any. A path has one number for good: a module that takes the place of
+// one that is gone (a loss function made anew in every step) has its path and its number.
 using ModuleId = uint32_t;
 
 // The innermost module that runs on this thread. No lock, no GIL.
@@ -29,18 +29,18 @@ struct SourcePosition {
   friend bool operator==(const SourcePosition&, const SourcePosition&) = default;
 };
 // Of this thread. Reads the thread's own frames without the GIL where the self-test allowed it, else takes the GIL when
-// `may_take_gil`, else is {}. Cheap: the walk ends at the first frame of the program's own. The GIL is also needed, once, for each code object
-// that is met; so `may_take_gil` only where no lock is held for which a thread with the GIL may wait.
+// `may_take_gil`, else is {}. Cheap: the walk ends at the first frame of the program's own. The GIL is also needed, once, for each code
+// object that is met; so `may_take_gil` only where no lock is held for which a thread with the GIL may wait.
 SourcePosition source_position(bool may_take_gil);
 // "train.py:41", "" for {}. Any thread, no lock, no GIL: all lines of a code object were read when it was first met.
 std::string source_text(SourcePosition position);
-// The module of a position in a graph that torch.compile made (`--compile aot`), 0 for all other code: it is more exact than current_module(),
-// which sees the compiled model alone. Any thread, no lock.
+// The module of a position in a graph that torch.compile made (`--compile aot`), 0 for all other code: it is more exact than
+// current_module(), which sees the compiled model alone. Any thread, no lock.
 ModuleId module_of(SourcePosition position);
 
 // Called by the tracker at the beginning of an operator, until it returns true: runs the package's bootstrap once the interpreter has torch
-// imported. True when there is nothing left to do (done, failed, or no interpreter in this process). Does not wait for the GIL: the interpreter
-// is asked to run it on its main thread, and where that does not happen a thread of ours does.
+// imported. True when there is nothing left to do (done, failed, or no interpreter in this process). Does not wait for the GIL: the
+// interpreter is asked to run it on its main thread, and where that does not happen a thread of ours does.
 bool bootstrap_python(const std::string& python_package);
 
 struct GraphEvents;
@@ -53,8 +53,8 @@ struct PythonEvents {
   void (*optimizer_steps)(const void* optimizer) = nullptr;                   // an optimizer begins its step on this thread
   void (*optimizer_made)() = nullptr;                                         // the program made one
   void (*set_dump)(ModuleId module, const char* op, bool enabled) = nullptr;  // op "" = the module and what it holds; module 0 = any
-  // capture() of the package: opens a session in this process with the config text, or ends it. Returns "" or the error. The returned text is
-  // borrowed until the next call on the thread.
+  // capture() of the package: opens a session in this process with the config text, or ends it. Returns "" or the error. The returned text
+  // is borrowed until the next call on the thread.
   const char* (*open)(const char* config, const char* config_name, const char* out) = nullptr;
   const char* (*close)() = nullptr;  // the report as JSON text
   void (*enable)(bool enabled) = nullptr;

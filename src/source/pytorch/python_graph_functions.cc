@@ -49,7 +49,8 @@ PyObject* takes_nodes_function(PyObject*, PythonArguments, ptrdiff_t) {
   return PyBool_FromLong(function != nullptr && function() ? 1 : 0);
 }
 
-// add_node((op, overload, path of the module, "file:line", scope, attributes, names of the inputs, forward node, path that was compiled)) -> number
+// add_node((op, overload, path of the module, "file:line", scope, attributes, names of the inputs, forward node, path that was compiled))
+// -> number
 PyObject* add_node_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   PyObject* const row = arguments[0];
   GraphNode node;

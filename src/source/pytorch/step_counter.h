@@ -27,8 +27,8 @@ class StepCounter {
   // Ends the last one.
   void end();
 
-  // Whether an optimizer has ended the current step and nothing of the next one has run. A step goes on until then, so that what the program still
-  // reads of it, such as the loss, belongs to it.
+  // Whether an optimizer has ended the current step and nothing of the next one has run. A step goes on until then, so that what the
+  // program still reads of it, such as the loss, belongs to it.
   [[nodiscard]] bool lingers() const { return lingers_.load(std::memory_order_relaxed); }
   // Something of the next step runs: begins it if the current one lingers.
   void move_on();

@@ -1,5 +1,6 @@
-// One open session of capture.h, and what links torch's calls to it: which op a call is, what the memory holds, which step runs, what compiled graphs
-// run. The capture of the program's operators is one (torch_capture.h); a graph that another tool runs may have one of its own.
+// One open session of capture.h, and what links torch's calls to it: which op a call is, what the memory holds, which step runs, what
+// compiled graphs run. The capture of the program's operators is one (torch_capture.h); a graph that another tool runs may have one of its
+// own.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_TORCH_SESSION_H_
 #define TENSORTAP_SOURCE_PYTORCH_TORCH_SESSION_H_
@@ -55,8 +56,8 @@ class TorchSession {
   // Of what is written now. What a program makes before its first model runs is there for all steps.
   [[nodiscard]] WriteTime write_time(bool by_optimizer) const { return {steps.model_runs() ? steps.current() : -1, by_optimizer}; }
 
-  // Fills `out` with what the session is told of a tensor that holds `content`. False when there is nothing to tell it; a tensor that cannot be captured
-  // is told to the session, once for each op and kind.
+  // Fills `out` with what the session is told of a tensor that holds `content`. False when there is nothing to tell it; a tensor that
+  // cannot be captured is told to the session, once for each op and kind.
   bool describe(OpIdentity& identity, const tensortap_torch_tensor& tensor, const StorageContent& content, tensortap_tensor& out) const;
 
   // Which op of this session's dump a node of a compiled graph is when the graph runs for `root`. Lives as long as the process.

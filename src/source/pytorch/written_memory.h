@@ -14,7 +14,8 @@ namespace tensortap {
 // Of one thread; keeps its memory from call to call.
 class WrittenMemory {
  public:
-  // The blocks of the tensors that are flagged TENSORTAP_TORCH_TENSOR_WRITTEN, as a whole each: which bytes of them are written nobody says.
+  // The blocks of the tensors that are flagged TENSORTAP_TORCH_TENSOR_WRITTEN, as a whole each: which bytes of them are written nobody
+  // says.
   void assign(std::span<const tensortap_torch_tensor> tensors);
   [[nodiscard]] bool empty() const { return blocks_.empty(); }
   // Whether a write may change the tensor: it is written, or lies in a block that is, be it known by another storage.

@@ -18,8 +18,8 @@ inline constexpr std::string_view kTableBegin = "Input/Output,";
 // Immutable. Thread-safe.
 class StatisticTable {
  public:
-  // `columns` are words of the config, joined by ",": Max, Min, Avg, Nan, Negative Inf, Positive Inf, L2norm, in any order; "" means the first six.
-  // Errors: kInvalidArgument naming the unknown word.
+  // `columns` are words of the config, joined by ",": Max, Min, Avg, Nan, Negative Inf, Positive Inf, L2norm, in any order; "" means the
+  // first six. Errors: kInvalidArgument naming the unknown word.
   static Result<StatisticTable> create(std::string_view columns);
 
   [[nodiscard]] const std::string& header() const { return columns_.header(); }

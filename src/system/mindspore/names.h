@@ -73,8 +73,8 @@ struct TensorName {
 void append_tensor_name(const TensorName& name, std::string& text);
 void append_decimal(uint64_t number, std::string& text);
 
-// The op name of a file, for a scoped name or a parameter's own. Holds no "/", control character or part that could leave the folder; bytes that
-// are no UTF-8 become "_".
+// The op name of a file, for a scoped name or a parameter's own. Holds no "/", control character or part that could leave the folder; bytes
+// that are no UTF-8 become "_".
 std::string clean_op_name(const TreeRules& rules, std::string_view full_name, bool is_parameter);
 // The same for an op's type, which holds no dot either.
 std::string clean_op_type(std::string_view type);

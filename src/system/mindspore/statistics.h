@@ -34,19 +34,20 @@ std::vector<std::string> default_categories();
 // Immutable. Thread-safe.
 class StatisticTable {
  public:
-  // `categories` is what the user asked for, joined by ","; releases with fixed columns ignore it. Errors: kInvalidArgument listing the categories of the
-  // release.
+  // `categories` is what the user asked for, joined by ","; releases with fixed columns ignore it. Errors: kInvalidArgument listing the
+  // categories of the release.
   static Result<StatisticTable> create(const TreeRules& rules, std::string_view categories);
 
   [[nodiscard]] const std::string& header() const { return columns_.header(); }
   // Whether a digest is a column that a record with this one (a name of digest_from_name()) does not have.
   [[nodiscard]] bool needs_values(std::string_view digest) const;
-  // Turns the record's statistics into what the rows show, if the data is needed for that, and takes or computes the digests that are columns. `data`
-  // is packed, or null if only the statistics are known. Releases that leave NaN and Inf out need statistics of NonFinitePolicy::kSkipNonFinite, or
-  // the data.
+  // Turns the record's statistics into what the rows show, if the data is needed for that, and takes or computes the digests that are
+  // columns. `data` is packed, or null if only the statistics are known. Releases that leave NaN and Inf out need statistics of
+  // NonFinitePolicy::kSkipNonFinite, or the data.
   void complete(RecordRow& record, const TensorView* data, StatisticDigests& digests) const;
-  // Appends a row with its line end, of a completed record. Unknown cells stay empty: statistics that were not measured, a digest of another kind without
-  // the data. In releases that let NaN and Inf in, all cells that depend on them show them, whatever the policy of the record's statistics was.
+  // Appends a row with its line end, of a completed record. Unknown cells stay empty: statistics that were not measured, a digest of
+  // another kind without the data. In releases that let NaN and Inf in, all cells that depend on them show them, whatever the policy of the
+  // record's statistics was.
   void append_row(StatisticRow row, std::string& text) const;
 
  private:

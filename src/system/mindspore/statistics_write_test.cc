@@ -60,8 +60,8 @@ std::string from_hex(std::string_view hex) {
   return bytes;
 }
 
-// Rows are equal when their cells are, but for the last digits of average and norm, whose sums we bound (docs/statistics.md, "How exact") and
-// MindSpore adds in doubles.
+// Rows are equal when their cells are, but for the last digits of average and norm, whose sums we bound (docs/statistics.md, "How exact")
+// and MindSpore adds in doubles.
 void expect_row(const std::string& row, const std::string& expected, const std::string& header, const std::string& what) {
   const std::vector<std::string_view> cells = split(row, ',');
   const std::vector<std::string_view> wanted = split(expected, ',');
@@ -96,8 +96,8 @@ void expect_row(const std::string& row, const std::string& expected, const std::
 TEST(StatisticRow, EveryGoldenRowCellByCell) {
   const StatisticTable newest = table_of("mindspore-2.10/gpu", concat(kEverything, ",hash"));
   const StatisticTable older = table_of("mindspore-2.7.0/gpu", kEverything);
-  // What sha1sum and md5sum say, where the real system says otherwise: of int4 it digests a part of the unpacked values, and its SHA-1 of some large
-  // tensors is not their SHA-1. Neither is imitated.
+  // What sha1sum and md5sum say, where the real system says otherwise: of int4 it digests a part of the unpacked values, and its SHA-1 of
+  // some large tensors is not their SHA-1. Neither is imitated.
   const std::map<std::string, std::string> digests = {
       {"3f53a83afefd975c8532fac8fbaaad98290f422b", "58d743bb2dd71906eab982d06738084cb5d0070a"},
       {"37b59afd592725f9305e484a5d7f5168", "b6f870c9ce61701972e3486648bed6e5"},

@@ -1,5 +1,5 @@
-// ops.jsonl: one line per op, and back. Names that are not UTF-8 keep their bytes: each stray byte is written as the escape \udcXX, as Python's
-// "surrogateescape" does.
+// ops.jsonl: one line per op, and back. Names that are not UTF-8 keep their bytes: each stray byte is written as the escape \udcXX, as
+// Python's "surrogateescape" does.
 
 #ifndef TENSORTAP_SYSTEM_TAP_OPS_FILE_H_
 #define TENSORTAP_SYSTEM_TAP_OPS_FILE_H_

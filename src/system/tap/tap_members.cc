@@ -36,8 +36,8 @@ std::optional<uint64_t> count_of(std::span<const int64_t> shape) {
   return count;
 }
 
-// The npy header between a member's local header and its elements. The shape is that of the record that wrote the member: others that share its
-// elements may count them in other dimensions.
+// The npy header between a member's local header and its elements. The shape is that of the record that wrote the member: others that share
+// its elements may count them in other dimensions.
 Status check_npy_header(std::span<const std::byte> bytes, const RecordRow& row) {
   TENSORTAP_ASSIGN_OR_RETURN(const NpyHeader header, parse_npy_header(bytes));
   const TensorDesc desc = row.desc();

@@ -13,8 +13,8 @@
 
 namespace tensortap::tap {
 
-// The member that holds a row's data: inside `bytes`, of the row's dtype and shape, with an npy header and sizes that say the same. The CRC is
-// not compared. Errors: kNotFound when the row has no data, kCorrupt.
+// The member that holds a row's data: inside `bytes`, of the row's dtype and shape, with an npy header and sizes that say the same. The CRC
+// is not compared. Errors: kNotFound when the row has no data, kCorrupt.
 Result<ZipEntry> find_member(std::span<const std::byte> bytes, const RecordRow& row);
 
 // The tensor in a member that find_member() gave; it borrows from `bytes`, strings from their owner.

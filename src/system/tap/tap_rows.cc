@@ -16,8 +16,8 @@ struct Begin {
   bool damaged = false;
 };
 
-// Versions take columns out of `spare`, in order: up to where one of the two has only that, all columns have to be the same. What an older version
-// left in `spare` is 0.
+// Versions take columns out of `spare`, in order: up to where one of the two has only that, all columns have to be the same. What an older
+// version left in `spare` is 0.
 bool columns_match(std::span<const NpyField> fields) {
   const std::span<const RecordField> ours = record_fields();
   const auto same = [&](size_t i) {

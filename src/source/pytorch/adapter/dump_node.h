@@ -11,13 +11,13 @@ namespace tensortap::torch_adapter {
 void set_tracker_for_dumps(const tensortap_torch_tracker* tracker);
 
 // Registers tensortap::dump(Tensor(a!)[] tensors, int site) -> () for every backend. It changes nothing: the schema says that it
-// writes, since compilers drop what has no result and no effect. Dispatch modes do not see it, and tensors without values (tracing) are told as
-// such. Throws what torch throws when the name is taken; the second call does nothing.
+// writes, since compilers drop what has no result and no effect. Dispatch modes do not see it, and tensors without values (tracing) are
+// told as such. Throws what torch throws when the name is taken; the second call does nothing.
 void define_dump();
 
 // Suspends the callbacks of this thread while a graph runs that tells its nodes itself. When somebody else, such as the profiler, has
-// callbacks on this thread, those go on and only ours do nothing. Calls nest. Gives torch's number of the thread, and the sequence number that
-// its next autograd node will have.
+// callbacks on this thread, those go on and only ours do nothing. Calls nest. Gives torch's number of the thread, and the sequence number
+// that its next autograd node will have.
 void begin_graph(uint64_t* thread, int64_t* sequence_number);
 void end_graph();
 

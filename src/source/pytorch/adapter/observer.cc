@@ -121,7 +121,8 @@ void begin_node(ThreadFrames& frames, const at::RecordFunction& record, const ch
   tracker->node_begin(&node);
 }
 
-// The autograd engine announces a node before it runs it, and sums gradients to the shape of an input after it ran: that is still the node's work.
+// The autograd engine announces a node before it runs it, and sums gradients to the shape of an input after it ran: that is still the
+// node's work.
 const char* evaluated_node(const at::RecordFunction& record) {
   constexpr std::string_view kPrefix = "autograd::engine::evaluate_function: ";
   const char* name = record.name();
@@ -220,7 +221,8 @@ void report_end(ThreadFrames& frames, const Frame& frame, const at::RecordFuncti
   end_with_returns(frames, call, arguments);
 }
 
-// A call that called nothing but views, allocations and copies is a kernel: only now is that known. Begin and end are told at once, what it read as far as it is still there.
+// A call that called nothing but views, allocations and copies is a kernel: only now is that known. Begin and end are told at once, what it
+// read as far as it is still there.
 void report_kernel(ThreadFrames& frames, const Frame& frame, const at::RecordFunction& record) {
   const c10::ArrayRef<const c10::IValue> returns = returns_of(record, *frame.facts);
   if (has_raised(frame, returns)) return;

@@ -42,7 +42,8 @@ constexpr std::array<std::string_view, 10> kIntendedInfinity = {
     "aten::masked_fill", "aten::masked_fill_", "aten::full",          "aten::full_like", "aten::fill_",
     "aten::where",       "aten::fill",         "aten::scalar_tensor", "aten::new_full",  "aten::constant_pad_nd"};
 
-// Views of PyTorch's own that show elements of what they are given, with the values that these have: not as_strided, nor a view as another type.
+// Views of PyTorch's own that show elements of what they are given, with the values that these have: not as_strided, nor a view as another
+// type.
 constexpr std::array<std::string_view, 28> kRearranging = {
     "aten::alias",     "aten::chunk",        "aten::detach",  "aten::diagonal",     "aten::expand",         "aten::movedim",
     "aten::narrow",    "aten::permute",      "aten::select",  "aten::slice",        "aten::split",          "aten::split_with_sizes",

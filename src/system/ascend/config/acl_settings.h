@@ -1,5 +1,5 @@
-// A dump config as AscendCL understands it: every key of "dump", in the order in which it is checked, and what the keys make of each other. What
-// tensortap makes of it: dialect.h.
+// A dump config as AscendCL understands it: every key of "dump", in the order in which it is checked, and what the keys make of each other.
+// What tensortap makes of it: dialect.h.
 
 #ifndef TENSORTAP_SYSTEM_ASCEND_CONFIG_ACL_SETTINGS_H_
 #define TENSORTAP_SYSTEM_ASCEND_CONFIG_ACL_SETTINGS_H_
@@ -47,9 +47,9 @@ struct Settings {
 // The names of the statistics, in the order of their columns.
 std::span<const std::string_view> statistic_names();
 
-// Reads a config. Errors: "name:line:column: key: what; how to mend it (EP0003, AscendCL error 100009)" for the first fault in AscendCL's order,
-// with its number as foreign code: that of aclmdlSetDump, or with `at_start` that of aclInit. Looks at the file system for `dump_path` and
-// at the environment for an exception dump.
+// Reads a config. Errors: "name:line:column: key: what; how to mend it (EP0003, AscendCL error 100009)" for the first fault in AscendCL's
+// order, with its number as foreign code: that of aclmdlSetDump, or with `at_start` that of aclInit. Looks at the file system for
+// `dump_path` and at the environment for an exception dump.
 Result<Settings> read_settings(std::string_view text, std::string_view name, bool at_start);
 
 }  // namespace tensortap::ascend

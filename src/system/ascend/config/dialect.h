@@ -13,9 +13,9 @@ namespace tensortap::ascend {
 
 // An object with the key "dump".
 bool recognise_config(std::string_view text);
-// The spec asks for the layout "ge" with these layout options: "scene", "model", "overflow", "exception" or "watcher"; "stats_columns", where statistics
-// are kept: their names joined by commas, in the order of the columns; "collect", "1" for the folders of an exception dump. A config that
-// asks for nothing gives StepSet::never().
+// The spec asks for the layout "ge" with these layout options: "scene", "model", "overflow", "exception" or "watcher"; "stats_columns",
+// where statistics are kept: their names joined by commas, in the order of the columns; "collect", "1" for the folders of an exception
+// dump. A config that asks for nothing gives StepSet::never().
 Result<CaptureSpec> parse_config(std::string_view text, std::string_view name, const DialectOptions& options);
 
 // See Dialect::full_capture.

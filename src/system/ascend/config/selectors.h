@@ -8,8 +8,8 @@
 
 namespace tensortap::ascend {
 
-// Fills include, exclude, watchers, model_ops and single_ops, and adds notes. Selectors that pick nothing are notes, as AscendCL dumps nothing for
-// them.
+// Fills include, exclude, watchers, model_ops and single_ops, and adds notes. Selectors that pick nothing are notes, as AscendCL dumps
+// nothing for them.
 void set_selectors(const Settings& settings, CaptureSpec& spec);
 
 }  // namespace tensortap::ascend

@@ -100,7 +100,8 @@ std::optional<FileName> parse_file_name(std::string_view file_name) {
   if (statistic) file_name.remove_suffix(kStatisticSuffix.size());
   file_name = without_slice_words(file_name);
   Tail tail = split_tail(file_name);
-  // The time is the first number from the right that is long enough for one; what is behind it numbers slices. Small devices have short times.
+  // The time is the first number from the right that is long enough for one; what is behind it numbers slices. Small devices have short
+  // times.
   size_t time = 0;
   while (time < tail.count && tail.digits[time] < kEpochDigits) ++time;
   if (time == tail.count) time = 0;
@@ -116,8 +117,8 @@ std::optional<FileName> parse_file_name(std::string_view file_name) {
   fields.time = tail.numbers[time];
   fields.stream = tail.numbers[time + 1];
   fields.task = tail.numbers[time + 2];
-  // Numbers left of these belong to the name, but for the one that counts dumps of recorded streams, which stands behind a dot as well: a cleaned name
-  // has none.
+  // Numbers left of these belong to the name, but for the one that counts dumps of recorded streams, which stands behind a dot as well: a
+  // cleaned name has none.
   size_t end = file_name.size();
   for (size_t i = 0; i < time + 3; ++i) end -= tail.digits[i] + 1;
   if (!set_head(file_name.substr(0, end), fields)) return std::nullopt;

@@ -18,7 +18,8 @@ inline constexpr std::string_view kExceptionName = "exception_info";
 inline constexpr std::string_view kStatisticSuffix = ".csv";
 inline constexpr std::string_view kExceptionFolders = "extra-info/data-dump";
 
-// A part of a name: blanks, dots and slashes become "_", and so do control characters, which would break the lines of mapping.csv. "_" for "".
+// A part of a name: blanks, dots and slashes become "_", and so do control characters, which would break the lines of mapping.csv. "_" for
+// "".
 std::string clean_name(std::string_view text);
 
 // The same with nothing but letters, digits, "_" and "-", which is all that the vendor's tools take in a file's name.
@@ -35,8 +36,8 @@ struct FileName {
   bool exception = false;
 };
 
-// "TYPE.NAME.TASK.STREAM.TIME", with a number more before TASK, with the numbers of slices or FFTSPLUS behind it; of failed ops "TYPE.NAME.TASK.DATE" and
-// "exception_info.STREAM.TASK.DATE"; with ".csv" for statistics. Views into `file_name`. Nothing for other names.
+// "TYPE.NAME.TASK.STREAM.TIME", with a number more before TASK, with the numbers of slices or FFTSPLUS behind it; of failed ops
+// "TYPE.NAME.TASK.DATE" and "exception_info.STREAM.TASK.DATE"; with ".csv" for statistics. Views into `file_name`. Nothing for other names.
 std::optional<FileName> parse_file_name(std::string_view file_name);
 // Whether it can be a name that mapping.csv explains.
 bool is_hashed_name(std::string_view file_name);

@@ -157,7 +157,8 @@ class Walker {
       problems_.add(Skipped::kFolder, concat("more than ", kMostFilesOfATree, " files; the others are left out"));
   }
 
-  // TIME/DEVICE[/MODEL][/MODEL_ID][/STEP] or extra-info/data-dump/DEVICE; without any of it what the last folder is called, where it is a number.
+  // TIME/DEVICE[/MODEL][/MODEL_ID][/STEP] or extra-info/data-dump/DEVICE; without any of it what the last folder is called, where it is a
+  // number.
   static TreeFolder describe(const std::string& path, const std::string& relative) {
     TreeFolder found;
     found.path = path;

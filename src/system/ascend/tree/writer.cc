@@ -1,19 +1,15 @@
 #include "system/ascend/tree/writer.h"
 
-#include <array>
-#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "format/dump_data/overflow_block.h"
-#include "layout/dump_room.h"
 #include "system/ascend/tree/op_execution.h"
+#include "system/ascend/tree/op_files.h"
 #include "system/ascend/tree/options.h"
 #include "tree/input_rows.h"
 #include "tree/named_folder.h"
@@ -23,8 +19,6 @@
 namespace tensortap::ascend {
 namespace {
 
-constexpr int kMostTimes = 1000;  // that are tried for a name of its own
-constexpr int32_t kByteType = 4;  // number of uint8
 constexpr std::string_view kManifestFolder = ".tensortap";
 
 // Whether the tree has a place for such a record at all.
@@ -44,19 +38,11 @@ std::string watcher_of(const OpInfo& op) {
 }
 
 bool is_load(const RecordRow& row) { return row.phase == static_cast<uint8_t>(Phase::kLoad); }
-bool is_nonfinite(const Piece& piece) {
-  const TensorStats& stats = piece.row.stats;
-  return (stats.valid & kStatNonFinite) == 0 || stats.nan + stats.pos_inf + stats.neg_inf > 0;
-}
 
 class Writer : public LayoutWriter {
  public:
   Writer(Options options, StatisticTable table)
-      : options_(std::move(options)),
-        table_(std::move(table)),
-        inputs_(options_.only_with_records),
-        spool_(options_.root),
-        room_(options_.max_bytes) {}
+      : options_(std::move(options)), files_(options_, std::move(table)), inputs_(options_.only_with_records), spool_(options_.root) {}
 
   Status add_op(OpId id, const OpInfo& op) override;
   void pass_over_ops(uint32_t count) override;
@@ -68,22 +54,14 @@ class Writer : public LayoutWriter {
   uint64_t take_lost() override;
   Status flush() override;
   Status finish(std::string_view manifest) override;
-  [[nodiscard]] uint64_t bytes_written() const override { return bytes_written_.load(std::memory_order_relaxed); }
+  [[nodiscard]] uint64_t bytes_written() const override { return files_.bytes_written(); }
 
  private:
   using Payload = std::shared_ptr<const KeptBytes>;
   using Rows = InputRows<Payload>;
   using Lane = std::pair<uint64_t, uint32_t>;  // run and thread: executions of one come one after another
 
-  uint64_t next_time() { return last_time_us_ = std::max(last_time_us_ + 1, options_.time_us != 0 ? options_.time_us : wall_clock_us()); }
   std::string own_portable_name(const std::string& name);
-  Result<std::shared_ptr<NamedFolder>> folder_of(const Op& op, const Execution& execution);
-  Status write_file(NamedFolder& folder, const std::string& name, std::span<const FilePart> parts, std::string& stored);
-  Status write_tensors(const Op& op, Execution& execution, NamedFolder& folder, std::string& stored, std::string& name);
-  Status write_statistics(const Execution& execution, NamedFolder& folder, const std::string& name);
-  Status write_overflow(const Op& op, const Execution& execution, NamedFolder& folder);
-  Status write_execution(Execution& execution);
-  std::string name_of(const Op& op, const Execution& execution, uint64_t time_us) const;
 
   Execution& execution_for(OpId op, const RecordRow& row, const Lane& lane);
   Status finish_lane(const Lane& lane);
@@ -96,7 +74,7 @@ class Writer : public LayoutWriter {
   Op* find(OpId id) { return id < ops_.size() && ops_[id].known ? &ops_[id] : nullptr; }
 
   const Options options_;
-  const StatisticTable table_;
+  OpFiles files_;     // but for bytes_written(): guarded by mutex_
   std::mutex mutex_;  // all below
   std::vector<Op> ops_;
   uint64_t next_task_ = 0;
@@ -104,15 +82,9 @@ class Writer : public LayoutWriter {
   std::map<std::string, std::string> portable_names_;  // the op that each belongs to
   Rows inputs_;
   Spool spool_;
-  DumpRoom room_;
-  std::map<std::string, std::shared_ptr<NamedFolder>> folders_;
   std::map<Lane, Execution> lanes_;
-  uint64_t last_time_us_ = 0;
-  std::string written_path_;  // of the tensors' file that was written last
-  uint64_t written_at_ = 0;   // of its last payload
   NotedFailures noted_{"files"};
   uint64_t lost_ = 0;  // records whose file could not be written
-  std::atomic<uint64_t> bytes_written_{0};
 };
 
 Status Writer::add_op(OpId id, const OpInfo& info) {
@@ -164,112 +136,6 @@ void Writer::op_decided(OpId id, const OpDecision& decision) {
   if (op->outputs > 0) op->outputs = std::max(wanted, 1U);
 }
 
-Result<std::shared_ptr<NamedFolder>> Writer::folder_of(const Op& op, const Execution& execution) {
-  std::string below = concat(options_.time_folder, "/", options_.device);
-  if (execution.failed) {
-    below = concat(kExceptionFolders, "/", options_.device);
-  } else if (!op.single) {
-    below += concat("/", options_.model, "/", execution.load ? options_.first_step : execution.step);
-  }
-  if (const auto found = folders_.find(below); found != folders_.end()) return found->second;
-  TENSORTAP_ASSIGN_OR_RETURN(auto folder, NamedFolder::create(options_.root, below, {.access = options_.access}));
-  folders_[below] = folder;
-  return folder;
-}
-
-std::string Writer::name_of(const Op& op, const Execution& execution, uint64_t time_us) const {
-  if (!execution.failed) return concat(op.type, ".", op.name, ".", op.task, ".", execution.thread, ".", time_us);
-  if (options_.brief_exceptions) return concat(kExceptionName, ".", execution.thread, ".", op.task, ".", wall_clock_digits(time_us));
-  return concat(op.type, ".", op.name, ".", op.task, ".", wall_clock_digits(time_us));
-}
-
-Status Writer::write_file(NamedFolder& folder, const std::string& name, std::span<const FilePart> parts, std::string& stored) {
-  uint64_t bytes = 0;
-  for (const FilePart& part : parts) bytes += part.size();
-  TENSORTAP_RETURN_IF_ERROR(room_.take(DumpRoom::of_file(bytes)));
-  const Status status = folder.write(name, parts, stored);
-  if (status.ok()) {
-    bytes_written_.fetch_add(bytes, std::memory_order_relaxed);
-  } else {
-    room_.give_back(DumpRoom::of_file(bytes));
-  }
-  return status;
-}
-
-// The file's time stands in its name and in its message. Where the name is taken, by another process or within one millisecond, a later time is taken.
-Status Writer::write_tensors(const Op& op, Execution& execution, NamedFolder& folder, std::string& stored, std::string& name) {
-  DumpDataFile file;
-  std::vector<FilePart> parts(1);
-  describe_execution(op, execution, execution.failed && options_.brief_exceptions, file, parts);
-  if (execution.failed) file.message = options_.failure;
-  Status status;
-  for (int attempt = 0; attempt < kMostTimes; ++attempt) {
-    file.time_us = next_time() + (execution.failed ? static_cast<uint64_t>(attempt) * 1000 : 0);
-    TENSORTAP_ASSIGN_OR_RETURN(const std::string head, make_dump_data_head(file));
-    parts[0].bytes = std::as_bytes(std::span(head));
-    name = name_of(op, execution, file.time_us);
-    status = write_file(folder, name, parts, stored);
-    if (status.code() != StatusCode::kUnsupported) break;
-  }
-  if (!status.ok()) return status;
-  written_path_ = join_path(folder.path(), stored);
-  written_at_ = 0;
-  for (size_t i = 0; i + 1 < parts.size(); ++i) written_at_ += parts[i].size();
-  return {};
-}
-
-Status Writer::write_statistics(const Execution& execution, NamedFolder& folder, const std::string& name) {
-  std::string text = table_.header();
-  for (const auto* pieces : {&execution.inputs, &execution.outputs}) {
-    std::vector<const Piece*> order;
-    for (const Piece& piece : *pieces) order.push_back(&piece);
-    std::ranges::sort(order, {}, &Piece::slot);
-    for (const Piece* piece : order) table_.append_row(pieces == &execution.inputs, piece->slot, piece->row, text);
-  }
-  const FilePart part{std::as_bytes(std::span(text)), nullptr};
-  std::string stored;
-  return write_file(folder, name + std::string(kStatisticSuffix), std::span(&part, 1), stored);
-}
-
-// The block of an op that made what is not finite, as a file of its own.
-Status Writer::write_overflow(const Op& op, const Execution& execution, NamedFolder& folder) {
-  if (execution.outputs.empty() || std::ranges::none_of(execution.outputs, is_nonfinite)) return {};
-  DumpDataFile file;
-  file.time_us = next_time();
-  file.op_name = kOverflowName;
-  DumpDataTensor block;
-  block.type = kByteType;
-  block.format = 2;
-  block.dims = block.original_dims = {kOverflowBlockBytes};
-  block.size = kOverflowBlockBytes;
-  block.origin.name = kOverflowName;
-  file.outputs.push_back(std::move(block));
-  TENSORTAP_ASSIGN_OR_RETURN(const std::string head, make_dump_data_head(file));
-  const auto bytes = make_overflow_block({options_.model_number, execution.thread, op.task});
-  const std::array<FilePart, 2> parts = {FilePart{std::as_bytes(std::span(head)), nullptr}, FilePart{bytes, nullptr}};
-  const std::string name = concat(kOverflowType, ".", kOverflowName, ".", next_task_, ".", execution.thread, ".", file.time_us);
-  std::string stored;
-  return write_file(folder, name, parts, stored);
-}
-
-Status Writer::write_execution(Execution& execution) {
-  const Op& op = *find(execution.op);
-  if (op.without_file) return {};
-  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, folder_of(op, execution));
-  std::string stored;
-  std::string name = name_of(op, execution, 0);
-  const auto has_data = [](const Piece& piece) { return piece.data != nullptr || piece.kept != nullptr; };
-  const bool tensors = std::ranges::any_of(execution.inputs, has_data) || std::ranges::any_of(execution.outputs, has_data);
-  if (tensors) {
-    TENSORTAP_RETURN_IF_ERROR(write_tensors(op, execution, *folder, stored, name));
-  } else {
-    name = name_of(op, execution, next_time());
-  }
-  if (options_.statistics) TENSORTAP_RETURN_IF_ERROR(write_statistics(execution, *folder, name));
-  if (options_.scene == TreeScene::kOverflow && !op.pseudo) return write_overflow(op, execution, *folder);
-  return {};
-}
-
 bool Writer::is_complete(const Execution& execution) const {
   const Op& op = ops_[execution.op];
   // How many there are is not known of every source, nor of a list: those end with the next op of their thread.
@@ -289,9 +155,9 @@ Status Writer::finish_lane(const Lane& lane) {
     Execution before = execution;
     before.outputs.clear();
     execution.inputs.clear();
-    status = write_execution(before);
+    status = files_.write(ops_[before.op], before, next_task_);
   }
-  if (status.ok()) status = write_execution(execution);
+  if (status.ok()) status = files_.write(ops_[execution.op], execution, next_task_);
   if (!status.ok()) lost_ += execution.own;
   return status;
 }
@@ -340,8 +206,8 @@ void Writer::add_inputs_before(const RecordRow& row, const Lane& lane) {
   });
 }
 
-// Adds a piece to its op's execution, and writes that when it is whole. `payload` gets what later readers take: a large output that ends its file stands
-// there, everything else is kept.
+// Adds a piece to its op's execution, and writes that when it is whole. `payload` gets what later readers take: a large output that ends
+// its file stands there, everything else is kept.
 Status Writer::add_own(Piece piece, bool is_input, const RecordRow& row, bool read_later, Payload& payload) {
   const Lane lane{row.run, row.thread};
   // What is told a second time, after the op changed it, goes into a file of its own.
@@ -366,14 +232,14 @@ Status Writer::add_own(Piece piece, bool is_input, const RecordRow& row, bool re
     payload = pieces.back().kept;
   }
   if (!complete) return {};
-  written_path_.clear();
+  files_.forget_last();
   if (Status status = finish_lane(lane); !status.ok()) {
     // This record's failure is told by itself.
     --lost_;
     return status;
   }
-  if (read_later && from_file && !written_path_.empty()) {
-    payload = std::make_shared<const KeptBytes>(KeptBytes{{}, written_path_, nullptr, written_at_, row.bytes});
+  if (const auto& last = files_.last(); read_later && from_file && !last.path.empty()) {
+    payload = std::make_shared<const KeptBytes>(KeptBytes{{}, last.path, nullptr, last.offset, row.bytes});
   }
   return {};
 }
@@ -432,8 +298,7 @@ Status Writer::end_step(int64_t step, uint64_t run) {
   });
   finish_run(run);
   inputs_.forget(run, [](Rows::Source& source) { source.place.reset(); });
-  // Folders of steps that are over are opened again should something be late.
-  if (folders_.size() > 64) folders_.clear();
+  files_.end_step();
   return noted_.take();
 }
 
@@ -453,11 +318,11 @@ Status Writer::finish(std::string_view manifest) {
   inputs_.forget_all([](Rows::Source& source) { source.place.reset(); });
   inputs_.each_loaded([](Rows::Source& source) { source.place.reset(); });
   // A watch for failures that saw none leaves nothing.
-  if (options_.scene != TreeScene::kException || !folders_.empty() || !options_.failure.empty()) {
+  if (options_.scene != TreeScene::kException || files_.has_written() || !options_.failure.empty()) {
     const auto folder = NamedFolder::create(options_.root, concat(options_.time_folder, "/", kManifestFolder), {.access = options_.access});
     noted_.note(folder.ok() ? (*folder)->replace(options_.manifest, manifest) : folder.status());
   }
-  folders_.clear();
+  files_.close();
   return noted_.take();
 }
 

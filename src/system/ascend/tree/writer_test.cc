@@ -579,8 +579,8 @@ TEST_F(AscendTreeWriter, WhatHasNoPlaceIsUnsupported) {
   EXPECT_THAT(create_tree(info_, spec_).status().message(), HasSubstr("\"Mean\""));
 }
 
-// A file has no lists: their elements stand one by one, and what comes after them moves up. Where nobody said how many outputs there are, the
-// next op ends the file.
+// A file has no lists: their elements stand one by one, and what comes after them moves up. Where nobody said how many outputs there are,
+// the next op ends the file.
 TEST_F(AscendTreeWriter, ElementsOfListsAreTensorsOfTheirOwn) {
   create();
   OpInfo cat = ge_op("a", "Cat");

@@ -1,5 +1,5 @@
-// What MindSpore's dump config says, key by key: each function reads one value into the settings. Errors: kInvalidArgument with the place of the
-// value and how to mend it; what is obeyed in another way than MindSpore's, or ignored, becomes a note.
+// What MindSpore's dump config says, key by key: each function reads one value into the settings. Errors: kInvalidArgument with the place
+// of the value and how to mend it; what is obeyed in another way than MindSpore's, or ignored, becomes a note.
 
 #ifndef TENSORTAP_SYSTEM_MINDSPORE_CONFIG_KEY_VALUES_H_
 #define TENSORTAP_SYSTEM_MINDSPORE_CONFIG_KEY_VALUES_H_

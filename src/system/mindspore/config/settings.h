@@ -50,8 +50,8 @@ struct Settings {
 };
 
 // Reads a config. `strict`: refuses what that version refuses on that device, and knows only the keys that it knew; otherwise the keys of
-// the newest version, and what it allows on any device. Errors: kInvalidArgument "name:line:column: key: what; how to mend it" for the first
-// fault in the order of keys(). Looks at MS_DIAGNOSTIC_DATA_PATH when the config has no path.
+// the newest version, and what it allows on any device. Errors: kInvalidArgument "name:line:column: key: what; how to mend it" for the
+// first fault in the order of keys(). Looks at MS_DIAGNOSTIC_DATA_PATH when the config has no path.
 Result<Settings> read_settings(std::string_view text, std::string_view name, const Profile& profile, bool strict);
 
 }  // namespace tensortap::mindspore

@@ -1,4 +1,5 @@
-// What the files of the folder graphs/ tell of a graph: its ops in the order of execution, with the types that their values were seen to have.
+// What the files of the folder graphs/ tell of a graph: its ops in the order of execution, with the types that their values were seen to
+// have.
 
 #ifndef TENSORTAP_SYSTEM_MINDSPORE_TREE_GRAPH_DESCRIPTION_H_
 #define TENSORTAP_SYSTEM_MINDSPORE_TREE_GRAPH_DESCRIPTION_H_
@@ -35,8 +36,8 @@ struct GraphInput {
   std::vector<GraphValue> in_other_calls;  // what other executions read there instead
 };
 
-// Borrowed, but for `outside`. The position in a list of them is the op's id; after the ops come values that no op made, as the pseudo-ops that a graph has for
-// its inputs and weights.
+// Borrowed, but for `outside`. The position in a list of them is the op's id; after the ops come values that no op made, as the pseudo-ops
+// that a graph has for its inputs and weights.
 struct GraphOp {
   struct OutsideValue {
     OpInfo info;

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view kDetail = "      ";
 
-// MindSpore's tools find a node by "%3(NAME) = TYPE(...)" and count parentheses in the operands. Other characters than these would hide the node.
+// MindSpore's tools find a node by "%3(NAME) = TYPE(...)" and count parentheses in the operands. Other characters than these would hide the
+// node.
 std::string node_name(std::string_view name) { return identifier(name, "."); }
 std::string node_type(std::string_view type) {
   std::string name = identifier(type);

@@ -15,12 +15,12 @@
 
 namespace tensortap::mindspore {
 
-// How elements stand in the file: bfloat16 as float32, types narrower than a byte as bytes, the others as they are. DType::kUndefined for what
-// gets no file (strings and the types that NumPy can not name).
+// How elements stand in the file: bfloat16 as float32, types narrower than a byte as bytes, the others as they are. DType::kUndefined for
+// what gets no file (strings and the types that NumPy can not name).
 DType stored_dtype(DType dtype);
 
-// Appends the header: a comma after every dimension, no space between them, 1 to 64 spaces up to a multiple of 64 bytes; version 2.0 when it is too
-// long for 1.0. `stored` is a stored_dtype(). No allocation when `text` has room.
+// Appends the header: a comma after every dimension, no space between them, 1 to 64 spaces up to a multiple of 64 bytes; version 2.0 when
+// it is too long for 1.0. `stored` is a stored_dtype(). No allocation when `text` has room.
 void append_npy_tensor_header(DType stored, std::span<const int64_t> dims, std::string& text);
 
 // Bytes of the file of a packed tensor of `bytes` bytes that has a stored dtype.
@@ -29,7 +29,8 @@ uint64_t npy_tensor_file_bytes(const TensorDesc& desc, uint64_t bytes);
 // Writes one tensor file in one go, and again.
 class NpyTensorWriter {
  public:
-  // Writes the content of a file at the position of the descriptor; `view` is packed and has a stored dtype. Errors name the file by `path`.
+  // Writes the content of a file at the position of the descriptor; `view` is packed and has a stored dtype. Errors name the file by
+  // `path`.
   Status write(int file, const std::string& path, const TensorView& view);
   // Size of what write() wrote last.
   [[nodiscard]] uint64_t file_bytes() const { return file_bytes_; }

@@ -134,8 +134,8 @@ void read_graph(protozero::pbf_reader message, RawGraph& graph) {
   }
 }
 
-// "train.py:41" out of a call stack's lines, "# In file DIR/train.py:41, 8~30/..." or "# In file DIR/train.py(41)/...". Lines that stand for a
-// whole function ("19~26") count only when there is no other.
+// "train.py:41" out of a call stack's lines, "# In file DIR/train.py:41, 8~30/..." or "# In file DIR/train.py(41)/...". Lines that stand
+// for a whole function ("19~26") count only when there is no other.
 std::string source_location(std::string_view stack) {
   constexpr std::string_view kMark = "In file ";
   std::string whole_function;

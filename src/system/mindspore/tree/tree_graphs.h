@@ -39,8 +39,8 @@ struct GraphParameter {
 class DumpGraph {
  public:
   [[nodiscard]] const std::vector<GraphNode>& nodes() const { return nodes_; }
-  // The nodes that files may call `numberless`, cleaned or scope-stripped, without their numbers; null when there is none. In the order of their
-  // numbers.
+  // The nodes that files may call `numberless`, cleaned or scope-stripped, without their numbers; null when there is none. In the order of
+  // their numbers.
   [[nodiscard]] const std::vector<uint32_t>* find_nodes(std::string_view numberless) const;
   // The parameter that files call so, cleaned, with dashes or whole; null when there is none or no single one.
   [[nodiscard]] const GraphParameter* find_parameter(std::string_view file_name) const;
@@ -63,7 +63,8 @@ class DumpGraph {
   Names parameter_names_;
 };
 
-// The graphs of one rank by their number in the folders' names: from the .pb, .ir and .csv files that are there, each as far as it can be read.
+// The graphs of one rank by their number in the folders' names: from the .pb, .ir and .csv files that are there, each as far as it can be
+// read.
 std::map<std::string, DumpGraph, std::less<>> read_dump_graphs(const std::string& rank_path, TreeProblems& problems);
 
 // One .pb file's nodes and parameters, up to where it is damaged: then `damage` says what is wrong.

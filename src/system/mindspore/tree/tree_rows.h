@@ -22,8 +22,8 @@ struct TreeRows {
   std::vector<OpInfo> ops;
 };
 
-// Opens every tensor file once, for its header, and every statistic.csv and graph file. What can not be read is said and left out; a tensor whose
-// values are cut off keeps its row, as lost.
+// Opens every tensor file once, for its header, and every statistic.csv and graph file. What can not be read is said and left out; a tensor
+// whose values are cut off keeps its row, as lost.
 TreeRows read_tree_rows(const Tree& tree, TreeProblems& problems);
 
 }  // namespace tensortap::mindspore
