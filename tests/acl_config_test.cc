@@ -116,6 +116,7 @@ TEST_F(AclConfig, ReportSaysWhatIsAskedFor) {
 
 TEST_F(AclConfig, OtherLanguagesAreRecognised) {
   EXPECT_EQ(check("{}", "").report.at("dialect"), "tensortap");
+  EXPECT_EQ(check(R"({"levels": ["module"]})", "").error(), "") << "some sources report calls of modules";
   EXPECT_EQ(check(config(R"("dump_list": [{}])"), "").report.at("dialect"), "acl");
   const Answer wrong = check(R"({"stepps": 1})", nullptr, nullptr);
   EXPECT_EQ(wrong.report.at("code"), 0);
