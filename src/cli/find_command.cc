@@ -235,7 +235,9 @@ Result<Json> full_capture_config(const Json& suspects, const std::string& dialec
     if (one.name == dialect) return parse_json(one.full_capture(ops, folder), "the proposed config");
     offered.emplace_back(one.name);
   }
-  return invalid_argument(fmt::format("--dialect {}: configs are proposed in {}", dialect, join(offered, ", ")));
+  const std::string last = offered.back();
+  offered.pop_back();
+  return invalid_argument(fmt::format("--dialect {}: configs are proposed in {} and {}", dialect, join(offered, ", "), last));
 }
 
 Result<ExitCode> suspects(const DumpIndex& dump, const FindOptions& options, Terminal& terminal) {

@@ -22,6 +22,10 @@ TorchOperator* make_operator(const tensortap_torch_op& op) {
 
 }  // namespace
 
+OperatorTable::~OperatorTable() {
+  for (uint32_t i = 0; i < count_; ++i) delete operators_[i].load(std::memory_order_relaxed);
+}
+
 uint32_t OperatorTable::add(const tensortap_torch_op& op) {
   const std::lock_guard lock(mutex_);
   if (count_ == kMost) return kMost;

@@ -26,9 +26,14 @@ struct TorchOperator {
   uint64_t overwritten = 0;  // bit per argument: written and not read
 };
 
-// Thread-safe; looking one up takes no lock. References stay valid for the life of the process.
+// Thread-safe; looking one up takes no lock. References stay valid as long as the table.
 class OperatorTable {
  public:
+  OperatorTable() = default;
+  OperatorTable(const OperatorTable&) = delete;
+  OperatorTable& operator=(const OperatorTable&) = delete;
+  ~OperatorTable();
+
   // From 0. When the table is full, all further operators are the one named "unknown".
   uint32_t add(const tensortap_torch_op& op);
   const TorchOperator& operator[](uint32_t id) const;
