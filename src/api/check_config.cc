@@ -23,7 +23,8 @@ Result<CaptureSpec> read_and_compile(std::string_view text, const std::string& n
   options.at_start = at_start;
   TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, read_config(text, name, dialect, options));
   // Which source it is for is not known: what one of them can report is not refused.
-  const PlanEnvironment environment{.kernels = true, .modules = true};
+  PlanEnvironment environment;
+  environment.kernels = environment.modules = true;
   if (Result<std::unique_ptr<CapturePlan>> plan = CapturePlan::compile(spec, environment); !plan.ok())
     return plan.status().with_context(name);
   return spec;
