@@ -157,8 +157,8 @@ constexpr StatisticColumn kColumns[] = {
     {.header = "Format", .read = read_format},
     {.header = "Shape", .read = read_shape},
 };
-constexpr auto kWords = std::span(kColumns).first<7>();
-constexpr size_t kDefaultWords = 6;
+constexpr auto kWords = std::span(kColumns).first<kStatisticWords.size()>();
+static_assert(std::ranges::equal(kWords, kStatisticWords, {}, &StatisticColumn::word));
 constexpr const StatisticColumn* kCount = kWords.data() + kWords.size();
 
 // A tensor that failed has no cell for its count.
@@ -169,6 +169,11 @@ void mend_failed(std::vector<std::string_view>& cells, size_t columns) {
 }
 
 }  // namespace
+
+uint32_t stats_of_word(std::string_view word) {
+  const auto found = std::ranges::find(kWords, word, &StatisticColumn::word);
+  return found == kWords.end() ? 0 : found->needs;
+}
 
 Result<StatisticTable> StatisticTable::create(std::string_view columns) {
   std::array<bool, kWords.size()> chosen{};

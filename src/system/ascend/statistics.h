@@ -3,6 +3,8 @@
 #ifndef TENSORTAP_SYSTEM_ASCEND_STATISTICS_H_
 #define TENSORTAP_SYSTEM_ASCEND_STATISTICS_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,6 +16,12 @@
 namespace tensortap::ascend {
 
 inline constexpr std::string_view kTableBegin = "Input/Output,";
+
+// The words of configs for statistics, in the order of the columns that they choose; the first kDefaultWords count where none is chosen.
+inline constexpr std::array<std::string_view, 7> kStatisticWords = {"Max", "Min", "Avg", "Nan", "Negative Inf", "Positive Inf", "L2norm"};
+inline constexpr size_t kDefaultWords = 6;
+// The Stat bits that the column of a word needs; 0 for what is no word.
+uint32_t stats_of_word(std::string_view word);
 
 // Immutable. Thread-safe.
 class StatisticTable {

@@ -12,6 +12,7 @@
 #include "system/ascend/config/errors.h"
 #include "system/ascend/config/members.h"
 #include "system/ascend/config/steps.h"
+#include "system/ascend/statistics.h"
 
 namespace tensortap::ascend {
 namespace {
@@ -24,8 +25,6 @@ constexpr std::array<std::string_view, 3> kModes = {"input", "output", "all"};
 constexpr std::array<std::string_view, 3> kLevels = {"op", "kernel", "all"};
 constexpr std::array<std::string_view, 2> kSwitch = {"off", "on"};
 constexpr std::array<std::string_view, 2> kData = {"tensor", "stats"};
-constexpr std::array<std::string_view, 7> kStatistics = {"Max", "Min", "Avg", "Nan", "Negative Inf", "Positive Inf", "L2norm"};
-constexpr size_t kUsualStatistics = 6;
 constexpr std::array<std::string_view, 5> kScenes = {"lite_exception", "aic_err_brief_dump", "aic_err_norm_dump", "aic_err_detail_dump",
                                                      "watcher"};
 constexpr std::array<std::string_view, 5> kKernelData = {"all", "printf", "tensor", "assert", "timestamp"};
@@ -62,7 +61,7 @@ constexpr std::array kRows = {
         kData},
     KeyRow{{"dump", "dump_stats", "list of texts", "below", "the first six", "The statistics; with `dump_data` \"stats\" only."},
            Form::kWordList,
-           kStatistics},
+           kStatisticWords},
     KeyRow{{"dump", "dump_debug", "text", "\"on\", \"off\"", "\"off\"",
             "Overflow dump: only ops are kept that make NaN or Inf out of finite inputs, with inputs and outputs."},
            Form::kWord,
@@ -176,7 +175,7 @@ class Reader {
     settings_.level = has(dump_, "dump_level") ? static_cast<DumpLevel>(word_at(dump_, "dump_level", kLevels, 0) + 1) : DumpLevel::kDefault;
     settings_.single_ops = is_on(dump_, "dump_op_switch");
     settings_.statistics = text_at(dump_, "dump_data") == kData[1];
-    settings_.columns.assign(kStatistics.begin(), kStatistics.begin() + kUsualStatistics);
+    settings_.columns.assign(kStatisticWords.begin(), kStatisticWords.begin() + kDefaultWords);
     settings_.overflow = is_on(dump_, "dump_debug");
     if (has(dump_, "dump_scene")) settings_.scene = static_cast<Scene>(word_at(dump_, "dump_scene", kScenes, 0) + 1);
   }
@@ -248,7 +247,7 @@ class Reader {
     if (!settings_.statistics) return fault(value, Fault::kConflict, R"(needs "dump_data": "stats", which is not the default; add it)");
     const auto asked = value.json().get<std::set<std::string>>();
     settings_.columns.clear();
-    for (const std::string_view name : kStatistics) {
+    for (const std::string_view name : kStatisticWords) {
       if (asked.contains(std::string(name))) settings_.columns.push_back(name);
     }
     return {};
@@ -360,7 +359,6 @@ Status read_root(Value root, NoteTaker& notes, Settings& settings) {
 }  // namespace
 
 std::span<const ConfigKey> keys() { return kKeys; }
-std::span<const std::string_view> statistic_names() { return kStatistics; }
 
 Result<Settings> read_settings(std::string_view text, std::string_view name, bool at_start) {
   Settings settings;

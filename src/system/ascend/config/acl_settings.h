@@ -44,9 +44,6 @@ struct Settings {
   [[nodiscard]] bool asks() const { return !items.empty() || single_ops || overflow || scene != Scene::kNone; }
 };
 
-// The names of the statistics, in the order of their columns.
-std::span<const std::string_view> statistic_names();
-
 // Reads a config. Errors: "name:line:column: key: what; how to mend it (EP0003, AscendCL error 100009)" for the first fault in AscendCL's
 // order, with its number as foreign code: that of aclmdlSetDump, or with `at_start` that of aclInit. Looks at the file system for
 // `dump_path` and at the environment for an exception dump.

@@ -8,12 +8,10 @@
 #include "plan/spec_keys.h"
 #include "system/ascend/config/acl_settings.h"
 #include "system/ascend/config/selectors.h"
+#include "system/ascend/statistics.h"
 
 namespace tensortap::ascend {
 namespace {
-
-// Of each of statistic_names(), what measures it.
-constexpr std::array<std::string_view, 7> kMeasures = {"max", "min", "mean", "nan", "neg_inf", "pos_inf", "l2"};
 
 ExceptionDetail detail_of(Scene scene) {
   if (scene == Scene::kDetail) return ExceptionDetail::kDetail;
@@ -42,12 +40,9 @@ void set_payload(const Settings& settings, CaptureSpec& spec) {
   spec.payload = Payload::kTensor;
   if (!settings.statistics || settings.is_exception()) return;
   spec.payload = Payload::kStatistics;
-  const auto names = statistic_names();
   std::vector<std::string> columns;
   for (const std::string_view column : settings.columns) {
-    for (size_t i = 0; i < names.size(); ++i) {
-      if (names[i] == column) stat_from_name(kMeasures[i], spec.stats);
-    }
+    spec.stats |= stats_of_word(column);
     columns.emplace_back(column);
   }
   spec.layout_options["stats_columns"] = join(columns, ",");

@@ -8,6 +8,7 @@
 #include "plan/capture_plan.h"
 #include "system/ascend/config/acl_settings.h"
 #include "system/ascend/config/dialect.h"
+#include "system/ascend/statistics.h"
 
 namespace tensortap::ascend {
 namespace {
@@ -36,7 +37,7 @@ TEST(AclPage, HasARowForEveryKeyInTheirOrder) {
 TEST(AclPage, NamesEveryKeyOfAnItemAndEveryStatistic) {
   const std::string page = acl_page();
   for (const std::string_view key : item_key_names()) EXPECT_THAT(page, HasSubstr(concat("| `", key, "` |")));
-  for (const std::string_view name : statistic_names()) EXPECT_THAT(page, HasSubstr(concat("`", name, "`")));
+  for (const std::string_view name : kStatisticWords) EXPECT_THAT(page, HasSubstr(concat("`", name, "`")));
 }
 
 TEST(AclPage, ItsExampleIsAConfig) {
