@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/temporary_folder.h"
 #include "layout/crash_file.h"
 #include "layout/crash_session.h"
