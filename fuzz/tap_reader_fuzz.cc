@@ -30,7 +30,7 @@ void run(std::string_view input) {
   fuzz_write(folder, tap::kRecordsFile, records);
   fuzz_write(folder, tap::kOpsFile, fuzz_take<uint32_t>(input));
   fuzz_write(folder, tap::kTensorsFile, fuzz_take<uint32_t>(input));
-  fuzz_write(folder, kHistogramsFile, fuzz_take<uint32_t>(input));
+  fuzz_write(folder, tap::kHistogramsFile, fuzz_take<uint32_t>(input));
   const std::string_view manifest = fuzz_take<uint32_t>(input);
   std::remove(join_path(folder, tap::kRunFile).c_str());
   if (!manifest.empty()) fuzz_write(folder, tap::kRunFile, manifest);
