@@ -188,7 +188,7 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
 Status CaptureSession::flush() {
   if (problems_.is_off_for(SessionProblems::kLeftAlone)) return {};
   sink_.flush();
-  if (!folder_.still_there()) sink_.lose_folder();
+  if (!folder_.still_there()) sink_.writer().lose_folder();
   return problems_.first_error();
 }
 
@@ -200,7 +200,7 @@ Status CaptureSession::close() {
   }
   sink_.stop();
   last_ops_.stop();
-  if (!folder_.still_there()) sink_.lose_folder();
+  if (!folder_.still_there()) sink_.writer().lose_folder();
   ops_.decide_rest();
   problems_.note_error(layout_->finish(to_json_text(manifest(true))));
   problems_.switch_off(SessionProblems::kClosed);
@@ -246,7 +246,7 @@ Status CaptureSession::bind() {
   if (problems_.is_off_for(SessionProblems::kOffForGood)) return {};
   const Result<std::vector<OpInfo>> ops = ops_.bind();
   // Nothing was captured yet when a graph is bound before it runs: close() leaves nothing behind then.
-  bind_failed_ = !ops.ok() && sink_.records() == 0;
+  bind_failed_ = !ops.ok() && sink_.writer().records() == 0;
   if (!ops.ok()) return ops.status();
   if (overflow_.has_value()) overflow_->bind(*ops);
   if (!options_.before_moment) last_ops_.bind(*ops);
@@ -329,7 +329,7 @@ std::optional<uint32_t> CaptureSession::take(const tensortap_op_event& event) {
   if (!scope.entered()) return {};
   OpEntry* op = ops_.find(event.op);
   if (op == nullptr) {
-    sink_.lose_event(event.op);
+    sink_.writer().lose_event(event.op);
     return {};
   }
   const uint8_t generation = ops_.was_replaced() ? admission_.generation_of(event, ops_.newest()) : 0;
@@ -368,7 +368,7 @@ void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view
   const EventScope scope;
   if (!scope.entered()) return;
   OpEntry* op = ops_.find(event.op);
-  if (op == nullptr) return sink_.lose_event(event.op);
+  if (op == nullptr) return sink_.writer().lose_event(event.op);
   op->mark(kOpFailed);
   const uint8_t generation = ops_.was_replaced() ? admission_.generation_of(event, ops_.newest()) : 0;
   TakenEvent taken{event, *op, ops_.plan(generation), nullptr, shared_row(event, step, options_.rank), {}};

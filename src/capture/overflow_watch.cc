@@ -303,7 +303,7 @@ void OverflowWatch::write_read(TakenEvent& event, const tensortap_tensor& tensor
     event.row.slot_kind = static_cast<uint8_t>(slot_kind_of(tensor));
     event.row.slot_index = static_cast<uint16_t>(tensor.slot_index);
     event.row.element = tensor.element;
-    parts_.sink.lose(loss::kReadGone, event.row);
+    parts_.sink.writer().lose(loss::kReadGone, event.row);
   } else {
     parts_.look.take(event, tensor);
   }

@@ -14,9 +14,9 @@
 #include "capture/content_cache.h"
 #include "capture/disk_guard.h"
 #include "capture/governor.h"
-#include "capture/losses.h"
 #include "capture/op_table.h"
 #include "capture/record_queue.h"
+#include "capture/record_writer.h"
 #include "capture/session_problems.h"
 #include "layout/layout.h"
 
@@ -31,8 +31,8 @@ struct SinkOptions {
   bool keeps_rows = true;    // a record without its values is worth writing
 };
 
-// Keeps limits, memory and disk; copies, queues and writes; counts what was written and what was lost. Borrows all that it is given.
-// Thread-safe but for stop() and finish(), which are called once, last.
+// Keeps limits, memory and disk; copies and queues. A RecordWriter of its own writes and counts. Borrows all that it is given.
+// Thread-safe but for stop(), which is called once, last.
 class RecordSink {
  public:
   struct Parts {
@@ -66,16 +66,10 @@ class RecordSink {
   void flush();
   // Writes what waits and ends the writer thread.
   void stop() { queue_.stop(); }
-  // Notes that all records are gone with the folder.
-  void lose_folder();
 
-  // Counts a record as lost, with its name as an example.
-  void lose(std::string_view reason, const RecordRow& row);
-  void lose_event(OpId unknown_op);
-
-  [[nodiscard]] uint64_t records() const { return records_.load(); }
-  [[nodiscard]] uint64_t bytes() const { return bytes_.load(); }  // of data
-  [[nodiscard]] const Losses& losses() const { return losses_; }
+  // For what is lost before it gets here, and for what was written and lost so far.
+  [[nodiscard]] RecordWriter& writer() { return writer_; }
+  [[nodiscard]] const RecordWriter& writer() const { return writer_; }
 
  private:
   void take_data(const RecordRow& row, const TensorView& view, std::unique_ptr<ExponentHistogram> histogram, KnownContent& known);
@@ -88,25 +82,15 @@ class RecordSink {
   void share_data(QueuedRecord& record, const TensorView& data, KnownContent& known);
   void write_at_once(QueuedRecord& record, const TensorView& view);
   void write_queued(QueuedRecord& record);
-  void write_data(QueuedRecord& record, const TensorView* data);
-  void write_reference(QueuedRecord& record);
-  void write_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram, bool counted);
-  void end_step_of_layout(const RecordRow& row);
-  void lose_earlier(const Status& status);
-  void lose_to_full_disk(const RecordRow& row);
-  void count_record(const RecordRow& row);
 
   const Parts parts_;
   const SinkOptions options_;
   const bool writes_rows_at_once_;
-  std::atomic<uint64_t> records_{0};
-  std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> promised_{0};  // bytes of data, for options_.most_data
   std::atomic<uint64_t> admitted_{0};  // records, for limits.max_records
+  RecordWriter writer_;
   DiskGuard disk_;
   DiskGuard disk_for_rows_;
-  std::atomic<bool> disk_error_noted_{false};
-  Losses losses_;
   RecordQueue queue_;
 };
 

@@ -27,14 +27,14 @@ TEST(RecordSink, WritesDataAndHeldRecordsAndSaysWhenAStepEnds) {
   QueuedRecord held = parts.sink.hold(row, &view, nullptr);
   parts.sink.end_step(7, 9);
   parts.sink.flush();
-  EXPECT_EQ(parts.sink.records(), 1U) << "what is held is not written";
+  EXPECT_EQ(parts.sink.writer().records(), 1U) << "what is held is not written";
   parts.sink.release(std::move(held));
   parts.sink.flush();
   ASSERT_EQ(parts.layout.written().size(), 2U);
   EXPECT_EQ(parts.layout.written()[1].values, event.values);
   EXPECT_EQ(parts.layout.steps, (std::vector<std::pair<int64_t, uint64_t>>{{7, 9}}));
   EXPECT_EQ(parts.layout.flushed, 2);
-  EXPECT_EQ(parts.sink.losses().total(), 0U);
+  EXPECT_EQ(parts.sink.writer().losses().total(), 0U);
 }
 
 TEST(RecordSink, CountsWhatALimitCutsOff) {
@@ -47,7 +47,7 @@ TEST(RecordSink, CountsWhatALimitCutsOff) {
   EXPECT_TRUE(parts.sink.admits(row));
   EXPECT_TRUE(parts.sink.admits(row));
   EXPECT_FALSE(parts.sink.admits(row));
-  EXPECT_EQ(parts.sink.losses().count(loss::kMaxRecords), 1U);
+  EXPECT_EQ(parts.sink.writer().losses().count(loss::kMaxRecords), 1U);
   EXPECT_TRUE(parts.ops.find(0)->has(kOpLost));
 }
 
@@ -64,7 +64,7 @@ TEST(RecordSink, KeepsTheStatisticsOfDataThatCannotBeWritten) {
   parts.sink.flush();
   ASSERT_EQ(parts.layout.written().size(), 1U);
   EXPECT_NE(parts.layout.written()[0].row.flags & kRecordDataLost, 0);
-  EXPECT_EQ(parts.sink.losses().total(), 1U);
+  EXPECT_EQ(parts.sink.writer().losses().total(), 1U);
   EXPECT_EQ(parts.problems.first_error().message(), "broken");
 }
 
@@ -75,9 +75,9 @@ TEST(RecordSink, HoldsNoCopyThatThePoolHasNoRoomFor) {
   const TensorView view = view_of(event);
   QueuedRecord held = parts.sink.hold(row_of(view), &view, nullptr);
   EXPECT_TRUE(held.data.empty());
-  EXPECT_EQ(parts.sink.losses().total(), 0U) << "nobody may ever ask for it";
+  EXPECT_EQ(parts.sink.writer().losses().total(), 0U) << "nobody may ever ask for it";
   parts.sink.release(std::move(held));
-  EXPECT_EQ(parts.sink.losses().count(loss::kPoolStatsOnly), 1U);
+  EXPECT_EQ(parts.sink.writer().losses().count(loss::kPoolStatsOnly), 1U);
 }
 
 TEST(RecordSink, LosesEverythingWithTheFolder) {
@@ -88,10 +88,10 @@ TEST(RecordSink, LosesEverythingWithTheFolder) {
   RecordRow row = row_of(view);
   KnownContent known;
   parts.sink.take(row, nullptr, nullptr, known);
-  parts.sink.lose_folder();
-  parts.sink.lose_folder();
-  EXPECT_EQ(parts.sink.records(), 0U);
-  EXPECT_EQ(parts.sink.losses().count(loss::kFolderGone), 1U);
+  parts.sink.writer().lose_folder();
+  parts.sink.writer().lose_folder();
+  EXPECT_EQ(parts.sink.writer().records(), 0U);
+  EXPECT_EQ(parts.sink.writer().losses().count(loss::kFolderGone), 1U);
 }
 
 }  // namespace

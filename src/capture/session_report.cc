@@ -160,12 +160,12 @@ Json SessionReport::to_json(bool ended) const {
   json["unmatched"] = std::move(plan["unmatched"]);
   const StepGate& steps = parts_.admission.steps();
   json["steps"] = {{"seen", steps.steps_seen()}, {"captured", steps.steps_captured()}};
-  json["records"] = parts_.sink.records();
-  json["bytes"] = parts_.sink.bytes();
+  json["records"] = parts_.sink.writer().records();
+  json["bytes"] = parts_.sink.writer().bytes();
   json["records_left_out_by_condition"] = parts_.look.filtered();
   add_triggers(json);
-  json["lost"] = parts_.sink.losses().total();
-  json["losses"] = parts_.sink.losses().to_json();
+  json["lost"] = parts_.sink.writer().losses().total();
+  json["losses"] = parts_.sink.writer().losses().to_json();
   uint64_t left_out = 0;
   parts_.ops.for_each([&left_out](const OpEntry& op) { left_out += op.has(kOpLeftOut) ? 1 : 0; });
   json["governor"] = parts_.admission.governor().report(left_out);

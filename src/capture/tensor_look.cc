@@ -120,7 +120,7 @@ bool TensorLook::describe(const TakenEvent& event, const tensortap_tensor& tenso
   row.version = tensor.storage == 0 ? 0 : tensor.version;
   row.sequence = sequence_.load(std::memory_order_relaxed);
   if (tensor.dims == nullptr && tensor.rank > 0) {
-    parts_.sink.lose(loss::kMalformed, row);
+    parts_.sink.writer().lose(loss::kMalformed, row);
     return false;
   }
   view.desc.dtype = tensor.dtype < kDTypeCount ? static_cast<DType>(tensor.dtype) : DType::kUndefined;
@@ -144,17 +144,17 @@ bool TensorLook::describe(const TakenEvent& event, const tensortap_tensor& tenso
   const bool sized =
       numel.has_value() && (unknown || view.desc.dtype == DType::kString || packed_bytes(view.desc.dtype, *numel).has_value());
   if (!sized) {
-    parts_.sink.lose(loss::kMalformed, row);
+    parts_.sink.writer().lose(loss::kMalformed, row);
     return false;
   }
   row.set_desc(view.desc);
   if (too_many || unknown) {
     // Described as far as it goes, and never looked into.
     event.op.mark(kOpDescriptionOnly);
-    parts_.sink.lose(!too_many                                                ? loss::kUnknownType
-                     : tensor.rank > kMaxRank && most_dimensions_ == kMaxRank ? loss::kMostRank
-                                                                              : loss::kRank,
-                     row);
+    parts_.sink.writer().lose(!too_many                                                ? loss::kUnknownType
+                              : tensor.rank > kMaxRank && most_dimensions_ == kMaxRank ? loss::kMostRank
+                                                                                       : loss::kRank,
+                              row);
     view.data = nullptr;
   }
   return true;
@@ -166,7 +166,7 @@ std::unique_ptr<std::byte[]> TensorLook::put_in_order(const TakenEvent& event, u
   if (!order_counts) return nullptr;
   std::unique_ptr<std::byte[]> plain(new (std::nothrow) std::byte[std::max<uint64_t>(row.bytes, 1)]);
   if (plain == nullptr) {
-    parts_.sink.lose(loss::kNoMemory, row);
+    parts_.sink.writer().lose(loss::kNoMemory, row);
     view.data = nullptr;
     return nullptr;
   }

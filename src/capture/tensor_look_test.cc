@@ -50,7 +50,7 @@ TEST(TensorLook, CountsAMalformedTensorAndLooksNoFurther) {
   parts.look.take_all(taken);
   parts.sink.flush();
   EXPECT_TRUE(parts.layout.written().empty());
-  EXPECT_EQ(parts.sink.losses().count(loss::kMalformed), 1U);
+  EXPECT_EQ(parts.sink.writer().losses().count(loss::kMalformed), 1U);
 }
 
 TEST(TensorLook, HoldsRecordsForTheGateAndKeepsThoseOfTheRing) {

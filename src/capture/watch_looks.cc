@@ -60,7 +60,7 @@ bool WatchLooks::look_again(const TakenEvent& event, const WatchList::Watched& w
   const std::unique_ptr<std::byte[]> copy(new (std::nothrow) std::byte[span->bytes]);
   if (copy == nullptr || !read_safely(span->begin, span->bytes, copy.get())) {
     list_.lost(event.c.run, watched);
-    parts_.sink.lose(copy == nullptr ? loss::kNoMemory : loss::kWatchedGone, event.row);
+    parts_.sink.writer().lose(copy == nullptr ? loss::kNoMemory : loss::kWatchedGone, event.row);
     return false;
   }
   const OpId pseudo = look_op(event.c.op, watched.op);

@@ -1,0 +1,71 @@
+// RecordWriter: hands records to the layout, and counts what it wrote and what was lost.
+
+#ifndef TENSORTAP_CAPTURE_RECORD_WRITER_H_
+#define TENSORTAP_CAPTURE_RECORD_WRITER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "capture/content_cache.h"
+#include "capture/losses.h"
+#include "capture/op_table.h"
+#include "capture/record_queue.h"
+#include "capture/session_problems.h"
+#include "layout/layout.h"
+
+namespace tensortap {
+
+// Borrows its parts. Counting is thread-safe. write() and write_data() are called by one thread at a time; write_row() and
+// write_reference(), too, unless LayoutWriter::takes_statistics_on_any_thread().
+class RecordWriter {
+ public:
+  struct Parts {
+    LayoutWriter& layout;
+    OpTable& ops;
+    SessionProblems& problems;
+    ContentCache& contents;
+  };
+  // `folder`: of the dump, for messages. `keeps_rows`: a record without its values is worth writing.
+  RecordWriter(const Parts& parts, std::string folder, bool keeps_rows)
+      : parts_(parts), folder_(std::move(folder)), keeps_rows_(keeps_rows) {}
+
+  // What comes out of the queue: a record, or the end of an execution or of a step.
+  void write(QueuedRecord& record);
+  // A record with `data`; null: its row alone. Others that wait for this data learn whether it is there.
+  void write_data(QueuedRecord& record, const TensorView* data);
+  // A record whose elements an earlier one has.
+  void write_reference(QueuedRecord& record);
+  // `counted`: a loss of this record is counted already. `row` gets what the layout fills in.
+  void write_row(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram, bool counted);
+
+  // Counts a record as lost, with its name as an example.
+  void lose(std::string_view reason, const RecordRow& row);
+  void lose_event(OpId unknown_op);
+  // The same for a record that the disk has no room for but the `kept_free` bytes that are to stay free. The first one is the session's error.
+  void lose_to_full_disk(const RecordRow& row, uint64_t kept_free);
+  // Notes that all records are gone with the folder.
+  void lose_folder();
+
+  [[nodiscard]] uint64_t records() const { return records_.load(); }
+  [[nodiscard]] uint64_t bytes() const { return bytes_.load(); }  // of data
+  [[nodiscard]] const Losses& losses() const { return losses_; }
+
+ private:
+  void end_step(const RecordRow& row);
+  void lose_earlier(const Status& status);
+  void count(const RecordRow& row);
+
+  const Parts parts_;
+  const std::string folder_;
+  const bool keeps_rows_;
+  std::atomic<uint64_t> records_{0};
+  std::atomic<uint64_t> bytes_{0};
+  std::atomic<bool> disk_error_noted_{false};
+  Losses losses_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_RECORD_WRITER_H_
