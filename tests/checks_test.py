@@ -81,6 +81,39 @@ def test_a_long_function_is_found(tmp_path: Path) -> None:
     assert "93" in problems[0] or "94" in problems[0]
 
 
+def test_a_class_with_too_many_functions_is_found(tmp_path: Path) -> None:
+    def problems(functions: int) -> list[str]:
+        header = tmp_path / "large.h"
+        lines = [
+            f"  [[nodiscard]] int f{i}(int x) const {{ return x; }}  // g()\n  void f{i}(std::function<void(int)> call);"
+            for i in range(functions)
+        ]
+        others = [
+            "  using Call = void (*)(int);",
+            "  Large& operator=(const Large&) = delete;",
+            "  std::atomic<int> x_{0};",
+            "  struct Part {\n    int h();\n  };",
+        ]
+        header.write_text(
+            "class Large final : public Base {\n public:\n  explicit Large(int x);\n  ~Large();\n"
+            + "\n".join(lines)
+            + "\n"
+            + others
+            + "\n};\n"
+        )
+        return tool("check_sizes").check_classes(header)
+
+    assert problems(25) == [], "overloads are one function; what is no function of the class is not counted"
+    assert problems(26) == [f"{tmp_path / 'large.h'}: class Large has 26 functions; the limit is 25"]
+
+
+def test_a_facade_that_holds_too_much_is_found(tmp_path: Path) -> None:
+    header = tmp_path / "facade.h"
+    data = "".join(f"  const std::unique_ptr<Part> part{i}_ = nullptr;\n" for i in range(21))
+    header.write_text("class CaptureSession {\n  void f();\n" + data + "};\n")
+    assert tool("check_sizes").check_classes(header) == [f"{header}: class CaptureSession has 21 data members; the limit is 20"]
+
+
 def test_a_banned_call_is_found_in_an_object(tmp_path: Path) -> None:
     source = tmp_path / "bad.cc"
     source.write_text('#include <cstdio>\n#include <cstdlib>\nvoid f(int x) { if (x == 1) std::exit(x); std::puts("x"); }\n')

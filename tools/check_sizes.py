@@ -1,4 +1,4 @@
-"""Checks the size budgets: lines of a file, lines and parameters of a function, how many files a costly header reaches.
+"""Checks the size budgets: lines of a file, lines and parameters of a function, functions of a class, what a costly header reaches.
 
 Exceptions are listed below by name, each with its reason.
 """
@@ -20,9 +20,12 @@ FUNCTION_LIMIT = 60
 TEST_FUNCTION_LIMIT = 80
 PARAMETER_LIMIT = 6
 PUBLIC_HEADER_LIMIT = 20
+CLASS_FUNCTION_LIMIT = 25
 
 # Header of src/ -> the share of its sources that it may reach.
 REACH_LIMITS = {"base/json.h": 0.28, "plan/capture_spec.h": 0.27, "plan/where.h": 0.11, "stats/stats.h": 0.11}
+# Class -> how many data members it may have: a facade connects its parts and does nothing by itself.
+MEMBER_LIMITS = {"CaptureSession": 20}
 # path::function -> why it may be longer or take more parameters.
 LONG_FUNCTIONS: dict[str, str] = {
     "src/source/onnxruntime/watched_runtime.cc::tensortap::onnxruntime::watched_run": "the parameters are those of the runtime's function",
@@ -89,6 +92,61 @@ def check_functions(path: Path) -> list[str]:
     return problems
 
 
+def bare(text: str) -> str:
+    """Take comments, preprocessor lines and the content of literals out of C++ text."""
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+    text = re.sub(r'"(?:\\.|[^"\\])*"', '""', text)
+    return re.sub(r"^\s*#.*$", "", re.sub(r"'(?:\\.|[^'\\])'", "0", text), flags=re.MULTILINE)
+
+
+def declarations_of(body: str) -> list[str]:
+    """Split the inside of a class into declarations, each without what its braces hold."""
+    found, current, depth = [], "", 0
+    for letter in body:
+        depth -= letter == "}"
+        if depth == 0:
+            current += letter
+        depth += letter == "{"
+        defines = letter == "}" and depth == 0 and re.search(r"\)[\w\s]*(:[^?]*)?\}$", current) is not None
+        if depth == 0 and (letter == ";" or defines):
+            found.append(re.sub(r"^\s*((public|private|protected)\s*:\s*)*(template\s*<[^>]*>\s*)?", "", current).rstrip(";"))
+            current = ""
+    return found
+
+
+def members_of(name: str, body: str) -> tuple[set[str], list[str]]:
+    """Give the names of a class's functions, constructors and operators left out, and its data members."""
+    functions, data = set(), []
+    for declaration in declarations_of(body):
+        if re.match(r"(using|friend|static_assert|class|struct|enum|union|static constexpr)\b|[^(]*\(\s*\*|.*\boperator\b", declaration):
+            continue
+        called = re.search(r"(~?\w+)\s*\(", re.sub(r"<[^()]*>", "", re.split(r"=|\}", declaration)[0]))
+        if called is None:
+            data += [declaration] if declaration.strip() else []
+        elif called[1].lstrip("~") != name:
+            functions.add(called[1])
+    return functions, data
+
+
+def check_classes(path: Path) -> list[str]:
+    """Count the functions of each class of a header, and the data members of a facade."""
+    problems = []
+    text = bare((ROOT / path).read_text())
+    for match in re.finditer(r"\bclass\s+(\w+)(?:\s+final)?\s*(?::[^;{]*)?\{", text):
+        if text[: match.start()].rstrip().endswith("enum"):
+            continue
+        depth, end = 1, match.end()
+        while depth > 0 and end < len(text):
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        functions, data = members_of(match[1], text[match.end() : end - 1])
+        if len(functions) > CLASS_FUNCTION_LIMIT:
+            problems.append(f"{path}: class {match[1]} has {len(functions)} functions; the limit is {CLASS_FUNCTION_LIMIT}")
+        if len(data) > MEMBER_LIMITS.get(match[1], len(data)):
+            problems.append(f"{path}: class {match[1]} has {len(data)} data members; the limit is {MEMBER_LIMITS[match[1]]}")
+    return problems
+
+
 def reached_share(header: str, includes: dict[str, set[str]]) -> float:
     """Give the share of the sources that include a header, by whatever way."""
     reached = {header}
@@ -125,6 +183,7 @@ def main() -> int:
         if lines > limit:
             problems.append(f"{path} has {lines} lines; the limit is {limit}")
         problems += check_functions(path)
+        problems += check_classes(path) if path.suffix == ".h" else []
     problems += check_includes()
     headers = files_with(".h", under=("include",))
     if len(headers) > PUBLIC_HEADER_LIMIT:

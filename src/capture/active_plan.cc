@@ -1,5 +1,7 @@
 #include "capture/active_plan.h"
 
+#include "plan/where.h"
+
 namespace tensortap {
 namespace {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "capture/execution_pairs.h"
-#include "plan/capture_plan.h"
+#include "plan/op_decision.h"
 #include "trace/op_info.h"
 
 namespace tensortap {

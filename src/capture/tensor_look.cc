@@ -9,6 +9,7 @@
 
 #include "capture/copy_elements.h"
 #include "capture/event_view.h"
+#include "plan/where.h"
 #include "tensor/channel_blocks.h"
 #include "tensor/memory_order.h"
 #include "trace/scoped_name.h"

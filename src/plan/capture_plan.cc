@@ -10,6 +10,7 @@
 #include "plan/selector_set.h"
 #include "plan/spec_checks.h"
 #include "plan/spec_keys.h"
+#include "plan/where.h"
 
 namespace tensortap {
 namespace {

@@ -12,10 +12,11 @@
 #include "base/status.h"
 #include "plan/capture_spec.h"
 #include "plan/op_decision.h"
-#include "plan/where.h"
 #include "trace/op_info.h"
 
 namespace tensortap {
+
+class WhereExpression;
 
 // What the plan is to run in, as far as it limits what can be asked.
 struct PlanEnvironment {

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "plan/capture_plan.h"
+#include "plan/op_decision.h"
 #include "trace/op_info.h"
 #include "trace/record_row.h"
 #include "trace/scoped_name.h"

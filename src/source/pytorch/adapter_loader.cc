@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "exec/torch_files.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 using AbiVersion = uint64_t (*)();
@@ -160,4 +160,4 @@ Status load_adapter(const TorchVersion& version, const std::vector<std::string>&
                           "). Build it once: ", build_command(version)));
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

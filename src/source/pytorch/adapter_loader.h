@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "source/pytorch/adapter_interface.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 struct TorchVersion {
   int major = 0;
@@ -36,6 +36,6 @@ Status load_adapter(const TorchVersion& version, const std::vector<std::string>&
 Status load_adapter_file(const TorchVersion& version, const std::string& path, const tensortap_torch_tracker& tracker,
                          tensortap_torch_adapter& adapter);
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_ADAPTER_LOADER_H_

@@ -9,7 +9,7 @@
 #include "base/temporary_folder.h"
 
 // TENSORTAP_FAKES: the folder where CMake puts the builds of tests/fake_torch.c and tests/fake_adapter.c.
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 // The fakes that a test needs, under the names that they have in a real installation.
@@ -114,4 +114,4 @@ TEST_F(AdapterLoader, RefusesAFileThatIsNoLibrary) {
 }
 
 }  // namespace
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

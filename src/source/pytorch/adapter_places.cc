@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "source/pytorch/adapter_interface.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 int note_libtorch(dl_phdr_info* info, size_t /*size*/, void* found) {
@@ -62,4 +62,4 @@ std::vector<std::string> adapter_places() {
   return places;
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

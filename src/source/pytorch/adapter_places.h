@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // Path of the libtorch_cpu that is loaded, "" when none is.
 std::string loaded_libtorch();
@@ -14,6 +14,6 @@ std::string loaded_libtorch();
 // The folder `adapters` beside this library, then those of the user's cache that were built for this interface, the latest first.
 std::vector<std::string> adapter_places();
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_ADAPTER_PLACES_H_

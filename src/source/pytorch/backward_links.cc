@@ -2,7 +2,7 @@
 
 #include <sys/mman.h>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 uint64_t key_of(uint64_t thread, int64_t number) { return (thread << 48U) ^ (static_cast<uint64_t>(number) + 1); }
@@ -32,4 +32,4 @@ const OpIdentity* BackwardLinks::find(uint64_t thread, int64_t number) const {
   return link.identity.load(std::memory_order_relaxed);
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

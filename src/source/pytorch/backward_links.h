@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 struct OpIdentity;
 
@@ -34,6 +34,6 @@ class BackwardLinks {
   Link* links_;
 };
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_BACKWARD_LINKS_H_

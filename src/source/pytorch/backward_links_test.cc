@@ -4,7 +4,7 @@
 
 #include "source/pytorch/op_identity.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 TEST(BackwardLinks, TheLastOpOfANumberCounts) {
@@ -43,4 +43,4 @@ TEST(BackwardLinks, NodesWithoutANumberHaveNone) {
 }
 
 }  // namespace
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -5,7 +5,7 @@
 #include "base/silenced.h"
 #include "source/pytorch/torch_capture.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 bool is_where_it_was(const ReadArgument& read, const tensortap_torch_tensor& now) {
@@ -75,4 +75,4 @@ uint64_t show_reads(void* reads, const tensortap_tensor** tensors) noexcept {
   });
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -9,7 +9,7 @@
 #include "source/pytorch/adapter_interface.h"
 #include "source/pytorch/thread_calls.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // At its begin: notes in `pending` what a call reads, and gathers in calls.tensors what it may write over.
 void gather_what_it_writes_over(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call);
@@ -24,6 +24,6 @@ struct ShownReads {
 // calls.shown.
 uint64_t show_reads(void* reads, const tensortap_tensor** tensors) noexcept;
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_CALL_READS_H_

@@ -18,7 +18,7 @@
 #include "source/pytorch/torch_capture.h"
 #include "source/pytorch/tracker.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 const char* open_for_python(const char* config, const char* config_name, const char* out);
@@ -114,9 +114,10 @@ void worker_begins() {
 }
 
 }  // namespace
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 using namespace tensortap;
+using namespace tensortap::pytorch;
 
 void tensortap_pytorch_start(const char* libtorch) TENSORTAP_NOEXCEPT {
   silenced(0, [libtorch] {

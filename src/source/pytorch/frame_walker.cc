@@ -10,7 +10,7 @@
 
 #include "source/pytorch/python_api.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 // Offsets in bytes; -1 = there is no such word.
@@ -211,4 +211,4 @@ SourcePosition GilFrameWalk::next() {
   return position;
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

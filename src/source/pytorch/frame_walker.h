@@ -9,7 +9,7 @@
 
 #include "source/pytorch/python_bridge.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // Finds out where the words lie and compares every frame of this thread with what Python says. Called with the GIL, from Python code.
 // False for a Python that is not known, a free-threaded or debug build, or any difference: then frames are walked with the GIL.
@@ -43,6 +43,6 @@ class GilFrameWalk {
   void* frame_;
 };
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_FRAME_WALKER_H_

@@ -12,7 +12,7 @@
 #include "source/pytorch/thread_calls.h"
 #include "source/pytorch/torch_capture.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 uint32_t op_number(TorchRuntime& runtime, const GraphNode& told) {
@@ -207,4 +207,4 @@ void dump_graph_node(int64_t site, const tensortap_torch_tensor* tensors, uint32
   silenced(0, [&] { return dump(site, {tensors, count}), 0; });
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -8,7 +8,7 @@
 #include "source/pytorch/adapter_interface.h"
 #include "source/pytorch/graph_events.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // What Python's side tells of compiled graphs. Constant.
 const GraphEvents& graph_events();
@@ -17,6 +17,6 @@ const GraphEvents& graph_events();
 // owner the session is that one, and otherwise the capture's.
 void dump_graph_node(int64_t site, const tensortap_torch_tensor* tensors, uint32_t count);
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_GRAPH_CAPTURE_H_

@@ -9,7 +9,7 @@
 
 #include "source/pytorch/python_bridge.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // A node of a graph, described when the graph is compiled; or a module whose calls are events.
 struct GraphNode {
@@ -79,6 +79,6 @@ struct GraphEvents {
   uint32_t (*add_module)(ModuleId module, const std::string& type, uint32_t level) = nullptr;
 };
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_GRAPH_EVENTS_H_

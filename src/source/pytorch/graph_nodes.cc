@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 GraphNodes& graph_nodes() {
   static auto& nodes = *new GraphNodes;
@@ -45,4 +45,4 @@ const DumpSite* GraphNodes::site(int64_t number) const {
                                                               : sites_[static_cast<size_t>(number)].load(std::memory_order_acquire);
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -13,7 +13,7 @@
 #include "source/pytorch/graph_events.h"
 #include "source/pytorch/op_identity.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // The op of the dump that a node is, in one session, when its graph runs for `root`.
 struct BoundNode {
@@ -73,6 +73,6 @@ class GraphNodes {
 // The table of this process: compiled code keeps its numbers, whatever sessions come and go.
 GraphNodes& graph_nodes();
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_GRAPH_NODES_H_

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 GraphNode node_of(const char* op, uint32_t forward = 0) {
@@ -54,4 +54,4 @@ TEST_F(NodesOfGraphs, AreNotFoundByForeignNumbers) {
 }
 
 }  // namespace
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 constexpr int64_t kIgnored = -100;  // of the losses: the class of what does not count
@@ -150,4 +150,4 @@ std::string index_out_of_range(const TorchOperator& op, std::span<const tensorta
   return {};
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

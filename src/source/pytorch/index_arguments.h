@@ -9,13 +9,13 @@
 #include "source/pytorch/adapter_interface.h"
 #include "source/pytorch/operator_table.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // "index 12 at [1, 3] of in1 (indices) is outside 0..9, the range of dimension 0 of in0", of the first such index in host memory. Where
 // only another argument says which dimension counts, the range of all indices instead. "" when every index is in range, or the operator
 // takes none.
 std::string index_out_of_range(const TorchOperator& op, std::span<const tensortap_torch_tensor> arguments);
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_INDEX_ARGUMENTS_H_

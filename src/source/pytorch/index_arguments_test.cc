@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 struct AnArgument {
@@ -74,4 +74,4 @@ TEST(IndexArguments, WhereTheDimensionIsNotKnownTheRangeIsSaid) {
 }
 
 }  // namespace
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 constexpr uint32_t kKept = 256;
@@ -27,4 +27,4 @@ uint32_t push_module(ModuleId module) {
 
 void pop_modules(uint32_t depth) { stack.depth = std::min(stack.depth, depth); }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

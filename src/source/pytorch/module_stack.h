@@ -7,7 +7,7 @@
 
 #include "source/pytorch/python_bridge.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // Puts a module on this thread's stack and returns how deep the stack was. 0 is a module that has no number. Allocates nothing; below
 // 256 modules the innermost that was kept stands for those it calls.
@@ -15,6 +15,6 @@ uint32_t push_module(ModuleId module);
 // Takes off what lies above `depth`, as push_module() returned it: also what an exception or an abandoned generator left there.
 void pop_modules(uint32_t depth);
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_MODULE_STACK_H_

@@ -3,7 +3,7 @@
 #include "source/pytorch/pointer_table.h"
 #include "source/pytorch/string_table.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 constexpr size_t kMostEntries = 1u << 20;
@@ -37,4 +37,4 @@ void forget_parameter(const void* storage_data) { parameters.erase(storage_data)
 
 std::string parameter_name(const void* storage_data) { return parameter_names.text(parameters.find(storage_data)); }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -7,7 +7,7 @@
 
 #include "source/pytorch/python_bridge.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // The number of the module object at an address, 0 when it has none. Any thread, no lock.
 ModuleId module_at(const void* object);
@@ -23,6 +23,6 @@ void name_parameter(const void* storage_data, const std::string& name);
 // The storage holds it no longer.
 void forget_parameter(const void* storage_data);
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_MODULE_TABLE_H_

@@ -6,7 +6,7 @@
 
 #include "source/pytorch/module_stack.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 TEST(ModuleTable, GivesAPathOneNumberForGood) {
@@ -69,4 +69,4 @@ TEST(ModuleStack, KeepsTheLastOneItHasRoomFor) {
 }
 
 }  // namespace
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

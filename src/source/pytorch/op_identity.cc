@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 std::vector<std::string> input_names(const TorchOperator& op, const tensortap_torch_call& call) {
@@ -185,4 +185,4 @@ void OpIdentities::register_op(OpIdentity& identity, const OpKey& key, const OpD
   for (const DumpRequest& request : requests_) apply(request, identity);
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -20,7 +20,7 @@
 #include "source/pytorch/operator_table.h"
 #include "source/pytorch/python_bridge.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // One op. Lives as long as the process.
 struct OpIdentity {
@@ -132,6 +132,6 @@ class OpIdentities {
   std::vector<DumpRequest> requests_;
 };
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_OP_IDENTITY_H_

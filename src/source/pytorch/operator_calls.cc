@@ -11,7 +11,7 @@
 #include "source/pytorch/thread_calls.h"
 #include "source/pytorch/torch_capture.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 tensortap_op_event event_of(const PendingCall& pending, const ThreadCalls& calls) {
@@ -317,4 +317,4 @@ void collective_done(void* token, const tensortap_torch_tensor* tensors, uint32_
   delete pending;
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

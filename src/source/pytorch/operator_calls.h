@@ -7,13 +7,13 @@
 
 #include "source/pytorch/adapter_interface.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // The functions of tensortap_torch_tracker of the same meaning (begin, end, collective_done); they may throw for want of memory.
 void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread);
 void operator_ends(const tensortap_torch_call* call);
 void collective_done(void* token, const tensortap_torch_tensor* tensors, uint32_t count);
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_OPERATOR_CALLS_H_

@@ -1,6 +1,6 @@
 #include "source/pytorch/operator_table.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 namespace {
 
@@ -53,4 +53,4 @@ const TorchOperator& OperatorTable::operator[](uint32_t id) const {
   return op == nullptr ? unknown : *op;
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

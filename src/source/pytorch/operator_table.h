@@ -13,7 +13,7 @@
 
 #include "source/pytorch/adapter_interface.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 struct TorchOperator {
   std::string name;        // "aten::add"
@@ -50,6 +50,6 @@ class OperatorTable {
   std::map<std::string, uint32_t> without_schema_;  // guarded by names_mutex_
 };
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_OPERATOR_TABLE_H_

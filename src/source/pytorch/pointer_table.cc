@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 constexpr size_t kFirstSlots = 256;
@@ -112,4 +112,4 @@ size_t PointerTable::size() const {
   return alive_;
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

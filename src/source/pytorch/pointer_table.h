@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // Meant for globals: needs no construction at run time and is never destroyed. Readers look again while a change goes on, and give up in a
 // forked child whose parent was in the middle of one. Memory is that of twice the most entries it ever had.
@@ -45,6 +45,6 @@ class PointerTable {
   size_t alive_ = 0;  // slots with a number
 };
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_POINTER_TABLE_H_

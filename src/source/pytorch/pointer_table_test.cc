@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 const void* at(uintptr_t address) { return reinterpret_cast<const void*>(address); }
@@ -77,4 +77,4 @@ TEST(PointerTable, ReadersSeeLastingEntriesWhileOthersChange) {
 }
 
 }  // namespace
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdio>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 constinit std::atomic<bool> interpreter_ends{false};
@@ -39,4 +39,4 @@ GilGuard::~GilGuard() {
   PyGILState_Release(state_);
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

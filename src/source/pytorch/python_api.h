@@ -85,7 +85,7 @@ TENSORTAP_PYTHON char _PyRuntime[];  // NOLINT(bugprone-reserved-identifier)
 
 }  // extern "C"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 constexpr int kPythonFastCall = 0x80;  // METH_FASTCALL
 constexpr int kPythonFileInput = 257;  // Py_file_input
@@ -137,6 +137,6 @@ class PythonReference {
   PyObject* object_;
 };
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_PYTHON_API_H_

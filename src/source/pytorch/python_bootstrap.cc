@@ -19,7 +19,7 @@
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/python_functions.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 // Under a name of its own: `import tensortap` may be impossible here, for it brings an extension module for one Python version.
@@ -165,4 +165,4 @@ bool bootstrap_python(const std::string& python_package) {
   return bootstrap_state.load(std::memory_order_acquire) == State::kDone;
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -8,7 +8,7 @@
 #include "source/pytorch/python_events.h"
 #include "source/pytorch/source_lines.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 constinit PythonEvents no_events{};
@@ -71,4 +71,4 @@ void set_python_events(const PythonEvents& given) {
 
 const PythonEvents& python_events() { return *told_events.load(std::memory_order_acquire); }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

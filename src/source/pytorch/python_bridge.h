@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // Number of the path of an nn.Module of the program; 0 = outside of any. A path has one number for good: a module that takes the place of
 // one that is gone (a loss function made anew in every step) has its path and its number.
@@ -66,6 +66,6 @@ void set_python_events(const PythonEvents& events);
 // How many graphs torch.compile gave to Inductor in this process; their fused kernels are not captured.
 uint64_t compiled_graphs();
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_PYTHON_BRIDGE_H_

@@ -4,4 +4,6 @@
 
 #include "source/pytorch/python_functions.h"
 
-void* tensortap_pytorch_python_functions(void) noexcept { return tensortap::python_is_there() ? tensortap::python_functions() : nullptr; }
+void* tensortap_pytorch_python_functions(void) noexcept {
+  return tensortap::pytorch::python_is_there() ? tensortap::pytorch::python_functions() : nullptr;
+}

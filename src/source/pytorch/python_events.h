@@ -5,11 +5,11 @@
 
 #include "source/pytorch/python_bridge.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // What set_python_events() was last called with; all null before. Any thread, no lock; stays valid.
 const PythonEvents& python_events();
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_PYTHON_EVENTS_H_

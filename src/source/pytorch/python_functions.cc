@@ -16,7 +16,7 @@
 #include "source/pytorch/python_methods.h"
 #include "source/pytorch/source_lines.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 using Arguments = PythonArguments;
@@ -343,4 +343,4 @@ bool python_side_installed() { return installed; }
 
 uint64_t compiled_graphs() { return compiled; }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -5,7 +5,7 @@
 
 #include "source/pytorch/python_api.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // A new dict from their names to built-in functions; null with an exception set. With the GIL. python/tensortap/_torch/_functions.py says
 // what each takes and gives.
@@ -13,6 +13,6 @@ PyObject* python_functions();
 // Whether the Python side has installed itself.
 bool python_side_installed();
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_PYTHON_FUNCTIONS_H_

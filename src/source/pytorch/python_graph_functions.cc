@@ -10,7 +10,7 @@
 #include "source/pytorch/python_events.h"
 #include "source/pytorch/python_methods.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 const GraphEvents& events_of_graphs() {
@@ -166,4 +166,4 @@ constinit std::array graph_methods = {
 
 std::span<PyMethodDef> python_graph_methods() { return graph_methods; }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

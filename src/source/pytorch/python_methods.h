@@ -10,7 +10,7 @@
 
 #include "source/pytorch/python_api.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 using PythonArguments = PyObject* const*;
 
@@ -54,6 +54,6 @@ constexpr PyMethodDef python_method(const char* name) {
 // The functions for graphs of torch.compile.
 std::span<PyMethodDef> python_graph_methods();
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_PYTHON_METHODS_H_

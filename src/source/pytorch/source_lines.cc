@@ -15,7 +15,7 @@
 #include "source/pytorch/pointer_table.h"
 #include "source/pytorch/python_api.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 struct LineRange {
@@ -199,4 +199,4 @@ std::string program_file(const std::string& file) {
   return foreign_code != nullptr && is_program_file(file, *foreign_code) ? shown_file(file, current_folder()) : std::string();
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

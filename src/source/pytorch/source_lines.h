@@ -8,7 +8,7 @@
 
 #include "source/pytorch/python_bridge.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // Whose code is not the program's: files below `folders`, unless a folder of `except` holds them more closely (site-packages in that of the
 // standard library; torch in site-packages is in `folders` again). Code frozen into Python or made by torch is not the program's either.
@@ -45,6 +45,6 @@ ModuleId told_module(SourcePosition position);
 // A file as line_text() would say it, "" for one that is not the program's.
 std::string program_file(const std::string& file);
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_SOURCE_LINES_H_

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 TEST(SourceLines, KnowsTheProgramsOwnFiles) {
@@ -55,4 +55,4 @@ TEST(SourceLines, AProcessWithoutPythonHasNoPositions) {
 }
 
 }  // namespace
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -1,6 +1,6 @@
 #include "source/pytorch/step_counter.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 void StepCounter::tell_begin(int64_t step) {
   wanted_ = tensortap_step_begin(session_, step, 0) != 0;
@@ -84,4 +84,4 @@ void StepCounter::program_steps() {
   next();
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

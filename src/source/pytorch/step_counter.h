@@ -10,7 +10,7 @@
 #include <mutex>
 #include <string>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // Thread-safe.
 class StepCounter {
@@ -68,6 +68,6 @@ class StepCounter {
   bool wanted_ = true;  // whether anything of the current step is
 };
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_STEP_COUNTER_H_

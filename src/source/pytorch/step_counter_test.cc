@@ -6,7 +6,7 @@
 
 #include "fake_capture.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 class Steps : public testing::Test {
@@ -123,4 +123,4 @@ TEST_F(Steps, AreTheProgramsOnceItSaysSo) {
 }
 
 }  // namespace
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstring>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 constexpr size_t kFirstCapacity = 128;
@@ -221,4 +221,4 @@ StorageContent StorageTable::allocated(const tensortap_torch_tensor& tensor, Met
   });
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -17,7 +17,7 @@
 
 #include "source/pytorch/adapter_interface.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // When a block was written: in which step, and whether by an optimizer.
 struct WriteTime {
@@ -120,6 +120,6 @@ class StorageTable {
   std::array<Shard, kShards> shards_;
 };
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_STORAGE_TABLE_H_

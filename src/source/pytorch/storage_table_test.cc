@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 // Stands for libtorch's counts of weak references.
@@ -238,4 +238,4 @@ TEST_F(Storages, ThreadsMayShareIt) {
 }
 
 }  // namespace
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

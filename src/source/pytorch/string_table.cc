@@ -1,6 +1,6 @@
 #include "source/pytorch/string_table.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 uint32_t StringTable::number(const std::string& text) {
   const std::lock_guard lock(writer_);
@@ -22,4 +22,4 @@ const std::string& StringTable::text(uint32_t number) const {
   return blocks_[(number - 1) / kBlock].load(std::memory_order_acquire)[(number - 1) % kBlock];
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -10,7 +10,7 @@
 #include <string>
 #include <unordered_map>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // Meant for globals: needs no construction at run time and is never destroyed. A text stays for good; there is room for a million.
 class StringTable {
@@ -32,6 +32,6 @@ class StringTable {
   std::unordered_map<std::string, uint32_t>* numbers_ = nullptr;
 };
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_STRING_TABLE_H_

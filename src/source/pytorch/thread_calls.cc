@@ -2,7 +2,7 @@
 
 #include <new>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 // Plain data, so that it can be read at any time of a thread's life.
@@ -34,4 +34,4 @@ ThreadCalls* thread_calls() {
   return thread_ended ? nullptr : make_calls();
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -13,7 +13,7 @@
 #include "source/pytorch/storage_table.h"
 #include "source/pytorch/written_memory.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 class TorchCapture;
 
@@ -65,6 +65,6 @@ struct ThreadCalls {
 // Of the calling thread; null while the thread ends, or when there is no memory.
 ThreadCalls* thread_calls();
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_THREAD_CALLS_H_

@@ -9,12 +9,11 @@
 
 #include "base/clock.h"
 #include "base/job_rank.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "exec/exec_request.h"
 #include "source/pytorch/python_bridge.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 std::atomic<TorchCapture*> active{nullptr};
@@ -165,4 +164,4 @@ void drop_capture_after_fork() {
 
 bool forget_callbacks_after_fork() { return forked_out.load(std::memory_order_relaxed) && forked_out.exchange(false); }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

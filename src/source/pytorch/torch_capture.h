@@ -13,7 +13,7 @@
 #include "source/pytorch/torch_session.h"
 #include "source/pytorch/traced_nodes.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // The one session of a process that observes the operators which the program runs. Made by open_capture(), never destroyed.
 class TorchCapture : public TorchSession {
@@ -67,6 +67,6 @@ void drop_capture_after_fork();
 // True once in a child of fork() whose parent had a capture.
 bool forget_callbacks_after_fork();
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_TORCH_CAPTURE_H_

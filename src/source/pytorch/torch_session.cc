@@ -4,7 +4,7 @@
 
 #include "source/pytorch/module_table.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 std::atomic<uint64_t> generations{0};
@@ -133,4 +133,4 @@ const OpIdentity& TorchSession::place_of_graph(ModuleId root) {
   return place;
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

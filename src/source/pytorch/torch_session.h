@@ -20,7 +20,7 @@
 #include "source/pytorch/step_counter.h"
 #include "source/pytorch/storage_table.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // Of the bits of tensortap_levels(): calls of modules, which torch's callbacks do not tell of.
 inline constexpr uint32_t kModuleLevels = 1U << TENSORTAP_LEVEL_MODULE | 1U << TENSORTAP_LEVEL_MODEL;
@@ -73,6 +73,6 @@ class TorchSession {
   std::map<ModuleId, OpIdentity> places_;  // of graphs; guarded by mutex_
 };
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_TORCH_SESSION_H_

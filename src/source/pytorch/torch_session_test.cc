@@ -10,7 +10,7 @@
 #include "source/pytorch/module_table.h"
 #include "source/pytorch/traced_nodes.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 struct OpenSession : TorchSession {
@@ -147,4 +147,4 @@ TEST(TracedNodesTest, KeepNamesUntilTheNextGraphIsTraced) {
 }
 
 }  // namespace
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

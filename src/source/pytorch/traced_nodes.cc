@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 void TracedNodes::begin() {
   const std::lock_guard lock(mutex_);
@@ -27,4 +27,4 @@ std::string TracedNodes::names() {
   return text;
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

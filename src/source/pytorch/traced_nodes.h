@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // Thread-safe.
 class TracedNodes {
@@ -32,6 +32,6 @@ class TracedNodes {
   std::map<int64_t, std::string> names_;  // guarded by mutex_
 };
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_TRACED_NODES_H_

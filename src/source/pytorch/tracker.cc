@@ -9,7 +9,7 @@
 #include "source/pytorch/thread_calls.h"
 #include "source/pytorch/torch_capture.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 constexpr std::string_view kOptimizerStep = "Optimizer.step#";
@@ -153,4 +153,4 @@ void follow_python(const char* (*open)(const char* config, const char* config_na
   set_python_events(events);
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -5,7 +5,7 @@
 
 #include "source/pytorch/adapter_interface.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // The functions to attach an adapter with. Constant.
 const tensortap_torch_tracker& tracker_functions();
@@ -17,6 +17,6 @@ void program_ends_step();
 void follow_python(const char* (*open)(const char* config, const char* config_name, const char* out), const char* (*close)(),
                    void (*worker_begins)());
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_TRACKER_H_

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 WrittenMemory::Block WrittenMemory::block_of(const tensortap_torch_tensor& tensor) {
   const auto begin = reinterpret_cast<uintptr_t>(tensor.storage_data);
@@ -26,4 +26,4 @@ bool WrittenMemory::reaches(const tensortap_torch_tensor& tensor) const {
   return after != blocks_.begin() && std::prev(after)->end > block.begin;
 }
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

@@ -9,7 +9,7 @@
 
 #include "source/pytorch/adapter_interface.h"
 
-namespace tensortap {
+namespace tensortap::pytorch {
 
 // Of one thread; keeps its memory from call to call.
 class WrittenMemory {
@@ -30,6 +30,6 @@ class WrittenMemory {
   std::vector<Block> blocks_;
 };
 
-}  // namespace tensortap
+}  // namespace tensortap::pytorch
 
 #endif  // TENSORTAP_SOURCE_PYTORCH_WRITTEN_MEMORY_H_

@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace tensortap {
+namespace tensortap::pytorch {
 namespace {
 
 constexpr size_t kBlock = 64;
@@ -54,4 +54,4 @@ TEST(WrittenMemory, KnowsWhatIsWrittenWithoutMemory) {
 }
 
 }  // namespace
-}  // namespace tensortap
+}  // namespace tensortap::pytorch

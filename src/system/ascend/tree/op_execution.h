@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "format/dump_data/dump_data_file.h"
-#include "plan/capture_plan.h"
+#include "plan/op_decision.h"
 #include "system/ascend/tree/file_names.h"
 #include "trace/op_info.h"
 #include "trace/record_row.h"

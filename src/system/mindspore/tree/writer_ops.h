@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/capture_plan.h"
+#include "plan/op_decision.h"
 #include "system/mindspore/names.h"
 #include "system/mindspore/release.h"
 #include "system/mindspore/tree/graph_description.h"
