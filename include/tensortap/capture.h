@@ -7,7 +7,7 @@
  *
  * Rules that hold for every function here:
  *  - No function throws, exits, aborts, prints on stdout or changes a tensor. Whatever goes wrong, the engine goes on; the failure is
- *    said once on stderr and stands in the session's report.
+ *    reported once on stderr and in the session's report.
  *  - Every pointer passed in is borrowed for the call only. Every string is UTF-8 (other bytes are kept as they are).
  *  - Structures begin with their size, set by the caller to sizeof. Fields and functions are only ever appended, so that a caller
  *    compiled against an older header goes on working; fields that the caller's size does not reach count as zero.
@@ -30,7 +30,7 @@ extern "C" {
 #define TENSORTAP_API __attribute__((visibility("default")))
 #define TENSORTAP_CAPTURE_VERSION 1
 
-/* Element types. The numbers are permanent: they stand in files (column "dtype" of records.npy). */
+/* Element types. The numbers are permanent: files contain them (column "dtype" of records.npy). */
 enum tensortap_dtype {
   TENSORTAP_UNDEFINED = 0,
   TENSORTAP_BOOL = 1,
@@ -185,7 +185,7 @@ enum tensortap_model_phase {
 /* Every op that reads the value shows it again (tensortap_op_event::show_reads): a session that asked for that (tensortap_wants_reads) need
  * not keep it until they have run. */
 #define TENSORTAP_TENSOR_SHOWN_AGAIN 2u
-/* Of a tensor that tensortap_show_reads tells: its memory is gone since the op ran, or holds something else. Counted as a loss if the op is
+/* Of a tensor that tensortap_show_reads lists: its memory is gone since the op ran, or holds something else. Counted as a loss if the op is
  * kept. */
 #define TENSORTAP_TENSOR_GONE 4u
 
@@ -235,9 +235,9 @@ typedef struct tensortap_op_event {
   void* reads; /* its first argument */
 } tensortap_op_event;
 
-/* What the op read, told before it runs: an event with the same op, step, run, phase and call follows with what it made, or tells that it
- * failed. The values count as looked at after the op, but for those that the op writes into, which hold what it read. Where
- * tensortap_wants_reads() is 1 and the second event has show_reads, it is enough to tell what the op may write over. */
+/* What the op read, reported before it runs: an event with the same op, step, run, phase and call follows with what it made, or says that
+ * it failed. The values count as looked at after the op, but for those that the op writes into, which hold what it read. Where
+ * tensortap_wants_reads() is 1 and the second event has show_reads, it is enough to report what the op may write over. */
 #define TENSORTAP_EVENT_READ_FIRST 1u
 
 /* ---- session ---------------------------------------------------------------------------------------------------------------- */

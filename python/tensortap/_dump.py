@@ -37,7 +37,7 @@ _NOT_VALUES = (
 
 @dataclass(frozen=True)
 class Original:
-    """A node of the author's graph that an executed op stands for."""
+    """A node of the author's graph that an executed op implements."""
 
     name: str
     type: str

@@ -17,7 +17,7 @@
 
 namespace tensortap {
 
-// Who besides its owner may use what is made: nobody, or whom the umask lets.
+// Who besides its owner may use what is made: no one, or whoever the umask admits.
 enum class Access : uint8_t { kPrivate, kShared };
 constexpr mode_t folder_mode(Access access) { return access == Access::kShared ? 0777 : 0700; }
 constexpr mode_t file_mode(Access access) { return access == Access::kShared ? 0666 : 0600; }
@@ -98,7 +98,7 @@ Status write_file_atomically(const std::string& path, std::string_view content, 
 
 Status make_directories(const std::string& path, Access access = Access::kPrivate);
 bool path_exists(const std::string& path);
-bool is_directory(const std::string& path);      // a link to one, too
+bool is_directory(const std::string& path);      // or a link to one
 bool is_own_directory(const std::string& path);  // no link
 // Names (not paths) in a folder, sorted, without "." and "..".
 Result<std::vector<std::string>> list_directory(const std::string& path);

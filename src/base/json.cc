@@ -47,7 +47,7 @@ class Checker : public nlohmann::json_sax<Json> {
       repeated_->push_back(name);
       return true;
     }
-    problem = concat("the key ", quote(name), " stands twice");
+    problem = concat("the key ", quote(name), " occurs twice");
     duplicate = name;
     return false;
   }
@@ -78,7 +78,7 @@ class Checker : public nlohmann::json_sax<Json> {
   std::vector<std::set<std::string>> keys_;
 };
 
-// Offset of the second member called `name` of one object, or of the last place where the text stands.
+// Offset of the second member called `name` of one object, or of the last place where the text occurs.
 size_t last_key_offset(std::string_view text, const std::string& name) {
   const size_t at = text.rfind(quote(name));
   return at == std::string_view::npos ? 0 : at;

@@ -19,7 +19,7 @@ inline constexpr int kMaxJsonDepth = 100;
 // `name` is what messages call the text ("acl.json"). Errors: kInvalidArgument "name:line:column: what"; nesting deeper than
 // kMaxJsonDepth, duplicate keys and invalid UTF-8 are errors too.
 Result<Json> parse_json(std::string_view text, std::string_view name);
-// The same for languages whose own reader takes the last of equal keys: keys that stand twice are put into `repeated`, not refused.
+// The same for languages whose own reader takes the last of equal keys: keys that occur twice are put into `repeated`, not refused.
 Result<Json> parse_json(std::string_view text, std::string_view name, std::vector<std::string>& repeated);
 
 // "line:column" of the value at `pointer` (such as "/common_dump_settings/iteration") in `text`, of its key when it is a member of an

@@ -16,7 +16,7 @@ TEST(Json, ErrorsSayLineAndColumn) {
   EXPECT_TRUE(error_of("{\n  \"a\": 1,\n  \"b\": x}").starts_with("c.json:3:8: ")) << error_of("{\n  \"a\": 1,\n  \"b\": x}");
   EXPECT_TRUE(error_of("").starts_with("c.json:1:1: "));
   EXPECT_EQ(error_of(std::string_view("{}\n\0x", 5)), "c.json:2:1: a zero byte, which no JSON text holds");
-  EXPECT_EQ(error_of("{\"a\": 1, \"a\": 2}"), "c.json:1:10: the key \"a\" stands twice");
+  EXPECT_EQ(error_of("{\"a\": 1, \"a\": 2}"), "c.json:1:10: the key \"a\" occurs twice");
 }
 
 TEST(Json, RepeatedKeysCanBeAllowed) {

@@ -17,7 +17,7 @@ void say(std::string_view text) noexcept {
   try {
     write_to_stderr(concat("tensortap: ", text, "\n"));
   } catch (const std::exception&) {
-    // No memory for a line: there is nobody else to tell.
+    // Without memory for a line, no one can be informed.
     return;
   }
 }

@@ -19,7 +19,7 @@ namespace tensortap {
 // Thread-safe.
 class Admission {
  public:
-  // `spec` is read while this object lives. `counts_all`: executions have numbers in steps that are not captured, too.
+  // `spec` is read while this object lives. `counts_all`: executions also have numbers in steps that are not captured.
   Admission(const CaptureSpec& spec, bool counts_all)
       : first_step_(spec.first_step),
         counts_all_(counts_all),
@@ -44,7 +44,7 @@ class Admission {
   Execution admit(const ActivePlan& plan, const tensortap_op_event& event, OpEntry& op, int64_t now_ns);
   // Keeps for the execution's second event what the first one decided.
   void remember(const ActivePlan& plan, const tensortap_op_event& event, OpEntry& op, const Execution& execution) const;
-  // The number of an execution that nobody admitted. Once for each.
+  // The number of an execution that was not admitted. Once for each.
   uint32_t count(const tensortap_op_event& event, OpEntry& op) const;
   // The number of an execution that failed.
   uint32_t call_of_failed(const tensortap_op_event& event, OpEntry& op) const;

@@ -1,4 +1,4 @@
-// CaptureSession: what stands behind tensortap_session. Connects its parts: takes events, decides, measures, copies, queues, writes and
+// CaptureSession: the session behind tensortap_session. Connects its parts: takes events, decides, measures, copies, queues, writes and
 // reports.
 
 #ifndef TENSORTAP_CAPTURE_CAPTURE_SESSION_H_
@@ -45,8 +45,8 @@ struct SessionOptions {
   int32_t device = 0;
   std::string timestamp;      // "" = now
   std::string graph;          // of the model
-  bool kernels = false;       // whether what an op calls underneath is registered, too
-  bool before_moment = true;  // whether the source reports events before an op, too
+  bool kernels = false;       // whether the source also registers what an op calls underneath
+  bool before_moment = true;  // whether the source also reports events before an op
   bool modules = false;       // whether calls of modules and models are reported
   bool content_known = true;  // whether equal storage and version mean equal bytes
 };
@@ -103,7 +103,7 @@ class CaptureSession {
   struct Opened;
   explicit CaptureSession(Opened opened);
   [[nodiscard]] Json manifest(bool ended) const;
-  // Takes an event. Returns the number of the execution, nothing where nobody had to know it.
+  // Takes an event. Returns the number of the execution, nothing where no one needs it.
   std::optional<uint32_t> take(const tensortap_op_event& event);
 
   // What an event looks at comes first.

@@ -1,8 +1,8 @@
 // ContentCache: what is known of tensors that were looked at, so that equal content is measured once and written once.
 //
-// Content is told apart by the block of memory, its version, the address, the dtype and the order of the elements, as capture.h promises
-// it. The cache holds a bounded number of contents, forgets those that were not asked for lately, and takes its memory from a mapping of
-// its own.
+// Contents are distinguished by the block of memory, its version, the address, the dtype and the order of the elements, as capture.h
+// promises it. The cache holds a bounded number of contents, forgets those that were not asked for lately, and takes its memory from a
+// mapping of its own.
 
 #ifndef TENSORTAP_CAPTURE_CONTENT_CACHE_H_
 #define TENSORTAP_CAPTURE_CONTENT_CACHE_H_
@@ -24,7 +24,7 @@
 
 namespace tensortap {
 
-// All that tells contents apart: equal keys are equal contents.
+// Everything that distinguishes contents: equal keys are equal contents.
 struct ContentKey {
   uint64_t storage = 0;  // 0 = no key
   uint64_t version = 0;
@@ -45,7 +45,7 @@ struct Content {
   bool scanned = false;   // `nonfinite` is known
   bool nonfinite = false;
   Digest digest;         // as it was asked for, of kind kNone otherwise
-  Digest check;          // of the bytes that were kept, where the statistics would not tell a change
+  Digest check;          // of the bytes that were kept, where the statistics would not show a change
   uint64_t data = 0;     // number of the record that keeps the data, 0 = none does
   bool written = false;  // `place` is known
   DataPlace place;
@@ -104,7 +104,7 @@ class ContentCache {
   static constexpr uint64_t kCheckEvery = 64;
   static constexpr size_t kExamples = 5;
 
-  // Keys stand together: a search touches three lines of the processor's cache, and not eight.
+  // Keys are stored together: a search touches three lines of the processor's cache, and not eight.
   struct Set {
     std::atomic_flag lock;
     uint64_t clock = 0;

@@ -83,7 +83,7 @@ bool CrashRecorder::write_at(uint64_t offset, const void* bytes, uint64_t size) 
     const ssize_t written = pwrite(fd_, from + done, std::min(size - done, kPiece), static_cast<off_t>(offset + done));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EFBIG) take_back_size_signal();
-    // Of memory that is not there the kernel says so, too.
+    // The kernel also reports memory that does not exist.
     if (written <= 0) return false;
     done += static_cast<uint64_t>(written);
   }
@@ -248,7 +248,7 @@ void CrashRecorder::write_registers(const void* context) noexcept {
 #if defined(__x86_64__)
   write_frame(CrashFrameKind::kRegisters, machine.gregs, sizeof(machine.gregs));
 #elif defined(__aarch64__)
-  // x0 to x30, sp and pc stand one after another.
+  // x0 to x30, sp and pc are stored one after another.
   write_frame(CrashFrameKind::kRegisters, machine.regs, sizeof(machine.regs) + sizeof(machine.sp) + sizeof(machine.pc));
 #else
   static_cast<void>(machine);

@@ -35,7 +35,7 @@ bool DiskGuard::ask(uint64_t bytes, uint64_t waiting) {
     return false;
   }
   refused_until_ns_.store(0, std::memory_order_relaxed);
-  // Half of the room: others write to this disk, too.
+  // Half of the room: others also write to this disk.
   allowance_.store(std::min(kAskEvery, static_cast<int64_t>(std::min<uint64_t>((room - bytes) / 2, INT64_MAX))), std::memory_order_relaxed);
   return true;
 }

@@ -14,7 +14,7 @@
 
 namespace tensortap {
 
-// What stands at `given`, whose first field is its size.
+// A copy of the structure at `given`, whose first field is its size.
 template <class T>
 T sized_copy(const void* given) {
   T copy{};

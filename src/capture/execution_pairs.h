@@ -12,7 +12,7 @@
 
 namespace tensortap {
 
-// Which execution an event belongs to. Where the source does not number calls, the thread tells those apart that run at the same time.
+// Which execution an event belongs to. Where the source does not number calls, the thread distinguishes those that run at the same time.
 struct ExecutionKey {
   uint64_t run = 0;
   int64_t step = 0;

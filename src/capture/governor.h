@@ -48,7 +48,7 @@ class Governor {
 
   // Whether the step that begins is captured.
   bool begin_step(int64_t now_ns);
-  // `began_ns`: what begin_step() was told.
+  // `began_ns`: as passed to begin_step().
   void end_step(bool captured, int64_t began_ns, int64_t now_ns);
   // For programs without steps: whether events are captured at this time.
   bool window_open(int64_t now_ns);

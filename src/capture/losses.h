@@ -14,7 +14,7 @@
 
 namespace tensortap {
 
-// The reasons that the session itself gives. They stand in run.json ("losses"): words for people, stable for programs. What the system says
+// The reasons that the session itself gives. run.json lists them ("losses"): words for people, stable for programs. What the system says
 // of a write that failed is a reason of its own: "write failed: Input/output error".
 namespace loss {
 inline constexpr std::string_view kPoolStatsOnly = "memory budget full: statistics only";
@@ -36,9 +36,9 @@ inline constexpr std::string_view kUnknownType = "unknown element type";
 inline constexpr std::string_view kFolderGone = "output folder was removed or renamed while running";
 }  // namespace loss
 
-// How a loss stands to what was asked for.
+// Whether a loss was asked for.
 enum class LossKind : uint8_t {
-  kLimit,        // a limit that was given, too, cut it off
+  kLimit,        // a limit of the config cut it off
   kUnsupported,  // it can not be kept at all
   kFailure,      // it should be there: the system said no
 };

@@ -40,11 +40,11 @@ class OpRegistry {
 
   // kNoOp when the table is full. A layout that cannot write the op now keeps it for later.
   OpId add(OpInfo info);
-  // Adds an op that stands for looks at watched tensors, with a decision. Only within while_still().
+  // Adds a pseudo-op for looks at watched tensors, with a decision. Only within while_still().
   OpId add_look(OpInfo info);
   // Decides for all ops in the order of execution. Errors: as CapturePlan::bind(); nothing is decided then.
   Result<std::vector<OpInfo>> bind();
-  // The decision of an op; decides when nobody has.
+  // The decision of an op; decides now if there is none yet.
   const OpDecision* decision_of(OpId id, OpEntry& entry, uint8_t generation) {
     const OpDecision* decision = entry.decisions[generation].load(std::memory_order_acquire);
     return decision != nullptr ? decision : decide_now(id, entry, generation);
@@ -64,14 +64,14 @@ class OpRegistry {
   [[nodiscard]] bool was_replaced() const { return numbers_.load(std::memory_order_acquire) != 0; }
   // Numbers for plans, from 1 on.
   [[nodiscard]] uint32_t next_number() { return numbers_.fetch_add(1) + 1; }
-  // Decides for ops that never ran, so that a report of the end tells them apart. The layout hears nothing of it.
+  // Decides for ops that never ran, so that the final report distinguishes them. The layout is not informed.
   void decide_rest();
 
   // Turns an op's capture on or off on behalf of the program.
   void request(OpId op, bool enabled) noexcept;
   void not_captured(OpId op, std::string_view reason);
 
-  // The members of run.json that tell of the plan: "plan", "notes", "unmatched".
+  // The members of run.json that describe the plan: "plan", "notes", "unmatched".
   [[nodiscard]] Json explain_plan() const;
   // Calls use(op) for each op, under the registration lock.
   template <class Use>
@@ -79,7 +79,7 @@ class OpRegistry {
     const std::lock_guard lock(mutex_);
     for (OpId id = 0; id < table_.size(); ++id) use(*table_.find(id));
   }
-  // Calls use() under the registration lock: nobody else adds or decides an op meanwhile.
+  // Calls use() under the registration lock: no other thread adds or decides an op meanwhile.
   template <class Use>
   auto while_still(Use&& use) const {
     const std::lock_guard lock(mutex_);

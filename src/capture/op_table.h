@@ -64,7 +64,7 @@ struct OpEntry {
   std::atomic<uint32_t> state{0};      // OpState bits
   std::atomic<bool> requested{false};  // by the program, now
   uint32_t place = 0;                  // in the order of execution: how many ops that run were added before
-  bool is_look = false;                // stands for looks at watched tensors: the program has no such op
+  bool is_look = false;                // a pseudo-op for looks at watched tensors, not an op of the program
   bool intended_infinities = false;    // it is there to make them, as a mask is
   uint64_t overwritten = 0;            // bit per input below 64: written and not read
   CallCounter calls;

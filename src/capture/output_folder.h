@@ -24,7 +24,7 @@ class OutputFolder {
   // Errors: kInvalidArgument when it is not empty, in use or no folder; kIo when it can not be created or written.
   static Result<OutputFolder> create(const std::string& out, int32_t rank, int32_t world_size, Access access);
 
-  // Creates `out` with its parents, or takes it as it is, for a layout whose dumps stand side by side; "" as create() has it. Errors: kIo.
+  // Creates `out` with its parents, or takes it as it is, for a layout that keeps dumps side by side; "" as create() has it. Errors: kIo.
   static Result<OutputFolder> share(const std::string& out, Access access);
 
   [[nodiscard]] const std::string& path() const { return path_; }

@@ -43,7 +43,7 @@ class OverflowGate {
     bool nonfinite = false;    // some of it has NaN or Inf
     bool cannot_fire = false;  // the execution will not be written
   };
-  // Takes that until the execution ends, by pass() or take_begun(). Such an op needs no producers, and nobody holds what it makes.
+  // Takes that until the execution ends, by pass() or take_begun(). Such an op needs no producers, and its outputs are not held.
   void begin(const Execution& execution, ReadFirst read);
   // Whether any execution waits so; costs one load.
   [[nodiscard]] bool has_begun() const { return begun_count_.load(std::memory_order_relaxed) != 0; }

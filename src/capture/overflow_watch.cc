@@ -45,7 +45,7 @@ QueuedRecord* copy_of(OverflowGate::ReadFirst& read, const tensortap_tensor& ten
   return found == read.records.end() ? nullptr : &*found;
 }
 
-// Whether every op that reads what the event tells shows it again.
+// Whether every op that reads the event's tensors shows them again.
 bool is_shown(const tensortap_op_event& event) {
   if (event.tensor_count == 0) return false;
   for (uint64_t i = 0; i < tensors_of(event); ++i) {
@@ -172,7 +172,7 @@ void OverflowWatch::copy_before_write(TakenEvent& event, const tensortap_tensor&
   const std::optional<uint64_t> bytes = has_elements ? copy_bytes(view, copy.row.numel) : std::nullopt;
   // What the op is about to write over without reading it is kept, and makes no difference.
   const bool counts = event.op.reads(slot_kind_of(tensor), tensor.slot_index);
-  // Where nothing more will be written, a record without data stands for what was told.
+  // Where nothing more will be written, a record without data represents the value.
   const bool may_be_written = !gate_.is_full();
   if (bytes.has_value() && may_be_written) copy.data = parts_.pool.acquire(*bytes, PoolAccount::WhenFull::kGiveUp);
   const ParallelFor parallel{event.c.parallel_for, event.c.pool};
@@ -310,7 +310,7 @@ void OverflowWatch::write_read(TakenEvent& event, const tensortap_tensor& tensor
   event.row = shared;
 }
 
-// As the record of the op that made it, which is how sources without inputs tell values.
+// As the record of the op that made it, which is how sources without inputs identify values.
 void OverflowWatch::write_as_made(TakenEvent& event, const OpInput& input, tensortap_tensor tensor) {
   OpEntry* producer = parts_.ops.find(input.producer);
   if (producer == nullptr) return;

@@ -70,7 +70,7 @@ class OverflowWatch {
   // True when the event is dealt with.
   bool take_at_shown_gate(TakenEvent& event);
   void pass_gate(TakenEvent& event);
-  // What is told before the op runs: a verdict, and copies unless it is that the op cannot fire.
+  // What was reported before the op runs: a verdict, and copies unless the op cannot fire.
   void take_read_first(TakenEvent& event);
   void copy_before_write(TakenEvent& event, const tensortap_tensor& tensor, OverflowGate::ReadFirst& read);
   void measure_without_copy(TakenEvent& event, const TensorView& view, RecordRow& row);

@@ -25,9 +25,9 @@ struct QueuedRecord {
   bool ends_step = false;  // no record: row.step of row.run is over
   bool op_ran = false;     // no record: an execution is over
   ContentKey key{};        // of the data, where later records may share it
-  uint64_t number = 0;     // ContentCache::next_data() of this record's data, 0 = nobody shares it
-  uint64_t same_as = 0;    // the number of the earlier record whose data is this one's, too
-  bool counted = false;    // its data was lost, which is counted: it is one loss when the row is, too
+  uint64_t number = 0;     // ContentCache::next_data() of this record's data, 0 = not shared
+  uint64_t same_as = 0;    // the number of the earlier record whose data this one shares
+  bool counted = false;    // the loss of its data is counted: if the row is lost as well, that is the same loss
 };
 
 // Thread-safe. The writer thread starts with the first record and writes without holding the queue's lock.
@@ -71,7 +71,7 @@ class RecordQueue {
   std::vector<QueuedRecord> waiting_;
   uint64_t pushed_ = 0;
   uint64_t written_ = 0;
-  bool awake_ = false;  // the thread has work, or was told
+  bool awake_ = false;  // the thread has work, or was woken
   bool stopping_ = false;
   bool no_thread_ = false;
   std::thread thread_;

@@ -28,7 +28,7 @@ void RecordWriter::write(QueuedRecord& record) {
     write_reference(record);
   } else {
     const TensorView view{record.row.desc(), record.data.data(), nullptr};
-    // A tensor without elements has a buffer, too: empty means statistics only.
+    // A tensor without elements also has a buffer: empty means statistics only.
     write_data(record, record.data.empty() ? nullptr : &view);
   }
 }
@@ -94,7 +94,7 @@ void RecordWriter::end_step(const RecordRow& row) {
   parts_.problems.note_error(status);
 }
 
-// Records that stand in one file with the one that failed.
+// Records in the same file as the one that failed.
 void RecordWriter::lose_earlier(const Status& status) {
   const uint64_t records = parts_.layout.take_lost();
   if (records == 0) return;

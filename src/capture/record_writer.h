@@ -43,7 +43,8 @@ class RecordWriter {
   // Counts a record as lost, with its name as an example.
   void lose(std::string_view reason, const RecordRow& row);
   void lose_event(OpId unknown_op);
-  // The same for a record that the disk has no room for but the `kept_free` bytes that are to stay free. The first one is the session's error.
+  // The same for a record that the disk has no room for but the `kept_free` bytes that are to stay free. The first one is the session's
+  // error.
   void lose_to_full_disk(const RecordRow& row, uint64_t kept_free);
   // Notes that all records are gone with the folder.
   void lose_folder();

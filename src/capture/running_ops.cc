@@ -134,7 +134,7 @@ void RunningOps::bind(std::span<const OpInfo> ops) {
 }
 
 void RunningOps::note_made(const tensortap_op_event& event) {
-  // Weights are told from memory that the source does not keep.
+  // Weights are reported from memory that the source does not keep.
   if (event.phase == TENSORTAP_PHASE_LOAD) return;
   const Link& link = links_[event.op];
   for (uint64_t i = 0; i < event.tensor_count; ++i) {

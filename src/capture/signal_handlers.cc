@@ -53,7 +53,7 @@ bool any_place(Use&& use) {
 }
 
 std::atomic<uint32_t> handlers_running{0};
-std::atomic<uint32_t> teller{0};           // number of the thread that tells the listeners
+std::atomic<uint32_t> teller{0};           // number of the thread that calls the listeners
 std::atomic<sigjmp_buf*> rescue{nullptr};  // where a fault of that thread goes
 
 void handle_crash(int signal, siginfo_t* info, void* context);
@@ -101,11 +101,11 @@ int64_t now_ns() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// The right to tell the listeners, and the signals that come meanwhile: a fault of ours is delivered, to be survived, and all else waits.
+// The right to call the listeners, and the signals that arrive meanwhile: our own faults are delivered and survived, all others wait.
 // The program's own handler finds the mask as it was.
 class Turn {
  public:
-  // Waits for another thread that tells, but not for ever: that one may end the program when it is done.
+  // Waits for another thread that calls them, but not for ever: that one may end the program when it is done.
   Turn() {
     uint32_t nobody = 0;
     for (const int64_t until = now_ns() + kLongestWaitNs; !teller.compare_exchange_strong(nobody, this_thread()); nobody = 0) {
@@ -148,7 +148,7 @@ void tell_one(void* context) {
   }
 }
 
-// Counted, so that a listener does not go while it is told.
+// Counted, so that a listener is not removed while it runs.
 void tell(int signal, const siginfo_t* info, const void* context) {
   handlers_running.fetch_add(1);
   if (const Turn turn; turn.taken()) {
@@ -161,11 +161,11 @@ void tell(int signal, const siginfo_t* info, const void* context) {
   handlers_running.fetch_sub(1);
 }
 
-// A signal that came while its own thread tells the listeners.
+// A signal that came while its own thread calls the listeners.
 void handle_inside_tell(int signal, siginfo_t* info, void* context) {
   sigjmp_buf* place = rescue.load();
   if (!is_sent_by_program(*info) && place != nullptr) siglongjmp(*place, 1);
-  // Somebody else sent it: it waits until the listeners are told.
+  // Another process sent it: it waits until the listeners were called.
   sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, signal);
   send_again(signal, info);
 }

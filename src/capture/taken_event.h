@@ -17,7 +17,7 @@
 
 namespace tensortap {
 
-// What becomes of an execution's records where there is an overflow gate.
+// What happens to an execution's records where there is an overflow gate.
 enum class AtGate : uint8_t { kWaits, kPasses, kStops };
 
 // Lives while the session works on the event; borrows the event, the op and the plan.

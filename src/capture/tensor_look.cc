@@ -189,7 +189,7 @@ KnownContent TensorLook::recall(const TakenEvent& event, const tensortap_tensor&
   if (!shared || event.decision == nullptr || view.desc.dtype == DType::kString) return known;
   known.key = key_under(event.plan, tensor, view);
   known.shares_data = event.plan.shares_data;
-  // The sums of full statistics change with every element; without them only the bytes can tell.
+  // The sums of full statistics change with every element; without them only the bytes show it.
   known.checks_bytes = (event.plan.stats.wanted & kStatL2) == 0;
   known.found = parts_.contents.find(known.key, known.content) || recall_reordered(event, tensor, view, known);
   if (known.found && parts_.contents.count_use()) check_content(event, view, row, known);

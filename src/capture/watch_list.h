@@ -74,7 +74,7 @@ class WatchList {
   void lost(uint64_t run, const Watched& watched);
   void end_run(uint64_t run);
 
-  // The pseudo-op that stands for looks at an op after another; kNoOp when there is none yet.
+  // The pseudo-op for looks at an op after another; kNoOp when there is none yet.
   [[nodiscard]] OpId pseudo_op(OpId watcher, OpId watched) const;
   void set_pseudo_op(OpId watcher, OpId watched, OpId pseudo);
   // All of them, by watcher and watched op.

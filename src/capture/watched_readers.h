@@ -1,4 +1,4 @@
-// Who still reads a watched tensor: what tells an overwriting from memory that was free to be used again.
+// Who still reads a watched tensor: this distinguishes an overwrite from memory that was free to be used again.
 
 #ifndef TENSORTAP_CAPTURE_WATCHED_READERS_H_
 #define TENSORTAP_CAPTURE_WATCHED_READERS_H_
@@ -17,7 +17,7 @@ namespace tensortap {
 // Attribute: the numbers of the outputs that the op's graph hands out, which are needed after all its other ops have run.
 inline constexpr std::string_view kGraphOutputs = "graph_outputs";
 
-// The readers of every output of a session's ops. Borrows the table, which nobody may add to meanwhile.
+// The readers of every output of a session's ops. Borrows the table, to which no op may be added meanwhile.
 class WatchedReaders {
  public:
   explicit WatchedReaders(const OpTable& ops);

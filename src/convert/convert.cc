@@ -92,7 +92,7 @@ bool is_other_file(const SourceFile& file) {
   return std::ranges::any_of(kOtherFiles, [&](std::string_view suffix) { return file.name.ends_with(suffix); });
 }
 
-// Several threads, each taking the next file; this one tells how far they are.
+// Several threads, each taking the next file; this one reports progress.
 void convert_dump_data(const std::vector<SourceFile>& files, const ConvertRequest& request, const ConvertProgress& progress,
                        TargetFolder& target, ConvertReport& report) {
   std::atomic<size_t> next{0};

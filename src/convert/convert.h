@@ -19,8 +19,8 @@ struct ConvertRequest {
   std::string target;
   std::string to;                      // "npy", "msnpy", "bin", the name of another format, or of a layout
   std::optional<DataOrder> order;      // put elements into this order
-  std::optional<DataOrder> order_now;  // of files that do not tell; ND
-  std::vector<int64_t> shape;          // without blocks, where files do not tell
+  std::optional<DataOrder> order_now;  // of files that do not store one; ND
+  std::vector<int64_t> shape;          // without blocks, where files do not store it
   std::string slot;                    // "input.0": only this one of every DumpData file, "" = all
   uint32_t threads = 2;
 };

@@ -85,7 +85,7 @@ class DumpDataConversion {
       const std::string slot = concat(word, ".", i);
       if (!request_.slot.empty() && request_.slot != slot) continue;
       found_slot_ = true;
-      // What stands for a slot that was not kept has nothing to write.
+      // The placeholder of a slot that was not kept has nothing to write.
       if (tensors[i].absent || (tensors[i].type == 0 && tensors[i].size == 0)) continue;
       TENSORTAP_RETURN_IF_ERROR(convert_tensor(tensors[i], slot).with_context(slot));
     }
@@ -138,7 +138,7 @@ class DumpDataConversion {
     return write_tensor({{DType::kFloat32, view.desc.shape}, values.data(), nullptr}, nullptr, tensor.format, slot, ordered);
   }
 
-  // `at`: where the same bytes stand in the source, null when they do not.
+  // `at`: where the same bytes are in the source, null when they are not.
   Status write_tensor(const TensorView& view, const DumpDataTensor* at, int32_t format, const std::string& slot, bool ordered) {
     const TensorDesc stored{numpy_dtype_for(view.desc.dtype), view.desc.shape};
     if (request_.order) format = dump_data_format_number(data_order_name(*request_.order)).value_or(format);

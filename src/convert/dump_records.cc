@@ -72,7 +72,7 @@ class DumpCopy {
   }
 
  private:
-  // Failures of one record are told; a full disk ends the copy.
+  // Failures of one record are reported; a full disk ends the copy.
   Status note(size_t i, const Status& status) {
     if (status.ok()) return {};
     const RecordRow& row = dump_.rows()[i];

@@ -86,7 +86,7 @@ float hifloat8_to_float(uint8_t bits) {
   const uint32_t rest = bits & 0x7fU;
   if (rest == 0) return (bits & 0x80) != 0 ? std::numeric_limits<float>::quiet_NaN() : 0.0F;
   if (rest == 0x6f) return sign * std::numeric_limits<float>::infinity();
-  // The dot in front says how many bits the exponent has: 11, 10, 01, 001, 0001 stand for 4, 3, 2, 1, 0.
+  // The dot in front says how many bits the exponent has: 11, 10, 01, 001, 0001 mean 4, 3, 2, 1, 0.
   if (rest < 8) return sign * std::ldexp(1.0F, static_cast<int>(rest) - 23);
   const uint32_t exponent_bits = rest >= 0x60 ? 4 : rest >= 0x40 ? 3 : rest >= 0x20 ? 2 : rest >= 0x10 ? 1 : 0;
   const uint32_t dot_bits = exponent_bits >= 2 ? 2 : exponent_bits == 1 ? 3 : 4;

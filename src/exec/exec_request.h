@@ -22,8 +22,8 @@ struct ExecRequest {
   std::string program;                // the command in words
   std::vector<std::string> adapters;  // folders to look for adapters in, first wins
   std::string python_package;         // folder that holds the package `tensortap` for processes with an interpreter, "" = none
-  std::string compile = "inductor";   // what becomes of torch.compile: "eager", "aot", "inductor" (as it is), "inductor-nodes"
-  bool workers = false;               // capture the workers of a DataLoader, too
+  std::string compile = "inductor";   // how torch.compile is treated: "eager", "aot", "inductor" (as it is), "inductor-nodes"
+  bool workers = false;               // also capture the workers of a DataLoader
   bool shared_tree = false;           // the layout is one tree for all processes
   bool content_cache = true;          // believe that memory which no operator wrote is unchanged
   std::string marks;                  // the folder that holds the file; not part of it

@@ -61,7 +61,7 @@ Result<TorchRelease> torch_release_beside(const std::string& library) {
   if (name.starts_with(kLibraryName)) {
     if (auto release = parse_torch_release(name.substr(kLibraryName.size()))) return *std::move(release);
   }
-  return not_found(concat("which release of torch ", library, " is can not be told: there is no version.py or build-version beside it"));
+  return not_found(concat("cannot find out the release of torch ", library, ": there is no version.py or build-version beside it"));
 }
 
 std::string torch_adapter_file(int major, int minor, int string_abi) {

@@ -1,4 +1,4 @@
-// What the files of a torch installation tell without loading or importing it, and what an adapter for it is called.
+// What the files of a torch installation reveal without loading or importing it, and the name of an adapter for it.
 
 #ifndef TENSORTAP_EXEC_TORCH_FILES_H_
 #define TENSORTAP_EXEC_TORCH_FILES_H_
@@ -27,7 +27,7 @@ Result<TorchRelease> torch_release_beside(const std::string& library);
 // "tensortap_torch_2.13_1.so": `string_abi` 1 = std::__cxx11::string.
 std::string torch_adapter_file(int major, int minor, int string_abi);
 
-// The exported function whose spelling tells the string ABI: 1 has the first, 0 the second.
+// The exported function whose mangled name shows the string ABI: 1 has the first, 0 the second.
 inline constexpr const char* kTorchStringAbiOne = "_ZN2at11show_configB5cxx11Ev";
 inline constexpr const char* kTorchStringAbiZero = "_ZN2at11show_configEv";
 

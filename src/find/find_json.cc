@@ -27,7 +27,7 @@ Json named(const DumpIndex& dump, size_t row) {
   return json;
 }
 
-// Where an op stands in the program.
+// Where an op is in the program.
 void add_place(const DumpIndex& dump, const RecordRow& row, Json& json) {
   const OpInfo& op = op_of(dump, row);
   json["source"] = text_or_null(op.source_location);

@@ -30,7 +30,7 @@ Json origin_list(const DumpIndex& dump, const std::vector<NonFiniteOrigin>& orig
   return list;
 }
 
-// The op to fix: the origin of the value that the program saw. Where nobody can tell what the program saw, the earliest one, without
+// The op to fix: the origin of the value that the program saw. If that is unknown, the earliest one, without
 // intended infinities.
 std::optional<NonFiniteRecord> first_to_mend(const DumpIndex& dump, const std::optional<NonFiniteRecord>& first_in_time,
                                              const NonFiniteFindings& found) {
@@ -58,7 +58,7 @@ Json dead_list(const DumpIndex& dump, size_t limit) {
 
 Json find_report(const DumpIndex& dump, size_t limit) {
   Json report;
-  // Weights that hold Inf on purpose, as masks do, stand among the origins.
+  // Weights that hold Inf on purpose, as masks do, are listed among the origins.
   const auto first_in_time = first_nonfinite(dump, false);
   const NonFiniteFindings found = find_nonfinite(dump, std::max(limit, kMostOrigins));
   const auto& [seen, origins, judged] = found;

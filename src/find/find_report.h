@@ -14,7 +14,7 @@ namespace tensortap {
 
 // {"first_nonfinite": {...} or null, "seen": {...} or null, "harmless": count, "origins": [...], "headroom": {"float16": [...], "bfloat16":
 // [...]}, "dead_outputs": [...], "gradients": {...} or null}; the forms are those of find/find_json.h, at most `limit` of each list. The
-// first non-finite value is one of a run: weights that hold some stand among the origins only.
+// first non-finite value is one of a run: weights that hold some are listed among the origins only.
 //
 // In dumps that say which memory tensors are in, "seen" is the way back from the value that matters most (see NonFiniteFindings), as one of
 // the origins, and "first_nonfinite" is where it ends. Both are null when all NaN and Inf was harmless; "harmless" counts such origins.

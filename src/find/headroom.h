@@ -27,7 +27,7 @@ struct Headroom {
 };
 
 // Every slot with records of a floating type and a known absmax or histogram, the least headroom first; slots of which only Inf is known
-// stand before all. `target` is kFloat16 or kBFloat16.
+// come first. `target` is kFloat16 or kBFloat16.
 std::vector<Headroom> find_headroom(const DumpIndex& dump, DType target);
 
 }  // namespace tensortap

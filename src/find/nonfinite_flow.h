@@ -23,7 +23,7 @@ enum class Sight : uint8_t {
   kLoss,       // a backward pass began with it
   kFailure,    // an op that failed read it
   kParameter,  // it was written into a parameter
-  kResult,     // nobody who was captured read it: it may be what the program was after
+  kResult,     // no captured op read it: it may be the program's result
 };
 std::string_view sight_name(Sight sight);  // "host", "loss", "failure", "parameter", "result"
 

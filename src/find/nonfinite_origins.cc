@@ -196,7 +196,7 @@ bool Origins::is_origin(size_t row) const {
 
 void Origins::find_origins(size_t limit, const Judged& judged, NonFiniteFindings& found) const {
   std::unordered_map<OpId, size_t> known;     // position among the origins
-  std::unordered_set<uint64_t> known_memory;  // of values that nobody is known to have made
+  std::unordered_set<uint64_t> known_memory;  // of values whose maker is unknown
   for (const size_t row : rows_in_time_order(dump_)) {
     if (!nonfinite_[row]) continue;
     const RecordRow& here = record(row);

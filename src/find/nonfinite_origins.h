@@ -26,13 +26,13 @@ struct NonFiniteRecord {
 
 // The first in time order, nothing when no record holds any. What an op is about to write over counts for nothing. Linear in the records.
 std::optional<NonFiniteRecord> first_nonfinite(const DumpIndex& dump, bool with_weights = true);
-// What one record holds, nothing when all of it is finite, or when neither counts nor data tell.
+// What one record holds, nothing when all of it is finite, or when neither counts nor data show it.
 std::optional<NonFiniteRecord> nonfinite_in(const DumpIndex& dump, size_t row);
 
 enum class OriginKind : uint8_t {
   kOp,             // the op made them although everything that it read was finite
   kGraphInput,     // they came in as an input of the graph
-  kWeight,         // they stand in a weight
+  kWeight,         // a weight contains them
   kUnknown,        // the walk ends here because records are missing
   kIntended,       // infinities of an op that is there to make them, as a mask is, or of an infinite number among its arguments
   kUninitialised,  // the op worked on memory that nothing was written to
@@ -61,13 +61,13 @@ NonFiniteOrigin trace_nonfinite(const DumpIndex& dump, size_t row);
 // Where NaN and Inf of a dump began, and what came of them.
 struct NonFiniteFindings {
   // The way back from the value of NaN or Inf that matters most: one that the program read or began a backward pass with, that a failing op
-  // read, that was written into a parameter, or that nobody read who was captured. Nothing where all of it is harmless, or was meant:
+  // read, that was written into a parameter, or that no captured op read. Nothing where all of it is harmless, or was meant:
   // infinities of a mask that the program reads, its own numbers that it reads back. Only of dumps that say which memory tensors are in.
   std::optional<NonFiniteOrigin> seen;
   // Every op that made NaN or Inf from finite inputs, and graph inputs and weights that hold some: its first record each, or the first that
   // is not harmless, in time order.
   std::vector<NonFiniteOrigin> origins;
-  bool judged = false;  // whether harm could be told: `seen` and `harmless` mean something
+  bool judged = false;  // whether harm could be judged: `seen` and `harmless` mean something
 };
 // At most `limit` origins. Linear in the records.
 NonFiniteFindings find_nonfinite(const DumpIndex& dump, size_t limit = 100);

@@ -19,7 +19,7 @@ constexpr double kVanishing = 1e-6;
 
 uint64_t slot_key(const RecordRow& row) { return uint64_t{row.op} << 32 | uint64_t{row.slot_kind} << 16 | row.slot_index; }
 
-// Nothing when the record does not tell.
+// Nothing when the record does not show it.
 std::optional<bool> is_all_zero(const RecordRow& row) {
   if (row.numel == 0 || (row.stats.valid & kStatSampled) != 0) return std::nullopt;
   if ((row.stats.valid & kStatZero) != 0) return row.stats.zero == row.numel;

@@ -79,7 +79,7 @@ class Suspects {
     return std::max(std::abs(stats.min), std::abs(stats.max));
   }
 
-  // The first execution of each op tells for all.
+  // The first execution of each op represents all.
   void add_growth() {
     std::unordered_set<OpId> seen;
     for (const size_t row : rows_in_time_order(dump_)) {

@@ -25,7 +25,7 @@ struct Look {
   OpId watched = kNoOp;
 };
 
-// Which ops of a dump stand for looks: by their attributes, or, in trees of other systems, by their names.
+// Which ops of a dump are pseudo-ops for looks: by their attributes, or, in trees of other systems, by their names.
 class Looks {
  public:
   explicit Looks(const DumpIndex& dump) : ops_(dump.ops()) {
@@ -154,7 +154,7 @@ std::optional<bool> reader_after(const DumpIndex& dump, OpId watched, uint32_t s
       known = true;
     }
   }
-  // Nobody in the graph reads it: a result of the program, or a program whose links are not known.
+  // No op of the graph reads it: a result of the program, or a program whose links are not known.
   return known ? std::optional(false) : std::nullopt;
 }
 

@@ -21,7 +21,7 @@ struct Overwrite {
   std::string writer;               // the op that had just run
   std::string last_equal;           // the op after which the content was still whole
   std::vector<std::string> others;  // ops that ran between the two, by the order of the graph: each may be the writer as well
-  // Whether an op that reads the tensor was still to run; nothing when the dump does not tell who reads it.
+  // Whether an op that reads the tensor was still to run; nothing when the dump does not show who reads it.
   std::optional<bool> still_read;
   // What changed; only where both records have their data.
   struct Change {
@@ -48,9 +48,9 @@ struct WatchReport {
 WatchReport watch_diff(const DumpIndex& dump);
 
 // {"looks", "tensors", "unknown", "estimated", "overwritten": [...], "reused": [...], "reused_or_overwritten": [...]}. `overwritten` are
-// tensors that were still to be read, `reused` those that nobody was to read any more; of the last list the dump does not tell. Each:
-// {"record", "op", "type", "slot", "step", "writer", "last_equal", "others", "still_read", "bytes": [begin, end], "elements", "index",
-// "before", "after"}; what is not known is null.
+// tensors that were still to be read, `reused` those that no op was still to read; about those in the last list the dump says nothing.
+// Each: {"record", "op", "type", "slot", "step", "writer", "last_equal", "others", "still_read", "bytes": [begin, end], "elements",
+// "index", "before", "after"}; what is not known is null.
 Json watch_diff_json(const DumpIndex& dump, const WatchReport& report);
 
 }  // namespace tensortap

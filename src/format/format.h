@@ -26,7 +26,7 @@ struct NamedTensor {
 
 // Tensors that make one value together.
 enum class TensorGroup {
-  kNone,  // each stands for itself
+  kNone,  // each is independent
   kList,  // elements of a sequence, or what an optional holds: none, one, or those of its sequence
   kMap,   // two of one dimension: keys and values
 };

@@ -36,11 +36,11 @@ class CrashFile {
     uint32_t flags = 0;  // CrashOpFlag bits
     // Not known of files of older versions.
     std::string graph;
-    std::string original;  // the author's node that it stands for, "" = itself
+    std::string original;  // the author's node that it implements, "" = itself
     uint32_t place = 0;    // in the order of execution
     uint32_t outputs = 0;  // 0 = not known
     bool single = false;
-    // As far as it is told here.
+    // As far as this file describes it.
     [[nodiscard]] OpInfo info() const;
   };
 
@@ -56,7 +56,7 @@ class CrashFile {
   // Packed elements of rows()[row]. kNotFound when its memory could not be read.
   [[nodiscard]] Result<RecordData> data(size_t row) const;
   [[nodiscard]] const std::vector<Op>& ops() const { return ops_; }
-  // Every op that the file tells of: those, and the ones that records of the ring are of. In the order of their numbers, each once.
+  // Every op that the file describes: those, and the ones that records of the ring are of. In the order of their numbers, each once.
   [[nodiscard]] std::vector<const Op*> known_ops() const;
   // The op that ran when the signal came, as far as is known; null when none did.
   [[nodiscard]] const Op* crashed() const;

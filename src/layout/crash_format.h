@@ -62,7 +62,7 @@ struct CrashOp {
 };
 static_assert(sizeof(CrashOp) == 48);
 
-// What trees of other systems tell of an op; its graph and the name of the author's node that it stands for follow.
+// What trees of other systems store of an op; its graph and the name of the author's node that it implements follow.
 struct CrashOpPlace {
   uint32_t place = 0;    // in the order of execution
   uint32_t outputs = 0;  // 0 = not known

@@ -1,4 +1,4 @@
-// What a session was, as its crash file tells it, so that what it left can be written by its layout later.
+// The session that a crash file describes, so that its layout can write later what the session left.
 
 #ifndef TENSORTAP_LAYOUT_CRASH_SESSION_H_
 #define TENSORTAP_LAYOUT_CRASH_SESSION_H_
@@ -20,7 +20,7 @@ struct CrashSessionContent {
 };
 // The text is untrusted. Errors: kCorrupt, with what is wrong.
 Result<CrashSessionContent> parse_crash_session(std::string_view text);
-// The name of the layout alone; "tap" for the text of a version that did not tell.
+// The name of the layout alone; "tap" for the text of a version that did not store it.
 std::string crash_session_layout(std::string_view text);
 
 }  // namespace tensortap

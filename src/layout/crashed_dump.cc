@@ -29,7 +29,7 @@ class CrashedDump : public DumpIndex {
     for (const CrashFile::Op* op : crash->known_ops()) numbers[op->op] = number_of(*op);
     for (RecordRow row : crash->rows()) {
       const auto known = numbers.find(row.op);
-      // Files of older versions tell of no more than what ran; their numbers are those of the dump.
+      // Files of older versions describe only what ran; their numbers are those of the dump.
       if (known != numbers.end()) row.op = known->second;
       rows_.push_back(row);
     }

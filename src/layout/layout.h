@@ -21,7 +21,7 @@
 
 namespace tensortap {
 
-// What a layout is told when a dump begins.
+// Describes the dump that is about to be written.
 struct DumpInfo {
   std::string folder;  // exists, and is empty unless the layout shares folders
   std::string program;
@@ -68,7 +68,7 @@ class LayoutWriter {
   // added. Where "max_bytes" leaves no room for it (DumpRoom::is_no_room), its records get the same answer.
   virtual Status add_op(OpId id, const OpInfo& op) = 0;
 
-  // Ops that are known and not added, before the one that is added next: they count where names tell the place of an op in the order of
+  // Ops that are known and not added, before the one that is added next: they count where names contain the place of an op in the order of
   // execution.
   virtual void pass_over_ops(uint32_t /*count*/) {}
 
@@ -94,7 +94,7 @@ class LayoutWriter {
   // writer thread for statistics.
   [[nodiscard]] virtual bool takes_statistics_on_any_thread() const = 0;
 
-  // Whether records are to come with their values although none is kept: for what a tree tells of them and a record does not.
+  // Whether records need their values although none is kept: for what a tree stores of them and a record does not.
   [[nodiscard]] virtual bool wants_values() const { return false; }
 
   // Adds one record. `data` is null for statistics only, otherwise packed, contiguous, and borrowed for the call. `histogram` may be null.

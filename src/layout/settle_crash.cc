@@ -142,7 +142,7 @@ Json manifest_of(const CrashFile& crash, const CrashSessionContent& session) {
 Result<SettledCrash> settle_crash(const std::string& path, const Layout& layout, bool dry_run) {
   TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<CrashFile> crash, CrashFile::read(path));
   if (crash->is_of_living_process()) return unsupported(concat(path, ": the program that it is of is there still"));
-  if (crash->session().empty()) return unsupported(concat(path, ": of a version that did not tell what its session was"));
+  if (crash->session().empty()) return unsupported(concat(path, ": its version does not describe the session"));
   Result<CrashSessionContent> session = parse_crash_session(crash->session());
   if (!session.ok()) return session.status().with_context(path);
   if (dry_run) return foreseen(*crash);

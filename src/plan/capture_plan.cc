@@ -37,7 +37,7 @@ class ValueMakers {
  public:
   explicit ValueMakers(std::span<const OpInfo> ops) : ops_(ops) {}
 
-  // False when nobody in the graph makes it.
+  // False when no op of the graph makes it.
   bool find(const OpInfo& consumer, const OpInput& input, size_t& producer, uint32_t& slot) {
     if (input.name.empty() && input.producer == kNoOp) return false;
     producer = input.producer;
@@ -279,7 +279,7 @@ std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<
       if (known.other_models.insert(selector.of_model).second) texts.push_back(other_model_text(selector, known));
       continue;
     }
-    // Why it picks nothing was told when its ends were looked for.
+    // Looking for its ends already reported why it picks nothing.
     if (selector.kind == Kind::kOrderRange && known.whole_graph && optional) continue;
     if (known.single_names != nullptr && known.single_names->contains(selector.text)) {
       texts.push_back(concat(selector_text(selector), " matches no op of a model: the op of this name is called by itself, outside every ",

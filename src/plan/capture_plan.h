@@ -21,7 +21,7 @@ class WhereExpression;
 // What the plan is to run in, as far as it limits what can be asked.
 struct PlanEnvironment {
   std::vector<std::string> layouts;  // that can be written; empty = not checked
-  bool before_moment = true;         // whether the source looks at tensors before an op, too
+  bool before_moment = true;         // whether the source also looks at tensors before an op
   std::vector<std::string> models;   // names by which the model that runs is known: of its file, of its graph; empty = none
   bool kernels = false;              // whether the source reports what an op calls underneath, and calls above ops; otherwise an op is both
   bool modules = false;              // whether the source reports calls of modules and models

@@ -59,7 +59,7 @@ struct OpSelector {
     kSource,         // "train.py:41"
     kId,             // "2,3_1" of the operation tree; with children when `children`
     kNameFullRegex,  // RE2 that matches the whole of one of the names that kName compares
-    // Ignoring case, inside the type that the scoped name tells (for a graph input or weight its name) or an original node's type.
+    // Ignoring case, inside the type in the scoped name (for a graph input or weight its name) or an original node's type.
     kScopedType,
     kEvery,  // `text` "op": every op; "single": every op that is called by itself, outside every model
   };

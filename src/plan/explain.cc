@@ -172,7 +172,7 @@ void say_limits(const CaptureSpec& spec, std::vector<std::string>& lines) {
   if (spec.strict) lines.push_back("It is a failure (exit code 1) when an op that was asked for was not captured.");
 }
 
-// What nobody asked for by name.
+// What was not asked for by name.
 void say_defaults(const CaptureSpec& spec, std::vector<std::string>& lines) {
   const CaptureSpec usual;
   std::vector<std::string> added;

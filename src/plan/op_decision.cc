@@ -18,7 +18,7 @@ bool OpDecision::wants_slot(SlotKind kind, uint32_t index) const {
       break;
   }
   const bool for_consumers = outputs_for_consumers && (output_slots.empty() || has_slot(output_slots, index));
-  // An output that is left out but read stands in the list.
+  // The list contains an output that is left out but read.
   return is_own_output(index) || (for_consumers && (has_slot(output_slots, index) || !has_slot(excluded_outputs, index)));
 }
 

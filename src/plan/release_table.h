@@ -26,8 +26,8 @@ inline bool parse_release(std::string_view text, ReleaseNumber& release) {
   return true;
 }
 
-// The row of this name, else the newest row that is not newer than the release `text`; rows have `name` and `since` and stand oldest first.
-// Null when there is none. (A row's own name first: "2.3.0" may stand for a little more than that release.)
+// The row of this name, else the newest row that is not newer than the release `text`; rows have `name` and `since` and are sorted from the
+// oldest. Null when there is none. (A row's own name first: "2.3.0" may cover a little more than that release.)
 template <class Rows>
 auto find_release(const Rows& rows, std::string_view text) -> decltype(&rows[0]) {
   for (const auto& row : rows) {

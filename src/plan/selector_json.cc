@@ -59,7 +59,8 @@ Status find_kind(const SpecValue& value, OpSelector& selector, std::string& kind
   for (size_t i = 0; i < kSelectorWords.size(); ++i) {
     const std::string key(kSelectorWords[i]);
     if (!value.json().contains(key)) continue;
-    if (!kind_key.empty()) return value.member(key).error(concat("stands beside ", quote(kind_key), "; give each a selector of its own"));
+    if (!kind_key.empty())
+      return value.member(key).error(concat("is combined with ", quote(kind_key), "; give each a selector of its own"));
     kind_key = key;
     selector.kind = static_cast<OpSelector::Kind>(i);
   }

@@ -122,7 +122,7 @@ TEST(SpecJson, EveryKeyIsRefusedTwice) {
     const std::string name(key.name.substr(dot == std::string_view::npos ? 0 : dot + 1));
     const std::string pair = concat("\"", name, "\": ", key.default_value, ",\n \"", name, "\": ", key.default_value);
     const std::string text = dot == std::string_view::npos ? "{" + pair + "}" : concat("{\"", key.name.substr(0, dot), "\": {", pair, "}}");
-    EXPECT_EQ(problem(text), concat("c.json:2:2: the key \"", name, "\" stands twice"));
+    EXPECT_EQ(problem(text), concat("c.json:2:2: the key \"", name, "\" occurs twice"));
   }
 }
 
@@ -173,7 +173,7 @@ TEST(SpecJson, ValuesOutOfRangeAreRefused) {
       {"include", "[\"\"]", "must not be an empty name"},
       {"include", "[{}]", "says no way to pick"},
       {"include", "[{\"name\": \"\"}]", "must not be empty"},
-      {"include", "[{\"name\": \"a\", \"type\": \"b\"}]", "stands beside \"name\""},
+      {"include", "[{\"name\": \"a\", \"type\": \"b\"}]", "is combined with \"name\""},
       {"include", "[{\"nam\": \"a\"}]", "Did you mean \"name\""},
       {"include", "[{\"name\": \"a\", \"slots\": [\"in0\"]}]", "belongs to \"exclude\" only"},
       {"include", "[{\"every\": \"ops\"}]", "is not one of \"op\" or \"single\""},

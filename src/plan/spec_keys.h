@@ -12,11 +12,11 @@
 
 namespace tensortap {
 
-// Top-level keys and the members of groups; the keys of one selector stand in selector_keys().
+// Top-level keys and the members of groups; selector_keys() has the keys of one selector.
 std::span<const ConfigKey> spec_keys();
 std::span<const ConfigKey> selector_keys();
 
-// Words of the config for enumerators, as they stand in JSON, by the enumerators' numbers.
+// Words of the config for enumerators, as JSON has them, by the enumerators' numbers.
 inline constexpr std::array<std::string_view, 4> kPayloadWords = {"description", "statistics", "tensor", "full"};
 inline constexpr std::array<std::string_view, 4> kMomentWords = {"after", "before", "both", "in-before-out-after"};
 inline constexpr std::array<std::string_view, 5> kTriggerWords = {"always", "overflow", "exception", "watch", "on-request"};

@@ -13,7 +13,7 @@
 
 namespace tensortap {
 
-// A value of the config and where it stands. Borrows the text, its name and the parsed tree.
+// A value of the config and its place. Borrows the text, its name and the parsed tree.
 class SpecValue {
  public:
   SpecValue(const Json& json, std::string_view text, std::string_view name) : json_(&json), text_(text), name_(name) {}

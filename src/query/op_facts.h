@@ -28,7 +28,7 @@ class OpFactsTable {
   explicit OpFactsTable(const DumpIndex& dump);
   // Of the op behind a row.
   [[nodiscard]] const OpFacts& of(const RecordRow& row) const { return row.op < facts_.size() ? facts_[row.op] : unknown_; }
-  // An input that its op is about to write over: its content is nobody's value.
+  // An input that its op is about to write over: no op uses its content.
   [[nodiscard]] bool is_overwritten(const RecordRow& row) const { return is_input(row) && has_bit(of(row).overwrites, row.slot_index); }
   [[nodiscard]] bool is_parameter(const RecordRow& row) const { return is_input(row) && has_bit(of(row).parameters, row.slot_index); }
   [[nodiscard]] bool knows_parameters() const { return knows_parameters_; }

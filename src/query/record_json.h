@@ -11,8 +11,8 @@
 namespace tensortap {
 
 // step, call, rank, phase, op, type, slot, dtype, shape, numel, min, max, mean, std, l2, absmax, nan, pos_inf, neg_inf, zero, hash, file,
-// source. What was not measured is null; extremes of integer types are exact. "element" and "moment" are there only where they tell records
-// apart, "storage" and "version" where they are known, "unwritten" (true) for memory that nothing was written to.
+// source. What was not measured is null; extremes of integer types are exact. "element" and "moment" are there only where they distinguish
+// records apart, "storage" and "version" where they are known, "unwritten" (true) for memory that nothing was written to.
 // `row` is a valid row number.
 Json record_json(const DumpIndex& dump, size_t row);
 

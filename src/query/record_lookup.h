@@ -15,7 +15,7 @@
 
 namespace tensortap {
 
-// Row numbers in time order: by sequence, then as they stand.
+// Row numbers in time order: by sequence, then as stored.
 std::vector<size_t> rows_in_time_order(const DumpIndex& dump);
 
 // Immutable once made; borrows the dump. Making one is linear in records and ops.
@@ -34,7 +34,7 @@ class RecordLookup {
   // is none.
   [[nodiscard]] std::vector<Read> reads_of(size_t row) const;
   // The output that holds what `row` holds, found by its memory: of the execution that made this content of the block, or, where that wrote
-  // elsewhere in the block, of the last one before that left NaN or Inf in it. Nothing when the memory is not known or nobody who wrote it
+  // elsewhere in the block, of the last one before that left NaN or Inf in it. Nothing when the memory is not known or no op that wrote it
   // was captured.
   [[nodiscard]] std::optional<size_t> writer_of(size_t row) const;
 

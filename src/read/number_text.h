@@ -1,4 +1,4 @@
-// Numbers as NumPy prints them in arrays: all of one width, with the fewest digits that tell them apart from their neighbours in their
+// Numbers as NumPy prints them in arrays: all of one width, with the fewest digits that distinguish them from their neighbours in their
 // dtype.
 
 #ifndef TENSORTAP_READ_NUMBER_TEXT_H_

@@ -50,7 +50,7 @@ class Printer {
  private:
   [[nodiscard]] bool is_cut(size_t axis) const { return summary_ && slice_.shape[axis] > int64_t{2} * options_.edge_items; }
 
-  // Positions along an axis that are shown; -1 stands for the dots.
+  // Positions along an axis that are shown; -1 marks the dots.
   [[nodiscard]] std::vector<int64_t> shown(size_t axis) const {
     std::vector<int64_t> positions;
     const int64_t size = slice_.shape[axis];

@@ -26,7 +26,7 @@ std::vector<std::string> folders_of(const std::string& folder) {
   return folders;
 }
 
-// `counted`: the layout counted what readers find, in crash files, too.
+// `counted`: the layout already counted what readers find, also in crash files.
 void tell_settled(const CrashSettled& one, bool counted, RepairReport& report) {
   report.healthy = false;
   if (!counted) {

@@ -71,7 +71,7 @@ Result<std::vector<std::string_view>> expand(std::string_view at, size_t rank) {
   std::vector<std::string_view> parts;
   if (!trim(at).empty()) parts = split(at, ',');
   const auto dots = std::ranges::count_if(parts, [](std::string_view part) { return trim(part) == "..."; });
-  if (dots > 1) return invalid_argument("--at: \"...\" stands more than once");
+  if (dots > 1) return invalid_argument("--at: \"...\" occurs more than once");
   if (parts.size() - static_cast<size_t>(dots) > rank) {
     return invalid_argument(concat("--at: ", parts.size() - static_cast<size_t>(dots), " indices for a tensor of ", rank, " dimensions"));
   }

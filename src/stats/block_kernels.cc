@@ -5,7 +5,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "stats/block_kernels.cc"
-// SSSE3 alone and the extras of newer AVX-512 gain nothing here; vectors of unknown length can not stand in structures.
+// SSSE3 alone and the extras of newer AVX-512 gain nothing here; vectors of unknown length cannot be members of structures.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which sets the target for it.

@@ -19,7 +19,7 @@ struct BlockRange {
   uint64_t count;
 };
 
-// Immutable. Blocks do not overlap and stand in ascending order.
+// Immutable. Blocks do not overlap and are in ascending order.
 class BlockPlan {
  public:
   // All of `numel` elements, or about `sample_limit` of them when that is positive and smaller.

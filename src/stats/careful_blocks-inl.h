@@ -80,7 +80,7 @@ struct CarefulSums {
     sum = squares = hn::Zero(WideTag());
   }
 
-  // Adds x - shift of elements that stand in `value`; lanes of the left out ones hold the shift itself.
+  // Adds x - shift of elements in `value`; lanes of the left out ones hold the shift itself.
   HWY_INLINE void add(WideVector value) {
     const WideVector moved = hn::Sub(value, shift);
     sum = hn::Add(sum, moved);

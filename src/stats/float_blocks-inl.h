@@ -1,7 +1,7 @@
 // Fast kernels of float32, float16 and bfloat16: everything in lanes of float, eight (sixteen) at a time.
 //
 // A float's bits taken as an integer are negative where the sign is set and zero only for +0: so signs and zeros are counted as those of
-// integers are. Minus zero is the smallest integer of all, and an integer minimum tells whether a block has any.
+// integers are. Minus zero is the smallest integer of all, and an integer minimum shows whether a block has any.
 
 #if defined(TENSORTAP_STATS_FLOAT_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENSORTAP_STATS_FLOAT_BLOCKS_INL_H_

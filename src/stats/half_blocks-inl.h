@@ -1,7 +1,7 @@
 // Fast kernels of float16 and bfloat16: sums in lanes of float as for float32, extremes and counts on the 16-bit patterns themselves, where
 // a vector holds twice as many.
 //
-// Both formats are sign and magnitude, so as signed integers the positive ones stand in their order and the negative ones in reverse below
+// Both formats are sign and magnitude, so as signed integers the positive ones keep their order and the negative ones in reverse below
 // them. Three integer extremes say everything: the largest signed pattern is the largest number unless all are negative; the largest
 // unsigned pattern is the smallest number unless none is negative; the smallest signed pattern is the number that is left in both cases,
 // and -0 if there is one.

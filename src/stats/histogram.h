@@ -10,7 +10,7 @@
 namespace tensortap {
 
 // Counts of values by binary exponent of their magnitude. Mergeable by adding. Bin i holds |x| in [2^(i-150), 2^(i-149)); the first bin
-// also holds everything smaller, the last everything larger; zeros, NaN and Inf stand apart.
+// also holds everything smaller, the last everything larger; zeros, NaN and Inf are counted separately.
 struct ExponentHistogram {
   static constexpr int kBins = 280;
   static constexpr int kLowestExponent = -150;

@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using ShortTag = hn::ScalableTag<int16_t>;
 using ShortVector = hn::Vec<ShortTag>;
 
-// Asks for the two cache lines that stand 2 kB further on: the loops do enough arithmetic per line to fall behind memory without it. May
+// Asks for the two cache lines 2 kB further on: the loops do enough arithmetic per line to fall behind memory without it. May
 // point past the end.
 HWY_INLINE void prefetch_ahead(const uint8_t* data) {
   hwy::Prefetch(data + 2048);

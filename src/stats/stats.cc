@@ -60,7 +60,7 @@ struct Job {
   bool needs_counts;
 };
 
-// Calls visit(packed elements, count, flat index of the first) for a block: once when the elements stand together, else for pieces.
+// Calls visit(packed elements, count, flat index of the first) for a block: once when the elements are contiguous, else for pieces.
 template <class Visit>
 void for_each_piece(const Job& job, const BlockRange& block, const Visit& visit) {
   if (job.is_contiguous) {

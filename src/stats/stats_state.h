@@ -28,7 +28,7 @@ struct StatsState {
   uint64_t neg_zero = 0;
   uint64_t negative = 0;  // finite ones
   int64_t first_nonfinite = -1;
-  // Some square left the range of double: only the reference can tell the sums.
+  // Some square left the range of double: only the reference can compute the sums.
   bool out_of_range = false;
 };
 

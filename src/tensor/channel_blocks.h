@@ -20,7 +20,7 @@ Shape blocked_shape(const Shape& shape, uint32_t block);
 // Writes the packed elements in the order of the dims. `view` is contiguous and has_channel_blocks(); `target` holds packed_bytes().
 void unblock_channels(const TensorView& view, uint32_t block, std::byte* target);
 
-// The place in the order of the dims of the element that stands at `index` in memory.
+// The place in the order of the dims of the element at `index` in memory.
 uint64_t unblocked_index(const TensorDesc& desc, uint32_t block, uint64_t index);
 
 }  // namespace tensortap

@@ -125,7 +125,7 @@ Result<Places> fractal_z_places(const Sizes& sizes, int64_t groups, int64_t n0, 
   return places;
 }
 
-// [..., C1, N1, N0, C0]: rows and columns in blocks. The rows stand for H, the columns for W, what is before them for N.
+// [..., C1, N1, N0, C0]: rows and columns in blocks. The rows are H, the columns W, what is before them for N.
 Places fractal_nz_places(const Sizes& sizes, const std::vector<int64_t>& before, int64_t n0, int64_t c0) {
   Places places;
   places.sizes = sizes;
@@ -173,7 +173,7 @@ struct Way {
   Places to;
 };
 
-// Number of channels that the whole shape tells, when it fits what the blocks hold, in the first order in which it does.
+// Number of channels according to the whole shape, when it fits what the blocks hold, in the first order in which it does.
 std::optional<int64_t> channels_of(const OrderChange& change, const Sizes& padded, int64_t block) {
   for (const DataOrder order : {change.to, DataOrder::kNchw, DataOrder::kNhwc, DataOrder::kHwcn, DataOrder::kNcdhw, DataOrder::kNdhwc}) {
     const Result<Sizes> sizes = sizes_of(order, change.whole);
@@ -215,7 +215,7 @@ Result<Way> with_fractal_z(const Shape& shape, const OrderChange& change) {
   const bool reads = change.from == DataOrder::kFractalZ;
   const DataOrder plain = reads ? change.to : change.from;
   const Shape& whole = reads ? change.whole : shape;
-  if (reads && whole.rank() == 0) return invalid_argument("FRACTAL_Z does not tell the shape without blocks; give it");
+  if (reads && whole.rank() == 0) return invalid_argument("FRACTAL_Z does not store the shape without blocks; give it");
   if (reads && shape.rank() != 4) return no_fit(change.from, shape, "it has 4 dimensions");
   TENSORTAP_ASSIGN_OR_RETURN(const Sizes sizes, sizes_of(plain, whole));
   const std::string_view axes = axes_of(plain, whole.rank());

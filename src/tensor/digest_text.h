@@ -11,7 +11,7 @@
 
 namespace tensortap {
 
-// The numbers stand in files (column "digest_kind" of records.npy).
+// Files contain the numbers (column "digest_kind" of records.npy).
 enum class DigestKind : uint8_t { kNone = 0, kXxh3 = 1, kMd5 = 2, kSha1 = 3 };
 
 struct Digest {

@@ -1,6 +1,6 @@
 // Element types: names, sizes and kinds, one table row each.
 //
-// The numbers are those of enum tensortap_dtype (include/tensortap/capture.h) and stand in files.
+// The numbers are those of enum tensortap_dtype (include/tensortap/capture.h); files contain them.
 
 #ifndef TENSORTAP_TENSOR_DTYPE_H_
 #define TENSORTAP_TENSOR_DTYPE_H_

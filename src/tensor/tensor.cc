@@ -37,7 +37,7 @@ Strided join_dimensions(const TensorView& view) {
   return joined;
 }
 
-// Where the element with flat (logical) index `begin` stands: its index in each dimension.
+// Where the element with flat (logical) index `begin` is: its index in each dimension.
 std::array<uint64_t, kMaxRank> position_of(const Strided& strided, uint64_t begin) {
   std::array<uint64_t, kMaxRank> position{};
   for (size_t i = strided.rank; i-- > 0;) {

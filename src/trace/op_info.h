@@ -22,7 +22,7 @@ std::string_view phase_name(Phase phase);     // "inference", "forward", "backwa
 std::string_view moment_name(Moment moment);  // "after", "before"
 std::string_view level_name(Level level);
 
-// Types of the pseudo-ops that stand for a graph's inputs and weights.
+// Types of the pseudo-ops for a graph's inputs and weights.
 inline constexpr std::string_view kInputType = "Input";
 inline constexpr std::string_view kInitializerType = "Initializer";
 
@@ -32,13 +32,13 @@ struct OpInput {
   uint32_t producer_slot = 0;
 };
 
-// A node of the author's graph that an executed op stands for.
+// A node of the author's graph that an executed op implements.
 struct OriginalNode {
   std::string name;
   std::string type;
 };
 
-// What a model does in a call, for sources that tell its calls apart. The numbers are those of enum tensortap_model_phase.
+// What a model does in a call, for sources that distinguish its calls. The numbers are those of enum tensortap_model_phase.
 enum class ModelPhase : uint8_t { kNone = 0, kPrefill = 1, kDecode = 2, kTrain = 3 };
 std::string_view model_phase_name(ModelPhase phase);  // "", "prefill", "decode", "train"
 
@@ -71,7 +71,7 @@ inline constexpr std::string_view kHostFilled = "host_filled";  // true: what it
 inline constexpr std::string_view kOverwrites = "overwrites";   // numbers of the inputs that it writes and does not read
 inline constexpr std::string_view kParameters = "parameters";   // numbers of the inputs that are parameters of the model
 inline constexpr std::string_view kForwardOp = "forward";       // name of the op whose gradient this one computes a part of
-// Of the pseudo-op that stands for looks at one op's outputs after another op ran (trigger "watch"): the names of the two.
+// Of the pseudo-op for looks at one op's outputs after another op ran (trigger "watch"): the names of the two.
 inline constexpr std::string_view kWatcherOp = "watcher";
 inline constexpr std::string_view kWatchedOp = "watched";
 // Whether an attribute is there and true.

@@ -26,14 +26,14 @@ std::string scoped_op_name(const OpInfo& op, uint32_t number);
 class ScopedNames {
  public:
   std::string add(const OpInfo& op) { return scoped_op_name(op, is_pseudo_op(op) ? 0 : next_++); }
-  // Ops that are not added have numbers, too.
+  // Ops that are not added also have numbers.
   void pass_over(uint32_t ops) { next_ += ops; }
 
  private:
   uint32_t next_ = 0;
 };
 
-// The part of a scoped name that tells the type: after the last '/', before the last '-'.
+// The part of a scoped name that contains the type: after the last '/', before the last '-'.
 std::string_view scoped_name_type(std::string_view scoped_name);
 
 }  // namespace tensortap

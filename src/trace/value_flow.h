@@ -63,7 +63,7 @@ class ValueFlow {
   static constexpr size_t kMostOthers = 4;        // of one read
   static constexpr size_t kMostBlocks = 1 << 16;  // before those that were not used for as long are forgotten
   struct Made {
-    ValueMaker maker;   // nobody: what was read before anybody was seen to write it
+    ValueMaker maker;   // none: what was read before any op was seen to write it
     uint64_t look = 0;  // type, shape and view
     friend bool operator==(const Made&, const Made&) = default;
   };

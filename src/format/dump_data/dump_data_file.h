@@ -20,7 +20,7 @@ namespace tensortap {
 struct DumpDataOrigin {
   std::string name;
   uint32_t output = 0;
-  int32_t type = 0;    // as it stands there: numbers of the compiler
+  int32_t type = 0;    // as stored: numbers of the compiler
   int32_t format = 0;  //
 };
 
@@ -37,7 +37,7 @@ struct DumpDataTensor {
   uint32_t arg_index = 0;
   uint32_t input_type = 0;
   DumpDataOrigin origin;
-  // Where the payload lies in the file. Absent: the header tells of it, and it was not written (its memory had no address).
+  // Where the payload lies in the file. Absent: the header describes it, but it was not written (its memory had no address).
   uint64_t payload_at = 0;
   bool absent = false;
 };
@@ -73,7 +73,7 @@ bool is_dump_data(std::span<const std::byte> head);
 // How many of a file's first bytes parse_dump_data() must see. `head` holds the first 16 bytes, or all of a shorter file. Errors: kCorrupt.
 Result<uint64_t> dump_data_head_bytes(std::span<const std::byte> head, uint64_t file_bytes);
 
-// What a file of `file_bytes` bytes tells, by its first ones. Every payload is inside the file. Errors: kCorrupt, with what is wrong.
+// Describes a file of `file_bytes` bytes by its first ones. Every payload is inside the file. Errors: kCorrupt, with what is wrong.
 Result<DumpDataFile> parse_dump_data(std::span<const std::byte> head, uint64_t file_bytes);
 
 // What a tensor is in our terms: a shape that can not be one of ours is flat, a type that we do not have is bytes. Errors: kCorrupt when

@@ -315,7 +315,7 @@ bool is_dump_data(std::span<const std::byte> head) {
     if (is_dump_data_nano(rest) || begins_with_version(rest)) return true;
   }
   if (!begins_with_version(head) || head.size() < 6) return false;
-  // Of the version 1 the next field must be one of the message's, too.
+  // In version 1 the next field must also be one of the message's.
   const auto tag = static_cast<unsigned char>(head[5]);
   return head[2] == std::byte{'1'} && (tag == 0x10 || (tag % 8 == 2 && tag / 8 >= 3 && tag / 8 <= 9));
 }

@@ -1,4 +1,4 @@
-// The block of 2048 bytes that tells of an overflow: the payload of Opdebug.Node_OpDebug files. docs/formats/dump_data.md.
+// The block of 2048 bytes that describes an overflow: the payload of Opdebug.Node_OpDebug files. docs/formats/dump_data.md.
 
 #ifndef TENSORTAP_FORMAT_DUMP_DATA_OVERFLOW_BLOCK_H_
 #define TENSORTAP_FORMAT_DUMP_DATA_OVERFLOW_BLOCK_H_

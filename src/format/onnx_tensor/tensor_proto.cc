@@ -95,7 +95,7 @@ void read_external_entry(pbf_reader reader, ExternalLocation& external) {
   if (key == "length") parse_unsigned(value, external.length);
 }
 
-// The element type may stand behind the elements, so it is read first. Also checks the wire types: protozero believes the caller about
+// The element type may follow the elements, so it is read first. Also checks the wire types: protozero believes the caller about
 // them.
 Status read_type(pbf_reader reader, TensorProto& tensor) {
   while (reader.next()) {

@@ -29,7 +29,7 @@ struct ConfigRules {
   bool ascend_e2e_statistics;            // strict: statistics beside e2e_dump_settings on Ascend
   std::string_view fixed_categories;     // the statistics of every config, joined by commas; "" = statistic_category chooses
   bool hash_categories;                  // "hash", "hash:md5" and "hash:sha1" are statistics, too
-  bool repeated_categories;              // a statistic that stands twice is two columns
+  bool repeated_categories;              // a statistic that occurs twice is two columns
   std::string_view non_finite;           // CaptureSpec::non_finite
 };
 

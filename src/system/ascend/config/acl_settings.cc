@@ -278,7 +278,7 @@ class NoteTaker {
     const std::set<std::string> once(repeated.begin(), repeated.end());
     for (const std::string& key : once) {
       if (taken_++ >= kMostNotes) break;
-      settings_.notes.push_back(concat(name, ": the key ", quote(key.substr(0, 80)), " stands twice in an object; the last one counts"));
+      settings_.notes.push_back(concat(name, ": the key ", quote(key.substr(0, 80)), " occurs twice in an object; the last one counts"));
     }
   }
 

@@ -66,7 +66,7 @@ TEST(AclSettings, FaultsAreFoundInOrder) {
   for (size_t first = 0; first < std::size(steps); ++first) {
     for (size_t second = first + 1; second < std::size(steps); ++second) {
       std::string members = concat(steps[second].first, ", ", steps[first].first);
-      // A key that stands twice would hide the other fault.
+      // A key that occurs twice would hide the other fault.
       if (first != 3 && second != 3) members += ", \"dump_path\": \"/tmp\"";
       if (first == 0 && second == 6) continue;
       EXPECT_THAT(acl_problem(members), HasSubstr(steps[first].second)) << members;

@@ -74,7 +74,7 @@ TEST(AclDialect, ListPicksModelsAndLayers) {
 TEST(AclDialect, OfAModelThatStandsTwiceTheLastItemCounts) {
   const CaptureSpec spec = acl_spec(at_tmp(R"("dump_list": [{"model_name": "m", "layer": ["a"]}, {"model_name": "m", "layer": ["b"]}])"));
   EXPECT_THAT(selectors_of(spec.include), ElementsAre(R"(the name "b" of the model "m")"));
-  EXPECT_THAT(spec.notes, ElementsAre(HasSubstr("the model \"m\" stands twice; the last one counts")));
+  EXPECT_THAT(spec.notes, ElementsAre(HasSubstr("the model \"m\" occurs twice; the last one counts")));
 }
 
 // A4
@@ -186,7 +186,7 @@ TEST(AclDialect, WhatHasNoEffectIsSaid) {
   EXPECT_THAT(spec.notes,
               Contains("acl.json:2:1: dump.dump_Mode: is no key of AscendCL and is ignored, as there. Did you mean \"dump_mode\"?"));
   EXPECT_THAT(spec.notes, Contains(HasSubstr("acl.json:2:69: dump.dump_list[0].modelname: is no key")));
-  EXPECT_THAT(spec.notes, Contains(HasSubstr("the key \"dump_data\" stands twice")));
+  EXPECT_THAT(spec.notes, Contains(HasSubstr("the key \"dump_data\" occurs twice")));
   EXPECT_THAT(spec.notes, Contains(HasSubstr("dump_kernel_data: has no effect")));
   EXPECT_THAT(spec.notes, Contains("\"dump_list\" names no op, so nothing is captured"));
   EXPECT_EQ(spec.payload, Payload::kTensor);

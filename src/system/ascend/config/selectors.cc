@@ -116,7 +116,7 @@ std::vector<const DumpItem*> last_of_each_model(const Settings& settings, std::v
       items.push_back(&item);
     } else if (said.insert(found->first).second) {
       notes.push_back(
-          concat(item.origin, ": the model ", quote(found->first.substr(0, 80)), " stands twice; the last one counts, as in AscendCL"));
+          concat(item.origin, ": the model ", quote(found->first.substr(0, 80)), " occurs twice; the last one counts, as in AscendCL"));
     }
   }
   return items;

@@ -55,7 +55,7 @@ Result<Kernels> parse_kernels(const SpecValue& list, const KernelRules& rules) {
     std::string text = entry_text(entry.json());
     if (text.empty()) continue;
     if (!seen.insert(text).second) {
-      if (kernels.notes.size() < kMostKernelNotes) kernels.notes.push_back(concat(entry.path(), ": ", quote(text), " stands twice"));
+      if (kernels.notes.size() < kMostKernelNotes) kernels.notes.push_back(concat(entry.path(), ": ", quote(text), " occurs twice"));
       continue;
     }
     OpSelector selector;

@@ -176,7 +176,7 @@ Status read_support_device(Value value, Reading& reading) {
     repeated = !seen.insert(list[i].dump()).second || repeated;
     if (const auto device = device_of(list[i])) devices.insert(*device);
   }
-  if (repeated) reading.note(value, "a device stands twice");
+  if (repeated) reading.note(value, "a device occurs twice");
   if (reading.on(DeviceKind::kCpu)) return {};
   reading.settings.every_device = false;
   reading.settings.devices.assign(devices.begin(), devices.end());

@@ -187,7 +187,7 @@ void note_repeated(const std::vector<std::string>& repeated, std::string_view na
   const std::set<std::string> once(repeated.begin(), repeated.end());
   for (const std::string& key : once) {
     if (reading.settings.notes.size() == kMostNotes) break;
-    reading.settings.notes.push_back(concat(name, ": the key ", quote(key), " stands twice; the last one counts"));
+    reading.settings.notes.push_back(concat(name, ": the key ", quote(key), " occurs twice; the last one counts"));
   }
 }
 

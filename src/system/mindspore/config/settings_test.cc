@@ -339,7 +339,7 @@ TEST(MindsporeSettings, WhatIsIgnoredOrForcedIsSaid) {
   const std::string twice = R"({"common_dump_settings": 1, "common_dump_settings": )" + base()["common_dump_settings"].dump() + "}";
   const Result<Settings> settings = read_settings(twice, "c.json", *parse_profile(""), true);
   ASSERT_TRUE(settings.ok()) << settings.status().message();
-  EXPECT_THAT(settings->notes, Contains(HasSubstr("\"common_dump_settings\" stands twice")));
+  EXPECT_THAT(settings->notes, Contains(HasSubstr("\"common_dump_settings\" occurs twice")));
 }
 
 TEST(MindsporeSettings, OfManyUnknownKeysTheFirstAreSaid) {
