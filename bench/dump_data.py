@@ -158,7 +158,7 @@ def main() -> None:
     lines = [
         "# What DumpData files cost",
         "",
-        "Made by `./dev bench --dump-data`; nobody edits the figures. Wall time of whole commands, medians of runs in turn, on a virtual",
+        "Made by `./dev bench --dump-data`; the figures are not edited. Wall time of whole commands, medians of runs in turn, on a virtual",
         f"machine of {os.cpu_count()} cores. Memory for the page cache was touched before each run: where it was not, whichever came",
         "first, dd included, took up to ten times as long.",
         "",

@@ -182,7 +182,7 @@ def write_page(page: Page, target: Path) -> None:
     lines = [
         "# What capture costs",
         "",
-        "Made by `./dev bench`; nobody edits the figures. Machine: " + machine_class() + ".",
+        "Made by `./dev bench`; the figures are not edited. Machine: " + machine_class() + ".",
         "",
         "Ratios of the time of a run to the untouched session's, in one process, bursts of both in ABBA order. Each figure is the median",
         f"of {page.processes} process{'es' if page.processes > 1 else ''}, with the lowest and highest quartile in brackets. 1.00 is free. "

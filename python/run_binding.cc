@@ -196,7 +196,7 @@ std::string capture_config(const nb::dict& given) {
   return to_json_text(spec_to_json(value_or_throw(spec_from_options(options))));
 }
 
-// A report of the source, or the failure that it tells of.
+// A report of the source, or the failure that it describes.
 std::string report_or_throw(int code, char* report) {
   std::string text = take_text(report);
   if (code != TENSORTAP_OK) throw StatusError{Status(static_cast<StatusCode>(code), text)};

@@ -134,7 +134,7 @@ void try_adapter(const TorchInstallation& torch, const InstalledFiles& installed
   }
 }
 
-// What we and the compiler make is not for others to write, whatever the umask allows: nobody would load it.
+// What we and the compiler make is not for others to write, whatever the umask allows: it would not be loaded.
 class OnlyWeWrite {
  public:
   OnlyWeWrite() : before_(umask(S_IWGRP | S_IWOTH)) { umask(before_ | S_IWGRP | S_IWOTH); }

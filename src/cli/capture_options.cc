@@ -81,7 +81,8 @@ void add_place_options(CLI::App& app, CaptureOptions& options) {
 void add_selection_options(CLI::App& app, CaptureArguments& arguments) {
   std::vector<std::string> names;
   for (const Dialect& dialect : dialects()) names.emplace_back(dialect.name);
-  add_choice(app, "--dialect", arguments.dialect, names, "Language of the config, when its content does not tell")->group("What to keep");
+  add_choice(app, "--dialect", arguments.dialect, names, "Language of the config, when its content does not show it")
+      ->group("What to keep");
   app.add_option("--profile", arguments.profile,
                  "As which version of another system a config is read and a dump written, such as mindspore-2.7.0/gpu")
       ->type_name("SYSTEM-VERSION[/DEVICE]")
@@ -116,7 +117,7 @@ ChosenConfig choose_config(const CaptureArguments& arguments) {
   return {"", arguments.dialect, ""};
 }
 
-// Some systems look at the name, too: that of the file itself, not of a link to it.
+// Some systems also look at the name: that of the file itself, not of a link to it.
 Status check_suffix(const ChosenConfig& config, std::string_view text) {
   const Dialect* dialect = config.dialect.empty() ? recognise_dialect(text) : find_dialect(config.dialect);
   if (dialect == nullptr || dialect->file_suffix.empty()) return {};

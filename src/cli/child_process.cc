@@ -43,7 +43,7 @@ void give_back_inherited() {
 }
 
 void forward(int signal, siginfo_t* info, void* /*context*/) {
-  // What the kernel sends comes from the terminal, and the program gets it from there, too.
+  // What the kernel sends comes from the terminal, and the program also gets it from there.
   const bool from_terminal = info->si_code > 0;
   const int saved = errno;
   if (!from_terminal && forward_to > 0) kill(forward_to, signal);

@@ -43,7 +43,7 @@ struct Answer {
 // Runs a program to its end with an empty stdin. Words[0] is looked for on PATH. Errors: kNotFound when it can not be started; kIo.
 Result<Answer> ask_program(const std::vector<std::string>& words);
 
-// Does `work` in a process of its own and gives what it returns, so that a crash in there is an answer, too. Errors: kInternal with the
+// Does `work` in a process of its own and gives what it returns, so that a crash in there is an answer as well. Errors: kInternal with the
 // signal.
 Result<std::string> in_own_process(const std::function<std::string()>& work);
 

@@ -41,7 +41,7 @@ struct Command {
 // In the order of the help text. Constant data.
 std::span<const Command> commands();
 
-// The program with all its commands and options, as main() parses it: the completions are made from it, too.
+// The program with all its commands and options, as main() parses it: the completions are also made from it.
 struct DeclaredCommand {
   const Command* command;
   CLI::App* app;

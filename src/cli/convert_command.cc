@@ -16,7 +16,7 @@
 namespace tensortap::cli {
 namespace {
 
-constexpr size_t kMostFailures = 10;  // that are told one by one
+constexpr size_t kMostFailures = 10;  // that are reported one by one
 
 struct ConvertOptions {
   std::vector<std::string> paths;
@@ -99,8 +99,10 @@ Action declare_convert(CLI::App& app) {
       ->required();
   add_choice(app, "--to", options->to, conversion_targets(), "Format or layout to convert to (npy)");
   app.add_option("-f,--data-format", options->order, "Put the elements into this order, such as NCHW")->type_name("ORDER");
-  app.add_option("--from-format", options->order_now, "The order that they are in, for files that do not tell (ND)")->type_name("ORDER");
-  app.add_option("-s,--shape", options->shape, "The shape without blocks, where files do not tell, such as 1,3,224,224")->type_name("DIMS");
+  app.add_option("--from-format", options->order_now, "The order that they are in, for files that do not store it (ND)")
+      ->type_name("ORDER");
+  app.add_option("-s,--shape", options->shape, "The shape without blocks, where files do not store it, such as 1,3,224,224")
+      ->type_name("DIMS");
   app.add_option("--slot", options->slot, "Only this tensor of each file, such as input.0 or output.1")->type_name("SLOT");
   app.add_option("--threads", options->threads, "Threads for many files (2)")->type_name("N")->check(in_range(1, 256));
   return [options](Terminal& terminal) { return run_convert(*options, terminal); };

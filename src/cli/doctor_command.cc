@@ -96,7 +96,7 @@ enum class State : uint8_t { kGood, kAbsent, kBad };
 
 struct Check {
   State state;
-  bool notable;  // printed without --all, too
+  bool notable;  // also printed without --all
   std::string name;
   std::string text;
 };

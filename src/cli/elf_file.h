@@ -1,4 +1,4 @@
-// What an ELF file on disk tells about itself: whether the loader will preload into it, and which functions it exports.
+// What an ELF file on disk contains about itself: whether the loader will preload into it, and which functions it exports.
 
 #ifndef TENSORTAP_CLI_ELF_FILE_H_
 #define TENSORTAP_CLI_ELF_FILE_H_

@@ -111,7 +111,7 @@ void tell_signal(int signal, Json& summary) {
   const bool crashed = std::ranges::find(kCrashes, signal) != kCrashes.end();
   if (!crashed || summary["dump"].is_null() || !summary.value("failed_op", Json()).is_null()) return;
   if (!summary["notes"].is_array()) summary["notes"] = Json::array();
-  summary["notes"].push_back(R"(a config with "trigger": "exception" tells in which op a program crashed, and what that op read)");
+  summary["notes"].push_back(R"(a config with "trigger": "exception" shows in which op a program crashed, and what that op read)");
 }
 
 // The summary for programs: behind the program's own output, or in a file.
@@ -183,10 +183,10 @@ Action declare_exec(CLI::App& app) {
   add_capture_options(app, options->capture);
   const char* group = "The program";
   add_choice(app, "--compile", options->compile, {"eager", "aot", "inductor", "inductor-nodes"},
-             "What becomes of torch.compile: run eagerly, the graph before fusion, as it is (inductor), or with every node told, which "
+             "How torch.compile is treated: run eagerly, the graph before fusion, as it is (inductor), or with every node reported, which "
              "costs fusion")
       ->group(group);
-  app.add_flag("--workers", options->workers, "Capture the worker processes of a DataLoader, too")->group(group);
+  app.add_flag("--workers", options->workers, "Also capture the worker processes of a DataLoader")->group(group);
   app.add_flag("--no-cache", options->no_cache, "Measure memory again that no operator wrote, for programs that write it past torch")
       ->group(group);
   app.add_flag("--no-build", options->no_build, "Do not compile an adapter that is missing: say how, and start nothing")->group(group);

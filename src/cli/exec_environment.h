@@ -19,7 +19,7 @@ namespace tensortap::cli {
 // destruction. Move-only.
 class ExecFolder {
  public:
-  // Makes the folder below TMPDIR, or /tmp, and writes the request into it. kShared: for processes of other users, too, who can read the
+  // Makes the folder below TMPDIR, or /tmp, and writes the request into it. kShared: also for processes of other users, who can read the
   // request and add marks, but not take away what is there.
   static Result<ExecFolder> create(const Json& request, Access access);
   ExecFolder(ExecFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}

@@ -26,7 +26,7 @@ class ExecPlace {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] bool shared() const { return shared_; }
-  // Removes what take() made and nobody used.
+  // Removes what take() made if it was not used.
   void give_back() const;
 
  private:
@@ -35,7 +35,7 @@ class ExecPlace {
 
   std::string path_;
   bool shared_ = false;
-  int held_ = -1;                  // the socket whose name stands for the folder
+  int held_ = -1;                  // the socket whose name represents the folder
   std::vector<std::string> made_;  // innermost first
 };
 

@@ -35,7 +35,7 @@ std::string newest_run(const std::string& folder) {
 
 bool is_report(std::string_view path) { return path.ends_with(".json"); }
 
-// The folder of a dump, or the one that a report tells of.
+// The folder of a dump, or the one that a report names.
 std::string dump_folder(const std::string& dump) { return is_report(dump) ? parent_path(parent_path(dump)) : dump; }
 
 // Where the layouts put the session's own report.
@@ -141,7 +141,7 @@ void add_note(Json& summary, std::string text) {
   summary["notes"].push_back(std::move(text));
 }
 
-// Counts of ops of several processes; each op stands in each of them.
+// Counts of ops of several processes; each op is in each of them.
 Json sum_of_ops(const std::vector<Json>& processes) {
   Json ops = {{"expected", uint64_t{0}}, {"captured", uint64_t{0}}, {"not_captured", Json::array()}};
   for (const Json& process : processes) {

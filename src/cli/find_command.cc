@@ -97,7 +97,7 @@ bool is_harmless(const Json& origin) { return origin.value("harmless", false); }
 
 bool begin_alike(const Json& a, const Json& b) { return a.at("chain").back() == b.at("chain").back(); }
 
-// What the way to the value that the program saw did not tell yet.
+// What the way to the value that the program saw did not show yet.
 void print_harmful(Terminal& terminal, const Json& report) {
   const Json& seen = report.at("seen");
   std::vector<const Json*> shown;

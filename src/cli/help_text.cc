@@ -26,7 +26,7 @@ std::vector<std::string> wrapped(std::string_view text, size_t width) {
   return lines;
 }
 
-// Two columns; a left side that is too long for its own stands on a line of its own.
+// Two columns; a left side that is too long is on a line of its own.
 std::string row_text(const std::string& left, std::string_view description, size_t width) {
   std::string text = "  " + left;
   const std::string indent(kDescriptionsBegin, ' ');

@@ -17,7 +17,7 @@ std::string step_text(const Json& step) {
   return text;
 }
 
-// Where the way back ends at what an op read, nobody who was captured made it.
+// Where the way back ends at what an op read, no captured op made it.
 std::string made_text(const Json& begin) {
   const bool was_read = member_text(begin, "slot").starts_with("in");
   return fmt::format("{} {} in {}", was_read ? "was given" : "made", counts_text(begin), member_text(begin, "record"));

@@ -13,7 +13,7 @@ namespace tensortap::cli {
 // Whether this process, and so a program that it starts, can become another user: root, or one with the capability for it.
 bool can_become_another_user();
 
-// What stands between such processes and a capture into the folder `out`, one sentence each with the way out; empty when nothing does.
+// What keeps such processes from capturing into the folder `out`: one sentence each, with what to do; empty when nothing does.
 // `admitted`: whether the dump is one for others to write. Looks at the modes of files only, as a user sees them who is in none of our
 // groups.
 std::vector<std::string> obstacles_of_other_users(const InstalledFiles& installed, const std::string& out, bool admitted);

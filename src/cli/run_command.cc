@@ -183,7 +183,7 @@ Result<ExitCode> run_here(const RunOptions& options, const CaptureSpec& spec, Te
   }
   quiet = terminal.quiet ? 1 : 0;
   install_interrupt_handler();
-  // Beyond `ulimit -f` writes fail, those of the runtime, too; the process is ours.
+  // Beyond `ulimit -f` writes fail, also those of the runtime; the process is ours.
   (void)std::signal(SIGXFSZ, SIG_IGN);
   const auto borrowed = borrow_inputs(inputs);
   const std::string request_text = to_json_text(request);

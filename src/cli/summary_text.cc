@@ -123,7 +123,7 @@ class Lines {
   std::vector<Entry> entries_;
 };
 
-// "none lost", "3 lost" with each reason, or that nobody knows: of a process that died, or could not write its report.
+// "none lost", "3 lost" with each reason, or that the number is unknown: of a process that died, or could not write its report.
 std::string lost_text(const Json& report, const Palette& palette) {
   if (member(report, "lost") == nullptr) return ", how many were lost is unknown";
   const uint64_t lost = count_of(report, "lost");

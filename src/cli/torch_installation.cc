@@ -51,7 +51,7 @@ Status read_library(TorchInstallation& torch) {
   }
   torch.string_abi = file->defines(kTorchStringAbiOne) ? 1 : 0;
   if (torch.string_abi == 0 && !file->defines(kTorchStringAbiZero)) {
-    return not_found(concat("the string ABI of ", torch.library, " can not be told: it exports no at::show_config()"));
+    return not_found(concat("the string ABI of ", torch.library, " is unknown: it exports no at::show_config()"));
   }
   return {};
 }

@@ -21,7 +21,7 @@ struct TorchInstallation {
 };
 
 // In the folder of the package `torch`, of the C++ distribution, or of its libraries. Errors: kNotFound when there is no libtorch_cpu.so,
-// or when its release can not be told; kUnsupported for a torch without the function that the capture enters by.
+// or when its release is unknown; kUnsupported for a torch without the function that the capture enters by.
 Result<TorchInstallation> torch_in(const std::string& folder);
 
 // The torch that `python` would import, asked for without importing it. Errors: kNotFound when it has none or when there is no such

@@ -48,7 +48,7 @@ Json nested(const TensorView& view, int dimension, uint64_t& next) {
 
 Json values_json(const TensorView& view) {
   if (view.data == nullptr || view.desc.dtype == DType::kUndefined) return {};
-  // A dimension of zero elements may stand beside enormous ones.
+  // One dimension may be zero and another enormous.
   if (view.desc.shape.numel().value_or(0) == 0) return Json::array();
   uint64_t next = 0;
   return nested(view, 0, next);

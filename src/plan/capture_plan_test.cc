@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "plan/selector_set.h"
+#include "plan/where.h"
 
 namespace tensortap {
 namespace {

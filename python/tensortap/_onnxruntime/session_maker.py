@@ -112,7 +112,7 @@ class SessionMaker:
         changes = {
             "optimized_model_filepath": "",
             "graph_optimization_level": self._module.C.GraphOptimizationLevel.ORT_DISABLE_ALL,
-            "execution_mode": self._module.C.ExecutionMode.ORT_SEQUENTIAL,  # runs are told apart by their threads
+            "execution_mode": self._module.C.ExecutionMode.ORT_SEQUENTIAL,  # runs are distinguished by their threads
         }
         kept = session._sess_options, session._model_path, session._model_bytes
         session._sess_options, session._model_path, session._model_bytes = options, None, model

@@ -14,7 +14,7 @@ from ._library import Library
 from .session_maker import KnownOptions, SessionMaker
 
 RUNS = ("run", "run_with_ort_values", "run_with_iobinding", "run_with_ortvaluevector")
-"""Methods that run on the calling thread. Runs of others are told apart by the library itself."""
+"""Methods that run on the calling thread. The library itself distinguishes the runs of other threads."""
 HANDLE = "_tensortap_session"
 
 
@@ -61,7 +61,7 @@ class Wrapper:
         with self._lock:
             try:
                 maker = SessionMaker(self._library, self._module, session, create, self._known)
-            except Exception:  # a program that gives what ONNX Runtime refuses is told so by ONNX Runtime
+            except Exception:  # ONNX Runtime itself reports arguments that it refuses
                 return None
             if options is not None and options.optimized_model_filepath:
                 self._write_optimised(session, options, create)

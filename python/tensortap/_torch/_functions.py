@@ -20,7 +20,7 @@ class Functions:
         ``leave(mark)``: takes off what was put there since.
     set_namers
         ``set_namers(name_called, root_called)``: whom to ask for the names of an unknown module, ``(module, path of the caller)``, and
-        whom to tell that a module is called while none runs, ``(module)``.
+        whom to notify that a module is called while none runs, ``(module)``.
     bind
         ``bind(module, path)``: the module has this path; gives its number.
     unbind
@@ -40,7 +40,7 @@ class Functions:
     program_file
         ``program_file(file)``: the file as positions name it, "" for one that is not the program's.
     describe_code
-        ``describe_code(code object, rows)``: what the lines of code that torch made stand for: (line, "file:line", path of a module).
+        ``describe_code(code object, rows)``: the origin of the lines of code that torch made: (line, "file:line", path of a module).
     walk_frames
         ``walk_frames(enabled)``: whether to do that; gives whether it is done.
     where
@@ -54,7 +54,7 @@ class Functions:
         node, path that was compiled))``: gives its number, 0 when it can not be captured.
     wants_node
         ``wants_node(number, number of the module that its graph runs for)``: 1 when anything of it may be wanted, plus 2 when it gives
-        memory that nobody wrote.
+        memory that was never written.
     add_site
         ``add_site((number, phase, flags), rows)``: gives the number for ``tensortap::dump``, -1 when it can not be captured; of each
         slot the position of its tensor, kind, slot, element, flags.

@@ -1,4 +1,4 @@
-"""What becomes of ``torch.compile`` while operators are captured.
+"""How ``torch.compile`` is treated while operators are captured.
 
 Kernels that Inductor fuses are no operators any more, so the program is left as it is, runs eagerly, or runs the graph of AOTAutograd,
 whose nodes are operators.
@@ -185,7 +185,7 @@ def _with_dump_nodes(graph: Any, family: Family, backward: bool) -> Any:
 
 
 def _observed(graph: Any, family: Family) -> Any:
-    """Give the function that runs a graph whose operators torch's own callbacks tell."""
+    """Give the function that runs a graph whose operators torch's own callbacks report."""
     table = family.table.functions
     table.describe_code(graph.forward.__func__.__code__, graph_lines.rows(graph, family.root, table, family.table.path_of))
     return graph.forward

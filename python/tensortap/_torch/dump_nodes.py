@@ -86,7 +86,7 @@ class Inserted:
             self._dump(node, (number, self._phase, _SECOND), written + outputs)
 
     def _note_written(self, node: Node, number: int, read: list[Value]) -> None:
-        """Say what a node wrote that nobody wants."""
+        """Report what an unwanted node wrote."""
         changed = [_Slot(value.node, _INPUT, 0, -1, _CHANGED | _ONLY_NOTED) for value in read if value.written]
         if not changed:
             return

@@ -95,7 +95,7 @@ class Family:
         module = graph_lines.module_of(node, self.root, self.table.path_of)
         operator = node_arguments.names_of(node)
         if forward:
-            # What an autograd node does is told apart by its operators, as without compiling.
+            # The operators of an autograd node distinguish what it does, as without compiling.
             key: Hashable = (operator, scope, forward)
         else:
             place = (operator, scope, self.root, module, source, node.meta.get("stack_trace"))

@@ -1,4 +1,4 @@
-"""Which module and which line of the program each line of a compiled graph's code stands for."""
+"""Which module and which line of the program each line of a compiled graph's code comes from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MEMBER = re.compile(r"(?:\._modules)?\[['\"]?([^'\"\]]+)['\"]?\]")
 
 
 def rows(graph: Any, root: str, functions: Functions, path_of: Callable[[int], str]) -> Iterator[tuple[int, str, str]]:
-    """List what the lines of a graph's code stand for; backward graphs know the forward operator of each node.
+    """List where the lines of a graph's code come from; backward graphs know the forward operator of each node.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class DumpPass(CustomGraphPass):  # type: ignore[misc]
             self.problem = str(error)
 
     def _run(self, earlier: Any, graph: Any) -> None:
-        # Passes of this kind are told whether the graph is for inference.
+        # Passes of this kind receive whether the graph is for inference.
         if any(kind.__name__ == "CustomInferenceAwareGraphPass" for kind in type(earlier).__mro__):
             earlier(graph, is_inference=self.is_inference)
         else:
@@ -124,7 +124,7 @@ def compile_with_nodes(wrapper: Any, model: Any, inputs: Any, options: dict[str,
 
 
 def _run(compiled: Any, dumps: list[dump_nodes.Inserted], root: int, is_backward: bool) -> Any:
-    """Give a function that runs compiled code, whose operators outside of fused kernels are told by dump nodes alone."""
+    """Give a function that runs compiled code, whose operators outside of fused kernels only dump nodes report."""
     functions = dumps[0].functions
     wrote_unseen = any(inserted.wrote_unseen for inserted in dumps)
 

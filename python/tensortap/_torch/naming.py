@@ -12,7 +12,7 @@ from torch.nn import Module
 from ._functions import Functions
 
 _WRAPPERS = {"OptimizedModule": "_orig_mod", "DistributedDataParallel": "module"}
-"""Modules that stand for the one that they hold: they have its name."""
+"""Modules that wrap another one and have its name."""
 _CHECKED = 4
 """How many parameters are looked up again at each call of a root."""
 

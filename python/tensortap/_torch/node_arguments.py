@@ -1,4 +1,4 @@
-"""What a node of a compiled graph reads, makes and is told besides: by the schema of its operator."""
+"""What a node of a compiled graph reads, makes and gets as other arguments: by the schema of its operator."""
 
 from __future__ import annotations
 

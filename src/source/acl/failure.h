@@ -19,7 +19,7 @@ aclError bad_handle(const char* what);
 // gives null.
 const char* take_message();
 
-// Once for each different text: a line on stderr. For what the program can not be told by a code.
+// One line on stderr for each different text. For what no error code can say to the program.
 void warn_once(const std::string& message);
 
 // Runs the body of a C function.

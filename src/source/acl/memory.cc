@@ -23,7 +23,7 @@ uint64_t memory_of_machine() {
   return sysinfo(&facts) == 0 ? uint64_t{facts.totalram + facts.totalswap} * facts.mem_unit : UINT64_MAX;
 }
 
-// Whether all pages of a range belong to the process: a wild pointer is told before it is followed. msync() looks and writes nothing.
+// Whether all pages of a range belong to the process: a wild pointer is found before it is followed. msync() looks and writes nothing.
 bool is_mapped(const void* pointer, size_t size) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t begin = address_of(pointer) / page * page;

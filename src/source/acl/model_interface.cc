@@ -11,7 +11,7 @@
 namespace tensortap::acl_source {
 namespace {
 
-// Of what nobody has named: batches and other dimensions of programs that set them while running.
+// Of dimensions without a name: batches and other dimensions of programs that set them while running.
 constexpr int64_t kLargestBatch = 32;
 constexpr int64_t kLargestOther = 512;
 constexpr uint64_t kMostExpectedBytes = uint64_t{1} << 30;
@@ -262,7 +262,7 @@ Result<ModelInterface::Sizes> ModelInterface::sizes_of(const DynamicSizes& asked
       int64_t size = -1;
       if (!asked.dims.empty()) size = all_given ? asked.dims[place] : asked.dims[sizes.size()];
       if (asked.batch > 0 && axis == 0) size = static_cast<int64_t>(asked.batch);
-      // Height and width stand behind the channels, or before them.
+      // Height and width follow the channels, or precede them.
       const size_t height_axis = input.dims.size() == 4 && input.dims[1] < 0 && input.dims[3] >= 0 ? 1 : 2;
       if (asked.height > 0 && input.dims.size() == 4 && axis == height_axis) size = static_cast<int64_t>(asked.height);
       if (asked.height > 0 && input.dims.size() == 4 && axis == height_axis + 1) size = static_cast<int64_t>(asked.width);

@@ -66,7 +66,7 @@ class ModelInterface {
   // The shape of every input of a run: what the data set says, then its descriptions, then the buffers' sizes.
   // Errors: kInvalidArgument, with what does not fit.
   [[nodiscard]] Result<Shapes> input_shapes(const DynamicSizes& sizes, std::span<const GivenInput> given) const;
-  // Shapes of the outputs as far as those of the inputs tell them; -1 = open.
+  // Shapes of the outputs as far as those of the inputs determine them; -1 = open.
   [[nodiscard]] Shapes output_shapes(const Shapes& inputs) const;
 
  private:

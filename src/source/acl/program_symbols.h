@@ -1,4 +1,4 @@
-// What the program calls of the interface, as its dynamic relocations tell it.
+// What the program calls of the interface, as its dynamic relocations list it.
 
 #ifndef TENSORTAP_SOURCE_ACL_PROGRAM_SYMBOLS_H_
 #define TENSORTAP_SOURCE_ACL_PROGRAM_SYMBOLS_H_

@@ -31,7 +31,7 @@ aclError destroy_stream(aclrtStream handle) {
     stream->synchronize();
     return ACL_SUCCESS;
   }
-  // A callback that nobody processes any more would keep the stream for ever.
+  // A callback that is not processed any more would keep the stream for ever.
   CallbackReports::of_process().forget(stream.get());
   return ACL_SUCCESS;
 }

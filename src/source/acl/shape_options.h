@@ -1,4 +1,4 @@
-// What ATC, the compiler of .om files, was told about open dimensions: TENSORTAP_ACL_ATC.
+// What ATC, the compiler of .om files, was given for open dimensions: TENSORTAP_ACL_ATC.
 
 #ifndef TENSORTAP_SOURCE_ACL_SHAPE_OPTIONS_H_
 #define TENSORTAP_SOURCE_ACL_SHAPE_OPTIONS_H_

@@ -38,7 +38,7 @@ aclError set_dims(aclTensorDesc& desc, int count, const int64_t* dims) {
   return ACL_SUCCESS;
 }
 
-// Where the dimensions of the one format stand in the other.
+// Where the dimensions of one format are in the other.
 bool axes_between(aclFormat from, aclFormat to, std::array<size_t, 4>& axes) {
   if (from == ACL_FORMAT_NCHW && to == ACL_FORMAT_NHWC) {
     axes = {0, 2, 3, 1};

@@ -154,7 +154,7 @@ Status CaptureRun::verify_step(int64_t step, const std::vector<NamedValue>& inpu
 }
 
 // Side taps rely on the runtime serving them in the order that their listing asks for. What they saw is right in any order; only memory and
-// durations suffer. Alias taps stand in the data flow, which forces the order.
+// durations suffer. Alias taps are part of the data flow, which forces the order.
 Status CaptureRun::leave_side_taps() {
   style_ = TapStyle::kAlias;
   notes_.emplace_back("side taps did not fire in the order of the nodes; alias taps are used from the second step on");

@@ -86,7 +86,7 @@ class TappedSession {
   static Result<std::unique_ptr<TappedSession>> open(const PreparedModel& model, TapStyle style, const std::string& profile_prefix,
                                                      bool reads = false);
 
-  // Runs with this thread's taps going to `listener` (null = nobody).
+  // Runs with this thread's taps going to `listener` (null = none).
   RunOutcome run(const std::vector<NamedValue>& inputs, const Run& announced) const;
 
   [[nodiscard]] const std::vector<Tap>& taps() const { return operators_->taps(); }

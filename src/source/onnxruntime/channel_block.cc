@@ -19,7 +19,7 @@ static_assert(kChannels * kPositions == kReorderedNumbers);
 
 using BlockedScope = NameScope<bool>;
 
-// What reads a blocked image and is none of the runtime's own operators works element by element, so its result is blocked, too.
+// What reads a blocked image and is none of the runtime's own operators works element by element, so its result is also blocked.
 bool makes_blocked(const Node& node, const BlockedScope& scope) {
   if (node.domain == kDomain) return node.type != "ReorderOutput";
   return std::ranges::any_of(node.inputs, [&](std::string_view input) { return scope.find(input, false); });
@@ -54,7 +54,7 @@ std::string reordering_model() {
 
 Result<uint32_t> channel_block_in(std::span<const float> reordered) {
   if (reordered.size() != kReorderedNumbers) return internal_error("the runtime gave another number of channels than it got");
-  // Behind the first position of one block of channels stands the second position of channel 0: the number 1.
+  // After the first position of one block of channels comes the second position of channel 0: the number 1.
   const auto found = std::find(reordered.begin(), reordered.end(), 1.0F) - reordered.begin();
   if (found < 2 || found > 255 || kChannels % found != 0) return internal_error(concat("channels are not reordered as expected: ", found));
   return static_cast<uint32_t>(found);

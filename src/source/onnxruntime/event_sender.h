@@ -54,7 +54,7 @@ class EventSender : public TapListener {
   const OpTable& table_;
   OpIds ids_;
   std::unique_ptr<std::atomic<bool>[]> told_;  // by entry: of taps that have no news after their first
-  bool every_tap_;                             // the session wants events of those, too
+  bool every_tap_;                             // the session also wants events of those
   bool parallel_;
   uint32_t channel_block_;
 };

@@ -12,8 +12,8 @@
 
 namespace tensortap::onnxruntime {
 
-// Reads what the runtime wrote. Old models list their weights as inputs, too; where the runtime folded such a weight away, `bytes` loses
-// the input, which nobody has a value for. The model is a view into `bytes`. Errors: kCorrupt.
+// Reads what the runtime wrote. Old models also list their weights as inputs; where the runtime folded such a weight away, `bytes` loses
+// the input, which has no value. The model is a view into `bytes`. Errors: kCorrupt.
 Result<Model> read_executed_model(std::string& bytes, const Model& author);
 
 // The structure of the author's graph: what is left of its weights is their names, types and shapes.

@@ -15,7 +15,7 @@ namespace tensortap::onnxruntime {
 // Names of the files that weights of a graph, nested ones included, lie in.
 std::set<std::string> external_files(const Graph& graph);
 
-// A session of edited bytes. From 1.21 the runtime is told the folder; older releases find files only beside a model file, so
+// A session of edited bytes. From 1.21 the runtime receives the folder; older releases find files only beside a model file, so
 // the bytes are written to `scratch` beside links to the files.
 Result<std::unique_ptr<InferenceSession>> open_with_external_files(const PreparedModel& model, std::string_view bytes,
                                                                    const SessionSettings& settings, ScratchFolder& scratch);

@@ -26,7 +26,7 @@ struct FailedOp {
   std::vector<const abi::Value*> inputs;  // as many as the node has; null = not known
 };
 
-// The entry of the op that failed, by the runtime's message and the last tap that fired; kNoEntry when it can not be told.
+// The entry of the op that failed, by the runtime's message and the last tap that fired; kNoEntry when they do not show it.
 uint32_t find_failed_op(const PreparedModel& model, const TappedSession& session, const Run& run, const std::string& message);
 
 // Runs once more with the same inputs, keeping only what the op's producers make, until it fails again. `inputs` must outlive the result.

@@ -46,7 +46,7 @@ struct ForeignModel {
 // Why a session has no taps.
 struct Uncaptured {
   Status reason;         // kOk = the capture wants nothing of the model
-  bool counted = false;  // its ops stand as not captured in a dump
+  bool counted = false;  // a dump lists its ops as not captured
 };
 
 // What runs of one session report to. Shared by the session's owner and the runs that are under way. Thread-safe.

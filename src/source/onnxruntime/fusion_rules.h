@@ -15,7 +15,7 @@ inline constexpr std::string_view kBlockedDomain = "com.microsoft.nchwc";
 // The runtime makes names unique by "_token_<number>": without that.
 std::string_view without_token(std::string_view name);
 
-// The name of the value that an inserted Cast or the constant that a fold stands for: without the runtime's prefixes.
+// The name of the value that an inserted Cast or a folded constant represents: without the runtime's prefixes.
 std::string_view without_conversion(std::string_view name);
 
 // The node of the earlier graph that a later node still is at heart, which reads the same data at the same place, although its layout, its

@@ -103,7 +103,7 @@ class Matcher {
       return changed;
     }
     if (const auto value = fused_result(node, earlier_); value.has_value()) return take(node.outputs[0], *value, Evidence::kNode);
-    // A Cast of the author's is not one that the runtime inserted, wherever it stands now.
+    // A Cast of the author's is not one that the runtime inserted, wherever it is now.
     const bool authors_cast = node.type == "Cast" && !node.name.empty() && earlier_.has_named(node.name, "Cast");
     if (!keeps_elements(node, true) || authors_cast) return false;
     return take(node.outputs[0], match_.find(node.inputs[0]).value, Evidence::kLayout);
@@ -204,7 +204,7 @@ class Matcher {
     return before != nullptr && before->name == node.name && before->type == node.type && before->outputs == node.outputs;
   }
 
-  // Forbids the first match that does not stand the test; what follows from it goes with it. False when all do.
+  // Forbids the first match that fails the test; what follows from it goes with it. False when all do.
   bool forbid_first_wrong() {
     for (const Node& node : later_.graph().nodes) {
       for (const std::string_view output : node.outputs) {

@@ -69,7 +69,7 @@ class LoadedModel {
   std::shared_ptr<const RuntimeLibrary> library_;
   ModelFile file_;
   OptimizedModel inferred_;  // when the author leaves shapes of outputs open
-  Model interface_;          // whose inputs and outputs are told
+  Model interface_;          // whose inputs and outputs are reported
   std::vector<std::string> output_names_;
   std::string capture_error_;
   std::unique_ptr<InferenceSession> plain_;

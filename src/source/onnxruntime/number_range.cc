@@ -73,7 +73,7 @@ void fill_floats(void* data, uint64_t count, uint64_t seed, const NumberRange& r
   }
 }
 
-// Puts the low bits of a number where the element stands; `data` is zero there.
+// Puts the low bits of a number where the element is; `data` is zero there.
 void put_bits(unsigned char* data, size_t bits, uint64_t index, uint64_t number) {
   if (bits >= 8) {
     std::memcpy(data + index * (bits / 8), &number, bits / 8);

@@ -66,7 +66,7 @@ auto guarded(std::string_view name, Code&& code) -> decltype(code()) {
   }
 }
 
-// One field as it stands in the bytes, for copying and rewriting.
+// One field as it is in the bytes, for copying and rewriting.
 struct RawField {
   uint32_t tag = 0;
   std::string_view whole;  // key, length and content

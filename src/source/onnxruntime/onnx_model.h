@@ -62,7 +62,7 @@ struct Node {
   std::vector<std::string_view> inputs;
   std::vector<std::string_view> outputs;
   std::vector<ValueKind> output_kinds;  // as many as outputs
-  std::vector<ValueKind> input_kinds;   // as many as inputs; kNotStated where nobody makes the value
+  std::vector<ValueKind> input_kinds;   // as many as inputs; kNotStated where no node makes the value
   std::vector<Subgraph> subgraphs;
   uint32_t index = 0;  // number in the model: nodes are counted in order, a node before those of its nested graphs
 };

@@ -1,4 +1,4 @@
-// Which of the author's nodes does an executed node stand for? Many-to-many: fusion joins nodes, the optimiser copies and moves others,
+// Which of the author's nodes does an executed node implement? Many-to-many: fusion joins nodes, the optimiser copies and moves others,
 // and some nodes it makes itself.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_ORIGINS_H_
@@ -15,7 +15,7 @@
 namespace tensortap::onnxruntime {
 
 struct NodeOrigin {
-  // Of the author's model: what the executed node stands for. The last makes what the executed node's first output holds, but for layout
+  // Of the author's model: what the executed node implements. The last makes what the executed node's first output holds, but for layout
   // and floating type. Empty = none or not known for certain.
   std::vector<const Node*> nodes;
   const Node* last = nullptr;  // the last, or the node before it when that only hands its value on; null = none

@@ -40,7 +40,7 @@ class WeightMover {
     return mover;
   }
 
-  // Those of the runtime's file are moved, too.
+  // Those of the runtime's file are also moved.
   Status open_written(const std::string& folder) {
     TENSORTAP_ASSIGN_OR_RETURN(written_, MappedFile::open(join_path(folder, kWeightsName)));
     return {};

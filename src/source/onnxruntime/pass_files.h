@@ -16,7 +16,7 @@ namespace tensortap::onnxruntime {
 // Where the large weights of an optimised model go.
 enum class PassWeights : uint8_t {
   kInside,     // into the model's bytes
-  kApart,      // to a file of a scratch folder: sessions map it, so that nobody holds the weights in memory beside the session
+  kApart,      // to a file of a scratch folder: sessions map it, so that only the session holds the weights in memory
   kMoved,      // the same, but the runtime writes them into the model, and they are moved from there: takes more memory in the pass
   kDropped,    // nowhere: only the structure counts
   kForgotten,  // the same, but the runtime writes them into the model

@@ -72,7 +72,7 @@ Result<Owned<abi::SessionOptions>> options_for_taps(const Api& api, const abi::S
   abi::SessionOptions* raw = options.get();
   TENSORTAP_RETURN_IF_ERROR(api.call(ort::kSetOptimizedModelFilePath, raw, ""));
   TENSORTAP_RETURN_IF_ERROR(api.call(ort::kSetSessionGraphOptimizationLevel, raw, int32_t{abi::kOptimizeNone}));
-  // Runs are told apart by their threads.
+  // Runs are distinguished by their threads.
   TENSORTAP_RETURN_IF_ERROR(api.call(ort::kSetSessionExecutionMode, raw, int32_t{abi::kSequential}));
   TENSORTAP_RETURN_IF_ERROR(api.call(ort::kAddCustomOpDomain, raw, taps));
   // Even with everything off, each consumer of a DequantizeLinear, taps included, would get a copy of its own.

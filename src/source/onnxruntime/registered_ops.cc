@@ -38,7 +38,7 @@ class Builder {
     for (const Initializer& initializer : graph.initializers) weights.insert(initializer.name);
     for (const ValueInfo& input : graph.inputs) {
       const bool is_weight = weights.contains(input.name);  // of an old model, listed as an input too
-      // What a Loop hands to its body has no op of its own; it is nobody's output.
+      // What a Loop hands to its body has no op of its own; it is no op's output.
       Producer producer;
       if (parent == kNoEntry && !is_weight) producer.entry = pseudo(OpRole::kInput, input.name, path, parent);
       if (parent == kNoEntry) table_.by_input.push_back(producer.entry);

@@ -33,7 +33,7 @@ int64_t Run::duration(const Tap& tap, int64_t now) const {
 void Run::tap_done(const Tap& tap, int64_t begin_ns, int64_t end_ns) {
   capture_ns += end_ns - begin_ns;
   last = {end_ns, capture_ns};
-  // A nested graph that is entered next begins now, too.
+  // A nested graph that is entered next also begins now.
   for (size_t depth = tap.depth; depth < marks.size(); ++depth) marks[depth] = last;
 }
 

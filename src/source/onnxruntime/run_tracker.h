@@ -36,9 +36,9 @@ struct Run {
   Mark last;
   int64_t capture_ns = 0;
 
-  std::vector<bool> fired;  // taps of the main graph; only for runs that nobody announced
+  std::vector<bool> fired;  // taps of the main graph; only for runs that were not announced
   uint32_t fired_count = 0;
-  bool ended = false;  // the listener was told
+  bool ended = false;  // the listener was notified
   uint32_t last_main_tap = UINT32_MAX;
 
   void begin(size_t depths, int64_t now);
@@ -66,14 +66,14 @@ class RunTracker {
     Run* outer_run_;
   };
 
-  // The run of a tap. Runs that nobody announced are known by the logger that the runtime makes for each run: a new logger is a new run,
+  // The run of a tap. Runs that were not announced are known by the logger that the runtime makes for each run: a new logger is a new run,
   // and so is a tap of the main graph that fires twice, since addresses come back. Null when the library does not say.
   Run* run_of(const Api& api, const abi::KernelContext* context, uint32_t tap);
 
   // Said when a tap of the run is done: the next run with the same logger may come on another thread.
   void hand_over(Run& run);
 
-  // Runs that nobody announced get this listener, whose run_begins() and run_ends() are called, and count steps from 0.
+  // Runs that were not announced get this listener, whose run_begins() and run_ends() are called, and count steps from 0.
   void set_listener(TapListener* listener) { listener_.store(listener, std::memory_order_release); }
 
  private:

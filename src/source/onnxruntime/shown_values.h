@@ -22,7 +22,7 @@ class ShownReads {
 
   // Numbers of the inputs that the tap of a node gets, each value once.
   [[nodiscard]] std::vector<uint32_t> of(const Node& node) const;
-  // Whether every node that reads the value has it from its tap. A name that stands for several values in nested graphs counts as one.
+  // Whether every node that reads the value has it from its tap. A name that several values in nested graphs have counts as one.
   [[nodiscard]] bool always(std::string_view value) const { return remedies_ != nullptr && !kept_.contains(value); }
   // Whether the value has its channels in blocks.
   [[nodiscard]] bool blocked(std::string_view value) const { return blocked_.contains(value); }

@@ -20,7 +20,7 @@ constexpr int32_t kInt64 = 7;
 
 std::string node_field(const NodeText& node) { return as_field(field::graph::kNode, node_bytes(node)); }
 
-// Rewrites graphs by copying: every field as it stands, except nodes that hold nested graphs.
+// Rewrites graphs by copying: every field as it is, except nodes that hold nested graphs.
 class Editor {
  public:
   Editor(const TypeRemedies& remedies, const TapOptions& options, std::vector<bool> blocked, const ShownReads& shown, TappedModel& result)
@@ -41,7 +41,7 @@ class Editor {
         taps.push_back(side_taps(node, depth));
       }
     }
-    // The last listed tap is served first: docs/onnxruntime.md, "Why the taps stand in reverse".
+    // The last listed tap is served first: docs/onnxruntime.md, "Why the taps are in reverse order".
     for (auto tap = taps.rbegin(); tap != taps.rend(); ++tap) bytes += *tap;
     copy_rest(graph, bytes);
     return bytes;

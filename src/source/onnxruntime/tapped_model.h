@@ -1,7 +1,7 @@
 // Puts a tap behind every node of a model: the editor of the capture. The technique and its reasons are in docs/onnxruntime.md.
 //
 // A tap is a node of our own operator set without outputs. Nothing is renamed, rewired or consumed: the model's own nodes stay byte for
-// byte. Taps stand after all nodes of their graph, in the opposite order of the nodes that they watch; ONNX Runtime then runs op, tap, op,
+// byte. Taps follow all nodes of their graph, in the opposite order of the nodes that they watch; ONNX Runtime then runs op, tap, op,
 // tap.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_TAPPED_MODEL_H_
@@ -88,10 +88,10 @@ struct TappedModel {
 
 struct TapOptions {
   TapStyle style = TapStyle::kSide;
-  bool inputs = false;  // watch the tensors that a run is given, too: these taps fire first
+  bool inputs = false;  // also watch the tensors that a run is given: these taps fire first
   // Stands in every tap as "graph", for operators that serve the taps of several models (tap_operator.h); 0 = nothing does.
   int64_t graph = 0;
-  // Side taps get the tensors that their node read, too, but for weights: the runtime then keeps what it read until the tap has fired.
+  // Side taps also get the tensors that their node read, except for weights: the runtime then keeps what it read until the tap has fired.
   bool reads = false;
 };
 

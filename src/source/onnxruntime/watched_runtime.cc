@@ -43,7 +43,7 @@ struct WatchedRuntime {
 
 constinit std::atomic<WatchedRuntime*> the_watched{nullptr};
 
-// For the functions of the table, which nobody has before the runtime is watched.
+// For the functions of the table, which no one has before the runtime is watched.
 WatchedRuntime& watched() { return *the_watched.load(std::memory_order_acquire); }
 
 // How the program asked for its session. One of path and data is null.

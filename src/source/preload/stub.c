@@ -14,7 +14,7 @@
  *    that TENSORTAP_ONNXRUNTIME_LIBRARY names.
  *  - dlsym(), which jumps to the real one but for two names: OrtGetApiBase, for programs that load ONNX Runtime themselves, and the entry
  * of its Python
- *    module, at which the interpreter is told to watch it. The caller's return address stays, since lookups depend on who asks.
+ *    module, at which the interpreter is asked to watch it. The caller's return address stays, since lookups depend on who asks.
  *
  * Rules: without TENSORTAP_EXEC it only jumps. One thread loads; others that arrive meanwhile go on uncaptured and never wait, since the
  * loading thread may need what they hold (the loader's lock, the guard of a static object). Real functions are looked up in the tables of
@@ -321,7 +321,7 @@ typedef void* lookup_function(void*, const char*);
 /* What a lookup of OrtGetApiBase gives: ours for the library that is captured, the real one of any other. */
 static struct lookup find_ort(lookup_function* real, void* handle, const char* name) {
   void* found = real(handle, name);
-  /* The program's whole scope holds ours, too: what stands behind it is what the program would find without us. */
+  /* The program's whole scope also contains ours: what comes after it is what the program would find without us. */
   if (found == (void*)OrtGetApiBase) found = real(RTLD_NEXT, name);
   if (found != NULL && set_ort_function(found) == found) found = (void*)OrtGetApiBase;
   return (struct lookup){found, 1};

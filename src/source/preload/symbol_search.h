@@ -1,4 +1,4 @@
-/* Finds functions in the loaded objects of a process without dlsym(), which is what the stub stands in front of. The C library alone. */
+/* Finds functions in the loaded objects of a process without dlsym(), which the stub interposes. The C library alone. */
 
 #ifndef TENSORTAP_SOURCE_PRELOAD_SYMBOL_SEARCH_H_
 #define TENSORTAP_SOURCE_PRELOAD_SYMBOL_SEARCH_H_

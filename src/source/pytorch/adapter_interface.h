@@ -69,7 +69,7 @@ typedef struct tensortap_torch_tensor {
   const void* storage_data;
   uint64_t storage_bytes;
   const void* data;
-  const int64_t* dims; /* null when they can not be told without running code of the program */
+  const int64_t* dims; /* null when finding them would run code of the program */
   const int64_t* strides;
   uint32_t rank;
   uint32_t dtype;  /* enum tensortap_dtype */
@@ -85,11 +85,11 @@ enum {
   TENSORTAP_TORCH_CALL_COMPOSITE = 4u, /* the program's own call, looked through by the level "op": level "api" */
   TENSORTAP_TORCH_CALL_RAISED = 8u,    /* at end: an exception left the call */
   TENSORTAP_TORCH_CALL_LATER = 16u,    /* at end: the tensors come with collective_done() */
-  TENSORTAP_TORCH_CALL_DIRECT = 32u    /* an operator that is the program's own call: level "api", too */
+  TENSORTAP_TORCH_CALL_DIRECT = 32u    /* an operator that is the program's own call: also level "api" */
 };
 
 /* Tells the arguments of a call as they are now, as far as they are still there, with `slot` and `element` as at its begin. Sets *tensors
- * to an array that is valid until the end of the call was told, and returns their number. */
+ * to an array that is valid until the end of the call was reported, and returns their number. */
 typedef uint32_t (*tensortap_torch_show_arguments)(void* arguments, const tensortap_torch_tensor** tensors);
 
 /* One call of an operator. At begin `tensors` are its arguments; at end of a call that raised its arguments again, as far as they are still
@@ -148,7 +148,7 @@ typedef struct tensortap_torch_adapter {
   void (*drop_storage)(const void* storage);
   int (*storage_expired)(const void* storage); /* 1 when nothing but holds is left of it */
   /* Turns the callbacks for operators on or off; those for scopes stay on. `levels`: 1 << TENSORTAP_LEVEL_* of
-   * capture.h; operators are told whatever it says. */
+   * capture.h; operators are reported whatever it says. */
   void (*observe)(int enabled, uint32_t levels);
   /* Runs task(context, i) for i in [0, count) on the threads of torch's own pool. */
   void (*parallel_for)(void* pool, void (*task)(void* context, size_t index), size_t count, void* context);
@@ -163,8 +163,8 @@ typedef struct tensortap_torch_adapter {
   int (*define_dump)(void);
   /* The tracker's number of an operator by its schema's names ("aten::add", "Tensor"), described first if it is new; -1 = there is none. */
   int64_t (*find_op)(const char* name, const char* overload);
-  /* Between begin and end no operator of this thread is told: a graph tells its nodes itself. Nests. Gives torch's number of the thread,
-   * and the sequence number that the thread's next autograd node will have. */
+  /* Between begin and end no operator of this thread is reported: a graph reports its nodes itself. Nests. Gives torch's number of the
+   * thread, and the sequence number that the thread's next autograd node will have. */
   void (*graph_begin)(uint64_t* thread, int64_t* sequence_number);
   void (*graph_end)(void);
 } tensortap_torch_adapter;

@@ -102,7 +102,7 @@ Result<TorchVersion> torch_version(void* library, const std::string& path) {
   } else if (dlsym(library, kTorchStringAbiZero) != nullptr) {
     version.string_abi = 0;
   } else {
-    return not_found(concat("the string ABI of ", path, " can not be told: it exports no at::show_config()"));
+    return not_found(concat("the string ABI of ", path, " is unknown: it exports no at::show_config()"));
   }
   version.build_id = build_id_of(library);
   return version;

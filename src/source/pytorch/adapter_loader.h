@@ -19,7 +19,7 @@ struct TorchVersion {
   std::string library;   // path of libtorch_cpu.so
 };
 
-// Of a loaded libtorch_cpu.so; `library` is its handle. kNotFound when neither the library nor the files beside it tell.
+// Of a loaded libtorch_cpu.so; `library` is its handle. kNotFound when neither the library nor the files beside it show it.
 Result<TorchVersion> torch_version(void* library, const std::string& path);
 
 // "tensortap_torch_2.13_1.so"

@@ -20,7 +20,7 @@ struct FrameLayout {
   int current_inner = -1;  // in what `current` points to, where that is not the frame itself
   int previous = 0;        // in a frame
   int code = 0;
-  int instruction = -1;     // in a frame: where it stands
+  int instruction = -1;     // in a frame: its place
   int bytecode_start = -1;  // in a code object
   uintptr_t tag_bits = 0;   // of the word that holds the code object
   int owner = -1;           // in a frame: the byte that marks the interpreter's own frames, where their code does not

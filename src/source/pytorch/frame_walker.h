@@ -1,6 +1,6 @@
 // Walks the Python frames of the calling thread without the GIL.
 //
-// Sound because nobody else changes a thread's frames while it is in C code, and each frame keeps its code object alive: three words are
+// Sound because no one else changes a thread's frames while it is in C code, and each frame keeps its code object alive: three words are
 // read for each frame and no reference count is touched. Where the words lie is published by Python 3.13 and later for debuggers, and a
 // table for 3.10 to 3.12; a self-test compares with Python's own functions before anything is believed.
 

@@ -138,7 +138,7 @@ tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, O
   return event;
 }
 
-// Gathers what the session is told of a dump's tensors. What the node wrote or allocated is noted whether or not it is wanted.
+// Gathers what is reported to the session of a dump's tensors. What the node wrote or allocated is noted whether or not it is wanted.
 void gather(TorchSession& session, const DumpSite& site, OpIdentity& identity, bool wanted, std::span<const tensortap_torch_tensor> tensors,
             ThreadCalls& calls) {
   const bool allocates = (identity.flags & TENSORTAP_TORCH_OP_UNWRITTEN) != 0;

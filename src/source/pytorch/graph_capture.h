@@ -10,7 +10,7 @@
 
 namespace tensortap::pytorch {
 
-// What Python's side tells of compiled graphs. Constant.
+// What Python's side reports of compiled graphs. Constant.
 const GraphEvents& graph_events();
 
 // tensortap_torch_tracker.dump_node: an execution of the op that the site belongs to, if the session wants it. Where the site's node has an

@@ -1,4 +1,4 @@
-// What Python's side tells of the graphs that torch.compile makes, and of calls of modules that are events.
+// What Python's side reports of the graphs that torch.compile makes, and of calls of modules that are events.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_GRAPH_EVENTS_H_
 #define TENSORTAP_SOURCE_PYTORCH_GRAPH_EVENTS_H_
@@ -34,9 +34,9 @@ struct DumpSlot {
   uint32_t flags = 0;  // kSlot*
 };
 constexpr uint32_t kSlotChanged = 1;    // its memory holds something else than when it was last seen
-constexpr uint32_t kSlotOnlyNoted = 2;  // that is all there is to tell of it
+constexpr uint32_t kSlotOnlyNoted = 2;  // nothing else is reported of it
 
-// What a dump node tells.
+// What a dump node reports.
 struct DumpRole {
   uint32_t node = 0;   // its number
   uint32_t phase = 0;  // enum tensortap_phase
@@ -45,10 +45,10 @@ struct DumpRole {
 constexpr uint32_t kDumpFirst = 1;      // what the node reads, before it runs: a second dump follows
 constexpr uint32_t kDumpSecond = 2;     // what it made, after a first
 constexpr uint32_t kDumpFailed = 4;     // what it read, after it raised
-constexpr uint32_t kDumpNotesOnly = 8;  // nobody wants the node: what it changed is noted
+constexpr uint32_t kDumpNotesOnly = 8;  // the node is not wanted: what it changed is noted
 
 constexpr uint32_t kNodeWanted = 1;
-constexpr uint32_t kNodeAllocates = 2;  // its outputs are memory as the allocator gave it: to be dumped even when nobody wants them
+constexpr uint32_t kNodeAllocates = 2;  // its outputs are memory as the allocator gave it: to be dumped even when they are not wanted
 
 // Any thread that holds the GIL, which each may give up for its duration.
 struct GraphEvents {
@@ -75,7 +75,7 @@ struct GraphEvents {
 
   // The level at which the call of a module that begins or ends now is captured, -1 = it is not. `is_root`: no other module runs.
   int (*level_of_call)(bool is_root) = nullptr;
-  // The node that stands for calls of a module of this class: it takes sites as any node does. 0 = it cannot be captured.
+  // The node for calls of a module of this class: it takes sites as any node does. 0 = it cannot be captured.
   uint32_t (*add_module)(ModuleId module, const std::string& type, uint32_t level) = nullptr;
 };
 

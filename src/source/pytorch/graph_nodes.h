@@ -25,7 +25,7 @@ struct BoundNode {
 
 class TorchSession;
 
-// A node that was told. Lives as long as its table.
+// A node that was reported. Lives as long as its table.
 struct KnownNode {
   GraphNode told;
   TorchSession* owner = nullptr;  // whose op it is; null = that of the capture that runs when the graph does

@@ -10,7 +10,7 @@
 namespace tensortap::pytorch {
 
 // Puts a module on this thread's stack and returns how deep the stack was. 0 is a module that has no number. Allocates nothing; below
-// 256 modules the innermost that was kept stands for those it calls.
+// 256 modules the innermost that was kept represents those it calls.
 uint32_t push_module(ModuleId module);
 // Takes off what lies above `depth`, as push_module() returned it: also what an exception or an abandoned generator left there.
 void pop_modules(uint32_t depth);

@@ -32,7 +32,7 @@ struct OpIdentity {
   SourcePosition position;
   bool is_graph = false;                  // no op: the place of a compiled graph, for what its backward node belongs to
   std::atomic<uint64_t> calls{0};         // step in the upper half, calls in it in the lower
-  std::atomic<bool> told{false};          // an execution was told to the session, of an op whose further ones are no news
+  std::atomic<bool> told{false};          // an execution was reported to the session, of an op whose further ones are no news
   std::atomic<uint32_t> not_captured{0};  // bit per tensortap_torch_kind that was said to the session
   // Number of this call in its step, from 0.
   uint32_t count_call(int64_t step);
@@ -73,7 +73,7 @@ class NameTable {
 // The ops that a thread met last. One per thread.
 class RecentOps {
  public:
-  // Null when it is not among them. `generation` tells one set of ops from another.
+  // Null when it is not among them. `generation` distinguishes one set of ops from another.
   [[nodiscard]] OpIdentity* find(const OpKey& key, uint64_t generation) const;
   void add(const OpKey& key, uint64_t generation, OpIdentity* identity);
 
@@ -109,7 +109,7 @@ class OpIdentities {
   OpIdentities(const OpIdentities&) = delete;
   OpIdentities& operator=(const OpIdentities&) = delete;
 
-  // The op of a call; `call` tells the names of its inputs when it is new. Lives as long as the process.
+  // The op of a call; `call` gives the names of its inputs when it is new. Lives as long as the process.
   OpIdentity& of(const OpKey& key, const tensortap_torch_call& call);
   // The op of a node of a compiled graph, whose number in `key` is its position.
   OpIdentity& of_node(const OpKey& key, const GraphNode& node);

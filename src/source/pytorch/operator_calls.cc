@@ -97,7 +97,7 @@ void report_what_it_reads(ThreadCalls& calls, PendingCall& pending, const tensor
 
 void decide(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
   pending.identity = &identity_of(*pending.capture, calls, pending.key, call);
-  // The session looks for values that are not finite: an op that makes no values is told to it once, to be counted.
+  // The session looks for values that are not finite: an op that makes no values is reported to it once, to be counted.
   const bool no_news = !pending.capture->wants_moves && (pending.identity->flags & TENSORTAP_TORCH_OP_REARRANGES) != 0;
   if (no_news && pending.identity->told.load(std::memory_order_relaxed)) return;
   pending.wanted = tensortap_wants(pending.capture->session, pending.identity->id, pending.step) != 0;
@@ -206,7 +206,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
 
 namespace {
 
-// Whether anything of what a call without tensors gave can be told: tracing gives none.
+// Whether anything of what a call without tensors gave can be reported: tracing gives none.
 bool gave_values(const tensortap_torch_call& call) {
   for (uint32_t i = 0; i < call.tensor_count; ++i) {
     const uint32_t kind = call.tensors[i].kind;

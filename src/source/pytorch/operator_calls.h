@@ -1,4 +1,4 @@
-// Calls of torch's operators as the adapter tells of them: events of the capture.
+// Calls of torch's operators as the adapter reports them: events of the capture.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_OPERATOR_CALLS_H_
 #define TENSORTAP_SOURCE_PYTORCH_OPERATOR_CALLS_H_

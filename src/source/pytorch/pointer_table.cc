@@ -81,7 +81,7 @@ bool PointerTable::make_room() {
     slot->number.store(number, std::memory_order_release);
     slot->address.store(address, std::memory_order_release);
   }
-  slots_.store(target, std::memory_order_release);  // the old slots stay: a reader may stand in them
+  slots_.store(target, std::memory_order_release);  // the old slots stay: a reader may be using them
   used_ = entries.size();
   changes_.fetch_add(1, std::memory_order_acq_rel);
   return true;

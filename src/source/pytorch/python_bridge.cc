@@ -14,7 +14,7 @@ namespace {
 constinit PythonEvents no_events{};
 constinit std::atomic<const PythonEvents*> told_events{&no_events};
 
-// The first frame of the program's own, `owner` telling of each whose it is; {} also when a frame's owner is not known.
+// The first frame of the program's own; `owner` says of each whose it is; {} also when a frame's owner is not known.
 template <class Walk, class Owner>
 SourcePosition first_program_frame(Walk& walk, Owner owner, bool* unknown) {
   for (SourcePosition position = walk.next(); position.code != nullptr; position = walk.next()) {

@@ -1,4 +1,4 @@
-// What the tracker wants to be told by Python: kept where the functions for Python find it.
+// What the tracker wants to learn from Python: kept where the functions for Python find it.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_PYTHON_EVENTS_H_
 #define TENSORTAP_SOURCE_PYTORCH_PYTHON_EVENTS_H_

@@ -31,7 +31,7 @@ const void* address_of(PyObject* number) {
   return reinterpret_cast<const void*>(static_cast<uintptr_t>(address));
 }
 
-// Our own trouble in the middle of the program's call is nobody's business, but Ctrl-C is. False when the exception has to go on.
+// An error of ours in the middle of the program's call is not passed on, but Ctrl-C is. False when the exception has to go on.
 bool forget_exception() {
   if (PyErr_Occurred() == nullptr) return true;
   if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0) return false;

@@ -68,7 +68,7 @@ PyObject* add_node_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   return PyLong_FromLong(function == nullptr ? 0 : static_cast<long>(function(std::move(node))));
 }
 
-// wants_node(number, number of the module that the graph runs for) -> 1 wanted, 2 its outputs are memory that nobody wrote
+// wants_node(number, number of the module that the graph runs for) -> 1 wanted, 2 its outputs are memory that was never written
 PyObject* wants_node_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto function = events_of_graphs().wants_node;
   return PyLong_FromLong(function == nullptr ? 0

@@ -29,13 +29,13 @@ CodeOwner code_owner(const void* code);
 // With the GIL: looks at a code object, once, and keeps a reference to it from then on, so that its address stays its own.
 // kUnknown when there are too many.
 CodeOwner resolve_code(const void* code);
-// One line of a code object that torch made: what the program's own code is that it stands for.
+// One line of a code object that torch made: the program's own code that it comes from.
 struct ToldLine {
   int line = 0;
   std::string source;  // "train.py:41"
   ModuleId module = 0;
 };
-// With the GIL: says what the lines of such a code object stand for, and keeps a reference to it. It counts as the program's from then on.
+// With the GIL: says where the lines of such a code object come from, and keeps a reference to it. It counts as the program's from then on.
 void describe_code(const void* code, std::vector<ToldLine> lines);
 
 // "train.py:41", "" for code that is not the program's or not resolved. Any thread, no lock, no GIL.

@@ -54,7 +54,7 @@ void StepCounter::optimizer_ends(const char* name, const void* optimizer) {
     optimizer_ = optimizer;
   }
   if (optimizer_name_ != name || optimizer_ != optimizer) return;
-  // Of a step that is not captured nothing is looked at, so nobody would see the next one begin.
+  // Of a step that is not captured nothing is looked at, so the begin of the next one would go unnoticed.
   if (wanted_ && !paused_) {
     lingers_.store(true, std::memory_order_relaxed);
   } else {

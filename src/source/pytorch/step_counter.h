@@ -15,7 +15,7 @@ namespace tensortap::pytorch {
 // Thread-safe.
 class StepCounter {
  public:
-  // `on_step` is told whether anything of the step that begins is wanted.
+  // `on_step` receives whether anything of the step that begins is wanted.
   StepCounter(tensortap_session* session, void (*on_step)(void* context, bool wanted), void* context)
       : session_(session), on_step_(on_step), context_(context) {}
   StepCounter(const StepCounter&) = delete;

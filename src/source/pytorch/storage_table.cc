@@ -76,7 +76,7 @@ bool StorageTable::grow(Shard& shard) {
   return true;
 }
 
-// Moves up what stands behind the gap and belongs before it.
+// Moves up what is behind the gap and belongs before it.
 void StorageTable::erase(Shard& shard, size_t position) {
   size_t gap = position;
   for (size_t i = (gap + 1) % shard.capacity; shard.entries[i].storage != nullptr; i = (i + 1) % shard.capacity) {

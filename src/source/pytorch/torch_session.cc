@@ -48,7 +48,7 @@ std::string inside_tree(const std::string& path) {
   return dot == std::string::npos ? std::string() : path.substr(dot + 1);
 }
 
-// What was told of a node, for another instance that runs its graph.
+// What was reported of a node, for another instance that runs its graph.
 GraphNode for_root(const GraphNode& told, ModuleId root) {
   GraphNode node = told;
   if (root == told.root) return node;

@@ -22,7 +22,7 @@
 
 namespace tensortap::pytorch {
 
-// Of the bits of tensortap_levels(): calls of modules, which torch's callbacks do not tell of.
+// Of the bits of tensortap_levels(): calls of modules, which torch's callbacks do not report.
 inline constexpr uint32_t kModuleLevels = 1U << TENSORTAP_LEVEL_MODULE | 1U << TENSORTAP_LEVEL_MODEL;
 
 // What stays the same from session to session of a process.
@@ -39,7 +39,7 @@ TorchRuntime& torch_runtime();
 // Thread-safe. Never destroyed: threads may be inside of it at any time.
 class TorchSession {
  public:
-  // `on_step` is told whether anything of the step that begins is wanted; null = nobody is.
+  // `on_step` receives whether anything of the step that begins is wanted; null = no one does.
   TorchSession(tensortap_session* opened, TorchRuntime& runtime, void (*on_step)(void* context, bool wanted) = nullptr,
                void* context = nullptr);
   TorchSession(const TorchSession&) = delete;
@@ -56,8 +56,8 @@ class TorchSession {
   // Of what is written now. What a program makes before its first model runs is there for all steps.
   [[nodiscard]] WriteTime write_time(bool by_optimizer) const { return {steps.model_runs() ? steps.current() : -1, by_optimizer}; }
 
-  // Fills `out` with what the session is told of a tensor that holds `content`. False when there is nothing to tell it; a tensor that
-  // cannot be captured is told to the session, once for each op and kind.
+  // Fills `out` with what is reported to the session of a tensor that holds `content`. False when there is nothing to report; a tensor that
+  // cannot be captured is reported to the session, once for each op and kind.
   bool describe(OpIdentity& identity, const tensortap_torch_tensor& tensor, const StorageContent& content, tensortap_tensor& out) const;
 
   // Which op of this session's dump a node of a compiled graph is when the graph runs for `root`. Lives as long as the process.

@@ -92,7 +92,7 @@ void root_module_begins(ModuleId /*module*/, bool /*training*/) {
   if (capture && !recomputes) capture->steps.root_module_begins();
 }
 
-// The interpreter tells after the scope began.
+// The interpreter reports after the scope began.
 void optimizer_steps(const void* optimizer) {
   if (ThreadCalls* calls = thread_calls()) calls->optimizer_address = optimizer;
 }

@@ -1,4 +1,4 @@
-// Collective operators return before their work is done: what they write is told when it is.
+// Collective operators return before their work is done: what they write is reported when it is.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_ADAPTER_COLLECTIVES_H_
 #define TENSORTAP_SOURCE_PYTORCH_ADAPTER_COLLECTIVES_H_

@@ -15,7 +15,7 @@ void set_tracker_for_dumps(const tensortap_torch_tracker* tracker);
 // told as such. Throws what torch throws when the name is taken; the second call does nothing.
 void define_dump();
 
-// Suspends the callbacks of this thread while a graph runs that tells its nodes itself. When somebody else, such as the profiler, has
+// Suspends the callbacks of this thread while a graph runs that reports its nodes itself. When somebody else, such as the profiler, has
 // callbacks on this thread, those go on and only ours do nothing. Calls nest. Gives torch's number of the thread, and the sequence number
 // that its next autograd node will have.
 void begin_graph(uint64_t* thread, int64_t* sequence_number);

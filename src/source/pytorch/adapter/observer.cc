@@ -70,7 +70,7 @@ tensortap_torch_call call_of(const ThreadFrames& frames, const Frame& frame) {
   return call;
 }
 
-// An operator with results that raised has none; of one without, only the exception in flight tells.
+// An operator that raised has no results; for one that never has any, only the exception in flight shows it.
 int exceptions_now(const Frame& frame) { return frame.facts->returns > 0 ? 0 : std::uncaught_exceptions(); }
 
 void report_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& record, uint32_t level_flag) {
@@ -221,8 +221,8 @@ void report_end(ThreadFrames& frames, const Frame& frame, const at::RecordFuncti
   end_with_returns(frames, call, arguments);
 }
 
-// A call that called nothing but views, allocations and copies is a kernel: only now is that known. Begin and end are told at once, what it
-// read as far as it is still there.
+// A call that called nothing but views, allocations and copies is a kernel: only now is that known. Begin and end are reported at once,
+// what it read as far as it is still there.
 void report_kernel(ThreadFrames& frames, const Frame& frame, const at::RecordFunction& record) {
   const c10::ArrayRef<const c10::IValue> returns = returns_of(record, *frame.facts);
   if (has_raised(frame, returns)) return;

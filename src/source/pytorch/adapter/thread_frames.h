@@ -30,7 +30,7 @@ struct Frame {
   uint32_t flags = 0;                             // TENSORTAP_TORCH_CALL_*
   int exceptions = 0;                             // under way when the call began
   bool is_operator = false;                       // calls below it are its own affair
-  bool is_reported = false;                       // the tracker was told, whether it cares or not
+  bool is_reported = false;                       // the tracker was notified, whether it cares or not
   bool is_api = false;                            // a call of the program that is made of several operators
   bool calls_others = false;                      // something that computes was called underneath
   bool is_node = false;                           // an autograd node, told to the tracker
@@ -38,18 +38,18 @@ struct Frame {
   std::vector<KeptArgument<WeakTensor>> read;     // to be looked at when it ended; weak, so that nothing lives longer for us
 };
 
-// Calls begin and end strictly nested within a thread, so that a stack and a counter tell everything.
+// Calls begin and end strictly nested within a thread, so that a stack and a counter suffice.
 struct ThreadFrames {
   bool busy = false;       // inside of our own work
   uint32_t inside = 0;     // records below the innermost operator, which are not looked at
   uint32_t operators = 0;  // operators on the stack
   uint32_t apis = 0;       // calls of the level "api" on the stack
-  uint32_t graphs = 0;     // graphs that tell their nodes themselves, by dump nodes
+  uint32_t graphs = 0;     // graphs that report their nodes themselves, by dump nodes
   bool suspended = false;  // whether those switched off all callbacks of the thread
   uint32_t depth = 0;      // frames of the stack in use; those above keep their memory for the next calls
   std::vector<Frame> stack;
   std::vector<tensortap_torch_tensor> tensors;  // scratch
-  std::vector<tensortap_torch_tensor> shown;    // scratch, of arguments that are told beside the returns
+  std::vector<tensortap_torch_tensor> shown;    // scratch, of arguments that are reported beside the returns
 };
 
 // The next frame of the stack, cleared.
