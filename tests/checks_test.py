@@ -94,13 +94,8 @@ def test_a_class_with_too_many_functions_is_found(tmp_path: Path) -> None:
             "  std::atomic<int> x_{0};",
             "  struct Part {\n    int h();\n  };",
         ]
-        header.write_text(
-            "class Large final : public Base {\n public:\n  explicit Large(int x);\n  ~Large();\n"
-            + "\n".join(lines)
-            + "\n"
-            + others
-            + "\n};\n"
-        )
+        begin = ["class Large final : public Base {", " public:", "  explicit Large(int x);", "  ~Large();"]
+        header.write_text("\n".join([*begin, *lines, *others, "};", ""]))
         return tool("check_sizes").check_classes(header)
 
     assert problems(25) == [], "overloads are one function; what is no function of the class is not counted"
