@@ -10,6 +10,7 @@
 #include "layout/crash_file.h"
 #include "layout/crashed_dump.h"
 #include "system/mindspore/statistics.h"
+#include "system/mindspore/tree/grammar.h"
 #include "system/mindspore/tree/npy_mapped.h"
 #include "system/mindspore/tree/tree_rows.h"
 #include "tree/tree_index.h"
@@ -35,14 +36,12 @@ class Index : public TreeIndex {
                                     : corrupt(concat(path_of(row), ": cut short: the record's values are not all there"));
     }
     if ((record.flags & kRecordHasData) == 0) return not_found("the record has statistics only; dump with saved_data full to keep values");
-    const TensorFile& found = tree_.files[files_[row]];
-    return map_npy(join_path(tree_.folders[found.folder].path, found.file_name), record.desc());
+    const TreeFile& found = tree_.files[files_[row]];
+    return map_npy(join_path(tree_.folders[found.folder].path, found.stored), record.desc());
   }
 
   std::string path_of(size_t row) const override {
-    const LeafFolder& folder = tree_.folders[folders_[row]];
-    const std::string_view name = files_[row] == kNoFile ? kStatisticFile : tree_.files[files_[row]].file_name;
-    return folder.relative.empty() ? std::string(name) : join_path(folder.relative, name);
+    return relative_to_tree(tree_.folders[folders_[row]], files_[row] == kNoFile ? kStatisticFile : tree_.files[files_[row]].stored);
   }
 
  private:
@@ -64,9 +63,9 @@ void add_crash(const std::string& path, Json& manifest) {
 // What .dump_metadata of the first rank says: the configuration and the version.
 std::string read_metadata(const Tree& tree) {
   Json manifest = Json::object();
-  const auto with_rank = std::ranges::find_if(tree.folders, [](const auto& folder) { return !folder.rank_path.empty(); });
+  const auto with_rank = std::ranges::find_if(tree.folders, [](const auto& folder) { return !folder.dump.empty(); });
   if (with_rank == tree.folders.end()) return "{}";
-  const std::string folder = join_path(with_rank->rank_path, ".dump_metadata");
+  const std::string folder = join_path(with_rank->dump, ".dump_metadata");
   add_crash(join_path(folder, "tensortap_run.json"), manifest);
   for (const auto& [file, key] : {std::pair("config.json", "mindspore"), std::pair("data_dump.json", "config")}) {
     const auto text = read_file(join_path(folder, file), kLargestMetadata);
@@ -79,15 +78,13 @@ std::string read_metadata(const Tree& tree) {
 }  // namespace
 
 Confidence recognise_tree(const std::string& folder) {
-  const TreePlace place = place_in_tree(folder);
-  if (place.certain) return Confidence::kCertain;
-  if (CrashFile::is_left_in(folder, "mindspore")) return Confidence::kCertain;
-  return place.role == TreeRole::kNone ? Confidence::kNo : Confidence::kMaybe;
+  const Confidence found = tensortap::recognise_tree(kGrammar, folder);
+  return found != Confidence::kCertain && CrashFile::is_left_in(folder, "mindspore") ? Confidence::kCertain : found;
 }
 
 Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
   TreeProblems problems;
-  Result<Tree> walked = walk_tree(folder, problems);
+  Result<Tree> walked = walk_tree(kGrammar, folder, problems);
   // A crash in the first op leaves nothing else.
   const bool nothing_else = walked.status().code() == StatusCode::kNotFound && CrashFile::is_left_in(folder, "mindspore");
   if (!walked.ok() && !nothing_else) return walked.status();

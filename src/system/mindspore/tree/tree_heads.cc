@@ -34,14 +34,14 @@ void read_some(const Tree& tree, size_t begin, size_t end, std::vector<FileHead>
   uint32_t number = 0;
   std::string name;
   for (size_t i = begin; i < end; ++i) {
-    const TensorFile& file = tree.files[i];
+    const TreeFile& file = tree.files[i];
     if (i == begin || file.folder != number) folder.open(tree.folders[file.folder].path);
     number = file.folder;
     if (folder.fd() < 0) {
       heads[i].damage = "its folder can not be opened";
       continue;
     }
-    name = file.file_name;
+    name = file.stored;
     Result<NpyHead> head = read_npy_head(folder.fd(), name.c_str());
     if (head.ok()) {
       heads[i].head = *std::move(head);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "system/mindspore/tree/npy_mapped.h"
-#include "system/mindspore/tree/tree_walk.h"
+#include "tree/walk.h"
 
 namespace tensortap::mindspore {
 

@@ -21,20 +21,20 @@ std::string_view constant_name(std::string_view full_name) {
 
 }  // namespace
 
-const DumpGraph* TreeOps::graph_files(const LeafFolder& folder) {
-  if (folder.rank_path.empty()) return nullptr;
-  auto rank = ranks_.find(folder.rank_path);
-  if (rank == ranks_.end()) rank = ranks_.emplace(folder.rank_path, read_dump_graphs(folder.rank_path, problems_)).first;
+const DumpGraph* TreeOps::graph_files(const TreeFolder& folder) {
+  if (folder.dump.empty()) return nullptr;
+  auto rank = ranks_.find(folder.dump);
+  if (rank == ranks_.end()) rank = ranks_.emplace(folder.dump, read_dump_graphs(folder.dump, problems_)).first;
   const auto found = rank->second.find(folder.graph);
   return found == rank->second.end() ? nullptr : &found->second;
 }
 
-size_t TreeOps::graph_of(const LeafFolder& folder) {
-  const auto [at, added] = numbers_.try_emplace({folder.rank, folder.net, folder.graph}, graphs_.size());
+size_t TreeOps::graph_of(const TreeFolder& folder) {
+  const auto [at, added] = numbers_.try_emplace({folder.rank, folder.model, folder.graph}, graphs_.size());
   if (added) {
     Graph& graph = graphs_.emplace_back();
     graph.rank = folder.rank;
-    graph.net = folder.net;
+    graph.net = folder.model;
     graph.number = folder.graph;
     graph.known = graph_files(folder);
   }

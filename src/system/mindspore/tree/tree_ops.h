@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "system/mindspore/tree/tree_graphs.h"
-#include "system/mindspore/tree/tree_walk.h"
 #include "trace/op_info.h"
 #include "tree/problems.h"
+#include "tree/walk.h"
 
 namespace tensortap::mindspore {
 
@@ -28,7 +28,7 @@ class TreeOps {
   explicit TreeOps(TreeProblems& problems) : problems_(problems) {}
 
   // The number of the graph that a folder belongs to, for op() below; reads the graph files of its rank the first time.
-  size_t graph_of(const LeafFolder& folder);
+  size_t graph_of(const TreeFolder& folder);
   // The op of a file, or of a row of statistic.csv whose full name is known.
   OpId op(size_t graph, std::string_view type, std::string_view name, std::string_view full_name = {});
   [[nodiscard]] bool knows(size_t graph, std::string_view stem) const { return graphs_[graph].by_stem.contains(stem); }
@@ -63,7 +63,7 @@ class TreeOps {
     bool has_full_name = false;
   };
 
-  const DumpGraph* graph_files(const LeafFolder& folder);
+  const DumpGraph* graph_files(const TreeFolder& folder);
   OpId add(size_t graph, OpInfo op, uint32_t node, std::string_view type, std::string_view name = {});
   OpInfo parameter_op(Graph& graph, std::string_view name);
   void match_nodes(size_t graph, std::vector<OpId> ops);
@@ -75,7 +75,7 @@ class TreeOps {
   void make_unique();
 
   TreeProblems& problems_;
-  std::map<std::string, std::map<std::string, DumpGraph, std::less<>>> ranks_;  // by rank_path
+  std::map<std::string, std::map<std::string, DumpGraph, std::less<>>> ranks_;  // by TreeFolder::dump
   std::vector<Graph> graphs_;
   std::map<std::tuple<int32_t, std::string, std::string>, size_t> numbers_;  // of rank, net and graph
   std::vector<OpInfo> ops_;

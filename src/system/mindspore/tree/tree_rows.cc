@@ -10,7 +10,9 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "system/mindspore/names.h"
 #include "system/mindspore/statistics.h"
+#include "system/mindspore/tree/grammar.h"
 #include "system/mindspore/tree/tree_heads.h"
 #include "system/mindspore/tree/tree_ops.h"
 
@@ -44,7 +46,8 @@ class RowMaker {
 
   TreeRows make() {
     heads_ = read_heads(tree_);
-    for (const LeafFolder& folder : tree_.folders) graphs_.push_back(ops_.graph_of(folder));
+    fields_.reserve(tree_.files.size());
+    for (const TreeFolder& folder : tree_.folders) graphs_.push_back(ops_.graph_of(folder));
     size_t begin = 0;
     for (uint32_t folder = 0; folder < tree_.folders.size(); ++folder) {
       size_t end = begin;
@@ -59,14 +62,12 @@ class RowMaker {
   }
 
  private:
-  std::string path_of(uint32_t file) const {
-    return join_path(tree_.folders[tree_.files[file].folder].relative, tree_.files[file].file_name);
-  }
+  std::string path_of(uint32_t file) const { return relative_to_tree(tree_.folders[tree_.files[file].folder], tree_.files[file].stored); }
 
   void add_folder(uint32_t folder, size_t begin, size_t end) {
     const size_t first = items_.size();
     for (size_t i = begin; i < end; ++i) {
-      const TensorFileName& fields = tree_.files[i].fields;
+      const TensorFileName& fields = fields_.emplace_back(*parse_tensor_file_name(tree_.files[i].name));
       Item item = item_for(folder, fields.type, fields.name, {});
       item.time = fields.time;
       item.slot = static_cast<uint16_t>(fields.slot);
@@ -75,7 +76,7 @@ class RowMaker {
       items_.push_back(item);
     }
     if (tree_.folders[folder].has_statistics) add_statistics(folder, first);
-    for (const std::string& name : tree_.folders[folder].arguments) add_arguments(folder, name);
+    for (const std::string_view name : tree_.folders[folder].companions) add_arguments(folder, name);
     // Files that can not be read are records only where statistics tell of them.
     const auto lost = [&](const Item& item) {
       if (item.file == kNoFile || heads_[item.file].damage.empty()) return false;
@@ -89,12 +90,12 @@ class RowMaker {
   }
 
   // "TYPE.NAME.json": the op's attributes, each as text.
-  void add_arguments(uint32_t folder, const std::string& name) {
+  void add_arguments(uint32_t folder, std::string_view name) {
     constexpr uint64_t kLargest = uint64_t{16} << 20;
     const auto text = read_file(join_path(tree_.folders[folder].path, name), kLargest);
     const auto json = text.ok() ? parse_json(*text, name) : text.status();
-    const std::string_view stem = std::string_view(name).substr(0, name.rfind('.'));
-    const std::string where = join_path(tree_.folders[folder].relative, name);
+    const std::string_view stem = name.substr(0, name.rfind('.'));
+    const std::string where = relative_to_tree(tree_.folders[folder], name);
     if (!json.ok()) {
       problems_.add(Skipped::kForeign, json.status().with_context(where).message());
     } else if (!json->is_object() && !json->is_null()) {
@@ -114,12 +115,12 @@ class RowMaker {
   }
 
   void add_statistics(uint32_t folder, size_t first) {
-    const std::string name = join_path(tree_.folders[folder].relative, "statistic.csv");
-    auto table = MappedFile::open_settled(join_path(tree_.folders[folder].path, "statistic.csv"));
+    const std::string name = relative_to_tree(tree_.folders[folder], kStatisticFile);
+    auto table = MappedFile::open_settled(join_path(tree_.folders[folder].path, kStatisticFile));
     if (!table.ok()) return problems_.add(Skipped::kStatistics, table.status().message());
     std::unordered_map<std::string, size_t> known;
     for (size_t i = first; i < items_.size(); ++i) {
-      const TensorFileName& fields = tree_.files[items_[i].file].fields;
+      const TensorFileName& fields = fields_[items_[i].file];
       known.emplace(key_of(fields.type, fields.name, fields.time, fields.is_input, fields.slot), i);
     }
     for (StatisticLine& line : read_statistic_table(table->text(), name, problems_)) add_line(folder, name, line, known);
@@ -155,7 +156,7 @@ class RowMaker {
 
   void sort() {
     for (Item& item : items_) {
-      item.comes_first = result_.ops[item.op].type == kInputType || tree_.folders[item.folder].constants;
+      item.comes_first = result_.ops[item.op].type == kInputType || is_constants(tree_.folders[item.folder]);
     }
     std::ranges::sort(items_, [](const Item& a, const Item& b) {
       return std::tuple(a.step, !a.comes_first, a.time, a.rank, a.op, !a.is_input, a.slot, a.file) <
@@ -189,7 +190,8 @@ class RowMaker {
   TreeProblems& problems_;
   TreeOps ops_;
   std::vector<FileHead> heads_;
-  std::vector<size_t> graphs_;  // by folder
+  std::vector<TensorFileName> fields_;  // of the names of files
+  std::vector<size_t> graphs_;          // by folder
   std::vector<Item> items_;
   std::vector<StatisticLine> lines_;
   std::vector<MappedFile> tables_;  // that the lines lead into
@@ -227,7 +229,7 @@ RecordRow RowMaker::make_row(const Item& item) {
   row.call = call_of(item);
   row.slot_index = item.slot;
   row.slot_kind = static_cast<uint8_t>(item.is_input ? SlotKind::kInput : SlotKind::kOutput);
-  row.phase = static_cast<uint8_t>(tree_.folders[item.folder].constants ? Phase::kLoad : Phase::kInference);
+  row.phase = static_cast<uint8_t>(is_constants(tree_.folders[item.folder]) ? Phase::kLoad : Phase::kInference);
   row.committed = 1;
   if (item.line != kNoLine) set_statistics(lines_[item.line], row);
   if (item.file != kNoFile) set_data(item, row);
@@ -249,7 +251,7 @@ void RowMaker::set_data(const Item& item, RecordRow& row) {
     return;
   }
   TensorDesc desc = file.head.desc;
-  const auto named = dtype_from_name(to_lower(tree_.files[item.file].fields.dtype));
+  const auto named = dtype_from_name(to_lower(fields_[item.file].dtype));
   if (named && *named != desc.dtype && file.head.plain && may_be(desc.dtype, *named)) desc.dtype = *named;
   row.set_desc(desc);
   if (file.head.short_of) {

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "system/mindspore/tree/tree_walk.h"
 #include "trace/op_info.h"
 #include "trace/record_row.h"
 #include "tree/problems.h"
+#include "tree/walk.h"
 
 namespace tensortap::mindspore {
 
