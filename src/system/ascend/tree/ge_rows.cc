@@ -17,6 +17,8 @@
 #include "format/dump_data/dump_data_file.h"
 #include "format/dump_data/dump_data_numbers.h"
 #include "system/ascend/statistics.h"
+#include "system/ascend/tree/file_names.h"
+#include "system/ascend/tree/grammar.h"
 
 namespace tensortap::ascend {
 namespace {
@@ -55,7 +57,7 @@ std::string first_line(const std::string& message) { return message.substr(0, st
 
 class RowsReader {
  public:
-  explicit RowsReader(const FoundFiles& tree, TreeProblems& problems) : tree_(tree), problems_(problems) {}
+  explicit RowsReader(const Tree& tree, TreeProblems& problems) : tree_(tree), problems_(problems) {}
 
   FoundRows read() {
     for (uint32_t i = 0; i < tree_.files.size(); ++i) read_file_of(i);
@@ -71,14 +73,11 @@ class RowsReader {
   // Dumps in the order in which they were asked for, in each the steps, in each the time.
   std::tuple<std::string_view, int64_t, uint64_t> key_of(const OpRun& run) const {
     const TreeFolder& folder = folder_of(run.file);
-    return {folder.time, folder.step, run.time};
+    return {folder.dump, folder.step, run.time};
   }
   const TreeFolder& folder_of(uint32_t file) const { return tree_.folders[tree_.files[file].folder]; }
   std::string path_of(uint32_t file) const { return join_path(folder_of(file).path, tree_.files[file].stored); }
-  std::string shown(uint32_t file) const {
-    const std::string& relative = folder_of(file).relative;
-    return relative.empty() ? tree_.files[file].stored : join_path(relative, tree_.files[file].stored);
-  }
+  std::string shown(uint32_t file) const { return relative_to_tree(folder_of(file), tree_.files[file].stored); }
 
   // The execution that a file tells of: tensors and statistics of one lie in two files.
   OpRun& run_of(uint32_t file, const FileName& name, std::string_view stem) {
@@ -143,7 +142,7 @@ class RowsReader {
               : run.name.type == kConstType ? std::string(kInitializerType)
                                             : std::string(run.name.type);
     op.graph = folder.model;
-    op.single = !folder.in_model;
+    op.single = !is_in_model(folder);
     rows_.ops.push_back(std::move(op));
     return found->second;
   }
@@ -152,11 +151,11 @@ class RowsReader {
     const TreeFolder& folder = folder_of(run.file);
     RecordRow row;
     row.step = folder.step;
-    row.run = static_cast<uint64_t>(std::distance(times_.begin(), times_.find(folder.time)));
+    row.run = static_cast<uint64_t>(std::distance(times_.begin(), times_.find(folder.dump)));
     row.time_ns = static_cast<int64_t>(std::min<uint64_t>(run.time - first_time, INT64_MAX / 1000)) * 1000;
     row.op = op;
     row.thread = static_cast<uint32_t>(std::min<uint64_t>(run.name.stream, UINT32_MAX));
-    row.rank = folder.device;
+    row.rank = folder.rank;
     row.slot_index = static_cast<uint16_t>(slot);
     row.slot_kind = static_cast<uint8_t>(is_input ? SlotKind::kInput : SlotKind::kOutput);
     row.committed = 1;
@@ -174,7 +173,7 @@ class RowsReader {
   // Which execution of its op in its step this is. One may be told by two files: what it read, and what it wrote.
   uint32_t call_of(const OpRun& run, OpId op) {
     const TreeFolder& folder = folder_of(run.file);
-    auto& [call, inputs, outputs, begun] = executions_[{op, folder.step, folder.device}];
+    auto& [call, inputs, outputs, begun] = executions_[{op, folder.step, folder.rank}];
     bool has_inputs = !run.content.inputs.empty();
     bool has_outputs = !run.content.outputs.empty();
     for (const StatisticLine& line : run.statistics) (line.is_input ? has_inputs : has_outputs) = true;
@@ -236,7 +235,7 @@ class RowsReader {
 
   void add_run(const OpRun& run, uint64_t first_time) {
     if (times_.empty()) {
-      for (const TreeFolder& folder : tree_.folders) times_.insert(folder.time);
+      for (const TreeFolder& folder : tree_.folders) times_.insert(folder.dump);
     }
     const OpId op = op_of_run(run);
     const uint32_t call = call_of(run, op);
@@ -271,7 +270,7 @@ class RowsReader {
     bool begun = false;
   };
 
-  const FoundFiles& tree_;
+  const Tree& tree_;
   TreeProblems& problems_;
   FoundRows rows_;
   std::vector<OpRun> runs_;
@@ -283,6 +282,6 @@ class RowsReader {
 
 }  // namespace
 
-FoundRows read_rows(const FoundFiles& tree, TreeProblems& problems) { return RowsReader(tree, problems).read(); }
+FoundRows read_rows(const Tree& tree, TreeProblems& problems) { return RowsReader(tree, problems).read(); }
 
 }  // namespace tensortap::ascend

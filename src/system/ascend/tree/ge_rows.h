@@ -7,20 +7,20 @@
 #include <string>
 #include <vector>
 
-#include "system/ascend/tree/ge_tree.h"
 #include "trace/op_info.h"
 #include "trace/record_row.h"
+#include "tree/walk.h"
 
 namespace tensortap::ascend {
 
 struct FoundRows {
   std::vector<RecordRow> rows;
-  std::vector<uint32_t> files;  // by row: in FoundFiles::files
+  std::vector<uint32_t> files;  // by row: in Tree::files
   std::vector<OpInfo> ops;
 };
 
 // Opens every file once. What cannot be read is skipped and reported.
-FoundRows read_rows(const FoundFiles& tree, TreeProblems& problems);
+FoundRows read_rows(const Tree& tree, TreeProblems& problems);
 
 }  // namespace tensortap::ascend
 

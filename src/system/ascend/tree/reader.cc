@@ -14,7 +14,7 @@
 #include "layout/crash_file.h"
 #include "layout/crashed_dump.h"
 #include "system/ascend/tree/ge_rows.h"
-#include "system/ascend/tree/ge_tree.h"
+#include "system/ascend/tree/grammar.h"
 #include "tree/tree_index.h"
 
 namespace tensortap::ascend {
@@ -22,6 +22,15 @@ namespace {
 
 constexpr uint64_t kLargestManifest = uint64_t{64} << 20;
 constexpr std::string_view kCrashAdvice = "; `tensortap repair` of this folder makes files in extra-info/data-dump of them";
+
+std::vector<std::string> manifests_of(const Tree& tree) {
+  std::vector<std::string> paths;
+  for (const std::string& folder : tree.companion_folders) {
+    const auto names = list_directory(folder);
+    for (size_t i = 0; names.ok() && i < names->size(); ++i) paths.push_back(join_path(folder, (*names)[i]));
+  }
+  return paths;
+}
 
 std::string read_manifest(const std::string& path) {
   auto text = read_file(path, kLargestManifest);
@@ -42,7 +51,7 @@ std::string join_manifests(const std::vector<std::string>& paths) {
 
 class Index : public TreeIndex {
  public:
-  Index(FoundFiles tree, std::vector<uint32_t> files, TreeContent content)
+  Index(Tree tree, std::vector<uint32_t> files, TreeContent content)
       : TreeIndex("ge", std::move(content)), tree_(std::move(tree)), files_(std::move(files)) {}
 
   std::string_view model() const override {
@@ -69,29 +78,29 @@ class Index : public TreeIndex {
 
   std::string path_of(size_t row) const override {
     const TreeFile& found = tree_.files[files_[row]];
-    const std::string& relative = tree_.folders[found.folder].relative;
-    return relative.empty() ? found.stored : join_path(relative, found.stored);
+    return relative_to_tree(tree_.folders[found.folder], found.stored);
   }
 
  private:
-  FoundFiles tree_;
+  Tree tree_;
   std::vector<uint32_t> files_;
 };
 
 }  // namespace
 
 Confidence recognise_tree(const std::string& folder) {
-  const Confidence found = find_tree(folder);
+  const Confidence found = tensortap::recognise_tree(kGrammar, folder);
   return found == Confidence::kNo && CrashFile::is_left_in(folder, "ge") ? Confidence::kCertain : found;
 }
 
 Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
   TreeProblems problems;
-  TENSORTAP_ASSIGN_OR_RETURN(FoundFiles tree, walk_tree(folder, problems));
-  const bool nothing = tree.files.empty() && tree.manifests.empty() && !CrashFile::is_left_in(folder, "ge");
+  TENSORTAP_ASSIGN_OR_RETURN(Tree tree, find_files(folder, problems));
+  const std::vector<std::string> manifests = manifests_of(tree);
+  const bool nothing = tree.files.empty() && manifests.empty() && !CrashFile::is_left_in(folder, "ge");
   if (nothing) return not_found(concat(folder, ": no file of a dump is here or below"));
   FoundRows rows = read_rows(tree, problems);
-  std::string manifest = tree.manifests.size() == 1 ? read_manifest(tree.manifests[0]) : join_manifests(tree.manifests);
+  std::string manifest = manifests.size() == 1 ? read_manifest(manifests[0]) : join_manifests(manifests);
   TreeContent content{std::move(rows.rows), std::move(rows.ops), std::move(manifest), problems.take()};
   auto index = std::make_unique<Index>(std::move(tree), std::move(rows.files), std::move(content));
   return with_crashes(std::move(index), folder, kCrashAdvice);

@@ -16,7 +16,8 @@
 #include "base/text.h"
 #include "format/dump_data/dump_data_file.h"
 #include "system/ascend/statistics.h"
-#include "system/ascend/tree/ge_tree.h"
+#include "system/ascend/tree/file_names.h"
+#include "system/ascend/tree/grammar.h"
 #include "system/ascend/tree/reader.h"
 #include "tree/named_folder.h"
 #include "tree/spool.h"
@@ -59,7 +60,7 @@ pid_t living_writer(std::string_view name) {
 class Repair {
  public:
   // Both outlive it.
-  Repair(const FoundFiles& tree, const Folder& root, bool dry_run) : tree_(tree), root_(root), dry_run_(dry_run) {}
+  Repair(const Tree& tree, const Folder& root, bool dry_run) : tree_(tree), root_(root), dry_run_(dry_run) {}
 
   Status mend() {
     TENSORTAP_RETURN_IF_ERROR(refuse_links());
@@ -148,7 +149,7 @@ class Repair {
     if (dry_run_) return {};
     TENSORTAP_ASSIGN_OR_RETURN(const Folder folder, root_.below(folder_of(file).relative));
     const std::string aside = concat(kAside, file.stored);
-    return folder.rename(file.stored, aside.size() <= NAME_MAX ? aside : concat(kAside, hashed_name(path_of(file))));
+    return folder.rename(std::string(file.stored), aside.size() <= NAME_MAX ? aside : concat(kAside, hashed_name(path_of(file))));
   }
 
   Status mend_file(const TreeFile& file) {
@@ -208,7 +209,7 @@ class Repair {
     for (const auto& payload : payloads) parts.push_back({payload, nullptr});
     TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<NamedFolder> folder,
                                NamedFolder::create(root_.path(), folder_of(file).relative, {.access = access_of(path_of(file))}));
-    return folder->rewrite(file.stored, parts);
+    return folder->rewrite(std::string(file.stored), parts);
   }
 
   Status mend_table(const TreeFile& file, std::string_view text) {
@@ -220,7 +221,7 @@ class Repair {
     }
     act(concat(shown(file), ": its last line was cut and is dropped"));
     lose(concat(shown(file), ": ", text.substr(end + 1, 40)), false);
-    return dry_run_ ? Status() : replace(folder_of(file), file.stored, text.substr(0, end + 1));
+    return dry_run_ ? Status() : replace(folder_of(file), std::string(file.stored), text.substr(0, end + 1));
   }
 
   Status replace(const TreeFolder& folder, const std::string& name, std::string_view content) {
@@ -262,7 +263,7 @@ class Repair {
       return;
     }
     if (!content.op_name.empty() && !name->exception) {
-      names_.try_emplace({folder_of(file).model, content.op_name}, file.name.substr(0, file.name.rfind('.')));
+      names_.try_emplace({folder_of(file).model, content.op_name}, std::string(file.name.substr(0, file.name.rfind('.'))));
     }
   }
 
@@ -277,7 +278,7 @@ class Repair {
     return replace(folder_of(file), std::string(kMappingFile), concat(text, file.stored, ",", name, "\n"));
   }
 
-  const FoundFiles& tree_;
+  const Tree& tree_;
   const Folder& root_;
   const bool dry_run_;
   RepairReport report_;
@@ -292,7 +293,7 @@ class Repair {
 
 Result<RepairReport> repair_tree(const std::string& folder, bool dry_run) {
   TreeProblems problems;
-  TENSORTAP_ASSIGN_OR_RETURN(const FoundFiles tree, walk_tree(folder, problems));
+  TENSORTAP_ASSIGN_OR_RETURN(const Tree tree, find_files(folder, problems));
   TENSORTAP_ASSIGN_OR_RETURN(const Folder root, Folder::open(folder));
   Repair repair(tree, root, dry_run);
   TENSORTAP_RETURN_IF_ERROR(repair.mend());
