@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -70,10 +71,22 @@ def capture(
         program.write_text(text)
     out = folder / "dump"
     words = [str(COMMAND), "exec", "--out", str(out), *options, "--", PYTHON, str(program), *arguments]
-    done = subprocess.run(
-        words, cwd=folder, env={**os.environ, **(environment or {})}, capture_output=True, text=True, timeout=timeout, check=False
+    process = subprocess.Popen(
+        words,
+        cwd=folder,
+        env={**os.environ, **(environment or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
-    return Captured(done.returncode, done.stdout, done.stderr, TorchDump(out))
+    try:
+        printed, said = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        # The program and its children, too: they would go on, and slow everything else down.
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    return Captured(process.returncode, printed, said, TorchDump(out))
 
 
 def plain(folder: Path, program: str, *arguments: str) -> str:

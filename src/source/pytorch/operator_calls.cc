@@ -141,12 +141,6 @@ void try_bootstrap(TorchCapture& capture) {
   capture.observe();
 }
 
-// In a child of fork() the callbacks are still there, and of no use.
-void* outside_of_capture() {
-  if (forget_callbacks_after_fork()) torch_runtime().adapter.observe(0, 1);
-  return nullptr;
-}
-
 // Whether a call that comes after an optimizer's step still belongs to that step, by the values that it reads: the program looks at its
 // loss, or works out how good its outputs were. What reads the new parameters begins the next step, as any call of a module does.
 bool reads_lingering_step(TorchCapture& capture, const ThreadCalls& calls, const tensortap_torch_call& call) {
@@ -171,7 +165,8 @@ bool reads_lingering_step(TorchCapture& capture, const ThreadCalls& calls, const
 
 void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
   const EnteredCapture capture;
-  if (!capture) return outside_of_capture();
+  // As in a child of fork(). The callbacks stay on there: torch switches them under a lock that a thread of the parent may have held.
+  if (!capture) return nullptr;
   ThreadCalls* calls = thread_calls();
   if (calls == nullptr || calls->compiling > 0) return nullptr;
   try_bootstrap(*capture.get());

@@ -19,7 +19,6 @@ namespace {
 std::atomic<TorchCapture*> active{nullptr};
 // Threads that are between enter_capture() and leave_capture().
 std::atomic<int> inside{0};
-std::atomic<bool> forked_out{false};
 std::mutex opening;
 
 constexpr int64_t kLongestWait = 2'000'000'000;  // ns, for threads to leave at the end
@@ -158,10 +157,8 @@ void discard_capture() {
 bool capture_is_open() { return active.load() != nullptr; }
 
 void drop_capture_after_fork() {
-  forked_out.store(active.exchange(nullptr) != nullptr);
+  active.store(nullptr);
   inside.store(0);
 }
-
-bool forget_callbacks_after_fork() { return forked_out.load(std::memory_order_relaxed) && forked_out.exchange(false); }
 
 }  // namespace tensortap::pytorch

@@ -64,8 +64,6 @@ void discard_capture();
 [[nodiscard]] bool capture_is_open();
 // Forgets the capture in a child of fork().
 void drop_capture_after_fork();
-// True once in a child of fork() whose parent had a capture.
-bool forget_callbacks_after_fork();
 
 }  // namespace tensortap::pytorch
 
