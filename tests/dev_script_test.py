@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
+from case_table import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ["demo", "test", "check", "bench", "fuzz", "setup", "format", "clean"]
@@ -22,7 +22,7 @@ def test_help_names_every_command() -> None:
     assert re.findall(r"^  (\w+) {2,}", done.stdout, re.MULTILINE) == COMMANDS
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@each_row("command", COMMANDS)
 def test_every_command_has_help_and_does_not_run_then(command: str) -> None:
     done = dev(command, "--help")
     assert done.returncode == 0
@@ -43,11 +43,25 @@ def test_every_stage_runs_and_failures_are_reported_at_the_end() -> None:
     done = subprocess.run(["bash", "-c", stages], cwd=ROOT, capture_output=True, text=True, timeout=20)
     assert done.returncode == 1
     assert done.stdout == "first step\nstill runs\n"
-    results = re.findall(r"^(passed|FAILED)  (.+) \(\d+ s\)$", done.stderr, re.MULTILINE)
+    results = re.findall(r"^(passed|FAILED) +\d+ s  (.+)$", done.stderr, re.MULTILINE)
     assert results == [("passed", "a good one"), ("FAILED", "a bad one"), ("FAILED", "one that exits"), ("passed", "another good one")]
 
 
-@pytest.mark.parametrize("arguments", [("tset",), ("test", "--fsat"), ("check", "--slow")])
+def test_what_is_needed_ends_the_command_and_is_in_the_table(tmp_path: Path) -> None:
+    stages = """
+    source ./dev
+    needed_stage "a good one" true
+    needed_stage "a bad one" false
+    stage "never" echo "runs"
+    """
+    words = ["bash", "-c", f"export DEV_STAGES={tmp_path / 'stages'}\n{stages}"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=20)
+    assert (done.returncode, done.stdout) == (1, "")
+    table = (tmp_path / "stages").read_text()
+    assert re.findall(r"^(passed|FAILED) +\d+ s  (.+)$", table, re.MULTILINE) == [("passed", "a good one"), ("FAILED", "a bad one")]
+
+
+@each_row("arguments", [("tset",), ("test", "--fsat"), ("check", "--slow")])
 def test_a_wrong_word_is_usage_error(arguments: tuple[str, ...]) -> None:
     done = dev(*arguments)
     assert done.returncode == 2
