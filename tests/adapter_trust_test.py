@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
+from case_table import each_row
 from cli_support import tensortap
 from exec_support import RUN_OPERATORS, FakeTorch
 
@@ -52,7 +54,7 @@ def assert_used(torch: FakeTorch) -> None:
     assert json.loads(done.out.splitlines()[-1])["dump"] == str(torch.folder.parent / "dump"), done.err
 
 
-@pytest.mark.parametrize("bits", [0o020, 0o002])
+@each_row("bits", [0o020, 0o002])
 def test_an_adapter_that_others_can_write_is_refused(torch: FakeTorch, bits: int) -> None:
     adapter = torch.adapter()
     for part in parts(adapter, torch.cache):
@@ -61,6 +63,7 @@ def test_an_adapter_that_others_can_write_is_refused(torch: FakeTorch, bits: int
         assert_refused(torch, part, "other users can write")
         part.chmod(mode)
     assert_used(torch)
+    shutil.rmtree(torch.folder.parent / "dump")
 
 
 @needs_root

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import pytest
+from case_table import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -21,7 +21,7 @@ def tool(name: str) -> ModuleType:
         sys.path.pop(0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("file", "included", "complaint"),
     [
         ("src/base/text.cc", "tensor/dtype.h", "base/ may not include tensor/"),
@@ -36,7 +36,7 @@ def test_a_forbidden_include_is_found(file: str, included: str, complaint: str) 
     assert complaint in layers.problem_with(Path(file), included, layers.read_layers())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("file", "included"),
     [
         ("src/registry/formats.cc", "format/npy/npy_format.h"),
@@ -140,7 +140,7 @@ def test_a_library_that_brings_another_is_found(tmp_path: Path) -> None:
 HARDENED = ["-O2", "-fstack-protector-strong", "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro,-z,now,-z,noexecstack"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "complaint"),
     [
         ([], ""),
@@ -161,12 +161,12 @@ def test_a_library_without_hardening_is_found(tmp_path: Path, options: list[str]
     assert complaint in "".join(problems)
 
 
-@pytest.mark.parametrize("line", ["see " + "/" + "home/somebody/x", "trailing ", 'open("' + "/" + 'work/main/x")'])
+@each_row("line", ["see " + "/" + "home/somebody/x", "trailing ", 'open("' + "/" + 'work/main/x")'])
 def test_a_bad_line_is_found(line: str) -> None:
     assert tool("check_text").check_lines(Path("docs/x.md"), line + "\n")
 
 
-@pytest.mark.parametrize("line", ["https://example.org/home/x", "build/home/x", "$HOME/work/x", "a/tmp/b"])
+@each_row("line", ["https://example.org/home/x", "build/home/x", "$HOME/work/x", "a/tmp/b"])
 def test_a_harmless_path_is_not(line: str) -> None:
     assert not tool("check_text").check_lines(Path("docs/x.md"), line + "\n")
 

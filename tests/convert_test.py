@@ -11,6 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from case_table import each_row
 from cli_support import COMMAND, small_model, tensortap
 from dump_data_support import CLASSES, make_file, parse_file
 
@@ -65,41 +66,45 @@ def write_output(path: Path, array: np.ndarray[Any, Any], number: int, original:
 
 
 # A16
-@pytest.mark.parametrize("case", CASES, ids=[case["file"].rsplit("/", 1)[-1][:60] for case in CASES])
-def test_vendor_files_become_the_recorded_arrays(case: dict[str, Any], cases: Path, tmp_path: Path) -> None:
+def test_vendor_files_become_the_recorded_arrays(cases: Path, tmp_path: Path) -> None:
     expected = np.load(GOLDEN / "acl_dump/expected.npz")
-    source = cases / case["file"]
-    done = tensortap("convert", source, tmp_path / "out", "--json")
-    if case["expect"] == "error":
-        assert done.code == 3
-        assert [failure["source"] for failure in done.object["failed"]] == [str(source)]
-        assert (tmp_path / "out/convert_failed_file_list.txt").read_text() == f"{source}\n"
-        return
-    assert done.code == 0, done.err
-    if "overflow_json" in case:
-        text = (tmp_path / "out" / f"{source.name}.output.0.json").read_text()
-        assert text == json.dumps(case["overflow_json"], indent=4)
-        return
-    for one in case["tensors"]:
-        array = np.load(tmp_path / "out" / f"{source.name}.{one['io']}.{one['index']}.npy")
-        assert same(array, expected[one["array"]]), one
-    assert len(list((tmp_path / "out").iterdir())) == len(case["tensors"])
-    if "logical" in case:
-        assert tensortap("convert", source, tmp_path / "plain", "-f", case["logical_format"]).code == 0
-        (plain,) = (tmp_path / "plain").iterdir()
-        assert same(np.load(plain), expected[case["logical"]])
-        assert plain.name == f"{source.name}.output.0.{'x'.join(map(str, expected[case['logical']].shape))}.npy"
-
-
-def test_a_tree_is_converted_folder_by_folder(cases: Path, tmp_path: Path) -> None:
     done = tensortap("convert", cases, tmp_path / "out", "--json", "--threads", 3)
-    good = [case for case in CASES if case["expect"] != "error"]
+    bad = [case["file"] for case in CASES if case["expect"] == "error"]
     assert done.code == 3
-    assert done.object["converted"] == len(good)
-    for case in good:
-        name = case["file"] if "overflow_json" not in case else ""
-        for one in case["tensors"] if name else []:
-            assert (tmp_path / "out" / f"{name}.{one['io']}.{one['index']}.npy").exists()
+    assert done.object["converted"] == len(CASES) - len(bad)
+    assert sorted(failure["source"] for failure in done.object["failed"]) == sorted(str(cases / name) for name in bad)
+    told = (tmp_path / "out/convert_failed_file_list.txt").read_text().splitlines()
+    assert sorted(told) == sorted(str(cases / name) for name in bad)
+    made = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    made.remove("convert_failed_file_list.txt")
+    wrong = []
+    for case in CASES:
+        if case["expect"] == "error":
+            continue
+        if "overflow_json" in case:
+            name = f"{case['file']}.output.0.json"
+            made.remove(name)
+            if (tmp_path / "out" / name).read_text() != json.dumps(case["overflow_json"], indent=4):
+                wrong.append(name)
+            continue
+        for one in case["tensors"]:
+            name = f"{case['file']}.{one['io']}.{one['index']}.npy"
+            made.remove(name)
+            if not same(np.load(tmp_path / "out" / name), expected[one["array"]]):
+                wrong.append(name)
+    assert wrong == []
+    assert made == set(), "nothing else is written"
+
+
+# A16
+@each_row("case", [case for case in CASES if "logical" in case])
+def test_vendor_files_are_put_into_the_order_that_is_asked_for(case: dict[str, Any], cases: Path, tmp_path: Path) -> None:
+    expected = np.load(GOLDEN / "acl_dump/expected.npz")[case["logical"]]
+    source = cases / case["file"]
+    assert tensortap("convert", source, tmp_path / "plain", "-f", case["logical_format"]).code == 0
+    (plain,) = (tmp_path / "plain").iterdir()
+    assert same(np.load(plain), expected)
+    assert plain.name == f"{source.name}.output.0.{'x'.join(map(str, expected.shape))}.npy"
 
 
 def test_the_dump_of_a_small_device(tmp_path: Path) -> None:
@@ -112,27 +117,30 @@ def test_the_dump_of_a_small_device(tmp_path: Path) -> None:
     assert np.isfinite(joined).all()
 
 
-@pytest.mark.parametrize("number", TYPES)
-def test_every_element_type_of_protobufs_files_is_read(number: int, tmp_path: Path) -> None:
-    stored, shown = TYPES[number]
-    rng = np.random.default_rng(number)
-    dtype = dtype_called(stored)
-    bits = rng.integers(0, 2 if stored == "bool" else 256, 24 * dtype.itemsize, dtype=np.uint8)
-    array = bits.view(dtype).reshape(2, 3, 4)
-    source = write_output(tmp_path / NAME, array, number)
-    assert tensortap("convert", source, tmp_path / "out").code == 0
-    read = np.load(tmp_path / "out" / f"{NAME}.output.0.npy")
-    with np.errstate(invalid="ignore"):
-        expected = array.reshape(-1) if number == 0 else array
-        assert same(read, expected.astype(shown))
+def test_every_element_type_of_protobufs_files_is_read(tmp_path: Path) -> None:
+    expected = {}
+    (tmp_path / "in").mkdir()
+    for number, (stored, shown) in TYPES.items():
+        dtype = dtype_called(stored)
+        bits = np.random.default_rng(number).integers(0, 2 if stored == "bool" else 256, 24 * dtype.itemsize, dtype=np.uint8)
+        array = bits.view(dtype).reshape(2, 3, 4)
+        name = f"Conv2D.type{number}.3.0.1763668800000000"
+        write_output(tmp_path / "in" / name, array, number)
+        with np.errstate(invalid="ignore"):
+            expected[name] = (array.reshape(-1) if number == 0 else array).astype(shown)
+    assert tensortap("convert", tmp_path / "in", tmp_path / "out").code == 0
+    read = {name: np.load(tmp_path / "out" / f"{name}.output.0.npy") for name in expected}
+    assert [name for name, array in expected.items() if not same(read[name], array)] == []
 
 
-@pytest.mark.parametrize("number", [13, 23, 37, 40, 99])
-def test_types_without_values_are_told(number: int, tmp_path: Path) -> None:
-    source = write_output(tmp_path / NAME, np.zeros(16, np.uint8), number)
-    done = tensortap("convert", source, tmp_path / "out", "--json")
+def test_types_without_values_are_told(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number in (13, 23, 37, 40, 99):
+        write_output(tmp_path / "in" / f"Conv2D.type{number}.3.0.1763668800000000", np.zeros(16, np.uint8), number)
+    done = tensortap("convert", tmp_path / "in", tmp_path / "out", "--json")
     assert done.code == 3
-    assert "output.0" in done.object["failed"][0]["reason"]
+    assert done.object["converted"] == 0
+    assert ["output.0" in failure["reason"] for failure in done.object["failed"]] == [True] * 5
 
 
 def test_bits_and_small_integers_become_bytes(tmp_path: Path) -> None:
@@ -197,27 +205,33 @@ def test_payloads_of_tensors_without_an_address_may_be_missing(tmp_path: Path) -
     assert np.load(tmp_path / "out" / f"{NAME}.output.2.npy").tolist() == [3, 4]
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint16", "int64", "uint64", "bool", "complex64"])
-def test_npy_becomes_dump_data_that_protobuf_reads_and_comes_back(dtype: str, tmp_path: Path) -> None:
+def test_npy_becomes_dump_data_that_protobuf_reads_and_comes_back(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
-    arrays = {
-        f"{NAME}.{slot}": (rng.standard_normal(shape) * 50).astype(dtype)
-        for slot, shape in (("input.0", (2, 3)), ("output.0", (4,)), ("output.2", ()))
-    }
+    arrays, wrong = {}, []
     (tmp_path / "in").mkdir()
-    for name, array in arrays.items():
-        np.save(tmp_path / "in" / f"{name}.npy", array)
+    dtypes = ["float16", "float32", "float64", "int8", "uint16", "int64", "uint64", "bool", "complex64"]
+    for dtype in dtypes:
+        for slot, shape in (("input.0", (2, 3)), ("output.0", (4,)), ("output.2", ())):
+            name = f"Conv2D.{dtype}.3.0.1763668800000000.{slot}"
+            arrays[name] = (rng.standard_normal(shape) * 50).astype(dtype)
+            np.save(tmp_path / "in" / f"{name}.npy", arrays[name])
     assert tensortap("convert", tmp_path / "in", tmp_path / "files", "--to", "dump_data").code == 0
-    parsed = parse_file(tmp_path / "files" / NAME)
-    assert (parsed.message.version, parsed.message.op_name, parsed.message.dump_time) == ("2.0", "conv1", 1763668800000000)
-    assert parsed.inputs == [arrays[f"{NAME}.input.0"].tobytes()]
-    assert parsed.outputs == [arrays[f"{NAME}.output.0"].tobytes(), b"", arrays[f"{NAME}.output.2"].tobytes()]
-    assert [TYPES[one.data_type][0] for one in parsed.message.input] == [dtype]
-    assert list(parsed.message.input[0].shape.dim) == [2, 3]
+    for dtype in dtypes:
+        file = f"Conv2D.{dtype}.3.0.1763668800000000"
+        parsed = parse_file(tmp_path / "files" / file)
+        found = (
+            (parsed.message.version, parsed.message.op_name, parsed.message.dump_time),
+            (parsed.inputs, parsed.outputs),
+            ([TYPES[one.data_type][0] for one in parsed.message.input], list(parsed.message.input[0].shape.dim)),
+        )
+        outputs = [arrays[f"{file}.output.0"].tobytes(), b"", arrays[f"{file}.output.2"].tobytes()]
+        expected = (("2.0", dtype, 1763668800000000), ([arrays[f"{file}.input.0"].tobytes()], outputs), ([dtype], [2, 3]))
+        if found != expected:
+            wrong.append((dtype, found, expected))
+    assert wrong == []
     assert tensortap("convert", tmp_path / "files", tmp_path / "back").code == 0
-    assert {path.stem: True for path in (tmp_path / "back").iterdir()} == dict.fromkeys(arrays, True)
-    for name, array in arrays.items():
-        assert same(np.load(tmp_path / "back" / f"{name}.npy"), array)
+    assert {path.stem for path in (tmp_path / "back").iterdir()} == set(arrays)
+    assert [name for name, array in arrays.items() if not same(np.load(tmp_path / "back" / f"{name}.npy"), array)] == []
 
 
 def up(value: int, block: int) -> int:
@@ -274,8 +288,8 @@ ORDERS = [
 AXES = {"NCHW": (0, 1, 2, 3), "NHWC": (0, 2, 3, 1), "HWCN": (2, 3, 1, 0), "NCDHW": (0, 1, 2, 3, 4)}
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "int8"])
-@pytest.mark.parametrize(("blocked", "plain", "shape", "make", "number", "groups"), ORDERS)
+@each_row("dtype", ["float16", "float32", "int8"])
+@each_row(("blocked", "plain", "shape", "make", "number", "groups"), ORDERS)
 def test_blocks_are_taken_apart(
     blocked: str, plain: str, shape: tuple[int, ...], make: Any, number: int, groups: int, dtype: str, tmp_path: Path
 ) -> None:
@@ -317,7 +331,7 @@ def records_of(dump: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
     return {(one["op"], one["slot"], one["step"]): one for one in tensortap("ls", dump, "--json").objects}
 
 
-@pytest.mark.parametrize("layout", ["tap", "ge", "mindspore"])
+@each_row("layout", ["tap", "ge", "mindspore"])
 def test_dumps_become_dumps_of_another_layout(layout: str, tmp_path: Path) -> None:
     small_model(tmp_path / "model.onnx")
     first = tmp_path / "first"
@@ -351,7 +365,7 @@ def test_records_of_any_dump_become_npy_files(tmp_path: Path) -> None:
     assert same(np.load(softmax), np.load(tmp_path / "y/y.npy"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "words"),
     [
         (["nowhere", "out"], "no such file"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from case_table import each_row
 from cli_support import save, small_model
 from exec_onnxruntime_support import MODEL, compare, write_program
 from onnx import helper, numpy_helper
@@ -22,7 +23,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("call", REFUSED.values(), ids=REFUSED)
+@each_row("call", REFUSED.values())
 def test_a_run_that_the_runtime_refuses_is_no_step(call: str, tmp_path: Path) -> None:
     """Nothing ran: neither is it counted, nor does it take the number of a step."""
     small_model(tmp_path / "model.onnx")

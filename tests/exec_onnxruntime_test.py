@@ -13,6 +13,7 @@ import numpy.typing as npt
 import onnx
 import onnxruntime_api as api
 import pytest
+from case_table import each_row
 from cli_support import COMMAND, ROOT, Done, nonfinite_model, save, small_model, tensortap
 from exec_onnxruntime_support import MODEL, Dump, compare, run_captured, run_plain, write_program
 from exec_support import compile_c
@@ -45,7 +46,7 @@ REAL = {
 
 
 @NEEDS_MODELS
-@pytest.mark.parametrize("name", REAL)
+@each_row("name", REAL)
 def test_a_real_model_gives_the_same_bits_and_the_records_that_tensortap_run_gives(name: str, tmp_path: Path) -> None:
     path, inputs = REAL[name]
     program = write_program(
@@ -107,8 +108,9 @@ WAYS_TO_RUN = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS_TO_RUN)
-def test_every_way_to_run_is_captured(way: str, folder: Path) -> None:
+@each_row("way", WAYS_TO_RUN)
+def test_every_way_to_run_is_captured(way: str, tmp_path: Path) -> None:
+    folder = small_model(tmp_path / "model.onnx").parent
     program = write_program(folder, MODEL + "\n".join([WAYS_TO_RUN[way]] * 3) + "\n")
     _, dump = compare(program)
     assert dump.steps() == [0, 1, 2]
@@ -141,8 +143,9 @@ WAYS_TO_MAKE = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS_TO_MAKE)
-def test_every_way_to_make_a_session_is_captured(way: str, folder: Path) -> None:
+@each_row("way", WAYS_TO_MAKE)
+def test_every_way_to_make_a_session_is_captured(way: str, tmp_path: Path) -> None:
+    folder = small_model(tmp_path / "model.onnx").parent
     program = write_program(folder, WAYS_TO_MAKE[way] + "\nshow(session.run(None, {'x': feed('float32', (2, 3))}))\n")
     captured, dump = compare(program)
     assert dump.steps() == [0]
@@ -183,7 +186,7 @@ def test_a_model_in_the_runtimes_own_format_is_captured(folder: Path) -> None:
         assert {op["type"] for op in own.ops.values()} == {op["type"] for op in dump.ops.values()}, names
 
 
-@pytest.mark.parametrize("path", ["models/big.onnx", "absolute", "link/big.onnx"])
+@each_row("path", ["models/big.onnx", "absolute", "link/big.onnx"])
 def test_a_model_with_weights_in_a_file_is_captured(path: str, tmp_path: Path) -> None:
     external_model(tmp_path / "models" / "big.onnx")
     (tmp_path / "link").symlink_to(tmp_path / "models")
@@ -248,8 +251,10 @@ def test_sessions_are_made_by_several_threads_at_the_same_time(folder: Path) -> 
     assert Dump(other).steps() == list(range(10))
 
 
-@pytest.mark.parametrize("name", ["quantised", pytest.param("smart_turn", marks=NEEDS_MODELS), pytest.param("silero", marks=NEEDS_MODELS)])
+@each_row("name", ["quantised", "smart_turn", "silero"])
 def test_the_kernels_that_run_are_those_that_ran(name: str, tmp_path: Path) -> None:
+    if name != "quantised" and not (api.MODELS.is_dir() and api.RUNTIMES.is_dir()):
+        pytest.skip("no models or runtimes: run ./dev setup")
     quantised_model(tmp_path / "quantised.onnx")
     path, inputs = ("quantised.onnx", {"x": ("float32", (2, 3))}) if name == "quantised" else (api.model(REAL[name][0]), REAL[name][1])
     program = write_program(
@@ -487,8 +492,9 @@ def test_a_killed_program_leaves_what_it_captured(folder: Path) -> None:
     assert "how many were lost is unknown" in done.err and "none lost" not in done.err
 
 
-@pytest.mark.parametrize("flags", [["-I"], ["-S", "-E"], ["-X", "dev"]])
-def test_an_interpreter_with_other_flags_is_captured(flags: list[str], folder: Path) -> None:
+@each_row("flags", [["-I"], ["-S", "-E"], ["-X", "dev"]])
+def test_an_interpreter_with_other_flags_is_captured(flags: list[str], tmp_path: Path) -> None:
+    folder = small_model(tmp_path / "model.onnx").parent
     import onnxruntime
 
     packages = str(Path(onnxruntime.__file__).parents[1])
@@ -559,7 +565,7 @@ def compare_c(program: Path, folder: Path, library: str | Path, *words: str) -> 
 
 
 @NEEDS_MODELS
-@pytest.mark.parametrize("version", ["1.31.1", "1.25.1", "1.19.2"])
+@each_row("version", ["1.31.1", "1.25.1", "1.19.2"])
 def test_a_c_program_that_loads_the_library_is_captured(version: str, loading: Path, tmp_path: Path) -> None:
     captured, dump = compare_c(loading, tmp_path, library_of(version))
     assert dump.steps() == [0, 1, 2]
@@ -575,7 +581,7 @@ def test_a_c_program_that_is_linked_to_the_library_is_captured(linked: Path, tmp
 
 
 @NEEDS_MODELS
-@pytest.mark.parametrize(
+@each_row(
     ("words", "steps"),
     [("bytes", 3), ("binding", 3), ("threads", 12), ("threads binding", 12), ("twice", 6), ("level=0", 3), ("level=2", 3), ("fork", 4)],
 )
@@ -689,7 +695,7 @@ int puts(const char* text) {
     assert (done.code, done.out) == (0, "said\n")
 
 
-@pytest.mark.parametrize("kind", ["address", "thread"])
+@each_row("kind", ["address", "thread"])
 def test_a_sanitizer_that_looks_its_functions_up_first_gets_them(kind: str, tmp_path: Path) -> None:
     name = f"lib{kind[0]}san.so"
     runtime = run_plain("cc", f"-print-file-name={name}", cwd=tmp_path).stdout.strip()

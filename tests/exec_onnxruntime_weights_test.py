@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from case_table import each_row
 from exec_onnxruntime_support import compare, write_program
 from onnx import helper, numpy_helper
 
@@ -35,7 +36,7 @@ def test_a_model_whose_folded_weights_are_listed_as_inputs_is_captured(tmp_path:
     assert {"matmul_1", "relu_1"} <= {op["name"] for op in dump.ops.values()}
 
 
-@pytest.mark.parametrize("place", ["own", "missing"])
+@each_row("place", ["own", "missing"])
 def test_large_weights_leave_nothing_in_the_folder_for_temporary_files(place: str, tmp_path: Path) -> None:
     folding_model(tmp_path / "model.onnx")
     program = write_program(

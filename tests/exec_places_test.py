@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from case_table import each_row
 from cli_support import COMMAND, small_model, tensortap
 from exec_support import CHILDREN, RANKS, RUN_OPERATORS, FakeTorch
 
@@ -123,7 +125,7 @@ def cut(dump: Path) -> None:
         rows.write(b"half a row")
 
 
-@pytest.mark.parametrize("text", [CHILDREN, RANKS], ids=["processes", "ranks"])
+@each_row("text", [CHILDREN, RANKS])
 def test_repair_mends_every_part_of_an_execs_dump(torch: FakeTorch, text: str) -> None:
     assert torch.exec(torch.program(text)).code == 0
     dump = torch.folder.parent / "dump"
@@ -140,6 +142,7 @@ def test_repair_mends_every_part_of_an_execs_dump(torch: FakeTorch, text: str) -
     assert all(str(part) in done.out for part in parts)
     assert all((part / "run.json").exists() for part in parts)
     assert tensortap("repair", dump, "--json").object["healthy"] is True
+    shutil.rmtree(dump)
 
 
 def test_a_process_that_was_killed_is_told_of_with_what_mends_its_dump(torch: FakeTorch) -> None:

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from case_table import each_row
 from cli_support import COMMAND, LIBRARIES
 from exec_support import RUN_OPERATORS, FakeTorch
 
@@ -86,7 +87,7 @@ def outcome(words: list[str], folder: Path) -> tuple[int, str, list[str]]:
     return done.returncode, done.stdout, [re.sub(r"0x[0-9a-f]+|\(\S+\+0x\S+\)", "ADDRESS", line) for line in found]
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@each_row("name", BUILDS)
 def test_a_sanitized_program_and_its_children_run_as_without_us(tmp_path: Path, name: str) -> None:
     program = build(tmp_path, BUILDS[name])
     script = tmp_path / "script"

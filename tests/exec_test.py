@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from case_table import each_row
 from cli_support import COMMAND, LIBRARIES, ROOT, Done, tensortap
 from exec_support import ADAPTER, CHILDREN, RANKS, RUN_OPERATORS, THREADS, TORCH_PYTHON, FakeTorch, compile_c
 
@@ -77,17 +78,17 @@ def test_a_child_with_an_empty_environment_runs_uncaptured(torch: FakeTorch) -> 
 # ---- how it ends
 
 
-@pytest.mark.parametrize("code", [0, 1, 2, 42, 255])
+@each_row("code", [0, 1, 2, 42, 255])
 def test_the_exit_code_is_passed_through(tmp_path: Path, code: int) -> None:
     assert tensortap("exec", "--", "sh", "-c", f"exit {code}", cwd=tmp_path).code == code
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
+@each_row("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
 def test_death_by_a_signal_is_passed_through(tmp_path: Path, number: signal.Signals) -> None:
     assert tensortap("exec", "--", "sh", "-c", f"kill -{number.value} $$", cwd=tmp_path).code == 128 + number
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+@each_row("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
 def test_signals_sent_to_the_launcher_reach_the_program(tmp_path: Path, number: signal.Signals) -> None:
     script = f"trap 'echo caught; exit 9' {number.name.removeprefix('SIG')}; echo ready; while :; do sleep 0.05; done"
     # A shell can not trap what was ignored when it began, as in tests that run in the background of a script.
@@ -298,7 +299,7 @@ def test_the_release_of_an_old_torch_is_found_beside_it(tmp_path: Path) -> None:
     assert torch.exec(program, options=["--json"]).out.count('"complete":true') == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("definition", "part"),
     [
         ("-DFAKE_INTERFACE=999", "built for interface 999"),
@@ -381,7 +382,7 @@ def adapter_compiler(folder: Path, *definitions: str) -> dict[str, str]:
     return {"CXX": str(compiler)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("definitions", "torch_loads", "code", "said"),
     [
         (['-DFAKE_RELEASE="2.99.0"'], True, 0, "self-test passed"),
@@ -391,9 +392,8 @@ def adapter_compiler(folder: Path, *definitions: str) -> dict[str, str]:
         (['-DFAKE_RELEASE="2.99.0"'], False, 0, "not tried out"),
     ],
 )
-def test_an_adapter_is_tried_before_it_is_kept(
-    torch: FakeTorch, tmp_path: Path, definitions: list[str], torch_loads: bool, code: int, said: str
-) -> None:
+def test_an_adapter_is_tried_before_it_is_kept(tmp_path: Path, definitions: list[str], torch_loads: bool, code: int, said: str) -> None:
+    torch = FakeTorch(tmp_path / "torch").build()
     (torch.folder / "version.py").write_text("__version__ = '2.99.0'\n")
     fake_headers(torch)
     if not torch_loads:
@@ -558,9 +558,7 @@ def test_an_option_that_there_is_not_is_named_though_its_value_looks_like_the_pr
     assert "error: tensortap exec has no option --trigger." in done.err
 
 
-@pytest.mark.parametrize(
-    "word", ["[1,2]", "[]", '[{"a": 1}, {"b": 2}]', "{1,2}", "", "--", "--json", "-x", "a b", "'q'", '"', "a=[1,2]", "%"]
-)
+@each_row("word", ["[1,2]", "[]", '[{"a": 1}, {"b": 2}]', "{1,2}", "", "--", "--json", "-x", "a b", "'q'", '"', "a=[1,2]", "%"])
 def test_a_program_gets_its_words_as_they_were_given(tmp_path: Path, word: str) -> None:
     done = tensortap("exec", "--no-torch", "--", "printf", "<%s>", "first", word, "last", cwd=tmp_path)
     assert (done.code, done.out) == (0, f"<first><{word}><last>")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from case_table import each_row
 from cli_support import COMMAND, ROOT
 from exec_support import compile_c
 
@@ -102,10 +103,9 @@ def without_ours(lines: list[str]) -> list[str]:
     return ["descriptor of the output" if "pipe:" in line else line for line in kept]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "prepare",
     [nothing, ignore_some, block_some, limit_some, mask_files, new_session, no_input, no_errors, open_some],
-    ids=lambda one: one.__name__,
 )
 def test_the_program_inherits_what_its_caller_gave(program: Path, tmp_path: Path, prepare: Callable[[], None]) -> None:
     passed = []

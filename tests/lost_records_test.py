@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from case_table import each_row
 from cli_support import COMMAND, Done, save, small_model, tensortap
 from onnx import helper, numpy_helper
 from torch_support import capture
@@ -47,7 +48,7 @@ def run_limited(bytes_: int, *words: str | Path) -> Done:
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-@pytest.mark.parametrize("change", ["rename", "remove"])
+@each_row("change", ["rename", "remove"])
 def test_a_dump_that_is_gone_is_a_failure(change: str, model: Path, tmp_path: Path) -> None:
     dump = tmp_path / "dump"
     words = [str(COMMAND), "run", str(model), "--runs", "30000", "--json", "--out", str(dump)]
@@ -100,7 +101,7 @@ def modes_of(folder: Path) -> set[tuple[str, int]]:
     return found
 
 
-@pytest.mark.parametrize("mode", ["private", "shared"])
+@each_row("mode", ["private", "shared"])
 def test_who_may_read_a_dump_and_what_is_made_of_it(mode: str, model: Path, tmp_path: Path) -> None:
     folder, file = MODES[mode]
     before = os.umask(0o022)
@@ -155,7 +156,7 @@ x = x + 1
 """
 
 
-@pytest.mark.parametrize("strict", [False, True])
+@each_row("strict", [False, True])
 def test_a_program_keeps_its_exit_code_when_its_dump_is_gone(strict: bool, tmp_path: Path) -> None:
     done = capture(tmp_path, GONE, options=["--strict"] if strict else [])
     assert done.code == (1 if strict else 0), done.err
@@ -174,7 +175,7 @@ print("alive")
 """
 
 
-@pytest.mark.parametrize("strict", [False, True])
+@each_row("strict", [False, True])
 def test_a_program_outlives_its_limit_for_files_and_the_loss_is_said(strict: bool, tmp_path: Path) -> None:
     done = capture(tmp_path, LIMITED, options=["--full", *(["--strict"] if strict else [])])
     assert done.code == (1 if strict else 0), done.err

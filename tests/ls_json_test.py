@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from case_table import each_row
 from cli_support import COMMAND, tensortap
 
 pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not built")
@@ -16,7 +17,7 @@ GOLDEN = Path(__file__).resolve().parent / "golden"
 RECORDED = json.loads((GOLDEN / "ls/recorded.json").read_text())
 
 
-@pytest.mark.parametrize("recorded", RECORDED, ids=lambda recorded: Path(recorded["archive"]).name)
+@each_row("recorded", RECORDED)
 def test_json_is_as_recorded(recorded: dict[str, Any], tmp_path: Path) -> None:
     with tarfile.open(GOLDEN / f"{recorded['archive']}.tar.gz") as archive:
         archive.extractall(tmp_path)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from case_table import each_row
 from cli_support import COMMAND
 from cli_support import tensortap as command
 
@@ -77,7 +78,7 @@ def check_values(dump: Any, row: int, tensor: dict[str, Any]) -> None:
     np.testing.assert_array_equal(values[: len(first)], first)
 
 
-@pytest.mark.parametrize("tree", TREES)
+@each_row("tree", TREES)
 def test_every_tensor_is_as_recorded(unpacked: Path, tree: str) -> None:
     dump = tensortap.open(dump_folder(unpacked, tree))
     assert dump.layout == "mindspore"
@@ -100,7 +101,7 @@ def test_every_tensor_is_as_recorded(unpacked: Path, tree: str) -> None:
         check_values(dump, row, tensor)
 
 
-@pytest.mark.parametrize("tree", TREES)
+@each_row("tree", TREES)
 def test_full_names_are_those_of_the_graph(unpacked: Path, tree: str) -> None:
     folder = dump_folder(unpacked, tree)
     dump = tensortap.open(folder)
@@ -126,7 +127,7 @@ def test_file_and_name_agree_on_the_number_of_an_op(unpacked: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("tree", TREES)
+@each_row("tree", TREES)
 def test_every_level_opens_with_the_same_names(unpacked: Path, tree: str) -> None:
     top = dump_folder(unpacked, tree)
     tensors = recorded(tree)
@@ -233,8 +234,8 @@ def check_statistics(dump: Any, row: int, line: dict[str, str]) -> None:
         assert int(record["digest_kind"]) == 2
 
 
-@pytest.mark.parametrize("with_tensors", [True, False])
-@pytest.mark.parametrize("table", STATISTICS)
+@each_row("with_tensors", [True, False])
+@each_row("table", STATISTICS)
 def test_statistics_are_read_and_joined(unpacked: Path, tmp_path: Path, table: str, *, with_tensors: bool) -> None:
     tree, graph, iteration, *_ = table.rsplit(".", 4)
     copied = copy_of(unpacked, tree, tmp_path / "tree")
