@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from acl_support import PROGRAMS, image_model, reference
+from case_table import each_row
 from cli_support import LIBRARIES, tensortap
 
 STYLES = ["acllib", "runtime", "toolkit", "installed"]
@@ -44,7 +45,7 @@ def clean_environment(home: Path, style: str) -> dict[str, str]:
     return {**environment, **named[style]}
 
 
-@pytest.mark.parametrize("style", STYLES)
+@each_row("style", STYLES)
 def test_a_sample_configures_links_and_runs(style: str, home: Path, tmp_path: Path) -> None:
     source = tmp_path / "src"
     source.mkdir()

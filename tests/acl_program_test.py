@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from acl_support import PROGRAMS, compile_program, dumped_ops, image_model, reference, run_program, time_folders
+from case_table import each_row
 from cli_support import ROOT, small_model, tensortap
 from dump_data_support import parse_file
 from onnx import TensorProto, helper, numpy_helper
@@ -101,7 +102,7 @@ def test_a_wrong_config_ends_the_program_with_its_code(program: Build, tmp_path:
     assert "not there" in done.stderr
 
 
-@pytest.mark.parametrize("batch", [1, 2, 8])
+@each_row("batch", [1, 2, 8])
 def test_a_batch_is_set_through_the_input_of_sizes(program: Build, tmp_path: Path, batch: int) -> None:
     model = image_model(tmp_path / "m.onnx", ["batch", 3, 8, 8])
     images = np.random.default_rng(2).random((batch, 3, 8, 8), np.float32)

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pytest
+from case_table import each_row
 from cli_support import BUILD, COMMAND
 
 WRITER = BUILD / "tests" / "crash_writer_program"
@@ -20,7 +20,7 @@ def expected_values(step: int, op: int) -> np.ndarray:
     return ((np.uint64(seed) + index * np.uint64(7919)) % np.uint64(1000003)).astype(np.float32)
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.01, 0.05])
+@each_row("delay", [0.0, 0.01, 0.05])
 def test_numpy_reads_a_mended_dump(tmp_path: Path, delay: float) -> None:
     """After kill -9 and repair, records.npy and tensors.npz hold what the step and the op imply."""
     dump = tmp_path / "dump"

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from case_table import each_row
 from cli_support import small_model
 
 tensortap = pytest.importorskip("tensortap", reason="the module is not built")
@@ -78,7 +79,7 @@ def test_names_of_files_in_mindspores_tree(tmp_path: Path) -> None:
     check_all_text(tensortap.open(tree))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name", ["statistic.csv", "mapping.csv", "ms_output_trace_code_graph_0.pb", "config.json", "tensortap_run.json", "data_dump.json"]
 )
 def test_content_of_files_in_mindspores_tree(name: str, tmp_path: Path) -> None:

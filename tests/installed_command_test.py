@@ -11,6 +11,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from case_table import each_row
 from cli_support import BUILD, COMMAND, INSTALLED, small_model
 
 pytestmark = pytest.mark.skipif(INSTALLED is None, reason="the command under test is not installed")
@@ -35,7 +36,7 @@ def test_the_command_is_a_native_program() -> None:
     assert os.access(COMMAND, os.X_OK)
 
 
-@pytest.mark.parametrize("how", ["by its path", "by a link", "by PATH", "by python -m"])
+@each_row("how", ["by its path", "by a link", "by PATH", "by python -m"])
 def test_it_runs_a_model_however_it_is_started(tmp_path: Path, how: str) -> None:
     small_model(tmp_path / "model.onnx")
     (tmp_path / "link").symlink_to(COMMAND)
@@ -72,7 +73,7 @@ def test_the_python_beside_the_command_knows_where_its_runtime_is(tmp_path: Path
     assert other["origin"] == "VIRTUAL_ENV"
 
 
-@pytest.mark.parametrize("option", ["--target", "--prefix"])
+@each_row("option", ["--target", "--prefix"])
 def test_it_runs_wherever_pip_puts_it(tmp_path: Path, option: str) -> None:
     wheel = next((BUILD.parent / "wheel").glob("*.whl"))
     pip = [
@@ -113,7 +114,7 @@ def test_the_program_under_exec_is_told_of_no_environment(tmp_path: Path) -> Non
     assert {name for name in names - set(BARE) if name != "LD_PRELOAD" and not name.startswith("TENSORTAP_")} == set()
 
 
-@pytest.mark.parametrize("words", [[COMMAND], [COMMAND.parent / "python", "-m", "tensortap"]], ids=["command", "python -m"])
+@each_row("words", [[COMMAND], [COMMAND.parent / "python", "-m", "tensortap"]])
 def test_the_program_under_exec_ignores_what_its_caller_ignored(tmp_path: Path, words: list[str | Path]) -> None:
     done = run(*words, "exec", "--quiet", "--", "/bin/grep", "SigIgn", "/proc/self/status", cwd=tmp_path)
     plain = run("/bin/grep", "SigIgn", "/proc/self/status", cwd=tmp_path)

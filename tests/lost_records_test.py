@@ -1,12 +1,10 @@
-"""What is lost is said, with its reason and its exit code; and who may read what the commands make."""
+"""What is lost is said, with its reason and its exit code; limits and modes are in tests/command/run_test.cc."""
 
 from __future__ import annotations
 
 import json
-import os
 import resource
 import signal
-import stat
 import subprocess
 import time
 from collections.abc import Callable
@@ -15,11 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from case_table import each_row
-from cli_support import COMMAND, Done, save, small_model, tensortap
+from cli_support import COMMAND, Done, save, small_model
 from onnx import helper, numpy_helper
 from torch_support import capture
-
-MODES = {"private": (0o700, 0o600), "shared": (0o755, 0o644)}
 
 
 @pytest.fixture
@@ -80,55 +76,6 @@ def test_a_write_that_failed_ends_run_with_3_and_its_reason(tmp_path: Path) -> N
     assert done.object["lost"] == sum(loss["count"] for loss in losses.values()) > 0
     rows = np.load(tmp_path / "dump/records.npy")
     assert len(rows) == done.object["records"] > 0
-
-
-def test_a_limit_is_no_failure_and_says_how_many(model: Path, tmp_path: Path) -> None:
-    words: list[str | Path] = ["run", model, "--full", "--runs", "500", "--max-bytes", "100000"]
-    done = tensortap(*words, "--out", tmp_path / "a", "--json")
-    assert done.code == 0, done
-    (loss,) = done.object["losses"]
-    assert (loss["reason"], loss["kind"]) == ("limit: max_bytes", "limit")
-    assert loss["count"] == done.object["lost"] > 0
-    assert f"lost: {loss['count']} limit: max_bytes (" in done.err
-    assert sum(path.stat().st_blocks * 512 for path in (tmp_path / "a").iterdir()) <= 100_000
-    assert tensortap(*words, "--strict", "--out", tmp_path / "b").code == 1
-
-
-def modes_of(folder: Path) -> set[tuple[str, int]]:
-    found = {("folder", stat.S_IMODE(folder.stat().st_mode))}
-    for path in folder.rglob("*"):
-        found.add(("folder" if path.is_dir() else "file", stat.S_IMODE(path.stat().st_mode)))
-    return found
-
-
-@each_row("mode", ["private", "shared"])
-def test_who_may_read_a_dump_and_what_is_made_of_it(mode: str, model: Path, tmp_path: Path) -> None:
-    folder, file = MODES[mode]
-    before = os.umask(0o022)
-    try:
-        words: list[str | Path] = [] if mode == "private" else ["--mode", mode]
-        done = tensortap("run", model, "--full", "--runs", "3", "--save-outputs", tmp_path / "outputs", *words, "--out", tmp_path / "dump")
-        assert done.code == 0, done
-        assert modes_of(tmp_path / "dump") == {("folder", folder), ("file", file)}
-        assert modes_of(tmp_path / "outputs") == {("folder", 0o700), ("file", 0o600)}
-        (tmp_path / "dump/run.json").unlink()
-        archive = tmp_path / "dump/tensors.npz"
-        os.truncate(archive, archive.stat().st_size * 2 // 3)
-        assert tensortap("repair", tmp_path / "dump").code == 0
-        assert (tmp_path / "dump/run.json").exists()
-        assert modes_of(tmp_path / "dump") == {("folder", folder), ("file", file)}
-        converted = tensortap("convert", tmp_path / "outputs", tmp_path / "converted", "--to", "dump_data")
-        assert converted.code == 0, converted
-        assert modes_of(tmp_path / "converted") == {("folder", 0o700), ("file", 0o600)}
-    finally:
-        os.umask(before)
-
-
-def test_a_wrong_mode_is_refused(model: Path, tmp_path: Path) -> None:
-    done = tensortap("run", model, "--mode", "secret", "--out", tmp_path / "dump")
-    assert done.code == 2
-    assert "private" in done.err and "shared" in done.err
-    assert not (tmp_path / "dump").exists()
 
 
 HALVES = """

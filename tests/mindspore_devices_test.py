@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from case_table import each_row
 from cli_support import Done, small_model, tensortap
 
 pytest.importorskip("onnxruntime")
@@ -51,7 +52,7 @@ def ranks_with_tensors(folder: Path) -> set[str]:
 
 
 # M5
-@pytest.mark.parametrize("variable", ["LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"])
+@each_row("variable", ["LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"])
 def test_the_listed_local_ranks_of_a_job_are_captured(variable: str, tmp_path: Path) -> None:
     ranks = [{"RANK": str(rank), "WORLD_SIZE": "4", variable: str(rank % 2)} for rank in range(4)]
     done = run_ranks(tmp_path, [1], ranks)
@@ -67,18 +68,3 @@ def test_without_local_ranks_the_rank_is_the_device(tmp_path: Path) -> None:
 def test_all_devices_that_are_listed_are_captured(tmp_path: Path) -> None:
     run_ranks(tmp_path, [1, 0], RANK_OF_TWO)
     assert ranks_with_tensors(tmp_path) == {"rank_0", "rank_1"}
-
-
-@pytest.mark.parametrize(("devices", "iteration"), [([1], "all"), ([], "all"), ([0], "3-1")])
-def test_what_captures_nothing_leaves_no_tensor(devices: list[float], iteration: str, tmp_path: Path) -> None:
-    config = write_config(tmp_path, devices, iteration=iteration)
-    tensortap("run", small_model(tmp_path / "m.onnx"), "--config", config, "--profile", "mindspore-2.10/gpu", cwd=tmp_path)
-    assert not list(tmp_path.glob("dumps/**/*.npy"))
-    assert not list(tmp_path.glob("dumps/**/9223372036854775807"))
-
-
-def test_on_a_cpu_every_process_is_captured(tmp_path: Path) -> None:
-    config = write_config(tmp_path, [1])
-    done = tensortap("run", small_model(tmp_path / "m.onnx"), "--config", config, cwd=tmp_path)
-    assert done.code == 0, done.err
-    assert ranks_with_tensors(tmp_path) == {"rank_0"}

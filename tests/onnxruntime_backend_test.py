@@ -8,6 +8,7 @@ from pathlib import Path
 
 import onnxruntime_api as api
 import pytest
+from case_table import each_row
 from cli_support import BUILD
 
 onnx = pytest.importorskip("onnx")
@@ -42,7 +43,7 @@ def run_all(version: str, style: str) -> tuple[collections.Counter[str], int, in
 
 
 # The least that must run: fewer means that something of ours is in the way.
-@pytest.mark.parametrize(
+@each_row(
     ("version", "style", "least"),
     [("1.31.1", "side", 1732), ("1.25.1", "side", 1723), ("1.19.2", "side", 973), ("1.31.1", "alias", 1732)],
 )

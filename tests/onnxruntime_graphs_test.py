@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import onnxruntime_api as api
 import pytest
+from case_table import each_row
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
@@ -52,7 +53,7 @@ def records_of(out: Path) -> list[tuple[str, str, Any]]:
     return [(ops[int(row["op"])]["name"], ops[int(row["op"])]["type"], row) for row in np.load(out / "records.npy")]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@each_row("version", VERSIONS)
 def test_weights_that_are_listed_as_inputs_and_folded_need_no_values(version: str, tmp_path: Path) -> None:
     nodes = [
         helper.make_node("ConstantOfShape", ["shape"], ["w"], "fill", value=numpy_helper.from_array(np.array([0.5], np.float32))),
@@ -96,7 +97,7 @@ def nested_model(path: Path) -> Path:
     return save(path, nodes, inputs, [info("total", FLOAT, [3]), info("joined", FLOAT, ["n"])])
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@each_row("version", VERSIONS)
 def test_every_trip_of_a_loop_with_a_nested_if_and_a_sequence_is_seen(version: str, tmp_path: Path) -> None:
     path = nested_model(tmp_path / "m.onnx")
     inputs = {"x": np.array([1, 2, 3], np.float32), "flag": np.array(True), "trips": np.array(3)}
@@ -111,7 +112,7 @@ def test_every_trip_of_a_loop_with_a_nested_if_and_a_sequence_is_seen(version: s
     assert names.count("loop") == 1 + 3
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@each_row("version", VERSIONS)
 def test_optionals_and_scans_are_seen(version: str, tmp_path: Path) -> None:
     body = helper.make_graph(
         [helper.make_node("Add", ["state", "item"], ["next"], "step"), helper.make_node("Identity", ["next"], ["row"], "row")],
@@ -176,7 +177,7 @@ def test_values_of_every_type_are_captured_bit_for_bit(tmp_path: Path) -> None:
         assert given == made, kind
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@each_row("version", VERSIONS)
 def test_weights_of_more_than_2_gb_stay_in_their_file(version: str, tmp_path: Path) -> None:
     rows, columns = 9, 64 * 1024 * 1024
     weight = TensorProto(name="w", data_type=FLOAT, dims=[rows, columns], data_location=TensorProto.EXTERNAL)
@@ -302,7 +303,7 @@ def test_ort_files_run(tmp_path: Path) -> None:
     assert [name for name, kind, _ in records_of(tmp_path / "d") if kind in ("Neg", "Exp")] == ["neg", "exp"]
 
 
-@pytest.mark.parametrize("taps", ["side", "alias"])
+@each_row("taps", ["side", "alias"])
 def test_alias_taps_give_the_same_dump(taps: str, tmp_path: Path) -> None:
     path = nested_model(tmp_path / "m.onnx")
     inputs = {"x": np.array([1, 2, 3], np.float32), "flag": np.array(False), "trips": np.array(2)}
@@ -317,7 +318,7 @@ def small(tmp_path: Path) -> Path:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "request_keys", "complaint"),
     [
         ({"imge": np.zeros((1, 3), np.float32)}, {}, 'no input "imge". Its inputs are image. Did you mean'),
@@ -339,7 +340,7 @@ def test_wrong_requests_say_what_is_expected_and_write_nothing(
     assert not (tmp_path / "d").exists()
 
 
-@pytest.mark.parametrize("damage", ["missing", "empty", "text", "cut", "folder", "operator"])
+@each_row("damage", ["missing", "empty", "text", "cut", "folder", "operator"])
 def test_wrong_models_are_one_clear_error(damage: str, tmp_path: Path) -> None:
     path = small(tmp_path)
     whole = path.read_bytes()

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime_api as api
 import pytest
+from case_table import each_row
 
 pytestmark = pytest.mark.skipif(not api.MODELS.is_dir() or not api.RUNTIMES.is_dir(), reason="no models or runtimes: run ./dev setup")
 
@@ -50,8 +51,8 @@ def speech(chunk: int = 512) -> list[Array]:
     return [padded[i : i + chunk + 64][None] for i in range(0, len(padded) - chunk - 64, chunk)]
 
 
-@pytest.mark.parametrize("version", ["1.31.1", "1.25.1", "1.19.2"])
-@pytest.mark.parametrize("name", REAL)
+@each_row("version", ["1.31.1", "1.25.1", "1.19.2"])
+@each_row("name", REAL)
 def test_a_real_model_gives_the_same_bits_and_runs_the_same_nodes(name: str, version: str, tmp_path: Path) -> None:
     path, inputs = REAL[name]
     if version != api.NEWEST and name not in ("magika", "silero", "ocr_cls", "smart_turn"):
@@ -90,7 +91,7 @@ def plain_order(stored: Array) -> Array:
     return np.ascontiguousarray(turned).reshape(stored.shape)
 
 
-@pytest.mark.parametrize("name", ["magika", "ocr_cls", "smart_turn", "silero_half"])
+@each_row("name", ["magika", "ocr_cls", "smart_turn", "silero_half"])
 def test_captured_tensors_equal_fetched_ones(name: str, tmp_path: Path) -> None:
     """Every tensor of the optimised graph fetched as an output by ONNX Runtime's own Python module is what the dump holds."""
     onnxruntime = pytest.importorskip("onnxruntime")

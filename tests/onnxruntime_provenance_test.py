@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import onnxruntime_api as api
 import pytest
+from case_table import each_row
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -44,26 +45,26 @@ def assert_right(count: provenance.Count) -> None:
     assert count.made >= 2
 
 
-@pytest.mark.parametrize("name", REAL)
+@each_row("name", REAL)
 def test_originals_of_released_models_make_the_values(name: str) -> None:
     assert_right(provenance.check(name, *REAL[name], runtime=api.runtime()))
 
 
-@pytest.mark.parametrize("name", provenance_models.MODELS)
+@each_row("name", provenance_models.MODELS)
 def test_originals_of_small_models_make_the_values(name: str, tmp_path: Path) -> None:
     count = provenance.check_small(name, tmp_path, runtime=api.runtime())
     assert_right(count)
     assert count.unchecked == 0
 
 
-@pytest.mark.parametrize("optimize", ["none", "basic", "extended"])
-@pytest.mark.parametrize("name", ["fp16, convolution", "MatMul and Add, names that mislead", "QDQ", "residual, names that mislead"])
+@each_row("optimize", ["none", "basic", "extended"])
+@each_row("name", ["fp16, convolution", "MatMul and Add, names that mislead", "QDQ", "residual, names that mislead"])
 def test_originals_make_the_values_at_every_level(name: str, optimize: str, tmp_path: Path) -> None:
     assert provenance.check_small(name, tmp_path, runtime=api.runtime(), optimize=optimize).wrong == []
 
 
-@pytest.mark.parametrize("version", ["1.19.2", "1.25.1"])
-@pytest.mark.parametrize("name", provenance_models.MODELS)
+@each_row("version", ["1.19.2", "1.25.1"])
+@each_row("name", provenance_models.MODELS)
 def test_originals_make_the_values_on_older_releases(name: str, version: str, tmp_path: Path) -> None:
     count = provenance.check_small(name, tmp_path, runtime=api.runtime(version))
     assert count.wrong == []
@@ -133,7 +134,7 @@ def value_of(model: Any, node: str) -> np.ndarray[Any, Any]:
     return np.asarray(made)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "node"),
     [
         ("fp16, names that mislead", "gemm"),

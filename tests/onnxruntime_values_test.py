@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from case_table import each_row
 from cli_support import COMMAND, Done, tensortap
 from onnx import TensorProto, helper, numpy_helper
 
@@ -35,7 +36,7 @@ NOT_TENSORS = [
 """Of the 29 backend cases whose inputs are no tensors, or that have none, those of different kinds."""
 
 
-@pytest.mark.parametrize("name", NOT_TENSORS)
+@each_row("name", NOT_TENSORS)
 def test_a_backend_case_runs_as_it_does_without_us(name: str) -> None:
     (folder,) = [case for case in backend_cases.cases([name]) if case.name == name]
     expected, why = backend_cases.run_plain(folder)
@@ -68,8 +69,8 @@ def run(model: Path, *words: str | Path) -> Done:
     return tensortap("run", model, "--save-outputs", "o", "--full", "--json", "--verify", *place, *words, cwd=model.parent)
 
 
-@pytest.mark.parametrize("optional", [False, True])
-@pytest.mark.parametrize("count", [0, 1, 3])
+@each_row("optional", [False, True])
+@each_row("count", [0, 1, 3])
 def test_a_sequence_comes_from_a_file_and_its_elements_are_captured(count: int, optional: bool, tmp_path: Path) -> None:
     if optional and count == 0:
         pytest.skip("an optional without elements has no value: OptionalGetElement refuses it")
@@ -118,7 +119,7 @@ def test_a_tensor_is_not_taken_for_a_sequence_nor_the_other_way_round(tmp_path: 
     assert 's.pb: input "x" must be int64 [2], but is a list of 2 tensors.' in done.err
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("keys", "values"),
     [(["a", "c", "d"], np.array([1.5, 2.5, 3.5], np.float32)), (["b"], np.array([2.0], np.float32))],
 )

@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from case_table import each_row
 from cli_support import nonfinite_model, save, small_model
 from onnx import TensorProto, helper, numpy_helper
 
@@ -76,7 +77,7 @@ def test_a_mindspore_config_writes_its_tree(folder: Path, x: np.ndarray[Any, Any
         tensortap.run(folder / "model.onnx", {"x": x}, config=config, profile="mindspore-2.10/cpu", profile_strict=True)
 
 
-@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+@each_row("kind", [bytes, bytearray, memoryview])
 def test_a_model_may_be_bytes(kind: Any, folder: Path, x: np.ndarray[Any, Any], tmp_path: Path) -> None:
     model = folder / "model.onnx"
     result = tensortap.run(kind(model.read_bytes()), {"x": x}, out=tmp_path / "dump", verify=True)
@@ -167,7 +168,7 @@ def test_select_chooses_what_numpy_does(result: Any) -> None:
     assert len(dump.select(type="Softmax")) == 2, "the cases above are not empty by mistake"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "says"),
     [
         ({"where": "nann > 0"}, "^where: .*nann"),
@@ -252,7 +253,7 @@ def cast_model(path: Path, dtype: int) -> Path:
 
 
 # M23
-@pytest.mark.parametrize(
+@each_row(
     ("number", "dtype"),
     [
         (TensorProto.BFLOAT16, ml_dtypes.bfloat16),

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
+from case_table import each_row
 from cli_support import BUILD, Done, tensortap
 from onnx import TensorProto, helper, numpy_helper
 
@@ -120,7 +121,7 @@ def test_a_range_for_all_made_inputs_and_one_of_its_own(tmp_path: Path) -> None:
     assert "n [200]: made, 0..200, seed 0" in done.err
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "low", "high"),
     [
         ("FLOAT16", -3.0, 70.0),
@@ -153,7 +154,7 @@ def test_every_type_keeps_to_its_range(kind: str, low: float, high: float, tmp_p
     assert low == high or len(set(numbers)) > 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "message"),
     [
         (["--range", "m=0:1"], r'a range for "m": the model has no such input. Its inputs are x, n, b.'),
@@ -276,7 +277,7 @@ def test_one_file_holds_all_inputs(tmp_path: Path) -> None:
     assert set(seen(model, "n").tolist()) == {7}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "message"),
     [
         ({"n": None}, 'inputs.npz: no member "n", which the model takes. Members: b, x.'),
@@ -358,7 +359,7 @@ def test_entries_of_the_session_reach_the_runtime(tmp_path: Path) -> None:
     assert np.load(tmp_path / "o" / "y.npy").max() == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("entry", "message"),
     [
         (

@@ -14,6 +14,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from case_table import each_row
 from cli_support import BUILD, ROOT, package_alone
 
 PYTHON = os.environ.get("TENSORTAP_TEST_PYTHON", "python3")
@@ -348,7 +349,7 @@ def everywhere():
 """
 
 
-@pytest.mark.parametrize("lock", [False, True])
+@each_row("lock", [False, True])
 def test_lines_are_those_of_the_programs_own_code(tmp_path: Path, lock: bool) -> None:
     program = f"f.walk_frames({not lock})\nassert bridge.walks_without_lock() is {not lock}\neverywhere()\nprint('all')\n"
     assert run(tmp_path, LINES + program) == ["all"]
@@ -393,7 +394,7 @@ def pythons() -> list[str]:
     return [path for path in found if subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0]
 
 
-@pytest.mark.parametrize("interpreter", pythons())
+@each_row("interpreter", pythons())
 def test_the_self_test_passes_on_the_pythons_that_are_there(tmp_path: Path, interpreter: str) -> None:
     program = """
     import os, sys
@@ -575,7 +576,7 @@ print(sorted(names & {"aten::sin", "aten::cos"}), f.compiled_graphs(), torch.equ
 """
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("route", "options", "expected"),
     [
         ("eager", "{}", "['aten::cos', 'aten::sin'] 0 True"),

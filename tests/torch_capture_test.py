@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from torch_support import INPUT, OUTPUT, capture, plain
+from torch_support import INPUT, OUTPUT, Captured, capture, plain
 
 UNWRITTEN = 32
 
@@ -25,23 +25,25 @@ for step in range(5):
 """
 
 
-def test_losses_and_weights_are_the_same_bits_with_and_without(tmp_path: Path) -> None:
-    expected = plain(tmp_path, TRAINING)
-    done = capture(tmp_path, TRAINING, options=["--full"])
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Captured:
+    done = capture(tmp_path_factory.mktemp("trained"), TRAINING, options=["--full"])
     assert done.code == 0, done.err
-    assert done.out == expected
-    assert done.dump.run["lost"] == 0
+    return done
 
 
-def test_steps_are_those_of_the_optimizer(tmp_path: Path) -> None:
-    done = capture(tmp_path, TRAINING)
-    convolutions = done.dump.of_type("convolution", OUTPUT)
+def test_losses_and_weights_are_the_same_bits_with_and_without(trained: Captured, tmp_path: Path) -> None:
+    assert trained.out == plain(tmp_path, TRAINING)
+    assert trained.dump.run["lost"] == 0
+
+
+def test_steps_are_those_of_the_optimizer(trained: Captured) -> None:
+    convolutions = trained.dump.of_type("convolution", OUTPUT)
     assert convolutions["step"].tolist() == [0, 1, 2, 3, 4]
 
 
-def test_ops_say_module_line_phase_and_forward_op(tmp_path: Path) -> None:
-    done = capture(tmp_path, TRAINING)
-    ops = {op["name"]: op for op in done.dump.ops.values()}
+def test_ops_say_module_line_phase_and_forward_op(trained: Captured) -> None:
+    ops = {op["name"]: op for op in trained.dump.ops.values()}
     forward = ops["Sequential.0/convolution"]
     assert forward["module"] == "Sequential.0"
     assert forward["source"] == "program.py:9"
@@ -50,7 +52,7 @@ def test_ops_say_module_line_phase_and_forward_op(tmp_path: Path) -> None:
     assert backward["module"] == "Sequential.0"
     assert backward["source"] == "program.py:9"
     assert backward["attributes"]["forward"] == "Sequential.0/convolution"
-    phases = {done.dump.ops[int(row["op"])]["name"]: int(row["phase"]) for row in done.dump.rows}
+    phases = {trained.dump.ops[int(row["op"])]["name"]: int(row["phase"]) for row in trained.dump.rows}
     assert phases["Sequential.0/convolution"] == 1
     assert phases["Sequential.0/ConvolutionBackward0/convolution_backward"] == 2
     assert phases["Adam.step/addcdiv_"] == 3

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
+from case_table import each_row
 from torch_support import INPUT, OUTPUT, Captured, TorchDump, capture, plain
 
 INFERENCE, FORWARD, BACKWARD = 0, 1, 2
@@ -154,7 +154,7 @@ for number in range(2, 4):
     assert {"Net.parts.0/relu", "Net.parts.0/ReluBackward0/threshold_backward"} <= names
 
 
-@pytest.mark.parametrize("options", ["{'fullgraph': True}", "{'dynamic': True}"])
+@each_row("options", ["{'fullgraph': True}", "{'dynamic': True}"])
 def test_graphs_that_are_compiled_anew_have_the_same_ops(tmp_path: Path, options: str) -> None:
     program = training("(4, 6, 9)", options)
     done = run(tmp_path, program)

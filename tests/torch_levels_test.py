@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
+from case_table import each_row
 from cli_support import tensortap
 from torch_support import INPUT, OUTPUT, Captured, capture
 
@@ -140,7 +140,7 @@ def test_a_model_is_the_root_alone(tmp_path: Path) -> None:
     assert {"addmm", "mul"} <= levels["op"]
 
 
-@pytest.mark.parametrize("levels", ["ops", "op,modules", ""])
+@each_row("levels", ["ops", "op,modules", ""])
 def test_other_words_are_refused(tmp_path: Path, levels: str) -> None:
     done = tensortap("exec", "--levels", levels, "--", "true", cwd=tmp_path)
     assert done.code == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from case_table import each_row
 from torch_support import capture
 
 # Activations of a transformer layer: blocks of all sizes that the heap can join and split, as real trainings have them.
@@ -28,7 +28,7 @@ print("anonymous", *sizes)
 """
 
 
-@pytest.mark.parametrize("options", [[], ["--ops", "no such op"]], ids=["statistics", "nothing"])
+@each_row("options", [[], ["--ops", "no such op"]])
 def test_the_heap_does_not_grow_with_the_steps(tmp_path: Path, options: list[str]) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

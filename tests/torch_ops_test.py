@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from case_table import each_row
 from torch_support import PYTHON, PYTORCH_LIBRARY, TorchDump, capture
 
 CHILD = Path(__file__).parent / "torch/compare_ops_child.py"
@@ -56,7 +57,7 @@ def test_the_programs_are_at_least_sixteen() -> None:
     assert len(PROGRAMS) >= 16
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@each_row("program", PROGRAMS)
 def test_captured_ops_are_those_of_a_dispatch_mode(compared: tuple[TorchDump, dict[str, Any]], program: str) -> None:
     dump, seen = compared
     by_mode = Counter(seen[program]["ops"])

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from case_table import each_row
 from cli_support import COMMAND, ROOT, package_alone, tensortap
 from dump_data_support import parse_file
 from torch_support import OUTPUT, PYTHON, PYTORCH_LIBRARY, TorchDump, capture, plain
@@ -218,7 +219,7 @@ print("graphs", counters["stats"]["unique_graphs"], "breaks", sum(counters["grap
 """
 
 
-@pytest.mark.parametrize(("mode", "graphs"), [("eager", 0), ("aot", 1)])
+@each_row(("mode", "graphs"), [("eager", 0), ("aot", 1)])
 def test_compiled_programs_can_be_captured_by_operator(tmp_path: Path, mode: str, graphs: int) -> None:
     done = capture(tmp_path, COMPILED, options=["--compile", mode])
     assert done.code == 0, done.err
@@ -327,7 +328,7 @@ def dumps_with(folder: Path, op_type: str) -> list[Path]:
     return [file.parent for file in files if any(json.loads(line)["type"] == op_type for line in file.read_text().splitlines())]
 
 
-@pytest.mark.parametrize("start", ["fork", "spawn"])
+@each_row("start", ["fork", "spawn"])
 def test_workers_of_a_data_loader_are_captured_when_asked_for(tmp_path: Path, start: str) -> None:
     done = capture(tmp_path, WORKERS, start, options=["--workers"])
     assert done.code == 0, done.err
@@ -337,7 +338,7 @@ def test_workers_of_a_data_loader_are_captured_when_asked_for(tmp_path: Path, st
     assert dumps_with(tmp_path / "dump", "exp") == [tmp_path / "dump"]
 
 
-@pytest.mark.parametrize("start", ["fork", "spawn"])
+@each_row("start", ["fork", "spawn"])
 def test_workers_of_a_data_loader_leave_nothing_otherwise(tmp_path: Path, start: str) -> None:
     done = capture(tmp_path, WORKERS, start)
     assert done.code == 0, done.err

@@ -432,5 +432,21 @@ TEST_F(MindsporeSession, ProfilesHaveTheNamesOfTheirVersion) {
   }
 }
 
+// M5: of jobs in tests/mindspore_devices_test.py.
+TEST_F(MindsporeSession, DevicesAreOfNoMeaningOnACpuAndElsewhereThoseOfTheRank) {
+  if (!has_runtime()) GTEST_SKIP() << "TENSORTAP_ONNXRUNTIME is not set";
+  write(folder_ / "m.onnx", small_model());
+  const std::vector<std::pair<Json, std::string>> nothing = {{{1}, "all"}, {Json::array(), "all"}, {{0}, "3-1"}};
+  for (const auto& [devices, iterations] : nothing) {
+    write(folder_ / "c.json", config({{"support_device", devices}, {"iteration", iterations}}));
+    tensortap("run m.onnx --config c.json --profile mindspore-2.10/gpu", {folder_.path()});
+    EXPECT_THAT(files(folder_.path()), IsEmpty()) << devices << iterations;
+    EXPECT_THAT(files_like(folder_.path(), ".*/9223372036854775807"), IsEmpty());
+  }
+  write(folder_ / "c.json", config({{"support_device", {1}}}));
+  EXPECT_EQ(tensortap("run m.onnx --config c.json", {folder_.path()}).code, 0);
+  EXPECT_FALSE(files(rank()).empty());
+}
+
 }  // namespace
 }  // namespace command

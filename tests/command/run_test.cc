@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -176,6 +177,69 @@ TEST_F(Run, IsExplainedBeforeItIsDone) {
   ASSERT_EQ(done.code, 0) << done.said();
   EXPECT_EQ(done.object()["ops"], Json::array({"softmax_1"}));
   EXPECT_GE(lines_of(tensortap("explain --types Softmax --model model.onnx", {folder_.path()}).out).size(), 2U);
+}
+
+TEST_F(Run, StopsAtALimitWhichIsNoFailure) {
+  const std::string words = "model.onnx --full --runs 500 --max-bytes 100000 ";
+  const Done done = run(words + "--out d --json");
+  ASSERT_EQ(done.code, 0) << done.said();
+  const Json summary = done.object();
+  ASSERT_EQ(summary["losses"].size(), 1U);
+  const Json loss = summary["losses"][0];
+  EXPECT_EQ(loss["reason"], "limit: max_bytes");
+  EXPECT_EQ(loss["kind"], "limit");
+  EXPECT_EQ(loss["count"], summary["lost"]);
+  EXPECT_GT(loss["count"], 0);
+  EXPECT_THAT(done.err, HasSubstr("lost: " + loss["count"].dump() + " limit: max_bytes ("));
+  blkcnt_t blocks = 0;
+  for (const std::string& name : names_in(folder_ / "d")) {
+    struct stat status {};
+    ASSERT_EQ(stat((folder_ / ("d/" + name)).c_str(), &status), 0);
+    blocks += status.st_blocks;
+  }
+  EXPECT_LE(blocks * 512, 100'000);
+  EXPECT_EQ(run(words + "--strict --out e").code, 1);
+}
+
+// Who may read what is made: folders and files, by default and shared; what comes of a dump is for its owner.
+TEST_F(Run, MakesFoldersAndFilesOfTheModeThatWasAskedFor) {
+  const auto expect_modes = [&](const std::string& below, mode_t folder, mode_t file) {
+    std::set<mode_t> folders;
+    std::set<mode_t> files;
+    struct stat status {};
+    ASSERT_EQ(stat((folder_ / below).c_str(), &status), 0);
+    folders.insert(status.st_mode & 07777U);
+    for (const auto& entry : fs::recursive_directory_iterator(folder_ / below)) {
+      ASSERT_EQ(stat(entry.path().c_str(), &status), 0);
+      (entry.is_directory() ? folders : files).insert(status.st_mode & 07777U);
+    }
+    EXPECT_EQ(folders, std::set<mode_t>{folder}) << below;
+    EXPECT_EQ(files, std::set<mode_t>{file}) << below;
+  };
+  const mode_t before = umask(022);
+  for (const std::string mode : {"private", "shared"}) {
+    const mode_t folder = mode == "private" ? 0700 : 0755;
+    const mode_t file = mode == "private" ? 0600 : 0644;
+    const std::string dump = mode + "_dump";
+    const std::string outputs = mode + "_outputs";
+    const std::string option = mode == "private" ? "" : "--mode shared ";
+    EXPECT_EQ(run("model.onnx --full --runs 3 " + option + "--save-outputs " + outputs + " --out " + dump).code, 0);
+    expect_modes(dump, folder, file);
+    expect_modes(outputs, 0700, 0600);
+    fs::remove(folder_ / (dump + "/run.json"));
+    const std::string archive = folder_ / (dump + "/tensors.npz");
+    fs::resize_file(archive, fs::file_size(archive) * 2 / 3);
+    EXPECT_EQ(tensortap("repair " + dump, {folder_.path()}).code, 0);
+    EXPECT_TRUE(fs::exists(folder_ / (dump + "/run.json")));
+    expect_modes(dump, folder, file);
+    EXPECT_EQ(tensortap("convert " + outputs + " " + mode + "_converted --to dump_data", {folder_.path()}).code, 0);
+    expect_modes(mode + "_converted", 0700, 0600);
+  }
+  umask(before);
+  const Done refused = run("model.onnx --mode secret --out new");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, testing::AllOf(HasSubstr("private"), HasSubstr("shared")));
+  EXPECT_FALSE(fs::exists(folder_ / "new"));
 }
 
 }  // namespace
