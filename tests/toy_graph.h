@@ -4,6 +4,7 @@
 #define TENSORTAP_TESTS_TOY_GRAPH_H_
 
 #include <array>
+#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,7 +94,7 @@ class Graph {
   tensortap_session* session_ = nullptr;
   int status_ = 0;
   std::string message_;
-  std::vector<std::string> names_;
+  std::deque<std::string> names_;  // their texts stay where they are
 };
 
 }  // namespace toy
