@@ -25,15 +25,12 @@ constexpr ConfigRules k2_0 = {.needs_enable = true,
                               .kernel_types = false,
                               .kernel_regexes = false,
                               .ascend_e2e_statistics = false,
-                              .fixed_categories = kTenCategories,
-                              .hash_categories = false,
                               .repeated_categories = false,
                               .non_finite = "skip-nonfinite"};
 
 constexpr ConfigRules k2_2_15 = [] {
   ConfigRules rules = k2_0;
   rules.kernel_types = true;
-  rules.fixed_categories = kElevenCategories;
   return rules;
 }();
 
@@ -43,7 +40,6 @@ constexpr ConfigRules k2_3_2 = [] {
   rules.op_debug_modes = {0, kRefused, kRefused, 3, 4};
   rules.kernel_regexes = true;
   rules.ascend_e2e_statistics = true;
-  rules.fixed_categories = "";
   rules.repeated_categories = true;
   rules.non_finite = "propagate";
   return rules;
@@ -65,20 +61,19 @@ constexpr ConfigRules k2_7_0 = [] {
 
 constexpr ConfigRules k2_10 = [] {
   ConfigRules rules = k2_7_0;
-  rules.hash_categories = true;
   rules.repeated_categories = false;
   return rules;
 }();
 
 // Oldest first. What each row says was seen in that release's files or code.
 constexpr Release kReleases[] = {
-    {"2.0", {1, 3, 0}, k2_0, {"2.0.0", false, false, StatisticForm::kFixed20, false, false, false, true, true}},
-    {"2.2.15", {2, 2, 15}, k2_2_15, {"2.2.15", false, false, StatisticForm::kFixed21, false, false, false, true, true}},
-    {"2.3.0", {2, 3, 0}, k2_2_15, {"2.3.0", true, false, StatisticForm::kFixed21, false, false, false, false, false}},
-    {"2.3.2", {2, 3, 1}, k2_3_2, {"2.3.2", true, false, StatisticForm::kChosen, false, false, false, false, false}},
-    {"2.4", {2, 4, 0}, k2_4, {"2.4.0", true, true, StatisticForm::kChosen, false, false, false, false, false}},
-    {"2.7.0", {2, 7, 0}, k2_7_0, {"2.7.0", true, true, StatisticForm::kChosen, false, false, false, false, false}},
-    {"2.10", {2, 7, 1}, k2_10, {"2.10.0", true, true, StatisticForm::kChosen, true, true, true, false, false}},
+    {"2.0", {1, 3, 0}, k2_0, {"2.0.0", false, false, kTenCategories, false, false, false, true, true}},
+    {"2.2.15", {2, 2, 15}, k2_2_15, {"2.2.15", false, false, kElevenCategories, false, false, false, true, true}},
+    {"2.3.0", {2, 3, 0}, k2_2_15, {"2.3.0", true, false, kElevenCategories, false, false, false, false, false}},
+    {"2.3.2", {2, 3, 1}, k2_3_2, {"2.3.2", true, false, "", false, false, false, false, false}},
+    {"2.4", {2, 4, 0}, k2_4, {"2.4.0", true, true, "", false, false, false, false, false}},
+    {"2.7.0", {2, 7, 0}, k2_7_0, {"2.7.0", true, true, "", false, false, false, false, false}},
+    {"2.10", {2, 7, 1}, k2_10, {"2.10.0", true, true, "", true, true, true, false, false}},
 };
 
 // The first one is that of a profile without a device.

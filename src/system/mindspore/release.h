@@ -27,16 +27,8 @@ struct ConfigRules {
   bool kernel_types;                     // strict: an entry of `kernels` may be a type
   bool kernel_regexes;                   // strict: or a name-regex(...)
   bool ascend_e2e_statistics;            // strict: statistics beside e2e_dump_settings on Ascend
-  std::string_view fixed_categories;     // the statistics of every config, joined by commas; "" = statistic_category chooses
-  bool hash_categories;                  // "hash", "hash:md5" and "hash:sha1" are statistics, too
   bool repeated_categories;              // a statistic that occurs twice is two columns
   std::string_view non_finite;           // CaptureSpec::non_finite
-};
-
-enum class StatisticForm : uint8_t {
-  kFixed20,  // ten columns and ten statistics, NaN and Inf left out of them, "null" where nothing is left
-  kFixed21,  // the same and MD5
-  kChosen,   // the user's categories in the user's order, NaN and Inf let in, rows end with a comma
 };
 
 // What tree a release writes.
@@ -44,10 +36,12 @@ struct TreeRules {
   std::string_view ms_version;  // in config.json
   bool full_scope;              // in file names: the whole scoped name, "/" written "_"; otherwise its last part
   bool dtype_in_name;
-  StatisticForm statistic;
+  // The statistics of every config, joined by commas: NaN and Inf are left out of them, "null" where nothing is left. "" = the user's
+  // categories in the user's order, NaN and Inf let in, rows end with a comma.
+  std::string_view fixed_categories;
   bool square_brackets;    // around shapes in statistic.csv
   bool full_name_in_rows;  // Op Name there is the scoped name, not that of the file
-  bool hash_categories;    // "hash", "hash:md5", "hash:sha1"; repeated categories are written once
+  bool hash_categories;    // "hash", "hash:md5" and "hash:sha1" are statistics, too; repeated ones are written once
   bool constants_on_cpu;
   bool older_graph_text;  // of the .ir
 };

@@ -58,8 +58,8 @@ TEST(MindsporeRelease, RowsAreInOrderOfRelease) {
 TEST(MindsporeRelease, FixedStatisticsAreKnownOnes) {
   std::set<size_t> counts;
   for (const Release& release : releases()) {
-    if (release.config.fixed_categories.empty()) continue;
-    const auto items = split(release.config.fixed_categories, ',');
+    if (release.tree.fixed_categories.empty()) continue;
+    const auto items = split(release.tree.fixed_categories, ',');
     counts.insert(items.size());
     for (const std::string_view item : items) EXPECT_NE(find_category(item), nullptr) << item;
   }

@@ -270,18 +270,6 @@ constexpr std::array kCategories = {
     Category{"hash:md5", column_of("md5"), false, true},
 };
 
-constexpr std::string_view kFixedCategories[] = {"max",
-                                                 "min",
-                                                 "avg",
-                                                 "count",
-                                                 "negative zero count",
-                                                 "positive zero count",
-                                                 "nan count",
-                                                 "negative inf count",
-                                                 "positive inf count",
-                                                 "zero count",
-                                                 "md5"};
-
 void append_shape(const TreeRules& rules, const Shape& shape, std::string& text) {
   text += rules.square_brackets ? "\"[" : "\"(";
   for (int i = 0; i < shape.rank(); ++i) {
@@ -307,14 +295,12 @@ const Category* find_category(std::string_view item) {
 std::vector<std::string> default_categories() { return {"max", "min", "l2norm"}; }
 
 StatisticTable::StatisticTable(const TreeRules& rules, std::vector<const StatisticColumn*> columns)
-    : rules_(&rules), columns_(kFirstColumns, std::move(columns), rules.statistic == StatisticForm::kChosen) {}
+    : rules_(&rules), columns_(kFirstColumns, std::move(columns), rules.fixed_categories.empty()) {}
 
 Result<StatisticTable> StatisticTable::create(const TreeRules& rules, std::string_view categories) {
-  std::vector<std::string_view> items(std::begin(kFixedCategories), std::end(kFixedCategories));
-  if (rules.statistic == StatisticForm::kFixed20) items.pop_back();
-  if (rules.statistic == StatisticForm::kChosen) items = categories.empty() ? std::vector<std::string_view>() : split(categories, ',');
+  if (!rules.fixed_categories.empty()) categories = rules.fixed_categories;
   std::vector<const StatisticColumn*> columns;
-  for (const std::string_view item : items) {
+  for (const std::string_view item : categories.empty() ? std::vector<std::string_view>() : split(categories, ',')) {
     const Category* found = find_category(item);
     if (found == nullptr || (found->newest_only && !rules.hash_categories)) {
       std::vector<std::string> names;

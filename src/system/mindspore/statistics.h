@@ -52,7 +52,7 @@ class StatisticTable {
 
  private:
   StatisticTable(const TreeRules& rules, std::vector<const StatisticColumn*> columns);
-  [[nodiscard]] bool finite_only() const { return rules_->statistic != StatisticForm::kChosen; }
+  [[nodiscard]] bool finite_only() const { return !rules_->fixed_categories.empty(); }
 
   const TreeRules* rules_;
   ChosenColumns columns_;

@@ -53,11 +53,11 @@ Status read_items(Value value, Reading& reading, const std::vector<std::string>&
   std::vector<std::string>& chosen = reading.settings.categories;
   for (size_t i = 0; i < items.size(); ++i) {
     const Category* category = find_category(items[i]);
-    const bool known = category != nullptr && (!category->newest_only || reading.rules().hash_categories);
+    const bool known = category != nullptr && (!category->newest_only || reading.release().tree.hash_categories);
     if (!known) {
       std::vector<std::string> names;
       for (const Category& row : categories()) {
-        if (!row.newest_only || reading.rules().hash_categories) names.emplace_back(row.item);
+        if (!row.newest_only || reading.release().tree.hash_categories) names.emplace_back(row.item);
       }
       return value.element(i).error(
           concat(quote(items[i]), " is no statistic.", did_you_mean(items[i], names), " Take from ", join(names, ", ")));
@@ -264,7 +264,7 @@ Status read_saved_data(Value value, Reading& reading) {
 
 Status read_statistic_category(Value value, Reading& reading) {
   if (!reading.has_statistics()) return {};
-  if (!reading.rules().fixed_categories.empty()) {
+  if (!reading.release().tree.fixed_categories.empty()) {
     reading.note(value, concat("has no effect: the statistics of MindSpore ", reading.release().name, " are fixed"));
     return {};
   }

@@ -176,9 +176,9 @@ Status finish_statistics(Value common, Reading& reading) {
       settings.device_asked && settings.saved_data == "statistic" && reading.on(DeviceKind::kAscend) && after_launch;
   if (!reading.has_statistics()) return {};
   settings.categories = default_categories();
-  if (!reading.rules().fixed_categories.empty()) {
+  if (!reading.release().tree.fixed_categories.empty()) {
     settings.categories.clear();
-    for (const std::string_view item : split(reading.rules().fixed_categories, ',')) settings.categories.emplace_back(item);
+    for (const std::string_view item : split(reading.release().tree.fixed_categories, ',')) settings.categories.emplace_back(item);
   }
   return read_row(kRows.back(), common, reading);
 }
