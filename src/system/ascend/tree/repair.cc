@@ -19,6 +19,7 @@
 #include "system/ascend/tree/file_names.h"
 #include "system/ascend/tree/grammar.h"
 #include "system/ascend/tree/reader.h"
+#include "tree/mapping.h"
 #include "tree/named_folder.h"
 #include "tree/spool.h"
 
@@ -243,14 +244,13 @@ class Repair {
     if (text.empty() || text.ends_with('\n')) return {};
     const size_t end = text.rfind('\n');
     std::string kept = text.substr(0, end == std::string::npos ? 0 : end + 1);
-    const std::string_view line = std::string_view(text).substr(kept.size());
-    const size_t comma = line.find(',');
-    const std::string_view name = comma == std::string_view::npos ? std::string_view() : line.substr(comma + 1);
+    const std::vector<MappingLine> lines = mapping_lines(std::string_view(text).substr(kept.size()));
+    const MappingLine cut = lines.empty() ? MappingLine() : lines[0];
     // The number is that of the whole path, where the tree still stands in its place.
-    const bool whole = !name.empty() && line.substr(0, comma) == hashed_name(join_path(folder.path, name));
-    if (whole) kept += concat(line, "\n");
+    const bool whole = !cut.name.empty() && cut.stored == hashed_name(join_path(folder.path, cut.name));
+    if (whole) kept += concat(cut.line, "\n");
     act(concat(shown(folder, kMappingFile), whole ? ": its last line got its end" : ": its last line was cut and is dropped"));
-    if (!whole && comma != std::string_view::npos) cut_lines_.push_back(join_path(folder.path, line.substr(0, comma)));
+    if (!whole && !cut.stored.empty()) cut_lines_.push_back(join_path(folder.path, cut.stored));
     return dry_run_ ? Status() : replace(folder, std::string(kMappingFile), kept);
   }
 
