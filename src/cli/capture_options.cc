@@ -159,6 +159,7 @@ Result<CaptureSpec> make_spec(const CaptureArguments& arguments) {
     options.config = *std::move(spec);
   }
   TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, spec_from_options(options));
+  if (options.config && options.config->layout != spec.layout) leave_layout(spec);
   TENSORTAP_RETURN_IF_ERROR(check_target(spec));
   // The vendor's tools pass over other names without a word, and what they compare is then a part of the dump.
   const std::span<const LayoutOption> options_of_layout = find_layout(spec.layout)->options;

@@ -176,14 +176,6 @@ Status read_mode(const CaptureOptions& options, CaptureSpec& spec) {
   return {};
 }
 
-// What only the config's own layout understands stays behind when another one is asked for.
-void leave_layout(const CaptureOptions& options, CaptureSpec& spec) {
-  if (!options.config || options.config->layout == spec.layout) return;
-  if (!options.profile) spec.profile.clear();
-  spec.layout_options.clear();
-  spec.extras.graphs = spec.extras.execution_order = spec.extras.constants = spec.extras.topology = false;
-}
-
 }  // namespace
 
 Result<CaptureSpec> spec_from_options(const CaptureOptions& options) {
@@ -198,7 +190,6 @@ Result<CaptureSpec> spec_from_options(const CaptureOptions& options) {
   TENSORTAP_RETURN_IF_ERROR(read_limits(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_texts(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_mode(options, spec));
-  leave_layout(options, spec);
   spec.strict = spec.strict || options.strict;
   return spec;
 }

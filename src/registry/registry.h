@@ -33,6 +33,9 @@ Result<CaptureSpec> read_config(std::string_view text, std::string_view name, st
 // Errors: kInvalidArgument naming the wrong word, what is valid, and the nearest valid word.
 Status check_target(const CaptureSpec& spec, std::string_view text = {}, std::string_view name = {});
 
+// Takes out what only the layout of the spec's config understands, for a spec that gets another one.
+void leave_layout(CaptureSpec& spec);
+
 // The profile in full, with its device. Errors: kInvalidArgument when no system has it, with those that there are.
 Result<std::string> complete_profile(std::string_view profile);
 

@@ -48,22 +48,24 @@ Status check_option(const Layout& layout, const std::string& name, const std::st
                    concat("unknown option of the layout ", quote(layout.name), "; ", list, ".", did_you_mean(name, valid)));
 }
 
+// What a layout has to write files of its own for.
+struct ExtraKey {
+  bool Extras::*asked;
+  ExtraFile file;
+  const char* name;
+};
+constexpr ExtraKey kExtraKeys[] = {{&Extras::graphs, ExtraFile::kGraphs, "graphs"},
+                                   {&Extras::execution_order, ExtraFile::kExecutionOrder, "execution_order"},
+                                   {&Extras::constants, ExtraFile::kConstants, "constants"},
+                                   {&Extras::topology, ExtraFile::kTopology, "topology"}};
+
 Status check_extras(const Layout& layout, const Extras& extras, const ConfigText& config) {
-  struct Asked {
-    bool asked;
-    ExtraFile file;
-    const char* name;
-  };
-  const Asked all[] = {{extras.graphs, ExtraFile::kGraphs, "graphs"},
-                       {extras.execution_order, ExtraFile::kExecutionOrder, "execution_order"},
-                       {extras.constants, ExtraFile::kConstants, "constants"},
-                       {extras.topology, ExtraFile::kTopology, "topology"}};
   std::vector<std::string> written;
-  for (const Asked& one : all) {
+  for (const ExtraKey& one : kExtraKeys) {
     if ((layout.extras & static_cast<uint8_t>(one.file)) != 0) written.emplace_back(one.name);
   }
-  for (const Asked& one : all) {
-    if (!one.asked || std::ranges::find(written, one.name) != written.end()) continue;
+  for (const ExtraKey& one : kExtraKeys) {
+    if (!(extras.*one.asked) || std::ranges::find(written, one.name) != written.end()) continue;
     const std::string instead = written.empty() ? std::string("leave it out") : concat("it writes ", join(written, ", "));
     return wrong_key(config, "extras", one.name, concat("the layout ", quote(layout.name), " does not write this; ", instead));
   }
@@ -91,6 +93,12 @@ Status check_target(const CaptureSpec& spec, std::string_view text, std::string_
   for (const auto& [option, value] : spec.layout_options) TENSORTAP_RETURN_IF_ERROR(check_option(*layout, option, value, config));
   TENSORTAP_RETURN_IF_ERROR(check_extras(*layout, spec.extras, config));
   return check_profile(*layout, spec.profile, config);
+}
+
+void leave_layout(CaptureSpec& spec) {
+  spec.profile.clear();
+  spec.layout_options.clear();
+  for (const ExtraKey& one : kExtraKeys) spec.extras.*one.asked = false;
 }
 
 }  // namespace tensortap

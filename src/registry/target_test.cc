@@ -49,6 +49,20 @@ TEST(CheckTarget, AProfileBelongsToALayoutThatHasOne) {
   EXPECT_EQ(refusal(R"({"layout": "mindspore", "profile": "mindspore-2.10"})"), "");
 }
 
+TEST(CheckTarget, ASpecThatLeavesItsLayoutKeepsNothingThatOnlyThatOneUnderstands) {
+  CaptureSpec spec;
+  spec.layout = "mindspore";
+  spec.profile = "mindspore-2.4/cpu";
+  spec.layout_options["net_name"] = "Net";
+  spec.extras.graphs = spec.extras.execution_order = spec.extras.constants = spec.extras.attributes = true;
+  ASSERT_TRUE(check_target(spec).ok()) << check_target(spec).message();
+  spec.layout = "ge";
+  EXPECT_FALSE(check_target(spec).ok());
+  leave_layout(spec);
+  EXPECT_TRUE(check_target(spec).ok()) << check_target(spec).message();
+  EXPECT_TRUE(spec.extras.attributes) << "every layout takes what is known of an op";
+}
+
 TEST(CheckTarget, AnUnknownLayoutIsRefusedWithTheNearest) {
   EXPECT_THAT(refusal(R"({"layout": "mindspor"})"), AllOf(HasSubstr("unknown layout"), HasSubstr("Did you mean \"mindspore\"?")));
 }
