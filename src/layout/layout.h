@@ -1,4 +1,4 @@
-// A layout: one directory tree, written live and read back. Each lives in src/layout/<name>/ and has one row in src/registry/layouts.cc.
+// A layout: one directory tree, written live and read back. Each is a row of the table of its system, src/system/<name>/<name>_system.h.
 
 #ifndef TENSORTAP_LAYOUT_LAYOUT_H_
 #define TENSORTAP_LAYOUT_LAYOUT_H_
@@ -171,9 +171,12 @@ constexpr uint8_t extra_files(std::initializer_list<ExtraFile> files) {
 struct Keeps {
   // Whether a tensor of this type has its data; null: of every type but strings. Others are refused, or come back as a wider type.
   bool (*dtype)(DType dtype) = nullptr;
-  bool empty_tensors = true;  // tensors without elements
-  bool names = true;          // of ops, whatever characters they have
-  bool threads = true;        // and how often an op had run, each record of its own
+  bool empty_tensors = true;   // tensors without elements
+  uint32_t stats = kStatFull;  // Stat bits of the statistics that its options keep if nothing is said
+  int digits = 0;              // of statistics that are no counts, 0 = all
+  bool histogram = true;
+  bool names = true;    // of ops, whatever characters they have
+  bool threads = true;  // and how often an op had run, each record of its own
 };
 
 // One row of the registry: plain functions, so that the table is constant data.

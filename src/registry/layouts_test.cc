@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <numeric>
@@ -118,6 +119,50 @@ TEST_P(EveryLayout, BringsBackEveryDtypeThatItKeepsBitForBit) {
     EXPECT_TRUE(std::ranges::any_of(rows, [&](size_t i) { return brings_back(i, desc); }))
         << dtype_name(desc.dtype) << desc.shape.to_text();
   }
+}
+
+// What is told apart by no digit that a tree has comes back rounded; what it says it loses is unknown.
+TEST_P(EveryLayout, BringsBackTheStatisticsThatItKeepsAndNoOthers) {
+  const Keeps& keeps = GetParam().keeps;
+  const double values[] = {-7.123456789, 1.987654321};
+  {
+    const auto writer = create();
+    add_op(*writer, 0, op_called("a"));
+    RecordRow row = row_of(0, DType::kFloat64, {2});
+    row.stats.min = values[0];
+    row.stats.max = values[1];
+    row.stats.mean = -2.567901234;
+    row.stats.std = 4.555555555;
+    row.stats.l2 = 7.395580259;
+    row.stats.absmax = 7.123456789;
+    row.stats.positive = row.stats.negative = 1;
+    row.stats.count = 2;
+    row.stats.valid = kStatFull | kStatHistogram;
+    const TensorView view{row.desc(), values, nullptr};
+    ExponentHistogram histogram;
+    add_to_histogram(view, histogram);
+    ASSERT_TRUE(writer->add_record(row, &view, &histogram).ok());
+    finish(*writer);
+  }
+  const auto dump = open();
+  ASSERT_EQ(dump->rows().size(), 1U);
+  const TensorStats& stats = dump->rows()[0].stats;
+  EXPECT_EQ(stats.valid & kStatFull, keeps.stats);
+  const auto expect_number = [&](uint32_t bit, double found, double written) {
+    if ((keeps.stats & bit) == 0) return;
+    EXPECT_EQ(found == written, keeps.digits == 0) << bit;
+    EXPECT_NEAR(found, written, keeps.digits == 0 ? 0 : std::abs(written) * std::pow(10, 1 - keeps.digits)) << bit;
+  };
+  expect_number(kStatMin, stats.min, values[0]);
+  expect_number(kStatMax, stats.max, values[1]);
+  expect_number(kStatMean, stats.mean, -2.567901234);
+  expect_number(kStatStd, stats.std, 4.555555555);
+  expect_number(kStatL2, stats.l2, 7.395580259);
+  expect_number(kStatAbsMax, stats.absmax, 7.123456789);
+  EXPECT_EQ(stats.nan + stats.pos_inf + stats.neg_inf + stats.zero + stats.neg_zero, 0U);
+  EXPECT_EQ(stats.positive, (keeps.stats & kStatPositive) != 0 ? 1U : 0U);
+  EXPECT_EQ(stats.negative, (keeps.stats & kStatNegative) != 0 ? 1U : 0U);
+  EXPECT_EQ(!dump->histogram(0).empty(), keeps.histogram);
 }
 
 TEST_P(EveryLayout, HostileNamesComeBackAndStayInsideTheFolder) {

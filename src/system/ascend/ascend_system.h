@@ -20,7 +20,13 @@ inline constexpr Dialect kDialects[] = {
 
 inline constexpr Layout kLayouts[] = {
     {"ge", "AscendCL's dump: DumpData files and tables in TIME/DEVICE/MODEL/ID/STEP", create_tree, recognise_tree, open_tree, repair_tree,
-     true, true, kLayoutOptions, 0, false, Keeps{.dtype = dump_data_holds, .names = false, .threads = false}},
+     true, true, kLayoutOptions, 0, false,
+     Keeps{.dtype = dump_data_holds,
+           .stats = kStatMin | kStatMax | kStatMean | kStatNonFinite,
+           .digits = 6,
+           .histogram = false,
+           .names = false,
+           .threads = false}},
 };
 
 inline constexpr System kSystem{"ascend", kDialects, kLayouts};

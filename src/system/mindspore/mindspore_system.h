@@ -25,7 +25,13 @@ inline constexpr Layout kLayouts[] = {
     {"mindspore", "MindSpore's dump: npy files and statistic.csv in rank_N/NET/GRAPH/ITERATION", create_tree, recognise_tree, open_tree,
      nullptr, true, true, kLayoutOptions,
      extra_files({ExtraFile::kGraphs, ExtraFile::kExecutionOrder, ExtraFile::kAttributes, ExtraFile::kConstants}), true,
-     Keeps{.dtype = keeps_dtype, .empty_tensors = false, .names = false, .threads = false}},
+     Keeps{.dtype = keeps_dtype,
+           .empty_tensors = false,
+           .stats = kStatMin | kStatMax | kStatL2,
+           .digits = 6,
+           .histogram = false,
+           .names = false,
+           .threads = false}},
 };
 
 inline constexpr System kSystem{"mindspore", kDialects, kLayouts, complete_profile};
