@@ -15,7 +15,7 @@ from project_files import ROOT, files_with, report
 
 PLUGIN_LAYERS = {"format", "system", "source"}
 # Header names that a folder of a system may have again.
-REPEATED_HEADERS = {"dialect.h", "reader.h", "writer.h", "repair.h", "grammar.h", "statistics.h"}
+REPEATED_HEADERS = {"dialect.h", "reader.h", "writer.h", "repair.h", "grammar.h", "rows.h", "statistics.h"}
 # Libraries that a folder includes in quotes: highway's way of compiling a file once for each instruction set needs it so.
 FOREIGN = {"stats": ("hwy",)}
 # Folders whose sizes come out of files: std::span's own functions do not check them.

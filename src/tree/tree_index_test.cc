@@ -15,25 +15,54 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class OneRow : public TreeIndex {
+class Toy : public TreeIndex {
  public:
-  OneRow() : TreeIndex("toy", {{RecordRow()}, {OpInfo()}, "{}", {"one problem"}}) {}
+  explicit Toy(TreeContent content) : TreeIndex("toy", std::move(content)) {}
 
  protected:
-  Result<RecordData> map(size_t row, const RecordRow& /*record*/) const override { return not_found(concat("row ", row)); }
-  std::string path_of(size_t row) const override { return concat("folder/", row); }
+  Result<RecordData> map(size_t row, const RecordRow& /*record*/) const override { return not_found(path_to_open(row)); }
 };
 
-TEST(TreeIndex, AsksItsLayoutForRowsThatExistOnly) {
-  const OneRow index;
+// A row of a file, and one of statistics only.
+TreeContent two_rows() {
+  TreeContent content{{}, {}, "{}", {"one problem"}};
+  TreeFolder folder;
+  folder.path = "/root/folder";
+  folder.relative = "folder";
+  folder.statistics = "table";
+  folder.step = 3;
+  folder.rank = 1;
+  content.tree.folders = {folder};
+  content.tree.files = {{0, "stored", "name"}};
+  content.rows.ops = {OpInfo()};
+  content.rows.add(tree_row(folder, 0, SlotKind::kInput, 2, 5), 0, 0);
+  content.rows.add(tree_row(folder, 0, SlotKind::kOutput, 0, UINT64_MAX), 0, kNoFile);
+  return content;
+}
+
+TEST(TreeRows, SayWhatFoldersAndTimesTell) {
+  const TreeRows rows = two_rows().rows;
+  const RecordRow& row = rows.rows[0];
+  EXPECT_EQ(row.step, 3);
+  EXPECT_EQ(row.rank, 1);
+  EXPECT_EQ(row.time_ns, 5000);
+  EXPECT_EQ(slot_name(static_cast<SlotKind>(row.slot_kind), row.slot_index), "in2");
+  EXPECT_EQ(row.committed, 1);
+  EXPECT_EQ(rows.rows[1].sequence, 1U);
+  EXPECT_GT(rows.rows[1].time_ns, INT64_MAX - 1000) << "a time that no record can hold";
+}
+
+TEST(TreeIndex, KnowsFilesAndAsksItsLayoutForRowsThatExistOnly) {
+  const Toy index(two_rows());
   EXPECT_EQ(index.layout(), "toy");
-  EXPECT_EQ(index.rows().size(), 1U);
+  EXPECT_EQ(index.rows().size(), 2U);
   EXPECT_THAT(index.problems(), ElementsAre("one problem"));
-  EXPECT_EQ(index.file(0), "folder/0");
-  EXPECT_EQ(index.file(1), "");
-  EXPECT_EQ(index.data(0).status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(index.data(1).status().code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(index.data(1).status().message(), HasSubstr("the dump has 1 records; there is no record 1"));
+  EXPECT_EQ(index.file(0), "folder/stored");
+  EXPECT_EQ(index.file(1), "folder/table");
+  EXPECT_EQ(index.file(2), "");
+  EXPECT_EQ(index.data(0).status().message(), "/root/folder/stored");
+  EXPECT_EQ(index.data(2).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(index.data(2).status().message(), HasSubstr("the dump has 2 records; there is no record 2"));
 }
 
 TEST(FolderNames, KnowsFoldersAndFilesAndSortsNumbersAsNumbers) {

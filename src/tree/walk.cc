@@ -135,14 +135,14 @@ class Walker {
     }
     if (!unknown.empty()) map_names(folder, unknown);
     if (unread.count > 0) tell({TreeTrouble::What::kUnread, folder.relative, unread.text, unread.count});
-    if (tree_.files.size() == first && !folder.has_statistics) tree_.folders.pop_back();
+    if (tree_.files.size() == first && folder.statistics.empty()) tree_.folders.pop_back();
   }
 
   void sort_in(TreeFolder& folder, std::string_view name, FileRole role) {
     if (role == FileRole::kTensors) {
       add_file(name, name);
     } else if (role == FileRole::kStatistics) {
-      folder.has_statistics = true;
+      folder.statistics = name;
     } else if (role == FileRole::kMapping) {
       auto text = read_file(join_path(folder.path, name), grammar_.largest_mapping);
       if (!text.ok()) return tell({TreeTrouble::What::kMapping, relative_to_tree(folder, name), text.status().message()});

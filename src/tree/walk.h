@@ -30,7 +30,7 @@ struct TreeFolder {
   uint8_t level = 0;  // these two are the grammar's own
   uint8_t flags = 0;
   // What lies in it.
-  bool has_statistics = false;
+  std::string_view statistics;               // name of the table of statistics, "" = none
   std::vector<std::string_view> companions;  // names of files
   std::string names;                         // file names, one after another
   std::string mapping;                       // content of mapping.csv

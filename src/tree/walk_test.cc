@@ -113,7 +113,7 @@ TEST_F(WalkTest, FindsFilesWithWhatTheNamesAroundThemTell) {
   EXPECT_EQ(ten.path, path("NET/10"));
   EXPECT_EQ(ten.model, "NET");
   EXPECT_EQ(ten.step, 10);
-  EXPECT_TRUE(ten.has_statistics);
+  EXPECT_EQ(ten.statistics, "table");
   EXPECT_THAT(ten.companions, ElementsAre("x.note"));
   EXPECT_THAT(problems_.take(), IsEmpty());
 }

@@ -13,8 +13,8 @@
 #include "format/dump_data/dump_data_file.h"
 #include "layout/crash_file.h"
 #include "layout/crashed_dump.h"
-#include "system/ascend/tree/ge_rows.h"
 #include "system/ascend/tree/grammar.h"
+#include "system/ascend/tree/rows.h"
 #include "tree/tree_index.h"
 
 namespace tensortap::ascend {
@@ -51,8 +51,7 @@ std::string join_manifests(const std::vector<std::string>& paths) {
 
 class Index : public TreeIndex {
  public:
-  Index(Tree tree, std::vector<uint32_t> files, TreeContent content)
-      : TreeIndex("ge", std::move(content)), tree_(std::move(tree)), files_(std::move(files)) {}
+  explicit Index(TreeContent content) : TreeIndex("ge", std::move(content)) {}
 
   std::string_view model() const override {
     const auto named = std::ranges::find_if(ops(), [](const OpInfo& op) { return !op.graph.empty(); });
@@ -63,8 +62,7 @@ class Index : public TreeIndex {
   Result<RecordData> map(size_t row, const RecordRow& record) const override {
     if ((record.flags & kRecordDataLost) != 0) return not_found(concat(path_of(row), ": tells of this tensor and does not hold it"));
     if ((record.flags & kRecordHasData) == 0) return not_found("the record has statistics only; dump with dump_data tensor to keep values");
-    const TreeFile& found = tree_.files[files_[row]];
-    TENSORTAP_ASSIGN_OR_RETURN(MappedFile map, MappedFile::open(join_path(tree_.folders[found.folder].path, found.stored)));
+    TENSORTAP_ASSIGN_OR_RETURN(MappedFile map, MappedFile::open(path_to_open(row)));
     auto owner = std::make_shared<const MappedFile>(std::move(map));
     const auto bytes = owner->bytes();
     // The file may have changed since its head was read.
@@ -75,15 +73,6 @@ class Index : public TreeIndex {
     reorder_dump_data_bits(DType::kUInt1, *reordered);
     return RecordData{{record.desc(), reordered->data(), nullptr}, reordered};
   }
-
-  std::string path_of(size_t row) const override {
-    const TreeFile& found = tree_.files[files_[row]];
-    return relative_to_tree(tree_.folders[found.folder], found.stored);
-  }
-
- private:
-  Tree tree_;
-  std::vector<uint32_t> files_;
 };
 
 }  // namespace
@@ -99,11 +88,10 @@ Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
   const std::vector<std::string> manifests = manifests_of(tree);
   const bool nothing = tree.files.empty() && manifests.empty() && !CrashFile::is_left_in(folder, "ge");
   if (nothing) return not_found(concat(folder, ": no file of a dump is here or below"));
-  FoundRows rows = read_rows(tree, problems);
+  TreeRows rows = read_rows(tree, problems);
   std::string manifest = manifests.size() == 1 ? read_manifest(manifests[0]) : join_manifests(manifests);
-  TreeContent content{std::move(rows.rows), std::move(rows.ops), std::move(manifest), problems.take()};
-  auto index = std::make_unique<Index>(std::move(tree), std::move(rows.files), std::move(content));
-  return with_crashes(std::move(index), folder, kCrashAdvice);
+  TreeContent content{std::move(tree), std::move(rows), std::move(manifest), problems.take()};
+  return with_crashes(std::make_unique<Index>(std::move(content)), folder, kCrashAdvice);
 }
 
 }  // namespace tensortap::ascend

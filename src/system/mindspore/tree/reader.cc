@@ -12,7 +12,7 @@
 #include "system/mindspore/statistics.h"
 #include "system/mindspore/tree/grammar.h"
 #include "system/mindspore/tree/npy_mapped.h"
-#include "system/mindspore/tree/tree_rows.h"
+#include "system/mindspore/tree/rows.h"
 #include "tree/tree_index.h"
 
 namespace tensortap::mindspore {
@@ -23,31 +23,17 @@ constexpr std::string_view kTreeAdvice = "; `tensortap repair` of this folder ma
 
 class Index : public TreeIndex {
  public:
-  Index(Tree tree, TreeRows rows, TreeContent content)
-      : TreeIndex("mindspore", std::move(content)),
-        tree_(std::move(tree)),
-        files_(std::move(rows.files)),
-        folders_(std::move(rows.folders)) {}
+  explicit Index(TreeContent content) : TreeIndex("mindspore", std::move(content)) {}
 
  protected:
   Result<RecordData> map(size_t row, const RecordRow& record) const override {
     if ((record.flags & kRecordDataLost) != 0) {
-      return files_[row] == kNoFile ? not_found("the record's file is damaged; it has its statistics")
-                                    : corrupt(concat(path_of(row), ": cut short: the record's values are not all there"));
+      return has_file(row) ? corrupt(concat(path_of(row), ": cut short: the record's values are not all there"))
+                           : not_found("the record's file is damaged; it has its statistics");
     }
     if ((record.flags & kRecordHasData) == 0) return not_found("the record has statistics only; dump with saved_data full to keep values");
-    const TreeFile& found = tree_.files[files_[row]];
-    return map_npy(join_path(tree_.folders[found.folder].path, found.stored), record.desc());
+    return map_npy(path_to_open(row), record.desc());
   }
-
-  std::string path_of(size_t row) const override {
-    return relative_to_tree(tree_.folders[folders_[row]], files_[row] == kNoFile ? kStatisticFile : tree_.files[files_[row]].stored);
-  }
-
- private:
-  Tree tree_;
-  std::vector<uint32_t> files_;
-  std::vector<uint32_t> folders_;
 };
 
 // What our own report tells of a crash.
@@ -89,10 +75,10 @@ Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
   const bool nothing_else = walked.status().code() == StatusCode::kNotFound && CrashFile::is_left_in(folder, "mindspore");
   if (!walked.ok() && !nothing_else) return walked.status();
   Tree tree = walked.ok() ? *std::move(walked) : Tree();
-  TreeRows rows = read_tree_rows(tree, problems);
-  TreeContent content{std::move(rows.rows), std::move(rows.ops), read_metadata(tree), problems.take()};
-  auto index = std::make_unique<Index>(std::move(tree), std::move(rows), std::move(content));
-  return with_crashes(std::move(index), folder, kTreeAdvice);
+  TreeRows rows = read_rows(tree, problems);
+  std::string manifest = read_metadata(tree);
+  TreeContent content{std::move(tree), std::move(rows), std::move(manifest), problems.take()};
+  return with_crashes(std::make_unique<Index>(std::move(content)), folder, kTreeAdvice);
 }
 
 }  // namespace tensortap::mindspore

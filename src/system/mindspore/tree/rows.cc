@@ -1,4 +1,4 @@
-#include "system/mindspore/tree/tree_rows.h"
+#include "system/mindspore/tree/rows.h"
 
 #include <algorithm>
 #include <limits>
@@ -75,7 +75,7 @@ class RowMaker {
       item.file = static_cast<uint32_t>(i);
       items_.push_back(item);
     }
-    if (tree_.folders[folder].has_statistics) add_statistics(folder, first);
+    if (!tree_.folders[folder].statistics.empty()) add_statistics(folder, first);
     for (const std::string_view name : tree_.folders[folder].companions) add_arguments(folder, name);
     // Files that can not be read are records only where statistics tell of them.
     const auto lost = [&](const Item& item) {
@@ -211,26 +211,16 @@ void RowMaker::make_rows() {
   for (auto& [rank, number] : runs_) number = run++;
   result_.rows.reserve(items_.size());
   for (const Item& item : items_) {
-    result_.rows.push_back(make_row(item));
-    result_.files.push_back(item.file != kNoFile && heads_[item.file].damage.empty() ? item.file : kNoFile);
-    result_.folders.push_back(item.folder);
+    result_.add(make_row(item), item.folder, item.file != kNoFile && heads_[item.file].damage.empty() ? item.file : kNoFile);
   }
 }
 
 RecordRow RowMaker::make_row(const Item& item) {
-  constexpr uint64_t kMostMicroseconds = static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / 1000;
-  RecordRow row;
-  row.sequence = result_.rows.size();
-  row.step = item.step;
+  const TreeFolder& folder = tree_.folders[item.folder];
+  RecordRow row = tree_row(folder, item.op, item.is_input ? SlotKind::kInput : SlotKind::kOutput, item.slot, item.time - first_time_);
   row.run = runs_[item.rank];
-  row.time_ns = static_cast<int64_t>(std::min(item.time - first_time_, kMostMicroseconds) * 1000);
-  row.op = item.op;
-  row.rank = item.rank;
   row.call = call_of(item);
-  row.slot_index = item.slot;
-  row.slot_kind = static_cast<uint8_t>(item.is_input ? SlotKind::kInput : SlotKind::kOutput);
-  row.phase = static_cast<uint8_t>(is_constants(tree_.folders[item.folder]) ? Phase::kLoad : Phase::kInference);
-  row.committed = 1;
+  row.phase = static_cast<uint8_t>(is_constants(folder) ? Phase::kLoad : Phase::kInference);
   if (item.line != kNoLine) set_statistics(lines_[item.line], row);
   if (item.file != kNoFile) set_data(item, row);
   return row;
@@ -272,6 +262,6 @@ void RowMaker::set_data(const Item& item, RecordRow& row) {
 
 }  // namespace
 
-TreeRows read_tree_rows(const Tree& tree, TreeProblems& problems) { return RowMaker(tree, problems).make(); }
+TreeRows read_rows(const Tree& tree, TreeProblems& problems) { return RowMaker(tree, problems).make(); }
 
 }  // namespace tensortap::mindspore

@@ -1,4 +1,4 @@
-#include "system/ascend/tree/ge_rows.h"
+#include "system/ascend/tree/rows.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -59,7 +59,7 @@ class RowsReader {
  public:
   explicit RowsReader(const Tree& tree, TreeProblems& problems) : tree_(tree), problems_(problems) {}
 
-  FoundRows read() {
+  TreeRows read() {
     for (uint32_t i = 0; i < tree_.files.size(); ++i) read_file_of(i);
     std::ranges::stable_sort(runs_, [&](const OpRun& a, const OpRun& b) { return key_of(a) < key_of(b); });
     uint64_t first_time = UINT64_MAX;
@@ -149,26 +149,15 @@ class RowsReader {
 
   RecordRow row_for(const OpRun& run, OpId op, bool is_input, uint32_t slot, uint64_t first_time) const {
     const TreeFolder& folder = folder_of(run.file);
-    RecordRow row;
-    row.step = folder.step;
+    RecordRow row = tree_row(folder, op, is_input ? SlotKind::kInput : SlotKind::kOutput, slot, run.time - first_time);
     row.run = static_cast<uint64_t>(std::distance(times_.begin(), times_.find(folder.dump)));
-    row.time_ns = static_cast<int64_t>(std::min<uint64_t>(run.time - first_time, INT64_MAX / 1000)) * 1000;
-    row.op = op;
     row.thread = static_cast<uint32_t>(std::min<uint64_t>(run.name.stream, UINT32_MAX));
-    row.rank = folder.rank;
-    row.slot_index = static_cast<uint16_t>(slot);
-    row.slot_kind = static_cast<uint8_t>(is_input ? SlotKind::kInput : SlotKind::kOutput);
-    row.committed = 1;
     if (run.name.exception) row.flags |= kRecordFailedOp;
     if (run.name.type == kConstType) row.phase = static_cast<uint8_t>(Phase::kLoad);
     return row;
   }
 
-  void add_row(RecordRow row, uint32_t file) {
-    row.sequence = rows_.rows.size();
-    rows_.rows.push_back(row);
-    rows_.files.push_back(file);
-  }
+  void add_row(const RecordRow& row, uint32_t file) { rows_.add(row, tree_.files[file].folder, file); }
 
   // Which execution of its op in its step this is. One may be told by two files: what it read, and what it wrote.
   uint32_t call_of(const OpRun& run, OpId op) {
@@ -272,7 +261,7 @@ class RowsReader {
 
   const Tree& tree_;
   TreeProblems& problems_;
-  FoundRows rows_;
+  TreeRows rows_;
   std::vector<OpRun> runs_;
   std::map<std::pair<uint32_t, std::string_view>, size_t> by_stem_;
   std::map<std::tuple<std::string, std::string, std::string>, OpId> ops_;
@@ -282,6 +271,6 @@ class RowsReader {
 
 }  // namespace
 
-FoundRows read_rows(const Tree& tree, TreeProblems& problems) { return RowsReader(tree, problems).read(); }
+TreeRows read_rows(const Tree& tree, TreeProblems& problems) { return RowsReader(tree, problems).read(); }
 
 }  // namespace tensortap::ascend

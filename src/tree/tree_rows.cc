@@ -1,0 +1,28 @@
+#include "tree/tree_rows.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tensortap {
+
+void TreeRows::add(RecordRow row, uint32_t folder, uint32_t file) {
+  row.sequence = rows.size();
+  rows.push_back(row);
+  folders.push_back(folder);
+  files.push_back(file);
+}
+
+RecordRow tree_row(const TreeFolder& folder, OpId op, SlotKind kind, uint32_t slot, uint64_t microseconds) {
+  constexpr uint64_t kMostMicroseconds = static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / 1000;
+  RecordRow row;
+  row.step = folder.step;
+  row.time_ns = static_cast<int64_t>(std::min(microseconds, kMostMicroseconds) * 1000);
+  row.op = op;
+  row.rank = folder.rank;
+  row.slot_index = static_cast<uint16_t>(slot);
+  row.slot_kind = static_cast<uint8_t>(kind);
+  row.committed = 1;
+  return row;
+}
+
+}  // namespace tensortap
