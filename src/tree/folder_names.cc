@@ -34,6 +34,11 @@ bool in_number_order(std::string_view a, std::string_view b) {
   return a < b;
 }
 
+bool is_time_folder(std::string_view name) {
+  constexpr size_t kDigits = 14;
+  return name.size() == kDigits && is_number(name) && (name.starts_with("20") || name.starts_with("19"));
+}
+
 std::vector<std::string> FolderNames::folders() const {
   std::vector<std::string> found;
   for (const FolderEntry& entry : entries) {

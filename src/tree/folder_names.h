@@ -33,6 +33,9 @@ struct FolderNames {
 // Whether a name sorts before another one; those of numbers sort by number.
 bool in_number_order(std::string_view a, std::string_view b);
 
+// 20240131235959: fourteen digits that begin with a year.
+bool is_time_folder(std::string_view name);
+
 // At most `most` names, in the order of the file system. Errors: kIo, kNotFound.
 Result<FolderNames> read_folder(const std::string& path, size_t most = SIZE_MAX);
 

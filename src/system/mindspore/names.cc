@@ -112,11 +112,6 @@ std::optional<int32_t> parse_rank_folder(std::string_view name) {
   return static_cast<int32_t>(rank);
 }
 
-bool is_time_folder(std::string_view name) {
-  constexpr size_t kDigits = 14;
-  return name.size() == kDigits && is_number(name) && (name.starts_with("20") || name.starts_with("19"));
-}
-
 std::string clean_name(std::string_view full_name) {
   std::string name(full_name);
   std::ranges::replace_if(

@@ -6,6 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/text.h"
+#include "tree/folder_names.h"
 
 namespace tensortap::mindspore {
 namespace {

@@ -133,10 +133,6 @@ bool is_whole_number(std::string_view text) {
   return !text.empty() && text.size() <= kMostNumberDigits && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-bool is_time_folder(std::string_view name) {
-  return name.size() == kTimeFolderDigits && is_whole_number(name) && (name.starts_with("20") || name.starts_with("19"));
-}
-
 std::string time_name() { return wall_clock_digits(wall_clock_us()).substr(0, kTimeFolderDigits); }
 
 }  // namespace tensortap::ascend

@@ -43,7 +43,6 @@ std::optional<FileName> parse_file_name(std::string_view file_name);
 bool is_hashed_name(std::string_view file_name);
 
 bool is_whole_number(std::string_view text);  // one to twenty digits
-bool is_time_folder(std::string_view name);   // fourteen digits that begin with a year
 
 // YYYYmmddHHMMSS of now, in local time.
 std::string time_name();

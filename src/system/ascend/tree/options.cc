@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "system/ascend/tree/file_names.h"
+#include "tree/folder_names.h"
 
 namespace tensortap::ascend {
 namespace {

@@ -98,10 +98,7 @@ class Repair {
 
   const TreeFolder& folder_of(const TreeFile& file) const { return tree_.folders[file.folder]; }
   std::string path_of(const TreeFile& file) const { return join_path(folder_of(file).path, file.stored); }
-  std::string shown(const TreeFolder& folder, std::string_view name) const {
-    return folder.relative.empty() ? std::string(name) : join_path(folder.relative, name);
-  }
-  std::string shown(const TreeFile& file) const { return shown(folder_of(file), file.stored); }
+  std::string shown(const TreeFile& file) const { return relative_to_tree(folder_of(file), file.stored); }
 
   void act(std::string sentence) { report_.actions.push_back(std::move(sentence)); }
 
@@ -249,7 +246,7 @@ class Repair {
     // The number is that of the whole path, where the tree still stands in its place.
     const bool whole = !cut.name.empty() && cut.stored == hashed_name(join_path(folder.path, cut.name));
     if (whole) kept += concat(cut.line, "\n");
-    act(concat(shown(folder, kMappingFile), whole ? ": its last line got its end" : ": its last line was cut and is dropped"));
+    act(concat(relative_to_tree(folder, kMappingFile), whole ? ": its last line got its end" : ": its last line was cut and is dropped"));
     if (!whole && !cut.stored.empty()) cut_lines_.push_back(join_path(folder.path, cut.stored));
     return dry_run_ ? Status() : replace(folder, std::string(kMappingFile), kept);
   }

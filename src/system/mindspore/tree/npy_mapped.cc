@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/files.h"
@@ -83,14 +84,6 @@ Status fill_in(std::vector<int64_t>& shape, std::span<const size_t> unknown, uin
   return {};
 }
 
-bool is_short_header(std::span<const std::byte> bytes, uint64_t& needed) {
-  if (bytes.size() < kPrefix || !is_npy(bytes)) return false;
-  const bool first = bytes[6] == std::byte{1};
-  needed = first ? 10 : kPrefix;
-  for (size_t i = 0; i < (first ? 2U : 4U); ++i) needed += std::to_integer<uint64_t>(bytes[8 + i]) << (8 * i);
-  return needed > bytes.size();
-}
-
 Status read_begin(int fd, std::span<std::byte> bytes, size_t& got) {
   for (got = 0; got < bytes.size();) {
     const ssize_t count = ::pread(fd, bytes.data() + got, bytes.size() - got, static_cast<off_t>(got));
@@ -112,16 +105,13 @@ Result<NpyHead> read_open_head(int fd) {
   const auto file_bytes = static_cast<uint64_t>(info.st_size);
   TENSORTAP_RETURN_IF_ERROR(read_begin(fd, first_of(std::span<std::byte>(first), file_bytes), got));
   const std::span<const std::byte> head(first.data(), got);
-  uint64_t needed = 0;
-  if (!is_short_header(head, needed) || needed > file_bytes || needed > kLongestHead) return parse_npy_head(head, file_bytes);
-  std::vector<std::byte> whole(needed);
+  const Result<uint64_t> needed = npy_header_bytes(head);
+  const bool is_short = needed.ok() && *needed > head.size() && *needed <= std::min<uint64_t>(file_bytes, kLongestHead);
+  if (!is_short) return parse_npy_head(head, file_bytes);
+  std::vector<std::byte> whole(*needed);
   TENSORTAP_RETURN_IF_ERROR(read_begin(fd, whole, got));
   return parse_npy_head(std::span<const std::byte>(whole.data(), got), file_bytes);
 }
-
-struct Mapped {
-  MappedFile file;
-};
 
 }  // namespace
 
@@ -172,9 +162,9 @@ bool may_be(DType stored, DType named) {
 }
 
 Result<RecordData> map_npy(const std::string& path, const TensorDesc& desc) {
-  auto mapped = std::make_shared<Mapped>();
-  TENSORTAP_ASSIGN_OR_RETURN(mapped->file, MappedFile::open(path));
-  const std::span<const std::byte> bytes = mapped->file.bytes();
+  TENSORTAP_ASSIGN_OR_RETURN(MappedFile file, MappedFile::open(path));
+  auto mapped = std::make_shared<const MappedFile>(std::move(file));
+  const std::span<const std::byte> bytes = mapped->bytes();
   const Result<NpyHead> head = parse_npy_head(bytes, bytes.size());
   if (!head.ok()) return head.status().with_context(path);
   if (!may_be(head->desc.dtype, desc.dtype) || !(head->desc.shape == desc.shape))
