@@ -69,7 +69,7 @@ void floor(benchmark::State& state) {
     for (const std::string& name : names) {
       const int fd = ::open(join_path(folder.path(), name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
       std::array<iovec, 2> pieces = {iovec{header.data(), header.size()}, iovec{const_cast<char*>(data.data()), data.size()}};
-      if (fd < 0 || ::writev(fd, pieces.data(), 2) < 0 || ::close(fd) != 0) state.SkipWithError("a file can not be written");
+      if (fd < 0 || ::writev(fd, pieces.data(), 2) < 0 || ::close(fd) != 0) state.SkipWithError("a file cannot be written");
     }
     state.PauseTiming();
     empty(folder.path());
@@ -91,9 +91,9 @@ void tree(benchmark::State& state) {
       row.op = static_cast<OpId>(op);
       row.step = step;
       row.set_desc(view.desc);
-      if (!writer->add_record(row, &view, nullptr).ok()) state.SkipWithError("a record can not be written");
+      if (!writer->add_record(row, &view, nullptr).ok()) state.SkipWithError("a record cannot be written");
     }
-    if (!writer->end_step(step, 0).ok()) state.SkipWithError("a step can not be ended");
+    if (!writer->end_step(step, 0).ok()) state.SkipWithError("a step cannot be ended");
     state.PauseTiming();
     std::error_code ignored;
     std::filesystem::remove_all(join_path(folder.path(), concat("rank_0/Net/0/", step)), ignored);

@@ -50,7 +50,7 @@ class Count:
     moved: int = 0  # of these, in another layout or shape
     inserted: int = 0
     unknown: int = 0
-    unchecked: int = 0  # originals are listed, but values can not be compared
+    unchecked: int = 0  # originals are listed, but values cannot be compared
     wrong: list[str] = field(default_factory=list)
     inserted_types: collections.Counter[str] = field(default_factory=collections.Counter)
 

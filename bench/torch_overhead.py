@@ -93,7 +93,7 @@ def table(threads: int, pairs: int) -> list[str]:
 
 
 def peer_table(pairs: int) -> list[str]:
-    """Measure what other tools cost the programs, with one thread; "-" where one can not be had or does not run."""
+    """Measure what other tools cost the programs, with one thread; "-" where one cannot be had or does not run."""
     lines = ["| " + " | ".join(["", *PROGRAMS]) + " |", "|---" * (len(PROGRAMS) + 1) + "|"]
     for peer in PEERS:
         cells = []

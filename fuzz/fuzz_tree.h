@@ -29,7 +29,7 @@ std::string_view fuzz_take(std::string_view& input) {
   return part;
 }
 
-// The next part as a name that a file can have, "" where it can not be one.
+// The next part as a name that a file can have, "" where it cannot be one.
 inline std::string fuzz_take_name(std::string_view& input) {
   std::string name(fuzz_take<uint16_t>(input));
   std::replace(name.begin(), name.end(), '/', '_');

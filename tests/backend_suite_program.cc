@@ -60,7 +60,7 @@ Result<OwnedValue> sequence_value(const Api& api, std::string_view bytes) {
   return make_sequence(api, elements);
 }
 
-// Null when the optional is empty. An empty sequence can not be made through the C interface.
+// Null when the optional is empty. An empty sequence cannot be made through the C interface.
 Result<OwnedValue> optional_value(const Api& api, std::string_view bytes) {
   constexpr uint32_t kTensorValue = 3;
   constexpr uint32_t kSequenceValue = 5;

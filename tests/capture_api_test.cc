@@ -323,10 +323,10 @@ TEST_F(CaptureApi, KeepsTheInputsOfAFailedOp) {  // A: exception
   const std::vector<float> values = {1, 2, 3};
   const FloatTensor tensor(values, TENSORTAP_SLOT_INPUT);
   const tensortap_op_event event = event_of(op, 4, &tensor.c, 1);
-  tensortap_op_failed(session_, &event, "can not reshape {3} to {2,2}");
+  tensortap_op_failed(session_, &event, "cannot reshape {3} to {2,2}");
   const json report = report_of(session_);
   EXPECT_EQ(report["failed_op"]["name"], "reshape_1");
-  EXPECT_EQ(report["failed_op"]["error"], "can not reshape {3} to {2,2}");
+  EXPECT_EQ(report["failed_op"]["error"], "cannot reshape {3} to {2,2}");
   ASSERT_EQ(report["failed_op"]["inputs"], json::array({"reshape_1:in0@4"}));
   close();
   const auto dump = read_dump(out_);

@@ -47,7 +47,7 @@ class CaptureRefusals : public ::testing::Test {
 
 TEST_F(CaptureRefusals, ThePlanIsCheckedBeforeAnythingIsWritten) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"("stepps": 1)", "stepps: there is no such key. Did you mean \"steps\"?"},
+      {R"("stepps": 1)", "stepps: unknown key. Did you mean \"steps\"?"},
       {R"("where": "nan >")", "where: column 6"},
       {R"("include": [{"regex": "a(b"}])", "is wrong at column 1: missing )"},
       {R"("watchers": ["a"])", "\"watchers\" contradicts"},
@@ -66,7 +66,7 @@ TEST_F(CaptureRefusals, ThePlanIsCheckedBeforeAnythingIsWritten) {
 TEST_F(CaptureRefusals, ASourceWithoutABeforeSaysSo) {
   const Opened after_only = open_with(config(R"("moment": "before")"), TENSORTAP_SESSION_AFTER_ONLY);
   EXPECT_EQ(after_only.status, TENSORTAP_INVALID_ARGUMENT);
-  EXPECT_THAT(after_only.message, HasSubstr("this source looks at tensors after an op only"));
+  EXPECT_THAT(after_only.message, HasSubstr("this source sees tensors only after an op has run"));
   EXPECT_FALSE(std::filesystem::exists(folder_));
   const Opened both = open_with(config(R"("moment": "before")"));
   EXPECT_EQ(both.status, TENSORTAP_OK) << both.message;

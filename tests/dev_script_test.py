@@ -1,4 +1,4 @@
-"""./dev says what it can do and refuses what it can not, without starting anything."""
+"""./dev says what it can do and refuses what it cannot, without starting anything."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_death_by_a_signal_is_passed_through(tmp_path: Path, number: signal.Sign
 @each_row("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
 def test_signals_sent_to_the_launcher_reach_the_program(tmp_path: Path, number: signal.Signals) -> None:
     script = f"trap 'echo caught; exit 9' {number.name.removeprefix('SIG')}; echo ready; while :; do sleep 0.05; done"
-    # A shell can not trap what was ignored when it began, as in tests that run in the background of a script.
+    # A shell cannot trap what was ignored when it began, as in tests that run in the background of a script.
     command = ["env", "--default-signal", str(COMMAND), "exec", "--quiet", "--", "sh", "-c", script]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True) as running:
         assert running.stdout is not None
@@ -315,7 +315,7 @@ def test_a_wrong_adapter_is_refused_loudly(torch: FakeTorch, definition: str, pa
 
 def test_an_adapter_file_that_is_no_library_is_refused_loudly(torch: FakeTorch) -> None:
     torch.adapter().write_text("no library")
-    assert_uncaptured(torch, torch.exec(torch.program(RUN_OPERATORS)), "can not be loaded")
+    assert_uncaptured(torch, torch.exec(torch.program(RUN_OPERATORS)), "cannot be loaded")
 
 
 # ---- build-adapter, without a torch that it would fit

@@ -112,7 +112,7 @@ def test_python_gets_an_error_for_a_file_that_was_cut(dump: Path) -> None:
 
 
 def steering(text: str) -> set[str]:
-    """Find what a terminal obeys: control characters, formats but for joiners, and separators of lines and paragraphs."""
+    """Find what a terminal obeys: control characters, formats except for joiners, and separators of lines and paragraphs."""
     return {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") and c not in "\n\t\u200c\u200d"}
 
 

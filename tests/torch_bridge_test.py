@@ -23,7 +23,7 @@ LIBRARY = BUILD / "tests" / "libtorch_bridge_library.so"
 
 @functools.cache
 def torch_is_missing() -> str:
-    """Say why the programs can not run, "" when they can."""
+    """Say why the programs cannot run, "" when they can."""
     if not LIBRARY.exists():
         return f"{LIBRARY} is not built"
     asked = subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False, cwd="/")

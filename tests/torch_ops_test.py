@@ -1,4 +1,4 @@
-"""The operators that are captured are those that a TorchDispatchMode sees, but for what the mode itself changes."""
+"""The operators that are captured are those that a TorchDispatchMode sees, except for what the mode itself changes."""
 
 from __future__ import annotations
 

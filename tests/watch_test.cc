@@ -198,7 +198,7 @@ TEST(Watch, UnreadableMemoryIsALossAndNoCrash) {
   const json report = toy::report_of(opened.session);
   munmap(memory, kBytes);
   EXPECT_EQ(report["watch"]["unreadable"], 1) << "once: it is not looked at again";
-  EXPECT_EQ(toy::lost_for(report, "watched memory can not be read any more"), 1U);
+  EXPECT_EQ(toy::lost_for(report, "watched memory cannot be read any more"), 1U);
   EXPECT_EQ(tensortap_session_close(opened.session), TENSORTAP_OK);
 }
 

@@ -26,7 +26,7 @@ SHARED = {
 PREFIXES = {"libtensortap_acl.so": "acl"}
 # The name by which another system looks for a function of ours.
 ASKED_FOR = {"libtensortap_onnxruntime.so": ["RegisterCustomOps"]}
-# What the preloaded stub exports besides, and what it may call all the same: a process whose torch is gone can not go on.
+# What the preloaded stub exports besides, and what it may call all the same: a process whose torch is gone cannot go on.
 STUB = "libtensortap_preload.so"
 STUB_EXPORTS = ["_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE", "OrtGetApiBase", "dlsym"]
 STUB_CALLS = ["abort"]

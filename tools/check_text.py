@@ -42,7 +42,7 @@ def check_lines(path: Path, text: str) -> list[str]:
 
 
 def check_widths(path: Path, text: str) -> list[str]:
-    """Find long lines of prose in pages, but for tables, headings and code, and long comments in C and C++."""
+    """Find long lines of prose in pages, except for tables, headings and code, and long comments in C and C++."""
     is_page = path.suffix == ".md"
     if not is_page and path.suffix not in {".cc", ".h", ".c"}:
         return []

@@ -133,7 +133,7 @@ bool classify_files(int count, char** arguments) {
     std::string content;
     std::vector<float> scores;
     if (!read_file(arguments[i], content)) {
-      ERROR_LOG("can not read", arguments[i]);
+      ERROR_LOG("cannot read", arguments[i]);
       return false;
     }
     if (!classifier.classify(features(content), scores)) return false;

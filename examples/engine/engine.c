@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
                                              .config = argc > 1 ? argv[1] : NULL,
                                              .source = "engine 1.0",
                                              .program = "relu(x * w)"};
-  /* A program that can not be captured runs all the same: every function accepts a null session. */
+  /* A program that cannot be captured runs all the same: every function accepts a null session. */
   if (tensortap_session_open(&options, &session, message, sizeof message) != TENSORTAP_OK) fprintf(stderr, "engine: %s\n", message);
 
   const char* products[] = {"product"};

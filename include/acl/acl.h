@@ -46,7 +46,7 @@ typedef struct aclCANNPackageVersion {
 } aclCANNPackageVersion;
 
 /* Begins. `configPath` may be null or "": no config. Its "dump" applies to the models that are loaded until aclFinalize(). A second call
- * counts, and gives ACL_ERROR_REPEAT_INITIALIZE. A file that can not be used: ACL_ERROR_INVALID_FILE, ACL_ERROR_PARSE_FILE; a wrong "dump":
+ * counts, and gives ACL_ERROR_REPEAT_INITIALIZE. A file that cannot be used: ACL_ERROR_INVALID_FILE, ACL_ERROR_PARSE_FILE; a wrong "dump":
  * ACL_ERROR_INVALID_DUMP_CONFIG; another config than that of the first aclInit() of the process: ACL_ERROR_INVALID_PARAM. */
 ACL_FUNC_VISIBILITY aclError aclInit(const char* configPath);
 

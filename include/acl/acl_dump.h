@@ -66,7 +66,7 @@ ACL_FUNC_VISIBILITY aclError acldumpSaveExceptionInfo(const char* fileName, cons
 ACL_FUNC_VISIBILITY aclError acldumpGetExceptionInfoPath(char* path, size_t maxLen);
 
 /* Keeps the tensors of single operators, in and out, from now on under `path`. ACL_ERROR_FAILURE for a type without
- * ACL_OP_DUMP_OP_AICORE_ARGS, a path that can not be made or written to, and a second start. */
+ * ACL_OP_DUMP_OP_AICORE_ARGS, a path that cannot be made or written to, and a second start. */
 ACL_FUNC_VISIBILITY aclError aclopStartDumpArgs(uint32_t dumpType, const char* path);
 ACL_FUNC_VISIBILITY aclError aclopStopDumpArgs(uint32_t dumpType);
 

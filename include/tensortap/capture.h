@@ -229,14 +229,15 @@ typedef struct tensortap_op_event {
   void* pool;
   uint32_t flags; /* TENSORTAP_EVENT_* */
   uint32_t call;  /* 1 + how many times the op had run in this step and run before; 0 = the session counts */
-  /* Of an event after the op: shows what it read, which is still as it was, but for what an event TENSORTAP_EVENT_READ_FIRST told: of that,
-   * found again by slot_index and element, the values that were told count. Called within tensortap_on_op(), at most once; may be null. */
+  /* Of an event after the op: shows what it read, which is still as it was, except for what an event TENSORTAP_EVENT_READ_FIRST told: of
+   * that, found again by slot_index and element, the values that were told count. Called within tensortap_on_op(), at most once; may be
+   * null. */
   tensortap_show_reads show_reads;
   void* reads; /* its first argument */
 } tensortap_op_event;
 
 /* What the op read, reported before it runs: an event with the same op, step, run, phase and call follows with what it made, or says that
- * it failed. The values count as looked at after the op, but for those that the op writes into, which hold what it read. Where
+ * it failed. The values count as looked at after the op, except for those that the op writes into, which hold what it read. Where
  * tensortap_wants_reads() is 1 and the second event has show_reads, it is enough to report what the op may write over. */
 #define TENSORTAP_EVENT_READ_FIRST 1u
 
@@ -251,7 +252,7 @@ TENSORTAP_API int tensortap_session_open(const tensortap_session_options* option
  * another thread still uses the session. Returns the first error of the session, if any. */
 TENSORTAP_API int tensortap_session_close(tensortap_session* session) TENSORTAP_NOEXCEPT;
 
-/* Ends the session like close and removes the files and folders that it made: for a program that found out after opening that it can not
+/* Ends the session like close and removes the files and folders that it made: for a program that found out after opening that it cannot
  * run at all. The session is gone afterwards. */
 TENSORTAP_API void tensortap_session_discard(tensortap_session* session) TENSORTAP_NOEXCEPT;
 
@@ -305,7 +306,7 @@ enum tensortap_identity_kind {
 /* Which of them the session's layout needs. A source that cannot tell calls apart may go on as with TENSORTAP_IDENTITY_PLACE. */
 TENSORTAP_API int tensortap_identity(tensortap_session* session) TENSORTAP_NOEXCEPT;
 
-/* Says that an op, or one of its values, can not be captured, and why, for the coverage report. `reason` is a short class such as
+/* Says that an op, or one of its values, cannot be captured, and why, for the coverage report. `reason` is a short class such as
  * "sequence output"; equal reasons are counted together. */
 TENSORTAP_API void tensortap_not_captured(tensortap_session* session, tensortap_op_id op, const char* reason) TENSORTAP_NOEXCEPT;
 

@@ -138,7 +138,7 @@ typedef struct tensortap_onnxruntime_model_options {
  * "capture": whether
  *   a session is open, "capture_error": why none is though one was asked for, or null}; "ops" is empty without a session;
  *   on failure {"error": message}; *model is then null.
- * A config that can not be followed does not keep the model from running: it runs plain, and "capture_error" says so. */
+ * A config that cannot be followed does not keep the model from running: it runs plain, and "capture_error" says so. */
 TENSORTAP_API int tensortap_onnxruntime_model_open(const tensortap_onnxruntime_model_options* options, tensortap_onnxruntime_model** model,
                                                    char** report) TENSORTAP_NOEXCEPT;
 

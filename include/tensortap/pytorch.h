@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /* Called by the preloaded stub at the first operator of the process, with the path of the libtorch_cpu that is loaded. Reads what
- * `tensortap exec` asks for (TENSORTAP_EXEC), loads the adapter that fits and begins to capture. Says on stderr why not, where it can not.
+ * `tensortap exec` asks for (TENSORTAP_EXEC), loads the adapter that fits and begins to capture. Says on stderr why not, where it cannot.
  * Any thread, at any time, once. */
 TENSORTAP_API void tensortap_pytorch_start(const char* libtorch) TENSORTAP_NOEXCEPT;
 

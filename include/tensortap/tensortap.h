@@ -59,7 +59,7 @@ inline tensortap_tensor input(tensortap_dtype dtype, const void* data, std::span
 }
 
 // Owns a capture session. Move-only. A session that is not open accepts every call and does nothing, so that a program runs on when
-// capture can not. Thread-safe as capture.h says: open, close and destruction are for one thread.
+// capture cannot. Thread-safe as capture.h says: open, close and destruction are for one thread.
 class Session {
  public:
   Session() = default;

@@ -158,7 +158,7 @@ def _side() -> ModuleType:
     folder = Path(__file__).parent / "_torch"
     spec = importlib.util.spec_from_file_location(_SIDE, folder / "__init__.py", submodule_search_locations=[str(folder)])
     if spec is None or spec.loader is None:
-        raise Error(f"{folder} can not be imported. Install the package again: pip install --force-reinstall tensortap", "not_found")
+        raise Error(f"{folder} cannot be imported. Install the package again: pip install --force-reinstall tensortap", "not_found")
     module = importlib.util.module_from_spec(spec)
     sys.modules[_SIDE] = module
     try:
@@ -205,7 +205,7 @@ def _open(library: ctypes.CDLL, functions: Any, config: str, name: str, out: str
         try:
             opens = library.tensortap_pytorch_open
         except AttributeError as error:
-            raise Error(f"{library._name} can not capture without tensortap exec: run the program under it", "unsupported") from error
+            raise Error(f"{library._name} cannot capture without tensortap exec: run the program under it", "unsupported") from error
         message = ctypes.create_string_buffer(4096)
         status = opens(config.encode(), out.encode() or None, message, ctypes.c_size_t(len(message)))
         problem = message.value.decode(errors="replace") or "the library gave no reason" if status else ""

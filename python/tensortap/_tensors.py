@@ -89,7 +89,7 @@ def to_array(number: int, shape: list[int], raw: NDArray[np.uint8] | list[bytes]
         array = raw.view(np.dtype(descr) if dtype is None else dtype)
     try:
         return array.reshape(shape)
-    except ValueError as error:  # such as [0, 2**62], which NumPy can not have
+    except ValueError as error:  # such as [0, 2**62], which NumPy cannot have
         raise Error(f"NumPy has no array of the shape {shape}: {error}", "unsupported") from error
 
 

@@ -38,7 +38,7 @@ constexpr std::array kVariables = {
     EnvironmentVariable{"NPU_COLLECT_PATH", "An exception dump of AscendCL into this folder, where ASCEND_DUMP_SCENE asks for none."},
     EnvironmentVariable{"VIRTUAL_ENV", "A Python environment to search for the onnxruntime package."},
     EnvironmentVariable{"NO_COLOR", "Any value: no colours."},
-    EnvironmentVariable{"COLUMNS", "Width of the terminal, when it can not be asked."},
+    EnvironmentVariable{"COLUMNS", "Width of the terminal, when it cannot be asked."},
     EnvironmentVariable{"HOME", "The user's folder, to search for the onnxruntime package and to keep built adapters in."},
     EnvironmentVariable{"TMPDIR", "Where scratch files go while a model runs; otherwise /tmp."},
     EnvironmentVariable{

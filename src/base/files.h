@@ -21,7 +21,7 @@ namespace tensortap {
 enum class Access : uint8_t { kPrivate, kShared };
 constexpr mode_t folder_mode(Access access) { return access == Access::kShared ? 0777 : 0700; }
 constexpr mode_t file_mode(Access access) { return access == Access::kShared ? 0666 : 0600; }
-// That of a file or folder that is there; kPrivate where it can not be asked.
+// That of a file or folder that is there; kPrivate where it cannot be asked.
 Access access_of(const std::string& path);
 
 // An open file descriptor, closed on destruction. Move-only. Thread-compatible; pwrite/pread are as thread-safe as the kernel's.

@@ -16,8 +16,8 @@ namespace tensortap {
 // Whether the spec asks for the elements of tensors.
 bool keeps_tensors(const CaptureSpec& spec);
 
-// Immutable, but for what CapturePlan counts while it decides (under the session's registration lock). A session that replaces its plan has
-// several, numbered by generation from 0; none goes before the session does.
+// Immutable, except for what CapturePlan counts while it decides (under the session's registration lock). A session that replaces its plan
+// has several, numbered by generation from 0; none goes before the session does.
 class ActivePlan {
  public:
   // `content_known`: whether equal storage and version mean equal bytes, and there is a cache that may use it.

@@ -51,8 +51,8 @@ struct SessionOptions {
   bool content_known = true;  // whether equal storage and version mean equal bytes
 };
 
-// Thread-safe, but for open, close and discard. Its functions may throw what the standard library throws (no memory): callers in src/api go
-// through guarded(), which switches the session off then.
+// Thread-safe, except for open, close and discard. Its functions may throw what the standard library throws (no memory): callers in src/api
+// go through guarded(), which switches the session off then.
 class CaptureSession {
  public:
   // Compiles the plan, then creates the folder. Errors as tensortap_session_open() has them; nothing is left on the disk after one.

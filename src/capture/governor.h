@@ -39,7 +39,7 @@ class Governor {
     bool keep_data = true;
   };
 
-  // `budget` 0: never thins. `keeps_data`: records come with tensors, which can not be sampled: ops are left out instead.
+  // `budget` 0: never thins. `keeps_data`: records come with tensors, which cannot be sampled: ops are left out instead.
   Governor(double budget, bool keeps_data) : budget_(budget), target_(budget * kShareOfBudget), keeps_data_(keeps_data) {}
 
   [[nodiscard]] bool active() const { return budget_ > 0; }
@@ -68,7 +68,7 @@ class Governor {
   [[nodiscard]] Json report(uint64_t ops_left_out) const;
 
  private:
-  // Room for what can not be seen from here: the runtime's own work for a callback, caches that a look leaves colder.
+  // Room for what cannot be seen from here: the runtime's own work for a callback, caches that a look leaves colder.
   static constexpr double kShareOfBudget = 0.6;
   static constexpr int kMostLevels = 8;
 

@@ -20,7 +20,7 @@
 
 namespace tensortap {
 
-// Borrows the pool and the sink. Thread-safe but for record_crashes() (once, before the first event) and stop() (after the last).
+// Borrows the pool and the sink. Thread-safe except for record_crashes() (once, before the first event) and stop() (after the last).
 class LastOps {
  public:
   // `ring_ops`: executions of ops whose records are kept, 0 = no ring.

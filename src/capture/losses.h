@@ -26,7 +26,7 @@ inline constexpr std::string_view kMaxRecords = "limit: max_records";
 inline constexpr std::string_view kWriteFailed = "write failed";
 inline constexpr std::string_view kCollision = "layout has no place of its own for it";
 inline constexpr std::string_view kLostWithOther = "data was lost with the record that it repeats";
-inline constexpr std::string_view kWatchedGone = "watched memory can not be read any more";
+inline constexpr std::string_view kWatchedGone = "watched memory cannot be read any more";
 inline constexpr std::string_view kReadGone = "what the op read is gone since it ran";
 inline constexpr std::string_view kUnknownOp = "event of an unknown op";
 inline constexpr std::string_view kMalformed = "malformed event";
@@ -39,7 +39,7 @@ inline constexpr std::string_view kFolderGone = "output folder was removed or re
 // Whether a loss was asked for.
 enum class LossKind : uint8_t {
   kLimit,        // a limit of the config cut it off
-  kUnsupported,  // it can not be kept at all
+  kUnsupported,  // it cannot be kept at all
   kFailure,      // it should be there: the system said no
 };
 LossKind loss_kind(std::string_view reason);

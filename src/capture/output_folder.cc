@@ -18,7 +18,7 @@ constexpr int kMostSuffixes = 1000;
 constexpr std::string_view kDefaultParent = "tensortap_dump";
 
 Status not_usable(const std::string& path, int error) {
-  const Status status = errno_status(concat("output folder ", quote(path), " can not be created"), error);
+  const Status status = errno_status(concat("output folder ", quote(path), " cannot be created"), error);
   return {StatusCode::kIo, concat(status.message(), ". Choose another with --out, or make its parent writable")};
 }
 

@@ -21,7 +21,7 @@ class OutputFolder {
   // tensortap_dump/TIME, with "-2" and so on when that is taken. With more than one rank in the job the dump goes to rank_N below it. Of
   // several processes with the same folder exactly one gets it.
   // Folders that it makes have the mode of `access`; those that are there keep theirs.
-  // Errors: kInvalidArgument when it is not empty, in use or no folder; kIo when it can not be created or written.
+  // Errors: kInvalidArgument when it is not empty, in use or no folder; kIo when it cannot be created or written.
   static Result<OutputFolder> create(const std::string& out, int32_t rank, int32_t world_size, Access access);
 
   // Creates `out` with its parents, or takes it as it is, for a layout that keeps dumps side by side; "" as create() has it. Errors: kIo.

@@ -25,7 +25,7 @@
 namespace tensortap {
 
 // Where the source shows what an op read when it has run, nothing is copied or measured before an op has made NaN or Inf, except what the
-// op may write over. Otherwise every value waits at the gate until its readers have run. Borrows all parts. Thread-safe but for bind(),
+// op may write over. Otherwise every value waits at the gate until its readers have run. Borrows all parts. Thread-safe except for bind(),
 // which comes before the first event of a graph.
 class OverflowWatch {
  public:

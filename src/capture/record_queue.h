@@ -33,7 +33,7 @@ struct QueuedRecord {
 // Thread-safe. The writer thread starts with the first record and writes without holding the queue's lock.
 class RecordQueue {
  public:
-  // `write` is called on the writer thread, or on the caller's where no thread can be had; one call at a time. It must not throw.
+  // `write` is called on the writer thread, or on the caller's where no thread can be started; one call at a time. It must not throw.
   using Write = void (*)(void* context, QueuedRecord& record);
 
   RecordQueue(Write write, void* context) : write_(write), context_(context) {}

@@ -42,7 +42,7 @@ class RecordRing {
 
   // Lets the execution of this row go: its records come another way.
   void forget(const RecordRow& row);
-  // The trigger fired: everything that is held, the oldest first, but for what claim() has given away; the ring is empty then.
+  // The trigger fired: everything that is held, the oldest first, except for what claim() has given away; the ring is empty then.
   std::vector<QueuedRecord> take();
   // Whether the record of this number is written by the caller: true once for each.
   bool claim(uint64_t sequence);

@@ -32,7 +32,7 @@ struct SinkOptions {
 };
 
 // Keeps limits, memory and disk; copies and queues. A RecordWriter of its own writes and counts. Borrows all that it is given.
-// Thread-safe but for stop(), which is called once, last.
+// Thread-safe except for stop(), which is called once, last.
 class RecordSink {
  public:
   struct Parts {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kPiece = 4096;  // what a pipe takes without waiting
 
-// For where the system forbids process_vm_readv: what the kernel can not read, write() refuses.
+// For where the system forbids process_vm_readv: what the kernel cannot read, write() refuses.
 bool read_through_pipe(const std::byte* from, size_t bytes, std::byte* to) noexcept {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return false;

@@ -174,7 +174,7 @@ void handle_inside_tell(int signal, siginfo_t* info, void* context) {
 bool program_handles(int signal, siginfo_t* info, void* context, Handled& state) {
   struct sigaction before = state.before;
   if (is_plain(before, SIG_DFL)) return false;
-  // A fault can not be ignored.
+  // A fault cannot be ignored.
   if (is_plain(before, SIG_IGN)) return is_sent_by_program(*info);
   if ((before.sa_flags & SA_RESETHAND) != 0) set_default(signal);
   if ((before.sa_flags & SA_SIGINFO) != 0) {

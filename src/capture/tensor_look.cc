@@ -196,7 +196,7 @@ KnownContent TensorLook::recall(const TakenEvent& event, const tensortap_tensor&
   return known;
 }
 
-// A transposed view has the statistics of the tensor whose view it is, but for the place of the first non-finite value; its bytes are
+// A transposed view has the statistics of the tensor whose view it is, except for the place of the first non-finite value; its bytes are
 // others.
 bool TensorLook::recall_reordered(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, KnownContent& known) {
   if (event.plan.stats.sample_limit != 0) return false;

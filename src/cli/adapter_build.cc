@@ -35,7 +35,7 @@ Result<std::vector<std::string>> compiler() {
   }
   if (!words.empty()) {
     if (const auto found = find_program(words.front()); !found.ok()) {
-      return not_found(concat("the C++ compiler that CXX names can not be used: ", found.status().message()));
+      return not_found(concat("the C++ compiler that CXX names cannot be used: ", found.status().message()));
     }
     return words;
   }
@@ -89,9 +89,9 @@ std::string try_natively(const TorchInstallation& torch, const InstalledFiles& i
     return to_json_text(Json{{key, concat(what, ": ", reason != nullptr ? reason : "unknown")}});
   };
   // The CUDA wheels need libraries of other packages, which only their Python brings along.
-  if (dlopen(torch.library.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) return failed("its torch can not be loaded here", "untried");
+  if (dlopen(torch.library.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) return failed("its torch cannot be loaded here", "untried");
   void* library = dlopen(installed.pytorch_library.c_str(), RTLD_NOW);
-  if (library == nullptr) return failed("the library for PyTorch can not be loaded");
+  if (library == nullptr) return failed("the library for PyTorch cannot be loaded");
   const auto self_test = reinterpret_cast<decltype(&tensortap_pytorch_self_test)>(dlsym(library, "tensortap_pytorch_self_test"));  // NOLINT
   if (self_test == nullptr) return failed("there is no self-test");
   char* text = self_test(torch.library.c_str(), adapter.c_str());

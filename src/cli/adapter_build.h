@@ -21,7 +21,7 @@ struct BuiltAdapter {
 
 // Compiles the adapter into `folder`, which is made, or "" = the cache; says before that it will take a while. The file appears whole or
 // not at all, whatever happens and however many build at once. The self-test runs in a process of its own; an adapter that fails it is
-// removed; one for a torch that can not be loaded on this machine is kept untried. Errors: kNotFound without compiler, sources or headers;
+// removed; one for a torch that cannot be loaded on this machine is kept untried. Errors: kNotFound without compiler, sources or headers;
 // kInvalidArgument for a folder where an adapter would be refused (base/code_file.h); kUnsupported when it does not compile, with the
 // compiler's first errors.
 Result<BuiltAdapter> build_adapter(const InstalledFiles& installed, const TorchInstallation& torch, const std::string& folder,

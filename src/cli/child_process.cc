@@ -204,7 +204,7 @@ Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::s
   const ProgramEnd end = end_of(child);
   forward_to = 0;
   if (size != static_cast<ssize_t>(sizeof error)) return end;
-  return invalid_argument(concat(quote(path), " can not be started: ", std::strerror(error)));
+  return invalid_argument(concat(quote(path), " cannot be started: ", std::strerror(error)));
 }
 
 Result<std::optional<ProgramEnd>> continue_in_child() {

@@ -25,7 +25,7 @@ struct ProgramEnd {
 
 // Runs a program with our stdin, stdout, stderr and working folder until it ends. Signals that somebody sends to us go to it; those that
 // the terminal sends (Ctrl-C) reach it by themselves and do not end us. `environment` is set on top of ours. Errors: kNotFound,
-// kInvalidArgument when it can not be started; kIo. Once at a time, no other thread may run.
+// kInvalidArgument when it cannot be started; kIo. Once at a time, no other thread may run.
 Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::string>& words,
                                const std::vector<std::pair<std::string, std::string>>& environment);
 
@@ -40,7 +40,7 @@ struct Answer {
   std::string errors;
 };
 
-// Runs a program to its end with an empty stdin. Words[0] is looked for on PATH. Errors: kNotFound when it can not be started; kIo.
+// Runs a program to its end with an empty stdin. Words[0] is looked for on PATH. Errors: kNotFound when it cannot be started; kIo.
 Result<Answer> ask_program(const std::vector<std::string>& words);
 
 // Does `work` in a process of its own and gives what it returns, so that a crash in there is an answer as well. Errors: kInternal with the

@@ -1,4 +1,4 @@
-// The whole of the command `tensortap`, but for what only a process of its own needs.
+// The whole of the command `tensortap`, except for what only a process of its own needs.
 
 #ifndef TENSORTAP_CLI_COMMAND_LINE_H_
 #define TENSORTAP_CLI_COMMAND_LINE_H_

@@ -46,7 +46,7 @@ Result<ExecFolder> ExecFolder::create(const Json& request, Access access) {
   std::string path = join_path(environment_value("TMPDIR").value_or("/tmp"), "tensortap-exec-XXXXXX");
   if (!path.starts_with('/')) path = std::filesystem::absolute(path).string();
   if (mkdtemp(path.data()) == nullptr) {
-    return errno_status(concat("a temporary folder like ", path, " can not be made (TMPDIR chooses where)"), errno);
+    return errno_status(concat("a temporary folder like ", path, " cannot be made (TMPDIR chooses where)"), errno);
   }
   ExecFolder folder(path);
   const std::string file = join_path(path, "request.json");

@@ -223,7 +223,7 @@ void print_suspects(Terminal& terminal, const Json& answer, const std::string& c
   }
 }
 
-// Errors: kInvalidArgument for a dialect that there is not, or that has no full captures.
+// Errors: kInvalidArgument for a dialect that does not exist, or that has no full captures.
 Result<Json> full_capture_config(const Json& suspects, const std::string& dialect) {
   std::vector<std::string> ops;
   for (const Json& one : suspects) ops.push_back(one.at("op").get<std::string>());

@@ -72,7 +72,7 @@ Result<ModelOps> ops_of_model(const std::string& model, const std::string& runti
   TENSORTAP_ASSIGN_OR_RETURN(const Json answer, parse_json(report, "the description of the model"));
   if (code != TENSORTAP_OK) {
     const std::string message = plain_text(answer, "error");
-    return Status(static_cast<StatusCode>(code), message.empty() ? "the model can not be described" : message);
+    return Status(static_cast<StatusCode>(code), message.empty() ? "the model cannot be described" : message);
   }
   ModelOps described;
   described.names.push_back(std::filesystem::path(model).stem().string());

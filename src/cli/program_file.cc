@@ -70,7 +70,7 @@ Result<std::string> named_interpreter(const std::string& path) {
 Result<std::string> find_program(const std::string& word) {
   if (word.find('/') != std::string::npos) {
     if (is_executable(word)) return word;
-    return path_exists(word) ? invalid_argument(concat(quote(word), " can not be executed"))
+    return path_exists(word) ? invalid_argument(concat(quote(word), " cannot be executed"))
                              : not_found(concat(quote(word), " is not there"));
   }
   const std::string path = environment_value("PATH").value_or("/usr/local/bin:/usr/bin:/bin");

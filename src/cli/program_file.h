@@ -11,7 +11,7 @@
 namespace tensortap::cli {
 
 // The executable file that `word` means: itself when it has a "/", otherwise the first on PATH. Errors: kNotFound, kInvalidArgument for
-// what can not be executed.
+// what cannot be executed.
 Result<std::string> find_program(const std::string& word);
 
 // What the kernel runs for `path`: the file itself, or the interpreter that a script names in its first line, `/usr/bin/env NAME` followed

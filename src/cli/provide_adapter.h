@@ -19,8 +19,8 @@ enum class AdapterPolicy {
 };
 
 // Finds or compiles the adapter for the torch that `interpreter` would import; nothing for programs that are no Python and for a Python
-// without torch. A torch that no adapter can be made for is warned of. Errors: kInvalidArgument with what the user can do, when there is an
-// adapter to be had and it is not.
+// without torch. A torch that no adapter can be made for is warned of. Errors: kInvalidArgument with what the user can do, when one could
+// be provided and was not.
 Status provide_adapter(AdapterPolicy policy, const InstalledFiles& installed, const std::string& interpreter, Terminal& terminal);
 
 }  // namespace tensortap::cli

@@ -14,7 +14,7 @@ namespace tensortap::cli {
 // Writes NAME.npy for step 0 and NAME@STEP.npy for later ones. The first failure is kept and ends the writing. One thread.
 class OutputFiles {
  public:
-  // Makes the folder, so that one that can not be written to is noticed before the model runs.
+  // Makes the folder, so that one that cannot be written to is noticed before the model runs.
   static Result<OutputFiles> open(const std::string& folder);
 
   void save(int64_t step, const tensortap_tensor& output);

@@ -14,7 +14,7 @@ namespace tensortap::cli {
 inline constexpr const char* kNothingAsked = "the config asks for nothing: nothing is captured, and no dump is written";
 
 // At most 15 aligned lines, worst news first, about a report of tensortap_onnxruntime_run() or a summary of exec_summary.h. Keys that are
-// missing or null are left out, but for "lost": unknown is said.
+// missing or null are left out, except for "lost": unknown is said.
 std::string summary_text(const Json& report, const Palette& palette);
 
 // How many records were lost by failures and why: "3 write failed: No space left on device (conv:out0, ...)". "" when none was: limits that

@@ -27,7 +27,7 @@ class Palette {
   bool enabled_;
 };
 
-// What is printed goes through printable() line by line, but for our own colours. Standard output is buffered and written on flush(), at
+// What is printed goes through printable() line by line, except for our own colours. Standard output is buffered and written on flush(), at
 // the end, and whenever the buffer is large. A reader that went away (`ls | head`) ends the program quietly with 0; any other failure to
 // write stdout ends it with 3. One thread.
 class Terminal {

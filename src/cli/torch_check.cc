@@ -17,7 +17,7 @@ std::string loading_problem(const std::string& library) {
   const auto answer = in_own_process([&library] {
     if (dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return std::string();
     const char* reason = dlerror();
-    return std::string(reason != nullptr ? reason : "it can not be loaded");
+    return std::string(reason != nullptr ? reason : "it cannot be loaded");
   });
   return answer.ok() ? *answer : answer.status().message();
 }

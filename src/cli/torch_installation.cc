@@ -80,7 +80,7 @@ Result<TorchInstallation> torch_in(const std::string& folder) {
 
 Result<TorchInstallation> torch_of_python(const std::string& python) {
   const auto answer = ask_program({python, "-c", kQuestion});
-  if (!answer.ok()) return not_found(concat("the interpreter ", quote(python), " can not be started: ", answer.status().message()));
+  if (!answer.ok()) return not_found(concat("the interpreter ", quote(python), " cannot be started: ", answer.status().message()));
   std::string folder;
   for (const std::string_view line : split(answer->out, '\n')) {
     constexpr std::string_view kFound = "TORCH ";

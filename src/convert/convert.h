@@ -41,8 +41,8 @@ struct ConvertReport {
 // Told now and then, from one thread.
 using ConvertProgress = std::function<void(uint64_t done, uint64_t total)>;
 
-// Converts what it can and reports what it can not. Errors, with nothing converted: kNotFound for sources that are not there,
-// kInvalidArgument for names and combinations that there are not, kIo when the target can not be made.
+// Converts what it can and reports what it cannot. Errors, with nothing converted: kNotFound for sources that are not there,
+// kInvalidArgument for names and combinations that do not exist, kIo when the target cannot be made.
 Result<ConvertReport> convert(const ConvertRequest& request, const ConvertProgress& progress = {});
 
 // Every word that ConvertRequest::to may be.

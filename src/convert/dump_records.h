@@ -12,7 +12,7 @@
 
 namespace tensortap {
 
-// Writes every record into a new dump in `folder`, which exists. Values that can not be read leave their statistics; what a layout has no
+// Writes every record into a new dump in `folder`, which exists. Values that cannot be read leave their statistics; what a layout has no
 // place for is added to the report. Errors: what the layout says when it is begun or ended.
 Status copy_dump(const DumpIndex& dump, const std::string& source, const Layout& layout, const std::string& folder,
                  const ConvertProgress& progress, ConvertReport& report);

@@ -29,7 +29,7 @@ struct ExecRequest {
   std::string marks;                  // the folder that holds the file; not part of it
 };
 
-// Nothing when the variable is not set; a message on stderr and nothing when the file can not be read.
+// Nothing when the variable is not set; a message on stderr and nothing when the file cannot be read.
 std::optional<ExecRequest> read_exec_request();
 
 // The request in the JSON text of a file called `name`. Errors: kInvalidArgument for what is not written by `tensortap exec`.

@@ -43,8 +43,8 @@ struct WatchReport {
   std::vector<Overwrite> overwritten;
 };
 
-// Linear in the records, but for the data of those that differ. The first overwriting of each tensor counts: what comes after it builds on
-// it.
+// Linear in the records, except for the data of those that differ. The first overwriting of each tensor counts: what comes after it builds
+// on it.
 WatchReport watch_diff(const DumpIndex& dump);
 
 // {"looks", "tensors", "unknown", "estimated", "overwritten": [...], "reused": [...], "reused_or_overwritten": [...]}. `overwritten` are

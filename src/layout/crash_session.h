@@ -11,7 +11,7 @@
 
 namespace tensortap {
 
-// JSON: "layout", "spec" in the native language, and the members of `info` but for its folder.
+// JSON: "layout", "spec" in the native language, and the members of `info` except for its folder.
 std::string crash_session_text(const DumpInfo& info, const CaptureSpec& spec);
 
 struct CrashSessionContent {

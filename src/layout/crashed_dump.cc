@@ -73,7 +73,7 @@ class CrashedDump : public DumpIndex {
     std::string name;
   };
 
-  // The crash file that holds a row, and the row's number there; null for rows of the dump itself, and for those that there are not.
+  // The crash file that holds a row, and the row's number there; null for rows of the dump itself, and for those that do not exist.
   const Left* left_of(size_t row, size_t& number) const {
     if (row < dump_->rows().size() || row >= rows_.size()) return nullptr;
     number = row - dump_->rows().size();

@@ -64,7 +64,7 @@ class LayoutWriter {
   LayoutWriter& operator=(const LayoutWriter&) = delete;
 
   // Ops are added before any record of theirs, in the order of their ids, one at a time. Called under the session's registration lock.
-  // A layout that can not write one now keeps it, tries again with the next call or flush(), and returns the failure: the op counts as
+  // A layout that cannot write one now keeps it, tries again with the next call or flush(), and returns the failure: the op counts as
   // added. Where "max_bytes" leaves no room for it (DumpRoom::is_no_room), its records get the same answer.
   virtual Status add_op(OpId id, const OpInfo& op) = 0;
 
@@ -188,7 +188,7 @@ struct Layout {
   Confidence (*recognise)(const std::string& folder);
   Result<std::unique_ptr<DumpIndex>> (*open)(const std::string& folder);
   // Keeps what is complete in a dump whose program died, so that open() and other readers take it as whole. Touches nothing when `dry_run`
-  // or when the dump is healthy. Null when the layout can not.
+  // or when the dump is healthy. Null when the layout cannot.
   Result<RepairReport> (*repair)(const std::string& folder, bool dry_run);
   // Whether it writes into a folder that may hold earlier dumps or those of other ranks, in folders and under names that do not clash.
   bool shares_folder = false;

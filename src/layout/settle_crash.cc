@@ -62,7 +62,7 @@ class CrashSettlement {
       const auto id = static_cast<OpId>(names_.size());
       numbers_[op->op] = id;
       names_.push_back(op->name);
-      // What it can not write beside its files is of no record.
+      // What it cannot write beside its files is of no record.
       [[maybe_unused]] const Status status = writer_.add_op(id, info);
       OpDecision decision;
       decision.wanted = decision.inputs = decision.outputs = true;

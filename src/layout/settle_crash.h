@@ -23,7 +23,7 @@ struct SettledCrash {
 // Writes what the crash file `path` holds into the folder that it lies in, as `layout` has it: the inputs of the op that ran as those of an
 // op that failed, the records of the ring as they would have been, dated with the moment of the crash; then the manifest, with "crash".
 // Then the file is removed. Touches nothing when `dry_run`. Errors: kUnsupported while the program that crashed is there still, and for a
-// file that does not describe its session; kCorrupt; what the layout's writer says when it can not be made or can not write. The crash
+// file that does not describe its session; kCorrupt; what the layout's writer says when it cannot be made or cannot write. The crash
 // file stays then.
 Result<SettledCrash> settle_crash(const std::string& path, const Layout& layout, bool dry_run);
 

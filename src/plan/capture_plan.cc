@@ -186,7 +186,7 @@ CapturePlan::Compiled::Decided CapturePlan::Compiled::decide(const OpInfo& op, s
   decided.excluded = is_excluded(selected, decision);
   if (!is_of_kind(op)) return decided;
   decision.watcher = is_watcher(selected);
-  // Of an exception only what failed is kept, but for the ops that a ring remembers.
+  // Of an exception only what failed is kept, except for the ops that a ring remembers.
   const bool failed_only = spec.trigger == Trigger::kException && spec.limits.ring_ops == 0;
   if (!included || decided.excluded || failed_only) return decided;
   const bool pseudo = is_pseudo_op(op);

@@ -30,7 +30,7 @@ struct PlanEnvironment {
 // Thread-safe after bind(); decide() may be called at any time by one thread at a time (the session's registration lock).
 class CapturePlan {
  public:
-  // Compiles the spec: regular expressions, the where expression, conflicts, and what this release can not do yet. Errors: kInvalidArgument
+  // Compiles the spec: regular expressions, the where expression, conflicts, and what this release cannot do yet. Errors: kInvalidArgument
   // naming the origin and, for expressions, the position.
   static Result<std::unique_ptr<CapturePlan>> compile(CaptureSpec spec, const PlanEnvironment& environment = {});
   ~CapturePlan();
@@ -38,7 +38,7 @@ class CapturePlan {
   [[nodiscard]] const CaptureSpec& spec() const;
   [[nodiscard]] const WhereExpression* where() const;  // null when there is none
 
-  // Decides for an op that becomes known while the program runs; ranges and producers of inputs can not be resolved then. Called once for
+  // Decides for an op that becomes known while the program runs; ranges and producers of inputs cannot be resolved then. Called once for
   // each op, in the order of their ids.
   OpDecision decide(const OpInfo& op);
 

@@ -32,7 +32,7 @@ struct SelectedOp {
   std::string scoped_name;  // trace/scoped_name.h
 };
 
-// Immutable but for resolve_ranges(). Thread-compatible.
+// Immutable except for resolve_ranges(). Thread-compatible.
 class SelectorSet {
  public:
   SelectorSet() = default;

@@ -11,7 +11,7 @@ namespace tensortap {
 namespace {
 
 Status not_yet(std::string_view what, std::string_view instead) {
-  return invalid_argument(concat("this release can not do ", what, " yet; ", instead));
+  return invalid_argument(concat("this release cannot do ", what, " yet; ", instead));
 }
 
 Status check_trigger(const CaptureSpec& spec) {
@@ -49,8 +49,8 @@ Status check_target(const CaptureSpec& spec, const PlanEnvironment& environment)
     return not_yet(concat("the layout ", quote(spec.layout)), concat("it writes ", join(environment.layouts, ", ")));
   }
   if (spec.moment != MomentChoice::kAfter && !environment.before_moment) {
-    return invalid_argument(
-        concat("the moment ", quote(moment_choice_name(spec.moment)), " can not be had: this source looks at tensors after an op only"));
+    return invalid_argument(concat("\"moment\": ", quote(moment_choice_name(spec.moment)),
+                                   " is not supported: this source sees tensors only after an op has run"));
   }
   return {};
 }

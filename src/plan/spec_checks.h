@@ -1,4 +1,4 @@
-// What can not be asked: contradictions inside a spec, and what this release can not do yet. Private to this folder.
+// What cannot be asked: contradictions inside a spec, and what this release cannot do yet. Private to this folder.
 
 #ifndef TENSORTAP_PLAN_SPEC_CHECKS_H_
 #define TENSORTAP_PLAN_SPEC_CHECKS_H_
@@ -7,7 +7,7 @@
 
 namespace tensortap {
 
-// kInvalidArgument saying both sides of a contradiction, or what to do instead of what can not be done.
+// kInvalidArgument saying both sides of a contradiction, or what to do instead of what cannot be done.
 Status check_spec(const CaptureSpec& spec, const PlanEnvironment& environment);
 
 }  // namespace tensortap

@@ -226,7 +226,7 @@ Status unknown_key(const SpecValue& value, const std::string& group, const std::
       known.emplace_back(name.substr(group.size()));
     }
   }
-  return value.error(concat("there is no such key.", did_you_mean(key, known), " docs/capture_config.md lists all"));
+  return value.error(concat("unknown key.", did_you_mean(key, known), " docs/capture_config.md lists all"));
 }
 
 // Reads the members of the config, or of one of its groups ("limits.").

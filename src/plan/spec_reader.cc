@@ -60,7 +60,7 @@ std::string SpecValue::position() const { return concat(name_, ":", json_positio
 std::string SpecValue::path() const { return concat(name_, ": ", key_); }
 
 Status SpecValue::error(std::string_view what) const {
-  // Keys come from the text: shown so that a hostile one can not break the line.
+  // Keys come from the text: shown so that a hostile one cannot break the line.
   std::string key = quote(key_);
   key = key.substr(1, key.size() - 2);
   return invalid_argument(concat(position(), ": ", key, key.empty() ? "" : ": ", what));

@@ -69,7 +69,7 @@ Result<RepairReport> repair_dump(const std::string& path, bool dry_run) {
   const bool mends = found.layout->repair != nullptr;
   CrashesSettled crashes = found.layout->settles_crashes ? settle_crashes(found.folder, dry_run) : CrashesSettled();
   if (!mends && crashes.settled.empty() && crashes.problems.empty()) {
-    return unsupported(concat(found.folder, ": dumps of the layout ", found.layout->name, " can not be mended"));
+    return unsupported(concat(found.folder, ": dumps of the layout ", found.layout->name, " cannot be mended"));
   }
   RepairReport report;
   if (mends) {

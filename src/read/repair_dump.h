@@ -20,12 +20,12 @@ struct CrashesSettled {
   std::vector<CrashSettled> settled;
   std::vector<std::string> problems;  // of those that stay, one sentence each
 };
-// Does settle_crash() for every crash file in the folder of a dump and in those of further models in it, but for those of layouts whose
+// Does settle_crash() for every crash file in the folder of a dump and in those of further models in it, except for those of layouts whose
 // readers take them as they are.
 CrashesSettled settle_crashes(const std::string& folder, bool dry_run);
 
 // Mends the dump that locate_dump() finds at `path`: keeps what is complete and says what is lost. Idempotent; a healthy dump is not
-// touched, nor is anything when `dry_run`. Errors: kUnsupported for layouts that can not be mended.
+// touched, nor is anything when `dry_run`. Errors: kUnsupported for layouts that cannot be mended.
 Result<RepairReport> repair_dump(const std::string& path, bool dry_run);
 
 // repair_dump() of one of several dumps.

@@ -47,7 +47,7 @@ Result<std::string> strings_to_npy(const TensorView& view, uint64_t numel) {
   for (uint64_t i = 0; i < numel; ++i) {
     const std::string_view text(elements[i].data, elements[i].size);
     if (!decode_utf8(text, texts[i]) || text.ends_with('\0')) {
-      return unsupported(concat("NumPy's fixed-width texts can not hold element ", i, " (", quote(text), ") as it is"));
+      return unsupported(concat("NumPy's fixed-width texts cannot hold element ", i, " (", quote(text), ") as it is"));
     }
     longest = std::max(longest, texts[i].size());
   }
@@ -62,10 +62,10 @@ Result<std::string> strings_to_npy(const TensorView& view, uint64_t numel) {
 
 Result<std::string> to_npy(const TensorView& view) {
   const uint64_t numel = view.desc.shape.numel().value_or(0);
-  if (view.data == nullptr && numel > 0) return invalid_argument("a tensor without values can not be saved");
+  if (view.data == nullptr && numel > 0) return invalid_argument("a tensor without values cannot be saved");
   if (view.desc.dtype == DType::kString) return strings_to_npy(view, numel);
   const std::optional<uint64_t> bytes = packed_bytes(view.desc.dtype, numel);
-  if (!bytes) return invalid_argument("a tensor without a dtype can not be saved");
+  if (!bytes) return invalid_argument("a tensor without a dtype cannot be saved");
   std::string file = make_tensor_npy_header(view.desc, *bytes);
   if (*bytes > 0) file.append(static_cast<const char*>(view.data), *bytes);
   return file;

@@ -215,7 +215,7 @@ TEST(Stats, TensorsOfOneSpecialValue) {
   }
 }
 
-// std of 1 on a mean of a million, which sums of squares in float can not hold.
+// std of 1 on a mean of a million, which sums of squares in float cannot hold.
 TEST(Stats, SmallDeviationsOnALargeMeanSurvive) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal(0, 1);

@@ -43,7 +43,7 @@ void fill_axis(std::vector<uint64_t>& at, int64_t size, int64_t block, uint64_t 
 }
 
 Status no_fit(DataOrder order, const Shape& shape, std::string_view why) {
-  return invalid_argument(concat(shape.to_text(), " can not be a shape in the order ", data_order_name(order), ": ", why));
+  return invalid_argument(concat(shape.to_text(), " cannot be a shape in the order ", data_order_name(order), ": ", why));
 }
 
 std::string_view axes_of(DataOrder order, int rank) {
@@ -98,7 +98,7 @@ Places channel_block_places(bool with_depth, const Sizes& sizes, int64_t block) 
 
 // [C1 * H * W, N1, N0, C0]. Groups lie side by side, as many as fill whole blocks, and then one such row of groups behind another.
 Result<Places> fractal_z_places(const Sizes& sizes, int64_t groups, int64_t n0, int64_t c0) {
-  if (groups < 1 || sizes[kN] % groups != 0) return invalid_argument(concat(sizes[kN], " filters can not be in ", groups, " groups"));
+  if (groups < 1 || sizes[kN] % groups != 0) return invalid_argument(concat(sizes[kN], " filters cannot be in ", groups, " groups"));
   const int64_t filters = sizes[kN] / groups;
   const int64_t channels = sizes[kC];
   if (filters == 0 || channels == 0) return invalid_argument("a tensor without filters or channels has no blocks");

@@ -50,7 +50,7 @@ struct DTypeInfo {
   std::string_view name;  // NumPy's or ml_dtypes' name: "float32", "bfloat16", "float8_e4m3fn", "int4"
   DTypeKind kind;
   uint8_t bits;                  // of one element; 0 for string and undefined
-  std::string_view numpy_descr;  // "<f4"; for types NumPy can not name the raw bits' type ("<u2", "|u1"), with is_raw_in_numpy
+  std::string_view numpy_descr;  // "<f4"; for types NumPy cannot name the raw bits' type ("<u2", "|u1"), with is_raw_in_numpy
   bool is_raw_in_numpy;
   int8_t onnx;  // TensorProto.DataType, 0 = ONNX has none
 };

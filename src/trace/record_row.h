@@ -19,7 +19,7 @@ namespace tensortap {
 enum RecordFlag : uint8_t {
   kRecordHasData = 1U << 0,     // data_offset and data_bytes are set
   kRecordDataLost = 1U << 1,    // data was wanted and is not there (budget, disk, crash); the losses say why
-  kRecordRaw = 1U << 2,         // data is raw bits of a type NumPy can not name
+  kRecordRaw = 1U << 2,         // data is raw bits of a type NumPy cannot name
   kRecordFailedOp = 1U << 3,    // an input of an op that failed
   kRecordForReaders = 1U << 4,  // kept because an op that reads it was asked for
   kRecordUnwritten = 1U << 5,   // memory that nothing was written to since it was allocated: described, never looked into

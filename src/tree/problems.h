@@ -26,9 +26,9 @@ class TreeProblems {
 
   // All sentences, with what was only counted at the end.
   std::vector<std::string> take() {
-    static constexpr const char* kWords[] = {"damaged tensor files",         "foreign files or folders",         "DumpData files",
-                                             "folders that can not be read", "bad rows of statistics",           "bad rows of mapping.csv",
-                                             "damaged graph files",          "doubts about files that were read"};
+    static constexpr const char* kWords[] = {"damaged tensor files",        "foreign files or folders",         "DumpData files",
+                                             "folders that cannot be read", "bad rows of statistics",           "bad rows of mapping.csv",
+                                             "damaged graph files",         "doubts about files that were read"};
     for (const auto& [kind, count] : counts_) {
       if (count > kMostOfAKind) sentences_.push_back(concat("and ", count - kMostOfAKind, " more ", kWords[static_cast<size_t>(kind)]));
     }

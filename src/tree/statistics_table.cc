@@ -70,7 +70,7 @@ class TableReader {
     }
     for (size_t i = 0; i < columns_.size(); ++i) {
       if (columns_[i]->read == nullptr || columns_[i]->read(cells[i], line)) continue;
-      return corrupt(concat("column ", quote(columns_[i]->header), ": ", quote(cells[i].substr(0, 40)), " can not be read"));
+      return corrupt(concat("column ", quote(columns_[i]->header), ": ", quote(cells[i].substr(0, 40)), " cannot be read"));
     }
     for (size_t i = 0; i < columns_.size(); ++i) {
       if ((columns_[i]->needs & kStatMin) != 0) line.stats.min_integer = integer_of_cell(cells[i], line.stats.min, line.desc.dtype);

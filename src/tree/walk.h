@@ -78,11 +78,11 @@ struct TreePlace {
 // Something that is left out. The views are valid for the call.
 struct TreeTrouble {
   enum class What : uint8_t {
-    kFolder,       // it can not be read: `text`
+    kFolder,       // it cannot be read: `text`
     kDeep,         // it is too deep
     kManyFiles,    // `count` are in the tree
     kNoFile,       // a pipe, a device, a socket, a link to nowhere
-    kMapping,      // it can not be read: `text`
+    kMapping,      // it cannot be read: `text`
     kMappingLine,  // `text` explains no file
     kUnmapped,     // mapping.csv does not know the file
     kUnread,       // `count` files of a folder, the first one called `text`
@@ -117,7 +117,7 @@ struct TreeGrammar {
 Confidence recognise_tree(const TreeGrammar& grammar, const std::string& folder);
 
 // Everything below `folder`, eight folders deep, opening mapping.csv only. Files come as the file system has them, folders in the order of
-// their names. Errors: kNotFound, kIo when the folder can not be read.
+// their names. Errors: kNotFound, kIo when the folder cannot be read.
 Result<Tree> walk_tree(const TreeGrammar& grammar, const std::string& folder, TreeProblems& problems);
 
 // The parts of the folder's path without links; of the path as it is when it does not exist.

@@ -100,7 +100,7 @@ TEST_F(HostileFiles, RepairWritesThroughNoLink) {
       EXPECT_THAT(done.err, AllOf(HasSubstr(part), HasSubstr("link")));
       EXPECT_EQ(read(victim), before);
       EXPECT_FALSE(fs::exists(nothing));
-      EXPECT_EQ(contents(made), others) << "nothing is mended of a dump of which a part can not be";
+      EXPECT_EQ(contents(made), others) << "nothing is mended of a dump of which a part cannot be";
     }
   }
 }
@@ -131,7 +131,7 @@ TEST_F(HostileFiles, RepairOfATreeCutsNoFileWithAnotherName) {
   EXPECT_EQ(tensortap({"repair", folder_ / "20251122090000"}).code, 3);
   EXPECT_EQ(read(victim), whole.substr(0, whole.size() - 9));
   EXPECT_EQ(names_in(folder), std::vector<std::string>{kOpFile});
-  // Without the other name it is mended: what is there is whole but for its end.
+  // Without the other name it is mended: what is there is whole except for its end.
   fs::remove(victim);
   EXPECT_EQ(tensortap({"repair", folder_ / "20251122090000"}).code, 0);
 }
@@ -225,7 +225,7 @@ TEST_F(HostileFiles, APipeOrDeviceIsNoConfigNoInputAndNoModel) {
 
 // --- texts that steer a terminal --------------------------------------------------------------------------------------------------------
 
-// Whether a terminal would obey a part of the text: controls, formats but for joiners, separators of lines and paragraphs.
+// Whether a terminal would obey a part of the text: controls, formats except for joiners, separators of lines and paragraphs.
 bool steers(const std::string& text) {
   for (const char* hostile : {"\u202e", "\u2066", "\u200f", "\u061c", "\u009b", "\x1b", "\U000E0041", "\u2028", "\u2029", "\r", "\x07"}) {
     if (text.find(hostile) != std::string::npos) return true;

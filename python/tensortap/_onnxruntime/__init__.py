@@ -2,7 +2,7 @@
 
 Loaded by its path under the name ``_tensortap_onnxruntime``, once per process, by libtensortap_onnxruntime.so when the interpreter is
 about to load ONNX Runtime's module: it needs the standard library, and runs on every Python from 3.10 on, also where ``tensortap`` itself
-can not be imported.
+cannot be imported.
 """
 
 from __future__ import annotations

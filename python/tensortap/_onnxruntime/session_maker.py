@@ -46,7 +46,7 @@ class SessionMaker:
     session : InferenceSession
         The program's object, not yet initialised.
     create : callable
-        The plain method that initialises it, with the arguments of the program but for the object.
+        The plain method that initialises it, with the arguments of the program except for the object.
     known : KnownOptions
         What was done to the program's options before.
     """

@@ -1,7 +1,7 @@
 """What tensortap does inside a PyTorch program: names modules and parameters, and looks after ``torch.compile``.
 
 Loaded by its path under the name ``_tensortap_torch``, once per process, by libtensortap_pytorch.so or by ``tensortap.capture``: it needs
-torch and the standard library, and runs on every Python from 3.10 on, also where ``tensortap`` itself can not be imported. ``install``
+torch and the standard library, and runs on every Python from 3.10 on, also where ``tensortap`` itself cannot be imported. ``install``
 may be called any number of times.
 """
 

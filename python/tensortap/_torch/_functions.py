@@ -51,12 +51,12 @@ class Functions:
         ``takes_nodes()``: whether nodes of compiled graphs are captured by dump nodes; the operator ``tensortap::dump`` is there then.
     add_node
         ``add_node((op, overload, module's path, "file:line", autograd node's name, attributes, names of inputs, number of its forward
-        node, path that was compiled))``: gives its number, 0 when it can not be captured.
+        node, path that was compiled))``: gives its number, 0 when it cannot be captured.
     wants_node
         ``wants_node(number, number of the module that its graph runs for)``: 1 when anything of it may be wanted, plus 2 when it gives
         memory that was never written.
     add_site
-        ``add_site((number, phase, flags), rows)``: gives the number for ``tensortap::dump``, -1 when it can not be captured; of each
+        ``add_site((number, phase, flags), rows)``: gives the number for ``tensortap::dump``, -1 when it cannot be captured; of each
         slot the position of its tensor, kind, slot, element, flags.
     graph_begins
         ``graph_begins(number of the module that was compiled, backward)``: a graph with dump nodes begins to run on this thread; gives the

@@ -170,7 +170,7 @@ def _aot_compiler(table: Functions, path_of: Callable[[int], str]) -> Any:
 
 
 def _with_dump_nodes(graph: Any, family: Family, backward: bool) -> Any:
-    """Give a function that runs a graph with dump nodes, None where there can not be any."""
+    """Give a function that runs a graph with dump nodes, None where there cannot be any."""
     if not family.table.functions.takes_nodes():
         return None
 

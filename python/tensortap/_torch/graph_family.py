@@ -46,7 +46,7 @@ class NodeTable:
         self._numbers: dict[Hashable, int] = {}
 
     def number(self, key: Hashable, row: Callable[[], tuple[Any, ...]]) -> int:
-        """Give the number of a node; `row` describes it when it is new. 0 = it can not be captured."""
+        """Give the number of a node; `row` describes it when it is new. 0 = it cannot be captured."""
         if key not in self._numbers:
             self._numbers[key] = self.functions.add_node(row())
         return self._numbers[key]

@@ -31,7 +31,7 @@ Status place_tensors(std::span<const NamedTensor> tensors, DumpDataFile& file, s
     const std::optional<uint64_t> numel = desc.shape.numel();
     if (!dump_data_holds(desc.dtype)) return unsupported(concat("DumpData has no element type ", dtype_name(desc.dtype)));
     if (!numel || !packed_bytes(desc.dtype, *numel) || (tensor.view.data == nullptr && *numel > 0)) {
-      return invalid_argument("DumpData: a tensor without values can not be written");
+      return invalid_argument("DumpData: a tensor without values cannot be written");
     }
     if (tensor.name.starts_with("input.")) {
       file.inputs.push_back(describe_dump_data(desc));

@@ -76,7 +76,7 @@ Result<uint64_t> dump_data_head_bytes(std::span<const std::byte> head, uint64_t 
 // Describes a file of `file_bytes` bytes by its first ones. Every payload is inside the file. Errors: kCorrupt, with what is wrong.
 Result<DumpDataFile> parse_dump_data(std::span<const std::byte> head, uint64_t file_bytes);
 
-// What a tensor is in our terms: a shape that can not be one of ours is flat, a type that we do not have is bytes. Errors: kCorrupt when
+// What a tensor is in our terms: a shape that cannot be one of ours is flat, a type that we do not have is bytes. Errors: kCorrupt when
 // the payload is too small for it.
 Result<TensorDesc> dump_data_desc(const DumpDataTensor& tensor);
 

@@ -53,7 +53,7 @@ struct NpyHeaderOptions {
 };
 std::string make_npy_header(std::string_view descr, std::span<const int64_t> shape, const NpyHeaderOptions& options = {});
 
-// The npy member that holds a tensor's packed bytes: dtypes of whole bytes keep their shape (raw bits where NumPy can not name the type),
+// The npy member that holds a tensor's packed bytes: dtypes of whole bytes keep their shape (raw bits where NumPy cannot name the type),
 // narrower ones are a vector of bytes, and so are strings: the sizes as uint64, one each, then all bytes.
 std::string make_tensor_npy_header(const TensorDesc& desc, uint64_t data_bytes);
 

@@ -230,7 +230,7 @@ Result<std::string> read_member_head(Bytes bytes, const ZipEntry& entry, uint64_
   size_t got = 0;
   const auto outcome = Decompressor().run(*stored, std::as_writable_bytes(std::span(head)), got);
   if (outcome == LIBDEFLATE_INSUFFICIENT_SPACE) return head;
-  if (outcome != LIBDEFLATE_SUCCESS) return bad_member(entry, "can not be decompressed");
+  if (outcome != LIBDEFLATE_SUCCESS) return bad_member(entry, "cannot be decompressed");
   head.resize(got);
   return head;
 }
@@ -244,7 +244,7 @@ Result<Bytes> read_member(Bytes bytes, const ZipEntry& entry, std::shared_ptr<co
     if (buffer == nullptr) return exhausted(concat("zip: no memory for the ", bytes_text(entry.size), " of ", quote(entry.name)));
     size_t got = 0;
     const auto outcome = Decompressor().run(content, {buffer.get(), entry.size}, got);
-    if (outcome != LIBDEFLATE_SUCCESS || got != entry.size) return bad_member(entry, "can not be decompressed");
+    if (outcome != LIBDEFLATE_SUCCESS || got != entry.size) return bad_member(entry, "cannot be decompressed");
     content = {buffer.get(), entry.size};
     owner = buffer;
   }

@@ -25,7 +25,7 @@ aclError check_tensor(const acldumpTensorInfo& tensor, size_t index) {
   if (tensor.shapeNum > ACL_DUMP_MAX_SHAPE_NUM || tensor.originShapeNum > ACL_DUMP_MAX_SHAPE_NUM) {
     return wrong_tensor(index, concat("a shape has at most ", ACL_DUMP_MAX_SHAPE_NUM, " dimensions"));
   }
-  if (tensor.type < ACL_DUMP_TENSOR_INPUT || tensor.type > ACL_DUMP_TENSOR_WORKSPACE) return wrong_tensor(index, "there is no such type");
+  if (tensor.type < ACL_DUMP_TENSOR_INPUT || tensor.type > ACL_DUMP_TENSOR_WORKSPACE) return wrong_tensor(index, "unknown type");
   if (tensor.addrType != ACL_DUMP_ADDR_RAW || tensor.placement != ACL_DUMP_PLACEMENT_DEVICE) {
     return wrong_tensor(index, "addrType must be ACL_DUMP_ADDR_RAW, placement ACL_DUMP_PLACEMENT_DEVICE");
   }

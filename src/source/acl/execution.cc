@@ -65,7 +65,7 @@ aclError shapes_of_run(const ModelInterface& interface, const BoundDataset& inpu
     const aclError checked = check_buffer(*input.buffers[i], false);
     if (checked != ACL_SUCCESS) return checked;
     if (dtype_of(interface.inputs()[i].type) == TENSORTAP_UNDEFINED || interface.inputs()[i].type == ACL_STRING) {
-      return fail(ACL_ERROR_UNSUPPORTED_DATA_TYPE, concat("input ", quote(interface.inputs()[i].name), " can not lie in a buffer"));
+      return fail(ACL_ERROR_UNSUPPORTED_DATA_TYPE, concat("input ", quote(interface.inputs()[i].name), " cannot lie in a buffer"));
     }
     given.push_back({input.buffers[i]->size, input.descriptions[i].get()});
   }
@@ -105,7 +105,7 @@ aclError store_output(const tensortap_tensor& made, aclDataBuffer& buffer) {
   const aclDataType type = acl_type_of(made.dtype);
   if (type == ACL_DT_UNDEFINED || type == ACL_STRING || !tensor_bytes(type, {made.dims, made.rank}, bytes)) {
     return fail(ACL_ERROR_UNSUPPORTED_DATA_TYPE,
-                concat("output ", quote(made.name != nullptr ? made.name : ""), " can not lie in a buffer"));
+                concat("output ", quote(made.name != nullptr ? made.name : ""), " cannot lie in a buffer"));
   }
   if (buffer.data == nullptr && buffer.size == 0 && bytes > 0) {
     buffer.data = Memory::of_process().allocate(bytes, MemoryKind::kDevice);

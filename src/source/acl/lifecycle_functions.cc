@@ -17,7 +17,7 @@ constexpr const char* kReleaseVersion = "0";
 
 aclError package_version(aclCANNPackageName name, aclCANNPackageVersion* version) {
   if (version == nullptr || name < ACL_PKG_NAME_CANN || name > ACL_PKG_NAME_DRIVER) {
-    return fail(ACL_ERROR_INVALID_PARAM, "there is no such package, or no place for its version");
+    return fail(ACL_ERROR_INVALID_PARAM, "unknown package, or no place for its version");
   }
   if (name != ACL_PKG_NAME_CANN && name != ACL_PKG_NAME_RUNTIME && name != ACL_PKG_NAME_TOOLKIT) {
     return fail(ACL_ERROR_INVALID_FILE, concat("package ", static_cast<int>(name), " of CANN is not installed"));

@@ -16,7 +16,7 @@
 namespace tensortap::acl_source {
 namespace {
 
-// ONNX Runtime's own memory is not the program's affair, but a size of 0 can not be allocated.
+// ONNX Runtime's own memory is not the program's affair, but a size of 0 cannot be allocated.
 constexpr size_t kTokenWorkBytes = 1024;
 
 ModelSource from_file(const char* path) { return {path, {}}; }
@@ -226,7 +226,7 @@ aclError aclmdlSetExecConfigOpt(aclmdlExecConfigHandle* handle, aclmdlExecConfig
     const auto config = live<aclmdlExecConfigHandle>().find(handle);
     if (!config) return bad_handle("execution config");
     if (attrValue == nullptr || (attr != ACL_MDL_STREAM_SYNC_TIMEOUT && attr != ACL_MDL_EVENT_SYNC_TIMEOUT)) {
-      return fail(ACL_ERROR_INVALID_PARAM, "there is no such option, or it has no value");
+      return fail(ACL_ERROR_INVALID_PARAM, "unknown option, or it has no value");
     }
     return tensortap::acl_source::read_option(attrValue, valueSize, config->stream_timeout);
   });

@@ -158,7 +158,7 @@ aclError aclopSetMaxOpQueueNum(uint64_t maxOpNum) {
 
 aclError aclSetCompileopt(aclCompileOpt opt, const char* value) {
   if (opt >= ACL_PRECISION_MODE && opt <= ACL_OP_JIT_COMPILE && value != nullptr) return ACL_SUCCESS;
-  return answer([] { return fail(ACL_ERROR_INVALID_PARAM, "there is no such option, or it has no value"); });
+  return answer([] { return fail(ACL_ERROR_INVALID_PARAM, "unknown option, or it has no value"); });
 }
 
 aclopAttr* aclopCreateAttr(void) {

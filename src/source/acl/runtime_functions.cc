@@ -215,7 +215,7 @@ aclError aclrtPeekAtLastError(aclrtLastErrLevel level) {
 
 aclError aclrtSetTsDevice(aclrtTsId tsId) {
   if (tsId == ACL_TS_ID_AICORE || tsId == ACL_TS_ID_AIVECTOR) return ACL_SUCCESS;
-  return answer_runtime([] { return fail(ACL_ERROR_INVALID_PARAM, "there is no such core"); });
+  return answer_runtime([] { return fail(ACL_ERROR_INVALID_PARAM, "unknown core"); });
 }
 
 aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId) {

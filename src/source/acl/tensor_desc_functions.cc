@@ -136,7 +136,7 @@ aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, size_t index, int64_t*
   return answer([&]() -> aclError {
     const auto known = desc_of(desc);
     if (!known) return bad_handle("tensor description");
-    if (dimSize == nullptr || index >= known->dims.size()) return fail(ACL_ERROR_INVALID_PARAM, "there is no such dimension");
+    if (dimSize == nullptr || index >= known->dims.size()) return fail(ACL_ERROR_INVALID_PARAM, "unknown dimension");
     *dimSize = known->dims[index];
     return ACL_SUCCESS;
   });
@@ -148,7 +148,7 @@ aclError aclGetTensorDescDimRange(const aclTensorDesc* desc, size_t index, size_
     if (!known) return bad_handle("tensor description");
     const bool open = known->unknown_rank || (index < known->dims.size() && known->dims[index] < 0);
     if (dimRange == nullptr || dimRangeNum < 2 || (!open && index >= known->dims.size())) {
-      return fail(ACL_ERROR_INVALID_PARAM, "there is no such dimension, or no place for two numbers");
+      return fail(ACL_ERROR_INVALID_PARAM, "unknown dimension, or no place for two numbers");
     }
     const bool ranged = index < known->ranges.size();
     dimRange[0] = !open ? known->dims[index] : ranged ? known->ranges[index].first : 0;

@@ -10,7 +10,7 @@
 namespace tensortap::onnxruntime {
 namespace {
 
-// Each failing load names one more value whose type a tap can not take.
+// Each failing load names one more value whose type a tap cannot take.
 constexpr int kMaxRemedies = 200;
 
 SessionSettings tapped_settings(const PreparedModel& model, const std::string& profile_prefix) {
@@ -137,7 +137,7 @@ Result<std::unique_ptr<TappedSession>> TappedSession::open(const PreparedModel& 
     }
     if (!learn_remedy(session.status().message(), remedies)) return session.status();
   }
-  return internal_error("too many values have types that a tap can not take");
+  return internal_error("too many values have types that a tap cannot take");
 }
 
 RunOutcome TappedSession::run(const std::vector<NamedValue>& inputs, const Run& announced) const {

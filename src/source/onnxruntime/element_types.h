@@ -21,7 +21,7 @@ inline int32_t onnx_type_of(uint32_t number) { return dtype_info(dtype_of(number
 
 inline constexpr int32_t kElementString = 8;
 
-// ONNX Runtime gives ONNX's numbers out but for the three newest types.
+// ONNX Runtime gives ONNX's numbers out except for the three newest types.
 inline constexpr int32_t onnx_type_of_runtime(int32_t runtime_type) {
   switch (runtime_type) {
     case 24:

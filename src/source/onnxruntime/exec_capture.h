@@ -25,7 +25,7 @@ struct DumpRequest {
 // Thread-safe. Lives until the process ends: its dumps are closed then. A child of fork() begins anew.
 class ExecCapture {
  public:
-  // Null when this process was not started by `tensortap exec`, or when what it asks for can not be read, which is said once.
+  // Null when this process was not started by `tensortap exec`, or when what it asks for cannot be read, which is said once.
   static ExecCapture* of_process();
 
   // The dump of a model whose op table is `ops`: that of an equal model, or a new one with the model's weights in it. The first has the

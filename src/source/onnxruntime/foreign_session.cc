@@ -16,7 +16,7 @@
 namespace tensortap::onnxruntime {
 namespace {
 
-// Each failing load names one more value whose type a tap can not take.
+// Each failing load names one more value whose type a tap cannot take.
 constexpr int kMaxForeignRemedies = 200;
 
 // The graph that runs and what its ops are called. The models are views into the bytes.
@@ -92,7 +92,7 @@ Result<std::shared_ptr<TapGraph>> load_with_taps(SessionMaker& maker, const Exec
     if (loaded.ok()) return graph;
     if (!learn_remedy(loaded.message(), remedies)) return loaded;
   }
-  return internal_error("too many values have types that a tap can not take");
+  return internal_error("too many values have types that a tap cannot take");
 }
 
 DumpRequest dump_request(const ForeignModel& model) {

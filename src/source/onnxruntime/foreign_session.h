@@ -52,7 +52,7 @@ struct Uncaptured {
 // What runs of one session report to. Shared by the session's owner and the runs that are under way. Thread-safe.
 class ForeignSession {
  public:
-  // Lets the maker make the session with taps. Null, and why, when that can not be: the program is to get its plain session then.
+  // Lets the maker make the session with taps. Null, and why, when that cannot be: the program is to get its plain session then.
   static std::shared_ptr<ForeignSession> make(SessionMaker& maker, const ForeignModel& model, Uncaptured& why);
 
   // One run on this thread: a step of the dump, from its first op to destruction. A run that the runtime refuses before it runs an op is no

@@ -22,7 +22,7 @@ Status check_tensor(const ValueInfo& info, const tensortap_tensor& tensor);
 
 // The value of one input out of its parts: a tensor, or what a sequence, an optional or a map consists of. Null for an optional without a
 // value: such an input is left out of the run. Errors: kInvalidArgument with the expected type,
-// kUnsupported for kinds of value that can not be given.
+// kUnsupported for kinds of value that cannot be given.
 Result<OwnedValue> make_given_value(const std::shared_ptr<const RuntimeLibrary>& library, const ValueInfo& info,
                                     std::span<const tensortap_onnxruntime_input> parts);
 

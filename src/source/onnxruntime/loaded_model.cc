@@ -75,7 +75,7 @@ Result<std::unique_ptr<LoadedModel>> LoadedModel::open(const tensortap_onnxrunti
   return model;
 }
 
-// A model that can not be captured still runs. What is wrong with the model itself comes out again when it is opened plain.
+// A model that cannot be captured still runs. What is wrong with the model itself comes out again when it is opened plain.
 void LoadedModel::drop_capture(const Status& reason) {
   if (reason.ok()) return;
   capture_error_ = reason.message();

@@ -52,7 +52,7 @@ std::shared_ptr<ModelDump> ModelDump::create(OwnedSession session, const OpTable
       parts->nodes.push_back({std::string(entry.type), std::string(entry.node->name), entry.node->index, ids[i]});
     }
   }
-  // How many threads the program's session has can not be asked; with one, the runtime does in turn what could be done side by side.
+  // How many threads the program's session has cannot be asked; with one, the runtime does in turn what could be done side by side.
   return std::shared_ptr<ModelDump>(new ModelDump(std::move(parts), std::move(ids), {true, channel_block}));
 }
 

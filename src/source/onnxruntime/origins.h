@@ -15,7 +15,7 @@
 namespace tensortap::onnxruntime {
 
 struct NodeOrigin {
-  // Of the author's model: what the executed node implements. The last makes what the executed node's first output holds, but for layout
+  // Of the author's model: what the executed node implements. The last makes what the executed node's first output holds, except for layout
   // and floating type. Empty = none or not known for certain.
   std::vector<const Node*> nodes;
   const Node* last = nullptr;  // the last, or the node before it when that only hands its value on; null = none

@@ -167,7 +167,7 @@ Result<OptimizedModel> PassFiles::take_model() {
   if (model.bytes.empty()) return internal_error("ONNX Runtime wrote no optimised model");
   TENSORTAP_ASSIGN_OR_RETURN(const Model read, read_model(model.bytes, "the optimised model"));
   // ONNX Runtime then lists weights of nested graphs twice.
-  if (has_nested_graphs(read.graph)) return unsupported("weights of nested graphs can not be written apart");
+  if (has_nested_graphs(read.graph)) return unsupported("weights of nested graphs cannot be written apart");
   if (weights_ == PassWeights::kDropped || is_empty(join_path(scratch_.path(), kWeightsName))) return model;
   if (!all_aligned(read.graph)) TENSORTAP_RETURN_IF_ERROR(align_weights(model.bytes, scratch_.path()));
   model.external_folder = scratch_.path();

@@ -22,7 +22,7 @@ enum class PassWeights : uint8_t {
   kForgotten,  // the same, but the runtime writes them into the model
 };
 
-// What to try when a pass with `weights` fails: the runtime can not write every model's weights apart.
+// What to try when a pass with `weights` fails: the runtime cannot write every model's weights apart.
 std::optional<PassWeights> instead_of(PassWeights weights);
 
 // The graph that runs, serialised.

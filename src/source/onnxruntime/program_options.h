@@ -1,4 +1,4 @@
-// The session options of a program, and what of them can not be asked from the runtime.
+// The session options of a program, and what of them cannot be asked from the runtime.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_PROGRAM_OPTIONS_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_PROGRAM_OPTIONS_H_

@@ -110,7 +110,7 @@ std::string take_error(const Python& python) {
   const Reference owned_traceback(python, traceback);
   const Reference text(python, value == nullptr ? nullptr : python.to_text(value));
   const char* const words = text.get() == nullptr ? nullptr : python.utf8(text.get(), nullptr);
-  std::string message = words == nullptr ? "it can not be imported" : words;
+  std::string message = words == nullptr ? "it cannot be imported" : words;
   python.clear_error();
   return message;
 }

@@ -21,7 +21,7 @@ Result<void*> open_library(const std::string& path) {
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle != nullptr) return handle;
   const char* reason = dlerror();
-  return invalid_argument(concat("can not load ", path, " as a library: ", reason != nullptr ? reason : "unknown reason", ". ", kGetOne));
+  return invalid_argument(concat("cannot load ", path, " as a library: ", reason != nullptr ? reason : "unknown reason", ". ", kGetOne));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class RuntimeLibrary {
 // 31 of "1.31.1"; -1 when this is no release of ONNX Runtime.
 int minor_release(std::string_view version);
 
-// The interface of a library in its newest form, with its version. Errors: kInvalidArgument for what tensortap can not use.
+// The interface of a library in its newest form, with its version. Errors: kInvalidArgument for what tensortap cannot use.
 Result<Api> newest_api(const abi::ApiBase& base, const std::string& path);
 
 struct RuntimeCandidate {

@@ -23,7 +23,7 @@ TEST(RuntimeLibrary, ABrokenLibraryIsAnErrorWithTheLoadersReason) {
   const auto library = load_runtime(folder->path());
   ASSERT_FALSE(library.ok());
   EXPECT_EQ(library.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_NE(library.status().message().find("can not load"), std::string::npos) << library.status().message();
+  EXPECT_NE(library.status().message().find("cannot load"), std::string::npos) << library.status().message();
 }
 
 TEST(RuntimeLibrary, AnotherLibraryIsNotMistakenForTheRuntime) {

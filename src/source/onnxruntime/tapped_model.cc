@@ -167,7 +167,7 @@ class Editor {
     return bytes;
   }
 
-  // One tap for all tensors of a node, with a Cast before those whose type a tap can not take.
+  // One tap for all tensors of a node, with a Cast before those whose type a tap cannot take.
   std::string tensor_tap(const Node& node, int depth) {
     std::vector<TapSlot> slots;
     std::vector<std::string> inputs;

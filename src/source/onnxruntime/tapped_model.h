@@ -64,7 +64,7 @@ struct TypeRemedy {
 };
 using TypeRemedies = std::map<std::string, TypeRemedy, std::less<>>;
 
-// Reads the error that a load of a tapped model gave. True when it names a type that a tap can not take and a new remedy was added:
+// Reads the error that a load of a tapped model gave. True when it names a type that a tap cannot take and a new remedy was added:
 // edit and load again.
 bool learn_remedy(std::string_view load_error, TypeRemedies& remedies);
 

@@ -43,7 +43,7 @@ class GraphMatch {
   NameScope<ValueMatch> matches_;
 };
 
-// The nodes of the earlier graph between what a later node reads and a value that it may make. Nothing when the value can not be the
+// The nodes of the earlier graph between what a later node reads and a value that it may make. Nothing when the value cannot be the
 // node's: it takes something that the node does not read, or the node reads something that does not go into it.
 std::optional<std::vector<const Node*>> nodes_between(const GraphMatch& match, const Node& later, std::string_view value);
 

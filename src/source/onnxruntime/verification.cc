@@ -33,7 +33,7 @@ Status Verification::check_outputs(int64_t step, const std::vector<NamedValue>& 
   if (!itself.empty()) {
     is_deterministic_ = false;
     notes_.push_back(
-        concat("the model is not deterministic: two plain runs on the same inputs differ (", itself, "), so bits can not be compared"));
+        concat("the model is not deterministic: two plain runs on the same inputs differ (", itself, "), so bits cannot be compared"));
   } else if (output_difference_.empty()) {
     output_difference_ = concat("step ", step, ", ", differs);
     notes_.push_back(concat("the captured run differs from the plain one: ", output_difference_));

@@ -9,7 +9,7 @@
 namespace tensortap::onnxruntime {
 
 // What the program gets instead of `real`. One library of a process is watched, the first; `real` itself comes back for any other, for one
-// that tensortap can not use, and when this process is not to be captured; which is said once on stderr where it is not as asked. Lives as
+// that tensortap cannot use, and when this process is not to be captured; which is said once on stderr where it is not as asked. Lives as
 // long as the process.
 const abi::ApiBase* watch_runtime(const abi::ApiBase* real) noexcept;
 

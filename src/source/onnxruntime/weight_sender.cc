@@ -46,7 +46,7 @@ void send_weights(tensortap_session* session, const OpTable& table, const OpIds&
   for (size_t i = 0; i < table.entries.size(); ++i) {
     if (table.entries[i].role != OpRole::kInitializer || tensortap_wants_op(session, ids[i]) == 0) continue;
     const Status sent = sender.send(table.entries[i], ids[i]);
-    if (!sent.ok()) tensortap_not_captured(session, ids[i], "weight that can not be read");
+    if (!sent.ok()) tensortap_not_captured(session, ids[i], "weight that cannot be read");
   }
 }
 

@@ -10,7 +10,7 @@
 namespace tensortap::onnxruntime {
 
 // Sends every wanted weight as an event of phase LOAD. Data inside the model is borrowed from its bytes, data in files beside
-// it is mapped, one file at a time. Weights that can not be read are reported as not captured.
+// it is mapped, one file at a time. Weights that cannot be read are reported as not captured.
 void send_weights(tensortap_session* session, const OpTable& table, const OpIds& ids, const std::string& external_folder);
 
 }  // namespace tensortap::onnxruntime

@@ -12,14 +12,14 @@
  *  - OrtGetApiBase(), by which a program that is linked to ONNX Runtime gets its functions. It is given those of
  * tensortap_onnxruntime_wrap(), in the library
  *    that TENSORTAP_ONNXRUNTIME_LIBRARY names.
- *  - dlsym(), which jumps to the real one but for two names: OrtGetApiBase, for programs that load ONNX Runtime themselves, and the entry
- * of its Python
+ *  - dlsym(), which jumps to the real one except for two names: OrtGetApiBase, for programs that load ONNX Runtime themselves, and the
+ * entry of its Python
  *    module, at which the interpreter is asked to watch it. The caller's return address stays, since lookups depend on who asks.
  *
  * Rules: without TENSORTAP_EXEC it only jumps. One thread loads; others that arrive meanwhile go on uncaptured and never wait, since the
  * loading thread may need what they hold (the loader's lock, the guard of a static object). Real functions are looked up in the tables of
  * the loaded objects, without that lock. A loading that fails is said once on stderr and the program goes on. A process whose real function
- * of torch is in no loaded object can not go on, as without the stub, where the loader would end it for the missing symbol; it is ended
+ * of torch is in no loaded object cannot go on, as without the stub, where the loader would end it for the missing symbol; it is ended
  * here.
  */
 #define _GNU_SOURCE
@@ -228,7 +228,7 @@ static void say(const char* first, const char* second, const char* third) {
   sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* The function of the library that the variable names; null when nothing is asked for, or when it can not be had, which is said. */
+/* The function of the library that the variable names; null when nothing is asked for, or when it is not there, which is reported. */
 static void* function_of_library(const char* variable, const char* function) {
   const char* request = secure_getenv("TENSORTAP_EXEC");
   if (request == NULL || *request == '\0') return NULL;
@@ -256,7 +256,7 @@ void* tensortap_preload_resolve(void) {
   if (real == NULL) {
     const struct search search = find_function(SYMBOL, tensortap_preload_entry, "libtorch_cpu.so");
     if (search.function == NULL) {
-      say("an operator of torch was called, but no loaded object has the function ", SYMBOL, "; the program can not go on");
+      say("an operator of torch was called, but no loaded object has the function ", SYMBOL, "; the program cannot go on");
       abort();
     }
     real = search.function;

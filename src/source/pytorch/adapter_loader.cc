@@ -118,7 +118,7 @@ Status load_adapter_file(const TorchVersion& version, const std::string& path, c
   void* library = dlopen(trusted->c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* reason = dlerror();
-    return refused(version, path, concat("it can not be loaded: ", reason != nullptr ? reason : "unknown"));
+    return refused(version, path, concat("it cannot be loaded: ", reason != nullptr ? reason : "unknown"));
   }
   const auto function = function_of<tensortap_torch_adapter_attach_function>(library, TENSORTAP_TORCH_ADAPTER_ATTACH);
   if (function == nullptr) {

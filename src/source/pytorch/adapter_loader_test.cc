@@ -110,7 +110,7 @@ TEST_F(AdapterLoader, RefusesAFileThatIsNoLibrary) {
   ASSERT_TRUE(write_file_atomically(path, "not an ELF file").ok());
   const Status status = load_adapter(version(), {folder_.path()}, tracker_, adapter_);
   EXPECT_EQ(status.code(), StatusCode::kUnsupported) << status.message();
-  EXPECT_NE(status.message().find("can not be loaded"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("cannot be loaded"), std::string::npos) << status.message();
 }
 
 }  // namespace

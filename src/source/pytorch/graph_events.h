@@ -54,11 +54,11 @@ constexpr uint32_t kNodeAllocates = 2;  // its outputs are memory as the allocat
 struct GraphEvents {
   // Whether graphs with dump nodes can be captured now; the operator tensortap::dump is there then.
   bool (*takes_nodes)() = nullptr;
-  // The number of a new node, from 1; 0 = it can not be captured.
+  // The number of a new node, from 1; 0 = it cannot be captured.
   uint32_t (*add_node)(GraphNode node) = nullptr;
   // kNode*: whether anything of the node may ever be captured when the graph runs for `root`: instances of a class share a graph.
   uint32_t (*wants_node)(uint32_t node, ModuleId root) = nullptr;
-  // The number to give to tensortap::dump, -1 = it can not be captured.
+  // The number to give to tensortap::dump, -1 = it cannot be captured.
   int64_t (*add_site)(const DumpRole& role, std::vector<DumpSlot> slots) = nullptr;
   // A graph with dump nodes, compiled for `root`, begins to run on this thread. Returns the module that it runs for, -1 when nothing is
   // captured now: then end is not called.

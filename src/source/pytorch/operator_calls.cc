@@ -80,7 +80,7 @@ void gather_inputs(ThreadCalls& calls, const PendingCall& pending, const tensort
   }
 }
 
-// What a collective reads can not be shown when it is complete.
+// What a collective reads cannot be shown when it is complete.
 bool shows_later(const PendingCall& pending) { return pending.capture->shows_reads && !pending.own_memory; }
 
 void report_what_it_reads(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
@@ -184,7 +184,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
     if ((call->tensors[i].flags & TENSORTAP_TORCH_TENSOR_WRITTEN) != 0) pending.written.push_back(call->tensors[i]);
   }
   if (call->tensor_count == 0) return &pending;
-  // Whether the program filled the memory can not be seen where its bytes are those that were there before.
+  // Whether the program filled the memory cannot be seen where its bytes are those that were there before.
   if ((flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_HOST_FILLED) != 0) {
     for (uint32_t i = 0; i < call->tensor_count; ++i) capture->storages.filled(call->tensors[i], calls->met);
   }

@@ -85,7 +85,7 @@ void say_exception() {
   const PythonReference owned_traceback(traceback);
   const PythonReference text(value == nullptr ? nullptr : PyObject_Str(value));
   const char* const words = text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
-  say(concat(*package_folder.load(), "/tensortap/_torch: ", words == nullptr ? "can not be imported" : words,
+  say(concat(*package_folder.load(), "/tensortap/_torch: ", words == nullptr ? "cannot be imported" : words,
              ". Modules, parameters and torch.compile are not captured by name; operators are."));
   if (PyErr_Occurred() != nullptr) PyErr_Clear();
 }

@@ -1,7 +1,7 @@
 // Numbers for the blocks of memory that tensors live in, and for what they hold.
 //
 // A block is known by its StorageImpl, which is held weakly as long as it is in the table: its memory is free to go, its identity is not
-// given to another. What is held so is a small piece of the program's heap: the free memory around it can not be joined, and the heap
+// given to another. What is held so is a small piece of the program's heap: the free memory around it cannot be joined, and the heap
 // would grow without end. So a block is looked at again soon after an operator met it, when most blocks expire; what is missed then is
 // dropped a few at a time, whenever a block is added.
 

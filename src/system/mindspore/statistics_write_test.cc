@@ -60,8 +60,8 @@ std::string from_hex(std::string_view hex) {
   return bytes;
 }
 
-// Rows are equal when their cells are, but for the last digits of average and norm, whose sums we bound (docs/statistics.md, "How exact")
-// and MindSpore adds in doubles.
+// Rows are equal when their cells are, except for the last digits of average and norm, whose sums we bound (docs/statistics.md, "How
+// exact") and MindSpore adds in doubles.
 void expect_row(const std::string& row, const std::string& expected, const std::string& header, const std::string& what) {
   const std::vector<std::string_view> cells = split(row, ',');
   const std::vector<std::string_view> wanted = split(expected, ',');

@@ -19,7 +19,7 @@ std::string op_line(OpId id, const OpInfo& op);
 // Reads one line, without its end. kCorrupt when it is not what op_line() writes; unknown keys are skipped.
 Status parse_op_line(std::string_view line, OpId& id, OpInfo& op);
 
-// Every op of a file's text, each at the position of its id; ids left out are empty ops. Lines that can not be read are skipped and said in
+// Every op of a file's text, each at the position of its id; ids left out are empty ops. Lines that cannot be read are skipped and said in
 // `problems`. Untrusted.
 std::vector<OpInfo> parse_ops(std::string_view text, std::vector<std::string>& problems);
 

@@ -81,7 +81,7 @@ class Repair {
 
 // A writer holds a lock on records.npy for as long as it lives.
 Status Repair::lock() {
-  // Nothing is mended of a dump of which a part can not be.
+  // Nothing is mended of a dump of which a part cannot be.
   for (const std::string_view name : {kOpsFile, kTensorsFile, kHistogramsFile, kRunFile}) {
     if (folder_.contains(name)) TENSORTAP_RETURN_IF_ERROR(folder_.open_file(name, O_RDONLY).status());
   }
@@ -142,7 +142,7 @@ Status Repair::check_tensors() {
   return {};
 }
 
-// Lines that can not be read are left out; the ids of the others stay.
+// Lines that cannot be read are left out; the ids of the others stay.
 Status Repair::mend_ops() {
   TENSORTAP_ASSIGN_OR_RETURN(const MappedFile ops, map_if_there(kOpsFile));
   std::string kept;

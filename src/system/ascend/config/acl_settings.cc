@@ -268,9 +268,7 @@ class NoteTaker {
       ++taken_;
       const std::vector<std::string> names(known.begin(), known.end());
       settings_.notes.push_back(
-          object.member(key)
-              .error(concat("is no key of AscendCL and is ignored, as there.", did_you_mean(key.substr(0, 80), names)))
-              .message());
+          object.member(key).error(concat("unknown key; ignored, as in AscendCL.", did_you_mean(key.substr(0, 80), names))).message());
     }
   }
 

@@ -59,7 +59,7 @@ std::string folder_problem(const std::string& path) {
   struct stat status = {};
   if (path.find('\0') != std::string::npos) return "holds a zero byte, which no path can; choose another folder";
   if (::stat(path.c_str(), &status) != 0) {
-    return errno == ENOENT ? "does not exist; create it, AscendCL does not" : concat("can not be used: ", strerror(errno));
+    return errno == ENOENT ? "does not exist; create it, AscendCL does not" : concat("cannot be used: ", strerror(errno));
   }
   if (!S_ISDIR(status.st_mode)) return "is no folder; choose a folder";
   if (::access(path.c_str(), R_OK | W_OK) != 0) return "may not be read and written by this user; change its mode or choose another folder";

@@ -117,8 +117,8 @@ std::optional<FileName> parse_file_name(std::string_view file_name) {
   fields.time = tail.numbers[time];
   fields.stream = tail.numbers[time + 1];
   fields.task = tail.numbers[time + 2];
-  // Numbers left of these belong to the name, but for the one that counts dumps of recorded streams, which stands behind a dot as well: a
-  // cleaned name has none.
+  // Numbers left of these belong to the name, except for the one that counts dumps of recorded streams, which stands behind a dot as well:
+  // a cleaned name has none.
   size_t end = file_name.size();
   for (size_t i = 0; i < time + 3; ++i) end -= tail.digits[i] + 1;
   if (!set_head(file_name.substr(0, end), fields)) return std::nullopt;

@@ -38,7 +38,7 @@ struct Options {
 // What this layout reads of CaptureSpec::layout_options.
 extern const LayoutOption kLayoutOptions[4];
 
-// Errors: kInvalidArgument for a spec that keeps neither tensors nor statistics, and for options that there are not.
+// Errors: kInvalidArgument for a spec that keeps neither tensors nor statistics, and for options that do not exist.
 Result<Options> writer_options(const DumpInfo& info, const CaptureSpec& spec);
 // The columns that the spec asks for.
 Result<StatisticTable> chosen_statistics(const CaptureSpec& spec);

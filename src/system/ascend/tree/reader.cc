@@ -60,7 +60,8 @@ class Index : public TreeIndex {
 
  protected:
   Result<RecordData> map(size_t row, const RecordRow& record) const override {
-    if ((record.flags & kRecordDataLost) != 0) return not_found(concat(path_of(row), ": tells of this tensor and does not hold it"));
+    if ((record.flags & kRecordDataLost) != 0)
+      return not_found(concat(path_of(row), ": lists this tensor but does not contain its values"));
     if ((record.flags & kRecordHasData) == 0) return not_found("the record has statistics only; dump with dump_data tensor to keep values");
     TENSORTAP_ASSIGN_OR_RETURN(MappedFile map, MappedFile::open(path_to_open(row)));
     auto owner = std::make_shared<const MappedFile>(std::move(map));

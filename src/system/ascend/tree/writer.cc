@@ -74,7 +74,7 @@ class Writer : public LayoutWriter {
   Op* find(OpId id) { return id < ops_.size() && ops_[id].known ? &ops_[id] : nullptr; }
 
   const Options options_;
-  OpFiles files_;     // but for bytes_written(): guarded by mutex_
+  OpFiles files_;     // except for bytes_written(): guarded by mutex_
   std::mutex mutex_;  // all below
   std::vector<Op> ops_;
   uint64_t next_task_ = 0;

@@ -12,7 +12,7 @@ namespace tensortap::ascend {
 
 // Writes below `info.folder`, which may hold earlier dumps; touches nothing before the first record or finish(). `spec` gives what is kept
 // and, in layout_options, "stats_columns" ("Max,Min,Avg,Nan,Negative Inf,Positive Inf"), "scene" ("model", "overflow", "exception",
-// "watcher") and "portable_names" ("true"). Errors: kInvalidArgument for a column or scene that there is not, and for a spec that keeps
+// "watcher") and "portable_names" ("true"). Errors: kInvalidArgument for a column or scene that does not exist, and for a spec that keeps
 // neither tensors nor statistics.
 Result<std::unique_ptr<LayoutWriter>> create_tree(const DumpInfo& info, const CaptureSpec& spec);
 

@@ -20,7 +20,7 @@ bool recognise_config(std::string_view text);
 // items of the columns joined by commas, in their order; "trans_flag", "true" or "false"; "file_format", "npy" or "bin"; "config", the text
 // as it is.
 Result<CaptureSpec> parse_config(std::string_view text, std::string_view name, const DialectOptions& options);
-// "mindspore-2.0" becomes "mindspore-2.0/cpu". Errors: kInvalidArgument with the profiles that there are.
+// "mindspore-2.0" becomes "mindspore-2.0/cpu". Errors: kInvalidArgument listing the valid profiles.
 Result<std::string> complete_profile(std::string_view profile);
 
 // See Dialect::full_capture.

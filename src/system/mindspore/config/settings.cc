@@ -103,7 +103,7 @@ void note_unknown_keys(Value object, const std::vector<std::string>& known, Read
   for (const auto& [key, unused] : object.json().items()) {
     if (std::ranges::find(known, key) != known.end()) continue;
     if (reading.settings.notes.size() < kMostNotes) {
-      reading.note(object.member(key), "is no key of MindSpore and is ignored, as there." + did_you_mean(key, known));
+      reading.note(object.member(key), "unknown key; ignored, as in MindSpore." + did_you_mean(key, known));
     } else {
       ++reading.notes_left_out;  // finding the member and what it is like is work, too
     }

@@ -328,7 +328,7 @@ TEST(MindsporeSettings, WhatIsIgnoredOrForcedIsSaid) {
   config["async_dump_settings"] = {{"enable", true}};
   config["common_dump_settings"]["initial_iteration"] = 5;
   EXPECT_THAT(settings_of(config, "").notes,
-              Contains(HasSubstr("iterationn: is no key of MindSpore and is ignored, as there. Did you mean \"iteration\"")));
+              Contains(HasSubstr("iterationn: unknown key; ignored, as in MindSpore. Did you mean \"iteration\"")));
   EXPECT_THAT(settings_of(config, "").notes, Contains(HasSubstr("async_dump_settings: is no key")));
   EXPECT_EQ(settings_of(config, "mindspore-2.4", false).initial_iteration, 5U);
   EXPECT_EQ(settings_of(config, "mindspore-2.4", true).initial_iteration, 0U);

@@ -36,8 +36,8 @@ struct GraphInput {
   std::vector<GraphValue> in_other_calls;  // what other executions read there instead
 };
 
-// Borrowed, but for `outside`. The position in a list of them is the op's id; after the ops come values that no op made, as the pseudo-ops
-// that a graph has for its inputs and weights.
+// Borrowed, except for `outside`. The position in a list of them is the op's id; after the ops come values that no op made, as the
+// pseudo-ops that a graph has for its inputs and weights.
 struct GraphOp {
   struct OutsideValue {
     OpInfo info;

@@ -150,7 +150,7 @@ Result<NpyHead> parse_npy_head(std::span<const std::byte> bytes, uint64_t file_b
 Result<NpyHead> read_npy_head(int folder, const char* name) {
   // A pipe under a tensor's name must not make us wait for its other end.
   const int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return errno_status("can not be opened", errno);
+  if (fd < 0) return errno_status("cannot be opened", errno);
   Result<NpyHead> head = read_open_head(fd);
   ::close(fd);
   return head;

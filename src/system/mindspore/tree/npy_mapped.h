@@ -30,7 +30,7 @@ Result<NpyHead> parse_npy_head(std::span<const std::byte> bytes, uint64_t file_b
 // The same of the file `name` in an open folder, which must be a regular file. Errors also: kIo.
 Result<NpyHead> read_npy_head(int folder, const char* name);
 
-// Whether elements stored as one type may be of another: raw bits of a type that NumPy can not name, such as float8 under "|u1".
+// Whether elements stored as one type may be of another: raw bits of a type that NumPy cannot name, such as float8 under "|u1".
 bool may_be(DType stored, DType named);
 
 // The data, mapped, or decoded where it is not plain. kCorrupt when it is no longer what `desc` says.

@@ -16,7 +16,7 @@
 namespace tensortap::mindspore {
 
 // How elements stand in the file: bfloat16 as float32, types narrower than a byte as bytes, the others as they are. DType::kUndefined for
-// what gets no file (strings and the types that NumPy can not name).
+// what gets no file (strings and the types that NumPy cannot name).
 DType stored_dtype(DType dtype);
 
 // Appends the header: a comma after every dimension, no space between them, 1 to 64 spaces up to a multiple of 64 bytes; version 2.0 when

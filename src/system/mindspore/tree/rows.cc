@@ -77,7 +77,7 @@ class RowMaker {
     }
     if (!tree_.folders[folder].statistics.empty()) add_statistics(folder, first);
     for (const std::string_view name : tree_.folders[folder].companions) add_arguments(folder, name);
-    // Files that can not be read are records only where statistics tell of them.
+    // Files that cannot be read are records only where statistics tell of them.
     const auto lost = [&](const Item& item) {
       if (item.file == kNoFile || heads_[item.file].damage.empty()) return false;
       problems_.add(Skipped::kTensorFile, concat(path_of(item.file), ": ", heads_[item.file].damage));
@@ -101,7 +101,7 @@ class RowMaker {
     } else if (!json->is_object() && !json->is_null()) {
       problems_.add(Skipped::kForeign, concat(where, ": no attributes of an op: not a JSON object"));
     } else if (!ops_.set_attributes(graphs_[folder], stem, json->is_null() ? "" : to_json_text(*json))) {
-      problems_.add(Skipped::kForeign, concat(where, ": no op of this dump is called so"));
+      problems_.add(Skipped::kForeign, concat(where, ": the dump has no op of this name"));
     }
   }
 

@@ -8,7 +8,7 @@
 
 namespace tensortap::mindspore {
 
-// Opens every tensor file once, for its header, and every statistic.csv and graph file. What can not be read is said and left out; a tensor
+// Opens every tensor file once, for its header, and every statistic.csv and graph file. What cannot be read is said and left out; a tensor
 // whose values are cut off keeps its row, as lost.
 TreeRows read_rows(const Tree& tree, TreeProblems& problems);
 

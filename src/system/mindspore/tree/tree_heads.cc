@@ -38,7 +38,7 @@ void read_some(const Tree& tree, size_t begin, size_t end, std::vector<FileHead>
     if (i == begin || file.folder != number) folder.open(tree.folders[file.folder].path);
     number = file.folder;
     if (folder.fd() < 0) {
-      heads[i].damage = "its folder can not be opened";
+      heads[i].damage = "its folder cannot be opened";
       continue;
     }
     name = file.stored;
@@ -61,7 +61,7 @@ std::vector<FileHead> read_heads(const Tree& tree) {
     try {
       other = std::thread([&] { read_some(tree, half, heads.size(), heads); });
     } catch (const std::system_error&) {
-      read_some(tree, half, heads.size(), heads);  // no thread to be had
+      read_some(tree, half, heads.size(), heads);  // no thread could be started
     }
   }
   read_some(tree, 0, half, heads);

@@ -12,7 +12,7 @@ namespace tensortap::mindspore {
 
 // Writes below `info.folder`/rank_N, which may hold earlier dumps; touches nothing before the first record, step or finish(). `spec` gives
 // what is kept, the profile and, in layout_options, "net_name" ("Net"), "statistic_category" ("max,min,l2norm") and "config", the text of
-// the config file. Errors: kInvalidArgument for a profile, a net name or a category that there is not, and for a spec that keeps neither
+// the config file. Errors: kInvalidArgument for a profile, a net name or a category that does not exist, and for a spec that keeps neither
 // tensors nor statistics.
 Result<std::unique_ptr<LayoutWriter>> create_tree(const DumpInfo& info, const CaptureSpec& spec);
 

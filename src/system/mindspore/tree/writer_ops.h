@@ -58,7 +58,7 @@ class Ops {
   void follow(const RecordRow& row);
   // What the graph files tell. Borrows from this.
   [[nodiscard]] std::vector<GraphOp> graph() const;
-  // Grows with everything that graph() tells, but for types.
+  // Grows with everything that graph() tells, except for types.
   [[nodiscard]] size_t graph_size() const { return ops_.size() + flow_.learned(); }
 
  private:
