@@ -139,7 +139,7 @@ def main() -> None:
     notes = Path(__file__).with_name("torch_overhead_notes.md").read_text()
     lines = ["# What capture costs a PyTorch program", ""]
     lines += [
-        f"Made by `./dev bench --pytorch`; the figures are not edited. Machine: {processor()}, virtual machine. Official torch 2.13.0, CPU.",
+        f"Made by `./dev bench --pytorch`; the figures are not edited. Machine: {processor()}, virtual machine. torch 2.13.0, CPU.",
         "",
     ]
     lines += [
