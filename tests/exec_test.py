@@ -331,7 +331,7 @@ def test_building_says_what_is_missing(torch: FakeTorch, tmp_path: Path) -> None
     assert done.code == 2
     assert "no libtorch_cpu.so" in done.err
     done = tensortap("build-adapter", "--libtorch", torch.folder)
-    assert (done.code, "which release" in done.err) == (2, True)
+    assert (done.code, "find out the release" in done.err) == (2, True)
     (torch.folder / "version.py").write_text("__version__ = '2.99.0'\n")
     done = tensortap("build-adapter", "--libtorch", torch.folder)
     assert (done.code, "has no headers" in done.err) == (2, True)

@@ -145,6 +145,12 @@ Status File::truncate(uint64_t size) {
   return {};
 }
 
+Status File::reserve(uint64_t offset, uint64_t bytes) {
+  const auto allocate = [&] { return fallocate(fd_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)); };
+  if (without_size_signal(allocate) != 0 && errno != EOPNOTSUPP && errno != ENOSYS) return errno_status(path_, errno);
+  return {};
+}
+
 Status File::sync() {
   if (fsync(fd_) != 0) return errno_status(path_, errno);
   return {};

@@ -52,6 +52,8 @@ class File {
   Status read_at(uint64_t offset, std::span<std::byte> bytes) const;
   Result<uint64_t> size() const;
   Status truncate(uint64_t size);
+  // Room on the disk for bytes from `offset` on, as zeros, as far as the file system can promise any. kExhausted when there is none.
+  Status reserve(uint64_t offset, uint64_t bytes);
   Status sync();
   // Closes and reports what close(2) says, which on some file systems is where a full disk shows.
   Status close();

@@ -1,34 +1,12 @@
 #include "capture/record_queue.h"
 
-#include <pthread.h>
-
-#include <csignal>
 #include <system_error>
 #include <utility>
 
+#include "base/signals_blocked.h"
 #include "base/size_signal.h"
 
 namespace tensortap {
-namespace {
-
-// The writer takes no signals: handlers of the program expect the program's own threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
-}  // namespace
-
 bool RecordQueue::start_locked() {
   if (thread_.joinable()) return true;
   if (stopping_ || no_thread_) return false;

@@ -35,7 +35,7 @@ bool RecordSink::admits(const RecordRow& row) {
 void RecordSink::flush() {
   queue_.drain();
   const auto token = queue_.writer_token();
-  parts_.problems.note_error(parts_.layout.flush());
+  writer_.flush();
 }
 
 void RecordSink::end_step(int64_t step, uint64_t run) {

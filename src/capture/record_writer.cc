@@ -33,6 +33,12 @@ void RecordWriter::write(QueuedRecord& record) {
   }
 }
 
+void RecordWriter::flush() {
+  const Status status = parts_.layout.flush();
+  lose_earlier(status);
+  parts_.problems.note_error(status);
+}
+
 void RecordWriter::write_row(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram, bool counted) {
   // Where a tree holds values alone, a record without them leaves nothing.
   if (data == nullptr && counted && !keeps_rows_) return;

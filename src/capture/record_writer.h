@@ -33,6 +33,8 @@ class RecordWriter {
 
   // What comes out of the queue: a record, or the end of an execution or of a step.
   void write(QueuedRecord& record);
+  // Flushes the layout.
+  void flush();
   // A record with `data`; null: its row alone. Others that wait for this data learn whether it is there.
   void write_data(QueuedRecord& record, const TensorView* data);
   // A record whose elements an earlier one has.

@@ -241,7 +241,7 @@ TEST(CapturePlan, WhatCanNotBeDoneYetIsRefused) {
       refusal(R"({"levels": ["op", "module"]})"),
       HasSubstr("the level \"module\" is not supported: this source reports no calls of modules; use \"op\", \"kernel\" or \"api\""));
   EXPECT_THAT(refusal(R"({"layout": "ge"})", {.layouts = {"tap"}}), HasSubstr("the layout \"ge\" yet; it writes tap"));
-  EXPECT_THAT(refusal(R"({"moment": "before"})", {.layouts = {}, .before_moment = false}), HasSubstr("the moment \"before\""));
+  EXPECT_THAT(refusal(R"({"moment": "before"})", {.layouts = {}, .before_moment = false}), HasSubstr("\"moment\": \"before\""));
   EXPECT_EQ(refusal(R"({"moment": "before"})"), "");
 }
 

@@ -120,7 +120,7 @@ TEST_F(Explain, TakesTheSameConfigForAnotherLayout) {
 TEST_F(Explain, WritesNotesToStandardErrorAndIntoTheJson) {
   const std::string config = mindspore("c.json", {{"foo", 1}, {"iteration", "3-1"}});
   const Done done = explain({config});
-  EXPECT_THAT(done.err, AllOf(HasSubstr("common_dump_settings.foo: is no key of MindSpore"), HasSubstr("1 part matches no iteration")));
+  EXPECT_THAT(done.err, AllOf(HasSubstr("common_dump_settings.foo: unknown key; ignored"), HasSubstr("1 part matches no iteration")));
   EXPECT_THAT(done.out, HasSubstr("No step is captured"));
   EXPECT_THAT(explain({config, "--json"}).object()["notes"].dump(), HasSubstr("foo"));
   EXPECT_EQ(explain({config, "--quiet"}).err, "");

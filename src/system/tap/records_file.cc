@@ -2,15 +2,15 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 
-#include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <optional>
+#include <system_error>
 
-#include "base/spans.h"
+#include "base/signals_blocked.h"
 #include "base/text.h"
 #include "format/npy/npy_header.h"
 
@@ -19,18 +19,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "rows are written as they stand in memory");
 
-constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
-
-// Blocks before maps: a store into a mapped page without a block raises SIGBUS when the disk is full. Zeros are written
-// instead of blocks reserved: large writes make large pages in the system's cache, and to map those takes a third of the time.
-Status allocate(File& file, uint64_t begin, uint64_t bytes) {
-  static constinit std::array<std::byte, uint64_t{256} << 10> zeros{};
-  for (uint64_t done = 0; done < bytes; done += zeros.size()) {
-    const auto piece = first_of(std::span<const std::byte>(zeros), bytes - done);
-    TENSORTAP_RETURN_IF_ERROR(file.write_at(begin + done, piece));
-  }
-  return {};
-}
+constexpr uint64_t kReserved = (uint64_t{1} << 20) / sizeof(RecordRow);  // rows for which the disk is asked at a time
+constexpr auto kFlushEvery = std::chrono::milliseconds(50);
 
 }  // namespace
 
@@ -46,94 +36,84 @@ std::string make_records_header(uint64_t rows) {
 }
 
 Result<std::unique_ptr<RecordsFile>> RecordsFile::create(const std::string& path, Access access) {
+  settle_left_rings();
   TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(path, O_RDWR | O_CREAT | O_EXCL, access));
   // Says to `repair` that the dump is alive; goes with the process.
   (void)flock(file.fd(), LOCK_EX | LOCK_NB);
-  auto* chunks = static_cast<Chunk*>(std::calloc(kMaxChunks, sizeof(Chunk)));
-  if (chunks == nullptr) return exhausted(concat(path, ": no memory"));
-  std::unique_ptr<RecordsFile> records(new RecordsFile(std::move(file), chunks));
+  TENSORTAP_ASSIGN_OR_RETURN(RingObject object, RingObject::create(file));
+  std::unique_ptr<RecordsFile> records(new RecordsFile(std::move(file), std::move(object)));
   TENSORTAP_RETURN_IF_ERROR(records->write_header(0));
-  // The first rows find their room ready: an op's own thread writes them.
-  TENSORTAP_RETURN_IF_ERROR(records->grow(0));
+  TENSORTAP_RETURN_IF_ERROR(records->reserve(1));
   return records;
 }
 
-RecordsFile::~RecordsFile() {
-  for (uint64_t chunk = 0; chunk * kChunkRows < capacity_.load(); ++chunk) {
-    if (std::byte* data = data_of(chunk)) munmap(data, kChunkBytes);
+RecordsFile::RecordsFile(File file, RingObject object)
+    : file_(std::move(file)),
+      object_(std::move(object)),
+      ring_(
+          object_.memory(),
+          [](void* records, uint64_t first, std::span<const RecordRow> rows) {
+            return static_cast<RecordsFile*>(records)->write_rows(first, rows);
+          },
+          this) {
+  if (object_.outlives_process()) return;
+  const SignalsBlocked blocked;
+  try {
+    flusher_ = std::thread(&RecordsFile::flush_regularly, this);
+  } catch (const std::system_error&) {
+    // Without a thread, rows are written when a block is full.
   }
 }
 
+RecordsFile::~RecordsFile() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  end_.notify_all();
+  if (flusher_.joinable()) flusher_.join();
+  (void)ring_.write_begun();
+}
+
 Status RecordsFile::append(RecordRow& row) {
-  uint64_t index = 0;
-  TENSORTAP_RETURN_IF_ERROR(take_row(index));
-  std::byte* target = data_of(index / kChunkRows) + index % kChunkRows * sizeof(RecordRow);
-  // All but the flag, which grow() may look at meanwhile.
-  constexpr size_t kFlag = offsetof(RecordRow, committed);
-  const auto* source = reinterpret_cast<const std::byte*>(&row);
-  std::memcpy(target, source, kFlag);
-  std::memcpy(target + kFlag + 1, source + kFlag + 1, sizeof(RecordRow) - kFlag - 1);
+  std::optional<RowsRing::Place> place = ring_.claim();
+  while (!place.has_value()) {
+    TENSORTAP_RETURN_IF_ERROR(reserve(ring_.taken() + 1));
+    place = ring_.claim();
+  }
   row.committed = 1;
-  auto* committed = reinterpret_cast<uint8_t*>(target + kFlag);
-  std::atomic_ref<uint8_t>(*committed).store(1, std::memory_order_release);
-  const std::atomic_ref complete(chunks_[index / kChunkRows].complete);
-  if (complete.fetch_add(1, std::memory_order_acq_rel) + 1 == kChunkRows) retire(index / kChunkRows);
-  return {};
+  std::memcpy(place->row, &row, sizeof(RecordRow));
+  Status status = ring_.complete(*place);
+  if (!status.ok()) row.committed = 0;
+  return status;
 }
 
-// A row is taken only when there is room for it, so that a full disk leaves no gaps.
-Status RecordsFile::take_row(uint64_t& row) {
-  row = next_.load(std::memory_order_relaxed);
-  do {
-    while (row >= capacity_.load(std::memory_order_acquire)) {
-      TENSORTAP_RETURN_IF_ERROR(grow(row));
-      row = next_.load(std::memory_order_relaxed);
-    }
-  } while (!next_.compare_exchange_weak(row, row + 1, std::memory_order_acq_rel, std::memory_order_relaxed));
-  return {};
+Status RecordsFile::write_rows(uint64_t first, std::span<const RecordRow> rows) {
+  return file_.write_at(kRowsBegin + first * sizeof(RecordRow), std::as_bytes(rows));
 }
 
-Status RecordsFile::grow(uint64_t row) {
+// Blocks of the disk before rows, so that a full disk refuses a row before it is taken, where the file system can promise that.
+Status RecordsFile::reserve(uint64_t rows) {
   const std::lock_guard lock(mutex_);
-  const uint64_t capacity = capacity_.load(std::memory_order_relaxed);
-  if (row < capacity) return {};
-  const uint64_t chunk = capacity / kChunkRows;
-  if (chunk >= kMaxChunks) return io_error(concat(file_.path(), ": holds ", capacity, " rows, the most that a dump can"));
-  const uint64_t begin = kRowsBegin + chunk * kChunkBytes;
-  if (Status status = allocate(file_, begin, kChunkBytes); !status.ok()) {
+  if (rows <= reserved_) return {};
+  const uint64_t begin = kRowsBegin + reserved_ * sizeof(RecordRow);
+  if (Status status = file_.reserve(begin, kReserved * sizeof(RecordRow)); !status.ok()) {
     // What was allocated before the disk was full goes back, so that the rest of the program has it.
     (void)file_.truncate(begin);
     return status;
   }
-  void* data = mmap(nullptr, kChunkBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.fd(), static_cast<off_t>(begin));
-  if (data == MAP_FAILED) return errno_status(file_.path(), errno);
-  // All page faults at once, for writing; kernels before 5.14 take them one by one.
-  (void)madvise(data, kChunkBytes, kPopulateWrite);
-  std::atomic_ref(chunks_[chunk].data).store(static_cast<std::byte*>(data), std::memory_order_release);
-  capacity_.store(capacity + kChunkRows, std::memory_order_release);
-  return chunk == 0 ? Status() : write_header(complete_prefix());
+  reserved_ += kReserved;
+  ring_.allow(reserved_);
+  return {};
 }
 
-// Unmaps a chunk of which every row is complete: a long capture holds no more memory than a short one.
-void RecordsFile::retire(uint64_t chunk) {
-  const std::lock_guard lock(mutex_);
-  munmap(std::atomic_ref(chunks_[chunk].data).exchange(nullptr), kChunkBytes);
-}
-
-// Rows from the first on without a gap. Under mutex_.
-uint64_t RecordsFile::complete_prefix() {
-  const uint64_t end = next_.load(std::memory_order_acquire);
-  while (prefix_ < end) {
-    std::byte* data = data_of(prefix_ / kChunkRows);
-    if (data == nullptr) {
-      prefix_ = (prefix_ / kChunkRows + 1) * kChunkRows;
-      continue;
-    }
-    auto* committed = reinterpret_cast<uint8_t*>(data + prefix_ % kChunkRows * sizeof(RecordRow) + offsetof(RecordRow, committed));
-    if (std::atomic_ref<uint8_t>(*committed).load(std::memory_order_acquire) == 0) break;
-    ++prefix_;
+void RecordsFile::flush_regularly() {
+  std::unique_lock lock(mutex_);
+  while (!end_.wait_for(lock, kFlushEvery, [this] { return ends_; })) {
+    lock.unlock();
+    (void)ring_.write_begun();
+    lock.lock();
   }
-  return prefix_;
 }
 
 Status RecordsFile::write_header(uint64_t rows) {
@@ -141,14 +121,16 @@ Status RecordsFile::write_header(uint64_t rows) {
   return file_.write_at(0, std::as_bytes(std::span(header)));
 }
 
-Status RecordsFile::update_header() {
+Status RecordsFile::flush() {
+  Status status = ring_.write_begun();
   const std::lock_guard lock(mutex_);
-  return write_header(complete_prefix());
+  const Status header = write_header(ring_.prefix());
+  return status.ok() ? header : status;
 }
 
 // Moves complete rows over the gaps that threads left which died between taking a row and filling it.
 Status RecordsFile::compact(uint64_t& rows) {
-  const uint64_t end = next_.load();
+  const uint64_t end = ring_.taken();
   RecordRow row;
   const auto bytes = std::as_writable_bytes(std::span(&row, 1));
   for (uint64_t from = rows; from < end; ++from) {
@@ -161,8 +143,9 @@ Status RecordsFile::compact(uint64_t& rows) {
 }
 
 Status RecordsFile::finish() {
+  TENSORTAP_RETURN_IF_ERROR(ring_.write_begun());
   const std::lock_guard lock(mutex_);
-  uint64_t rows = complete_prefix();
+  uint64_t rows = ring_.prefix();
   TENSORTAP_RETURN_IF_ERROR(compact(rows));
   TENSORTAP_RETURN_IF_ERROR(file_.truncate(kRowsBegin + rows * sizeof(RecordRow)));
   return write_header(rows);

@@ -39,6 +39,7 @@ class Repair {
     TENSORTAP_RETURN_IF_ERROR(mend_ops());
     TENSORTAP_RETURN_IF_ERROR(mend_tensors());
     TENSORTAP_RETURN_IF_ERROR(mend_rows());
+    if (!dry_run_ && lock_.is_open()) remove_ring(lock_);
     TENSORTAP_RETURN_IF_ERROR(mend_histograms());
     TENSORTAP_RETURN_IF_ERROR(mend_manifest());
     report_.healthy = report_.actions.empty() && report_.lost.empty();
@@ -96,7 +97,8 @@ Status Repair::look() {
   TENSORTAP_ASSIGN_OR_RETURN(const MappedFile ops, map_if_there(kOpsFile));
   std::vector<std::string> ignored;
   ops_ = parse_ops(ops.text(), ignored);
-  TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), folder_.contains(kRunFile)));
+  const std::vector<LeftRow> left = lock_.is_open() ? read_left_rows(lock_) : std::vector<LeftRow>();
+  TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), folder_.contains(kRunFile), left));
   report_.records_kept = rows_.rows.size();
   report_.records_lost = rows_.gaps + rows_.cut;
   tell_of_lost_names();
@@ -220,7 +222,8 @@ Status Repair::mend_rows() {
     if (act(concat("records.npy: ", report_.tensors_lost, " records keep their statistics without their values"))) return rewrite_rows();
     return {};
   }
-  if (!act(concat("records.npy: cut to its ", rows_.rows.size(), " complete rows"))) return {};
+  const std::string added = rows_.added == 0 ? std::string() : concat("; ", rows_.added, " of them waited in memory");
+  if (!act(concat("records.npy: cut to its ", rows_.rows.size(), " complete rows", added))) return {};
   const bool in_place =
       rows_.copied.empty() && records_.bytes().size() >= kRowsBegin &&
       (rows_.rows.empty() || reinterpret_cast<const std::byte*>(rows_.rows.data()) == records_.bytes().data() + kRowsBegin);

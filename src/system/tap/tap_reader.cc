@@ -1,3 +1,5 @@
+#include <fcntl.h>
+
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -110,13 +112,18 @@ void Index::read_ops(const std::string& folder) {
 }
 
 Status Index::read_records(const std::string& folder) {
+  std::vector<LeftRow> left;
+  if (!finished_) {
+    // Before the file: rows may go from the ring into the file meanwhile, and never the other way.
+    if (const Result<File> records = File::open(join_path(folder, kRecordsFile), O_RDONLY); records.ok()) left = read_left_rows(*records);
+  }
   Result<MappedFile> file = MappedFile::open_settled(join_path(folder, kRecordsFile));
   if (!file.ok()) {
     problems_.push_back(concat("the records are not known: ", file.status().message()));
     return {};
   }
   records_ = *std::move(file);
-  TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), finished_));
+  TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), finished_, left));
   problems_.insert(problems_.end(), rows_.problems.begin(), rows_.problems.end());
   return {};
 }

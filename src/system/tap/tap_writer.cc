@@ -57,6 +57,7 @@ class Writer : public LayoutWriter {
   Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
   [[nodiscard]] int most_dimensions() const override { return kRowDims; }
   [[nodiscard]] bool takes_references() const override { return true; }
+  uint64_t take_lost() override { return records_->take_lost(); }
   Status add_reference(RecordRow& row, const ExponentHistogram* histogram) override;
   Status flush() override;
   Status finish(std::string_view manifest) override;
@@ -220,7 +221,7 @@ Status Writer::flush() {
     TENSORTAP_RETURN_IF_ERROR(write_ops());
   }
   TENSORTAP_RETURN_IF_ERROR(update_histograms());
-  return records_->update_header();
+  return records_->flush();
 }
 
 Status Writer::finish(std::string_view manifest) {

@@ -184,7 +184,7 @@ TEST(AclDialect, WhatHasNoEffectIsSaid) {
       acl_spec(at_tmp("\n\"dump_Mode\": 5, \"dump_kernel_data\": \"printf,assert\", \"dump_list\": [{\"modelname\": 1, \"layer\": "
                       "[\"\"]}],\n\"dump_data\": \"stats\", \"dump_data\": \"tensor\""));
   EXPECT_THAT(spec.notes, Contains("acl.json:2:1: dump.dump_Mode: unknown key; ignored, as in AscendCL. Did you mean \"dump_mode\"?"));
-  EXPECT_THAT(spec.notes, Contains(HasSubstr("acl.json:2:69: dump.dump_list[0].modelname: is no key")));
+  EXPECT_THAT(spec.notes, Contains(HasSubstr("acl.json:2:69: dump.dump_list[0].modelname: unknown key")));
   EXPECT_THAT(spec.notes, Contains(HasSubstr("the key \"dump_data\" occurs twice")));
   EXPECT_THAT(spec.notes, Contains(HasSubstr("dump_kernel_data: has no effect")));
   EXPECT_THAT(spec.notes, Contains("\"dump_list\" names no op, so nothing is captured"));

@@ -329,7 +329,7 @@ TEST(MindsporeSettings, WhatIsIgnoredOrForcedIsSaid) {
   config["common_dump_settings"]["initial_iteration"] = 5;
   EXPECT_THAT(settings_of(config, "").notes,
               Contains(HasSubstr("iterationn: unknown key; ignored, as in MindSpore. Did you mean \"iteration\"")));
-  EXPECT_THAT(settings_of(config, "").notes, Contains(HasSubstr("async_dump_settings: is no key")));
+  EXPECT_THAT(settings_of(config, "").notes, Contains(HasSubstr("async_dump_settings: unknown key")));
   EXPECT_EQ(settings_of(config, "mindspore-2.4", false).initial_iteration, 5U);
   EXPECT_EQ(settings_of(config, "mindspore-2.4", true).initial_iteration, 0U);
   config["common_dump_settings"]["support_device"] = {1, 1};

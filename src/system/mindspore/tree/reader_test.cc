@@ -169,7 +169,7 @@ TEST_F(MindSporeTrees, KernelArgumentsAreAttributes) {
   write("rank_0/Net/0/0/Mul.Default_net_Mul-op1.json", "{\"a\":");
   const auto dump = open();
   EXPECT_EQ(dump->ops()[0].attributes, R"({"axis":"1"})");
-  EXPECT_THAT(dump->problems(), testing::UnorderedElementsAre(HasSubstr("Mul-op0.json: no op"), HasSubstr("Mul-op1.json")));
+  EXPECT_THAT(dump->problems(), testing::UnorderedElementsAre(HasSubstr("Mul-op0.json: the dump has no op"), HasSubstr("Mul-op1.json")));
 }
 
 TEST_F(MindSporeTrees, AnEmptyIterationOfADumpIsAnEmptyDump) {

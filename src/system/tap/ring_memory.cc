@@ -1,0 +1,226 @@
+#include "system/tap/ring_memory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <optional>
+#include <string_view>
+
+#include "base/size_signal.h"
+#include "base/text.h"
+#include "system/tap/records_file.h"
+
+namespace tensortap::tap {
+namespace {
+
+constexpr std::string_view kSharedMemory = "/dev/shm";
+constexpr std::string_view kPrefix = "tensortap-rows-";
+constexpr std::string_view kMagic = "TTRING01";
+constexpr int64_t kKeptSeconds = 86400;  // a ring whose dump is not where it was
+
+// The first page of an object, before the RingMemory.
+struct Header {
+  std::array<char, 8> magic;
+  uint32_t row_bytes;
+  uint32_t ring_rows;
+  uint64_t device;  // of records.npy
+  uint64_t inode;
+  std::array<char, 4064> path;  // of records.npy; ends with 0
+};
+constexpr size_t kHeaderBytes = 4096;
+static_assert(sizeof(Header) == kHeaderBytes);
+constexpr size_t kObjectBytes = kHeaderBytes + sizeof(RingMemory);
+
+std::string hex_text(uint64_t number) {
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%llx", static_cast<unsigned long long>(number));
+  return text.data();
+}
+
+RingMemory* memory_at(void* map) { return reinterpret_cast<RingMemory*>(static_cast<std::byte*>(map) + kHeaderBytes); }
+
+std::optional<struct stat> facts_of(int fd) {
+  struct stat facts {};
+  return fstat(fd, &facts) == 0 ? std::optional(facts) : std::nullopt;
+}
+
+std::string prefix_of(const struct stat& records) { return concat(kPrefix, hex_text(records.st_dev), "-", hex_text(records.st_ino), "-"); }
+
+std::vector<std::string> objects_with(std::string_view prefix) {
+  std::vector<std::string> paths;
+  const Result<std::vector<std::string>> names = list_directory(std::string(kSharedMemory));
+  if (!names.ok()) return paths;
+  for (const std::string& name : *names) {
+    if (name.starts_with(prefix)) paths.push_back(join_path(kSharedMemory, name));
+  }
+  return paths;
+}
+
+// An object of another process, to be read.
+class FoundObject {
+ public:
+  // Nothing when it is not a ring of `owner`'s.
+  static std::optional<FoundObject> open(const std::string& path, uid_t owner) {
+    Result<File> file = File::open(path, O_RDONLY);
+    if (!file.ok()) return std::nullopt;
+    const std::optional<struct stat> facts = facts_of(file->fd());
+    if (!facts || facts->st_uid != owner || facts->st_size != static_cast<off_t>(kObjectBytes)) return std::nullopt;
+    Result<MappedFile> map = MappedFile::map(*file);
+    if (!map.ok()) return std::nullopt;
+    FoundObject found(*std::move(file), *std::move(map), facts->st_mtime);
+    const bool is_ring = found.header().row_bytes == sizeof(RecordRow) && found.header().ring_rows == kRingRows &&
+                         std::string_view(found.header().magic.data(), kMagic.size()) == kMagic;
+    return is_ring ? std::optional(std::move(found)) : std::nullopt;
+  }
+  [[nodiscard]] const Header& header() const { return *reinterpret_cast<const Header*>(map_.bytes().data()); }
+  [[nodiscard]] bool is_of(const struct stat& records) const {
+    return header().device == records.st_dev && header().inode == records.st_ino;
+  }
+  [[nodiscard]] std::string records_path() const { return {header().path.data(), strnlen(header().path.data(), header().path.size())}; }
+  // Whether the process that made it is gone, as far as its lock tells.
+  [[nodiscard]] bool is_left() const { return flock(file_.fd(), LOCK_EX | LOCK_NB) == 0; }
+  [[nodiscard]] int64_t age_seconds() const { return time(nullptr) - changed_; }
+  [[nodiscard]] std::vector<LeftRow> rows() const;
+
+ private:
+  FoundObject(File file, MappedFile map, int64_t changed) : file_(std::move(file)), map_(std::move(map)), changed_(changed) {}
+  File file_;
+  MappedFile map_;
+  int64_t changed_;
+};
+
+// A row whose state is the same before and after it is copied was whole meanwhile.
+std::vector<LeftRow> FoundObject::rows() const {
+  const auto* memory = reinterpret_cast<const RingMemory*>(map_.bytes().data() + kHeaderBytes);
+  std::vector<LeftRow> rows;
+  for (uint64_t slot = 0; slot < kRingRows; ++slot) {
+    const uint64_t state = memory->states[slot].load(std::memory_order_acquire);
+    const uint64_t number = block_of(state) * kBlockRows + slot % kBlockRows;
+    if (phase_of(state) != SlotPhase::kComplete || number % kRingRows != slot) continue;
+    LeftRow left{number, {}};
+    std::memcpy(&left.row, &memory->rows[slot], sizeof(RecordRow));
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (memory->states[slot].load(std::memory_order_relaxed) == state) rows.push_back(left);
+  }
+  std::ranges::sort(rows, {}, &LeftRow::number);
+  return rows;
+}
+
+// Puts rows that the file lacks where they belong. Nothing is written that leaves a hole larger than a ring.
+void write_left_rows(File& records, const std::vector<LeftRow>& rows) {
+  const Result<uint64_t> size = records.size();
+  if (!size.ok()) return;
+  const uint64_t present = *size < kRowsBegin ? 0 : (*size - kRowsBegin) / sizeof(RecordRow);
+  for (const LeftRow& left : rows) {
+    if (left.number > present + kRingRows) return;
+    const uint64_t offset = kRowsBegin + left.number * sizeof(RecordRow);
+    RecordRow there;
+    const bool is_there = left.number < present && records.read_at(offset, std::as_writable_bytes(std::span(&there, 1))).ok();
+    if (is_there && there.committed != 0) continue;
+    if (!records.write_at(offset, std::as_bytes(std::span(&left.row, 1))).ok()) return;
+  }
+}
+
+// True when nothing needs the ring any more.
+bool settle(const FoundObject& ring) {
+  Result<File> records = File::open(ring.records_path(), O_RDWR);
+  const std::optional<struct stat> facts = records.ok() ? facts_of(records->fd()) : std::nullopt;
+  if (!facts || !ring.is_of(*facts)) return ring.age_seconds() > kKeptSeconds;
+  if (flock(records->fd(), LOCK_EX | LOCK_NB) != 0) return false;
+  write_left_rows(*records, ring.rows());
+  return true;
+}
+
+Result<File> make_object(const struct stat& records) {
+  uint64_t drawn = 0;
+  if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn)) return internal_error("no random numbers");
+  const std::string path = join_path(kSharedMemory, concat(prefix_of(records), hex_text(drawn)));
+  TENSORTAP_ASSIGN_OR_RETURN(File object, File::open(path, O_RDWR | O_CREAT | O_EXCL));
+  // All of it now: a store into shared memory that the system does not have would end the program.
+  const bool whole = without_size_signal([&] { return fallocate(object.fd(), 0, 0, kObjectBytes); }) == 0;
+  if (whole && flock(object.fd(), LOCK_EX) == 0) return object;
+  const int error = errno;
+  (void)unlink(path.c_str());
+  return errno_status(path, error);
+}
+
+void* map_object(const File& object) {
+  const bool shared = object.is_open();
+  void* map = mmap(nullptr, kObjectBytes, PROT_READ | PROT_WRITE, MAP_POPULATE | (shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS),
+                   shared ? object.fd() : -1, 0);
+  return map == MAP_FAILED ? nullptr : map;
+}
+
+}  // namespace
+
+RingObject& RingObject::operator=(RingObject&& other) noexcept {
+  std::swap(memory_, other.memory_);
+  std::swap(map_, other.map_);
+  std::swap(object_, other.object_);
+  return *this;
+}
+
+RingObject::~RingObject() {
+  if (map_ != nullptr) munmap(map_, kObjectBytes);
+  if (object_.is_open()) (void)unlink(object_.path().c_str());
+}
+
+Result<RingObject> RingObject::create(const File& records) {
+  const std::optional<struct stat> facts = facts_of(records.fd());
+  RingObject ring;
+  if (facts) {
+    for (const std::string& path : objects_with(prefix_of(*facts))) (void)unlink(path.c_str());
+    if (Result<File> object = make_object(*facts); object.ok()) ring.object_ = *std::move(object);
+  }
+  ring.map_ = map_object(ring.object_);
+  if (ring.map_ == nullptr) return exhausted(concat(records.path(), ": no memory"));
+  ring.memory_ = memory_at(ring.map_);
+  if (!ring.object_.is_open()) return ring;
+  auto* header = static_cast<Header*>(ring.map_);
+  header->row_bytes = sizeof(RecordRow);
+  header->ring_rows = kRingRows;
+  header->device = facts->st_dev;
+  header->inode = facts->st_ino;
+  char* full = realpath(records.path().c_str(), nullptr);
+  if (full != nullptr && strlen(full) < header->path.size()) std::memcpy(header->path.data(), full, strlen(full) + 1);
+  std::free(full);
+  std::memcpy(header->magic.data(), kMagic.data(), kMagic.size());
+  return ring;
+}
+
+std::vector<LeftRow> read_left_rows(const File& records) {
+  const std::optional<struct stat> facts = facts_of(records.fd());
+  if (!facts) return {};
+  for (const std::string& path : objects_with(prefix_of(*facts))) {
+    const std::optional<FoundObject> ring = FoundObject::open(path, facts->st_uid);
+    if (ring && ring->is_of(*facts)) return ring->rows();
+  }
+  return {};
+}
+
+void remove_ring(const File& records) {
+  const std::optional<struct stat> facts = facts_of(records.fd());
+  if (!facts) return;
+  for (const std::string& path : objects_with(prefix_of(*facts))) (void)unlink(path.c_str());
+}
+
+void settle_left_rings() {
+  for (const std::string& path : objects_with(kPrefix)) {
+    const std::optional<FoundObject> ring = FoundObject::open(path, geteuid());
+    if (ring && ring->is_left() && settle(*ring)) (void)unlink(path.c_str());
+  }
+}
+
+}  // namespace tensortap::tap

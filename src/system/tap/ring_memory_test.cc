@@ -1,0 +1,163 @@
+#include "system/tap/ring_memory.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/temporary_folder.h"
+#include "base/text.h"
+#include "system/tap/records_file.h"
+#include "system/tap/repair.h"
+#include "system/tap/tap_files.h"
+
+namespace tensortap::tap {
+namespace {
+
+// Whether the dump has a ring. Other processes of this user may settle that of a dead program at any time.
+bool has_ring(const std::string& folder) {
+  struct stat records {};
+  if (stat(join_path(folder, kRecordsFile).c_str(), &records) != 0) return false;
+  std::array<char, 64> prefix{};
+  std::snprintf(prefix.data(), prefix.size(), "tensortap-rows-%lx-%lx-", records.st_dev, records.st_ino);
+  const auto is_of_dump = [&](const auto& entry) { return entry.path().filename().string().starts_with(prefix.data()); };
+  return std::ranges::any_of(std::filesystem::directory_iterator("/dev/shm"), is_of_dump);
+}
+
+RecordRow row_of(uint64_t number) {
+  RecordRow row;
+  row.sequence = number;
+  row.step = static_cast<int64_t>(number / 10);
+  return row;
+}
+
+// Runs a program that records `rows` rows and dies of SIGKILL.
+void record_and_die(const std::string& folder, uint64_t rows) {
+  const pid_t child = fork();
+  if (child == 0) {
+    Result<std::unique_ptr<RecordsFile>> records = RecordsFile::create(join_path(folder, kRecordsFile), Access::kPrivate);
+    for (uint64_t i = 0; i < rows && records.ok(); ++i) {
+      RecordRow row = row_of(i);
+      (void)(*records)->append(row);
+    }
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+}
+
+void expect_rows(const std::string& folder, uint64_t rows) {
+  const auto dump = open_dump_folder(folder);
+  ASSERT_TRUE(dump.ok()) << dump.status().message();
+  ASSERT_EQ((*dump)->rows().size(), rows);
+  for (uint64_t i = 0; i < rows; ++i) ASSERT_EQ((*dump)->rows()[i].sequence, i);
+}
+
+TEST(RingMemory, AKilledProgramLosesNoRow) {
+  for (const uint64_t rows : {uint64_t{1}, kBlockRows, kBlockRows + 1, 3 * kRingRows - 1, 3 * kRingRows}) {
+    const TemporaryFolder folder;
+    record_and_die(folder.path(), rows);
+    expect_rows(folder.path(), rows);
+    const Result<RepairReport> report = repair_dump(folder.path(), false);
+    ASSERT_TRUE(report.ok());
+    EXPECT_EQ(report->records_kept, rows);
+    EXPECT_EQ(report->records_lost, 0U);
+    expect_rows(folder.path(), rows);
+    EXPECT_FALSE(has_ring(folder.path()));
+    EXPECT_EQ(std::filesystem::file_size(join_path(folder.path(), kRecordsFile)), kRowsBegin + rows * sizeof(RecordRow));
+  }
+}
+
+TEST(RingMemory, TheNextStartWritesWhatADeadProgramLeft) {
+  const TemporaryFolder dead;
+  record_and_die(dead.path(), 77);
+  const TemporaryFolder next;
+  {
+    const auto records = RecordsFile::create(join_path(next.path(), kRecordsFile), Access::kPrivate);
+    ASSERT_TRUE(records.ok());
+    EXPECT_TRUE(has_ring(next.path()));
+    EXPECT_FALSE(has_ring(dead.path()));
+  }
+  EXPECT_FALSE(has_ring(next.path()));
+  expect_rows(dead.path(), 77);
+}
+
+TEST(RingMemory, ARunningProgramsRowsCanBeReadAndItsMemoryStays) {
+  const TemporaryFolder folder;
+  const auto records = RecordsFile::create(join_path(folder.path(), kRecordsFile), Access::kPrivate);
+  ASSERT_TRUE(records.ok());
+  for (uint64_t i = 0; i < 200; ++i) {
+    RecordRow row = row_of(i);
+    ASSERT_TRUE((*records)->append(row).ok());
+  }
+  expect_rows(folder.path(), 200);
+  const TemporaryFolder next;
+  const auto others = RecordsFile::create(join_path(next.path(), kRecordsFile), Access::kPrivate);
+  EXPECT_TRUE(has_ring(folder.path()));
+  EXPECT_FALSE(repair_dump(folder.path(), false).ok()) << "it is alive";
+  expect_rows(folder.path(), 200);
+}
+
+TEST(RingMemory, WithoutSharedMemoryTheFileGetsItsRowsSoon) {
+  const TemporaryFolder folder;
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool alone = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+    if (!alone || mount("none", "/dev/shm", "tmpfs", 0, "size=64k") != 0) _exit(0);
+    const auto records = RecordsFile::create(join_path(folder.path(), kRecordsFile), Access::kPrivate);
+    for (uint64_t i = 0; i < 20 && records.ok(); ++i) {
+      RecordRow row = row_of(i);
+      (void)(*records)->append(row);
+    }
+    for (;;) pause();
+  }
+  // Until the rows are there; forever, if they never come.
+  for (size_t rows = 0; rows < 20; usleep(10'000)) {
+    if (waitpid(child, nullptr, WNOHANG) == child) GTEST_SKIP() << "a file system of its own needs root";
+    const auto dump = open_dump_folder(folder.path());
+    rows = dump.ok() ? (*dump)->rows().size() : 0;
+  }
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_FALSE(has_ring(folder.path()));
+  expect_rows(folder.path(), 20);
+}
+
+// The file is cut while the program writes: a store into a map of it would end the program.
+TEST(RingMemory, AFileThatIsCutEndsNobody) {
+  const TemporaryFolder folder;
+  const std::string path = join_path(folder.path(), kRecordsFile);
+  const auto records = RecordsFile::create(path, Access::kPrivate);
+  ASSERT_TRUE(records.ok());
+  for (uint64_t i = 0; i < 5000; ++i) {
+    if (i % 700 == 0) {
+      ASSERT_EQ(truncate(path.c_str(), 0), 0);
+    }
+    RecordRow row = row_of(i);
+    ASSERT_TRUE((*records)->append(row).ok());
+  }
+  EXPECT_TRUE((*records)->finish().ok());
+}
+
+// Objects that others may have put there.
+TEST(RingMemory, ObjectsThatAreNoRingsAreLeftAlone) {
+  const TemporaryFolder folder;
+  const std::string path = "/dev/shm/tensortap-rows-0-0-test";
+  ASSERT_TRUE(write_file_atomically(path, std::string(sizeof(RingMemory) + 4096, '\xFF')).ok());
+  settle_left_rings();
+  EXPECT_TRUE(path_exists(path));
+  EXPECT_EQ(unlink(path.c_str()), 0);
+}
+
+}  // namespace
+}  // namespace tensortap::tap
