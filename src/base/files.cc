@@ -165,6 +165,7 @@ Status File::close() {
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(room_, other.room_);
   std::swap(path_, other.path_);
   std::swap(inode_, other.inode_);
   std::swap(device_, other.device_);
@@ -210,12 +211,35 @@ Result<MappedFile> MappedFile::open_settled(const std::string& path) {
   return copy;
 }
 
+Result<MappedFile> MappedFile::open_with_room(const File& file, uint64_t room) {
+  struct stat info {};
+  if (fstat(file.fd(), &info) != 0) return errno_status(file.path(), errno);
+  const auto size = static_cast<uint64_t>(info.st_size);
+  MappedFile map;
+  void* data = mmap(nullptr, size + room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) return errno_status(file.path(), errno);
+  map.data_ = data;
+  map.size_ = size + room;
+  map.room_ = room;
+  if (size <= kMostCopied) {
+    TENSORTAP_RETURN_IF_ERROR(file.read_at(0, {static_cast<std::byte*>(data), size}));
+    return map;
+  }
+  const int how = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
+  if (mmap(data, size, PROT_READ | PROT_WRITE, how, file.fd(), 0) == MAP_FAILED) return errno_status(file.path(), errno);
+  map.path_ = file.path();
+  map.inode_ = info.st_ino;
+  map.device_ = info.st_dev;
+  return map;
+}
+
 Status MappedFile::check_still_whole() const {
   struct stat info {};
   // A file that was replaced or removed leaves the map as it was.
   if (path_.empty() || stat(path_.c_str(), &info) != 0 || info.st_ino != inode_ || info.st_dev != device_) return {};
-  if (static_cast<uint64_t>(info.st_size) >= size_) return {};
-  return corrupt(concat(path_, ": was cut from ", size_, " to ", info.st_size, " bytes while it was open; open the dump again"));
+  const uint64_t size = size_ - room_;
+  if (static_cast<uint64_t>(info.st_size) >= size) return {};
+  return corrupt(concat(path_, ": was cut from ", size, " to ", info.st_size, " bytes while it was open; open the dump again"));
 }
 
 Result<std::string> read_file(const std::string& path, uint64_t limit) {

@@ -79,6 +79,9 @@ class MappedFile {
   // and again.
   static Result<MappedFile> open_settled(const std::string& path);
   static constexpr uint64_t kMostCopied = uint64_t{16} << 20;
+  // The same with `room` zeros behind the file, as memory of its own: changes of own_bytes() stay out of the file.
+  static Result<MappedFile> open_with_room(const File& file, uint64_t room);
+  [[nodiscard]] std::span<std::byte> own_bytes() const { return {static_cast<std::byte*>(data_), room_ == 0 ? 0 : size_}; }
   // kCorrupt when the file has become shorter than its map: reading on would end the process.
   [[nodiscard]] Status check_still_whole() const;
   [[nodiscard]] std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(data_), size_}; }
@@ -87,6 +90,7 @@ class MappedFile {
  private:
   void* data_ = nullptr;
   size_t size_ = 0;
+  size_t room_ = 0;
   std::string path_;     // "" of a copy
   uint64_t inode_ = 0;   // whose map it is
   uint64_t device_ = 0;  // the inode's

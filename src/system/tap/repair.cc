@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <memory>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "layout/crash_file.h"
 #include "system/tap/ops_file.h"
 #include "system/tap/records_file.h"
+#include "system/tap/ring_memory.h"
 #include "system/tap/tap_files.h"
 #include "system/tap/tap_members.h"
 #include "system/tap/tap_rows.h"
@@ -28,6 +31,7 @@ namespace {
 
 constexpr size_t kMostNames = 10;
 constexpr uint64_t kRowsPerWrite = 2048;
+constexpr int kLockTries = 25;
 
 class Repair {
  public:
@@ -48,6 +52,7 @@ class Repair {
 
  private:
   Status lock();
+  Status open_records();
   Status look();
   void tell_of_lost_names();
   Status check_tensors();
@@ -88,17 +93,35 @@ Status Repair::lock() {
   }
   if (!folder_.contains(kRecordsFile)) return {};
   TENSORTAP_ASSIGN_OR_RETURN(lock_, folder_.open_file(kRecordsFile, O_RDONLY));
-  if (flock(lock_.fd(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return {};
+  // A capture that starts holds it for a moment, while it settles what dead programs left (ring_memory.h).
+  for (int tries = 0; tries < kLockTries; ++tries) {
+    if (flock(lock_.fd(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return {};
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
   return invalid_argument("the dump is still being written by a running program; nothing was touched");
 }
 
-Status Repair::look() {
+// With the rows that the program left in its ring; without `dry_run` they go into the file.
+Status Repair::open_records() {
+  if (!lock_.is_open()) return {};
+  const std::vector<LeftRow> left = read_left_rows(lock_);
+  TENSORTAP_ASSIGN_OR_RETURN(records_, MappedFile::open_with_room(lock_, kRingRows * sizeof(RecordRow)));
+  const uint64_t added = add_left_rows(records_.own_bytes(), left);
+  if (added > 0) {
+    if (!act(concat("records.npy: ", added, added == 1 ? " row that waited" : " rows that waited", " in memory added"))) return {};
+    TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(kRecordsFile, O_RDWR));
+    TENSORTAP_RETURN_IF_ERROR(add_left_rows(file, left).status());
+  }
   TENSORTAP_ASSIGN_OR_RETURN(records_, map_if_there(kRecordsFile));
+  return {};
+}
+
+Status Repair::look() {
+  TENSORTAP_RETURN_IF_ERROR(open_records());
   TENSORTAP_ASSIGN_OR_RETURN(const MappedFile ops, map_if_there(kOpsFile));
   std::vector<std::string> ignored;
   ops_ = parse_ops(ops.text(), ignored);
-  const std::vector<LeftRow> left = lock_.is_open() ? read_left_rows(lock_) : std::vector<LeftRow>();
-  TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), folder_.contains(kRunFile), left));
+  TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), folder_.contains(kRunFile)));
   report_.records_kept = rows_.rows.size();
   report_.records_lost = rows_.gaps + rows_.cut;
   tell_of_lost_names();
@@ -222,8 +245,7 @@ Status Repair::mend_rows() {
     if (act(concat("records.npy: ", report_.tensors_lost, " records keep their statistics without their values"))) return rewrite_rows();
     return {};
   }
-  const std::string added = rows_.added == 0 ? std::string() : concat("; ", rows_.added, " of them waited in memory");
-  if (!act(concat("records.npy: cut to its ", rows_.rows.size(), " complete rows", added))) return {};
+  if (!act(concat("records.npy: cut to its ", rows_.rows.size(), " complete rows"))) return {};
   const bool in_place =
       rows_.copied.empty() && records_.bytes().size() >= kRowsBegin &&
       (rows_.rows.empty() || reinterpret_cast<const std::byte*>(rows_.rows.data()) == records_.bytes().data() + kRowsBegin);

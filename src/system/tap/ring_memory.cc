@@ -68,6 +68,13 @@ std::vector<std::string> objects_with(std::string_view prefix) {
   return paths;
 }
 
+// No read before it happens after it. GCC's thread sanitizer has no fences, and sees one process only.
+void finish_reads() {
+#if !defined(__SANITIZE_THREAD__)
+  std::atomic_thread_fence(std::memory_order_acquire);
+#endif
+}
+
 // An object of another process, to be read.
 class FoundObject {
  public:
@@ -111,26 +118,11 @@ std::vector<LeftRow> FoundObject::rows() const {
     if (phase_of(state) != SlotPhase::kComplete || number % kRingRows != slot) continue;
     LeftRow left{number, {}};
     std::memcpy(&left.row, &memory->rows[slot], sizeof(RecordRow));
-    std::atomic_thread_fence(std::memory_order_acquire);
+    finish_reads();
     if (memory->states[slot].load(std::memory_order_relaxed) == state) rows.push_back(left);
   }
   std::ranges::sort(rows, {}, &LeftRow::number);
   return rows;
-}
-
-// Puts rows that the file lacks where they belong. Nothing is written that leaves a hole larger than a ring.
-void write_left_rows(File& records, const std::vector<LeftRow>& rows) {
-  const Result<uint64_t> size = records.size();
-  if (!size.ok()) return;
-  const uint64_t present = *size < kRowsBegin ? 0 : (*size - kRowsBegin) / sizeof(RecordRow);
-  for (const LeftRow& left : rows) {
-    if (left.number > present + kRingRows) return;
-    const uint64_t offset = kRowsBegin + left.number * sizeof(RecordRow);
-    RecordRow there;
-    const bool is_there = left.number < present && records.read_at(offset, std::as_writable_bytes(std::span(&there, 1))).ok();
-    if (is_there && there.committed != 0) continue;
-    if (!records.write_at(offset, std::as_bytes(std::span(&left.row, 1))).ok()) return;
-  }
 }
 
 // True when nothing needs the ring any more.
@@ -139,8 +131,7 @@ bool settle(const FoundObject& ring) {
   const std::optional<struct stat> facts = records.ok() ? facts_of(records->fd()) : std::nullopt;
   if (!facts || !ring.is_of(*facts)) return ring.age_seconds() > kKeptSeconds;
   if (flock(records->fd(), LOCK_EX | LOCK_NB) != 0) return false;
-  write_left_rows(*records, ring.rows());
-  return true;
+  return add_left_rows(*records, ring.rows()).ok();
 }
 
 Result<File> make_object(const struct stat& records) {
@@ -208,6 +199,36 @@ std::vector<LeftRow> read_left_rows(const File& records) {
     if (ring && ring->is_of(*facts)) return ring->rows();
   }
   return {};
+}
+
+uint64_t add_left_rows(std::span<std::byte> records, std::span<const LeftRow> rows) {
+  uint64_t added = 0;
+  for (const LeftRow& left : rows) {
+    const uint64_t end = (records.size() - std::min(records.size(), kRowsBegin)) / sizeof(RecordRow);
+    if (left.number >= end) break;
+    std::byte* row = records.data() + kRowsBegin + left.number * sizeof(RecordRow);
+    if (row[offsetof(RecordRow, committed)] != std::byte{0}) continue;
+    std::memcpy(row, &left.row, sizeof(RecordRow));
+    ++added;
+  }
+  return added;
+}
+
+Result<uint64_t> add_left_rows(File& records, std::span<const LeftRow> rows) {
+  TENSORTAP_ASSIGN_OR_RETURN(const uint64_t size, records.size());
+  const uint64_t present = (size - std::min(size, kRowsBegin)) / sizeof(RecordRow);
+  uint64_t added = 0;
+  for (const LeftRow& left : rows) {
+    // Nothing leaves a hole larger than a ring.
+    if (left.number >= present + kRingRows) break;
+    const uint64_t offset = kRowsBegin + left.number * sizeof(RecordRow);
+    RecordRow there;
+    if (left.number < present) TENSORTAP_RETURN_IF_ERROR(records.read_at(offset, std::as_writable_bytes(std::span(&there, 1))));
+    if (left.number < present && there.committed != 0) continue;
+    TENSORTAP_RETURN_IF_ERROR(records.write_at(offset, std::as_bytes(std::span(&left.row, 1))));
+    ++added;
+  }
+  return added;
 }
 
 void remove_ring(const File& records) {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "layout/crashed_dump.h"
 #include "system/tap/ops_file.h"
+#include "system/tap/ring_memory.h"
 #include "system/tap/tap_files.h"
 #include "system/tap/tap_members.h"
 #include "system/tap/tap_rows.h"
@@ -111,19 +112,25 @@ void Index::read_ops(const std::string& folder) {
   ops_ = parse_ops(file->text(), problems_);
 }
 
+// The rows of a ring are read before the file: they may go into the file meanwhile, and never the other way.
+Result<MappedFile> open_records(const std::string& path, bool finished) {
+  if (finished) return MappedFile::open_settled(path);
+  TENSORTAP_ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY));
+  const std::vector<LeftRow> left = read_left_rows(file);
+  if (left.empty()) return MappedFile::open_settled(path);
+  TENSORTAP_ASSIGN_OR_RETURN(MappedFile map, MappedFile::open_with_room(file, kRingRows * sizeof(RecordRow)));
+  add_left_rows(map.own_bytes(), left);
+  return map;
+}
+
 Status Index::read_records(const std::string& folder) {
-  std::vector<LeftRow> left;
-  if (!finished_) {
-    // Before the file: rows may go from the ring into the file meanwhile, and never the other way.
-    if (const Result<File> records = File::open(join_path(folder, kRecordsFile), O_RDONLY); records.ok()) left = read_left_rows(*records);
-  }
-  Result<MappedFile> file = MappedFile::open_settled(join_path(folder, kRecordsFile));
+  Result<MappedFile> file = open_records(join_path(folder, kRecordsFile), finished_);
   if (!file.ok()) {
     problems_.push_back(concat("the records are not known: ", file.status().message()));
     return {};
   }
   records_ = *std::move(file);
-  TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), finished_, left));
+  TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), finished_));
   problems_.insert(problems_.end(), rows_.problems.begin(), rows_.problems.end());
   return {};
 }

@@ -58,37 +58,7 @@ void copy_committed(const std::byte* data, uint64_t count, std::vector<RecordRow
   }
 }
 
-// The rows of a ring that the file lacks, as far as they can belong to it.
-std::vector<LeftRow> missing_rows(const std::byte* data, uint64_t available, std::span<const LeftRow> left) {
-  std::vector<LeftRow> missing;
-  for (const LeftRow& row : left) {
-    const bool is_there = row.number < available && is_committed(data + row.number * sizeof(RecordRow));
-    if (!is_there && row.number < available + kRingRows) missing.push_back(row);
-  }
-  return missing;
-}
-
-void merge_rows(const std::byte* data, uint64_t available, std::span<const LeftRow> missing, TapRows& result) {
-  uint64_t number = 0;
-  for (const LeftRow& left : missing) {
-    const uint64_t until = std::min(left.number, available);
-    if (number < until) copy_committed(data + number * sizeof(RecordRow), until - number, result.copied);
-    result.copied.push_back(left.row);
-    number = left.number + 1;
-  }
-  uint64_t end = available;
-  while (end > number && !is_committed(data + (end - 1) * sizeof(RecordRow))) --end;
-  if (number < end) copy_committed(data + number * sizeof(RecordRow), end - number, result.copied);
-  result.rows = result.copied;
-  result.added = missing.size();
-  result.gaps = std::max(end, number) - result.copied.size();
-}
-
-void find_committed(const std::byte* data, uint64_t available, std::span<const LeftRow> left, TapRows& result) {
-  if (const std::vector<LeftRow> missing = missing_rows(data, available, left); !missing.empty()) {
-    merge_rows(data, available, missing, result);
-    return;
-  }
+void find_committed(const std::byte* data, uint64_t available, TapRows& result) {
   uint64_t prefix = 0;
   while (prefix < available && is_committed(data + prefix * sizeof(RecordRow))) ++prefix;
   uint64_t end = available;
@@ -105,7 +75,7 @@ void find_committed(const std::byte* data, uint64_t available, std::span<const L
 
 }  // namespace
 
-Result<TapRows> read_rows(std::span<const std::byte> bytes, bool finished, std::span<const LeftRow> left) {
+Result<TapRows> read_rows(std::span<const std::byte> bytes, bool finished) {
   TapRows result;
   TENSORTAP_ASSIGN_OR_RETURN(const Begin begin, read_begin(bytes, result.problems));
   if (bytes.size() < begin.offset) {
@@ -120,7 +90,7 @@ Result<TapRows> read_rows(std::span<const std::byte> bytes, bool finished, std::
     result.exact = true;
     return result;
   }
-  find_committed(data, available, left, result);
+  find_committed(data, available, result);
   result.exact = agrees && result.gaps == 0 && result.rows.size() == available;
   if (finished && !result.exact && !begin.damaged) {
     const uint64_t present = result.rows.size() + result.gaps;

@@ -10,15 +10,13 @@
 #include <vector>
 
 #include "base/status.h"
-#include "system/tap/ring_memory.h"
 #include "trace/record_row.h"
 
 namespace tensortap::tap {
 
 struct TapRows {
   std::span<const RecordRow> rows;  // borrows from the file's bytes, or from `copied`
-  std::vector<RecordRow> copied;    // when rows between were not complete, or some come from a ring
-  uint64_t added = 0;               // rows that came from the ring
+  std::vector<RecordRow> copied;    // when rows between were not complete
   uint64_t gaps = 0;                // rows that were begun and never completed, with complete ones after them
   uint64_t cut = 0;                 // rows of a finished file that its header counts and that are not in it
   bool exact = false;               // header and size agree: nothing is to be mended
@@ -26,9 +24,8 @@ struct TapRows {
 };
 
 // Reads the bytes of a records.npy. `finished` says that its writer came to its end: then header and size are believed and no row is
-// touched. `left`: rows of its writer's ring, in order; those that the file lacks are added. Errors: kUnsupported when the columns are
-// those of another version.
-Result<TapRows> read_rows(std::span<const std::byte> bytes, bool finished, std::span<const LeftRow> left = {});
+// touched. Errors: kUnsupported when the columns are those of another version.
+Result<TapRows> read_rows(std::span<const std::byte> bytes, bool finished);
 
 }  // namespace tensortap::tap
 
