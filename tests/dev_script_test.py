@@ -6,10 +6,17 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
 from case_table import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ["demo", "test", "check", "bench", "fuzz", "setup", "format", "clean"]
+
+
+@pytest.fixture(autouse=True)
+def no_table_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep stages of the tests out of the table of a run that these tests are a part of."""
+    monkeypatch.delenv("DEV_STAGES", raising=False)
 
 
 def dev(*arguments: str) -> subprocess.CompletedProcess[str]:
