@@ -28,7 +28,7 @@ namespace {
 constexpr std::string_view kSharedMemory = "/dev/shm";
 constexpr std::string_view kPrefix = "tensortap-rows-";
 constexpr std::string_view kMagic = "TTRING01";
-constexpr int64_t kKeptSeconds = 86400;  // a ring whose dump is not where it was
+constexpr int64_t kKeptSeconds = 3600;  // a ring whose dump is not where it was
 
 // The first page of an object, before the RingMemory.
 struct Header {

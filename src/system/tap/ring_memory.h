@@ -45,13 +45,14 @@ struct LeftRow {
 };
 // The complete rows in the ring of the file `records`, in order; of a program that still runs, as they are now. None when it has no ring.
 std::vector<LeftRow> read_left_rows(const File& records);
-// Puts the rows that are missing in a records.npy into the file, or into its bytes, which end kRingRows behind it. Returns how many those were.
+// Puts the rows that are missing in a records.npy into the file, or into its bytes, which end kRingRows behind it. Returns how many those
+// were.
 Result<uint64_t> add_left_rows(File& records, std::span<const LeftRow> rows);
 uint64_t add_left_rows(std::span<std::byte> records, std::span<const LeftRow> rows);
 // Removes the ring of a file whose writer is dead.
 void remove_ring(const File& records);
 // Writes what dead programs of this user left in rings into their dumps, as far as these are where they were, and removes the rings. A ring
-// without its dump is kept for a day.
+// without its dump is kept for an hour.
 void settle_left_rings();
 
 }  // namespace tensortap::tap
