@@ -306,7 +306,7 @@ bool CaptureSession::wants(OpId op, int64_t step) {
 void CaptureSession::on_op(const tensortap_op_event& event) {
   if (!is_on()) return;
   if (last_ops_.records_crashes()) last_ops_.note_running(event, admission_.step_of(event));
-  if (ops_.plan().failed_only) return;
+  if (options_.spec.trigger == Trigger::kException && ops_.plan().failed_only) return;
   if (!follows_executions_) {
     take(event);
     return;
@@ -333,9 +333,10 @@ std::optional<uint32_t> CaptureSession::take(const tensortap_op_event& event) {
     return {};
   }
   const uint8_t generation = ops_.was_replaced() ? admission_.generation_of(event, ops_.newest()) : 0;
-  const ActivePlan& plan = ops_.plan(generation);
   const OpDecision* decision = ops_.decision_of(event.op, *op, generation);
-  if (!(decision->wanted || decision->watcher) || !Admission::moment_wanted(plan, event)) return {};
+  if (!(decision->wanted || decision->watcher)) return {};
+  const ActivePlan& plan = ops_.plan(generation);
+  if (!Admission::moment_wanted(plan, event)) return {};
   if (plan.on_request && !last_ops_.has_ring() && !op->requested.load(std::memory_order_relaxed)) return {};
   if (overflow_.has_value() && !whole && overflow_->passes_by(event, *op, *decision)) return {};
   const int64_t now_ns = monotonic_ns();

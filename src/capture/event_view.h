@@ -19,6 +19,11 @@ template <class T>
 T sized_copy(const void* given) {
   T copy{};
   std::memcpy(&copy.size, given, sizeof(copy.size));
+  // A caller of this version: a copy whose size the compiler knows.
+  if (copy.size == sizeof(T)) {
+    std::memcpy(&copy, given, sizeof(T));
+    return copy;
+  }
   const size_t size = std::min<size_t>(copy.size, sizeof(T));
   if (size >= sizeof(copy.size)) std::memcpy(&copy, given, size);
   return copy;

@@ -141,14 +141,14 @@ bool TensorLook::describe(const TakenEvent& event, const tensortap_tensor& tenso
     view.data = nullptr;
   }
   const std::optional<uint64_t> numel = view.desc.shape.numel();
+  const std::optional<uint64_t> bytes = numel.has_value() ? packed_bytes(view.desc.dtype, *numel) : std::nullopt;
   const bool unknown = view.desc.dtype == DType::kUndefined;
-  const bool sized =
-      numel.has_value() && (unknown || view.desc.dtype == DType::kString || packed_bytes(view.desc.dtype, *numel).has_value());
+  const bool sized = bytes.has_value() || (numel.has_value() && (unknown || view.desc.dtype == DType::kString));
   if (!sized) {
     parts_.sink.writer().lose(loss::kMalformed, row);
     return false;
   }
-  row.set_desc(view.desc);
+  row.set_desc(view.desc, *numel, bytes.value_or(0));
   if (too_many || unknown) {
     // Described as far as it goes, and never looked into.
     event.op.mark(kOpDescriptionOnly);

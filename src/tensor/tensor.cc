@@ -80,26 +80,6 @@ void copy_strided(const TensorView& view, uint64_t begin, uint64_t count, std::b
 
 }  // namespace
 
-Shape::Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(std::min(dims.size(), size_t{kMaxRank}))) {
-  std::copy_n(dims.begin(), rank_, dims_.begin());
-}
-
-std::optional<uint64_t> Shape::numel() const { return element_count(dims()); }
-
-std::optional<uint64_t> element_count(std::span<const int64_t> dims) {
-  uint64_t product = 1;
-  bool overflow = false;
-  bool empty = false;
-  for (const int64_t dim : dims) {
-    if (dim < 0) return std::nullopt;
-    if (dim == 0) empty = true;
-    overflow |= __builtin_mul_overflow(product, static_cast<uint64_t>(dim), &product);
-  }
-  if (empty) return 0;
-  if (overflow) return std::nullopt;
-  return product;
-}
-
 std::string Shape::to_text() const {
   std::string text = "[";
   for (int i = 0; i < rank_; ++i) {
@@ -110,14 +90,13 @@ std::string Shape::to_text() const {
 }
 
 bool TensorView::is_contiguous() const {
-  if (strides == nullptr || dtype_info(desc.dtype).bits < 8) return true;
-  if (desc.shape.numel() == 0U) return true;
+  if (strides == nullptr) return true;
   int64_t expected = 1;
   for (int i = desc.shape.rank(); i-- > 0;) {
     const int64_t dim = desc.shape[i];
     if (dim == 1) continue;
-    if (strides[i] != expected) return false;
-    expected *= dim;
+    if (strides[i] != expected) return dtype_info(desc.dtype).bits < 8 || desc.shape.numel() == 0U;
+    if (__builtin_mul_overflow(expected, dim, &expected)) return desc.shape.numel() == 0U;
   }
   return true;
 }

@@ -16,6 +16,21 @@
 
 namespace tensortap {
 
+// The product of the dimensions; 1 for none, nothing when one is negative or the product overflows.
+inline std::optional<uint64_t> element_count(std::span<const int64_t> dims) {
+  uint64_t product = 1;
+  bool overflow = false;
+  bool empty = false;
+  for (const int64_t dim : dims) {
+    if (dim < 0) return std::nullopt;
+    empty |= dim == 0;
+    overflow |= __builtin_mul_overflow(product, static_cast<uint64_t>(dim), &product);
+  }
+  if (empty) return 0;
+  if (overflow) return std::nullopt;
+  return product;
+}
+
 // As many dimensions as NumPy 1 and AscendCL's dumps have at most; a tensor with more is described as unsupported and counted.
 inline constexpr int kMaxRank = 32;
 
@@ -24,14 +39,16 @@ class Shape {
  public:
   Shape() = default;
   // Extra dimensions are not kept: callers check the rank first.
-  explicit Shape(std::span<const int64_t> dims);
+  explicit Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(std::min(dims.size(), size_t{kMaxRank}))) {
+    std::copy_n(dims.begin(), rank_, dims_.begin());
+  }
   Shape(std::initializer_list<int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int64_t operator[](int i) const { return dims_[static_cast<size_t>(i)]; }
   [[nodiscard]] std::span<const int64_t> dims() const { return {dims_.data(), static_cast<size_t>(rank_)}; }
   // 1 for rank 0; nothing when a dimension is negative or the product overflows.
-  [[nodiscard]] std::optional<uint64_t> numel() const;
+  [[nodiscard]] std::optional<uint64_t> numel() const { return element_count(dims()); }
   // "[1, 3, 224, 224]"
   [[nodiscard]] std::string to_text() const;
   friend bool operator==(const Shape& a, const Shape& b) { return std::ranges::equal(a.dims(), b.dims()); }
@@ -40,9 +57,6 @@ class Shape {
   std::array<int64_t, kMaxRank> dims_{};
   int rank_ = 0;
 };
-
-// The product of the dimensions; 1 for none, nothing when one is negative or the product overflows.
-std::optional<uint64_t> element_count(std::span<const int64_t> dims);
 
 struct TensorDesc {
   DType dtype = DType::kUndefined;

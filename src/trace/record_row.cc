@@ -138,6 +138,11 @@ bool RecordRow::holds(const Shape& shape) {
 }
 
 void RecordRow::set_desc(const TensorDesc& desc) {
+  const uint64_t elements = desc.shape.numel().value_or(0);
+  set_desc(desc, elements, packed_bytes(desc.dtype, elements).value_or(0));
+}
+
+void RecordRow::set_desc(const TensorDesc& desc, uint64_t elements, uint64_t size) {
   dtype = static_cast<uint8_t>(desc.dtype);
   std::ranges::fill(shape, 0);
   if (desc.shape.rank() <= kRowDims || !holds(desc.shape)) {
@@ -149,8 +154,8 @@ void RecordRow::set_desc(const TensorDesc& desc) {
     std::ranges::transform(desc.shape.dims(), narrow.begin(), [](int64_t dim) { return static_cast<uint32_t>(dim); });
     std::memcpy(shape, narrow.data(), sizeof(shape));
   }
-  numel = desc.shape.numel().value_or(0);
-  bytes = packed_bytes(desc.dtype, numel).value_or(0);
+  numel = elements;
+  bytes = size;
 }
 
 TensorDesc RecordRow::desc() const {

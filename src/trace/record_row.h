@@ -70,6 +70,8 @@ struct RecordRow {
   [[nodiscard]] static bool holds(const Shape& shape);
   // Sets dtype, dims_count, shape, numel and bytes. Of a shape that the row does not hold, the first kRowDims dimensions are kept.
   void set_desc(const TensorDesc& desc);
+  // The same where the number of elements and their packed size are known.
+  void set_desc(const TensorDesc& desc, uint64_t elements, uint64_t size);
   [[nodiscard]] uint32_t file_slot() const { return position > slot_index ? position : slot_index; }  // where formats have no lists
   [[nodiscard]] TensorDesc desc() const;  // hostile rows give a desc of at most kMaxRank dimensions
 };

@@ -78,11 +78,13 @@ class RecentOps {
   void add(const OpKey& key, uint64_t generation, OpIdentity* identity);
 
  private:
-  struct Slot {
+  // In one line of the processor's cache each.
+  struct alignas(64) Slot {
     uint64_t generation = 0;
     OpKey key;
     OpIdentity* identity = nullptr;
   };
+  static_assert(sizeof(Slot) == 64);
   static constexpr size_t kSlots = 4096;
   std::array<Slot, kSlots> slots_;
 };

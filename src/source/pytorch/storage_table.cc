@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/flag_lock.h"
+
 namespace tensortap::pytorch {
 namespace {
 
@@ -53,7 +55,7 @@ size_t StorageTable::size() const {
 
 StorageTable::Entry* StorageTable::find(Shard& shard, const void* storage) const {
   if (shard.capacity == 0) return nullptr;
-  for (size_t i = hash_of(storage) / kShards % shard.capacity;; i = (i + 1) % shard.capacity) {
+  for (size_t i = home_of(storage, shard.capacity);; i = next_of(i, shard.capacity)) {
     if (shard.entries[i].storage == storage) return &shard.entries[i];
     if (shard.entries[i].storage == nullptr) return nullptr;
   }
@@ -66,8 +68,8 @@ bool StorageTable::grow(Shard& shard) {
   for (size_t i = 0; i < shard.capacity; ++i) {
     const Entry& entry = shard.entries[i];
     if (entry.storage == nullptr) continue;
-    size_t to = hash_of(entry.storage) / kShards % capacity;
-    while (entries[to].storage != nullptr) to = (to + 1) % capacity;
+    size_t to = home_of(entry.storage, capacity);
+    while (entries[to].storage != nullptr) to = next_of(to, capacity);
     entries[to] = entry;
   }
   if (shard.entries != nullptr) munmap(shard.entries, shard.capacity * sizeof(Entry));
@@ -79,8 +81,8 @@ bool StorageTable::grow(Shard& shard) {
 // Moves up what is behind the gap and belongs before it.
 void StorageTable::erase(Shard& shard, size_t position) {
   size_t gap = position;
-  for (size_t i = (gap + 1) % shard.capacity; shard.entries[i].storage != nullptr; i = (i + 1) % shard.capacity) {
-    const size_t home = hash_of(shard.entries[i].storage) / kShards % shard.capacity;
+  for (size_t i = next_of(gap, shard.capacity); shard.entries[i].storage != nullptr; i = next_of(i, shard.capacity)) {
+    const size_t home = home_of(shard.entries[i].storage, shard.capacity);
     const bool stays = gap <= i ? (gap < home && home <= i) : (gap < home || home <= i);
     if (stays) continue;
     shard.entries[gap] = shard.entries[i];
@@ -100,14 +102,14 @@ bool StorageTable::let_go_of(Shard& shard, size_t position) {
 
 void StorageTable::sweep(Shard& shard) {
   for (size_t i = 0; i < kSweptAtOnce && shard.capacity > 0; ++i) {
-    shard.sweep = (shard.sweep + 1) % shard.capacity;
+    shard.sweep = next_of(shard.sweep, shard.capacity);
     let_go_of(shard, shard.sweep);
   }
 }
 
 void StorageTable::let_go_of_all() {
   for (Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
+    const FlagLock lock(shard.taken);
     // What moves up into a gap is looked at as well.
     for (size_t i = 0; i < shard.capacity; ++i) {
       while (let_go_of(shard, i)) continue;
@@ -117,7 +119,7 @@ void StorageTable::let_go_of_all() {
 
 bool StorageTable::is_to_follow(const MetStorages::Block& block) {
   Shard& shard = shard_of(block.storage);
-  const std::lock_guard lock(shard.mutex);
+  const FlagLock lock(shard.taken);
   const Entry* entry = find(shard, block.storage);
   if (entry == nullptr || entry->met_at != block.met_at) return false;
   return !let_go_of(shard, static_cast<size_t>(entry - shard.entries));
@@ -139,17 +141,20 @@ void StorageTable::let_go(MetStorages& met) {
 
 void StorageTable::note(Entry& entry, MetStorages& met) {
   if (entry.met_at == met.operators_) return;
-  met.by_age_[0].push_back({entry.storage, met.operators_});
+  const bool returns = entry.met_at != 0 && met.operators_ - entry.met_at >= 1U << kAgeOfStaying;
+  if (returns && entry.returns < kReturnsOfStaying) ++entry.returns;
+  const int age = entry.returns < kReturnsOfStaying ? 0 : kAgeOfStaying;
+  met.by_age_[age].push_back({entry.storage, met.operators_});
   entry.met_at = met.operators_;
 }
 
 StorageTable::Entry* StorageTable::add(Shard& shard, const void* storage) {
   sweep(shard);
   if (shard.used * 4 >= shard.capacity * 3 && !grow(shard)) return nullptr;
-  size_t i = hash_of(storage) / kShards % shard.capacity;
-  while (shard.entries[i].storage != nullptr) i = (i + 1) % shard.capacity;
+  size_t i = home_of(storage, shard.capacity);
+  while (shard.entries[i].storage != nullptr) i = next_of(i, shard.capacity);
   adapter_.hold_storage(storage);
-  shard.entries[i] = {storage, next_.fetch_add(1, std::memory_order_relaxed), 1, sight_.load(std::memory_order_relaxed), 0, 0, {}};
+  shard.entries[i] = {storage, next_.fetch_add(1, std::memory_order_relaxed), 1, sight_.load(std::memory_order_relaxed), 0, 0, 0, {}};
   ++shard.used;
   return &shard.entries[i];
 }
@@ -162,7 +167,7 @@ template <class Change>
 StorageContent StorageTable::meet(const tensortap_torch_tensor& tensor, MetStorages& met, Change&& change) {
   if (tensor.storage == nullptr) return {};
   Shard& shard = shard_of(tensor.storage);
-  const std::lock_guard lock(shard.mutex);
+  const FlagLock lock(shard.taken);
   Entry* const known = find(shard, tensor.storage);
   Entry* const entry = known != nullptr ? known : add(shard, tensor.storage);
   if (entry == nullptr) return {};
@@ -201,7 +206,7 @@ StorageContent StorageTable::wrote(const tensortap_torch_tensor& tensor, MetStor
 WriteTime StorageTable::written_at(const tensortap_torch_tensor& tensor) {
   if (tensor.storage == nullptr) return {};
   Shard& shard = shard_of(tensor.storage);
-  const std::lock_guard lock(shard.mutex);
+  const FlagLock lock(shard.taken);
   const Entry* const entry = find(shard, tensor.storage);
   return entry == nullptr ? WriteTime{} : entry->written_at;
 }

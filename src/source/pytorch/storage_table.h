@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 #include "source/pytorch/adapter_interface.h"
@@ -86,19 +85,28 @@ class StorageTable {
     uint32_t version;
     uint32_t sight;
     uint64_t fingerprint;  // of an unwritten block, else 0
-    uint32_t met_at;       // number of the operator, of the thread that met it last
+    uint32_t met_at;       // number of the operator, of the thread that met it last; 0 = not met yet
+    uint32_t returns;      // how often it was met again after a long time, up to kReturnsOfStaying
     WriteTime written_at;
   };
-  struct Shard {
-    std::mutex mutex;
+  // Each in lines of the processor's cache of its own.
+  struct alignas(64) Shard {
+    std::atomic_flag taken;
     Entry* entries = nullptr;
     size_t capacity = 0;  // a power of two
     size_t used = 0;
     size_t sweep = 0;
   };
   static constexpr size_t kShards = 32;
+  // What a program meets again and again after so many operators, such as a parameter, is taken to stay: it is not looked at before as many
+  // have passed. What autograd keeps for the backward pass comes back once, and is gone.
+  static constexpr int kAgeOfStaying = 6;
+  static constexpr uint32_t kReturnsOfStaying = 2;
 
   static size_t hash_of(const void* storage);
+  // Where a block belongs in a shard of a capacity, and the place after one: capacities are powers of two.
+  static size_t home_of(const void* storage, size_t capacity) { return (hash_of(storage) / kShards) & (capacity - 1); }
+  static size_t next_of(size_t place, size_t capacity) { return (place + 1) & (capacity - 1); }
   Shard& shard_of(const void* storage) { return shards_[hash_of(storage) % kShards]; }
   // Under the shard's lock: finds the tensor's block or adds it, and calls `change(entry, added)`. What the block holds then.
   template <class Change>

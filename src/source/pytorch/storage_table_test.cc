@@ -17,6 +17,7 @@ struct FakeStorages {
   std::mutex mutex;
   std::map<const void*, int> held;
   std::set<const void*> expired;
+  int looks = 0;
 };
 FakeStorages& fakes() {
   static FakeStorages storages;
@@ -32,6 +33,7 @@ void drop(const void* storage) {
 }
 int is_expired(const void* storage) {
   const std::lock_guard lock(fakes().mutex);
+  ++fakes().looks;
   return fakes().expired.contains(storage) ? 1 : 0;
 }
 
@@ -171,6 +173,24 @@ TEST_F(Storages, WhatIsMetAgainIsFollowedAsIfItWereNew) {
   static_cast<void>(table.look(in(at(1)), met_));
   fakes().expired.insert(at(1));
   table.let_go(met_);
+  EXPECT_EQ(table.size(), 0U);
+}
+
+// A parameter is met in every step and never expires.
+TEST_F(Storages, WhatComesBackStepByStepIsLookedAtRarely) {
+  constexpr int kOperators = 200;  // of a step
+  StorageTable table(adapter_);
+  for (int step = 0; step < 12; ++step) {
+    if (step == 4) fakes().looks = 0;
+    for (int op = 0; op < kOperators; ++op) {
+      table.let_go(met_);
+      if (op == 0) static_cast<void>(table.look(in(at(1)), met_));
+    }
+  }
+  EXPECT_GT(fakes().looks, 0);
+  EXPECT_LE(fakes().looks, 3 * 8) << "as if it were new, it would be looked at 8 times in each of 8 steps";
+  fakes().expired.insert(at(1));
+  for (int op = 0; op < 2 * kOperators; ++op) table.let_go(met_);
   EXPECT_EQ(table.size(), 0U);
 }
 

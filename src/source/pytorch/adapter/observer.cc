@@ -126,6 +126,7 @@ void begin_node(ThreadFrames& frames, const at::RecordFunction& record, const ch
 const char* evaluated_node(const at::RecordFunction& record) {
   constexpr std::string_view kPrefix = "autograd::engine::evaluate_function: ";
   const char* name = record.name();
+  if (name[0] != kPrefix[0] || name[1] != kPrefix[1]) return nullptr;
   return std::strncmp(name, kPrefix.data(), kPrefix.size()) == 0 ? name + kPrefix.size() : nullptr;
 }
 
