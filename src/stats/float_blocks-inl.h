@@ -35,6 +35,7 @@ inline constexpr size_t kFloatAdditions = 64;
 
 // Where elements come from: `group` loads 4 vectors from element i on (in any order), `one` one vector, `scalar` one element.
 struct Float32Loader {
+  static constexpr size_t kElementBytes = 4;
   static HWY_INLINE FloatVector one(const uint8_t* data, size_t i) {
     return hn::LoadU(FloatTag(), reinterpret_cast<const float*>(data + i * sizeof(float)));
   }
@@ -53,6 +54,7 @@ struct Float32Loader {
 };
 
 struct Float16Loader {
+  static constexpr size_t kElementBytes = 2;
   static HWY_INLINE FloatVector one(const uint8_t* data, size_t i) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
     const hn::Rebind<hwy::float16_t, FloatTag> half;
@@ -86,6 +88,7 @@ struct Float16Loader {
 };
 
 struct BFloat16Loader {
+  static constexpr size_t kElementBytes = 2;
   static HWY_INLINE FloatVector one(const uint8_t* data, size_t i) {
     const hn::Rebind<uint16_t, FloatTag> half;
     const hn::RebindToUnsigned<FloatTag> word;
@@ -181,31 +184,6 @@ struct FloatSums {
   }
 };
 
-// Counts of a block by the bits of its elements: sign set, +0, and the smallest bit pattern as an integer.
-struct SignCounts {
-  uint64_t sign = 0;
-  uint64_t plus_zero = 0;
-  BitsVector low;
-
-  HWY_INLINE SignCounts() { low = hn::Set(BitsTag(), std::numeric_limits<int32_t>::max()); }
-
-  HWY_INLINE void add_one(FloatVector value) {
-    const BitsVector bits = hn::BitCast(BitsTag(), value);
-    low = hn::Min(low, bits);
-    sign += hn::CountTrue(BitsTag(), hn::Lt(bits, hn::Zero(BitsTag())));
-    plus_zero += hn::CountTrue(BitsTag(), hn::Eq(bits, hn::Zero(BitsTag())));
-  }
-
-  HWY_INLINE void add_group(FloatVector a, FloatVector b, FloatVector c, FloatVector d) {
-    const auto pa = hn::BitCast(BitsTag(), a);
-    const auto pb = hn::BitCast(BitsTag(), b);
-    const auto pc = hn::BitCast(BitsTag(), c);
-    const auto pd = hn::BitCast(BitsTag(), d);
-    low = hn::Min(low, hn::Min(hn::Min(pa, pb), hn::Min(pc, pd)));
-    count_signs_of_words(pa, pb, pc, pd, sign, plus_zero);
-  }
-};
-
 // Lanes count in vectors: a mask for each vector, moved to where it can be counted, takes twice as long. A block is too short to overflow.
 template <class Loader>
 HWY_NOINLINE uint64_t count_minus_zeros(const uint8_t* data, size_t count) {
@@ -230,6 +208,42 @@ HWY_NOINLINE uint64_t count_minus_zeros(const uint8_t* data, size_t count) {
   }
   return found;
 }
+
+// Counts of a block by the bits of its elements: sign set, +0, and the smallest bit pattern as an integer.
+struct SignCounts {
+  uint64_t sign = 0;
+  uint64_t plus_zero = 0;
+  uint64_t minus_zero = 0;
+  BitsVector low;
+
+  HWY_INLINE SignCounts() { clear_low(); }
+
+  HWY_INLINE void clear_low() { low = hn::Set(BitsTag(), std::numeric_limits<int32_t>::max()); }
+
+  // Counts the minus zeros of the elements that were added since the last call, which are still in the nearest cache.
+  template <class Loader>
+  HWY_INLINE void count_minus_zeros_of(const uint8_t* data, size_t count) {
+    if (hn::AllFalse(BitsTag(), hn::Eq(low, hn::Set(BitsTag(), std::numeric_limits<int32_t>::min())))) return;
+    minus_zero += count_minus_zeros<Loader>(data, count);
+    clear_low();
+  }
+
+  HWY_INLINE void add_one(FloatVector value) {
+    const BitsVector bits = hn::BitCast(BitsTag(), value);
+    low = hn::Min(low, bits);
+    sign += hn::CountTrue(BitsTag(), hn::Lt(bits, hn::Zero(BitsTag())));
+    plus_zero += hn::CountTrue(BitsTag(), hn::Eq(bits, hn::Zero(BitsTag())));
+  }
+
+  HWY_INLINE void add_group(FloatVector a, FloatVector b, FloatVector c, FloatVector d) {
+    const auto pa = hn::BitCast(BitsTag(), a);
+    const auto pb = hn::BitCast(BitsTag(), b);
+    const auto pc = hn::BitCast(BitsTag(), c);
+    const auto pd = hn::BitCast(BitsTag(), d);
+    low = hn::Min(low, hn::Min(hn::Min(pa, pb), hn::Min(pc, pd)));
+    count_signs_of_words(pa, pb, pc, pd, sign, plus_zero);
+  }
+};
 
 // The elements that fill no vector.
 template <class Loader>
@@ -257,15 +271,17 @@ HWY_INLINE void float_block_of(const uint8_t* data, size_t count, double shift, 
   SignCounts signs;
   size_t i = 0;
   while (i < whole_groups) {
+    const size_t begin = i;
     const size_t end = HWY_MIN(whole_groups, i + kFloatAdditions * group);
     for (; i < end; i += group) {
       FloatVector a, b, c, d;
       Loader::group(data, i, a, b, c, d);
-      prefetch_ahead(data + i * sizeof(float));
+      prefetch_ahead(data + i * Loader::kElementBytes);
       totals.template add_group<kShift>(a, b, c, d, shift_vector);
       if constexpr (kCounts) signs.add_group(a, b, c, d);
     }
     totals.flush();
+    if constexpr (kCounts) signs.template count_minus_zeros_of<Loader>(data + begin * Loader::kElementBytes, end - begin);
   }
   for (; i + lanes <= count; i += lanes) {
     const FloatVector value = Loader::one(data, i);
@@ -279,8 +295,8 @@ HWY_INLINE void float_block_of(const uint8_t* data, size_t count, double shift, 
   sums.sum = hn::GetLane(hn::SumOfLanes(WideTag(), totals.sum));
   sums.squares = hn::GetLane(hn::SumOfLanes(WideTag(), totals.squares));
   if constexpr (kCounts) {
-    const bool has_minus_zero = hn::GetLane(hn::MinOfLanes(BitsTag(), signs.low)) == std::numeric_limits<int32_t>::min();
-    sums.neg_zero = has_minus_zero ? count_minus_zeros<Loader>(data, i) : 0;
+    signs.template count_minus_zeros_of<Loader>(data + whole_groups * Loader::kElementBytes, i - whole_groups);
+    sums.neg_zero = signs.minus_zero;
     sums.zero = signs.plus_zero + sums.neg_zero;
     sums.negative = signs.sign - sums.neg_zero;
   }
