@@ -200,6 +200,8 @@ Status CaptureSession::close() {
   }
   sink_.stop();
   last_ops_.stop();
+  // The report counts what cannot be written now.
+  sink_.writer().flush();
   if (!folder_.still_there()) sink_.writer().lose_folder();
   ops_.decide_rest();
   problems_.note_error(layout_->finish(to_json_text(manifest(true))));

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -31,6 +32,9 @@ struct Script {
   std::vector<std::vector<float>> data;
   std::vector<std::thread::id> threads;
   std::string manifest;
+  Status flushed;                // what flush() answers
+  uint64_t lost_with_flush = 0;  // records that flush() loses
+  uint64_t lost = 0;             // take_lost()
   bool follows_steps = false;
   bool follows_executions = false;
   std::vector<RecordRow> executions;
@@ -85,7 +89,11 @@ class ScriptedWriter : public LayoutWriter {
     script->ended.push_back({step, run, script->rows.size()});
     return {};
   }
-  Status flush() override { return {}; }
+  Status flush() override {
+    script->lost += std::exchange(script->lost_with_flush, 0);
+    return script->flushed;
+  }
+  uint64_t take_lost() override { return std::exchange(script->lost, 0); }
   Status finish(std::string_view manifest) override {
     ++script->finished;
     script->manifest = manifest;
@@ -269,6 +277,19 @@ TEST_F(SessionTest, CountsRecordsThatCanNotBeWrittenAndKeepsTheirStatistics) {
   EXPECT_NE(script_.rows[0].flags & kRecordDataLost, 0);
   EXPECT_EQ(report()["problems"], Json::array({"a file: No space left on device"}));
   EXPECT_EQ(lost("write failed: No space left on device"), 2U);
+}
+
+TEST_F(SessionTest, CountsWhatTheLayoutCannotWriteAtTheEnd) {
+  open();
+  run(0, 16);
+  run(1, 16);
+  script_.flushed = errno_status("a file", ENOSPC);
+  script_.lost_with_flush = 1;
+  EXPECT_EQ(session_->close().code(), StatusCode::kExhausted);
+  const Json manifest = *parse_json(script_.manifest, "manifest");
+  EXPECT_EQ(manifest["records"], 1);
+  EXPECT_EQ(manifest["lost"], 1);
+  EXPECT_EQ(manifest["losses"][0]["reason"], "write failed: No space left on device");
 }
 
 TEST_F(SessionTest, CountsRecordsThatHaveNoPlaceOfTheirOwn) {

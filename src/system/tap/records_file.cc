@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <system_error>
 
+#include "base/clock.h"
 #include "base/signals_blocked.h"
 #include "base/text.h"
 #include "format/npy/npy_header.h"
@@ -21,6 +23,7 @@ static_assert(std::endian::native == std::endian::little, "rows are written as t
 
 constexpr uint64_t kReserved = (uint64_t{1} << 20) / sizeof(RecordRow);  // rows for which the disk is asked at a time
 constexpr auto kFlushEvery = std::chrono::milliseconds(50);
+constexpr int64_t kAskAgainAfterNs = 50'000'000;  // allocating from a full disk takes long, and the program waits
 
 }  // namespace
 
@@ -89,17 +92,38 @@ Status RecordsFile::append(RecordRow& row) {
 }
 
 Status RecordsFile::write_rows(uint64_t first, std::span<const RecordRow> rows) {
-  return file_.write_at(kRowsBegin + first * sizeof(RecordRow), std::as_bytes(rows));
+  const std::lock_guard lock(mutex_);
+  notice_cut_locked();
+  TENSORTAP_RETURN_IF_ERROR(file_.write_at(kRowsBegin + first * sizeof(RecordRow), std::as_bytes(rows)));
+  written_.add(first, rows.size());
+  return {};
+}
+
+// Called before anything makes the file longer, which would hide that another program cut it.
+void RecordsFile::notice_cut_locked() {
+  const Result<uint64_t> size = file_.size();
+  if (!size.ok() || *size >= kRowsBegin + reserved_ * sizeof(RecordRow)) return;
+  const uint64_t rows = (*size - std::min(*size, kRowsBegin)) / sizeof(RecordRow);
+  const uint64_t gone = written_.cut(rows);
+  if (gone == 0) return;
+  gone_ += gone;
+  first_gone_ = std::min(first_gone_, rows);
+  // What is left of a row would pass for a whole one once the rest is filled with zeros.
+  if (*size > kRowsBegin) (void)file_.truncate(kRowsBegin + rows * sizeof(RecordRow));
 }
 
 // Blocks of the disk before rows, so that a full disk refuses a row before it is taken, where the file system can promise that.
 Status RecordsFile::reserve(uint64_t rows) {
   const std::lock_guard lock(mutex_);
   if (rows <= reserved_) return {};
+  if (!refused_.ok() && monotonic_ns() < refused_until_ns_) return refused_;
+  notice_cut_locked();
   const uint64_t begin = kRowsBegin + reserved_ * sizeof(RecordRow);
   if (Status status = file_.reserve(begin, kReserved * sizeof(RecordRow)); !status.ok()) {
     // What was allocated before the disk was full goes back, so that the rest of the program has it.
     (void)file_.truncate(begin);
+    refused_ = status;
+    refused_until_ns_ = monotonic_ns() + kAskAgainAfterNs;
     return status;
   }
   reserved_ += kReserved;
@@ -123,14 +147,18 @@ Status RecordsFile::write_header(uint64_t rows) {
 
 Status RecordsFile::flush() {
   Status status = ring_.write_begun();
+  const uint64_t rows = ring_.prefix();
   const std::lock_guard lock(mutex_);
-  const Status header = write_header(ring_.prefix());
+  notice_cut_locked();
+  if (status.ok() && gone_ > 0) status = io_error(concat(file_.path(), ": another program made the file shorter; its last rows are lost"));
+  const Status header = write_header(std::min(rows, first_gone_));
   return status.ok() ? header : status;
 }
 
-// Moves complete rows over the gaps that threads left which died between taking a row and filling it.
+// Moves complete rows over gaps: of threads that died between taking a row and filling it, of writes that failed, of a file that was cut.
 Status RecordsFile::compact(uint64_t& rows) {
-  const uint64_t end = ring_.taken();
+  TENSORTAP_ASSIGN_OR_RETURN(const uint64_t size, file_.size());
+  const uint64_t end = std::min(ring_.taken(), (size - std::min(size, kRowsBegin)) / sizeof(RecordRow));
   RecordRow row;
   const auto bytes = std::as_writable_bytes(std::span(&row, 1));
   for (uint64_t from = rows; from < end; ++from) {
@@ -143,12 +171,15 @@ Status RecordsFile::compact(uint64_t& rows) {
 }
 
 Status RecordsFile::finish() {
-  TENSORTAP_RETURN_IF_ERROR(ring_.write_begun());
-  const std::lock_guard lock(mutex_);
+  const Status written = ring_.write_begun();
   uint64_t rows = ring_.prefix();
+  const std::lock_guard lock(mutex_);
+  notice_cut_locked();
+  rows = std::min(rows, first_gone_);
   TENSORTAP_RETURN_IF_ERROR(compact(rows));
   TENSORTAP_RETURN_IF_ERROR(file_.truncate(kRowsBegin + rows * sizeof(RecordRow)));
-  return write_header(rows);
+  TENSORTAP_RETURN_IF_ERROR(write_header(rows));
+  return written;
 }
 
 }  // namespace tensortap::tap

@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_SYSTEM_TAP_RECORDS_FILE_H_
 #define TENSORTAP_SYSTEM_TAP_RECORDS_FILE_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "base/status.h"
 #include "system/tap/ring_memory.h"
 #include "system/tap/rows_ring.h"
+#include "system/tap/written_rows.h"
 #include "trace/record_row.h"
 
 namespace tensortap::tap {
@@ -33,14 +35,15 @@ class RecordsFile {
 
   // Appends a row and sets its `committed`. Any thread at any time. kExhausted when the disk is full.
   Status append(RecordRow& row);
-  // Writes the rows that wait, and the number of rows that are complete into the header. Any thread.
+  // Writes the rows that wait, and the number of rows that are complete into the header. Any thread. Also kIo when another program has cut
+  // the file since.
   Status flush();
   // Removes gaps, cuts the file to its rows and writes the header. Once, last, without other calls at the same time.
   Status finish();
   // Rows appended so far.
   [[nodiscard]] uint64_t rows() const { return ring_.taken(); }
-  // Rows that append() took and that could not be written later; counts from 0 again.
-  uint64_t take_lost() { return ring_.take_lost(); }
+  // Rows that append() took and that could not be written later, or that went when the file was cut; counts from 0 again.
+  uint64_t take_lost() { return ring_.take_lost() + gone_.exchange(0); }
 
  private:
   RecordsFile(File file, RingObject object);
@@ -48,13 +51,19 @@ class RecordsFile {
   Status reserve(uint64_t rows);
   Status write_header(uint64_t rows);
   Status compact(uint64_t& rows);
+  void notice_cut_locked();
   void flush_regularly();
 
   File file_;
   RingObject object_;
   RowsRing ring_;
-  std::mutex mutex_;       // guards what follows, and the header
+  std::atomic<uint64_t> gone_{0};
+  std::mutex mutex_;       // guards what follows, and how long the file is; taken behind the ring's
   uint64_t reserved_ = 0;  // rows that the disk has room for
+  Status refused_;         // why it had none when it was last asked
+  int64_t refused_until_ns_ = 0;
+  WrittenRows written_;
+  uint64_t first_gone_ = UINT64_MAX;  // from here on the file has gaps, because it was cut
   bool ends_ = false;
   std::condition_variable end_;
   std::thread flusher_;  // where the memory ends with the process

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/temporary_folder.h"
@@ -139,14 +140,46 @@ TEST(RingMemory, AFileThatIsCutEndsNobody) {
   const std::string path = join_path(folder.path(), kRecordsFile);
   const auto records = RecordsFile::create(path, Access::kPrivate);
   ASSERT_TRUE(records.ok());
+  // To nothing, to the middle of a row (behind its `committed`), and longer than what is written.
   for (uint64_t i = 0; i < 5000; ++i) {
     if (i % 700 == 0) {
-      ASSERT_EQ(truncate(path.c_str(), 0), 0);
+      const uint64_t rows = i % 1400 == 0 ? 0 : i / 2;
+      ASSERT_EQ(truncate(path.c_str(), rows == 0 ? 0 : static_cast<off_t>(kRowsBegin + rows * sizeof(RecordRow) + 430)), 0);
     }
     RecordRow row = row_of(i);
     ASSERT_TRUE((*records)->append(row).ok());
   }
-  EXPECT_TRUE((*records)->finish().ok());
+  const Status flushed = (*records)->flush();
+  EXPECT_NE(flushed.message().find("another program made the file shorter"), std::string::npos) << flushed.message();
+  const uint64_t lost = (*records)->take_lost();
+  EXPECT_GT(lost, 0U);
+  EXPECT_TRUE((*records)->flush().ok()) << "reported once";
+  ASSERT_TRUE((*records)->finish().ok());
+  EXPECT_EQ((*records)->take_lost(), 0U);
+  // What is left is whole.
+  const auto dump = open_dump_folder(folder.path());
+  ASSERT_TRUE(dump.ok()) << dump.status().message();
+  EXPECT_EQ((*dump)->rows().size() + lost, 5000U);
+  std::set<uint64_t> seen;
+  for (const RecordRow& row : (*dump)->rows())
+    EXPECT_TRUE(row.step == static_cast<int64_t>(row.sequence / 10) && seen.insert(row.sequence).second);
+}
+
+TEST(RingMemory, WhatIsCutBeforeTheEndIsLostAndTheRestStays) {
+  const TemporaryFolder folder;
+  const std::string path = join_path(folder.path(), kRecordsFile);
+  const auto records = RecordsFile::create(path, Access::kPrivate);
+  ASSERT_TRUE(records.ok());
+  for (uint64_t i = 0; i < 1000; ++i) {
+    RecordRow row = row_of(i);
+    ASSERT_TRUE((*records)->append(row).ok());
+  }
+  ASSERT_TRUE((*records)->flush().ok());
+  ASSERT_EQ(truncate(path.c_str(), static_cast<off_t>(kRowsBegin + 300 * sizeof(RecordRow) + 1)), 0);
+  ASSERT_FALSE((*records)->flush().ok());
+  EXPECT_EQ((*records)->take_lost(), 700U);
+  ASSERT_TRUE((*records)->finish().ok());
+  expect_rows(folder.path(), 300);
 }
 
 // Objects that others may have put there.

@@ -1,0 +1,148 @@
+"""Kills captured programs with SIGKILL at random moments and counts the complete rows that are missing afterwards; there should be none.
+
+usage: kill_programs.py {onnx,torch} [--kills N] [--seed N]; TENSORTAP_COMMAND and, for torch, TENSORTAP_TEST_PYTHON as ./dev sets them.
+
+The program runs under `tensortap exec` and counts its finished steps in memory that it shares with this one. After each kill the dump is
+read by `ls` as it was left, then mended and read with NumPy: both must have every op of every finished step. Exit code 1 when they do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+LONGEST_LIFE = 0.5
+"""Seconds from the first finished step to the kill, at most."""
+LONGEST_START = 120.0
+COUNT = """
+import os, sys
+import numpy as np
+shared = np.memmap(sys.argv[1], np.int64, "r+", shape=2)
+shared[0] = os.getpid()
+def finished():
+    shared[1] += 1
+"""
+PROGRAMS = {
+    "onnx": """
+import onnxruntime
+session = onnxruntime.InferenceSession(sys.argv[2])
+x = np.ones((2, 3), np.float32)
+while True:
+    session.run(None, {"x": x})
+    finished()
+""",
+    "torch": """
+import torch
+x = torch.ones(64)
+while True:
+    y = (x * 2) + 1
+    finished()
+""",
+}
+
+
+@dataclass(frozen=True)
+class Killed:
+    """What one kill left."""
+
+    finished: int
+    """Steps that the program had finished."""
+    listed: int
+    """Rows that `ls` found in the dump as it was left."""
+    mended: int
+    """Rows in records.npy after `repair`."""
+    fewest: int
+    """How often the op ran that has the fewest rows, of those that every step runs."""
+
+    @property
+    def loses_none(self) -> bool:
+        """Whether every row of every finished step is there."""
+        return self.fewest >= self.finished and self.mended == self.listed
+
+
+def save_model(path: Path) -> None:
+    """Save a model of three small ops."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    nodes = [helper.make_node(kind, [given], [made]) for kind, given, made in (("Abs", "x", "a"), ("Exp", "a", "b"), ("Sqrt", "b", "y"))]
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in ("x", "y")]
+    graph = helper.make_graph(nodes, "g", values[:1], values[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+
+
+def start(kind: str, folder: Path) -> tuple[subprocess.Popen[bytes], np.memmap[tuple[int], np.dtype[np.int64]]]:
+    """Start a program under `exec`; give it and what it shares: its process number and its finished steps."""
+    (folder / "program.py").write_text(COUNT + PROGRAMS[kind])
+    if kind == "onnx":
+        save_model(folder / "model.onnx")
+    shared = np.memmap(folder / "shared", np.int64, "w+", shape=2)
+    python = os.environ.get("TENSORTAP_TEST_PYTHON", sys.executable) if kind == "torch" else sys.executable
+    program = [python, "program.py", "shared", "model.onnx"]
+    command = [os.environ["TENSORTAP_COMMAND"], "exec", "--quiet", "--keep-free", "0", "--out", "dump", "--", *program]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return process, shared
+
+
+def read(dump: Path, finished: int) -> Killed:
+    """Read what is left of a dump, mend it and read it again."""
+    command = os.environ["TENSORTAP_COMMAND"]
+    listed = subprocess.run([command, "ls", str(dump), "--json"], capture_output=True, text=True, check=True).stdout.count("\n")
+    subprocess.run([command, "repair", str(dump)], capture_output=True, check=True)
+    rows = np.load(dump / "records.npy")
+    ops = {op["id"]: op["type"] for op in map(json.loads, (dump / "ops.jsonl").read_text().splitlines())}
+    first_outputs = rows[(rows["slot_kind"] == 0) & (rows["slot_index"] == 0)]
+    # Once before the loop, by both kinds of programs.
+    counts = [int(np.sum(first_outputs["op"] == op)) for op, kind in ops.items() if kind not in ("Input", "Initializer", "ones")]
+    return Killed(finished, listed, len(rows), min(counts, default=0))
+
+
+def kill_once(kind: str, life: float) -> Killed:
+    """Kill a program so many seconds after its first finished step. Raises RuntimeError when it does not come that far."""
+    with tempfile.TemporaryDirectory(prefix="tensortap-kill-") as name:
+        folder = Path(name)
+        process, shared = start(kind, folder)
+        deadline = time.monotonic() + LONGEST_START
+        while shared[1] == 0:
+            if process.poll() is not None or time.monotonic() > deadline:
+                process.kill()
+                raise RuntimeError(f"the program did not start: {(process.stderr.read() if process.stderr else b'').decode()[-300:]}")
+            time.sleep(0.001)
+        time.sleep(life)
+        os.kill(int(shared[0]), signal.SIGKILL)
+        process.communicate()
+        return read(folder / "dump", int(shared[1]))
+
+
+def main() -> int:
+    """Kill and count."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=sorted(PROGRAMS))
+    parser.add_argument("--kills", type=int, default=200, help="how many programs to kill (200)")
+    parser.add_argument("--seed", type=int, default=5, help="of the moments (5)")
+    arguments = parser.parse_args()
+    moments = random.Random(arguments.seed)
+    steps, bad = 0, 0
+    for number in range(arguments.kills):
+        killed = kill_once(arguments.kind, moments.random() * LONGEST_LIFE)
+        steps += killed.finished
+        if not killed.loses_none:
+            bad += 1
+            print(f"kill {number}: {killed}", flush=True)
+    print(f"{arguments.kind}: {arguments.kills} kills, {steps} finished steps, {bad} dumps that lack a row")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
