@@ -76,7 +76,7 @@ def make_inputs(arrays: Inputs) -> ctypes.Array[Input]:
 
 def run(library: ctypes.CDLL, request: dict[str, Any], arrays: Inputs) -> dict[str, Any]:
     """Run a model; gives the library's report, with "status" when it failed."""
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     inputs = make_inputs(contiguous)
     options = RunOptions(size=ctypes.sizeof(RunOptions), request=json.dumps(request).encode(), inputs=inputs, input_count=len(inputs))
     text = ctypes.c_void_p()

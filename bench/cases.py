@@ -72,14 +72,31 @@ def speech_windows(models: Path) -> Inputs:
     return {"input": windows, "h": state, "c": state}
 
 
+def loudest_window(models: Path) -> Inputs:
+    """Give the loudest window of the word alone, as a program does that listens."""
+    windows = speech_windows(models)["input"]
+    loudest = windows[np.abs(windows).mean(1).argmax()]
+    return {"input": loudest[None], "state": np.zeros((2, 1, 128), np.float32), "sr": np.array(16000, np.int64)}
+
+
+def batch_of_windows(models: Path) -> Inputs:
+    """Give all windows of the word at once."""
+    windows = speech_windows(models)["input"]
+    return {"input": windows, "state": np.zeros((2, len(windows), 128), np.float32)}
+
+
 OCR = "rapidocr/rapidocr/models/"
+SILERO = "silero_vad/silero_vad/data/"
 CASES = (
     Case("magika", "magika/magika/models/standard_v3_3/model.onnx", magika_inputs),
     Case("OCR det 320x320", OCR + "PP-OCRv6_det_small.onnx", lambda _: {"x": drawn_text(320, 320)}),
     Case("OCR rec 48x320", OCR + "PP-OCRv6_rec_small.onnx", lambda _: {"x": drawn_text(48, 320)}),
+    Case("OCR cls 48x192", OCR + "ch_ppocr_mobile_v2.0_cls_mobile.onnx", lambda _: {"x": drawn_text(48, 192)}),
     Case("basic-pitch", "basic_pitch/basic_pitch/saved_models/icassp_2022/nmp.onnx", chord),
     Case("smart-turn int8", "pipecat_ai/pipecat/audio/turn/smart_turn/data/smart-turn-v3.2-cpu.onnx", mel_noise),
-    Case("silero sequence", "silero_vad/silero_vad/data/silero_vad_16k_sequence.onnx", speech_windows),
+    Case("silero sequence", SILERO + "silero_vad_16k_sequence.onnx", speech_windows),
+    Case("silero window", SILERO + "silero_vad.onnx", loudest_window),
+    Case("silero batch", SILERO + "silero_vad_half.onnx", batch_of_windows),
 )
 
 

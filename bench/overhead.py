@@ -1,6 +1,4 @@
-"""Measures what capture costs and writes docs/overhead.md; `./dev bench` calls it.
-
-usage: overhead.py [--quick] [--processes N] [--output FILE]
+"""Measures what the capture of ONNX models costs, for docs/overhead.md; `./dev bench` calls it through bench.py.
 
 Every ratio compares captured with untouched runs of the same model in one process, bursts in ABBA order. Each cell is the median over
 several processes, with the lowest and the highest quartile beside it.
@@ -8,7 +6,6 @@ several processes, with the lowest and the highest quartile beside it.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
@@ -16,35 +13,40 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import budget
 import numpy as np
+from bars import geometric_mean, worst
 from cases import CASES, ROOT, Case, case_named
 from mindspore_tree import measure_ratios as measure_tree_ratios
 from mindspore_tree import page_lines as mindspore_lines
-from overhead_page import Cell, Page, write_page
+from overhead_page import Cell, Page
+
+from plan import Plan, say
 
 RELEASE = ROOT / "build" / "release"
 BENCH = ROOT / "build" / "bench"
 SCRATCH = ROOT / "build" / "bench-scratch"
 MODELS = Path(os.environ.get("TENSORTAP_TEST_MODELS", str(ROOT / "build" / "assets" / "models")))
 MEGABYTE = 1 << 20
-
-
-@dataclass
-class Plan:
-    """How much to measure."""
-
-    processes: int = 2
-    peer_seconds: float = 2.0
-    threads: tuple[int, ...] = (1, 2)
-    written_bytes: int = 4096 * MEGABYTE
-    problems: list[str] = field(default_factory=list)
+MEMORY = Path("/dev/shm")
+"""A file system in memory, for what is written there."""
+MEMORY_NEEDED = 6 << 30
+WRITTEN_BYTES = 4096 * MEGABYTE
+PEERS = {"all tensors as outputs": "outputs", "Polygraphy, all marked": "polygraphy"}
+# What a quick run measures.
+QUICK_CASES = ("magika", "OCR cls 48x192", "silero sequence")
+QUICK_MODES = ("nothing selected", "full statistics", "overflow watch", "everything written")
+# The cases that bars name.
+OCR_CASES = {"cls": "OCR cls 48x192", "det": "OCR det 320x320", "rec": "OCR rec 48x320"}
+BUDGET_CASES = {"cls": OCR_CASES["cls"], "magika": "magika"}
+"""Those whose budget is measured from outside, by the name of their bar."""
 
 
 # What is measured: heading, the capture config without "out".
@@ -56,11 +58,6 @@ MODES: dict[str, dict[str, Any]] = {
     "overflow watch": {"trigger": "overflow", "payload": "full", "slots": ["in", "out"]},
     "everything written": {"payload": "full"},
 }
-
-
-def say(text: str) -> None:
-    """Tell the person who waits what is going on."""
-    print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
 def child(script: str, *arguments: str) -> dict[str, Any]:
@@ -90,13 +87,28 @@ def captured_model(name: str, config: dict[str, Any] | None, **request: Any) -> 
     if config is None:
         request["capture"] = False
     else:
-        request["config"] = json.dumps({**config, "out": str(folder)})
+        request["config"] = json.dumps({"out": str(folder), **config})
     library = RELEASE / "libtensortap_onnxruntime.so"
     return child("capture_child.py", str(library), str(MODELS), name, json.dumps(request))
 
 
+def has_room(folder: Path, needed: int) -> bool:
+    """Say whether a folder is there and its file system has room."""
+    return folder.is_dir() and shutil.disk_usage(folder).free >= needed
+
+
+def captured_in_memory(case: Case, config: dict[str, Any], **request: Any) -> dict[str, Any]:
+    """Run a case whose dump goes to a file system in memory."""
+    if not has_room(MEMORY, MEMORY_NEEDED):
+        return {"error": f"{MEMORY} does not have {MEMORY_NEEDED >> 30} GiB of room"}
+    with tempfile.TemporaryDirectory(dir=MEMORY, prefix="tensortap-bench-") as folder:
+        return captured(case, {**config, "out": f"{folder}/dump"}, **request)
+
+
 def ratio_cell(plan: Plan, what: str, measure: Callable[[], dict[str, Any]]) -> Cell:
     """Repeat a measurement that gives an overhead; failures are told and leave the cell empty."""
+    if not plan.begins(what):
+        return Cell.of([], [])
     values: list[float] = []
     quartiles: list[float] = []
     for _ in range(plan.processes):
@@ -111,33 +123,41 @@ def ratio_cell(plan: Plan, what: str, measure: Callable[[], dict[str, Any]]) -> 
     return Cell.of(values, quartiles)
 
 
+def cases_of(plan: Plan) -> list[Case]:
+    """List the models of a run."""
+    return [case for case in CASES if not plan.quick or case.name in QUICK_CASES]
+
+
 def measure_ratios(plan: Plan, threads: int) -> dict[str, dict[str, Cell]]:
     """Fill the big table: heading -> case -> cell."""
     table: dict[str, dict[str, Cell]] = {}
     for mode, config in MODES.items():
-        say(f"{mode}, {threads} thread(s)")
+        if plan.quick and mode not in QUICK_MODES:
+            continue
+        run = captured_in_memory if mode == "everything written" else captured
         table[mode] = {}
-        for case in CASES:
+        for case in cases_of(plan):
             what = f"{case.name}, {mode}, {threads} thread(s)"
-            table[mode][case.name] = ratio_cell(plan, what, partial(captured, case, config, threads=threads, overhead=True))
-    for heading, how in (("all tensors as outputs", "outputs"), ("Polygraphy, all marked", "polygraphy")):
-        say(f"{heading}, {threads} thread(s)")
+            table[mode][case.name] = ratio_cell(plan, what, partial(run, case, config, threads=threads, overhead=True))
+    return table
+
+
+def measure_peers(plan: Plan, threads: int) -> dict[str, dict[str, Cell]]:
+    """Fill the columns of other tools."""
+    table: dict[str, dict[str, Cell]] = {}
+    for heading, how in PEERS.items():
         table[heading] = {}
-        for case in CASES:
+        for case in cases_of(plan):
             arguments = (str(MODELS), case.name, str(threads), str(plan.peer_seconds), how)
-            table[heading][case.name] = ratio_cell(
-                plan,
-                f"{case.name}, {heading}",
-                partial(child, "peer_child.py", *arguments),
-            )
+            what = f"{case.name}, {heading}, {threads} thread(s)"
+            table[heading][case.name] = ratio_cell(plan, what, partial(child, "peer_child.py", *arguments))
     return table
 
 
 def measure_memory(plan: Plan) -> dict[str, dict[str, float | None]]:
     """Measure peak memory: case -> heading -> bytes."""
-    say("peak memory")
     table: dict[str, dict[str, float | None]] = {}
-    for case in CASES:
+    for case in cases_of(plan):
         ways: dict[str, Callable[[], dict[str, Any]]] = {
             "plain": partial(captured, case, None, threads=1, runs=3),
             "statistics": partial(captured, case, MODES["full statistics"], threads=1, runs=3),
@@ -145,11 +165,28 @@ def measure_memory(plan: Plan) -> dict[str, dict[str, float | None]]:
             "plain session": partial(child, "peer_child.py", str(MODELS), case.name, "1", "1", "plain-memory"),
             "all tensors as outputs": partial(child, "peer_child.py", str(MODELS), case.name, "1", "1", "outputs-memory"),
         }
-        table[case.name] = {}
+        table[case.name] = dict.fromkeys(ways)
+        if not plan.begins(f"{case.name}, peak memory"):
+            continue
         for heading, way in ways.items():
+            if plan.quick and heading not in ("plain", "statistics"):
+                continue
             values = [report["peak_bytes"] for report in (way() for _ in range(plan.processes)) if "peak_bytes" in report]
             table[case.name][heading] = statistics.median(values) if values else None
     return table
+
+
+def measure_budgets(plan: Plan) -> dict[str, budget.Kept]:
+    """Measure from outside whether the budget is kept, by the name of the bar."""
+    found = {}
+    for name, case in BUDGET_CASES.items():
+        if (plan.quick and name != "cls") or not plan.begins(f"{case}, budget of 3 % from outside"):
+            continue
+        try:
+            found[name] = budget.measure(sys.executable, ["onnx", str(MODELS), case], plan.budget_runs)
+        except RuntimeError as error:
+            plan.problems.append(f"{case}, budget from outside: {error}")
+    return found
 
 
 def direct_write_rate(path: Path, size: int) -> float:
@@ -164,17 +201,24 @@ def direct_write_rate(path: Path, size: int) -> float:
 
 def measure_writing(plan: Plan) -> dict[str, float]:
     """Compare a big dump, synced to the disk, with direct I/O of the same size in the same run."""
+    nothing = {"dump": math.nan, "direct": math.nan, "bytes": 0.0}
+    if plan.quick:
+        return nothing
     say("writing more than waits in memory")
+    # One dump or one file of dd at a time, and what a capture leaves free.
+    if not has_room(SCRATCH, WRITTEN_BYTES + (4 << 30)):
+        plan.problems.append(f"writing {WRITTEN_BYTES / 1e9:.1f} GB: the disk does not have the room")
+        return nothing
     case = next(case for case in CASES if case.name.startswith("OCR det"))
     per_run = max(1, captured(case, MODES["everything written"], threads=1, runs=1).get("bytes") or 1)
-    runs = max(1, plan.written_bytes // per_run)
-    before = direct_write_rate(SCRATCH / "direct", plan.written_bytes)
+    runs = max(1, WRITTEN_BYTES // per_run)
+    before = direct_write_rate(SCRATCH / "direct", WRITTEN_BYTES)
     os.sync()
     start = time.perf_counter()
     report = captured(case, MODES["everything written"], threads=1, runs=runs)
     os.sync()
     seconds = time.perf_counter() - start
-    after = direct_write_rate(SCRATCH / "direct", plan.written_bytes)
+    after = direct_write_rate(SCRATCH / "direct", WRITTEN_BYTES)
     shutil.rmtree(SCRATCH / "dump", ignore_errors=True)
     return {"dump": (report.get("bytes") or math.nan) / seconds, "direct": (before + after) / 2, "bytes": report.get("bytes") or 0}
 
@@ -248,40 +292,58 @@ def measure_mindspore(plan: Plan) -> list[str]:
     return mindspore_lines(measure_tree_ratios(cell), files, google_benchmark("mindspore_open_bench"))
 
 
-def parse_arguments() -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description="Measure what capture costs and write docs/overhead.md.")
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions, one thread; for trying, not for publishing")
-    parser.add_argument("--processes", type=int, default=2, help="processes for each figure (2)")
-    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "overhead.md")
-    return parser.parse_args()
+def onnx_figures(page: Page) -> dict[str, float]:
+    """Give what the bars judge, by their keys."""
+    table = page.ratios[1]
+
+    def median(mode: str, case: str) -> float:
+        return table[mode][case].median if case in table.get(mode, {}) else math.nan
+
+    def mean(mode: str) -> float:
+        return geometric_mean(cell.median for cell in table.get(mode, {}).values())
+
+    figures = {
+        "cls": median("full statistics", OCR_CASES["cls"]),
+        "models": mean("full statistics"),
+        "written": mean("everything written"),
+    }
+    figures |= {f"watch {key}": median("overflow watch", case) for key, case in OCR_CASES.items()}
+    for name, kept in page.budgets.items():
+        figures |= {f"budget {name}": kept.cpu, f"reported {name}": kept.distance}
+    figures["disk"] = page.writing["dump"] / page.writing["direct"]
+    figures["memory"] = worst((row["statistics"] or math.nan) / (row["plain"] or math.nan) for row in page.memory.values())
+    return figures
 
 
-def main() -> int:
-    """Measure everything and write the page."""
-    arguments = parse_arguments()
-    plan = Plan(processes=1, peer_seconds=0.5, threads=(1,), written_bytes=512 * MEGABYTE) if arguments.quick else Plan(arguments.processes)
+def figure_notes(page: Page) -> dict[str, str]:
+    """Say which figures leave models out."""
+    table = page.ratios[1]
+    notes = {}
+    for key, mode in (("models", "full statistics"), ("written", "everything written")):
+        measured = sum(not math.isnan(cell.median) for cell in table.get(mode, {}).values())
+        if measured < len(CASES):
+            notes[key] = f"{measured} of {len(CASES)} models"
+    return notes
+
+
+def measure(plan: Plan) -> Page:
+    """Measure the ONNX half; the bars first, so that a quick run has them."""
     SCRATCH.mkdir(parents=True, exist_ok=True)
-    start = time.monotonic()
     ratios = {threads: measure_ratios(plan, threads) for threads in plan.threads}
+    budgets, memory = measure_budgets(plan), measure_memory(plan)
+    for threads in plan.threads:
+        ratios[threads] |= measure_peers(plan, threads)
     page = Page(
         ratios=ratios,
-        memory=measure_memory(plan),
+        budgets=budgets,
+        memory=memory,
         writing=measure_writing(plan),
-        numpy=numpy_rates(),
-        kernels=google_benchmark("stats_bench"),
-        opening=million_records(plan),
-        mindspore=measure_mindspore(plan),
+        numpy={} if plan.quick else numpy_rates(),
+        kernels=[] if plan.quick else google_benchmark("stats_bench"),
+        opening={} if plan.quick else million_records(plan),
+        mindspore=[] if plan.quick else measure_mindspore(plan),
         problems=plan.problems,
         processes=plan.processes,
     )
-    write_page(page, arguments.output)
     shutil.rmtree(SCRATCH, ignore_errors=True)
-    for problem in plan.problems:
-        say(problem)
-    say(f"wrote {arguments.output} in {time.monotonic() - start:.0f} s")
-    return 1 if plan.problems else 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    return page

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
-import os
-import platform
-import re
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import budget
+from bars import ONNX_BARS, Verdict, geometric_mean
+from bars import table as bar_table
+from machine import Load, machine_class
+
 # The figure to reach and how it is judged, by heading of the big table.
 TARGETS: dict[str, tuple[str, Callable[[list[float]], bool]]] = {
     "nothing selected": ("≤ 1.02 on each", lambda cells: max(cells) <= 1.02),
     "minimal statistics": ("≤ 1.08 in the geometric mean", lambda cells: geometric_mean(cells) <= 1.08),
-    "full statistics": ("≤ 1.15 in the geometric mean", lambda cells: geometric_mean(cells) <= 1.15),
+    "full statistics": ("≤ 1.12 in the geometric mean", lambda cells: geometric_mean(cells) <= ONNX_BARS["models"].limit),
     "budget 3 %": ("≤ 1.03 on each", lambda cells: max(cells) <= 1.03),
-    "overflow watch": ("≤ 1.05 on each", lambda cells: max(cells) <= 1.05),
-    "everything written": ("≤ 1.7 in the geometric mean", lambda cells: geometric_mean(cells) <= 1.7),
+    "overflow watch": ("≤ 1.15 on each", lambda cells: max(cells) <= ONNX_BARS["watch cls"].limit),
+    "everything written": ("≤ 1.45 in the geometric mean", lambda cells: geometric_mean(cells) <= ONNX_BARS["written"].limit),
 }
 NOTES = Path(__file__).with_name("overhead_notes.md")
 
@@ -53,6 +55,7 @@ class Page:
     """Everything that was measured."""
 
     ratios: dict[int, dict[str, dict[str, Cell]]]
+    budgets: dict[str, budget.Kept]
     memory: dict[str, dict[str, float | None]]
     writing: dict[str, float]
     numpy: dict[str, float]
@@ -61,25 +64,6 @@ class Page:
     mindspore: list[str]
     problems: list[str]
     processes: int
-
-
-def geometric_mean(values: list[float]) -> float:
-    """Give the geometric mean of the values that were measured."""
-    known = [value for value in values if not math.isnan(value)]
-    return math.exp(sum(math.log(value) for value in known) / len(known)) if known else math.nan
-
-
-def machine_class() -> str:
-    """Describe the machine by what matters: cores, instruction set, memory, caches."""
-    text = Path("/proc/cpuinfo").read_text()
-    maker = re.search(r"^vendor_id\s*:\s*(\S+)", text, re.MULTILINE)
-    flags = re.search(r"^flags\s*:\s*(.*)$", text, re.MULTILINE)
-    names = flags[1].split() if flags else []
-    level = "AVX-512" if "avx512bw" in names else "AVX2" if "avx2" in names else "SSE"
-    vendor = {"AuthenticAMD": "AMD", "GenuineIntel": "Intel"}.get(maker[1] if maker else "", platform.machine())
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    virtual = ", virtual machine" if "hypervisor" in names else ""
-    return f"{os.cpu_count()} cores, {vendor} {platform.machine()} with {level}, {memory:.0f} GiB of memory{virtual}"
 
 
 def ratio_table(table: dict[str, dict[str, Cell]]) -> list[str]:
@@ -125,8 +109,8 @@ def memory_table(memory: dict[str, dict[str, float | None]]) -> list[str]:
         cells = [megabytes(row[name]) for name in ("plain", "statistics", "written")]
         peers = [megabytes(row[name]) for name in ("plain session", "all tensors as outputs")]
         lines.append(f"| {case} | {' | '.join(cells)} | {shown} | {' | '.join(peers)} |")
-    reached = "not measured" if any(map(math.isnan, ratios)) else "yes" if max(ratios) <= 1.1 else "**no**"
-    lines += ["", f"To reach: ≤ 1.1 × plain on each. Reached: {reached}."]
+    reached = "not measured" if any(map(math.isnan, ratios)) else "yes" if max(ratios) <= 1.15 else "**no**"
+    lines += ["", f"To reach: ≤ 1.15 × plain on each. Reached: {reached}."]
     return lines
 
 
@@ -135,11 +119,24 @@ def writing_lines(writing: dict[str, float]) -> list[str]:
     share = writing["dump"] / writing["direct"]
     if math.isnan(share):
         return ["Not measured in this run."]
-    verdict_text = "yes" if share >= 0.8 else "**no**"
+    verdict_text = "yes" if share >= ONNX_BARS["disk"].limit else "**no**"
     return [
         f"A dump of {writing['bytes'] / 1e9:.1f} GB, model runs and the last sync to the disk included: {writing['dump'] / 1e6:.0f} MB/s. "
         f"The same number of bytes by `dd` with direct I/O, before and after: {writing['direct'] / 1e6:.0f} MB/s. Share: {share:.0%}. "
-        f"To reach: ≥ 80 %. Reached: {verdict_text}."
+        f"To reach: ≥ 75 %. Reached: {verdict_text}."
+    ]
+
+
+def budget_lines(budgets: dict[str, budget.Kept]) -> list[str]:
+    """Write what programs with a budget cost; the ONNX page and PyTorch's have the same table."""
+    if not budgets:
+        return ["Not measured in this run."]
+    return [
+        "A Python program under `tensortap exec --budget 3%`, to the program alone. Whole processes take turns: captured, plain, plain,",
+        "captured.",
+        "",
+        *budget.HEADING,
+        *(f"| {name} | {kept.cells()} |" for name, kept in budgets.items()),
     ]
 
 
@@ -177,7 +174,7 @@ def opening_lines(opening: dict[str, float]) -> list[str]:
     return lines
 
 
-def write_page(page: Page, target: Path) -> None:
+def write_page(page: Page, found: list[Verdict], load: Load, target: Path) -> None:
     """Write the page."""
     lines = [
         "# What capture costs",
@@ -186,11 +183,20 @@ def write_page(page: Page, target: Path) -> None:
         "",
         "Ratios of the time of a run to the untouched session's, in one process, bursts of both in ABBA order. Each figure is the median",
         f"of {page.processes} process{'es' if page.processes > 1 else ''}, with the lowest and highest quartile in brackets. 1.00 is free. "
-        "A figure that falls short is published as it is; the reasons are at the end.",
+        "A figure that falls short is published as it is; the reasons are at the end. What is written goes to a file system in memory.",
+        "",
+        load.sentence(),
+        "",
+        "## The bars",
+        "",
+        "With one thread.",
+        "",
+        *bar_table(found),
         "",
     ]
     for threads, table in page.ratios.items():
         lines += [f"## {threads} thread{'s' if threads > 1 else ''}", "", *ratio_table(table), ""]
+    lines += ["## A budget of 3 %, from outside", "", *budget_lines(page.budgets), ""]
     lines += ["## Peak memory", "", "Highest resident memory of the process over what it had before the model was loaded.", ""]
     lines += [*memory_table(page.memory), "", "## Writing more than the page cache should hold", "", *writing_lines(page.writing), ""]
     lines += ["## Statistics kernels", "", *kernel_table(page.kernels), ""]

@@ -1,157 +1,209 @@
-"""Measures what the capture of PyTorch programs costs and writes docs/overhead_pytorch.md.
+"""Measures what the capture of PyTorch programs costs, for docs/overhead_pytorch.md; `./dev bench` calls it through bench.py.
 
-usage: torch_overhead.py [--pairs N] [--output FILE]; TENSORTAP_COMMAND and TENSORTAP_TEST_PYTHON as ./dev sets them.
-
-CPU time of a step, with the capture on to the same process with it off, bursts of both in ABBA order; the median of the pairs.
+CPU time of a step, with the capture on to the same process with it off, bursts of both in ABBA order; the median of the pairs. Other tools
+are measured in the same way, on the same programs.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
-import platform
 import statistics
 import subprocess
-import sys
 import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+import budget
+from bars import worst
+from overhead_page import Cell
+
+from plan import Plan
+
 CHILD = Path(__file__).with_name("torch_child.py")
-PROGRAMS = ("mlp", "gpt_tiny", "cnn", "block", "gpt2")
+PROGRAMS = ("mlp", "gpt_tiny", "cnn", "block", "llama", "gpt2")
+STATISTICS = "statistics of inputs and outputs"
 MODES: dict[str, list[str]] = {
+    STATISTICS: [],
+    "statistics of outputs": ["--slots", "out"],
     "nothing selected": ["--ops", "no such op"],
-    "statistics of inputs and outputs": [],
     "budget 3 %": ["--budget", "3%"],
     "overflow watch": ["--config", "OVERFLOW"],
     "everything written": ["--full"],
 }
 # The config that stands for its name above.
 OVERFLOW: dict[str, object] = {"trigger": "overflow", "payload": "full", "slots": ["in", "out"]}
+# A budget is kept over many steps.
 BUDGET_BURST = 10
+# Whole dumps fill the disk, some gigabytes for each pair of the largest program, and bursts of a budget are long.
+FEW_PAIRS = 3
 MEMORY_RUNS = 3
-PEERS = ("TorchDispatchMode", "module hooks", "msprobe L0", "msprobe L1", "msprobe mix")
-# What was to be reached, for each program.
-TO_REACH: dict[str, tuple[float, ...]] = {
-    "nothing selected": (1.3, 1.3, 1.03, 1.03, 1.03),
-    "statistics of inputs and outputs": (1.6, 1.6, 1.08, 1.07, 1.04),
-    "budget 3 %": (1.03,) * 5,
-    "overflow watch": (float("nan"), float("nan"), 1.05, 1.05, 1.05),
-    "everything written": (float("nan"), float("nan"), 1.7, 1.9, 2.0),
+PEERS = (
+    "TorchDispatchMode",
+    "DebugMode, calls",
+    "DebugMode, norms",
+    "ExecutionTraceObserver",
+    "torch.profiler",
+    "module hooks",
+    "msprobe L0",
+    "msprobe L1",
+    "msprobe mix",
+)
+# What a quick run measures: a program's modes.
+QUICK_MODES = {
+    "gpt_tiny": (STATISTICS, "statistics of outputs", "nothing selected"),
+    "mlp": (STATISTICS,),
+    "cnn": (STATISTICS,),
+    "block": (STATISTICS,),
+    "llama": (STATISTICS,),
 }
+QUICK_PEERS = ("TorchDispatchMode", "DebugMode, norms", "ExecutionTraceObserver", "torch.profiler", "module hooks")
+
+Table = dict[str, dict[str, Cell]]
+"""Heading -> program -> figure."""
 
 
-def run_child(program: str, threads: int, pairs: int, options: list[str] | None, peer: str = "") -> dict[str, list[float]]:
-    """Run one process, captured unless `options` is None, and return what it printed."""
-    # A budget is kept over many steps.
+@dataclass
+class TorchPage:
+    """Everything that was measured."""
+
+    release: str
+    ratios: dict[int, Table] = field(default_factory=dict)
+    budgets: dict[str, budget.Kept] = field(default_factory=dict)
+    memory: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Peaks in KiB: captured, plain."""
+    peers: Table = field(default_factory=dict)
+
+
+def python() -> str:
+    """Give the Python that has torch."""
+    return os.environ["TENSORTAP_TEST_PYTHON"]
+
+
+def torch_release() -> str:
+    """Ask which torch is measured."""
+    words = [python(), "-c", "import importlib.metadata as m; print(m.version('torch').split('+')[0])"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def run_child(program: str, threads: int, pairs: int, options: list[str] | None, peer: str = "") -> dict[str, Any]:
+    """Run one process, captured unless `options` is None, and return what it printed. Raises RuntimeError when it fails."""
     length = BUDGET_BURST if options is not None and "--budget" in options else 1
-    words = [os.environ["TENSORTAP_TEST_PYTHON"], str(CHILD), program, str(threads), str(pairs), str(length), *([peer] if peer else [])]
-    with tempfile.TemporaryDirectory() as folder:
+    words = [python(), str(CHILD), program, str(threads), str(pairs), str(length), *([peer] if peer else [])]
+    with tempfile.TemporaryDirectory(prefix="tensortap-bench-") as folder:
         if options is not None:
             command = os.environ["TENSORTAP_COMMAND"]
             config = Path(folder) / "overflow.json"
             config.write_text(json.dumps(OVERFLOW))
             options = [str(config) if option == "OVERFLOW" else option for option in options]
             words = [command, "exec", "--quiet", "--out", f"{folder}/dump", "--keep-free", "0", *options, "--", *words]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"bench: {' '.join(words)} failed:\n{done.stderr}")
-    answer: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
+        # What tools write without being asked where goes with the folder.
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, "TMPDIR": folder})
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode != 0 or not lines:
+        raise RuntimeError(done.stderr.strip()[-300:] or f"exit status {done.returncode}")
+    answer: dict[str, Any] = json.loads(lines[-1])
     return answer
 
 
-def cell(ratios: list[float]) -> str:
-    """Write the median with the quartiles."""
-    low, _, high = statistics.quantiles(ratios, n=4)
-    return f"{statistics.median(ratios):.2f} ({low:.2f}-{high:.2f})"
+def ratio_cell(plan: Plan, what: str, measure: Callable[[], dict[str, Any]]) -> Cell:
+    """Measure the pairs of one process; a failure is a problem of the run and leaves the cell empty."""
+    if not plan.begins(what):
+        return Cell.of([], [])
+    try:
+        ratios = measure()["ratios"]
+    except RuntimeError as error:
+        plan.problems.append(f"{what}: {error}")
+        return Cell.of([], [])
+    quartiles = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios
+    return Cell.of([statistics.median(ratios)], [quartiles[0], quartiles[-1]])
 
 
-def verdict(limit: float, median: float) -> str:
-    """Say whether a figure was reached; "" where none was asked for."""
-    if math.isnan(limit):
-        return ""
-    return f"≤ {limit}: {'yes' if median <= limit else '**no**'}"
+def programs_of(plan: Plan, mode: str) -> Iterable[str]:
+    """List the programs that a mode is measured on."""
+    return [program for program in PROGRAMS if not plan.quick or mode in QUICK_MODES.get(program, ())]
 
 
-def table(threads: int, pairs: int) -> list[str]:
+def measure_ratios(plan: Plan, threads: int) -> Table:
     """Measure all programs with so many threads."""
-    lines = ["| " + " | ".join(["", *PROGRAMS]) + " |", "|---" * (len(PROGRAMS) + 1) + "|"]
+    table: Table = {}
     for mode, options in MODES.items():
-        cells, medians = [], []
-        for program in PROGRAMS:
-            print(f"bench: {program}, {threads} threads, {mode}", file=sys.stderr)
-            # Whole dumps fill the disk: some gigabytes for each pair of the largest program.
-            ratios = run_child(program, threads, min(pairs, 3) if "--full" in options else pairs, options)["ratios"]
-            cells.append(cell(ratios))
-            medians.append(statistics.median(ratios))
-        lines.append(f"| {mode} | " + " | ".join(cells) + " |")
-        verdicts = [verdict(limit, median) for limit, median in zip(TO_REACH[mode], medians, strict=True)]
-        lines.append("| to reach | " + " | ".join(verdicts) + " |")
-    return lines
+        pairs = min(plan.pairs, FEW_PAIRS) if mode in ("everything written", "budget 3 %") else plan.pairs
+        cells = {
+            program: ratio_cell(plan, f"{program}, {mode}, {threads} thread(s)", partial(run_child, program, threads, pairs, options))
+            for program in programs_of(plan, mode)
+        }
+        if cells:
+            table[mode] = cells
+    return table
 
 
-def peer_table(pairs: int) -> list[str]:
-    """Measure what other tools cost the programs, with one thread; "-" where one cannot be had or does not run."""
-    lines = ["| " + " | ".join(["", *PROGRAMS]) + " |", "|---" * (len(PROGRAMS) + 1) + "|"]
-    for peer in PEERS:
-        cells = []
-        for program in PROGRAMS:
-            print(f"bench: {program}, {peer}", file=sys.stderr)
-            try:
-                cells.append(f"{statistics.median(run_child(program, 1, pairs, None, peer)['ratios']):.2f}")
-            except SystemExit as error:
-                print(error, file=sys.stderr)
-                cells.append("-")
-        lines.append(f"| {peer} | " + " | ".join(cells) + " |")
-    return lines
+def measure_peers(plan: Plan) -> Table:
+    """Measure what other tools cost the programs, with one thread."""
+    pairs = 1 if plan.quick else max(1, plan.pairs // 3)
+    return {
+        peer: {
+            program: ratio_cell(plan, f"{program}, {peer}", partial(run_child, program, 1, pairs, None, peer))
+            for program in (("gpt_tiny",) if plan.quick else PROGRAMS)
+        }
+        for peer in (QUICK_PEERS if plan.quick else PEERS)
+    }
 
 
-def memory() -> list[str]:
+def measure_memory(plan: Plan) -> dict[str, tuple[float, float]]:
     """Compare the peak memory of captured and plain processes that run equally many steps: the medians of some runs of each."""
-    lines = ["| " + " | ".join(["", *PROGRAMS]) + " |", "|---" * (len(PROGRAMS) + 1) + "|"]
-    cells = []
-    for program in PROGRAMS:
-        print(f"bench: {program}, peak memory", file=sys.stderr)
+    found = {}
+    for program in () if plan.quick else PROGRAMS:
+        plan.begins(f"{program}, peak memory")
         peaks: dict[bool, list[float]] = {True: [], False: []}
-        for captured in (True, False) * MEMORY_RUNS:
-            peaks[captured].append(float(run_child(program, 1, 0, [] if captured else None)["peak_kib"]))  # type: ignore[arg-type]
-        plain = statistics.median(peaks[False])
-        cells.append(f"{statistics.median(peaks[True]) / plain:.3f} (of {plain / 1024:.0f} MiB)")
-    lines.append("| statistics, to plain | " + " | ".join(cells) + " |")
-    return lines
+        try:
+            for captured in (True, False) * MEMORY_RUNS:
+                peaks[captured].append(float(run_child(program, 1, 0, [] if captured else None)["peak_kib"]))
+        except RuntimeError as error:
+            plan.problems.append(f"{program}, peak memory: {error}")
+            continue
+        found[program] = statistics.median(peaks[True]), statistics.median(peaks[False])
+    return found
 
 
-def processor() -> str:
-    """Name the processor without its model number."""
-    text = Path("/proc/cpuinfo").read_text()
-    vendor = "AMD" if "AuthenticAMD" in text else "Intel" if "GenuineIntel" in text else platform.machine()
-    return f"{os.cpu_count()} cores, {vendor}, {'AVX-512' if 'avx512f' in text else 'AVX2'}"
+def measure_budgets(plan: Plan) -> dict[str, budget.Kept]:
+    """Measure from outside whether the budget is kept."""
+    if not plan.begins("mlp, budget of 3 % from outside"):
+        return {}
+    try:
+        return {"mlp": budget.measure(python(), ["torch", "mlp"], plan.budget_runs)}
+    except RuntimeError as error:
+        plan.problems.append(f"mlp, budget from outside: {error}")
+        return {}
 
 
-def main() -> None:
-    """Measure everything and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=9, help="pairs of bursts for each figure (9)")
-    parser.add_argument("--output", type=Path, default=ROOT / "docs/overhead_pytorch.md")
-    arguments = parser.parse_args()
-    notes = Path(__file__).with_name("torch_overhead_notes.md").read_text()
-    lines = ["# What capture costs a PyTorch program", ""]
-    lines += [
-        f"Made by `./dev bench --pytorch`; the figures are not edited. Machine: {processor()}, virtual machine. torch 2.13.0, CPU.",
-        "",
-    ]
-    lines += [
-        "CPU time of a step with the capture on, to the same process with it switched off: the median of pairs of bursts in ABBA",
-        "order, with the quartiles.",
-    ]
-    for threads in (1, 2):
-        lines += ["", f"## {threads} thread{'s' if threads > 1 else ''}", "", *table(threads, arguments.pairs)]
-    lines += ["", "## Other tools, one thread", "", *peer_table(max(1, arguments.pairs // 3))]
-    lines += ["", "## Peak memory", "", *memory(), "", notes.strip()]
-    arguments.output.write_text("\n".join(lines) + "\n")
+def torch_figures(page: TorchPage) -> dict[str, float]:
+    """Give what the bars judge, by their keys."""
+
+    def median(mode: str, program: str) -> float:
+        row = page.ratios[1].get(mode, {})
+        return row[program].median if program in row else math.nan
+
+    figures = {program: median(STATISTICS, program) for program in ("gpt_tiny", "mlp", "cnn", "block", "llama")}
+    figures["nothing"] = median("nothing selected", "gpt_tiny")
+    figures["outputs"] = median("statistics of outputs", "gpt_tiny")
+    for name, kept in page.budgets.items():
+        figures |= {f"budget {name}": kept.cpu, f"reported {name}": kept.distance}
+    figures["memory"] = worst(captured / plain for captured, plain in page.memory.values())
+    return figures
 
 
-if __name__ == "__main__":
-    main()
+def measure(plan: Plan) -> TorchPage:
+    """Measure the PyTorch half; the bars first, so that a quick run has them."""
+    page = TorchPage(torch_release())
+    page.ratios[1] = measure_ratios(plan, 1)
+    page.budgets = measure_budgets(plan)
+    page.memory = measure_memory(plan)
+    page.peers = measure_peers(plan)
+    for threads in plan.threads[1:]:
+        page.ratios[threads] = measure_ratios(plan, threads)
+    return page

@@ -1,11 +1,15 @@
-"""What people use today to look into a PyTorch program, for bench/torch_child.py: each computes min, max, mean and norm of what it sees."""
+"""What people use today to look into a PyTorch program, for bench/torch_child.py.
+
+The dispatch mode and the hooks compute min, max, mean and norm of what they see, msprobe its statistics, DebugMode a norm; torch's observer
+and profiler look at no values.
+"""
 
 from __future__ import annotations
 
 import json
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +69,40 @@ def dispatch_mode() -> Iterator[None]:
     kept.clear()
 
 
+@contextmanager
+def debug_mode(norms: bool) -> Iterator[None]:
+    """Run with torch's own record of calls; with a norm of every input and output, too."""
+    from torch.utils._debug_mode import DebugMode
+
+    with DebugMode(), DebugMode.log_tensor_hashes(hash_inputs=True) if norms else nullcontext():
+        yield
+
+
+def execution_trace() -> Peer:
+    """Make the observer that writes operators, shapes and their order into a file; it is one for a process."""
+    from torch.profiler import ExecutionTraceObserver
+
+    observer = ExecutionTraceObserver()
+    observer.register_callback(str(Path(tempfile.mkdtemp()) / "trace.json"))
+
+    @contextmanager
+    def on() -> Iterator[None]:
+        observer.start()
+        try:
+            yield
+        finally:
+            observer.stop()
+
+    return on
+
+
+@contextmanager
+def profiler() -> Iterator[None]:
+    """Run with the profiler and the shapes of inputs."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True):
+        yield
+
+
 def msprobe(level: str) -> Peer:
     """Make msprobe's debugger for statistics of a level: "L0" (modules), "L1" (functions) or "mix"."""
     from msprobe.pytorch import PrecisionDebugger  # type: ignore[import-not-found]
@@ -90,6 +128,10 @@ def msprobe(level: str) -> Peer:
 
 PEERS: dict[str, Callable[[], Peer]] = {
     "TorchDispatchMode": lambda: dispatch_mode,
+    "DebugMode, calls": lambda: lambda: debug_mode(False),
+    "DebugMode, norms": lambda: lambda: debug_mode(True),
+    "ExecutionTraceObserver": execution_trace,
+    "torch.profiler": lambda: profiler,
     "module hooks": lambda: module_hooks,
     "msprobe L0": lambda: msprobe("L0"),
     "msprobe L1": lambda: msprobe("L1"),

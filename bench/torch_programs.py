@@ -127,6 +127,23 @@ def block() -> Step:
     return training(model, lambda: functional.mse_loss(model(x), target))
 
 
+def llama() -> Step:
+    """Train a small Llama of the package transformers, of width 128, on 2 x 64 tokens."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=1024,
+        hidden_size=128,
+        intermediate_size=384,
+        num_hidden_layers=4,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=128,
+    )
+    model, ids = LlamaForCausalLM(config), torch.randint(0, 1024, (2, 64))
+    return training(model, lambda: model(input_ids=ids, labels=ids, use_cache=False).loss)
+
+
 def gpt2() -> Step:
     """Run a model of GPT-2-small's sizes: 32 tokens at once, then four more one by one."""
     model, ids = LanguageModel(50257, 1024, 768, 12, 12).eval(), torch.randint(0, 50257, (1, 32))
@@ -150,5 +167,6 @@ PROGRAMS: dict[str, tuple[Callable[[], Step], int]] = {
     "gpt_tiny": (gpt_tiny, 15),
     "cnn": (cnn, 4),
     "block": (block, 4),
+    "llama": (llama, 6),
     "gpt2": (gpt2, 1),
 }
