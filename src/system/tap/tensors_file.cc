@@ -21,6 +21,7 @@ constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kSmall = uint64_t{256} << 10;         // one system call up to here
 constexpr uint64_t kCheckedBlock = uint64_t{512} << 10;  // still in the cache when it is written after its CRC was computed
 constexpr size_t kExtensionSize = 4;
+constexpr uint64_t kWriteBackAtOnce = uint64_t{16} << 20;
 
 }  // namespace
 
@@ -103,7 +104,17 @@ Result<TensorsFile::Place> TensorsFile::append(std::string_view name, std::strin
   last_ = member;
   has_last_ = true;
   end_.store(content + member.size, std::memory_order_relaxed);
+  start_writing_back();
   return Place{begin, content + npy_header.size(), directory_.count()};
+}
+
+// The system would keep gigabytes in memory before it wrote any: the disk works while the program runs, not when the dump ends.
+void TensorsFile::start_writing_back() {
+  const uint64_t whole = end_.load(std::memory_order_relaxed) / kWriteBackAtOnce * kWriteBackAtOnce;
+  if (whole <= written_back_) return;
+  const auto bytes = static_cast<off_t>(whole - written_back_);
+  (void)sync_file_range(file_.fd(), static_cast<off_t>(written_back_), bytes, SYNC_FILE_RANGE_WRITE);
+  written_back_ = whole;
 }
 
 void TensorsFile::undo(const Place& place) {

@@ -43,6 +43,7 @@ class TensorsFile {
   TensorsFile(File file, DumpRoom& room) : file_(std::move(file)), room_(room) {}
   Status write(ZipMember& member, std::string_view npy_header, std::span<const std::byte> data);
   std::string unique_name(std::string_view name);
+  void start_writing_back();
   Status write_small(const ZipMember& member, std::string_view npy_header, std::span<const std::byte> data);
   Status write_large(ZipMember& member, std::string_view npy_header, std::span<const std::byte> data);
 
@@ -53,7 +54,8 @@ class TensorsFile {
   std::atomic<uint64_t> end_{0};
   ZipMember last_;  // added to the directory by the next append() or finish(), so that undo() can forget it
   std::string last_name_;
-  uint64_t last_taken_ = 0;  // of the room
+  uint64_t last_taken_ = 0;    // of the room
+  uint64_t written_back_ = 0;  // up to where the disk was asked to write
   bool has_last_ = false;
 };
 
