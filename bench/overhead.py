@@ -209,7 +209,7 @@ def measure_writing(plan: Plan) -> dict[str, float]:
     if not has_room(SCRATCH, WRITTEN_BYTES + (4 << 30)):
         plan.problems.append(f"writing {WRITTEN_BYTES / 1e9:.1f} GB: the disk does not have the room")
         return nothing
-    case = next(case for case in CASES if case.name.startswith("OCR det"))
+    case = case_named(OCR_CASES["det"])
     per_run = max(1, captured(case, MODES["everything written"], threads=1, runs=1).get("bytes") or 1)
     runs = max(1, WRITTEN_BYTES // per_run)
     before = direct_write_rate(SCRATCH / "direct", WRITTEN_BYTES)

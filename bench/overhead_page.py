@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,11 @@ class Page:
     processes: int
 
 
+def paragraph(text: str) -> list[str]:
+    """Wrap a paragraph of a page."""
+    return textwrap.wrap(text, 140, break_long_words=False, break_on_hyphens=False)
+
+
 def ratio_table(table: dict[str, dict[str, Cell]]) -> list[str]:
     """Write the table of one thread count: a row for each model."""
     headings = list(table)
@@ -120,11 +126,11 @@ def writing_lines(writing: dict[str, float]) -> list[str]:
     if math.isnan(share):
         return ["Not measured in this run."]
     verdict_text = "yes" if share >= ONNX_BARS["disk"].limit else "**no**"
-    return [
+    return paragraph(
         f"A dump of {writing['bytes'] / 1e9:.1f} GB, model runs and the last sync to the disk included: {writing['dump'] / 1e6:.0f} MB/s. "
         f"The same number of bytes by `dd` with direct I/O, before and after: {writing['direct'] / 1e6:.0f} MB/s. Share: {share:.0%}. "
         f"To reach: ≥ 75 %. Reached: {verdict_text}."
-    ]
+    )
 
 
 def budget_lines(budgets: dict[str, budget.Kept]) -> list[str]:
@@ -132,12 +138,19 @@ def budget_lines(budgets: dict[str, budget.Kept]) -> list[str]:
     if not budgets:
         return ["Not measured in this run."]
     return [
-        "A Python program under `tensortap exec --budget 3%`, to the program alone. Whole processes take turns: captured, plain, plain,",
-        "captured.",
+        *paragraph(
+            "A Python program under `tensortap exec --budget 3%`, to the program alone. Whole processes take turns: captured, plain, "
+            "plain, captured."
+        ),
         "",
         *budget.HEADING,
         *(f"| {name} | {kept.cells()} |" for name, kept in budgets.items()),
     ]
+
+
+def problem_lines(problems: list[str]) -> list[str]:
+    """Write what could not be measured: a line for each, with the last line of its reason."""
+    return [f"- {problem.splitlines()[-1][:138]}" for problem in problems]
 
 
 def kernel_table(results: list[dict[str, Any]]) -> list[str]:
@@ -181,11 +194,14 @@ def write_page(page: Page, found: list[Verdict], load: Load, target: Path) -> No
         "",
         "Made by `./dev bench`; the figures are not edited. Machine: " + machine_class() + ".",
         "",
-        "Ratios of the time of a run to the untouched session's, in one process, bursts of both in ABBA order. Each figure is the median",
-        f"of {page.processes} process{'es' if page.processes > 1 else ''}, with the lowest and highest quartile in brackets. 1.00 is free. "
-        "A figure that falls short is published as it is; the reasons are at the end. What is written goes to a file system in memory.",
+        *paragraph(
+            "Ratios of the time of a run to the untouched session's, in one process, bursts of both in ABBA order. Each figure is the "
+            f"median of {page.processes} process{'es' if page.processes > 1 else ''}, with the lowest and highest quartile in brackets. "
+            "1.00 is free. A figure that falls short is published as it is; the reasons are at the end. What is written goes to a file "
+            "system in memory."
+        ),
         "",
-        load.sentence(),
+        *paragraph(load.sentence()),
         "",
         "## The bars",
         "",
@@ -205,7 +221,7 @@ def write_page(page: Page, found: list[Verdict], load: Load, target: Path) -> No
     lines += ["## Opening a dump of a million records", "", *opening_lines(page.opening), ""]
     lines += page.mindspore
     if page.problems:
-        lines += ["## What could not be measured", "", *[f"- {problem}" for problem in page.problems], ""]
+        lines += ["## What could not be measured", "", *problem_lines(page.problems), ""]
     if NOTES.exists():
         lines += [NOTES.read_text().rstrip(), ""]
     target.write_text("\n".join(lines))

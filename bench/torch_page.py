@@ -8,7 +8,7 @@ from pathlib import Path
 from bars import TORCH_BARS, Verdict
 from bars import table as bar_table
 from machine import Load, machine_class
-from overhead_page import budget_lines
+from overhead_page import budget_lines, paragraph, problem_lines
 from torch_overhead import PROGRAMS, STATISTICS, Table, TorchPage
 
 NOTES = Path(__file__).with_name("torch_overhead_notes.md")
@@ -37,8 +37,8 @@ def ratio_lines(table: Table) -> list[str]:
     for mode, cells in table.items():
         lines.append(f"| {mode} | " + " | ".join(cells[program].text() if program in cells else "–" for program in PROGRAMS) + " |")
         limits = TO_REACH.get(mode, {})
-        if limits:
-            verdicts = [reached(limits.get(program, UNKNOWN), cells[program].median) if program in cells else "" for program in PROGRAMS]
+        verdicts = [reached(limits.get(program, UNKNOWN), cells[program].median) if program in cells else "" for program in PROGRAMS]
+        if any(verdicts):
             lines.append("| to reach | " + " | ".join(verdicts) + " |")
     return lines
 
@@ -57,12 +57,12 @@ def write_page(page: TorchPage, found: list[Verdict], load: Load, problems: list
     lines = [
         "# What capture costs a PyTorch program",
         "",
-        f"Made by `./dev bench`; the figures are not edited. Machine: {machine_class()}. torch {page.release}, CPU.",
+        *paragraph(f"Made by `./dev bench`; the figures are not edited. Machine: {machine_class()}. torch {page.release}, CPU."),
         "",
         "CPU time of a step with the capture on, to the same process with it switched off: the median of pairs of bursts in ABBA",
         "order, with the quartiles.",
         "",
-        load.sentence(),
+        *paragraph(load.sentence()),
         "",
         "## The bars",
         "",
@@ -76,5 +76,5 @@ def write_page(page: TorchPage, found: list[Verdict], load: Load, problems: list
     lines += ["", "## Other tools, one thread", "", *ratio_lines(page.peers)]
     lines += ["", "## Peak memory", "", *memory_lines(page.memory)]
     if problems:
-        lines += ["", "## What could not be measured", "", *[f"- {problem.splitlines()[-1]}" for problem in problems]]
+        lines += ["", "## What could not be measured", "", *problem_lines(problems)]
     target.write_text("\n".join([*lines, "", NOTES.read_text().strip()]) + "\n")

@@ -128,7 +128,7 @@ def block() -> Step:
 
 
 def llama() -> Step:
-    """Train a small Llama of the package transformers, of width 128, on 2 x 64 tokens."""
+    """Train a small Llama of the package transformers, of width 128, on 2 x 32 tokens."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = LlamaConfig(
@@ -140,7 +140,7 @@ def llama() -> Step:
         num_key_value_heads=2,
         max_position_embeddings=128,
     )
-    model, ids = LlamaForCausalLM(config), torch.randint(0, 1024, (2, 64))
+    model, ids = LlamaForCausalLM(config), torch.randint(0, 1024, (2, 32))
     return training(model, lambda: model(input_ids=ids, labels=ids, use_cache=False).loss)
 
 

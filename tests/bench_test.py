@@ -15,6 +15,10 @@ sys.path.append(str(ROOT / "bench"))
 import bars  # noqa: E402  # the folder of the bench
 import budget  # noqa: E402
 import machine  # noqa: E402
+import overhead  # noqa: E402
+import overhead_page  # noqa: E402
+import torch_overhead  # noqa: E402
+import torch_page  # noqa: E402
 
 import bench  # noqa: E402
 from plan import Plan  # noqa: E402
@@ -134,3 +138,56 @@ def test_the_report_is_strict_json_with_every_bar() -> None:
     text = bench.text_report(found, load, Plan(quick=True))
     assert "figures are rough" in text
     assert "The machine was loaded" in text
+
+
+LOAD = machine.Load(before=7.25, after=7.0, others=0.61, processors=2)
+KEPT = budget.Kept(cpu=1.05, wall=1.06, turns=(1.04, 1.06), reported=1.02, runs=10_000)
+
+
+def text_of(page: Path) -> str:
+    """Read a page; all its lines but those of tables are as wide as the project's documents may be."""
+    text = page.read_text()
+    assert [line for line in text.splitlines() if len(line) > 140 and not line.startswith("|")] == []
+    return text
+
+
+def test_the_page_of_onnx_models_has_the_bars_and_what_failed(tmp_path: Path) -> None:
+    measured = overhead_page.Cell(1.9, 1.8, 2.0)
+    row = dict.fromkeys(["plain", "statistics", "written", "plain session", "all tensors as outputs"])
+    page = overhead_page.Page(
+        ratios={1: {mode: {overhead.OCR_CASES["cls"]: measured} for mode in overhead.MODES}},
+        budgets={"cls": KEPT},
+        memory={"cls": {**row, "plain": 40e6, "statistics": 44e6}},
+        writing={"dump": 0.8e9, "direct": 1e9, "bytes": 4e9},
+        numpy={},
+        kernels=[],
+        opening={},
+        mindspore=[],
+        problems=["magika: it said\n" + "much " * 100],
+        processes=2,
+    )
+    figures = overhead.onnx_figures(page)
+    wanted = dict.fromkeys(["cls", "models", "written", "watch cls"], 1.9)
+    wanted |= {"budget cls": 1.05, "reported cls": 0.03, "disk": 0.8, "memory": 1.1}
+    assert {name: value for name, value in figures.items() if not math.isnan(value)} == pytest.approx(wanted)
+    overhead_page.write_page(page, bars.verdicts(bars.ONNX_BARS, figures, overhead.figure_notes(page)), LOAD, tmp_path / "page.md")
+    text = text_of(tmp_path / "page.md")
+    assert "| OCR cls, full statistics | ≤ 1.55 | 1.90, **falls short** |" in text
+    assert "1.90, **falls short** (1 of 9 models) |" in text
+    assert "The machine was loaded" in text
+    assert "| cls | 10,000 | 1.050 (1.040, 1.060) | 1.060 | 1.020 | 3.0 |" in text
+    assert "- much much" in text
+
+
+def test_the_page_of_pytorch_programs_has_the_bars_and_the_peers(tmp_path: Path) -> None:
+    row = {program: overhead_page.Cell(1.5, 1.4, 1.6) for program in torch_overhead.PROGRAMS}
+    page = torch_overhead.TorchPage(
+        "2.13.0", {1: {torch_overhead.STATISTICS: row}}, {"mlp": KEPT}, {"mlp": (1100.0, 1000.0)}, {"hooks": row}
+    )
+    figures = torch_overhead.torch_figures(page)
+    assert [figures[name] for name in ("gpt_tiny", "budget mlp", "reported mlp", "memory")] == pytest.approx([1.5, 1.05, 0.03, 1.1])
+    torch_page.write_page(page, bars.verdicts(bars.TORCH_BARS, figures), LOAD, [], tmp_path / "page.md")
+    text = text_of(tmp_path / "page.md")
+    assert "| gpt_tiny, statistics of inputs and outputs | ≤ 1.8 | 1.50, holds, beyond 1.60 even |" in text
+    assert "| hooks | 1.50 (1.40–1.60) |" in text
+    assert "2.13.0, CPU." in text
