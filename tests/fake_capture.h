@@ -37,12 +37,17 @@ int tensortap_wants_op(tensortap_session* session, tensortap_op_id op) noexcept 
   return self.wanted(self.ops[op]) ? 1 : 0;
 }
 int tensortap_wants_reads(tensortap_session* session) noexcept { return fake_capture::self(session).wants_reads ? 1 : 0; }
-int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t) noexcept {
+int tensortap_step_begin_kind(tensortap_session* session, int64_t step, uint64_t, uint64_t) noexcept {
   auto& self = fake_capture::self(session);
   const std::lock_guard lock(self.mutex);
   self.begun.push_back(step);
-  return 1;
+  return self.unwanted_steps.contains(step) ? 0 : 1;
 }
+int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t run) noexcept {
+  return tensortap_step_begin_kind(session, step, run, 0);
+}
+int tensortap_skips_steps(tensortap_session*) noexcept { return 0; }
+void tensortap_note(tensortap_session*, const char*) noexcept {}
 void tensortap_step_end(tensortap_session* session, int64_t step, uint64_t) noexcept {
   auto& self = fake_capture::self(session);
   const std::lock_guard lock(self.mutex);

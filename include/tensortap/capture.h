@@ -330,7 +330,15 @@ TENSORTAP_API int tensortap_wants_reads(tensortap_session* session) TENSORTAP_NO
 /* Begins a step. Returns whether anything may be captured in it, if only an op that fails: 0 no (filter or governor), 1 yes. Optional;
  * needed for --budget. */
 TENSORTAP_API int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t run) TENSORTAP_NOEXCEPT;
+/* The same for a step of a known kind: a budget compares captured steps with others of their kind, which take the same time by themselves.
+ * `kind` is any number, such as a hash of the shapes of the inputs; 0 = unknown. A step that the runtime refused begins again. */
+TENSORTAP_API int tensortap_step_begin_kind(tensortap_session* session, int64_t step, uint64_t run, uint64_t kind) TENSORTAP_NOEXCEPT;
 TENSORTAP_API void tensortap_step_end(tensortap_session* session, int64_t step, uint64_t run) TENSORTAP_NOEXCEPT;
+
+/* Whether whole steps may be left out (a budget, chosen steps): 0 no, 1 yes. A source can prepare to run those without callbacks. */
+TENSORTAP_API int tensortap_skips_steps(tensortap_session* session) TENSORTAP_NOEXCEPT;
+/* Adds a sentence, once, to the notes of the report. */
+TENSORTAP_API void tensortap_note(tensortap_session* session, const char* text) TENSORTAP_NOEXCEPT;
 
 /* Whether an event of this op in this step would be kept: 0 no, 1 yes. Costs one load; lets a source skip the work of filling the event.
  * To be asked once for an execution: one that the governor leaves out is counted here. */

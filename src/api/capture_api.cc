@@ -278,9 +278,29 @@ int tensortap_wants_reads(tensortap_session* session) noexcept {
 }
 
 int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t run) noexcept {
+  return tensortap_step_begin_kind(session, step, run, 0);
+}
+
+int tensortap_step_begin_kind(tensortap_session* session, int64_t step, uint64_t run, uint64_t kind) noexcept {
   tensortap::CaptureSession* open = session_of(session);
   if (open == nullptr) return 0;
-  return guarded<bool>(open, false, [=] { return open->step_begin(step, run); }) ? 1 : 0;
+  return guarded<bool>(open, false, [=] { return open->step_begin(step, run, kind); }) ? 1 : 0;
+}
+
+int tensortap_skips_steps(tensortap_session* session) noexcept {
+  const tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr) return 0;
+  const tensortap::CaptureSpec& spec = open->options().spec;
+  return spec.budget > 0 || !spec.steps.is_all() || spec.limits.stop_after >= 0 ? 1 : 0;
+}
+
+void tensortap_note(tensortap_session* session, const char* text) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr || text == nullptr || *text == '\0') return;
+  guarded<bool>(open, false, [=] {
+    open->state().add_note(text);
+    return true;
+  });
 }
 
 void tensortap_step_end(tensortap_session* session, int64_t step, uint64_t run) noexcept {

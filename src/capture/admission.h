@@ -53,7 +53,8 @@ class Admission {
   // Whether an execution of a wanted op that has not begun would be taken; one that the governor leaves out is counted.
   bool wants(OpId id, OpEntry& op, int64_t number);
 
-  bool begin_step(int64_t number, uint64_t run, int64_t now_ns) { return steps_.begin(number, run, now_ns); }
+  // `kind`: Governor::begin_step().
+  bool begin_step(int64_t number, uint64_t run, int64_t now_ns, uint64_t kind) { return steps_.begin(number, run, now_ns, kind); }
   // Whether the step was captured.
   bool end_step(int64_t number, uint64_t run, int64_t now_ns);
 

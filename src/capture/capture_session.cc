@@ -271,10 +271,10 @@ bool CaptureSession::wants_op(OpId op) {
 
 uint32_t CaptureSession::wanted_reads() const { return overflow_.has_value() && is_on() ? overflow_->wanted_reads() : 0; }
 
-bool CaptureSession::step_begin(int64_t step, uint64_t run) {
+bool CaptureSession::step_begin(int64_t step, uint64_t run, uint64_t kind) {
   if (!is_on()) return false;
   if (ops_.has_waiting()) ops_.apply_waiting(admission_.steps());
-  const bool captured = admission_.begin_step(admission_.number_of(step), run, monotonic_ns());
+  const bool captured = admission_.begin_step(admission_.number_of(step), run, monotonic_ns(), kind);
   return captured || follows_executions_;
 }
 

@@ -93,7 +93,8 @@ class CaptureSession {
   // What tensortap_wants_reads() returns.
   [[nodiscard]] uint32_t wanted_reads() const;
 
-  bool step_begin(int64_t step, uint64_t run);
+  // What tensortap_step_begin_kind() says.
+  bool step_begin(int64_t step, uint64_t run, uint64_t kind = 0);
   void step_end(int64_t step, uint64_t run);
   bool wants(OpId op, int64_t step);
   void on_op(const tensortap_op_event& event);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "base/json.h"
 
@@ -16,11 +17,15 @@ constexpr double kDensest = 4;
 constexpr int64_t kUnnoticedNs = 200'000;  // spending below this in a step goes unnoticed
 constexpr int64_t kOpenWindowNs = 20'000'000;
 constexpr int64_t kClosedWindowNs = 5'000'000;
-constexpr double kSmoothing = 0.25;
-constexpr uint64_t kStepsToCompare = 4;
-constexpr double kMostUnseen = 8;  // times what is seen; more is not the capture's doing
-
-void smooth(double& average, double value) { average = average == 0 ? value : average + kSmoothing * (value - average); }
+// Room for what is not measured: caches that are still cold two steps later.
+constexpr double kShareForSteps = 0.9;
+// Room for what the time inside our calls does not show: the runtime's own work for a callback, cold caches.
+constexpr double kShareForWindows = 0.6;
+constexpr double kCatchUp = 64;  // steps over which the rate uses up what is left of the budget so far
+constexpr int kPause = 4;        // steps: the first follows a captured one, the others are plain
+constexpr double kPauseRate = 0.0625;
+constexpr double kDenseRate = 0.25;  // below it, steps that are not captured are many
+constexpr double kUnknownKindRate = 0.5;
 
 // At level 0 every op has its turn; later levels leave 1 of 4, 1 of 16, ... in.
 uint32_t stride_of(int level, bool keeps_data) {
@@ -30,97 +35,112 @@ uint32_t stride_of(int level, bool keeps_data) {
 
 }  // namespace
 
-void RecentMedian::add(int64_t value) { values_[count_++ % kKept] = value; }
+double Governor::target() const { return budget_ * (counts_steps() ? kShareForSteps : kShareForWindows); }
 
-int64_t RecentMedian::value() const {
-  std::array<int64_t, kKept> sorted = values_;
-  const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(std::min(count_, kKept));
-  if (end == sorted.begin()) return 0;
-  const auto middle = sorted.begin() + (end - sorted.begin()) / 2;
-  std::nth_element(sorted.begin(), middle, end);
-  return *middle;
-}
-
-bool Governor::begin_step(int64_t now_ns) {
+Governor::Step Governor::begin_step(int64_t now_ns, uint64_t kind) {
   const std::lock_guard lock(mutex_);
   counts_steps_.store(true, std::memory_order_relaxed);
   ++steps_seen_;
-  if (!active()) {
-    ++steps_captured_;
-    return true;
+  Step step{.captured = !active(), .kind = kind, .began_ns = now_ns};
+  if (active()) {
+    step.follows = std::exchange(last_captured_, false);
+    step.alone = captured_now_ == 0;
+    step.spent_ns = spent_ns_.load(std::memory_order_relaxed);
+    const bool first = steps_captured_ == 0;
+    step.captured = first || wants_step_locked(kind);
+    if (step.captured) begin_captured_locked(step, first);
+    step.turn = turns_;
   }
-  const bool first = steps_captured_ == 0;
-  const bool captured = first || active_steps_ > 0 || affordable_locked();
-  if (!captured) return false;
-  ++steps_captured_;
-  if (active_steps_++ == 0) {
-    began_ns_.store(now_ns, std::memory_order_relaxed);
-    spent_at_begin_.store(spent_ns_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    skipped_at_begin_ = skipped_elements_.load(std::memory_order_relaxed);
-    allowance_ns_.store(first ? 0 : static_cast<int64_t>(2 * predicted_ns_), std::memory_order_relaxed);
+  steps_captured_ += step.captured ? 1 : 0;
+  return step;
+}
+
+void Governor::begin_captured_locked(const Step& step, bool first) {
+  ++turns_;
+  ++captured_now_;
+  if (first) pause_ = kPause + 1;
+  began_ns_.store(step.began_ns, std::memory_order_relaxed);
+  spent_at_begin_.store(step.spent_ns, std::memory_order_relaxed);
+  skipped_at_begin_ = skipped_elements_.load(std::memory_order_relaxed);
+  allowance_ns_.store(first ? 0 : static_cast<int64_t>(2 * costs_.cost()), std::memory_order_relaxed);
+}
+
+bool Governor::wants_step_locked(uint64_t kind) {
+  // One at a time: what two cost could not be told apart.
+  if (captured_now_ > 0) return false;
+  if (pause_ > 0) {
+    --pause_;
+    return false;
   }
-  return true;
+  double rate = rate_locked();
+  if (rate > kDenseRate && next_random_locked() < kPauseRate) {
+    pause_ = kPause - 1;
+    return false;
+  }
+  if (!costs_.knows_plain(kind)) rate = std::min(rate, kUnknownKindRate);
+  return next_random_locked() < rate;
 }
 
-double Governor::mean_base_locked() const {
-  if (steps_ended_ == 0) return 0;
-  const double base = static_cast<double>(wall_ns_ - spent_ns_.load(std::memory_order_relaxed));
-  return std::max(base, static_cast<double>(wall_ns_) / 100) / static_cast<double>(steps_ended_);
+// The probability with which the next step is captured.
+double Governor::rate_locked() const {
+  const double most = costs_.cost_at_most();
+  const double own_step = costs_.own_step();
+  const double left = target() * (costs_.own_time() + own_step) - costs_.charged() - costs_.uncertainty();
+  if (left < most) return 0;
+  return most <= 0 ? 1 : target() * own_step / most + (left / most - 1) / kCatchUp;
 }
 
-bool Governor::affordable_locked() const {
-  const double base = mean_base_locked() * static_cast<double>(steps_ended_ + 1);
-  return static_cast<double>(spent_ns_.load(std::memory_order_relaxed)) + predicted_ns_ <= target_ * base;
+// splitmix64
+double Governor::next_random_locked() {
+  random_ += 0x9e3779b97f4a7c15;
+  uint64_t mixed = random_;
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+  return static_cast<double>((mixed ^ (mixed >> 31)) >> 11) * 0x1p-53;
 }
 
-void Governor::end_step(bool captured, int64_t began_ns, int64_t now_ns) {
+void Governor::end_step(const Step& step, int64_t now_ns) {
   if (!active()) return;
   const std::lock_guard lock(mutex_);
-  const int64_t wall = std::max<int64_t>(now_ns - began_ns, 0);
-  ++steps_ended_;
-  wall_ns_ += wall;
-  if (!captured) {
-    ++skipped_steps_;
-    wall_skipped_.add(wall);
-    return;
+  const auto wall = static_cast<double>(std::max<int64_t>(now_ns - step.began_ns, 0));
+  if (step.captured) {
+    end_captured_locked(step, wall);
+  } else if (!step.alone || step.turn != turns_) {
+    costs_.add_disturbed(wall);
+  } else if (step.follows) {
+    costs_.add_after(step.kind, wall);
+  } else {
+    costs_.add_plain(step.kind, wall);
   }
-  if (active_steps_ == 0 || --active_steps_ > 0) return;
-  learn_locked(spent_ns_.load(std::memory_order_relaxed) - spent_at_begin_.load(std::memory_order_relaxed), wall);
+}
+
+void Governor::end_captured_locked(const Step& step, double wall) {
+  ++turns_;
+  --captured_now_;
+  last_captured_ = true;
+  const int64_t spent = spent_ns_.load(std::memory_order_relaxed);
+  // At level 0 the tensors that an emergency sampled would have been taken whole.
+  double left_undone = 0;
+  if (level_.load(std::memory_order_relaxed) == 0) {
+    const double elements = static_cast<double>(elements_.load(std::memory_order_relaxed));
+    const double per_element = elements > 0 ? static_cast<double>(spent) / elements : 0;
+    left_undone = std::min(per_element, 1.0) * static_cast<double>(skipped_elements_.load(std::memory_order_relaxed) - skipped_at_begin_);
+  }
+  costs_.add_captured(step.kind, wall, static_cast<double>(spent - step.spent_ns), left_undone);
   choose_level_locked();
 }
 
-void Governor::learn_locked(int64_t cost, int64_t wall) {
-  const double elements = static_cast<double>(elements_.load(std::memory_order_relaxed));
-  const double per_element = elements > 0 ? static_cast<double>(spent_ns_.load(std::memory_order_relaxed)) / elements : 0;
-  double full_cost = static_cast<double>(cost);
-  // At level 0 the tensors that an emergency sampled would have been taken whole.
-  if (level_.load(std::memory_order_relaxed) == 0) {
-    full_cost += std::min(per_element, 1.0) * static_cast<double>(skipped_elements_.load(std::memory_order_relaxed) - skipped_at_begin_);
-  }
-  // A program's first step is slow for reasons of its own.
-  if (steps_captured_ > 1) wall_captured_.add(wall);
-  if (skipped_steps_ >= kStepsToCompare && steps_captured_ > kStepsToCompare) {
-    const auto slower = static_cast<double>(wall_captured_.value() - wall_skipped_.value());
-    const double unseen = std::min(slower, (kMostUnseen + 1) * static_cast<double>(cost)) - static_cast<double>(cost);
-    if (unseen > 0) {
-      spent_ns_.fetch_add(static_cast<int64_t>(unseen), std::memory_order_relaxed);
-      full_cost = std::max(full_cost, static_cast<double>(cost) + unseen);
-    }
-  }
-  smooth(predicted_ns_, full_cost);
-}
-
 void Governor::choose_level_locked() {
-  const double allowed = target_ * mean_base_locked();
+  const double allowed = target() * costs_.own_step();
   if (allowed <= 0) return;
   const int level = level_.load(std::memory_order_relaxed);
-  const double every = predicted_ns_ / allowed;
+  const double every = costs_.cost() / allowed;
   if (every > kSparsest && level < kMostLevels) {
     level_.store(level + 1, std::memory_order_relaxed);
-    predicted_ns_ /= 2;
+    costs_.scale_cost(0.5);
   } else if (every < kDensest / 4 && level > 0) {
     level_.store(level - 1, std::memory_order_relaxed);
-    predicted_ns_ *= 4;
+    costs_.scale_cost(4);
   }
 }
 
@@ -134,7 +154,7 @@ bool Governor::window_open(int64_t now_ns) {
   last_ns_ = now_ns;
   const int64_t all = spent_ns_.load(std::memory_order_relaxed);
   const double base = static_cast<double>(now_ns - first_ns_ - all);
-  const bool opens = windows_ == 0 || static_cast<double>(all) <= target_ * base;
+  const bool opens = windows_ == 0 || static_cast<double>(all) <= target() * base;
   ++windows_;
   windows_captured_ += opens ? 1 : 0;
   began_ns_.store(now_ns, std::memory_order_relaxed);
@@ -154,7 +174,7 @@ Governor::Thinning Governor::thinning(int64_t now_ns) const {
   if (!active()) return {};
   const int64_t spent = spent_ns_.load(std::memory_order_relaxed) - spent_at_begin_.load(std::memory_order_relaxed);
   const int64_t allowance = allowance_ns_.load(std::memory_order_relaxed);
-  const auto share = static_cast<int64_t>(target_ * static_cast<double>(now_ns - began_ns_.load(std::memory_order_relaxed)));
+  const auto share = static_cast<int64_t>(target() * static_cast<double>(now_ns - began_ns_.load(std::memory_order_relaxed)));
   if (spent > kUnnoticedNs && spent > std::max(allowance, share)) return {.sample_limit = kSmallestSample, .keep_data = false};
   if (keeps_data_) return {};
   const auto level = static_cast<size_t>(level_.load(std::memory_order_relaxed));
@@ -170,11 +190,17 @@ void Governor::spend(int64_t nanoseconds, uint64_t elements, uint64_t skipped_el
 Json Governor::report(uint64_t ops_left_out) const {
   if (!active()) return nullptr;
   const std::lock_guard lock(mutex_);
-  const auto spent = static_cast<double>(spent_ns_.load(std::memory_order_relaxed));
-  const double wall = static_cast<double>(counts_steps_ ? wall_ns_ : last_ns_ - first_ns_);
   Json report = {{"budget", budget_}};
-  report["measured_overhead"] = wall > spent ? Json(spent / (wall - spent)) : Json(nullptr);
-  report["by"] = counts_steps_ ? "steps" : "time";
+  if (counts_steps()) {
+    report["measured_overhead"] = costs_.overhead();
+    report["by"] = "steps";
+    report["measured_by"] = costs_.basis();
+  } else {
+    const auto spent = static_cast<double>(spent_ns_.load(std::memory_order_relaxed));
+    const auto wall = static_cast<double>(last_ns_ - first_ns_);
+    report["measured_overhead"] = wall > spent ? Json(spent / (wall - spent)) : Json(nullptr);
+    report["by"] = "time";
+  }
   const uint64_t seen = counts_steps_ ? steps_seen_ : windows_;
   const uint64_t captured = counts_steps_ ? steps_captured_ : windows_captured_;
   report["seen"] = seen;

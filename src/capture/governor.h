@@ -1,37 +1,24 @@
-// Keeps the time that a capture takes below a share of the program's own (--budget): captures every k-th step, looks at samples of large
-// tensors, leaves out ops when that is not enough, and says what it did.
+// Keeps the time that a capture takes below a share of the program's own (--budget): draws the steps that are captured, looks at samples of
+// large tensors, leaves out ops when that is not enough, and says what it did.
 
 #ifndef TENSORTAP_CAPTURE_GOVERNOR_H_
 #define TENSORTAP_CAPTURE_GOVERNOR_H_
 
-#include <array>
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <mutex>
 
 #include "base/json_fwd.h"
+#include "capture/step_costs.h"
 #include "trace/op_info.h"
 
 namespace tensortap {
 
-// The median of the last values: one step that the machine held up does not move it.
-class RecentMedian {
- public:
-  void add(int64_t value);
-  // 0 without values.
-  [[nodiscard]] int64_t value() const;
-
- private:
-  static constexpr size_t kKept = 15;
-  std::array<int64_t, kKept> values_{};
-  size_t count_ = 0;
-};
-
-// Works on time spent: what each event took, what the writer thread took, and what captured steps were slower than skipped ones beyond
-// that. A step is captured when all spending up to its end is expected to stay below the target. A program that never begins a step
-// is governed by windows of time in the same way. The first step (window) is always captured, sampled as soon as it costs too
-// much, so that even one step gives every op's record. Times are passed in, so that a test can make them up. Thread-safe.
+// Measures what captured steps cost (StepCosts) and draws the next ones at random, at the rate that the budget allows by that measure. All
+// charges so far stay inside the budget too, with a margin as wide as they are uncertain. The first step is always captured, sampled as
+// soon as it costs too much, so that even one step gives every op's record. Now and then some steps in a row are not captured, however
+// little a captured one costs: there would be nothing to compare with. A program that never begins a step is governed by windows of time,
+// by what each event and the writer thread took. Times are passed in, so that a test can make them up. Thread-safe.
 class Governor {
  public:
   struct Thinning {
@@ -39,17 +26,30 @@ class Governor {
     bool keep_data = true;
   };
 
-  // `budget` 0: never thins. `keeps_data`: records come with tensors, which cannot be sampled: ops are left out instead.
-  Governor(double budget, bool keeps_data) : budget_(budget), target_(budget * kShareOfBudget), keeps_data_(keeps_data) {}
+  // One step from its beginning to its end.
+  struct Step {
+    bool captured = false;
+    bool follows = false;  // the first one after a captured one
+    bool alone = false;    // no captured one was under way when it began
+    uint64_t kind = 0;
+    uint64_t turn = 0;  // number of captured steps that had begun or ended
+    int64_t began_ns = 0;
+    int64_t spent_ns = 0;  // all spending before it
+  };
+
+  // `budget` 0: never thins. `keeps_data`: records come with tensors, which cannot be sampled: ops are left out instead. `seed`: of the
+  // draws. It is the same in every process, so that the ranks of a job capture the same steps.
+  Governor(double budget, bool keeps_data, uint64_t seed = 1) : budget_(budget), keeps_data_(keeps_data), random_(seed) {}
 
   [[nodiscard]] bool active() const { return budget_ > 0; }
   // Whether the program ever began a step.
   [[nodiscard]] bool counts_steps() const { return counts_steps_.load(std::memory_order_relaxed); }
 
-  // Whether the step that begins is captured.
-  bool begin_step(int64_t now_ns);
-  // `began_ns`: as passed to begin_step().
-  void end_step(bool captured, int64_t began_ns, int64_t now_ns);
+  // Decides whether the step that begins is captured. Steps of one `kind` take the same time by themselves, such as those with inputs of
+  // the same shapes; 0 = unknown.
+  Step begin_step(int64_t now_ns, uint64_t kind = 0);
+  // `step`: what begin_step() returned.
+  void end_step(const Step& step, int64_t now_ns);
   // For programs without steps: whether events are captured at this time.
   bool window_open(int64_t now_ns);
 
@@ -63,22 +63,23 @@ class Governor {
   void count_left_out() { left_out_.fetch_add(1, std::memory_order_relaxed); }
   void count_data_left_out() { data_left_out_.fetch_add(1, std::memory_order_relaxed); }
 
-  // {"budget", "measured_overhead", "step_every", "steps_seen", ...}; null when there is no budget. `ops_left_out`: how many ops were
-  // left out at least once.
+  // {"budget", "measured_overhead", "by", "measured_by", "seen", "captured", ...}; null when there is no budget. `ops_left_out`: how many
+  // ops were left out at least once.
   [[nodiscard]] Json report(uint64_t ops_left_out) const;
 
  private:
-  // Room for what cannot be seen from here: the runtime's own work for a callback, caches that a look leaves colder.
-  static constexpr double kShareOfBudget = 0.6;
   static constexpr int kMostLevels = 8;
 
-  [[nodiscard]] bool affordable_locked() const;
-  [[nodiscard]] double mean_base_locked() const;
-  void learn_locked(int64_t cost, int64_t wall);
+  [[nodiscard]] bool wants_step_locked(uint64_t kind);
+  [[nodiscard]] double rate_locked() const;
+  [[nodiscard]] double next_random_locked();
+  void begin_captured_locked(const Step& step, bool first);
+  void end_captured_locked(const Step& step, double wall);
   void choose_level_locked();
+  // The share of the program's time that may be spent.
+  [[nodiscard]] double target() const;
 
   const double budget_;
-  const double target_;
   const bool keeps_data_;
   std::atomic<bool> counts_steps_{false};
   std::atomic<int64_t> spent_ns_{0};
@@ -96,16 +97,15 @@ class Governor {
   std::atomic<bool> window_is_open_{true};
 
   mutable std::mutex mutex_;
+  StepCosts costs_;
+  uint64_t random_;  // the generator's state
   uint64_t steps_seen_ = 0;
-  uint64_t steps_ended_ = 0;
   uint64_t steps_captured_ = 0;
-  int active_steps_ = 0;
+  int captured_now_ = 0;        // captured steps that are under way
+  uint64_t turns_ = 0;          // captured steps that began or ended
+  bool last_captured_ = false;  // no step began since a captured one ended
+  int pause_ = 0;               // steps that are not captured whatever they cost
   uint64_t skipped_at_begin_ = 0;
-  int64_t wall_ns_ = 0;      // of all steps that ended
-  double predicted_ns_ = 0;  // cost of a captured step at the present level
-  RecentMedian wall_captured_;
-  RecentMedian wall_skipped_;
-  uint64_t skipped_steps_ = 0;
   int64_t first_ns_ = 0;  // first event of a program without steps
   int64_t last_ns_ = 0;
   uint64_t windows_ = 0;

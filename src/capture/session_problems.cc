@@ -11,6 +11,11 @@ namespace {
 
 constexpr size_t kMostProblems = 100;
 
+void add_once(std::vector<std::string>& sentences, std::string_view sentence) {
+  const bool is_new = std::ranges::find(sentences, sentence) == sentences.end();
+  if (is_new && sentences.size() < kMostProblems) sentences.emplace_back(sentence);
+}
+
 }  // namespace
 
 void SessionProblems::fail(std::string_view why) noexcept {
@@ -45,13 +50,22 @@ void SessionProblems::note_failure(const Status& status) {
 
 void SessionProblems::note_problem(const Status& status) {
   const std::lock_guard lock(mutex_);
-  const bool is_new = std::ranges::find(sentences_, status.message()) == sentences_.end();
-  if (is_new && sentences_.size() < kMostProblems) sentences_.push_back(status.message());
+  add_once(sentences_, status.message());
+}
+
+void SessionProblems::add_note(std::string_view note) {
+  const std::lock_guard lock(mutex_);
+  add_once(notes_, note);
 }
 
 Status SessionProblems::first_error() const {
   const std::lock_guard lock(mutex_);
   return first_error_;
+}
+
+std::vector<std::string> SessionProblems::notes() const {
+  const std::lock_guard lock(mutex_);
+  return notes_;
 }
 
 std::vector<std::string> SessionProblems::sentences() const {

@@ -14,7 +14,8 @@
 
 namespace tensortap {
 
-// Keeps the first error of a session and one sentence for each problem, up to 100. Says the first error once on stderr. Thread-safe.
+// Keeps the first error of a session and one sentence for each problem and each note of the source, up to 100. Says the first error once on
+// stderr. Thread-safe.
 class SessionProblems {
  public:
   // Why a session is off, as bits.
@@ -39,15 +40,20 @@ class SessionProblems {
   // Adds a sentence to the list of problems.
   void note_problem(const Status& status);
 
+  // Adds a sentence about something that is no problem.
+  void add_note(std::string_view note);
+
   // OK when there was none.
   [[nodiscard]] Status first_error() const;
   [[nodiscard]] std::vector<std::string> sentences() const;
+  [[nodiscard]] std::vector<std::string> notes() const;
 
  private:
   std::atomic<uint32_t> off_{0};
   mutable std::mutex mutex_;  // guards what follows
   Status first_error_;
   std::vector<std::string> sentences_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace tensortap

@@ -156,6 +156,7 @@ Json SessionReport::to_json(bool ended) const {
   json["plan"] = std::move(plan["plan"]);
   add_coverage(json);
   json["notes"] = std::move(plan["notes"]);
+  for (std::string& note : parts_.problems.notes()) json["notes"].push_back(std::move(note));
   add_steps(json);
   json["unmatched"] = std::move(plan["unmatched"]);
   const StepGate& steps = parts_.admission.steps();

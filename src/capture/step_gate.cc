@@ -4,16 +4,15 @@
 
 namespace tensortap {
 
-StepGate::Verdict StepGate::decide_locked(int64_t step, bool begins, int64_t now_ns) {
+StepGate::Verdict StepGate::asked_locked(int64_t step) {
   ++seen_;
   if (!steps_->contains(step)) return Verdict::kOutside;
   if (stop_after_ >= 0 && captured_ >= static_cast<uint64_t>(stop_after_)) return Verdict::kStopped;
-  if (begins && !governor_.begin_step(now_ns)) return Verdict::kThinned;
-  ++captured_;
   return Verdict::kCaptured;
 }
 
-void StepGate::remember_locked(int64_t step, Verdict verdict) {
+StepGate::Step& StepGate::remember_locked(int64_t step, Verdict verdict) {
+  if (verdict == Verdict::kCaptured) ++captured_;
   const auto [entry, is_new] = known_.try_emplace(step);
   entry->second.verdict = verdict;
   entry->second.generation = generation_;
@@ -25,37 +24,43 @@ void StepGate::remember_locked(int64_t step, Verdict verdict) {
   while (known_.size() > kMostKnown) {
     const auto oldest = known_.find(order_.front());
     order_.pop_front();
-    if (oldest != known_.end() && oldest->second.began.empty()) known_.erase(oldest);
+    if (oldest != known_.end() && oldest->second.runs.empty()) known_.erase(oldest);
   }
+  return known_[step];
 }
 
-bool StepGate::begin(int64_t step, uint64_t run, int64_t now_ns) {
+bool StepGate::begin(int64_t step, uint64_t run, int64_t now_ns, uint64_t kind) {
   const std::lock_guard lock(mutex_);
   if (offered_ != nullptr) {
     generation_ ^= 1U;
     steps_ = std::exchange(offered_, nullptr);
   }
   const auto found = known_.find(step);
-  const bool shared = found != known_.end() && !found->second.began.empty();
-  if (!shared) remember_locked(step, decide_locked(step, true, now_ns));
-  Step& entry = known_[step];
-  if (entry.began.empty()) ++running_[entry.generation];
-  entry.began[run] = now_ns;
-  return entry.verdict == Verdict::kCaptured;
+  if (found != known_.end() && !found->second.runs.empty()) {
+    if (found->second.runs.contains(run)) found->second.governed.began_ns = now_ns;
+    found->second.runs.insert(run);
+    return found->second.verdict == Verdict::kCaptured;
+  }
+  Verdict verdict = asked_locked(step);
+  Governor::Step governed;
+  if (verdict == Verdict::kCaptured) {
+    governed = governor_.begin_step(now_ns, kind);
+    if (!governed.captured) verdict = Verdict::kThinned;
+  }
+  Step& entry = remember_locked(step, verdict);
+  entry.governed = governed;
+  entry.runs.insert(run);
+  ++running_[entry.generation];
+  return verdict == Verdict::kCaptured;
 }
 
 void StepGate::end(int64_t step, uint64_t run, int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   const auto found = known_.find(step);
-  if (found == known_.end()) return;
-  const auto began = found->second.began.find(run);
-  if (began == found->second.began.end()) return;
-  const int64_t began_ns = began->second;
-  found->second.began.erase(began);
-  if (found->second.began.empty()) --running_[found->second.generation];
+  if (found == known_.end() || found->second.runs.erase(run) == 0 || !found->second.runs.empty()) return;
+  --running_[found->second.generation];
   const Verdict verdict = found->second.verdict;
-  const bool governed = verdict == Verdict::kCaptured || verdict == Verdict::kThinned;
-  if (governed && found->second.began.empty()) governor_.end_step(verdict == Verdict::kCaptured, began_ns, now_ns);
+  if (verdict == Verdict::kCaptured || verdict == Verdict::kThinned) governor_.end_step(found->second.governed, now_ns);
 }
 
 std::optional<uint8_t> StepGate::withdraw() {
@@ -74,7 +79,7 @@ StepGate::Known StepGate::look_up(int64_t step) {
   const std::lock_guard lock(mutex_);
   const auto found = known_.find(step);
   if (found != known_.end() && found->second.verdict != Verdict::kUnknown) return {found->second.verdict, found->second.generation};
-  const Verdict verdict = decide_locked(step, false, 0);
+  const Verdict verdict = asked_locked(step);
   remember_locked(step, verdict);
   return {verdict, generation_};
 }

@@ -12,6 +12,7 @@
 #include <memory_resource>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "capture/governor.h"
 #include "plan/capture_spec.h"
@@ -39,7 +40,8 @@ class StepGate {
 
   StepGate(const StepSet& steps, int64_t stop_after, Governor& governor) : steps_(&steps), stop_after_(stop_after), governor_(governor) {}
 
-  bool begin(int64_t step, uint64_t run, int64_t now_ns);
+  // `kind`: Governor::begin_step(). A run that begins again without having ended begins anew, under the decision that was made.
+  bool begin(int64_t step, uint64_t run, int64_t now_ns, uint64_t kind = 0);
   void end(int64_t step, uint64_t run, int64_t now_ns);
 
   // What is done with events of a step, begun or not, and under which generation. What a plan decided before offer() is visible to who sees
@@ -71,7 +73,8 @@ class StepGate {
   struct Step {
     Verdict verdict = Verdict::kUnknown;
     uint8_t generation = 0;
-    std::map<uint64_t, int64_t> began;  // runs that are in it, with the time; empty between steps
+    std::set<uint64_t> runs;  // that are in it; empty between steps
+    Governor::Step governed;  // where the governor had the last word
   };
 
   static size_t slot_of(int64_t step) { return static_cast<uint64_t>(step) % kSlots; }
@@ -79,8 +82,9 @@ class StepGate {
   static Known unpacked(uint64_t slot) { return {static_cast<Verdict>(slot & kVerdictMask), static_cast<uint8_t>(slot >> 3 & 1U)}; }
 
   Known look_up(int64_t step);
-  Verdict decide_locked(int64_t step, bool begins, int64_t now_ns);
-  void remember_locked(int64_t step, Verdict verdict);
+  // What was asked for of a step, whatever the governor says.
+  Verdict asked_locked(int64_t step);
+  Step& remember_locked(int64_t step, Verdict verdict);
 
   const StepSet* steps_;  // of the present generation
   const StepSet* offered_ = nullptr;

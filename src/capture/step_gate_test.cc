@@ -33,6 +33,20 @@ TEST(StepGate, TellsFarNumbersApart) {
   EXPECT_EQ(gate.verdict(5), StepGate::Verdict::kCaptured);
 }
 
+TEST(StepGate, ARunThatBeginsAgainTakesItsStepUpAgain) {
+  Governor governor(0.03, false);
+  const StepSet all = StepSet::all();
+  StepGate gate(all, -1, governor);
+  EXPECT_TRUE(gate.begin(0, 0, 0));
+  EXPECT_TRUE(gate.begin(0, 0, 1'000'000)) << "its first attempt did not run";
+  gate.end(0, 0, 3'000'000);
+  EXPECT_FALSE(gate.begin(1, 1, 4'000'000)) << "it ended once, and the governor goes on";
+  gate.end(1, 1, 5'000'000);
+  EXPECT_EQ(gate.steps_seen(), 2U);
+  EXPECT_EQ(gate.steps_captured(), 1U);
+  EXPECT_TRUE(gate.withdraw().has_value()) << "no step is under way";
+}
+
 // Rounds of a phase: `run` is the phase, and the numbers begin anew in each.
 TEST(StepGate, RoundsOfTwoPhasesAreStepsOfTheirOwn) {
   const StepSet steps = *StepSet::parse("0,1");

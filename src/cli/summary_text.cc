@@ -76,9 +76,11 @@ std::string budget_text(const Json& governor) {
     const Json* share = member(governor, key);
     return share != nullptr && share->is_number() ? fmt::format("{:.1f} %", 100 * share->get<double>()) : std::string("unknown");
   };
-  return fmt::format("{} allowed, {} measured: {} of {} {} captured, {} tensors sampled", percent("budget"), percent("measured_overhead"),
-                     count_of(governor, "captured"), count_of(governor, "seen"),
-                     member_text(governor, "by") == "steps" ? "steps" : "slices of time", count_of(governor, "tensors_sampled"));
+  std::string text = fmt::format("{} allowed, {} measured", percent("budget"), percent("measured_overhead"));
+  const Json* basis = member(governor, "measured_by");
+  if (basis != nullptr && basis->is_object()) text += fmt::format(" against {} plain steps", count_of(*basis, "plain_steps"));
+  return text + fmt::format(": {} of {} {} captured, {} tensors sampled", count_of(governor, "captured"), count_of(governor, "seen"),
+                            member_text(governor, "by") == "steps" ? "steps" : "slices of time", count_of(governor, "tensors_sampled"));
 }
 
 // What comes first in a summary.
