@@ -94,6 +94,8 @@ typedef struct tensortap_onnxruntime_maker {
   int (*optimise)(void* user, int level, const char* path, const char* weights);
   /* The program's session of these bytes, not to be optimised. `folder` holds its weights in files; "" = there are none. */
   int (*load)(void* user, const void* model, uint64_t size, const char* folder);
+  /* The same for a second session, of a graph without taps, which runs what is not captured. Its failure costs only time. */
+  int (*load_twin)(void* user, const void* model, uint64_t size, const char* folder);
   int (*reorder)(void* user, const void* model,
                  uint64_t size); /* output "y", as floats, of input "x" = 0, 1 ... 255, float[1, 128, 1, 2] */
   void* user;
@@ -108,8 +110,10 @@ TENSORTAP_API void tensortap_onnxruntime_answer(const void* data, uint64_t size)
 TENSORTAP_API void tensortap_onnxruntime_runs_plain(const tensortap_onnxruntime_maker* maker) TENSORTAP_NOEXCEPT;
 /* The program has no more use for a session; runs that are under way may end. */
 TENSORTAP_API void tensortap_onnxruntime_release(void* session) TENSORTAP_NOEXCEPT;
-/* A run of the session on this thread, which must also end it. `error` is the runtime's message, null = none. */
-TENSORTAP_API void* tensortap_onnxruntime_run_begins(void* session) TENSORTAP_NOEXCEPT;
+/* A run of the session on this thread, which must also end it. `kind`: as for tensortap_step_begin_kind(). Sets *by_twin to 1 when what
+ * load_twin() made is to run, since nothing of the run is captured, otherwise to 0; null = it cannot. `error` is the runtime's message,
+ * null = none. */
+TENSORTAP_API void* tensortap_onnxruntime_run_begins(void* session, uint64_t kind, int* by_twin) TENSORTAP_NOEXCEPT;
 TENSORTAP_API void tensortap_onnxruntime_run_ends(void* run, const char* error) TENSORTAP_NOEXCEPT;
 
 /* ---- a model that stays loaded ------------------------------------------------------------------------------------------------ */

@@ -22,6 +22,7 @@ class Maker(ctypes.Structure):
         ("version", ctypes.c_char_p),
         ("optimise", MakeGraph),
         ("load", LoadModel),
+        ("load_twin", LoadModel),
         ("reorder", TakeModel),
         ("user", ctypes.c_void_p),
     ]
@@ -43,7 +44,9 @@ class Library:
         self.answer = _typed(library.tensortap_onnxruntime_answer, None, ctypes.c_char_p, ctypes.c_uint64)
         self.runs_plain = _typed(library.tensortap_onnxruntime_runs_plain, None, ctypes.POINTER(Maker))
         self.release = _typed(library.tensortap_onnxruntime_release, None, ctypes.c_void_p)
-        self.run_begins = _typed(library.tensortap_onnxruntime_run_begins, ctypes.c_void_p, ctypes.c_void_p)
+        self.run_begins = _typed(
+            library.tensortap_onnxruntime_run_begins, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.POINTER(ctypes.c_int)
+        )
         self.run_ends = _typed(library.tensortap_onnxruntime_run_ends, None, ctypes.c_void_p, ctypes.c_char_p)
 
 

@@ -60,6 +60,7 @@ class SessionMaker:
         given = session._sess_options
         self._options = given if given is not None else module.C.SessionOptions()
         self.interrupted: BaseException | None = None
+        self._twin: Any = None
         path, data = session._model_path, session._model_bytes
         # The structure keeps the functions alive, the functions keep this object.
         self.structure = Maker(
@@ -70,6 +71,9 @@ class SessionMaker:
             version=module.C.get_version_string().encode() if hasattr(module.C, "get_version_string") else b"",
             optimise=MakeGraph(lambda _, level, path, weights: self._answer(lambda: self._optimise(level, path, weights))),
             load=LoadModel(lambda _, model, size, folder: self._answer(lambda: self._load(ctypes.string_at(model, size), folder))),
+            load_twin=LoadModel(
+                lambda _, model, size, folder: self._answer(lambda: self._make_twin(ctypes.string_at(model, size), folder))
+            ),
             reorder=TakeModel(lambda _, model, size: self._answer(lambda: self._reorder(ctypes.string_at(model, size)))),
         )
 
@@ -101,7 +105,28 @@ class SessionMaker:
         return b""
 
     def _load(self, model: bytes, folder: bytes) -> bytes:
-        session, options = self._session, self._options
+        self._create_of(self._session, model, folder)
+        self._show_programs_options()
+        return b""
+
+    def _make_twin(self, model: bytes, folder: bytes) -> bytes:
+        """Make the session that runs what is not captured."""
+        if self._options.enable_profiling:
+            raise ValueError("the program has the runtime write a profile, which is of one session")
+        twin = object.__new__(type(self._session))
+        twin.__dict__.update(self._session.__dict__)
+        self._create_of(twin, model, folder)
+        self._twin = twin
+        return b""
+
+    def take_twin(self) -> Any:
+        """Give away the session that runs what is not captured, None without one."""
+        twin, self._twin = self._twin, None
+        return twin
+
+    def _create_of(self, session: Any, model: bytes, folder: bytes) -> None:
+        """Initialise a session with the graph that is optimised already."""
+        options = self._options
         entries = {}
         if b"DequantizeLinear" in model:
             # Even with everything off, each consumer of such a node, taps included, would get a copy of its own.
@@ -124,8 +149,6 @@ class SessionMaker:
             raise
         finally:
             session._model_path, session._model_bytes = kept[1:]
-        self._show_programs_options()
-        return b""
 
     def _show_programs_options(self) -> None:
         """Let what the program may ask of its session be what it has set."""

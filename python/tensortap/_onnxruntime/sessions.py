@@ -15,7 +15,10 @@ from .session_maker import KnownOptions, SessionMaker
 
 RUNS = ("run", "run_with_ort_values", "run_with_iobinding", "run_with_ortvaluevector")
 """Methods that run on the calling thread. The library itself distinguishes the runs of other threads."""
+BOUND_RUN = "run_with_iobinding"
 HANDLE = "_tensortap_session"
+MOST_SHAPES = 256
+LARGEST = (1 << 64) - 1
 
 
 class Wrapper:
@@ -74,7 +77,7 @@ class Wrapper:
                     self._known.settle(options)
                 session._sess_options = options
                 return maker
-            session.__dict__[HANDLE] = Handle(self._library, handle)
+            session.__dict__[HANDLE] = Handle(self._library, handle, maker.take_twin())
             return None
 
     def _write_optimised(self, session: Any, options: Any, create: Callable[[Any], None]) -> None:
@@ -88,15 +91,24 @@ class Wrapper:
     def running(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a method that runs a session."""
         begins, ends = self._library.run_begins, self._library.run_ends
+        # A binding belongs to the session that it was made of.
+        is_bound = original.__name__ == BOUND_RUN
 
         @functools.wraps(original)
         def run(session: Any, *arguments: Any, **options: Any) -> Any:
             handle = session.__dict__.get(HANDLE)
             if handle is None:
                 return original(session, *arguments, **options)
-            token = begins(handle.number)
+            runs = session
+            if handle.twin is None or is_bound:
+                token = begins(handle.number, 0, None)
+            else:
+                by_twin = ctypes.c_int()
+                token = begins(handle.number, handle.kinds.of((*arguments, *options.values())), ctypes.byref(by_twin))
+                if by_twin.value:
+                    runs = handle.twin
             try:
-                result = original(session, *arguments, **options)
+                result = original(runs, *arguments, **options)
             except BaseException as error:
                 ends(token, str(error).encode(errors="replace"))
                 raise
@@ -106,11 +118,59 @@ class Wrapper:
         return run
 
 
-class Handle:
-    """The library's session, given back with the object that has it."""
+class Kinds:
+    """Numbers for the shapes of runs' inputs.
 
-    def __init__(self, library: Library, number: int) -> None:
+    Of each dimension the three leading bits count: inputs that grow a little with each run stay of one kind for a while.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], int] = {}
+
+    def of(self, arguments: tuple[Any, ...]) -> int:
+        """Give the number of a run, whose inputs are a dict among the method's arguments.
+
+        Parameters
+        ----------
+        arguments : tuple
+            Of the method that runs.
+
+        Returns
+        -------
+        int
+            0 = the shapes are unknown.
+        """
+        for argument in arguments:
+            if isinstance(argument, dict):
+                try:
+                    shapes = tuple([value.shape for value in argument.values()])
+                    return self._known.get(shapes) or self._number(shapes)
+                except Exception:  # lists, or what ONNX Runtime itself refuses
+                    return 0
+        return 0
+
+    def _number(self, shapes: tuple[Any, ...]) -> int:
+        sizes = tuple([tuple(shape() if callable(shape) else shape) for shape in shapes])
+        number = hash(tuple([tuple([_leading_bits(size) for size in shape]) for shape in sizes])) & LARGEST
+        if not any(callable(shape) for shape in shapes):  # a method would keep its value alive
+            if len(self._known) >= MOST_SHAPES:
+                self._known.clear()
+            self._known[shapes] = number
+        return number
+
+
+def _leading_bits(size: int) -> int:
+    dropped = max(size.bit_length() - 3, 0)
+    return size >> dropped << dropped
+
+
+class Handle:
+    """The library's session and the twin that runs what is not captured, given back with the object that has them."""
+
+    def __init__(self, library: Library, number: int, twin: Any) -> None:
         self.number = number
+        self.twin = twin
+        self.kinds = Kinds()
         self._library = library
 
     def __del__(self) -> None:

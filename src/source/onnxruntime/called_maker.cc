@@ -33,6 +33,12 @@ Status CalledMaker::load(std::string_view tapped, const std::string& folder) {
   return internal_error(std::exchange(answer_of_thread(), {}));
 }
 
+Status CalledMaker::load_twin(std::string_view executed, const std::string& folder) {
+  answer_of_thread().clear();
+  if (calls_.load_twin(calls_.user, executed.data(), executed.size(), folder.c_str()) == 0) return {};
+  return internal_error(std::exchange(answer_of_thread(), {}));
+}
+
 Result<uint32_t> CalledMaker::channel_block() {
   answer_of_thread().clear();
   const std::string model = reordering_model();

@@ -20,6 +20,12 @@ Status as_usage(const Status& status) {
   return invalid_argument(status.message());
 }
 
+uint64_t kind_of(const Api& api, const std::vector<NamedValue>& inputs) {
+  std::vector<const abi::Value*> values;
+  for (const NamedValue& input : inputs) values.push_back(input.value);
+  return kind_of_inputs(api, values.data(), values.size());
+}
+
 bool wants_anything(tensortap_session* session, const OpTable& table, const OpIds& ids) {
   for (size_t i = 0; i < ids.size(); ++i) {
     if (table.entries[i].role == OpRole::kNode && tensortap_wants_op(session, ids[i]) != 0) return true;
@@ -38,6 +44,7 @@ Status CaptureRun::run() {
     describe_failure(status);
     return status;
   }
+  if (session_) tensortap_note(session_.get(), twin_account_.note().c_str());
   if (request_.overhead && request_.capture) measure();
   summarise();
   return end_capture();
@@ -93,9 +100,17 @@ Status CaptureRun::open_sessions() {
     TENSORTAP_ASSIGN_OR_RETURN(verification_, Verification::create(*model_));
   }
   if (!sender_) return {};
+  if (tapped_ && tensortap_skips_steps(session_.get()) != 0) open_twin();
   if (tapped_) report_untapped(session_.get(), *model_, *tapped_, sender_->ids());
   send_weights(session_.get(), model_->ops(), sender_->ids(), model_->external_folder());
   return {};
+}
+
+void CaptureRun::open_twin() {
+  skips_steps_ = true;
+  auto twin = PlainTwin::open(*model_);
+  twin_account_.set_reason(twin.status().message());
+  if (twin.ok()) twin_ = *std::move(twin);
 }
 
 Status CaptureRun::run_steps() {
@@ -111,14 +126,17 @@ RunOutcome CaptureRun::execute(int64_t step, const std::vector<NamedValue>& inpu
   Run run;
   run.step = step;
   run.number = static_cast<uint64_t>(step);
+  if (skips_steps_) run.kind = kind_of(library_->api(), inputs);
   const bool active = sender != nullptr && sender->begin(run);
   if (active) sender->send_inputs(library_->api(), inputs, run, tapped_.get());
+  const bool by_twin = !active && twin_ != nullptr;
+  if (!active && tapped_) twin_account_.count(by_twin);
   RunOutcome outcome;
-  if (tapped_) {
+  if (tapped_ && !by_twin) {
     run.listener = active ? sender : nullptr;
     outcome = tapped_->run(inputs, run);
   } else {
-    auto outputs = plain_->run(inputs, model_->output_names());
+    auto outputs = by_twin ? twin_->run(inputs) : plain_->run(inputs, model_->output_names());
     outcome.status = outputs.status();
     if (outputs.ok()) outcome.outputs = *std::move(outputs);
   }
@@ -210,6 +228,7 @@ Result<Overhead> CaptureRun::measure_with(EventSender& sender) {
     return execute(number, inputs_.of_step(number), &sender).status;
   };
   OverheadOptions options;
+  options.captured_runs = tensortap_skips_steps(sender.session()) != 0 ? static_cast<uint64_t>(request_.runs) : 0;
   options.may_go_on = [&] {
     callbacks_.progress("measuring");
     return !callbacks_.should_stop() && written_bytes(sender.session()) < kMaxMeasuredBytes;
@@ -227,7 +246,11 @@ void CaptureRun::measure() {
     OpIds ids = register_ops(session.get(), model_->ops());
     TENSORTAP_RETURN_IF_ERROR(bind_capture_session(session.get()));
     EventSender sender(session.get(), model_->ops(), std::move(ids), sender_options());
-    return measure_with(sender);
+    TENSORTAP_ASSIGN_OR_RETURN(Overhead overhead, measure_with(sender));
+    const Json governor = session_report(session.get()).value("governor", Json());
+    const auto reported = governor.find("measured_overhead");
+    if (governor.is_object() && reported != governor.end() && reported->is_number()) overhead.reported = reported->get<double>();
+    return overhead;
   }();
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);

@@ -12,6 +12,7 @@
 #include "source/onnxruntime/captured_model.h"
 #include "source/onnxruntime/event_sender.h"
 #include "source/onnxruntime/overhead.h"
+#include "source/onnxruntime/plain_twin.h"
 #include "source/onnxruntime/run_callbacks.h"
 #include "source/onnxruntime/run_inputs.h"
 #include "source/onnxruntime/run_request.h"
@@ -35,6 +36,7 @@ class CaptureRun {
   Status open_capture();
   Status open_sessions();
   [[nodiscard]] SenderOptions sender_options() const { return {request_.threads != 1, model_->channel_block()}; }
+  void open_twin();
   Status run_steps();
   Status run_step(int64_t step);
   RunOutcome execute(int64_t step, const std::vector<NamedValue>& inputs, EventSender* sender);
@@ -60,6 +62,9 @@ class CaptureRun {
   TapStyle style_ = TapStyle::kSide;
   std::unique_ptr<TappedSession> tapped_;    // null when nothing is to be captured
   std::unique_ptr<InferenceSession> plain_;  // when there are no taps
+  std::unique_ptr<PlainTwin> twin_;          // for runs that are not captured
+  bool skips_steps_ = false;                 // whether there may be any
+  TwinAccount twin_account_;
   std::unique_ptr<Verification> verification_;
   std::optional<Overhead> overhead_;
   std::string first_error_;  // of the session

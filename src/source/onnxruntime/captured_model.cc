@@ -13,7 +13,9 @@ namespace {
 // Each failing load names one more value whose type a tap cannot take.
 constexpr int kMaxRemedies = 200;
 
-SessionSettings tapped_settings(const PreparedModel& model, const std::string& profile_prefix) {
+}  // namespace
+
+SessionSettings settings_of_executed(const PreparedModel& model, const std::string& profile_prefix) {
   SessionSettings settings;
   // The graph is optimised already. As written, the user's level applies to the author's graph with the taps in it.
   settings.level = model.options().as_written ? model.options().level : abi::kOptimizeNone;
@@ -25,8 +27,6 @@ SessionSettings tapped_settings(const PreparedModel& model, const std::string& p
   if (!model.options().as_written) settings.entries.emplace_back("session.disable_quant_qdq", "1");
   return settings;
 }
-
-}  // namespace
 
 std::vector<ValueInfo> required_inputs(const Graph& graph) {
   std::unordered_set<std::string_view> weights;
@@ -128,7 +128,7 @@ Result<std::unique_ptr<TappedSession>> TappedSession::open(const PreparedModel& 
     tapped->untapped_ = std::move(edited.untapped);
     tapped->shown_inputs_ = std::move(edited.shown_inputs);
     TENSORTAP_ASSIGN_OR_RETURN(tapped->operators_, TapOperators::create(model.library()->api(), std::move(edited.taps)));
-    SessionSettings settings = tapped_settings(model, profile_prefix);
+    SessionSettings settings = settings_of_executed(model, profile_prefix);
     settings.domain = tapped->operators_->domain();
     auto session = open_with_external_files(model, edited.bytes, settings, tapped->scratch_);
     if (session.ok()) {

@@ -70,6 +70,9 @@ class PreparedModel {
   std::vector<std::string> output_names_;
 };
 
+// For sessions of the executed graph, with taps or without. With `profile_prefix`, ORT's own profile is written.
+SessionSettings settings_of_executed(const PreparedModel& model, const std::string& profile_prefix);
+
 // Inputs that a run must be given: those of the graph without the ones that have a value already.
 std::vector<ValueInfo> required_inputs(const Graph& graph);
 

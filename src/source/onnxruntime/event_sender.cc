@@ -193,7 +193,7 @@ void EventSender::on_tap(const FiredTap& fired, const Run& run) {
   tensortap_on_op(session_, &event);
 }
 
-bool EventSender::begin(const Run& run) { return tensortap_step_begin(session_, run.step, run.number) != 0; }
+bool EventSender::begin(const Run& run) { return tensortap_step_begin_kind(session_, run.step, run.number, run.kind) != 0; }
 
 void EventSender::end(const Run& run) { tensortap_step_end(session_, run.step, run.number); }
 

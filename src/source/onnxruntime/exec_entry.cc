@@ -53,7 +53,7 @@ Uncaptured& reason_of_thread() {
 
 bool is_usable(const tensortap_onnxruntime_maker* maker) {
   return maker != nullptr && maker->size >= sizeof(tensortap_onnxruntime_maker) && maker->optimise != nullptr && maker->load != nullptr &&
-         maker->reorder != nullptr;
+         maker->load_twin != nullptr && maker->reorder != nullptr;
 }
 
 void start() {
@@ -106,10 +106,14 @@ void tensortap_onnxruntime_runs_plain(const tensortap_onnxruntime_maker* maker) 
 
 void tensortap_onnxruntime_release(void* session) noexcept { delete static_cast<SharedSession*>(session); }
 
-void* tensortap_onnxruntime_run_begins(void* session) noexcept {
+void* tensortap_onnxruntime_run_begins(void* session, uint64_t kind, int* by_twin) noexcept {
+  if (by_twin != nullptr) *by_twin = 0;
   if (session == nullptr) return nullptr;
-  return silenced(static_cast<void*>(nullptr),
-                  [session]() -> void* { return new ForeignSession::AnnouncedRun(*static_cast<SharedSession*>(session)); });
+  return silenced(static_cast<void*>(nullptr), [=]() -> void* {
+    auto run = std::make_unique<ForeignSession::AnnouncedRun>(*static_cast<SharedSession*>(session), kind);
+    if (by_twin != nullptr) *by_twin = run->goes_to_twin() ? 1 : 0;
+    return run.release();
+  });
 }
 
 void tensortap_onnxruntime_run_ends(void* run, const char* error) noexcept {

@@ -10,6 +10,7 @@
 #include "source/onnxruntime/external_files.h"
 #include "source/onnxruntime/failure_finder.h"
 #include "source/onnxruntime/origins.h"
+#include "source/onnxruntime/plain_twin.h"
 #include "source/onnxruntime/runtime_library.h"
 #include "source/onnxruntime/tapped_model.h"
 
@@ -95,6 +96,12 @@ Result<std::shared_ptr<TapGraph>> load_with_taps(SessionMaker& maker, const Exec
   return internal_error("too many values have types that a tap cannot take");
 }
 
+// OK when the maker made a twin; otherwise why there is none.
+Status load_twin(SessionMaker& maker, const ExecutedGraph& executed) {
+  if (const std::string state = state_between_runs(executed.executed.graph); !state.empty()) return unsupported(state);
+  return maker.load_twin(executed.executed.bytes, external_files(executed.executed.graph).empty() ? "" : executed.folder);
+}
+
 DumpRequest dump_request(const ForeignModel& model) {
   DumpRequest request;
   request.model = model.path;
@@ -131,12 +138,26 @@ Result<std::shared_ptr<ForeignSession>> ForeignSession::try_to_make(SessionMaker
   }
   for (const UntappedValue& value : untapped) dump->value_not_captured(value);
   (*taps)->tracker.set_listener(dump.get());
-  return std::shared_ptr<ForeignSession>(new ForeignSession(*std::move(taps), dump));
+  std::shared_ptr<ForeignSession> session(new ForeignSession(*std::move(taps), dump));
+  if (tensortap_skips_steps(dump->session()) != 0) {
+    const Status twin = load_twin(maker, graph);
+    session->has_twin_ = twin.ok();
+    dump->twins().set_reason(twin.message());
+  }
+  return session;
 }
 
-ForeignSession::AnnouncedRun::AnnouncedRun(const std::shared_ptr<ForeignSession>& session)
+ForeignSession::AnnouncedRun::AnnouncedRun(const std::shared_ptr<ForeignSession>& session, uint64_t kind)
     : session_(session), announcement_(session->graph_->tracker, run_) {
   run_.awaits = session_->dump_.get();
+  run_.kind = kind;
+}
+
+bool ForeignSession::AnnouncedRun::goes_to_twin() {
+  if (!session_->has_twin_) return false;
+  begin();
+  run_.by_twin = run_.listener == nullptr;
+  return run_.by_twin;
 }
 
 ForeignSession::AnnouncedRun::~AnnouncedRun() {
@@ -153,7 +174,10 @@ void ForeignSession::AnnouncedRun::failed(std::string_view message) {
   const uint32_t last = run_.last_tap;
   // The message names the op that failed, where one did.
   refused_ = last == UINT32_MAX && node_in_message(message).type.empty();
-  if (refused_) return;
+  if (refused_) {
+    if (run_.awaits == nullptr) session_->dump_->run_refused(run_);
+    return;
+  }
   begin();
   const std::vector<Tap>& taps = session_->graph_->taps;
   const bool ran = last < taps.size() && !taps[last].graph_input;

@@ -29,6 +29,8 @@ class SessionMaker {
   // The session that the program gets: of these bytes, without optimisation, with the operators of taps. `folder` holds the weights that
   // are not in the bytes; "" = there are none.
   virtual Status load(std::string_view tapped, const std::string& folder) = 0;
+  // A second session of the graph without taps, bit for bit like the first, for runs that are not captured.
+  virtual Status load_twin(std::string_view executed, const std::string& folder) = 0;
   // channel_block.h
   virtual Result<uint32_t> channel_block() = 0;
 };
@@ -55,14 +57,20 @@ class ForeignSession {
   // Lets the maker make the session with taps. Null, and why, when that cannot be: the program is to get its plain session then.
   static std::shared_ptr<ForeignSession> make(SessionMaker& maker, const ForeignModel& model, Uncaptured& why);
 
+  // Whether the maker made a twin, for runs whose goes_to_twin() is true.
+  [[nodiscard]] bool has_twin() const { return has_twin_; }
+
   // One run on this thread: a step of the dump, from its first op to destruction. A run that the runtime refuses before it runs an op is no
   // step. Neither construction nor destruction throws.
   class AnnouncedRun {
    public:
-    explicit AnnouncedRun(const std::shared_ptr<ForeignSession>& session);
+    // `kind`: tensortap_step_begin_kind().
+    explicit AnnouncedRun(const std::shared_ptr<ForeignSession>& session, uint64_t kind = 0);
     ~AnnouncedRun();
     AnnouncedRun(const AnnouncedRun&) = delete;
     AnnouncedRun& operator=(const AnnouncedRun&) = delete;
+    // Begins the step. True when the capture wants nothing of the run and there is a twin: that one runs then.
+    bool goes_to_twin();
     // The run has ended with the runtime's message.
     void failed(std::string_view message);
 
@@ -79,6 +87,7 @@ class ForeignSession {
   ForeignSession(std::shared_ptr<TapGraph> graph, std::shared_ptr<ModelDump> dump) : graph_(std::move(graph)), dump_(std::move(dump)) {}
   std::shared_ptr<TapGraph> graph_;
   std::shared_ptr<ModelDump> dump_;
+  bool has_twin_ = false;
 };
 
 // Says on stderr that a model is not captured, and counts its ops as not captured in a dump. For a model whose plain session the runtime

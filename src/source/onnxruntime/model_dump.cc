@@ -90,14 +90,24 @@ void ModelDump::on_tap(const FiredTap& fired, const Run& run) {
 
 void ModelDump::run_begins(Run& run) {
   const Inside inside(*this);
-  run.step = next_step_.fetch_add(1, std::memory_order_relaxed);
+  run.step = refused_step_.exchange(-1, std::memory_order_relaxed);
+  if (run.step < 0) run.step = next_step_.fetch_add(1, std::memory_order_relaxed);
   run.number = static_cast<uint64_t>(run.step);
   run.listener = inside && begin(run) ? this : nullptr;
 }
 
 void ModelDump::run_ends(const Run& run) {
   const Inside inside(*this);
-  if (inside) end(run);
+  if (!inside) return;
+  if (run.listener == nullptr) twins_.count(run.by_twin);
+  end(run);
+}
+
+void ModelDump::run_refused(const Run& run) {
+  int64_t none = -1;
+  if (refused_step_.compare_exchange_strong(none, run.step)) return;
+  // Another thread's was refused too, at the same time: this one stays, a step without ops.
+  run_ends(run);
 }
 
 void ModelDump::run_failed(const Run& run, uint32_t last_node, std::string_view message) {
@@ -125,6 +135,7 @@ void ModelDump::run_failed(const Run& run, uint32_t last_node, std::string_view 
 
 void ModelDump::close() {
   if (!open_.exchange(false)) return;
+  tensortap_note(session(), twins_.note().c_str());
   const int64_t begin = monotonic_ns();
   while (inside_.load(std::memory_order_seq_cst) != 0) {
     if (monotonic_ns() - begin > kLongestClose) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "source/onnxruntime/event_sender.h"
+#include "source/onnxruntime/plain_twin.h"
 #include "source/onnxruntime/registered_ops.h"
 #include "source/onnxruntime/session_calls.h"
 
@@ -35,9 +36,14 @@ class ModelDump final : public EventSender {
   // Gives the run its step; turns it off when nothing of the step is wanted.
   void run_begins(Run& run) override;
   void run_ends(const Run& run) override;
+  // The runtime refused a run that had begun: the next run takes its step.
+  void run_refused(const Run& run);
   // The runtime ended a run with a message; `last_node` (Node::index) is the last that ran, UINT32_MAX = none. Messages that name no node
   // are ignored.
   void run_failed(const Run& run, uint32_t last_node, std::string_view message);
+
+  // Which session takes the runs that are not captured.
+  [[nodiscard]] TwinAccount& twins() { return twins_; }
 
   // Ends the session once the threads that are inside have left; waits two seconds for them at most, then the dump lacks its end.
   void close();
@@ -60,7 +66,9 @@ class ModelDump final : public EventSender {
   ModelDump(std::unique_ptr<Parts> parts, OpIds ids, const SenderOptions& options);
 
   std::unique_ptr<Parts> parts_;
+  TwinAccount twins_;
   std::atomic<int64_t> next_step_{0};
+  std::atomic<int64_t> refused_step_{-1};  // that the next run takes, -1 = none
   std::atomic<bool> open_{true};
   std::atomic<int> inside_{0};
 };

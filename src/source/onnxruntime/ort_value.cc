@@ -133,27 +133,34 @@ std::string tensor_difference(const tensortap_tensor& a, const tensortap_tensor&
 
 }  // namespace
 
+Status view_shape(const Api& api, const abi::Value* value, TensorScratch& scratch, int32_t& type, std::span<const int64_t>& dims) {
+  auto* fast = api.find(ort::kGetTensorElementTypeAndShapeDataReference);
+  if (fast == nullptr) {
+    TENSORTAP_RETURN_IF_ERROR(read_type_and_shape(api, value, scratch, type));
+    dims = scratch.dims;
+    return {};
+  }
+  const int64_t* sizes = nullptr;
+  size_t rank = 0;
+  if (abi::Status* status = fast(value, &type, &sizes, &rank)) {
+    api.find(ort::kReleaseStatus)(status);
+    return unsupported("the value is not a tensor");
+  }
+  dims = {sizes, rank};
+  return {};
+}
+
 Status view_tensor(const Api& api, const abi::Value* value, TensorScratch& scratch, tensortap_tensor& tensor) {
   int32_t type = 0;
-  const int64_t* dims = nullptr;
-  size_t rank = 0;
-  if (auto* fast = api.find(ort::kGetTensorElementTypeAndShapeDataReference)) {
-    if (abi::Status* status = fast(value, &type, &dims, &rank)) {
-      api.find(ort::kReleaseStatus)(status);
-      return unsupported("the value is not a tensor");
-    }
-  } else {
-    TENSORTAP_RETURN_IF_ERROR(read_type_and_shape(api, value, scratch, type));
-    dims = scratch.dims.data();
-    rank = scratch.dims.size();
-  }
+  std::span<const int64_t> dims;
+  TENSORTAP_RETURN_IF_ERROR(view_shape(api, value, scratch, type, dims));
   tensor = {};
   tensor.size = sizeof(tensor);
   tensor.dtype = dtype_number(onnx_type_of_runtime(type));
-  tensor.dims = dims;
-  tensor.rank = static_cast<uint32_t>(rank);
+  tensor.dims = dims.data();
+  tensor.rank = static_cast<uint32_t>(dims.size());
   tensor.element = -1;
-  const std::optional<uint64_t> count = element_count({dims, rank});
+  const std::optional<uint64_t> count = element_count(dims);
   if (!count) return unsupported("the tensor has no definite shape");
   if (tensor.dtype == TENSORTAP_STRING) {
     TENSORTAP_RETURN_IF_ERROR(view_strings(api, value, *count, scratch));

@@ -4,6 +4,7 @@
 #define TENSORTAP_SOURCE_ONNXRUNTIME_ORT_VALUE_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct TensorScratch {
   std::vector<size_t> offsets;
   std::string text;
 };
+
+// Element type (ONNX Runtime's number) and dimensions of a tensor value, valid as long as value and scratch are. Errors: the value is not a
+// dense tensor.
+Status view_shape(const Api& api, const abi::Value* value, TensorScratch& scratch, int32_t& type, std::span<const int64_t>& dims);
 
 // Describes a tensor value in place: dtype, dims, data. `tensor`'s other fields are set to an unnamed output 0. Valid as long as value
 // and scratch are. Errors: the value is not a dense tensor in host memory.

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/status.h"
@@ -12,17 +13,23 @@
 namespace tensortap::onnxruntime {
 
 struct Overhead {
-  double ratio = 0;  // median over the quartets
-  double low = 0;    // quartiles
+  double ratio = 0;  // median over the quartets; of_means: all captured time over all plain time
+  double low = 0;    // quartiles over the quartets
   double high = 0;
-  double plain_ms = 0;  // median of a run
+  double plain_ms = 0;  // median of a run; of_means: its mean
   uint64_t quartets = 0;
+  bool of_means = false;
+  uint64_t captured_runs = 0;
+  std::optional<double> reported;  // what the budget's own measure was of the same runs
 };
 
 struct OverheadOptions {
   int64_t time_ns = 4'000'000'000;
   int64_t burst_ns = 10'000'000;
   uint64_t max_quartets = 200;
+  // Where only some runs are captured, means are compared, the first run's time included, over so many runs; 0 = every run is captured.
+  uint64_t captured_runs = 0;
+  int64_t longest_ns = 60'000'000'000;  // for those
   // Asked between quartets: measure on?
   std::function<bool()> may_go_on;
 };

@@ -13,9 +13,15 @@ Json or_null(const std::optional<T>& value) {
 }
 
 Json overhead_details(const Overhead& overhead) {
-  return {{"ratio", overhead.ratio},       {"low", overhead.low},
-          {"high", overhead.high},         {"plain_ms", overhead.plain_ms},
-          {"quartets", overhead.quartets}, {"method", "plain, captured, captured, plain; median of ratios, quartiles"}};
+  Json details = {{"ratio", overhead.ratio},       {"low", overhead.low},
+                  {"high", overhead.high},         {"plain_ms", overhead.plain_ms},
+                  {"quartets", overhead.quartets}, {"method", "plain, captured, captured, plain; median of ratios, quartiles"}};
+  if (overhead.of_means) {
+    details["method"] = "plain, captured, captured, plain; ratio of the mean times of a run, quartiles of the quartets";
+    details["runs"] = overhead.captured_runs;
+    details["reported"] = or_null(overhead.reported);
+  }
+  return details;
 }
 
 }  // namespace

@@ -21,7 +21,9 @@ class TapListener;
 struct Run {
   int64_t step = 0;
   uint64_t number = 0;
+  uint64_t kind = 0;                // tensortap_step_begin_kind()
   TapListener* listener = nullptr;  // null = taps do nothing in this run
+  bool by_twin = false;             // a session without taps runs it
   TapListener* awaits = nullptr;    // whose run_begins() the first tap calls; null = the run has begun
   uint32_t last_tap = UINT32_MAX;   // that fired
   bool in_order = true;             // taps of the main graph have fired in the order of its nodes

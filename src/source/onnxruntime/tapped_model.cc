@@ -1,5 +1,7 @@
 #include "source/onnxruntime/tapped_model.h"
 
+#include <tensortap/capture.h>
+
 #include <algorithm>
 #include <unordered_set>
 

@@ -19,6 +19,7 @@
 #include "source/onnxruntime/exec_capture.h"
 #include "source/onnxruntime/foreign_session.h"
 #include "source/onnxruntime/model_file.h"
+#include "source/onnxruntime/plain_twin.h"
 #include "source/onnxruntime/program_options.h"
 
 namespace tensortap::onnxruntime {
@@ -27,6 +28,12 @@ namespace {
 using Table = std::vector<const void*>;
 
 constexpr size_t kMostSlots = 4096;
+
+// A session of the program, with what its runs use besides.
+struct WatchedSession {
+  std::shared_ptr<ForeignSession> captured;  // null = runs plain
+  std::shared_ptr<abi::Session> twin;        // null = none
+};
 
 struct WatchedRuntime {
   const abi::ApiBase* real = nullptr;
@@ -38,7 +45,7 @@ struct WatchedRuntime {
   std::unique_ptr<TapOperators> operators;
   WritingOptions writing;
   std::mutex mutex;
-  std::unordered_map<const abi::Session*, std::shared_ptr<ForeignSession>> sessions;  // guarded by mutex; null = runs plain
+  std::unordered_map<const abi::Session*, WatchedSession> sessions;  // guarded by mutex
 };
 
 constinit std::atomic<WatchedRuntime*> the_watched{nullptr};
@@ -87,10 +94,20 @@ class CSessionMaker final : public SessionMaker {
     return {};
   }
 
+  Status load_twin(std::string_view executed, const std::string& folder) override {
+    TENSORTAP_ASSIGN_OR_RETURN(const auto options, options_for_taps(runtime_.api, call_.options, folder, runtime_.operators->domain()));
+    // A profile is the other session's.
+    TENSORTAP_RETURN_IF_ERROR(runtime_.api.call(ort::kDisableProfiling, options.get()));
+    const SessionCall plain{call_.env, nullptr, executed.data(), executed.size(), options.get(), call_.packed};
+    TENSORTAP_ASSIGN_OR_RETURN(twin_, make(plain));
+    return {};
+  }
+
   Result<uint32_t> channel_block() override { return channel_block_of(RuntimeLibrary::borrow(runtime_.api, call_.env, runtime_.version)); }
 
-  // What load() made.
+  // What load() and load_twin() made.
   abi::Session* release() { return session_.release(); }
+  std::shared_ptr<abi::Session> take_twin() { return std::move(twin_); }
 
  private:
   Result<Owned<abi::Session>> make(const SessionCall& call) {
@@ -102,6 +119,7 @@ class CSessionMaker final : public SessionMaker {
   WatchedRuntime& runtime_;
   const SessionCall& call_;
   Owned<abi::Session> session_;
+  Owned<abi::Session> twin_;
 };
 
 // A model in a file is read here as the runtime reads it; errors of the file are the runtime's to report.
@@ -127,7 +145,7 @@ class GivenModel {
   ForeignModel model_;
 };
 
-void remember(WatchedRuntime& runtime, const abi::Session* handle, std::shared_ptr<ForeignSession> session) {
+void remember(WatchedRuntime& runtime, const abi::Session* handle, WatchedSession session) {
   const std::lock_guard lock(runtime.mutex);
   runtime.sessions[handle] = std::move(session);
 }
@@ -148,7 +166,7 @@ abi::Session* make_watched(WatchedRuntime& runtime, const SessionCall& call, con
   if (session == nullptr) return nullptr;
   write_optimised(runtime, call);
   abi::Session* const handle = maker.release();
-  remember(runtime, handle, std::move(session));
+  remember(runtime, handle, {std::move(session), maker.take_twin()});
   return handle;
 }
 
@@ -165,7 +183,7 @@ abi::Status* create_session(const SessionCall& call, abi::Session** session) noe
     }
     abi::Status* status = create(runtime.api, call, session);
     if (status != nullptr) return status;
-    remember(runtime, *session, nullptr);
+    remember(runtime, *session, {});
     account_for_uncaptured(given.model(), why);
     return nullptr;
   } catch (...) {
@@ -179,26 +197,33 @@ void say_unknown_session() {
   say("a session that was made neither of a file nor of bytes runs uncaptured");
 }
 
-std::shared_ptr<ForeignSession> session_of(const abi::Session* handle) {
+WatchedSession session_of(const abi::Session* handle) {
   WatchedRuntime& runtime = watched();
   {
     const std::lock_guard lock(runtime.mutex);
     if (const auto found = runtime.sessions.find(handle); found != runtime.sessions.end()) return found->second;
   }
   say_unknown_session();
-  return nullptr;
+  return {};
 }
 
-// A run of the library's, announced when its session is captured. The capture's own trouble is none of the program's.
+// A run of the library's, announced when its session is captured; `call` gets the session that runs. `inputs` are null for a run with a
+// binding, which belongs to the program's own session. The capture's own trouble is none of the program's.
 template <class Call>
-abi::Status* announced(const abi::Session* handle, Call call) noexcept {
+abi::Status* announced(abi::Session* handle, const abi::Value* const* inputs, size_t input_count, Call call) noexcept {
   std::optional<ForeignSession::AnnouncedRun> run;
+  std::shared_ptr<abi::Session> twin;
   try {
-    if (const auto session = session_of(handle); session != nullptr) run.emplace(session);
+    if (WatchedSession session = session_of(handle); session.captured != nullptr) {
+      const bool may_choose = inputs != nullptr && session.twin != nullptr;
+      run.emplace(session.captured, may_choose ? kind_of_inputs(watched().api, inputs, input_count) : 0);
+      if (may_choose && run->goes_to_twin()) twin = std::move(session.twin);
+    }
   } catch (...) {
     run.reset();
+    twin.reset();
   }
-  abi::Status* status = call();
+  abi::Status* status = call(twin != nullptr ? twin.get() : handle);
   if (run.has_value() && status != nullptr) {
     try {
       run->failed(watched().api.find(ort::kGetErrorMessage)(status));
@@ -233,18 +258,19 @@ abi::Status* watched_create_from_array_packed(const abi::Env* env, const void* d
 abi::Status* watched_run(abi::Session* session, const abi::RunOptions* options, const char* const* input_names,
                          const abi::Value* const* inputs, size_t input_count, const char* const* output_names, size_t output_count,
                          abi::Value** outputs) {
-  return announced(session, [=] {
-    return watched().api.find(ort::kRun)(session, options, input_names, inputs, input_count, output_names, output_count, outputs);
+  return announced(session, inputs, input_count, [=](abi::Session* runs) {
+    return watched().api.find(ort::kRun)(runs, options, input_names, inputs, input_count, output_names, output_count, outputs);
   });
 }
 
 abi::Status* watched_run_with_binding(abi::Session* session, const abi::RunOptions* options, const abi::IoBinding* binding) {
-  return announced(session, [=] { return watched().api.find(ort::kRunWithBinding)(session, options, binding); });
+  return announced(session, nullptr, 0,
+                   [=](abi::Session* runs) { return watched().api.find(ort::kRunWithBinding)(runs, options, binding); });
 }
 
 void watched_release_session(abi::Session* session) {
   WatchedRuntime& runtime = watched();
-  std::shared_ptr<ForeignSession> ours;
+  WatchedSession ours;
   {
     const std::lock_guard lock(runtime.mutex);
     if (const auto found = runtime.sessions.find(session); found != runtime.sessions.end()) {
