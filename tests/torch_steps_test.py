@@ -64,3 +64,19 @@ def test_steps_that_are_not_captured_are_counted_all_the_same(tmp_path: Path) ->
     assert set(done.dump.rows["step"].tolist()) == {1, 3}
     assert steps_of(done, "addmm") == [1, 1, 3, 3]
     assert steps == 2
+
+
+def test_a_budget_compares_captured_steps_with_others_that_ran_without_callbacks(tmp_path: Path) -> None:
+    program = TRAINING.replace("REST", "").replace("range(4)", "range(300)")
+    done = capture(tmp_path, program, options=["--summary", str(tmp_path / "summary.json"), "--budget", "3%"])
+    assert done.code == 0, done.err
+    governor = json.loads((tmp_path / "summary.json").read_text())["governor"]
+    rows = done.dump.rows
+    captured = sorted(set(rows["step"].tolist()))
+    assert captured[0] == 0
+    assert governor["captured"] == len(captured) < 150
+    assert governor["seen"] in (300, 301), "the end of a step that is not captured begins the next"
+    assert governor["by"] == "steps"
+    basis = governor["measured_by"]
+    assert basis["plain_steps"] > 0
+    assert basis["captured_steps"] + basis["by_own_calls"] == governor["captured"]
