@@ -57,8 +57,9 @@ enum OpState : uint32_t {
   kOpRequested = 1U << 8,     // the program asked for it, once at least
 };
 
-struct OpEntry {
-  OpInfo info;
+// What every event looks at comes first, in one line of the processor's cache: between two events of an op a program has used all of it for
+// other things.
+struct alignas(64) OpEntry {
   // By generation of the plan (StepGate): what each of the two that may be alive decided; null = not decided yet.
   std::array<std::atomic<const OpDecision*>, 2> decisions{};
   std::atomic<uint32_t> state{0};      // OpState bits
@@ -67,8 +68,9 @@ struct OpEntry {
   bool is_look = false;                // a pseudo-op for looks at watched tensors, not an op of the program
   bool intended_infinities = false;    // it is there to make them, as a mask is
   uint64_t overwritten = 0;            // bit per input below 64: written and not read
-  CallCounter calls;
   ExecutionPairs pairs;
+  CallCounter calls;
+  OpInfo info;
   std::vector<std::string> reasons;  // of tensortap_not_captured(); guarded by the registration lock
 
   void mark(uint32_t bits) {

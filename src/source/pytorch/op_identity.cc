@@ -66,11 +66,23 @@ size_t OpKeyHash::operator()(const OpKey& key) const {
   return static_cast<size_t>(hash ^ (hash >> 32U));
 }
 
-uint32_t NameTable::number_of(std::string_view name) {
+NameTable::Named NameTable::find_or_add(std::string_view name) {
   const std::lock_guard lock(mutex_);
-  if (const auto found = numbers_.find(name); found != numbers_.end()) return found->second;
-  names_.emplace_back(name);
-  return numbers_[names_.back()] = static_cast<uint32_t>(names_.size());
+  auto found = numbers_.find(name);
+  if (found == numbers_.end()) {
+    names_.emplace_back(name);
+    found = numbers_.emplace(names_.back(), static_cast<uint32_t>(names_.size())).first;
+  }
+  return {names_[found->second - 1], found->second};
+}
+
+uint32_t RecentNames::number_of(std::string_view name, NameTable& table) {
+  if (name.empty()) return table.number_of(name);
+  // Names of autograd's nodes differ in their first letters and in how long they are.
+  const size_t middle = static_cast<unsigned char>(name[name.size() / 2]);
+  NameTable::Named& slot = slots_[(name.size() * 7 + static_cast<unsigned char>(name.front()) * 3 + middle) % slots_.size()];
+  if (slot.number == 0 || slot.name != name) slot = table.find_or_add(name);
+  return slot.number;
 }
 
 std::string NameTable::name_of(uint32_t number) {

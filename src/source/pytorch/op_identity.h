@@ -57,7 +57,12 @@ struct OpKeyHash {
 // Names of scopes by number, from 1. Thread-safe.
 class NameTable {
  public:
-  uint32_t number_of(std::string_view name);
+  struct Named {
+    std::string_view name;  // the table's own
+    uint32_t number = 0;
+  };
+  uint32_t number_of(std::string_view name) { return find_or_add(name).number; }
+  Named find_or_add(std::string_view name);
   std::string name_of(uint32_t number);
 
  private:
@@ -68,6 +73,15 @@ class NameTable {
   std::mutex mutex_;
   std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> numbers_;
   std::deque<std::string> names_;
+};
+
+// The names that a thread met last, so that it seldom asks the table, which has a lock. One per thread, of one table that outlives it.
+class RecentNames {
+ public:
+  uint32_t number_of(std::string_view name, NameTable& table);
+
+ private:
+  std::array<NameTable::Named, 64> slots_;
 };
 
 // The ops that a thread met last. One per thread.

@@ -58,6 +58,7 @@ struct ThreadCalls {
   std::vector<tensortap_tensor> tensors;  // scratch
   std::vector<tensortap_tensor> shown;    // scratch, of what a call read
   WrittenMemory written;                  // scratch
+  RecentNames names;
   RecentOps recent;
   MetStorages met;
 };

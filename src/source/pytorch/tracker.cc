@@ -24,7 +24,7 @@ void node_begin(const tensortap_torch_node* node) {
   if (capture) {
     std::string_view short_name = node->name;
     if (short_name.starts_with(kAutograd)) short_name.remove_prefix(kAutograd.size());
-    running.name = capture->runtime.scopes.number_of(short_name);
+    running.name = calls->names.number_of(short_name, capture->runtime.scopes);
     capture->traced.note(node->sequence_number, short_name);
     running.forward = capture->links.find(node->forward_thread, node->sequence_number);
     // No op makes the node of a compiled graph.
@@ -51,7 +51,7 @@ void scope_begin(const char* name) {
   const EnteredCapture capture;
   ThreadCalls* calls = thread_calls();
   if (!capture || calls == nullptr || !is_optimizer_step(name)) return;
-  calls->optimizer = capture->runtime.scopes.number_of(name + kOptimizerStep.size());
+  calls->optimizer = calls->names.number_of(name + kOptimizerStep.size(), capture->runtime.scopes);
 }
 
 void scope_end(const char* name) {
