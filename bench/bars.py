@@ -88,7 +88,7 @@ ONNX_BARS: dict[str, Bar] = {
     "watch cls": Bar("overflow watch, OCR cls", 1.15, 1.05),
     "watch det": Bar("overflow watch, OCR det", 1.15, 1.05),
     "watch rec": Bar("overflow watch, OCR rec", 1.15, 1.05),
-    "written": Bar("everything written, ONNX models in memory (tmpfs), geometric mean", 1.45),
+    "written": Bar("everything written, six ONNX models in memory (tmpfs), geometric mean", 1.45),
     "disk": Bar("4 GB to the disk, share of direct I/O", 0.75, 0.8, at_least=True, unit="share"),
     "memory": Bar("peak memory with statistics, the worst of the ONNX models", 1.15, 1.1),
 }

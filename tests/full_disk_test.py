@@ -17,6 +17,7 @@ from case_table import each_row
 from cli_support import Done, NativeDump, small_model, tensortap
 
 pytest.importorskip("onnxruntime")
+reader = pytest.importorskip("tensortap")
 DISK = 24 << 20
 """Bytes of the copy-on-write file system; the one in memory is smaller."""
 SBIN = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
@@ -116,12 +117,13 @@ def records_of(runs: int, folder: Path) -> int:
 
 
 def expect_readable(dump: Path, records: int) -> None:
-    """Read the dump with NumPy and with `ls`: so many records, all of them whole."""
+    """Read the dump with NumPy, with `ls` and with the Python package: so many records, all of them whole."""
     rows = NativeDump(dump).rows
     assert len(rows) == records
     assert np.all(rows["committed"] == 1)
     assert len(np.unique(rows["sequence"])) == records
     assert len(tensortap("ls", dump, "--json").objects) == records
+    assert np.array_equal(np.sort(reader.open(dump).records["sequence"]), rows["sequence"])
 
 
 @each_row("kind", ["tmpfs", "btrfs"])
@@ -159,10 +161,12 @@ def test_a_program_outlives_a_disk_that_stays_full(kind: str, tmp_path: Path) ->
         done = run_program(tmp_path, disk / "dump", f"fill={disk}")
         assert "none lost" not in done.err
         assert "no space left" in done.err.lower()
+        listed = tensortap("ls", disk / "dump", "--json").objects
+        assert len(reader.open(disk / "dump").records) == len(listed) > 0
         (disk / "filler").unlink()
         tensortap("repair", disk / "dump")
         report = json.loads((disk / "dump/run.json").read_text())
-        assert report["records"] > 0
+        assert report["records"] == len(listed)
         expect_readable(disk / "dump", report["records"])
 
 
