@@ -70,6 +70,14 @@ def test_steps_that_were_not_asked_for_run_without_taps(folder: Path) -> None:
     assert sessions[0] == sessions[3] == sessions[4] != sessions[1] == sessions[2]
 
 
+def test_the_twin_of_a_model_with_large_weights_is_made_in_silence(tmp_path: Path) -> None:
+    weights = numpy_helper.from_array(np.random.default_rng(7).standard_normal((3, 40000)).astype(np.float32), "w")
+    save([helper.make_node("MatMul", ["x", "w"], ["y"], name="matmul_1")], tmp_path / "model.onnx", initializers=[weights])
+    captured, dump = compare(write_program(tmp_path, FIVE_RUNS), options=["--steps", "1-2"])
+    assert notes_on_runs(dump) == ["runs that are not captured: 3 used a session without taps"]
+    assert "already exists" not in captured.err, "the runtime says so of an entry that is set twice"
+
+
 def test_without_a_limit_there_is_one_session(folder: Path) -> None:
     captured, dump = compare(write_program(folder, WATCHED + FIVE_RUNS))
     assert dump.steps() == [0, 1, 2, 3, 4]

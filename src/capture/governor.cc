@@ -17,8 +17,8 @@ constexpr double kDensest = 4;
 constexpr int64_t kUnnoticedNs = 200'000;  // spending below this in a step goes unnoticed
 constexpr int64_t kOpenWindowNs = 20'000'000;
 constexpr int64_t kClosedWindowNs = 5'000'000;
-// Room for what is not measured: caches that are still cold two steps later.
-constexpr double kShareForSteps = 0.9;
+// Room for what is not measured: the calls that begin and end each step, and caches that are still cold two steps later.
+constexpr double kShareForSteps = 0.75;
 // Room for what the time inside our calls does not show: the runtime's own work for a callback, cold caches.
 constexpr double kShareForWindows = 0.6;
 constexpr double kCatchUp = 64;  // steps over which the rate uses up what is left of the budget so far

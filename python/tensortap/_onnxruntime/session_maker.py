@@ -115,7 +115,7 @@ class SessionMaker:
             raise ValueError("the program has the runtime write a profile, which is of one session")
         twin = object.__new__(type(self._session))
         twin.__dict__.update(self._session.__dict__)
-        self._create_of(twin, model, folder)
+        self._create_of(twin, model, folder, again=True)
         self._twin = twin
         return b""
 
@@ -124,8 +124,8 @@ class SessionMaker:
         twin, self._twin = self._twin, None
         return twin
 
-    def _create_of(self, session: Any, model: bytes, folder: bytes) -> None:
-        """Initialise a session with the graph that is optimised already."""
+    def _create_of(self, session: Any, model: bytes, folder: bytes, again: bool = False) -> None:
+        """Initialise a session with the graph that is optimised already; `again`: a second one of the same options."""
         options = self._options
         entries = {}
         if b"DequantizeLinear" in model:
@@ -142,7 +142,7 @@ class SessionMaker:
         kept = session._sess_options, session._model_path, session._model_bytes
         session._sess_options, session._model_path, session._model_bytes = options, None, model
         try:
-            with self._known.changed(options, changes, entries, WANTED_BY_TAPS):
+            with self._known.changed(options, changes, entries, WANTED_BY_TAPS, again):
                 self._create(session)
         except BaseException:
             session._sess_options = kept[0]
@@ -214,7 +214,9 @@ class KnownOptions:
                 options.add_session_config_entry(key, text)
 
     @contextmanager
-    def changed(self, options: Any, attributes: dict[str, Any], entries: dict[str, str], wanted: dict[str, str]) -> Iterator[None]:
+    def changed(
+        self, options: Any, attributes: dict[str, Any], entries: dict[str, str], wanted: dict[str, str], again: bool = False
+    ) -> Iterator[None]:
         """Change options for a while.
 
         Parameters
@@ -225,13 +227,16 @@ class KnownOptions:
             New values.
         wanted : dict
             Values for those of these entries that are there.
+        again : bool
+            The entries of the last change stay, which are the same.
 
         Yields
         ------
         None
             While they are changed.
         """
-        self.settle(options)
+        if not again:
+            self.settle(options)
         before = {name: getattr(options, name) for name in attributes}
         texts = {key: _entry(options, key) for key in (*entries, *wanted)}
         for key, text in ({key: text for key, text in wanted.items() if texts[key] is not None} | entries).items():
