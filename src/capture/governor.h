@@ -38,7 +38,7 @@ class Governor {
   };
 
   // `budget` 0: never thins. `keeps_data`: records come with tensors, which cannot be sampled: ops are left out instead. `seed`: of the
-  // draws. It is the same in every process, so that the ranks of a job capture the same steps.
+  // draws; with equal times the same steps are captured again.
   Governor(double budget, bool keeps_data, uint64_t seed = 1) : budget_(budget), keeps_data_(keeps_data), random_(seed) {}
 
   [[nodiscard]] bool active() const { return budget_ > 0; }
