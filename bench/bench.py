@@ -1,6 +1,6 @@
 """Measures what capture costs, says which bars hold, and writes docs/overhead.md and docs/overhead_pytorch.md; `./dev bench` calls it.
 
-usage: bench.py [--quick] [--onnx | --pytorch] [--processes N] [--pairs N] [--json] [--output FOLDER]
+usage: bench.py [--quick] [--onnx | --pytorch] [--processes N] [--pairs N] [--one-thread] [--json] [--output FOLDER]
 
 The bars go to standard output: as text, or with --json as one JSON object that has the figures of the pages, too. Exit code 1 when
 something could not be measured; a bar that does not hold is a result.
@@ -40,6 +40,7 @@ def parse_arguments() -> argparse.Namespace:
     half.add_argument("--pytorch", action="store_true", help="PyTorch programs alone")
     parser.add_argument("--processes", type=int, default=2, help="processes for each figure of an ONNX model (2)")
     parser.add_argument("--pairs", type=int, default=9, help="pairs of bursts for each figure of a PyTorch program (9)")
+    parser.add_argument("--one-thread", action="store_true", help="leave out the tables with two threads; the bars are of one")
     parser.add_argument("--json", action="store_true", help="bars and figures as one JSON object on standard output")
     parser.add_argument("--output", type=Path, default=ROOT / "docs", metavar="FOLDER", help="where the pages go (docs)")
     return parser.parse_args()
@@ -78,29 +79,41 @@ def json_report(found: list[Verdict], load: Load, plan: Plan, figures: dict[str,
     return json.dumps(strict(report), indent=1, allow_nan=False)
 
 
+def onnx_half(plan: Plan, meter: LoadMeter, folder: Path) -> tuple[list[Verdict], Page]:
+    """Measure ONNX models and write their page."""
+    page = overhead.measure(plan)
+    found = verdicts(ONNX_BARS, overhead.onnx_figures(page), overhead.figure_notes(page))
+    if not plan.quick:
+        write_onnx_page(page, found, meter.load(), folder / "overhead.md")
+    return found, page
+
+
+def torch_half(plan: Plan, meter: LoadMeter, folder: Path) -> tuple[list[Verdict], TorchPage]:
+    """Measure PyTorch programs and write their page."""
+    before = len(plan.problems)
+    page = torch_overhead.measure(plan)
+    found = verdicts(TORCH_BARS, torch_overhead.torch_figures(page))
+    if not plan.quick:
+        write_torch_page(page, found, meter.load(), plan.problems[before:], folder / "overhead_pytorch.md")
+    return found, page
+
+
 def main() -> int:
     """Measure, judge, write."""
     arguments = parse_arguments()
     start = time.monotonic()
-    plan = Plan.of_quick_run() if arguments.quick else Plan(processes=arguments.processes, pairs=arguments.pairs)
+    threads = (1,) if arguments.one_thread else (1, 2)
+    plan = Plan.of_quick_run() if arguments.quick else Plan(processes=arguments.processes, pairs=arguments.pairs, threads=threads)
     meter = LoadMeter()
-    onnx: Page | None = None if arguments.pytorch else overhead.measure(plan)
-    onnx_problems = list(plan.problems)
-    torch: TorchPage | None = None if arguments.onnx else torch_overhead.measure(plan)
-    load = meter.load()
     found: list[Verdict] = []
-    if onnx is not None:
-        onnx_found = verdicts(ONNX_BARS, overhead.onnx_figures(onnx), overhead.figure_notes(onnx))
+    figures: dict[str, Any] = {}
+    if not arguments.pytorch:
+        onnx_found, figures["onnx"] = onnx_half(plan, meter, arguments.output)
         found += onnx_found
-        if not plan.quick:
-            write_onnx_page(dataclasses.replace(onnx, problems=onnx_problems), onnx_found, load, arguments.output / "overhead.md")
-    if torch is not None:
-        torch_found = verdicts(TORCH_BARS, torch_overhead.torch_figures(torch))
+    if not arguments.onnx:
+        torch_found, figures["pytorch"] = torch_half(plan, meter, arguments.output)
         found += torch_found
-        if not plan.quick:
-            problems = plan.problems[len(onnx_problems) :]
-            write_torch_page(torch, torch_found, load, problems, arguments.output / "overhead_pytorch.md")
-    figures = {"onnx": onnx, "pytorch": torch}
+    load = meter.load()
     print(json_report(found, load, plan, figures) if arguments.json else text_report(found, load, plan))
     say(f"took {time.monotonic() - start:.0f} s")
     return 1 if plan.problems else 0

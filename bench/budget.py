@@ -10,14 +10,16 @@ import json
 import math
 import os
 import statistics
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from children import report_of
+
 OPTIONS = ["--budget", "3%"]
 TURNS = (True, False, False, True)
 """Captured or not."""
+LONGEST_SECONDS = 600
 CHILD = Path(__file__).with_name("budget_child.py")
 
 
@@ -62,11 +64,8 @@ def run_once(program: list[str], captured: bool) -> tuple[dict[str, float], floa
     """Run the program once; give its times and what the dump reports. Raises RuntimeError with what a failed one said."""
     with tempfile.TemporaryDirectory(prefix="tensortap-bench-") as folder:
         exec_words = [os.environ["TENSORTAP_COMMAND"], "exec", "--quiet", "--out", f"{folder}/dump", *OPTIONS, "--"]
-        done = subprocess.run([*(exec_words if captured else []), *program], capture_output=True, text=True, check=False)
-        lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-        if done.returncode != 0 or not lines:
-            raise RuntimeError(done.stderr.strip()[-300:] or f"exit status {done.returncode}")
-        return json.loads(lines[-1]), reported_overhead(Path(folder)) if captured else math.nan
+        times = report_of([*(exec_words if captured else []), *program], LONGEST_SECONDS)
+        return times, reported_overhead(Path(folder)) if captured else math.nan
 
 
 def combined(turns: list[tuple[bool, dict[str, float], float]], runs: int) -> Kept:

@@ -24,6 +24,7 @@ import budget
 import numpy as np
 from bars import geometric_mean, worst
 from cases import CASES, ROOT, Case, case_named
+from children import report_of
 from mindspore_tree import measure_ratios as measure_tree_ratios
 from mindspore_tree import page_lines as mindspore_lines
 from overhead_page import Cell, Page
@@ -38,6 +39,7 @@ MEGABYTE = 1 << 20
 MEMORY = Path("/dev/shm")
 """A file system in memory, for what is written there."""
 MEMORY_NEEDED = 6 << 30
+LONGEST_SECONDS = 300  # of a child
 WRITTEN_BYTES = 4096 * MEGABYTE
 PEERS = {"all tensors as outputs": "outputs", "Polygraphy, all marked": "polygraphy"}
 # What a quick run measures.
@@ -68,18 +70,12 @@ MODES: dict[str, dict[str, Any]] = {
 
 
 def child(script: str, *arguments: str) -> dict[str, Any]:
-    """Run a script of this folder in a process of its own; gives the JSON object it prints last."""
+    """Run a script of this folder in a process of its own; gives the JSON object it prints last, or {"error": ...}."""
     command = [sys.executable, str(ROOT / "bench" / script), *arguments]
-    return last_report(subprocess.run(command, check=False, capture_output=True, text=True, timeout=300))
-
-
-def last_report(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    """Give the JSON object that a process printed last, or {"error": ...}."""
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode != 0 or not lines:
-        return {"error": (done.stderr or done.stdout).strip()[-300:] or f"exit status {done.returncode}"}
-    report: dict[str, Any] = json.loads(lines[-1])
-    return report
+    try:
+        return report_of(command, LONGEST_SECONDS)
+    except RuntimeError as error:
+        return {"error": str(error)}
 
 
 def captured(case: Case, config: dict[str, Any] | None, **request: Any) -> dict[str, Any]:
@@ -217,8 +213,11 @@ def measure_writing(plan: Plan) -> dict[str, float]:
         plan.problems.append(f"writing {WRITTEN_BYTES / 1e9:.1f} GB: the disk does not have the room")
         return nothing
     case = case_named(OCR_CASES["det"])
-    per_run = max(1, captured(case, MODES["everything written"], threads=1, runs=1).get("bytes") or 1)
-    runs = max(1, WRITTEN_BYTES // per_run)
+    first = captured(case, MODES["everything written"], threads=1, runs=1)
+    if not first.get("bytes"):
+        plan.problems.append(f"writing to the disk: {first.get('error', 'nothing was written')}")
+        return nothing
+    runs = max(1, WRITTEN_BYTES // first["bytes"])
     before = direct_write_rate(SCRATCH / "direct", WRITTEN_BYTES)
     os.sync()
     start = time.perf_counter()

@@ -14,7 +14,6 @@ import argparse
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,7 +22,8 @@ from typing import Any
 
 import numpy as np
 from cases import CASES, ROOT
-from overhead import MODELS, RELEASE, SCRATCH, captured_model, child, last_report
+from children import report_of
+from overhead import MODELS, RELEASE, SCRATCH, captured_model, child
 
 MIB = 1 << 20
 LIGHT = ("light_resnet50", "light_densenet121", "light_zfnet512")
@@ -123,10 +123,10 @@ def under_exec(command: str, case: str) -> dict[str, Any]:
     folder = SCRATCH / "exec-dump"
     shutil.rmtree(folder, ignore_errors=True)
     program = [sys.executable, str(ROOT / "bench" / "peer_child.py"), str(MODELS), case, "1", "1", "plain-memory"]
-    done = subprocess.run(
-        [command, "exec", "--quiet", "--out", str(folder), "--", *program], check=False, capture_output=True, text=True, timeout=600
-    )
-    return last_report(done)
+    try:
+        return report_of([command, "exec", "--quiet", "--out", str(folder), "--", *program], 600)
+    except RuntimeError as error:
+        return {"error": str(error)}
 
 
 def ways(case: str, command: str | None, only_exec: bool) -> dict[str, Callable[[], dict[str, Any]]]:

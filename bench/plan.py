@@ -25,6 +25,8 @@ class Plan:
     """Processes for each figure of an ONNX model."""
     pairs: int = 9
     """Pairs of bursts for each figure of a PyTorch program."""
+    threads: tuple[int, ...] = (1, 2)
+    """The numbers of threads to measure with; the bars are of one."""
     ends: float = math.inf
     """When nothing new is begun any more, as time.monotonic() has it."""
     problems: list[str] = field(default_factory=list)
@@ -32,12 +34,7 @@ class Plan:
     @staticmethod
     def of_quick_run() -> Plan:
         """Plan a run of five minutes at most, whose figures are rough."""
-        return Plan(quick=True, processes=1, pairs=2, ends=time.monotonic() + QUICK_SECONDS)
-
-    @property
-    def threads(self) -> tuple[int, ...]:
-        """The numbers of threads to measure with."""
-        return (1,) if self.quick else (1, 2)
+        return Plan(quick=True, processes=1, pairs=2, threads=(1,), ends=time.monotonic() + QUICK_SECONDS)
 
     @property
     def peer_seconds(self) -> float:

@@ -20,6 +20,7 @@ from typing import Any
 
 import budget
 from bars import worst
+from children import report_of
 from overhead_page import Cell
 
 from plan import Plan
@@ -42,6 +43,7 @@ BUDGET_BURST = 10
 # Whole dumps fill the disk, some gigabytes for each pair of the largest program, and bursts of a budget are long.
 FEW_PAIRS = 3
 MEMORY_RUNS = 3
+LONGEST_SECONDS = 600  # of a child; msprobe and the largest program take minutes
 PEERS = (
     "TorchDispatchMode",
     "DebugMode, calls",
@@ -102,12 +104,7 @@ def run_child(program: str, threads: int, pairs: int, options: list[str] | None,
             options = [str(config) if option == "OVERFLOW" else option for option in options]
             words = [command, "exec", "--quiet", "--out", f"{folder}/dump", "--keep-free", "0", *options, "--", *words]
         # What tools write without being asked where goes with the folder.
-        done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, "TMPDIR": folder})
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode != 0 or not lines:
-        raise RuntimeError(done.stderr.strip()[-300:] or f"exit status {done.returncode}")
-    answer: dict[str, Any] = json.loads(lines[-1])
-    return answer
+        return report_of(words, LONGEST_SECONDS, {"TMPDIR": folder})
 
 
 def ratio_cell(plan: Plan, what: str, measure: Callable[[], dict[str, Any]]) -> Cell:

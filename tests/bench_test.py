@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "bench"))
 import bars  # noqa: E402  # the folder of the bench
 import budget  # noqa: E402
+import children  # noqa: E402
 import machine  # noqa: E402
 import overhead  # noqa: E402
 import overhead_page  # noqa: E402
@@ -192,3 +193,21 @@ def test_the_page_of_pytorch_programs_has_the_bars_and_the_peers(tmp_path: Path)
     assert "| gpt_tiny, statistics of inputs and outputs | ≤ 1.8 | 1.50, holds, beyond 1.60 even |" in text
     assert "| hooks | 1.50 (1.40–1.60) |" in text
     assert "2.13.0, CPU." in text
+
+
+@each_row(
+    ("script", "answer"),
+    [
+        ("echo noise; echo '{\"a\": 1}'; echo '{\"a\": 2}'", {"a": 2}),
+        ("echo why >&2; exit 3", "why"),
+        ("echo '{}'; exit 4", "{}"),
+        ("true", "exit status 0"),
+        ("sleep 60 & sleep 60", "took more than 0.2 s"),
+    ],
+)
+def test_a_child_gives_its_last_object_or_why_it_has_none(script: str, answer: object) -> None:
+    if isinstance(answer, dict):
+        assert children.report_of(["sh", "-c", script], 60) == answer
+        return
+    with pytest.raises(RuntimeError, match=str(answer)):
+        children.report_of(["sh", "-c", script], 0.2 if "sleep" in script else 60)
