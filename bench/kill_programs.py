@@ -17,14 +17,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+PROGRESS = 20
 LONGEST_LIFE = 0.5
 """Seconds from the first finished step to the kill, at most."""
-LONGEST_START = 120.0
+LONGEST_START = 600.0
 COUNT = """
 import os, sys
 import numpy as np
@@ -91,7 +93,8 @@ def start(kind: str, folder: Path) -> tuple[subprocess.Popen[bytes], np.memmap[t
     python = os.environ.get("TENSORTAP_TEST_PYTHON", sys.executable) if kind == "torch" else sys.executable
     program = [python, "program.py", "shared", "model.onnx"]
     command = [os.environ["TENSORTAP_COMMAND"], "exec", "--quiet", "--keep-free", "0", "--out", "dump", "--", *program]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    with (folder / "said").open("wb") as said:
+        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True)
     return process, shared
 
 
@@ -113,15 +116,20 @@ def kill_once(kind: str, life: float) -> Killed:
     with tempfile.TemporaryDirectory(prefix="tensortap-kill-") as name:
         folder = Path(name)
         process, shared = start(kind, folder)
-        deadline = time.monotonic() + LONGEST_START
-        while shared[1] == 0:
-            if process.poll() is not None or time.monotonic() > deadline:
-                process.kill()
-                raise RuntimeError(f"the program did not start: {(process.stderr.read() if process.stderr else b'').decode()[-300:]}")
-            time.sleep(0.001)
-        time.sleep(life)
-        os.kill(int(shared[0]), signal.SIGKILL)
-        process.communicate()
+        try:
+            deadline = time.monotonic() + LONGEST_START
+            while shared[1] == 0:
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError(f"the program did not start: {(folder / 'said').read_text(errors='replace')[-300:]}")
+                time.sleep(0.001)
+            time.sleep(life)
+            os.kill(int(shared[0]), signal.SIGKILL)
+            process.wait()
+        finally:
+            # A program that is left writes until the disk is full.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         return read(folder / "dump", int(shared[1]))
 
 
@@ -140,6 +148,8 @@ def main() -> int:
         if not killed.loses_none:
             bad += 1
             print(f"kill {number}: {killed}", flush=True)
+        if (number + 1) % PROGRESS == 0:
+            print(f"{number + 1} kills, {steps} finished steps, {bad} dumps that lack a row", file=sys.stderr, flush=True)
     print(f"{arguments.kind}: {arguments.kills} kills, {steps} finished steps, {bad} dumps that lack a row")
     return 1 if bad else 0
 
