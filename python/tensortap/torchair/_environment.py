@@ -1,0 +1,39 @@
+"""Which process of a job this one is, and the folder that its dumps go to."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def world() -> tuple[int, int]:
+    """Give the size of the job and this process's rank in it.
+
+    Returns
+    -------
+    tuple of int
+        Those of torch.distributed where it is initialised with more than one rank, otherwise 1 and 0.
+    """
+    # A process that has not imported torch is in no job of torch's.
+    distributed = getattr(sys.modules.get("torch"), "distributed", None)
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return 1, 0
+    size = int(distributed.get_world_size())
+    return (size, int(distributed.get_rank())) if size > 1 else (1, 0)
+
+
+def world_folder(path: str) -> str:
+    """Name the folder of this rank below a dump path; nothing is created.
+
+    Parameters
+    ----------
+    path : str
+        The dump path, as the program wrote it.
+
+    Returns
+    -------
+    str
+        ``PATH/worldsize1_global_rank0`` or the like.
+    """
+    size, rank = world()
+    return os.path.join(path, f"worldsize{size}_global_rank{rank}")

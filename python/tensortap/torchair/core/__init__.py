@@ -1,0 +1,1 @@
+"""What programs import from here is `core.utils.logger`."""
