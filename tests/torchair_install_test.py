@@ -194,11 +194,6 @@ def fails(kind, call):
         assert SAYS in str(error), error
     else:
         raise AssertionError(call)
-fails(RuntimeError, lambda: torch.randn(2, device="npu:0"))
-fails(RuntimeError, lambda: torch.zeros(2, device=torch.device("npu")))
-fails(RuntimeError, lambda: torch.tensor([1], device="npu"))
-fails(RuntimeError, lambda: x.to("npu"))
-fails(RuntimeError, lambda: net.to("npu:0"))
 fails(AttributeError, lambda: torch.npu.Stream)
 fails(AttributeError, lambda: torch_npu.npu_format_cast)
 fails(AttributeError, lambda: torch_npu.__version__)
@@ -207,6 +202,26 @@ try:
     import torch_npu.contrib
 except ModuleNotFoundError as error:
     assert str(error).startswith("torch_npu.contrib is not in tensortap"), error
+assert x.is_npu is False and torch.nn.Parameter(x).is_npu is False
+import io, warnings
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    torch.manual_seed(3)
+    with torch.random.fork_rng():
+        torch.manual_seed(4)
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(4, 2)), batch_size=2, num_workers=1)
+    optimizer = torch.optim.Adam(net.parameters(), foreach=True)
+    for (batch,) in loader:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            net(batch).float().sum().backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+    file = io.BytesIO()
+    torch.save(net.state_dict(), file)
+    file.seek(0)
+    net.load_state_dict(torch.load(file, weights_only=True))
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+        net(x)
 assert {"npu", "npugraph_ex"} <= set(torch._dynamo.list_backends(exclude_tags=()))
 assert torch.equal(torch.compile(lambda x: x * 2 + 1, backend="eager")(x), x * 2 + 1)
 assert torch.equal(torch.compile(lambda x: x * 2 + 1, backend="aot_eager")(x), x * 2 + 1)
@@ -219,3 +234,17 @@ def test_the_stand_in_leaves_everything_on_the_cpu(tmp_path: Path) -> None:
     assert done.stdout == ""
     assert done.stderr.count("tensortap:") == 1
     assert "torch_npu is not installed; a stand-in runs this program on the CPU" in done.stderr
+
+
+@each_row("made", ['torch.device("npu")', 'torch.randn(2, device="npu:0")', 'torch.ones(2).to("npu")', 'torch.nn.Linear(1, 1).to("npu:1")'])
+def test_a_program_that_wants_the_device_itself_hears_why_it_cannot(tmp_path: Path, made: str) -> None:
+    done = with_torch(tmp_path, f"import torch, torch_npu\n{made}\n")
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("tensortap: tensortap's stand-in for torch_npu runs programs on the CPU and has no device npu"), done.stderr
+    assert "RuntimeError" in done.stderr
+
+
+def test_other_errors_of_a_program_are_its_own(tmp_path: Path) -> None:
+    done = with_torch(tmp_path, "import torch_npu\nraise RuntimeError('no device string: cuda')\n")
+    assert done.stderr.splitlines()[-1] == "RuntimeError: no device string: cuda"

@@ -139,10 +139,23 @@ for wrong in (None, 1, "True"):
     )
 
 
-def test_an_unbalanced_scope_is_an_error_that_names_graph_breaks(tmp_path: Path) -> None:
+def test_a_scope_that_does_not_end_in_its_graph_is_an_error(tmp_path: Path) -> None:
     run(
         tmp_path,
         """
+def broken(x):
+    with scope.data_dump():
+        y = x * 2
+        torch._dynamo.graph_break()
+        z = y + 1
+    return z
+def inner(x):
+    y = x + 1
+    torch._dynamo.graph_break()
+    return y
+def outer(x):
+    with scope.op_never_timeout(True):
+        return inner(x)
 def opened(x):
     torch.ops.air.scope_enter(["torchair_enable_data_dump"], ["True"])
     return x + 1
@@ -150,13 +163,14 @@ def closed(x):
     y = x + 1
     torch.ops.air.scope_exit()
     return y
-for model, words in ((opened, "begins in this graph and does not end in it"), (closed, "ends in this graph and began outside of it")):
+begins, ends = "a with block begins in this graph and does not end in it", "a with block ends in this graph and began outside of it"
+for model, words in ((broken, begins), (outer, begins), (opened, begins), (closed, ends)):
     try:
-        marked(model, x)
+        marked(model, x, fullgraph=False)
     except Exception as error:
         cause = getattr(error, "inner_exception", error)
-        assert isinstance(cause, RuntimeError) and words in str(cause) and "graph break" in str(cause), cause
-        assert words in str(error), error
+        assert isinstance(cause, RuntimeError) and str(cause).startswith(f"torchair.scope: {words}. Is there a graph break"), cause
+        assert words in str(error).splitlines()[1], error
     else:
         raise AssertionError(model)
 """,

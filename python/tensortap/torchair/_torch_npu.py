@@ -6,15 +6,18 @@ backends ``npu`` and ``npugraph_ex``. Only `tensortap.torchair.install` makes it
 
 from __future__ import annotations
 
+import functools
 import importlib
+import re
 import sys
-from types import ModuleType
+from collections.abc import Callable
+from types import ModuleType, TracebackType
 from typing import Any
 
 import torch
 
 _MISSING = "tensortap's stand-in for torch_npu runs programs on the CPU and has no {}; see docs/torchair.md for what it has"
-
+_NO_DEVICE = 'Use .npu() or the device "cpu", not "npu".'
 __path__: list[str] = []  # a package, whose modules nobody finds
 
 
@@ -51,11 +54,6 @@ class _DeviceModule(ModuleType):
     def synchronize(device: object = None) -> None:
         """Return at once: nothing runs beside the program."""
 
-    @staticmethod
-    def _lazy_init() -> None:
-        # torch calls this before it makes a tensor on the device.
-        raise RuntimeError(_MISSING.format('device "npu"; use .npu(), or the device "cpu"'))
-
 
 def _unchanged(self: Any, *_: object, **__: object) -> Any:
     """Return the tensor or module: it stays on the CPU."""
@@ -77,15 +75,27 @@ def _captured_graph_backend(graph: Any, inputs: Any, *, options: dict[str, Any] 
     return get_npu_backend(compiler_config=config_of_options(options or {}))(graph, inputs)
 
 
+def _report(
+    report: Callable[[type[BaseException], BaseException, TracebackType | None], object],
+    kind: type[BaseException],
+    error: BaseException,
+    trace: TracebackType | None,
+) -> None:
+    """Report the exception that ends the program, with the reason where it is that this device does not exist."""
+    report(kind, error, trace)
+    # torch itself refuses the name, deep inside of C++. To give it the name would make it look for an accelerator everywhere.
+    if isinstance(error, RuntimeError) and re.search(r"device string: npu\b", str(error)):
+        print(f"tensortap: {_MISSING.format('device npu')}. {_NO_DEVICE}", file=sys.stderr)
+
+
 def _stand_in() -> None:
     device_module = _DeviceModule("torch.npu")
     sys.modules["torch.npu"] = device_module
     torch.npu = device_module
     globals()["npu"] = device_module
     torch.Tensor.npu = _unchanged
+    torch.Tensor.is_npu = property(lambda self: False, doc="Whether the tensor is on the device; none is.")
     torch.nn.Module.npu = _unchanged
-    if torch._C._get_privateuse1_backend_name() == "privateuseone":
-        torch.utils.rename_privateuse1_backend("npu")  # torch then asks torch.npu before it makes a tensor on this device
 
     from torch._dynamo import register_backend
 
@@ -93,10 +103,8 @@ def _stand_in() -> None:
     register_backend(name="npugraph_ex")(_captured_graph_backend)
     # Dynamo cannot follow the first import of it out of a compiled function.
     importlib.import_module("tensortap.torchair.scope")
-    print(
-        "tensortap: torch_npu is not installed; a stand-in runs this program on the CPU (docs/torchair.md says what it has)",
-        file=sys.stderr,
-    )
+    sys.excepthook = functools.partial(_report, sys.excepthook)
+    print(f"tensortap: torch_npu is not installed; a stand-in runs this program on the CPU. {_NO_DEVICE}", file=sys.stderr)
 
 
 _stand_in()
