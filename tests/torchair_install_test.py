@@ -107,7 +107,12 @@ def test_the_real_packages_win(tmp_path: Path) -> None:
     )
     out = fine(python(tmp_path, "-m", "tensortap.torchair", "program.py", also=real))
     assert out == "the real one, its config, the real device, CompilerConfig\nNo module named 'torchair.core'\n"
-    late = "import torchair\nimport tensortap.torchair as ours\nours.install()\nimport torchair.configs.compiler_config as c\nprint(c.name)"
+    late = (
+        "import importlib.util\nimport torchair\nimport tensortap.torchair as ours\nours.install()\n"
+        "assert 'tensortap' in type(importlib.util.find_spec('torch_npu').loader).__module__\n"
+        "import torchair.configs.compiler_config as c\nprint(c.name)"
+    )
+    (real / "torch_npu.py").unlink()
     assert fine(python(tmp_path, "-c", late, also=real)) == "its config\n"
 
 

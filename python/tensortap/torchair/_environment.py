@@ -12,14 +12,13 @@ def world() -> tuple[int, int]:
     Returns
     -------
     tuple of int
-        Those of torch.distributed where it is initialised with more than one rank, otherwise 1 and 0.
+        Those of torch.distributed where it is initialised, otherwise 1 and 0.
     """
     # A process that has not imported torch is in no job of torch's.
     distributed = getattr(sys.modules.get("torch"), "distributed", None)
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return 1, 0
-    size = int(distributed.get_world_size())
-    return (size, int(distributed.get_rank())) if size > 1 else (1, 0)
+    return int(distributed.get_world_size()), int(distributed.get_rank())
 
 
 def world_folder(path: str) -> str:
