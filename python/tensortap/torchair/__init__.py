@@ -6,7 +6,6 @@ Programs that import ``torchair`` and ``torch_npu`` run unchanged under ``python
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import TYPE_CHECKING, Any
 
 from tensortap.torchair._install import install
@@ -37,8 +36,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_PARTS})
-
-
-if "torch" in sys.modules:
-    # Dynamo does not call the function above when a compiled function uses torchair.scope for the first time.
-    from tensortap.torchair import scope

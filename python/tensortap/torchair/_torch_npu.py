@@ -7,7 +7,6 @@ backends ``npu`` and ``npugraph_ex``. Only `tensortap.torchair.install` makes it
 from __future__ import annotations
 
 import functools
-import importlib
 import re
 import sys
 from collections.abc import Callable
@@ -101,8 +100,6 @@ def _stand_in() -> None:
 
     register_backend(name="npu")(_graph_backend)
     register_backend(name="npugraph_ex")(_captured_graph_backend)
-    # Dynamo cannot follow the first import of it out of a compiled function.
-    importlib.import_module("tensortap.torchair.scope")
     sys.excepthook = functools.partial(_report, sys.excepthook)
     print(f"tensortap: torch_npu is not installed; a stand-in runs this program on the CPU. {_NO_DEVICE}", file=sys.stderr)
 
