@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-import logging
 import os
 import pickle
 import re
@@ -436,5 +435,6 @@ def test_options_need_no_torch() -> None:
     subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(PACKAGE)}, check=True, timeout=60)
 
 
-def test_the_logger_is_not_doubled() -> None:
-    assert len(logging.getLogger("torchair").handlers) == 1
+def test_a_line_is_written_once_beside_the_real_package() -> None:
+    before = 'logging.getLogger("torchair").addHandler(logging.StreamHandler(sys.stdout))'
+    assert logged('logger.error("one")', before=before) == ["one"]

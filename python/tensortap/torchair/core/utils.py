@@ -80,9 +80,11 @@ def _make_logger() -> EventLogger:
         made.__class__ = EventLogger if kind is logging.Logger else type("EventLogger", (EventLogger, kind), {})
     if made.level == logging.NOTSET:
         made.setLevel(logging.DEBUG if os.environ.get("TORCH_COMPILE_DEBUG") == "1" else logging.ERROR)
-    handler = _StdoutHandler()
-    handler.setFormatter(_Formatter())
-    made.addHandler(handler)
+    # The real package may have been imported before and have given it a handler.
+    if not any(isinstance(handler, logging.StreamHandler) and handler.stream is sys.stdout for handler in made.handlers):
+        handler = _StdoutHandler()
+        handler.setFormatter(_Formatter())
+        made.addHandler(handler)
     return cast("EventLogger", made)
 
 
