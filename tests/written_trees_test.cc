@@ -64,6 +64,7 @@ CaptureSpec spec_of(const Layout& layout, Payload payload) {
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const Layout& layout : layouts()) {
+    if (layout.create == nullptr) continue;
     for (const std::string& release : releases_of(layout.name)) {
       for (const auto& [word, payload] : kPayloads) {
         Case one{concat(layout.name, " ", release.empty() ? "" : concat(release, " "), word), layout.name, spec_of(layout, payload)};

@@ -55,15 +55,9 @@ void add_choosing_options(CLI::App& app, CaptureOptions& options, const std::str
       ->group(group);
 }
 
-std::string layout_names() {
-  std::string names;
-  for (const Layout& layout : layouts()) names += fmt::format("{}{}", names.empty() ? "" : "|", layout.name);
-  return names;
-}
-
 void add_place_options(CLI::App& app, CaptureOptions& options) {
   const char* group = "Where it goes, and limits";
-  app.add_option("--layout", options.layout, "Directory tree of the dump (tap)")->type_name(layout_names())->group(group);
+  app.add_option("--layout", options.layout, "Directory tree of the dump (tap)")->type_name(join(written_layouts(), "|"))->group(group);
   app.add_option("--out", options.out, "Folder of the dump, new or empty (tensortap_dump/TIME)")->type_name(kDirectory)->group(group);
   add_choice(app, "--mode", options.mode, {"private", "shared"}, "Who may use the dump: its owner alone (private), or whom the umask lets")
       ->group(group);

@@ -198,7 +198,7 @@ std::vector<std::string> conversion_targets() {
   for (const Format& format : formats()) {
     if (format.encode != nullptr && format.name != "npy") words.emplace_back(format.name);
   }
-  for (const Layout& layout : layouts()) words.emplace_back(layout.name);
+  for (std::string& name : written_layouts()) words.push_back(std::move(name));
   return words;
 }
 

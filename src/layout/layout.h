@@ -183,6 +183,7 @@ struct Keeps {
 struct Layout {
   std::string_view name;
   std::string_view description;
+  // Null for a layout that is read only.
   Result<std::unique_ptr<LayoutWriter>> (*create)(const DumpInfo& info, const CaptureSpec& spec);
   // Looks at the names in a folder, opens little.
   Confidence (*recognise)(const std::string& folder);

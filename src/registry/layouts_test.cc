@@ -287,7 +287,13 @@ TEST(EveryLayoutOfAnySystem, HasADocument) {
     EXPECT_TRUE(path_exists(concat(TENSORTAP_TESTDATA, "/../docs/layouts/", layout.name, ".md"))) << layout.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, EveryLayout, testing::ValuesIn(layouts().begin(), layouts().end()),
+std::vector<Layout> layouts_with_a_writer() {
+  std::vector<Layout> with_one;
+  for (const std::string& name : written_layouts()) with_one.push_back(*find_layout(name));
+  return with_one;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryLayout, testing::ValuesIn(layouts_with_a_writer()),
                          [](const auto& layout) { return std::string(layout.param.name); });
 
 }  // namespace

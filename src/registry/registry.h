@@ -5,7 +5,9 @@
 #define TENSORTAP_REGISTRY_REGISTRY_H_
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "format/format.h"
 #include "layout/layout.h"
@@ -16,6 +18,7 @@ namespace tensortap {
 std::span<const System> systems();
 std::span<const Layout> layouts();
 const Layout* find_layout(std::string_view name);  // null when there is none
+std::vector<std::string> written_layouts();        // names of those that are not read only
 std::span<const Dialect> dialects();
 const Dialect* find_dialect(std::string_view name);
 std::span<const Format> formats();

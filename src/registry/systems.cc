@@ -4,13 +4,14 @@
 #include "base/text.h"
 #include "registry/registry.h"
 #include "system/ascend/ascend_system.h"
+#include "system/fx/fx_system.h"
 #include "system/mindspore/mindspore_system.h"
 #include "system/tap/tap_system.h"
 
 namespace tensortap {
 namespace {
 
-constexpr System kSystems[] = {tap::kSystem, ascend::kSystem, mindspore::kSystem};
+constexpr System kSystems[] = {tap::kSystem, ascend::kSystem, mindspore::kSystem, fx::kSystem};
 
 template <class Row>
 constexpr size_t count_of(std::span<const Row> System::*rows) {
@@ -45,6 +46,14 @@ const Dialect* find_dialect(std::string_view name) {
 const Layout* find_layout(std::string_view name) {
   const auto found = std::ranges::find(kLayouts, name, &Layout::name);
   return found == kLayouts.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> written_layouts() {
+  std::vector<std::string> names;
+  for (const Layout& layout : kLayouts) {
+    if (layout.create != nullptr) names.emplace_back(layout.name);
+  }
+  return names;
 }
 
 Result<std::string> complete_profile(std::string_view profile) {

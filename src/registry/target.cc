@@ -85,10 +85,11 @@ Status check_profile(const Layout& layout, const std::string& profile, const Con
 Status check_target(const CaptureSpec& spec, std::string_view text, std::string_view name) {
   const ConfigText config{text, name};
   const Layout* layout = find_layout(spec.layout);
-  if (layout == nullptr) {
-    const std::vector<std::string> valid = names_of(layouts());
-    return wrong_key(config, "layout", "",
-                     concat("unknown layout ", quote(spec.layout), "; valid: ", join(valid, ", "), ".", did_you_mean(spec.layout, valid)));
+  if (layout == nullptr || layout->create == nullptr) {
+    const std::vector<std::string> valid = written_layouts();
+    const std::string problem = concat(layout == nullptr ? "unknown layout " : "dumps are read and not written in the layout ",
+                                       quote(spec.layout), "; valid: ", join(valid, ", "), ".");
+    return wrong_key(config, "layout", "", layout == nullptr ? problem + did_you_mean(spec.layout, valid) : problem);
   }
   for (const auto& [option, value] : spec.layout_options) TENSORTAP_RETURN_IF_ERROR(check_option(*layout, option, value, config));
   TENSORTAP_RETURN_IF_ERROR(check_extras(*layout, spec.extras, config));

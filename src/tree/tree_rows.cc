@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <string>
+
+#include "base/text.h"
 
 namespace tensortap {
 
@@ -23,6 +27,24 @@ RecordRow tree_row(const TreeFolder& folder, OpId op, SlotKind kind, uint32_t sl
   row.slot_kind = static_cast<uint8_t>(kind);
   row.committed = 1;
   return row;
+}
+
+void finish_ops(TreeRows& rows) {
+  std::set<std::string> used;
+  for (OpInfo& op : rows.ops) {
+    if (used.insert(op.name).second) continue;
+    const std::string name = op.name;
+    op.name = op.graph.empty() ? concat(op.type, ".", name) : concat(op.graph, "/", name);
+    for (int i = 2; !used.insert(op.name).second; ++i) op.name = concat(op.type, ".", name, "~", i);
+  }
+  for (const RecordRow& row : rows.rows) {
+    OpInfo& op = rows.ops[row.op];
+    if (row.slot_kind == static_cast<uint8_t>(SlotKind::kInput)) {
+      if (op.inputs.size() <= row.slot_index) op.inputs.resize(size_t{row.slot_index} + 1);
+      continue;
+    }
+    while (op.outputs.size() <= row.slot_index) op.outputs.push_back(concat(op.name, ":", op.outputs.size()));
+  }
 }
 
 }  // namespace tensortap

@@ -27,6 +27,9 @@ struct TreeRows {
 // The row of a tensor in a folder, so many microseconds after the first one of the tree. It has no description yet.
 RecordRow tree_row(const TreeFolder& folder, OpId op, SlotKind kind, uint32_t slot, uint64_t microseconds);
 
+// Makes the names of ops unique, by their graph where that is enough, and gives every slot that there is a record of a name.
+void finish_ops(TreeRows& rows);
+
 }  // namespace tensortap
 
 #endif  // TENSORTAP_TREE_TREE_ROWS_H_

@@ -65,7 +65,7 @@ class RowsReader {
     uint64_t first_time = UINT64_MAX;
     for (const OpRun& run : runs_) first_time = std::min(first_time, run.time);
     for (const OpRun& run : runs_) add_run(run, first_time);
-    finish_ops();
+    finish_ops(rows_);
     return std::move(rows_);
   }
 
@@ -231,25 +231,6 @@ class RowsReader {
     add_tensors(run, op, call, true, first_time);
     add_tensors(run, op, call, false, first_time);
     add_statistics(run, op, call, first_time);
-  }
-
-  // Names are unique in a dump, and every slot that there is a record of has a name.
-  void finish_ops() {
-    std::set<std::string> used;
-    for (OpInfo& op : rows_.ops) {
-      if (used.insert(op.name).second) continue;
-      const std::string name = op.name;
-      op.name = op.graph.empty() ? concat(op.type, ".", name) : concat(op.graph, "/", name);
-      for (int i = 2; !used.insert(op.name).second; ++i) op.name = concat(op.type, ".", name, "~", i);
-    }
-    for (const RecordRow& row : rows_.rows) {
-      OpInfo& op = rows_.ops[row.op];
-      if (row.slot_kind == static_cast<uint8_t>(SlotKind::kInput)) {
-        if (op.inputs.size() <= row.slot_index) op.inputs.resize(size_t{row.slot_index} + 1);
-        continue;
-      }
-      while (op.outputs.size() <= row.slot_index) op.outputs.push_back(concat(op.name, ":", op.outputs.size()));
-    }
   }
 
   struct Execution {

@@ -11,8 +11,8 @@
 #include "layout/crashed_dump.h"
 #include "system/mindspore/statistics.h"
 #include "system/mindspore/tree/grammar.h"
-#include "system/mindspore/tree/npy_mapped.h"
 #include "system/mindspore/tree/rows.h"
+#include "tree/npy_mapped.h"
 #include "tree/tree_index.h"
 
 namespace tensortap::mindspore {

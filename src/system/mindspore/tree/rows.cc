@@ -13,8 +13,8 @@
 #include "system/mindspore/names.h"
 #include "system/mindspore/statistics.h"
 #include "system/mindspore/tree/grammar.h"
-#include "system/mindspore/tree/tree_heads.h"
 #include "system/mindspore/tree/tree_ops.h"
+#include "tree/npy_heads.h"
 
 namespace tensortap::mindspore {
 namespace {

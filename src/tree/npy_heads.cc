@@ -1,4 +1,4 @@
-#include "system/mindspore/tree/tree_heads.h"
+#include "tree/npy_heads.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <system_error>
 #include <thread>
 
-namespace tensortap::mindspore {
+namespace tensortap {
 namespace {
 
 constexpr size_t kWorthAThread = 4096;  // files
@@ -47,6 +47,7 @@ void read_some(const Tree& tree, size_t begin, size_t end, std::vector<FileHead>
       heads[i].head = *std::move(head);
     } else {
       heads[i].damage = head.status().message();
+      heads[i].unsupported = head.status().code() == StatusCode::kUnsupported;
     }
   }
 }
@@ -69,4 +70,4 @@ std::vector<FileHead> read_heads(const Tree& tree) {
   return heads;
 }
 
-}  // namespace tensortap::mindspore
+}  // namespace tensortap

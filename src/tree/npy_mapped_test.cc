@@ -1,6 +1,6 @@
 // Headers of tensor files: those that the real system writes, those that nothing else reads, and damaged ones.
 
-#include "system/mindspore/tree/npy_mapped.h"
+#include "tree/npy_mapped.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -14,7 +14,7 @@
 #include "base/temporary_folder.h"
 #include "base/text.h"
 
-namespace tensortap::mindspore {
+namespace tensortap {
 namespace {
 
 // A whole header with `dictionary` in it, padded as the real system pads.
@@ -148,4 +148,4 @@ RC_GTEST_PROP(NpyHeads, OfAnyBytesAreReadOrRefused, (std::vector<uint8_t> bytes,
 }
 
 }  // namespace
-}  // namespace tensortap::mindspore
+}  // namespace tensortap

@@ -1,4 +1,4 @@
-#include "system/mindspore/tree/npy_mapped.h"
+#include "tree/npy_mapped.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "format/npy/npy_header.h"
 
-namespace tensortap::mindspore {
+namespace tensortap {
 namespace {
 
 constexpr size_t kPrefix = 12;
@@ -186,4 +186,4 @@ Result<RecordData> map_npy(const std::string& path, const TensorDesc& desc) {
   return data;
 }
 
-}  // namespace tensortap::mindspore
+}  // namespace tensortap

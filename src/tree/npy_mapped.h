@@ -1,7 +1,8 @@
-// The .npy files of MindSpore dumps: what NumPy reads, and besides raw bfloat16 ("<E2") and dimensions that the writer did not know (-1).
+// NumPy files in the trees of other systems: what NumPy reads, and besides raw bfloat16 ("<E2") and dimensions that the writer did not
+// know (-1).
 
-#ifndef TENSORTAP_SYSTEM_MINDSPORE_TREE_NPY_MAPPED_H_
-#define TENSORTAP_SYSTEM_MINDSPORE_TREE_NPY_MAPPED_H_
+#ifndef TENSORTAP_TREE_NPY_MAPPED_H_
+#define TENSORTAP_TREE_NPY_MAPPED_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,7 @@
 #include "tensor/tensor.h"
 #include "trace/dump_index.h"
 
-namespace tensortap::mindspore {
+namespace tensortap {
 
 struct NpyHead {
   TensorDesc desc;
@@ -36,6 +37,6 @@ bool may_be(DType stored, DType named);
 // The data, mapped, or decoded where it is not plain. kCorrupt when it is no longer what `desc` says.
 Result<RecordData> map_npy(const std::string& path, const TensorDesc& desc);
 
-}  // namespace tensortap::mindspore
+}  // namespace tensortap
 
-#endif  // TENSORTAP_SYSTEM_MINDSPORE_TREE_NPY_MAPPED_H_
+#endif  // TENSORTAP_TREE_NPY_MAPPED_H_
