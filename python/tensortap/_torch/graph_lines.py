@@ -42,9 +42,14 @@ def rows(graph: Any, root: str, functions: Functions, path_of: Callable[[int], s
             yield number, source_of(node, functions), module_of(node, root, path_of)
 
 
+def frames_of(node: Any) -> list[tuple[str, str]]:
+    """List the files and lines of the calls that a node comes from, the innermost last."""
+    return _FRAME.findall(node.meta.get("stack_trace") or "")
+
+
 def source_of(node: Any, functions: Functions) -> str:
     """Give the innermost line of the program that a node comes from."""
-    for file, line in reversed(_FRAME.findall(node.meta.get("stack_trace") or "")):
+    for file, line in reversed(frames_of(node)):
         shown = functions.program_file(file)
         if shown:
             return f"{shown}:{line}"

@@ -1,0 +1,36 @@
+"""Where files about a graph go, and what they are called."""
+
+from __future__ import annotations
+
+import os
+
+from . import _files
+from ._environment import world
+
+
+def path_for(folder: str | None, name: str, suffix: str) -> str:
+    """Name a file about a graph, and make its folder.
+
+    Parameters
+    ----------
+    folder : str or None
+        Where the program wants it, None for the current folder.
+    name : str
+        What the name begins with.
+    suffix : str
+        What it ends with, without the dot.
+
+    Returns
+    -------
+    str
+        ``FOLDER/NAME_rank_R_pid_P_ts_TIME.SUFFIX``, which does not exist.
+
+    Raises
+    ------
+    OSError
+        When there can be no such folder.
+    """
+    _, rank = world()
+    if folder is not None:
+        os.makedirs(folder, mode=0o750, exist_ok=True)
+    return os.path.join(folder or ".", f"{name}_rank_{rank}_pid_{os.getpid()}_ts_{_files.CLOCK.stamp()}.{suffix}")

@@ -1,0 +1,50 @@
+"""What the tests of TorchAir's graphs share: running the text of a program whose compiled graphs it looks at itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from cli_support import package_alone
+from torch_support import PYTHON
+
+PREAMBLE = """
+import os, sys, types
+import torch
+from functorch.compile import make_boxed_func
+from torch._dynamo.backends.common import aot_autograd
+
+def config(mode="max-autotune", **of_debug):
+    groups = {}
+    for name, (kind, path) in of_debug.items():
+        groups[name] = types.SimpleNamespace(type=types.SimpleNamespace(value=kind), path=path, filter=None)
+    return types.SimpleNamespace(debug=types.SimpleNamespace(**groups), mode=types.SimpleNamespace(value=mode))
+
+def compiled(function, runner, **options):
+    "Compile a function; runner(graph_module, name) gives what runs its graphs."
+    count = 0
+    def compile(graph, inputs):
+        nonlocal count
+        count += 1
+        if hasattr(graph, "real_recompile"):
+            graph.real_recompile()
+        return make_boxed_func(runner(graph, f"graph_{count}"))
+    return torch.compile(function, backend=aot_autograd(fw_compiler=compile), **options)
+"""
+
+
+def run(folder: Path, program: str, expected: int = 0, **environment: str) -> tuple[str, str]:
+    """Run the text of a program behind the preamble; gives what it printed and what it reported."""
+    path = folder / "program.py"
+    path.write_text(PREAMBLE + program)
+    done = subprocess.run(
+        [PYTHON, str(path)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(package_alone(folder)), **environment},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == expected, done.stderr
+    return done.stdout, done.stderr
