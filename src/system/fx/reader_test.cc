@@ -66,7 +66,7 @@ TEST_F(FxTrees, AreRecordsInTheOrderOfTimeWithInputsFirst) {
   EXPECT_EQ(dump->rows()[0].rank, 1);
   EXPECT_EQ(dump->rows()[0].time_ns, 0);
   EXPECT_EQ(dump->rows()[3].time_ns, 10000);
-  EXPECT_EQ(dump->ops()[0].type, "aten.cat");
+  EXPECT_EQ(dump->ops()[0].type, "cat");
   EXPECT_EQ(dump->ops()[0].domain, "aten");
   EXPECT_EQ(dump->ops()[0].graph, "graph_3");
   EXPECT_EQ(attribute_text(dump->ops()[0], "overload"), "default");

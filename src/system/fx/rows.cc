@@ -32,7 +32,8 @@ OpInfo op_of_file(const TreeFolder& folder, const FileName& name) {
   const Target target = parse_target(name.target);
   OpInfo op;
   op.name = name.node;
-  op.type = target.library.empty() ? std::string(target.name) : concat(target.library, ".", target.name);
+  // As the PyTorch source names types: those of aten by themselves.
+  op.type = target.library.empty() || target.library == "aten" ? std::string(target.name) : concat(target.library, ".", target.name);
   op.domain = target.library;
   op.graph = folder.model;
   if (!target.overload.empty()) op.attributes = to_json_text(Json{{"overload", std::string(target.overload)}});
