@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <thread>
 
 #include "toy_engine.h"
@@ -366,9 +367,9 @@ TEST_F(CaptureApi, DescribesWhatItCanNotLookInto) {
   const tensortap_op_id op = add_op(session_, "odd");
   const std::vector<float> one = {1};
   FloatTensor tensor(one);
-  const std::vector<int64_t> dims(17, 1);
+  const std::vector<int64_t> dims(33, 1);
   tensor.c.dims = dims.data();
-  tensor.c.rank = 17;
+  tensor.c.rank = 33;
   tensortap_op_event event = event_of(op, 0, &tensor.c, 1);
   tensortap_on_op(session_, &event);  // too many dimensions
   tensor.c.dims = tensor.dims.data();
@@ -387,12 +388,50 @@ TEST_F(CaptureApi, DescribesWhatItCanNotLookInto) {
   tensor.c.rank = 2;
   tensortap_on_op(session_, &event);  // impossible
   const json report = report_of(session_);
-  EXPECT_EQ(toy::lost_for(report, "more than 16 dimensions"), 1U);
+  EXPECT_EQ(toy::lost_for(report, "more than 32 dimensions"), 1U);
   EXPECT_EQ(toy::lost_for(report, "unknown element type"), 1U);
   EXPECT_EQ(toy::lost_for(report, "malformed event"), 3U);
   EXPECT_EQ(report["records"], 3);
   EXPECT_EQ(report["ops"]["captured"], 0);
   EXPECT_EQ(report["ops"]["not_captured"][0]["reason"], "description only: no data in host memory");
+}
+
+TEST_F(CaptureApi, KeepsTensorsOfThirtyTwoDimensions) {
+  open({{"payload", "full"}});
+  const tensortap_op_id op = add_op(session_, "deep");
+  const std::vector<float> values = {1, 2, 3, 4};
+  FloatTensor tensor(values);
+  std::vector<int64_t> dims(32, 1);
+  dims[0] = dims[31] = 2;
+  tensor.c.dims = dims.data();
+  tensor.c.rank = 32;
+  const tensortap_op_event event = event_of(op, 0, &tensor.c, 1);
+  tensortap_on_op(session_, &event);
+  ASSERT_EQ(close(), TENSORTAP_OK);
+  const auto dump = read_dump(out_);
+  ASSERT_EQ(dump->rows().size(), 1U);
+  EXPECT_EQ(dump->rows()[0].desc().shape, tensortap::Shape(dims));
+  EXPECT_EQ(toy::floats_of(*dump, 0), values);
+}
+
+TEST_F(CaptureApi, KeepsHowATensorLayInMemory) {
+  open({{"payload", "full"}});
+  const tensortap_op_id op = add_op(session_, "transpose");
+  const std::vector<float> memory = {0, 1, 2, 3, 4, 5};
+  FloatTensor tensor(memory);
+  const std::array<int64_t, 2> dims = {3, 2};
+  const std::array<int64_t, 2> strides = {1, 3};
+  tensor.c.dims = dims.data();
+  tensor.c.strides = strides.data();
+  tensor.c.rank = 2;
+  const tensortap_op_event event = event_of(op, 0, &tensor.c, 1);
+  tensortap_on_op(session_, &event);
+  ASSERT_EQ(close(), TENSORTAP_OK);
+  const auto dump = read_dump(out_);
+  ASSERT_EQ(dump->rows().size(), 1U);
+  const std::span<const int32_t> kept = dump->rows()[0].strides_of();
+  EXPECT_EQ(std::vector<int64_t>(kept.begin(), kept.end()), std::vector<int64_t>(strides.begin(), strides.end()));
+  EXPECT_EQ(toy::floats_of(*dump, 0), (std::vector<float>{0, 3, 1, 4, 2, 5})) << "values are in the order of the dimensions";
 }
 
 TEST_F(CaptureApi, SaysWhichOpsWereNotCapturedAndWhy) {  // B2

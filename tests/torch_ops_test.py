@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 from collections import Counter
@@ -10,7 +11,8 @@ from typing import Any
 
 import pytest
 from case_table import each_row
-from torch_support import PYTHON, PYTORCH_LIBRARY, TorchDump, capture
+from cli_support import tensortap
+from torch_support import OUTPUT, PYTHON, PYTORCH_LIBRARY, TorchDump, capture
 
 CHILD = Path(__file__).parent / "torch/compare_ops_child.py"
 UNDECLARED = CHILD.with_name("undeclared_writes_child.py")
@@ -85,3 +87,26 @@ def test_no_operator_of_torch_writes_undeclared_but_those_that_are_known() -> No
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["samples"] > 1000
     assert found["writes"] == ["aten::native_batch_norm running_mean", "aten::native_batch_norm running_var"]
+
+
+STRIDES = """
+import torch
+torch.set_num_threads(1)
+x = torch.arange(24.0).reshape(2, 3, 4)
+made = {"t": x[0].t(), "expand": x[0, 0].expand(3, 4), "as_strided": torch.as_strided(x, (2, 2), (5, 2), 1), "relu": x.relu(),
+        "clone": torch.ones(1, 2, 3, 4).clone(memory_format=torch.channels_last), "conj_physical": torch.ones(2, 3, 4)[:, ::2, 1:].conj_physical()}
+print({name: list(one.stride()) if not one.is_contiguous() else None for name, one in made.items()})
+"""
+
+
+def test_records_have_the_strides_that_torch_gives(tmp_path: Path) -> None:
+    done = capture(tmp_path, STRIDES, options=["--full"])
+    assert done.code == 0, done.err
+    expected = ast.literal_eval(done.out.strip().splitlines()[-1])
+    assert expected["t"] == [1, 4]
+    for op_type, strides in expected.items():
+        row = done.dump.of_type(op_type, OUTPUT)[-1]
+        assert row["strided"] == (strides is not None), op_type
+        assert row["strides"][: row["dims_count"]].tolist() == (strides or [0] * row["dims_count"]), op_type
+    listed = tensortap("ls", str(done.dump.folder), "--type", "t", "--slot", "out", "--json")
+    assert [json.loads(line)["strides"] for line in listed.out.splitlines()] == [[1, 4]]

@@ -25,6 +25,8 @@ _NOT_VALUES = (
     "dims_count",
     "digest",
     "digest_kind",
+    "strides",
+    "strided",
     "spare",
     "reserved",
     "valid",

@@ -125,8 +125,7 @@ CaptureSession::CaptureSession(Opened opened)
       sink_({*layout_, pool_, ops_.table(), problems_, admission_.governor(), *contents_},
             sink_options(folder_.path(), ops_.plan(), *layout_)),
       last_ops_(options_.spec.limits.ring_ops, pool_, sink_),
-      look_({*contents_, sink_, last_ops_, admission_.governor()}, options_.spec.trigger == Trigger::kOverflow,
-            layout_->most_dimensions()) {
+      look_({*contents_, sink_, last_ops_, admission_.governor()}, options_.spec.trigger == Trigger::kOverflow) {
   if (options_.spec.trigger == Trigger::kOverflow) {
     overflow_.emplace(OverflowWatch::Parts{look_, sink_, last_ops_, ops_, admission_, *contents_, pool_}, options_.spec);
   }

@@ -77,7 +77,7 @@ struct FakeParts {
         admission(ops.plan().spec, false),
         sink({layout, pool, ops.table(), problems, admission.governor(), contents}, sink_options(given)),
         last_ops(given.limits.ring_ops, pool, sink),
-        look({contents, sink, last_ops, admission.governor()}, given.trigger == Trigger::kOverflow, kMaxRank) {}
+        look({contents, sink, last_ops, admission.governor()}, given.trigger == Trigger::kOverflow) {}
 
   static SinkOptions sink_options(const CaptureSpec& spec) {
     SinkOptions options;

@@ -9,8 +9,8 @@ namespace tensortap {
 namespace {
 
 constexpr std::array kLimits = {loss::kPoolStatsOnly, loss::kPoolDropped, loss::kMaxBytes, loss::kMaxRecords};
-constexpr std::array kUnsupported = {loss::kCollision, loss::kWatchedGone, loss::kReadGone,   loss::kUnknownOp,
-                                     loss::kMalformed, loss::kRank,        loss::kUnknownType};
+constexpr std::array kUnsupported = {loss::kCollision, loss::kWatchedGone, loss::kReadGone,  loss::kUnknownOp,
+                                     loss::kMalformed, loss::kRank,        loss::kWideShape, loss::kUnknownType};
 
 }  // namespace
 

@@ -30,8 +30,8 @@ inline constexpr std::string_view kWatchedGone = "watched memory cannot be read 
 inline constexpr std::string_view kReadGone = "what the op read is gone since it ran";
 inline constexpr std::string_view kUnknownOp = "event of an unknown op";
 inline constexpr std::string_view kMalformed = "malformed event";
-inline constexpr std::string_view kRank = "more than 16 dimensions";
-inline constexpr std::string_view kMostRank = "more than 32 dimensions";
+inline constexpr std::string_view kRank = "more than 32 dimensions";
+inline constexpr std::string_view kWideShape = "more than 16 dimensions, one of them of 2^32 or more";
 inline constexpr std::string_view kUnknownType = "unknown element type";
 inline constexpr std::string_view kFolderGone = "output folder was removed or renamed while running";
 }  // namespace loss

@@ -42,8 +42,7 @@ bool has_its_moment(const TakenEvent& event, const tensortap_tensor& tensor) {
 
 }  // namespace
 
-TensorLook::TensorLook(const Parts& parts, bool gated, int most_dimensions)
-    : parts_(parts), gated_(gated), most_dimensions_(static_cast<uint32_t>(most_dimensions)) {}
+TensorLook::TensorLook(const Parts& parts, bool gated) : parts_(parts), gated_(gated) {}
 
 void TensorLook::take_all(TakenEvent& event) {
   const bool first = reads_first(event.c);
@@ -125,12 +124,12 @@ bool TensorLook::describe(const TakenEvent& event, const tensortap_tensor& tenso
     return false;
   }
   view.desc.dtype = tensor.dtype < kDTypeCount ? static_cast<DType>(tensor.dtype) : DType::kUndefined;
-  view.desc.shape = Shape(std::span(tensor.dims, std::min<uint32_t>(tensor.rank, most_dimensions_)));
-  const bool too_many = tensor.rank > most_dimensions_ || !RecordRow::holds(view.desc.shape);
+  view.desc.shape = Shape(std::span(tensor.dims, std::min<uint32_t>(tensor.rank, kMaxRank)));
+  const bool too_many = tensor.rank > kMaxRank || !RecordRow::holds(view.desc.shape);
   view.strides = tensor.strides;
   view.data = tensor.data;
   const uint32_t block = TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(tensor.flags);
-  const bool keeps_blocks = !event.plan.spec.plain_order && view.strides == nullptr && tensor.rank < most_dimensions_;
+  const bool keeps_blocks = !event.plan.spec.plain_order && view.strides == nullptr && tensor.rank < kMaxRank;
   if (keeps_blocks && has_channel_blocks(view.desc, block)) {
     view.desc.shape = blocked_shape(view.desc.shape, block);
     row.flags |= kRecordBlocked;
@@ -149,13 +148,11 @@ bool TensorLook::describe(const TakenEvent& event, const tensortap_tensor& tenso
     return false;
   }
   row.set_desc(view.desc, *numel, bytes.value_or(0));
+  if (view.strides != nullptr) row.set_strides(view);
   if (too_many || unknown) {
     // Described as far as it goes, and never looked into.
     event.op.mark(kOpDescriptionOnly);
-    parts_.sink.writer().lose(!too_many                                                ? loss::kUnknownType
-                              : tensor.rank > kMaxRank && most_dimensions_ == kMaxRank ? loss::kMostRank
-                                                                                       : loss::kRank,
-                              row);
+    parts_.sink.writer().lose(!too_many ? loss::kUnknownType : tensor.rank > kMaxRank ? loss::kRank : loss::kWideShape, row);
     view.data = nullptr;
   }
   return true;

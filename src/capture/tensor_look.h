@@ -28,8 +28,8 @@ class TensorLook {
     LastOps& last_ops;
     Governor& governor;
   };
-  // `gated`: an overflow gate decides what is written. `most_dimensions`: of a tensor that is looked into.
-  TensorLook(const Parts& parts, bool gated, int most_dimensions);
+  // `gated`: an overflow gate decides what is written.
+  TensorLook(const Parts& parts, bool gated);
   TensorLook(const TensorLook&) = delete;
   TensorLook& operator=(const TensorLook&) = delete;
 
@@ -73,7 +73,6 @@ class TensorLook {
 
   const Parts parts_;
   const bool gated_;
-  const uint32_t most_dimensions_;
   std::atomic<uint64_t> sequence_{0};
   std::atomic<uint64_t> filtered_{0};
   FirstNonFinite first_nonfinite_;

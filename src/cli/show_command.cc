@@ -60,6 +60,12 @@ std::string value_name(const OpInfo& op, const RecordRow& row) {
   return {};
 }
 
+// How a tensor that was not contiguous lay in memory; its values are shown in the order of its dimensions.
+std::string strides_text(const RecordRow& row) {
+  if (row.strided == static_cast<uint8_t>(Strided::kNotKept)) return "not contiguous; the strides have no place in a record";
+  return row.strides_of().empty() ? "" : fmt::format("[{}], in elements", fmt::join(row.strides_of(), ", "));
+}
+
 void print_description(Terminal& terminal, const DumpIndex& dump, size_t index) {
   const RecordRow& row = dump.rows()[index];
   const OpInfo& op = op_of(dump, row);
@@ -75,6 +81,7 @@ void print_description(Terminal& terminal, const DumpIndex& dump, size_t index) 
   if (row.duration_ns >= 0) field(terminal, "duration", fmt::format("{:.3f} ms", static_cast<double>(row.duration_ns) / 1e6));
   field(terminal, "tensor",
         fmt::format("{} {}, {} elements, {}", dtype_name(row.desc().dtype), row.desc().shape.to_text(), row.numel, bytes_text(row.bytes)));
+  field(terminal, "strides", strides_text(row));
   if ((row.flags & kRecordFailedOp) != 0) field(terminal, "note", "an input of an op that failed");
   if ((row.flags & kRecordUnwritten) != 0) field(terminal, "note", "memory that nothing was written to yet: it has no values");
   if ((row.flags & kRecordDataLost) != 0) field(terminal, "note", "the values were wanted and are not there; run.json says why");

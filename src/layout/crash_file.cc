@@ -228,7 +228,9 @@ bool CrashFile::take_tensor(std::span<const std::byte> bytes) {
   row.flags &= static_cast<uint8_t>(~(kRecordHasData | kRecordDataLost | kRecordRaw));
   row.data_offset = row.data_bytes = row.member = row.histogram = row.data_header = 0;
   row.stats = {};
-  row.set_desc(row.desc());
+  const TensorDesc desc = row.desc();
+  row.set_desc(desc);
+  row.set_strides({desc, nullptr, tensor.strided == 0 ? nullptr : tensor.strides});
   const bool has_data = tensor.bytes > 0 && is_inside(tensor, bytes.size() - sizeof(tensor));
   row.flags |= has_data ? kRecordHasData : kRecordDataLost;
   row.committed = 1;

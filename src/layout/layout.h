@@ -105,10 +105,6 @@ class LayoutWriter {
   // On success `row` holds what the layout filled in (data_offset, member, committed).
   virtual Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) = 0;
 
-  // Most dimensions of a tensor that a record may have, at most kMaxRank. Of tensors with more the session adds a description of the first
-  // ones, and counts the loss.
-  [[nodiscard]] virtual int most_dimensions() const { return kMaxRank; }
-
   // Records that add_record() took and that did not come to be in the dump after all, since the last call: of an op whose file holds
   // several. Their failure is that of the call that told one. On the thread of add_record() with data.
   virtual uint64_t take_lost() { return 0; }

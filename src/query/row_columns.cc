@@ -65,6 +65,11 @@ RowValue shape_sizes(const DumpIndex& dump, size_t row) {
   return std::vector<int64_t>(desc.shape.dims().begin(), desc.shape.dims().end());
 }
 
+RowValue stride_sizes(const DumpIndex& dump, size_t row) {
+  const std::span<const int32_t> strides = dump.rows()[row].strides_of();
+  return std::vector<int64_t>(strides.begin(), strides.end());
+}
+
 RowValue range_value(const DumpIndex& dump, size_t row) {
   const TensorStats& stats = dump.rows()[row].stats;
   return stats.max - stats.min;
@@ -92,6 +97,7 @@ RowValue source_text(const DumpIndex& dump, size_t row) { return text_or_nothing
 RowValue yes(const DumpIndex&, size_t) { return true; }
 bool is_before(const RecordRow& row) { return row.moment == static_cast<uint8_t>(Moment::kBefore); }
 bool is_element(const RecordRow& row) { return row.element >= 0; }
+bool knows_strides(const RecordRow& row) { return !row.strides_of().empty(); }
 bool knows_storage(const RecordRow& row) { return row.storage != 0; }
 
 constexpr auto kNumber = ColumnKind::kNumber;
@@ -113,6 +119,7 @@ constexpr std::array kColumns = {
     RowColumn{"element", kNumber, kSortedInJson | kColumnIfSet, 0, field<&RecordRow::element>, is_element},
     RowColumn{"dtype", kText, kSortedInJson, 0, dtype_text},
     RowColumn{"shape", ColumnKind::kSizes, kColumnListed | kColumnInJson, 0, shape_sizes},
+    RowColumn{"strides", ColumnKind::kSizes, kJsonIfSet, 0, stride_sizes, knows_strides},
     RowColumn{"numel", kNumber, kSortedInJson, 0, field<&RecordRow::numel>},
     RowColumn{"bytes", kNumber, kOnlySorts, 0, field<&RecordRow::bytes>},
     RowColumn{"duration", kNumber, kOnlySorts, 0, field<&RecordRow::duration_ns>},

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "base/spans.h"
 #include "base/text.h"
@@ -68,6 +69,8 @@ constexpr RecordField kFields[] = {
     TENSORTAP_COLUMN(version, "<u8"),
     TENSORTAP_COLUMN(view, "<u8"),
     TENSORTAP_COLUMN(position, "<u4"),
+    {"strides", "<i4", offsetof(RecordRow, strides), kRowDims},
+    TENSORTAP_COLUMN(strided, "|u1"),
     {"spare", "|u1", offsetof(RecordRow, spare), sizeof(RecordRow::spare)},
 };
 
@@ -156,6 +159,21 @@ void RecordRow::set_desc(const TensorDesc& desc, uint64_t elements, uint64_t siz
   }
   numel = elements;
   bytes = size;
+}
+
+void RecordRow::set_strides(const TensorView& tensor) {
+  strided = static_cast<uint8_t>(Strided::kNo);
+  std::ranges::fill(strides, 0);
+  if (tensor.is_contiguous()) return;
+  const std::span<const int64_t> given(tensor.strides, static_cast<size_t>(tensor.desc.shape.rank()));
+  const bool fits = given.size() <= kRowDims && std::ranges::all_of(given, [](int64_t one) { return std::in_range<int32_t>(one); });
+  strided = static_cast<uint8_t>(fits ? Strided::kKept : Strided::kNotKept);
+  if (fits) std::ranges::transform(given, strides, [](int64_t one) { return static_cast<int32_t>(one); });
+}
+
+std::span<const int32_t> RecordRow::strides_of() const {
+  if (strided != static_cast<uint8_t>(Strided::kKept) || dims_count > kRowDims) return {};
+  return {strides, dims_count};
 }
 
 TensorDesc RecordRow::desc() const {

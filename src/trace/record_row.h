@@ -27,7 +27,14 @@ enum RecordFlag : uint8_t {
   kRecordBlocked = 1U << 7,     // the runtime's blocks of channels: [N, C, ...] as [N, C / size, ..., size]
 };
 
-// Dimensions that a row holds as 64-bit numbers, which is all that records.npy has.
+// RecordRow::strided: what a row knows of how the tensor lay in memory. Its values, where it has them, are packed in any case.
+enum class Strided : uint8_t {
+  kNo,       // contiguous, or not known
+  kKept,     // by `strides`
+  kNotKept,  // by strides that the row has no room for: of more than kRowDims dimensions, or beyond 32 bits
+};
+
+// Dimensions that a row holds as 64-bit numbers.
 inline constexpr int kRowDims = 16;
 
 struct RecordRow {
@@ -64,7 +71,9 @@ struct RecordRow {
   uint64_t version = 0;      // which content of the block this is; means nothing without `storage`
   uint64_t view = 0;         // which view of the block: with equal types and shapes the same elements in the same order; 0 = unknown
   uint32_t position = 0;     // of the tensor among the inputs or outputs of its op, where every element of a list counts; 0 = its slot
-  uint8_t spare[68] = {};
+  int32_t strides[kRowDims] = {};  // in elements, for each of the dimensions; use strides_of()
+  uint8_t strided = 0;             // Strided
+  uint8_t spare[3] = {};
 
   // Whether set_desc() keeps every dimension. False only for more than kRowDims of them, one of which needs more than 32 bits.
   [[nodiscard]] static bool holds(const Shape& shape);
@@ -72,6 +81,10 @@ struct RecordRow {
   void set_desc(const TensorDesc& desc);
   // The same where the number of elements and their packed size are known.
   void set_desc(const TensorDesc& desc, uint64_t elements, uint64_t size);
+  // Sets strided and strides. The view has the shape that set_desc() was given.
+  void set_strides(const TensorView& tensor);
+  // One for each dimension, in elements; empty unless Strided::kKept. Borrows from the row.
+  [[nodiscard]] std::span<const int32_t> strides_of() const;
   [[nodiscard]] uint32_t file_slot() const { return position > slot_index ? position : slot_index; }  // where formats have no lists
   [[nodiscard]] TensorDesc desc() const;  // hostile rows give a desc of at most kMaxRank dimensions
 };

@@ -54,6 +54,37 @@ TEST(RecordRow, KeepsThirtyTwoDimensions) {
   EXPECT_EQ(row.desc().shape, Shape(std::span(dims).first(16)));
 }
 
+TEST(RecordRow, KeepsStridesOfWhatIsNotContiguous) {
+  const std::vector<int64_t> transposed = {1, 0, -4};
+  TensorView view{{DType::kFloat32, Shape({2, 3, 5})}, nullptr, transposed.data()};
+  RecordRow row;
+  row.set_desc(view.desc);
+  row.set_strides(view);
+  EXPECT_EQ(row.strided, static_cast<uint8_t>(Strided::kKept));
+  EXPECT_EQ(std::vector<int64_t>(row.strides_of().begin(), row.strides_of().end()), transposed);
+  const std::vector<int64_t> plain = {15, 5, 1};
+  view.strides = plain.data();
+  row.set_strides(view);
+  EXPECT_EQ(row.strided, static_cast<uint8_t>(Strided::kNo));
+  EXPECT_TRUE(row.strides_of().empty());
+  EXPECT_EQ(row.strides[0], 0) << "nothing of an earlier tensor is left";
+}
+
+TEST(RecordRow, SaysWhatStridesItHasNoRoomFor) {
+  const std::vector<int64_t> wide = {1, int64_t{1} << 31};
+  RecordRow row;
+  row.set_strides({{DType::kFloat32, Shape({2, 2})}, nullptr, wide.data()});
+  EXPECT_EQ(row.strided, static_cast<uint8_t>(Strided::kNotKept));
+  EXPECT_TRUE(row.strides_of().empty());
+  const std::vector<int64_t> many(17, 3);
+  const Shape shape(std::vector<int64_t>(17, 2));
+  row.set_desc({DType::kInt8, shape});
+  row.set_strides({{DType::kInt8, shape}, nullptr, many.data()});
+  EXPECT_EQ(row.strided, static_cast<uint8_t>(Strided::kNotKept));
+  row.strided = static_cast<uint8_t>(Strided::kKept);  // of a file that says so nevertheless
+  EXPECT_TRUE(row.strides_of().empty());
+}
+
 TEST(RecordRow, HostileRowsGiveABoundedDescription) {
   RecordRow row;
   row.dims_count = 255;

@@ -17,7 +17,7 @@ Status bad_row(std::string_view what) { return corrupt(concat("tensors.npz and r
 
 Status check_desc(const RecordRow& row) {
   const TensorDesc desc = row.desc();
-  if (row.dims_count > kRowDims || static_cast<uint8_t>(desc.dtype) != row.dtype || desc.dtype == DType::kUndefined) {
+  if (row.dims_count > kMaxRank || static_cast<uint8_t>(desc.dtype) != row.dtype || desc.dtype == DType::kUndefined) {
     return bad_row("the row has no valid dtype or shape");
   }
   if (desc.shape.numel() != row.numel) return bad_row("the row's shape and number of elements differ");

@@ -55,7 +55,6 @@ class Writer : public LayoutWriter {
   Status add_op(OpId id, const OpInfo& op) override;
   [[nodiscard]] bool takes_statistics_on_any_thread() const override { return true; }
   Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
-  [[nodiscard]] int most_dimensions() const override { return kRowDims; }
   [[nodiscard]] bool takes_references() const override { return true; }
   uint64_t take_lost() override { return records_->take_lost(); }
   Status add_reference(RecordRow& row, const ExponentHistogram* histogram) override;
