@@ -23,6 +23,7 @@ Json small_config(std::string_view dialect) {
     return Json::parse(R"({"common_dump_settings": {"dump_mode": 0, "path": "/d", "net_name": "Net", "iteration": "all", "input_output": 0,
                            "kernels": [], "support_device": [0], "op_debug_mode": 0}, "e2e_dump_settings": {"enable": true, "trans_flag": true}})");
   }
+  if (dialect == "torchair") return Json::parse(R"({"torchair": {"dump_path": "/tmp", "dump_layer": "Add"}})");
   return Json::parse(R"({"tensortap": 1})");
 }
 

@@ -7,11 +7,12 @@
 #include "system/fx/fx_system.h"
 #include "system/mindspore/mindspore_system.h"
 #include "system/tap/tap_system.h"
+#include "system/torchair/torchair_system.h"
 
 namespace tensortap {
 namespace {
 
-constexpr System kSystems[] = {tap::kSystem, ascend::kSystem, mindspore::kSystem, fx::kSystem};
+constexpr System kSystems[] = {tap::kSystem, ascend::kSystem, mindspore::kSystem, fx::kSystem, torchair::kSystem};
 
 template <class Row>
 constexpr size_t count_of(std::span<const Row> System::*rows) {
