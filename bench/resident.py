@@ -15,11 +15,16 @@ def _bytes_of(key: str) -> int:
     return int(line[1]) * 1024
 
 
-class Peak:
-    """The highest resident memory from here on, over what is resident now.
+def peak_bytes() -> int:
+    """Give the highest resident memory of this process so far.
 
     ``getrusage`` does not do: a process inherits the peak of the one that forked it.
     """
+    return _bytes_of("VmHWM")
+
+
+class Peak:
+    """The highest resident memory from here on, over what is resident now."""
 
     def __init__(self) -> None:
         Path("/proc/self/clear_refs").write_text("5")  # sets the peak back to what is resident
@@ -27,4 +32,4 @@ class Peak:
 
     def over_start(self) -> int:
         """Give the peak so far, in bytes over the start."""
-        return _bytes_of("VmHWM") - self._before
+        return peak_bytes() - self._before

@@ -8,13 +8,13 @@ A burst is LENGTH times as long as the program's own. Without pairs a fixed numb
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
+from resident import peak_bytes
 from torch_programs import PROGRAMS, Step
 
 
@@ -65,7 +65,7 @@ def main() -> None:
                 step()
                 times[enabled] += burst(step, steps)
         ratios.append(times[True] / times[False])
-    print(json.dumps({"ratios": ratios, "peak_kib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
+    print(json.dumps({"ratios": ratios, "peak_kib": peak_bytes() // 1024}))
 
 
 if __name__ == "__main__":
