@@ -170,6 +170,15 @@ std::optional<CaptureSpec> parse_config(const nb::dict& options) {
   return value_or_throw(read_config(*text, name, {}, {profile, option_flag(options, "profile_strict")}));
 }
 
+// What tensortap_check_config() reports of a config, as JSON text.
+std::string check_config(const std::string& text, const std::string& name, const std::string& dialect) {
+  char* report = nullptr;
+  tensortap_check_config(text.c_str(), name.c_str(), dialect.c_str(), &report);
+  std::string kept = report == nullptr ? "{}" : report;
+  tensortap_free(report);
+  return kept;
+}
+
 // The options of `tensortap run`, as typed there, in the neutral form.
 std::string capture_config(const nb::dict& given) {
   CaptureOptions options;
@@ -226,6 +235,7 @@ void bind_run(nb::module_& module) {
       },
       nb::arg("request"), nb::arg("inputs"), nb::arg("on_output").none());
   module.def("capture_config", capture_config);
+  module.def("check_config", check_config);
   module.def("describe_model", describe_model);
   module.def("doctor", doctor);
   module.def("read_file", [](const std::string& path, uint64_t limit) {

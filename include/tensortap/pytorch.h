@@ -23,6 +23,10 @@ TENSORTAP_API int tensortap_pytorch_open(const char* config, const char* out, ch
 /* Ends it: writes what is left and run.json. Done by itself at the end of the process. */
 TENSORTAP_API int tensortap_pytorch_close(void) TENSORTAP_NOEXCEPT;
 
+/* Loads the adapter that fits the libtorch of this process, without capturing: for graphs that have sessions of their own. Returns enum
+ * tensortap_status and a message. */
+TENSORTAP_API int tensortap_pytorch_prepare(char* message, size_t capacity) TENSORTAP_NOEXCEPT;
+
 /* Ends the current step, for programs whose steps are neither those of an optimizer nor calls of a model. The first call makes all
  * steps of the process the program's own. */
 TENSORTAP_API void tensortap_pytorch_step(void) TENSORTAP_NOEXCEPT;

@@ -77,6 +77,21 @@ class Functions:
         ``level_of_call(whether it is a root)``: at which level a module's call is captured, -1 when it is not.
     add_module
         ``add_module(number of the module, class, level)``: gives the number of a node for ``add_site``, 0 when it cannot be captured.
+    open_model
+        ``open_model((config, its name, the graph's name, the program, "YYYYmmddHHMMSS"), device)``: a session for one compiled graph; gives
+        its number, or what went wrong.
+    add_model_op
+        ``add_model_op(graph, (name, type, operator, overload, module's path, "file:line", attributes, name of the original), names of
+        inputs, numbers of the nodes that make them, which of their outputs)``: gives the number of a node for ``wants_node`` and
+        ``add_site``, 0 when it cannot be captured.
+    bind_model
+        ``bind_model(graph)``: all ops are there; gives "" or what is wrong.
+    model_step_begins
+        ``model_step_begins(graph, step)``: a call of the graph begins on this thread; gives whether anything of it is wanted.
+    model_step_ends
+        ``model_step_ends(graph, step)``: it ends, and its files are there; only where ``model_step_begins`` gave True.
+    close_model
+        ``close_model(graph)``: it runs no more; gives the report as JSON text.
     note_compiled
         ``note_compiled(count)``: so many more graphs went to Inductor.
     compiled_graphs
@@ -130,6 +145,12 @@ class Functions:
     compile_begins: Callable[[], None]
     compile_ends: Callable[[], None]
     autograd_names: Callable[[], str]
+    open_model: Callable[[tuple[str, str, str, str, str], int], int | str]
+    add_model_op: Callable[[int, tuple[str, ...], Iterable[str], Iterable[int], Iterable[int]], int]
+    bind_model: Callable[[int], str]
+    model_step_begins: Callable[[int, int], bool]
+    model_step_ends: Callable[[int, int], None]
+    close_model: Callable[[int], str]
     note_compiled: Callable[[int], None]
     compiled_graphs: Callable[[], int]
     can_open: Callable[[], bool]

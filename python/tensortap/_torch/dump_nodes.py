@@ -66,7 +66,7 @@ class Inserted:
         self._added.clear()
 
     def _insert(self, node: Node, number: int) -> None:
-        self._last = node
+        self._last = _behind(node)
         wanted = self.functions.wants_node(number, self._root) if number else 0
         read = node_arguments.tensors_read(node)
         if not number:
@@ -75,7 +75,8 @@ class Inserted:
             self._note_written(node, number, read)
             return
         writes = any(value.written for value in read)
-        inputs = [_Slot(value.node, _INPUT, value.slot, value.element, self._flags_of_input(value.node)) for value in read]
+        slots = [self._input_slot(position, value) for position, value in enumerate(read)]
+        inputs = [_Slot(value.node, _INPUT, *slot, self._flags_of_input(value.node)) for value, slot in zip(read, slots, strict=True)]
         if writes:
             self._dump(node, (number, self._phase, _FIRST), inputs, before=True)
         outputs = self._outputs(node, read)
@@ -84,6 +85,10 @@ class Inserted:
         else:
             written = [_Slot(value.node, _INPUT, 0, -1, _CHANGED | _ONLY_NOTED) for value in read if value.written]
             self._dump(node, (number, self._phase, _SECOND), written + outputs)
+
+    def _input_slot(self, position: int, value: Value) -> tuple[int, int]:
+        """Give the slot and the element of a tensor that is the `position`th of those that a node reads."""
+        return value.slot, value.element
 
     def _note_written(self, node: Node, number: int, read: list[Value]) -> None:
         """Report what an unwanted node wrote."""
@@ -152,6 +157,13 @@ class Inserted:
             dump = self._graph.call_function(torch.ops.tensortap.dump.default, (tensors, site))
         dump.meta["val"] = None
         self._added.append(dump)
+
+
+def _behind(node: Node) -> Node:
+    """Give the node behind which a dump of `node` is put: what a graph is given comes first."""
+    while node.op == "placeholder" and node.next.op == "placeholder":
+        node = node.next
+    return node
 
 
 class _Slot:

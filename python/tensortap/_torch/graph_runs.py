@@ -75,7 +75,7 @@ class GraphRuns:
         functions = self._family.table.functions
         dumps = dump_nodes.Inserted(new, numbers, phase, root, False, functions)
         tapped = GraphModule(self._graph, new)
-        within, report = tapped.forward, _failure_report(tapped, numbers, phase, functions)
+        within, report = tapped.forward, failure_report(tapped, numbers, phase, functions)
 
         def run(*values: Any) -> Any:
             try:
@@ -91,8 +91,25 @@ class GraphRuns:
         return run
 
 
-def _failure_report(tapped: GraphModule, numbers: Mapping[Node, int], phase: int, functions: Functions) -> Callable[[BaseException], None]:
-    """Give a function that reports which node of a graph raised, and with what it read."""
+def failure_report(tapped: GraphModule, numbers: Mapping[Node, int], phase: int, functions: Functions) -> Callable[[BaseException], None]:
+    """Give a function that reports which node of a graph raised, and with what it read.
+
+    Parameters
+    ----------
+    tapped : torch.fx.GraphModule
+        With dump nodes.
+    numbers : mapping
+        The number of each of its nodes that is an operator.
+    phase : int
+        When it runs.
+    functions : Functions
+        Of the library.
+
+    Returns
+    -------
+    callable
+        To be called with the exception, which it leaves as it is.
+    """
 
     def report(error: BaseException) -> None:
         try:

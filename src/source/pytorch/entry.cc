@@ -55,12 +55,21 @@ Result<std::string> with_folder(const char* config, const char* out) {
   return to_json_text(object);
 }
 
-Status open(const char* config, const char* config_name, const char* out) {
+Status prepare_loaded_torch() {
   const std::string libtorch = loaded_libtorch();
   if (libtorch.empty()) return invalid_argument("this process has no libtorch: load torch before the capture is opened");
+  return prepare(libtorch, "", adapter_places());
+}
+
+Status open(const char* config, const char* config_name, const char* out) {
   TENSORTAP_ASSIGN_OR_RETURN(const std::string text, with_folder(config, out));
-  TENSORTAP_RETURN_IF_ERROR(prepare(libtorch, "", adapter_places()));
+  TENSORTAP_RETURN_IF_ERROR(prepare_loaded_torch());
   return open_capture(text.c_str(), config_name, "");
+}
+
+int tell(const Status& status, char* message, size_t capacity) {
+  if (message != nullptr && capacity > 0) std::snprintf(message, capacity, "%s", status.message().c_str());
+  return static_cast<int>(status.code());
 }
 
 // What was said last on this thread, for callers of another language.
@@ -128,11 +137,11 @@ void tensortap_pytorch_start(const char* libtorch) TENSORTAP_NOEXCEPT {
 }
 
 int tensortap_pytorch_open(const char* config, const char* out, char* message, size_t capacity) TENSORTAP_NOEXCEPT {
-  return silenced(static_cast<int>(TENSORTAP_INTERNAL), [&] {
-    const Status status = open(config, "config", out);
-    if (message != nullptr && capacity > 0) std::snprintf(message, capacity, "%s", status.message().c_str());
-    return static_cast<int>(status.code());
-  });
+  return silenced(static_cast<int>(TENSORTAP_INTERNAL), [&] { return tell(open(config, "config", out), message, capacity); });
+}
+
+int tensortap_pytorch_prepare(char* message, size_t capacity) TENSORTAP_NOEXCEPT {
+  return silenced(static_cast<int>(TENSORTAP_INTERNAL), [&] { return tell(prepare_loaded_torch(), message, capacity); });
 }
 
 int tensortap_pytorch_close(void) TENSORTAP_NOEXCEPT {

@@ -2,6 +2,7 @@
 
 #include <tensortap/capture.h>
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,11 +15,6 @@
 
 namespace tensortap::pytorch {
 namespace {
-
-uint32_t op_number(TorchRuntime& runtime, const GraphNode& told) {
-  const int64_t found = runtime.adapter.find_op(told.op.c_str(), told.overload.c_str());
-  return found >= 0 ? static_cast<uint32_t>(found) : runtime.operators.without_schema(told.op);
-}
 
 bool takes_nodes() {
   const EnteredCapture capture;
@@ -34,7 +30,7 @@ uint32_t add_node(GraphNode told) {
   if (!capture || calls == nullptr) return 0;
   const bool updates = told.scope.empty() && calls->optimizer != 0;
   const uint32_t scope = updates ? calls->optimizer : told.scope.empty() ? 0 : capture->runtime.scopes.number_of(told.scope);
-  const uint32_t op = op_number(capture->runtime, told);
+  const uint32_t op = operator_of(capture->runtime, told);
   return graph_nodes().add_node(std::move(told), op, scope, updates);
 }
 
@@ -58,14 +54,19 @@ uint32_t add_module(ModuleId module, const std::string& type, uint32_t level) {
   return graph_nodes().add_node(std::move(told), capture->runtime.operators.without_schema(type), 0, false);
 }
 
-uint32_t wants_node(uint32_t number, ModuleId root) {
-  const EnteredCapture capture;
-  const KnownNode* node = graph_nodes().node(number);
-  if (!capture || node == nullptr) return 0;
-  const OpIdentity& identity = capture->op_of(*node, root);
-  uint32_t wanted = tensortap_wants_op(capture->session, identity.id) != 0 ? kNodeWanted : 0U;
+uint32_t wanted_of(TorchSession& session, const KnownNode& node, ModuleId root) {
+  const OpIdentity& identity = session.op_of(node, root);
+  uint32_t wanted = tensortap_wants_op(session.session, identity.id) != 0 ? kNodeWanted : 0U;
   if ((identity.flags & TENSORTAP_TORCH_OP_UNWRITTEN) != 0) wanted |= kNodeAllocates;
   return wanted;
+}
+
+uint32_t wants_node(uint32_t number, ModuleId root) {
+  const KnownNode* node = graph_nodes().node(number);
+  if (node == nullptr) return 0;
+  if (node->owner != nullptr) return wanted_of(*node->owner, *node, node->told.root);
+  const EnteredCapture capture;
+  return capture ? wanted_of(*capture.get(), *node, root) : 0;
 }
 
 int64_t add_site(const DumpRole& role, std::vector<DumpSlot> slots) { return graph_nodes().add_site(role, std::move(slots)); }
@@ -121,8 +122,15 @@ std::string autograd_names() {
   return capture ? capture->traced.names() : "";
 }
 
-tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, OpIdentity& identity, const ThreadCalls& calls) {
-  const int64_t step = session.steps.current();
+// In which step of its session a dump node runs, for which module its graph, and which blocks of the session the thread met.
+struct DumpPlace {
+  int64_t step;
+  ModuleId root;
+  MetStorages& met;
+};
+
+tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, OpIdentity& identity, const ThreadCalls& calls,
+                            int64_t step) {
   tensortap_op_event event{};
   event.size = sizeof event;
   event.op = identity.id;
@@ -140,39 +148,39 @@ tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, O
 
 // Gathers what is reported to the session of a dump's tensors. What the node wrote or allocated is noted whether or not it is wanted.
 void gather(TorchSession& session, const DumpSite& site, OpIdentity& identity, bool wanted, std::span<const tensortap_torch_tensor> tensors,
-            ThreadCalls& calls) {
+            MetStorages& met, std::vector<tensortap_tensor>& gathered) {
   const bool allocates = (identity.flags & TENSORTAP_TORCH_OP_UNWRITTEN) != 0;
   const bool makes = site.node->told.level == TENSORTAP_LEVEL_OP;  // a module hands on what its ops made
-  calls.tensors.clear();
+  gathered.clear();
   for (const DumpSlot& slot : site.slots) {
     if (slot.tensor >= tensors.size() || tensors[slot.tensor].kind == TENSORTAP_TORCH_UNDEFINED) continue;
     const tensortap_torch_tensor& tensor = tensors[slot.tensor];
-    if ((slot.flags & kSlotChanged) != 0) static_cast<void>(session.storages.wrote(tensor, calls.met));
+    if ((slot.flags & kSlotChanged) != 0) static_cast<void>(session.storages.wrote(tensor, met));
     const bool is_output = slot.kind == TENSORTAP_SLOT_OUTPUT;
     StorageContent content;
-    if (allocates && is_output) content = session.storages.allocated(tensor, calls.met);
+    if (allocates && is_output) content = session.storages.allocated(tensor, met);
     if (!wanted || (slot.flags & kSlotOnlyNoted) != 0) continue;
-    if (!allocates || !is_output)
-      content = is_output && makes ? session.storages.made(tensor, calls.met) : session.storages.look(tensor, calls.met);
+    if (!allocates || !is_output) content = is_output && makes ? session.storages.made(tensor, met) : session.storages.look(tensor, met);
     tensortap_tensor one;
     if (!session.describe(identity, tensor, content, one)) continue;
     one.slot_kind = slot.kind;
     one.slot_index = slot.slot;
     one.element = slot.element;
-    calls.tensors.push_back(one);
+    gathered.push_back(one);
   }
 }
 
-void dump_into(TorchSession& session, const DumpSite& site, std::span<const tensortap_torch_tensor> tensors, ThreadCalls& calls) {
+void dump_into(TorchSession& session, const DumpSite& site, const DumpPlace& place, std::span<const tensortap_torch_tensor> tensors,
+               ThreadCalls& calls) {
   // Tracing runs a graph on tensors without values.
   if (!tensors.empty() && (tensors[0].kind == TENSORTAP_TORCH_WRAPPER || tensors[0].kind == TENSORTAP_TORCH_META)) return;
-  OpIdentity& identity = session.op_of(*site.node, calls.graph_roots.empty() ? site.node->told.root : calls.graph_roots.back());
+  OpIdentity& identity = session.op_of(*site.node, place.root);
   const bool failed = (site.role.flags & kDumpFailed) != 0;
-  const bool wanted = failed || tensortap_wants(session.session, identity.id, session.steps.current()) != 0;
-  session.storages.let_go(calls.met);
-  gather(session, site, identity, wanted, tensors, calls);
+  const bool wanted = failed || tensortap_wants(session.session, identity.id, place.step) != 0;
+  session.storages.let_go(place.met);
+  gather(session, site, identity, wanted, tensors, place.met, calls.tensors);
   if (!wanted || (site.role.flags & kDumpNotesOnly) != 0) return;
-  const tensortap_op_event event = event_of(session, site, identity, calls);
+  const tensortap_op_event event = event_of(session, site, identity, calls, place.step);
   if (failed) {
     tensortap_op_failed(session.session, &event, "the operator raised an exception");
   } else {
@@ -185,17 +193,29 @@ void dump(int64_t number, std::span<const tensortap_torch_tensor> tensors) {
   ThreadCalls* calls = thread_calls();
   if (site == nullptr || calls == nullptr) return;
   if (TorchSession* owner = site->node->owner; owner != nullptr) {
-    calls->met.now = owner->write_time(false);
-    return dump_into(*owner, *site, tensors, *calls);
+    // The innermost call of the graph; without one its nodes run for somebody who does not count calls.
+    const auto run = std::ranges::find(calls->model_runs.rbegin(), calls->model_runs.rend(), owner, &ModelRun::session);
+    const bool is_call = run != calls->model_runs.rend();
+    const int64_t step = is_call ? run->step : owner->steps.current();
+    MetStorages& met = is_call ? run->met : calls->met;
+    met.now = {step, false};
+    return dump_into(*owner, *site, {step, site->node->told.root, met}, tensors, *calls);
   }
   const EnteredCapture capture;
   if (!capture) return;
   if (capture->steps.lingers()) capture->steps.move_on();
   calls->met.now = capture->write_time(calls->optimizer != 0);
-  if (capture->observing.load(std::memory_order_relaxed)) dump_into(*capture.get(), *site, tensors, *calls);
+  if (!capture->observing.load(std::memory_order_relaxed)) return;
+  const ModuleId root = calls->graph_roots.empty() ? site->node->told.root : calls->graph_roots.back();
+  dump_into(*capture.get(), *site, {capture->steps.current(), root, calls->met}, tensors, *calls);
 }
 
 }  // namespace
+
+uint32_t operator_of(TorchRuntime& runtime, const GraphNode& told) {
+  const int64_t found = runtime.adapter.find_op(told.op.c_str(), told.overload.c_str());
+  return found >= 0 ? static_cast<uint32_t>(found) : runtime.operators.without_schema(told.op);
+}
 
 const GraphEvents& graph_events() {
   static const GraphEvents events = {takes_nodes,  add_node,       wants_node,   add_site,       graph_begins,  graph_ends,

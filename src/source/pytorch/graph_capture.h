@@ -7,11 +7,15 @@
 
 #include "source/pytorch/adapter_interface.h"
 #include "source/pytorch/graph_events.h"
+#include "source/pytorch/torch_session.h"
 
 namespace tensortap::pytorch {
 
 // What Python's side reports of compiled graphs. Constant.
 const GraphEvents& graph_events();
+
+// The number of a node's operator in the table, described first if it is new.
+uint32_t operator_of(TorchRuntime& runtime, const GraphNode& told);
 
 // tensortap_torch_tracker.dump_node: an execution of the op that the site belongs to, if the session wants it. Where the site's node has an
 // owner the session is that one, and otherwise the capture's.

@@ -44,6 +44,7 @@ ModuleId module_of(SourcePosition position);
 bool bootstrap_python(const std::string& python_package);
 
 struct GraphEvents;
+struct ModelEvents;
 
 // Told by the Python side; each may be null. Any thread that holds the GIL.
 struct PythonEvents {
@@ -60,6 +61,7 @@ struct PythonEvents {
   void (*enable)(bool enabled) = nullptr;
   void (*worker_begins)() = nullptr;  // this process is a worker of a DataLoader
   const GraphEvents* graphs = nullptr;
+  const ModelEvents* models = nullptr;
 };
 void set_python_events(const PythonEvents& events);
 

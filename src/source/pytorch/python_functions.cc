@@ -214,14 +214,6 @@ PyObject* note_compiled(PyObject*, Arguments arguments, ptrdiff_t) {
 // compiled_graphs() -> count
 PyObject* compiled_graphs_function(PyObject*, Arguments, ptrdiff_t) { return PyLong_FromUnsignedLongLong(compiled.load()); }
 
-// What the tracker does may wait for threads that wait for the GIL.
-template <class Function>
-void without_gil(Function function) {
-  void* const state = PyEval_SaveThread();
-  function();
-  PyEval_RestoreThread(state);
-}
-
 // can_open() -> whether a tracker takes open() and close()
 PyObject* can_open(PyObject*, Arguments, ptrdiff_t) { return PyBool_FromLong(python_events().open != nullptr ? 1 : 0); }
 
@@ -335,7 +327,8 @@ bool add_methods(PyObject* dictionary, std::span<PyMethodDef> definitions) {
 PyObject* python_functions() {
   PythonReference functions(PyDict_New());
   if (!functions) return nullptr;
-  const bool added = add_methods(functions.get(), methods) && add_methods(functions.get(), python_graph_methods());
+  const bool added = add_methods(functions.get(), methods) && add_methods(functions.get(), python_graph_methods()) &&
+                     add_methods(functions.get(), python_model_methods());
   return added ? functions.release() : nullptr;
 }
 

@@ -24,25 +24,6 @@ uint32_t number_in(PyObject* tuple, ptrdiff_t index) {
   return item == nullptr ? 0 : static_cast<uint32_t>(PyLong_AsLong(item));
 }
 
-bool read_text(PyObject* tuple, ptrdiff_t index, std::string& text) {
-  auto found = text_of(PyTuple_GetItem(tuple, index));
-  if (!found) return false;
-  text = *std::move(found);
-  return true;
-}
-
-bool read_texts(PyObject* iterable, std::vector<std::string>& texts) {
-  const PythonReference iterator(iterable == nullptr ? nullptr : PyObject_GetIter(iterable));
-  while (iterator) {
-    const PythonReference item(PyIter_Next(iterator.get()));
-    if (!item) break;
-    auto text = text_of(item.get());
-    if (!text) return false;
-    texts.push_back(*std::move(text));
-  }
-  return PyErr_Occurred() == nullptr;
-}
-
 // takes_nodes() -> whether dump nodes are taken
 PyObject* takes_nodes_function(PyObject*, PythonArguments, ptrdiff_t) {
   const auto function = events_of_graphs().takes_nodes;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "source/pytorch/python_api.h"
 
@@ -51,8 +52,38 @@ constexpr PyMethodDef python_method(const char* name) {
   return {name, checked_call<kFunction, kCount>, kPythonFastCall, nullptr};
 }
 
-// The functions for graphs of torch.compile.
+// A text of a tuple. False with an exception set when there is none.
+inline bool read_text(PyObject* tuple, ptrdiff_t index, std::string& text) {
+  auto found = text_of(PyTuple_GetItem(tuple, index));
+  if (!found) return false;
+  text = *std::move(found);
+  return true;
+}
+
+// The texts of an iterable object. False with an exception set when it is none.
+inline bool read_texts(PyObject* iterable, std::vector<std::string>& texts) {
+  const PythonReference iterator(iterable == nullptr ? nullptr : PyObject_GetIter(iterable));
+  while (iterator) {
+    const PythonReference item(PyIter_Next(iterator.get()));
+    if (!item) break;
+    auto text = text_of(item.get());
+    if (!text) return false;
+    texts.push_back(*std::move(text));
+  }
+  return PyErr_Occurred() == nullptr;
+}
+
+// For what may wait for threads that wait for the GIL.
+template <class Function>
+void without_gil(Function function) {
+  void* const state = PyEval_SaveThread();
+  function();
+  PyEval_RestoreThread(state);
+}
+
+// The functions for graphs of torch.compile, and for those that have sessions of their own.
 std::span<PyMethodDef> python_graph_methods();
+std::span<PyMethodDef> python_model_methods();
 
 }  // namespace tensortap::pytorch
 

@@ -16,6 +16,7 @@
 namespace tensortap::pytorch {
 
 class TorchCapture;
+class TorchSession;
 
 // An argument that is to be shown when the call has run, as it was before.
 struct ReadArgument {
@@ -47,12 +48,20 @@ struct RunningNode {
   const OpIdentity* forward = nullptr;
 };
 
+// A call of a graph that has a session of its own.
+struct ModelRun {
+  const TorchSession* session = nullptr;
+  int64_t step = 0;
+  MetStorages met;  // of the session's storages
+};
+
 struct ThreadCalls {
   uint32_t depth = 0;  // pending calls in use; the others keep their memory
   std::vector<std::unique_ptr<PendingCall>> pending;
   std::vector<RunningNode> nodes;
   uint32_t compiling = 0;             // graphs that torch.compile works on: operators that run for that are not the program's
   std::vector<ModuleId> graph_roots;  // what the compiled graphs run for that run now, the innermost last
+  std::vector<ModelRun> model_runs;   // the innermost last
   uint32_t optimizer = 0;             // name of the optimizer whose step runs, 0 = none
   const void* optimizer_address = nullptr;
   std::vector<tensortap_tensor> tensors;  // scratch

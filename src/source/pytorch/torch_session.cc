@@ -117,11 +117,17 @@ OpIdentity& TorchSession::op_of(const KnownNode& node, ModuleId root) {
   key.scope = node.scope;
   key.level = node.told.level;
   OpIdentity& identity = identities.of_node(key, told);
+  bind(node, root, identity);
+  return identity;
+}
+
+void TorchSession::bind_node(const KnownNode& node, OpIdentity& identity) { bind(node, node.told.root, identity); }
+
+void TorchSession::bind(const KnownNode& node, ModuleId root, OpIdentity& identity) const {
   // What was bound stays: somebody may be reading it.
-  auto* bound = new BoundNode{generation, root, &identity, first};
+  auto* bound = new BoundNode{generation, root, &identity, node.bound.load(std::memory_order_relaxed)};
   while (!node.bound.compare_exchange_weak(bound->next, bound, std::memory_order_release)) {
   }
-  return identity;
 }
 
 const OpIdentity& TorchSession::place_of_graph(ModuleId root) {

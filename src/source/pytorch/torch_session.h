@@ -62,6 +62,8 @@ class TorchSession {
 
   // Which op of this session's dump a node of a compiled graph is when the graph runs for `root`. Lives as long as the process.
   OpIdentity& op_of(const KnownNode& node, ModuleId root);
+  // Says which op it is whatever its graph runs for; before the node runs.
+  void bind_node(const KnownNode& node, OpIdentity& identity);
   // Stands for the op that a compiled graph's backward node belongs to. Lives as long as the session.
   const OpIdentity& place_of_graph(ModuleId root);
 
@@ -69,6 +71,8 @@ class TorchSession {
   ~TorchSession() = default;
 
  private:
+  void bind(const KnownNode& node, ModuleId root, OpIdentity& identity) const;
+
   std::mutex mutex_;
   std::map<ModuleId, OpIdentity> places_;  // of graphs; guarded by mutex_
 };

@@ -4,6 +4,7 @@
 
 #include "base/silenced.h"
 #include "source/pytorch/graph_capture.h"
+#include "source/pytorch/model_graph.h"
 #include "source/pytorch/operator_calls.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/thread_calls.h"
@@ -150,6 +151,7 @@ void follow_python(const char* (*open)(const char* config, const char* config_na
   events.set_dump = set_dump;
   events.enable = enable;
   events.graphs = &graph_events();
+  events.models = &model_events();
   set_python_events(events);
 }
 

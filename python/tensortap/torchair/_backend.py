@@ -1,0 +1,287 @@
+"""The backend for ``torch.compile``: the graph of AOTAutograd as it is, dumped as the program's options say."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch.fx import GraphModule, Node
+
+    from ._ge_names import NodeName
+    from .configs.compiler_config import CompilerConfig
+
+_numbers = itertools.count(1)
+_documents: dict[tuple[Any, ...], dict[str, tuple[str, ...] | None]] = {}
+_known_names: dict[int, tuple[CompilerConfig, set[str]]] = {}
+"""By the number of a config: the names of its ``dump_layer`` that a graph has, or that were said to be unknown."""
+
+
+def get_npu_backend(*, compiler_config: CompilerConfig | None = None, custom_decompositions: Mapping[Any, Any] | None = None) -> Any:
+    """Give a backend for ``torch.compile``.
+
+    Parameters
+    ----------
+    compiler_config : CompilerConfig, optional
+        What is dumped, and how graphs are compiled.
+    custom_decompositions : mapping, optional
+        Decompositions of operators, for AOTAutograd.
+
+    Returns
+    -------
+    functools.partial
+        With the keywords ``compiler_config`` and ``decompositions``.
+
+    Raises
+    ------
+    RuntimeError
+        When a dump is asked for and there is no adapter for this torch, or the file of ``dump_config_path`` is wrong.
+    """
+    from .configs.compiler_config import CompilerConfig
+
+    config = CompilerConfig() if compiler_config is None else compiler_config
+    _warn_of_unsupported(config)
+    _check_dump(config)
+    return functools.partial(_backend, compiler_config=config, decompositions=dict(custom_decompositions or {}))
+
+
+def _warn_of_unsupported(config: CompilerConfig) -> None:
+    options = config.unsupported_options()
+    if options:
+        warnings.warn(f"these options have no effect here: {', '.join(options)}", UserWarning, stacklevel=3)
+
+
+def _check_dump(config: CompilerConfig) -> None:
+    """Find out what would keep a dump from being written before anything is compiled."""
+    path = config.dump_config.dump_config_path.value
+    if path and config.dump_config.enable_dump:
+        warnings.warn(f"dump_config_path {path} has no effect beside enable_dump", UserWarning, stacklevel=3)
+    elif path:
+        _checked_config(path)
+    if _dumps(config):
+        from . import _library
+
+        _library.prepare()
+
+
+def _checked_config(path: str) -> str:
+    """Read a file of AscendCL and give its text."""
+    from tensortap import _core
+
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    problem = json.loads(_core.check_config(text, path, "acl")).get("error")
+    if problem:
+        raise RuntimeError(problem)
+    return text
+
+
+def _dumps(config: CompilerConfig) -> bool:
+    """Tell whether graphs are dumped as they run."""
+    return bool(config.dump_config.enable_dump) or bool(config.dump_config.dump_config_path.value)
+
+
+def _backend(
+    graph: GraphModule, inputs: Any, *, compiler_config: CompilerConfig, decompositions: Mapping[Any, Any], **_options: Any
+) -> Callable[..., Any]:
+    """Compile a graph of Dynamo: its forward, backward and inference graphs."""
+    from torch._dynamo.backends.common import aot_autograd
+    from torch._functorch.partitioners import default_partition
+
+    family = _Family(compiler_config)
+    compiled: Callable[..., Any] = aot_autograd(
+        fw_compiler=functools.partial(family.compile, phase=1),
+        bw_compiler=functools.partial(family.compile, phase=2),
+        inference_compiler=functools.partial(family.compile, phase=0),
+        decompositions=dict(decompositions),
+        partition_fn=default_partition,
+        keep_inference_input_mutations=True,
+    )(graph, inputs)
+    return compiled
+
+
+class _Family:
+    """The graphs that one graph of Dynamo becomes."""
+
+    def __init__(self, config: CompilerConfig) -> None:
+        self._config = config
+        self._in_scope: set[int] = set()  # sequence numbers of the forward nodes inside of a scope
+        self._has_scope = False
+
+    def compile(self, graph: GraphModule, inputs: Any, phase: int) -> Callable[..., Any]:
+        """Give what runs a graph."""
+        from functorch.compile import make_boxed_func
+
+        return make_boxed_func(self._runner(graph, inputs, phase))
+
+    def _runner(self, graph: GraphModule, inputs: Any, phase: int) -> Callable[..., Any]:
+        from . import _fx_dump, _fx_summary
+
+        config = self._config
+        name = f"graph_{next(_numbers)}"
+        if hasattr(graph, "real_recompile"):
+            graph.real_recompile()
+        if config.debug.fx_summary.type.value:
+            _fx_summary.write_fx_summary(graph, inputs)
+            if config.debug.fx_summary.skip_compile:
+                return graph.forward
+        if config.debug.data_dump.type.value == "npy":
+            return _fx_dump.FxDumper(graph, name, config)
+        marked = self._passes(graph, phase)
+        return self._finished(graph, name, marked, phase)
+
+    def _passes(self, graph: GraphModule, phase: int) -> set[Node]:
+        """Apply the program's passes; gives the nodes inside of a scope of the dump."""
+        from . import scope
+
+        config = self._config
+        _apply(config.post_grad_custom_pre_pass, graph)
+        if config.experimental_config.remove_noop_ops:
+            _remove_noop_ops(graph)
+        marked: set[Node] = scope.marked_nodes(graph.graph)
+        scope.remove_markers(graph.graph)
+        if phase == 2:
+            marked |= {node for node in graph.graph.nodes if node.meta.get("seq_nr", -1) in self._in_scope}
+        else:
+            self._in_scope |= {node.meta["seq_nr"] for node in marked if node.meta.get("seq_nr", -1) >= 0}
+        self._has_scope = self._has_scope or bool(marked)
+        _apply(config.post_grad_custom_post_pass, graph)
+        graph.recompile()
+        return marked
+
+    def _finished(self, graph: GraphModule, name: str, marked: set[Node], phase: int) -> Callable[..., Any]:
+        from . import _ge_names, _graph_text
+
+        config = self._config
+        names = _ge_names.name_nodes(graph.graph)
+        _graph_text.dump_ge_graph(graph, names, name)
+        runner = self._choose(graph, name, names, marked, phase)
+        if not config.debug.graph_dump.type.value:
+            return runner
+        _graph_text.write_graph_dump(graph, names, name, config)
+        return _AtFirstCall(lambda: _graph_text.write_graph_dump(graph, names, name, config, "optimized"), runner)
+
+    def _choose(self, graph: GraphModule, name: str, names: Mapping[Node, NodeName], marked: set[Node], phase: int) -> Callable[..., Any]:
+        """Give what runs a graph: as it is, with files for its nodes, or dumped."""
+        config = self._config
+        if config.debug.run_eagerly:
+            warnings.warn("debug.run_eagerly is set: the graph runs without a dump", UserWarning, stacklevel=2)
+            return graph.forward
+        if config.mode.value in ("reduce-overhead", "npugraph_ex"):
+            return self._saving(graph)
+        return self._dumped(graph, name, names, marked, phase) if _dumps(config) else graph.forward
+
+    def _saving(self, graph: GraphModule) -> Callable[..., Any]:
+        """Give what saves the outputs of all nodes, as the aclgraph modes do."""
+        from . import _aclgraph
+        from ._environment import world_folder
+
+        dump = self._config.dump_config
+        if not dump.enable_dump:
+            return graph.forward
+        saving = _aclgraph.with_saved_nodes(graph, world_folder(str(dump.dump_path.value)))
+        return saving.forward
+
+    def _dumped(self, graph: GraphModule, name: str, names: Mapping[Node, NodeName], marked: set[Node], phase: int) -> Callable[..., Any]:
+        from . import _graph
+
+        dump = self._config.dump_config
+        if not dump.enable_dump:
+            path = str(dump.dump_config_path.value)
+            request = _graph.DumpRequest({}, "", None, (_checked_config(path), path))
+            return _graph.DumpedGraph(graph, name, names, request, phase, lambda: None)
+        wanted, unknown = self._wanted(name, names, marked)
+        said = functools.partial(_say_unknown, self._config, name, names, unknown)
+        if wanted is not None and not wanted:
+            return _AtFirstCall(said, graph.forward)
+        options = {
+            "dump_mode": dump.dump_mode.value,
+            "dump_step": (dump.dump_step.value or "").rstrip("\n"),
+            "dump_data": dump.dump_data.value,
+            "quant_dumpable": bool(dump.quant_dumpable),
+        }
+        path = str(dump.dump_path.value)
+        request = _graph.DumpRequest(options, path, wanted)
+
+        def first_call() -> None:
+            said()
+            _told(name, wanted, options, path)
+
+        return _graph.DumpedGraph(graph, name, names, request, phase, first_call)
+
+    def _wanted(self, name: str, names: Mapping[Node, NodeName], marked: set[Node]) -> tuple[tuple[str, ...] | None, list[str]]:
+        """Give the names of the nodes that are dumped, None for all of them, and the names that the graph does not have."""
+        from . import _ge_names
+
+        asked = [text for text in (self._config.dump_config.dump_layer.value or "").split(" ") if text]
+        if not asked and not self._has_scope:
+            return None, []
+        known = _known_names.setdefault(id(self._config), (self._config, set()))[1]
+        unknown = []
+        chosen = {named.name: None for node, named in names.items() if node in marked}
+        for text in asked:
+            found = _ge_names.matched(names, text, name)
+            chosen.update({names[node].name: None for node in found})
+            if found:
+                known.add(text)
+            else:
+                unknown.append(text)
+        return tuple(chosen), unknown
+
+
+class _AtFirstCall:
+    """Does something before the first call of what runs a graph."""
+
+    def __init__(self, first: Callable[[], object], runner: Callable[..., Any]) -> None:
+        self._first: Callable[[], object] | None = first
+        self._runner = runner
+
+    def __call__(self, *values: Any) -> Any:
+        first, self._first = self._first, None
+        if first is not None:
+            first()
+        return self._runner(*values)
+
+
+def _say_unknown(config: CompilerConfig, name: str, names: Mapping[Node, NodeName], unknown: list[str]) -> None:
+    """Say which names no graph of a config has so far, each once."""
+    from . import _ge_names
+
+    known = _known_names[id(config)][1] if unknown else set()
+    news = [text for text in unknown if text not in known]
+    known.update(news)
+    if news:
+        text = _ge_names.unknown_message(names, news, f"{name} and the graphs before it")
+        print(f"tensortap: {text}. DUMP_GE_GRAPH=3 in the environment writes a file with all names.", file=sys.stderr, flush=True)
+
+
+def _told(name: str, wanted: tuple[str, ...] | None, options: Mapping[str, Any], path: str) -> None:
+    """Write the acl.json of the graphs with these options, this one among them."""
+    from . import _graph
+
+    entries = _documents.setdefault((path, *options.values()), {})
+    entries[name] = wanted
+    _graph.write_layer_document(_graph.layer_document(entries.items(), options, path))
+
+
+def _apply(option: Any, graph: GraphModule) -> None:
+    """Call a pass of the program, where there is one."""
+    if option.value is not None:
+        option.value(graph)
+
+
+def _remove_noop_ops(graph: GraphModule) -> None:
+    """Take out operators that do nothing, as TorchAir does before it names nodes; of releases of torch that have such a pass."""
+    try:
+        from torch._inductor.fx_passes.post_grad import remove_noop_ops
+    except ImportError:
+        return
+    try:
+        remove_noop_ops(graph.graph)
+    except Exception as error:
+        print(f"tensortap: operators that do nothing stay in the graph: {error}", file=sys.stderr, flush=True)

@@ -1,0 +1,269 @@
+"""A compiled graph whose nodes are dumped: a session of its own, and runs with and without dump nodes."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tensortap._torch import dump_nodes, graph_lines, graph_runs, node_arguments
+from tensortap._torch.node_arguments import Value
+from torch.fx import Graph, GraphModule, Node
+
+from . import _files, _ge_names, _library
+from ._environment import world, world_folder
+from ._ge_names import NodeName
+
+INFERENCE, FORWARD, BACKWARD = 0, 1, 2
+_GRAPH_INPUT = "Input"
+_started: list[str] = []
+_paused = threading.local()
+
+
+@contextlib.contextmanager
+def no_dump() -> Iterator[None]:
+    """Run compiled graphs on this thread without a dump and without counting a step: for warm-up and dummy runs."""
+    before = getattr(_paused, "depth", 0)
+    _paused.depth = before + 1
+    try:
+        yield
+    finally:
+        _paused.depth = before
+
+
+@dataclass(frozen=True)
+class DumpRequest:
+    """What of a graph is dumped.
+
+    Attributes
+    ----------
+    options
+        The dialect's options; without ``dump_path`` and ``scope``.
+    path
+        Folder of the dump.
+    wanted
+        Names of the nodes, None for all of them.
+    config
+        Text of a config in the place of all that, and its name; ("", "") = none.
+    """
+
+    options: Mapping[str, Any]
+    path: str
+    wanted: tuple[str, ...] | None
+    config: tuple[str, str] = ("", "")
+
+    def text(self) -> tuple[str, str]:
+        """Give the config and its name; makes the folder."""
+        if self.config[0]:
+            return self.config
+        folder = world_folder(self.path)
+        os.makedirs(folder, exist_ok=True)
+        options = {**self.options, "dump_path": folder}
+        if self.wanted is not None:
+            options["scope"] = list(self.wanted)
+        return json.dumps({"torchair": options}), "compiler_config.dump_config"
+
+
+class DumpedGraph:
+    """Runs a graph with dump nodes in the steps that are wanted, and as it is in the others. A call is a step.
+
+    Parameters
+    ----------
+    graph : torch.fx.GraphModule
+        That is run.
+    name : str
+        Of the graph, such as ``graph_1``.
+    names : mapping
+        The name of each node that is an op of the dump.
+    request : DumpRequest
+        What is dumped.
+    phase : int
+        Of its nodes: inference, forward or backward.
+    first_call : callable
+        Called once, when the first call opens the session, with the names of the wanted nodes.
+
+    Raises
+    ------
+    RuntimeError
+        When no adapter can be had.
+    """
+
+    def __init__(
+        self,
+        graph: GraphModule,
+        name: str,
+        names: Mapping[Node, NodeName],
+        request: DumpRequest,
+        phase: int,
+        first_call: Callable[[], None],
+    ) -> None:
+        self._graph = graph
+        self._name = name
+        self._names = names
+        self._request = request
+        self._phase = phase
+        self._first_call = first_call
+        self._functions = _library.prepare()
+        self._steps = itertools.count()
+        self._lock = threading.Lock()
+        self._opened = False
+        self._number = 0
+        self._tapped: Callable[..., Any] | None = None
+
+    def __call__(self, *values: Any) -> Any:
+        """Run the graph."""
+        if getattr(_paused, "depth", 0):
+            return self._graph.forward(*values)
+        if not self._opened:
+            with self._lock:
+                if not self._opened:
+                    self._open()
+        step = next(self._steps)
+        tapped = self._tapped
+        if tapped is None or not self._functions.model_step_begins(self._number, step):
+            return self._graph.forward(*values)
+        try:
+            return tapped(*values)
+        finally:
+            self._functions.model_step_ends(self._number, step)
+
+    def _open(self) -> None:
+        """Open the session; a failure is said, and the graph runs without a dump."""
+        try:
+            self._first_call()
+            self._open_session()
+        except Exception as error:
+            print(f"tensortap: {self._name} is not dumped: {error}", file=sys.stderr, flush=True)
+        finally:
+            self._opened = True
+
+    def _open_session(self) -> None:
+        if not _started:
+            _started.append(time.strftime("%Y%m%d%H%M%S"))
+        text, config_name = self._request.text()
+        program = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "python"
+        opened = self._functions.open_model((text, config_name, self._name, program, _started[0]), _device_of(self._graph))
+        if isinstance(opened, str):
+            raise RuntimeError(opened)
+        self._number = opened
+        weakref.finalize(self, self._functions.close_model, opened)
+        self._tapped = self._with_dump_nodes()
+
+    def _with_dump_nodes(self) -> Callable[..., Any]:
+        """Make the graph with the dump nodes that are wanted."""
+        copied: dict[Node, Node] = {}
+        new = Graph()
+        output = new.graph_copy(self._graph.graph, copied)
+        old_output = next(node for node in reversed(self._graph.graph.nodes) if node.op == "output")
+        new.output(output).meta = dict(old_output.meta)
+        new.set_codegen(self._graph.graph._codegen)
+        numbers = {copied[node]: number for node, number in self._registered().items()}
+        problem = self._functions.bind_model(self._number)
+        if problem:
+            raise RuntimeError(problem)
+        _Inserted(new, numbers, self._phase, 0, False, self._functions)
+        tapped = GraphModule(self._graph, new)
+        within = tapped.forward
+        report = graph_runs.failure_report(tapped, numbers, self._phase, self._functions)
+
+        def run(*values: Any) -> Any:
+            try:
+                return within(*values)
+            except BaseException as error:
+                report(error)
+                raise
+
+        return run
+
+    def _registered(self) -> dict[Node, int]:
+        """Register the ops of the session: what the graph is given first, then its nodes in their order."""
+        path_of = _path_of()
+        numbers: dict[Node, int] = {}
+        for node, named in self._names.items():
+            made_by = [_ge_names.maker_of(value.node, self._names) for value in node_arguments.tensors_read(node)]
+            is_operator = node_arguments.is_operator(node)
+            operator, overload = node_arguments.names_of(node) if is_operator else ("", "")
+            row = (
+                named.name,
+                named.type if is_operator else _GRAPH_INPUT,
+                operator,
+                overload,
+                graph_lines.module_of(node, "", path_of),
+                graph_lines.source_of(node, self._functions),
+                node_arguments.attributes_of(node) if is_operator else "",
+                node.name,
+            )
+            names = ["" if maker is None else self._names[maker].name for maker, _ in made_by]
+            producers = [0 if maker is None else numbers[maker] for maker, _ in made_by]
+            numbers[node] = self._functions.add_model_op(self._number, row, names, producers, [slot for _, slot in made_by])
+        return numbers
+
+
+class _Inserted(dump_nodes.Inserted):
+    """Dump nodes whose inputs are numbered in the order of the arguments that are tensors."""
+
+    def _input_slot(self, position: int, _value: Value) -> tuple[int, int]:
+        return position, -1
+
+
+def _path_of() -> Callable[[int], str]:
+    """Give the function that finds a module's path by its address."""
+    names = sys.modules["_tensortap_torch"].names
+    return lambda address: str(names.path_at(address))
+
+
+def _device_of(graph: GraphModule) -> int:
+    """Give the number of the device that the graph's inputs are on, 0 for the CPU."""
+    for node in graph.graph.nodes:
+        device = getattr(node.meta.get("val"), "device", None)
+        if node.op == "placeholder" and device is not None and device.index is not None:
+            return int(device.index)
+    return 0
+
+
+def layer_document(entries: Iterable[tuple[str, tuple[str, ...] | None]], options: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """Give the acl.json document of the graphs that were dumped with the same options.
+
+    Parameters
+    ----------
+    entries : iterable
+        Of each graph its name and the names of its wanted nodes, None for all.
+    options : mapping
+        The dialect's options.
+    path : str
+        Folder of the dump.
+
+    Returns
+    -------
+    dict
+        With the key "dump", all values texts as TorchAir has them.
+    """
+    listed: list[dict[str, Any]] = []
+    for name, wanted in entries:
+        listed.append({"model_name": name} if wanted is None else {"model_name": name, "layer": list(wanted)})
+    dump: dict[str, Any] = {"dump_path": world_folder(path), "dump_mode": options["dump_mode"], "dump_data": options["dump_data"]}
+    if options["dump_step"]:
+        dump["dump_step"] = options["dump_step"]
+    dump["quant_dumpable"] = "1" if options["quant_dumpable"] else "0"
+    dump["dump_list"] = listed
+    return {"dump": dump}
+
+
+def write_layer_document(document: Mapping[str, Any]) -> None:
+    """Write the document where TorchAir writes it; a folder that cannot be written is said and no error."""
+    world_size, rank = world()
+    folder = "ge_dump_data_json"
+    path = os.path.join(folder, f"dump_options_worldsize{world_size}_rank{rank}_pid{os.getpid()}.json")
+    try:
+        os.makedirs(folder, exist_ok=True)
+        _files.write_whole(path, lambda file: file.write(json.dumps(document, indent=4).encode()))
+    except OSError as error:
+        print(f"tensortap: {path} is not written: {error}", file=sys.stderr, flush=True)

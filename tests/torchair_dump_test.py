@@ -1,0 +1,290 @@
+"""Graphs that `tensortap.torchair` compiles, dumped while they run: the tree, the values, the steps and what is chosen."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from case_table import each_row
+from cli_support import package_alone, tensortap
+from torch_support import PYTHON
+
+HEAD = """
+import glob, json, os, sys
+import numpy as np
+import torch
+import tensortap.torchair as torchair
+torch.manual_seed(0); torch.set_num_threads(1)
+def backend(path, **options):
+    config = torchair.CompilerConfig()
+    config.dump_config.enable_dump = True
+    os.makedirs(path, exist_ok=True)
+    config.dump_config.dump_path = path
+    for name, value in options.items():
+        setattr(config.dump_config, name, value)
+    return torchair.get_npu_backend(compiler_config=config)
+x, y = torch.arange(6.0).reshape(2, 3), torch.full((2, 3), 2.0)
+"""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a program ended, and where its dumps are."""
+
+    code: int
+    out: str
+    err: str
+    folder: Path
+
+    def records(self, path: str = "dump") -> list[dict[str, Any]]:
+        """List the records of a dump."""
+        listed = tensortap("ls", str(self.folder / path / "worldsize1_global_rank0"), "--json")
+        assert listed.code == 0, listed.err
+        return [json.loads(line) for line in listed.out.splitlines()]
+
+    def names(self, path: str = "dump") -> list[str]:
+        """List the records as "OP:SLOT"."""
+        return sorted(f"{record['op']}:{record['slot']}" for record in self.records(path))
+
+    def files(self, pattern: str, path: str = "dump") -> list[Path]:
+        """List the files below the folder of the rank and the time."""
+        return sorted((self.folder / path / "worldsize1_global_rank0").glob(f"*/{pattern}"))
+
+
+def run(folder: Path, program: str, **environment: str) -> Ran:
+    """Run the text of a program with the package installed."""
+    path = folder / "program.py"
+    path.write_text(HEAD + program)
+    done = subprocess.run(
+        [PYTHON, str(path)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(package_alone(folder)), **environment},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr, folder)
+
+
+def ran(folder: Path, program: str, **environment: str) -> Ran:
+    """Run a program that has to end well."""
+    done = run(folder, program, **environment)
+    assert done.code == 0, done.err
+    return done
+
+
+SIMPLE = """
+def fn(x, y):
+    return torch.sub(torch.add(x, y), torch.mul(x, 3.0))
+compiled = torch.compile(fn, backend=backend("dump", {options}), dynamic=False)
+expected = fn(x, y)
+for _ in range({calls}):
+    assert torch.equal(compiled(x, y), expected)
+print(len(glob.glob("dump/worldsize1_global_rank0/*/0/graph_1/1/0/*")))
+"""
+
+
+def simple(folder: Path, options: str = "", calls: int = 1) -> Ran:
+    return ran(folder, SIMPLE.format(options=options, calls=calls))
+
+
+def values(done: Ran, record: str) -> np.ndarray[Any, Any]:
+    shown = tensortap("show", str(done.folder / "dump/worldsize1_global_rank0"), record, "--json")
+    assert shown.code == 0, shown.err
+    return np.array(json.loads(shown.out)["values"], np.float32)
+
+
+def test_every_op_of_a_graph_and_what_it_is_given(tmp_path: Path) -> None:
+    done = simple(tmp_path)
+    assert int(done.out) > 0, "files are there when the call returns"
+    files = [path.name.split(".")[:2] for path in done.files("0/graph_1/1/0/*")]
+    assert sorted(map(tuple, files)) >= sorted([("Add", "Add"), ("Data", "arg0_1"), ("Data", "arg1_1"), ("Mul", "Mul"), ("Sub", "Sub")])
+    x, y = np.arange(6, dtype=np.float32).reshape(2, 3), np.full((2, 3), 2, np.float32)
+    np.testing.assert_array_equal(values(done, "Add:out0"), x + y)
+    np.testing.assert_array_equal(values(done, "Sub:in0"), x + y)
+    np.testing.assert_array_equal(values(done, "Sub:in1"), x * 3)
+    np.testing.assert_array_equal(values(done, "Sub:out0"), x + y - x * 3)
+
+
+@each_row(
+    "options,wanted",
+    [
+        ("dump_layer='Sub'", ["Sub:in0", "Sub:in1", "Sub:out0"]),
+        ("dump_layer='Sub', dump_mode='output'", ["Sub:out0"]),
+        ("dump_layer='Sub', dump_mode='input'", ["Sub:in0", "Sub:in1"]),
+        ("dump_layer='mul'", ["Mul:in0", "Mul:out0", "arg0_1:out0"]),
+    ],
+)
+def test_a_choice_of_ops_and_slots(tmp_path: Path, options: str, wanted: list[str]) -> None:
+    assert simple(tmp_path, options).names() == wanted
+
+
+def test_steps_count_the_calls_of_the_graph(tmp_path: Path) -> None:
+    done = simple(tmp_path, "dump_step='1|3', dump_layer='Add'", calls=5)
+    assert {path.parent.name for path in done.files("0/graph_1/1/*/Add*")} == {"1", "3"}
+
+
+def test_statistics_are_numpys(tmp_path: Path) -> None:
+    done = simple(tmp_path, "dump_data='stats', dump_layer='Sub'")
+    (record,) = [one for one in done.records() if one["slot"] == "out0"]
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    result = x + 2 - x * 3
+    assert (record["min"], record["max"], record["mean"]) == (result.min(), result.max(), pytest.approx(result.mean()))
+    assert all(path.suffix == ".csv" for path in done.files("0/graph_1/1/0/*"))
+
+
+SCOPES = """
+def fn(x, y):
+    first = torch.add(x, y)
+    with torchair.scope.data_dump():
+        second = torch.add(first, y)
+    return second * 2
+compiled = torch.compile(fn, backend=backend("dump"{options}))
+assert torch.equal(compiled(x, y), fn(x, y))
+"""
+
+
+@each_row(
+    "options,wanted",
+    [
+        ("", ["Add_1:in0", "Add_1:in1", "Add_1:out0"]),
+        (", dump_layer='Mul'", ["Add_1:in0", "Add_1:in1", "Add_1:out0", "Mul:in0", "Mul:out0"]),
+    ],
+)
+def test_a_scope_is_exactly_its_nodes(tmp_path: Path, options: str, wanted: list[str]) -> None:
+    done = ran(tmp_path, SCOPES.format(options=options))
+    assert [name for name in done.names() if not name.startswith("arg")] == wanted
+
+
+TRAINING = """
+def gradients(backend):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+    compiled = model if backend is None else torch.compile(model, backend=backend)
+    compiled(x).square().sum().backward()
+    return [parameter.grad.clone() for parameter in model.parameters()]
+plain = gradients(torchair.get_npu_backend())
+torch._dynamo.reset()
+dumped = gradients(backend("dump"))
+assert all(torch.equal(one, other) for one, other in zip(plain, dumped))
+"""
+
+
+def test_training_gives_the_same_gradients_and_the_backward_graph(tmp_path: Path) -> None:
+    done = ran(tmp_path, TRAINING)
+    graphs = {path.parent.parent.parent.name: path.parent for path in done.files("0/graph_*/1/0/*")}
+    assert len(graphs) == 2, "the forward and the backward graph"
+    phases = {record["phase"] for record in done.records()}
+    assert phases == {"forward", "backward"}
+
+
+def test_two_configs_have_paths_of_their_own(tmp_path: Path) -> None:
+    done = ran(
+        tmp_path,
+        """
+one = torch.compile(lambda x, y: x + y, backend=backend("first"))
+other = torch.compile(lambda x, y: x * y, backend=backend("second", dump_mode="output"))
+one(x, y); other(x, y); one(x, y)
+""",
+    )
+    assert {record["op"] for record in done.records("first")} >= {"Add"}
+    assert {record["op"] for record in done.records("second")} == {"Mul"} | {r["op"] for r in done.records("second") if r["type"] == "Data"}
+
+
+def test_an_op_that_writes_its_input_shows_it_before_and_after(tmp_path: Path) -> None:
+    done = ran(
+        tmp_path,
+        """
+def fn(x, y):
+    x.add_(y)
+    return x * 2
+given = x.clone()
+torch.compile(fn, backend=backend("dump"))(given, y)
+assert torch.equal(given, x + y)
+""",
+    )
+    np.testing.assert_array_equal(values(done, "Add:in0"), np.arange(6, dtype=np.float32).reshape(2, 3))
+    np.testing.assert_array_equal(values(done, "Add:out0"), np.arange(6, dtype=np.float32).reshape(2, 3) + 2)
+
+
+def test_other_shapes_are_another_graph(tmp_path: Path) -> None:
+    done = ran(
+        tmp_path,
+        """
+compiled = torch.compile(lambda x, y: x + y, backend=backend("dump"), dynamic=False)
+compiled(x, y); compiled(x, y); compiled(x[:1], y[:1])
+""",
+    )
+    steps = {(path.parent.parent.parent.name, path.parent.name) for path in done.files("0/graph_*/1/*/Add*")}
+    assert steps == {("graph_1", "0"), ("graph_1", "1"), ("graph_2", "0")}
+
+
+def test_warm_up_is_not_dumped_and_counts_no_step(tmp_path: Path) -> None:
+    done = ran(
+        tmp_path,
+        """
+compiled = torch.compile(lambda x, y: x + y, backend=backend("dump", dump_step="0"))
+with torchair.no_dump():
+    for _ in range(3):
+        compiled(x, x)
+compiled(x, y)
+""",
+    )
+    np.testing.assert_array_equal(values(done, "Add:in1"), np.full((2, 3), 2, np.float32))
+
+
+def test_the_acl_document_lists_the_graphs(tmp_path: Path) -> None:
+    done = simple(tmp_path, "dump_layer='Sub Mul'")
+    (path,) = tmp_path.glob("ge_dump_data_json/dump_options_worldsize1_rank0_pid*.json")
+    document = json.loads(path.read_text())["dump"]
+    assert document["dump_list"] == [{"model_name": "graph_1", "layer": ["Sub", "Mul"]}]
+    assert (document["dump_mode"], document["dump_data"], document["quant_dumpable"]) == ("all", "tensor", "0")
+    assert done.code == 0
+
+
+ACL = """
+config = torchair.CompilerConfig()
+config.dump_config.dump_config_path = "acl.json"
+compiled = torch.compile(lambda x, y: torch.div(x, y) * 0 + 1, backend=torchair.get_npu_backend(compiler_config=config))
+compiled(x, torch.zeros(2, 3)); print("ran")
+"""
+
+
+def acl(folder: Path, **dump: Any) -> Ran:
+    (folder / "dump").mkdir()
+    (folder / "acl.json").write_text(json.dumps({"dump": {"dump_path": str(folder / "dump"), **dump}}, indent=1))
+    return run(folder, ACL)
+
+
+def test_a_config_of_ascendcl_chooses_graph_and_layer(tmp_path: Path) -> None:
+    done = acl(tmp_path, dump_list=[{"model_name": "graph_1", "layer": ["RealDiv"]}], dump_mode="output")
+    assert done.code == 0, done.err
+    names = {path.name.split(".")[1] for path in (tmp_path / "dump").glob("*/0/graph_1/1/0/*")}
+    assert "RealDiv" in names and "Mul" not in names
+
+
+def test_an_overflow_is_found_by_a_config_of_ascendcl(tmp_path: Path) -> None:
+    done = acl(tmp_path, dump_debug="on")
+    assert done.code == 0, done.err
+    names = {path.name.split(".")[0] for path in (tmp_path / "dump").rglob("*") if path.is_file()}
+    assert {"RealDiv", "Opdebug"} <= names and "Add" not in names
+
+
+def test_a_wrong_key_is_an_error_before_anything_runs(tmp_path: Path) -> None:
+    done = acl(tmp_path, dump_mode="outputs")
+    assert done.code == 1 and "ran" not in done.out
+    assert "RuntimeError: acl.json:4:2: dump.dump_mode" in done.err and "100009" in done.err
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "inductor"))
+    yield
