@@ -94,7 +94,7 @@ import torch
 torch.set_num_threads(1)
 x = torch.arange(24.0).reshape(2, 3, 4)
 made = {"t": x[0].t(), "expand": x[0, 0].expand(3, 4), "as_strided": torch.as_strided(x, (2, 2), (5, 2), 1), "relu": x.relu(),
-        "clone": torch.ones(1, 2, 3, 4).clone(memory_format=torch.channels_last), "conj_physical": torch.ones(2, 3, 4)[:, ::2, 1:].conj_physical()}
+        "clone": torch.ones(1, 2, 3, 4).clone(memory_format=torch.channels_last), "slice": torch.ones(2, 3, 4)[:, ::2, 1:]}
 print({name: list(one.stride()) if not one.is_contiguous() else None for name, one in made.items()})
 """
 

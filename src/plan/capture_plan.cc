@@ -108,6 +108,7 @@ struct CapturePlan::Compiled {
   struct Decided {
     OpDecision decision;
     bool excluded = false;  // the whole op, by an exclusion
+    bool picked = false;    // by itself, not for an op that reads it
   };
   Decided decide(const OpInfo& op, size_t position);
   void want_inputs(std::span<const OpInfo> ops, std::vector<Decided>& decided);
@@ -193,7 +194,7 @@ CapturePlan::Compiled::Decided CapturePlan::Compiled::decide(const OpInfo& op, s
   decision.inputs = spec.inputs && !pseudo;
   decision.outputs = spec.outputs;
   decision.weights = spec.extras.weights && !pseudo;
-  decision.wanted = decision.inputs || decision.outputs || decision.weights;
+  decided.picked = decision.wanted = decision.inputs || decision.outputs || decision.weights;
   return decided;
 }
 
@@ -223,15 +224,14 @@ void CapturePlan::Compiled::want_inputs(std::span<const OpInfo> ops, std::vector
 void CapturePlan::Compiled::want_read_inputs(std::span<const OpInfo> ops, std::vector<Decided>& decided) {
   ValueMakers makers(ops);
   for (size_t i = 0; i < ops.size(); ++i) {
-    if (!decided[i].decision.wanted || is_pseudo_op(ops[i])) continue;
+    if (!decided[i].picked || is_pseudo_op(ops[i])) continue;
     for (const OpInput& input : ops[i].inputs) {
       size_t producer = 0;
       uint32_t output = 0;
       if (!makers.find(ops[i], input, producer, output) || ops[producer].type != kInputType || decided[producer].excluded) continue;
       OpDecision& made = decided[producer].decision;
       if (!spec.outputs || has_slot(made.excluded_outputs, output)) continue;
-      made.wanted = true;
-      made.outputs = true;
+      made.wanted = made.outputs = true;
     }
   }
 }

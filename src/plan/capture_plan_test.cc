@@ -344,6 +344,9 @@ TEST(CapturePlan, InputsOfTheGraphComeWithThePickedOpsThatReadThem) {
   };
   EXPECT_THAT(bind_config(with("\"conv_1\"")).wanted, ElementsAre("x", "conv_1"));
   EXPECT_THAT(bind_config(with("\"gemm_1\"")).wanted, ElementsAre("gemm_1"));
+  // What conv_1 makes is kept as an input of the picked one, and conv_1 is not picked.
+  EXPECT_THAT(bind_config(R"({"include": ["split_1"], "slots": ["in", "out"], "extras": {"read_inputs": true}})").wanted,
+              ElementsAre("conv_1", "split_1"));
   EXPECT_THAT(bind_config(R"({"include": ["conv_1"], "exclude": ["x"], "extras": {"read_inputs": true}})").wanted, ElementsAre("conv_1"));
 }
 

@@ -14,13 +14,16 @@ from tensortap.torchair.core.utils import logger
 
 if TYPE_CHECKING:
     from tensortap.torchair import inference, scope
+    from tensortap.torchair._backend import get_npu_backend
+    from tensortap.torchair._graph import no_dump
 
-__all__ = ["CompilerConfig", "get_npu_backend", "inference", "install", "logger", "scope"]
+__all__ = ["CompilerConfig", "get_npu_backend", "inference", "install", "logger", "no_dump", "scope"]
 
 # These need torch, which takes seconds to import and which options do without. Where each one comes from:
 _PARTS = {
     "get_npu_backend": "tensortap.torchair._backend",
     "inference": "tensortap.torchair.inference",
+    "no_dump": "tensortap.torchair._graph",
     "scope": "tensortap.torchair.scope",
 }
 

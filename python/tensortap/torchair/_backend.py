@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -83,7 +84,8 @@ def _checked_config(path: str) -> str:
 
 def _dumps(config: CompilerConfig) -> bool:
     """Tell whether graphs are dumped as they run."""
-    return bool(config.dump_config.enable_dump) or bool(config.dump_config.dump_config_path.value)
+    dump = config.dump_config
+    return bool(dump.enable_dump) or bool(dump.dump_config_path.value) or config.debug.data_dump.type.value == "stats"
 
 
 def _backend(
@@ -117,7 +119,8 @@ class _Family:
         """Give what runs a graph."""
         from functorch.compile import make_boxed_func
 
-        return make_boxed_func(self._runner(graph, inputs, phase))
+        boxed: Callable[..., Any] = make_boxed_func(self._runner(graph, inputs, phase))
+        return boxed
 
     def _runner(self, graph: GraphModule, inputs: Any, phase: int) -> Callable[..., Any]:
         from . import _fx_dump, _fx_summary
@@ -129,7 +132,7 @@ class _Family:
         if config.debug.fx_summary.type.value:
             _fx_summary.write_fx_summary(graph, inputs)
             if config.debug.fx_summary.skip_compile:
-                return graph.forward
+                return _plain(graph)
         if config.debug.data_dump.type.value == "npy":
             return _fx_dump.FxDumper(graph, name, config)
         marked = self._passes(graph, phase)
@@ -171,10 +174,22 @@ class _Family:
         config = self._config
         if config.debug.run_eagerly:
             warnings.warn("debug.run_eagerly is set: the graph runs without a dump", UserWarning, stacklevel=2)
-            return graph.forward
+            return _plain(graph)
         if config.mode.value in ("reduce-overhead", "npugraph_ex"):
             return self._saving(graph)
-        return self._dumped(graph, name, names, marked, phase) if _dumps(config) else graph.forward
+        if config.debug.data_dump.type.value == "stats":
+            return self._measured(graph, name, names, phase)
+        return self._dumped(graph, name, names, marked, phase) if _dumps(config) else _plain(graph)
+
+    def _measured(self, graph: GraphModule, name: str, names: Mapping[Node, NodeName], phase: int) -> Callable[..., Any]:
+        """Give the graph with statistics of everything it reads and makes, in the native layout: the FX data dump without leaving it."""
+        from . import _graph
+        from ._environment import world_folder
+
+        folder = os.path.join(world_folder(self._config.debug.data_dump.path.value or "."), name)
+        spec = {"tensortap": 1, "payload": "statistics", "slots": ["in", "out"], "out": os.path.abspath(folder)}
+        request = _graph.DumpRequest({}, "", None, (json.dumps(spec), "compiler_config.debug.data_dump"))
+        return _graph.DumpedGraph(graph, name, names, request, phase, lambda: None)
 
     def _saving(self, graph: GraphModule) -> Callable[..., Any]:
         """Give what saves the outputs of all nodes, as the aclgraph modes do."""
@@ -183,9 +198,9 @@ class _Family:
 
         dump = self._config.dump_config
         if not dump.enable_dump:
-            return graph.forward
+            return _plain(graph)
         saving = _aclgraph.with_saved_nodes(graph, world_folder(str(dump.dump_path.value)))
-        return saving.forward
+        return _plain(saving)
 
     def _dumped(self, graph: GraphModule, name: str, names: Mapping[Node, NodeName], marked: set[Node], phase: int) -> Callable[..., Any]:
         from . import _graph
@@ -198,7 +213,7 @@ class _Family:
         wanted, unknown = self._wanted(name, names, marked)
         said = functools.partial(_say_unknown, self._config, name, names, unknown)
         if wanted is not None and not wanted:
-            return _AtFirstCall(said, graph.forward)
+            return _AtFirstCall(said, _plain(graph))
         options = {
             "dump_mode": dump.dump_mode.value,
             "dump_step": (dump.dump_step.value or "").rstrip("\n"),
@@ -267,6 +282,12 @@ def _told(name: str, wanted: tuple[str, ...] | None, options: Mapping[str, Any],
     entries = _documents.setdefault((path, *options.values()), {})
     entries[name] = wanted
     _graph.write_layer_document(_graph.layer_document(entries.items(), options, path))
+
+
+def _plain(graph: GraphModule) -> Callable[..., Any]:
+    """Give what runs a graph as it is."""
+    forward: Callable[..., Any] = graph.forward
+    return forward
 
 
 def _apply(option: Any, graph: GraphModule) -> None:

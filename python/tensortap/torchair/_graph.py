@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from torch.fx import Graph, GraphModule, Node
+
 from tensortap._torch import dump_nodes, graph_lines, graph_runs, node_arguments
 from tensortap._torch.node_arguments import Value
-from torch.fx import Graph, GraphModule, Node
 
 from . import _files, _ge_names, _library
 from ._environment import world, world_folder

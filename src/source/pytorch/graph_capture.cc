@@ -127,6 +127,7 @@ struct DumpPlace {
   int64_t step;
   ModuleId root;
   MetStorages& met;
+  std::vector<tensortap_tensor>& gathered;  // what is reported
 };
 
 tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, OpIdentity& identity, const ThreadCalls& calls,
@@ -147,26 +148,27 @@ tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, O
 }
 
 // Gathers what is reported to the session of a dump's tensors. What the node wrote or allocated is noted whether or not it is wanted.
-void gather(TorchSession& session, const DumpSite& site, OpIdentity& identity, bool wanted, std::span<const tensortap_torch_tensor> tensors,
-            MetStorages& met, std::vector<tensortap_tensor>& gathered) {
+void gather(TorchSession& session, const DumpSite& site, const DumpPlace& place, OpIdentity& identity, bool wanted,
+            std::span<const tensortap_torch_tensor> tensors) {
   const bool allocates = (identity.flags & TENSORTAP_TORCH_OP_UNWRITTEN) != 0;
   const bool makes = site.node->told.level == TENSORTAP_LEVEL_OP;  // a module hands on what its ops made
-  gathered.clear();
+  place.gathered.clear();
   for (const DumpSlot& slot : site.slots) {
     if (slot.tensor >= tensors.size() || tensors[slot.tensor].kind == TENSORTAP_TORCH_UNDEFINED) continue;
     const tensortap_torch_tensor& tensor = tensors[slot.tensor];
-    if ((slot.flags & kSlotChanged) != 0) static_cast<void>(session.storages.wrote(tensor, met));
+    if ((slot.flags & kSlotChanged) != 0) static_cast<void>(session.storages.wrote(tensor, place.met));
     const bool is_output = slot.kind == TENSORTAP_SLOT_OUTPUT;
     StorageContent content;
-    if (allocates && is_output) content = session.storages.allocated(tensor, met);
+    if (allocates && is_output) content = session.storages.allocated(tensor, place.met);
     if (!wanted || (slot.flags & kSlotOnlyNoted) != 0) continue;
-    if (!allocates || !is_output) content = is_output && makes ? session.storages.made(tensor, met) : session.storages.look(tensor, met);
+    if (!allocates || !is_output)
+      content = is_output && makes ? session.storages.made(tensor, place.met) : session.storages.look(tensor, place.met);
     tensortap_tensor one;
     if (!session.describe(identity, tensor, content, one)) continue;
     one.slot_kind = slot.kind;
     one.slot_index = slot.slot;
     one.element = slot.element;
-    gathered.push_back(one);
+    place.gathered.push_back(one);
   }
 }
 
@@ -178,7 +180,7 @@ void dump_into(TorchSession& session, const DumpSite& site, const DumpPlace& pla
   const bool failed = (site.role.flags & kDumpFailed) != 0;
   const bool wanted = failed || tensortap_wants(session.session, identity.id, place.step) != 0;
   session.storages.let_go(place.met);
-  gather(session, site, identity, wanted, tensors, place.met, calls.tensors);
+  gather(session, site, place, identity, wanted, tensors);
   if (!wanted || (site.role.flags & kDumpNotesOnly) != 0) return;
   const tensortap_op_event event = event_of(session, site, identity, calls, place.step);
   if (failed) {
@@ -199,7 +201,7 @@ void dump(int64_t number, std::span<const tensortap_torch_tensor> tensors) {
     const int64_t step = is_call ? run->step : owner->steps.current();
     MetStorages& met = is_call ? run->met : calls->met;
     met.now = {step, false};
-    return dump_into(*owner, *site, {step, site->node->told.root, met}, tensors, *calls);
+    return dump_into(*owner, *site, {step, site->node->told.root, met, calls->tensors}, tensors, *calls);
   }
   const EnteredCapture capture;
   if (!capture) return;
@@ -207,7 +209,7 @@ void dump(int64_t number, std::span<const tensortap_torch_tensor> tensors) {
   calls->met.now = capture->write_time(calls->optimizer != 0);
   if (!capture->observing.load(std::memory_order_relaxed)) return;
   const ModuleId root = calls->graph_roots.empty() ? site->node->told.root : calls->graph_roots.back();
-  dump_into(*capture.get(), *site, {capture->steps.current(), root, calls->met}, tensors, *calls);
+  dump_into(*capture.get(), *site, {capture->steps.current(), root, calls->met, calls->tensors}, tensors, *calls);
 }
 
 }  // namespace

@@ -314,7 +314,9 @@ TEST(FullDisk, NoRoomForRowsIsAnErrorAndLeavesNoGap) {
 // The header of records.npy as versions before the columns "storage", "version" and "view" wrote it.
 std::string former_header(uint64_t rows, const std::string& former) {
   std::string header = make_records_header(rows);
-  const std::string_view now = "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('position', '<u4'), ('spare', '|u1', (68,))";
+  const std::string_view now =
+      "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('position', '<u4'), ('strides', '<i4', (16,)), "
+      "('strided', '|u1'), ('spare', '|u1', (3,))";
   const size_t at = header.find(now);
   EXPECT_NE(at, std::string::npos);
   header.replace(at, now.size(), former);
@@ -324,7 +326,8 @@ std::string former_header(uint64_t rows, const std::string& former) {
 
 TEST(TapDamage, DumpsOfVersionsBeforeHaveColumnsThatAreZero) {
   for (const char* former : {"('spare', '|u1', (96,))", "('storage', '<u8'), ('version', '<u8'), ('spare', '|u1', (80,))",
-                             "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('spare', '|u1', (72,))"}) {
+                             "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('spare', '|u1', (72,))",
+                             "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('position', '<u4'), ('spare', '|u1', (68,))"}) {
     const TemporaryFolder folder;
     write_dump(folder.path(), true);
     {
@@ -341,6 +344,7 @@ TEST(TapDamage, DumpsOfVersionsBeforeHaveColumnsThatAreZero) {
     EXPECT_TRUE((*dump)->data(1).ok());
     EXPECT_EQ((*dump)->rows()[1].storage, 0U);
     EXPECT_EQ((*dump)->rows()[1].view, 0U);
+    EXPECT_TRUE((*dump)->rows()[1].strides_of().empty());
     const auto report = repair_dump(folder.path(), true);
     ASSERT_TRUE(report.ok());
     EXPECT_TRUE(report->healthy) << testing::PrintToString(report->actions);

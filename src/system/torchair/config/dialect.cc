@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "plan/spec_reader.h"
-#include "system/torchair/config/steps.h"
+#include "system/torchair/config/dump_step.h"
 
 namespace tensortap::torchair {
 namespace {

@@ -1,4 +1,4 @@
-#include "system/torchair/config/steps.h"
+#include "system/torchair/config/dump_step.h"
 
 #include <limits>
 #include <vector>
