@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from case_table import each_row
-from cli_support import package_alone, tensortap
+from cli_support import ROOT, package_alone, tensortap
 from torch_support import PYTHON
 
 HEAD = """
@@ -304,6 +304,106 @@ def test_an_unknown_name_is_said_with_the_nearest(tmp_path: Path) -> None:
     done = simple(tmp_path, "dump_layer='Subb'", calls=2)
     assert done.err.count("Subb") == 1 and "Sub" in done.err.split("nearest: ")[1]
     assert not done.files("0/graph_1/1/*/*"), "nothing else is dumped in its place"
+
+
+RANKS = """
+import torch.distributed as dist
+dist.init_process_group("gloo")
+compiled = torch.compile(lambda x, y: x + y, backend=backend("dump"))
+compiled(x, y * (dist.get_rank() + 1))
+dist.destroy_process_group()
+"""
+
+
+def test_every_rank_has_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(HEAD + RANKS)
+    words = [PYTHON, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0", "program.py"]
+    environment = {**os.environ, "PYTHONPATH": str(package_alone(tmp_path))}
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    for rank in range(2):
+        folder = tmp_path / f"dump/worldsize2_global_rank{rank}"
+        shown = tensortap("show", str(folder), "Add:out0", "--json")
+        x = np.arange(6, dtype=np.float32).reshape(2, 3)
+        np.testing.assert_array_equal(json.loads(shown.out)["values"], x + 2 * (rank + 1))
+    assert len(list(tmp_path.glob("ge_dump_data_json/dump_options_worldsize2_rank*_pid*.json"))) == 2
+
+
+def test_a_dump_is_switched_on_after_a_first_compile(tmp_path: Path) -> None:
+    done = ran(
+        tmp_path,
+        """
+plain = torch.compile(lambda x, y: x * y, backend=torchair.get_npu_backend())
+plain(x, y)
+torch.compile(lambda x, y: x + y, backend=backend("dump"))(x, y)
+""",
+    )
+    assert {path.parent.parent.parent.name for path in done.files("0/graph_*/1/0/*")} == {"graph_2"}
+
+
+def test_an_op_that_raises_leaves_what_it_read(tmp_path: Path) -> None:
+    done = ran(
+        tmp_path,
+        """
+compiled = torch.compile(lambda x, i: torch.index_select(x + 1, 0, i), backend=backend("dump", dump_layer="Add"), dynamic=False)
+compiled(x, torch.tensor([1]))
+try:
+    compiled(x, torch.tensor([7]))
+except IndexError as error:
+    print("IndexError", error)
+""",
+    )
+    assert "IndexError" in done.out, "the exception is the program's"
+    failed = {(record["op"], record["slot"]) for record in done.records() if record.get("failed_op")}
+    assert failed == {("GatherV2", "in0"), ("GatherV2", "in1")}
+
+
+def test_the_example_runs_as_it_stands(tmp_path: Path) -> None:
+    words = [PYTHON, "-m", "tensortap.torchair", str(ROOT / "examples/torchair_seed.py")]
+    environment = {**os.environ, "PYTHONPATH": str(package_alone(tmp_path))}
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "result 30.0" in done.stdout
+    names = {path.name.split(".")[0] for path in tmp_path.glob("torchair_dump/worldsize1_global_rank0/*/0/graph_1/1/0/*")}
+    assert names == {"Add", "Sub", "Data"}
+    listed = tensortap("ls", str(tmp_path / "torchair_dump/worldsize1_global_rank0"), "--json", "--slot", "out")
+    ops = [json.loads(line) for line in listed.out.splitlines()]
+    source = {op["op"]: op["source"] for op in ops if op["type"] != "Input"}
+    assert source["Add"].endswith("torchair_seed.py:25") and source["Sub"].endswith("torchair_seed.py:27")
+
+
+def test_many_threads_count_the_calls_once(tmp_path: Path) -> None:
+    done = ran(
+        tmp_path,
+        """
+import threading
+compiled = torch.compile(lambda x, y: x + y, backend=backend("dump"))
+compiled(x, y)
+def call():
+    for _ in range(10):
+        compiled(x, y)
+threads = [threading.Thread(target=call) for _ in range(3)]
+[one.start() for one in threads]; [one.join() for one in threads]
+""",
+    )
+    files = done.files("0/graph_1/1/*/Add*")
+    assert sorted(int(path.parent.name) for path in files) == list(range(31))
+
+
+def test_values_before_a_quantise_operator_are_there_with_either_value(tmp_path: Path) -> None:
+    done = ran(
+        tmp_path,
+        """
+def fn(x, y):
+    quantised = torch.round((x + y) / 0.1).clamp(-128, 127).to(torch.int8)
+    return quantised.to(torch.float32) * 0.1
+for value in (False, True):
+    torch.compile(fn, backend=backend(f"quant{value}", quant_dumpable=value))(x, y)
+    torch._dynamo.reset()
+""",
+    )
+    for path in ("quantFalse", "quantTrue"):
+        assert "Add:out0" in done.names(path)
 
 
 @pytest.fixture(autouse=True)
