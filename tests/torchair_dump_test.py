@@ -317,7 +317,7 @@ dist.destroy_process_group()
 
 def test_every_rank_has_a_folder(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(HEAD + RANKS)
-    words = [PYTHON, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0", "program.py"]
+    words = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "program.py"]
     environment = {**os.environ, "PYTHONPATH": str(package_alone(tmp_path))}
     done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
@@ -366,10 +366,6 @@ def test_the_example_runs_as_it_stands(tmp_path: Path) -> None:
     assert "result 30.0" in done.stdout
     names = {path.name.split(".")[0] for path in tmp_path.glob("torchair_dump/worldsize1_global_rank0/*/0/graph_1/1/0/*")}
     assert names == {"Add", "Sub", "Data"}
-    listed = tensortap("ls", str(tmp_path / "torchair_dump/worldsize1_global_rank0"), "--json", "--slot", "out")
-    ops = [json.loads(line) for line in listed.out.splitlines()]
-    source = {op["op"]: op["source"] for op in ops if op["type"] != "Input"}
-    assert source["Add"].endswith("torchair_seed.py:25") and source["Sub"].endswith("torchair_seed.py:27")
 
 
 def test_many_threads_count_the_calls_once(tmp_path: Path) -> None:

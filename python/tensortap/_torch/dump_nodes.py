@@ -86,6 +86,25 @@ class Inserted:
             written = [_Slot(value.node, _INPUT, 0, -1, _CHANGED | _ONLY_NOTED) for value in read if value.written]
             self._dump(node, (number, self._phase, _SECOND), written + outputs)
 
+    def failed_site(self, node: Node, number: int) -> tuple[int, list[str]]:
+        """Make a site for what a node read that raised.
+
+        Parameters
+        ----------
+        node : torch.fx.Node
+            That raised.
+        number : int
+            Its number.
+
+        Returns
+        -------
+        tuple
+            The site, and the names of the variables that hold its tensors.
+        """
+        read = node_arguments.tensors_read(node)
+        rows = [(position, _INPUT, *self._input_slot(position, value), 0) for position, value in enumerate(read)]
+        return self.functions.add_site((number, self._phase, FAILED), rows), [value.node.name for value in read]
+
     def _input_slot(self, position: int, value: Value) -> tuple[int, int]:
         """Give the slot and the element of a tensor that is the `position`th of those that a node reads."""
         return value.slot, value.element
@@ -183,27 +202,3 @@ def _is_complete(node: Node) -> bool:
     """Tell whether what a node makes has its values when the node has run: collectives have theirs when they were waited for."""
     name = node_arguments.names_of(node)[0]
     return not name.startswith("_c10d_functional::") or name.endswith("::wait_tensor")
-
-
-def failed_site(functions: Functions, node: Node, number: int, phase: int) -> tuple[int, list[str]]:
-    """Make a site for what a node read that raised.
-
-    Parameters
-    ----------
-    functions : Functions
-        Of the library.
-    node : torch.fx.Node
-        That raised.
-    number : int
-        Its number.
-    phase : int
-        When its graph runs.
-
-    Returns
-    -------
-    tuple
-        The site, and the names of the variables that hold its tensors.
-    """
-    read = node_arguments.tensors_read(node)
-    rows = [(position, _INPUT, value.slot, value.element, 0) for position, value in enumerate(read)]
-    return functions.add_site((number, phase, FAILED), rows), [value.node.name for value in read]

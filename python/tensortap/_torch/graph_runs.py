@@ -9,7 +9,6 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 
 from . import dump_nodes, graph_lines
-from ._functions import Functions
 from .graph_family import BACKWARD, Family
 
 
@@ -75,7 +74,7 @@ class GraphRuns:
         functions = self._family.table.functions
         dumps = dump_nodes.Inserted(new, numbers, phase, root, False, functions)
         tapped = GraphModule(self._graph, new)
-        within, report = tapped.forward, failure_report(tapped, numbers, phase, functions)
+        within, report = tapped.forward, failure_report(tapped, numbers, dumps)
 
         def run(*values: Any) -> Any:
             try:
@@ -91,7 +90,7 @@ class GraphRuns:
         return run
 
 
-def failure_report(tapped: GraphModule, numbers: Mapping[Node, int], phase: int, functions: Functions) -> Callable[[BaseException], None]:
+def failure_report(tapped: GraphModule, numbers: Mapping[Node, int], dumps: dump_nodes.Inserted) -> Callable[[BaseException], None]:
     """Give a function that reports which node of a graph raised, and with what it read.
 
     Parameters
@@ -100,10 +99,8 @@ def failure_report(tapped: GraphModule, numbers: Mapping[Node, int], phase: int,
         With dump nodes.
     numbers : mapping
         The number of each of its nodes that is an operator.
-    phase : int
-        When it runs.
-    functions : Functions
-        Of the library.
+    dumps : Inserted
+        Its dump nodes.
 
     Returns
     -------
@@ -127,7 +124,7 @@ def failure_report(tapped: GraphModule, numbers: Mapping[Node, int], phase: int,
         assignment = graph_lines.ASSIGNMENT.match(tapped.code.splitlines()[traceback.tb_lineno - 1])
         for node, number in numbers.items():
             if assignment and node.name == assignment[1] and number:
-                site, names = dump_nodes.failed_site(functions, node, number, phase)
+                site, names = dumps.failed_site(node, number)
                 torch.ops.tensortap.dump.default([traceback.tb_frame.f_locals[name] for name in names], site)
 
     return report

@@ -186,7 +186,7 @@ class _Family:
         from . import _graph
         from ._environment import world_folder
 
-        folder = os.path.join(world_folder(self._config.debug.data_dump.path.value or "."), name)
+        folder = os.path.join(world_folder(self._config.debug.data_dump.path or "."), name)
         spec = {"tensortap": 1, "payload": "statistics", "slots": ["in", "out"], "out": os.path.abspath(folder)}
         request = _graph.DumpRequest({}, "", None, (json.dumps(spec), "compiler_config.debug.data_dump"))
         return _graph.DumpedGraph(graph, name, names, request, phase, lambda: None)

@@ -170,10 +170,10 @@ class DumpedGraph:
         problem = self._functions.bind_model(self._number)
         if problem:
             raise RuntimeError(problem)
-        _Inserted(new, numbers, self._phase, 0, False, self._functions)
+        dumps = _Inserted(new, numbers, self._phase, 0, False, self._functions)
         tapped = GraphModule(self._graph, new)
         within = tapped.forward
-        report = graph_runs.failure_report(tapped, numbers, self._phase, self._functions)
+        report = graph_runs.failure_report(tapped, numbers, dumps)
 
         def run(*values: Any) -> Any:
             try:
