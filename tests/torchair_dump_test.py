@@ -128,8 +128,9 @@ def test_a_choice_of_ops_and_slots(tmp_path: Path, options: str, wanted: list[st
 
 
 def test_steps_count_the_calls_of_the_graph(tmp_path: Path) -> None:
-    done = simple(tmp_path, "dump_step='1|3', dump_layer='Add'", calls=5)
+    done = simple(tmp_path, "dump_step='1|5-2|3', dump_layer='Add'", calls=5)
     assert {path.parent.name for path in done.files("0/graph_1/1/*/Add*")} == {"1", "3"}
+    assert "dump_step: 5-2 is the wrong way round and selects no step" in done.err
 
 
 def test_statistics_are_numpys(tmp_path: Path) -> None:

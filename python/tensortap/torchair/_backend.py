@@ -64,10 +64,19 @@ def _check_dump(config: CompilerConfig) -> None:
         warnings.warn(f"dump_config_path {path} has no effect beside enable_dump", UserWarning, stacklevel=3)
     elif path:
         _checked_config(path)
+    for first, last in _turned_ranges(config.dump_config.dump_step.value or ""):
+        warnings.warn(f"dump_step: {first}-{last} is the wrong way round and selects no step", UserWarning, stacklevel=3)
     if _dumps(config):
         from . import _library
 
         _library.prepare()
+
+
+def _turned_ranges(steps: str) -> list[tuple[str, str]]:
+    """List the ranges of ``dump_step`` whose last step comes before the first; a part of several hyphens is several ranges."""
+    parts = [part.strip("\n").split("-") for part in steps.split("|")]
+    ranges = [pair for numbers in parts for pair in zip(numbers[::2], numbers[1::2], strict=False)]
+    return [(first, last) for first, last in ranges if int(last) < int(first)]
 
 
 def _checked_config(path: str) -> str:
@@ -271,7 +280,7 @@ def _say_unknown(config: CompilerConfig, name: str, names: Mapping[Node, NodeNam
     news = [text for text in unknown if text not in known]
     known.update(news)
     if news:
-        text = _ge_names.unknown_message(names, news, f"{name} and the graphs before it")
+        text = _ge_names.unknown_message(names, news, name)
         print(f"tensortap: {text}. DUMP_GE_GRAPH=3 in the environment writes a file with all names.", file=sys.stderr, flush=True)
 
 

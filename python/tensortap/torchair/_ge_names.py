@@ -192,7 +192,8 @@ def _is_in(node: Node, path: str, text: str) -> bool:
 
 def nearest(names: Names, text: str) -> list[str]:
     """Give the names of a graph that are most like an unknown one, at most three."""
-    known = [named.name for named in names.values()] + [node.name for node in names]
+    parts = [name for named in names.values() for name, _ in named.parts]
+    known = [named.name for named in names.values()] + parts + [node.name for node in names]
     return difflib.get_close_matches(text, list(dict.fromkeys(known)), _MOST_NEAREST, 0.0)
 
 
