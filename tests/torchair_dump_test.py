@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -279,6 +280,21 @@ def test_an_overflow_is_found_by_a_config_of_ascendcl(tmp_path: Path) -> None:
     assert {"RealDiv", "Opdebug"} <= names and "Add" not in names
 
 
+def test_memory_is_watched_by_a_config_of_ascendcl(tmp_path: Path) -> None:
+    done = acl(tmp_path, dump_scene="watcher", dump_mode="output", dump_list=[{"layer": ["Mul"], "watcher_nodes": ["RealDiv"]}])
+    assert done.code == 0, done.err
+    names = {path.name.split(".")[1] for path in (tmp_path / "dump").glob("*/0/graph_1/1/0/*")}
+    assert "Mul_To_RealDiv" in names, "what Mul left in the memory of RealDiv"
+
+
+def test_operators_outside_of_graphs_come_with_their_switch(tmp_path: Path) -> None:
+    done = acl(tmp_path, dump_op_switch="on", dump_list=[], dump_mode="output")
+    assert done.code == 0, done.err
+    names = {path.name.split(".")[0] for path in (tmp_path / "dump").rglob("*") if path.is_file() and not path.name.endswith(".json")}
+    assert "RealDiv" not in names, "the graph is not asked for"
+    assert "zeros" in {name.lower() for name in names}, names
+
+
 def test_a_wrong_key_is_an_error_before_anything_runs(tmp_path: Path) -> None:
     done = acl(tmp_path, dump_mode="outputs")
     assert done.code == 1 and "ran" not in done.out
@@ -401,6 +417,63 @@ for value in (False, True):
     )
     for path in ("quantFalse", "quantTrue"):
         assert "Add:out0" in done.names(path)
+
+
+def test_the_aclgraph_mode_saves_what_every_node_gives(tmp_path: Path) -> None:
+    done = ran(
+        tmp_path,
+        """
+config = torchair.CompilerConfig()
+config.mode = "reduce-overhead"
+config.dump_config.enable_dump = True
+os.makedirs("dump"); config.dump_config.dump_path = "dump"
+compiled = torch.compile(lambda x, y: (x + y) * 2, backend=torchair.get_npu_backend(compiler_config=config))
+assert torch.equal(compiled(x, y), (x + y) * 2)
+(path,) = glob.glob("dump/worldsize1_global_rank0/**/add_0.pt", recursive=True)
+assert torch.equal(torch.load(path, weights_only=True), x + y)
+print(sorted(os.listdir(os.path.dirname(path))))
+""",
+    )
+    assert ast.literal_eval(done.out) == ["add_0.pt", "arg0_1_0.pt", "arg1_1_0.pt", "mul_0.pt"]
+
+
+def test_the_options_of_debug_write_their_files(tmp_path: Path) -> None:
+    done = ran(
+        tmp_path,
+        """
+def compiled(**options):
+    config = torchair.CompilerConfig()
+    for name, value in options.items():
+        group, option = name.split("__")
+        setattr(getattr(config.debug, group), option, value)
+    torch._dynamo.reset()
+    made = torch.compile(lambda x, y: x + y, backend=torchair.get_npu_backend(compiler_config=config))
+    assert torch.equal(made(x, y), x + y)
+compiled(data_dump__type="npy", data_dump__path="fx")
+compiled(graph_dump__type="txt", graph_dump__path="graphs")
+compiled(fx_summary__type="csv")
+""",
+    )
+    assert done.code == 0
+    listed = tensortap("ls", str(tmp_path / "fx/worldsize1_global_rank0/graph_1"), "--json")
+    assert {json.loads(line)["op"] for line in listed.out.splitlines()} == {"add"}
+    assert [path.name.split("_graph_")[0] for path in sorted((tmp_path / "graphs").iterdir())] == ["dynamo_optimized", "dynamo_original"]
+    (summary,) = tmp_path.glob("summary_*.csv")
+    assert "aten.add.Tensor" in summary.read_text("utf-8-sig")
+
+
+def test_sizes_that_change_are_one_graph_when_they_are_dynamic(tmp_path: Path) -> None:
+    done = ran(
+        tmp_path,
+        """
+compiled = torch.compile(lambda x, y: x + y * x.shape[0], backend=backend("dump"), dynamic=True)
+for rows in (2, 5, 3):
+    given = torch.arange(rows * 3.0).reshape(rows, 3)
+    assert torch.equal(compiled(given, given), given + given * rows)
+""",
+    )
+    shapes = {(record["step"], tuple(record["shape"])) for record in done.records() if (record["op"], record["slot"]) == ("Add", "out0")}
+    assert shapes == {(0, (2, 3)), (1, (5, 3)), (2, (3, 3))}
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _numbers = itertools.count(1)
 _documents: dict[tuple[Any, ...], dict[str, tuple[str, ...] | None]] = {}
+_single_ops: set[str] = set()
+"""Files by which operators outside of graphs are dumped."""
 _known_names: dict[int, tuple[CompilerConfig, set[str]]] = {}
 """By the number of a config: the names of its ``dump_layer`` that a graph has, or that were said to be unknown."""
 
@@ -69,7 +72,9 @@ def _check_dump(config: CompilerConfig) -> None:
     if _dumps(config):
         from . import _library
 
-        _library.prepare()
+        functions = _library.prepare()
+        if path and not config.dump_config.enable_dump:
+            _dump_single_ops(path, functions)
 
 
 def _turned_ranges(steps: str) -> list[tuple[str, str]]:
@@ -91,6 +96,17 @@ def _checked_config(path: str) -> str:
     return text
 
 
+def _dump_single_ops(path: str, functions: Any) -> None:
+    """Begin to dump the operators outside of graphs, too, where the file of AscendCL asks for that."""
+    text = _checked_config(path)
+    if json.loads(text).get("dump", {}).get("dump_op_switch") != "on" or path in _single_ops:
+        return
+    _single_ops.add(path)
+    problem = functions.open(text, path, "")
+    if problem:
+        warnings.warn(f"operators outside of graphs are not dumped: {problem}", UserWarning, stacklevel=4)
+
+
 def _dumps(config: CompilerConfig) -> bool:
     """Tell whether graphs are dumped as they run."""
     dump = config.dump_config
@@ -105,15 +121,26 @@ def _backend(
     from torch._functorch.partitioners import default_partition
 
     family = _Family(compiler_config)
-    compiled: Callable[..., Any] = aot_autograd(
+    compiler = aot_autograd(
         fw_compiler=functools.partial(family.compile, phase=1),
         bw_compiler=functools.partial(family.compile, phase=2),
         inference_compiler=functools.partial(family.compile, phase=0),
         decompositions=dict(decompositions),
         partition_fn=default_partition,
         keep_inference_input_mutations=True,
-    )(graph, inputs)
+    )
+    with _compiling():
+        compiled: Callable[..., Any] = compiler(graph, inputs)
     return compiled
+
+
+def _compiling() -> AbstractContextManager[None]:
+    """Keep the operators that compiling runs out of a capture of the program."""
+    from tensortap._torch.graph_family import compiling
+
+    side = sys.modules.get("_tensortap_torch")
+    functions = None if side is None else side.functions
+    return nullcontext() if functions is None else compiling(functions)
 
 
 class _Family:
