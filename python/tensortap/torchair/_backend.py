@@ -171,6 +171,8 @@ class _Family:
                 return _plain(graph)
         if config.debug.data_dump.type.value == "npy":
             return _fx_dump.FxDumper(graph, name, config)
+        if self._saves_nodes() and config.dump_config.data_dump_stage.value == "original":
+            return self._saving(graph)
         marked = self._passes(graph, phase)
         return self._finished(graph, name, marked, phase)
 
@@ -211,7 +213,7 @@ class _Family:
         if config.debug.run_eagerly:
             warnings.warn("debug.run_eagerly is set: the graph runs without a dump", UserWarning, stacklevel=2)
             return _plain(graph)
-        if config.mode.value in ("reduce-overhead", "npugraph_ex"):
+        if self._saves_nodes():
             return self._saving(graph)
         if config.debug.data_dump.type.value == "stats":
             return self._measured(graph, name, names, phase)
@@ -226,6 +228,10 @@ class _Family:
         spec = {"tensortap": 1, "payload": "statistics", "slots": ["in", "out"], "out": os.path.abspath(folder)}
         request = _graph.DumpRequest({}, "", None, (json.dumps(spec), "compiler_config.debug.data_dump"))
         return _graph.DumpedGraph(graph, name, names, request, phase, lambda: None)
+
+    def _saves_nodes(self) -> bool:
+        """Tell whether the mode is one of those that save the outputs of nodes."""
+        return self._config.mode.value in ("reduce-overhead", "npugraph_ex")
 
     def _saving(self, graph: GraphModule) -> Callable[..., Any]:
         """Give what saves the outputs of all nodes, as the aclgraph modes do."""
