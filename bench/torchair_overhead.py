@@ -90,10 +90,11 @@ def main() -> int:
         ),
         "",
         *paragraph(
-            "CPU time of a step of a model that is compiled with `tensortap.torchair` and a dump, to the same model compiled without one, "
-            "both in one process: the median of pairs of bursts in ABBA order, with the quartiles. A step is a forward and a backward "
-            f"pass with one thread, without an optimizer; without a dump it took {steps}. Dumps go to a file system in memory. `TorchDispatchMode` "
-            "computes min, max, mean and norm of each tensor, `DebugMode` a norm, of the operators of the same compiled model."
+            "CPU time of a step of a model that is compiled with `tensortap.torchair` and a dump, to the same model compiled without "
+            "one, both in one process: the median of pairs of bursts in ABBA order, with the quartiles. A step is a forward and a "
+            f"backward pass with one thread, without an optimizer; without a dump it took {steps}. Dumps go to a file system in memory. "
+            "`TorchDispatchMode` computes min, max, mean and norm of each tensor, `DebugMode` a norm, of the operators of the same "
+            "compiled model."
         ),
         "",
         *paragraph(meter.load().sentence()),
