@@ -15,12 +15,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+import tensortap.torchair as torchair
 import torch
 import torch.nn.functional as functional
 from torch import nn
 from torch_programs import Block, Step
-
-import tensortap.torchair as torchair
 
 BURST_SECONDS = 0.3
 
