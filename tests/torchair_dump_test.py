@@ -166,6 +166,24 @@ def test_a_scope_is_exactly_its_nodes(tmp_path: Path, options: str, wanted: list
     assert [name for name in done.names() if not name.startswith("arg")] == wanted
 
 
+def test_a_backward_operator_is_in_the_scope_of_its_forward_operator(tmp_path: Path) -> None:
+    done = ran(
+        tmp_path,
+        """
+def fn(x, w):
+    made = torch.mm(x, w)
+    with torchair.scope.data_dump():
+        made = torch.relu(made)
+    return (made * 2).sum()
+w = torch.ones(3, 4, requires_grad=True)
+torch.compile(fn, backend=backend("dump"))(x, w).backward()
+""",
+    )
+    names = {(path.parent.parent.parent.name, path.name.split(".")[0]) for path in done.files("0/graph_*/1/0/*")}
+    # What autograd keeps for the backward pass is detached in the block.
+    assert {name for name in names if name[1] not in ("Data", "Identity")} == {("graph_1", "Relu"), ("graph_2", "ReluGrad")}
+
+
 TRAINING = """
 def gradients(backend):
     torch.manual_seed(0)
