@@ -102,11 +102,14 @@ uint32_t open_graph(const ModelGraphOptions& given, std::string& problem) {
     problem = message.data();
     return 0;
   }
-  const uint32_t number = model_graphs().add(new ModelGraph(session, runtime));
+  auto graph = std::make_unique<ModelGraph>(session, runtime);
+  const uint32_t number = model_graphs().add(graph.get());
   if (number == 0) {
     problem = "there are too many compiled graphs in this process";
     tensortap_session_discard(session);
+    return 0;
   }
+  static_cast<void>(graph.release());  // the table's, for good
   return number;
 }
 
