@@ -421,6 +421,24 @@ threads = [threading.Thread(target=call) for _ in range(3)]
     assert sorted(int(path.parent.name) for path in files) == list(range(31))
 
 
+def test_a_forked_child_writes_nothing(tmp_path: Path) -> None:
+    done = ran(
+        tmp_path,
+        """
+compiled = torch.compile(lambda x, y: x + y, backend=backend("dump"), dynamic=False)
+compiled(x, y)
+child = os.fork()
+if child == 0:
+    compiled(x, y); compiled(x[:1], y[:1]); sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+compiled(x, y)
+""",
+    )
+    steps = {(path.parent.parent.parent.name, path.parent.name) for path in done.files("0/graph_*/1/*/Add*")}
+    assert steps == {("graph_1", "0"), ("graph_1", "1")}
+    assert done.err.count("graph_2 is not dumped: this process was forked") == 1
+
+
 def test_values_before_a_quantise_operator_are_there_with_either_value(tmp_path: Path) -> None:
     done = ran(
         tmp_path,

@@ -72,6 +72,10 @@ void close_all() {
 
 uint32_t open_graph(const ModelGraphOptions& given, std::string& problem) {
   TorchRuntime& runtime = torch_runtime();
+  if (opener != 0 && opener != getpid()) {
+    problem = "this process was forked from one whose graphs are dumped";
+    return 0;
+  }
   if (runtime.adapter.define_dump == nullptr || runtime.adapter.define_dump() != 0) {
     problem = "the adapter for this torch has no dump nodes; build it again with `tensortap build-adapter`";
     return 0;
@@ -217,7 +221,7 @@ bool wait_for_calls(const ModelGraph& graph) {
 
 std::string close_graph(uint32_t number) {
   ModelGraph* graph = model_graphs().find(number);
-  if (graph == nullptr || !graph->open.exchange(false)) return "";
+  if (graph == nullptr || getpid() != opener || !graph->open.exchange(false)) return "";
   // A thread that stays inside keeps the session.
   const bool all_left = wait_for_calls(*graph);
   char* text = tensortap_session_report(graph->session);
