@@ -217,6 +217,13 @@ one(x, y); other(x, y); one(x, y)
     )
     assert {record["op"] for record in done.records("first")} >= {"Add"}
     assert {record["op"] for record in done.records("second") if record["type"] != "Input"} == {"Mul"}
+    documents = [
+        json.loads(path.read_text())["dump"] for path in sorted(tmp_path.glob("ge_dump_data_json/*.json"), key=lambda path: len(path.name))
+    ]
+    assert [(one["dump_mode"], one["dump_list"]) for one in documents] == [
+        ("all", [{"model_name": "graph_1"}]),
+        ("output", [{"model_name": "graph_2"}]),
+    ]
 
 
 def test_an_op_that_writes_its_input_shows_it_before_and_after(tmp_path: Path) -> None:

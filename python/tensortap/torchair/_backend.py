@@ -321,9 +321,10 @@ def _told(name: str, wanted: tuple[str, ...] | None, options: Mapping[str, Any],
     """Write the acl.json of the graphs with these options, this one among them."""
     from . import _graph
 
-    entries = _documents.setdefault((path, *options.values()), {})
+    key = (path, *options.values())
+    entries = _documents.setdefault(key, {})
     entries[name] = wanted
-    _graph.write_layer_document(_graph.layer_document(entries.items(), options, path))
+    _graph.write_layer_document(_graph.layer_document(entries.items(), options, path), list(_documents).index(key))
 
 
 def _plain(graph: GraphModule) -> Callable[..., Any]:

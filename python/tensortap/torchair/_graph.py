@@ -258,11 +258,19 @@ def layer_document(entries: Iterable[tuple[str, tuple[str, ...] | None]], option
     return {"dump": dump}
 
 
-def write_layer_document(document: Mapping[str, Any]) -> None:
-    """Write the document where TorchAir writes it; a folder that cannot be written is said and no error."""
+def write_layer_document(document: Mapping[str, Any], number: int) -> None:
+    """Write a document where TorchAir writes it; a folder that cannot be written is said and no error.
+
+    Parameters
+    ----------
+    document : mapping
+        Of `layer_document`.
+    number : int
+        Of the set of options among those of the process, from 0: the first has the file that TorchAir writes.
+    """
     world_size, rank = world()
     folder = "ge_dump_data_json"
-    path = os.path.join(folder, f"dump_options_worldsize{world_size}_rank{rank}_pid{os.getpid()}.json")
+    path = os.path.join(folder, f"dump_options_worldsize{world_size}_rank{rank}_pid{os.getpid()}{f'_{number + 1}' if number else ''}.json")
     try:
         os.makedirs(folder, exist_ok=True)
         _files.write_whole(path, lambda file: file.write(json.dumps(document, indent=4).encode()))
