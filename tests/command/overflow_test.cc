@@ -210,7 +210,7 @@ TEST_F(Suspects, AreNotMadeUp) {
   EXPECT_THAT(done.out, HasSubstr("no op stands out"));
   const Done unknown = at("find dump --suspects --dialect torch");
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("tensortap, acl and mindspore"));
+  EXPECT_THAT(unknown.err, HasSubstr("tensortap, acl, mindspore and torchair"));
 }
 
 }  // namespace
