@@ -7,14 +7,14 @@
 #include "base/files.h"
 #include "base/temporary_folder.h"
 #include "fuzz_tree.h"
-#include "system/fx/reader.h"
+#include "system/torchair/tree/reader.h"
 
 namespace tensortap {
 namespace {
 
 void read_level(const std::string& folder) {
-  (void)fx::recognise_tree(folder);
-  const auto dump = fx::open_tree(folder);
+  (void)torchair::recognise_tree(folder);
+  const auto dump = torchair::open_tree(folder);
   if (dump.ok()) fuzz_read(**dump);
 }
 

@@ -91,6 +91,7 @@ bool contains_ignoring_case(std::string_view text, std::string_view part) {
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end() || part.empty();
 }
 
+bool is_digits(std::string_view text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos; }
 bool parse_integer(std::string_view text, int64_t& value) { return parse_whole(text, value); }
 bool parse_unsigned(std::string_view text, uint64_t& value) { return parse_whole(text, value); }
 bool parse_number(std::string_view text, double& value) { return parse_whole(text, value); }

@@ -37,6 +37,8 @@ std::string_view trim(std::string_view text);
 std::string to_lower(std::string_view text);  // ASCII only
 bool contains_ignoring_case(std::string_view text, std::string_view part);
 
+// Whether `text` is one or more of 0 to 9.
+bool is_digits(std::string_view text);
 // The whole of `text` as a number; false when it is not one or does not fit. `value` is untouched then.
 bool parse_integer(std::string_view text, int64_t& value);
 bool parse_unsigned(std::string_view text, uint64_t& value);

@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kMostReportBytes = uint64_t{256} << 20;
 constexpr size_t kOrigins = 3;
 
-bool is_time(std::string_view name) { return name.size() == 14 && name.find_first_not_of("0123456789") == std::string_view::npos; }
+bool is_time(std::string_view name) { return name.size() == 14 && is_digits(name); }
 
 // The newest run in a folder where each has one called after its time; the folder itself where none has.
 std::string newest_run(const std::string& folder) {
@@ -255,9 +255,8 @@ std::vector<std::string> reports_in(const std::string& tree, const std::string& 
     }
     const auto devices = list_directory(run);
     for (const std::string& device : devices.ok() ? *devices : std::vector<std::string>()) {
-      const bool is_device = device.find_first_not_of("0123456789") == std::string::npos;
       const auto tells_of = [&](const std::string& name) { return name.starts_with(device + "."); };
-      if (is_device && std::ranges::none_of(names, tells_of)) reports.push_back(join_path(run, device));
+      if (is_digits(device) && std::ranges::none_of(names, tells_of)) reports.push_back(join_path(run, device));
     }
   }
   return reports;

@@ -46,6 +46,9 @@ class StepSet {
   std::vector<Range> ranges_;  // sorted, disjoint, not touching
 };
 
+// A step as the dialects of AscendCL and TorchAir write it: digits only; a number that is too large for a step is the largest but one.
+bool parse_step(std::string_view text, int64_t& step);
+
 // One way to pick ops. An op is picked by a list of selectors when any of them picks it.
 struct OpSelector {
   enum class Kind : uint8_t {

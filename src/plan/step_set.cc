@@ -32,6 +32,12 @@ Status parse_range(std::string_view part, int64_t& first, int64_t& last) {
 
 }  // namespace
 
+bool parse_step(std::string_view text, int64_t& step) {
+  if (!is_digits(text)) return false;
+  if (!parse_integer(text, step)) step = kLastStep - 1;
+  return true;
+}
+
 Result<StepSet> StepSet::parse(std::string_view text, char separator) {
   if (separator == 0) separator = text.find('|') != std::string_view::npos ? '|' : ',';
   if (trim(text) == "all") return all();

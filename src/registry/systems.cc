@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "registry/registry.h"
 #include "system/ascend/ascend_system.h"
-#include "system/fx/fx_system.h"
 #include "system/mindspore/mindspore_system.h"
 #include "system/tap/tap_system.h"
 #include "system/torchair/torchair_system.h"
@@ -12,7 +11,7 @@
 namespace tensortap {
 namespace {
 
-constexpr System kSystems[] = {tap::kSystem, ascend::kSystem, mindspore::kSystem, fx::kSystem, torchair::kSystem};
+constexpr System kSystems[] = {tap::kSystem, ascend::kSystem, mindspore::kSystem, torchair::kSystem};
 
 template <class Row>
 constexpr size_t count_of(std::span<const Row> System::*rows) {

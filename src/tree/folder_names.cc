@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/files.h"
+#include "base/text.h"
 
 namespace tensortap {
 namespace {
@@ -23,20 +24,16 @@ EntryKind kind_of(int folder, const dirent& entry) {
   return S_ISDIR(info.st_mode) ? EntryKind::kFolder : EntryKind::kOther;
 }
 
-bool is_number(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 }  // namespace
 
 bool in_number_order(std::string_view a, std::string_view b) {
-  if (is_number(a) && is_number(b) && a.size() != b.size()) return a.size() < b.size();
+  if (is_digits(a) && is_digits(b) && a.size() != b.size()) return a.size() < b.size();
   return a < b;
 }
 
 bool is_time_folder(std::string_view name) {
   constexpr size_t kDigits = 14;
-  return name.size() == kDigits && is_number(name) && (name.starts_with("20") || name.starts_with("19"));
+  return name.size() == kDigits && is_digits(name) && (name.starts_with("20") || name.starts_with("19"));
 }
 
 std::vector<std::string> FolderNames::folders() const {

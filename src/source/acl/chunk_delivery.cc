@@ -73,7 +73,7 @@ std::vector<std::string> files_below(const std::string& folder) {
   }
   const auto time_of = [](const std::string& path) {
     for (const std::string_view part : split(path, '.')) {
-      if (part.size() == 16 && part.find_first_not_of("0123456789") == std::string_view::npos) return std::string(part);
+      if (part.size() == 16 && is_digits(part)) return std::string(part);
     }
     return std::string();
   };

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "source/onnxruntime/node_attributes.h"
 
 namespace tensortap::onnxruntime {
@@ -83,9 +84,7 @@ std::optional<std::string_view> blocked_result(const Node& later, const Node& co
 std::string_view without_token(std::string_view name) {
   const size_t at = name.rfind(kToken);
   if (at == std::string_view::npos || at == 0) return name;
-  const std::string_view number = name.substr(at + kToken.size());
-  const bool digits = !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
-  return digits ? name.substr(0, at) : name;
+  return is_digits(name.substr(at + kToken.size())) ? name.substr(0, at) : name;
 }
 
 std::string_view without_conversion(std::string_view name) {

@@ -39,7 +39,7 @@ bool read_position(std::string_view text, OpSelector& exclusion) {
   if (!input && !text.starts_with("output")) return false;
   text.remove_prefix(input ? 5 : 6);
   uint64_t slot = 0;
-  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return false;
+  if (!is_digits(text)) return false;
   // So many slots no op has.
   if (!parse_unsigned(text, slot) || slot > kMostSlot) return false;
   std::vector<uint32_t>& slots = input ? exclusion.input_slots : exclusion.output_slots;

@@ -1,7 +1,6 @@
 #include "system/ascend/config/steps.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/text.h"
 
@@ -10,13 +9,6 @@ namespace {
 
 constexpr size_t kMostParts = 100;
 constexpr size_t kShownPart = 80;
-
-// Digits only; a number that is too large for any step is the largest.
-bool read_step(std::string_view text, int64_t& step) {
-  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return false;
-  if (!parse_integer(text, step)) step = std::numeric_limits<int64_t>::max() - 1;
-  return true;
-}
 
 }  // namespace
 
@@ -30,7 +22,7 @@ Steps parse_steps(std::string_view text) {
     int64_t first = 0;
     int64_t last = 0;
     const bool known =
-        read_step(part.substr(0, dash), first) && (dash == part.size() ? (last = first, true) : read_step(part.substr(dash + 1), last));
+        parse_step(part.substr(0, dash), first) && (dash == part.size() ? (last = first, true) : parse_step(part.substr(dash + 1), last));
     if (!known) {
       read.problem =
           concat(quote(part.substr(0, kShownPart)), " is no step; write numbers and ranges without blanks, such as \"0|3-5|10\"");

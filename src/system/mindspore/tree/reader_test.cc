@@ -15,8 +15,8 @@
 #include "base/protobuf.h"
 #include "base/temporary_folder.h"
 #include "base/text.h"
-#include "format/npy/npy_header.h"
 #include "system/mindspore/tree/tree_graphs.h"
+#include "tree/tree_fixture.h"
 
 namespace tensortap::mindspore {
 namespace {
@@ -26,20 +26,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::string tensor_file(const std::vector<float>& values) {
-  const std::array<int64_t, 1> shape = {static_cast<int64_t>(values.size())};
-  std::string file = make_npy_header("'<f4'", shape);
-  file.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
-  return file;
-}
-
-class MindSporeTrees : public testing::Test {
+class MindSporeTrees : public TreeFixture {
  protected:
-  void write(const std::string& name, std::string_view content) {
-    const std::string path = join_path(folder_.path(), name);
-    ASSERT_TRUE(make_directories(parent_path(path)).ok());
-    ASSERT_TRUE(write_file_atomically(path, content).ok());
-  }
   // An output of one element in step 0.
   void add(const std::string& op, uint64_t time, float value, const std::string& folder = "rank_0/Net/0/0") {
     write(concat(folder, "/", op, ".0.0.", time, ".output.0.DefaultFormat.Float32.npy"), tensor_file({value}));
@@ -48,11 +36,6 @@ class MindSporeTrees : public testing::Test {
     auto dump = open_tree(join_path(folder_.path(), below));
     EXPECT_TRUE(dump.ok()) << dump.status().message();
     return *std::move(dump);
-  }
-  static std::vector<std::string> names(const DumpIndex& dump) {
-    std::vector<std::string> all;
-    for (const RecordRow& row : dump.rows()) all.push_back(record_name(row, op_of(dump, row).name));
-    return all;
   }
   // The value that a name leads to, as a person would ask for it.
   static float value(const DumpIndex& dump, const std::string& name) {
@@ -67,7 +50,6 @@ class MindSporeTrees : public testing::Test {
     if (data.ok()) std::memcpy(&first, data->view.data, sizeof(first));
     return first;
   }
-  TemporaryFolder folder_;
 };
 
 TEST_F(MindSporeTrees, ExecutionsOfOneStepAreCallsInTheOrderOfTime) {

@@ -14,23 +14,24 @@
 namespace tensortap::torchair {
 namespace {
 
-constexpr std::string_view kRoot = "torchair";
+constexpr std::string_view kSection = "torchair";
 constexpr std::array<std::string_view, 3> kModes = {"input", "output", "all"};
 constexpr std::array<std::string_view, 2> kData = {"tensor", "stats"};
 constexpr size_t kShown = 80;
 
 constexpr std::array kKeys = {
-    ConfigKey{kRoot, "enable_dump", "true or false", "", "true", "Whether anything is captured."},
-    ConfigKey{kRoot, "dump_path", "text", "a folder that is there", "\"./\"", "Where the dump goes."},
-    ConfigKey{kRoot, "dump_mode", "text", "\"input\", \"output\", \"all\"", "\"all\"",
+    ConfigKey{kSection, "enable_dump", "true or false", "", "true", "Whether anything is captured."},
+    ConfigKey{kSection, "dump_path", "text", "a folder that is there", "\"./\"", "Where the dump goes."},
+    ConfigKey{kSection, "dump_mode", "text", "\"input\", \"output\", \"all\"", "\"all\"",
               "Whether inputs or outputs of an op are kept, or both."},
-    ConfigKey{kRoot, "quant_dumpable", "true or false", "", "false",
+    ConfigKey{kSection, "quant_dumpable", "true or false", "", "false",
               "No effect: nothing is fused across quantise nodes here, so what they read is there in any case."},
-    ConfigKey{kRoot, "dump_step", "text", "numbers and ranges joined by bars", "\"\"", "The steps to keep, counted from 0; empty = all."},
-    ConfigKey{kRoot, "dump_layer", "text", "letters, digits, blanks and _ \" / \\ .", "\"\"",
+    ConfigKey{kSection, "dump_step", "text", "numbers and ranges joined by bars", "\"\"",
+              "The steps to keep, counted from 0; empty = all."},
+    ConfigKey{kSection, "dump_layer", "text", "letters, digits, blanks and _ \" / \\ .", "\"\"",
               "Names of the ops to keep, with blanks between them; empty = all, unless `scope` names some."},
-    ConfigKey{kRoot, "scope", "list of texts", "", "[]", "More names of ops to keep, of any characters."},
-    ConfigKey{kRoot, "dump_data", "text", "\"tensor\", \"stats\"", "\"tensor\"",
+    ConfigKey{kSection, "scope", "list of texts", "", "[]", "More names of ops to keep, of any characters."},
+    ConfigKey{kSection, "dump_data", "text", "\"tensor\", \"stats\"", "\"tensor\"",
               "What is kept of a tensor: its data, or a row of statistics."},
 };
 
@@ -139,7 +140,7 @@ class Reader {
 
 CaptureSpec to_spec(Options options) {
   CaptureSpec spec;
-  spec.dialect = kRoot;
+  spec.dialect = kSection;
   spec.layout = "ge";
   spec.out = std::move(options.path);
   spec.notes = std::move(options.notes);
@@ -164,21 +165,21 @@ std::span<const ConfigKey> keys() { return kKeys; }
 bool recognise_config(std::string_view text) {
   std::vector<std::string> repeated;
   const Result<Json> json = parse_json(text, "", repeated);
-  return json.ok() && json->is_object() && json->contains(std::string(kRoot));
+  return json.ok() && json->is_object() && json->contains(std::string(kSection));
 }
 
 Result<CaptureSpec> parse_config(std::string_view text, std::string_view name, const DialectOptions& /*options*/) {
   TENSORTAP_ASSIGN_OR_RETURN(const Json json, parse_json(text, name));
   const SpecValue whole(json, text, name);
-  if (!json.is_object() || !json.contains(std::string(kRoot))) return whole.error("the config has no object \"torchair\"");
+  if (!json.is_object() || !json.contains(std::string(kSection))) return whole.error("the config has no object \"torchair\"");
   Options options;
-  const SpecValue root = whole.member(std::string(kRoot));
+  const SpecValue root = whole.member(std::string(kSection));
   TENSORTAP_RETURN_IF_ERROR(Reader(root, options).read());
   return to_spec(std::move(options));
 }
 
 std::string full_capture(std::span<const std::string> ops, std::string_view folder) {
-  return to_json_text(Json{{kRoot, {{"dump_path", folder}, {"dump_mode", "all"}, {"scope", Json(ops)}}}});
+  return to_json_text(Json{{kSection, {{"dump_path", folder}, {"dump_mode", "all"}, {"scope", Json(ops)}}}});
 }
 
 }  // namespace tensortap::torchair

@@ -1,6 +1,5 @@
 #include "system/torchair/config/dump_step.h"
 
-#include <limits>
 #include <vector>
 
 #include "base/text.h"
@@ -8,19 +7,12 @@
 namespace tensortap::torchair {
 namespace {
 
-// Digits only; a number that is too large for any step is the largest.
-bool read_step(std::string_view text, int64_t& step) {
-  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return false;
-  if (!parse_integer(text, step)) step = std::numeric_limits<int64_t>::max() - 1;
-  return true;
-}
-
 bool add_part(std::string_view part, Steps& read) {
   const std::vector<std::string_view> numbers = split(part, '-');
   std::vector<int64_t> steps(numbers.size());
   for (size_t i = 0; i < numbers.size(); ++i) {
     const bool inner = i > 0 && i + 1 < numbers.size();
-    if (!read_step(numbers[i], steps[i]) || (inner && numbers[i].size() < 2)) return false;
+    if (!parse_step(numbers[i], steps[i]) || (inner && numbers[i].size() < 2)) return false;
   }
   for (size_t i = 0; i < steps.size(); i += 2) {
     const int64_t last = i + 1 < steps.size() ? steps[i + 1] : steps[i];

@@ -1,6 +1,6 @@
 // Trees made here, one property each; the real one is in tests/torchair_fx_dump_test.py.
 
-#include "system/fx/reader.h"
+#include "system/torchair/tree/reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,11 +10,10 @@
 #include <cstring>
 
 #include "base/files.h"
-#include "base/temporary_folder.h"
 #include "base/text.h"
-#include "format/npy/npy_header.h"
+#include "tree/tree_fixture.h"
 
-namespace tensortap::fx {
+namespace tensortap::torchair {
 namespace {
 
 using testing::ElementsAre;
@@ -23,36 +22,18 @@ using testing::IsEmpty;
 
 constexpr std::string_view kStep = "worldsize2_global_rank1/graph_3/4";
 
-std::string tensor_file(const std::vector<float>& values, std::string_view descr = "'<f4'") {
-  const std::array<int64_t, 1> shape = {static_cast<int64_t>(values.size())};
-  std::string file = make_npy_header(descr, shape);
-  file.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
-  return file;
-}
-
-class FxTrees : public testing::Test {
+class FxTrees : public TreeFixture {
  protected:
-  void write(std::string_view folder, std::string_view name, std::string_view content) {
-    const std::string path = join_path(join_path(folder_.path(), folder), name);
-    ASSERT_TRUE(make_directories(parent_path(path)).ok());
-    ASSERT_TRUE(write_file_atomically(path, content).ok());
-  }
   // One element; the time in microseconds.
   void add(std::string_view stem, int time, float value, std::string_view folder = kStep) {
     const std::string digits = concat(1000000 + time).substr(1);
-    write(folder, concat(stem, ".20261120212300", digits, ".npy"), tensor_file({value}));
+    write(concat(folder, "/", stem, ".20261120212300", digits, ".npy"), tensor_file({value}));
   }
   std::unique_ptr<DumpIndex> open(const std::string& below = "") {
     auto dump = open_tree(join_path(folder_.path(), below));
     EXPECT_TRUE(dump.ok()) << dump.status().message();
     return *std::move(dump);
   }
-  static std::vector<std::string> names(const DumpIndex& dump) {
-    std::vector<std::string> all;
-    for (const RecordRow& row : dump.rows()) all.push_back(record_name(row, op_of(dump, row).name));
-    return all;
-  }
-  TemporaryFolder folder_;
 };
 
 TEST_F(FxTrees, AreRecordsInTheOrderOfTimeWithInputsFirst) {
@@ -101,8 +82,8 @@ TEST_F(FxTrees, TellStepsGraphsAndExecutionsApart) {
 }
 
 TEST_F(FxTrees, WithoutTensorsAreNone) {
-  write(kStep, "relu-aten.relu.default.INPUT.0.npy", tensor_file({1}));
-  write("else", "relu-aten.relu.default.INPUT.0.20261120212300000000.npy", tensor_file({1}));
+  write(concat(kStep, "/relu-aten.relu.default.INPUT.0.npy"), tensor_file({1}));
+  write("else/relu-aten.relu.default.INPUT.0.20261120212300000000.npy", tensor_file({1}));
   EXPECT_EQ(recognise_tree(folder_.path()), Confidence::kNo);
   const auto dump = open_tree(folder_.path());
   EXPECT_EQ(dump.status().code(), StatusCode::kNotFound);
@@ -111,12 +92,12 @@ TEST_F(FxTrees, WithoutTensorsAreNone) {
 
 TEST_F(FxTrees, SayWhatIsLeftOut) {
   add("relu-aten.relu.default.INPUT.0", 20, -1);
-  write(kStep, "relu-aten.relu.default.INPUT.1.20261120212300000020.npy", tensor_file({}, "'|O'"));
-  write(kStep, "relu-aten.relu.default.INPUT.2.20261120212300000020.npy", tensor_file({}, "'<U5'"));
-  write(kStep, "relu-aten.relu.default.INPUT.3.20261120212300000020.npy", "no npy file");
-  write(kStep, "notes.txt", "");
+  write(concat(kStep, "/relu-aten.relu.default.INPUT.1.20261120212300000020.npy"), tensor_file({}, "'|O'"));
+  write(concat(kStep, "/relu-aten.relu.default.INPUT.2.20261120212300000020.npy"), tensor_file({}, "'<U5'"));
+  write(concat(kStep, "/relu-aten.relu.default.INPUT.3.20261120212300000020.npy"), "no npy file");
+  write(concat(kStep, "/notes.txt"), "");
   const std::string cut = tensor_file({1, 2, 3});
-  write(kStep, "relu-aten.relu.default.OUTPUT.0.20261120212300000020.npy", std::string_view(cut).substr(0, cut.size() - 5));
+  write(concat(kStep, "/relu-aten.relu.default.OUTPUT.0.20261120212300000020.npy"), std::string_view(cut).substr(0, cut.size() - 5));
   const auto dump = open();
   EXPECT_THAT(names(*dump), ElementsAre("relu:in0@4", "relu:out0@4"));
   EXPECT_EQ(dump->data(1).status().code(), StatusCode::kCorrupt);
@@ -134,4 +115,4 @@ TEST_F(FxTrees, DoNotWaitForAPipe) {
 }
 
 }  // namespace
-}  // namespace tensortap::fx
+}  // namespace tensortap::torchair

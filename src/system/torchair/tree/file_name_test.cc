@@ -1,10 +1,10 @@
 // Names as the real writer gives them; tests/torchair_fx_dump_test.py reads the recorded tree.
 
-#include "system/fx/file_name.h"
+#include "system/torchair/tree/file_name.h"
 
 #include <gtest/gtest.h>
 
-namespace tensortap::fx {
+namespace tensortap::torchair {
 namespace {
 
 TEST(FxFileNames, AreTakenApart) {
@@ -49,4 +49,4 @@ TEST(FxTargets, AreLibraryNameAndOverload) {
 }
 
 }  // namespace
-}  // namespace tensortap::fx
+}  // namespace tensortap::torchair

@@ -1,13 +1,13 @@
 // The names of the files of an FX data dump: NODE-TARGET.INPUT.I[.J].TIME.npy, and likewise OUTPUT.
 
-#ifndef TENSORTAP_SYSTEM_FX_FILE_NAME_H_
-#define TENSORTAP_SYSTEM_FX_FILE_NAME_H_
+#ifndef TENSORTAP_SYSTEM_TORCHAIR_TREE_FILE_NAME_H_
+#define TENSORTAP_SYSTEM_TORCHAIR_TREE_FILE_NAME_H_
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-namespace tensortap::fx {
+namespace tensortap::torchair {
 
 struct FileName {
   std::string_view node;    // "add_1"
@@ -29,6 +29,6 @@ struct Target {
 };
 Target parse_target(std::string_view target);
 
-}  // namespace tensortap::fx
+}  // namespace tensortap::torchair
 
-#endif  // TENSORTAP_SYSTEM_FX_FILE_NAME_H_
+#endif  // TENSORTAP_SYSTEM_TORCHAIR_TREE_FILE_NAME_H_

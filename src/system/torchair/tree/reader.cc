@@ -1,14 +1,14 @@
-#include "system/fx/reader.h"
+#include "system/torchair/tree/reader.h"
 
 #include <utility>
 
 #include "base/text.h"
-#include "system/fx/grammar.h"
-#include "system/fx/rows.h"
+#include "system/torchair/tree/grammar.h"
+#include "system/torchair/tree/rows.h"
 #include "tree/npy_mapped.h"
 #include "tree/tree_index.h"
 
-namespace tensortap::fx {
+namespace tensortap::torchair {
 namespace {
 
 class FxIndex : public TreeIndex {
@@ -34,4 +34,4 @@ Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
   return std::unique_ptr<DumpIndex>(std::make_unique<FxIndex>(std::move(content)));
 }
 
-}  // namespace tensortap::fx
+}  // namespace tensortap::torchair

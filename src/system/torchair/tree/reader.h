@@ -1,7 +1,7 @@
 // Reads what TorchAir's FX data dump leaves. docs/layouts/fx.md is the authority.
 
-#ifndef TENSORTAP_SYSTEM_FX_READER_H_
-#define TENSORTAP_SYSTEM_FX_READER_H_
+#ifndef TENSORTAP_SYSTEM_TORCHAIR_TREE_READER_H_
+#define TENSORTAP_SYSTEM_TORCHAIR_TREE_READER_H_
 
 #include <memory>
 #include <string>
@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "layout/layout.h"
 
-namespace tensortap::fx {
+namespace tensortap::torchair {
 
 // Functions of the layout's row. A tree may be given at any level: the folder that holds worldsizeW_global_rankR, that one, graph_N, or a
 // step.
@@ -17,6 +17,6 @@ Confidence recognise_tree(const std::string& folder);
 // Errors: kNotFound when no file of a dump is there. Everything else that is wrong is in problems().
 Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder);
 
-}  // namespace tensortap::fx
+}  // namespace tensortap::torchair
 
-#endif  // TENSORTAP_SYSTEM_FX_READER_H_
+#endif  // TENSORTAP_SYSTEM_TORCHAIR_TREE_READER_H_

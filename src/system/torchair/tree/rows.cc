@@ -1,4 +1,4 @@
-#include "system/fx/rows.h"
+#include "system/torchair/tree/rows.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,10 +8,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "system/fx/file_name.h"
+#include "system/torchair/tree/file_name.h"
 #include "tree/npy_heads.h"
 
-namespace tensortap::fx {
+namespace tensortap::torchair {
 namespace {
 
 // A record to be, small enough to sort.
@@ -157,4 +157,4 @@ class RowMaker {
 
 TreeRows read_rows(const Tree& tree, TreeProblems& problems) { return RowMaker(tree, problems).make(); }
 
-}  // namespace tensortap::fx
+}  // namespace tensortap::torchair

@@ -1,11 +1,11 @@
-#include "system/fx/file_name.h"
+#include "system/torchair/tree/file_name.h"
 
 #include <ctime>
 #include <limits>
 
 #include "base/text.h"
 
-namespace tensortap::fx {
+namespace tensortap::torchair {
 namespace {
 
 constexpr std::string_view kExtension = ".npy";
@@ -20,10 +20,7 @@ std::string_view take_last(std::string_view& text) {
   return field;
 }
 
-bool is_number_up_to(std::string_view text, uint64_t most, uint64_t& number) {
-  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-  return digits && parse_unsigned(text, number) && number <= most;
-}
+bool is_number_up_to(std::string_view text, uint64_t most, uint64_t& number) { return parse_unsigned(text, number) && number <= most; }
 
 bool parse_time(std::string_view text, int64_t& time_us) {
   if (text.size() != kTimeDigits) return false;
@@ -89,4 +86,4 @@ Target parse_target(std::string_view target) {
   return parts;
 }
 
-}  // namespace tensortap::fx
+}  // namespace tensortap::torchair

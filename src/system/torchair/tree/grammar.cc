@@ -1,21 +1,19 @@
-#include "system/fx/grammar.h"
+#include "system/torchair/tree/grammar.h"
 
 #include <algorithm>
 #include <limits>
 #include <optional>
 
 #include "base/text.h"
-#include "system/fx/file_name.h"
+#include "system/torchair/tree/file_name.h"
 
-namespace tensortap::fx {
+namespace tensortap::torchair {
 namespace {
 
 // TreeFolder::level
-enum FolderLevel : uint8_t { kRoot, kRank, kGraph, kStep };
+enum FolderLevel : uint8_t { kTop, kRank, kGraph, kStep };
 
 constexpr size_t kMostLevels = 3;
-
-bool is_digits(std::string_view text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos; }
 
 std::optional<int32_t> rank_of(std::string_view name) {
   constexpr std::string_view kBegin = "worldsize";
@@ -99,4 +97,4 @@ constexpr TreeGrammar kGrammar = {.places = places_of,
                                   .missing = ": no FX data dump: no file NODE-TARGET.INPUT.I.TIME.npy is here or in graph_N/STEP below",
                                   .most_files = size_t{1} << 20};
 
-}  // namespace tensortap::fx
+}  // namespace tensortap::torchair
