@@ -48,10 +48,11 @@ int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t run)
 }
 int tensortap_skips_steps(tensortap_session*) noexcept { return 0; }
 void tensortap_note(tensortap_session*, const char*) noexcept {}
-void tensortap_step_end(tensortap_session* session, int64_t step, uint64_t) noexcept {
+void tensortap_step_end(tensortap_session* session, int64_t step, uint64_t run) noexcept {
   auto& self = fake_capture::self(session);
   const std::lock_guard lock(self.mutex);
   self.ended.push_back(step);
+  self.ended_runs.push_back(run);
 }
 int tensortap_wants(tensortap_session* session, tensortap_op_id op, int64_t) noexcept { return tensortap_wants_op(session, op); }
 void tensortap_on_op(tensortap_session* session, const tensortap_op_event* event) noexcept {

@@ -72,6 +72,7 @@ struct Session {
   std::vector<std::string> errors;
   std::map<std::string, int> not_captured;
   std::vector<int64_t> begun, ended;
+  std::vector<uint64_t> ended_runs;  // beside `ended`
   std::set<int64_t> unwanted_steps;  // of which nothing is captured
   std::function<bool(const Op&)> wanted = [](const Op&) { return true; };
   bool keep_data = true;

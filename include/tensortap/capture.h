@@ -194,7 +194,7 @@ typedef struct tensortap_tensor {
   uint32_t size;
   uint32_t dtype;         /* enum tensortap_dtype */
   const void* data;       /* first element, in host memory; null = description only. Any alignment. */
-  const int64_t* dims;    /* rank numbers, none negative; of more than 32 (16 in the native layout) only a description is kept, as a loss */
+  const int64_t* dims;    /* rank numbers, none negative; of more than 32 only a description is kept, as a loss */
   const int64_t* strides; /* in elements, rank numbers; null = contiguous, last dimension fastest */
   uint32_t rank;
   uint32_t slot_kind; /* enum tensortap_slot_kind */

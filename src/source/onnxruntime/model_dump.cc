@@ -1,18 +1,15 @@
 #include "source/onnxruntime/model_dump.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
-#include "base/clock.h"
 #include "base/text.h"
+#include "base/wait.h"
 #include "source/onnxruntime/failure_finder.h"
 #include "source/onnxruntime/weight_sender.h"
 
 namespace tensortap::onnxruntime {
 namespace {
 
-constexpr int64_t kLongestClose = 2'000'000'000;  // ns
 constexpr const char* kNoTaps = "the runtime made no session with taps of the model";
 
 std::string key_of(const OpEntry& entry) { return concat(entry.name, "\n", entry.type); }
@@ -136,14 +133,10 @@ void ModelDump::run_failed(const Run& run, uint32_t last_node, std::string_view 
 void ModelDump::close() {
   if (!open_.exchange(false)) return;
   tensortap_note(session(), twins_.note().c_str());
-  const int64_t begin = monotonic_ns();
-  while (inside_.load(std::memory_order_seq_cst) != 0) {
-    if (monotonic_ns() - begin > kLongestClose) {
-      static_cast<void>(tensortap_session_flush(session()));
-      static_cast<void>(parts_->session.release());
-      return;
-    }
-    sched_yield();
+  if (!wait_for_zero(inside_)) {
+    static_cast<void>(tensortap_session_flush(session()));
+    static_cast<void>(parts_->session.release());
+    return;
   }
   parts_->session.reset();
 }

@@ -122,27 +122,28 @@ std::string autograd_names() {
   return capture ? capture->traced.names() : "";
 }
 
-// In which step of its session a dump node runs, for which module its graph, and which blocks of the session the thread met.
+// In which step and run of its session a dump node runs, for which module its graph, and which blocks of the session the thread met.
 struct DumpPlace {
   int64_t step;
+  uint64_t run;
   ModuleId root;
   MetStorages& met;
   std::vector<tensortap_tensor>& gathered;  // what is reported
 };
 
-tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, OpIdentity& identity, const ThreadCalls& calls,
-                            int64_t step) {
+tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, const DumpPlace& place, OpIdentity& identity) {
   tensortap_op_event event{};
   event.size = sizeof event;
   event.op = identity.id;
-  event.step = step;
+  event.step = place.step;
+  event.run = place.run;
   event.phase = site.node->updates ? static_cast<uint32_t>(TENSORTAP_PHASE_UPDATE) : site.role.phase;
   event.moment = TENSORTAP_MOMENT_AFTER;
   event.duration_ns = -1;
-  event.tensors = calls.tensors.data();
-  event.tensor_count = calls.tensors.size();
+  event.tensors = place.gathered.data();
+  event.tensor_count = place.gathered.size();
   event.parallel_for = session.runtime.adapter.parallel_for;
-  event.call = ((site.role.flags & kDumpSecond) != 0 ? identity.last_call(step) : identity.count_call(step)) + 1;
+  event.call = ((site.role.flags & kDumpSecond) != 0 ? identity.last_call(place.step) : identity.count_call(place.step)) + 1;
   if ((site.role.flags & kDumpFirst) != 0) event.flags |= TENSORTAP_EVENT_READ_FIRST;
   return event;
 }
@@ -172,8 +173,7 @@ void gather(TorchSession& session, const DumpSite& site, const DumpPlace& place,
   }
 }
 
-void dump_into(TorchSession& session, const DumpSite& site, const DumpPlace& place, std::span<const tensortap_torch_tensor> tensors,
-               ThreadCalls& calls) {
+void dump_into(TorchSession& session, const DumpSite& site, const DumpPlace& place, std::span<const tensortap_torch_tensor> tensors) {
   // Tracing runs a graph on tensors without values.
   if (!tensors.empty() && (tensors[0].kind == TENSORTAP_TORCH_WRAPPER || tensors[0].kind == TENSORTAP_TORCH_META)) return;
   OpIdentity& identity = session.op_of(*site.node, place.root);
@@ -182,7 +182,7 @@ void dump_into(TorchSession& session, const DumpSite& site, const DumpPlace& pla
   session.storages.let_go(place.met);
   gather(session, site, place, identity, wanted, tensors);
   if (!wanted || (site.role.flags & kDumpNotesOnly) != 0) return;
-  const tensortap_op_event event = event_of(session, site, identity, calls, place.step);
+  const tensortap_op_event event = event_of(session, site, place, identity);
   if (failed) {
     tensortap_op_failed(session.session, &event, "the operator raised an exception");
   } else {
@@ -201,7 +201,7 @@ void dump(int64_t number, std::span<const tensortap_torch_tensor> tensors) {
     const int64_t step = is_call ? run->step : owner->steps.current();
     MetStorages& met = is_call ? run->met : calls->met;
     met.now = {step, false};
-    return dump_into(*owner, *site, {step, site->node->told.root, met, calls->tensors}, tensors, *calls);
+    return dump_into(*owner, *site, {step, is_call ? run_of_call(step) : 0, site->node->told.root, met, calls->tensors}, tensors);
   }
   const EnteredCapture capture;
   if (!capture) return;
@@ -209,7 +209,7 @@ void dump(int64_t number, std::span<const tensortap_torch_tensor> tensors) {
   calls->met.now = capture->write_time(calls->optimizer != 0);
   if (!capture->observing.load(std::memory_order_relaxed)) return;
   const ModuleId root = calls->graph_roots.empty() ? site->node->told.root : calls->graph_roots.back();
-  dump_into(*capture.get(), *site, {capture->steps.current(), root, calls->met, calls->tensors}, tensors, *calls);
+  dump_into(*capture.get(), *site, {capture->steps.current(), 0, root, calls->met, calls->tensors}, tensors);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "source/pytorch/model_graph.h"
 
-#include <sched.h>
 #include <tensortap/capture.h>
 #include <unistd.h>
 
@@ -11,17 +10,14 @@
 #include <mutex>
 #include <utility>
 
-#include "base/clock.h"
-#include "base/job_rank.h"
 #include "base/text.h"
+#include "base/wait.h"
 #include "source/pytorch/graph_capture.h"
 #include "source/pytorch/thread_calls.h"
 #include "source/pytorch/torch_session.h"
 
 namespace tensortap::pytorch {
 namespace {
-
-constexpr int64_t kLongestWait = 2'000'000'000;  // ns, for calls to return at the end
 
 class ModelGraph final : public TorchSession {
  public:
@@ -63,16 +59,18 @@ ModelGraphs& model_graphs() {
 
 std::string close_graph(uint32_t number);
 
-pid_t opener = 0;  // the process that has the sessions: they are off in its children
+std::atomic<pid_t> opener{0};  // the process that has the sessions: they are off in its children
+
+bool is_opener() { return opener.load() == getpid(); }
 
 void close_all() {
-  if (getpid() != opener) return;
+  if (!is_opener()) return;
   for (uint32_t number = 1; number <= model_graphs().count(); ++number) static_cast<void>(close_graph(number));
 }
 
 uint32_t open_graph(const ModelGraphOptions& given, std::string& problem) {
   TorchRuntime& runtime = torch_runtime();
-  if (opener != 0 && opener != getpid()) {
+  if (opener.load() != 0 && !is_opener()) {
     problem = "this process was forked from one whose graphs are dumped";
     return 0;
   }
@@ -82,35 +80,27 @@ uint32_t open_graph(const ModelGraphOptions& given, std::string& problem) {
   }
   static std::once_flag once;
   std::call_once(once, [] {
-    opener = getpid();
+    opener.store(getpid());
     std::atexit(close_all);
   });
-  const JobRank rank = job_rank();
-  const std::string source = concat("pytorch ", runtime.adapter.torch_version);
   tensortap_session_options options{};
-  options.size = sizeof options;
-  options.version = TENSORTAP_CAPTURE_VERSION;
   options.config = given.config.c_str();
   options.config_name = given.config_name.c_str();
-  options.source = source.c_str();
   options.program = given.program.c_str();
-  options.rank = rank.rank;
-  options.world_size = rank.world_size;
   options.model = given.model.c_str();
   options.model_id = 1;
   options.device = given.device;
   options.timestamp = given.timestamp.empty() ? nullptr : given.timestamp.c_str();
-  tensortap_session* session = nullptr;
-  std::array<char, 2000> message{};
-  if (tensortap_session_open(&options, &session, message.data(), message.size()) != TENSORTAP_OK) {
-    problem = message.data();
+  const Result<tensortap_session*> session = open_session(options, runtime);
+  if (!session.ok()) {
+    problem = session.status().message();
     return 0;
   }
-  auto graph = std::make_unique<ModelGraph>(session, runtime);
+  auto graph = std::make_unique<ModelGraph>(*session, runtime);
   const uint32_t number = model_graphs().add(graph.get());
   if (number == 0) {
     problem = "there are too many compiled graphs in this process";
-    tensortap_session_discard(session);
+    tensortap_session_discard(*session);
     return 0;
   }
   static_cast<void>(graph.release());  // the table's, for good
@@ -188,8 +178,9 @@ bool step_begins(uint32_t number, int64_t step) {
   ThreadCalls* calls = thread_calls();
   if (graph == nullptr || calls == nullptr) return false;
   graph->running.fetch_add(1);
-  if (!graph->open.load() || tensortap_step_begin(graph->session, step, 0) == 0) {
-    if (graph->open.load()) tensortap_step_end(graph->session, step, 0);
+  const bool is_open = graph->open.load();
+  if (!is_open || tensortap_step_begin(graph->session, step, run_of_call(step)) == 0) {
+    if (is_open) tensortap_step_end(graph->session, step, run_of_call(step));
     graph->running.fetch_sub(1);
     return false;
   }
@@ -205,25 +196,16 @@ void step_ends(uint32_t number, int64_t step) {
   if (graph == nullptr) return;
   if (calls != nullptr && !calls->model_runs.empty()) calls->model_runs.pop_back();
   graph->storages.let_go_of_all();
-  tensortap_step_end(graph->session, step, 0);
+  tensortap_step_end(graph->session, step, run_of_call(step));
   static_cast<void>(tensortap_session_flush(graph->session));
   graph->running.fetch_sub(1);
 }
 
-bool wait_for_calls(const ModelGraph& graph) {
-  const int64_t begin = monotonic_ns();
-  while (graph.running.load() != 0) {
-    if (monotonic_ns() - begin > kLongestWait) return false;
-    sched_yield();
-  }
-  return true;
-}
-
 std::string close_graph(uint32_t number) {
   ModelGraph* graph = model_graphs().find(number);
-  if (graph == nullptr || getpid() != opener || !graph->open.exchange(false)) return "";
+  if (graph == nullptr || !is_opener() || !graph->open.exchange(false)) return "";
   // A thread that stays inside keeps the session.
-  const bool all_left = wait_for_calls(*graph);
+  const bool all_left = wait_for_zero(graph->running);
   char* text = tensortap_session_report(graph->session);
   std::string report = text == nullptr ? "{}" : text;
   tensortap_free(text);

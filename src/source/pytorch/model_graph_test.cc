@@ -4,8 +4,10 @@
 
 #include <array>
 #include <string>
+#include <thread>
 
 #include "fake_session.h"
+#include "source/pytorch/fake_torch.h"
 #include "source/pytorch/graph_capture.h"
 #include "source/pytorch/torch_session.h"
 
@@ -16,9 +18,7 @@ class ModelGraphs : public testing::Test {
  protected:
   ModelGraphs() {
     tensortap_torch_adapter& adapter = torch_runtime().adapter;
-    adapter.hold_storage = [](const void*) {};
-    adapter.drop_storage = [](const void*) {};
-    adapter.storage_expired = [](const void*) { return 0; };
+    set_endless_storages(adapter);
     adapter.find_op = [](const char*, const char*) { return int64_t{-1}; };
     adapter.define_dump = [] { return 0; };
     adapter.torch_version = "0.0.0";
@@ -41,16 +41,8 @@ class ModelGraphs : public testing::Test {
     return graph_events().add_site({node, TENSORTAP_PHASE_INFERENCE, 0}, {{0, TENSORTAP_SLOT_OUTPUT, 0, -1, 0}});
   }
   static void dump(int64_t site) {
-    static const std::array<float, 2> values = {1, 2};
-    static constexpr int64_t kDims = 2;
-    static constexpr int64_t kStrides = 1;
-    tensortap_torch_tensor tensor{};
-    tensor.data = values.data();
-    tensor.dims = &kDims;
-    tensor.strides = &kStrides;
-    tensor.rank = 1;
-    tensor.dtype = TENSORTAP_FLOAT32;
-    tensor.element = -1;
+    const std::array<float, 2> values = {1, 2};
+    const tensortap_torch_tensor tensor = tensor_of(values);
     dump_graph_node(site, &tensor, 1);
   }
 
@@ -93,6 +85,23 @@ TEST_F(ModelGraphs, TakesADumpInTheStepOfTheCall) {
   EXPECT_EQ(told_.events[0].step, 0);
   EXPECT_EQ(told_.events[1].step, 2);
   EXPECT_EQ(told_.begun, told_.ended) << "every step that began ended";
+  model_events().close(graph);
+}
+
+TEST_F(ModelGraphs, CallsOfSeveralThreadsAreRunsOfTheirOwn) {
+  const uint32_t graph = open();
+  const int64_t site = site_of(model_events().add_op(graph, op_of("Add", "add")));
+  ASSERT_TRUE(model_events().step_begins(graph, 0));
+  dump(site);
+  std::thread([&] {
+    ASSERT_TRUE(model_events().step_begins(graph, 1));
+    dump(site);
+    model_events().step_ends(graph, 1);
+  }).join();
+  ASSERT_EQ(told_.events.size(), 2U);
+  EXPECT_NE(told_.events[0].run, told_.events[1].run);
+  EXPECT_EQ(told_.ended_runs, std::vector<uint64_t>{told_.events[1].run}) << "the other call goes on";
+  model_events().step_ends(graph, 0);
   model_events().close(graph);
 }
 

@@ -55,6 +55,9 @@ struct ModelRun {
   MetStorages met;  // of the session's storages
 };
 
+// The run of such a call: several threads may call a graph at a time, and what one of them ends is none of the others'.
+inline uint64_t run_of_call(int64_t step) { return static_cast<uint64_t>(step); }
+
 struct ThreadCalls {
   uint32_t depth = 0;  // pending calls in use; the others keep their memory
   std::vector<std::unique_ptr<PendingCall>> pending;

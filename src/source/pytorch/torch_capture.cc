@@ -1,15 +1,12 @@
 #include "source/pytorch/torch_capture.h"
 
 #include <pthread.h>
-#include <sched.h>
 
-#include <array>
 #include <cstdlib>
 #include <mutex>
 
-#include "base/clock.h"
-#include "base/job_rank.h"
 #include "base/text.h"
+#include "base/wait.h"
 #include "exec/exec_request.h"
 #include "source/pytorch/python_bridge.h"
 
@@ -20,17 +17,6 @@ std::atomic<TorchCapture*> active{nullptr};
 // Threads that are between enter_capture() and leave_capture().
 std::atomic<int> inside{0};
 std::mutex opening;
-
-constexpr int64_t kLongestWait = 2'000'000'000;  // ns, for threads to leave at the end
-
-bool wait_until_all_left() {
-  const int64_t begin = monotonic_ns();
-  while (inside.load(std::memory_order_seq_cst) != 0) {
-    if (monotonic_ns() - begin > kLongestWait) return false;
-    sched_yield();
-  }
-  return true;
-}
 
 void close_at_exit() { static_cast<void>(close_capture(nullptr)); }
 
@@ -61,8 +47,6 @@ void account_for_compiled_graphs(tensortap_session* session) {
   tensortap_not_captured(session, tensortap_register_op(session, &described),
                          "kernels fused by torch.compile; exec --compile captures ops");
 }
-
-Status from_session(int code, const char* message) { return Status(static_cast<StatusCode>(code), message); }
 
 }  // namespace
 
@@ -100,25 +84,15 @@ Status open_capture(const char* config, const char* config_name, const std::stri
   const std::lock_guard lock(opening);
   if (active.load() != nullptr) return invalid_argument("a capture is open in this process already; end it first");
   follow_process();
-  const JobRank rank = job_rank();
-  const std::string source = concat("pytorch ", torch_runtime().adapter.torch_version);
   tensortap_session_options options{};
-  options.size = sizeof options;
-  options.version = TENSORTAP_CAPTURE_VERSION;
   options.config = config;
   options.config_name = config_name;
-  options.source = source.c_str();
   options.program = program.c_str();
   const std::string model = model_of_program(program);
   options.model = model.c_str();
-  options.rank = rank.rank;
-  options.world_size = rank.world_size;
   options.flags =
       TENSORTAP_SESSION_KERNELS | TENSORTAP_SESSION_MODULES | (torch_runtime().content_cache ? 0U : TENSORTAP_SESSION_CONTENT_UNKNOWN);
-  tensortap_session* session = nullptr;
-  std::array<char, 2000> message{};
-  const int code = tensortap_session_open(&options, &session, message.data(), message.size());
-  if (code != TENSORTAP_OK) return from_session(code, message.data());
+  TENSORTAP_ASSIGN_OR_RETURN(tensortap_session * session, open_session(options, torch_runtime()));
   auto* capture = new TorchCapture(session, torch_runtime());
   active.store(capture);
   capture->steps.begin();
@@ -130,7 +104,7 @@ Status close_capture(std::string* report) {
   TorchCapture* capture = active.exchange(nullptr);
   if (capture == nullptr) return {};
   capture->runtime.adapter.observe(0, 1);
-  const bool all_left = wait_until_all_left();
+  const bool all_left = wait_for_zero(inside);
   capture->steps.end();
   account_for_compiled_graphs(capture->session);
   if (report != nullptr) {
@@ -142,7 +116,8 @@ Status close_capture(std::string* report) {
     static_cast<void>(tensortap_session_flush(capture->session));
     return internal_error("a thread did not leave the capture; the dump lacks its end (tensortap repair)");
   }
-  return from_session(tensortap_session_close(capture->session), "the dump is not complete; its run.json says what is missing");
+  const int code = tensortap_session_close(capture->session);
+  return Status(static_cast<StatusCode>(code), "the dump is not complete; its run.json says what is missing");
 }
 
 void discard_capture() {
@@ -151,7 +126,7 @@ void discard_capture() {
   if (capture == nullptr) return;
   capture->runtime.adapter.observe(0, capture->levels);
   // A thread that stays inside keeps its session.
-  if (wait_until_all_left()) tensortap_session_discard(capture->session);
+  if (wait_for_zero(inside)) tensortap_session_discard(capture->session);
 }
 
 bool capture_is_open() { return active.load() != nullptr; }

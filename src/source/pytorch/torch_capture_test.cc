@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fake_session.h"
+#include "source/pytorch/fake_torch.h"
 
 namespace tensortap::pytorch {
 namespace {
@@ -22,9 +23,7 @@ TEST(TorchCapture, HasNoCallbacksInStepsThatAreNotCaptured) {
   turns().clear();
   auto runtime = std::make_unique<TorchRuntime>();
   runtime->adapter.observe = [](int enabled, uint32_t) { turns().push_back(enabled != 0); };
-  runtime->adapter.hold_storage = [](const void*) {};
-  runtime->adapter.drop_storage = [](const void*) {};
-  runtime->adapter.storage_expired = [](const void*) { return 0; };
+  set_endless_storages(runtime->adapter);
   runtime->bootstrapped = true;
   fake_capture::Session told;
   told.unwanted_steps = {1, 2, 4};

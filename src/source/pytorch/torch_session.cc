@@ -1,7 +1,10 @@
 #include "source/pytorch/torch_session.h"
 
+#include <array>
 #include <utility>
 
+#include "base/job_rank.h"
+#include "base/text.h"
 #include "source/pytorch/module_table.h"
 
 namespace tensortap::pytorch {
@@ -69,6 +72,21 @@ const BoundNode* find_bound(const BoundNode* bound, uint64_t generation, ModuleI
 TorchRuntime& torch_runtime() {
   static auto& runtime = *new TorchRuntime;
   return runtime;
+}
+
+Result<tensortap_session*> open_session(tensortap_session_options options, const TorchRuntime& runtime) {
+  const JobRank rank = job_rank();
+  const std::string source = concat("pytorch ", runtime.adapter.torch_version);
+  options.size = sizeof options;
+  options.version = TENSORTAP_CAPTURE_VERSION;
+  options.source = source.c_str();
+  options.rank = rank.rank;
+  options.world_size = rank.world_size;
+  tensortap_session* session = nullptr;
+  std::array<char, 2000> message{};
+  const int code = tensortap_session_open(&options, &session, message.data(), message.size());
+  if (code != TENSORTAP_OK) return Status(static_cast<StatusCode>(code), message.data());
+  return session;
 }
 
 TorchSession::TorchSession(tensortap_session* opened, TorchRuntime& given, void (*on_step)(void* context, bool wanted), void* context)

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/status.h"
 #include "source/pytorch/adapter_interface.h"
 #include "source/pytorch/graph_nodes.h"
 #include "source/pytorch/op_identity.h"
@@ -35,6 +36,10 @@ struct TorchRuntime {
   std::atomic<bool> bootstrapped{false};  // whether the interpreter's side is there, or never will be
 };
 TorchRuntime& torch_runtime();
+
+// Opens a session for what torch runs in this process; size, version, source, rank and world size of the options are filled in. Errors:
+// those of tensortap_session_open().
+Result<tensortap_session*> open_session(tensortap_session_options options, const TorchRuntime& runtime);
 
 // Thread-safe. Never destroyed: threads may be inside of it at any time.
 class TorchSession {

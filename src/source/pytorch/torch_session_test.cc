@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "fake_session.h"
+#include "source/pytorch/fake_torch.h"
 #include "source/pytorch/graph_capture.h"
 #include "source/pytorch/module_table.h"
 #include "source/pytorch/traced_nodes.h"
@@ -21,9 +22,7 @@ struct OpenSession : TorchSession {
 class TorchSessions : public testing::Test {
  protected:
   TorchSessions() {
-    runtime_.adapter.hold_storage = [](const void*) {};
-    runtime_.adapter.drop_storage = [](const void*) {};
-    runtime_.adapter.storage_expired = [](const void*) { return 0; };
+    set_endless_storages(runtime_.adapter);
     tensortap_torch_op sin{};
     sin.size = sizeof sin;
     sin.name = "aten::sin";
@@ -37,18 +36,6 @@ class TorchSessions : public testing::Test {
     node.root = number_of_path(root);
     node.module = root.empty() ? 0 : number_of_path(root + ".block");
     return graph_nodes().add_node(std::move(node), sin_, 0, false, owner);
-  }
-  static tensortap_torch_tensor tensor_of(const std::array<float, 2>& values) {
-    static constexpr int64_t kDims = 2;
-    static constexpr int64_t kStrides = 1;
-    tensortap_torch_tensor tensor{};
-    tensor.data = values.data();
-    tensor.dims = &kDims;
-    tensor.strides = &kStrides;
-    tensor.rank = 1;
-    tensor.dtype = TENSORTAP_FLOAT32;
-    tensor.element = -1;
-    return tensor;
   }
 
   std::array<fake_capture::Session, 2> told_;
