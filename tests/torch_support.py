@@ -13,11 +13,25 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from cli_support import COMMAND, LIBRARIES, NativeDump
+from cli_support import COMMAND, LIBRARIES, NativeDump, package_alone
 
 PYTHON = os.environ.get("TENSORTAP_TEST_PYTHON") or sys.executable
 PYTORCH_LIBRARY = LIBRARIES / "libtensortap_pytorch.so"
 OUTPUT, INPUT = 0, 1
+
+
+def run_program(folder: Path, text: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the text of a program with the tests' torch, in a folder, with the package; `options` come before the program's name."""
+    (folder / "program.py").write_text(text)
+    return subprocess.run(
+        [PYTHON, *options, "program.py"],
+        cwd=folder,
+        env={**os.environ, "HOME": str(folder), "PYTHONPATH": str(package_alone(folder)), **environment},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
-import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from case_table import each_row
-from cli_support import ROOT, package_alone, tensortap
-from torch_support import PYTHON
+from cli_support import ROOT, tensortap
+from torch_support import run_program
 
 HEAD = """
 import glob, json, os, sys
@@ -61,17 +58,7 @@ class Ran:
 
 def run(folder: Path, program: str, **environment: str) -> Ran:
     """Run the text of a program with the package installed."""
-    path = folder / "program.py"
-    path.write_text(HEAD + program)
-    done = subprocess.run(
-        [PYTHON, str(path)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(package_alone(folder)), **environment},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    done = run_program(folder, HEAD + program, **environment)
     return Ran(done.returncode, done.stdout, done.stderr, folder)
 
 
@@ -326,6 +313,18 @@ def test_a_wrong_key_is_an_error_before_anything_runs(tmp_path: Path) -> None:
     assert "RuntimeError: acl.json:4:3: dump.dump_mode" in done.err and "100009" in done.err
 
 
+def test_a_config_that_is_no_text_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "acl.json").write_bytes(b'{"dump": "\xff"}')
+    done = run(tmp_path, ACL)
+    assert done.code == 1 and "ran" not in done.out
+    assert "RuntimeError: acl.json cannot be read: 'utf-8' codec" in done.err
+
+
+def test_the_newline_that_names_may_end_with_belongs_to_none_of_them(tmp_path: Path) -> None:
+    done = simple(tmp_path, "dump_layer='Mul Sub\\n'")
+    assert {record["op"] for record in done.records() if record["type"] != "Input"} == {"Mul", "Sub"}, done.err
+
+
 def test_statistics_in_the_place_of_an_interpreter(tmp_path: Path) -> None:
     done = ran(
         tmp_path,
@@ -358,10 +357,7 @@ dist.destroy_process_group()
 
 
 def test_every_rank_has_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text(HEAD + RANKS)
-    words = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "program.py"]
-    environment = {**os.environ, "PYTHONPATH": str(package_alone(tmp_path))}
-    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    done = run_program(tmp_path, HEAD + RANKS, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
     assert done.returncode == 0, done.stderr
     for rank in range(2):
         folder = tmp_path / f"dump/worldsize2_global_rank{rank}"
@@ -401,9 +397,7 @@ except IndexError as error:
 
 
 def test_the_example_runs_as_it_stands(tmp_path: Path) -> None:
-    words = [PYTHON, "-m", "tensortap.torchair", str(ROOT / "examples/torchair_seed.py")]
-    environment = {**os.environ, "PYTHONPATH": str(package_alone(tmp_path))}
-    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    done = run_program(tmp_path, (ROOT / "examples/torchair_seed.py").read_text(), "-m", "tensortap.torchair")
     assert done.returncode == 0, done.stderr
     assert "result 30.0" in done.stdout
     names = {path.name.split(".")[0] for path in tmp_path.glob("torchair_dump/worldsize1_global_rank0/*/0/graph_1/1/0/*")}
@@ -418,14 +412,14 @@ import threading
 compiled = torch.compile(lambda x, y: x + y, backend=backend("dump"))
 compiled(x, y)
 def call():
-    for _ in range(10):
+    for _ in range(200):
         compiled(x, y)
 threads = [threading.Thread(target=call) for _ in range(3)]
 [one.start() for one in threads]; [one.join() for one in threads]
 """,
     )
     files = done.files("0/graph_1/1/*/Add*")
-    assert sorted(int(path.parent.name) for path in files) == list(range(31))
+    assert sorted(int(path.parent.name) for path in files) == list(range(601))
 
 
 def test_a_forked_child_writes_nothing(tmp_path: Path) -> None:
@@ -517,9 +511,3 @@ for rows in (2, 5, 3):
     )
     shapes = {(record["step"], tuple(record["shape"])) for record in done.records() if (record["op"], record["slot"]) == ("Add", "out0")}
     assert shapes == {(0, (2, 3)), (1, (5, 3)), (2, (3, 3))}
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "inductor"))
-    yield

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
-from cli_support import package_alone
-from torch_support import PYTHON
+from torch_support import run_program
 
 PREAMBLE = """
 import os, sys, types
@@ -36,15 +33,6 @@ def compiled(function, runner, **options):
 
 def run(folder: Path, program: str, expected: int = 0, **environment: str) -> tuple[str, str]:
     """Run the text of a program behind the preamble; gives what it printed and what it reported."""
-    path = folder / "program.py"
-    path.write_text(PREAMBLE + program)
-    done = subprocess.run(
-        [PYTHON, str(path)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(package_alone(folder)), **environment},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
+    done = run_program(folder, PREAMBLE + program, **environment)
     assert done.returncode == expected, done.stderr
     return done.stdout, done.stderr

@@ -6,8 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cli_support import package_alone
-from torch_support import PYTHON
+from torch_support import run_program
 
 pytest.importorskip("tensortap.torchair._backend", reason="the module is not built")
 
@@ -26,10 +25,7 @@ def fails(kind, words, call):
 
 def run(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
     """Run the text of a program with torch under ``python -m tensortap.torchair``."""
-    (folder / "program.py").write_text(PRELUDE + program)
-    environment = {"PYTHONPATH": str(package_alone(folder)), "HOME": str(folder), "PATH": "/usr/bin:/bin"}
-    words = [PYTHON, "-m", "tensortap.torchair", "program.py"]
-    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    done = run_program(folder, PRELUDE + program, "-m", "tensortap.torchair")
     assert done.returncode == 0, done.stderr
     return done
 
@@ -131,7 +127,8 @@ else:
 
 
 def test_a_scope_may_be_used_first_in_a_compiled_function(tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text(
+    done = run_program(
+        tmp_path,
         """
 import torchair
 import torch
@@ -142,8 +139,8 @@ assert "scope" not in vars(torchair)
 compiled = torch.compile(model, backend=torchair.get_npu_backend(), fullgraph=True)
 x = torch.randn(3)
 assert torch.equal(compiled(x), x * 2)
-"""
+""",
+        "-m",
+        "tensortap.torchair",
     )
-    environment = {"PYTHONPATH": str(package_alone(tmp_path)), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    words = [PYTHON, "-m", "tensortap.torchair", "program.py"]
-    subprocess.run(words, cwd=tmp_path, env=environment, timeout=240, check=True)
+    assert done.returncode == 0, done.stderr

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from case_table import each_row
-from cli_support import PACKAGE, package_alone
-from torch_support import PYTHON
+from cli_support import PACKAGE
+from torch_support import run_program
 
 pytest.importorskip("tensortap.torchair", reason="the module is not built")
 
@@ -32,8 +32,7 @@ def fine(done: subprocess.CompletedProcess[str]) -> str:
 
 def with_torch(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
     """Run the text of a program with torch under ``python -m tensortap.torchair``."""
-    (folder / "program.py").write_text(program)
-    return python(folder, "-m", "tensortap.torchair", "program.py", interpreter=PYTHON, package=package_alone(folder))
+    return run_program(folder, program, "-m", "tensortap.torchair")
 
 
 def test_both_names_mean_the_same_modules(tmp_path: Path) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
-from cli_support import package_alone
-from torch_support import PYTHON
+from torch_support import run_program
 
 pytest.importorskip("tensortap.torchair", reason="the module is not built")
 
@@ -45,9 +43,7 @@ x, y = torch.randn(2, 2), torch.randn(2, 2)
 
 def run(folder: Path, program: str) -> str:
     """Run a program with torch that uses scopes, and give what it wrote on standard error."""
-    (folder / "program.py").write_text(PRELUDE + program)
-    environment = {"PYTHONPATH": str(package_alone(folder)), "HOME": str(folder), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run([PYTHON, "program.py"], cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    done = run_program(folder, PRELUDE + program)
     assert done.returncode == 0, done.stderr
     return done.stderr
 
@@ -178,7 +174,8 @@ for model, words in ((broken, begins), (outer, begins), (opened, begins), (close
 
 
 def test_operators_that_the_real_system_has_defined_are_used(tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text(
+    done = run_program(
+        tmp_path,
         """
 import torch
 library = torch.library.Library("air", "FRAGMENT")
@@ -191,7 +188,6 @@ from tensortap.torchair import scope
 with scope.data_dump():
     pass
 assert calls == [["torchair_enable_data_dump"], "exit"], calls
-"""
+""",
     )
-    environment = {"PYTHONPATH": str(package_alone(tmp_path)), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    subprocess.run([PYTHON, "program.py"], cwd=tmp_path, env=environment, timeout=240, check=True)
+    assert done.returncode == 0, done.stderr

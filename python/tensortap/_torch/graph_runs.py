@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import GraphModule, Node
 
 from . import dump_nodes, graph_lines
+from .graph_copy import copy_of
 from .graph_family import BACKWARD, Family
 
 
@@ -63,35 +65,21 @@ class GraphRuns:
 
     def _tap(self, root: int) -> Callable[..., Any]:
         """Make the graph with the dump nodes that are wanted when it runs for a module."""
-        copied: dict[Node, Node] = {}
-        new = Graph()
-        output = new.graph_copy(self._graph.graph, copied)
-        old_output = next(node for node in reversed(self._graph.graph.nodes) if node.op == "output")
-        new.output(output).meta = dict(old_output.meta)
-        new.set_codegen(self._graph.graph._codegen)
+        new, copied = copy_of(self._graph)
         numbers = {copied[node]: number for node, number in self._numbers.items()}
         phase = BACKWARD if self._backward else self._family.forward_phase
         functions = self._family.table.functions
         dumps = dump_nodes.Inserted(new, numbers, phase, root, False, functions)
         tapped = GraphModule(self._graph, new)
-        within, report = tapped.forward, failure_report(tapped, numbers, dumps)
-
-        def run(*values: Any) -> Any:
-            try:
-                return within(*values)
-            except BaseException as error:
-                report(error)
-                raise
-            finally:
-                if dumps.wrote_unseen:
-                    functions.wrote_unseen()
-
+        run = reporting(tapped, numbers, dumps, functions.wrote_unseen if dumps.wrote_unseen else None)
         self._tapped[root] = run
         return run
 
 
-def failure_report(tapped: GraphModule, numbers: Mapping[Node, int], dumps: dump_nodes.Inserted) -> Callable[[BaseException], None]:
-    """Give a function that reports which node of a graph raised, and with what it read.
+def reporting(
+    tapped: GraphModule, numbers: Mapping[Node, int], dumps: dump_nodes.Inserted, after: Callable[[], None] | None = None
+) -> Callable[..., Any]:
+    """Give what runs a graph with dump nodes, and reports which node raised, and with what it read.
 
     Parameters
     ----------
@@ -101,22 +89,30 @@ def failure_report(tapped: GraphModule, numbers: Mapping[Node, int], dumps: dump
         The number of each of its nodes that is an operator.
     dumps : Inserted
         Its dump nodes.
+    after : callable, optional
+        Called after every run.
 
     Returns
     -------
     callable
-        To be called with the exception, which it leaves as it is.
+        To be called as the graph is; the exception of a node goes on to the caller as it is.
     """
+    within = tapped.forward
+
+    def run(*values: Any) -> Any:
+        try:
+            return within(*values)
+        except BaseException as error:
+            with contextlib.suppress(Exception):
+                report(error)
+            raise
+        finally:
+            if after:
+                after()
 
     def report(error: BaseException) -> None:
-        try:
-            _report(error)
-        except Exception:
-            return
-
-    def _report(error: BaseException) -> None:
         traceback = error.__traceback__
-        code = tapped.forward.__func__.__code__
+        code = within.__func__.__code__
         while traceback is not None and traceback.tb_frame.f_code is not code:
             traceback = traceback.tb_next
         if traceback is None:
@@ -127,4 +123,4 @@ def failure_report(tapped: GraphModule, numbers: Mapping[Node, int], dumps: dump
                 site, names = dumps.failed_site(node, number)
                 torch.ops.tensortap.dump.default([traceback.tb_frame.f_locals[name] for name in names], site)
 
-    return report
+    return run

@@ -8,7 +8,9 @@ import os
 from typing import Any
 
 import torch
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import GraphModule
+
+from tensortap._torch.graph_copy import copy_of
 
 from . import _files
 
@@ -32,12 +34,7 @@ def with_saved_nodes(graph_module: GraphModule, folder: str) -> GraphModule:
     torch.fx.GraphModule
         With the same results. A file that cannot be written is said, once, and the graph goes on.
     """
-    copied: dict[Node, Node] = {}
-    new = Graph()
-    output = new.graph_copy(graph_module.graph, copied)
-    old_output = next(node for node in reversed(graph_module.graph.nodes) if node.op == "output")
-    new.output(output).meta = dict(old_output.meta)
-    new.set_codegen(graph_module.graph._codegen)
+    new, _ = copy_of(graph_module)
     nodes = list(new.nodes)
     first = next(node for node in nodes if node.op != "placeholder")
     for node in nodes:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from ._messages import say
+
 if TYPE_CHECKING:
     from torch.fx import GraphModule, Node
 
@@ -63,18 +65,19 @@ def _warn_of_unsupported(config: CompilerConfig) -> None:
 def _check_dump(config: CompilerConfig) -> None:
     """Find out what would keep a dump from being written before anything is compiled."""
     path = config.dump_config.dump_config_path.value
+    text = ""
     if path and config.dump_config.enable_dump:
         warnings.warn(f"dump_config_path {path} has no effect beside enable_dump", UserWarning, stacklevel=3)
     elif path:
-        _checked_config(path)
+        text = _checked_config(path)
     for first, last in _turned_ranges(config.dump_config.dump_step.value or ""):
         warnings.warn(f"dump_step: {first}-{last} is the wrong way round and selects no step", UserWarning, stacklevel=3)
     if _dumps(config):
         from . import _library
 
         functions = _library.prepare()
-        if path and not config.dump_config.enable_dump:
-            _dump_single_ops(path, functions)
+        if text:
+            _dump_single_ops(text, path, functions)
 
 
 def _turned_ranges(steps: str) -> list[tuple[str, str]]:
@@ -85,20 +88,22 @@ def _turned_ranges(steps: str) -> list[tuple[str, str]]:
 
 
 def _checked_config(path: str) -> str:
-    """Read a file of AscendCL and give its text."""
+    """Read a file of AscendCL and give its text; RuntimeError when it cannot be read or is wrong."""
     from tensortap import _core
 
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise RuntimeError(f"{path} cannot be read: {error}") from error
     problem = json.loads(_core.check_config(text, path, "acl")).get("error")
     if problem:
         raise RuntimeError(problem)
     return text
 
 
-def _dump_single_ops(path: str, functions: Any) -> None:
+def _dump_single_ops(text: str, path: str, functions: Any) -> None:
     """Begin to dump the operators outside of graphs, too, where the file of AscendCL asks for that."""
-    text = _checked_config(path)
     if json.loads(text).get("dump", {}).get("dump_op_switch") != "on" or path in _single_ops:
         return
     _single_ops.add(path)
@@ -120,11 +125,13 @@ def _backend(
     from torch._dynamo.backends.common import aot_autograd
     from torch._functorch.partitioners import default_partition
 
+    from tensortap._torch import graph_family
+
     family = _Family(compiler_config)
     compiler = aot_autograd(
-        fw_compiler=functools.partial(family.compile, phase=1),
-        bw_compiler=functools.partial(family.compile, phase=2),
-        inference_compiler=functools.partial(family.compile, phase=0),
+        fw_compiler=functools.partial(family.compile, phase=graph_family.FORWARD),
+        bw_compiler=functools.partial(family.compile, phase=graph_family.BACKWARD),
+        inference_compiler=functools.partial(family.compile, phase=graph_family.INFERENCE),
         decompositions=dict(decompositions),
         partition_fn=default_partition,
         keep_inference_input_mutations=True,
@@ -178,6 +185,8 @@ class _Family:
 
     def _passes(self, graph: GraphModule, phase: int) -> set[Node]:
         """Apply the program's passes; gives the nodes inside of a scope of the dump."""
+        from tensortap._torch.graph_family import BACKWARD
+
         from . import scope
 
         config = self._config
@@ -186,7 +195,7 @@ class _Family:
             _remove_noop_ops(graph)
         marked: set[Node] = scope.marked_nodes(graph.graph)
         scope.remove_markers(graph.graph)
-        if phase == 2:
+        if phase == BACKWARD:
             marked |= {node for node in graph.graph.nodes if node.meta.get("seq_nr", -1) in self._in_scope}
         else:
             self._in_scope |= {node.meta["seq_nr"] for node in marked if node.meta.get("seq_nr", -1) >= 0}
@@ -226,12 +235,13 @@ class _Family:
 
         folder = os.path.join(world_folder(self._config.debug.data_dump.path or "."), name)
         spec = {"tensortap": 1, "payload": "statistics", "slots": ["in", "out"], "out": os.path.abspath(folder)}
-        request = _graph.DumpRequest({}, "", None, (json.dumps(spec), "compiler_config.debug.data_dump"))
-        return _graph.DumpedGraph(graph, name, names, request, phase, lambda: None)
+        return _graph.DumpedGraph(graph, name, names, phase, lambda: (json.dumps(spec), "compiler_config.debug.data_dump"))
 
     def _saves_nodes(self) -> bool:
         """Tell whether the mode is one of those that save the outputs of nodes."""
-        return self._config.mode.value in ("reduce-overhead", "npugraph_ex")
+        from .configs.compiler_config import ACLGRAPH_MODES
+
+        return self._config.mode.value in ACLGRAPH_MODES
 
     def _saving(self, graph: GraphModule) -> Callable[..., Any]:
         """Give what saves the outputs of all nodes, as the aclgraph modes do."""
@@ -246,36 +256,41 @@ class _Family:
 
     def _dumped(self, graph: GraphModule, name: str, names: Mapping[Node, NodeName], marked: set[Node], phase: int) -> Callable[..., Any]:
         from . import _graph
+        from ._environment import make_world_folder
 
         dump = self._config.dump_config
         if not dump.enable_dump:
             path = str(dump.dump_config_path.value)
-            request = _graph.DumpRequest({}, "", None, (_checked_config(path), path))
-            return _graph.DumpedGraph(graph, name, names, request, phase, lambda: None)
+            text = _checked_config(path)
+            return _graph.DumpedGraph(graph, name, names, phase, lambda: (text, path))
         wanted, unknown = self._wanted(name, names, marked)
         said = functools.partial(_say_unknown, self._config, name, names, unknown)
         if wanted is not None and not wanted:
             return _AtFirstCall(said, _plain(graph))
-        options = {
+
+        path = str(dump.dump_path.value)
+        options: dict[str, Any] = {
             "dump_mode": dump.dump_mode.value,
             "dump_step": (dump.dump_step.value or "").rstrip("\n"),
             "dump_data": dump.dump_data.value,
             "quant_dumpable": bool(dump.quant_dumpable),
         }
-        path = str(dump.dump_path.value)
-        request = _graph.DumpRequest(options, path, wanted)
 
-        def first_call() -> None:
+        def config() -> tuple[str, str]:
             said()
-            _told(name, wanted, options, path)
+            located = {"dump_path": make_world_folder(path), **options}
+            _told(name, wanted, located)
+            if wanted is not None:
+                located["scope"] = list(wanted)
+            return json.dumps({"torchair": located}), "compiler_config.dump_config"
 
-        return _graph.DumpedGraph(graph, name, names, request, phase, first_call)
+        return _graph.DumpedGraph(graph, name, names, phase, config)
 
     def _wanted(self, name: str, names: Mapping[Node, NodeName], marked: set[Node]) -> tuple[tuple[str, ...] | None, list[str]]:
         """Give the names of the nodes that are dumped, None for all of them, and the names that the graph does not have."""
         from . import _ge_names
 
-        asked = [text for text in (self._config.dump_config.dump_layer.value or "").split(" ") if text]
+        asked = (self._config.dump_config.dump_layer.value or "").split()
         if not asked and not self._has_scope:
             return None, []
         known = _known_names.setdefault(id(self._config), (self._config, set()))[1]
@@ -314,17 +329,17 @@ def _say_unknown(config: CompilerConfig, name: str, names: Mapping[Node, NodeNam
     known.update(news)
     if news:
         text = _ge_names.unknown_message(names, news, name)
-        print(f"tensortap: {text}. DUMP_GE_GRAPH=3 in the environment writes a file with all names.", file=sys.stderr, flush=True)
+        say(f"{text}. DUMP_GE_GRAPH=3 in the environment writes a file with all names.")
 
 
-def _told(name: str, wanted: tuple[str, ...] | None, options: Mapping[str, Any], path: str) -> None:
+def _told(name: str, wanted: tuple[str, ...] | None, options: Mapping[str, Any]) -> None:
     """Write the acl.json of the graphs with these options, this one among them."""
     from . import _graph
 
-    key = (path, *options.values())
+    key = tuple(options.values())
     entries = _documents.setdefault(key, {})
     entries[name] = wanted
-    _graph.write_layer_document(_graph.layer_document(entries.items(), options, path), list(_documents).index(key))
+    _graph.write_layer_document(_graph.layer_document(entries.items(), options), list(_documents).index(key))
 
 
 def _plain(graph: GraphModule) -> Callable[..., Any]:
@@ -348,4 +363,4 @@ def _remove_noop_ops(graph: GraphModule) -> None:
     try:
         remove_noop_ops(graph.graph)
     except Exception as error:
-        print(f"tensortap: operators that do nothing stay in the graph: {error}", file=sys.stderr, flush=True)
+        say(f"operators that do nothing stay in the graph: {error}")

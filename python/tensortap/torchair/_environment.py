@@ -36,3 +36,26 @@ def world_folder(path: str) -> str:
     """
     size, rank = world()
     return os.path.join(path, f"worldsize{size}_global_rank{rank}")
+
+
+def make_world_folder(path: str) -> str:
+    """Create and name the folder of this rank below a dump path.
+
+    Parameters
+    ----------
+    path : str
+        The dump path, as the program wrote it.
+
+    Returns
+    -------
+    str
+        As `world_folder`.
+
+    Raises
+    ------
+    OSError
+        When it cannot be created.
+    """
+    folder = world_folder(path)
+    os.makedirs(folder, exist_ok=True)
+    return folder

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable
 from typing import Any, BinaryIO
+
+from ._messages import say
 
 
 class Clock:
@@ -88,8 +89,8 @@ class Losses:
             import atexit
 
             atexit.register(self._say_rest)
-            print(f"tensortap: {path}: {self._what} is not written, the program goes on: {error}", file=sys.stderr, flush=True)
+            say(f"{path}: {self._what} is not written, the program goes on: {error}")
 
     def _say_rest(self) -> None:
         if self.count > 1:
-            print(f"tensortap: {self.count - 1} more files were not written: {self._what}", file=sys.stderr, flush=True)
+            say(f"{self.count - 1} more files were not written: {self._what}")

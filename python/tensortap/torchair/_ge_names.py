@@ -6,7 +6,6 @@ Numbers run per type: the first multiplication of a graph is ``Mul``, the next o
 from __future__ import annotations
 
 import difflib
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,6 +16,7 @@ from torch.fx import Graph, Node
 from tensortap._torch import graph_lines, node_arguments
 
 from . import _ge_types
+from ._messages import say
 
 DATA = "Data"
 """The type of what the graph is given."""
@@ -220,12 +220,8 @@ def matched(names: Names, text: str, graph_name: str, modules: Modules | None = 
     for match in found:
         if match.how == "part":
             named, where = names[match.node], source_of(match.node)
-            print(
-                f"tensortap: {text} of {graph_name} is a part of {named.name} ({match.node.name}{', ' if where else ''}{where}), "
-                f"which is dumped",
-                file=sys.stderr,
-                flush=True,
-            )
+            node = f"{match.node.name}{', ' if where else ''}{where}"
+            say(f"{text} of {graph_name} is a part of {named.name} ({node}), which is dumped")
     return [match.node for match in found]
 
 

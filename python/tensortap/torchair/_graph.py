@@ -11,19 +11,19 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import GraphModule, Node
 
 from tensortap._torch import dump_nodes, graph_lines, graph_runs, node_arguments
+from tensortap._torch.graph_copy import copy_of
 from tensortap._torch.node_arguments import Value
 
 from . import _files, _ge_names, _library
-from ._environment import world, world_folder
+from ._environment import world
 from ._ge_names import NodeName
+from ._messages import say
 
-INFERENCE, FORWARD, BACKWARD = 0, 1, 2
 _GRAPH_INPUT = "Input"
 _started: list[str] = []
 _paused = threading.local()
@@ -40,39 +40,6 @@ def no_dump() -> Iterator[None]:
         _paused.depth = before
 
 
-@dataclass(frozen=True)
-class DumpRequest:
-    """What of a graph is dumped.
-
-    Attributes
-    ----------
-    options
-        The dialect's options; without ``dump_path`` and ``scope``.
-    path
-        Folder of the dump.
-    wanted
-        Names of the nodes, None for all of them.
-    config
-        Text of a config in the place of all that, and its name; ("", "") = none.
-    """
-
-    options: Mapping[str, Any]
-    path: str
-    wanted: tuple[str, ...] | None
-    config: tuple[str, str] = ("", "")
-
-    def text(self) -> tuple[str, str]:
-        """Give the config and its name; makes the folder."""
-        if self.config[0]:
-            return self.config
-        folder = world_folder(self.path)
-        os.makedirs(folder, exist_ok=True)
-        options = {**self.options, "dump_path": folder}
-        if self.wanted is not None:
-            options["scope"] = list(self.wanted)
-        return json.dumps({"torchair": options}), "compiler_config.dump_config"
-
-
 class DumpedGraph:
     """Runs a graph with dump nodes in the steps that are wanted, and as it is in the others. A call is a step.
 
@@ -84,12 +51,10 @@ class DumpedGraph:
         Of the graph, such as ``graph_1``.
     names : mapping
         The name of each node that is an op of the dump.
-    request : DumpRequest
-        What is dumped.
     phase : int
-        Of its nodes: inference, forward or backward.
-    first_call : callable
-        Called once, when the first call opens the session, with the names of the wanted nodes.
+        Of its nodes: INFERENCE, FORWARD or BACKWARD of `tensortap._torch.graph_family`.
+    config : callable
+        Gives the text of the config that says what is dumped, and its name; called once, by the first call of the graph.
 
     Raises
     ------
@@ -102,16 +67,14 @@ class DumpedGraph:
         graph: GraphModule,
         name: str,
         names: Mapping[Node, NodeName],
-        request: DumpRequest,
         phase: int,
-        first_call: Callable[[], None],
+        config: Callable[[], tuple[str, str]],
     ) -> None:
         self._graph = graph
         self._name = name
         self._names = names
-        self._request = request
         self._phase = phase
-        self._first_call = first_call
+        self._config = config
         self._functions = _library.prepare()
         self._steps = itertools.count()
         self._lock = threading.Lock()
@@ -139,17 +102,16 @@ class DumpedGraph:
     def _open(self) -> None:
         """Open the session; a failure is said, and the graph runs without a dump."""
         try:
-            self._first_call()
             self._open_session()
         except Exception as error:
-            print(f"tensortap: {self._name} is not dumped: {error}", file=sys.stderr, flush=True)
+            say(f"{self._name} is not dumped: {error}")
         finally:
             self._opened = True
 
     def _open_session(self) -> None:
         if not _started:
             _started.append(time.strftime("%Y%m%d%H%M%S"))
-        text, config_name = self._request.text()
+        text, config_name = self._config()
         program = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "python"
         opened = self._functions.open_model((text, config_name, self._name, program, _started[0]), _device_of(self._graph))
         if isinstance(opened, str):
@@ -160,29 +122,14 @@ class DumpedGraph:
 
     def _with_dump_nodes(self) -> Callable[..., Any]:
         """Make the graph with the dump nodes that are wanted."""
-        copied: dict[Node, Node] = {}
-        new = Graph()
-        output = new.graph_copy(self._graph.graph, copied)
-        old_output = next(node for node in reversed(self._graph.graph.nodes) if node.op == "output")
-        new.output(output).meta = dict(old_output.meta)
-        new.set_codegen(self._graph.graph._codegen)
+        new, copied = copy_of(self._graph)
         numbers = {copied[node]: number for node, number in self._registered().items()}
         problem = self._functions.bind_model(self._number)
         if problem:
             raise RuntimeError(problem)
         dumps = _Inserted(new, numbers, self._phase, 0, False, self._functions)
         tapped = GraphModule(self._graph, new)
-        within = tapped.forward
-        report = graph_runs.failure_report(tapped, numbers, dumps)
-
-        def run(*values: Any) -> Any:
-            try:
-                return within(*values)
-            except BaseException as error:
-                report(error)
-                raise
-
-        return run
+        return graph_runs.reporting(tapped, numbers, dumps)
 
     def _registered(self) -> dict[Node, int]:
         """Register the ops of the session: what the graph is given first, then its nodes in their order."""
@@ -230,7 +177,7 @@ def _device_of(graph: GraphModule) -> int:
     return 0
 
 
-def layer_document(entries: Iterable[tuple[str, tuple[str, ...] | None]], options: Mapping[str, Any], path: str) -> dict[str, Any]:
+def layer_document(entries: Iterable[tuple[str, tuple[str, ...] | None]], options: Mapping[str, Any]) -> dict[str, Any]:
     """Give the acl.json document of the graphs that were dumped with the same options.
 
     Parameters
@@ -239,8 +186,6 @@ def layer_document(entries: Iterable[tuple[str, tuple[str, ...] | None]], option
         Of each graph its name and the names of its wanted nodes, None for all.
     options : mapping
         The dialect's options.
-    path : str
-        Folder of the dump.
 
     Returns
     -------
@@ -250,7 +195,7 @@ def layer_document(entries: Iterable[tuple[str, tuple[str, ...] | None]], option
     listed: list[dict[str, Any]] = []
     for name, wanted in entries:
         listed.append({"model_name": name} if wanted is None else {"model_name": name, "layer": list(wanted)})
-    dump: dict[str, Any] = {"dump_path": world_folder(path), "dump_mode": options["dump_mode"], "dump_data": options["dump_data"]}
+    dump: dict[str, Any] = {"dump_path": options["dump_path"], "dump_mode": options["dump_mode"], "dump_data": options["dump_data"]}
     if options["dump_step"]:
         dump["dump_step"] = options["dump_step"]
     dump["quant_dumpable"] = "1" if options["quant_dumpable"] else "0"
@@ -275,4 +220,4 @@ def write_layer_document(document: Mapping[str, Any], number: int) -> None:
         os.makedirs(folder, exist_ok=True)
         _files.write_whole(path, lambda file: file.write(json.dumps(document, indent=4).encode()))
     except OSError as error:
-        print(f"tensortap: {path} is not written: {error}", file=sys.stderr, flush=True)
+        say(f"{path} is not written: {error}")

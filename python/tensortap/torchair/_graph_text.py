@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 import os
-import sys
 from typing import Any
 
 from torch.fx import GraphModule
 
 from . import _files, _graph_code, _proto_text
 from ._ge_names import Names
+from ._messages import say
 from ._paths import path_for
+from .configs.compiler_config import ACLGRAPH_MODES
 
 _LEVELS = {"1": _proto_text.WITH_VALUES, "2": _proto_text.WITHOUT_VALUES, "3": _proto_text.EDGES_ONLY}
-_OF_ACLGRAPH = ("reduce-overhead", "npugraph_ex")
 _texts = itertools.count()
 _MODE = 0o640
 
@@ -59,14 +59,14 @@ def dump_ge_graph(graph_module: GraphModule, names: Names, name: str) -> str | N
     if not asked:
         return None
     if asked not in _LEVELS:
-        _say(f"DUMP_GE_GRAPH={asked}: the value is unknown, no graph is written; valid: {', '.join(_LEVELS)}")
+        say(f"DUMP_GE_GRAPH={asked}: the value is unknown, no graph is written; valid: {', '.join(_LEVELS)}")
         return None
     folder = os.environ.get("DUMP_GRAPH_PATH") or "."
     path = os.path.join(folder, f"ge_proto_{next(_texts):08}_graph_{_number(name)}_Build.txt")
     try:
         os.makedirs(folder, mode=0o750, exist_ok=True)
     except OSError as error:
-        _say(f"{path}: the graph is not written: {error}")
+        say(f"{path}: the graph is not written: {error}")
         return None
     return _written(path, ge_graph_text(graph_module, names, name, _LEVELS[asked]))
 
@@ -94,7 +94,7 @@ def write_graph_dump(graph_module: GraphModule, names: Names, name: str, config:
         When the mode is one of aclgraph and the type is not "py".
     """
     kind, folder = config.debug.graph_dump.type.value, config.debug.graph_dump.path
-    if config.mode.value in _OF_ACLGRAPH:
+    if config.mode.value in ACLGRAPH_MODES:
         if kind != "py":
             raise NotImplementedError(f'graph_dump.type {kind} is not supported in mode {config.mode.value}; set it to "py"')
         text = str(graph_module.print_readable(print_output=False))
@@ -107,7 +107,7 @@ def write_graph_dump(graph_module: GraphModule, names: Names, name: str, config:
     try:
         path = path_for(folder, f"dynamo_{stage}_graph_{_number(name)}", kind)
     except OSError as error:
-        _say(f"{folder}: the graph is not written: {error}")
+        say(f"{folder}: the graph is not written: {error}")
         return None
     return _written(path, text)
 
@@ -116,7 +116,7 @@ def _written(path: str, text: str) -> str | None:
     try:
         _files.write_whole(path, lambda file: file.write(text.encode()), _MODE)
     except OSError as error:
-        _say(f"{path}: the graph is not written: {error}")
+        say(f"{path}: the graph is not written: {error}")
         return None
     return path
 
@@ -124,7 +124,3 @@ def _written(path: str, text: str) -> str | None:
 def _number(name: str) -> str:
     """Give the number of ``graph_1``."""
     return name.rpartition("_")[2]
-
-
-def _say(text: str) -> None:
-    print(f"tensortap: {text}", file=sys.stderr, flush=True)

@@ -11,6 +11,8 @@ from typing import Any
 from tensortap import _capture
 from tensortap._error import Error
 
+from ._messages import say
+
 _BUILD = "tensortap build-adapter --python"
 
 
@@ -51,7 +53,7 @@ def _build() -> bool:
     """Build the adapter, with a line on standard error; false where that fails."""
     if shutil.which("c++") is None and shutil.which("g++") is None and shutil.which("clang++") is None:
         return False
-    print("tensortap: building the adapter for this torch (once, some 20 seconds)", file=sys.stderr, flush=True)
+    say("building the adapter for this torch (once, some 20 seconds)")
     command = [sys.executable, "-m", "tensortap", "build-adapter", "--python", sys.executable, "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

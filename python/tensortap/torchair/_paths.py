@@ -30,7 +30,26 @@ def path_for(folder: str | None, name: str, suffix: str) -> str:
     OSError
         When there can be no such folder.
     """
-    _, rank = world()
     if folder is not None:
         os.makedirs(folder, mode=0o750, exist_ok=True)
-    return os.path.join(folder or ".", f"{name}_rank_{rank}_pid_{os.getpid()}_ts_{_files.CLOCK.stamp()}.{suffix}")
+    return named_path(folder, name, suffix)
+
+
+def named_path(folder: str | None, name: str, suffix: str, *, with_time: bool = True) -> str:
+    """Name a file about a graph; nothing is created.
+
+    Parameters
+    ----------
+    folder, name, suffix
+        As for `path_for`.
+    with_time : bool
+        Whether the time (UTC, microseconds) is in the name, later than in every name before.
+
+    Returns
+    -------
+    str
+        The path.
+    """
+    _, rank = world()
+    stamp = f"_ts_{_files.CLOCK.stamp()}" if with_time else ""
+    return os.path.join(folder or ".", f"{name}_rank_{rank}_pid_{os.getpid()}{stamp}.{suffix}")

@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from ._messages import say
+
 _MISSING = "tensortap's stand-in for torch_npu runs programs on the CPU and has no {}; see docs/torchair.md for what it has"
 _NO_DEVICE = 'Use .npu() or the device "cpu", not "npu".'
 __path__: list[str] = []  # a package, whose modules nobody finds
@@ -84,7 +86,7 @@ def _report(
     report(kind, error, trace)
     # torch itself refuses the name, deep inside of C++. To give it the name would make it look for an accelerator everywhere.
     if isinstance(error, RuntimeError) and re.search(r"device string: npu\b", str(error)):
-        print(f"tensortap: {_MISSING.format('device npu')}. {_NO_DEVICE}", file=sys.stderr)
+        say(f"{_MISSING.format('device npu')}. {_NO_DEVICE}")
 
 
 def _stand_in() -> None:
@@ -101,7 +103,7 @@ def _stand_in() -> None:
     register_backend(name="npu")(_graph_backend)
     register_backend(name="npugraph_ex")(_captured_graph_backend)
     sys.excepthook = functools.partial(_report, sys.excepthook)
-    print(f"tensortap: torch_npu is not installed; a stand-in runs this program on the CPU. {_NO_DEVICE}", file=sys.stderr)
+    say(f"torch_npu is not installed; a stand-in runs this program on the CPU. {_NO_DEVICE}")
 
 
 _stand_in()

@@ -18,7 +18,10 @@ from tensortap.torchair.configs.other_configs import (
     _NpuGraphExConfig,
 )
 
-__all__ = ["CompilerConfig"]
+__all__ = ["ACLGRAPH_MODES", "CompilerConfig"]
+
+ACLGRAPH_MODES = ("reduce-overhead", "npugraph_ex")
+"""The modes in which a device would capture graphs: they save the outputs of nodes."""
 
 # Options that have an effect here, in every mode; ``debug.data_dump.`` stands for all options of that group.
 _EFFECTIVE = (
@@ -63,7 +66,7 @@ class CompilerConfig(Group):
             ge_config=_GEConfig(),
             aclgraph_config=_AclGraphConfig(),
             npugraphex_config=_NpuGraphExConfig(),
-            mode=choice("max-autotune", "max-autotune", "reduce-overhead", "npugraph_ex"),
+            mode=choice("max-autotune", "max-autotune", *ACLGRAPH_MODES),
             post_grad_custom_pre_pass=CallableOption(),
             post_grad_custom_post_pass=CallableOption(),
         )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime, timezone
 from typing import Any
 
-from tensortap.torchair import _environment
+from tensortap.torchair import _paths
 from tensortap.torchair.configs._option_base import Group, Option, choice, flag, integer
 
 
@@ -41,9 +40,7 @@ class _FileDump(Group):
         """
         if not self.enabled:
             return None
-        _, rank = _environment.world()
-        stamp = f"_ts_{datetime.now(tz=timezone.utc):%Y%m%d%H%M%S%f}" if with_timestap else ""
-        return f"{self._path.value or '.'}/{name}_rank_{rank}_pid_{os.getpid()}{stamp}.{self.type.value}"
+        return _paths.named_path(self._path.value, name, self.type.value, with_time=with_timestap)
 
 
 class _PathDump(_FileDump):

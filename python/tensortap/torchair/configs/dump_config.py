@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Any
 
@@ -39,9 +38,7 @@ class _DataDumpConfig(Group):
         OSError
             When it cannot be created.
         """
-        folder = _environment.world_folder(self.dump_path.value)
-        os.makedirs(folder, exist_ok=True)
-        return folder
+        return _environment.make_world_folder(self.dump_path.value)
 
     def as_dict(self, mode: str = "max-autotune") -> tuple[dict[str, Any], dict[str, Any]]:
         """Give what the options mean to the engine; see `Group.as_dict`. Creates the folder of this rank when the dump is on."""
