@@ -41,6 +41,12 @@ class Cell:
             return Cell(math.nan, math.nan, math.nan)
         return Cell(statistics.median(values), min(quartiles), max(quartiles))
 
+    @staticmethod
+    def of_pairs(ratios: list[float]) -> Cell:
+        """Summarise the ratios of the pairs of one process."""
+        quartiles = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios
+        return Cell.of([statistics.median(ratios)], [quartiles[0], quartiles[-1]])
+
     def text(self) -> str:
         """Give the figure as the page has it."""
         if math.isnan(self.median):

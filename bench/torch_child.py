@@ -9,21 +9,13 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 from resident import peak_bytes
-from torch_programs import PROGRAMS, Step
-
-
-def burst(step: Step, steps: int) -> float:
-    """CPU seconds of some steps."""
-    begin = time.process_time()
-    for _ in range(steps):
-        step()
-    return time.process_time() - begin
+from torch_bursts import burst, ratios_of
+from torch_programs import PROGRAMS
 
 
 def switch_of(peer: str) -> Callable[[bool], AbstractContextManager[None]] | None:
@@ -57,14 +49,12 @@ def main() -> None:
     if pairs == 0:
         burst(step, 4 * steps)
     switch = switch_of(sys.argv[5] if len(sys.argv) > 5 else "")
-    ratios = []
-    for pair in range(pairs if switch is not None else 0):
-        times = {True: 0.0, False: 0.0}
-        for enabled in (True, False, False, True) if pair % 2 == 0 else (False, True, True, False):
-            with switch(enabled):  # type: ignore[misc]
-                step()
-                times[enabled] += burst(step, steps)
-        ratios.append(times[True] / times[False])
+
+    def settled(_enabled: bool) -> float:
+        step()
+        return burst(step, steps)
+
+    ratios = ratios_of(pairs, switch, settled) if switch is not None else []
     print(json.dumps({"ratios": ratios, "peak_kib": peak_bytes() // 1024}))
 
 

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from typing import Any
 
 PROGRAMS = ("gpt_tiny", "block")
@@ -32,6 +33,7 @@ def child(program: str, backend: str, pairs: int) -> None:
     """Run one process: print the ratios of the pairs, and the CPU milliseconds of the fastest step."""
     import torch
     import torch_programs
+    from torch_bursts import ratios_of
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -54,15 +56,14 @@ def child(program: str, backend: str, pairs: int) -> None:
 
     burst()
     side: Any = sys.modules.get("_tensortap_torch")
-    ratios = []
     times = [burst() for _ in range(2 * pairs)]
-    for pair in range(pairs if side is not None else 0):
-        spent = {True: 0.0, False: 0.0}
-        for enabled in (True, False, False, True) if pair % 2 == 0 else (False, True, True, False):
-            side.functions.enable(enabled)
-            step()
-            spent[enabled] += burst()
-        ratios.append(spent[True] / spent[False])
+
+    def settled(enabled: bool) -> float:
+        side.functions.enable(enabled)
+        step()
+        return burst()
+
+    ratios = ratios_of(pairs, lambda _enabled: nullcontext(), settled) if side is not None else []
     print(json.dumps({"ratios": ratios, "fastest": min(times) * 1e3}))
 
 

@@ -116,8 +116,7 @@ def ratio_cell(plan: Plan, what: str, measure: Callable[[], dict[str, Any]]) -> 
     except RuntimeError as error:
         plan.problems.append(f"{what}: {error}")
         return Cell.of([], [])
-    quartiles = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios
-    return Cell.of([statistics.median(ratios)], [quartiles[0], quartiles[-1]])
+    return Cell.of_pairs(ratios)
 
 
 def programs_of(plan: Plan, mode: str) -> Iterable[str]:

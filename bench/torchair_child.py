@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import json
 import sys
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -19,6 +18,7 @@ import tensortap.torchair as torchair
 import torch
 import torch.nn.functional as functional
 from torch import nn
+from torch_bursts import burst, ratios_of
 from torch_programs import Block, Step
 
 BURST_SECONDS = 0.3
@@ -51,14 +51,6 @@ def step_of(model: nn.Module, x: torch.Tensor, options: dict[str, Any], folder: 
     return step
 
 
-def burst(step: Step, steps: int) -> float:
-    """CPU seconds of some steps."""
-    begin = time.process_time()
-    for _ in range(steps):
-        step()
-    return time.process_time() - begin
-
-
 def main() -> None:
     """Compile both, run the bursts."""
     name, mode, pairs, folder = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
@@ -78,13 +70,11 @@ def main() -> None:
             burst(step, 3)
     step_seconds = burst(plain, 5) / 5
     steps = max(1, round(BURST_SECONDS / step_seconds))
-    ratios = []
-    for pair in range(pairs):
-        times = {True: 0.0, False: 0.0}
-        for is_dumped in (True, False, False, True) if pair % 2 == 0 else (False, True, True, False):
-            with watched() if is_dumped else nullcontext():
-                times[is_dumped] += burst(dumped if is_dumped else plain, steps)
-        ratios.append(times[True] / times[False])
+    ratios = ratios_of(
+        pairs,
+        lambda is_dumped: watched() if is_dumped else nullcontext(),
+        lambda is_dumped: burst(dumped if is_dumped else plain, steps),
+    )
     print(json.dumps({"ratios": ratios, "step_ms": step_seconds * 1e3}))
 
 

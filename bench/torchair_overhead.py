@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import tempfile
 from pathlib import Path
 
@@ -50,9 +49,7 @@ def measure(program: str, mode: str, pairs: int) -> tuple[Cell, float]:
     with tempfile.TemporaryDirectory(prefix="tensortap-bench-", dir=memory if memory.is_dir() else None) as folder:
         words = [os.environ["TENSORTAP_TEST_PYTHON"], str(CHILD), program, MODES[mode], str(pairs), folder]
         report = report_of(words, LONGEST_SECONDS, {"TMPDIR": folder})
-    ratios = report["ratios"]
-    quartiles = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios
-    return Cell.of([statistics.median(ratios)], [quartiles[0], quartiles[-1]]), float(report["step_ms"])
+    return Cell.of_pairs(report["ratios"]), float(report["step_ms"])
 
 
 def verdict(mode: str, program: str, cell: Cell) -> str:
