@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import json
+import os
+import signal
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from case_table import each_row
-from cli_support import ROOT, tensortap
-from torch_support import run_program
+from cli_support import ROOT, package_alone, tensortap
+from torch_support import PYTHON, run_program
 
 HEAD = """
 import glob, json, os, sys
@@ -420,6 +423,32 @@ threads = [threading.Thread(target=call) for _ in range(3)]
     )
     files = done.files("0/graph_1/1/*/Add*")
     assert sorted(int(path.parent.name) for path in files) == list(range(601))
+
+
+def test_what_a_killed_process_dumped_is_whole(tmp_path: Path) -> None:
+    endless = """
+compiled = torch.compile(lambda x, y: torch.relu(x + y) * 2, backend=backend("dump"))
+step = 0
+while True:
+    compiled(x, y)
+    print(step, flush=True)
+    step += 1
+"""
+    (tmp_path / "program.py").write_text(HEAD + endless)
+    environment = {**os.environ, "PYTHONPATH": str(package_alone(tmp_path))}
+    with subprocess.Popen([PYTHON, "program.py"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        last = 0
+        while last < 25:
+            last = int(process.stdout.readline())
+        process.kill()
+        last = max([last, *(int(line) for line in process.stdout.read().splitlines())])
+    killed = Ran(process.returncode, "", "", tmp_path)
+    assert killed.code == -signal.SIGKILL
+    whole = {(record["op"], record["slot"], record["step"]) for record in killed.records() if record["shape"] == [2, 3]}
+    for step in range(last + 1):
+        for record in ("Add:in0", "Add:in1", "Add:out0", "Relu:in0", "Relu:out0", "Mul:in0", "Mul:out0"):
+            assert (*record.split(":"), step) in whole, f"{record} of step {step}, which had returned, is missing"
 
 
 def test_a_forked_child_writes_nothing(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -181,3 +182,70 @@ compiled(lambda x: [part.t() + 1 for part in x.split(2)], look)(torch.ones(4, 2)
 """,
     )
     assert printed.splitlines() == ["getitem split 0", "getitem_1 split 1", "t split 0", "t_1 split 1"]
+
+
+LLAMA = """
+import math
+class RMSNorm(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(width))
+    def forward(self, x):
+        wide = x.to(torch.float32)
+        return self.weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
+
+def rotated(x):
+    half = x.shape[-1] // 2
+    return torch.cat((-x[..., half:], x[..., :half]), dim=-1)
+
+class Layer(torch.nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm, self.last_norm = RMSNorm(width), RMSNorm(width)
+        self.q, self.k, self.v, self.o = (torch.nn.Linear(width, width, bias=False) for _ in range(4))
+        self.gate, self.up = (torch.nn.Linear(width, 2 * width, bias=False) for _ in range(2))
+        self.down = torch.nn.Linear(2 * width, width, bias=False)
+    def forward(self, x, cos, sin):
+        batch, length, width = x.shape
+        normed = self.norm(x)
+        q, k, v = (part(normed).view(batch, length, self.heads, -1).transpose(1, 2) for part in (self.q, self.k, self.v))
+        q, k = q * cos + rotated(q) * sin, k * cos + rotated(k) * sin
+        scores = torch.matmul(q, k.transpose(2, 3)) / math.sqrt(width // self.heads)
+        scores = scores + torch.full((length, length), -1e9).triu(1)
+        mixed = torch.matmul(torch.softmax(scores, dim=-1), v).transpose(1, 2).reshape(batch, length, width)
+        x = x + self.o(mixed)
+        normed = self.last_norm(x)
+        return x + self.down(torch.nn.functional.silu(self.gate(normed)) * self.up(normed))
+
+with torch.no_grad():
+    named(Layer(16, 2))(torch.randn(2, 3, 16), torch.randn(3, 8), torch.randn(3, 8))
+"""
+
+
+# What the table of types, which was recorded with TorchAir's own converters, says of each node in turn.
+LLAMA_TYPES = """
+pow_1 Pow, mean ReduceMean, add Add, rsqrt Rsqrt, mul Mul Cast, mul_1 Mul Cast,
+mm MatMul, _unsafe_view Reshape, mm_1 MatMul, _unsafe_view_1 Reshape, mm_2 MatMul, _unsafe_view_2 Reshape,
+mul_2 Mul Cast, slice_1 StridedSliceV2, neg Neg, slice_2 StridedSliceV2, cat ConcatV2, mul_3 Mul Cast, add_1 Add,
+mul_4 Mul Cast, slice_3 StridedSliceV2, neg_1 Neg, slice_4 StridedSliceV2, cat_1 ConcatV2, mul_5 Mul Cast, add_2 Add,
+clone Identity, _unsafe_view_3 Reshape, clone_1 Identity, _unsafe_view_4 Reshape, bmm BatchMatMul, div RealDiv, full Fill, triu Triu,
+add_3 Add, _softmax SoftmaxV2, clone_2 Identity, _unsafe_view_5 Reshape, bmm_1 BatchMatMul, clone_3 Identity, _unsafe_view_6 Reshape,
+mm_3 MatMul, _unsafe_view_7 Reshape, add_4 Add,
+pow_2 Pow, mean_1 ReduceMean, add_5 Add, rsqrt_1 Rsqrt, mul_6 Mul Cast, mul_7 Mul Cast,
+mm_4 MatMul, _unsafe_view_8 Reshape, silu Swish, mm_5 MatMul, _unsafe_view_9 Reshape, mul_8 Mul Cast, mm_6 MatMul, _unsafe_view_10 Reshape,
+add_6 Add
+"""
+
+
+def test_a_layer_of_llama_has_the_names_of_torchair(tmp_path: Path) -> None:  # T4
+    [names] = names_of(tmp_path, LLAMA)
+    taken: Counter[str] = Counter()
+    expected = {}
+    for entry in LLAMA_TYPES.replace("\n", " ").split(","):
+        node, *types = entry.split()
+        expected[node] = []
+        for ge_type in types:
+            expected[node].append(f"{ge_type}_{taken[ge_type]}" if taken[ge_type] else ge_type)
+            taken[ge_type] += 1
+    assert {node: parts for node, parts in names.items() if not node.startswith("arg")} == expected
