@@ -43,8 +43,19 @@ _ENTER, _EXIT = torch.ops.air.scope_enter.default, torch.ops.air.scope_exit.defa
 class _Scope:
     """Marks what runs inside of the block. Dynamo can follow a class of this kind, and not contextlib.contextmanager."""
 
-    def __init__(self, marks: list[tuple[str, str]]) -> None:
-        self.marks = marks
+    marks: tuple[tuple[str, str], ...]
+
+    if torch.__version__ >= (2, 5):
+
+        def __init__(self, *marks: tuple[str, str]) -> None:
+            self.marks = marks
+
+    else:  # whose Dynamo follows classes without __init__ only
+
+        def __new__(cls, *marks: tuple[str, str]) -> _Scope:
+            self = super().__new__(cls)
+            self.marks = marks
+            return self
 
     def __enter__(self) -> None:
         torch.ops.air.scope_enter([key for key, _ in self.marks], [value for _, value in self.marks])
@@ -55,22 +66,22 @@ class _Scope:
 
 def data_dump() -> _Scope:
     """Dump the operators of a ``with`` block, besides those that ``dump_layer`` names."""
-    return _Scope([(_DUMP_KEY, "True")])
+    return _Scope((_DUMP_KEY, "True"))
 
 
 def npu_stream_switch(stream_tag: str, stream_priority: int = 0) -> _Scope:
     """Mark operators for a stream of a device; without effect here."""
-    return _Scope([("_user_stream_label", stream_tag), ("_user_stream_priority", str(stream_priority))])
+    return _Scope(("_user_stream_label", stream_tag), ("_user_stream_priority", str(stream_priority)))
 
 
 def super_kernel(scope: str, options: str = "") -> _Scope:
     """Mark operators that a device may join to one kernel; without effect here."""
-    return _Scope([("_super_kernel_scope", scope or ""), ("_super_kernel_options", options)])
+    return _Scope(("_super_kernel_scope", scope or ""), ("_super_kernel_options", options))
 
 
 def limit_core_num(op_aicore_num: int, op_vectorcore_num: int) -> _Scope:
     """Mark operators that may use only some cores of a device; without effect here."""
-    return _Scope([("_op_aicore_num", str(op_aicore_num)), ("_op_vectorcore_num", str(op_vectorcore_num))])
+    return _Scope(("_op_aicore_num", str(op_aicore_num)), ("_op_vectorcore_num", str(op_vectorcore_num)))
 
 
 def op_never_timeout(enable: bool = True) -> _Scope:
@@ -83,7 +94,7 @@ def op_never_timeout(enable: bool = True) -> _Scope:
     """
     if not isinstance(enable, bool):
         raise TypeError(f"op_never_timeout() argument 'enable' must be bool, but got {type(enable).__name__}.")
-    return _Scope([("_op_exec_never_timeout", str(enable))])
+    return _Scope(("_op_exec_never_timeout", str(enable)))
 
 
 def marked_nodes(graph: torch.fx.Graph) -> set[Node]:
