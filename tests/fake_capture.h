@@ -36,11 +36,13 @@ int tensortap_wants_op(tensortap_session* session, tensortap_op_id op) noexcept 
   auto& self = fake_capture::self(session);
   return self.wanted(self.ops[op]) ? 1 : 0;
 }
+int tensortap_identity(tensortap_session* session) noexcept { return fake_capture::self(session).identity; }
 int tensortap_wants_reads(tensortap_session* session) noexcept { return fake_capture::self(session).wants_reads ? 1 : 0; }
-int tensortap_step_begin_kind(tensortap_session* session, int64_t step, uint64_t, uint64_t) noexcept {
+int tensortap_step_begin_kind(tensortap_session* session, int64_t step, uint64_t run, uint64_t) noexcept {
   auto& self = fake_capture::self(session);
   const std::lock_guard lock(self.mutex);
   self.begun.push_back(step);
+  self.begun_runs.push_back(run);
   return self.unwanted_steps.contains(step) ? 0 : 1;
 }
 int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t run) noexcept {

@@ -71,9 +71,10 @@ struct Session {
   std::vector<Event> failures;
   std::vector<std::string> errors;
   std::map<std::string, int> not_captured;
+  int identity = TENSORTAP_IDENTITY_PLACE;
   std::vector<int64_t> begun, ended;
-  std::vector<uint64_t> ended_runs;  // beside `ended`
-  std::set<int64_t> unwanted_steps;  // of which nothing is captured
+  std::vector<uint64_t> begun_runs, ended_runs;  // beside `begun` and `ended`
+  std::set<int64_t> unwanted_steps;              // of which nothing is captured
   std::function<bool(const Op&)> wanted = [](const Op&) { return true; };
   bool keep_data = true;
   bool wants_reads = false;

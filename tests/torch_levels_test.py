@@ -140,6 +140,23 @@ def test_a_model_is_the_root_alone(tmp_path: Path) -> None:
     assert {"addmm", "mul"} <= levels["op"]
 
 
+WRITES = """
+import torch, torch.nn as nn
+class Doubled(nn.Module):
+    def forward(self, x):
+        return x.mul_(2)
+Doubled()(torch.ones(3))
+"""
+
+
+def test_a_module_that_writes_into_its_argument_is_told_with_what_it_read(tmp_path: Path) -> None:
+    done = capture(tmp_path, WRITES, options=["--levels", "module", "--tensors"])
+    assert done.code == 0, done.err
+    calls = recorded_calls(done)
+    np.testing.assert_array_equal(calls["Doubled:in0"], [np.ones(3)])
+    np.testing.assert_array_equal(calls["Doubled:out0"], [2 * np.ones(3)])
+
+
 @each_row("levels", ["ops", "op,modules", ""])
 def test_other_words_are_refused(tmp_path: Path, levels: str) -> None:
     done = tensortap("exec", "--levels", levels, "--", "true", cwd=tmp_path)

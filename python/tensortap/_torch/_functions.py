@@ -77,6 +77,14 @@ class Functions:
         ``level_of_call(whether it is a root)``: at which level a module's call is captured, -1 when it is not.
     add_module
         ``add_module(number of the module, class, level)``: gives the number of a node for ``add_site``, 0 when it cannot be captured.
+    tells_calls_apart
+        ``tells_calls_apart()``: whether each call of a module or an operator is an op of its own, and steps are rounds of a phase.
+    round_begins
+        ``round_begins(number of a module, phase)``: the model is called, 1 prefill, 2 decode, 3 train.
+    operation_begins
+        ``operation_begins(number of a node)``: a module is called; 0 is one that is no operation. Gives what ``operation_ends`` gets.
+    operation_ends
+        ``operation_ends(what operation_begins gave)``: the call has returned or raised.
     open_model
         ``open_model((config, its name, the graph's name, the program, "YYYYmmddHHMMSS"), device)``: a session for one compiled graph; gives
         its number, or what went wrong.
@@ -140,6 +148,10 @@ class Functions:
     path_number: Callable[[str], int]
     level_of_call: Callable[[bool], int]
     add_module: Callable[[int, str, int], int]
+    tells_calls_apart: Callable[[], bool]
+    round_begins: Callable[[int, int], None]
+    operation_begins: Callable[[int], int]
+    operation_ends: Callable[[int], None]
     graph_ends: Callable[[], None]
     wrote_unseen: Callable[[], None]
     compile_begins: Callable[[], None]

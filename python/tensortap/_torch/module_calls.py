@@ -20,7 +20,7 @@ def wrap(functions: Functions) -> None:
     """
     call = torch.nn.Module.__call__
     is_compiling = torch.compiler.is_compiling
-    enter, leave, tell = functions.enter, functions.leave, ModuleEvents(functions).tell
+    enter, leave, observed = functions.enter, functions.leave, ModuleEvents(functions, call).call
 
     # Short on purpose: it runs at every call of a module. While torch.compile traces a call, it is the call itself.
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
@@ -28,10 +28,9 @@ def wrap(functions: Functions) -> None:
             return call(self, *args, **kwargs)
         mark = enter(self)
         try:
-            result = call(self, *args, **kwargs)
             if mark < 0:
-                tell(self, mark == -1, args, kwargs, result)
-            return result
+                return observed(self, mark == -1, args, kwargs)
+            return call(self, *args, **kwargs)
         finally:
             leave(mark)
 

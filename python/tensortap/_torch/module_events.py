@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
 
 from ._functions import Functions
+from .rounds import Rounds
 
 _INFERENCE, _FORWARD = 0, 1  # phases
 _OUTPUT, _INPUT = 0, 1  # kinds of slots
+_FIRST, _SECOND = 1, 2  # what a dump node tells: what was read, and what was made after it
+_MODULE = 2  # the level
 _DEEPEST = 8
+
+_Row = tuple[int, int, int, int, int]
 
 
 class ModuleEvents:
@@ -21,57 +27,129 @@ class ModuleEvents:
     ----------
     functions : Functions
         Of the library.
+    call : callable
+        What calls a module: ``torch.nn.Module.__call__`` as it was.
     """
 
-    def __init__(self, functions: Functions) -> None:
+    def __init__(self, functions: Functions, call: Callable[..., Any]) -> None:
         self._functions = functions
+        self._call = call
+        self._rounds = Rounds()
         self._nodes: dict[tuple[int, str, int], int] = {}
-        self._sites: dict[tuple[int, int, tuple[Any, ...]], int] = {}
+        self._sites: dict[tuple[int, int, int, tuple[_Row, ...]], int] = {}
 
-    def tell(self, module: Any, is_root: bool, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-        """Tell of a call that returned. Whatever goes wrong here is not the program's."""
+    def call(self, module: Any, is_root: bool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Call a module, and tell of the call. Whatever goes wrong in the telling is not the program's.
+
+        Parameters
+        ----------
+        module : torch.nn.Module
+            That is called.
+        is_root : bool
+            Whether no other module runs.
+        args, kwargs
+            What it is called with.
+
+        Returns
+        -------
+        object
+            What the module gives.
+        """
+        begun = self._begin(module, is_root, (*args, *kwargs.values()))
         try:
-            self._tell(module, is_root, (*args, *kwargs.values()), result)
+            result = self._call(module, *args, **kwargs)
+            self._tell_result(begun, result)
+            return result
+        finally:
+            if begun.running_before is not None:
+                self._functions.operation_ends(begun.running_before)
+
+    def _begin(self, module: Any, is_root: bool, arguments: tuple[Any, ...]) -> _Begun:
+        begun = _Begun()
+        try:
+            if self._functions.tells_calls_apart():
+                self._begin_operation(begun, module, is_root, arguments)
+            else:
+                level = self._functions.level_of_call(is_root)
+                begun.node = self._node(module, type(module).__name__, level) if level >= 0 else 0
+            if begun.node:
+                begun.phase = _FORWARD if torch.is_grad_enabled() else _INFERENCE
+                self._dump(begun, _FIRST, _INPUT, arguments)
+        except Exception:
+            begun.node = 0
+        return begun
+
+    def _begin_operation(self, begun: _Begun, module: Any, is_root: bool, arguments: tuple[Any, ...]) -> None:
+        rounds = self._rounds
+        if is_root:
+            self._functions.round_begins(self._functions.module_id(module), rounds.begin(module, arguments))
+        if not rounds.is_container(module):
+            begun.node = self._node(module, rounds.layer_type(module) or type(module).__name__, _MODULE)
+        begun.running_before = self._functions.operation_begins(begun.node)
+
+    def _tell_result(self, begun: _Begun, result: Any) -> None:
+        if not begun.node:
+            return
+        try:
+            results = tuple(result.values()) if isinstance(result, Mapping) else result if isinstance(result, (tuple, list)) else (result,)
+            self._dump(begun, _SECOND, _OUTPUT, results)
         except Exception:
             return
 
-    def _tell(self, module: Any, is_root: bool, arguments: tuple[Any, ...], result: Any) -> None:
-        level = self._functions.level_of_call(is_root)
-        if level < 0:
-            return
-        results = tuple(result.values()) if isinstance(result, Mapping) else result if isinstance(result, (tuple, list)) else (result,)
+    def _dump(self, begun: _Begun, moment: int, kind: int, values: Iterable[Any]) -> None:
         tensors: list[torch.Tensor] = []
-        rows: list[tuple[int, int, int, int, int]] = []
-        for kind, values in ((_INPUT, arguments), (_OUTPUT, results)):
-            for slot, value in enumerate(values):
-                found = [value] if isinstance(value, torch.Tensor) else list(_tensors(value, 0))
-                for element, tensor in enumerate(found):
-                    rows.append((len(tensors), kind, slot, -1 if tensor is value else element, 0))
-                    tensors.append(tensor)
+        rows: list[_Row] = []
+        for slot, value in enumerate(values):
+            found = [value] if isinstance(value, torch.Tensor) else list(_tensors(value, 0))
+            for element, tensor in enumerate(found):
+                rows.append((len(tensors), kind, slot, -1 if tensor is value else element, 0))
+                tensors.append(tensor)
         if tensors:
-            phase = _FORWARD if torch.is_grad_enabled() else _INFERENCE
-            site = self._site(self._node(module, level), phase, tuple(rows))
+            # A call that read nothing has told nothing before.
+            told = moment if moment == _FIRST or begun.told_first else 0
+            begun.told_first = True
+            site = self._site(begun.node, begun.phase, told, tuple(rows))
             # Below autograd: the dump is no operation of the program, and changes no version.
             with torch._C._AutoDispatchBelowAutograd():
                 torch.ops.tensortap.dump.default(tensors, site)
 
-    def _node(self, module: Any, level: int) -> int:
-        key = (self._functions.module_id(module), type(module).__name__, level)
+    def _node(self, module: Any, type_name: str, level: int) -> int:
+        key = (self._functions.module_id(module), type_name, level)
         if key not in self._nodes:
             self._nodes[key] = self._functions.add_module(*key)
         return self._nodes[key]
 
-    def _site(self, node: int, phase: int, rows: tuple[tuple[int, int, int, int, int], ...]) -> int:
-        key = (node, phase, rows)
+    def _site(self, node: int, phase: int, moment: int, rows: tuple[_Row, ...]) -> int:
+        key = (node, phase, moment, rows)
         if key not in self._sites:
-            self._sites[key] = self._functions.add_site((node, phase, 0), rows)
+            self._sites[key] = self._functions.add_site((node, phase, moment), rows)
         return self._sites[key]
 
 
+@dataclasses.dataclass
+class _Begun:
+    """A call that has begun."""
+
+    node: int = 0  # 0 = nothing is told of it
+    phase: int = _INFERENCE
+    told_first: bool = False
+    running_before: int | None = None
+
+
 def _tensors(value: Any, depth: int) -> Iterator[torch.Tensor]:
-    """Give the tensors inside of a list, tuple or dict, in their order."""
+    """Give the tensors inside of a list, tuple, dict or dataclass, in their order."""
     if isinstance(value, torch.Tensor):
         yield value
-    elif isinstance(value, (list, tuple, Mapping)) and depth < _DEEPEST:
-        for item in value.values() if isinstance(value, Mapping) else value:
+    elif depth < _DEEPEST:
+        for item in _items(value):
             yield from _tensors(item, depth + 1)
+
+
+def _items(value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return value.values()
+    if isinstance(value, (list, tuple)):
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return (getattr(value, field.name, None) for field in dataclasses.fields(value))
+    return ()

@@ -37,9 +37,14 @@ uint32_t add_node(GraphNode told) {
 int level_of_call(bool is_root) {
   const EnteredCapture capture;
   const ThreadCalls* calls = thread_calls();
-  if (!capture || calls == nullptr || (capture->levels & kModuleLevels) == 0) return -1;
+  if (!capture || calls == nullptr) return -1;
+  const bool calls_apart = capture->identities.calls_apart();
+  // A model's call begins a round, whether or not anything of it is looked at.
+  if (calls_apart && is_root && calls->compiling == 0 && calls->nodes.empty()) return TENSORTAP_LEVEL_MODEL;
+  if (!calls_apart && (capture->levels & kModuleLevels) == 0) return -1;
   // A module that is called in the backward pass computes again what is known.
   if (!capture->observing.load(std::memory_order_relaxed) || calls->compiling > 0 || !calls->nodes.empty()) return -1;
+  if (calls_apart) return TENSORTAP_LEVEL_MODULE;
   if (is_root && (capture->levels & 1U << TENSORTAP_LEVEL_MODEL) != 0) return TENSORTAP_LEVEL_MODEL;
   return (capture->levels & 1U << TENSORTAP_LEVEL_MODULE) != 0 ? static_cast<int>(TENSORTAP_LEVEL_MODULE) : -1;
 }
@@ -52,6 +57,36 @@ uint32_t add_module(ModuleId module, const std::string& type, uint32_t level) {
   told.module = module;
   told.level = level;
   return graph_nodes().add_node(std::move(told), capture->runtime.operators.without_schema(type), 0, false);
+}
+
+bool tells_calls_apart() {
+  const EnteredCapture capture;
+  return capture && capture->identities.calls_apart();
+}
+
+void round_begins(ModuleId model, uint32_t phase) {
+  const EnteredCapture capture;
+  if (capture && capture->identities.calls_apart()) capture->steps.round_begins(model, phase);
+}
+
+uint64_t operation_begins(uint32_t number) {
+  const EnteredCapture capture;
+  ThreadCalls* calls = thread_calls();
+  if (calls == nullptr) return 0;
+  const KnownNode* node = graph_nodes().node(number);
+  if (!capture || node == nullptr) return calls->operations.begin(nullptr);
+  OpKey key;
+  key.op = node->op;
+  key.module = node->told.module;
+  key.level = node->told.level;
+  const uint64_t own_number = uint64_t{1} << 63U | number;  // beside those of operators
+  const auto phase = static_cast<uint32_t>(capture->steps.run());
+  const CallPlace place = calls->operations.next_call(own_number, static_cast<uint64_t>(capture->steps.count()), phase, false);
+  return calls->operations.begin(&capture->identities.of_node(key, node->told, place));
+}
+
+void operation_ends(uint64_t before) {
+  if (ThreadCalls* calls = thread_calls()) calls->operations.end(before);
 }
 
 uint32_t wanted_of(TorchSession& session, const KnownNode& node, ModuleId root) {
@@ -129,6 +164,7 @@ struct DumpPlace {
   ModuleId root;
   MetStorages& met;
   std::vector<tensortap_tensor>& gathered;  // what is reported
+  OpIdentity* operation = nullptr;          // whose dump it is, where that is not the node's own
 };
 
 tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, const DumpPlace& place, OpIdentity& identity) {
@@ -176,7 +212,7 @@ void gather(TorchSession& session, const DumpSite& site, const DumpPlace& place,
 void dump_into(TorchSession& session, const DumpSite& site, const DumpPlace& place, std::span<const tensortap_torch_tensor> tensors) {
   // Tracing runs a graph on tensors without values.
   if (!tensors.empty() && (tensors[0].kind == TENSORTAP_TORCH_WRAPPER || tensors[0].kind == TENSORTAP_TORCH_META)) return;
-  OpIdentity& identity = session.op_of(*site.node, place.root);
+  OpIdentity& identity = place.operation != nullptr ? *place.operation : session.op_of(*site.node, place.root);
   const bool failed = (site.role.flags & kDumpFailed) != 0;
   const bool wanted = failed || tensortap_wants(session.session, identity.id, place.step) != 0;
   session.storages.let_go(place.met);
@@ -209,7 +245,9 @@ void dump(int64_t number, std::span<const tensortap_torch_tensor> tensors) {
   calls->met.now = capture->write_time(calls->optimizer != 0);
   if (!capture->observing.load(std::memory_order_relaxed)) return;
   const ModuleId root = calls->graph_roots.empty() ? site->node->told.root : calls->graph_roots.back();
-  dump_into(*capture.get(), *site, {capture->steps.current(), 0, root, calls->met, calls->tensors}, tensors);
+  const bool is_module = (1U << site->node->told.level & kModuleLevels) != 0;
+  OpIdentity* const operation = is_module ? calls->operations.innermost() : nullptr;
+  dump_into(*capture.get(), *site, {capture->steps.current(), capture->steps.run(), root, calls->met, calls->tensors, operation}, tensors);
 }
 
 }  // namespace
@@ -220,8 +258,9 @@ uint32_t operator_of(TorchRuntime& runtime, const GraphNode& told) {
 }
 
 const GraphEvents& graph_events() {
-  static const GraphEvents events = {takes_nodes,  add_node,       wants_node,   add_site,       graph_begins,  graph_ends,
-                                     wrote_unseen, compile_begins, compile_ends, autograd_names, level_of_call, add_module};
+  static const GraphEvents events = {takes_nodes,       add_node,       wants_node,       add_site,       graph_begins,  graph_ends,
+                                     wrote_unseen,      compile_begins, compile_ends,     autograd_names, level_of_call, add_module,
+                                     tells_calls_apart, round_begins,   operation_begins, operation_ends};
   return events;
 }
 

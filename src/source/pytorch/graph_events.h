@@ -77,6 +77,16 @@ struct GraphEvents {
   int (*level_of_call)(bool is_root) = nullptr;
   // The node for calls of a module of this class: it takes sites as any node does. 0 = it cannot be captured.
   uint32_t (*add_module)(ModuleId module, const std::string& type, uint32_t level) = nullptr;
+
+  // Whether each call is an op of its own, and steps are rounds of a model's phase. If so the end of a module's call is an event whatever
+  // levels were asked for, and the following are called.
+  bool (*tells_calls_apart)() = nullptr;
+  // A model is called in this phase, enum tensortap_model_phase.
+  void (*round_begins)(ModuleId model, uint32_t phase) = nullptr;
+  // A module is called; node 0 = it is no operation, what it calls are root operations. Returns what operation_ends() is to be called with
+  // when the call returns or raises.
+  uint64_t (*operation_begins)(uint32_t node) = nullptr;
+  void (*operation_ends)(uint64_t before) = nullptr;
 };
 
 }  // namespace tensortap::pytorch

@@ -66,6 +66,14 @@ size_t OpKeyHash::operator()(const OpKey& key) const {
   return static_cast<size_t>(hash ^ (hash >> 32U));
 }
 
+size_t OpIdentities::CallHash::operator()(const Call& call) const {
+  const std::array<uint64_t, 2> parts = {reinterpret_cast<uintptr_t>(call.place.parent),
+                                         uint64_t{call.place.occurrence} << 8U | call.place.model_phase};
+  uint64_t hash = OpKeyHash()(call.key);
+  for (const uint64_t part : parts) hash = (hash ^ part) * 0x9E3779B97F4A7C15U ^ (hash >> 29U);
+  return static_cast<size_t>(hash ^ (hash >> 32U));
+}
+
 NameTable::Named NameTable::find_or_add(std::string_view name) {
   const std::lock_guard lock(mutex_);
   auto found = numbers_.find(name);
@@ -116,33 +124,43 @@ OpIdentity& OpIdentities::add(OpIdentity*& known, const OpKey& key) {
   return *known;
 }
 
-OpIdentity& OpIdentities::of(const OpKey& key, const tensortap_torch_call& call) {
+// Where calls are told apart by their places, the line and the forward op do not distinguish them, nor does an operator's module.
+OpIdentity*& OpIdentities::known_of(OpKey key, const CallPlace& place) {
+  if (calls_apart_) {
+    key.position = {};
+    key.forward = nullptr;
+    if (key.level != TENSORTAP_LEVEL_MODULE && key.level != TENSORTAP_LEVEL_MODEL) key.module = 0;
+  }
+  return identities_[{key, place}];
+}
+
+OpIdentity& OpIdentities::of(const OpKey& key, const tensortap_torch_call& call, const CallPlace& place) {
   const std::lock_guard lock(mutex_);
-  OpIdentity*& known = identities_[key];
+  OpIdentity*& known = known_of(key, place);
   if (known != nullptr) return *known;
   OpIdentity& identity = add(known, key);
   const TorchOperator& op = operators_[key.op];
   const OpDescription texts{source_text(identity.position), attributes_of(key, op, arguments_of(call, adapter_)), input_names(op, call)};
-  register_op(identity, key, texts);
+  register_op(identity, key, place, texts);
   return identity;
 }
 
-OpIdentity& OpIdentities::of_node(const OpKey& key, const GraphNode& node) {
+OpIdentity& OpIdentities::of_node(const OpKey& key, const GraphNode& node, const CallPlace& place) {
   const std::lock_guard lock(mutex_);
-  OpIdentity*& known = identities_[key];
+  OpIdentity*& known = known_of(key, place);
   if (known != nullptr) return *known;
   OpIdentity& identity = add(known, key);
   const auto attributes = parse_json(node.attributes.empty() ? "{}" : node.attributes, "attributes");
   const bool are_known = attributes.ok() && attributes->is_object();
   const OpDescription texts{node.source, attributes_of(key, operators_[key.op], are_known ? *attributes : Json::object()), node.inputs};
-  register_op(identity, key, texts);
+  register_op(identity, key, place, texts);
   return identity;
 }
 
 void OpIdentities::request(DumpRequest request) {
   const std::lock_guard lock(mutex_);
   tensortap_request_op(session_, TENSORTAP_NO_OP, request.enabled ? 1 : 0);
-  for (const auto& [key, identity] : identities_) apply(request, *identity);
+  for (const auto& [call, identity] : identities_) apply(request, *identity);
   requests_.push_back(std::move(request));
 }
 
@@ -170,7 +188,7 @@ std::string OpIdentities::name_for(const OpKey& key, const TorchOperator& op) {
   return before == 0 ? name : concat(name, "_", before);
 }
 
-void OpIdentities::register_op(OpIdentity& identity, const OpKey& key, const OpDescription& texts) {
+void OpIdentities::register_op(OpIdentity& identity, const OpKey& key, const CallPlace& place, const OpDescription& texts) {
   const TorchOperator& op = operators_[key.op];
   const std::string module = module_path(identity.module);
   std::vector<const char*> inputs;
@@ -189,7 +207,9 @@ void OpIdentities::register_op(OpIdentity& identity, const OpKey& key, const OpD
   described.inputs = inputs.data();
   described.input_count = inputs.size();
   described.attributes = texts.attributes.empty() ? nullptr : texts.attributes.c_str();
-  described.parent = TENSORTAP_NO_OP;
+  described.parent = place.parent == nullptr ? TENSORTAP_NO_OP : place.parent->id;
+  described.occurrence = place.occurrence;
+  described.model_phase = place.model_phase;
   const char* original = identity.name.c_str();
   described.originals = &original;
   described.original_count = 1;

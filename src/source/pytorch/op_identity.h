@@ -19,6 +19,7 @@
 #include "source/pytorch/graph_events.h"
 #include "source/pytorch/operator_table.h"
 #include "source/pytorch/python_bridge.h"
+#include "source/pytorch/running_operations.h"
 
 namespace tensortap::pytorch {
 
@@ -121,29 +122,47 @@ struct DumpRequest {
 class OpIdentities {
  public:
   OpIdentities(tensortap_session* session, const tensortap_torch_adapter& adapter, OperatorTable& operators, NameTable& scopes)
-      : session_(session), adapter_(adapter), operators_(operators), scopes_(scopes) {}
+      : session_(session),
+        adapter_(adapter),
+        operators_(operators),
+        scopes_(scopes),
+        calls_apart_(tensortap_identity(session) == TENSORTAP_IDENTITY_CALL) {}
+  // Whether a call is an op of its own, by its place.
+  [[nodiscard]] bool calls_apart() const { return calls_apart_; }
   OpIdentities(const OpIdentities&) = delete;
   OpIdentities& operator=(const OpIdentities&) = delete;
 
-  // The op of a call; `call` gives the names of its inputs when it is new. Lives as long as the process.
-  OpIdentity& of(const OpKey& key, const tensortap_torch_call& call);
-  // The op of a node of a compiled graph, whose number in `key` is its position.
-  OpIdentity& of_node(const OpKey& key, const GraphNode& node);
+  // The op of a call; `call` gives the names of its inputs when it is new. Lives as long as the process. `place` is {} where calls are not
+  // told apart, and stands for where the program made the call where they are.
+  OpIdentity& of(const OpKey& key, const tensortap_torch_call& call, const CallPlace& place = {});
+  // The op of a node of a compiled graph, whose number in `key` is its position, or of a call of a module.
+  OpIdentity& of_node(const OpKey& key, const GraphNode& node, const CallPlace& place = {});
   // Turns ops on and off, those to come too; the last request that fits an op counts.
   void request(DumpRequest request);
 
  private:
+  struct Call {
+    OpKey key;
+    CallPlace place;
+    friend bool operator==(const Call&, const Call&) = default;
+  };
+  struct CallHash {
+    size_t operator()(const Call& call) const;
+  };
+
+  OpIdentity*& known_of(OpKey key, const CallPlace& place);
   OpIdentity& add(OpIdentity*& known, const OpKey& key);
   std::string name_for(const OpKey& key, const TorchOperator& op);
   void apply(const DumpRequest& request, const OpIdentity& identity);
-  void register_op(OpIdentity& identity, const OpKey& key, const OpDescription& texts);
+  void register_op(OpIdentity& identity, const OpKey& key, const CallPlace& place, const OpDescription& texts);
 
   tensortap_session* const session_;
   const tensortap_torch_adapter& adapter_;
   OperatorTable& operators_;
   NameTable& scopes_;
+  const bool calls_apart_;
   std::mutex mutex_;
-  std::unordered_map<OpKey, OpIdentity*, OpKeyHash> identities_;
+  std::unordered_map<Call, OpIdentity*, CallHash> identities_;
   std::unordered_map<std::string, uint32_t> taken_;
   std::vector<DumpRequest> requests_;
 };

@@ -19,6 +19,7 @@ tensortap_op_event event_of(const PendingCall& pending, const ThreadCalls& calls
   event.size = sizeof event;
   event.op = pending.identity->id;
   event.step = pending.step;
+  event.run = pending.run;
   event.phase = pending.phase;
   event.moment = TENSORTAP_MOMENT_AFTER;
   event.duration_ns = -1;
@@ -95,8 +96,18 @@ void report_what_it_reads(ThreadCalls& calls, PendingCall& pending, const tensor
   tensortap_on_op(pending.capture->session, &event);
 }
 
+// Of a session that tells calls apart. What the backward pass or an optimizer runs has no operation of the forward pass above it.
+OpIdentity& identity_in_place(TorchCapture& capture, ThreadCalls& calls, const OpKey& key, const tensortap_torch_call& call) {
+  const bool on_its_own = !calls.nodes.empty() || calls.optimizer != 0;
+  const uint64_t op = uint64_t{key.scope} << 40U | uint64_t{key.level} << 32U | key.op;
+  const auto phase = static_cast<uint32_t>(capture.steps.run());
+  const auto round = static_cast<uint64_t>(capture.steps.count());
+  return capture.identities.of(key, call, calls.operations.next_call(op, round, phase, on_its_own));
+}
+
 void decide(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
-  pending.identity = &identity_of(*pending.capture, calls, pending.key, call);
+  const bool calls_apart = pending.capture->identities.calls_apart();
+  pending.identity = &(calls_apart ? identity_in_place : identity_of)(*pending.capture, calls, pending.key, call);
   // The session looks for values that are not finite: an op that makes no values is reported to it once, to be counted.
   const bool no_news = !pending.capture->wants_moves && (pending.identity->flags & TENSORTAP_TORCH_OP_REARRANGES) != 0;
   if (no_news && pending.identity->told.load(std::memory_order_relaxed)) return;
@@ -118,12 +129,14 @@ PendingCall& next_pending(ThreadCalls& calls, bool own_memory) {
   pending->identity = nullptr;
   pending->wanted = false;
   pending->call = 0;
+  pending->running_before.reset();
   pending->written.clear();
   pending->read.clear();
   return *pending;
 }
 
 void release(ThreadCalls& calls, PendingCall* pending) {
+  if (pending->running_before) calls.operations.end(*pending->running_before);
   if (pending->own_memory) {
     delete pending;
   } else if (calls.depth > 0) {
@@ -139,6 +152,12 @@ void try_bootstrap(TorchCapture& capture) {
   if (!bootstrap_python(capture.runtime.python_package)) return;
   capture.runtime.bootstrapped.store(true);
   capture.observe();
+}
+
+// Whether kernels that run until a call ends are operations below it.
+bool calls_kernels(const TorchCapture& capture, const PendingCall& pending) {
+  const bool takes_kernels = (capture.levels & 1U << TENSORTAP_LEVEL_KERNEL) != 0 && pending.key.level != TENSORTAP_LEVEL_KERNEL;
+  return takes_kernels && capture.identities.calls_apart() && !pending.own_memory;
 }
 
 // Whether a call that comes after an optimizer's step still belongs to that step, by the values that it reads: the program looks at its
@@ -174,10 +193,14 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
   if (!capture->step_wanted.load(std::memory_order_relaxed)) return nullptr;
   const bool is_collective = call->tensor_count > 0 && (flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_COLLECTIVE) != 0;
   capture->storages.let_go(calls->met);
+  // A view runs nothing.
+  const bool is_view = (flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_REARRANGES) != 0;
+  if (is_view && capture->identities.calls_apart()) return nullptr;
   calls->met.now = capture->write_time(calls->optimizer != 0);
   PendingCall& pending = next_pending(*calls, is_collective);
   pending.capture = capture.get();
   pending.step = capture->steps.current();
+  pending.run = capture->steps.run();
   pending.phase = phase_of(*call, *calls);
   pending.key = key_of(*call, *calls, capture->levels);
   for (uint32_t i = 0; i < call->tensor_count; ++i) {
@@ -194,6 +217,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
     release(*calls, &pending);
     return nullptr;
   }
+  if (calls_kernels(*capture.get(), pending)) pending.running_before = calls->operations.begin(pending.identity);
   if (pending.wanted) report_what_it_reads(*calls, pending, *call);
   pending.began_ns = pending.wanted ? monotonic_ns() : 0;
   return &pending;
@@ -277,6 +301,7 @@ void end_unwanted(TorchCapture& capture, ThreadCalls& calls, const tensortap_tor
   PendingCall& pending = next_pending(calls, false);
   pending.capture = &capture;
   pending.step = capture.steps.current();
+  pending.run = capture.steps.run();
   pending.phase = phase_of(call, calls);
   pending.key = key_of(call, calls, capture.levels);
   decide(calls, pending, call);

@@ -133,6 +133,37 @@ PyObject* add_module_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   return PyLong_FromLong(function == nullptr ? 0 : static_cast<long>(function(module, *type, level)));
 }
 
+// tells_calls_apart() -> whether each call of a module or an operator is an op of its own
+PyObject* tells_calls_apart_function(PyObject*, PythonArguments, ptrdiff_t) {
+  const auto function = events_of_graphs().tells_calls_apart;
+  return PyBool_FromLong(function != nullptr && function() ? 1 : 0);
+}
+
+// round_begins(number of the model, its phase)
+PyObject* round_begins_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
+  const auto model = static_cast<ModuleId>(PyLong_AsLong(arguments[0]));
+  const auto phase = static_cast<uint32_t>(PyLong_AsLong(arguments[1]));
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  if (const auto function = events_of_graphs().round_begins; function != nullptr) without_gil([&] { function(model, phase); });
+  return python_none();
+}
+
+// operation_begins(number of the node, 0 = no operation) -> what operation_ends() gets
+PyObject* operation_begins_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
+  const auto node = static_cast<uint32_t>(PyLong_AsLong(arguments[0]));
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  const auto function = events_of_graphs().operation_begins;
+  return PyLong_FromLong(function == nullptr ? 0 : static_cast<long>(function(node)));
+}
+
+// operation_ends(what operation_begins() gave)
+PyObject* operation_ends_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
+  const auto before = static_cast<uint64_t>(PyLong_AsLong(arguments[0]));
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  if (const auto function = events_of_graphs().operation_ends; function != nullptr) function(before);
+  return python_none();
+}
+
 constinit std::array graph_methods = {
     python_method<takes_nodes_function, 0>("takes_nodes"),       python_method<add_node_function, 1>("add_node"),
     python_method<wants_node_function, 2>("wants_node"),         python_method<add_site_function, 2>("add_site"),
@@ -140,7 +171,9 @@ constinit std::array graph_methods = {
     python_method<graph_ends_function, 0>("graph_ends"),         python_method<wrote_unseen_function, 0>("wrote_unseen"),
     python_method<compile_begins_function, 0>("compile_begins"), python_method<compile_ends_function, 0>("compile_ends"),
     python_method<autograd_names_function, 0>("autograd_names"), python_method<level_of_call_function, 1>("level_of_call"),
-    python_method<add_module_function, 3>("add_module"),
+    python_method<add_module_function, 3>("add_module"),         python_method<tells_calls_apart_function, 0>("tells_calls_apart"),
+    python_method<round_begins_function, 2>("round_begins"),     python_method<operation_begins_function, 1>("operation_begins"),
+    python_method<operation_ends_function, 1>("operation_ends"),
 };
 
 }  // namespace

@@ -2,17 +2,17 @@
 
 namespace tensortap::pytorch {
 
-void StepCounter::tell_begin(int64_t step) {
-  wanted_ = tensortap_step_begin(session_, step, 0) != 0;
-  on_step_(context_, wanted_);
+void StepCounter::tell_begin() {
+  wanted_ = tensortap_step_begin(session_, current(), run()) != 0;
+  on_step_(context_, wanted_ || (by_rounds_ && current() == 0));
 }
 
-void StepCounter::begin() { tell_begin(0); }
+void StepCounter::begin() { tell_begin(); }
 
 void StepCounter::end() {
   const std::lock_guard lock(mutex_);
   lingers_.store(false, std::memory_order_relaxed);
-  if (!paused_) tensortap_step_end(session_, current(), 0);
+  if (!paused_) tensortap_step_end(session_, current(), run());
 }
 
 void StepCounter::settle() {
@@ -26,10 +26,21 @@ void StepCounter::move_on() {
 
 void StepCounter::next() {
   model_runs_.store(true, std::memory_order_relaxed);
-  const int64_t ended = step_.load(std::memory_order_relaxed);
-  if (!paused_) tensortap_step_end(session_, ended, 0);
-  step_.store(ended + 1, std::memory_order_relaxed);
-  if (!paused_) tell_begin(ended + 1);
+  begin_step(current() + 1, 0);
+}
+
+void StepCounter::begin_step(int64_t step, uint64_t run) {
+  if (!paused_) tensortap_step_end(session_, current(), this->run());
+  step_.store(step, std::memory_order_relaxed);
+  run_.store(run, std::memory_order_relaxed);
+  count_.fetch_add(1, std::memory_order_relaxed);
+  if (!paused_) tell_begin();
+}
+
+void StepCounter::round_begins(uint32_t model, uint32_t phase) {
+  const std::lock_guard lock(mutex_);
+  model_runs_.store(true, std::memory_order_relaxed);
+  begin_step(rounds_[{model, phase}]++, phase);
 }
 
 void StepCounter::pause(bool paused) {
@@ -38,15 +49,15 @@ void StepCounter::pause(bool paused) {
   settle();
   paused_ = paused;
   if (paused) {
-    tensortap_step_end(session_, current(), 0);
+    tensortap_step_end(session_, current(), run());
   } else {
-    tell_begin(current());
+    tell_begin();
   }
 }
 
 void StepCounter::optimizer_ends(const char* name, const void* optimizer) {
   const std::lock_guard lock(mutex_);
-  if (source_ == Source::kProgram) return;
+  if (by_rounds_ || source_ == Source::kProgram) return;
   settle();
   source_ = Source::kOptimizer;
   if (optimizer_name_.empty()) {
@@ -71,7 +82,7 @@ void StepCounter::root_module_begins() {
   const std::lock_guard lock(mutex_);
   settle();
   model_runs_.store(true, std::memory_order_relaxed);
-  if (source_ != Source::kModel) return;
+  if (by_rounds_ || source_ != Source::kModel) return;
   // A backward pass says that an optimizer will come: several calls may make up its step.
   if (model_ran_ && !backward_ran_.load(std::memory_order_relaxed)) next();
   model_ran_ = true;
@@ -79,6 +90,7 @@ void StepCounter::root_module_begins() {
 
 void StepCounter::program_steps() {
   const std::lock_guard lock(mutex_);
+  if (by_rounds_) return;
   settle();
   source_ = Source::kProgram;
   next();

@@ -122,5 +122,49 @@ TEST_F(Steps, AreTheProgramsOnceItSaysSo) {
   EXPECT_EQ(counter_.current(), 2);
 }
 
+class Rounds : public testing::Test {
+ protected:
+  Rounds()
+      : counter_(
+            reinterpret_cast<tensortap_session*>(&told_), [](void* seen, bool looks) { static_cast<Looks*>(seen)->push_back(looks); },
+            &looks_, true) {
+    counter_.begin();
+  }
+  using Looks = std::vector<bool>;
+
+  fake_capture::Session told_;
+  Looks looks_;
+  StepCounter counter_;
+};
+
+TEST_F(Rounds, AreCountedForEachModelInEachPhase) {
+  constexpr uint32_t kModel = 4;
+  counter_.round_begins(kModel, TENSORTAP_MODEL_PHASE_PREFILL);
+  for (int token = 0; token < 3; ++token) counter_.round_begins(kModel, TENSORTAP_MODEL_PHASE_DECODE);
+  counter_.round_begins(kModel, TENSORTAP_MODEL_PHASE_PREFILL);
+  counter_.round_begins(kModel + 1, TENSORTAP_MODEL_PHASE_PREFILL);
+  counter_.end();
+  EXPECT_EQ(told_.begun, (std::vector<int64_t>{0, 0, 0, 1, 2, 1, 0}));
+  EXPECT_EQ(told_.begun_runs, (std::vector<uint64_t>{0, 1, 2, 2, 2, 1, 1}));
+  EXPECT_EQ(told_.ended, told_.begun) << "each is ended as it began";
+  EXPECT_EQ(told_.ended_runs, told_.begun_runs);
+  EXPECT_EQ(counter_.count(), 6);
+}
+
+TEST_F(Rounds, NothingElseBeginsAStep) {
+  counter_.root_module_begins();
+  counter_.root_module_begins();
+  counter_.program_steps();
+  counter_.optimizer_ends("Adam", nullptr);
+  EXPECT_EQ(told_.begun, std::vector<int64_t>{0});
+  EXPECT_FALSE(counter_.lingers());
+}
+
+TEST_F(Rounds, TheFirstOfEachPhaseIsLookedAtEvenWhenNothingOfItIsWanted) {
+  told_.unwanted_steps = {0, 1};
+  for (int round = 0; round < 3; ++round) counter_.round_begins(1, TENSORTAP_MODEL_PHASE_DECODE);
+  EXPECT_EQ(looks_, (Looks{true, true, false, true})) << "the begin, round 0, 1 and 2";
+}
+
 }  // namespace
 }  // namespace tensortap::pytorch

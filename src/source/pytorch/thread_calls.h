@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "source/pytorch/op_identity.h"
@@ -35,8 +36,10 @@ struct PendingCall {
   uint32_t phase = TENSORTAP_PHASE_INFERENCE;
   uint32_t call = 0;
   int64_t step = 0;
+  uint64_t run = 0;
   int64_t began_ns = 0;
   bool wanted = false;
+  std::optional<size_t> running_before;         // how many operations ran when this one began, whose kernels are operations, too
   bool own_memory = false;                      // of a collective, which ends later than it returns
   std::vector<tensortap_torch_tensor> written;  // blocks that the operator writes into; their dims are not to be looked at
   std::vector<ReadArgument> read;               // where the session is shown it
@@ -65,6 +68,7 @@ struct ThreadCalls {
   uint32_t compiling = 0;             // graphs that torch.compile works on: operators that run for that are not the program's
   std::vector<ModuleId> graph_roots;  // what the compiled graphs run for that run now, the innermost last
   std::vector<ModelRun> model_runs;   // the innermost last
+  RunningOperations operations;       // where calls are told apart
   uint32_t optimizer = 0;             // name of the optimizer whose step runs, 0 = none
   const void* optimizer_address = nullptr;
   std::vector<tensortap_tensor> tensors;  // scratch

@@ -96,7 +96,7 @@ TorchSession::TorchSession(tensortap_session* opened, TorchRuntime& given, void 
       levels(tensortap_levels(opened)),
       identities(opened, given.adapter, given.operators, given.scopes),
       storages(given.adapter),
-      steps(opened, on_step == nullptr ? nobody_steps : on_step, context) {}
+      steps(opened, on_step == nullptr ? nobody_steps : on_step, context, identities.calls_apart()) {}
 
 bool TorchSession::describe(OpIdentity& identity, const tensortap_torch_tensor& tensor, const StorageContent& content,
                             tensortap_tensor& out) const {
@@ -134,7 +134,9 @@ OpIdentity& TorchSession::op_of(const KnownNode& node, ModuleId root) {
   key.forward = node.forward == nullptr ? nullptr : &op_of(*node.forward, root);
   key.scope = node.scope;
   key.level = node.told.level;
-  OpIdentity& identity = identities.of_node(key, told);
+  // Of a graph nothing tells which call of which operation it is.
+  const CallPlace place{nullptr, 0, static_cast<uint32_t>(steps.run())};
+  OpIdentity& identity = identities.of_node(key, told, identities.calls_apart() ? place : CallPlace{});
   bind(node, root, identity);
   return identity;
 }

@@ -1,0 +1,144 @@
+"""Calls of models: which phase they are, which of their modules are layers, and which only lead to the layers."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch.nn import Module, ModuleList, Sequential
+
+PREFILL, DECODE, TRAIN = 1, 2, 3
+PHASES = {"prefill": PREFILL, "decode": DECODE, "train": TRAIN}
+LAYER_TYPES = {PREFILL: "Prefill_layer", DECODE: "Decoder_layer", TRAIN: "Train_layer"}
+"""What a layer is called in each phase, as the manual of ``msit llm dump`` has it."""
+_said = threading.local()
+
+
+@contextlib.contextmanager
+def said(phase: str) -> Iterator[None]:
+    """Say the phase of the models that are called on this thread.
+
+    Parameters
+    ----------
+    phase : str
+        "prefill", "decode" or "train".
+
+    Raises
+    ------
+    ValueError
+        When it is none of these.
+    """
+    if phase not in PHASES:
+        raise ValueError(f"phase {phase!r} is unknown; valid: {', '.join(PHASES)}")
+    before = getattr(_said, "phase", 0)
+    _said.phase = PHASES[phase]
+    try:
+        yield
+    finally:
+        _said.phase = before
+
+
+class _Model:
+    """What is known of a model: the modules on the way to its stack of layers, itself among them, and the layers."""
+
+    def __init__(self, model: Module) -> None:
+        path, stack = _path_to_layers(model)
+        self.containers = {id(module) for module in (path or [model])}
+        self.layers = {id(layer) for layer in stack}
+        self.ran = False
+
+
+class Rounds:
+    """The models of a program, and how they are called."""
+
+    def __init__(self) -> None:
+        self._models: weakref.WeakKeyDictionary[Module, _Model] = weakref.WeakKeyDictionary()
+        self._current = threading.local()
+
+    def begin(self, model: Module, arguments: tuple[Any, ...]) -> int:
+        """Begin a call of a model on this thread.
+
+        Parameters
+        ----------
+        model : torch.nn.Module
+            That is called while no module runs.
+        arguments : tuple
+            All arguments of the call.
+
+        Returns
+        -------
+        int
+            Its phase.
+        """
+        known = self._models.get(model)
+        if known is None:
+            known = self._models[model] = _Model(model)
+        phase: int = getattr(_said, "phase", 0) or _phase(model, known.ran, arguments)
+        known.ran = True
+        self._current.model, self._current.phase = known, phase
+        return phase
+
+    def is_container(self, module: Module) -> bool:
+        """Tell whether a module only leads to the layers of the model that runs: it is no operation."""
+        known = getattr(self._current, "model", None)
+        return known is not None and id(module) in known.containers
+
+    def layer_type(self, module: Module) -> str | None:
+        """Give the type of a layer of the model that runs, None for other modules."""
+        known = getattr(self._current, "model", None)
+        return LAYER_TYPES[self._current.phase] if known is not None and id(module) in known.layers else None
+
+
+def _phase(model: Module, ran_before: bool, arguments: tuple[Any, ...]) -> int:
+    if model.training and torch.is_grad_enabled():
+        return TRAIN
+    return DECODE if ran_before and _new_tokens(arguments) == 1 else PREFILL
+
+
+def _new_tokens(arguments: tuple[Any, ...]) -> int | None:
+    """Give T of the first integer tensor [B, T], or else of the first tensor [B, T, D] of real numbers."""
+    tensors = list(_tensors(arguments, 0))
+    for tensor in tensors:
+        if tensor.dim() == 2 and not tensor.is_floating_point() and tensor.dtype != torch.bool:
+            return int(tensor.shape[1])
+    return next((int(tensor.shape[1]) for tensor in tensors if tensor.dim() == 3 and tensor.is_floating_point()), None)
+
+
+def _tensors(value: Any, depth: int) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple, Mapping)) and depth < 2:
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _tensors(item, depth + 1)
+
+
+def _path_to_layers(model: Module) -> tuple[list[Module], list[Module]]:
+    """Find the stack of layers: gives the modules on the way to the list that holds most of them, that list included, and the layers.
+
+    A stack is a ModuleList or Sequential of at least two modules of one class that have children. Without one both are empty.
+    """
+    best: tuple[list[Module], list[Module]] = ([], [])
+    ways: list[list[Module]] = [[model]]
+    seen: set[int] = set()
+    while ways:
+        way = ways.pop(0)
+        module = way[-1]
+        if id(module) in seen:
+            continue
+        seen.add(id(module))
+        children = [child for child in module.children() if child is not None]
+        if isinstance(module, (ModuleList, Sequential)) and _are_layers(children):
+            if len(children) > len(best[1]):
+                best = (way, children)
+            continue  # what a layer is made of is no stack
+        ways.extend([*way, child] for child in children)
+    return best
+
+
+def _are_layers(modules: list[Module]) -> bool:
+    one_class = len({type(module) for module in modules}) == 1
+    return len(modules) >= 2 and one_class and all(next(module.children(), None) is not None for module in modules)

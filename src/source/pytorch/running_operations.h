@@ -1,0 +1,51 @@
+// Which call of which operation runs on a thread, for layouts that tell calls apart (TENSORTAP_IDENTITY_CALL).
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_RUNNING_OPERATIONS_H_
+#define TENSORTAP_SOURCE_PYTORCH_RUNNING_OPERATIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace tensortap::pytorch {
+
+struct OpIdentity;
+
+// Where a call stands among the others of its round.
+struct CallPlace {
+  const OpIdentity* parent = nullptr;  // the operation that made it, null of a root operation
+  uint32_t occurrence = 0;             // which call of its op within one call of the parent, from 0
+  uint32_t model_phase = 0;            // enum tensortap_model_phase
+  friend bool operator==(const CallPlace&, const CallPlace&) = default;
+};
+
+// Of one thread.
+class RunningOperations {
+ public:
+  // The place of a call that begins now. `op` is the same number for all calls of an op. Calls outside of every operation are counted in
+  // the round, whose number is `round`; `on_its_own`: so is this one, whatever runs.
+  CallPlace next_call(uint64_t op, uint64_t round, uint32_t model_phase, bool on_its_own);
+  // An operation begins; null = a module that is none: what it calls are root operations. Returns how many ran before.
+  size_t begin(OpIdentity* operation);
+  // Ends what began since so many ran: also what an exception left.
+  void end(size_t before);
+  // The innermost operation, null when none runs.
+  [[nodiscard]] OpIdentity* innermost() const { return depth_ == 0 ? nullptr : frames_[depth_ - 1].operation; }
+
+ private:
+  using Counts = std::unordered_map<uint64_t, uint32_t>;
+  struct Frame {
+    OpIdentity* operation = nullptr;
+    Counts calls;
+  };
+
+  std::vector<Frame> frames_;  // those beyond depth_ keep their memory
+  size_t depth_ = 0;
+  Counts outside_;
+  uint64_t round_ = 0;
+};
+
+}  // namespace tensortap::pytorch
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_RUNNING_OPERATIONS_H_

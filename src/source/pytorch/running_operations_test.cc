@@ -1,0 +1,53 @@
+#include "source/pytorch/running_operations.h"
+
+#include <gtest/gtest.h>
+
+#include "source/pytorch/op_identity.h"
+
+namespace tensortap::pytorch {
+namespace {
+
+TEST(RunningOperations, CountTheCallsOfAnOpWithinOneCallOfItsParent) {
+  RunningOperations running;
+  OpIdentity layer;
+  for (int call = 0; call < 2; ++call) {
+    const size_t before = running.begin(&layer);
+    EXPECT_EQ(running.next_call(7, 1, 2, false), (CallPlace{&layer, 0, 2}));
+    EXPECT_EQ(running.next_call(8, 1, 2, false), (CallPlace{&layer, 0, 2}));
+    EXPECT_EQ(running.next_call(7, 1, 2, false), (CallPlace{&layer, 1, 2}));
+    running.end(before);
+  }
+}
+
+TEST(RunningOperations, WhatAContainerCallsAreRootOperationsOfTheRound) {
+  RunningOperations running;
+  const size_t before = running.begin(nullptr);
+  EXPECT_EQ(running.next_call(7, 1, 1, false), (CallPlace{nullptr, 0, 1}));
+  running.end(before);
+  EXPECT_EQ(running.next_call(7, 1, 1, false), (CallPlace{nullptr, 1, 1})) << "the program's own calls count on";
+  EXPECT_EQ(running.next_call(7, 2, 1, false), (CallPlace{nullptr, 0, 1})) << "a round begins anew";
+}
+
+TEST(RunningOperations, WhatRunsOnItsOwnHasNoParent) {
+  RunningOperations running;
+  OpIdentity layer;
+  running.begin(&layer);
+  EXPECT_EQ(running.next_call(7, 1, 3, true), (CallPlace{nullptr, 0, 3}));
+  EXPECT_EQ(running.next_call(7, 1, 3, false), (CallPlace{&layer, 0, 3}));
+}
+
+TEST(RunningOperations, AnExceptionLeavesNoneBehind) {
+  RunningOperations running;
+  OpIdentity outer;
+  OpIdentity inner;
+  const size_t before = running.begin(&outer);
+  running.begin(&inner);
+  EXPECT_EQ(running.innermost(), &inner);
+  running.end(before);
+  EXPECT_EQ(running.innermost(), nullptr);
+  running.begin(&inner);
+  EXPECT_EQ(running.next_call(7, 0, 0, false).occurrence, 0U) << "counts of the call before are gone";
+}
+
+}  // namespace
+}  // namespace tensortap::pytorch
