@@ -209,4 +209,4 @@ def test_dumps_convert_into_a_layout_that_is_written_and_not_into_this_one(dump:
     refused = tensortap("convert", dump, tmp_path / "again", "--to", "fx")
     assert refused.code == 2 and "tap, ge, mindspore" in refused.err
     refused = tensortap("run", "--layout", "fx", "no.onnx")
-    assert refused.code == 2 and 'dumps are read and not written in the layout "fx"; valid: tap, ge, mindspore.' in refused.err
+    assert refused.code == 2 and 'dumps are read and not written in the layout "fx"; valid: tap, ge, mindspore, msit.' in refused.err

@@ -78,7 +78,8 @@ std::vector<Case> cases() {
   }
   const std::pair<const char*, const char*> options[] = {
       {"scene", "overflow"}, {"scene", "exception"},          {"scene", "watcher"},   {"portable_names", "true"},
-      {"weights", "none"},   {"stats_columns", "L2norm,Max"}, {"net_name", "Resnet"}, {"statistic_category", "md5,max,avg"}};
+      {"weights", "none"},   {"stats_columns", "L2norm,Max"}, {"net_name", "Resnet"}, {"statistic_category", "md5,max,avg"},
+      {"links", "true"}};
   for (const auto& [key, value] : options) {
     for (const Layout& layout : layouts()) {
       if (std::ranges::find(layout.options, key, &LayoutOption::name) == layout.options.end()) continue;
@@ -237,6 +238,7 @@ std::string write_case(const Case& one) {
   info.timestamp = "20260102030405";
   info.time_us = kTimeUs;
   info.failure = "it failed";
+  info.process = 4711;
   const Layout& layout = *find_layout(one.layout);
   std::string text;
   auto writer = layout.create(info, one.spec);

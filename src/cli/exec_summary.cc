@@ -21,14 +21,20 @@ namespace {
 constexpr uint64_t kMostReportBytes = uint64_t{256} << 20;
 constexpr size_t kOrigins = 3;
 
-bool is_time(std::string_view name) { return name.size() == 14 && is_digits(name); }
+// The time of a run in the name of its folder, "20251120200000" or "msit_dump_20251120_200000", as digits; "" of other names.
+std::string time_of_run(std::string_view name) {
+  constexpr std::string_view kMsit = "msit_dump_";
+  std::string digits(name.starts_with(kMsit) ? name.substr(kMsit.size()) : name);
+  if (name.starts_with(kMsit)) std::erase(digits, '_');
+  return digits.size() == 14 && is_digits(digits) ? digits : "";
+}
 
 // The newest run in a folder where each has one called after its time; the folder itself where none has.
 std::string newest_run(const std::string& folder) {
   const auto names = list_directory(folder);
   std::string newest;
   for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
-    if (is_time(name)) newest = std::max(newest, name);
+    if (time_of_run(name) > time_of_run(newest)) newest = name;
   }
   return newest.empty() ? folder : join_path(folder, newest);
 }
@@ -240,24 +246,37 @@ std::vector<std::string> rank_trees(const std::string& out) {
   return folders;
 }
 
-// What processes left in a tree of AscendCL's in this run: a report for each model of each, or, of one that did not come to its end, its
-// device's folder.
+// The parts of a run that no report tells of, since their processes did not come to their end: the folders of AscendCL's devices, those of
+// msit's processes. `reports` are the names of the reports.
+std::vector<std::string> untold_parts(const std::string& run, const std::vector<std::string>& reports) {
+  const std::string tensors = join_path(run, "tensors");
+  const bool is_msit = is_directory(tensors);
+  const std::string& folder = is_msit ? tensors : run;
+  std::vector<std::string> parts;
+  const auto names = list_directory(folder);
+  for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
+    const std::string teller = concat(is_msit ? name.substr(name.find('_') + 1) : name, ".");
+    const auto tells_of = [&](const std::string& report) { return report.starts_with(teller); };
+    if ((is_msit || is_digits(name)) && std::ranges::none_of(reports, tells_of)) parts.push_back(join_path(folder, name));
+  }
+  return parts;
+}
+
+// What processes left in a tree of AscendCL's or of msit's in this run: a report for each model of each, or the parts that none tells of.
 std::vector<std::string> reports_in(const std::string& tree, const std::string& since) {
   std::vector<std::string> reports;
-  const auto times = list_directory(tree);
-  for (const std::string& time : times.ok() ? *times : std::vector<std::string>()) {
-    if (!is_time(time) || time < since) continue;
-    const std::string run = join_path(tree, time);
+  const auto runs = list_directory(tree);
+  for (const std::string& name : runs.ok() ? *runs : std::vector<std::string>()) {
+    const std::string time = time_of_run(name);
+    if (time.empty() || time < since) continue;
+    const std::string run = join_path(tree, name);
     const auto told = list_directory(join_path(run, ".tensortap"));
     const std::vector<std::string> names = told.ok() ? *told : std::vector<std::string>();
-    for (const std::string& name : names) {
-      if (is_report(name)) reports.push_back(join_path(join_path(run, ".tensortap"), name));
+    for (const std::string& report : names) {
+      if (is_report(report)) reports.push_back(join_path(join_path(run, ".tensortap"), report));
     }
-    const auto devices = list_directory(run);
-    for (const std::string& device : devices.ok() ? *devices : std::vector<std::string>()) {
-      const auto tells_of = [&](const std::string& name) { return name.starts_with(device + "."); };
-      if (is_digits(device) && std::ranges::none_of(names, tells_of)) reports.push_back(join_path(run, device));
-    }
+    const std::vector<std::string> untold = untold_parts(run, names);
+    reports.insert(reports.end(), untold.begin(), untold.end());
   }
   return reports;
 }

@@ -39,12 +39,13 @@ class DumpCopy {
  public:
   DumpCopy(const DumpIndex& dump, LayoutWriter& writer, ConvertReport& report) : dump_(dump), writer_(writer), report_(report) {}
 
-  Status add_ops() {
+  Status add_ops(bool with_inputs) {
     const auto ops = dump_.ops();
     for (OpId id = 0; id < ops.size(); ++id) {
       TENSORTAP_RETURN_IF_ERROR(writer_.add_op(id, ops[id]));
       OpDecision decision;
       decision.wanted = decision.outputs = decision.weights = true;
+      decision.inputs = with_inputs;
       writer_.op_decided(id, decision);
     }
     return {};
@@ -113,13 +114,16 @@ Status copy_dump(const DumpIndex& dump, const std::string& source, const Layout&
   if (info.program.empty()) info.program = file_name(source);
   info.source = manifest_text(dump, "source");
   info.model = dump.model();
+  info.timestamp = manifest_text(dump, "timestamp");
   CaptureSpec spec;
   spec.layout = layout.name;
   spec.payload = payload_of(dump);
+  // A layout that keeps the moments of its records gets those that it wrote.
+  if (dump.layout() == layout.name) spec.moment = MomentChoice::kBoth;
   spec.extras.graphs = spec.extras.execution_order = true;
   TENSORTAP_ASSIGN_OR_RETURN(const auto writer, layout.create(info, spec));
   DumpCopy copy(dump, *writer, report);
-  TENSORTAP_RETURN_IF_ERROR(copy.add_ops());
+  TENSORTAP_RETURN_IF_ERROR(copy.add_ops(layout.copies_inputs));
   const Status status = copy.add_rows(progress);
   const Status finished = writer->finish(dump.manifest());
   report.bytes = writer->bytes_written();

@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "tensor/tensor.h"
+#include "tensor/tensor_stats.h"
 
 namespace tensortap {
 
@@ -22,6 +23,12 @@ struct NamedTensor {
   std::string name;  // "" when the format holds one nameless tensor
   TensorView view;
   std::shared_ptr<const void> owner;
+};
+
+// A tensor as its file describes it.
+struct DescribedTensor {
+  NamedTensor tensor;  // its view has no data where the file has no values
+  TensorStats stats;   // that the file itself has; none valid where it has none
 };
 
 // Tensors that make one value together.
@@ -52,6 +59,10 @@ struct Format {
   Result<std::string> (*encode)(std::span<const NamedTensor> tensors);
   // A file that holds a sequence, an optional or a map in the place of a tensor, under the rules of decode. Null when the format has none.
   Result<GroupedTensors> (*decode_group)(std::span<const std::byte> bytes) = nullptr;
+  // For files that may have statistics, or no values: what they say, under the rules of decode. Null when the format has no such files.
+  Result<std::vector<DescribedTensor>> (*describe)(std::span<const std::byte> bytes) = nullptr;
+  // Whether a tensor without dimensions comes back as one; false: as a vector of one element.
+  bool keeps_scalars = true;
 };
 
 }  // namespace tensortap

@@ -34,6 +34,7 @@ struct DumpInfo {
   std::string timestamp;  // YYYYmmddHHMMSS at which capture was asked for
   uint64_t time_us = 0;   // since 1970, from which what is written is dated; 0 = it happens now
   std::string failure;    // what ended the program, of a dump that is made of what a crash left
+  int64_t process = 0;    // number of the process whose dump it is, 0 = this one
 };
 
 // Where the data of a record lies: those columns of its row.
@@ -168,6 +169,7 @@ struct Keeps {
   // Whether a tensor of this type has its data; null: of every type but strings. Others are refused, or come back as a wider type.
   bool (*dtype)(DType dtype) = nullptr;
   bool empty_tensors = true;   // tensors without elements
+  bool scalars = true;         // tensors without dimensions as such; false: as vectors of one element
   uint32_t stats = kStatFull;  // Stat bits of the statistics that its options keep if nothing is said
   int digits = 0;              // of statistics that are no counts, 0 = all
   bool histogram = true;
@@ -199,6 +201,7 @@ struct Layout {
   Keeps keeps = {};
   bool takes_plan_changes = false;  // whether a dump can go on under another plan (CaptureSession::replace_plan)
   bool tells_calls_apart = false;   // whether a call is an op of its own (TENSORTAP_IDENTITY_CALL)
+  bool copies_inputs = false;       // whether a converted dump gets what ops read from the records of those that made it
 };
 
 }  // namespace tensortap

@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "format/dump_data/dump_data.h"
+#include "format/msit_bin/msit_bin.h"
+#include "format/msit_bin/msit_bin_file.h"
 #include "format/npy/npy.h"
 #include "format/npz/npz.h"
 #include "format/onnx_tensor/onnx_group.h"
@@ -17,6 +19,8 @@ constexpr Format kFormats[] = {
      onnx_group_decode},
     {"dump_data", "the tensors of one op as AscendCL writes them", ".dump_data", dump_data_row_holds, dump_data_recognise, dump_data_decode,
      dump_data_encode},
+    {"msit_bin", "one tensor as msit llm dump writes it", ".bin", msit_bin_holds, msit_bin_recognise, msit_bin_decode, msit_bin_encode,
+     nullptr, msit_bin_describe, false},
 };
 
 }  // namespace

@@ -62,6 +62,7 @@ TEST_P(EveryFormat, BringsBackEveryDtypeThatItHoldsBitForBit) {
   for (int number = 1; number < kDTypeCount; ++number) {
     const auto dtype = static_cast<DType>(number);
     for (const Shape& shape : shapes()) {
+      if (shape.rank() == 0 && !format.keeps_scalars) continue;
       const uint64_t size = packed_bytes(dtype, *shape.numel()).value_or(0);
       const std::vector<uint8_t> values = patterns(size, static_cast<uint8_t>(number));
       NamedTensor tensor;

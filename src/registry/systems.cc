@@ -5,13 +5,14 @@
 #include "registry/registry.h"
 #include "system/ascend/ascend_system.h"
 #include "system/mindspore/mindspore_system.h"
+#include "system/msit/msit_system.h"
 #include "system/tap/tap_system.h"
 #include "system/torchair/torchair_system.h"
 
 namespace tensortap {
 namespace {
 
-constexpr System kSystems[] = {tap::kSystem, ascend::kSystem, mindspore::kSystem, torchair::kSystem};
+constexpr System kSystems[] = {tap::kSystem, ascend::kSystem, mindspore::kSystem, torchair::kSystem, msit::kSystem};
 
 template <class Row>
 constexpr size_t count_of(std::span<const Row> System::*rows) {

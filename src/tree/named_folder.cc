@@ -27,6 +27,11 @@ uint32_t draw() {
 
 bool has_no_links(int error) { return error == EXDEV || error == EPERM || error == EMLINK || error == ENOSYS || error == EOPNOTSUPP; }
 
+Status naming_error(const Folder& folder, std::string_view name, int error) {
+  const std::string path = join_path(folder.path(), name);
+  return error == EEXIST ? unsupported(concat(quote(path), " is there already")) : errno_status(path, error);
+}
+
 FilePart part_of_text(std::string_view text) { return {std::as_bytes(std::span(text)), nullptr}; }
 
 Status write_text(int file, const std::string& path, std::string_view text) {
@@ -49,7 +54,11 @@ std::string hashed_name(const std::string& path) { return std::to_string(std::ha
 
 Result<std::shared_ptr<NamedFolder>> NamedFolder::create(const std::string& root, const std::string& below, const FolderRules& rules) {
   TENSORTAP_ASSIGN_OR_RETURN(const Folder whole, Folder::open(root));
-  TENSORTAP_ASSIGN_OR_RETURN(Folder folder, whole.make_below(below, folder_mode(rules.access)));
+  return create(whole, below, rules);
+}
+
+Result<std::shared_ptr<NamedFolder>> NamedFolder::create(const Folder& root, const std::string& below, const FolderRules& rules) {
+  TENSORTAP_ASSIGN_OR_RETURN(Folder folder, root.make_below(below, folder_mode(rules.access)));
   return std::shared_ptr<NamedFolder>(new NamedFolder(std::move(folder), rules));
 }
 
@@ -65,11 +74,6 @@ void NamedFolder::set_mode(const File& file) const {
   } else if (rules_.read_only && ::fstat(file.fd(), &info) == 0) {
     (void)::fchmod(file.fd(), info.st_mode & mode());
   }
-}
-
-Status NamedFolder::naming_error(std::string_view name, int error) const {
-  if (error == EEXIST) return unsupported(concat(quote(path_of(name)), " is there already"));
-  return errno_status(path_of(name), error);
 }
 
 std::string NamedFolder::next_temporary() { return concat(kTemporaryPrefix, ::getpid(), "-", next_temporary_++); }
@@ -89,7 +93,7 @@ Status NamedFolder::under_stored_name(const std::string& name, Stage stage, std:
   if (rules_.long_name == FolderRules::LongName::kHashed) {
     Status status = give(stored);
     if (status.system_error() != ENAMETOOLONG) return status;
-    stored = hashed_name(path_of(name));
+    stored = hashed_name(join_path(path(), name));
     // Before the file, so that no file is without its name.
     if (stage == Stage::kFinal) TENSORTAP_RETURN_IF_ERROR(list_in_mapping(stored, name));
     return give(stored);
@@ -109,7 +113,7 @@ Status NamedFolder::under_stored_name(const std::string& name, Stage stage, std:
 
 Status NamedFolder::write_at_once(const std::string& name, const WriteContent& content) const {
   const int file = ::openat(folder_.fd(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode());
-  if (file < 0) return naming_error(name, errno);
+  if (file < 0) return naming_error(folder_, name, errno);
   Status status = content(file, name);
   if (::close(file) != 0 && status.ok() && errno != EINTR) status = errno_status(name, errno);
   if (status.ok()) return status;
@@ -137,7 +141,7 @@ Status NamedFolder::give_name(const File& file, const std::string& temporary, co
   const std::string self = concat("/proc/self/fd/", file.fd());
   const int done = temporary.empty() ? ::linkat(AT_FDCWD, self.c_str(), folder_.fd(), name.c_str(), AT_SYMLINK_FOLLOW)
                                      : ::renameat2(folder_.fd(), temporary.c_str(), folder_.fd(), name.c_str(), RENAME_NOREPLACE);
-  return done == 0 ? Status() : naming_error(name, errno);
+  return done == 0 ? Status() : naming_error(folder_, name, errno);
 }
 
 Status NamedFolder::write(const std::string& name, const WriteContent& content, std::string& stored, Stage stage) {
@@ -178,15 +182,19 @@ Status NamedFolder::link(const NamedFolder& from, const std::string& there, cons
   copied = 0;
   return under_stored_name(name, Stage::kFinal, stored, [&](const std::string& file) {
     if (::linkat(from.folder_.fd(), there.c_str(), folder_.fd(), file.c_str(), 0) == 0) return Status();
-    return has_no_links(errno) ? copy(from, there, file, copied) : naming_error(file, errno);
+    return has_no_links(errno) ? copy(from, there, file, copied) : naming_error(folder_, file, errno);
   });
+}
+
+Status NamedFolder::point(const std::string& target, const std::string& name) {
+  return ::symlinkat(target.c_str(), folder_.fd(), name.c_str()) == 0 ? Status() : naming_error(folder_, name, errno);
 }
 
 Status NamedFolder::move(NamedFolder& from, const std::string& there, const std::string& name, std::string& stored) {
   // A plain rename would overwrite.
   Status renamed = under_stored_name(name, Stage::kFinal, stored, [&](const std::string& file) {
     if (::renameat2(from.folder_.fd(), there.c_str(), folder_.fd(), file.c_str(), RENAME_NOREPLACE) == 0) return Status();
-    return naming_error(file, errno);
+    return naming_error(folder_, file, errno);
   });
   if (renamed.ok()) return renamed;
   uint64_t copied = 0;

@@ -47,12 +47,16 @@ class NamedFolder {
 
   // Makes the folders of `below` in `root`, which exists. No part of `below` may be a link.
   static Result<std::shared_ptr<NamedFolder>> create(const std::string& root, const std::string& below, const FolderRules& rules);
+  // The same below a folder that is open.
+  static Result<std::shared_ptr<NamedFolder>> create(const Folder& root, const std::string& below, const FolderRules& rules);
 
   // Makes a file under `name`, or under a number that mapping.csv explains if the name is too long; `stored` is its name then.
   Status write(const std::string& name, const WriteContent& content, std::string& stored, Stage stage = Stage::kFinal);
   Status write(const std::string& name, std::span<const FilePart> parts, std::string& stored);
   // The same file as `there` of `from`, by a link, or by a copy where there are no links; `copied` gets the bytes of a copy.
   Status link(const NamedFolder& from, const std::string& there, const std::string& name, std::string& stored, uint64_t& copied);
+  // A symbolic link, as it is.
+  Status point(const std::string& target, const std::string& name);
   Status move(NamedFolder& from, const std::string& there, const std::string& name, std::string& stored);
   // Removes a staged file, or the one that was made last.
   void remove(const std::string& stored);
@@ -75,8 +79,6 @@ class NamedFolder {
  private:
   NamedFolder(Folder folder, const FolderRules& rules) : folder_(std::move(folder)), rules_(rules) {}
   [[nodiscard]] mode_t mode() const;
-  [[nodiscard]] std::string path_of(std::string_view name) const { return join_path(path(), name); }
-  [[nodiscard]] Status naming_error(std::string_view name, int error) const;
   void set_mode(const File& file) const;
   template <class Give>
   Status under_stored_name(const std::string& name, Stage stage, std::string& stored, Give&& give);

@@ -15,7 +15,6 @@
 namespace tensortap {
 namespace {
 
-constexpr int kDeepest = 8;
 constexpr size_t kMostFolders = 64;  // looked into to recognise a tree
 constexpr size_t kMostNames = 4096;  // in each of them
 constexpr size_t kMostExamples = 3;
@@ -212,7 +211,7 @@ Result<Tree> walk_tree(const TreeGrammar& grammar, const std::string& folder, Tr
   if (!place) return not_found(concat(folder, grammar.missing));
   Tree tree;
   Walker walker(grammar, tree, problems);
-  TENSORTAP_RETURN_IF_ERROR(walker.walk(place->folder, kDeepest));
+  TENSORTAP_RETURN_IF_ERROR(walker.walk(place->folder, grammar.deepest));
   walker.finish();
   return tree;
 }

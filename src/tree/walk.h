@@ -111,6 +111,7 @@ struct TreeGrammar {
   size_t most_inside = SIZE_MAX;  // of the folders in one that are looked into for a proof
   size_t most_files = SIZE_MAX;   // in a tree
   uint64_t largest_mapping = uint64_t{256} << 20;
+  int deepest = 8;  // folders below the one that is opened that are walked
 };
 
 // Whether the folder is in a tree, or holds one. Looks at 4,096 names in each of 64 folders.

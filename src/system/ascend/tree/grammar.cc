@@ -14,6 +14,7 @@
 #include "layout/crash_file.h"
 #include "system/ascend/statistics.h"
 #include "system/ascend/tree/file_names.h"
+#include "tree/manifests.h"
 #include "tree/mapping.h"
 
 namespace tensortap::ascend {
@@ -23,7 +24,6 @@ namespace {
 constexpr size_t kTimeLevel = 6;
 constexpr size_t kExtraLevel = 3;
 constexpr uint8_t kInModel = 1;  // TreeFolder::flags
-constexpr std::string_view kOurFolder = ".tensortap";
 constexpr std::string_view kExtraFolder = "extra-info";
 
 // The last of the last `most` parts that `is` holds for; npos when there is none.
@@ -78,7 +78,7 @@ TreeFolder place(const std::string& path) {
 std::vector<TreePlace> places(const std::string& path) { return {{place(path)}}; }
 
 FolderRole enter(const TreeFolder& above, std::string_view name, TreeFolder& below) {
-  if (name == kOurFolder) return FolderRole::kCompanion;
+  if (name == kManifestFolder) return FolderRole::kCompanion;
   TreeFolder found = place(below.path);
   if (above.level > 0) found.level = static_cast<uint8_t>(above.level - 1);  // a link may lead out of the tree
   found.path = std::move(below.path);
@@ -109,7 +109,7 @@ bool proves(const TreeFolder& folder, const FolderNames& names) {
   size_t opened = 0;
   for (const FolderEntry& entry : names.entries) {
     const std::string_view name = names.name(entry);
-    if (entry.kind == EntryKind::kFolder && name == kOurFolder && folder.level == kTimeLevel) return true;
+    if (entry.kind == EntryKind::kFolder && name == kManifestFolder && folder.level == kTimeLevel) return true;
     if (entry.kind != EntryKind::kFile || (!parse_file_name(name) && !is_hashed_name(name))) continue;
     if (opened++ < kMostFiles && begins_as_a_dump_does(join_path(folder.path, name))) return true;
   }

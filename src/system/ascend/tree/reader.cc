@@ -15,27 +15,13 @@
 #include "layout/crashed_dump.h"
 #include "system/ascend/tree/grammar.h"
 #include "system/ascend/tree/rows.h"
+#include "tree/manifests.h"
 #include "tree/tree_index.h"
 
 namespace tensortap::ascend {
 namespace {
 
-constexpr uint64_t kLargestManifest = uint64_t{64} << 20;
 constexpr std::string_view kCrashAdvice = "; `tensortap repair` of this folder makes files in extra-info/data-dump of them";
-
-std::vector<std::string> manifests_of(const Tree& tree) {
-  std::vector<std::string> paths;
-  for (const std::string& folder : tree.companion_folders) {
-    const auto names = list_directory(folder);
-    for (size_t i = 0; names.ok() && i < names->size(); ++i) paths.push_back(join_path(folder, (*names)[i]));
-  }
-  return paths;
-}
-
-std::string read_manifest(const std::string& path) {
-  auto text = read_file(path, kLargestManifest);
-  return text.ok() && text->starts_with("{") ? *std::move(text) : "{}";
-}
 
 // Of several dumps below one folder only what they noted of watched tensors is joined.
 std::string join_manifests(const std::vector<std::string>& paths) {

@@ -12,14 +12,13 @@
 #include "system/ascend/tree/op_files.h"
 #include "system/ascend/tree/options.h"
 #include "tree/input_rows.h"
+#include "tree/manifests.h"
 #include "tree/named_folder.h"
 #include "tree/noted_failures.h"
 #include "tree/spool.h"
 
 namespace tensortap::ascend {
 namespace {
-
-constexpr std::string_view kManifestFolder = ".tensortap";
 
 // Whether the tree has a place for such a record at all.
 Status check_place(const RecordRow& row) {

@@ -1,0 +1,104 @@
+#include "system/msit/tree/msit_options.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/job_rank.h"
+#include "base/text.h"
+#include "system/msit/tree/tree_names.h"
+#include "tree/folder_names.h"
+#include "tree/walk.h"
+
+namespace tensortap::msit {
+namespace {
+
+constexpr const char* kTime = "time";
+constexpr const char* kLinks = "links";
+constexpr const char* kTables = "tables";
+constexpr std::string_view kDialect = "msit";
+
+// "20251120_200000" as fourteen digits, "" for no time.
+std::string digits_of(std::string_view text) {
+  std::string digits(text);
+  std::erase(digits, '_');
+  return is_time_folder(digits) ? digits : "";
+}
+
+Status check_time(std::string_view value) {
+  if (!digits_of(value).empty()) return {};
+  return invalid_argument(concat(quote(value), " is no time such as 20251120_200000"));
+}
+
+Status check_flag(std::string_view value) {
+  if (value == "true" || value == "false") return {};
+  return invalid_argument(concat(quote(value), " is not valid; valid: true, false"));
+}
+
+Status check_tables(std::string_view value) {
+  for (const std::string_view word : split(value, ',')) {
+    if (word != "op" && word != "kernel") return invalid_argument(concat(quote(word), " is not valid; valid: op, kernel"));
+  }
+  return {};
+}
+
+// The value of an option, "" without one. Errors: as its row of kLayoutOptions has them.
+Result<std::string> option(const CaptureSpec& spec, std::string_view name) {
+  const auto found = spec.layout_options.find(std::string(name));
+  if (found == spec.layout_options.end()) return std::string();
+  const auto* row = std::ranges::find(kLayoutOptions, name, &LayoutOption::name);
+  if (const Status status = row->check(found->second); !status.ok()) return status.with_context(concat("layout_options.", name));
+  return found->second;
+}
+
+// Where tables look for files; the path as it was given where the system does not know it.
+std::string absolute(const std::string& folder) {
+  std::string path = "/";
+  for (const std::string& part : real_parts(folder)) path = join_path(path, part);
+  return path.size() > 1 ? path : folder;
+}
+
+}  // namespace
+
+const LayoutOption kLayoutOptions[3] = {
+    {kLinks, "true or false", "false", "Whether a tensor whose file would be the same as an earlier one becomes a link to that.",
+     check_flag},
+    {kTables, "op, kernel or op,kernel", "", "Tables of what operations, kernels or both read and made.", check_tables},
+    {kTime, "YYYYmmdd_HHMMSS", "", "The time in the name of the dump's folder; without it, when the dump was asked for.", check_time},
+};
+
+Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& spec) {
+  WriterOptions options;
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string time, option(spec, kTime));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string links, option(spec, kLinks));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string tables, option(spec, kTables));
+  std::string digits = digits_of(time.empty() ? info.timestamp : time);
+  if (digits.empty()) {
+    digits = wall_clock_iso();
+    std::erase_if(digits, [](char c) { return c < '0' || c > '9'; });
+  }
+  const int64_t process = info.process != 0 ? info.process : ::getpid();
+  const int device = info.device == 0 && info.process == 0 ? job_device() : std::max(info.device, -1);
+  options.root = info.folder;
+  options.absolute_root = absolute(info.folder);
+  options.links = links == "true";
+  options.operation_table = tables.starts_with("op") || tables.ends_with(",op");
+  options.kernel_table = tables.find("kernel") != std::string::npos;
+  options.dump = dump_name(digits);
+  options.process = concat(device, "_", process);
+  options.manifest = concat(process, info.model_id > 1 ? concat(".", info.model_id) : "", ".json");
+  options.tensors = spec.payload == Payload::kTensor || spec.payload == Payload::kFull;
+  options.statistics = spec.payload == Payload::kStatistics || spec.payload == Payload::kFull;
+  // Under its own config inputs are recorded when they are asked for; under others, which know no such choice, before the op runs.
+  options.inputs_before = spec.moment == MomentChoice::kAfter && spec.dialect != kDialect;
+  options.table_before = options.inputs_before || spec.moment != MomentChoice::kAfter;
+  options.only_with_records = spec.trigger != Trigger::kAlways || !spec.where.empty();
+  options.max_bytes = spec.limits.max_bytes;
+  options.access = spec.access;
+  return options;
+}
+
+}  // namespace tensortap::msit

@@ -1,0 +1,40 @@
+// What a dump in a tree of msit is to be, made of what the session is told.
+
+#ifndef TENSORTAP_SYSTEM_MSIT_TREE_MSIT_OPTIONS_H_
+#define TENSORTAP_SYSTEM_MSIT_TREE_MSIT_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "layout/layout.h"
+
+namespace tensortap::msit {
+
+struct WriterOptions {
+  std::string root;
+  std::string dump;      // "msit_dump_20251120_200000"
+  std::string process;   // "0_22377": of ops that do not tell theirs
+  std::string manifest;  // name of the file with what was captured
+  bool tensors = true;
+  bool statistics = false;
+  bool inputs_before = false;      // what an op read lies in "before", whatever its record says
+  bool only_with_records = false;  // the plan keeps some executions only
+  bool links = false;              // a file whose bytes another one has is a link to that
+  bool operation_table = false;    // a table of what operations read and made
+  bool kernel_table = false;
+  bool table_before = true;   // these name the files in "before"
+  std::string absolute_root;  // of the paths in tables
+  uint64_t max_bytes = 0;     // of the dump, 0 = no limit
+  Access access = Access::kPrivate;
+};
+
+// What this layout reads of CaptureSpec::layout_options.
+extern const LayoutOption kLayoutOptions[3];
+
+// Errors: kInvalidArgument for an option whose value is not valid.
+Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& spec);
+
+}  // namespace tensortap::msit
+
+#endif  // TENSORTAP_SYSTEM_MSIT_TREE_MSIT_OPTIONS_H_

@@ -1,0 +1,26 @@
+// The operations of a walked tree as ops, with their parents.
+
+#ifndef TENSORTAP_SYSTEM_MSIT_TREE_OPERATIONS_H_
+#define TENSORTAP_SYSTEM_MSIT_TREE_OPERATIONS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "trace/op_info.h"
+#include "tree/problems.h"
+#include "tree/walk.h"
+
+namespace tensortap::msit {
+
+struct Operations {
+  std::vector<OpInfo> ops;                 // parents before their children, otherwise in the order of their ids
+  std::vector<std::vector<uint32_t>> ids;  // by op
+  std::vector<OpId> of_folders;            // by Tree::folders; kNoOp for a folder of no operation
+};
+
+// Reads the op_param.json of each operation where it has one; one that is no JSON object is told of and left out.
+Operations read_operations(const Tree& tree, TreeProblems& problems);
+
+}  // namespace tensortap::msit
+
+#endif  // TENSORTAP_SYSTEM_MSIT_TREE_OPERATIONS_H_

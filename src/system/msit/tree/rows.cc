@@ -1,0 +1,167 @@
+#include "system/msit/tree/rows.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "base/files.h"
+#include "base/spans.h"
+#include "base/text.h"
+#include "format/msit_bin/msit_bin_file.h"
+#include "system/msit/tree/grammar.h"
+#include "system/msit/tree/operations.h"
+#include "system/msit/tree/tree_names.h"
+
+namespace tensortap::msit {
+namespace {
+
+// Whether another file was appended to this one, which somebody who dumps twice to the same place gets.
+bool was_appended(const File& file, const MsitBinFile& head) {
+  std::array<std::byte, 16> next{};
+  if (head.left_over < next.size() || !file.read_at(head.object_end, next).ok()) return false;
+  return begins_msit_bin(next);
+}
+
+Result<MsitBinFile> read_head(const std::string& path, bool& appended) {
+  TENSORTAP_ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY | O_NONBLOCK));
+  TENSORTAP_ASSIGN_OR_RETURN(const uint64_t size, file.size());
+  std::array<std::byte, kMsitBinHead> bytes;
+  const std::span<std::byte> first = first_of(std::span<std::byte>(bytes), size);
+  TENSORTAP_RETURN_IF_ERROR(file.read_at(0, first));
+  Result<MsitBinFile> head = parse_msit_bin(first, size);
+  if (!head.ok() && size > first.size()) {
+    // A long header. A map takes no memory, however long it is.
+    TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, MappedFile::map(file));
+    head = parse_msit_bin(map.bytes(), map.bytes().size());
+  }
+  if (head.ok()) appended = was_appended(file, *head);
+  return head;
+}
+
+// A record to be, small enough to sort.
+struct Item {
+  uint32_t file = kNoFile;
+  uint32_t folder = 0;
+  OpId op = kNoOp;
+  bool is_late = false;  // of after the operation ran, and so behind those of its children
+  uint32_t head = 0;     // of those that were read
+  TensorName name;
+};
+
+class RowMaker {
+ public:
+  RowMaker(const Tree& tree, TreeProblems& problems) : tree_(tree), problems_(problems), operations_(read_operations(tree, problems)) {}
+
+  TreeRows make() {
+    for (uint32_t file = 0; file < tree_.files.size(); ++file) add_file(file);
+    std::ranges::sort(items_, [this](const Item& a, const Item& b) { return is_before_in_time(a, b); });
+    result_.ops = std::move(operations_.ops);
+    number_runs();
+    for (const Item& item : items_) result_.add(row_of(item), item.folder, item.file);
+    finish_ops(result_);
+    name_inputs();
+    return std::move(result_);
+  }
+
+ private:
+  std::string path_of(uint32_t file) const { return relative_to_tree(tree_.folders[tree_.files[file].folder], tree_.files[file].stored); }
+
+  void add_file(uint32_t file) {
+    const TreeFile& entry = tree_.files[file];
+    const TreeFolder& folder = tree_.folders[entry.folder];
+    const auto name = parse_tensor_name(entry.name);
+    const OpId op = operations_.of_folders[entry.folder];
+    if (!name || op == kNoOp) return;
+    bool appended = false;
+    Result<MsitBinFile> head = read_head(join_path(folder.path, entry.stored), appended);
+    if (!head.ok()) {
+      problems_.add(Skipped::kTensorFile, concat(path_of(file), ": ", head.status().message()));
+      return;
+    }
+    if (appended) {
+      problems_.add(Skipped::kDoubt,
+                    concat(path_of(file), ": another tensor was appended to this one by a second dump; the first is read"));
+    }
+    items_.push_back({file, entry.folder, op, !is_before(folder), static_cast<uint32_t>(heads_.size()), *name});
+    heads_.push_back(*std::move(head));
+  }
+
+  // An operation's inputs come before the tensors of its children, its outputs behind them.
+  bool is_before_in_time(const Item& a, const Item& b) const {
+    const TreeFolder& folder_a = tree_.folders[a.folder];
+    const TreeFolder& folder_b = tree_.folders[b.folder];
+    if (const auto order = std::tie(folder_a.dump, folder_a.step) <=> std::tie(folder_b.dump, folder_b.step); order != 0) return order < 0;
+    if (a.op != b.op) {
+      const std::vector<uint32_t>& ids_a = operations_.ids[a.op];
+      const std::vector<uint32_t>& ids_b = operations_.ids[b.op];
+      const auto [end_a, end_b] = std::ranges::mismatch(ids_a, ids_b);
+      if (end_a == ids_a.end() && end_b != ids_b.end()) return !a.is_late;
+      if (end_b == ids_b.end() && end_a != ids_a.end()) return b.is_late;
+      if (end_a != ids_a.end()) return *end_a < *end_b;
+    }
+    return std::tuple(a.is_late, a.op, !a.name.is_input, a.name.slot, a.name.call, a.file) <
+           std::tuple(b.is_late, b.op, !b.name.is_input, b.name.slot, b.name.call, b.file);
+  }
+
+  void number_runs() {
+    for (const Item& item : items_) runs_.emplace(run_key(item), 0);
+    uint64_t next = 0;
+    for (auto& [process, run] : runs_) run = next++;
+  }
+  std::pair<std::string_view, std::string_view> run_key(const Item& item) const {
+    const TreeFolder& folder = tree_.folders[item.folder];
+    return {folder.dump, folder.model};
+  }
+
+  RecordRow row_of(const Item& item) {
+    const TreeFolder& folder = tree_.folders[item.folder];
+    const MsitBinFile& head = heads_[item.head];
+    RecordRow row = tree_row(folder, item.op, item.name.is_input ? SlotKind::kInput : SlotKind::kOutput, item.name.slot, 0);
+    row.run = runs_[run_key(item)];
+    row.call = item.name.call;
+    row.moment = static_cast<uint8_t>(item.is_late ? Moment::kAfter : Moment::kBefore);
+    row.set_desc(head.desc);
+    row.stats = head.stats;
+    if (head.format == kMsitFormatNc1hwc0) row.flags |= kRecordBlocked;
+    if (!head.has_data) return row;
+    row.data_offset = head.data_begin;
+    row.data_bytes = head.data_bytes;
+    if (head.bytes_there == head.data_bytes) {
+      row.flags |= kRecordHasData;
+      return row;
+    }
+    row.flags |= kRecordDataLost;
+    problems_.add(Skipped::kTensorFile,
+                  concat(path_of(item.file), ": cut short: ", head.bytes_there, " of ", head.data_bytes, " bytes of elements are there"));
+    return row;
+  }
+
+  // Newer runtimes put the parameter's name into the file's.
+  void name_inputs() {
+    for (const Item& item : items_) {
+      OpInfo& op = result_.ops[item.op];
+      if (item.name.is_input && !item.name.parameter.empty()) op.inputs[item.name.slot].name = item.name.parameter;
+    }
+  }
+
+  const Tree& tree_;
+  TreeProblems& problems_;
+  Operations operations_;
+  std::vector<Item> items_;
+  std::vector<MsitBinFile> heads_;
+  std::map<std::pair<std::string_view, std::string_view>, uint64_t> runs_;
+  TreeRows result_;
+};
+
+}  // namespace
+
+TreeRows read_rows(const Tree& tree, TreeProblems& problems) { return RowMaker(tree, problems).make(); }
+
+}  // namespace tensortap::msit

@@ -1,0 +1,184 @@
+#include "system/msit/tree/tables.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "system/msit/tree/tree_names.h"
+
+namespace tensortap::msit {
+namespace {
+
+constexpr std::string_view kColumns =
+    "CaseNum|CaseName|OpName|OpParam|InNum|InDType|InFormat|InShape|OutNum|OutDType|OutFormat|OutShape|DataGenType|DataGenRange|"
+    "InTensorFile|OutTensorFile|TestType|TestLevel|FromModel|SocVersion|ExpectedError\n";
+constexpr size_t kBlock = size_t{64} << 10;
+
+// The runtime's own words where they are not ours.
+constexpr std::array<std::pair<DType, std::string_view>, 3> kTypeWords = {
+    {{DType::kFloat32, "float"}, {DType::kFloat64, "double"}, {DType::kBFloat16, "bf16"}}};
+
+std::string_view type_word(DType dtype) {
+  const auto* found = std::ranges::find(kTypeWords, dtype, &std::pair<DType, std::string_view>::first);
+  return found == kTypeWords.end() ? dtype_name(dtype) : found->second;
+}
+
+std::string shape_text(const Shape& shape) {
+  std::string text;
+  for (const int64_t dim : shape.dims()) text += concat(text.empty() ? "" : ",", dim);
+  return text.empty() ? "1" : text;
+}
+
+// One text for each slot, joined.
+template <class Slots, class Text>
+std::string joined(const Slots& slots, Text&& text) {
+  std::vector<std::string> texts;
+  for (const auto& slot : slots) texts.push_back(text(slot));
+  return join(texts, ";");
+}
+
+// Free text as a cell: there are no quotes in these tables, and programs for tables would take some begins for formulas.
+std::string cell_of(std::string_view text) {
+  std::string cell;
+  if (!text.empty() && std::string_view("+-=@%").find(text[0]) != std::string_view::npos) cell += ' ';
+  for (const char c : text) cell += c == '|' ? std::string("\\u007c") : c == '\n' || c == '\r' ? std::string(" ") : std::string(1, c);
+  return cell;
+}
+
+bool is_below(std::string_view path, std::string_view above) {
+  return path.size() > above.size() && path.starts_with(above) && path[above.size()] == '/';
+}
+
+}  // namespace
+
+std::string Tables::files_of(const Execution& execution, bool is_input) const {
+  // A kernel's tensors are told by the files of its operation.
+  const std::string path = execution.is_kernel ? parent_path(execution.path) : execution.path;
+  const std::string_view moment = options_.table_before ? kBefore : kAfter;
+  const std::string folder = concat(options_.absolute_root, "/", options_.dump, "/", kTensors, "/", execution.process, "/", execution.round,
+                                    "/", path, "/", moment, "/");
+  return joined(is_input ? execution.inputs : execution.outputs,
+                [&](const Slot& slot) { return concat(folder, tensor_name(is_input, slot.number, 0)); });
+}
+
+std::string Tables::row_of(const Execution& execution, uint64_t number) const {
+  const auto types = [](const Slot& slot) { return std::string(type_word(slot.desc.dtype)); };
+  const auto formats = [](const Slot& slot) { return std::string(slot.blocked ? "nc1hwc0" : "nd"); };
+  const auto shapes = [](const Slot& slot) { return shape_text(slot.desc.shape); };
+  const auto customized = [](const Slot&) { return std::string("customize"); };
+  const auto& [inputs, outputs] = std::tie(execution.inputs, execution.outputs);
+  const std::vector<std::string> cells = {to_text(number),
+                                          concat(execution.name, number),
+                                          execution.name,
+                                          execution.parameters.empty() ? "{}" : cell_of(execution.parameters),
+                                          to_text(inputs.size()),
+                                          joined(inputs, types),
+                                          joined(inputs, formats),
+                                          joined(inputs, shapes),
+                                          to_text(outputs.size()),
+                                          joined(outputs, types),
+                                          joined(outputs, formats),
+                                          joined(outputs, shapes),
+                                          joined(inputs, customized),
+                                          " ",
+                                          files_of(execution, true),
+                                          files_of(execution, false),
+                                          " ",
+                                          " ",
+                                          " ",
+                                          " ",
+                                          "NO_ERROR"};
+  return join(cells, "|") + "\n";
+}
+
+Status Tables::write(const std::string& name, Table& table) {
+  if (table.waiting.empty()) return {};
+  if (table.folder == nullptr) {
+    const std::string below = concat(options_.dump, "/", parent_path(name));
+    TENSORTAP_ASSIGN_OR_RETURN(table.folder, NamedFolder::create(options_.root, below, {.access = options_.access}));
+  }
+  TENSORTAP_RETURN_IF_ERROR(table.folder->append(file_name(name), table.waiting));
+  table.waiting.clear();
+  return {};
+}
+
+Status Tables::end(const Execution& execution) {
+  const bool is_asked = execution.is_kernel ? options_.kernel_table : options_.operation_table && execution.is_leaf;
+  if (!is_asked) return {};
+  const std::string process = execution.process.substr(execution.process.find('_') + 1);
+  const std::string name = concat(execution.is_kernel ? "kernel_io_tensors/" : "operation_io_tensors/", process,
+                                  execution.is_kernel ? "/kernel_tensors_" : "/operation_tensors_", execution.round, ".csv");
+  Table& table = tables_[name];
+  if (table.rows == 0) table.waiting = kColumns;
+  table.waiting += row_of(execution, ++table.rows);
+  return table.waiting.size() < kBlock ? Status() : write(name, table);
+}
+
+Status Tables::see(const TableOp& op, const RecordRow& row) {
+  const bool is_input = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput);
+  std::vector<Execution>& running = running_[{row.run, row.thread}];
+  const auto is_same = [&](const Execution& execution) {
+    const auto& slots = is_input ? execution.inputs : execution.outputs;
+    return execution.path == op.path && execution.process == op.process && execution.round == row.step && execution.call == row.call &&
+           std::ranges::find(slots, row.file_slot(), &Slot::number) == slots.end();
+  };
+  const auto goes_on = [&](const Execution& execution) {
+    return is_same(execution) || (is_below(op.path, execution.path) && execution.round == row.step && execution.process == op.process);
+  };
+  Status status;
+  while (!running.empty() && !goes_on(running.back())) {
+    if (const Status ended = end(running.back()); status.ok()) status = ended;
+    running.pop_back();
+  }
+  if (running.empty() || !is_same(running.back())) {
+    // What is below an operation may be known only when it runs.
+    for (Execution& above : running) above.is_leaf = above.is_leaf && op.is_kernel;
+    running.push_back({std::string(op.process),
+                       std::string(op.path),
+                       std::string(op.name),
+                       std::string(op.parameters),
+                       op.is_kernel,
+                       op.is_leaf,
+                       row.step,
+                       row.call,
+                       {},
+                       {}});
+  }
+  auto& slots = is_input ? running.back().inputs : running.back().outputs;
+  slots.insert(std::ranges::upper_bound(slots, row.file_slot(), {}, &Slot::number),
+               {row.file_slot(), row.desc(), (row.flags & kRecordBlocked) != 0});
+  return status;
+}
+
+Status Tables::end_run(uint64_t run) {
+  Status status;
+  for (auto running = running_.lower_bound({run, 0}); running != running_.end() && running->first.first == run;) {
+    for (; !running->second.empty(); running->second.pop_back()) {
+      if (const Status ended = end(running->second.back()); status.ok()) status = ended;
+    }
+    running = running_.erase(running);
+  }
+  const Status written = flush();
+  return status.ok() ? written : status;
+}
+
+Status Tables::flush() {
+  Status status;
+  for (auto& [name, table] : tables_) {
+    if (const Status written = write(name, table); status.ok()) status = written;
+  }
+  return status;
+}
+
+Status Tables::finish() {
+  Status status;
+  while (!running_.empty()) {
+    if (const Status ended = end_run(running_.begin()->first.first); status.ok()) status = ended;
+  }
+  const Status written = flush();
+  return status.ok() ? written : status;
+}
+
+}  // namespace tensortap::msit

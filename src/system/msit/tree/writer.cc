@@ -1,0 +1,227 @@
+#include "system/msit/tree/writer.h"
+
+#include <algorithm>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "format/msit_bin/msit_bin_file.h"
+#include "system/msit/tree/msit_options.h"
+#include "system/msit/tree/operation_files.h"
+#include "system/msit/tree/tables.h"
+#include "system/msit/tree/tree_names.h"
+#include "system/msit/tree/written_operations.h"
+#include "tree/input_rows.h"
+#include "tree/noted_failures.h"
+#include "tree/spool.h"
+
+namespace tensortap::msit {
+namespace {
+
+// Where a value is that ops read: in a file of its own, or kept until the first of them has its turn.
+struct Value {
+  WrittenFile file;
+  std::shared_ptr<const KeptBytes> kept;
+};
+
+// Whether the tree has a place for such a record at all.
+Status check_place(const RecordRow& row) {
+  const auto kind = static_cast<SlotKind>(row.slot_kind);
+  if (kind != SlotKind::kInput && kind != SlotKind::kOutput) {
+    return unsupported("msit's tree has no place for slots other than inputs and outputs");
+  }
+  const DType dtype = row.desc().dtype;
+  if (!msit_bin_holds(dtype)) return unsupported(concat("msit's files have no element type ", dtype_name(dtype)));
+  if (row.numel == 0) return unsupported("a tensor without elements has no file");
+  return {};
+}
+
+bool is_load(const RecordRow& row) { return row.phase == static_cast<uint8_t>(Phase::kLoad); }
+
+class Writer : public LayoutWriter {
+ public:
+  explicit Writer(WriterOptions options)
+      : options_(std::move(options)),
+        tensors_(concat(options_.dump, "/", kTensors)),
+        files_(options_),
+        tables_(options_),
+        ops_(concat(options_.root, "/", tensors_, "/", options_.process)),
+        inputs_(options_.only_with_records),
+        spool_(options_.root) {}
+
+  Status add_op(OpId id, const OpInfo& op) override;
+  void op_decided(OpId id, const OpDecision& decision) override;
+  [[nodiscard]] bool follows_steps() const override { return true; }
+  Status end_step(int64_t step, uint64_t run) override;
+  [[nodiscard]] bool takes_statistics_on_any_thread() const override { return false; }
+  Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
+  Status flush() override;
+  Status finish(std::string_view manifest) override;
+  [[nodiscard]] uint64_t bytes_written() const override { return files_.bytes_written(); }
+
+ private:
+  using Rows = InputRows<Value>;
+
+  [[nodiscard]] FilePlace place_of(const Op& op, const RecordRow& row) const;
+  Status write_own(Op& op, RecordRow& row, const FilePart* elements, WrittenFile& file);
+  Status write_input(const Rows::Input& input, uint32_t call);
+  Status write_parameters(Op& op, const FilePlace& place, int64_t round);
+  void tell_tables(const Op& op, const RecordRow& row);
+  Status keep(const TensorView& data, uint64_t bytes, Value& value);
+  Status add_value(Op& op, RecordRow& row, const TensorView* data);
+
+  const WriterOptions options_;
+  const std::string tensors_;  // folder of the tensors, below the root
+  OperationFiles files_;       // except for bytes_written(): guarded by mutex_
+  std::mutex mutex_;           // all below
+  Tables tables_;
+  Ops ops_;
+  Rows inputs_;
+  Spool spool_;
+  NotedFailures noted_{"files"};
+};
+
+Status Writer::add_op(OpId id, const OpInfo& op) {
+  const std::lock_guard lock(mutex_);
+  ops_.add(id, op);
+  inputs_.add_op(id, op);
+  return {};
+}
+
+void Writer::op_decided(OpId id, const OpDecision& decision) {
+  const std::lock_guard lock(mutex_);
+  ops_.decide(id, decision);
+  inputs_.decide(id, decision);
+}
+
+FilePlace Writer::place_of(const Op& op, const RecordRow& row) const {
+  const bool is_input = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput);
+  const bool before = row.moment == static_cast<uint8_t>(Moment::kBefore) || (is_input && options_.inputs_before);
+  const std::string& process = op.process.empty() ? options_.process : op.process;
+  FilePlace place;
+  place.operation = concat(tensors_, "/", process, "/", std::max<int64_t>(row.step, 0), "/", op.path);
+  place.moment = before ? kBefore : kAfter;
+  place.is_input = is_input;
+  place.slot = row.file_slot();
+  place.call = row.call;
+  return place;
+}
+
+Status Writer::write_parameters(Op& op, const FilePlace& place, int64_t round) {
+  if (op.parameters.empty() || op.last_round == round) return {};
+  op.last_round = round;
+  return files_.write_parameters(place.operation, op.parameters + "\n");
+}
+
+void Writer::tell_tables(const Op& op, const RecordRow& row) {
+  if (!tables_.wanted()) return;
+  const Op* owner = op.is_kernel && op.parameters.empty() ? ops_.find(op.parent) : &op;
+  const std::string name = op.is_kernel ? op.type : concat(op.type, "_", op.ids);
+  const std::string& process = op.process.empty() ? options_.process : op.process;
+  noted_.note(
+      tables_.see({process, op.path, name, owner == nullptr ? std::string_view() : owner->parameters, op.is_kernel, op.is_leaf}, row));
+}
+
+Status Writer::write_own(Op& op, RecordRow& row, const FilePart* elements, WrittenFile& file) {
+  const FilePlace place = place_of(op, row);
+  TENSORTAP_RETURN_IF_ERROR(files_.write(place, row, elements, file));
+  noted_.note(write_parameters(op, place, row.step));
+  tell_tables(op, row);
+  if (elements != nullptr) {
+    row.flags |= kRecordHasData;
+    row.data_bytes = row.bytes;
+  }
+  row.committed = 1;
+  return {};
+}
+
+// Gives a remembered value its file as an input: the first time its own, then further names of one file.
+Status Writer::write_input(const Rows::Input& input, uint32_t call) {
+  Op& op = *ops_.find(input.op);
+  Value& value = input.source->place;
+  RecordRow row = input.source->row;
+  row.slot_kind = static_cast<uint8_t>(SlotKind::kInput);
+  row.slot_index = static_cast<uint16_t>(input.slot);
+  row.position = 0;
+  row.step = input.step;
+  row.call = call;
+  row.moment = static_cast<uint8_t>(Moment::kBefore);
+  const FilePlace place = place_of(op, row);
+  noted_.note(write_parameters(op, place, row.step));
+  tell_tables(op, row);
+  if (!value.file.stored.empty()) return files_.link(value.file, place);
+  FilePart elements{{}, value.kept};
+  TENSORTAP_RETURN_IF_ERROR(files_.write(place, row, value.kept == nullptr ? nullptr : &elements, value.file));
+  // Headers alone are not worth a link.
+  if (value.kept == nullptr) value.file = {};
+  value.kept.reset();
+  return {};
+}
+
+Status Writer::keep(const TensorView& data, uint64_t bytes, Value& value) {
+  TENSORTAP_ASSIGN_OR_RETURN(value.kept, spool_.keep({static_cast<const std::byte*>(data.data), bytes}));
+  return {};
+}
+
+Status Writer::add_value(Op& op, RecordRow& row, const TensorView* data) {
+  const bool is_input = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput);
+  const bool read_later = !is_input && row.element < 0 && inputs_.first_reader(row.op, row.slot_index).op != kNoOp;
+  const bool own = !op.pseudo && (is_input || (op.outputs && (row.flags & kRecordForReaders) == 0));
+  const bool has_data = options_.tensors && data != nullptr && data->data != nullptr;
+  Value value;
+  if (own) {
+    const FilePart elements{{has_data ? static_cast<const std::byte*>(data->data) : nullptr, has_data ? row.bytes : 0}, nullptr};
+    TENSORTAP_RETURN_IF_ERROR(write_own(op, row, has_data ? &elements : nullptr, value.file));
+    if (!has_data) value.file = {};
+  } else if (read_later && has_data) {
+    TENSORTAP_RETURN_IF_ERROR(keep(*data, row.bytes, value));
+  }
+  if (Rows::Source* source = read_later ? inputs_.remember(row) : nullptr) source->place = std::move(value);
+  return {};
+}
+
+Status Writer::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) {
+  const std::lock_guard lock(mutex_);
+  Op* op = ops_.find(row.op);
+  if (op == nullptr) return unsupported("a record of an op that nobody added");
+  TENSORTAP_RETURN_IF_ERROR(check_place(row));
+  // Memory that nobody wrote to has no values to keep.
+  if ((row.flags & kRecordUnwritten) != 0) return {};
+  if (!is_load(row)) {
+    inputs_.before(row, [&](const Rows::Input& input) { noted_.note(write_input(input, input.op == row.op ? row.call : 0)); });
+  }
+  return add_value(*op, row, data);
+}
+
+Status Writer::end_step(int64_t step, uint64_t run) {
+  const std::lock_guard lock(mutex_);
+  inputs_.end_step(step, run, [this](const Rows::Input& input) { noted_.note(write_input(input, 0)); });
+  inputs_.forget(run, [](Rows::Source& source) { source.place = {}; });
+  noted_.note(tables_.end_run(run));
+  return noted_.take();
+}
+
+Status Writer::flush() {
+  const std::lock_guard lock(mutex_);
+  noted_.note(tables_.flush());
+  return noted_.take();
+}
+
+Status Writer::finish(std::string_view manifest) {
+  const std::lock_guard lock(mutex_);
+  inputs_.forget_all([](Rows::Source& source) { source.place = {}; });
+  noted_.note(tables_.finish());
+  noted_.note(files_.write_manifest(manifest));
+  return noted_.take();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LayoutWriter>> create_tree(const DumpInfo& info, const CaptureSpec& spec) {
+  TENSORTAP_ASSIGN_OR_RETURN(WriterOptions options, writer_options(info, spec));
+  return std::unique_ptr<LayoutWriter>(new Writer(std::move(options)));
+}
+
+}  // namespace tensortap::msit

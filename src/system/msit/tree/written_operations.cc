@@ -1,0 +1,110 @@
+#include "system/msit/tree/written_operations.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <string_view>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "system/msit/tree/tree_names.h"
+#include "trace/scoped_name.h"
+
+namespace tensortap::msit {
+
+class RootNumbers {
+ public:
+  static RootNumbers& of_process() {
+    static auto* const kNumbers = new RootNumbers();
+    return *kNumbers;
+  }
+  uint32_t first_free(const std::string& tree) {
+    const std::lock_guard lock(mutex_);
+    return ends_[tree];
+  }
+  void take(const std::string& tree, uint32_t number) {
+    const std::lock_guard lock(mutex_);
+    uint32_t& end = ends_[tree];
+    end = std::max(end, number + 1);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, uint32_t> ends_;
+};
+
+namespace {
+
+// What sources note for us and is no parameter of the operator.
+constexpr std::array kNotes = {kSeesValue,  kIntendedInfinities, kTestsValue, kSeesLoss,  kHostFilled,
+                               kOverwrites, kParameters,         kForwardOp,  kWatcherOp, kWatchedOp};
+
+// The text as it is where nothing has to change: what was read from such a tree is written again byte for byte.
+std::string parameters_of(const OpInfo& op) {
+  const bool is_module = op.level == Level::kModule && !op.module.empty();
+  const auto is_noted = [&op](std::string_view note) { return op.attributes.find(note) != std::string::npos; };
+  const bool has_parameters = !op.attributes.empty() && op.attributes != "{}";
+  if (!is_module && !(has_parameters && std::ranges::any_of(kNotes, is_noted))) return has_parameters ? op.attributes : "";
+  Result<Json> json = parse_json(has_parameters ? op.attributes : "{}", "attributes");
+  if (!json.ok() || !json->is_object()) return "";
+  for (const std::string_view note : kNotes) json->erase(std::string(note));
+  if (is_module) (*json)["module"] = op.module;
+  return json->empty() ? "" : to_json_text(*json);
+}
+
+// "0_22377" behind the last slash.
+std::string process_of(const OpInfo& op) {
+  const std::string name = file_name(op.graph);
+  return parse_process_name(name) ? name : "";
+}
+
+}  // namespace
+
+Ops::Ops(const std::string& tree) : roots_(RootNumbers::of_process()), name_(tree), first_root_(roots_.first_free(tree)) {}
+
+void Ops::add(OpId id, const OpInfo& info) {
+  // An op that nobody added takes no number from the others.
+  OpInfo gap;
+  gap.type = kInputType;
+  std::string place_in_tree;
+  while (ops_.size() <= id) {
+    place_in_tree = tree_.add(ops_.size() == id ? info : gap);
+    ops_.emplace_back();
+  }
+  Op& op = ops_[id];
+  op.known = true;
+  op.pseudo = is_pseudo_op(info);
+  op.process = process_of(info);
+  op.parent = info.parent;
+  op.type = operation_type(info);
+  op.is_kernel = info.level == Level::kKernel;
+  op.parameters = parameters_of(info);
+  if (!op.pseudo) place(op, info.id.empty() ? place_in_tree : info.id);
+}
+
+// Below its parent, or among the root operations of the process.
+void Ops::place(Op& op, const std::string& id) {
+  const size_t end = id.rfind('_');
+  std::string number = end == std::string::npos ? id : id.substr(end + 1);
+  Op* parent = find(op.parent);
+  if (end != std::string::npos && parent != nullptr && !parent->path.empty()) {
+    parent->is_leaf = parent->is_leaf && op.is_kernel;
+    op.path = concat(parent->path, "/", number, "_", op.type);
+    op.ids = concat(parent->ids, "_", number);
+    return;
+  }
+  uint64_t root = 0;
+  if (!parse_unsigned(number, root)) root = 0;
+  root += first_root_;
+  roots_.take(name_, static_cast<uint32_t>(root));
+  op.ids = to_text(root);
+  op.path = concat(root, "_", op.type);
+}
+
+void Ops::decide(OpId id, const OpDecision& decision) {
+  if (Op* op = find(id)) op->outputs = decision.outputs && !op->pseudo;
+}
+
+}  // namespace tensortap::msit
