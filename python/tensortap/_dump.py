@@ -337,7 +337,7 @@ def open(path: str | os.PathLike[str]) -> Dump:  # the module's own word, as in 
     Parameters
     ----------
     path : str or path
-        Folder of the dump.
+        Folder of the dump, or a single tensor file of any format.
 
     Returns
     -------

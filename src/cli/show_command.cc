@@ -191,8 +191,10 @@ Result<RecordData> read_values(const ShowOptions& options, const DumpIndex& dump
   return gathered;
 }
 
-// A row's number, as `ls` prints it, or a record's name.
+// A row's number, as `ls` prints it, or a record's name; the only record without either.
 Result<size_t> find_row(const DumpIndex& dump, const std::string& text) {
+  if (text.empty() && dump.rows().size() == 1) return size_t{0};
+  if (text.empty()) return invalid_argument(fmt::format("RECORD: {} has {} records; name one", dump.layout(), dump.rows().size()));
   uint64_t row = 0;
   if (parse_unsigned(text, row)) {
     if (row < dump.rows().size()) return static_cast<size_t>(row);
@@ -227,10 +229,11 @@ Result<ExitCode> show(const ShowOptions& options, Terminal& terminal) {
 
 Action declare_show(CLI::App& app) {
   const auto options = std::make_shared<ShowOptions>();
-  app.add_option("dump", options->dump, "Folder of the dump")->type_name(kDump)->required();
-  app.add_option("record", options->record, "Its row in `tensortap ls`, or OP:SLOT, with @STEP and #CALL when not the first")
-      ->type_name("RECORD")
-      ->required();
+  app.add_option("dump", options->dump, "Folder of the dump, or one tensor file")->type_name(kDump)->required();
+  app.add_option(
+         "record", options->record,
+         "Its row in `tensortap ls`, or OP:SLOT, with @STEP and #CALL when not the first; not needed where there is one record only")
+      ->type_name("RECORD");
   app.add_option("--at", options->at, "Only this part of the values, as in NumPy: 0,3,: or ...,-1 or ::2")->type_name("INDEX");
   app.add_option("--npy", options->npy, "Also write the values to this NumPy file")->type_name(kFile);
   return [options](Terminal& terminal) { return show(*options, terminal); };

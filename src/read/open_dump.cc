@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "read/file_dump.h"
 #include "registry/registry.h"
 
 namespace tensortap {
@@ -36,6 +37,12 @@ std::string first_names(const std::string& folder) {
   for (size_t i = 0; i < std::min(names->size(), kNamesInMessage); ++i) text += concat(i > 0 ? ", " : "", quote((*names)[i]));
   if (names->size() > kNamesInMessage) text += concat(" and ", names->size() - kNamesInMessage, " more");
   return text;
+}
+
+// Whether the file is one of those that a whole dump of ours is in. In other systems' trees each file stands for itself.
+bool is_part_of_a_dump(const std::string& path) {
+  const Layout* layout = recognise_layout(parent_path(path));
+  return layout != nullptr && layout->name == "tap";
 }
 
 }  // namespace
@@ -71,6 +78,7 @@ Result<FoundDump> locate_dump(const std::string& path) {
 }
 
 Result<std::unique_ptr<DumpIndex>> open_dump(const std::string& path) {
+  if (is_tensor_file(path) && !is_part_of_a_dump(path)) return open_tensor_file(path);
   TENSORTAP_ASSIGN_OR_RETURN(const FoundDump found, locate_dump(path));
   return found.layout->open(found.folder);
 }

@@ -24,7 +24,7 @@ const Layout* recognise_layout(const std::string& folder);
 // kInvalidArgument naming them when there are several.
 Result<FoundDump> locate_dump(const std::string& path);
 
-// Opens what locate_dump() finds.
+// Opens what locate_dump() finds, or one tensor file that is no part of a dump in our own layout (read/file_dump.h).
 Result<std::unique_ptr<DumpIndex>> open_dump(const std::string& path);
 
 }  // namespace tensortap

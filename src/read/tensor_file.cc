@@ -96,6 +96,29 @@ Status open_file(const std::string& path, bool with_groups, TensorFile& file) {
 
 }  // namespace
 
+const Format* format_of_file(const std::string& path) {
+  const Result<MappedFile> map = is_directory(path) ? Result<MappedFile>(not_found(path)) : MappedFile::open(path);
+  return map.ok() ? recognise(path, map->bytes()) : nullptr;
+}
+
+Result<DescribedFile> describe_tensor_file(const std::string& path) {
+  DescribedFile described;
+  const Format* format = format_of_file(path);
+  if (format == nullptr || format->describe == nullptr) {
+    TENSORTAP_ASSIGN_OR_RETURN(TensorFile file, read_tensor_file(path));
+    described.map = std::move(file.map);
+    described.format = file.format;
+    for (NamedTensor& tensor : file.tensors) described.tensors.push_back({std::move(tensor), {}});
+    return described;
+  }
+  TENSORTAP_ASSIGN_OR_RETURN(described.map, MappedFile::open(path));
+  described.format = format->name;
+  Result<std::vector<DescribedTensor>> tensors = format->describe(described.map.bytes());
+  if (!tensors.ok()) return tensors.status().with_context(path);
+  described.tensors = *std::move(tensors);
+  return described;
+}
+
 Result<TensorFile> read_tensor_file(const std::string& path) {
   TensorFile file;
   TENSORTAP_RETURN_IF_ERROR(open_file(path, false, file));

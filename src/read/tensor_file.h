@@ -28,6 +28,19 @@ Result<TensorFile> read_tensor_file(const std::string& path);
 // The same, and files that hold a sequence, an optional or a map: `group` says which, and the tensors are its parts.
 Result<TensorFile> read_value_file(const std::string& path);
 
+// What a file says of its tensors, whether it has their values or not. They borrow from the map: move the whole, never a part.
+struct DescribedFile {
+  MappedFile map;
+  std::vector<DescribedTensor> tensors;
+  std::string_view format;
+};
+
+// The format of a file, by its first bytes, else by its extension; null for no file, and for one of no known format.
+const Format* format_of_file(const std::string& path);
+
+// Errors name the path.
+Result<DescribedFile> describe_tensor_file(const std::string& path);
+
 // Saves a contiguous tensor for np.load: types NumPy has no name for as raw bits, narrow ones as packed bytes, strings as '<U'
 // (kUnsupported when they are not UTF-8 or end in a zero). Atomic.
 Status save_npy(const std::string& path, const TensorView& view);

@@ -87,7 +87,7 @@ TEST(Help, WhatACommandLineLacksIsSaidInItsOwnWords) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"run", "tensortap run needs MODEL.onnx"},
       {"convert a", "give what to convert, and where to"},
-      {"show dump", "tensortap show needs DUMP RECORD"},
+      {"show", "tensortap show needs DUMP"},
       {"ls dump --limit", "--limit needs a value: --limit N"},
       {"ls dump --limit 0", "--limit: \"0\" is no whole number from 1 to"},
       {"run m.onnx --threads 1.5", "--threads: \"1.5\" is no whole number from 0 to 4096"},
