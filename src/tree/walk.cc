@@ -1,9 +1,12 @@
 #include "tree/walk.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -66,6 +69,7 @@ class Walker {
   Walker(const TreeGrammar& grammar, Tree& tree, TreeProblems& problems) : grammar_(grammar), tree_(tree), problems_(problems) {}
 
   Status walk(const TreeFolder& here, int depth) {
+    if (grammar_.folders_once && !is_new(here.path)) return invalid_argument("a link to a folder that was read already");
     TENSORTAP_ASSIGN_OR_RETURN(FolderNames names, read_folder(here.path));
     std::vector<TreeFolder> below;
     foreign_ = {kMostExamples};
@@ -98,6 +102,11 @@ class Walker {
       }
     }
   };
+  bool is_new(const std::string& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) != 0 || walked_.emplace(info.st_dev, info.st_ino).second;
+  }
+
   void tell(const TreeTrouble& trouble) { grammar_.tell(trouble, problems_); }
 
   void look_at_folder(const TreeFolder& here, const std::string& name, int depth, std::vector<TreeFolder>& below) {
@@ -192,6 +201,7 @@ class Walker {
   const TreeGrammar& grammar_;
   Tree& tree_;
   TreeProblems& problems_;
+  std::set<std::pair<dev_t, ino_t>> walked_;
   Examples foreign_{kMostExamples};  // in the folder that is read
   size_t foreign_files_ = 0;
   std::string first_foreign_;

@@ -111,7 +111,8 @@ struct TreeGrammar {
   size_t most_inside = SIZE_MAX;  // of the folders in one that are looked into for a proof
   size_t most_files = SIZE_MAX;   // in a tree
   uint64_t largest_mapping = uint64_t{256} << 20;
-  int deepest = 8;  // folders below the one that is opened that are walked
+  int deepest = 8;            // folders below the one that is opened that are walked
+  bool folders_once = false;  // one that links lead to again is left out: in a deep tree such links could make the ways countless
 };
 
 // Whether the folder is in a tree, or holds one. Looks at 4,096 names in each of 64 folders.

@@ -143,7 +143,8 @@ constexpr TreeGrammar kGrammar = {.places = places_of,
                                       ": no dump of msit: neither msit_dump_TIME nor DEVICE_PID/TID/ID_OPERATION/after/outtensorN.bin "
                                       "is here or below",
                                   .most_files = size_t{1} << 22,
-                                  .deepest = kDeepest};
+                                  .deepest = kDeepest,
+                                  .folders_once = true};
 
 bool is_before(const TreeFolder& folder) { return (folder.flags & kIsBefore) != 0; }
 
