@@ -11,6 +11,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "api/config_follower.h"
 #include "api/report_status.h"
 #include "base/environment.h"
 #include "base/job_rank.h"
@@ -26,6 +27,7 @@
 
 struct tensortap_session {
   std::unique_ptr<tensortap::CaptureSession> session;
+  std::unique_ptr<tensortap::ConfigFollower> follower;  // null: no config is followed
 };
 
 namespace tensortap {
@@ -43,19 +45,33 @@ Result<CaptureSpec> spec_of(const char* config, const char* config_name) {
   return read_config(text, name, recognise_dialect(text) == nullptr ? "tensortap" : "");
 }
 
-// Why a process on this device captures nothing; "" when the config asks for the device.
-std::string device_left_out(const CaptureSpec& spec, int given) {
-  const int device = given != 0 ? given : job_device();
-  if (spec.devices.empty() || std::ranges::find(spec.devices, static_cast<uint64_t>(device)) != spec.devices.end()) return "";
+int device_of(const tensortap_session_options& given) { return given.device != 0 ? given.device : job_device(); }
+
+// Why a process on this device captures nothing, whatever comes; "" when something may.
+std::string device_left_out(const CaptureSpec& spec, int device) {
+  if (!spec.follow.path.empty() || captures_device(spec, device)) return "";
   return concat("it is on device ", device, ", which the config does not list");
+}
+
+std::unique_ptr<ConfigFollower> follower_of(const CaptureSession& session, const tensortap_session_options& given) {
+  const CaptureSpec& spec = session.options().spec;
+  return spec.follow.path.empty() ? nullptr : std::make_unique<ConfigFollower>(spec, device_of(given));
+}
+
+// What a followed config says now, from the step that begins next on.
+void follow_config(CaptureSession& session, ConfigFollower& follower) {
+  Result<std::optional<CaptureSpec>> next = follower.look();
+  if (next.ok() && !next->has_value()) return;
+  const Status status = next.ok() ? session.replace_plan(**std::move(next)) : next.status();
+  if (!status.ok()) say(concat("the capture goes on as before: ", status.message()));
 }
 
 Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_options& given) {
   if (environment_value("TENSORTAP_DISABLE").has_value()) return CaptureSession::disabled("TENSORTAP_DISABLE is set");
   SessionOptions options;
   TENSORTAP_ASSIGN_OR_RETURN(options.spec, spec_of(given.config, given.config_name));
-  if (options.spec.steps.is_never()) return CaptureSession::disabled("the config asks for nothing");
-  if (std::string why = device_left_out(options.spec, given.device); !why.empty()) {
+  if (options.spec.steps.is_never() && options.spec.follow.path.empty()) return CaptureSession::disabled("the config asks for nothing");
+  if (std::string why = device_left_out(options.spec, device_of(given)); !why.empty()) {
     say(concat("nothing is captured in this process: ", why));
     return CaptureSession::disabled(std::move(why));
   }
@@ -162,7 +178,8 @@ int tensortap_session_open(const tensortap_session_options* options, tensortap_s
     }
     auto opened = tensortap::open_session(given);
     if (!opened.ok()) return tensortap::report_status(opened.status(), message, capacity);
-    *session = new tensortap_session{*std::move(opened)};
+    auto follower = tensortap::follower_of(**opened, given);
+    *session = new tensortap_session{*std::move(opened), std::move(follower)};
     return TENSORTAP_OK;
   });
 }
@@ -284,14 +301,20 @@ int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t run)
 int tensortap_step_begin_kind(tensortap_session* session, int64_t step, uint64_t run, uint64_t kind) noexcept {
   tensortap::CaptureSession* open = session_of(session);
   if (open == nullptr) return 0;
-  return guarded<bool>(open, false, [=] { return open->step_begin(step, run, kind); }) ? 1 : 0;
+  return guarded<bool>(open, false,
+                       [=] {
+                         if (session->follower != nullptr) tensortap::follow_config(*open, *session->follower);
+                         return open->step_begin(step, run, kind);
+                       })
+             ? 1
+             : 0;
 }
 
 int tensortap_skips_steps(tensortap_session* session) noexcept {
   const tensortap::CaptureSession* open = session_of(session);
   if (open == nullptr) return 0;
   const tensortap::CaptureSpec& spec = open->options().spec;
-  return spec.budget > 0 || !spec.steps.is_all() || spec.limits.stop_after >= 0 ? 1 : 0;
+  return spec.budget > 0 || !spec.follow.path.empty() || !spec.steps.is_all() || spec.limits.stop_after >= 0 ? 1 : 0;
 }
 
 void tensortap_note(tensortap_session* session, const char* text) noexcept {

@@ -37,6 +37,8 @@ std::string_view trim(std::string_view text);
 std::string to_lower(std::string_view text);  // ASCII only
 bool contains_ignoring_case(std::string_view text, std::string_view part);
 
+// Of ASCII.
+constexpr bool is_letter_or_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 // Whether `text` is one or more of 0 to 9.
 bool is_digits(std::string_view text);
 // The whole of `text` as a number; false when it is not one or does not fit. `value` is untouched then.

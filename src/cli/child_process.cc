@@ -110,6 +110,17 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   _exit(127);
 }
 
+// In the child, which has one thread.
+void set_variables(const Variables& environment) {
+  for (const auto& [name, value] : environment) {
+    if (value) {
+      setenv(name.c_str(), value->c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+    } else {
+      unsetenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
+    }
+  }
+}
+
 ProgramEnd end_of(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -176,8 +187,7 @@ void prepare_process() {
   }
 }
 
-Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::string>& words,
-                               const std::vector<std::pair<std::string, std::string>>& environment) {
+Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::string>& words, const Variables& environment) {
   const std::vector<char*> pointers = pointers_to(words);
   Pipe report;
   if (!report.is_open()) return errno_status("pipe", errno);
@@ -190,7 +200,7 @@ Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::s
     return errno_status("fork", error);
   }
   if (child == 0) {
-    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
+    set_variables(environment);
     forwarding.end_in_program();
     become(path, pointers.data(), report.writing());
   }

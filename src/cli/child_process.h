@@ -23,11 +23,13 @@ struct ProgramEnd {
   int signal = 0;     // 0 = it ended by itself
 };
 
+// Variables of the environment to set for a program; nothing takes one away.
+using Variables = std::vector<std::pair<std::string, std::optional<std::string>>>;
+
 // Runs a program with our stdin, stdout, stderr and working folder until it ends. Signals that somebody sends to us go to it; those that
-// the terminal sends (Ctrl-C) reach it by themselves and do not end us. `environment` is set on top of ours. Errors: kNotFound,
-// kInvalidArgument when it cannot be started; kIo. Once at a time, no other thread may run.
-Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::string>& words,
-                               const std::vector<std::pair<std::string, std::string>>& environment);
+// the terminal sends (Ctrl-C) reach it by themselves and do not end us. `environment` is set on top of ours, in its order. Errors:
+// kNotFound, kInvalidArgument when it cannot be started; kIo. Once at a time, no other thread may run.
+Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::string>& words, const Variables& environment);
 
 // Goes on in a process of its own, which has our terminal: nothing in there; how it ended in the process that was there before and waited
 // for it, with signals passed on as run_program() does it. For work that may crash. Errors: kIo. No other thread may run.

@@ -52,6 +52,7 @@ std::vector<DeclaredCommand> declare_commands(CLI::App& program, Terminal& termi
 // One per command, in <name>_command.cc.
 Action declare_run(CLI::App& app);
 Action declare_exec(CLI::App& app);
+Action declare_llm(CLI::App& app);
 Action declare_build_adapter(CLI::App& app);
 Action declare_explain(CLI::App& app);
 Action declare_ls(CLI::App& app);
@@ -62,6 +63,7 @@ Action declare_watch_diff(CLI::App& app);
 Action declare_repair(CLI::App& app);
 Action declare_doctor(CLI::App& app);
 Action declare_completion(CLI::App& app);
+Action declare_install_alias(CLI::App& app);
 Action declare_version(CLI::App& app);
 
 }  // namespace tensortap::cli

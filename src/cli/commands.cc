@@ -23,6 +23,11 @@ constexpr std::array kCommands = {
   tensortap exec --config dump.json --out dump -- torchrun --nproc-per-node 2 train.py
   tensortap exec --summary summary.json -- ./program)",
             false, declare_exec},
+    Command{"llm", "Do what `msit llm dump` does, by its own command line: `tensortap llm dump --help`",
+            R"(  tensortap llm dump --exec "python generate.py" --type model tensor -er 0,1 -o out
+  tensortap llm dump --help                               its options
+  tensortap llm dd --exec "./program" -ids 2,3_1 --explain)",
+            false, declare_llm},
     Command{"build-adapter", "Compile what fits tensortap to the torch of an environment",
             R"(  tensortap build-adapter --python /opt/venv/bin/python
   tensortap build-adapter --libtorch /opt/libtorch --out adapters)",
@@ -69,6 +74,9 @@ constexpr std::array kCommands = {
             R"(  source <(tensortap completion bash)                     in ~/.bashrc
   tensortap completion zsh > ~/.zfunc/_tensortap          a folder of $fpath)",
             false, declare_completion},
+    Command{"install-alias", "Print a shell function that answers under another tool's name",
+            R"(  tensortap install-alias msit >> ~/.bashrc               `msit llm dump` is tensortap's then)", false,
+            declare_install_alias},
     Command{"version", "Print the version",
             R"(  tensortap version
   tensortap version --json)",

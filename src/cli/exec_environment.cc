@@ -64,7 +64,7 @@ ExecFolder::~ExecFolder() {
 
 std::string ExecFolder::name() const { return file_name(path_); }
 
-Result<std::vector<std::pair<std::string, std::string>>> ExecFolder::variables(const InstalledFiles& installed) const {
+Result<Variables> ExecFolder::variables(const InstalledFiles& installed) const {
   // By a path that the runtime of AddressSanitizer accepts in front of it: src/source/preload/before_libasan.so/README.
   std::string library = concat(installed.libraries, "/before_libasan.so/../", file_name(installed.preload_library));
   if (!path_exists(library)) library = installed.preload_library;
@@ -73,7 +73,7 @@ Result<std::vector<std::pair<std::string, std::string>>> ExecFolder::variables(c
     library = concat(path_, "/before_libasan.so.", file_name(installed.preload_library));
     if (symlink(installed.preload_library.c_str(), library.c_str()) != 0) return errno_status(library, errno);
   }
-  return std::vector<std::pair<std::string, std::string>>{
+  return Variables{
       {"TENSORTAP_EXEC", join_path(path_, "request.json")},
       {"TENSORTAP_PYTORCH_LIBRARY", installed.pytorch_library},
       {"TENSORTAP_ONNXRUNTIME_LIBRARY", installed.onnxruntime_library},

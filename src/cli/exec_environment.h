@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/json_fwd.h"
 #include "base/status.h"
+#include "cli/child_process.h"
 #include "cli/installed_files.h"
 
 namespace tensortap::cli {
@@ -29,7 +30,7 @@ class ExecFolder {
   // As the processes of the program call it (exec_name()).
   [[nodiscard]] std::string name() const;
   // The variables to set for the program. Errors: kIo.
-  [[nodiscard]] Result<std::vector<std::pair<std::string, std::string>>> variables(const InstalledFiles& installed) const;
+  [[nodiscard]] Result<Variables> variables(const InstalledFiles& installed) const;
 
  private:
   explicit ExecFolder(std::string path) : path_(std::move(path)) {}

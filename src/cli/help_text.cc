@@ -26,18 +26,6 @@ std::vector<std::string> wrapped(std::string_view text, size_t width) {
   return lines;
 }
 
-// Two columns; a left side that is too long is on a line of its own.
-std::string row_text(const std::string& left, std::string_view description, size_t width) {
-  std::string text = "  " + left;
-  const std::string indent(kDescriptionsBegin, ' ');
-  if (text_width(text) + 2 > kDescriptionsBegin) {
-    text += '\n' + indent;
-  } else {
-    text.resize(kDescriptionsBegin, ' ');
-  }
-  return text + join(wrapped(description, width - kDescriptionsBegin), "\n" + indent) + '\n';
-}
-
 class HelpFormatter : public CLI::Formatter {
  public:
   explicit HelpFormatter(size_t width) : width_(width) {}
@@ -62,13 +50,13 @@ class HelpFormatter : public CLI::Formatter {
 
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
     const std::string value = option->get_items_expected_max() == 0 ? "" : option->get_type_name();
-    if (is_positional) return row_text(value, option->get_description(), width_);
+    if (is_positional) return help_row(value, option->get_description(), width_);
     const std::string names = option->get_name(false, true);
-    return row_text(names + (value.empty() ? "" : " ") + value, option->get_description(), width_);
+    return help_row(names + (value.empty() ? "" : " ") + value, option->get_description(), width_);
   }
 
   std::string make_subcommand(const CLI::App* command) const override {
-    return row_text(command->get_name(), command->get_description(), width_);
+    return help_row(command->get_name(), command->get_description(), width_);
   }
 
  private:
@@ -77,8 +65,22 @@ class HelpFormatter : public CLI::Formatter {
 
 }  // namespace
 
+size_t help_width(size_t terminal_width) { return std::clamp(terminal_width == 0 ? kMostWidth : terminal_width, kLeastWidth, kMostWidth); }
+
+// A left side that is too long is on a line of its own.
+std::string help_row(const std::string& left, std::string_view description, size_t width) {
+  std::string text = "  " + left;
+  const std::string indent(kDescriptionsBegin, ' ');
+  if (text_width(text) + 2 > kDescriptionsBegin) {
+    text += '\n' + indent;
+  } else {
+    text.resize(kDescriptionsBegin, ' ');
+  }
+  return text + join(wrapped(description, width - kDescriptionsBegin), "\n" + indent) + '\n';
+}
+
 std::shared_ptr<CLI::FormatterBase> make_help_formatter(size_t terminal_width) {
-  return std::make_shared<HelpFormatter>(std::clamp(terminal_width == 0 ? kMostWidth : terminal_width, kLeastWidth, kMostWidth));
+  return std::make_shared<HelpFormatter>(help_width(terminal_width));
 }
 
 std::string arguments_text(const CLI::App& app) {

@@ -101,7 +101,7 @@ void Terminal::note(std::string_view text) const {
 }
 
 void Terminal::warn(std::string_view text) const {
-  write_stderr(fmt::format("{} {}\n", error_palette_.yellow("warning:"), safe_lines(text)));
+  if (!errors_only) write_stderr(fmt::format("{} {}\n", error_palette_.yellow("warning:"), safe_lines(text)));
 }
 
 void Terminal::error(std::string_view text) const { write_stderr(fmt::format("{} {}\n", error_palette_.red("error:"), safe_lines(text))); }

@@ -36,15 +36,16 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  bool json = false;   // --json
-  bool quiet = false;  // --quiet
+  bool json = false;         // --json
+  bool quiet = false;        // --quiet
+  bool errors_only = false;  // no warnings either
 
   void out(std::string_view text);
   void line(std::string_view text = {});
   void json_line(const Json& value);
   void flush();
 
-  // On stderr: notes and progress are silent with --quiet, errors and warnings never are.
+  // On stderr: notes and progress are silent with --quiet, warnings with errors_only, errors never are.
   void note(std::string_view text) const;
   void warn(std::string_view text) const;
   void error(std::string_view text) const;

@@ -154,7 +154,7 @@ std::string model_folder(const ExecRequest& request, const std::string& process,
   constexpr size_t kMostLetters = 100;
   std::string folder = "model_";
   for (const char letter : name.substr(0, kMostLetters)) {
-    const bool plain = (letter >= '0' && letter <= '9') || ((letter | 32) >= 'a' && (letter | 32) <= 'z') || letter == '.' || letter == '-';
+    const bool plain = is_letter_or_digit(letter) || letter == '.' || letter == '-';
     folder += plain ? letter : '_';
   }
   const JobRank job = job_rank();

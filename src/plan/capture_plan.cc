@@ -10,6 +10,7 @@
 #include "plan/selector_set.h"
 #include "plan/spec_checks.h"
 #include "plan/spec_keys.h"
+#include "plan/unmatched.h"
 #include "plan/where.h"
 
 namespace tensortap {
@@ -27,10 +28,6 @@ void add_slot(std::vector<uint32_t>& slots, uint32_t slot) {
 
 // Selectors that name an op or its kind outright, and so pick weights and graph inputs even when these are not captured by themselves.
 bool is_outright(Kind kind) { return kind == Kind::kName || kind == Kind::kType; }
-
-bool asks_types(const OpSelector& selector) {
-  return selector.kind == Kind::kType || selector.kind == Kind::kTypeSubstring || selector.kind == Kind::kScopedType;
-}
 
 // Who makes a value: for inputs whose producer the source did not say.
 class ValueMakers {
@@ -94,6 +91,7 @@ struct CapturePlan::Compiled {
   std::unordered_set<std::string> single_names;  // of ops that are called by themselves
   std::unordered_set<std::string> seen_names;
   std::unordered_set<std::string> seen_types;
+  std::vector<std::string> seen_ids;
 
   void note(std::string text);
   [[nodiscard]] bool is_asked_extra(const OpInfo& op) const;
@@ -183,6 +181,7 @@ CapturePlan::Compiled::Decided CapturePlan::Compiled::decide(const OpInfo& op, s
   Decided decided;
   OpDecision& decision = decided.decision;
   const SelectedOp selected{&op, position, id_of(op), scoped_names.add(op)};
+  if (asks_ids && !selected.id.empty() && seen_ids.size() < kMostSeenOps) seen_ids.push_back(selected.id);
   const bool included = is_included(selected);
   decided.excluded = is_excluded(selected, decision);
   if (!is_of_kind(op)) return decided;
@@ -238,64 +237,11 @@ void CapturePlan::Compiled::want_read_inputs(std::span<const OpInfo> ops, std::v
 
 namespace {
 
-// What there is to pick, for the nearest of it.
-struct KnownWords {
-  std::vector<std::string> names;
-  std::vector<std::string> types;
-  std::vector<std::string> scoped_names;  // empty when ops become known one by one
-  std::vector<std::string> models;
-  bool whole_graph = false;
-  const std::unordered_set<std::string>* single_names = nullptr;
-  std::set<std::string> other_models = {};  // said already
-};
-
-const std::vector<std::string>& words_like(const OpSelector& selector, const KnownWords& known) {
-  if (asks_types(selector)) return known.types;
-  const bool scoped = selector.kind == Kind::kName && selector.text.find("-op") != std::string::npos && !known.scoped_names.empty();
-  return scoped ? known.scoped_names : known.names;
-}
-
 // One of the lists of a plan and how often each of its selectors picked an op.
 struct PlanLists {
   const SelectorSet& set;
   const std::vector<uint64_t>& hits;
 };
-
-std::string other_model_text(const OpSelector& selector, const KnownWords& known) {
-  std::vector<std::string> names;
-  for (const std::string& name : known.models) names.push_back(quote(name));
-  const std::string runs = names.empty() ? "what runs has no name of a model" : concat("the one that runs is called ", join(names, " or "));
-  return concat("the model ", quote(selector.of_model), selector.origin.empty() ? "" : concat(" (", selector.origin, ")"),
-                " does not run; ", runs, ".", did_you_mean(selector.of_model, known.models));
-}
-
-// The selectors without a hit, in the user's words, each with the nearest of what there is; those of one other model once.
-std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<uint64_t>& picked, KnownWords& known, bool optional) {
-  std::vector<std::string> texts;
-  for (size_t i = 0; i < picked.size(); ++i) {
-    const OpSelector& selector = set.selectors()[i];
-    if (picked[i] > 0 || selector.optional != optional) continue;
-    if (!set.is_of_model(i)) {
-      if (known.other_models.insert(selector.of_model).second) texts.push_back(other_model_text(selector, known));
-      continue;
-    }
-    // Looking for its ends already reported why it picks nothing.
-    if (selector.kind == Kind::kOrderRange && known.whole_graph && optional) continue;
-    if (known.single_names != nullptr && known.single_names->contains(selector.text)) {
-      texts.push_back(concat(selector_text(selector), " matches no op of a model: the op of this name is called by itself, outside every ",
-                             "model (in PyTorch programs: outside every module), and this list does not look at such ops."));
-      continue;
-    }
-    std::string hint = did_you_mean(selector.text, words_like(selector, known));
-    if (selector.kind == Kind::kOrderRange) hint = " A range needs the whole graph before it runs.";
-    for (const std::string& type : selector.of_types) {
-      const bool there = std::ranges::find(known.types, type) != known.types.end();
-      if (!there) hint += concat(" There is no type ", quote(type), ".", did_you_mean(type, known.types));
-    }
-    texts.push_back(selector_text(selector) + " matches no op." + hint);
-  }
-  return texts;
-}
 
 }  // namespace
 
@@ -303,7 +249,7 @@ Status CapturePlan::Compiled::judge_unmatched(std::span<const OpInfo> ops) {
   const auto none = [](uint64_t picked) { return picked == 0; };
   const PlanLists lists[] = {{include, include_hits}, {exclude, exclude_hits}, {watchers, watcher_hits}};
   if (std::ranges::all_of(lists, [&](const PlanLists& list) { return std::ranges::none_of(list.hits, none); })) return {};
-  KnownWords known{all_names(ops), all_types(ops), {}, environment.models, true, nullptr};
+  KnownWords known{all_names(ops), all_types(ops), {}, seen_ids, environment.models, true, nullptr};
   ScopedNames scoped;
   for (const OpInfo& op : ops) known.scoped_names.push_back(scoped.add(op));
   std::vector<std::string> texts;
@@ -322,6 +268,7 @@ CapturePlan::CapturePlan() : compiled_(std::make_unique<Compiled>()) {}
 CapturePlan::~CapturePlan() = default;
 
 Result<std::unique_ptr<CapturePlan>> CapturePlan::compile(CaptureSpec spec, const PlanEnvironment& environment) {
+  fit_to_source(spec, environment);
   TENSORTAP_RETURN_IF_ERROR(check_spec(spec, environment));
   std::unique_ptr<CapturePlan> plan(new CapturePlan);
   Compiled& compiled = *plan->compiled_;
@@ -381,6 +328,7 @@ std::vector<std::string> CapturePlan::unmatched() const {
   KnownWords known{{compiled.seen_names.begin(), compiled.seen_names.end()},
                    {compiled.seen_types.begin(), compiled.seen_types.end()},
                    {},
+                   compiled.seen_ids,
                    compiled.environment.models,
                    false,
                    &compiled.single_names};

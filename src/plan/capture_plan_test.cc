@@ -245,6 +245,31 @@ TEST(CapturePlan, WhatCanNotBeDoneYetIsRefused) {
   EXPECT_EQ(refusal(R"({"moment": "before"})"), "");
 }
 
+// L4, L7
+TEST(CapturePlan, PicksByThePlaceInTheTreeAndByTheTypeThatATreeHas) {
+  std::vector<OpInfo> ops(5);
+  for (size_t i = 0; i < ops.size(); ++i) ops[i].name = concat("op", i);
+  ops[0].type = "Layer";
+  ops[0].level = Level::kModule;
+  ops[1].type = "native_layer_norm";
+  ops[1].parent = 0;
+  ops[2].type = "add_";
+  ops[2].parent = 0;
+  ops[3].type = "LayerNorm";
+  ops[4].type = "Input";
+  const PlanEnvironment modules{.modules = true};
+  const auto wanted = [&](const std::string& include) {
+    return bind_config(concat(R"({"levels": ["op", "module"], "include": [)", include, "]}"), ops, modules).wanted;
+  };
+  EXPECT_THAT(wanted(R"({"every": "root"})"), ElementsAre("op0", "op3"));
+  EXPECT_THAT(wanted(R"({"id": "0", "children": true})"), ElementsAre("op0", "op1", "op2"));
+  EXPECT_THAT(wanted(R"({"operation_type": "nativelayer"})"), ElementsAre("op1"));
+  EXPECT_THAT(wanted(R"({"operation_type": "LayerNormOperation"})"), ElementsAre("op3"));
+  EXPECT_THAT(wanted(R"({"operation_type": "layer"})"), ElementsAre("op0", "op3"));
+  EXPECT_THAT(bind_config(R"({"include": [{"id": "7"}]})", ops).error,
+              HasSubstr("the id \"7\" (c.json:1:14) matches no op. The highest id of an op that is inside no other is 1."));
+}
+
 // A3
 TEST(CapturePlan, SelectorsOfAnotherModelPickNothing) {
   const PlanEnvironment environment{.models = {"seg_net", "main"}};

@@ -46,7 +46,8 @@ class StepSet {
   std::vector<Range> ranges_;  // sorted, disjoint, not touching
 };
 
-// A step as the dialects of AscendCL and TorchAir write it: digits only; a number that is too large for a step is the largest but one.
+// A step as the dialects of AscendCL, TorchAir and msit write it: digits only; a number that is too large for a step is the largest but
+// one.
 bool parse_step(std::string_view text, int64_t& step);
 
 // One way to pick ops. An op is picked by a list of selectors when any of them picks it.
@@ -64,7 +65,8 @@ struct OpSelector {
     kNameFullRegex,  // RE2 that matches the whole of one of the names that kName compares
     // Ignoring case, inside the type in the scoped name (for a graph input or weight its name) or an original node's type.
     kScopedType,
-    kEvery,  // `text` "op": every op; "single": every op that is called by itself, outside every model
+    kEvery,  // `text` "op": every op; "single": called by itself, outside every model; "root": inside no other of the operation tree
+    kOperationType,  // ignoring case, the beginning of operation_type() (trace/operation_type.h)
   };
   Kind kind = Kind::kName;
   std::string text;
@@ -118,6 +120,14 @@ struct Extras {
   friend bool operator==(const Extras&, const Extras&) = default;
 };
 
+// A config that is looked at again while the program runs: from the next step on it says which ops and steps are captured, and on which
+// devices. Everything else stays as the session was opened.
+struct FollowedConfig {
+  std::string path;  // "" = none; in the spec's dialect
+  std::string over;  // JSON object whose members are laid over those of the file, "" = none
+  friend bool operator==(const FollowedConfig&, const FollowedConfig&) = default;
+};
+
 struct CaptureSpec {
   std::vector<OpSelector> include;  // empty = every op
   std::vector<OpSelector> exclude;
@@ -149,6 +159,7 @@ struct CaptureSpec {
   double budget = 0;  // most relative slow-down, 0.03 = 3 %; 0 = no governor
   FullPolicy full_policy = FullPolicy::kBlock;
   bool strict = false;
+  FollowedConfig follow;
 
   std::string layout = "tap";
   std::string profile;               // "mindspore-2.10/cpu"

@@ -130,6 +130,10 @@ void say_when(const CaptureSpec& spec, std::vector<std::string>& lines) {
     lines.push_back(spec.steps.is_all() ? "Every step is captured."
                                         : concat("These steps are captured, counted from 0: ", spec.steps.to_text(), "."));
   }
+  if (!spec.follow.path.empty()) {
+    lines.push_back(concat("The config ", quote(spec.follow.path),
+                           " is looked at again while the program runs; from the next step on it says which ops and steps are captured."));
+  }
   if (spec.first_step > 0) lines.push_back(concat("The first step has the number ", spec.first_step, "."));
   if (spec.limits.stop_after > 0) lines.push_back(concat("After ", spec.limits.stop_after, " captured steps nothing more is captured."));
   if (spec.moment == MomentChoice::kBefore) lines.push_back("Tensors are looked at before the op runs.");

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "plan/spec_keys.h"
+#include "trace/operation_type.h"
 
 namespace tensortap {
 namespace {
@@ -115,7 +116,8 @@ Result<SelectorSet> SelectorSet::compile(const std::vector<OpSelector>& selector
 }
 
 bool SelectorSet::asks_ids() const {
-  return std::ranges::any_of(selectors_, [](const OpSelector& s) { return s.kind == Kind::kId; });
+  return std::ranges::any_of(
+      selectors_, [](const OpSelector& s) { return s.kind == Kind::kId || (s.kind == Kind::kEvery && s.text == kEveryWords[2]); });
 }
 
 Result<SelectorSet::Range> SelectorSet::find_range(const OpSelector& selector, std::span<const OpInfo> ops) {
@@ -200,7 +202,10 @@ bool SelectorSet::picks(size_t index, const SelectedOp& selected, SelectorHit& h
     case Kind::kId:
       return is_listed_id(selected.id, selector);
     case Kind::kEvery:
+      if (selector.text == kEveryWords[2]) return !selected.id.empty() && selected.id.find('_') == std::string::npos;
       return op.single || selector.text != kEveryWords[1];
+    case Kind::kOperationType:
+      return to_lower(operation_type(op)).starts_with(to_lower(selector.text));
     case Kind::kName:
     case Kind::kType:
       break;

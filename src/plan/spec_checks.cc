@@ -113,4 +113,14 @@ Status check_spec(const CaptureSpec& spec, const PlanEnvironment& environment) {
   return check_exclusions(spec);
 }
 
+void fit_to_source(CaptureSpec& spec, const PlanEnvironment& environment) {
+  if (spec.dialect == CaptureSpec{}.dialect) return;
+  const auto of_modules = [](const std::string& level) {
+    return level == level_name(Level::kModule) || level == level_name(Level::kModel);
+  };
+  if (!environment.modules && !std::ranges::all_of(spec.levels, of_modules)) std::erase_if(spec.levels, of_modules);
+  const bool also_before = spec.moment == MomentChoice::kInBeforeOutAfter || spec.moment == MomentChoice::kBoth;
+  if (!environment.before_moment && also_before) spec.moment = MomentChoice::kAfter;
+}
+
 }  // namespace tensortap

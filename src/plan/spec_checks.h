@@ -10,6 +10,10 @@ namespace tensortap {
 // kInvalidArgument saying both sides of a contradiction, or what to do instead of what cannot be done.
 Status check_spec(const CaptureSpec& spec, const PlanEnvironment& environment);
 
+// Configs of other systems can not say which source they are for: takes out of the spec of one what this source has nothing for, levels of
+// modules beside others, and looks before an op where what it reads is still there afterwards.
+void fit_to_source(CaptureSpec& spec, const PlanEnvironment& environment);
+
 }  // namespace tensortap
 
 #endif  // TENSORTAP_PLAN_SPEC_CHECKS_H_

@@ -29,7 +29,7 @@ TEST(SpecJson, ReadsEveryKey) {
     "tensortap": 1,
     "include": ["conv_1", {"prefix": "/a"}, {"regex": "b$", "of_types": ["Conv"]}, {"type": "Gemm"}, {"type_contains": "norm"},
                 {"from": "x", "to": ""}, {"module": "m.n"}, {"source": "train.py:41"}, {"id": "2,3_1", "children": true, "origin": "here"},
-                {"full_regex": "a.*", "optional": true}, {"scoped_type": "relu"}, {"every": "single", "of_model": "m"}],
+                {"full_regex": "a.*", "optional": true}, {"scoped_type": "relu"}, {"every": "single", "of_model": "m"}, {"operation_type": "lin"}],
     "exclude": [{"name": "z", "slots": ["in0", "out2", "out3"]}],
     "steps": "0|3-5", "first_step": 7, "slots": ["in"], "moment": "both", "payload": "full", "stats": ["min", "nan"], "non_finite": "propagate", "digest": "sha1",
     "histogram": true, "plain_order": false, "levels": ["op", "kernel"], "trigger": "exception", "where": "nan > 0", "sampling": {"elements": 1000, "head": 50},
@@ -38,12 +38,12 @@ TEST(SpecJson, ReadsEveryKey) {
                "topology": true, "read_inputs": true},
     "watchers": ["a", {"type": "b"}], "devices": [1, 3], "overflow_ops": "all", "exception_detail": "detail", "keep_for_readers": true, "model_ops": false, "single_ops": false,
     "budget": "3%", "full_policy": "drop", "strict": true, "layout": "ge", "profile": "p", "out": "o", "mode": "shared", "dialect": "acl",
-    "layout_options": {"k": "v"}})",
+    "layout_options": {"k": "v"}, "follow": {"path": "f.json", "over": "{}"}})",
                                                   "c.json");
   ASSERT_TRUE(spec.ok()) << spec.status().message();
-  ASSERT_EQ(spec->include.size(), 12U);
+  ASSERT_EQ(spec->include.size(), 13U);
   EXPECT_EQ(spec->include[11].of_model, "m");
-  for (size_t i = 0; i < 12; ++i) EXPECT_EQ(static_cast<size_t>(spec->include[i].kind), i);
+  for (size_t i = 0; i < 13; ++i) EXPECT_EQ(static_cast<size_t>(spec->include[i].kind), i);
   EXPECT_EQ(spec->include[0].origin, "c.json:3:17");
   EXPECT_EQ(spec->include[2].of_types, std::vector<std::string>{"Conv"});
   EXPECT_EQ(spec->include[5].text, "x");
@@ -55,6 +55,7 @@ TEST(SpecJson, ReadsEveryKey) {
   EXPECT_EQ(spec->steps.to_text(), "0,3-5");
   EXPECT_TRUE(spec->inputs && !spec->outputs && spec->histogram && spec->strict && !spec->plain_order);
   EXPECT_EQ(spec->moment, MomentChoice::kBoth);
+  EXPECT_EQ(spec->follow, (FollowedConfig{"f.json", "{}"}));
   EXPECT_EQ(spec->payload, Payload::kFull);
   EXPECT_EQ(spec->stats, kStatMin | kStatNan);
   EXPECT_EQ(spec->levels, (std::vector<std::string>{"op", "kernel"}));
@@ -100,9 +101,9 @@ std::string document(std::string_view key, std::string_view value, std::string& 
 TEST(SpecJson, EveryKeyOfTheWrongTypeIsRefusedWithItsPlace) {
   const std::vector<std::string> wrong = {"null", "true", "-1", "1.5", "\"~\"", "[1]", "[null]", "{\"a\": 1}", "[[]]", "-9e99", "[\"~\"]"};
   // What is of the right type all the same.
-  const std::set<std::string> fine = {"limits.stop_after null", "profile \"~\"",   "out \"~\"",
-                                      "dialect \"~\"",          "layout \"~\"",    "devices [1]",
-                                      "include [\"~\"]",        "exclude [\"~\"]", "watchers [\"~\"]"};
+  const std::set<std::string> fine = {"limits.stop_after null", "profile \"~\"",     "out \"~\"",        "dialect \"~\"",
+                                      "layout \"~\"",           "devices [1]",       "include [\"~\"]",  "exclude [\"~\"]",
+                                      "watchers [\"~\"]",       "follow.path \"~\"", "follow.over \"~\""};
   for (const ConfigKey& key : spec_keys()) {
     for (const std::string& value : wrong) {
       if (fine.contains(concat(key.name, " ", value)) || (key.type == "true or false" && value == "true")) continue;
@@ -176,7 +177,7 @@ TEST(SpecJson, ValuesOutOfRangeAreRefused) {
       {"include", "[{\"name\": \"a\", \"type\": \"b\"}]", "is combined with \"name\""},
       {"include", "[{\"nam\": \"a\"}]", "Did you mean \"name\""},
       {"include", "[{\"name\": \"a\", \"slots\": [\"in0\"]}]", "belongs to \"exclude\" only"},
-      {"include", "[{\"every\": \"ops\"}]", "is not one of \"op\" or \"single\""},
+      {"include", "[{\"every\": \"ops\"}]", "is not one of \"op\", \"single\" or \"root\""},
       {"watchers", "[{\"name\": \"a\", \"slots\": [\"in0\"]}]", "belongs to \"exclude\" only"},
       {"exception_detail", "\"full\"", "is not one of"},
       {"include", "[{\"from\": \"a\"}]", "needs \"to\""},

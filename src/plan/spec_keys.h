@@ -22,13 +22,14 @@ inline constexpr std::array<std::string_view, 4> kMomentWords = {"after", "befor
 inline constexpr std::array<std::string_view, 5> kTriggerWords = {"always", "overflow", "exception", "watch", "on-request"};
 inline constexpr std::array<std::string_view, 2> kOverflowOpsWords = {"makers", "all"};
 inline constexpr std::array<std::string_view, 3> kExceptionDetailWords = {"brief", "norm", "detail"};
-inline constexpr std::array<std::string_view, 2> kEveryWords = {"op", "single"};  // of a selector of the kind kEvery
+inline constexpr std::array<std::string_view, 3> kEveryWords = {"op", "single", "root"};  // of a selector of the kind kEvery
 inline constexpr std::array<std::string_view, 3> kFullPolicyWords = {"block", "stats-only", "drop"};
 inline constexpr std::array<std::string_view, 3> kNonFiniteWords = {"skip-nan", "propagate", "skip-nonfinite"};
 inline constexpr std::array<std::string_view, 4> kDigestWords = {"none", "xxh3", "md5", "sha1"};
 inline constexpr std::array<std::string_view, 2> kAccessWords = {"private", "shared"};
-inline constexpr std::array<std::string_view, 12> kSelectorWords = {"name",   "prefix", "regex", "type",       "type_contains", "from",
-                                                                    "module", "source", "id",    "full_regex", "scoped_type",   "every"};
+inline constexpr std::array<std::string_view, 13> kSelectorWords = {"name",        "prefix", "regex",         "type", "type_contains",
+                                                                    "from",        "module", "source",        "id",   "full_regex",
+                                                                    "scoped_type", "every",  "operation_type"};
 std::string_view payload_name(Payload payload);
 std::string_view moment_choice_name(MomentChoice moment);
 std::string_view trigger_name(Trigger trigger);

@@ -79,7 +79,12 @@ std::string selector_text(const OpSelector& selector) {
       text = concat("the id ", quote(selector.text), selector.children ? " with its children" : "");
       break;
     case OpSelector::Kind::kEvery:
-      text = selector.text == kEveryWords[1] ? "every op that is called outside a model" : "every op";
+      text = selector.text == kEveryWords[1]   ? "every op that is called outside a model"
+             : selector.text == kEveryWords[2] ? "every op that is inside no other"
+                                               : "every op";
+      break;
+    case OpSelector::Kind::kOperationType:
+      text = concat("operation types that begin with ", quote(selector.text));
       break;
   }
   if (!selector.of_types.empty()) text += concat(" with type ", join(selector.of_types, " or "));

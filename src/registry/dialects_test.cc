@@ -24,6 +24,7 @@ Json small_config(std::string_view dialect) {
                            "kernels": [], "support_device": [0], "op_debug_mode": 0}, "e2e_dump_settings": {"enable": true, "trans_flag": true}})");
   }
   if (dialect == "torchair") return Json::parse(R"({"torchair": {"dump_path": "/tmp", "dump_layer": "Add"}})");
+  if (dialect == "msit") return Json::parse(R"({"dump_enable": "true", "ids": "", "child": "true", "er": "0,0", "device": ""})");
   return Json::parse(R"({"tensortap": 1})");
 }
 
@@ -76,20 +77,21 @@ Json config_with(std::string_view dialect, const ConfigKey& key, DialectOptions&
   return config;
 }
 
+// msit passes over values of other types, which is said.
 TEST_P(EveryDialect, RefusesAValueOfTheWrongTypeAtItsPlace) {
   for (const ConfigKey& key : GetParam().keys()) {
     DialectOptions options;
     Json config = config_with(GetParam().name, key, options);
     config[place_of(key)] = key.type.starts_with("object") ? Json(5) : Json{{"some", "object"}};
     const Result<CaptureSpec> spec = GetParam().parse(config.dump(1), "c.json", options);
-    ASSERT_FALSE(spec.ok()) << key.name;
-    EXPECT_EQ(spec.status().code(), StatusCode::kInvalidArgument) << key.name;
+    ASSERT_EQ(spec.ok(), GetParam().name == "msit") << key.name;
+    EXPECT_TRUE(spec.ok() || spec.status().code() == StatusCode::kInvalidArgument) << key.name;
+    const std::string said = spec.ok() ? join(spec->notes, "\n") : spec.status().message();
     const std::string position = std::string(json_position(config.dump(1), place_of(key).to_string()));
     const std::string line = position.substr(0, position.find(':'));
-    EXPECT_THAT(spec.status().message(),
-                testing::AnyOf(HasSubstr(concat("c.json:", line, ":")), HasSubstr(concat("c.json:", std::stoi(line) + 1, ":"))))
+    EXPECT_THAT(said, testing::AnyOf(HasSubstr(concat("c.json:", line, ":")), HasSubstr(concat("c.json:", std::stoi(line) + 1, ":"))))
         << key.name;
-    EXPECT_THAT(spec.status().message(), HasSubstr(std::string(key.name))) << key.name;
+    EXPECT_THAT(said, HasSubstr(std::string(key.name))) << key.name;
   }
 }
 

@@ -1,15 +1,20 @@
-// `msit llm dump`: the tree that it leaves.
+// `msit llm dump`, the dump of programs over ATB, the Ascend transformer library: its options and config, and the tree that it leaves.
 
 #ifndef TENSORTAP_SYSTEM_MSIT_MSIT_SYSTEM_H_
 #define TENSORTAP_SYSTEM_MSIT_MSIT_SYSTEM_H_
 
 #include "format/msit_bin/msit_bin_file.h"
+#include "system/msit/config/dialect.h"
 #include "system/msit/tree/msit_options.h"
 #include "system/msit/tree/reader.h"
 #include "system/msit/tree/writer.h"
 #include "system/system.h"
 
 namespace tensortap::msit {
+
+inline constexpr Dialect kDialects[] = {
+    {"msit", "options and dynamic config of `msit llm dump`", recognise_config, parse_config, keys},
+};
 
 inline constexpr Layout kLayouts[] = {
     {.name = "msit",
@@ -33,7 +38,7 @@ inline constexpr Layout kLayouts[] = {
      .copies_inputs = true},
 };
 
-inline constexpr System kSystem{"msit", {}, kLayouts};
+inline constexpr System kSystem{"msit", kDialects, kLayouts};
 
 }  // namespace tensortap::msit
 

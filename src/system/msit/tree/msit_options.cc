@@ -93,7 +93,8 @@ Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& sp
   options.tensors = spec.payload == Payload::kTensor || spec.payload == Payload::kFull;
   options.statistics = spec.payload == Payload::kStatistics || spec.payload == Payload::kFull;
   // Under its own config inputs are recorded when they are asked for; under others, which know no such choice, before the op runs.
-  options.inputs_before = spec.moment == MomentChoice::kAfter && spec.dialect != kDialect;
+  options.inputs_before =
+      spec.moment == MomentChoice::kInBeforeOutAfter || (spec.moment == MomentChoice::kAfter && spec.dialect != kDialect);
   options.table_before = options.inputs_before || spec.moment != MomentChoice::kAfter;
   options.only_with_records = spec.trigger != Trigger::kAlways || !spec.where.empty();
   options.max_bytes = spec.limits.max_bytes;

@@ -18,7 +18,6 @@ constexpr std::string_view kOperation = "Operation";
 constexpr std::string_view kKernel = "Kernel";
 constexpr size_t kDateDigits = 8;
 constexpr size_t kTimeDigits = 14;
-constexpr size_t kLongestType = 200;
 
 bool is_number(std::string_view text, uint64_t most, uint64_t& number) {
   return is_digits(text) && parse_unsigned(text, number) && number <= most;
@@ -29,19 +28,6 @@ std::optional<std::pair<std::string_view, std::string_view>> split_at_first(std:
   const size_t at = text.find('_');
   if (at == std::string_view::npos) return std::nullopt;
   return std::pair(text.substr(0, at), text.substr(at + 1));
-}
-
-// "add_" is "Add", "native_layer_norm" is "NativeLayerNorm", "LayerNorm" stays.
-std::string camel_case(std::string_view text) {
-  std::string result;
-  bool begins = true;
-  for (const char c : text) {
-    const bool is_lower = c >= 'a' && c <= 'z';
-    const bool is_other = (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (is_lower || is_other) result += is_lower && begins ? static_cast<char>(c - 'a' + 'A') : c;
-    begins = !is_lower && !is_other;
-  }
-  return result;
 }
 
 }  // namespace
@@ -102,13 +88,6 @@ std::optional<TensorName> parse_tensor_name(std::string_view name) {
 
 std::string tensor_name(bool is_input, uint32_t slot, uint32_t call) {
   return concat(is_input ? "intensor" : "outtensor", slot, call == 0 ? "" : concat("_", kCall, call), kExtension);
-}
-
-std::string operation_type(const OpInfo& op) {
-  const bool is_operator = op.level == Level::kOp || op.level == Level::kApi;
-  const bool named = !is_operator || op.type.ends_with(kOperation);
-  const std::string camel = named ? "" : camel_case(op.type).substr(0, kLongestType);
-  return camel.empty() ? identifier(std::string_view(op.type).substr(0, kLongestType)) : concat(camel, kOperation);
 }
 
 Level level_of_type(std::string_view type) {

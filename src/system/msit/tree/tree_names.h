@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "trace/op_info.h"
+#include "trace/operation_type.h"
 
 namespace tensortap::msit {
 
@@ -49,9 +50,6 @@ struct TensorName {
 std::optional<TensorName> parse_tensor_name(std::string_view name);
 std::string tensor_name(bool is_input, uint32_t slot, uint32_t call);
 
-// What the tree calls the type of an op: modules and kernels as they are, an operator in CamelCase with "Operation" behind it
-// ("add_" is "AddOperation"). Letters, digits and "_" only; at most 200 of them.
-std::string operation_type(const OpInfo& op);
 // What an operation of this type in a tree is.
 Level level_of_type(std::string_view type);
 

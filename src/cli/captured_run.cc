@@ -1,0 +1,157 @@
+#include "cli/captured_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/exec_environment.h"
+#include "cli/exec_place.h"
+#include "cli/exec_summary.h"
+#include "cli/failure_text.h"
+#include "cli/json_members.h"
+#include "cli/other_users.h"
+#include "cli/program_file.h"
+#include "cli/provide_adapter.h"
+#include "cli/summary_text.h"
+#include "plan/capture_plan.h"
+#include "read/repair_dump.h"
+#include "registry/registry.h"
+
+namespace tensortap::cli {
+namespace {
+
+Json make_request(const CapturedRun& run, const CaptureSpec& spec, const InstalledFiles& installed) {
+  return {{"config", to_json_text(spec_to_json(spec))},
+          {"config_name", run.config_name},
+          {"out", spec.out},
+          {"program", join(run.program, " ")},
+          {"adapters", adapter_folders(installed)},
+          {"python_package", installed.python_package},
+          {"compile", run.compile},
+          {"workers", run.workers},
+          {"shared_tree", find_layout(spec.layout)->shares_folder},
+          {"content_cache", !run.no_cache}};
+}
+
+AdapterPolicy adapter_policy(const CapturedRun& run) {
+  if (run.no_torch) return AdapterPolicy::kNone;
+  return run.no_build ? AdapterPolicy::kRefuse : AdapterPolicy::kBuild;
+}
+
+// For a program that can become another user. Whether it does is not known before.
+void note_other_users(const InstalledFiles& installed, const std::string& out, bool admitted, const Terminal& terminal) {
+  if (!can_become_another_user()) return;
+  const std::vector<std::string> obstacles = obstacles_of_other_users(installed, out, admitted);
+  if (obstacles.empty()) return;
+  terminal.note(printable(concat("processes that the program starts as another user are not captured: ", join(obstacles, "; "))));
+}
+
+void say_nothing_captured(const Terminal& terminal, const std::string& program) {
+  terminal.warn(fmt::format(
+      "nothing was captured: no process of {} ran an operator of torch, or a model with ONNX Runtime, that could be seen. Likely reasons: "
+      "it uses neither; it ended before; no adapter fits its torch (said above); it cleared LD_PRELOAD (env -i, sudo, a container); "
+      "its torch or its ONNX Runtime is linked statically",
+      quote(printable(program))));
+}
+
+ExitCode verdict(const CapturedRun& run, const Json& summary) {
+  if (!run.strict) return ExitCode::kFine;
+  const Json* ops = member(summary, "ops");
+  const Json* gaps = ops == nullptr ? nullptr : member(*ops, "not_captured");
+  const Json* lost = member(summary, "lost");
+  const Json* unmatched = member(summary, "unmatched");
+  const bool complete = summary.value("complete", false) && (gaps == nullptr || gaps->empty()) && (lost == nullptr || *lost == 0) &&
+                        (unmatched == nullptr || unmatched->empty());
+  return complete ? ExitCode::kFine : ExitCode::kFound;
+}
+
+// Of a program that a signal killed: which one, and how to learn the op that it died in.
+void tell_signal(int signal, Json& summary) {
+  const char* name = sigabbrev_np(signal);
+  summary["signal"] = name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);
+  constexpr std::array kCrashes = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+  const bool crashed = std::ranges::find(kCrashes, signal) != kCrashes.end();
+  if (!crashed || summary["dump"].is_null() || !summary.value("failed_op", Json()).is_null()) return;
+  if (!summary["notes"].is_array()) summary["notes"] = Json::array();
+  summary["notes"].push_back(R"(a config with "trigger": "exception" shows in which op a program crashed, and what that op read)");
+}
+
+// The summary for programs: behind the program's own output, or in a file.
+Status tell(const CapturedRun& run, const Json& summary, Terminal& terminal) {
+  if (terminal.json) terminal.json_line(summary);
+  return run.summary.empty() ? Status() : write_file_atomically(run.summary, to_json_text(summary) + "\n", Access::kShared);
+}
+
+// The summary for people on stderr, and for programs.
+Status report(const CapturedRun& run, const ExecPlace& place, const Json& summary, Terminal& terminal) {
+  if (!is_directory(place.path())) {
+    terminal.error(
+        fmt::format("output folder {} was removed or renamed while the program ran; the capture is lost", quote(printable(place.path()))));
+  } else if (summary.at("dump").is_null()) {
+    say_nothing_captured(terminal, run.program.front());
+  } else {
+    terminal.note(trim(summary_text(summary, terminal.error_palette())));
+  }
+  return tell(run, summary, terminal);
+}
+
+// A config of another system may ask for nothing, which is no mistake there: the program runs as it would without us.
+Result<ExitCode> run_without_capture(const CapturedRun& run, const std::string& path, Terminal& terminal) {
+  TENSORTAP_ASSIGN_OR_RETURN(const ProgramEnd end, run_program(path, run.program, run.variables));
+  const Json summary = {{"dump", nullptr}, {"notes", {kNothingAsked}}, {"program", join(run.program, " ")}, {"exit_code", end.exit_code}};
+  terminal.note(kNothingAsked);
+  if (const Status status = tell(run, summary, terminal); !status.ok()) terminal.error(status.message());
+  return static_cast<ExitCode>(end.exit_code);
+}
+
+}  // namespace
+
+Result<FoundProgram> find_captured_program(const std::string& word) {
+  FoundProgram found;
+  TENSORTAP_ASSIGN_OR_RETURN(found.path, find_program(word));
+  TENSORTAP_ASSIGN_OR_RETURN(found.interpreter, interpreter_of(found.path));
+  if (const Status status = check_preloadable(found.interpreter); !status.ok()) return invalid_argument(status.message());
+  TENSORTAP_ASSIGN_OR_RETURN(found.installed, find_installed_files());
+  return found;
+}
+
+Status check_for_programs(const CaptureSpec& spec) {
+  return CapturePlan::compile(spec, {.layouts = {}, .models = {}, .modules = true}).status();
+}
+
+Result<ExitCode> run_captured(const CapturedRun& run, const FoundProgram& found, CaptureSpec spec, Terminal& terminal) {
+  if (spec.steps.is_never() && spec.follow.path.empty()) return run_without_capture(run, found.path, terminal);
+  TENSORTAP_RETURN_IF_ERROR(provide_adapter(adapter_policy(run), found.installed, found.interpreter, terminal));
+  TENSORTAP_ASSIGN_OR_RETURN(const ExecPlace place, ExecPlace::take(spec));
+  spec.out = place.path();
+  const Access access = run.own_user_only ? Access::kPrivate : spec.access;
+  if (!run.own_user_only) note_other_users(found.installed, place.path(), access == Access::kShared, terminal);
+  TENSORTAP_ASSIGN_OR_RETURN(const ExecFolder folder, ExecFolder::create(make_request(run, spec, found.installed), access));
+  TENSORTAP_ASSIGN_OR_RETURN(Variables variables, folder.variables(found.installed));
+  variables.insert(variables.end(), run.variables.begin(), run.variables.end());
+  std::string begin = wall_clock_name();
+  std::erase(begin, '-');
+  const auto end = run_program(found.path, run.program, variables);
+  if (!end.ok()) {
+    place.give_back();
+    return end.status();
+  }
+  tell_crashes(settle_crashes(place.path(), false), terminal);
+  Json summary = summarise_dumps(terminal, process_dumps(place.path(), place.shared(), begin, folder.name()), place.path());
+  summary["program"] = join(run.program, " ");
+  summary["exit_code"] = end->exit_code;
+  if (end->signal != 0) tell_signal(end->signal, summary);
+  if (const Status status = report(run, place, summary, terminal); !status.ok()) terminal.error(status.message());
+  if (summary["dump"].is_null()) place.give_back();
+  return end->exit_code != 0 ? static_cast<ExitCode>(end->exit_code) : verdict(run, summary);
+}
+
+}  // namespace tensortap::cli

@@ -1,0 +1,50 @@
+// A program that runs under capture, from before it starts until what it left behind is summed up: what `exec` and `llm dump` share.
+
+#ifndef TENSORTAP_CLI_CAPTURED_RUN_H_
+#define TENSORTAP_CLI_CAPTURED_RUN_H_
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "cli/child_process.h"
+#include "cli/command.h"
+#include "cli/installed_files.h"
+#include "plan/capture_spec.h"
+
+namespace tensortap::cli {
+
+// The program behind the first word of a command, which can be captured.
+struct FoundProgram {
+  std::string path;
+  std::string interpreter;  // what the kernel runs for it
+  InstalledFiles installed;
+};
+// Errors: kNotFound, kInvalidArgument with the name and what to do.
+Result<FoundProgram> find_captured_program(const std::string& word);
+
+struct CapturedRun {
+  std::vector<std::string> program;  // its words
+  std::string config_name;
+  std::string compile = "inductor";
+  bool workers = false;
+  bool no_cache = false;
+  bool no_build = false;
+  bool no_torch = false;
+  bool strict = false;
+  bool own_user_only = false;  // no process of another user takes part, whoever may use the dump
+  std::string summary;         // the file to write the summary into, "" = none
+  Variables variables;         // for the program, on top of our own
+};
+
+// Errors: kInvalidArgument where no source could do what the spec asks for.
+Status check_for_programs(const CaptureSpec& spec);
+
+// Runs the program and tells what was captured. Its exit code; of a program that ended with 0 kFound when `strict` and something is
+// missing.
+// Errors: kInvalidArgument when it cannot be started or captured; kIo.
+Result<ExitCode> run_captured(const CapturedRun& run, const FoundProgram& found, CaptureSpec spec, Terminal& terminal);
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_CAPTURED_RUN_H_

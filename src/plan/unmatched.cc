@@ -1,0 +1,73 @@
+#include "plan/unmatched.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "plan/spec_keys.h"
+
+namespace tensortap {
+namespace {
+
+using Kind = OpSelector::Kind;
+
+bool asks_types(const OpSelector& selector) {
+  return selector.kind == Kind::kType || selector.kind == Kind::kTypeSubstring || selector.kind == Kind::kScopedType ||
+         selector.kind == Kind::kOperationType;
+}
+
+const std::vector<std::string>& words_like(const OpSelector& selector, const KnownWords& known) {
+  if (asks_types(selector)) return known.types;
+  const bool scoped = selector.kind == Kind::kName && selector.text.find("-op") != std::string::npos && !known.scoped_names.empty();
+  return scoped ? known.scoped_names : known.names;
+}
+
+// What ids there are, for one that no op has.
+std::string id_hint(const OpSelector& selector, const std::vector<std::string>& ids) {
+  uint64_t roots = 0;
+  for (const std::string& id : ids) {
+    uint64_t number = 0;
+    if (parse_unsigned(id, number)) roots = std::max(roots, number + 1);
+  }
+  if (roots == 0) return " No op has an id.";
+  return concat(" The highest id of an op that is inside no other is ", roots - 1, ".", did_you_mean(selector.text, ids));
+}
+
+std::string other_model_text(const OpSelector& selector, const KnownWords& known) {
+  std::vector<std::string> names;
+  for (const std::string& name : known.models) names.push_back(quote(name));
+  const std::string runs = names.empty() ? "what runs has no name of a model" : concat("the one that runs is called ", join(names, " or "));
+  return concat("the model ", quote(selector.of_model), selector.origin.empty() ? "" : concat(" (", selector.origin, ")"),
+                " does not run; ", runs, ".", did_you_mean(selector.of_model, known.models));
+}
+
+}  // namespace
+
+std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<uint64_t>& picked, KnownWords& known, bool optional) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < picked.size(); ++i) {
+    const OpSelector& selector = set.selectors()[i];
+    if (picked[i] > 0 || selector.optional != optional) continue;
+    if (!set.is_of_model(i)) {
+      if (known.other_models.insert(selector.of_model).second) texts.push_back(other_model_text(selector, known));
+      continue;
+    }
+    // Looking for its ends already reported why it picks nothing.
+    if (selector.kind == Kind::kOrderRange && known.whole_graph && optional) continue;
+    if (known.single_names != nullptr && known.single_names->contains(selector.text)) {
+      texts.push_back(concat(selector_text(selector), " matches no op of a model: the op of this name is called by itself, outside every ",
+                             "model (in PyTorch programs: outside every module), and this list does not look at such ops."));
+      continue;
+    }
+    std::string hint = did_you_mean(selector.text, words_like(selector, known));
+    if (selector.kind == Kind::kId) hint = id_hint(selector, known.ids);
+    if (selector.kind == Kind::kOrderRange) hint = " A range needs the whole graph before it runs.";
+    for (const std::string& type : selector.of_types) {
+      const bool there = std::ranges::find(known.types, type) != known.types.end();
+      if (!there) hint += concat(" There is no type ", quote(type), ".", did_you_mean(type, known.types));
+    }
+    texts.push_back(selector_text(selector) + " matches no op." + hint);
+  }
+  return texts;
+}
+
+}  // namespace tensortap

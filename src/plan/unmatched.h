@@ -1,0 +1,34 @@
+// What to say of selectors that pick no op. Private to this folder.
+
+#ifndef TENSORTAP_PLAN_UNMATCHED_H_
+#define TENSORTAP_PLAN_UNMATCHED_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "plan/selector_set.h"
+
+namespace tensortap {
+
+// What there is to pick, for the nearest of it.
+struct KnownWords {
+  std::vector<std::string> names;
+  std::vector<std::string> types;
+  std::vector<std::string> scoped_names;  // empty when ops become known one by one
+  std::vector<std::string> ids;
+  std::vector<std::string> models;
+  bool whole_graph = false;
+  const std::unordered_set<std::string>* single_names = nullptr;
+  std::set<std::string> other_models = {};  // said already
+};
+
+// The selectors of `set` without a hit (`picked`, beside them) that are `optional` or not, in the user's words, each with the nearest of
+// what there is; those of one other model once.
+std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<uint64_t>& picked, KnownWords& known, bool optional);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_PLAN_UNMATCHED_H_
