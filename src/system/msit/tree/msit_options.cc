@@ -19,6 +19,8 @@ namespace {
 constexpr const char* kTime = "time";
 constexpr const char* kLinks = "links";
 constexpr const char* kTables = "tables";
+constexpr const char* kTensorFiles = "tensors";
+constexpr const char* kTopology = "topology";
 constexpr std::string_view kDialect = "msit";
 
 // "20251120_200000" as fourteen digits, "" for no time.
@@ -38,12 +40,21 @@ Status check_flag(std::string_view value) {
   return invalid_argument(concat(quote(value), " is not valid; valid: true, false"));
 }
 
-Status check_tables(std::string_view value) {
+bool has_word(std::string_view value, std::string_view word) {
+  const auto words = split(value, ',');
+  return std::ranges::find(words, word) != words.end();
+}
+
+// Whether a list has these two words only.
+Status check_words(std::string_view value, std::string_view first, std::string_view second) {
   for (const std::string_view word : split(value, ',')) {
-    if (word != "op" && word != "kernel") return invalid_argument(concat(quote(word), " is not valid; valid: op, kernel"));
+    if (word != first && word != second) return invalid_argument(concat(quote(word), " is not valid; valid: ", first, ", ", second));
   }
   return {};
 }
+
+Status check_tables(std::string_view value) { return check_words(value, "op", "kernel"); }
+Status check_topology(std::string_view value) { return check_words(value, "layer", "model"); }
 
 // The value of an option, "" without one. Errors: as its row of kLayoutOptions has them.
 Result<std::string> option(const CaptureSpec& spec, std::string_view name) {
@@ -63,11 +74,13 @@ std::string absolute(const std::string& folder) {
 
 }  // namespace
 
-const LayoutOption kLayoutOptions[3] = {
+const LayoutOption kLayoutOptions[5] = {
     {kLinks, "true or false", "false", "Whether a tensor whose file would be the same as an earlier one becomes a link to that.",
      check_flag},
     {kTables, "op, kernel or op,kernel", "", "Tables of what operations, kernels or both read and made.", check_tables},
+    {kTensorFiles, "true or false", "true", "Whether tensors have files; without them tables and topology are left.", check_flag},
     {kTime, "YYYYmmdd_HHMMSS", "", "The time in the name of the dump's folder; without it, when the dump was asked for.", check_time},
+    {kTopology, "layer, model or layer,model", "", "What root operations, models or both are made of, as JSON.", check_topology},
 };
 
 Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& spec) {
@@ -75,6 +88,8 @@ Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& sp
   TENSORTAP_ASSIGN_OR_RETURN(const std::string time, option(spec, kTime));
   TENSORTAP_ASSIGN_OR_RETURN(const std::string links, option(spec, kLinks));
   TENSORTAP_ASSIGN_OR_RETURN(const std::string tables, option(spec, kTables));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string topology, option(spec, kTopology));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string files, option(spec, kTensorFiles));
   std::string digits = digits_of(time.empty() ? info.timestamp : time);
   if (digits.empty()) {
     digits = wall_clock_iso();
@@ -85,8 +100,11 @@ Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& sp
   options.root = info.folder;
   options.absolute_root = absolute(info.folder);
   options.links = links == "true";
-  options.operation_table = tables.starts_with("op") || tables.ends_with(",op");
-  options.kernel_table = tables.find("kernel") != std::string::npos;
+  options.operation_table = has_word(tables, "op");
+  options.kernel_table = has_word(tables, "kernel");
+  options.layer_topology = has_word(topology, "layer");
+  options.model_topology = has_word(topology, "model");
+  options.files = files != "false";
   options.dump = dump_name(digits);
   options.process = concat(device, "_", process);
   options.manifest = concat(process, info.model_id > 1 ? concat(".", info.model_id) : "", ".json");

@@ -23,14 +23,17 @@ struct WriterOptions {
   bool links = false;              // a file whose bytes another one has is a link to that
   bool operation_table = false;    // a table of what operations read and made
   bool kernel_table = false;
-  bool table_before = true;   // these name the files in "before"
-  std::string absolute_root;  // of the paths in tables
-  uint64_t max_bytes = 0;     // of the dump, 0 = no limit
+  bool layer_topology = false;  // what root operations are made of
+  bool model_topology = false;  // and models
+  bool files = true;            // tensors have files
+  bool table_before = true;     // these name the files in "before"
+  std::string absolute_root;    // of the paths in tables
+  uint64_t max_bytes = 0;       // of the dump, 0 = no limit
   Access access = Access::kPrivate;
 };
 
 // What this layout reads of CaptureSpec::layout_options.
-extern const LayoutOption kLayoutOptions[3];
+extern const LayoutOption kLayoutOptions[5];
 
 // Errors: kInvalidArgument for an option whose value is not valid.
 Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& spec);

@@ -112,10 +112,14 @@ Status OperationFiles::link(const WrittenFile& from, const FilePlace& place) {
 }
 
 Status OperationFiles::write_parameters(const std::string& operation, std::string_view content) {
-  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, folder_of(operation));
+  return write_document(operation, std::string(kParametersFile), content);
+}
+
+Status OperationFiles::write_document(const std::string& below, const std::string& name, std::string_view content) {
+  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, folder_of(below));
   TENSORTAP_RETURN_IF_ERROR(room_.take(DumpRoom::of_file(content.size())));
   bytes_written_.fetch_add(content.size(), std::memory_order_relaxed);
-  return folder->write_once(std::string(kParametersFile), content);
+  return folder->write_once(name, content);
 }
 
 Status OperationFiles::write_manifest(std::string_view manifest) {

@@ -45,6 +45,8 @@ class OperationFiles {
   Status link(const WrittenFile& from, const FilePlace& place);
   // Writes op_param.json into the folder of an operation.
   Status write_parameters(const std::string& operation, std::string_view content);
+  // Writes a file that belongs to no operation into a folder below the root; one that is there stays.
+  Status write_document(const std::string& below, const std::string& name, std::string_view content);
   // Writes a file of ours into a folder of the dump; one that is there is replaced.
   Status write_manifest(std::string_view manifest);
 

@@ -11,6 +11,7 @@
 #include "system/msit/tree/msit_options.h"
 #include "system/msit/tree/operation_files.h"
 #include "system/msit/tree/tables.h"
+#include "system/msit/tree/topology.h"
 #include "system/msit/tree/tree_names.h"
 #include "system/msit/tree/written_operations.h"
 #include "tree/input_rows.h"
@@ -69,6 +70,9 @@ class Writer : public LayoutWriter {
   Status write_input(const Rows::Input& input, uint32_t call);
   Status write_parameters(Op& op, const FilePlace& place, int64_t round);
   void tell_tables(const Op& op, const RecordRow& row);
+  void add_to_topology(OpId id, const OpInfo& info);
+  void tell_topology(const RecordRow& row);
+  Status write_topology();
   Status keep(const TensorView& data, uint64_t bytes, Value& value);
   Status add_value(Op& op, RecordRow& row, const TensorView* data);
 
@@ -77,6 +81,7 @@ class Writer : public LayoutWriter {
   OperationFiles files_;       // except for bytes_written(): guarded by mutex_
   std::mutex mutex_;           // all below
   Tables tables_;
+  Topology topology_;
   Ops ops_;
   Rows inputs_;
   Spool spool_;
@@ -87,6 +92,7 @@ Status Writer::add_op(OpId id, const OpInfo& op) {
   const std::lock_guard lock(mutex_);
   ops_.add(id, op);
   inputs_.add_op(id, op);
+  add_to_topology(id, op);
   return {};
 }
 
@@ -124,11 +130,41 @@ void Writer::tell_tables(const Op& op, const RecordRow& row) {
       tables_.see({process, op.path, name, owner == nullptr ? std::string_view() : owner->parameters, op.is_kernel, op.is_leaf}, row));
 }
 
+// Of kernels the real system's topology tells nothing.
+void Writer::add_to_topology(OpId id, const OpInfo& info) {
+  const Op* op = ops_.find(id);
+  if (!(options_.layer_topology || options_.model_topology) || op == nullptr || op->pseudo || op->is_kernel) return;
+  const std::string model = info.module.substr(0, info.module.find('.'));
+  topology_.add(id, {op->ids, op->type, op->parameters, op->parent, model, info.model_phase});
+}
+
+void Writer::tell_topology(const RecordRow& row) {
+  if (options_.layer_topology || options_.model_topology) topology_.see(row);
+}
+
+Status Writer::write_topology() {
+  const std::string process = options_.process.substr(options_.process.find('_') + 1);
+  Status first;
+  const auto write = [&](std::string_view folder, const std::vector<TopologyDocument>& documents) {
+    for (const TopologyDocument& document : documents) {
+      Status status = files_.write_document(concat(options_.dump, "/", folder, "/", process), document.name, document.text + "\n");
+      if (first.ok()) first = std::move(status);
+    }
+  };
+  if (options_.layer_topology) write("layer", topology_.layers());
+  if (options_.model_topology) write("model", topology_.models());
+  topology_.end_round();
+  return first;
+}
+
 Status Writer::write_own(Op& op, RecordRow& row, const FilePart* elements, WrittenFile& file) {
   const FilePlace place = place_of(op, row);
-  TENSORTAP_RETURN_IF_ERROR(files_.write(place, row, elements, file));
-  noted_.note(write_parameters(op, place, row.step));
+  if (options_.files) {
+    TENSORTAP_RETURN_IF_ERROR(files_.write(place, row, elements, file));
+    noted_.note(write_parameters(op, place, row.step));
+  }
   tell_tables(op, row);
+  tell_topology(row);
   if (elements != nullptr) {
     row.flags |= kRecordHasData;
     row.data_bytes = row.bytes;
@@ -149,8 +185,12 @@ Status Writer::write_input(const Rows::Input& input, uint32_t call) {
   row.call = call;
   row.moment = static_cast<uint8_t>(Moment::kBefore);
   const FilePlace place = place_of(op, row);
-  noted_.note(write_parameters(op, place, row.step));
   tell_tables(op, row);
+  RecordRow read = row;
+  read.op = input.op;
+  tell_topology(read);
+  if (!options_.files) return {};
+  noted_.note(write_parameters(op, place, row.step));
   if (!value.file.stored.empty()) return files_.link(value.file, place);
   FilePart elements{{}, value.kept};
   TENSORTAP_RETURN_IF_ERROR(files_.write(place, row, value.kept == nullptr ? nullptr : &elements, value.file));
@@ -200,6 +240,7 @@ Status Writer::end_step(int64_t step, uint64_t run) {
   inputs_.end_step(step, run, [this](const Rows::Input& input) { noted_.note(write_input(input, 0)); });
   inputs_.forget(run, [](Rows::Source& source) { source.place = {}; });
   noted_.note(tables_.end_run(run));
+  noted_.note(write_topology());
   return noted_.take();
 }
 
