@@ -10,7 +10,7 @@ import os
 from typing import Any, cast
 
 from tensortap import _core
-from tensortap._capture import Capture, capture, set_dump, step
+from tensortap._capture import Capture, capture, round, set_dump, step
 from tensortap._dump import Dump, Op, OpInput, Original, open  # tensortap.open is its name
 from tensortap._error import Error
 from tensortap._run import RunOptions, RunResult, run
@@ -28,6 +28,7 @@ __all__ = [
     "capture",
     "find",
     "open",
+    "round",
     "run",
     "set_dump",
     "step",

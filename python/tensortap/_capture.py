@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
 import importlib.util
 import json
 import os
@@ -148,6 +149,35 @@ def step() -> None:
     side = sys.modules.get(_SIDE)
     if side is not None and side.functions is not None:
         side.functions.step()
+
+
+@contextlib.contextmanager
+def round(*, phase: Literal["prefill", "decode", "train"]) -> Iterator[None]:
+    """Say what the models do that are called inside of the ``with`` block, where their arguments do not show it.
+
+    Speculative decoding brings several new tokens, and a prefill in chunks may bring one. Only dumps that count rounds
+    (``tensortap llm dump``, the layout msit) make a difference; without a capture nothing happens.
+
+    Parameters
+    ----------
+    phase : str
+        The phase of every call of a model on this thread.
+
+    Raises
+    ------
+    ValueError
+        When there is no such phase.
+    """
+    phases = ("prefill", "decode", "train")
+    if phase not in phases:
+        raise ValueError(f"phase {phase!r} is unknown; valid: {', '.join(phases)}")
+    side = sys.modules.get(_SIDE)
+    if side is None:
+        yield
+        return
+    rounds = importlib.import_module(f"{_SIDE}.rounds")
+    with rounds.said(1 + phases.index(phase)):
+        yield
 
 
 def _side() -> ModuleType:

@@ -71,6 +71,7 @@ inline constexpr std::string_view kHostFilled = "host_filled";  // true: what it
 inline constexpr std::string_view kOverwrites = "overwrites";   // numbers of the inputs that it writes and does not read
 inline constexpr std::string_view kParameters = "parameters";   // numbers of the inputs that are parameters of the model
 inline constexpr std::string_view kForwardOp = "forward";       // name of the op whose gradient this one computes a part of
+inline constexpr std::string_view kPass = "pass";               // "backward" or "update", of an operator that such a pass runs by itself
 // Of the pseudo-op for looks at one op's outputs after another op ran (trigger "watch"): the names of the two.
 inline constexpr std::string_view kWatcherOp = "watcher";
 inline constexpr std::string_view kWatchedOp = "watched";

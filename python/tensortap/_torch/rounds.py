@@ -12,30 +12,22 @@ import torch
 from torch.nn import Module, ModuleList, Sequential
 
 PREFILL, DECODE, TRAIN = 1, 2, 3
-PHASES = {"prefill": PREFILL, "decode": DECODE, "train": TRAIN}
 LAYER_TYPES = {PREFILL: "Prefill_layer", DECODE: "Decoder_layer", TRAIN: "Train_layer"}
 """What a layer is called in each phase, as the manual of ``msit llm dump`` has it."""
 _said = threading.local()
 
 
 @contextlib.contextmanager
-def said(phase: str) -> Iterator[None]:
+def said(phase: int) -> Iterator[None]:
     """Say the phase of the models that are called on this thread.
 
     Parameters
     ----------
-    phase : str
-        "prefill", "decode" or "train".
-
-    Raises
-    ------
-    ValueError
-        When it is none of these.
+    phase : int
+        PREFILL, DECODE or TRAIN.
     """
-    if phase not in PHASES:
-        raise ValueError(f"phase {phase!r} is unknown; valid: {', '.join(PHASES)}")
     before = getattr(_said, "phase", 0)
-    _said.phase = PHASES[phase]
+    _said.phase = phase
     try:
         yield
     finally:

@@ -29,7 +29,7 @@ Json arguments_of(const tensortap_torch_call& call, const tensortap_torch_adapte
   return parsed.ok() && parsed->is_object() ? *parsed : Json::object();
 }
 
-std::string attributes_of(const OpKey& key, const TorchOperator& op, Json attributes) {
+std::string attributes_of(const OpKey& key, const TorchOperator& op, const std::string& pass, Json attributes) {
   if (!op.overload.empty()) attributes["overload"] = op.overload;
   const auto mark = [&](uint32_t flag, const char* name) {
     if ((op.flags & flag) != 0) attributes[name] = true;
@@ -43,6 +43,7 @@ std::string attributes_of(const OpKey& key, const TorchOperator& op, Json attrib
     if ((op.overwritten >> slot & 1U) != 0) attributes["overwrites"].push_back(slot);
   }
   if (key.forward != nullptr) attributes["forward"] = key.forward->name;
+  if (!pass.empty()) attributes["pass"] = pass;
   return attributes.empty() ? "" : to_json_text(attributes);
 }
 
@@ -134,13 +135,20 @@ OpIdentity*& OpIdentities::known_of(OpKey key, const CallPlace& place) {
   return identities_[{key, place}];
 }
 
+// Where calls are told apart, what runs a call stands with it: the pass that runs an operator by itself, below no operation.
+std::string OpIdentities::pass_of(const OpKey& key) {
+  if (!calls_apart_ || key.scope == 0) return "";
+  return scopes_.name_of(key.scope).ends_with(".step") ? "update" : "backward";
+}
+
 OpIdentity& OpIdentities::of(const OpKey& key, const tensortap_torch_call& call, const CallPlace& place) {
   const std::lock_guard lock(mutex_);
   OpIdentity*& known = known_of(key, place);
   if (known != nullptr) return *known;
   OpIdentity& identity = add(known, key);
   const TorchOperator& op = operators_[key.op];
-  const OpDescription texts{source_text(identity.position), attributes_of(key, op, arguments_of(call, adapter_)), input_names(op, call)};
+  const OpDescription texts{source_text(identity.position), attributes_of(key, op, pass_of(key), arguments_of(call, adapter_)),
+                            input_names(op, call)};
   register_op(identity, key, place, texts);
   return identity;
 }
@@ -152,7 +160,8 @@ OpIdentity& OpIdentities::of_node(const OpKey& key, const GraphNode& node, const
   OpIdentity& identity = add(known, key);
   const auto attributes = parse_json(node.attributes.empty() ? "{}" : node.attributes, "attributes");
   const bool are_known = attributes.ok() && attributes->is_object();
-  const OpDescription texts{node.source, attributes_of(key, operators_[key.op], are_known ? *attributes : Json::object()), node.inputs};
+  const OpDescription texts{node.source, attributes_of(key, operators_[key.op], pass_of(key), are_known ? *attributes : Json::object()),
+                            node.inputs};
   register_op(identity, key, place, texts);
   return identity;
 }

@@ -154,6 +154,16 @@ void try_bootstrap(TorchCapture& capture) {
   capture.observe();
 }
 
+// Whether a call is an operation at all. A view runs nothing, and what a program makes before it calls a model is of no round.
+bool is_operation(TorchCapture& capture, const tensortap_torch_call& call) {
+  if ((flags_of(capture, call.op) & TENSORTAP_TORCH_OP_REARRANGES) != 0) return false;
+  if (capture.steps.model_runs()) return true;
+  if (!capture.told_of_early_calls.exchange(true)) {
+    tensortap_note(capture.session, "operators that ran before the first call of a module are of no round, and not in the dump");
+  }
+  return false;
+}
+
 // Whether kernels that run until a call ends are operations below it.
 bool calls_kernels(const TorchCapture& capture, const PendingCall& pending) {
   const bool takes_kernels = (capture.levels & 1U << TENSORTAP_LEVEL_KERNEL) != 0 && pending.key.level != TENSORTAP_LEVEL_KERNEL;
@@ -193,9 +203,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
   if (!capture->step_wanted.load(std::memory_order_relaxed)) return nullptr;
   const bool is_collective = call->tensor_count > 0 && (flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_COLLECTIVE) != 0;
   capture->storages.let_go(calls->met);
-  // A view runs nothing.
-  const bool is_view = (flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_REARRANGES) != 0;
-  if (is_view && capture->identities.calls_apart()) return nullptr;
+  if (capture->identities.calls_apart() && !is_operation(*capture.get(), *call)) return nullptr;
   calls->met.now = capture->write_time(calls->optimizer != 0);
   PendingCall& pending = next_pending(*calls, is_collective);
   pending.capture = capture.get();

@@ -27,6 +27,7 @@ class TorchCapture : public TorchSession {
   std::atomic<bool> observing{false};
   std::atomic<bool> step_wanted{true};
   std::atomic<bool> enabled{true};
+  std::atomic<bool> told_of_early_calls{false};  // that are of no round
 
   // Turns torch's callbacks on or off, as the step, enable(), tracing and the bootstrap of the interpreter want it.
   void observe();

@@ -40,10 +40,11 @@ class Topology {
   void add(OpId id, TopologyOperation operation);
   // A tensor of an operation that was added. Rows without a known block are values of their own.
   void see(const RecordRow& row);
-  // Ends a round: the documents of the root operations that ran in it for the first time, and of the models, both in the order of ids. For a
-  // model in its first phase the name is its class, "Decoder.json"; in decode "Decoder_decode.json", likewise for others.
+  // The documents of the root operations that ran in this round for the first time.
   std::vector<TopologyDocument> layers();
+  // Those of the models, a document for each phase: "Decoder.json" for the prefill, "Decoder_decode.json", "Decoder_train.json".
   std::vector<TopologyDocument> models();
+  // Forgets what ran in the round.
   void end_round();
 
  private:

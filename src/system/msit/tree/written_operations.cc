@@ -38,8 +38,8 @@ class RootNumbers {
 namespace {
 
 // What sources note for us and is no parameter of the operator.
-constexpr std::array kNotes = {kSeesValue,  kIntendedInfinities, kTestsValue, kSeesLoss,  kHostFilled,
-                               kOverwrites, kParameters,         kForwardOp,  kWatcherOp, kWatchedOp};
+constexpr std::array kNotes = {kSeesValue,  kIntendedInfinities, kTestsValue, kSeesLoss,  kHostFilled, kOverwrites,
+                               kParameters, kForwardOp,          kWatcherOp,  kWatchedOp, kPass};
 
 // The text as it is where nothing has to change: what was read from such a tree is written again byte for byte.
 std::string parameters_of(const OpInfo& op) {
@@ -52,6 +52,12 @@ std::string parameters_of(const OpInfo& op) {
   for (const std::string_view note : kNotes) json->erase(std::string(note));
   if (is_module) (*json)["module"] = op.module;
   return json->empty() ? "" : to_json_text(*json);
+}
+
+// "Backward_" or "Update_" of an operator that the backward pass or an optimizer runs, below no operation of the forward pass.
+std::string pass_of(const OpInfo& op) {
+  const std::string pass = attribute_text(op, kPass);
+  return pass == "backward" ? "Backward_" : pass == "update" ? "Update_" : "";
 }
 
 // "0_22377" behind the last slash.
@@ -78,7 +84,7 @@ void Ops::add(OpId id, const OpInfo& info) {
   op.pseudo = is_pseudo_op(info);
   op.process = process_of(info);
   op.parent = info.parent;
-  op.type = operation_type(info);
+  op.type = pass_of(info) + operation_type(info);
   op.is_kernel = info.level == Level::kKernel;
   op.parameters = parameters_of(info);
   if (!op.pseudo) place(op, info.id.empty() ? place_in_tree : info.id);
