@@ -36,7 +36,8 @@ constexpr std::array kKeys = {
               "Whether launch parameters of kernels are kept; not yet, which is said."},
     ConfigKey{"", "symlink", "text", "\"true\", \"false\"", "\"false\"", "Whether a tensor that is there already becomes a link to it."},
     ConfigKey{"", "type", "text", "words joined by commas", "\"tensor,model\"",
-              "What is written: tensor; with it stats: statistics instead of data; op, kernel: tables; the others not yet, which is said."},
+              "What is written: tensor; with it stats: statistics instead of data; op, kernel: tables; layer, model: topology; the others "
+              "not yet."},
     ConfigKey{"", "output", "text", "a folder", "\"\"", "Where the dump goes; empty = as without a config."},
 };
 
@@ -54,6 +55,7 @@ std::vector<OpSelector> selectors_of(Settings& settings) {
 }
 
 Payload payload_of(const Settings& settings) {
+  if (!settings.has(DumpType::kTensor)) return Payload::kDescription;
   if (settings.has(DumpType::kStats)) return Payload::kStatistics;
   return settings.description ? Payload::kDescription : Payload::kTensor;
 }
@@ -66,6 +68,12 @@ std::string tables_of(const Settings& settings) {
   return join(tables, ",");
 }
 
+// The real system describes root operations for either word.
+std::string topology_of(const Settings& settings) {
+  if (settings.has(DumpType::kModel)) return "layer,model";
+  return settings.has(DumpType::kLayer) ? "layer" : "";
+}
+
 CaptureSpec to_spec(Settings settings) {
   constexpr MomentChoice kMoments[] = {MomentChoice::kBefore, MomentChoice::kAfter, MomentChoice::kBoth, MomentChoice::kInBeforeOutAfter};
   CaptureSpec spec;
@@ -73,13 +81,16 @@ CaptureSpec to_spec(Settings settings) {
   spec.layout = "msit";
   if (settings.links) spec.layout_options["links"] = "true";
   if (const std::string tables = tables_of(settings); !tables.empty()) spec.layout_options["tables"] = tables;
+  if (const std::string topology = topology_of(settings); !topology.empty()) spec.layout_options["topology"] = topology;
+  if (!settings.has(DumpType::kTensor)) spec.layout_options["tensors"] = "false";
   spec.payload = payload_of(settings);
   if (spec.payload == Payload::kStatistics) spec.stats = kStatMin | kStatMax | kStatMean | kStatL2;
   spec.include = selectors_of(settings);
-  spec.steps = settings.enabled && settings.has(DumpType::kTensor) ? std::move(settings.rounds) : StepSet::never();
+  spec.steps = settings.enabled && settings.writes() ? std::move(settings.rounds) : StepSet::never();
   spec.devices = std::move(settings.devices);
-  spec.inputs = settings.slots != 1;
-  spec.outputs = settings.slots != 0;
+  const bool tensors = settings.has(DumpType::kTensor);
+  spec.inputs = settings.slots != 1 || !tensors;
+  spec.outputs = settings.slots != 0 || !tensors;
   spec.moment = kMoments[settings.time];
   spec.levels = {"op", "module"};
   if (settings.has(DumpType::kKernel)) spec.levels.emplace_back("kernel");

@@ -122,6 +122,18 @@ TEST(MsitDialect, KeepsOfATensorWhatTheTypesSay) {
   EXPECT_TRUE(spec_of(config_of({{"sd", "true"}})).payload == Payload::kDescription);
 }
 
+// L2, L17: MS 3.8. Root operations are described for either word.
+TEST(MsitDialect, DescribesTheModelWithoutTensors) {
+  const CaptureSpec model = spec_of(config_of({{"type", "model"}, {"stp", "1"}}));
+  EXPECT_EQ(model.layout_options.at("topology"), "layer,model");
+  EXPECT_EQ(model.layout_options.at("tensors"), "false");
+  EXPECT_EQ(model.payload, Payload::kDescription);
+  EXPECT_TRUE(model.inputs && model.outputs) << "edges need both";
+  EXPECT_EQ(model.steps.to_text(), "0");
+  EXPECT_EQ(spec_of(config_of({{"type", "layer"}})).layout_options.at("topology"), "layer");
+  EXPECT_FALSE(spec_of(config_of({{"type", "tensor,model"}})).layout_options.contains("tensors"));
+}
+
 // L4, L7: MS 2.1, MS 2.5
 TEST(MsitDialect, PicksByIdsOrByTheBeginningOfTheType) {
   EXPECT_THAT(picked({{"ids", "3"}}), ElementsAre("3", "3_1", "3_1_0", "3_10"));
@@ -158,8 +170,8 @@ TEST(MsitDialect, PassesOverWhatMsitPassesOverAndSaysSo) {
       {R"({"dump_enable": "true", "child": "no"})", "\"no\" is not \"true\""},
       {R"({"ids": "2"})", "without \"dump_enable\": \"true\" nothing is captured"},
       {R"({"dump_enable": "true", "tiling": "true"})", "tiling: this release does not do it yet"},
-      {R"({"dump_enable": "true", "type": "tensor,model,onnx"})", "type: this release does not write model, onnx yet"},
-      {R"({"dump_enable": "true", "type": "stats"})", "type: nothing is written without \"tensor\""},
+      {R"({"dump_enable": "true", "type": "tensor,model,onnx"})", "type: this release does not write onnx yet"},
+      {R"({"dump_enable": "true", "type": "stats"})", "type: nothing is written without one of tensor, model, layer, op, kernel"},
       {R"({"dump_enable": "false", "dump_enable": "true"})", "the key \"dump_enable\" stands there twice"},
   };
   for (const Row& row : rows) {

@@ -170,11 +170,11 @@ class Reader {
 
   void note_missing_types() {
     std::vector<std::string> missing;
-    for (const DumpType type : {DumpType::kModel, DumpType::kLayer, DumpType::kCpuProfiling, DumpType::kOnnx}) {
+    for (const DumpType type : {DumpType::kCpuProfiling, DumpType::kOnnx}) {
       if (settings_.has(type)) missing.emplace_back(kDumpTypes[static_cast<size_t>(type)]);
     }
     if (!missing.empty()) note(at("type"), concat("this release does not write ", join(missing, ", "), " yet"));
-    if (!settings_.has(DumpType::kTensor)) note(at("type"), "nothing is written without \"tensor\"");
+    if (!settings_.writes()) note(at("type"), "nothing is written without one of tensor, model, layer, op, kernel");
   }
 
   const SpecValue& config_;

@@ -37,6 +37,10 @@ struct Settings {
 
   void add(DumpType type) { dump_types |= 1U << static_cast<unsigned>(type); }
   [[nodiscard]] bool has(DumpType type) const { return (dump_types >> static_cast<unsigned>(type) & 1U) != 0; }
+  // Whether anything of these types is written.
+  [[nodiscard]] bool writes() const {
+    return has(DumpType::kTensor) || has(DumpType::kModel) || has(DumpType::kLayer) || has(DumpType::kOp) || has(DumpType::kKernel);
+  }
 };
 
 // Reads every key that is there. Errors: kInvalidArgument with the place of the first wrong value.
