@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 from case_table import each_row
-from cli_support import COMMAND, ROOT, Done, tensortap
+from cli_support import COMMAND, ROOT, Done, small_model, tensortap
 from exec_support import TORCH_PYTHON
 
 RECORDED = json.loads((ROOT / "tests/golden/msit/cli.json").read_text())
@@ -330,3 +330,12 @@ def test_a_dump_holds_the_rounds_and_slots_that_are_asked_for(tmp_path: Path) ->
     assert {path.parent.name for path in files} == {"after"}
     assert {oct(path.stat().st_mode & 0o777) for path in files} == {"0o640"}
     assert oct(folder.stat().st_mode & 0o777) == "0o750"
+
+
+def test_dumps_that_lie_about_are_none_of_the_programs(tmp_path: Path) -> None:
+    small_model(tmp_path / "model.onnx")
+    for name in ("one", "other"):
+        assert tensortap("run", "model.onnx", "--out", name, cwd=tmp_path).code == 0
+    done = tensortap("llm", "dump", "--exec", "/bin/false", cwd=tmp_path)
+    assert done.code == 1
+    assert "one" not in done.err and "incomplete" not in done.out, "nothing was captured"

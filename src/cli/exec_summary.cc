@@ -281,6 +281,14 @@ std::vector<std::string> reports_in(const std::string& tree, const std::string& 
   return reports;
 }
 
+// Whether a folder has runs or ranks of its own, and not only dumps somewhere below it.
+bool holds_runs(const std::string& folder) {
+  const auto names = list_directory(folder);
+  return names.ok() && std::ranges::any_of(*names, [](const std::string& name) {
+           return is_digits(name) || !time_of_run(name).empty() || name.starts_with("rank_");
+         });
+}
+
 // The tree that the processes share, and those of further models in it.
 std::vector<std::string> dumps_in_trees(const std::string& out, const std::string& since) {
   std::vector<std::string> trees = {out};
@@ -295,7 +303,8 @@ std::vector<std::string> dumps_in_trees(const std::string& out, const std::strin
     if (ranks.empty()) ranks = reports_in(tree, since);
     folders.insert(folders.end(), ranks.begin(), ranks.end());
     const auto found = locate_dump(tree);
-    if (ranks.empty() && (found.ok() || found.status().code() == StatusCode::kInvalidArgument)) folders.push_back(tree);
+    const bool has_several = found.status().code() == StatusCode::kInvalidArgument && holds_runs(tree);
+    if (ranks.empty() && (found.ok() || has_several)) folders.push_back(tree);
   }
   return folders;
 }

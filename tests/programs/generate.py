@@ -51,21 +51,32 @@ class DecoderLayer(nn.Module):
         return x + self.mlp(self.mlp_norm(x)), past
 
 
+class Embeddings(nn.Module):
+    """Words and their positions."""
+
+    def __init__(self, words: int, width: int, longest: int) -> None:
+        super().__init__()
+        self.words = nn.Embedding(words, width)
+        self.positions = nn.Embedding(longest, width)
+
+    def forward(self, tokens: torch.Tensor, begin: int):
+        """Give the values for the first layer."""
+        return self.words(tokens) + self.positions(torch.arange(begin, begin + tokens.shape[1]))
+
+
 class Decoder(nn.Module):
     """Embeddings, a stack of layers, a norm and the head."""
 
     def __init__(self, words: int = 64, width: int = 32, layers: int = 3, heads: int = 4, longest: int = 64) -> None:
         super().__init__()
-        self.words = nn.Embedding(words, width)
-        self.positions = nn.Embedding(longest, width)
+        self.embeddings = Embeddings(words, width, longest)
         self.layers = nn.ModuleList(DecoderLayer(width, heads) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, words, bias=False)
 
     def forward(self, tokens: torch.Tensor, past: list):
         """Give what follows each token, and the longer caches."""
-        begin = 0 if past[0] is None else past[0][0].shape[2]
-        x = self.words(tokens) + self.positions(torch.arange(begin, begin + tokens.shape[1]))
+        x = self.embeddings(tokens, 0 if past[0] is None else past[0][0].shape[2])
         longer = []
         for layer, cache in zip(self.layers, past, strict=True):
             x, cache = layer(x, cache)
