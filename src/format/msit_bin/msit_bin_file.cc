@@ -21,7 +21,7 @@ constexpr std::string_view kData = "data";
 // The interface of AscendCL has these two types, and the runtime whose files these are does not.
 constexpr std::array<DType, 2> kWithoutNumber = {DType::kInt2, DType::kUInt2};
 
-Status bad_header(std::string what) { return corrupt(concat("msit .bin header: ", what)); }
+Status bad_header(std::string_view what) { return corrupt(concat("msit .bin header: ", what)); }
 
 // The files have the numbers of AscendCL's interface.
 const DumpDataType* type_of_number(int64_t number) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <limits>
 #include <map>
 #include <string>
@@ -97,7 +98,8 @@ class RowMaker {
   bool is_before_in_time(const Item& a, const Item& b) const {
     const TreeFolder& folder_a = tree_.folders[a.folder];
     const TreeFolder& folder_b = tree_.folders[b.folder];
-    if (const auto order = std::tie(folder_a.dump, folder_a.step) <=> std::tie(folder_b.dump, folder_b.step); order != 0) return order < 0;
+    const auto order = std::tie(folder_a.dump, folder_a.step) <=> std::tie(folder_b.dump, folder_b.step);
+    if (std::is_neq(order)) return std::is_lt(order);
     if (a.op != b.op) {
       const std::vector<uint32_t>& ids_a = operations_.ids[a.op];
       const std::vector<uint32_t>& ids_b = operations_.ids[b.op];
