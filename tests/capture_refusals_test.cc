@@ -52,7 +52,7 @@ TEST_F(CaptureRefusals, ThePlanIsCheckedBeforeAnythingIsWritten) {
       {R"("include": [{"regex": "a(b"}])", "is wrong at column 1: missing )"},
       {R"("watchers": ["a"])", "\"watchers\" contradicts"},
       {R"("levels": ["module"])", "the level \"module\" is not supported"},
-      {R"("layout": "msit")", "layout \"msit\""},
+      {R"("layout": "parquet")", "layout \"parquet\""},
       {R"("payload": "tensor", "stats": ["min"])", "contradicts"},
   };
   for (const auto& [rest, part] : cases) {
