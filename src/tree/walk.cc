@@ -209,6 +209,23 @@ class Walker {
 
 }  // namespace
 
+void tell_usual(const TreeTrouble& trouble, TreeProblems& problems) {
+  using What = TreeTrouble::What;
+  const auto& [what, path, text, count] = trouble;
+  if (what == What::kFolder) {
+    problems.add(Skipped::kFolder, concat(path, ": ", text));
+  } else if (what == What::kDeep) {
+    problems.add(Skipped::kFolder, concat(path, ": deeper than a dump's folders; it is left out"));
+  } else if (what == What::kManyFiles) {
+    problems.add(Skipped::kFolder, concat("more than ", count, " files; the others are left out"));
+  } else if (what == What::kNoFile) {
+    problems.add(Skipped::kTensorFile, concat(path, ": neither a file nor a folder"));
+  } else if (what == What::kForeign) {
+    problems.add(Skipped::kForeign,
+                 concat(path, ": ", count, count == 1 ? " entry is" : " entries are", " no part of a dump and skipped: ", text));
+  }
+}
+
 Confidence recognise_tree(const TreeGrammar& grammar, const std::string& folder) {
   const std::optional<TreePlace> place = place_of(grammar, folder, true);
   if (!place) return Confidence::kNo;

@@ -94,6 +94,9 @@ struct TreeTrouble {
   size_t count = 0;
 };
 
+// Tells of folders, of what is neither file nor folder, and of foreign entries, in the usual words; of all else nothing.
+void tell_usual(const TreeTrouble& trouble, TreeProblems& problems);
+
 // How one layout's tree is read. Functions over names.
 struct TreeGrammar {
   // Where in a tree a folder may be, from its path; the first place that its content proves counts.

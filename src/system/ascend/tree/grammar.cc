@@ -119,19 +119,15 @@ bool proves(const TreeFolder& folder, const FolderNames& names) {
 void tell(const TreeTrouble& trouble, TreeProblems& problems) {
   using What = TreeTrouble::What;
   const auto& [what, path, text, count] = trouble;
-  if (what == What::kFolder) {
-    problems.add(Skipped::kFolder, concat(path, ": ", text));
-  } else if (what == What::kDeep) {
-    problems.add(Skipped::kFolder, concat(path, ": deeper than a dump's folders; it is left out"));
-  } else if (what == What::kManyFiles) {
-    problems.add(Skipped::kFolder, concat("more than ", count, " files; the others are left out"));
-  } else if (what == What::kMapping) {
+  if (what == What::kMapping) {
     problems.add(Skipped::kMapping, concat(path, ": ", text));
   } else if (what == What::kUnmapped) {
     problems.add(Skipped::kMapping, concat(path, ": no line of mapping.csv says what this file was called"));
   } else if (what == What::kAllForeign) {
     problems.add(Skipped::kForeign, concat(count, count == 1 ? " file has a name" : " files have names", " that no dump gives and ",
                                            count == 1 ? "is" : "are", " left out: ", path));
+  } else if (what != What::kNoFile && what != What::kForeign) {
+    tell_usual(trouble, problems);
   }
 }
 

@@ -187,8 +187,6 @@ void tell(const TreeTrouble& trouble, TreeProblems& problems) {
   constexpr size_t kShown = 80;
   if (what == What::kFolder) {
     problems.add(Skipped::kFolder, std::string(text));
-  } else if (what == What::kNoFile) {
-    problems.add(Skipped::kTensorFile, concat(path, ": neither a file nor a folder"));
   } else if (what == What::kMapping) {
     problems.add(Skipped::kMapping, std::string(text));
   } else if (what == What::kMappingLine) {
@@ -200,9 +198,8 @@ void tell(const TreeTrouble& trouble, TreeProblems& problems) {
   } else if (what == What::kUnread) {
     problems.add(Skipped::kDumpData,
                  concat(path, ": files in the form DumpData and overflow records are not read yet, ", count, " of them: ", text));
-  } else if (what == What::kForeign) {
-    problems.add(Skipped::kForeign,
-                 concat(path, ": ", count, count == 1 ? " entry is" : " entries are", " no part of a dump and skipped: ", text));
+  } else if (what == What::kNoFile || what == What::kForeign) {
+    tell_usual(trouble, problems);
   }
 }
 

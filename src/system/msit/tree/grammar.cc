@@ -114,22 +114,8 @@ bool proves_dump(const TreeFolder& folder, const FolderNames& names) {
 }
 
 void tell_trouble(const TreeTrouble& trouble, TreeProblems& problems) {
-  using What = TreeTrouble::What;
-  const auto& [what, path, text, count] = trouble;
-  if (what == What::kFolder) {
-    problems.add(Skipped::kFolder, concat(path, ": ", text));
-  } else if (what == What::kDeep) {
-    problems.add(Skipped::kFolder, concat(path, ": deeper than a dump's folders; it is left out"));
-  } else if (what == What::kManyFiles) {
-    problems.add(Skipped::kFolder, concat("more than ", count, " files; the others are left out"));
-  } else if (what == What::kUnread) {
-    problems.add(Skipped::kStatistics, concat(path, "/", text, ": tables of statistics are not read; tensor files are"));
-  } else if (what == What::kNoFile) {
-    problems.add(Skipped::kTensorFile, concat(path, ": neither a file nor a folder"));
-  } else if (what == What::kForeign) {
-    problems.add(Skipped::kForeign,
-                 concat(path, ": ", count, count == 1 ? " entry is" : " entries are", " no part of a dump and skipped: ", text));
-  }
+  if (trouble.what != TreeTrouble::What::kUnread) return tell_usual(trouble, problems);
+  problems.add(Skipped::kStatistics, concat(trouble.path, "/", trouble.text, ": tables of statistics are not read; tensor files are"));
 }
 
 }  // namespace

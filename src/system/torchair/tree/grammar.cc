@@ -72,28 +72,13 @@ bool proves_dump(const TreeFolder& /*folder*/, const FolderNames& names) {
   });
 }
 
-void tell_trouble(const TreeTrouble& trouble, TreeProblems& problems) {
-  using What = TreeTrouble::What;
-  const auto& [what, path, text, count] = trouble;
-  if (what == What::kFolder) {
-    problems.add(Skipped::kFolder, concat(path, ": ", text));
-  } else if (what == What::kManyFiles) {
-    problems.add(Skipped::kFolder, concat("more than ", count, " files; the others are left out"));
-  } else if (what == What::kNoFile) {
-    problems.add(Skipped::kTensorFile, concat(path, ": neither a file nor a folder"));
-  } else if (what == What::kForeign) {
-    problems.add(Skipped::kForeign,
-                 concat(path, ": ", count, count == 1 ? " entry is" : " entries are", " no part of a dump and skipped: ", text));
-  }
-}
-
 }  // namespace
 
 constexpr TreeGrammar kGrammar = {.places = places_of,
                                   .enter = enter_folder,
                                   .role = role_of,
                                   .proves = proves_dump,
-                                  .tell = tell_trouble,
+                                  .tell = tell_usual,
                                   .missing = ": no FX data dump: no file NODE-TARGET.INPUT.I.TIME.npy is here or in graph_N/STEP below",
                                   .most_files = size_t{1} << 20};
 
