@@ -8,16 +8,12 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "layout/layout_option.h"
 #include "system/ascend/tree/file_names.h"
 #include "tree/folder_names.h"
 
 namespace tensortap::ascend {
 namespace {
-
-std::string layout_option(const CaptureSpec& spec, const std::string& name) {
-  const auto found = spec.layout_options.find(name);
-  return found == spec.layout_options.end() ? "" : found->second;
-}
 
 Status one_of(std::span<const std::string_view> words, std::string_view text) {
   if (std::ranges::find(words, text) != words.end()) return {};

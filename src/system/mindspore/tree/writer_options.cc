@@ -3,16 +3,12 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "layout/layout_option.h"
 #include "system/mindspore/tree/metadata_files.h"
 #include "tree/named_folder.h"
 
 namespace tensortap::mindspore {
 namespace {
-
-std::string option(const CaptureSpec& spec, const char* name, std::string_view otherwise) {
-  const auto found = spec.layout_options.find(name);
-  return found == spec.layout_options.end() ? std::string(otherwise) : found->second;
-}
 
 // The name becomes a folder.
 Status check_net_name(std::string_view name) {
@@ -36,7 +32,7 @@ const LayoutOption kLayoutOptions[3] = {
 Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& spec) {
   WriterOptions options;
   TENSORTAP_ASSIGN_OR_RETURN(options.profile, parse_profile(spec.profile));
-  options.net = option(spec, "net_name", "Net");
+  options.net = layout_option(spec, "net_name", "Net");
   if (const Status status = check_net_name(options.net); !status.ok()) return status.with_context("net_name");
   options.tensors = spec.payload == Payload::kTensor || spec.payload == Payload::kFull;
   options.statistics = spec.payload == Payload::kStatistics || spec.payload == Payload::kFull;
@@ -45,7 +41,7 @@ Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& sp
   }
   options.root = info.folder;
   options.rank = concat("rank_", info.rank);
-  options.categories = option(spec, "statistic_category", "max,min,l2norm");
+  options.categories = layout_option(spec, "statistic_category", "max,min,l2norm");
   options.only_with_records = spec.trigger != Trigger::kAlways || !spec.where.empty();
   options.first_step = std::max(spec.steps.first(), spec.first_step);
   options.time_us = info.time_us;
@@ -53,7 +49,7 @@ Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& sp
   options.digest = spec.digest;
   options.extras = spec.extras;
   options.access = spec.access;
-  options.config = option(spec, "config", "");
+  options.config = layout_option(spec, "config");
   if (options.config.empty()) options.config = minimal_config_text(spec, options.net, options.categories);
   return options;
 }

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/job_rank.h"
 #include "base/text.h"
+#include "layout/layout_option.h"
 #include "system/msit/tree/tree_names.h"
 #include "tree/folder_names.h"
 #include "tree/walk.h"
@@ -58,11 +59,11 @@ Status check_topology(std::string_view value) { return check_words(value, "layer
 
 // The value of an option, "" without one. Errors: as its row of kLayoutOptions has them.
 Result<std::string> option(const CaptureSpec& spec, std::string_view name) {
-  const auto found = spec.layout_options.find(std::string(name));
-  if (found == spec.layout_options.end()) return std::string();
+  const std::string value = layout_option(spec, name);
+  if (value.empty()) return value;
   const auto* row = std::ranges::find(kLayoutOptions, name, &LayoutOption::name);
-  if (const Status status = row->check(found->second); !status.ok()) return status.with_context(concat("layout_options.", name));
-  return found->second;
+  if (const Status status = row->check(value); !status.ok()) return status.with_context(concat("layout_options.", name));
+  return value;
 }
 
 // Where tables look for files; the path as it was given where the system does not know it.
