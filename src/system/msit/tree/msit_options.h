@@ -30,6 +30,9 @@ struct WriterOptions {
   std::string absolute_root;    // of the paths in tables
   uint64_t max_bytes = 0;       // of the dump, 0 = no limit
   Access access = Access::kPrivate;
+
+  // Whether the topology is asked for.
+  [[nodiscard]] bool describes_operations() const { return layer_topology || model_topology; }
 };
 
 // What this layout reads of CaptureSpec::layout_options.

@@ -40,9 +40,9 @@ Topology::Call& Topology::call_of(OpId id) {
   return calls_.at(id);
 }
 
-void Topology::see(const RecordRow& row) {
-  if (!operations_.contains(row.op)) return;
-  Call& call = call_of(row.op);
+void Topology::see(OpId id, const RecordRow& row) {
+  if (!operations_.contains(id)) return;
+  Call& call = call_of(id);
   const Value value = row.storage == 0 ? Value{0, ++unknown_} : Value{row.storage, row.version};
   if (row.slot_kind == static_cast<uint8_t>(SlotKind::kInput)) {
     // What an operation read is told before what it changed.
@@ -81,33 +81,31 @@ void Topology::add_body(OpId id, const std::vector<std::string>& inputs, const s
   node["nodes"] = std::move(nodes);
 }
 
-Json Topology::node_of(OpId id, Scope& around) const {
-  const Call& call = calls_.at(id);
-  std::vector<std::string> inputs;
-  std::vector<std::string> outputs;
-  for (const auto& [slot, value] : call.inputs) inputs.push_back(around.name_of(value));
-  for (const auto& [slot, value] : call.outputs) outputs.push_back(around.name_of(value));
+Json Topology::described(OpId id, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) const {
   const TopologyOperation& operation = operations_.at(id);
   Json node{{"opName", name_of(id)}, {"opType", operation.type}};
-  node["param"] = call.children.empty() ? parameters_of(operation.parameters) : Json("");
+  node["param"] = calls_.at(id).children.empty() ? parameters_of(operation.parameters) : Json("");
   node["inTensors"] = inputs;
   node["outTensors"] = outputs;
   add_body(id, inputs, outputs, node);
   return node;
 }
 
+Json Topology::node_of(OpId id, Scope& around) const {
+  const Call& call = calls_.at(id);
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  for (const auto& [slot, value] : call.inputs) inputs.push_back(around.name_of(value));
+  for (const auto& [slot, value] : call.outputs) outputs.push_back(around.name_of(value));
+  return described(id, inputs, outputs);
+}
+
 TopologyDocument Topology::layer_of(OpId id) const {
   const Call& call = calls_.at(id);
-  const TopologyOperation& operation = operations_.at(id);
   const std::string name = name_of(id);
   const auto inputs = numbered(name, "input", call.inputs.size());
   const auto outputs = numbered(name, "output", call.outputs.size());
-  Json layer{{"opName", name}, {"opType", operation.type}};
-  layer["param"] = call.children.empty() ? parameters_of(operation.parameters) : Json("");
-  layer["inTensors"] = inputs;
-  layer["outTensors"] = outputs;
-  add_body(id, inputs, outputs, layer);
-  return {concat(name, ".json"), to_json_text(layer)};
+  return {concat(name, ".json"), to_json_text(described(id, inputs, outputs))};
 }
 
 // The keys stand in the order in which the real caller's library sorts them.

@@ -38,8 +38,9 @@ struct TopologyDocument {
 class Topology {
  public:
   void add(OpId id, TopologyOperation operation);
-  // A tensor of an operation that was added. Rows without a known block are values of their own.
-  void see(const RecordRow& row);
+  // A tensor that an operation read or made; of operations that were not added nothing is kept. Rows without a known block are values of
+  // their own.
+  void see(OpId id, const RecordRow& row);
   // The documents of the root operations that ran in this round for the first time.
   std::vector<TopologyDocument> layers();
   // Those of the models, a document for each phase: "Decoder.json" for the prefill, "Decoder_decode.json", "Decoder_train.json".
@@ -72,6 +73,7 @@ class Topology {
   Call& call_of(OpId id);
   [[nodiscard]] std::string name_of(OpId id) const;  // "LinearOperation_1_0"
   void add_body(OpId id, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, Json& node) const;
+  [[nodiscard]] Json described(OpId id, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) const;
   Json node_of(OpId id, Scope& around) const;
   TopologyDocument layer_of(OpId id) const;
   TopologyDocument model_of(const std::string& model, ModelPhase phase) const;

@@ -18,11 +18,11 @@ class Topologies : public testing::Test {
   }
   void reads(OpId op, std::initializer_list<uint64_t> storages) {
     uint16_t slot = 0;
-    for (const uint64_t storage : storages) topology_.see(row(op, SlotKind::kInput, slot++, storage));
+    for (const uint64_t storage : storages) topology_.see(op, row(op, SlotKind::kInput, slot++, storage));
   }
   void makes(OpId op, std::initializer_list<uint64_t> storages) {
     uint16_t slot = 0;
-    for (const uint64_t storage : storages) topology_.see(row(op, SlotKind::kOutput, slot++, storage));
+    for (const uint64_t storage : storages) topology_.see(op, row(op, SlotKind::kOutput, slot++, storage));
   }
 
   Topology topology_;
@@ -111,10 +111,10 @@ TEST_F(Topologies, ValuesOfUnknownMemoryAreEachTheirOwn) {
 TEST_F(Topologies, WhatWasWrittenOverIsAnotherValue) {
   topology_.add(0, {"0", "Layer", "", kNoOp, "", ModelPhase::kNone});
   topology_.add(1, {"0_0", "Relu_Operation", "", 0, "", ModelPhase::kNone});
-  topology_.see(row(0, SlotKind::kInput, 0, 7, 1));
-  topology_.see(row(1, SlotKind::kInput, 0, 7, 1));
-  topology_.see(row(1, SlotKind::kOutput, 0, 7, 2));
-  topology_.see(row(0, SlotKind::kOutput, 0, 7, 2));
+  topology_.see(0, row(0, SlotKind::kInput, 0, 7, 1));
+  topology_.see(1, row(1, SlotKind::kInput, 0, 7, 1));
+  topology_.see(1, row(1, SlotKind::kOutput, 0, 7, 2));
+  topology_.see(0, row(0, SlotKind::kOutput, 0, 7, 2));
   EXPECT_NE(topology_.layers()[0].text.find(R"("inTensors":["Layer_0_input_0"],"outTensors":["Layer_0_output_0"]}]})"), std::string::npos);
 }
 

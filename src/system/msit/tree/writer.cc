@@ -71,7 +71,7 @@ class Writer : public LayoutWriter {
   Status write_parameters(Op& op, const FilePlace& place, int64_t round);
   void tell_tables(const Op& op, const RecordRow& row);
   void add_to_topology(OpId id, const OpInfo& info);
-  void tell_topology(const RecordRow& row);
+  void tell_topology(OpId id, const RecordRow& row);
   Status write_topology();
   Status keep(const TensorView& data, uint64_t bytes, Value& value);
   Status add_value(Op& op, RecordRow& row, const TensorView* data);
@@ -133,13 +133,13 @@ void Writer::tell_tables(const Op& op, const RecordRow& row) {
 // Of kernels the real system's topology tells nothing.
 void Writer::add_to_topology(OpId id, const OpInfo& info) {
   const Op* op = ops_.find(id);
-  if (!(options_.layer_topology || options_.model_topology) || op == nullptr || op->pseudo || op->is_kernel) return;
+  if (!options_.describes_operations() || op == nullptr || op->pseudo || op->is_kernel) return;
   const std::string model = info.module.substr(0, info.module.find('.'));
   topology_.add(id, {op->ids, op->type, op->parameters, op->parent, model, info.model_phase});
 }
 
-void Writer::tell_topology(const RecordRow& row) {
-  if (options_.layer_topology || options_.model_topology) topology_.see(row);
+void Writer::tell_topology(OpId id, const RecordRow& row) {
+  if (options_.describes_operations()) topology_.see(id, row);
 }
 
 Status Writer::write_topology() {
@@ -164,7 +164,7 @@ Status Writer::write_own(Op& op, RecordRow& row, const FilePart* elements, Writt
     noted_.note(write_parameters(op, place, row.step));
   }
   tell_tables(op, row);
-  tell_topology(row);
+  tell_topology(row.op, row);
   if (elements != nullptr) {
     row.flags |= kRecordHasData;
     row.data_bytes = row.bytes;
@@ -186,9 +186,7 @@ Status Writer::write_input(const Rows::Input& input, uint32_t call) {
   row.moment = static_cast<uint8_t>(Moment::kBefore);
   const FilePlace place = place_of(op, row);
   tell_tables(op, row);
-  RecordRow read = row;
-  read.op = input.op;
-  tell_topology(read);
+  tell_topology(input.op, row);
   if (!options_.files) return {};
   noted_.note(write_parameters(op, place, row.step));
   if (!value.file.stored.empty()) return files_.link(value.file, place);
