@@ -80,8 +80,7 @@ uint64_t operation_begins(uint32_t number) {
   key.module = node->told.module;
   key.level = node->told.level;
   const uint64_t own_number = uint64_t{1} << 63U | number;  // beside those of operators
-  const auto phase = static_cast<uint32_t>(capture->steps.run());
-  const CallPlace place = calls->operations.next_call(own_number, static_cast<uint64_t>(capture->steps.count()), phase, false);
+  const CallPlace place = calls->operations.next_call(own_number, capture->steps.round());
   return calls->operations.begin(&capture->identities.of_node(key, node->told, place));
 }
 

@@ -29,7 +29,7 @@ Json arguments_of(const tensortap_torch_call& call, const tensortap_torch_adapte
   return parsed.ok() && parsed->is_object() ? *parsed : Json::object();
 }
 
-std::string attributes_of(const OpKey& key, const TorchOperator& op, const std::string& pass, Json attributes) {
+std::string attributes_of(const OpKey& key, const TorchOperator& op, uint32_t pass, Json attributes) {
   if (!op.overload.empty()) attributes["overload"] = op.overload;
   const auto mark = [&](uint32_t flag, const char* name) {
     if ((op.flags & flag) != 0) attributes[name] = true;
@@ -43,8 +43,14 @@ std::string attributes_of(const OpKey& key, const TorchOperator& op, const std::
     if ((op.overwritten >> slot & 1U) != 0) attributes["overwrites"].push_back(slot);
   }
   if (key.forward != nullptr) attributes["forward"] = key.forward->name;
-  if (!pass.empty()) attributes["pass"] = pass;
+  if (pass != 0) attributes["pass"] = pass == TENSORTAP_PHASE_UPDATE ? "update" : "backward";
   return attributes.empty() ? "" : to_json_text(attributes);
+}
+
+template <size_t kParts>
+size_t hash_of(uint64_t hash, const std::array<uint64_t, kParts>& parts) {
+  for (const uint64_t part : parts) hash = (hash ^ part) * 0x9E3779B97F4A7C15U ^ (hash >> 29U);
+  return static_cast<size_t>(hash ^ (hash >> 32U));
 }
 
 }  // namespace
@@ -59,20 +65,14 @@ uint32_t OpIdentity::count_call(int64_t step) {
 }
 
 size_t OpKeyHash::operator()(const OpKey& key) const {
-  const std::array<uint64_t, 5> parts = {uint64_t{key.op} << 32U | key.module, reinterpret_cast<uintptr_t>(key.position.code),
-                                         static_cast<uint64_t>(static_cast<uint32_t>(key.position.offset)) << 32U | key.scope,
-                                         reinterpret_cast<uintptr_t>(key.forward), key.level};
-  uint64_t hash = 0;
-  for (const uint64_t part : parts) hash = (hash ^ part) * 0x9E3779B97F4A7C15U ^ (hash >> 29U);
-  return static_cast<size_t>(hash ^ (hash >> 32U));
+  return hash_of(0, std::array{uint64_t{key.op} << 32U | key.module, reinterpret_cast<uintptr_t>(key.position.code),
+                               static_cast<uint64_t>(static_cast<uint32_t>(key.position.offset)) << 32U | key.scope,
+                               uint64_t{reinterpret_cast<uintptr_t>(key.forward)}, uint64_t{key.level}});
 }
 
 size_t OpIdentities::CallHash::operator()(const Call& call) const {
-  const std::array<uint64_t, 2> parts = {reinterpret_cast<uintptr_t>(call.place.parent),
-                                         uint64_t{call.place.occurrence} << 8U | call.place.model_phase};
-  uint64_t hash = OpKeyHash()(call.key);
-  for (const uint64_t part : parts) hash = (hash ^ part) * 0x9E3779B97F4A7C15U ^ (hash >> 29U);
-  return static_cast<size_t>(hash ^ (hash >> 32U));
+  return hash_of(OpKeyHash()(call.key), std::array{uint64_t{reinterpret_cast<uintptr_t>(call.place.parent)},
+                                                   uint64_t{call.place.occurrence} << 8U | call.place.pass << 4U | call.place.model_phase});
 }
 
 NameTable::Named NameTable::find_or_add(std::string_view name) {
@@ -135,19 +135,13 @@ OpIdentity*& OpIdentities::known_of(OpKey key, const CallPlace& place) {
   return identities_[{key, place}];
 }
 
-// Where calls are told apart, what runs a call stands with it: the pass that runs an operator by itself, below no operation.
-std::string OpIdentities::pass_of(const OpKey& key) {
-  if (!calls_apart_ || key.scope == 0) return "";
-  return scopes_.name_of(key.scope).ends_with(".step") ? "update" : "backward";
-}
-
 OpIdentity& OpIdentities::of(const OpKey& key, const tensortap_torch_call& call, const CallPlace& place) {
   const std::lock_guard lock(mutex_);
   OpIdentity*& known = known_of(key, place);
   if (known != nullptr) return *known;
   OpIdentity& identity = add(known, key);
   const TorchOperator& op = operators_[key.op];
-  const OpDescription texts{source_text(identity.position), attributes_of(key, op, pass_of(key), arguments_of(call, adapter_)),
+  const OpDescription texts{source_text(identity.position), attributes_of(key, op, place.pass, arguments_of(call, adapter_)),
                             input_names(op, call)};
   register_op(identity, key, place, texts);
   return identity;
@@ -160,7 +154,7 @@ OpIdentity& OpIdentities::of_node(const OpKey& key, const GraphNode& node, const
   OpIdentity& identity = add(known, key);
   const auto attributes = parse_json(node.attributes.empty() ? "{}" : node.attributes, "attributes");
   const bool are_known = attributes.ok() && attributes->is_object();
-  const OpDescription texts{node.source, attributes_of(key, operators_[key.op], pass_of(key), are_known ? *attributes : Json::object()),
+  const OpDescription texts{node.source, attributes_of(key, operators_[key.op], place.pass, are_known ? *attributes : Json::object()),
                             node.inputs};
   register_op(identity, key, place, texts);
   return identity;

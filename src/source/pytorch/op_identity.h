@@ -151,7 +151,6 @@ class OpIdentities {
   };
 
   OpIdentity*& known_of(OpKey key, const CallPlace& place);
-  std::string pass_of(const OpKey& key);
   OpIdentity& add(OpIdentity*& known, const OpKey& key);
   std::string name_for(const OpKey& key, const TorchOperator& op);
   void apply(const DumpRequest& request, const OpIdentity& identity);

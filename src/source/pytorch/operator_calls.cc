@@ -98,11 +98,10 @@ void report_what_it_reads(ThreadCalls& calls, PendingCall& pending, const tensor
 
 // Of a session that tells calls apart. What the backward pass or an optimizer runs has no operation of the forward pass above it.
 OpIdentity& identity_in_place(TorchCapture& capture, ThreadCalls& calls, const OpKey& key, const tensortap_torch_call& call) {
-  const bool on_its_own = !calls.nodes.empty() || calls.optimizer != 0;
+  const uint32_t phase = phase_of(call, calls);
+  const bool on_its_own = phase == TENSORTAP_PHASE_BACKWARD || phase == TENSORTAP_PHASE_UPDATE;
   const uint64_t op = uint64_t{key.scope} << 40U | uint64_t{key.level} << 32U | key.op;
-  const auto phase = static_cast<uint32_t>(capture.steps.run());
-  const auto round = static_cast<uint64_t>(capture.steps.count());
-  return capture.identities.of(key, call, calls.operations.next_call(op, round, phase, on_its_own));
+  return capture.identities.of(key, call, calls.operations.next_call(op, capture.steps.round(), on_its_own ? phase : 0));
 }
 
 void decide(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {

@@ -4,14 +4,14 @@
 
 namespace tensortap::pytorch {
 
-CallPlace RunningOperations::next_call(uint64_t op, uint64_t round, uint32_t model_phase, bool on_its_own) {
-  OpIdentity* const parent = on_its_own ? nullptr : innermost();
-  if (parent != nullptr) return {parent, frames_[depth_ - 1].calls[op]++, model_phase};
-  if (round_ != round) {
+CallPlace RunningOperations::next_call(uint64_t op, const Round& round, uint32_t pass) {
+  OpIdentity* const parent = pass != 0 ? nullptr : innermost();
+  if (parent != nullptr) return {parent, frames_[depth_ - 1].calls[op]++, round.model_phase, 0};
+  if (round_ != round.number) {
     outside_.clear();
-    round_ = round;
+    round_ = round.number;
   }
-  return {nullptr, outside_[op]++, model_phase};
+  return {nullptr, outside_[op]++, round.model_phase, pass};
 }
 
 size_t RunningOperations::begin(OpIdentity* operation) {

@@ -12,11 +12,18 @@ namespace tensortap::pytorch {
 
 struct OpIdentity;
 
+// A call of a model in its phase.
+struct Round {
+  uint64_t number = 0;       // of all rounds of the program, in their order
+  uint32_t model_phase = 0;  // enum tensortap_model_phase
+};
+
 // Where a call stands among the others of its round.
 struct CallPlace {
   const OpIdentity* parent = nullptr;  // the operation that made it, null of a root operation
   uint32_t occurrence = 0;             // which call of its op within one call of the parent, from 0
   uint32_t model_phase = 0;            // enum tensortap_model_phase
+  uint32_t pass = 0;                   // TENSORTAP_PHASE_BACKWARD or _UPDATE of what no operation calls, otherwise 0
   friend bool operator==(const CallPlace&, const CallPlace&) = default;
 };
 
@@ -24,8 +31,8 @@ struct CallPlace {
 class RunningOperations {
  public:
   // The place of a call that begins now. `op` is the same number for all calls of an op. Calls outside of every operation are counted in
-  // the round, whose number is `round`; `on_its_own`: so is this one, whatever runs.
-  CallPlace next_call(uint64_t op, uint64_t round, uint32_t model_phase, bool on_its_own);
+  // the round; so are those of a `pass`, whatever runs.
+  CallPlace next_call(uint64_t op, const Round& round, uint32_t pass = 0);
   // An operation begins; null = a module that is none: what it calls are root operations. Returns how many ran before.
   size_t begin(OpIdentity* operation);
   // Ends what began since so many ran: also what an exception left.

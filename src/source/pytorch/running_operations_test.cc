@@ -1,6 +1,7 @@
 #include "source/pytorch/running_operations.h"
 
 #include <gtest/gtest.h>
+#include <tensortap/capture.h>
 
 #include "source/pytorch/op_identity.h"
 
@@ -12,9 +13,9 @@ TEST(RunningOperations, CountTheCallsOfAnOpWithinOneCallOfItsParent) {
   OpIdentity layer;
   for (int call = 0; call < 2; ++call) {
     const size_t before = running.begin(&layer);
-    EXPECT_EQ(running.next_call(7, 1, 2, false), (CallPlace{&layer, 0, 2}));
-    EXPECT_EQ(running.next_call(8, 1, 2, false), (CallPlace{&layer, 0, 2}));
-    EXPECT_EQ(running.next_call(7, 1, 2, false), (CallPlace{&layer, 1, 2}));
+    EXPECT_EQ(running.next_call(7, {1, 2}), (CallPlace{&layer, 0, 2, 0}));
+    EXPECT_EQ(running.next_call(8, {1, 2}), (CallPlace{&layer, 0, 2, 0}));
+    EXPECT_EQ(running.next_call(7, {1, 2}), (CallPlace{&layer, 1, 2, 0}));
     running.end(before);
   }
 }
@@ -22,18 +23,18 @@ TEST(RunningOperations, CountTheCallsOfAnOpWithinOneCallOfItsParent) {
 TEST(RunningOperations, WhatAContainerCallsAreRootOperationsOfTheRound) {
   RunningOperations running;
   const size_t before = running.begin(nullptr);
-  EXPECT_EQ(running.next_call(7, 1, 1, false), (CallPlace{nullptr, 0, 1}));
+  EXPECT_EQ(running.next_call(7, {1, 1}), (CallPlace{nullptr, 0, 1, 0}));
   running.end(before);
-  EXPECT_EQ(running.next_call(7, 1, 1, false), (CallPlace{nullptr, 1, 1})) << "the program's own calls count on";
-  EXPECT_EQ(running.next_call(7, 2, 1, false), (CallPlace{nullptr, 0, 1})) << "a round begins anew";
+  EXPECT_EQ(running.next_call(7, {1, 1}), (CallPlace{nullptr, 1, 1, 0})) << "the program's own calls count on";
+  EXPECT_EQ(running.next_call(7, {2, 1}), (CallPlace{nullptr, 0, 1, 0})) << "a round begins anew";
 }
 
 TEST(RunningOperations, WhatRunsOnItsOwnHasNoParent) {
   RunningOperations running;
   OpIdentity layer;
   running.begin(&layer);
-  EXPECT_EQ(running.next_call(7, 1, 3, true), (CallPlace{nullptr, 0, 3}));
-  EXPECT_EQ(running.next_call(7, 1, 3, false), (CallPlace{&layer, 0, 3}));
+  EXPECT_EQ(running.next_call(7, {1, 3}, TENSORTAP_PHASE_BACKWARD), (CallPlace{nullptr, 0, 3, TENSORTAP_PHASE_BACKWARD}));
+  EXPECT_EQ(running.next_call(7, {1, 3}), (CallPlace{&layer, 0, 3, 0}));
 }
 
 TEST(RunningOperations, AnExceptionLeavesNoneBehind) {
@@ -46,7 +47,7 @@ TEST(RunningOperations, AnExceptionLeavesNoneBehind) {
   running.end(before);
   EXPECT_EQ(running.innermost(), nullptr);
   running.begin(&inner);
-  EXPECT_EQ(running.next_call(7, 0, 0, false).occurrence, 0U) << "counts of the call before are gone";
+  EXPECT_EQ(running.next_call(7, {0, 0}).occurrence, 0U) << "counts of the call before are gone";
 }
 
 }  // namespace

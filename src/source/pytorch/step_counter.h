@@ -13,6 +13,8 @@
 #include <string>
 #include <utility>
 
+#include "source/pytorch/running_operations.h"
+
 namespace tensortap::pytorch {
 
 // Thread-safe.
@@ -27,8 +29,8 @@ class StepCounter {
   [[nodiscard]] int64_t current() const { return step_.load(std::memory_order_relaxed); }
   // What tensortap_step_begin() got with it: the phase of the model in a round, otherwise 0.
   [[nodiscard]] uint64_t run() const { return run_.load(std::memory_order_relaxed); }
-  // How many began before: the number of the step where steps are no rounds.
-  [[nodiscard]] int64_t count() const { return count_.load(std::memory_order_relaxed); }
+  // That of the current step, where steps are rounds.
+  [[nodiscard]] Round round() const { return {count_.load(std::memory_order_relaxed), static_cast<uint32_t>(run())}; }
   // Begins step 0.
   void begin();
   // Ends the last one.
@@ -69,7 +71,7 @@ class StepCounter {
   const bool by_rounds_;
   std::atomic<int64_t> step_{0};
   std::atomic<uint64_t> run_{0};
-  std::atomic<int64_t> count_{0};
+  std::atomic<uint64_t> count_{0};  // of the steps that began before
   std::atomic<bool> backward_ran_{false};
   std::atomic<bool> lingers_{false};
   std::atomic<bool> model_runs_{false};

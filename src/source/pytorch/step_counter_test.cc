@@ -148,7 +148,7 @@ TEST_F(Rounds, AreCountedForEachModelInEachPhase) {
   EXPECT_EQ(told_.begun_runs, (std::vector<uint64_t>{0, 1, 2, 2, 2, 1, 1}));
   EXPECT_EQ(told_.ended, told_.begun) << "each is ended as it began";
   EXPECT_EQ(told_.ended_runs, told_.begun_runs);
-  EXPECT_EQ(counter_.count(), 6);
+  EXPECT_EQ(counter_.round().number, 6);
 }
 
 TEST_F(Rounds, NothingElseBeginsAStep) {

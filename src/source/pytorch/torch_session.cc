@@ -62,6 +62,12 @@ GraphNode for_root(const GraphNode& told, ModuleId root) {
   return node;
 }
 
+// What runs a node that no operation calls.
+uint32_t pass_of(const KnownNode& node) {
+  if (node.updates) return TENSORTAP_PHASE_UPDATE;
+  return node.scope != 0 ? uint32_t{TENSORTAP_PHASE_BACKWARD} : 0;
+}
+
 const BoundNode* find_bound(const BoundNode* bound, uint64_t generation, ModuleId root) {
   while (bound != nullptr && (bound->generation != generation || bound->root != root)) bound = bound->next;
   return bound;
@@ -135,7 +141,7 @@ OpIdentity& TorchSession::op_of(const KnownNode& node, ModuleId root) {
   key.scope = node.scope;
   key.level = node.told.level;
   // Of a graph nothing tells which call of which operation it is.
-  const CallPlace place{nullptr, 0, static_cast<uint32_t>(steps.run())};
+  const CallPlace place{nullptr, 0, steps.round().model_phase, pass_of(node)};
   OpIdentity& identity = identities.of_node(key, told, identities.calls_apart() ? place : CallPlace{});
   bind(node, root, identity);
   return identity;
