@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
 
 from ._functions import Functions
+from .nested_tensors import tensors_in
 from .rounds import Rounds
 
 _INFERENCE, _FORWARD = 0, 1  # phases
@@ -100,8 +101,7 @@ class ModuleEvents:
         tensors: list[torch.Tensor] = []
         rows: list[_Row] = []
         for slot, value in enumerate(values):
-            found = [value] if isinstance(value, torch.Tensor) else list(_tensors(value, 0))
-            for element, tensor in enumerate(found):
+            for element, tensor in enumerate(tensors_in(value, _DEEPEST)):
                 rows.append((len(tensors), kind, slot, -1 if tensor is value else element, 0))
                 tensors.append(tensor)
         if tensors:
@@ -134,22 +134,3 @@ class _Begun:
     phase: int = _INFERENCE
     told_first: bool = False
     running_before: int | None = None
-
-
-def _tensors(value: Any, depth: int) -> Iterator[torch.Tensor]:
-    """Give the tensors inside of a list, tuple, dict or dataclass, in their order."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif depth < _DEEPEST:
-        for item in _items(value):
-            yield from _tensors(item, depth + 1)
-
-
-def _items(value: Any) -> Iterable[Any]:
-    if isinstance(value, Mapping):
-        return value.values()
-    if isinstance(value, (list, tuple)):
-        return value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return (getattr(value, field.name, None) for field in dataclasses.fields(value))
-    return ()

@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch.nn import Module, ModuleList, Sequential
 
+from .nested_tensors import tensors_in
+
 PREFILL, DECODE, TRAIN = 1, 2, 3
 LAYER_TYPES = {PREFILL: "Prefill_layer", DECODE: "Decoder_layer", TRAIN: "Train_layer"}
 """What a layer is called in each phase, as the manual of ``msit llm dump`` has it."""
+_DEEPEST = 2  # arguments in a list or a mapping
 _said = threading.local()
 
 
@@ -93,19 +96,11 @@ def _phase(model: Module, ran_before: bool, arguments: tuple[Any, ...]) -> int:
 
 def _new_tokens(arguments: tuple[Any, ...]) -> int | None:
     """Give T of the first integer tensor [B, T], or else of the first tensor [B, T, D] of real numbers."""
-    tensors = list(_tensors(arguments, 0))
+    tensors = list(tensors_in(arguments, _DEEPEST))
     for tensor in tensors:
         if tensor.dim() == 2 and not tensor.is_floating_point() and tensor.dtype != torch.bool:
             return int(tensor.shape[1])
     return next((int(tensor.shape[1]) for tensor in tensors if tensor.dim() == 3 and tensor.is_floating_point()), None)
-
-
-def _tensors(value: Any, depth: int) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple, Mapping)) and depth < 2:
-        for item in value.values() if isinstance(value, Mapping) else value:
-            yield from _tensors(item, depth + 1)
 
 
 def _path_to_layers(model: Module) -> tuple[list[Module], list[Module]]:
