@@ -17,10 +17,10 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "fake_capture.h"
+#include "format/onnx_graph/onnx_fields.h"
 #include "source/onnxruntime/captured_model.h"
 #include "source/onnxruntime/element_types.h"
 #include "source/onnxruntime/event_sender.h"
-#include "source/onnxruntime/onnx_fields.h"
 
 namespace {
 
@@ -52,9 +52,9 @@ Result<OwnedValue> tensor_value(const Api& api, std::string_view bytes) {
 Result<OwnedValue> sequence_value(const Api& api, std::string_view bytes) {
   constexpr uint32_t kTensorValues = 3;
   std::vector<OwnedValue> elements;
-  protozero::pbf_reader reader(field::view(bytes));
+  protozero::pbf_reader reader(onnx_field::view(bytes));
   while (reader.next(kTensorValues)) {
-    TENSORTAP_ASSIGN_OR_RETURN(OwnedValue element, tensor_value(api, field::text(reader.get_view())));
+    TENSORTAP_ASSIGN_OR_RETURN(OwnedValue element, tensor_value(api, onnx_field::text(reader.get_view())));
     elements.push_back(std::move(element));
   }
   return make_sequence(api, elements);
@@ -64,10 +64,10 @@ Result<OwnedValue> sequence_value(const Api& api, std::string_view bytes) {
 Result<OwnedValue> optional_value(const Api& api, std::string_view bytes) {
   constexpr uint32_t kTensorValue = 3;
   constexpr uint32_t kSequenceValue = 5;
-  protozero::pbf_reader reader(field::view(bytes));
+  protozero::pbf_reader reader(onnx_field::view(bytes));
   while (reader.next()) {
-    if (reader.tag() == kTensorValue) return tensor_value(api, field::text(reader.get_view()));
-    if (reader.tag() == kSequenceValue) return sequence_value(api, field::text(reader.get_view()));
+    if (reader.tag() == kTensorValue) return tensor_value(api, onnx_field::text(reader.get_view()));
+    if (reader.tag() == kSequenceValue) return sequence_value(api, onnx_field::text(reader.get_view()));
     reader.skip();
   }
   return OwnedValue();
@@ -75,7 +75,7 @@ Result<OwnedValue> optional_value(const Api& api, std::string_view bytes) {
 
 Result<OwnedValue> read_value(const Api& api, const std::string& path, ValueKind kind) {
   TENSORTAP_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
-  return field::guarded(path, [&]() -> Result<OwnedValue> {
+  return onnx_field::guarded(path, [&]() -> Result<OwnedValue> {
     if (kind == ValueKind::kSequence) return sequence_value(api, bytes);
     if (kind == ValueKind::kOptionalTensor || kind == ValueKind::kOptionalSequence) return optional_value(api, bytes);
     return tensor_value(api, bytes);

@@ -4,10 +4,10 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "format/onnx_graph/node_writer.h"
+#include "format/onnx_graph/onnx_fields.h"
 #include "source/onnxruntime/inference_session.h"
 #include "source/onnxruntime/name_scope.h"
-#include "source/onnxruntime/node_writer.h"
-#include "source/onnxruntime/onnx_fields.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -44,10 +44,10 @@ std::vector<bool> nodes_with_blocked_outputs(const Model& executed) {
 
 std::string reordering_model() {
   const std::vector<int64_t> dims = {1, kChannels, 1, kPositions};
-  std::string graph = as_field(field::graph::kNode, node_bytes({"ReorderInput", "reorder", {"x"}, {"y"}, {}, kDomain}));
-  graph += as_field(field::graph::kName, "reorder");
-  graph += as_field(field::graph::kInput, tensor_value_info("x", onnx_type::kFloat, dims));
-  graph += as_field(field::graph::kOutput, tensor_value_info("y", onnx_type::kFloat, dims));
+  std::string graph = as_field(onnx_field::graph::kNode, node_bytes({"ReorderInput", "reorder", {"x"}, {"y"}, {}, kDomain}));
+  graph += as_field(onnx_field::graph::kName, "reorder");
+  graph += as_field(onnx_field::graph::kInput, tensor_value_info("x", onnx_type::kFloat, dims));
+  graph += as_field(onnx_field::graph::kOutput, tensor_value_info("y", onnx_type::kFloat, dims));
   const OperatorSet sets[] = {{"", 13}, {kDomain, 1}};
   return model_bytes(graph, sets);
 }

@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "base/text.h"
-#include "source/onnxruntime/onnx_fields.h"
+#include "format/onnx_graph/onnx_fields.h"
 
 namespace tensortap::onnxruntime {
 namespace {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/text.h"
+#include "format/onnx_graph/node_writer.h"
+#include "format/onnx_graph/onnx_fields.h"
 #include "source/onnxruntime/element_types.h"
 #include "source/onnxruntime/inference_session.h"
-#include "source/onnxruntime/node_writer.h"
-#include "source/onnxruntime/onnx_fields.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -62,9 +62,9 @@ Result<OwnedValue> tensor_value(const Api& api, const ValueInfo& info, const ten
 Result<OwnedValue> empty_sequence(const std::shared_ptr<const RuntimeLibrary>& library, const ValueInfo& info) {
   constexpr OperatorSet kSets[] = {{"", 11}};
   const NodeText node{"SequenceEmpty", "empty", {}, {"y"}, {int_attribute("dtype", info.element_type)}};
-  std::string graph = as_field(field::graph::kNode, node_bytes(node));
-  graph += as_field(field::graph::kName, "empty");
-  graph += as_field(field::graph::kOutput, untyped_value_info("y"));
+  std::string graph = as_field(onnx_field::graph::kNode, node_bytes(node));
+  graph += as_field(onnx_field::graph::kName, "empty");
+  graph += as_field(onnx_field::graph::kOutput, untyped_value_info("y"));
   SessionSettings settings;
   settings.level = abi::kOptimizeNone;
   settings.threads = 1;

@@ -1,7 +1,7 @@
 #include "source/onnxruntime/model_editor.h"
 
-#include "source/onnxruntime/node_writer.h"
-#include "source/onnxruntime/onnx_fields.h"
+#include "format/onnx_graph/node_writer.h"
+#include "format/onnx_graph/onnx_fields.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -12,9 +12,9 @@ using protozero::pbf_reader;
 template <class Change>
 std::string copy_fields(std::string_view message, Change&& change) {
   std::string bytes;
-  pbf_reader reader(field::view(message));
-  field::RawField raw;
-  while (field::next_raw(reader, raw)) {
+  pbf_reader reader(onnx_field::view(message));
+  onnx_field::RawField raw;
+  while (onnx_field::next_raw(reader, raw)) {
     if (!change(raw, bytes)) bytes += raw.whole;
   }
   return bytes;
@@ -22,18 +22,18 @@ std::string copy_fields(std::string_view message, Change&& change) {
 
 std::string_view name_of(std::string_view message, uint32_t name_tag) {
   std::string_view name;
-  pbf_reader reader(field::view(message));
-  while (reader.next(name_tag)) name = field::text(reader.get_view());
+  pbf_reader reader(onnx_field::view(message));
+  while (reader.next(name_tag)) name = onnx_field::text(reader.get_view());
   return name;
 }
 
 // Reads only the keys of a node's attributes, so that the many nodes without nested graphs are copied whole.
 bool has_nested_graph(std::string_view node) {
-  pbf_reader attributes(field::view(node));
-  while (attributes.next(field::node::kAttribute)) {
+  pbf_reader attributes(onnx_field::view(node));
+  while (attributes.next(onnx_field::node::kAttribute)) {
     pbf_reader reader(attributes.get_view());
     while (reader.next()) {
-      if (reader.tag() == field::attribute::kGraph || reader.tag() == field::attribute::kGraphs) return true;
+      if (reader.tag() == onnx_field::attribute::kGraph || reader.tag() == onnx_field::attribute::kGraphs) return true;
       reader.skip();
     }
   }
@@ -45,9 +45,9 @@ class WeightCopier {
   explicit WeightCopier(const WeightEditor& edit) : edit_(edit) {}
 
   std::string graph(std::string_view bytes) {
-    return copy_fields(bytes, [this](const field::RawField& raw, std::string& copy) {
-      if (raw.tag == field::graph::kInitializer) return copy += as_field(raw.tag, weight(raw.value)), true;
-      if (raw.tag != field::graph::kNode || !has_nested_graph(raw.value)) return false;
+    return copy_fields(bytes, [this](const onnx_field::RawField& raw, std::string& copy) {
+      if (raw.tag == onnx_field::graph::kInitializer) return copy += as_field(raw.tag, weight(raw.value)), true;
+      if (raw.tag != onnx_field::graph::kNode || !has_nested_graph(raw.value)) return false;
       return copy += as_field(raw.tag, node(raw.value)), true;
     });
   }
@@ -64,16 +64,16 @@ class WeightCopier {
   }
 
   std::string node(std::string_view bytes) {
-    return copy_fields(bytes, [this](const field::RawField& raw, std::string& copy) {
-      if (raw.tag != field::node::kAttribute) return false;
+    return copy_fields(bytes, [this](const onnx_field::RawField& raw, std::string& copy) {
+      if (raw.tag != onnx_field::node::kAttribute) return false;
       copy += as_field(raw.tag, attribute(raw.value));
       return true;
     });
   }
 
   std::string attribute(std::string_view bytes) {
-    return copy_fields(bytes, [this](const field::RawField& raw, std::string& copy) {
-      if (raw.tag != field::attribute::kGraph && raw.tag != field::attribute::kGraphs) return false;
+    return copy_fields(bytes, [this](const onnx_field::RawField& raw, std::string& copy) {
+      if (raw.tag != onnx_field::attribute::kGraph && raw.tag != onnx_field::attribute::kGraphs) return false;
       copy += as_field(raw.tag, graph(raw.value));
       return true;
     });
@@ -85,9 +85,9 @@ class WeightCopier {
 
 template <class EditGraph>
 Result<std::string> edit_graph(std::string_view model, EditGraph&& edit) {
-  return field::guarded("the optimised model", [&]() -> Result<std::string> {
-    return copy_fields(model, [&](const field::RawField& raw, std::string& copy) {
-      if (raw.tag != field::model::kGraph) return false;
+  return onnx_field::guarded("the optimised model", [&]() -> Result<std::string> {
+    return copy_fields(model, [&](const onnx_field::RawField& raw, std::string& copy) {
+      if (raw.tag != onnx_field::model::kGraph) return false;
       copy += as_field(raw.tag, edit(raw.value));
       return true;
     });
@@ -105,16 +105,16 @@ Result<std::string> edit_weights(std::string_view model, const WeightEditor& edi
 
 Result<std::string> without_weights(std::string_view model) {
   return edit_weights(model, [](std::string_view tensor) -> Result<std::string> {
-    return copy_fields(tensor, [](const field::RawField& raw, std::string&) {
-      return raw.tag != field::tensor::kName && raw.tag != field::tensor::kDims && raw.tag != field::tensor::kDataType;
+    return copy_fields(tensor, [](const onnx_field::RawField& raw, std::string&) {
+      return raw.tag != onnx_field::tensor::kName && raw.tag != onnx_field::tensor::kDims && raw.tag != onnx_field::tensor::kDataType;
     });
   });
 }
 
 Result<std::string> without_inputs(std::string_view model, const std::set<std::string_view>& names) {
   return edit_graph(model, [&](std::string_view graph) {
-    return copy_fields(graph, [&](const field::RawField& raw, std::string&) {
-      return raw.tag == field::graph::kInput && names.contains(name_of(raw.value, field::value_info::kName));
+    return copy_fields(graph, [&](const onnx_field::RawField& raw, std::string&) {
+      return raw.tag == onnx_field::graph::kInput && names.contains(name_of(raw.value, onnx_field::value_info::kName));
     });
   });
 }

@@ -1,7 +1,7 @@
 #include "source/onnxruntime/node_attributes.h"
 
 #include "base/json.h"
-#include "source/onnxruntime/onnx_fields.h"
+#include "format/onnx_graph/onnx_fields.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -25,42 +25,42 @@ void add(Attribute& attribute, Json value) {
 
 void read_list(pbf_reader& reader, Attribute& attribute) {
   const bool packed = reader.wire_type() == pbf_wire_type::length_delimited;
-  if (reader.tag() == field::attribute::kInts && packed) {
+  if (reader.tag() == onnx_field::attribute::kInts && packed) {
     for (const int64_t value : reader.get_packed_int64()) add(attribute, value);
-  } else if (reader.tag() == field::attribute::kInts) {
+  } else if (reader.tag() == onnx_field::attribute::kInts) {
     add(attribute, reader.get_int64());
-  } else if (reader.tag() == field::attribute::kFloats && packed) {
+  } else if (reader.tag() == onnx_field::attribute::kFloats && packed) {
     for (const float value : reader.get_packed_float()) add(attribute, json_number(static_cast<double>(value)));
-  } else if (reader.tag() == field::attribute::kFloats) {
+  } else if (reader.tag() == onnx_field::attribute::kFloats) {
     add(attribute, json_number(static_cast<double>(reader.get_float())));
   } else {
-    add(attribute, std::string(field::text(reader.get_view())));
+    add(attribute, std::string(onnx_field::text(reader.get_view())));
   }
 }
 
 void read_field(pbf_reader& reader, Attribute& attribute) {
   switch (reader.tag()) {
-    case field::attribute::kName:
-      attribute.name = field::text(reader.get_view());
+    case onnx_field::attribute::kName:
+      attribute.name = onnx_field::text(reader.get_view());
       return;
-    case field::attribute::kFloat:
+    case onnx_field::attribute::kFloat:
       attribute.value = json_number(static_cast<double>(reader.get_float()));
       return;
-    case field::attribute::kInt:
+    case onnx_field::attribute::kInt:
       attribute.value = reader.get_int64();
       return;
-    case field::attribute::kString:
-      attribute.value = std::string(field::text(reader.get_view()));
+    case onnx_field::attribute::kString:
+      attribute.value = std::string(onnx_field::text(reader.get_view()));
       return;
-    case field::attribute::kFloats:
-    case field::attribute::kInts:
-    case field::attribute::kStrings:
+    case onnx_field::attribute::kFloats:
+    case onnx_field::attribute::kInts:
+    case onnx_field::attribute::kStrings:
       return read_list(reader, attribute);
-    case field::attribute::kTensor:
+    case onnx_field::attribute::kTensor:
       attribute.kind = "[tensor]";
       return reader.skip();
-    case field::attribute::kGraph:
-    case field::attribute::kGraphs:
+    case onnx_field::attribute::kGraph:
+    case onnx_field::attribute::kGraphs:
       attribute.kind = "[graph]";
       return reader.skip();
     default:
@@ -72,9 +72,9 @@ void read_field(pbf_reader& reader, Attribute& attribute) {
 
 Json attributes_of(const Node& node) {
   Json object = Json::object();
-  const Status read = field::guarded("a node", [&]() -> Status {
-    pbf_reader reader(field::view(node.bytes));
-    while (reader.next(field::node::kAttribute)) {
+  const Status read = onnx_field::guarded("a node", [&]() -> Status {
+    pbf_reader reader(onnx_field::view(node.bytes));
+    while (reader.next(onnx_field::node::kAttribute)) {
       Attribute attribute;
       pbf_reader inner = reader.get_message();
       while (inner.next()) read_field(inner, attribute);

@@ -1,13 +1,13 @@
 #include "source/onnxruntime/onnx_model.h"
 
 #include "base/text.h"
-#include "source/onnxruntime/onnx_fields.h"
+#include "format/onnx_graph/onnx_fields.h"
 #include "source/onnxruntime/value_kinds.h"
 
 namespace tensortap::onnxruntime {
 namespace {
 
-using field::text;
+using onnx_field::text;
 using protozero::pbf_reader;
 
 constexpr int kMaxGraphDepth = 64;
@@ -26,10 +26,10 @@ ValueKind optional_of(ValueKind element) {
 Dimension read_dimension(pbf_reader reader) {
   Dimension dimension;
   while (reader.next()) {
-    if (reader.tag() == field::type::kDimensionValue && reader.wire_type() == protozero::pbf_wire_type::varint) {
+    if (reader.tag() == onnx_field::type::kDimensionValue && reader.wire_type() == protozero::pbf_wire_type::varint) {
       dimension.size = reader.get_int64();
       if (dimension.size < 0) dimension.size = -1;
-    } else if (reader.tag() == field::type::kDimensionName && reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
+    } else if (reader.tag() == onnx_field::type::kDimensionName && reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
       dimension.name = text(reader.get_view());
     } else {
       reader.skip();
@@ -40,13 +40,13 @@ Dimension read_dimension(pbf_reader reader) {
 
 void read_tensor_type(pbf_reader reader, ValueInfo& info) {
   while (reader.next()) {
-    if (reader.tag() == field::type::kElementType && reader.wire_type() == protozero::pbf_wire_type::varint) {
+    if (reader.tag() == onnx_field::type::kElementType && reader.wire_type() == protozero::pbf_wire_type::varint) {
       info.element_type = reader.get_int32();
-    } else if (reader.tag() == field::type::kShape) {
+    } else if (reader.tag() == onnx_field::type::kShape) {
       info.has_shape = true;
       pbf_reader shape = reader.get_message();
-      while (shape.next(field::type::kDimension)) {
-        if (info.dims.size() >= kMostDims) throw protozero::invalid_length_exception();
+      while (shape.next(onnx_field::type::kDimension)) {
+        if (info.dims.size() >= onnx_field::kMostDims) throw protozero::invalid_length_exception();
         info.dims.push_back(read_dimension(shape.get_message()));
       }
     } else {
@@ -60,27 +60,27 @@ ValueKind read_type(pbf_reader reader, ValueInfo& info, int depth) {
   if (depth > kMaxTypeDepth) return ValueKind::kOther;
   auto inner = [&](pbf_reader message) {
     ValueKind kind = ValueKind::kNotStated;
-    while (message.next(field::type::kElementType)) kind = read_type(message.get_message(), info, depth + 1);
+    while (message.next(onnx_field::type::kElementType)) kind = read_type(message.get_message(), info, depth + 1);
     return kind;
   };
   ValueKind kind = ValueKind::kNotStated;
   while (reader.next()) {
     switch (reader.tag()) {
-      case field::type::kTensor:
+      case onnx_field::type::kTensor:
         read_tensor_type(reader.get_message(), info);
         kind = ValueKind::kTensor;
         break;
-      case field::type::kSequence:
+      case onnx_field::type::kSequence:
         kind = sequence_of(inner(reader.get_message()));
         break;
-      case field::type::kOptional:
+      case onnx_field::type::kOptional:
         kind = optional_of(inner(reader.get_message()));
         break;
-      case field::type::kMap:
+      case onnx_field::type::kMap:
         reader.skip();
         kind = ValueKind::kMap;
         break;
-      case field::type::kSparse:
+      case onnx_field::type::kSparse:
         reader.skip();
         kind = ValueKind::kSparse;
         break;
@@ -94,9 +94,9 @@ ValueKind read_type(pbf_reader reader, ValueInfo& info, int depth) {
 ValueInfo read_value_info(pbf_reader reader) {
   ValueInfo info;
   while (reader.next()) {
-    if (reader.tag() == field::value_info::kName) {
+    if (reader.tag() == onnx_field::value_info::kName) {
       info.name = text(reader.get_view());
-    } else if (reader.tag() == field::value_info::kType) {
+    } else if (reader.tag() == onnx_field::value_info::kType) {
       info.kind = read_type(reader.get_message(), info, 0);
     } else {
       reader.skip();
@@ -107,7 +107,7 @@ ValueInfo read_value_info(pbf_reader reader) {
 
 std::string_view read_tensor_name(pbf_reader reader) {
   std::string_view name;
-  while (reader.next(field::tensor::kName)) name = text(reader.get_view());
+  while (reader.next(onnx_field::tensor::kName)) name = text(reader.get_view());
   return name;
 }
 
@@ -117,27 +117,27 @@ class Reader {
     if (depth > kMaxGraphDepth) throw protozero::invalid_length_exception();
     Graph graph;
     graph.bytes = bytes;
-    pbf_reader reader(field::view(bytes));
+    pbf_reader reader(onnx_field::view(bytes));
     while (reader.next()) {
       switch (reader.tag()) {
-        case field::graph::kNode:
+        case onnx_field::graph::kNode:
           graph.nodes.push_back(node(text(reader.get_view()), depth));
           break;
-        case field::graph::kInitializer: {
+        case onnx_field::graph::kInitializer: {
           const auto tensor = reader.get_view();
           graph.initializers.push_back({read_tensor_name(pbf_reader(tensor)), text(tensor)});
           break;
         }
-        case field::graph::kName:
+        case onnx_field::graph::kName:
           graph.name = text(reader.get_view());
           break;
-        case field::graph::kInput:
+        case onnx_field::graph::kInput:
           graph.inputs.push_back(read_value_info(reader.get_message()));
           break;
-        case field::graph::kOutput:
+        case onnx_field::graph::kOutput:
           graph.outputs.push_back(read_value_info(reader.get_message()));
           break;
-        case field::graph::kValueInfo:
+        case onnx_field::graph::kValueInfo:
           graph.value_infos.push_back(read_value_info(reader.get_message()));
           break;
         default:
@@ -154,25 +154,25 @@ class Reader {
     Node node;
     node.bytes = bytes;
     node.index = node_count_++;
-    pbf_reader reader(field::view(bytes));
+    pbf_reader reader(onnx_field::view(bytes));
     while (reader.next()) {
       switch (reader.tag()) {
-        case field::node::kInput:
+        case onnx_field::node::kInput:
           node.inputs.push_back(text(reader.get_view()));
           break;
-        case field::node::kOutput:
+        case onnx_field::node::kOutput:
           node.outputs.push_back(text(reader.get_view()));
           break;
-        case field::node::kName:
+        case onnx_field::node::kName:
           node.name = text(reader.get_view());
           break;
-        case field::node::kOpType:
+        case onnx_field::node::kOpType:
           node.type = text(reader.get_view());
           break;
-        case field::node::kDomain:
+        case onnx_field::node::kDomain:
           node.domain = text(reader.get_view());
           break;
-        case field::node::kAttribute:
+        case onnx_field::node::kAttribute:
           subgraphs(reader.get_message(), depth, node);
           break;
         default:
@@ -187,9 +187,9 @@ class Reader {
     std::string_view name;
     std::vector<std::string_view> graphs;
     while (reader.next()) {
-      if (reader.tag() == field::attribute::kName) {
+      if (reader.tag() == onnx_field::attribute::kName) {
         name = text(reader.get_view());
-      } else if (reader.tag() == field::attribute::kGraph || reader.tag() == field::attribute::kGraphs) {
+      } else if (reader.tag() == onnx_field::attribute::kGraph || reader.tag() == onnx_field::attribute::kGraphs) {
         graphs.push_back(text(reader.get_view()));
       } else {
         reader.skip();
@@ -226,8 +226,8 @@ std::string_view to_text(ValueKind kind) {
 
 bool is_outside(const Initializer& initializer) {
   try {
-    pbf_reader reader(field::view(initializer.bytes));
-    return reader.next(field::tensor::kExternalData);
+    pbf_reader reader(onnx_field::view(initializer.bytes));
+    return reader.next(onnx_field::tensor::kExternalData);
   } catch (const protozero::exception&) {
     return false;
   }
@@ -236,22 +236,22 @@ bool is_outside(const Initializer& initializer) {
 bool is_ort_format(std::string_view bytes) { return bytes.size() >= 8 && bytes.substr(4, 4) == "ORTM"; }
 
 Result<Model> read_model(std::string_view bytes, std::string_view name) {
-  return field::guarded(name, [&]() -> Result<Model> {
+  return onnx_field::guarded(name, [&]() -> Result<Model> {
     if (bytes.empty()) return corrupt(concat(name, " is empty: not an ONNX model."));
     Model model;
     model.bytes = bytes;
     Reader graphs;
     bool has_graph = false;
     bool has_version = false;
-    pbf_reader reader(field::view(bytes));
+    pbf_reader reader(onnx_field::view(bytes));
     while (reader.next()) {
-      if (reader.tag() == field::model::kGraph) {
+      if (reader.tag() == onnx_field::model::kGraph) {
         if (has_graph) return corrupt(concat(name, " holds two graphs: not an ONNX model as exporters write them."));
         model.graph = graphs.graph(text(reader.get_view()), 0);
         has_graph = true;
       } else {
-        has_version |= reader.tag() == field::model::kIrVersion || reader.tag() == field::model::kOpsetImport;
-        model.has_functions |= reader.tag() == field::model::kFunctions;
+        has_version |= reader.tag() == onnx_field::model::kIrVersion || reader.tag() == onnx_field::model::kOpsetImport;
+        model.has_functions |= reader.tag() == onnx_field::model::kFunctions;
         reader.skip();
       }
     }

@@ -9,9 +9,9 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "format/onnx_graph/node_writer.h"
+#include "format/onnx_graph/onnx_fields.h"
 #include "source/onnxruntime/node_attributes.h"
-#include "source/onnxruntime/node_writer.h"
-#include "source/onnxruntime/onnx_fields.h"
 #include "source/onnxruntime/runtime_check.h"
 #include "source/onnxruntime/tapped_model.h"
 
@@ -69,19 +69,19 @@ TEST(OnnxModel, TextIsNoModel) {
 TEST(OnnxModel, GraphsNestedWithoutEndAreRefused) {
   std::string graph;
   for (int depth = 0; depth < 200; ++depth) {
-    graph = as_field(field::graph::kNode, node_bytes({"If", "n", {"c"}, {"y"}, {graph_attribute("then_branch", graph)}}));
+    graph = as_field(onnx_field::graph::kNode, node_bytes({"If", "n", {"c"}, {"y"}, {graph_attribute("then_branch", graph)}}));
   }
-  const std::string bytes = std::string("\x08\x08", 2) + as_field(field::model::kGraph, graph);
+  const std::string bytes = std::string("\x08\x08", 2) + as_field(onnx_field::model::kGraph, graph);
   EXPECT_EQ(read_model(bytes, "deep").status().code(), StatusCode::kCorrupt);
 }
 
 TEST(OnnxTensor, TypedFieldsBecomePlainMemory) {
   std::string tensor;
   protozero::pbf_writer writer(tensor);
-  writer.add_int64(field::tensor::kDims, 3);
+  writer.add_int64(onnx_field::tensor::kDims, 3);
   const std::vector<int32_t> halves = {0x3c00, 0xbc00, 0};
-  writer.add_packed_int32(field::tensor::kInt32Data, halves.begin(), halves.end());
-  writer.add_int32(field::tensor::kDataType, 10);  // float16, stated behind the data
+  writer.add_packed_int32(onnx_field::tensor::kInt32Data, halves.begin(), halves.end());
+  writer.add_int32(onnx_field::tensor::kDataType, 10);  // float16, stated behind the data
   std::string storage;
   const auto data = read_tensor_proto(tensor, storage);
   ASSERT_TRUE(data.ok()) << data.status().message();
@@ -94,10 +94,10 @@ TEST(OnnxTensor, DataThatDoesNotFitTheShapeIsCorrupt) {
   for (const int64_t dim : {int64_t{-1}, int64_t{2}, INT64_MAX}) {
     std::string tensor;
     protozero::pbf_writer writer(tensor);
-    writer.add_int64(field::tensor::kDims, dim);
-    writer.add_int64(field::tensor::kDims, 4);
-    writer.add_int32(field::tensor::kDataType, 1);
-    writer.add_bytes(field::tensor::kRawData, "1234");
+    writer.add_int64(onnx_field::tensor::kDims, dim);
+    writer.add_int64(onnx_field::tensor::kDims, 4);
+    writer.add_int32(onnx_field::tensor::kDataType, 1);
+    writer.add_bytes(onnx_field::tensor::kRawData, "1234");
     std::string storage;
     EXPECT_EQ(read_tensor_proto(tensor, storage).status().code(), StatusCode::kCorrupt) << dim;
   }

@@ -10,8 +10,8 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "format/onnx_graph/onnx_fields.h"
 #include "source/onnxruntime/model_editor.h"
-#include "source/onnxruntime/onnx_fields.h"
 #include "source/onnxruntime/onnx_model.h"
 
 namespace tensortap::onnxruntime {
@@ -73,23 +73,23 @@ class WeightMover {
     protozero::pbf_writer writer(entry);
     writer.add_string(1, key);
     writer.add_string(2, value);
-    tensor.add_message(field::tensor::kExternalData, entry);
+    tensor.add_message(onnx_field::tensor::kExternalData, entry);
   }
 
   static std::string moved(std::string_view tensor, uint64_t offset, uint64_t length) {
     constexpr int32_t kExternal = 1;
     std::string bytes;
-    protozero::pbf_reader reader(field::view(tensor));
-    field::RawField raw;
-    while (field::next_raw(reader, raw)) {
-      const bool is_place = raw.tag == field::tensor::kExternalData || raw.tag == field::tensor::kDataLocation;
-      if (!is_place && raw.tag != field::tensor::kRawData) bytes += raw.whole;
+    protozero::pbf_reader reader(onnx_field::view(tensor));
+    onnx_field::RawField raw;
+    while (onnx_field::next_raw(reader, raw)) {
+      const bool is_place = raw.tag == onnx_field::tensor::kExternalData || raw.tag == onnx_field::tensor::kDataLocation;
+      if (!is_place && raw.tag != onnx_field::tensor::kRawData) bytes += raw.whole;
     }
     protozero::pbf_writer writer(bytes);
     add_entry(writer, "location", kMovedName);
     add_entry(writer, "offset", concat(offset));
     add_entry(writer, "length", concat(length));
-    writer.add_enum(field::tensor::kDataLocation, kExternal);
+    writer.add_enum(onnx_field::tensor::kDataLocation, kExternal);
     return bytes;
   }
 

@@ -3,9 +3,9 @@
 #include <atomic>
 
 #include "base/text.h"
+#include "format/onnx_graph/node_writer.h"
+#include "format/onnx_graph/onnx_fields.h"
 #include "source/onnxruntime/captured_model.h"
-#include "source/onnxruntime/node_writer.h"
-#include "source/onnxruntime/onnx_fields.h"
 #include "source/onnxruntime/run_inputs.h"
 
 namespace tensortap::onnxruntime {
@@ -21,24 +21,24 @@ class TapCounter : public TapListener {
   std::atomic<int> count_{0};
 };
 
-std::string node(const NodeText& text) { return as_field(field::graph::kNode, node_bytes(text)); }
+std::string node(const NodeText& text) { return as_field(onnx_field::graph::kNode, node_bytes(text)); }
 
 // A branch of an If: out = operator(sum, sum).
 std::string branch(std::string_view type, const std::string& out) {
   std::string graph = node({type, concat(out, "_node"), {"sum", "sum"}, {out}});
-  graph += as_field(field::graph::kName, out);
-  graph += as_field(field::graph::kOutput, tensor_value_info(out, onnx_type::kFloat, {2, 4}));
+  graph += as_field(onnx_field::graph::kName, out);
+  graph += as_field(onnx_field::graph::kOutput, tensor_value_info(out, onnx_type::kFloat, {2, 4}));
   return graph;
 }
 
 std::string float_weight(const std::string& name, int64_t size) {
   std::string bytes;
   protozero::pbf_writer writer(bytes);
-  writer.add_int64(field::tensor::kDims, size);
-  writer.add_int32(field::tensor::kDataType, onnx_type::kFloat);
-  writer.add_string(field::tensor::kName, name);
+  writer.add_int64(onnx_field::tensor::kDims, size);
+  writer.add_int32(onnx_field::tensor::kDataType, onnx_type::kFloat);
+  writer.add_string(onnx_field::tensor::kName, name);
   const std::vector<float> values(static_cast<size_t>(size), 0.5f);
-  writer.add_bytes(field::tensor::kRawData, reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+  writer.add_bytes(onnx_field::tensor::kRawData, reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
   return bytes;
 }
 
@@ -52,11 +52,11 @@ std::string self_test_model() {
                  {"chosen"},
                  {graph_attribute("then_branch", branch("Mul", "squared")), graph_attribute("else_branch", branch("Sub", "nothing"))}});
   graph += node({"Relu", "relu", {"chosen"}, {"y"}});
-  graph += as_field(field::graph::kName, "self_test");
-  graph += as_field(field::graph::kInitializer, float_weight("w", 4));
-  graph += as_field(field::graph::kInput, tensor_value_info("x", onnx_type::kFloat, {2, 4}));
-  graph += as_field(field::graph::kInput, tensor_value_info("flag", onnx_type::kBool, {}));
-  graph += as_field(field::graph::kOutput, tensor_value_info("y", onnx_type::kFloat, {2, 4}));
+  graph += as_field(onnx_field::graph::kName, "self_test");
+  graph += as_field(onnx_field::graph::kInitializer, float_weight("w", 4));
+  graph += as_field(onnx_field::graph::kInput, tensor_value_info("x", onnx_type::kFloat, {2, 4}));
+  graph += as_field(onnx_field::graph::kInput, tensor_value_info("flag", onnx_type::kBool, {}));
+  graph += as_field(onnx_field::graph::kOutput, tensor_value_info("y", onnx_type::kFloat, {2, 4}));
   const OperatorSet sets[] = {{"", 13}};
   return model_bytes(graph, sets);
 }

@@ -6,11 +6,11 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "format/onnx_graph/node_writer.h"
+#include "format/onnx_graph/onnx_fields.h"
 #include "source/onnxruntime/channel_block.h"
 #include "source/onnxruntime/element_types.h"
 #include "source/onnxruntime/moving_operators.h"
-#include "source/onnxruntime/node_writer.h"
-#include "source/onnxruntime/onnx_fields.h"
 #include "source/onnxruntime/shown_values.h"
 
 namespace tensortap::onnxruntime {
@@ -20,7 +20,7 @@ using protozero::pbf_reader;
 
 constexpr int32_t kInt64 = 7;
 
-std::string node_field(const NodeText& node) { return as_field(field::graph::kNode, node_bytes(node)); }
+std::string node_field(const NodeText& node) { return as_field(onnx_field::graph::kNode, node_bytes(node)); }
 
 // Rewrites graphs by copying: every field as it is, except nodes that hold nested graphs.
 class Editor {
@@ -36,7 +36,7 @@ class Editor {
     for (const ValueInfo& output : graph.outputs) outputs.insert(output.name);
     for (const Node& node : graph.nodes) {
       const bool alias = options_.style == TapStyle::kAlias && can_alias(node, outputs);
-      bytes += as_field(field::graph::kNode, copy_of(node, alias, depth));
+      bytes += as_field(onnx_field::graph::kNode, copy_of(node, alias, depth));
       if (alias) {
         bytes += alias_tap(node, depth);
       } else {
@@ -56,10 +56,10 @@ class Editor {
   }
 
   static void copy_rest(const Graph& graph, std::string& bytes) {
-    pbf_reader reader(field::view(graph.bytes));
-    field::RawField raw;
-    while (field::next_raw(reader, raw)) {
-      if (raw.tag != field::graph::kNode) bytes += raw.whole;
+    pbf_reader reader(onnx_field::view(graph.bytes));
+    onnx_field::RawField raw;
+    while (onnx_field::next_raw(reader, raw)) {
+      if (raw.tag != onnx_field::graph::kNode) bytes += raw.whole;
     }
   }
 
@@ -70,12 +70,12 @@ class Editor {
     if (node.subgraphs.empty() && !alias) return std::string(node.bytes);
     std::string bytes;
     size_t next_subgraph = 0;
-    pbf_reader reader(field::view(node.bytes));
-    field::RawField raw;
-    while (field::next_raw(reader, raw)) {
-      if (raw.tag == field::node::kAttribute) {
+    pbf_reader reader(onnx_field::view(node.bytes));
+    onnx_field::RawField raw;
+    while (onnx_field::next_raw(reader, raw)) {
+      if (raw.tag == onnx_field::node::kAttribute) {
         bytes += as_field(raw.tag, attribute(raw.value, node, depth, next_subgraph));
-      } else if (raw.tag == field::node::kOutput && alias) {
+      } else if (raw.tag == onnx_field::node::kOutput && alias) {
         bytes += as_field(raw.tag, raw_name(raw.value));
       } else {
         bytes += raw.whole;
@@ -86,10 +86,10 @@ class Editor {
 
   std::string attribute(std::string_view attribute_bytes, const Node& node, int depth, size_t& next_subgraph) {
     std::string bytes;
-    pbf_reader reader(field::view(attribute_bytes));
-    field::RawField raw;
-    while (field::next_raw(reader, raw)) {
-      const bool is_graph = raw.tag == field::attribute::kGraph || raw.tag == field::attribute::kGraphs;
+    pbf_reader reader(onnx_field::view(attribute_bytes));
+    onnx_field::RawField raw;
+    while (onnx_field::next_raw(reader, raw)) {
+      const bool is_graph = raw.tag == onnx_field::attribute::kGraph || raw.tag == onnx_field::attribute::kGraphs;
       if (is_graph && next_subgraph < node.subgraphs.size()) {
         bytes += as_field(raw.tag, graph(*node.subgraphs[next_subgraph++].graph, depth + 1));
       } else {
@@ -210,11 +210,11 @@ class Editor {
     body += node_field({"Identity", name("keep"), {name("condition")}, {name("condition_out")}});
     body += node_field({"Identity", name("count"), {name("i")}, {name("i_out")}});
     body += tap_node(id, {name("element"), name("i")});
-    body += as_field(field::graph::kName, name("body"));
-    body += as_field(field::graph::kInput, tensor_value_info(name("i"), kInt64, {}));
-    body += as_field(field::graph::kInput, tensor_value_info(name("condition"), onnx_type::kBool, {}));
-    body += as_field(field::graph::kOutput, tensor_value_info(name("condition_out"), onnx_type::kBool, {}));
-    body += as_field(field::graph::kOutput, tensor_value_info(name("i_out"), kInt64, {}));
+    body += as_field(onnx_field::graph::kName, name("body"));
+    body += as_field(onnx_field::graph::kInput, tensor_value_info(name("i"), kInt64, {}));
+    body += as_field(onnx_field::graph::kInput, tensor_value_info(name("condition"), onnx_type::kBool, {}));
+    body += as_field(onnx_field::graph::kOutput, tensor_value_info(name("condition_out"), onnx_type::kBool, {}));
+    body += as_field(onnx_field::graph::kOutput, tensor_value_info(name("i_out"), kInt64, {}));
     return node_field({"SequenceLength", name("length"), {sequence}, {name("n")}}) +
            node_field({"Loop", name("loop"), {name("n"), ""}, {name("numbers")}, {graph_attribute("body", body)}});
   }
@@ -227,11 +227,11 @@ class Editor {
     std::string present = node_field({"OptionalGetElement", name("get"), {optional}, {name("element")}});
     present += tap_node(id, {name("element")});
     present += node_field({"Identity", name("yes"), {name("has")}, {name("then_out")}});
-    present += as_field(field::graph::kName, name("then"));
-    present += as_field(field::graph::kOutput, tensor_value_info(name("then_out"), onnx_type::kBool, {}));
+    present += as_field(onnx_field::graph::kName, name("then"));
+    present += as_field(onnx_field::graph::kOutput, tensor_value_info(name("then_out"), onnx_type::kBool, {}));
     std::string absent = node_field({"Identity", name("no"), {name("has")}, {name("else_out")}});
-    absent += as_field(field::graph::kName, name("else"));
-    absent += as_field(field::graph::kOutput, tensor_value_info(name("else_out"), onnx_type::kBool, {}));
+    absent += as_field(onnx_field::graph::kName, name("else"));
+    absent += as_field(onnx_field::graph::kOutput, tensor_value_info(name("else_out"), onnx_type::kBool, {}));
     return node_field({"OptionalHasElement", name("has_element"), {optional}, {name("has")}}) +
            node_field({"If",
                        name("if"),
@@ -293,7 +293,7 @@ bool learn_remedy(std::string_view load_error, TypeRemedies& remedies) {
 }
 
 Result<TappedModel> add_taps(const Model& model, const TypeRemedies& remedies, const TapOptions& options) {
-  return field::guarded("the model", [&]() -> Result<TappedModel> {
+  return onnx_field::guarded("the model", [&]() -> Result<TappedModel> {
     if (uses_our_names(model.graph)) return invalid_argument("the model uses names that begin with \"tensortap/\": it has taps already");
     TappedModel result;
     const std::vector<bool> blocked = nodes_with_blocked_outputs(model);
@@ -305,10 +305,10 @@ Result<TappedModel> add_taps(const Model& model, const TypeRemedies& remedies, c
     Editor editor(remedies, options, blocked, shown, result);
     std::string bytes;
     bytes.reserve(model.bytes.size() + 65536);
-    pbf_reader reader(field::view(model.bytes));
-    field::RawField raw;
-    while (field::next_raw(reader, raw)) {
-      if (raw.tag == field::model::kGraph) {
+    pbf_reader reader(onnx_field::view(model.bytes));
+    onnx_field::RawField raw;
+    while (onnx_field::next_raw(reader, raw)) {
+      if (raw.tag == onnx_field::model::kGraph) {
         bytes += as_field(raw.tag, editor.graph(model.graph, 0));
       } else {
         bytes += raw.whole;
@@ -316,16 +316,16 @@ Result<TappedModel> add_taps(const Model& model, const TypeRemedies& remedies, c
     }
     std::string opset;
     protozero::pbf_writer writer(opset);
-    writer.add_string(field::opset::kDomain, kTapDomain);
-    writer.add_int64(field::opset::kVersion, 1);
-    bytes += as_field(field::model::kOpsetImport, opset);
+    writer.add_string(onnx_field::opset::kDomain, kTapDomain);
+    writer.add_int64(onnx_field::opset::kVersion, 1);
+    bytes += as_field(onnx_field::model::kOpsetImport, opset);
     result.bytes = std::move(bytes);
     return result;
   });
 }
 
 Result<std::string> add_all_outputs(const Model& model, std::vector<std::string>& names) {
-  return field::guarded("the model", [&]() -> Result<std::string> {
+  return onnx_field::guarded("the model", [&]() -> Result<std::string> {
     std::unordered_set<std::string_view> outputs;
     for (const ValueInfo& output : model.graph.outputs) outputs.insert(output.name);
     std::string added;
@@ -333,14 +333,14 @@ Result<std::string> add_all_outputs(const Model& model, std::vector<std::string>
       for (size_t i = 0; i < node.outputs.size(); ++i) {
         if (node.outputs[i].empty() || node.output_kinds[i] != ValueKind::kTensor || !outputs.insert(node.outputs[i]).second) continue;
         names.emplace_back(node.outputs[i]);
-        added += as_field(field::graph::kOutput, untyped_value_info(node.outputs[i]));
+        added += as_field(onnx_field::graph::kOutput, untyped_value_info(node.outputs[i]));
       }
     }
     std::string bytes;
-    pbf_reader reader(field::view(model.bytes));
-    field::RawField raw;
-    while (field::next_raw(reader, raw)) {
-      if (raw.tag == field::model::kGraph) {
+    pbf_reader reader(onnx_field::view(model.bytes));
+    onnx_field::RawField raw;
+    while (onnx_field::next_raw(reader, raw)) {
+      if (raw.tag == onnx_field::model::kGraph) {
         bytes += as_field(raw.tag, concat(raw.value, added));
       } else {
         bytes += raw.whole;

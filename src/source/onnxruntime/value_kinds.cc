@@ -1,7 +1,7 @@
 #include "source/onnxruntime/value_kinds.h"
 
+#include "format/onnx_graph/onnx_fields.h"
 #include "source/onnxruntime/name_scope.h"
-#include "source/onnxruntime/onnx_fields.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -18,12 +18,12 @@ ValueKind optional_kind(const Node& node, const KindScope& scope) {
   if (!node.inputs.empty()) {
     inner = scope.find(node.inputs[0], ValueKind::kTensor);
   } else {
-    protozero::pbf_reader reader(field::view(node.bytes));
-    while (reader.next(field::node::kAttribute)) {
+    protozero::pbf_reader reader(onnx_field::view(node.bytes));
+    while (reader.next(onnx_field::node::kAttribute)) {
       auto attribute = reader.get_message();
-      while (attribute.next(field::attribute::kTypeProto)) {
+      while (attribute.next(onnx_field::attribute::kTypeProto)) {
         auto type = attribute.get_message();
-        if (type.next() && type.tag() == field::type::kSequence) inner = ValueKind::kSequence;
+        if (type.next() && type.tag() == onnx_field::type::kSequence) inner = ValueKind::kSequence;
       }
     }
   }

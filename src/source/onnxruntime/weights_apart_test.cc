@@ -8,9 +8,9 @@
 #include <numeric>
 
 #include "base/files.h"
+#include "format/onnx_graph/node_writer.h"
+#include "format/onnx_graph/onnx_fields.h"
 #include "source/onnxruntime/captured_model.h"
-#include "source/onnxruntime/node_writer.h"
-#include "source/onnxruntime/onnx_fields.h"
 #include "source/onnxruntime/run_inputs.h"
 #include "source/onnxruntime/weight_reader.h"
 
@@ -33,12 +33,12 @@ std::vector<std::string> runtime_folders() {
 std::string weight(const std::string& name, int32_t element_type, std::string_view raw) {
   std::string bytes;
   protozero::pbf_writer writer(bytes);
-  writer.add_int64(field::tensor::kDims, kRows);
-  writer.add_int64(field::tensor::kDims, kColumns);
-  writer.add_int32(field::tensor::kDataType, element_type);
-  writer.add_string(field::tensor::kName, name);
-  writer.add_bytes(field::tensor::kRawData, raw.data(), raw.size());
-  return as_field(field::graph::kInitializer, bytes);
+  writer.add_int64(onnx_field::tensor::kDims, kRows);
+  writer.add_int64(onnx_field::tensor::kDims, kColumns);
+  writer.add_int32(onnx_field::tensor::kDataType, element_type);
+  writer.add_string(onnx_field::tensor::kName, name);
+  writer.add_bytes(onnx_field::tensor::kRawData, raw.data(), raw.size());
+  return as_field(onnx_field::graph::kInitializer, bytes);
 }
 
 std::vector<float> values() {
@@ -53,20 +53,20 @@ std::string model_bytes() {
   constexpr int32_t kRowNumbers = 7;
   const std::vector<float> numbers = values();
   const std::string small(kRows * kColumns, '\3');
-  std::string graph = as_field(field::graph::kNode, node_bytes({"Gather", "rows", {"small", "numbers"}, {"z"}}));
-  graph += as_field(field::graph::kNode, node_bytes({"Add", "sum", {"x", "w"}, {"y"}}));
-  graph += as_field(field::graph::kName, "g");
+  std::string graph = as_field(onnx_field::graph::kNode, node_bytes({"Gather", "rows", {"small", "numbers"}, {"z"}}));
+  graph += as_field(onnx_field::graph::kNode, node_bytes({"Add", "sum", {"x", "w"}, {"y"}}));
+  graph += as_field(onnx_field::graph::kName, "g");
   graph += weight("small", kBytes, small);
   graph += weight("w", onnx_type::kFloat, {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
-  graph += as_field(field::graph::kInput, tensor_value_info("x", onnx_type::kFloat, {kRows, kColumns}));
-  graph += as_field(field::graph::kInput, tensor_value_info("numbers", kRowNumbers, {2}));
-  graph += as_field(field::graph::kOutput, tensor_value_info("y", onnx_type::kFloat, {kRows, kColumns}));
-  graph += as_field(field::graph::kOutput, tensor_value_info("z", kBytes, {2, kColumns}));
+  graph += as_field(onnx_field::graph::kInput, tensor_value_info("x", onnx_type::kFloat, {kRows, kColumns}));
+  graph += as_field(onnx_field::graph::kInput, tensor_value_info("numbers", kRowNumbers, {2}));
+  graph += as_field(onnx_field::graph::kOutput, tensor_value_info("y", onnx_type::kFloat, {kRows, kColumns}));
+  graph += as_field(onnx_field::graph::kOutput, tensor_value_info("z", kBytes, {2, kColumns}));
   std::string opset;
-  protozero::pbf_writer(opset).add_int64(field::opset::kVersion, 17);
+  protozero::pbf_writer(opset).add_int64(onnx_field::opset::kVersion, 17);
   std::string model;
-  protozero::pbf_writer(model).add_int64(field::model::kIrVersion, 8);
-  return model + as_field(field::model::kOpsetImport, opset) + as_field(field::model::kGraph, graph);
+  protozero::pbf_writer(model).add_int64(onnx_field::model::kIrVersion, 8);
+  return model + as_field(onnx_field::model::kOpsetImport, opset) + as_field(onnx_field::model::kGraph, graph);
 }
 
 class WeightsApart : public testing::TestWithParam<std::string> {

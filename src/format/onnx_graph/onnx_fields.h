@@ -1,7 +1,7 @@
 // Field numbers of onnx.proto, as far as they are used here, and reading that turns protozero's exceptions into Status.
 
-#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_ONNX_FIELDS_H_
-#define TENSORTAP_SOURCE_ONNXRUNTIME_ONNX_FIELDS_H_
+#ifndef TENSORTAP_FORMAT_ONNX_GRAPH_ONNX_FIELDS_H_
+#define TENSORTAP_FORMAT_ONNX_GRAPH_ONNX_FIELDS_H_
 
 #include <cstdint>
 #include <exception>
@@ -13,17 +13,13 @@
 #include "base/text.h"
 #include "format/onnx_tensor/tensor_proto.h"
 
-namespace tensortap::onnxruntime {
-
-inline constexpr size_t kMostDims = 1024;  // of a tensor's shape; more is taken for damage
-
-namespace onnx_type {
+namespace tensortap::onnx_type {
 inline constexpr int32_t kFloat = 1, kBool = 9;
 }
 
-}  // namespace tensortap::onnxruntime
+namespace tensortap::onnx_field {
 
-namespace tensortap::onnxruntime::field {
+inline constexpr size_t kMostDims = 1024;  // of a tensor's shape; more is taken for damage
 
 namespace model {
 inline constexpr uint32_t kIrVersion = 1, kGraph = 7, kOpsetImport = 8, kFunctions = 25;
@@ -37,14 +33,16 @@ inline constexpr uint32_t kInput = 1, kOutput = 2, kName = 3, kOpType = 4, kAttr
 namespace attribute {
 inline constexpr uint32_t kName = 1, kFloat = 2, kInt = 3, kString = 4, kTensor = 5, kGraph = 6, kFloats = 7, kInts = 8, kStrings = 9,
                           kGraphs = 11, kTypeProto = 14, kType = 20;
-inline constexpr int32_t kTypeIsInt = 2, kTypeIsGraph = 5;
+inline constexpr int32_t kTypeIsFloat = 1, kTypeIsInt = 2, kTypeIsString = 3, kTypeIsGraph = 5, kTypeIsFloats = 6, kTypeIsInts = 7,
+                         kTypeIsStrings = 8;
 }  // namespace attribute
 namespace tensor = tensor_field;
 namespace value_info {
 inline constexpr uint32_t kName = 1, kType = 2;
 }
 namespace type {
-inline constexpr uint32_t kTensor = 1, kSequence = 4, kMap = 5, kSparse = 8, kOptional = 9;
+inline constexpr uint32_t kTensor = 1, kSequence = 4, kMap = 5, kOpaque = 7, kSparse = 8, kOptional = 9;
+inline constexpr uint32_t kOpaqueDomain = 1, kOpaqueName = 2;
 inline constexpr uint32_t kElementType = 1, kShape = 2, kDimension = 1, kDimensionValue = 1, kDimensionName = 2;
 }  // namespace type
 namespace opset {
@@ -88,6 +86,6 @@ inline bool next_raw(protozero::pbf_reader& reader, RawField& raw) {
   return true;
 }
 
-}  // namespace tensortap::onnxruntime::field
+}  // namespace tensortap::onnx_field
 
-#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_ONNX_FIELDS_H_
+#endif  // TENSORTAP_FORMAT_ONNX_GRAPH_ONNX_FIELDS_H_
