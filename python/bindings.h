@@ -22,6 +22,7 @@ T value_or_throw(Result<T> result) {
 
 void bind_dump(nanobind::module_& module);
 void bind_run(nanobind::module_& module);
+void bind_topology(nanobind::module_& module);
 
 }  // namespace tensortap::python
 

@@ -79,4 +79,5 @@ NB_MODULE(_core, module) {
   module.def("record_fields", record_columns);
   bind_dump(module);
   bind_run(module);
+  bind_topology(module);
 }

@@ -14,6 +14,7 @@ from tensortap._capture import Capture, capture, round, set_dump, step
 from tensortap._dump import Dump, Op, OpInput, Original, open  # tensortap.open is its name
 from tensortap._error import Error
 from tensortap._run import RunOptions, RunResult, run
+from tensortap._topology import atb_json_to_onnx
 
 __all__ = [
     "Capture",
@@ -25,6 +26,7 @@ __all__ = [
     "RunOptions",
     "RunResult",
     "__version__",
+    "atb_json_to_onnx",
     "capture",
     "find",
     "open",

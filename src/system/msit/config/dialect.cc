@@ -35,9 +35,10 @@ constexpr std::array kKeys = {
     ConfigKey{"", "tiling", "text", "\"true\", \"false\"", "\"false\"",
               "Whether launch parameters of kernels are kept; not yet, which is said."},
     ConfigKey{"", "symlink", "text", "\"true\", \"false\"", "\"false\"", "Whether a tensor that is there already becomes a link to it."},
-    ConfigKey{"", "type", "text", "words joined by commas", "\"tensor,model\"",
-              "What is written: tensor; with it stats: statistics instead of data; op, kernel: tables; layer, model: topology; the others "
-              "not yet."},
+    ConfigKey{
+        "", "type", "text", "words joined by commas", "\"tensor,model\"",
+        "What is written: tensor; with it stats: statistics instead of data; op, kernel: tables; layer, model: topology; onnx: that as "
+        "ONNX models; cpu_profiling not yet."},
     ConfigKey{"", "output", "text", "a folder", "\"\"", "Where the dump goes; empty = as without a config."},
 };
 
@@ -82,6 +83,7 @@ CaptureSpec to_spec(Settings settings) {
   if (settings.links) spec.layout_options["links"] = "true";
   if (const std::string tables = tables_of(settings); !tables.empty()) spec.layout_options["tables"] = tables;
   if (const std::string topology = topology_of(settings); !topology.empty()) spec.layout_options["topology"] = topology;
+  if (settings.has(DumpType::kOnnx)) spec.layout_options["onnx"] = "true";
   if (!settings.has(DumpType::kTensor)) spec.layout_options["tensors"] = "false";
   spec.payload = payload_of(settings);
   if (spec.payload == Payload::kStatistics) spec.stats = kStatMin | kStatMax | kStatMean | kStatL2;

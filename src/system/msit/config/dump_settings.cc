@@ -164,16 +164,16 @@ class Reader {
         return at("type").error(concat(quote(item.substr(0, kShown)), " is not one of ", choices_text(kDumpTypes)));
       settings_.add(static_cast<DumpType>(type - kDumpTypes.begin()));
     }
+    if (settings_.has(DumpType::kOnnx)) {
+      settings_.add(DumpType::kModel);
+      settings_.add(DumpType::kOp);
+    }
     note_missing_types();
     return {};
   }
 
   void note_missing_types() {
-    std::vector<std::string> missing;
-    for (const DumpType type : {DumpType::kCpuProfiling, DumpType::kOnnx}) {
-      if (settings_.has(type)) missing.emplace_back(kDumpTypes[static_cast<size_t>(type)]);
-    }
-    if (!missing.empty()) note(at("type"), concat("this release does not write ", join(missing, ", "), " yet"));
+    if (settings_.has(DumpType::kCpuProfiling)) note(at("type"), "this release does not write cpu_profiling yet");
     if (!settings_.writes()) note(at("type"), "nothing is written without one of tensor, model, layer, op, kernel");
   }
 

@@ -19,6 +19,7 @@ namespace {
 
 constexpr const char* kTime = "time";
 constexpr const char* kLinks = "links";
+constexpr const char* kOnnx = "onnx";
 constexpr const char* kTables = "tables";
 constexpr const char* kTensorFiles = "tensors";
 constexpr const char* kTopology = "topology";
@@ -75,9 +76,10 @@ std::string absolute(const std::string& folder) {
 
 }  // namespace
 
-const LayoutOption kLayoutOptions[5] = {
+const LayoutOption kLayoutOptions[6] = {
     {kLinks, "true or false", "false", "Whether a tensor whose file would be the same as an earlier one becomes a link to that.",
      check_flag},
+    {kOnnx, "true or false", "false", "Whether each topology has an ONNX model beside it.", check_flag},
     {kTables, "op, kernel or op,kernel", "", "Tables of what operations, kernels or both read and made.", check_tables},
     {kTensorFiles, "true or false", "true", "Whether tensors have files; without them tables and topology are left.", check_flag},
     {kTime, "YYYYmmdd_HHMMSS", "", "The time in the name of the dump's folder; without it, when the dump was asked for.", check_time},
@@ -90,6 +92,7 @@ Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& sp
   TENSORTAP_ASSIGN_OR_RETURN(const std::string links, option(spec, kLinks));
   TENSORTAP_ASSIGN_OR_RETURN(const std::string tables, option(spec, kTables));
   TENSORTAP_ASSIGN_OR_RETURN(const std::string topology, option(spec, kTopology));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string onnx, option(spec, kOnnx));
   TENSORTAP_ASSIGN_OR_RETURN(const std::string files, option(spec, kTensorFiles));
   std::string digits = digits_of(time.empty() ? info.timestamp : time);
   if (digits.empty()) {
@@ -105,6 +108,7 @@ Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& sp
   options.kernel_table = has_word(tables, "kernel");
   options.layer_topology = has_word(topology, "layer");
   options.model_topology = has_word(topology, "model");
+  options.onnx = onnx == "true";
   options.files = files != "false";
   options.dump = dump_name(digits);
   options.process = concat(device, "_", process);

@@ -25,6 +25,7 @@ struct WriterOptions {
   bool kernel_table = false;
   bool layer_topology = false;  // what root operations are made of
   bool model_topology = false;  // and models
+  bool onnx = false;            // an ONNX model beside each topology
   bool files = true;            // tensors have files
   bool table_before = true;     // these name the files in "before"
   std::string absolute_root;    // of the paths in tables
@@ -36,7 +37,7 @@ struct WriterOptions {
 };
 
 // What this layout reads of CaptureSpec::layout_options.
-extern const LayoutOption kLayoutOptions[5];
+extern const LayoutOption kLayoutOptions[6];
 
 // Errors: kInvalidArgument for an option whose value is not valid.
 Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& spec);

@@ -47,8 +47,10 @@ void Topology::see(OpId id, const RecordRow& row) {
   if (row.slot_kind == static_cast<uint8_t>(SlotKind::kInput)) {
     // What an operation read is told before what it changed.
     call.inputs.try_emplace(row.file_slot(), value);
+    call.input_types.try_emplace(row.file_slot(), row.desc());
   } else {
     call.outputs[row.file_slot()] = value;
+    call.output_types[row.file_slot()] = row.desc();
   }
 }
 
@@ -100,12 +102,22 @@ Json Topology::node_of(OpId id, Scope& around) const {
   return described(id, inputs, outputs);
 }
 
+void Topology::note_types(OpId id, std::map<std::string, OperationTypes>& types) const {
+  const Call& call = calls_.at(id);
+  OperationTypes& own = types[name_of(id)];
+  for (const auto& [slot, desc] : call.input_types) own.inputs.push_back(desc);
+  for (const auto& [slot, desc] : call.output_types) own.outputs.push_back(desc);
+  for (const OpId child : call.children) note_types(child, types);
+}
+
 TopologyDocument Topology::layer_of(OpId id) const {
   const Call& call = calls_.at(id);
   const std::string name = name_of(id);
   const auto inputs = numbered(name, "input", call.inputs.size());
   const auto outputs = numbered(name, "output", call.outputs.size());
-  return {concat(name, ".json"), to_json_text(described(id, inputs, outputs))};
+  TopologyDocument document{concat(name, ".json"), to_json_text(described(id, inputs, outputs)), {}};
+  note_types(id, document.types);
+  return document;
 }
 
 // The keys stand in the order in which the real caller's library sorts them.
@@ -151,7 +163,9 @@ TopologyDocument Topology::model_of(const std::string& model, ModelPhase phase) 
   document["modelName"] = model;
   document["nodes"] = std::move(nodes);
   if (!outputs.empty()) document["outTensors"] = outputs;
-  return {concat(document_name(model, phase), ".json"), to_json_text(document)};
+  TopologyDocument told{concat(document_name(model, phase), ".json"), to_json_text(document), {}};
+  for (const OpId id : own) note_types(id, told.types);
+  return told;
 }
 
 std::vector<TopologyDocument> Topology::layers() {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "format/atb_topology/topology_model.h"
 #include "trace/op_info.h"
 #include "trace/record_row.h"
 
@@ -28,8 +29,9 @@ struct TopologyOperation {
 };
 
 struct TopologyDocument {
-  std::string name;  // "Prefill_layer_2.json"
-  std::string text;  // one line of JSON
+  std::string name;                             // "Prefill_layer_2.json"
+  std::string text;                             // one line of JSON
+  std::map<std::string, OperationTypes> types;  // of the tensors of each operation in it, by its name
 };
 
 // Collects what the operations of a round read and made, and describes each root operation and each model once, after the first round in
@@ -59,6 +61,8 @@ class Topology {
   struct Call {
     std::map<uint32_t, Value> inputs;  // by slot
     std::map<uint32_t, Value> outputs;
+    std::map<uint32_t, TensorDesc> input_types;  // by slot, as the values
+    std::map<uint32_t, TensorDesc> output_types;
     std::vector<OpId> children;  // in the order in which they ran
   };
 
@@ -75,6 +79,8 @@ class Topology {
   void add_body(OpId id, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, Json& node) const;
   [[nodiscard]] Json described(OpId id, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) const;
   Json node_of(OpId id, Scope& around) const;
+  // Notes the types of the operation's tensors and of those below it.
+  void note_types(OpId id, std::map<std::string, OperationTypes>& types) const;
   TopologyDocument layer_of(OpId id) const;
   TopologyDocument model_of(const std::string& model, ModelPhase phase) const;
 

@@ -118,5 +118,30 @@ TEST_F(Topologies, WhatWasWrittenOverIsAnotherValue) {
   EXPECT_NE(topology_.layers()[0].text.find(R"("inTensors":["Layer_0_input_0"],"outTensors":["Layer_0_output_0"]}]})"), std::string::npos);
 }
 
+TEST_F(Topologies, KnowTheTypesOfWhatTheyName) {
+  topology_.add(0, {"0", "Layer", "", kNoOp, "Toy", ModelPhase::kPrefill});
+  topology_.add(1, {"0_0", "CastOperation", "", 0, "", ModelPhase::kPrefill});
+  RecordRow given = row(0, SlotKind::kInput, 0, 1, 1);
+  given.set_desc({DType::kFloat16, {2, 3}});
+  topology_.see(0, given);
+  topology_.see(1, given);
+  RecordRow made = row(1, SlotKind::kOutput, 0, 2, 1);
+  made.set_desc({DType::kInt32, {}});
+  topology_.see(1, made);
+  const auto layer = topology_.layers().at(0);
+  const auto model = topology_.models().at(0);
+  for (const auto& document : {layer, model}) {
+    ASSERT_EQ(document.types.size(), 2U);
+    const OperationTypes& cast = document.types.at("CastOperation_0_0");
+    ASSERT_EQ(cast.inputs.size(), 1U);
+    EXPECT_EQ(cast.inputs[0].dtype, DType::kFloat16);
+    EXPECT_EQ(cast.inputs[0].shape, Shape({2, 3}));
+    ASSERT_EQ(cast.outputs.size(), 1U);
+    EXPECT_EQ(cast.outputs[0].dtype, DType::kInt32);
+    EXPECT_EQ(cast.outputs[0].shape, Shape());
+    EXPECT_TRUE(document.types.at("Layer_0").outputs.empty());
+  }
+}
+
 }  // namespace
 }  // namespace tensortap::msit

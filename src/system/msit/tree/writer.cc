@@ -73,6 +73,7 @@ class Writer : public LayoutWriter {
   void add_to_topology(OpId id, const OpInfo& info);
   void tell_topology(OpId id, const RecordRow& row);
   Status write_topology();
+  Status write_topology(const std::string& folder, const TopologyDocument& document);
   Status keep(const TensorView& data, uint64_t bytes, Value& value);
   Status add_value(Op& op, RecordRow& row, const TensorView* data);
 
@@ -147,7 +148,7 @@ Status Writer::write_topology() {
   Status first;
   const auto write = [&](std::string_view folder, const std::vector<TopologyDocument>& documents) {
     for (const TopologyDocument& document : documents) {
-      Status status = files_.write_document(concat(options_.dump, "/", folder, "/", process), document.name, document.text + "\n");
+      Status status = write_topology(concat(options_.dump, "/", folder, "/", process), document);
       if (first.ok()) first = std::move(status);
     }
   };
@@ -155,6 +156,17 @@ Status Writer::write_topology() {
   if (options_.model_topology) write("model", topology_.models());
   topology_.end_round();
   return first;
+}
+
+Status Writer::write_topology(const std::string& folder, const TopologyDocument& document) {
+  TENSORTAP_RETURN_IF_ERROR(files_.write_document(folder, document.name, document.text + "\n"));
+  if (!options_.onnx) return {};
+  const auto types = [&](std::string_view name) {
+    const auto found = document.types.find(std::string(name));
+    return found == document.types.end() ? OperationTypes() : found->second;
+  };
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string model, topology_model(document.text, document.name, kAllLevels, types));
+  return files_.write_document(folder, concat(document.name.substr(0, document.name.rfind('.')), ".onnx"), model);
 }
 
 Status Writer::write_own(Op& op, RecordRow& row, const FilePart* elements, WrittenFile& file) {
