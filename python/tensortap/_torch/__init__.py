@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from ._functions import Functions
 from .dump_targets import DumpTargets, is_target
 
@@ -30,14 +32,15 @@ def install(table: dict[str, Any]) -> None:
     global functions, names
     if functions is not None:
         return
-    from . import compile_routes, loader_workers, module_calls, naming, optimizers, source_files
+    from . import compile_routes, loader_workers, module_calls, module_events, naming, optimizers, source_files
 
     given = Functions(**table)
     names = naming.Names(given, lambda module, number: _targets.named(module, given, number))
     given.set_namers(names.name_called, names.root_called)
     source_files.prepare(given)
-    compile_routes.install(given, names.path_at)
-    module_calls.wrap(given)
+    events = module_events.ModuleEvents(given, torch.nn.Module.__call__)
+    compile_routes.install(given, names.path_at, events)
+    module_calls.wrap(given, events)
     loader_workers.follow(given)
     optimizers.follow(given)
     functions = given

@@ -82,7 +82,8 @@ class Functions:
     round_begins
         ``round_begins(number of a module, phase)``: the model is called, 1 prefill, 2 decode, 3 train.
     operation_begins
-        ``operation_begins(number of a node)``: a module is called; 0 is one that is no operation. Gives what ``operation_ends`` gets.
+        ``operation_begins(number of a node, unseen)``: a module is called; 0 is one that is no operation. `unseen`: nothing will tell what
+        it read and made. Gives what ``operation_ends`` gets.
     operation_ends
         ``operation_ends(what operation_begins gave)``: the call has returned or raised.
     open_model
@@ -150,7 +151,7 @@ class Functions:
     add_module: Callable[[int, str, int], int]
     tells_calls_apart: Callable[[], bool]
     round_begins: Callable[[int, int], None]
-    operation_begins: Callable[[int], int]
+    operation_begins: Callable[[int, bool], int]
     operation_ends: Callable[[int], None]
     graph_ends: Callable[[], None]
     wrote_unseen: Callable[[], None]

@@ -17,11 +17,13 @@ import torch
 
 from . import graph_lines
 from ._functions import Functions
+from .compiled_modules import CompiledModules
 from .graph_family import Family, NodeTable, compiling
 from .graph_runs import GraphRuns
+from .module_events import ModuleEvents
 
 
-def install(table: Functions, path_of: Callable[[int], str]) -> None:
+def install(table: Functions, path_of: Callable[[int], str], events: ModuleEvents) -> None:
     """Take the route that ``tensortap exec --compile`` asked for.
 
     Parameters
@@ -30,12 +32,14 @@ def install(table: Functions, path_of: Callable[[int], str]) -> None:
         Of the library.
     path_of : callable
         Gives the path of the module at an address, "" when it has none.
+    events : ModuleEvents
+        Who tells of calls of modules.
     """
     route = _route()
     if route == "eager":
         _run_eagerly()
     elif route == "aot":
-        _replace_inductor(_aot_compiler(table, path_of))
+        _replace_inductor(_aot_compiler(table, path_of, CompiledModules(table, events, path_of)))
     elif route == "inductor-nodes":
         _replace_inductor(_dumping_compiler(table, path_of))
     else:
@@ -143,7 +147,7 @@ def _dumping_compiler(table: Functions, path_of: Callable[[int], str]) -> Any:
     return compile_graph
 
 
-def _aot_compiler(table: Functions, path_of: Callable[[int], str]) -> Any:
+def _aot_compiler(table: Functions, path_of: Callable[[int], str], modules: CompiledModules) -> Any:
     nodes = NodeTable(table, path_of)
 
     def compile_graph(_inductor: Any, model: Any, inputs: Any, _options: dict[str, Any]) -> Any:
@@ -155,7 +159,7 @@ def _aot_compiler(table: Functions, path_of: Callable[[int], str]) -> Any:
         def run_graph(graph: Any, backward: bool) -> Any:
             if hasattr(graph, "real_recompile"):
                 graph.real_recompile()
-            return make_boxed_func(_with_dump_nodes(graph, family, backward) or _observed(graph, family))
+            return make_boxed_func(_with_dump_nodes(graph, family, backward) or _observed(graph, family, None if backward else modules))
 
         def run_forward(graph: Any, _inputs: Any) -> Any:
             return run_graph(graph, False)
@@ -184,11 +188,14 @@ def _with_dump_nodes(graph: Any, family: Family, backward: bool) -> Any:
         return None
 
 
-def _observed(graph: Any, family: Family) -> Any:
-    """Give the function that runs a graph whose operators torch's own callbacks report."""
+def _observed(graph: Any, family: Family, modules: CompiledModules | None) -> Any:
+    """Give the function that runs a graph whose operators torch's own callbacks report; `modules` tells of those it was made of."""
     table = family.table.functions
+    run = graph.forward
+    if modules is not None and table.tells_calls_apart():
+        graph, run = modules.telling(graph, family.root)
     table.describe_code(graph.forward.__func__.__code__, graph_lines.rows(graph, family.root, table, family.table.path_of))
-    return graph.forward
+    return run
 
 
 def _warn(text: str) -> None:

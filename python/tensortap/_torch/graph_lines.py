@@ -62,10 +62,25 @@ def module_of(node: Any, root: str, path_of: Callable[[int], str]) -> str:
     if not stack:
         return root
     key, entry = list(stack.items())[-1]
+    return path_of_entry(key, str(entry[0]), root, path_of)
+
+
+def path_of_entry(key: Any, name: str, root: str, path_of: Callable[[int], str]) -> str:
+    """Give the path of a module of ``nn_module_stack``.
+
+    Parameters
+    ----------
+    key, name
+        Of the entry: the module's address or a name, and the expression by which the code has the module.
+    root : str
+        Path of the module whose code was compiled.
+    path_of : callable
+        Gives the path of the module at an address, "" when it has none.
+    """
     address = str(key).partition("@")[0]
     known = path_of(int(address)) if address.isdecimal() else ""
     if known:
         return known
     # "L['self'].blocks[0].norm", in the words of some releases "L['self']._modules['blocks']...".
-    member = _MEMBER.sub(r".\1", _ROOT.sub("", str(entry[0]))).strip(".")
+    member = _MEMBER.sub(r".\1", _ROOT.sub("", name)).strip(".")
     return f"{root}.{member}" if root and member else member or root

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ._functions import Functions
+from .dynamo_frames import leave_alone, undisturbed
 from .nested_tensors import tensors_in
 from .rounds import Rounds
 
@@ -38,6 +39,7 @@ class ModuleEvents:
         self._rounds = Rounds()
         self._nodes: dict[tuple[int, str, int], int] = {}
         self._sites: dict[tuple[int, int, int, tuple[_Row, ...]], int] = {}
+        leave_alone(ModuleEvents.call)
 
     def call(self, module: Any, is_root: bool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Call a module, and tell of the call. Whatever goes wrong in the telling is not the program's.
@@ -65,6 +67,7 @@ class ModuleEvents:
             if begun.running_before is not None:
                 self._functions.operation_ends(begun.running_before)
 
+    @undisturbed
     def _begin(self, module: Any, is_root: bool, arguments: tuple[Any, ...]) -> _Begun:
         begun = _Begun()
         try:
@@ -72,7 +75,7 @@ class ModuleEvents:
                 self._begin_operation(begun, module, is_root, arguments)
             else:
                 level = self._functions.level_of_call(is_root)
-                begun.node = self._node(module, type(module).__name__, level) if level >= 0 else 0
+                begun.node = self._node(self._functions.module_id(module), type(module).__name__, level) if level >= 0 else 0
             if begun.node:
                 begun.phase = _FORWARD if torch.is_grad_enabled() else _INFERENCE
                 self._dump(begun, _FIRST, _INPUT, arguments)
@@ -85,9 +88,11 @@ class ModuleEvents:
         if is_root:
             self._functions.round_begins(self._functions.module_id(module), rounds.begin(module, arguments))
         if not rounds.is_container(module):
-            begun.node = self._node(module, rounds.layer_type(module) or type(module).__name__, _MODULE)
-        begun.running_before = self._functions.operation_begins(begun.node)
+            kind = rounds.layer_type(module) or type(module).__name__
+            begun.node = self._node(self._functions.module_id(module), kind, _MODULE)
+        begun.running_before = self._functions.operation_begins(begun.node, False)
 
+    @undisturbed
     def _tell_result(self, begun: _Begun, result: Any) -> None:
         if not begun.node:
             return
@@ -113,8 +118,23 @@ class ModuleEvents:
             with torch._C._AutoDispatchBelowAutograd():
                 torch.ops.tensortap.dump.default(tensors, site)
 
-    def _node(self, module: Any, type_name: str, level: int) -> int:
-        key = (self._functions.module_id(module), type_name, level)
+    def operation_at(self, path: str, type_name: str, path_of: Callable[[int], str]) -> int:
+        """Give the number of the node of a module whose call is not seen, 0 when it is no operation.
+
+        Parameters
+        ----------
+        path : str
+            Of the module.
+        type_name : str
+            Of its class.
+        path_of : callable
+            Gives the path of the module at an address, "" when it has none.
+        """
+        is_container, layer_type = self._rounds.role_of(path, path_of)
+        return 0 if is_container else self._node(self._functions.path_number(path), layer_type or type_name, _MODULE)
+
+    def _node(self, module: int, type_name: str, level: int) -> int:
+        key = (module, type_name, level)
         if key not in self._nodes:
             self._nodes[key] = self._functions.add_module(*key)
         return self._nodes[key]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -44,6 +44,7 @@ class _Model:
         path, stack = _path_to_layers(model)
         self.containers = {id(module) for module in (path or [model])}
         self.layers = {id(layer) for layer in stack}
+        self.paths: tuple[set[str], set[str]] | None = None  # of both, once they are asked for
         self.ran = False
 
 
@@ -86,6 +87,24 @@ class Rounds:
         """Give the type of a layer of the model that runs, None for other modules."""
         known = getattr(self._current, "model", None)
         return LAYER_TYPES[self._current.phase] if known is not None and id(module) in known.layers else None
+
+    def role_of(self, path: str, path_of: Callable[[int], str]) -> tuple[bool, str | None]:
+        """Tell of a module by its path whether it is a container, and its type if it is a layer.
+
+        Parameters
+        ----------
+        path : str
+            Of a module of the model that runs.
+        path_of : callable
+            Gives the path of the module at an address, "" when it has none.
+        """
+        known = getattr(self._current, "model", None)
+        if known is None:
+            return False, None
+        if known.paths is None:
+            known.paths = {path_of(one) for one in known.containers}, {path_of(one) for one in known.layers}
+        containers, layers = known.paths
+        return path in containers, LAYER_TYPES[self._current.phase] if path in layers else None
 
 
 def _phase(model: Module, ran_before: bool, arguments: tuple[Any, ...]) -> int:

@@ -18,8 +18,8 @@ namespace {
 
 bool takes_nodes() {
   const EnteredCapture capture;
-  // Other levels show what a node calls, and what it was called by: only torch's own callbacks do.
-  if (!capture || capture->levels != 1U << TENSORTAP_LEVEL_OP) return false;
+  // What a node calls, and what it was called by, torch's own callbacks show alone.
+  if (!capture || capture->levels != 1U << TENSORTAP_LEVEL_OP || capture->identities.calls_apart()) return false;
   const tensortap_torch_adapter& adapter = capture->runtime.adapter;
   return adapter.define_dump != nullptr && adapter.define_dump() == 0;
 }
@@ -69,7 +69,7 @@ void round_begins(ModuleId model, uint32_t phase) {
   if (capture && capture->identities.calls_apart()) capture->steps.round_begins(model, phase);
 }
 
-uint64_t operation_begins(uint32_t number) {
+uint64_t operation_begins(uint32_t number, bool unseen) {
   const EnteredCapture capture;
   ThreadCalls* calls = thread_calls();
   if (calls == nullptr) return 0;
@@ -81,7 +81,11 @@ uint64_t operation_begins(uint32_t number) {
   key.level = node->told.level;
   const uint64_t own_number = uint64_t{1} << 63U | number;  // beside those of operators
   const CallPlace place = calls->operations.next_call(own_number, capture->steps.round());
-  return calls->operations.begin(&capture->identities.of_node(key, node->told, place));
+  OpIdentity& identity = capture->identities.of_node(key, node->told, place);
+  if (unseen && !identity.told.exchange(true, std::memory_order_relaxed)) {
+    tensortap_not_captured(capture->session, identity.id, "module inside of a compiled function: its operators are captured");
+  }
+  return calls->operations.begin(&identity);
 }
 
 void operation_ends(uint64_t before) {

@@ -83,9 +83,9 @@ struct GraphEvents {
   bool (*tells_calls_apart)() = nullptr;
   // A model is called in this phase, enum tensortap_model_phase.
   void (*round_begins)(ModuleId model, uint32_t phase) = nullptr;
-  // A module is called; node 0 = it is no operation, what it calls are root operations. Returns what operation_ends() is to be called with
-  // when the call returns or raises.
-  uint64_t (*operation_begins)(uint32_t node) = nullptr;
+  // A module is called; node 0 = it is no operation, what it calls are root operations. `unseen`: nothing will tell what it read and made.
+  // Returns what operation_ends() is to be called with when the call returns or raises.
+  uint64_t (*operation_begins)(uint32_t node, bool unseen) = nullptr;
   void (*operation_ends)(uint64_t before) = nullptr;
 };
 

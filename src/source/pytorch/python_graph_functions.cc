@@ -148,12 +148,13 @@ PyObject* round_begins_function(PyObject*, PythonArguments arguments, ptrdiff_t)
   return python_none();
 }
 
-// operation_begins(number of the node, 0 = no operation) -> what operation_ends() gets
+// operation_begins(number of the node, 0 = no operation; whether nothing will tell its tensors) -> what operation_ends() gets
 PyObject* operation_begins_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto node = static_cast<uint32_t>(PyLong_AsLong(arguments[0]));
+  const bool unseen = PyObject_IsTrue(arguments[1]) == 1;
   if (PyErr_Occurred() != nullptr) return nullptr;
   const auto function = events_of_graphs().operation_begins;
-  return PyLong_FromLong(function == nullptr ? 0 : static_cast<long>(function(node)));
+  return PyLong_FromLong(function == nullptr ? 0 : static_cast<long>(function(node, unseen)));
 }
 
 // operation_ends(what operation_begins() gave)
@@ -172,7 +173,7 @@ constinit std::array graph_methods = {
     python_method<compile_begins_function, 0>("compile_begins"), python_method<compile_ends_function, 0>("compile_ends"),
     python_method<autograd_names_function, 0>("autograd_names"), python_method<level_of_call_function, 1>("level_of_call"),
     python_method<add_module_function, 3>("add_module"),         python_method<tells_calls_apart_function, 0>("tells_calls_apart"),
-    python_method<round_begins_function, 2>("round_begins"),     python_method<operation_begins_function, 1>("operation_begins"),
+    python_method<round_begins_function, 2>("round_begins"),     python_method<operation_begins_function, 2>("operation_begins"),
     python_method<operation_ends_function, 1>("operation_ends"),
 };
 
