@@ -30,7 +30,11 @@ class Decoder(nn.Module):
 torch.manual_seed(0)
 decoder = Decoder().eval()
 """
-WAYS = {"eager": "run = decoder", "whole": "run = torch.compile(decoder)", "layers": "[one.compile() for one in decoder.layers]; run = decoder"}
+WAYS = {
+    "eager": "run = decoder",
+    "whole": "run = torch.compile(decoder)",
+    "layers": "[one.compile() for one in decoder.layers]; run = decoder",
+}
 GENERATE = """
 with torch.no_grad():
     tokens = torch.tensor([[1, 2, 3]])
