@@ -20,7 +20,7 @@ constexpr size_t kMostLevels = 36;
 constexpr int kDeepest = 36;  // msit makes folders 32 deep at most
 
 constexpr std::string_view kData = "data";
-constexpr std::string_view kTable = "statistic.csv";  // of that successor
+constexpr std::string_view kTable = "statistic.csv";  // of msit's successor
 
 // What lies in a dump besides its tensors.
 constexpr std::array<std::string_view, 8> kCompanions = {
@@ -100,7 +100,7 @@ std::vector<TreePlace> places_of(const std::string& path) {
 FileRole role_of(const TreeFolder& folder, std::string_view name, EntryKind kind) {
   const bool ours = name.starts_with(kTemporaryPrefix) || name.starts_with('.') || CrashFile::is_name(name);
   if (ours || (folder.level == kOperationLevel && name == kParametersFile)) return FileRole::kCompanion;
-  if (folder.level == kRoundLevel && name == kTable) return FileRole::kUnread;
+  if (folder.level == kRoundLevel && name == kTable) return FileRole::kStatistics;
   if (folder.level != kMomentLevel || !parse_tensor_name(name)) return FileRole::kForeign;
   return kind == EntryKind::kFile ? FileRole::kTensors : FileRole::kNoFile;
 }
@@ -109,13 +109,9 @@ bool proves_dump(const TreeFolder& folder, const FolderNames& names) {
   return std::ranges::any_of(names.entries, [&](const FolderEntry& entry) {
     const std::string_view name = names.name(entry);
     if (folder.level == kDumpLevel) return entry.kind == EntryKind::kFolder && (name == kTensors || name == kData || is_companion(name));
+    if (folder.level == kRoundLevel && name == kTable) return true;
     return folder.level == kMomentLevel && entry.kind == EntryKind::kFile && parse_tensor_name(name).has_value();
   });
-}
-
-void tell_trouble(const TreeTrouble& trouble, TreeProblems& problems) {
-  if (trouble.what != TreeTrouble::What::kUnread) return tell_usual(trouble, problems);
-  problems.add(Skipped::kStatistics, concat(trouble.path, "/", trouble.text, ": tables of statistics are not read; tensor files are"));
 }
 
 }  // namespace
@@ -124,7 +120,7 @@ constexpr TreeGrammar kGrammar = {.places = places_of,
                                   .enter = enter_folder,
                                   .role = role_of,
                                   .proves = proves_dump,
-                                  .tell = tell_trouble,
+                                  .tell = tell_usual,
                                   .missing =
                                       ": no dump of msit: neither msit_dump_TIME nor DEVICE_PID/TID/ID_OPERATION/after/outtensorN.bin "
                                       "is here or below",

@@ -42,10 +42,15 @@ ModelPhase phase_of(std::string_view type) {
 
 class OperationReader {
  public:
-  OperationReader(const Tree& tree, TreeProblems& problems) : tree_(tree), problems_(problems) {}
+  OperationReader(const Tree& tree, std::span<const StatisticLine> lines, TreeProblems& problems)
+      : tree_(tree), lines_(lines), problems_(problems) {}
 
   Operations read() {
-    for (const TreeFolder& folder : tree_.folders) note(folder);
+    for (const TreeFolder& folder : tree_.folders) note(folder, folder.graph, parent_path(folder.path));
+    for (const StatisticLine& line : lines_) {
+      const TreeFolder& round = tree_.folders[line.folder];
+      note(round, line.operation, join_path(round.path, line.operation));
+    }
     for (auto& [key, place] : places_) {
       place.op = static_cast<OpId>(result_.ops.size());
       result_.ops.push_back(op_of(key, place));
@@ -54,6 +59,9 @@ class OperationReader {
     for (const TreeFolder& folder : tree_.folders) {
       const auto found = places_.find(key_of(folder, folder.graph));
       result_.of_folders.push_back(found == places_.end() ? kNoOp : found->second.op);
+    }
+    for (const StatisticLine& line : lines_) {
+      result_.of_lines.push_back(places_.at(key_of(tree_.folders[line.folder], line.operation)).op);
     }
     return std::move(result_);
   }
@@ -66,10 +74,8 @@ class OperationReader {
 
   static Key key_of(const TreeFolder& folder, std::string_view path) { return {folder.dump, folder.model, ids_of(path), path}; }
 
-  // The folder's operation and those above it.
-  void note(const TreeFolder& folder) {
-    std::string_view path = folder.graph;
-    std::string place = parent_path(folder.path);
+  // The operation at `path`, whose folder is `place`, and those above it.
+  void note(const TreeFolder& folder, std::string_view path, std::string place) {
     while (!path.empty() && places_.try_emplace(key_of(folder, path), Place{place}).second) {
       const size_t end = path.rfind('/');
       path = end == std::string_view::npos ? std::string_view() : path.substr(0, end);
@@ -112,6 +118,7 @@ class OperationReader {
   }
 
   const Tree& tree_;
+  const std::span<const StatisticLine> lines_;
   TreeProblems& problems_;
   std::map<Key, Place> places_;
   Operations result_;
@@ -119,6 +126,8 @@ class OperationReader {
 
 }  // namespace
 
-Operations read_operations(const Tree& tree, TreeProblems& problems) { return OperationReader(tree, problems).read(); }
+Operations read_operations(const Tree& tree, std::span<const StatisticLine> lines, TreeProblems& problems) {
+  return OperationReader(tree, lines, problems).read();
+}
 
 }  // namespace tensortap::msit

@@ -4,8 +4,10 @@
 #define TENSORTAP_SYSTEM_MSIT_TREE_OPERATIONS_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "system/msit/tree/statistic_lines.h"
 #include "trace/op_info.h"
 #include "tree/problems.h"
 #include "tree/walk.h"
@@ -16,10 +18,12 @@ struct Operations {
   std::vector<OpInfo> ops;                 // parents before their children, otherwise in the order of their ids
   std::vector<std::vector<uint32_t>> ids;  // by op
   std::vector<OpId> of_folders;            // by Tree::folders; kNoOp for a folder of no operation
+  std::vector<OpId> of_lines;              // by line of the tables of statistics
 };
 
 // Reads the op_param.json of each operation where it has one; one that is no JSON object is told of and left out.
-Operations read_operations(const Tree& tree, TreeProblems& problems);
+// `lines` are those of the tree's tables.
+Operations read_operations(const Tree& tree, std::span<const StatisticLine> lines, TreeProblems& problems);
 
 }  // namespace tensortap::msit
 

@@ -28,6 +28,7 @@ class Index : public TreeIndex {
  protected:
   Result<RecordData> map(size_t row, const RecordRow& record) const override {
     if ((record.flags & kRecordDataLost) != 0) return corrupt(concat(path_of(row), ": cut short: the record's values are not all there"));
+    if (!has_file(row)) return not_found(concat(path_of(row), ": the table has the tensor's statistics, no values"));
     if ((record.flags & kRecordHasData) == 0) return not_found(concat(path_of(row), ": the file describes its tensor and holds no values"));
     TENSORTAP_ASSIGN_OR_RETURN(MappedFile file, MappedFile::open(path_to_open(row)));
     auto mapped = std::make_shared<const MappedFile>(std::move(file));

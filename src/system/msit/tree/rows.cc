@@ -18,6 +18,7 @@
 #include "format/msit_bin/msit_bin_file.h"
 #include "system/msit/tree/grammar.h"
 #include "system/msit/tree/operations.h"
+#include "system/msit/tree/statistic_lines.h"
 #include "system/msit/tree/tree_names.h"
 
 namespace tensortap::msit {
@@ -48,7 +49,7 @@ Result<MsitBinFile> read_head(const std::string& path, bool& appended) {
 
 // A record to be, small enough to sort.
 struct Item {
-  uint32_t file = kNoFile;
+  uint32_t file = kNoFile;  // of a line of a table alone
   uint32_t folder = 0;
   OpId op = kNoOp;
   bool is_late = false;  // of after the operation ran, and so behind those of its children
@@ -58,10 +59,15 @@ struct Item {
 
 class RowMaker {
  public:
-  RowMaker(const Tree& tree, TreeProblems& problems) : tree_(tree), problems_(problems), operations_(read_operations(tree, problems)) {}
+  RowMaker(const Tree& tree, TreeProblems& problems)
+      : tree_(tree),
+        problems_(problems),
+        lines_(read_statistic_lines(tree, problems)),
+        operations_(read_operations(tree, lines_, problems)) {}
 
   TreeRows make() {
     for (uint32_t file = 0; file < tree_.files.size(); ++file) add_file(file);
+    add_lines();
     std::ranges::sort(items_, [this](const Item& a, const Item& b) { return is_before_in_time(a, b); });
     result_.ops = std::move(operations_.ops);
     number_runs();
@@ -92,6 +98,31 @@ class RowMaker {
     }
     items_.push_back({file, entry.folder, op, !is_before(folder), static_cast<uint32_t>(heads_.size()), *name});
     heads_.push_back(*std::move(head));
+  }
+
+  // What a table says of a tensor that has a file belongs to that.
+  void add_lines() {
+    using Place = std::tuple<OpId, int64_t, bool, uint16_t>;
+    std::map<Place, uint32_t> heads;
+    const auto place_of = [this](OpId op, uint32_t folder, bool is_input, uint16_t slot) {
+      return Place(op, tree_.folders[folder].step, is_input, slot);
+    };
+    if (lines_.empty()) return;
+    for (const Item& item : items_) {
+      if (item.name.call == 0) heads.emplace(place_of(item.op, item.folder, item.name.is_input, item.name.slot), item.head);
+    }
+    for (size_t i = 0; i < lines_.size(); ++i) {
+      const StatisticLine& line = lines_[i];
+      const OpId op = operations_.of_lines[i];
+      const auto [found, is_new] = heads.emplace(place_of(op, line.folder, line.is_input, line.slot), heads_.size());
+      if (is_new) {
+        items_.push_back({kNoFile, line.folder, op, !line.is_input, found->second, {.is_input = line.is_input, .slot = line.slot}});
+        MsitBinFile& head = heads_.emplace_back();
+        head.desc = line.desc;
+        head.format = line.format;
+      }
+      if (heads_[found->second].desc.dtype == line.desc.dtype) heads_[found->second].stats = line.stats;
+    }
   }
 
   // An operation's inputs come before the tensors of its children, its outputs behind them.
@@ -155,6 +186,7 @@ class RowMaker {
 
   const Tree& tree_;
   TreeProblems& problems_;
+  const std::vector<StatisticLine> lines_;
   Operations operations_;
   std::vector<Item> items_;
   std::vector<MsitBinFile> heads_;

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "system/msit/tree/tree_names.h"
+#include "system/msit/tree/type_words.h"
 
 namespace tensortap::msit {
 namespace {
@@ -15,15 +16,6 @@ constexpr std::string_view kColumns =
     "CaseNum|CaseName|OpName|OpParam|InNum|InDType|InFormat|InShape|OutNum|OutDType|OutFormat|OutShape|DataGenType|DataGenRange|"
     "InTensorFile|OutTensorFile|TestType|TestLevel|FromModel|SocVersion|ExpectedError\n";
 constexpr size_t kBlock = size_t{64} << 10;
-
-// The runtime's own words where they are not ours.
-constexpr std::array<std::pair<DType, std::string_view>, 3> kTypeWords = {
-    {{DType::kFloat32, "float"}, {DType::kFloat64, "double"}, {DType::kBFloat16, "bf16"}}};
-
-std::string_view type_word(DType dtype) {
-  const auto* found = std::ranges::find(kTypeWords, dtype, &std::pair<DType, std::string_view>::first);
-  return found == kTypeWords.end() ? dtype_name(dtype) : found->second;
-}
 
 std::string shape_text(const Shape& shape) {
   std::string text;
