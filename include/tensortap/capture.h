@@ -280,7 +280,7 @@ TENSORTAP_API int tensortap_bind(tensortap_session* session, char* message, size
 
 /* Replaces what is captured, from the next tensortap_step_begin() on; a step that runs goes on as it began. `config` is the text of a
  * config in the session's dialect. Returns TENSORTAP_INVALID_ARGUMENT, with a message as tensortap_session_open() writes it, when the
- * config is wrong or changes what belongs to the session as a whole (layout, folder, dialect, levels, trigger, limits, budget), and
+ * config is wrong or changes what belongs to the session as a whole (layout, folder, dialect, levels, trigger, limits), and
  * TENSORTAP_UNSUPPORTED under the triggers overflow and watch and for layouts that take no changes. The session then goes on as before.
  * While steps from before the last change still run, a change waits for them, and only the latest is applied. A source that remembers what
  * tensortap_wants_op() returned asks again. */

@@ -13,6 +13,7 @@
 
 #include "api/config_follower.h"
 #include "api/report_status.h"
+#include "api/session_control.h"
 #include "base/environment.h"
 #include "base/job_rank.h"
 #include "base/message.h"
@@ -28,6 +29,7 @@
 struct tensortap_session {
   std::unique_ptr<tensortap::CaptureSession> session;
   std::unique_ptr<tensortap::ConfigFollower> follower;  // null: no config is followed
+  std::unique_ptr<tensortap::SessionControl> control;   // null: the session was off from the start
 };
 
 namespace tensortap {
@@ -62,15 +64,36 @@ std::unique_ptr<ConfigFollower> follower_of(const CaptureSession& session, const
 void follow_config(CaptureSession& session, ConfigFollower& follower) {
   Result<std::optional<CaptureSpec>> next = follower.look();
   if (next.ok() && !next->has_value()) return;
-  const Status status = next.ok() ? session.replace_plan(**std::move(next)) : next.status();
+  const std::string path = quote(session.options().spec.follow.path);  // as JSON has it
+  const Status status = next.ok() ? session.replace_plan(**std::move(next), {"the config that is followed", path}) : next.status();
   if (!status.ok()) say(concat("the capture goes on as before: ", status.message()));
+}
+
+// Whether it can be found and told something is no condition for a session.
+std::unique_ptr<SessionControl> control_of(CaptureSession& session) {
+  if (session.state().is_off_for(SessionProblems::kFromStart)) return nullptr;
+  Status problem;
+  const SessionOptions& options = session.options();
+  const SessionFacts facts{.dump = session.folder(),
+                           .shared_folder = options.layout->shares_folder,
+                           .access = options.spec.access,
+                           .program = options.program,
+                           .source = options.source,
+                           .model = options.model,
+                           .layout = options.spec.layout,
+                           .rank = options.rank,
+                           .world_size = options.world_size};
+  auto files = SessionFiles::create(facts, !options.spec.idle, problem);
+  if (!problem.ok()) session.state().add_note(concat("`tensortap ps` does not show this capture: ", problem.message()));
+  return std::make_unique<SessionControl>(session, std::move(files));
 }
 
 Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_options& given) {
   if (environment_value("TENSORTAP_DISABLE").has_value()) return CaptureSession::disabled("TENSORTAP_DISABLE is set");
   SessionOptions options;
   TENSORTAP_ASSIGN_OR_RETURN(options.spec, spec_of(given.config, given.config_name));
-  if (options.spec.steps.is_never() && options.spec.follow.path.empty()) return CaptureSession::disabled("the config asks for nothing");
+  if (options.spec.steps.is_never() && options.spec.follow.path.empty() && !options.spec.idle)
+    return CaptureSession::disabled("the config asks for nothing");
   if (std::string why = device_left_out(options.spec, device_of(given)); !why.empty()) {
     say(concat("nothing is captured in this process: ", why));
     return CaptureSession::disabled(std::move(why));
@@ -179,7 +202,8 @@ int tensortap_session_open(const tensortap_session_options* options, tensortap_s
     auto opened = tensortap::open_session(given);
     if (!opened.ok()) return tensortap::report_status(opened.status(), message, capacity);
     auto follower = tensortap::follower_of(**opened, given);
-    *session = new tensortap_session{*std::move(opened), std::move(follower)};
+    auto control = tensortap::control_of(**opened);
+    *session = new tensortap_session{*std::move(opened), std::move(follower), std::move(control)};
     return TENSORTAP_OK;
   });
 }
@@ -189,7 +213,10 @@ int tensortap_session_close(tensortap_session* session) noexcept {
   if (open == nullptr) return TENSORTAP_OK;
   // A forked child leaves the parent's session alone: its thread does not exist here, its files are the parent's.
   if (open->state().is_off_for(tensortap::SessionProblems::kForked)) return TENSORTAP_OK;
-  const int status = guarded<int>(open, TENSORTAP_INTERNAL, [open] { return static_cast<int>(open->close().code()); });
+  const int status = guarded<int>(open, TENSORTAP_INTERNAL, [open, session] {
+    session->control.reset();
+    return static_cast<int>(open->close().code());
+  });
   guarded<bool>(nullptr, false, [session] {
     delete session;
     return true;
@@ -201,6 +228,7 @@ void tensortap_session_discard(tensortap_session* session) noexcept {
   tensortap::CaptureSession* open = session_of(session);
   if (open == nullptr || open->state().is_off_for(tensortap::SessionProblems::kForked)) return;
   guarded<bool>(open, false, [open, session] {
+    session->control.reset();
     open->discard();
     delete session;
     return true;
@@ -254,7 +282,8 @@ int tensortap_replace_plan(tensortap_session* session, const char* config, const
   if (open == nullptr) return TENSORTAP_OK;
   return guarded<int>(open, TENSORTAP_INTERNAL, [&] {
     auto spec = tensortap::spec_of(config, config_name);
-    return tensortap::report_status(spec.ok() ? open->replace_plan(*std::move(spec)) : spec.status(), message, capacity);
+    const tensortap::PlanChange change{"the program", ""};
+    return tensortap::report_status(spec.ok() ? open->replace_plan(*std::move(spec), change) : spec.status(), message, capacity);
   });
 }
 
@@ -304,6 +333,7 @@ int tensortap_step_begin_kind(tensortap_session* session, int64_t step, uint64_t
   return guarded<bool>(open, false,
                        [=] {
                          if (session->follower != nullptr) tensortap::follow_config(*open, *session->follower);
+                         if (session->control != nullptr) session->control->step_begins(step);
                          return open->step_begin(step, run, kind);
                        })
              ? 1
@@ -314,7 +344,7 @@ int tensortap_skips_steps(tensortap_session* session) noexcept {
   const tensortap::CaptureSession* open = session_of(session);
   if (open == nullptr) return 0;
   const tensortap::CaptureSpec& spec = open->options().spec;
-  return spec.budget > 0 || !spec.follow.path.empty() || !spec.steps.is_all() || spec.limits.stop_after >= 0 ? 1 : 0;
+  return spec.budget > 0 || spec.idle || !spec.follow.path.empty() || !spec.steps.is_all() || spec.limits.stop_after >= 0 ? 1 : 0;
 }
 
 void tensortap_note(tensortap_session* session, const char* text) noexcept {
@@ -344,7 +374,8 @@ int tensortap_wants(tensortap_session* session, tensortap_op_id op, int64_t step
 void tensortap_on_op(tensortap_session* session, const tensortap_op_event* event) noexcept {
   tensortap::CaptureSession* open = session_of(session);
   if (open == nullptr || !open->is_on()) return;
-  guarded<bool>(open, false, [open, event] {
+  guarded<bool>(open, false, [open, event, session] {
+    if (session->control != nullptr) session->control->op_begins();
     tensortap::with_event(event, [open](const tensortap_op_event& given) { open->on_op(given); });
     return true;
   });

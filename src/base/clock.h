@@ -15,6 +15,13 @@ inline int64_t monotonic_ns() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+// The same clock, to some milliseconds, for a tenth of the price.
+inline int64_t coarse_monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 // Microseconds since 1970.
 inline uint64_t wall_clock_us() {
   timespec now{};

@@ -39,10 +39,11 @@ constexpr std::array kVariables = {
     EnvironmentVariable{"ASCEND_WORK_PATH", "The folder of an exception dump of AscendCL; it goes before a config's dump_path."},
     EnvironmentVariable{"NPU_COLLECT_PATH", "An exception dump of AscendCL into this folder, where ASCEND_DUMP_SCENE asks for none."},
     EnvironmentVariable{"VIRTUAL_ENV", "A Python environment to search for the onnxruntime package."},
+    EnvironmentVariable{"XDG_RUNTIME_DIR", "Where running captures can be found, in tensortap (docs/live_control.md); otherwise TMPDIR."},
     EnvironmentVariable{"NO_COLOR", "Any value: no colours."},
     EnvironmentVariable{"COLUMNS", "Width of the terminal, when it cannot be asked."},
     EnvironmentVariable{"HOME", "The user's folder, to search for the onnxruntime package and to keep built adapters in."},
-    EnvironmentVariable{"TMPDIR", "Where scratch files go while a model runs; otherwise /tmp."},
+    EnvironmentVariable{"TMPDIR", "Where scratch files go while a model runs, and running captures can be found; otherwise /tmp."},
     EnvironmentVariable{
         "PATH", "Where to look for programs: that of `tensortap exec`, compilers, and python3, to ask it for the onnxruntime package."},
 };

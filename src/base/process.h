@@ -3,12 +3,37 @@
 #ifndef TENSORTAP_BASE_PROCESS_H_
 #define TENSORTAP_BASE_PROCESS_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace tensortap {
 
 // Whether a process has this number now, somebody else's too; false for 0 and for what no process can be called.
 bool process_exists(uint64_t number);
+
+// A process that no later one with the same number is taken for. Value type.
+struct ProcessIdentity {
+  uint64_t number = 0;
+  uint64_t start = 0;  // in the kernel's ticks since it booted, 0 = unknown
+  std::string space;   // in which the number counts ("pid:[4026531836]"): that of a container is another; "" = unknown
+};
+ProcessIdentity own_process();
+
+// Whether it runs: false when it has ended, also where its parent did not wait for it yet, and when another one has its number now. One of
+// another space counts as running, since nothing can be seen of it.
+bool is_running(const ProcessIdentity& process);
+
+// What /proc says of a process; nothing when there is none, or no /proc.
+struct ProcessFacts {
+  uint64_t parent = 0;
+  uint64_t start = 0;
+  bool ended = false;  // nobody waited for it yet
+  uid_t owner = 0;
+};
+std::optional<ProcessFacts> process_facts(uint64_t number);
 
 }  // namespace tensortap
 

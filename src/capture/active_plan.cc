@@ -33,6 +33,7 @@ ActivePlan::ActivePlan(std::unique_ptr<CapturePlan> compiled, const LayoutWriter
     : generation(generation_number),
       plan(std::move(compiled)),
       spec(completed(plan->spec(), keeps_tensors(plan->spec()) || layout.wants_values())),
+      steps(spec.idle ? StepSet::never() : spec.steps),
       where(plan->where()),
       keeps_data(keeps_tensors(spec) || layout.wants_values()),
       measures(spec.payload != Payload::kDescription || where != nullptr || spec.trigger == Trigger::kOverflow),

@@ -28,6 +28,7 @@ class ActivePlan {
   const uint32_t generation;
   const std::unique_ptr<CapturePlan> plan;
   const CaptureSpec spec;              // with the defaults that depend on the layout
+  const StepSet steps;                 // that are captured: none while it is idle
   const WhereExpression* const where;  // null when there is none
   const bool keeps_data;
   const bool measures;

@@ -29,7 +29,7 @@ bool Admission::moment_wanted(const ActivePlan& plan, const tensortap_op_event& 
 
 bool Admission::step_wanted(const ActivePlan& plan, const tensortap_op_event& event, OpEntry& op, int64_t now_ns) {
   const bool loads = event.phase == TENSORTAP_PHASE_LOAD;
-  if (loads && !plan.spec.steps.is_never()) return true;
+  if (loads && !plan.steps.is_never()) return true;
   const int64_t step = step_of(event);
   if (loads || !captures(step)) {
     op.mark(kOpOutsideSteps);

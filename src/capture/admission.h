@@ -19,12 +19,12 @@ namespace tensortap {
 // Thread-safe.
 class Admission {
  public:
-  // `spec` is read while this object lives. `counts_all`: executions also have numbers in steps that are not captured.
-  Admission(const CaptureSpec& spec, bool counts_all)
-      : first_step_(spec.first_step),
+  // `plan` is read while this object lives. `counts_all`: executions also have numbers in steps that are not captured.
+  Admission(const ActivePlan& plan, bool counts_all)
+      : first_step_(plan.spec.first_step),
         counts_all_(counts_all),
-        governor_(spec.budget, keeps_tensors(spec)),
-        steps_(spec.steps, spec.limits.stop_after, governor_) {}
+        governor_(plan.spec.budget, keeps_tensors(plan.spec)),
+        steps_(plan.steps, plan.spec.limits.stop_after, governor_) {}
 
   // The step's number as users see it.
   [[nodiscard]] int64_t number_of(int64_t step) const { return step + first_step_; }

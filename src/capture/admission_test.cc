@@ -11,7 +11,7 @@ constexpr uint32_t kWholeExecution = 0;  // flags of an event that is its execut
 
 struct Admitted {
   explicit Admitted(const CaptureSpec& spec, bool counts_all = false)
-      : parts(spec), admission(parts.ops.plan().spec, counts_all), op(*parts.ops.find(parts.add("op"))) {}
+      : parts(spec), admission(parts.ops.plan(), counts_all), op(*parts.ops.find(parts.add("op"))) {}
 
   Execution admit(int64_t step, uint32_t flags = kWholeExecution, uint32_t call = 0) {
     FakeEvent event(0, {1});

@@ -15,34 +15,6 @@
 namespace tensortap {
 namespace {
 
-DumpInfo dump_info(const std::string& folder, const SessionOptions& options) {
-  DumpInfo info;
-  info.folder = folder;
-  info.program = options.program;
-  info.source = options.source;
-  info.rank = options.rank;
-  info.world_size = std::max(options.world_size, 1);
-  info.model = options.model;
-  info.model_id = options.model_id;
-  info.device = options.device;
-  info.timestamp = options.timestamp;
-  if (info.timestamp.empty()) {
-    // What is made of a crash later goes where everything else is.
-    info.timestamp = wall_clock_name();
-    std::erase(info.timestamp, '-');
-  }
-  return info;
-}
-
-PlanEnvironment plan_environment(const SessionOptions& options) {
-  PlanEnvironment environment{
-      .layouts = {}, .before_moment = options.before_moment, .models = {}, .kernels = options.kernels, .modules = options.modules};
-  for (const std::string& name : {options.model, options.graph}) {
-    if (!name.empty()) environment.models.push_back(name);
-  }
-  return environment;
-}
-
 // The layout of a session that is off from the start.
 class NoLayout : public LayoutWriter {
  public:
@@ -121,11 +93,12 @@ CaptureSession::CaptureSession(Opened opened)
       contents_(std::move(opened.contents)),
       ops_(std::make_unique<ActivePlan>(std::move(opened.plan), *layout_, options_.content_known && contents_->reserve(), 0), *layout_,
            problems_),
-      admission_(ops_.plan().spec, follows_executions_),
+      admission_(ops_.plan(), follows_executions_),
       sink_({*layout_, pool_, ops_.table(), problems_, admission_.governor(), *contents_},
             sink_options(folder_.path(), ops_.plan(), *layout_)),
       last_ops_(options_.spec.limits.ring_ops, pool_, sink_),
-      look_({*contents_, sink_, last_ops_, admission_.governor()}, options_.spec.trigger == Trigger::kOverflow) {
+      look_({*contents_, sink_, last_ops_, admission_.governor()}, options_.spec.trigger == Trigger::kOverflow),
+      changes_(options_.spec) {
   if (options_.spec.trigger == Trigger::kOverflow) {
     overflow_.emplace(OverflowWatch::Parts{look_, sink_, last_ops_, ops_, admission_, *contents_, pool_}, options_.spec);
   }
@@ -142,12 +115,14 @@ std::unique_ptr<CaptureSession> CaptureSession::disabled(std::string why) {
   Opened opened{std::move(options), OutputFolder{}, *std::move(plan), std::make_unique<NoLayout>()};
   std::unique_ptr<CaptureSession> session(new CaptureSession(std::move(opened)));
   session->problems_.switch_off(SessionProblems::kFromStart);
-  session->why_disabled_ = std::move(why);
+  session->origin_.why_disabled = std::move(why);
   return session;
 }
 
 Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions options) {
   TENSORTAP_ASSIGN_OR_RETURN(std::unique_ptr<CapturePlan> plan, CapturePlan::compile(options.spec, plan_environment(options)));
+  // What waits for another plan must be able to take one.
+  if (options.spec.idle) TENSORTAP_RETURN_IF_ERROR(check_plan_change(options.spec, options.spec, *options.layout).with_context("idle"));
   TENSORTAP_ASSIGN_OR_RETURN(OutputFolder folder,
                              options.layout->shares_folder
                                  ? OutputFolder::share(options.spec.out, options.spec.access)
@@ -217,26 +192,42 @@ void CaptureSession::discard() {
 }
 
 Json CaptureSession::manifest(bool ended) const {
-  const SessionReport report({origin_, ops_, admission_, sink_, look_, last_ops_, *contents_, pool_, failed_ops_, problems_,
+  const SessionReport report({origin_, ops_, admission_, sink_, look_, last_ops_, *contents_, pool_, failed_ops_, problems_, changes_,
                               overflow_.has_value() ? &*overflow_ : nullptr, watch_.has_value() ? &*watch_ : nullptr});
   return report.to_json(ended);
 }
 
 std::string CaptureSession::report() {
-  if (problems_.is_off_for(SessionProblems::kFromStart)) return to_json_text(Json{{"disabled", why_disabled_}});
+  if (problems_.is_off_for(SessionProblems::kFromStart)) return to_json_text(Json{{"disabled", origin_.why_disabled}});
   if (problems_.is_off_for(SessionProblems::kLeftAlone)) return R"({"disabled": "the session ended or this is a forked child"})";
   // The report lists a failure to flush among its problems.
   [[maybe_unused]] const Status flushed = flush();
   return to_json_text(manifest(false));
 }
 
-Status CaptureSession::replace_plan(CaptureSpec spec) {
+Status CaptureSession::replace_plan(CaptureSpec spec, PlanChange change) {
   if (problems_.is_off_for(SessionProblems::kOffForGood)) return {};
   TENSORTAP_RETURN_IF_ERROR(check_plan_change(options_.spec, spec, *options_.layout));
   spec.out = options_.spec.out;
-  TENSORTAP_ASSIGN_OR_RETURN(std::unique_ptr<CapturePlan> plan, CapturePlan::compile(std::move(spec), plan_environment(options_)));
+  TENSORTAP_ASSIGN_OR_RETURN(std::unique_ptr<CapturePlan> plan, CapturePlan::compile(spec, plan_environment(options_)));
   auto active = std::make_unique<const ActivePlan>(std::move(plan), *layout_, ops_.plan().shares_statistics, ops_.next_number());
-  return ops_.replace(std::move(active), admission_.steps());
+  const uint32_t generation = active->generation;
+  TENSORTAP_RETURN_IF_ERROR(ops_.replace(std::move(active), admission_.steps()));
+  admission_.governor().aim(spec.budget, keeps_tensors(spec));
+  changes_.add(generation, std::move(change), std::move(spec));
+  return {};
+}
+
+bool CaptureSession::write_last_ops() {
+  if (!is_on() || !last_ops_.has_ring()) return false;
+  last_ops_.fire();
+  return true;
+}
+
+SessionCounts CaptureSession::counts() const {
+  const RecordWriter& writer = sink_.writer();
+  const StepGate& steps = admission_.steps();
+  return {steps.steps_seen(), steps.steps_captured(), writer.records(), writer.bytes(), writer.losses().total()};
 }
 
 OpId CaptureSession::register_op(OpInfo info) {
@@ -262,6 +253,8 @@ bool CaptureSession::wants_op(OpId op) {
   if (problems_.is_off_for(SessionProblems::kOffForGood)) return false;
   OpEntry* entry = ops_.find(op);
   if (entry == nullptr) return false;
+  // What comes to be wanted is not known yet.
+  if (options_.spec.idle) return true;
   // A crash must know what runs; weights it does not need to.
   if (ops_.plan().failed_only) return last_ops_.records_crashes() && entry->info.type != kInitializerType;
   if (follows_executions_ && !is_pseudo_op(entry->info)) return true;
@@ -273,7 +266,9 @@ uint32_t CaptureSession::wanted_reads() const { return overflow_.has_value() && 
 bool CaptureSession::step_begin(int64_t step, uint64_t run, uint64_t kind) {
   if (!is_on()) return false;
   if (ops_.has_waiting()) ops_.apply_waiting(admission_.steps());
-  const bool captured = admission_.begin_step(admission_.number_of(step), run, monotonic_ns(), kind);
+  const int64_t number = admission_.number_of(step);
+  const bool captured = admission_.begin_step(number, run, monotonic_ns(), kind);
+  if (changes_.wait()) changes_.begun(ops_.plan(admission_.steps().look(number).generation).generation, number);
   return captured || follows_executions_;
 }
 

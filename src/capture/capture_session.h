@@ -24,7 +24,10 @@
 #include "capture/op_registry.h"
 #include "capture/output_folder.h"
 #include "capture/overflow_watch.h"
+#include "capture/plan_changes.h"
 #include "capture/record_sink.h"
+#include "capture/session_counts.h"
+#include "capture/session_options.h"
 #include "capture/session_problems.h"
 #include "capture/session_report.h"
 #include "capture/tensor_look.h"
@@ -32,24 +35,6 @@
 #include "layout/layout.h"
 
 namespace tensortap {
-
-struct SessionOptions {
-  CaptureSpec spec;
-  const Layout* layout = nullptr;  // borrowed for the session's life
-  std::string program;
-  std::string source;
-  int32_t rank = 0;
-  int32_t world_size = 1;
-  std::string model;
-  uint32_t model_id = 0;
-  int32_t device = 0;
-  std::string timestamp;      // "" = now
-  std::string graph;          // of the model
-  bool kernels = false;       // whether the source also registers what an op calls underneath
-  bool before_moment = true;  // whether the source also reports events before an op
-  bool modules = false;       // whether calls of modules and models are reported
-  bool content_known = true;  // whether equal storage and version mean equal bytes
-};
 
 // Thread-safe, except for open, close and discard. Its functions may throw what the standard library throws (no memory): callers in src/api
 // go through guarded(), which switches the session off then.
@@ -74,6 +59,10 @@ class CaptureSession {
   Status flush();
   // run.json's text so far. Flushes.
   std::string report();
+  // Writes the last ops that are kept in memory. False when there are none kept.
+  bool write_last_ops();
+  [[nodiscard]] SessionCounts counts() const;
+  [[nodiscard]] const std::string& folder() const { return folder_.path(); }
 
   // What the session was opened with.
   [[nodiscard]] const SessionOptions& options() const { return options_; }
@@ -83,7 +72,11 @@ class CaptureSession {
   // source that remembers what wants_op() said asks again. Errors: kInvalidArgument when what is fixed at open differs (plan_change.h) or
   // the spec is wrong; kUnsupported under the triggers overflow and watch, and with a layout that takes no changes. Nothing changes after
   // an error.
-  Status replace_plan(CaptureSpec spec);
+  Status replace_plan(CaptureSpec spec, PlanChange change);
+  // Whether the step that begins next takes up a plan that is given now.
+  [[nodiscard]] bool takes_plan_at_once() const { return admission_.steps().is_free(); }
+  // The spec of the plan that was given last.
+  [[nodiscard]] CaptureSpec asked() const { return changes_.asked(); }
 
   OpId register_op(OpInfo info);
   Status bind();
@@ -125,8 +118,8 @@ class CaptureSession {
   std::optional<OverflowWatch> overflow_;
   std::optional<WatchLooks> watch_;
   FailedOps failed_ops_;
+  PlanChanges changes_;
   std::optional<ForkGuard> fork_guard_;
-  std::string why_disabled_;
   bool bind_failed_ = false;
 };
 

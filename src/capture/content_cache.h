@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
-#include "layout/layout.h"
+#include "layout/data_place.h"
 #include "stats/digest.h"
 #include "tensor/tensor.h"
 #include "tensor/tensor_stats.h"

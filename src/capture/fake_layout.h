@@ -74,7 +74,7 @@ class FakeLayout : public LayoutWriter {
 struct FakeParts {
   explicit FakeParts(const CaptureSpec& given)
       : ops(std::make_unique<ActivePlan>(*CapturePlan::compile(given), layout, contents.reserve(), 0), layout, problems),
-        admission(ops.plan().spec, false),
+        admission(ops.plan(), false),
         sink({layout, pool, ops.table(), problems, admission.governor(), contents}, sink_options(given)),
         last_ops(given.limits.ring_ops, pool, sink),
         look({contents, sink, last_ops, admission.governor()}, given.trigger == Trigger::kOverflow) {}

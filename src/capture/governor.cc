@@ -35,7 +35,17 @@ uint32_t stride_of(int level, bool keeps_data) {
 
 }  // namespace
 
-double Governor::target() const { return budget_ * (counts_steps() ? kShareForSteps : kShareForWindows); }
+double Governor::target() const { return budget_.load(std::memory_order_relaxed) * (counts_steps() ? kShareForSteps : kShareForWindows); }
+
+void Governor::aim(double budget, bool keeps_data) {
+  const std::lock_guard lock(mutex_);
+  if (!active()) return;
+  budget_.store(budget, std::memory_order_relaxed);
+  if (keeps_data_.exchange(keeps_data, std::memory_order_relaxed) == keeps_data) return;
+  level_.store(0, std::memory_order_relaxed);
+  costs_.forget_costs();
+  knows_cost_ = false;
+}
 
 Governor::Step Governor::begin_step(int64_t now_ns, uint64_t kind) {
   const std::lock_guard lock(mutex_);
@@ -46,7 +56,8 @@ Governor::Step Governor::begin_step(int64_t now_ns, uint64_t kind) {
     step.follows = std::exchange(last_captured_, false);
     step.alone = captured_now_ == 0;
     step.spent_ns = spent_ns_.load(std::memory_order_relaxed);
-    const bool first = steps_captured_ == 0;
+    const bool first = !knows_cost_ && captured_now_ == 0;
+    knows_cost_ = knows_cost_ || first;
     step.captured = first || wants_step_locked(kind);
     if (step.captured) begin_captured_locked(step, first);
     step.turn = turns_;
@@ -190,7 +201,7 @@ void Governor::spend(int64_t nanoseconds, uint64_t elements, uint64_t skipped_el
 Json Governor::report(uint64_t ops_left_out) const {
   if (!active()) return nullptr;
   const std::lock_guard lock(mutex_);
-  Json report = {{"budget", budget_}};
+  Json report = {{"budget", budget_.load(std::memory_order_relaxed)}};
   if (counts_steps()) {
     report["measured_overhead"] = costs_.overhead();
     report["by"] = "steps";

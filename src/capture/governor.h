@@ -41,7 +41,10 @@ class Governor {
   // draws; with equal times the same steps are captured again.
   Governor(double budget, bool keeps_data, uint64_t seed = 1) : budget_(budget), keeps_data_(keeps_data), random_(seed) {}
 
-  [[nodiscard]] bool active() const { return budget_ > 0; }
+  [[nodiscard]] bool active() const { return budget_.load(std::memory_order_relaxed) > 0; }
+  // Goes on with another budget, of a governor that has one, and for records that come with tensors or without. What a captured step costs
+  // is learned anew where that changes, beginning with the next step.
+  void aim(double budget, bool keeps_data);
   // Whether the program ever began a step.
   [[nodiscard]] bool counts_steps() const { return counts_steps_.load(std::memory_order_relaxed); }
 
@@ -79,8 +82,8 @@ class Governor {
   // The share of the program's time that may be spent.
   [[nodiscard]] double target() const;
 
-  const double budget_;
-  const bool keeps_data_;
+  std::atomic<double> budget_;
+  std::atomic<bool> keeps_data_;
   std::atomic<bool> counts_steps_{false};
   std::atomic<int64_t> spent_ns_{0};
   std::atomic<uint64_t> elements_{0};
@@ -101,6 +104,7 @@ class Governor {
   uint64_t random_;  // the generator's state
   uint64_t steps_seen_ = 0;
   uint64_t steps_captured_ = 0;
+  bool knows_cost_ = false;     // a captured step began since what is captured changed
   int captured_now_ = 0;        // captured steps that are under way
   uint64_t turns_ = 0;          // captured steps that began or ended
   bool last_captured_ = false;  // no step began since a captured one ended

@@ -303,5 +303,20 @@ TEST(Governor, LetsEverythingThroughWithoutABudget) {
   EXPECT_TRUE(governor.report(0).is_null());
 }
 
+TEST(Governor, ABudgetThatChangesWhileTheProgramRunsIsKept) {
+  const Program cheap{.base_ns = 10 * kMillisecond, .ops = 100, .cost = [](uint64_t) { return int64_t{2'000}; }};
+  const Program dear{.base_ns = 10 * kMillisecond, .ops = 100, .cost = [](uint64_t) { return int64_t{60'000}; }};
+  Governor governor(0.2, false);
+  run(governor, cheap, 2000);
+  governor.aim(0.02, true);
+  const Outcome outcome = run(governor, dear, 4000);
+  EXPECT_LE(outcome.overhead, 0.025) << "with what the cheap steps left over";
+  EXPECT_GT(outcome.captured_steps, 20);
+  EXPECT_EQ(governor.report(0)["budget"], 0.02);
+  Governor none(0, false);
+  none.aim(0.02, true);
+  EXPECT_FALSE(none.active()) << "it measured nothing";
+}
+
 }  // namespace
 }  // namespace tensortap

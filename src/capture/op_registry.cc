@@ -115,7 +115,7 @@ void OpRegistry::apply_locked(StepGate& gate) {
     }
   }
   newest_.store(*free, std::memory_order_release);
-  gate.offer(next.plan->spec.steps);
+  gate.offer(next.plan->steps);
 }
 
 void OpRegistry::decide_rest() {

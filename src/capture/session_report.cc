@@ -125,7 +125,9 @@ void SessionReport::add_coverage(Json& json) const {
 void SessionReport::add_steps(Json& json) const {
   const StepGate& steps = parts_.admission.steps();
   const uint64_t seen = steps.steps_seen();
-  if (seen > 0 && steps.steps_captured() == 0) {
+  if (parts_.ops.plan().spec.idle) {
+    json["notes"].push_back("the capture was off when it ended: `tensortap set` turns it on (docs/live_control.md)");
+  } else if (seen > 0 && steps.steps_captured() == 0) {
     json["notes"].push_back(concat("no step that was asked for was reached: the program made ", seen, seen == 1 ? " step" : " steps",
                                    ", asked for: ", parts_.ops.plan().spec.steps.to_text()));
   }
@@ -176,6 +178,7 @@ Json SessionReport::to_json(bool ended) const {
   json["first_nonfinite"] = parts_.look.first_nonfinite().to_json(parts_.ops.table());
   json.update(parts_.failed.report());
   json["first_error"] = text_or_null(parts_.problems.first_error().message());
+  json["changes"] = parts_.changes.to_json();
   json["problems"] = parts_.problems.sentences();
   json["config"] = spec_to_json(spec);
   return json;

@@ -14,6 +14,7 @@
 #include "capture/last_ops.h"
 #include "capture/op_registry.h"
 #include "capture/overflow_watch.h"
+#include "capture/plan_changes.h"
 #include "capture/record_sink.h"
 #include "capture/session_problems.h"
 #include "capture/tensor_look.h"
@@ -31,8 +32,9 @@ class SessionReport {
     std::string folder;
     int32_t rank = 0;
     int32_t world_size = 1;
-    int64_t opened_ns = 0;  // of the monotonic clock
-    std::string started;    // wall_clock_iso()
+    int64_t opened_ns = 0;       // of the monotonic clock
+    std::string started;         // wall_clock_iso()
+    std::string why_disabled{};  // of a session that is off from the start
   };
   struct Parts {
     const Origin& origin;
@@ -45,6 +47,7 @@ class SessionReport {
     const PoolAccount& pool;
     const FailedOps& failed;
     const SessionProblems& problems;
+    const PlanChanges& changes;
     const OverflowWatch* overflow;  // null without the trigger
     const WatchLooks* watch;
   };

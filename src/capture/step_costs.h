@@ -41,6 +41,9 @@ class StepCosts {
   // The capture looks at more or less from now on.
   void scale_cost(double factor) { costs_.scale(factor); }
 
+  // What is captured from now on costs something else. Charges so far stay.
+  void forget_costs() { costs_ = after_costs_ = {}; }
+
   // charged() / own_time(), null while that means nothing.
   [[nodiscard]] Json overhead() const;
   // {"plain_steps", "captured_steps", "steps_after", "by_own_calls", "uncertainty"}

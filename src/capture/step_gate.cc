@@ -63,6 +63,11 @@ void StepGate::end(int64_t step, uint64_t run, int64_t now_ns) {
   if (verdict == Verdict::kCaptured || verdict == Verdict::kThinned) governor_.end_step(found->second.governed, now_ns);
 }
 
+bool StepGate::is_free() const {
+  const std::lock_guard lock(mutex_);
+  return running_[generation_ ^ 1U] == 0;
+}
+
 std::optional<uint8_t> StepGate::withdraw() {
   const std::lock_guard lock(mutex_);
   offered_ = nullptr;

@@ -53,6 +53,8 @@ class StepGate {
   }
   Verdict verdict(int64_t step) { return look(step).verdict; }
 
+  // Whether no step of the plan before the present one runs any more, so that another plan is taken up by the next step that begins.
+  [[nodiscard]] bool is_free() const;
   // Takes back what offer() offered and no step has taken up. Returns the generation that is free for another plan, nothing while steps
   // that began under it still run.
   std::optional<uint8_t> withdraw();

@@ -19,6 +19,8 @@ namespace {
 
 constexpr uint64_t kMostConfigBytes = uint64_t{64} << 20;
 
+}  // namespace
+
 void add_payload_options(CLI::App& app, CaptureOptions& options) {
   const char* group = "What to keep";
   CLI::Option* stats = app.add_flag("--stats", options.stats, "Statistics of each tensor (the default)")->group(group);
@@ -33,7 +35,7 @@ void add_payload_options(CLI::App& app, CaptureOptions& options) {
   }
 }
 
-void add_choosing_options(CLI::App& app, CaptureOptions& options, const std::string& default_slots) {
+void add_op_options(CLI::App& app, CaptureOptions& options) {
   const char* group = "Which tensors";
   add_repeated(app, "--ops", options.ops, "REGEX", "Ops whose name, original node or output matches this; repeatable: any of them")
       ->group(group);
@@ -42,6 +44,13 @@ void add_choosing_options(CLI::App& app, CaptureOptions& options, const std::str
       ->delimiter(',')
       ->allow_extra_args(false)
       ->group(group);
+}
+
+namespace {
+
+void add_choosing_options(CLI::App& app, CaptureOptions& options, const std::string& default_slots) {
+  const char* group = "Which tensors";
+  add_op_options(app, options);
   app.add_option("--steps", options.steps, "Steps, such as 0,3-5 or 10-")->type_name("STEPS")->group(group);
   app.add_option("--slots", options.slots, fmt::format("in, out or both: in,out ({})", default_slots))->type_name("SLOTS")->group(group);
   app.add_option("--levels", options.levels,

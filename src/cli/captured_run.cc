@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "cli/exec_environment.h"
 #include "cli/exec_place.h"
@@ -20,6 +21,7 @@
 #include "cli/other_users.h"
 #include "cli/program_file.h"
 #include "cli/provide_adapter.h"
+#include "cli/running_sessions.h"
 #include "cli/summary_text.h"
 #include "plan/capture_plan.h"
 #include "read/repair_dump.h"
@@ -128,7 +130,10 @@ Status check_for_programs(const CaptureSpec& spec) {
 }
 
 Result<ExitCode> run_captured(const CapturedRun& run, const FoundProgram& found, CaptureSpec spec, Terminal& terminal) {
-  if (spec.steps.is_never() && spec.follow.path.empty()) return run_without_capture(run, found.path, terminal);
+  if (spec.steps.is_never() && spec.follow.path.empty() && !spec.idle) return run_without_capture(run, found.path, terminal);
+  RunningExec exec{own_process(), "", join(run.program, " "), "", wall_clock_iso()};
+  // An adapter may have to be compiled first, which takes its time.
+  const ExecNotice notice = ExecNotice::leave(exec);
   TENSORTAP_RETURN_IF_ERROR(provide_adapter(adapter_policy(run), found.installed, found.interpreter, terminal));
   TENSORTAP_ASSIGN_OR_RETURN(const ExecPlace place, ExecPlace::take(spec));
   spec.out = place.path();
@@ -139,6 +144,9 @@ Result<ExitCode> run_captured(const CapturedRun& run, const FoundProgram& found,
   variables.insert(variables.end(), run.variables.begin(), run.variables.end());
   std::string begin = wall_clock_name();
   std::erase(begin, '-');
+  exec.name = folder.name();
+  exec.dump = place.path();
+  notice.tell(exec);
   const auto end = run_program(found.path, run.program, variables);
   if (!end.ok()) {
     place.give_back();

@@ -54,6 +54,8 @@ Action declare_run(CLI::App& app);
 Action declare_exec(CLI::App& app);
 Action declare_llm(CLI::App& app);
 Action declare_build_adapter(CLI::App& app);
+Action declare_ps(CLI::App& app);
+Action declare_set(CLI::App& app);
 Action declare_explain(CLI::App& app);
 Action declare_ls(CLI::App& app);
 Action declare_show(CLI::App& app);

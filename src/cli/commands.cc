@@ -21,7 +21,8 @@ constexpr std::array kCommands = {
             R"(  tensortap exec -- python train.py                       statistics of every op
   tensortap exec --tensors --ops softmax --steps 1-2 -- python train.py
   tensortap exec --config dump.json --out dump -- torchrun --nproc-per-node 2 train.py
-  tensortap exec --summary summary.json -- ./program)",
+  tensortap exec --summary summary.json -- ./program
+  tensortap exec --idle -- python train.py                nothing, until `tensortap set` asks for something)",
             false, declare_exec},
     Command{"llm", "Do what `msit llm dump` does, by its own command line: `tensortap llm dump --help`",
             R"(  tensortap llm dump --exec "python generate.py" --type model tensor -er 0,1 -o out
@@ -32,6 +33,16 @@ constexpr std::array kCommands = {
             R"(  tensortap build-adapter --python /opt/venv/bin/python
   tensortap build-adapter --libtorch /opt/libtorch --out adapters)",
             false, declare_build_adapter},
+    Command{"ps", "List the captures that run",
+            R"(  tensortap ps
+  tensortap ps --json | jq .dump)",
+            true, declare_ps},
+    Command{"set", "Change what a running program is captured by, from its next step on",
+            R"(  tensortap set 4711 --ops norm --full --steps now..+3    the next step and three more
+  tensortap set dump --where "nan > 0"                    every process that writes into this folder
+  tensortap set 4711 --off
+  tensortap set 4711 --flush)",
+            false, declare_set},
     Command{"explain", "Say in words what a configuration or selection captures",
             R"(  tensortap explain --types Conv --steps 0,3-5 --tensors
   tensortap explain capture.json --model model.onnx       also the ops that match)",

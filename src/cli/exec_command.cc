@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/capture_options.h"
 #include "cli/captured_run.h"
 #include "cli/command.h"
+#include "registry/registry.h"
 
 namespace tensortap::cli {
 namespace {
@@ -20,14 +22,29 @@ constexpr const char* kNodesNote =
 
 struct ExecOptions {
   CaptureArguments capture;
+  bool idle = false;
   CapturedRun run;
 };
+
+// A capture that waits must be able to change.
+Status make_idle(CaptureSpec& spec) {
+  if (!find_layout(spec.layout)->takes_plan_changes) {
+    return invalid_argument(concat("--idle: the layout ", quote(spec.layout), " takes no other plan while it is written; use tap or msit"));
+  }
+  if (spec.trigger == Trigger::kOverflow || spec.trigger == Trigger::kWatch) {
+    return invalid_argument("--idle: a capture with the trigger \"overflow\" or \"watch\" takes no other plan while the program runs");
+  }
+  spec.idle = true;
+  if (spec.steps.is_never()) spec.steps = StepSet::all();
+  return {};
+}
 
 // What is captured and where, checked as far as it can be before a program runs.
 Result<CaptureSpec> checked_spec(const ExecOptions& options, const Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, make_spec(options.capture));
   for (const std::string& note : spec.notes) terminal.note(printable(note));
   if (options.run.compile == "inductor-nodes") terminal.note(kNodesNote);
+  if (options.idle) TENSORTAP_RETURN_IF_ERROR(make_idle(spec));
   TENSORTAP_RETURN_IF_ERROR(check_for_programs(spec));
   return spec;
 }
@@ -54,6 +71,7 @@ Action declare_exec(CLI::App& app) {
              "How torch.compile is treated: run eagerly, the graph before fusion, as it is (inductor), or with every node reported, which "
              "costs fusion")
       ->group(group);
+  app.add_flag("--idle", options->idle, "Capture nothing until `tensortap set` says what, while the program runs")->group(group);
   app.add_flag("--workers", options->run.workers, "Also capture the worker processes of a DataLoader")->group(group);
   app.add_flag("--no-cache", options->run.no_cache, "Measure memory again that no operator wrote, for programs that write it past torch")
       ->group(group);

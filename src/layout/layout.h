@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "layout/data_place.h"
 #include "plan/capture_spec.h"
 #include "plan/op_decision.h"
 #include "stats/histogram.h"
@@ -35,26 +36,6 @@ struct DumpInfo {
   uint64_t time_us = 0;   // since 1970, from which what is written is dated; 0 = it happens now
   std::string failure;    // what ended the program, of a dump that is made of what a crash left
   int64_t process = 0;    // number of the process whose dump it is, 0 = this one
-};
-
-// Where the data of a record lies: those columns of its row.
-struct DataPlace {
-  uint64_t data_offset = 0;
-  uint64_t data_bytes = 0;
-  uint64_t member = 0;
-  uint16_t data_header = 0;
-  uint8_t flags = 0;  // kRecordHasData, kRecordRaw
-
-  static DataPlace of(const RecordRow& row) {
-    return {row.data_offset, row.data_bytes, row.member, row.data_header, static_cast<uint8_t>(row.flags & (kRecordHasData | kRecordRaw))};
-  }
-  void put_into(RecordRow& row) const {
-    row.data_offset = data_offset;
-    row.data_bytes = data_bytes;
-    row.member = member;
-    row.data_header = data_header;
-    row.flags |= flags;
-  }
 };
 
 // Writes one dump. Created in an existing, empty folder.

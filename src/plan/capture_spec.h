@@ -158,6 +158,7 @@ struct CaptureSpec {
   Extras extras;
   double budget = 0;  // most relative slow-down, 0.03 = 3 %; 0 = no governor
   FullPolicy full_policy = FullPolicy::kBlock;
+  bool idle = false;  // nothing is captured yet; the session waits for another plan, which a session that is asked for nothing does not
   bool strict = false;
   FollowedConfig follow;
 

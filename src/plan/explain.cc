@@ -124,6 +124,7 @@ void say_when(const CaptureSpec& spec, std::vector<std::string>& lines) {
     for (const uint64_t device : spec.devices) devices.push_back(to_text(device));
     lines.push_back(concat("Only processes with the local rank ", join(devices, ", "), " are captured; a program by itself has 0."));
   }
+  if (spec.idle) lines.push_back("Nothing is captured yet, until `tensortap set` says so; then:");
   if (spec.steps.is_never()) {
     lines.push_back("No step is captured: the config asks for none that can come.");
   } else {

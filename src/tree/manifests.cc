@@ -1,6 +1,7 @@
 #include "tree/manifests.h"
 
 #include <cstdint>
+#include <utility>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -17,7 +18,11 @@ std::vector<std::string> manifests_of(const Tree& tree) {
   for (const std::string& folder : tree.companion_folders) {
     if (file_name(folder) != kManifestFolder) continue;
     const auto names = list_directory(folder);
-    for (size_t i = 0; names.ok() && i < names->size(); ++i) paths.push_back(join_path(folder, (*names)[i]));
+    for (size_t i = 0; names.ok() && i < names->size(); ++i) {
+      std::string path = join_path(folder, (*names)[i]);
+      // A session that runs, or that was killed, has a folder of its own there (base/running_captures.h).
+      if (!is_own_directory(path)) paths.push_back(std::move(path));
+    }
   }
   return paths;
 }

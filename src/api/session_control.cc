@@ -1,0 +1,99 @@
+#include "api/session_control.h"
+
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/running_captures.h"
+#include "base/text.h"
+
+namespace tensortap {
+
+void SessionControl::look(std::optional<int64_t> step) {
+  // A forked child has its parent's session, and says nothing in its name.
+  if (session_.state().is_off_for(SessionProblems::kLeftAlone)) return;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  const int64_t now = coarse_monotonic_ns();
+  if (now >= next_look_.load(std::memory_order_relaxed)) {
+    next_look_.store(now + interval_, std::memory_order_relaxed);
+    if (has_changed()) read();
+    tell(now);
+  }
+  if (request_.has_value()) take(step);
+}
+
+bool SessionControl::has_changed() {
+  struct stat now {};
+  if (::lstat(join_path(files_->folder(), kControlFile).c_str(), &now) != 0) now = {};
+  const bool same = seen_.st_ino == now.st_ino && seen_.st_size == now.st_size && seen_.st_mtim.tv_sec == now.st_mtim.tv_sec &&
+                    seen_.st_mtim.tv_nsec == now.st_mtim.tv_nsec && seen_.st_ctim.tv_sec == now.st_ctim.tv_sec &&
+                    seen_.st_ctim.tv_nsec == now.st_ctim.tv_nsec;
+  seen_ = now;
+  return !same && now.st_ino != 0;
+}
+
+void SessionControl::read() {
+  request_.reset();
+  waits_for_step_.store(false, std::memory_order_relaxed);
+  const Result<std::string> text = read_owned_file(join_path(files_->folder(), kControlFile), ::geteuid());
+  if (!text.ok()) return answer(0, text.status(), std::nullopt);
+  Result<ControlRequest> request = parse_control(*text, std::string(kControlFile));
+  if (!request.ok()) return answer(sequence_of(*text), request.status(), std::nullopt);
+  request_ = *std::move(request);
+}
+
+void SessionControl::take(std::optional<int64_t> step) {
+  const bool needs_step = request_->changes_plan();
+  // While two plans are in use, a third would begin later than it says.
+  if (needs_step && (!step.has_value() || !session_.takes_plan_at_once())) {
+    waits_for_step_.store(true, std::memory_order_relaxed);
+    return;
+  }
+  waits_for_step_.store(false, std::memory_order_relaxed);
+  const ControlRequest request = *std::exchange(request_, std::nullopt);
+  std::optional<int64_t> number;
+  if (needs_step) number = *step + session_.options().spec.first_step;
+  const Status status = carry_out(request, number);
+  answer(request.seq, status, status.ok() && session_.is_on() ? number : std::nullopt);
+}
+
+Status SessionControl::carry_out(const ControlRequest& request, std::optional<int64_t> step) {
+  if (session_.state().is_off_for(SessionProblems::kOffForGood)) {
+    return unsupported(concat("the capture has switched itself off: ", session_.state().first_error().message()));
+  }
+  if (step.has_value()) {
+    TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec next, changed_spec(request, session_.asked(), *step));
+    TENSORTAP_RETURN_IF_ERROR(session_.replace_plan(std::move(next), {"tensortap set", request.plan_text()}));
+  }
+  if (request.snapshot && !session_.write_last_ops()) {
+    return unsupported("snapshot: this session keeps no last ops in memory; start it with a config that has \"limits\": {\"ring_ops\": N}");
+  }
+  return request.flush || request.snapshot ? session_.flush() : Status();
+}
+
+void SessionControl::answer(uint64_t seq, const Status& status, std::optional<int64_t> from_step) {
+  const SessionCounts counts = session_.counts();
+  const bool on = session_.is_on() && !session_.asked().idle;
+  files_->update(counts, on);
+  Json reply = counts_to_json(counts);
+  reply["seq"] = seq;
+  reply["accepted"] = status.ok();
+  reply["reason"] = status.ok() ? Json(nullptr) : Json(status.message());
+  reply["from_step"] = from_step.has_value() ? Json(*from_step) : Json(nullptr);
+  reply["on"] = on;
+  if (Status written = files_->write_reply(to_json_text(reply) + "\n"); !written.ok()) {
+    session_.state().add_note(concat("`tensortap set` could not be answered: ", written.message()));
+  }
+}
+
+void SessionControl::tell(int64_t now) {
+  if (now < next_tell_) return;
+  next_tell_ = now + kTellInterval;
+  files_->update(session_.counts(), session_.is_on() && !session_.asked().idle);
+}
+
+}  // namespace tensortap

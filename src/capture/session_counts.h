@@ -1,0 +1,20 @@
+// What a session has done so far.
+
+#ifndef TENSORTAP_CAPTURE_SESSION_COUNTS_H_
+#define TENSORTAP_CAPTURE_SESSION_COUNTS_H_
+
+#include <cstdint>
+
+namespace tensortap {
+
+struct SessionCounts {
+  uint64_t steps_seen = 0;
+  uint64_t steps_captured = 0;
+  uint64_t records = 0;
+  uint64_t bytes = 0;
+  uint64_t lost = 0;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_SESSION_COUNTS_H_

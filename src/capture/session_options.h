@@ -1,0 +1,38 @@
+// What a session is opened with, and what follows from it for the layout and the plan.
+
+#ifndef TENSORTAP_CAPTURE_SESSION_OPTIONS_H_
+#define TENSORTAP_CAPTURE_SESSION_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "layout/layout.h"
+#include "plan/capture_plan.h"
+
+namespace tensortap {
+
+struct SessionOptions {
+  CaptureSpec spec;
+  const Layout* layout = nullptr;  // borrowed for the session's life
+  std::string program;
+  std::string source;
+  int32_t rank = 0;
+  int32_t world_size = 1;
+  std::string model;
+  uint32_t model_id = 0;
+  int32_t device = 0;
+  std::string timestamp;      // "" = now
+  std::string graph;          // of the model
+  bool kernels = false;       // whether the source also registers what an op calls underneath
+  bool before_moment = true;  // whether the source also reports events before an op
+  bool modules = false;       // whether calls of modules and models are reported
+  bool content_known = true;  // whether equal storage and version mean equal bytes
+};
+
+// What the layout is told of a session in this folder.
+DumpInfo dump_info(const std::string& folder, const SessionOptions& options);
+PlanEnvironment plan_environment(const SessionOptions& options);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_SESSION_OPTIONS_H_

@@ -1,0 +1,73 @@
+// The captures that run on this machine: what `ps` lists and `set` talks to.
+
+#ifndef TENSORTAP_CLI_RUNNING_SESSIONS_H_
+#define TENSORTAP_CLI_RUNNING_SESSIONS_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "base/process.h"
+#include "base/status.h"
+
+namespace tensortap::cli {
+
+// What a session says of itself in its session.json (base/running_captures.h). The file is a stranger's: every text may be anything.
+struct RunningSession {
+  std::string folder;  // that holds the file, and where it is told what to do
+  ProcessIdentity process;
+  uid_t owner = 0;
+  std::string exec;  // name of the `tensortap exec` it runs under, "" = none
+  std::string program;
+  std::string source;
+  std::string model;
+  std::string dump;
+  std::string started;
+  bool on = true;
+  uint64_t steps_seen = 0;
+  uint64_t steps_captured = 0;
+  uint64_t records = 0;
+};
+Json session_json(const RunningSession& session);
+
+// A `tensortap exec` whose program runs.
+struct RunningExec {
+  ProcessIdentity process;
+  std::string name;  // as its processes call it
+  std::string program;
+  std::string dump;
+  std::string started;
+};
+
+struct RunningCaptures {
+  std::vector<RunningSession> sessions;  // by process
+  std::vector<RunningExec> execs;
+};
+// What the user's folder leads to. What processes left there that were killed is removed, with their files in their dumps.
+RunningCaptures running_captures();
+
+// Sessions in a folder: a dump, or one that dumps lie in. Those of other users, too. What was left behind is not listed.
+std::vector<RunningSession> sessions_in(const std::string& folder);
+
+// The file that tells of a `tensortap exec` while it exists. Move-only.
+class ExecNotice {
+ public:
+  // Without the user's folder there is none, which is no failure.
+  static ExecNotice leave(const RunningExec& exec);
+  ExecNotice(ExecNotice&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+  ExecNotice& operator=(ExecNotice&&) = delete;
+  ~ExecNotice();
+  // Says something else of it.
+  void tell(const RunningExec& exec) const;
+
+ private:
+  explicit ExecNotice(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_RUNNING_SESSIONS_H_
