@@ -106,7 +106,8 @@ def set_latencies(python: str, runtime: str, count: int) -> list[float]:
     with tempfile.TemporaryDirectory() as name:
         program = write_program(Path(name), runtime, "for _ in range(10**9): step()")
         words = [COMMAND, "exec", "--idle", "--quiet", "--out", f"{name}/dump", "--", python, str(program)]
-        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
             for number in range(count + 1):
                 begin = time.monotonic()
                 change = ["--ops", "matmul|mm", "--steps", "now"] if number % 2 == 0 else ["--off"]
@@ -119,7 +120,9 @@ def set_latencies(python: str, runtime: str, count: int) -> list[float]:
                 if number > 0:
                     seconds.append(time.monotonic() - begin)
                 time.sleep(0.05 * (number % 7))
+        finally:
             process.terminate()
+            process.wait()
     return seconds
 
 

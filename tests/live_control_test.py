@@ -120,7 +120,8 @@ class Running:
 def started(folder: Path, *words: str | Path, options: Sequence[str] = (), runtime: Path | None = None) -> Iterator[Running]:
     runtime = runtime or folder / "runtime"
     runtime.mkdir(exist_ok=True)
-    environment = {"XDG_RUNTIME_DIR": str(runtime)}
+    # Other captures of this user may run.
+    environment = {"XDG_RUNTIME_DIR": str(runtime), "TMPDIR": str(runtime)}
     process = subprocess.Popen(
         [str(COMMAND), "exec", "--out", "dump", *options, "--", *map(str, words)],
         cwd=folder,
@@ -257,7 +258,7 @@ def test_a_tree_of_another_system_takes_changes_or_says_that_it_does_not(layout:
 
 
 def test_processes_that_have_no_capture_are_told_apart(tmp_path: Path) -> None:
-    runtime = {"XDG_RUNTIME_DIR": str(tmp_path)}
+    runtime = {"XDG_RUNTIME_DIR": str(tmp_path), "TMPDIR": str(tmp_path)}
     with subprocess.Popen(["sleep", "100"]) as foreign:
         done = tensortap("set", str(foreign.pid), "--off", environment=runtime)
         foreign.kill()
@@ -354,6 +355,13 @@ def test_a_program_that_begins_no_step_takes_it_later(tmp_path: Path) -> None:
         assert running.end().code == 0
     names = {op["name"] for op in running.dump.ops.values() if op["type"] != "Initializer"}
     assert names_by_step(running.dump)[0] & names == {"relu_1", "softmax_1"}
+
+
+def test_an_exec_can_be_told_as_soon_as_it_is_started(tmp_path: Path) -> None:
+    program = inference(tmp_path)
+    with started(tmp_path, sys.executable, program, options=["--idle"]) as running:
+        assert running.from_step(str(running.process.pid), "--types", "Softmax") >= 0
+        assert running.end().code == 0
 
 
 def test_a_program_that_runs_no_operator_yet_is_waited_for(tmp_path: Path) -> None:

@@ -62,6 +62,15 @@ Status anothers(std::string_view what, uid_t owner) {
   return invalid_argument(fmt::format("{} belongs to another user (number {}), who alone can control it", what, owner));
 }
 
+// An `exec` that has just been started and has left no notice yet.
+bool is_this_command(uint64_t number) {
+  std::error_code own;
+  std::error_code other;
+  const auto here = std::filesystem::read_symlink("/proc/self/exe", own);
+  const auto there = std::filesystem::read_symlink(concat("/proc/", number, "/exe"), other);
+  return !own && !other && here == there;
+}
+
 // Sessions of a process and of those that it started, and whether it is, or runs under, an `exec`.
 struct Relatives {
   std::vector<RunningSession> sessions;
@@ -71,6 +80,7 @@ struct Relatives {
 Relatives relatives_of(uint64_t number) {
   const RunningCaptures found = running_captures();
   Relatives relatives;
+  relatives.runs_under_exec = is_this_command(number);
   std::set<std::string> names;
   for (const RunningExec& exec : found.execs) {
     const bool is_it = exec.process.number == number;
