@@ -49,6 +49,27 @@ if(acl_sources AND TARGET tensortap_onnxruntime)
     LIBRARIES ${tensortap_below_sources} tensortap_onnxruntime tensortap_capture_library Threads::Threads)
 endif()
 
+# What is preloaded into programs over ATB. probe.cc has the names that they look for, once in each string ABI; the rest is compiled once.
+file(GLOB atb_sources CONFIGURE_DEPENDS src/source/atb/*.cc)
+list(FILTER atb_sources EXCLUDE REGEX "_test\\.cc$|/probe\\.cc$")
+if(atb_sources AND TARGET tensortap_capture_library)
+  add_library(tensortap_atb_objects OBJECT ${atb_sources})
+  set_target_properties(tensortap_atb_objects PROPERTIES UNITY_BUILD OFF)
+  target_link_libraries(tensortap_atb_objects PUBLIC tensortap_flags ${tensortap_below_sources} tensortap_capture_library Threads::Threads)
+  foreach(abi 1 0)
+    if(abi EQUAL 1)
+      set(name tensortap_atb)
+    else()
+      set(name tensortap_atb_abi0)
+    endif()
+    add_library(${name}_probe OBJECT src/source/atb/probe.cc)
+    target_link_libraries(${name}_probe PUBLIC tensortap_flags)
+    target_compile_definitions(${name}_probe PRIVATE _GLIBCXX_USE_CXX11_ABI=${abi})
+    tensortap_shared_library(${name} EXPORTS exports_atb.map SOURCES $<TARGET_OBJECTS:${name}_probe> $<TARGET_OBJECTS:tensortap_atb_objects>
+      LIBRARIES ${tensortap_below_sources} tensortap_capture_library Threads::Threads)
+  endforeach()
+endif()
+
 # The part of the PyTorch source that knows no torch version. The adapters (src/source/pytorch/adapter) are compiled against the headers of a
 # torch release, by `tensortap build-adapter`.
 file(GLOB pytorch_sources CONFIGURE_DEPENDS src/source/pytorch/*.cc)

@@ -89,6 +89,8 @@ def test_the_package_is_typed_and_brings_its_header(installed: Path) -> None:
         "lib/libtensortap_capture.so",
         "lib/libtensortap_onnxruntime.so",
         "lib/libtensortap_acl.so",
+        "lib/libtensortap_atb.so",
+        "lib/libtensortap_atb_abi0.so",
         "include/acl/acl.h",
     ):
         assert (package / name).is_file(), name

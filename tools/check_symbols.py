@@ -21,9 +21,17 @@ SHARED = {
     "libtensortap_onnxruntime.so": "src/source/onnxruntime",
     "libtensortap_pytorch.so": "src/source/pytorch",
     "libtensortap_acl.so": "src/source/acl",
+    "libtensortap_atb.so": "src/source/atb",
+    "libtensortap_atb_abi0.so": "src/source/atb",
 }
+# What another system's library looks for, by the names of C++.
+PROBES = ["libtensortap_atb.so", "libtensortap_atb_abi0.so"]
+PROBE_FUNCTIONS = 30
 # What the C functions of a library begin with; tensortap_ where nothing is said.
-PREFIXES = {"libtensortap_acl.so": "acl"}
+PREFIXES: dict[str, str | tuple[str, ...]] = {
+    "libtensortap_acl.so": "acl",
+    **dict.fromkeys(PROBES, ("_ZN3atb5Probe", "_ZN9atb_speed10SpeedProbe")),
+}
 # The name by which another system looks for a function of ours.
 ASKED_FOR = {"libtensortap_onnxruntime.so": ["RegisterCustomOps"]}
 # What the preloaded stub exports besides, and what it may call all the same: a process whose torch is gone cannot go on.
@@ -69,7 +77,10 @@ def exported_problems(library: Path) -> list[str]:
     names = [line.split()[0] for line in symbols(library, "-D", "--defined-only")]
     prefix = PREFIXES.get(library.name, "tensortap_")
     foreign = [name for name in names if not name.startswith(prefix) and name not in ASKED_FOR.get(library.name, [])]
-    return [f"{library.name} exports {name}" for name in foreign]
+    problems = [f"{library.name} exports {name}" for name in foreign]
+    if library.name in PROBES and len(names) != PROBE_FUNCTIONS:
+        problems.append(f"{library.name} exports {len(names)} functions of ATB's probe, not {PROBE_FUNCTIONS}")
+    return problems
 
 
 def stub_problems(library: Path) -> list[str]:
@@ -155,6 +166,9 @@ def main() -> int:
         "tensortap_pytorch_source.dir",
         "tensortap_pytorch.dir",
         "tensortap_acl_objects.dir",
+        "tensortap_atb_objects.dir",
+        "tensortap_atb_probe.dir",
+        "tensortap_atb_abi0_probe.dir",
     ):
         for item in sorted((build / "CMakeFiles" / target).rglob("*.o")):
             problems += banned_problems(item)

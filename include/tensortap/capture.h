@@ -157,6 +157,7 @@ typedef struct tensortap_op {
   /* Only where tensortap_identity() asks for it, otherwise 0. */
   uint32_t occurrence;  /* which call of this op within one call of its parent, from 0 */
   uint32_t model_phase; /* enum tensortap_model_phase: what the model that runs the op does */
+  const char* id;       /* place in the tree of operations, "3_1" for child 1 of root operation 3; null = the session numbers it */
 } tensortap_op;
 
 /* What a model does in one call of it. */
@@ -352,13 +353,12 @@ TENSORTAP_API void tensortap_on_op(tensortap_session* session, const tensortap_o
  * selection says. */
 TENSORTAP_API void tensortap_op_failed(tensortap_session* session, const tensortap_op_event* event, const char* error) TENSORTAP_NOEXCEPT;
 
-/* Reads a dump config without opening anything. Returns enum tensortap_status and, always, a JSON object in *report, to be freed with
- * tensortap_free(): {"error": message or null, "code": the number that the config's own system gives to the error, 0 = none or no error,
- * "init_code": the number where the system reads its config when it starts, which differs for a text that is no JSON,
- * "dialect": name, "captures": whether anything would be captured, "kind": "none", "model", "single-op", "overflow", "exception" or
- * "watch", "models" and "operators": whether ops of models, and ops that are called by themselves, may be among it, "scene": of an
- * exception dump how much it keeps, "brief", "norm" or "detail", otherwise "", "layout": name, "out": folder or ""}. `name` is what to call
- * the config in messages; `dialect` "" = recognised by the content. */
+/* Reads a dump config without opening anything. Returns enum tensortap_status and, always, a JSON object in *report, for tensortap_free():
+ * {"error": message or null, "code": the number that the config's own system gives to the error, 0 = none, "init_code": that where the
+ * system reads its config when it starts, "dialect": name, "captures": whether anything would be captured, "kind": "none", "model",
+ * "single-op", "overflow", "exception" or "watch", "spec": the config in our own language, "models", "operators": whether ops of models,
+ * and ops called by themselves, may be among it, "scene": of an exception dump "brief", "norm" or "detail", otherwise "", "layout": name,
+ * "out": folder or ""}. `name` is what to call the config in messages; `dialect` "" = recognised by the content. */
 TENSORTAP_API int tensortap_check_config(const char* text, const char* name, const char* dialect, char** report) TENSORTAP_NOEXCEPT;
 
 /* One tensor of tensortap_write_exception(). The elements of an array of these are as far apart as the first one's size says. */

@@ -27,6 +27,7 @@ _NOT_VALUES = (
     "digest_kind",
     "strides",
     "strided",
+    "element_order",
     "spare",
     "reserved",
     "valid",

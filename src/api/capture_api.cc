@@ -1,12 +1,13 @@
 // The C interface of include/tensortap/capture.h over CaptureSession. Nothing passes this boundary but status numbers.
 
-#include <tensortap/capture.h>
+#include <tensortap/asking.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -14,6 +15,7 @@
 #include "api/config_follower.h"
 #include "api/report_status.h"
 #include "api/session_control.h"
+#include "api/session_handle.h"
 #include "base/environment.h"
 #include "base/job_rank.h"
 #include "base/message.h"
@@ -26,18 +28,8 @@
 #define TENSORTAP_VERSION "0.1.0"
 #endif
 
-struct tensortap_session {
-  std::unique_ptr<tensortap::CaptureSession> session;
-  std::unique_ptr<tensortap::ConfigFollower> follower;  // null: no config is followed
-  std::unique_ptr<tensortap::SessionControl> control;   // null: the session was off from the start
-};
-
 namespace tensortap {
 namespace {
-
-std::string text_of(const char* text) { return text == nullptr ? std::string() : std::string(text); }
-
-CaptureSession* session_of(tensortap_session* session) { return session == nullptr ? nullptr : session->session.get(); }
 
 Result<CaptureSpec> spec_of(const char* config, const char* config_name) {
   const std::string_view text = config == nullptr ? std::string_view() : std::string_view(config);
@@ -56,17 +48,10 @@ std::string device_left_out(const CaptureSpec& spec, int device) {
 }
 
 std::unique_ptr<ConfigFollower> follower_of(const CaptureSession& session, const tensortap_session_options& given) {
-  const CaptureSpec& spec = session.options().spec;
-  return spec.follow.path.empty() ? nullptr : std::make_unique<ConfigFollower>(spec, device_of(given));
-}
-
-// What a followed config says now, from the step that begins next on.
-void follow_config(CaptureSession& session, ConfigFollower& follower) {
-  Result<std::optional<CaptureSpec>> next = follower.look();
-  if (next.ok() && !next->has_value()) return;
-  const std::string path = quote(session.options().spec.follow.path);  // as JSON has it
-  const Status status = next.ok() ? session.replace_plan(**std::move(next), {"the config that is followed", path}) : next.status();
-  if (!status.ok()) say(concat("the capture goes on as before: ", status.message()));
+  const CaptureSpec spec = session.asked();
+  return spec.follow.path.empty()
+             ? nullptr
+             : std::make_unique<ConfigFollower>(spec, session.options().asks ? std::optional<int>() : device_of(given));
 }
 
 // Whether it can be found and told something is no condition for a session.
@@ -92,9 +77,11 @@ Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_opt
   if (environment_value("TENSORTAP_DISABLE").has_value()) return CaptureSession::disabled("TENSORTAP_DISABLE is set");
   SessionOptions options;
   TENSORTAP_ASSIGN_OR_RETURN(options.spec, spec_of(given.config, given.config_name));
+  options.asks = (given.flags & TENSORTAP_SESSION_ASKS) != 0;
   if (options.spec.steps.is_never() && options.spec.follow.path.empty() && !options.spec.idle)
     return CaptureSession::disabled("the config asks for nothing");
-  if (std::string why = device_left_out(options.spec, device_of(given)); !why.empty()) {
+  // The device of an engine that asks is part of its questions.
+  if (std::string why = options.asks ? "" : device_left_out(options.spec, device_of(given)); !why.empty()) {
     say(concat("nothing is captured in this process: ", why));
     return CaptureSession::disabled(std::move(why));
   }
@@ -153,6 +140,7 @@ OpInfo op_info_of(const tensortap_op& op) {
   info.parent = op.size >= offsetof(tensortap_op, parent) + sizeof(op.parent) ? op.parent : kNoOp;
   info.occurrence = op.occurrence;
   info.model_phase = op.model_phase <= TENSORTAP_MODEL_PHASE_TRAIN ? static_cast<ModelPhase>(op.model_phase) : ModelPhase::kNone;
+  info.id = text_of(op.id);
   add_values(op, info);
   return info;
 }

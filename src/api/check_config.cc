@@ -54,6 +54,7 @@ Json report_of(const CaptureSpec& spec) {
           {"dialect", spec.dialect},
           {"captures", kind != "none"},
           {"kind", kind},
+          {"spec", spec_to_json(spec)},
           {"models", spec.model_ops},
           {"operators", spec.single_ops},
           {"scene", kind == "exception" ? exception_detail_name(spec.exception_detail) : ""},

@@ -55,7 +55,8 @@ Result<CaptureSpec> ConfigFollower::read() const {
   CaptureSpec next = opened_;
   next.include = std::move(said.include);
   next.exclude = std::move(said.exclude);
-  next.steps = captures_device(said, device_) ? std::move(said.steps) : StepSet::never();
+  next.steps = !device_ || captures_device(said, *device_) ? std::move(said.steps) : StepSet::never();
+  if (!device_) next.devices = std::move(said.devices);
   return next;
 }
 

@@ -21,9 +21,10 @@ class ConfigFollower {
  public:
   static constexpr int64_t kInterval = 1'000'000'000;
 
-  // `opened`: what the session was opened with; its `follow.path` is not empty. `device`: that of this process. `interval`: ns from look to
+  // `opened`: what the session was opened with; its `follow.path` is not empty. `device`: that of this process; nothing where devices
+  // are no matter of the session's steps. `interval`: ns from look to
   // look.
-  ConfigFollower(CaptureSpec opened, int device, int64_t interval = kInterval)
+  ConfigFollower(CaptureSpec opened, std::optional<int> device, int64_t interval = kInterval)
       : opened_(std::move(opened)), device_(device), interval_(interval) {}
 
   // Looks at the file, at most once in each interval. What to go on with when the file is another one than at the last look; nothing
@@ -35,7 +36,7 @@ class ConfigFollower {
   Result<CaptureSpec> read() const;
 
   const CaptureSpec opened_;
-  const int device_;
+  const std::optional<int> device_;
   const int64_t interval_;
   std::atomic<int64_t> next_look_{0};
   std::mutex mutex_;  // of what is below

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "capture/event_scope.h"
 #include "capture/event_view.h"
+#include "capture/no_layout.h"
 #include "capture/plan_change.h"
 #include "capture/thread_number.h"
 #include "layout/crash_session.h"
@@ -14,17 +15,6 @@
 
 namespace tensortap {
 namespace {
-
-// The layout of a session that is off from the start.
-class NoLayout : public LayoutWriter {
- public:
-  Status add_op(OpId /*id*/, const OpInfo& /*op*/) override { return {}; }
-  [[nodiscard]] bool takes_statistics_on_any_thread() const override { return true; }
-  Status add_record(RecordRow& /*row*/, const TensorView* /*data*/, const ExponentHistogram* /*histogram*/) override { return {}; }
-  Status flush() override { return {}; }
-  Status finish(std::string_view /*manifest*/) override { return {}; }
-  [[nodiscard]] uint64_t bytes_written() const override { return 0; }
-};
 
 SinkOptions sink_options(const std::string& folder, const ActivePlan& plan, const LayoutWriter& layout) {
   SinkOptions options;
@@ -78,16 +68,17 @@ struct CaptureSession::Opened {
   OutputFolder folder;
   std::unique_ptr<CapturePlan> plan;
   std::unique_ptr<LayoutWriter> layout;
+  std::unique_ptr<AskedPlan> asked = nullptr;
   std::unique_ptr<ContentCache> contents = std::make_unique<ContentCache>();
 };
 
 CaptureSession::CaptureSession(Opened opened)
     : layout_(std::move(opened.layout)),
-      follows_steps_(layout_->follows_steps()),
       follows_executions_(layout_->follows_executions()),
       options_(std::move(opened.options)),
       origin_{options_.program,    options_.source, opened.folder.path(), options_.rank,
               options_.world_size, monotonic_ns(),  wall_clock_iso()},
+      asked_(std::move(opened.asked)),
       folder_(std::move(opened.folder)),
       pool_(options_.spec.limits.pool_bytes),
       contents_(std::move(opened.contents)),
@@ -98,7 +89,7 @@ CaptureSession::CaptureSession(Opened opened)
             sink_options(folder_.path(), ops_.plan(), *layout_)),
       last_ops_(options_.spec.limits.ring_ops, pool_, sink_),
       look_({*contents_, sink_, last_ops_, admission_.governor()}, options_.spec.trigger == Trigger::kOverflow),
-      changes_(options_.spec) {
+      changes_(asked_ == nullptr ? options_.spec : asked_->opened()) {
   if (options_.spec.trigger == Trigger::kOverflow) {
     overflow_.emplace(OverflowWatch::Parts{look_, sink_, last_ops_, ops_, admission_, *contents_, pool_}, options_.spec);
   }
@@ -120,6 +111,11 @@ std::unique_ptr<CaptureSession> CaptureSession::disabled(std::string why) {
 }
 
 Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions options) {
+  std::unique_ptr<AskedPlan> asked;
+  if (options.asks) {
+    TENSORTAP_ASSIGN_OR_RETURN(asked, AskedPlan::compile(options.spec, plan_environment(options)));
+    options.spec = AskedPlan::widened(std::move(options.spec));
+  }
   TENSORTAP_ASSIGN_OR_RETURN(std::unique_ptr<CapturePlan> plan, CapturePlan::compile(options.spec, plan_environment(options)));
   // What waits for another plan must be able to take one.
   if (options.spec.idle) TENSORTAP_RETURN_IF_ERROR(check_plan_change(options.spec, options.spec, *options.layout).with_context("idle"));
@@ -139,7 +135,7 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
     folder.discard();
     return layout.status();
   }
-  Opened opened{std::move(options), std::move(folder), std::move(plan), *std::move(layout)};
+  Opened opened{std::move(options), std::move(folder), std::move(plan), *std::move(layout), std::move(asked)};
   std::unique_ptr<CaptureSession> session(new CaptureSession(std::move(opened)));
   session->fork_guard_.emplace(session->problems_.off(), SessionProblems::kForked);
   const CaptureSpec& spec = session->ops_.plan().spec;
@@ -194,7 +190,9 @@ void CaptureSession::discard() {
 Json CaptureSession::manifest(bool ended) const {
   const SessionReport report({origin_, ops_, admission_, sink_, look_, last_ops_, *contents_, pool_, failed_ops_, problems_, changes_,
                               overflow_.has_value() ? &*overflow_ : nullptr, watch_.has_value() ? &*watch_ : nullptr});
-  return report.to_json(ended);
+  Json json = report.to_json(ended);
+  if (asked_ != nullptr) asked_->describe(json);
+  return json;
 }
 
 std::string CaptureSession::report() {
@@ -207,6 +205,15 @@ std::string CaptureSession::report() {
 
 Status CaptureSession::replace_plan(CaptureSpec spec, PlanChange change) {
   if (problems_.is_off_for(SessionProblems::kOffForGood)) return {};
+  if (asked_ != nullptr) {
+    // Devices are part of the questions.
+    CaptureSpec same = spec;
+    same.devices = asked_->opened().devices;
+    TENSORTAP_RETURN_IF_ERROR(check_plan_change(asked_->opened(), same, *options_.layout));
+    TENSORTAP_RETURN_IF_ERROR(asked_->replace(spec));
+    changes_.add(0, std::move(change), std::move(spec));
+    return {};
+  }
   TENSORTAP_RETURN_IF_ERROR(check_plan_change(options_.spec, spec, *options_.layout));
   spec.out = options_.spec.out;
   TENSORTAP_ASSIGN_OR_RETURN(std::unique_ptr<CapturePlan> plan, CapturePlan::compile(spec, plan_environment(options_)));
@@ -228,6 +235,15 @@ SessionCounts CaptureSession::counts() const {
   const RecordWriter& writer = sink_.writer();
   const StepGate& steps = admission_.steps();
   return {steps.steps_seen(), steps.steps_captured(), writer.records(), writer.bytes(), writer.losses().total()};
+}
+
+bool CaptureSession::would_keep(const Question& question) { return asked_ != nullptr && is_on() && asked_->would_keep(question); }
+
+Status CaptureSession::add_document(std::string_view path, std::string_view content, bool append) {
+  if (!is_on()) return {};
+  const Status status = layout_->add_document(path, content, append);
+  if (status.code() != StatusCode::kUnsupported) problems_.note_error(status);
+  return status;
 }
 
 OpId CaptureSession::register_op(OpInfo info) {
@@ -278,7 +294,7 @@ void CaptureSession::step_end(int64_t step, uint64_t run) {
   const bool captured = admission_.end_step(number, run, monotonic_ns());
   const bool written = !overflow_.has_value() || overflow_->end_step(run);
   if (watch_.has_value()) watch_->end_run(run);
-  if (follows_steps_ && captured && written) sink_.end_step(number, run);
+  if (captured && written && layout_->follows_steps()) sink_.end_step(number, run);
 }
 
 bool CaptureSession::wants(OpId op, int64_t step) {

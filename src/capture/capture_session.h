@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "capture/admission.h"
+#include "capture/asked_plan.h"
 #include "capture/buffer_pool.h"
 #include "capture/content_cache.h"
 #include "capture/failed_ops.h"
@@ -78,6 +79,11 @@ class CaptureSession {
   // The spec of the plan that was given last.
   [[nodiscard]] CaptureSpec asked() const { return changes_.asked(); }
 
+  // Whether what the engine asks about is selected; false unless the session was opened with `asks`.
+  bool would_keep(const Question& question);
+  // Errors: as LayoutWriter::add_document(); all but kUnsupported are the session's, too.
+  Status add_document(std::string_view path, std::string_view content, bool append);
+
   OpId register_op(OpInfo info);
   Status bind();
   void request_op(OpId op, bool enabled) noexcept { ops_.request(op, enabled); }
@@ -103,10 +109,10 @@ class CaptureSession {
   // What an event looks at comes first.
   SessionProblems problems_;
   std::unique_ptr<LayoutWriter> layout_;
-  const bool follows_steps_;
   const bool follows_executions_;
   const SessionOptions options_;
   SessionReport::Origin origin_;
+  const std::unique_ptr<AskedPlan> asked_;  // null unless the engine asks
   OutputFolder folder_;
   PoolAccount pool_;
   std::unique_ptr<ContentCache> contents_;

@@ -26,6 +26,7 @@ struct SessionOptions {
   bool kernels = false;       // whether the source also registers what an op calls underneath
   bool before_moment = true;  // whether the source also reports events before an op
   bool modules = false;       // whether calls of modules and models are reported
+  bool asks = false;          // the engine asks would_keep() and reports only what it was told to
   bool content_known = true;  // whether equal storage and version mean equal bytes
 };
 

@@ -1,5 +1,7 @@
 #include "capture/tensor_look.h"
 
+#include <tensortap/asking.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -134,6 +136,7 @@ bool TensorLook::describe(const TakenEvent& event, const tensortap_tensor& tenso
     view.desc.shape = blocked_shape(view.desc.shape, block);
     row.flags |= kRecordBlocked;
   }
+  row.element_order = static_cast<uint8_t>(TENSORTAP_TENSOR_ORDER_OF(tensor.flags));
   row.view = tensor.storage == 0 ? 0 : view_number(view);
   if ((tensor.flags & TENSORTAP_TENSOR_UNWRITTEN) != 0) {
     row.flags |= kRecordUnwritten;

@@ -56,7 +56,15 @@ void note_other_users(const InstalledFiles& installed, const std::string& out, b
   terminal.note(printable(concat("processes that the program starts as another user are not captured: ", join(obstacles, "; "))));
 }
 
-void say_nothing_captured(const Terminal& terminal, const std::string& program) {
+void say_nothing_captured(const Terminal& terminal, const CapturedRun& run) {
+  const std::string& program = run.program.front();
+  if (!run.preload.empty()) {
+    terminal.warn(fmt::format(
+        "nothing was captured: no process of {} ran an operation of ATB that could be seen. Likely reasons: it uses another library than "
+        "the one in ATB_HOME_PATH, or none; it ended before; it cleared LD_PRELOAD (env -i, sudo, a container)",
+        quote(printable(program))));
+    return;
+  }
   terminal.warn(fmt::format(
       "nothing was captured: no process of {} ran an operator of torch, or a model with ONNX Runtime, that could be seen. Likely reasons: "
       "it uses neither; it ended before; no adapter fits its torch (said above); it cleared LD_PRELOAD (env -i, sudo, a container); "
@@ -98,7 +106,7 @@ Status report(const CapturedRun& run, const ExecPlace& place, const Json& summar
     terminal.error(
         fmt::format("output folder {} was removed or renamed while the program ran; the capture is lost", quote(printable(place.path()))));
   } else if (summary.at("dump").is_null()) {
-    say_nothing_captured(terminal, run.program.front());
+    say_nothing_captured(terminal, run);
   } else {
     terminal.note(trim(summary_text(summary, terminal.error_palette())));
   }
@@ -140,7 +148,9 @@ Result<ExitCode> run_captured(const CapturedRun& run, const FoundProgram& found,
   const Access access = run.own_user_only ? Access::kPrivate : spec.access;
   if (!run.own_user_only) note_other_users(found.installed, place.path(), access == Access::kShared, terminal);
   TENSORTAP_ASSIGN_OR_RETURN(const ExecFolder folder, ExecFolder::create(make_request(run, spec, found.installed), access));
-  TENSORTAP_ASSIGN_OR_RETURN(Variables variables, folder.variables(found.installed));
+  InstalledFiles installed = found.installed;
+  if (!run.preload.empty()) installed.preload_library = run.preload;
+  TENSORTAP_ASSIGN_OR_RETURN(Variables variables, folder.variables(installed));
   variables.insert(variables.end(), run.variables.begin(), run.variables.end());
   std::string begin = wall_clock_name();
   std::erase(begin, '-');

@@ -33,6 +33,7 @@ struct CapturedRun {
   bool no_torch = false;
   bool strict = false;
   bool own_user_only = false;  // no process of another user takes part, whoever may use the dump
+  std::string preload;         // the library to preload, "" = the one for torch and ONNX Runtime
   std::string summary;         // the file to write the summary into, "" = none
   Variables variables;         // for the program, on top of our own
 };

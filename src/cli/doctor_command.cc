@@ -72,6 +72,9 @@ Json examine(const DoctorOptions& options) {
   const AclFiles acl = find_acl_files();
   report["acl"] = {{"library", acl.library.empty() ? Json() : Json(acl.library)},
                    {"headers", acl.headers.empty() ? Json() : Json(acl.headers)}};
+  const AtbFiles atb = find_atb_files();
+  report["atb"] = {{"library", atb.library.empty() ? Json() : Json(atb.library)},
+                   {"library_abi0", atb.library_abi0.empty() ? Json() : Json(atb.library_abi0)}};
   Json kernels = {{"in_use", std::string(stats_target())}, {"available", Json::array()}, {"self_test", kernels_agree()}};
   for (const std::string_view target : stats_targets()) kernels["available"].push_back(std::string(target));
   report["kernels"] = std::move(kernels);
@@ -166,6 +169,9 @@ std::vector<Check> checks_of(const Json& report) {
   const std::string acl = text_of(report["acl"], "library");
   checks.push_back({acl.empty() ? State::kAbsent : State::kGood, false, "AscendCL",
                     acl.empty() ? "not installed" : fmt::format("{}, headers in {}", acl, text_of(report["acl"], "headers"))});
+  const std::string atb = text_of(report["atb"], "library");
+  checks.push_back({atb.empty() ? State::kAbsent : State::kGood, false, "ATB",
+                    atb.empty() ? "not installed" : fmt::format("{}, {}", atb, text_of(report["atb"], "library_abi0"))});
   add_kernels(report["kernels"], checks);
   const uint64_t disk = report["free_disk"].is_null() ? 0 : report["free_disk"].get<uint64_t>();
   checks.push_back({state_of(disk > kLittleDisk), false, "disk", fmt::format("{} free in this folder", bytes_text(disk))});

@@ -81,6 +81,15 @@ AclFiles find_acl_files() {
   return files;
 }
 
+AtbFiles find_atb_files() {
+  const std::string libraries = library_folder();
+  AtbFiles files{join_path(libraries, "libtensortap_atb.so"), join_path(libraries, "libtensortap_atb_abi0.so")};
+  for (std::string* path : {&files.library, &files.library_abi0}) {
+    if (!path_exists(*path)) path->clear();
+  }
+  return files;
+}
+
 Result<AdapterSources> find_adapter_sources(const InstalledFiles& installed) {
   if (installed.adapter_sources.empty()) return not_found("the sources of the adapters are not installed with this tensortap");
   const std::string pytorch = join_path(installed.adapter_sources, "source/pytorch");

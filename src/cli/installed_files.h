@@ -29,6 +29,13 @@ struct AclFiles {
 };
 AclFiles find_acl_files();
 
+// What is preloaded into programs over ATB, for the new string ABI and for the old one; "" where it is not installed.
+struct AtbFiles {
+  std::string library;
+  std::string library_abi0;
+};
+AtbFiles find_atb_files();
+
 // Errors: kNotFound when a library that should be beside ours is missing.
 Result<InstalledFiles> find_installed_files();
 

@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/atb_home.h"
 #include "cli/captured_run.h"
 #include "cli/command.h"
 #include "cli/exec_text.h"
@@ -157,8 +158,14 @@ Result<ExitCode> dump(const std::vector<std::string>& typed, Terminal& terminal)
   TENSORTAP_ASSIGN_OR_RETURN(const FoundProgram found, find_captured_program(run->program.front()));
   TENSORTAP_RETURN_IF_ERROR(check_for_programs(run->spec));
   for (auto& variable : seeding_variables(words, found.installed.python_package)) run->variables.push_back(std::move(variable));
+  std::string warning;
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string atb, atb_preload(find_atb_files(), warning));
+  if (!warning.empty()) terminal.warn(printable(warning));
   CaptureSpec spec = std::move(run->spec);
-  return run_captured(captured_run(*run), found, std::move(spec), terminal);
+  CapturedRun captured = captured_run(*run);
+  captured.preload = atb;
+  captured.no_torch = !atb.empty();
+  return run_captured(captured, found, std::move(spec), terminal);
 }
 
 Result<ExitCode> llm(std::vector<std::string> words, Terminal& terminal) {

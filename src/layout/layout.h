@@ -100,6 +100,12 @@ class LayoutWriter {
     return unsupported("this layout keeps the data of every record by itself");
   }
 
+  // Writes a file that is no tensor, `path` below the folder of the dump: whole, unless one is there; with `append` behind what is there.
+  // Any thread at any time. Errors: kInvalidArgument for a path that leads elsewhere; kIo, kExhausted.
+  virtual Status add_document(std::string_view /*path*/, std::string_view /*content*/, bool /*append*/) {
+    return unsupported("this layout has no place for files of the runtime's own");
+  }
+
   // Writes what was buffered, so that a reader sees it.
   virtual Status flush() = 0;
 

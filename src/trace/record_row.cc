@@ -71,6 +71,7 @@ constexpr RecordField kFields[] = {
     TENSORTAP_COLUMN(position, "<u4"),
     {"strides", "<i4", offsetof(RecordRow, strides), kRowDims},
     TENSORTAP_COLUMN(strided, "|u1"),
+    TENSORTAP_COLUMN(element_order, "|u1"),
     {"spare", "|u1", offsetof(RecordRow, spare), sizeof(RecordRow::spare)},
 };
 

@@ -73,7 +73,8 @@ struct RecordRow {
   uint32_t position = 0;     // of the tensor among the inputs or outputs of its op, where every element of a list counts; 0 = its slot
   int32_t strides[kRowDims] = {};  // in elements, for each of the dimensions; use strides_of()
   uint8_t strided = 0;             // Strided
-  uint8_t spare[3] = {};
+  uint8_t element_order = 0;       // 2 + the number by which the runtime calls the order of the elements, 0 = not known
+  uint8_t spare[2] = {};
 
   // Whether set_desc() keeps every dimension. False only for more than kRowDims of them, one of which needs more than 32 bits.
   [[nodiscard]] static bool holds(const Shape& shape);

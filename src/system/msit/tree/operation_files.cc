@@ -12,6 +12,7 @@ namespace tensortap::msit {
 namespace {
 
 constexpr int kRoundParts = 4;         // of "msit_dump_T/tensors/0_1/0"
+constexpr int32_t kNoOrder = 2;        // that RecordRow::element_order is more than the number
 constexpr uint32_t kMostCalls = 1000;  // that are tried for a name of its own
 
 FilePart part_of_text(std::string_view text) { return {std::as_bytes(std::span(text)), nullptr}; }
@@ -71,6 +72,7 @@ Status OperationFiles::write_file(const FilePlace& place, std::string_view heade
 Status OperationFiles::write(const FilePlace& place, const RecordRow& row, const FilePart* elements, WrittenFile& written) {
   MsitBinHeader header{.desc = row.desc()};
   if ((row.flags & kRecordBlocked) != 0) header.format = kMsitFormatNc1hwc0;
+  if (row.element_order != 0) header.format = row.element_order - kNoOrder;
   if (options_.statistics) header.stats = &row.stats;
   header.has_data = elements != nullptr;
   TENSORTAP_ASSIGN_OR_RETURN(const std::string text, make_msit_bin_header(header));
@@ -120,6 +122,13 @@ Status OperationFiles::write_document(const std::string& below, const std::strin
   TENSORTAP_RETURN_IF_ERROR(room_.take(DumpRoom::of_file(content.size())));
   bytes_written_.fetch_add(content.size(), std::memory_order_relaxed);
   return folder->write_once(name, content);
+}
+
+Status OperationFiles::append_document(const std::string& below, const std::string& name, std::string_view content) {
+  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, folder_of(below));
+  TENSORTAP_RETURN_IF_ERROR(room_.take(content.size()));
+  bytes_written_.fetch_add(content.size(), std::memory_order_relaxed);
+  return folder->append(name, content);
 }
 
 Status OperationFiles::write_manifest(std::string_view manifest) {

@@ -47,6 +47,8 @@ class OperationFiles {
   Status write_parameters(const std::string& operation, std::string_view content);
   // Writes a file that belongs to no operation into a folder below the root; one that is there stays.
   Status write_document(const std::string& below, const std::string& name, std::string_view content);
+  // Adds to such a file, or makes it.
+  Status append_document(const std::string& below, const std::string& name, std::string_view content);
   // Writes a file of ours into a folder of the dump; one that is there is replaced.
   Status write_manifest(std::string_view manifest);
 

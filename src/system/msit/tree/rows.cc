@@ -163,6 +163,8 @@ class RowMaker {
     row.set_desc(head.desc);
     row.stats = head.stats;
     if (head.format == kMsitFormatNc1hwc0) row.flags |= kRecordBlocked;
+    const bool is_plain = head.format == kMsitFormatNc1hwc0 || head.format == kMsitFormatNd;
+    if (!is_plain && head.format >= -1 && head.format <= UINT8_MAX - 2) row.element_order = static_cast<uint8_t>(head.format + 2);
     if (!head.has_data) return row;
     row.data_offset = head.data_begin;
     row.data_bytes = head.data_bytes;

@@ -12,9 +12,6 @@
 namespace tensortap::msit {
 namespace {
 
-constexpr std::string_view kColumns =
-    "CaseNum|CaseName|OpName|OpParam|InNum|InDType|InFormat|InShape|OutNum|OutDType|OutFormat|OutShape|DataGenType|DataGenRange|"
-    "InTensorFile|OutTensorFile|TestType|TestLevel|FromModel|SocVersion|ExpectedError\n";
 constexpr size_t kBlock = size_t{64} << 10;
 
 std::string shape_text(const Shape& shape) {
@@ -23,66 +20,28 @@ std::string shape_text(const Shape& shape) {
   return text.empty() ? "1" : text;
 }
 
-// One text for each slot, joined.
-template <class Slots, class Text>
-std::string joined(const Slots& slots, Text&& text) {
-  std::vector<std::string> texts;
-  for (const auto& slot : slots) texts.push_back(text(slot));
-  return join(texts, ";");
-}
-
-// Free text as a cell: there are no quotes in these tables, and programs for tables would take some begins for formulas.
-std::string cell_of(std::string_view text) {
-  std::string cell;
-  if (!text.empty() && std::string_view("+-=@%").find(text[0]) != std::string_view::npos) cell += ' ';
-  for (const char c : text) cell += c == '|' ? std::string("\\u007c") : c == '\n' || c == '\r' ? std::string(" ") : std::string(1, c);
-  return cell;
-}
-
 bool is_below(std::string_view path, std::string_view above) {
   return path.size() > above.size() && path.starts_with(above) && path[above.size()] == '/';
 }
 
 }  // namespace
 
-std::string Tables::files_of(const Execution& execution, bool is_input) const {
+std::vector<ExecutionTensor> Tables::side_of(const Execution& execution, bool is_input) const {
   // A kernel's tensors are told by the files of its operation.
   const std::string path = execution.is_kernel ? parent_path(execution.path) : execution.path;
   const std::string_view moment = options_.table_before ? kBefore : kAfter;
   const std::string folder = concat(options_.absolute_root, "/", options_.dump, "/", kTensors, "/", execution.process, "/", execution.round,
                                     "/", path, "/", moment, "/");
-  return joined(is_input ? execution.inputs : execution.outputs,
-                [&](const Slot& slot) { return concat(folder, tensor_name(is_input, slot.number, 0)); });
+  std::vector<ExecutionTensor> side;
+  for (const Slot& slot : is_input ? execution.inputs : execution.outputs) {
+    side.push_back({std::string(type_word(slot.desc.dtype)), slot.blocked ? "nc1hwc0" : "nd", shape_text(slot.desc.shape),
+                    concat(folder, tensor_name(is_input, slot.number, 0))});
+  }
+  return side;
 }
 
 std::string Tables::row_of(const Execution& execution, uint64_t number) const {
-  const auto types = [](const Slot& slot) { return std::string(type_word(slot.desc.dtype)); };
-  const auto formats = [](const Slot& slot) { return std::string(slot.blocked ? "nc1hwc0" : "nd"); };
-  const auto shapes = [](const Slot& slot) { return shape_text(slot.desc.shape); };
-  const auto customized = [](const Slot&) { return std::string("customize"); };
-  const auto& [inputs, outputs] = std::tie(execution.inputs, execution.outputs);
-  const std::vector<std::string> cells = {to_text(number),
-                                          concat(execution.name, number),
-                                          execution.name,
-                                          execution.parameters.empty() ? "{}" : cell_of(execution.parameters),
-                                          to_text(inputs.size()),
-                                          joined(inputs, types),
-                                          joined(inputs, formats),
-                                          joined(inputs, shapes),
-                                          to_text(outputs.size()),
-                                          joined(outputs, types),
-                                          joined(outputs, formats),
-                                          joined(outputs, shapes),
-                                          joined(inputs, customized),
-                                          " ",
-                                          files_of(execution, true),
-                                          files_of(execution, false),
-                                          " ",
-                                          " ",
-                                          " ",
-                                          " ",
-                                          "NO_ERROR"};
-  return join(cells, "|") + "\n";
+  return execution_row(number, {execution.name, execution.parameters, side_of(execution, true), side_of(execution, false)});
 }
 
 Status Tables::write(const std::string& name, Table& table) {
@@ -103,7 +62,7 @@ Status Tables::end(const Execution& execution) {
   const std::string name = concat(execution.is_kernel ? "kernel_io_tensors/" : "operation_io_tensors/", process,
                                   execution.is_kernel ? "/kernel_tensors_" : "/operation_tensors_", execution.round, ".csv");
   Table& table = tables_[name];
-  if (table.rows == 0) table.waiting = kColumns;
+  if (table.rows == 0) table.waiting = kExecutionColumns;
   table.waiting += row_of(execution, ++table.rows);
   return table.waiting.size() < kBlock ? Status() : write(name, table);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "format/msit_bin/execution_table.h"
 #include "system/msit/tree/msit_options.h"
 #include "trace/record_row.h"
 #include "tree/named_folder.h"
@@ -72,7 +73,7 @@ class Tables {
   Status end(const Execution& execution);
   Status write(const std::string& name, Table& table);
   [[nodiscard]] std::string row_of(const Execution& execution, uint64_t number) const;
-  [[nodiscard]] std::string files_of(const Execution& execution, bool is_input) const;
+  [[nodiscard]] std::vector<ExecutionTensor> side_of(const Execution& execution, bool is_input) const;
 
   const WriterOptions& options_;
   std::map<std::pair<uint64_t, uint32_t>, std::vector<Execution>> running_;  // by run and thread, those below others behind them

@@ -58,6 +58,7 @@ class Writer : public LayoutWriter {
   Status end_step(int64_t step, uint64_t run) override;
   [[nodiscard]] bool takes_statistics_on_any_thread() const override { return false; }
   Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
+  Status add_document(std::string_view path, std::string_view content, bool append) override;
   Status flush() override;
   Status finish(std::string_view manifest) override;
   [[nodiscard]] uint64_t bytes_written() const override { return files_.bytes_written(); }
@@ -252,6 +253,14 @@ Status Writer::end_step(int64_t step, uint64_t run) {
   noted_.note(tables_.end_run(run));
   noted_.note(write_topology());
   return noted_.take();
+}
+
+Status Writer::add_document(std::string_view path, std::string_view content, bool append) {
+  if (!is_document_path(path)) return invalid_argument(concat(quote(path), " is no path of a file in a dump"));
+  const std::lock_guard lock(mutex_);
+  const std::string below = concat(options_.dump, "/", path);
+  return append ? files_.append_document(parent_path(below), file_name(below), content)
+                : files_.write_document(parent_path(below), file_name(below), content);
 }
 
 Status Writer::flush() {

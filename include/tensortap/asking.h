@@ -1,0 +1,59 @@
+/*
+ * For engines over capture.h that know which tensors they would report before they fetch them, and whose own interface names the files
+ * beside the tensors: they ask the session first, and then report only what it wants. The rules of capture.h hold.
+ */
+#ifndef TENSORTAP_ASKING_H_
+#define TENSORTAP_ASKING_H_
+
+#include <tensortap/capture.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of tensortap_session_options::flags. The engine asks tensortap_would_keep(): every op of every step that it reports is kept, as far as
+ * the config wants its slots and its moment. It begins no steps. */
+#define TENSORTAP_SESSION_ASKS 16u
+
+/* Of tensortap_tensor::flags. The number by which the runtime calls the order of the elements, from -1 to 252, for trees that store it.
+ * The bytes stay as they are. */
+#define TENSORTAP_TENSOR_ORDER(number) (((number) + 2u) * 65536u)
+#define TENSORTAP_TENSOR_ORDER_OF(flags) ((flags) / 65536u % 256u) /* 2 + the number; 0 = not given */
+
+/* What an engine may ask of such a session. */
+typedef struct tensortap_question {
+  uint32_t size;
+  uint32_t flags;   /* TENSORTAP_QUESTION_*, the fields that count */
+  const char* id;   /* of an operation, "3_1" */
+  const char* type; /* and its type; both are needed for TENSORTAP_QUESTION_OP */
+  int64_t step;
+  int32_t device; /* -1 = not known, which no list of devices has */
+  uint32_t reserved;
+} tensortap_question;
+#define TENSORTAP_QUESTION_OP 1u
+#define TENSORTAP_QUESTION_STEP 2u
+#define TENSORTAP_QUESTION_DEVICE 4u
+
+/* Whether the config selects all that the question names: 0 no, 1 yes. 0 in a session that is off. A config that is followed is looked at,
+ * at most once a second, so that answers change while the program runs. */
+TENSORTAP_API int tensortap_would_keep(tensortap_session* session, const tensortap_question* question) TENSORTAP_NOEXCEPT;
+
+/* A file that belongs to the dump and is no tensor. */
+typedef struct tensortap_document {
+  uint32_t size;
+  uint32_t flags;   /* TENSORTAP_DOCUMENT_* */
+  const char* path; /* below the dump's folder: letters, digits, '_', '-', '.' and '/'; no part begins with '.' */
+  const void* data;
+  uint64_t bytes;
+} tensortap_document;
+/* Behind what the file holds. Otherwise a file that is there stays as it is. */
+#define TENSORTAP_DOCUMENT_APPEND 1u
+
+/* Writes it before returning: the whole file, or nothing. Returns TENSORTAP_UNSUPPORTED where the layout has no place for such files. A
+ * failure is one of the session's. */
+TENSORTAP_API int tensortap_add_document(tensortap_session* session, const tensortap_document* document) TENSORTAP_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* TENSORTAP_ASKING_H_ */

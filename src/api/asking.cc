@@ -1,0 +1,60 @@
+// The C interface of include/tensortap/asking.h.
+
+#include <tensortap/asking.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "api/session_handle.h"
+#include "base/message.h"
+#include "base/text.h"
+#include "capture/event_view.h"
+
+namespace tensortap {
+
+void follow_config(CaptureSession& session, ConfigFollower& follower) {
+  Result<std::optional<CaptureSpec>> next = follower.look();
+  if (next.ok() && !next->has_value()) return;
+  const std::string path = quote(session.options().spec.follow.path);  // as JSON has it
+  const Status status = next.ok() ? session.replace_plan(**std::move(next), {"the config that is followed", path}) : next.status();
+  if (!status.ok()) say(concat("the capture goes on as before: ", status.message()));
+}
+
+namespace {
+
+Question question_of(const tensortap_question& given) {
+  Question question;
+  if ((given.flags & TENSORTAP_QUESTION_OP) != 0) question.operation = {text_of(given.id), text_of(given.type)};
+  if ((given.flags & TENSORTAP_QUESTION_STEP) != 0) question.step = given.step;
+  if ((given.flags & TENSORTAP_QUESTION_DEVICE) != 0) question.device = given.device;
+  return question;
+}
+
+}  // namespace
+}  // namespace tensortap
+
+using tensortap::guarded;
+using tensortap::session_of;
+
+int tensortap_would_keep(tensortap_session* session, const tensortap_question* question) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr || question == nullptr) return 0;
+  const auto ask = [=] {
+    if (session->follower != nullptr) tensortap::follow_config(*open, *session->follower);
+    return open->would_keep(tensortap::question_of(tensortap::sized_copy<tensortap_question>(question)));
+  };
+  return guarded<bool>(open, false, ask) ? 1 : 0;
+}
+
+int tensortap_add_document(tensortap_session* session, const tensortap_document* document) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr || document == nullptr) return TENSORTAP_OK;
+  return guarded<int>(open, TENSORTAP_INTERNAL, [=] {
+    const auto given = tensortap::sized_copy<tensortap_document>(document);
+    if (given.path == nullptr || (given.data == nullptr && given.bytes > 0)) return static_cast<int>(TENSORTAP_INVALID_ARGUMENT);
+    const std::string_view content(static_cast<const char*>(given.data), given.bytes);
+    return static_cast<int>(open->add_document(given.path, content, (given.flags & TENSORTAP_DOCUMENT_APPEND) != 0).code());
+  });
+}

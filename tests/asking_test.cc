@@ -1,0 +1,132 @@
+// Engines that ask a session what it would keep, tell the ids of their operations, and give it files beside the tensors. L1
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <tensortap/asking.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "toy_engine.h"
+
+namespace toy {
+namespace {
+
+constexpr const char* kConfig =
+    R"({"tensortap": 1, "layout": "msit", "layout_options": {"time": "20251120_200000"}, "include": [{"id": "3_1", "children": true}],
+  "steps": "2-4", "devices": [1], "payload": "tensor", "levels": ["module"]})";
+
+class Asking : public testing::Test {
+ protected:
+  void open(uint32_t flags) {
+    nlohmann::json config = nlohmann::json::parse(kConfig);
+    config["out"] = folder_ / "dumps";
+    const std::string text = config.dump();
+    tensortap_session_options options{};
+    options.size = sizeof options;
+    options.version = TENSORTAP_CAPTURE_VERSION;
+    options.config = text.c_str();
+    options.flags = flags | TENSORTAP_SESSION_MODULES | TENSORTAP_SESSION_KERNELS;
+    options.device = 1;
+    std::array<char, 1000> message{};
+    ASSERT_EQ(tensortap_session_open(&options, &session_, message.data(), message.size()), TENSORTAP_OK) << message.data();
+  }
+  bool keeps(const char* id, int64_t step, int32_t device) {
+    tensortap_question question{};
+    question.size = sizeof question;
+    question.flags = (id == nullptr ? 0U : TENSORTAP_QUESTION_OP) | (step < 0 ? 0U : TENSORTAP_QUESTION_STEP) |
+                     (device < 0 ? 0U : TENSORTAP_QUESTION_DEVICE);
+    question.id = id;
+    question.type = "Linear";
+    question.step = step;
+    question.device = device;
+    return tensortap_would_keep(session_, &question) != 0;
+  }
+  int write(const char* path, const std::string& content, uint32_t flags = 0) {
+    tensortap_document document{};
+    document.size = sizeof document;
+    document.flags = flags;
+    document.path = path;
+    document.data = content.data();
+    document.bytes = content.size();
+    return tensortap_add_document(session_, &document);
+  }
+  std::string read(const char* path) {
+    std::ifstream file(std::filesystem::path(folder_ / "dumps/msit_dump_20251120_200000") / path);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  void TearDown() override { tensortap_session_close(session_); }
+
+  TempFolder folder_;
+  tensortap_session* session_ = nullptr;
+};
+
+TEST_F(Asking, TheConfigAnswersForOperationsStepsAndDevices) {
+  open(TENSORTAP_SESSION_ASKS);
+  EXPECT_TRUE(keeps("3_1", -1, -1));
+  EXPECT_TRUE(keeps("3_1_0", -1, -1)) << "what is inside";
+  EXPECT_FALSE(keeps("3", -1, -1));
+  EXPECT_FALSE(keeps("3_10", -1, -1));
+  EXPECT_TRUE(keeps(nullptr, 2, -1));
+  EXPECT_FALSE(keeps(nullptr, 5, -1));
+  EXPECT_TRUE(keeps(nullptr, -1, 1));
+  EXPECT_FALSE(keeps(nullptr, -1, 0));
+  EXPECT_FALSE(keeps("3_1", 5, 1)) << "all that is asked counts";
+  EXPECT_EQ(tensortap_would_keep(session_, nullptr), 0);
+}
+
+TEST_F(Asking, ASessionThatWasNotOpenedForItKeepsNothingByQuestion) {
+  open(0);
+  EXPECT_FALSE(keeps("3_1", 2, 1));
+}
+
+TEST_F(Asking, WhatIsReportedIsKeptUnderTheIdThatItHas) {
+  open(TENSORTAP_SESSION_ASKS);
+  tensortap_op op{};
+  op.size = sizeof op;
+  op.level = TENSORTAP_LEVEL_MODULE;
+  op.name = "Linear_7";
+  op.type = "Linear";
+  op.parent = TENSORTAP_NO_OP;
+  op.id = "7";
+  const tensortap_op_id id = tensortap_register_op(session_, &op);
+  run_op(session_, id, 9, {1, 2});
+  op.name = "Linear_8";
+  op.id = nullptr;
+  run_op(session_, tensortap_register_op(session_, &op), 9, {1, 2});
+  ASSERT_EQ(tensortap_session_flush(session_), TENSORTAP_OK);
+  const std::string process = "tensors/1_" + std::to_string(getpid()) + "/9/";
+  EXPECT_THAT(read((process + "7_Linear/after/outtensor0.bin").c_str()), testing::HasSubstr("dims=2"))
+      << "step 9 and op 7 are not in the config";
+  EXPECT_THAT(read((process + "8_Linear/after/outtensor0.bin").c_str()), testing::HasSubstr("dims=2")) << "numbered on behind it";
+}
+
+TEST_F(Asking, FilesBesideTheTensorsAreWrittenOnceOrGrow) {
+  open(TENSORTAP_SESSION_ASKS);
+  EXPECT_EQ(write("layer/1/A_0.json", "one"), TENSORTAP_OK);
+  EXPECT_EQ(write("layer/1/A_0.json", "other"), TENSORTAP_OK);
+  EXPECT_EQ(read("layer/1/A_0.json"), "one");
+  EXPECT_EQ(write("table.csv", "a", TENSORTAP_DOCUMENT_APPEND), TENSORTAP_OK);
+  EXPECT_EQ(write("table.csv", "b", TENSORTAP_DOCUMENT_APPEND), TENSORTAP_OK);
+  EXPECT_EQ(read("table.csv"), "ab");
+  for (const char* path : {"", "/x", "../x", "a/../x", "a//x", ".tensortap/1.json", "a b", "a/"}) {
+    EXPECT_EQ(write(path, "x"), TENSORTAP_INVALID_ARGUMENT) << path;
+  }
+}
+
+TEST(AskingOther, ALayoutWithoutAPlaceForThemSaysSo) {
+  const TempFolder folder;
+  const Opened opened = open_session(nlohmann::json::object(), folder / "dump");
+  ASSERT_EQ(opened.status, TENSORTAP_OK) << opened.message;
+  tensortap_document document{};
+  document.size = sizeof document;
+  document.path = "x";
+  EXPECT_EQ(tensortap_add_document(opened.session, &document), TENSORTAP_UNSUPPORTED);
+  EXPECT_EQ(tensortap_session_close(opened.session), TENSORTAP_OK);
+}
+
+}  // namespace
+}  // namespace toy
