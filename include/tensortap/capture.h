@@ -116,9 +116,9 @@ typedef struct tensortap_session_options {
   uint32_t model_id;       /* number of the model among those of the process, from 1; 0 = unknown */
   const char* model;       /* name of the model, for selections by model and for trees that have a folder per model; may be null */
   int32_t device;          /* number of the device that runs it */
-  uint32_t reserved;
-  const char* timestamp; /* YYYYmmddHHMMSS at which capture was asked for, shared by the models that it covers; null = now */
-  const char* graph;     /* name of the model's graph, by which it may be selected as well; may be null */
+  uint32_t threads;        /* of the runtime, for one op; 0 = not known */
+  const char* timestamp;   /* YYYYmmddHHMMSS at which capture was asked for, shared by the models that it covers; null = now */
+  const char* graph;       /* name of the model's graph, by which it may be selected as well; may be null */
 } tensortap_session_options;
 
 /* The source reports events after an op only: a config that asks for tensors before it is refused instead of giving nothing. */

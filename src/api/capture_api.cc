@@ -96,6 +96,7 @@ Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_opt
   options.graph = text_of(given.graph);
   options.model_id = given.model_id;
   options.device = given.device;
+  options.threads = given.threads;
   options.timestamp = text_of(given.timestamp);
   options.rank = given.rank;
   options.world_size = given.world_size;

@@ -16,6 +16,8 @@ DumpInfo dump_info(const std::string& folder, const SessionOptions& options) {
   info.model = options.model;
   info.model_id = options.model_id;
   info.device = options.device;
+  info.threads = options.threads;
+  info.kernels = options.kernels;
   info.timestamp = options.timestamp;
   if (info.timestamp.empty()) {
     // What is made of a crash later goes where everything else is.

@@ -21,6 +21,7 @@ struct SessionOptions {
   std::string model;
   uint32_t model_id = 0;
   int32_t device = 0;
+  uint32_t threads = 0;       // of the runtime for one op, 0 = not known
   std::string timestamp;      // "" = now
   std::string graph;          // of the model
   bool kernels = false;       // whether the source also registers what an op calls underneath

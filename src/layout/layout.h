@@ -36,6 +36,8 @@ struct DumpInfo {
   uint64_t time_us = 0;   // since 1970, from which what is written is dated; 0 = it happens now
   std::string failure;    // what ended the program, of a dump that is made of what a crash left
   int64_t process = 0;    // number of the process whose dump it is, 0 = this one
+  uint32_t threads = 0;   // of the runtime for one op, 0 = not known
+  bool kernels = false;   // whether ops of the level kernel are told apart from ops
 };
 
 // Writes one dump. Created in an existing, empty folder.

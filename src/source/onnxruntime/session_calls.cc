@@ -1,5 +1,6 @@
 #include "source/onnxruntime/session_calls.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -32,6 +33,7 @@ Result<OwnedSession> open_capture_session(const RunRequest& request, const std::
   options.model = name.c_str();
   options.model_id = identity.model_id;
   options.device = identity.device;
+  options.threads = static_cast<uint32_t>(std::max(request.threads, 0));
   options.timestamp = identity.timestamp.empty() ? nullptr : identity.timestamp.c_str();
   options.graph = graph.c_str();
   options.rank = identity.rank;

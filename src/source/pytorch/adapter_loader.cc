@@ -104,6 +104,7 @@ Result<TorchVersion> torch_version(void* library, const std::string& path) {
   } else {
     return not_found(concat("the string ABI of ", path, " is unknown: it exports no at::show_config()"));
   }
+  version.number_of_threads = function_of<int (*)()>(library, "_ZN2at15get_num_threadsEv");
   version.build_id = build_id_of(library);
   return version;
 }

@@ -14,9 +14,10 @@ namespace tensortap::pytorch {
 struct TorchVersion {
   int major = 0;
   int minor = 0;
-  int string_abi = 1;    // 1: std::__cxx11::string
-  std::string build_id;  // GNU build id of libtorch_cpu.so in hex, "" when it has none
-  std::string library;   // path of libtorch_cpu.so
+  int string_abi = 1;                    // 1: std::__cxx11::string
+  std::string build_id;                  // GNU build id of libtorch_cpu.so in hex, "" when it has none
+  std::string library;                   // path of libtorch_cpu.so
+  int (*number_of_threads)() = nullptr;  // at::get_num_threads(), null when it has none
 };
 
 // Of a loaded libtorch_cpu.so; `library` is its handle. kNotFound when neither the library nor the files beside it show it.

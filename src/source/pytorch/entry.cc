@@ -39,6 +39,7 @@ Status prepare(const std::string& libtorch, const std::string& file, const std::
   TENSORTAP_RETURN_IF_ERROR(file.empty() ? load_adapter(version, folders, tracker_functions(), adapter)
                                          : load_adapter_file(version, file, tracker_functions(), adapter));
   runtime.adapter = adapter;
+  runtime.number_of_threads = version.number_of_threads;
   follow_python(open_for_python, close_for_python, worker_begins);
   return {};
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/silenced.h"
 #include "source/pytorch/graph_nodes.h"
 #include "source/pytorch/thread_calls.h"
@@ -85,7 +86,9 @@ uint64_t operation_begins(uint32_t number, bool unseen) {
   if (unseen && !identity.told.exchange(true, std::memory_order_relaxed)) {
     tensortap_not_captured(capture->session, identity.id, "module inside of a compiled function: its operators are captured");
   }
-  return calls->operations.begin(&identity);
+  const size_t before = calls->operations.begin(&identity);
+  calls->operations.begins_now(monotonic_ns());
+  return before;
 }
 
 void operation_ends(uint64_t before) {
@@ -168,6 +171,7 @@ struct DumpPlace {
   MetStorages& met;
   std::vector<tensortap_tensor>& gathered;  // what is reported
   OpIdentity* operation = nullptr;          // whose dump it is, where that is not the node's own
+  int64_t duration_ns = -1;                 // of its call that ended
 };
 
 tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, const DumpPlace& place, OpIdentity& identity) {
@@ -178,7 +182,7 @@ tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, c
   event.run = place.run;
   event.phase = site.node->updates ? static_cast<uint32_t>(TENSORTAP_PHASE_UPDATE) : site.role.phase;
   event.moment = TENSORTAP_MOMENT_AFTER;
-  event.duration_ns = -1;
+  event.duration_ns = place.duration_ns;
   event.tensors = place.gathered.data();
   event.tensor_count = place.gathered.size();
   event.parallel_for = session.runtime.adapter.parallel_for;
@@ -250,7 +254,12 @@ void dump(int64_t number, std::span<const tensortap_torch_tensor> tensors) {
   const ModuleId root = calls->graph_roots.empty() ? site->node->told.root : calls->graph_roots.back();
   const bool is_module = (1U << site->node->told.level & kModuleLevels) != 0;
   OpIdentity* const operation = is_module ? calls->operations.innermost() : nullptr;
-  dump_into(*capture.get(), *site, {capture->steps.current(), capture->steps.run(), root, calls->met, calls->tensors, operation}, tensors);
+  DumpPlace place{capture->steps.current(), capture->steps.run(), root, calls->met, calls->tensors, operation};
+  const bool begins = (site->role.flags & kDumpFirst) != 0;
+  if (operation != nullptr && !begins) place.duration_ns = monotonic_ns() - calls->operations.began_ns();
+  dump_into(*capture.get(), *site, place, tensors);
+  // What it took to tell what the module reads is not the module's time.
+  if (operation != nullptr && begins) calls->operations.begins_now(monotonic_ns());
 }
 
 }  // namespace

@@ -213,6 +213,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
   for (uint32_t i = 0; i < call->tensor_count; ++i) {
     if ((call->tensors[i].flags & TENSORTAP_TORCH_TENSOR_WRITTEN) != 0) pending.written.push_back(call->tensors[i]);
   }
+  pending.began_ns = call->tensor_count == 0 ? monotonic_ns() : 0;
   if (call->tensor_count == 0) return &pending;
   // Whether the program filled the memory cannot be seen where its bytes are those that were there before.
   if ((flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_HOST_FILLED) != 0) {
@@ -288,7 +289,7 @@ bool stops_recomputation(const tensortap_torch_call& call, const ThreadCalls& ca
 }
 
 void finish(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
-  const int64_t duration = pending.wanted ? monotonic_ns() - pending.began_ns : -1;
+  const int64_t duration = pending.began_ns != 0 ? monotonic_ns() - pending.began_ns : -1;
   for (const tensortap_torch_tensor& block : pending.written) static_cast<void>(pending.capture->storages.wrote(block, calls.met));
   const bool raised = (call.flags & TENSORTAP_TORCH_CALL_RAISED) != 0;
   if (pending.identity == nullptr) {

@@ -17,6 +17,7 @@ CallPlace RunningOperations::next_call(uint64_t op, const Round& round, uint32_t
 size_t RunningOperations::begin(OpIdentity* operation) {
   if (depth_ == frames_.size()) frames_.emplace_back();
   frames_[depth_].operation = operation;
+  frames_[depth_].began_ns = -1;
   frames_[depth_].calls.clear();
   return depth_++;
 }

@@ -39,11 +39,17 @@ class RunningOperations {
   void end(size_t before);
   // The innermost operation, null when none runs.
   [[nodiscard]] OpIdentity* innermost() const { return depth_ == 0 ? nullptr : frames_[depth_ - 1].operation; }
+  // When the innermost operation began its own work, as the caller's clock says; -1 = nobody said.
+  [[nodiscard]] int64_t began_ns() const { return depth_ == 0 ? -1 : frames_[depth_ - 1].began_ns; }
+  void begins_now(int64_t now_ns) {
+    if (depth_ > 0) frames_[depth_ - 1].began_ns = now_ns;
+  }
 
  private:
   using Counts = std::unordered_map<uint64_t, uint32_t>;
   struct Frame {
     OpIdentity* operation = nullptr;
+    int64_t began_ns = -1;
     Counts calls;
   };
 

@@ -1,5 +1,6 @@
 #include "source/pytorch/torch_session.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -86,6 +87,8 @@ Result<tensortap_session*> open_session(tensortap_session_options options, const
   options.size = sizeof options;
   options.version = TENSORTAP_CAPTURE_VERSION;
   options.source = source.c_str();
+  const int threads = runtime.number_of_threads == nullptr ? 0 : runtime.number_of_threads();
+  options.threads = static_cast<uint32_t>(std::max(threads, 0));
   options.rank = rank.rank;
   options.world_size = rank.world_size;
   tensortap_session* session = nullptr;

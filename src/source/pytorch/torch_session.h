@@ -31,6 +31,7 @@ struct TorchRuntime {
   tensortap_torch_adapter adapter{};
   OperatorTable operators;
   NameTable scopes;
+  int (*number_of_threads)() = nullptr;  // at::get_num_threads(), null where torch has none of this name
   bool content_cache = true;
   std::string python_package;
   std::atomic<bool> bootstrapped{false};  // whether the interpreter's side is there, or never will be

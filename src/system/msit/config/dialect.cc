@@ -32,13 +32,12 @@ constexpr std::array kKeys = {
               "When tensors are looked at: before (0), after (1), both (2), inputs before and outputs after (3)."},
     ConfigKey{"", "stp", "text", "\"0\", \"1\", \"2\"", "\"2\"", "Which tensors are kept: inputs (0), outputs (1) or both (2)."},
     ConfigKey{"", "sd", "text", "\"true\", \"false\"", "\"false\"", "Whether only type and shape of a tensor are kept."},
-    ConfigKey{"", "tiling", "text", "\"true\", \"false\"", "\"false\"",
-              "Whether launch parameters of kernels are kept; not yet, which is said."},
+    ConfigKey{"", "tiling", "text", "\"true\", \"false\"", "\"false\"", "Whether each kernel has a file that tells how it was launched."},
     ConfigKey{"", "symlink", "text", "\"true\", \"false\"", "\"false\"", "Whether a tensor that is there already becomes a link to it."},
     ConfigKey{
         "", "type", "text", "words joined by commas", "\"tensor,model\"",
         "What is written: tensor; with it stats: statistics instead of data; op, kernel: tables; layer, model: topology; onnx: that as "
-        "ONNX models; cpu_profiling not yet."},
+        "ONNX models; cpu_profiling: times."},
     ConfigKey{"", "output", "text", "a folder", "\"\"", "Where the dump goes; empty = as without a config."},
 };
 
@@ -53,6 +52,17 @@ std::vector<OpSelector> selectors_of(Settings& settings) {
   roots.optional = true;
   roots.origin = "child";
   return {std::move(roots)};
+}
+
+// The session is told of operations whose times alone are asked for, and looks at none of their tensors.
+std::vector<OpSelector> exclusions_of(const Settings& settings) {
+  if (settings.writes_tensors()) return {};
+  OpSelector every;
+  every.kind = OpSelector::Kind::kEvery;
+  every.optional = true;
+  every.origin = "type";
+  every.text = "op";
+  return {std::move(every)};
 }
 
 Payload payload_of(const Settings& settings) {
@@ -83,11 +93,15 @@ CaptureSpec to_spec(Settings settings) {
   if (settings.links) spec.layout_options["links"] = "true";
   if (const std::string tables = tables_of(settings); !tables.empty()) spec.layout_options["tables"] = tables;
   if (const std::string topology = topology_of(settings); !topology.empty()) spec.layout_options["topology"] = topology;
+  if (settings.has(DumpType::kCpuProfiling)) spec.layout_options["times"] = "true";
   if (settings.has(DumpType::kOnnx)) spec.layout_options["onnx"] = "true";
+  if (settings.tiling) spec.layout_options["tiling"] = "true";
+  if (settings.tiling && !settings.has(DumpType::kKernel)) spec.layout_options["kernels"] = "false";
   if (!settings.has(DumpType::kTensor)) spec.layout_options["tensors"] = "false";
   spec.payload = payload_of(settings);
   if (spec.payload == Payload::kStatistics) spec.stats = kStatMin | kStatMax | kStatMean | kStatL2;
   spec.include = selectors_of(settings);
+  if (settings.writes()) spec.exclude = exclusions_of(settings);
   spec.steps = settings.enabled && settings.writes() ? std::move(settings.rounds) : StepSet::never();
   spec.devices = std::move(settings.devices);
   const bool tensors = settings.has(DumpType::kTensor);
@@ -95,7 +109,7 @@ CaptureSpec to_spec(Settings settings) {
   spec.outputs = settings.slots != 0 || !tensors;
   spec.moment = kMoments[settings.time];
   spec.levels = {"op", "module"};
-  if (settings.has(DumpType::kKernel)) spec.levels.emplace_back("kernel");
+  if (settings.tiling || settings.has(DumpType::kKernel)) spec.levels.emplace_back("kernel");
   spec.out = std::move(settings.out);
   spec.notes = std::move(settings.notes);
   // Weights and inputs of a graph come with the operations that read them.

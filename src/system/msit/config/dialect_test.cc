@@ -117,12 +117,38 @@ TEST(MsitDialect, KeepsOfATensorWhatTheTypesSay) {
   EXPECT_EQ(statistics.payload, Payload::kStatistics);
   EXPECT_EQ(statistics.stats, uint32_t{kStatMin | kStatMax | kStatMean | kStatL2});
   EXPECT_TRUE(spec_of(config_of({{"type", "stats"}})).steps.is_never());
-  EXPECT_TRUE(spec_of(config_of({{"type", "cpu_profiling"}})).steps.is_never());
   EXPECT_EQ(spec_of(config_of({{"type", "kernel,tensor,op"}})).layout_options.at("tables"), "op,kernel");
   EXPECT_TRUE(spec_of(config_of({{"sd", "true"}})).payload == Payload::kDescription);
 }
 
 // L2, L17: MS 3.8. Root operations are described for either word.
+// L18: of operations whose times alone are asked for nothing is looked at.
+TEST(MsitDialect, AsksForTimesWithoutTensors) {
+  const CaptureSpec alone = spec_of(config_of({{"type", "cpu_profiling"}}));
+  EXPECT_FALSE(alone.steps.is_never());
+  EXPECT_EQ(alone.layout_options.at("times"), "true");
+  EXPECT_EQ(alone.layout_options.at("tensors"), "false");
+  EXPECT_TRUE(alone.notes.empty());
+  EXPECT_THAT(alone.levels, ElementsAre("op", "module"));
+  ASSERT_EQ(alone.exclude.size(), 1U);
+  EXPECT_EQ(alone.exclude[0].text, "op");
+  EXPECT_TRUE(spec_of(config_of({{"type", "tensor,cpu_profiling"}})).exclude.empty());
+  EXPECT_FALSE(spec_of(config_of({{"type", "tensor"}})).layout_options.contains("times"));
+}
+
+// L8: kernels are looked at, and have no other files than these unless that is asked for.
+TEST(MsitDialect, AsksHowKernelsWereLaunched) {
+  const CaptureSpec spec = spec_of(config_of({{"tiling", "true"}}));
+  EXPECT_EQ(spec.layout_options.at("tiling"), "true");
+  EXPECT_EQ(spec.layout_options.at("kernels"), "false");
+  EXPECT_THAT(spec.levels, ElementsAre("op", "module", "kernel"));
+  EXPECT_TRUE(spec.notes.empty());
+  EXPECT_FALSE(spec_of(config_of({{"tiling", "true"}, {"type", "kernel,tensor"}})).layout_options.contains("kernels"));
+  EXPECT_TRUE(spec_of(config_of({{"tiling", "true"}, {"type", "cpu_profiling"}})).exclude.empty());
+  EXPECT_FALSE(spec_of(config_of({{"tiling", "true"}, {"type", "stats"}})).steps.is_never());
+  EXPECT_FALSE(spec_of(config_of({{"type", "tensor"}})).layout_options.contains("tiling"));
+}
+
 TEST(MsitDialect, OfAnOnnxModelTopologyAndTypesAreNeeded) {
   const CaptureSpec spec = spec_of(config_of({{"type", "onnx"}}));
   EXPECT_EQ(spec.layout_options.at("onnx"), "true");
@@ -179,8 +205,8 @@ TEST(MsitDialect, PassesOverWhatMsitPassesOverAndSaysSo) {
       {R"({"dump_enable": "true", "er": "1"})", "m.json:1:25: er: rounds come in pairs"},
       {R"({"dump_enable": "true", "child": "no"})", "\"no\" is not \"true\""},
       {R"({"ids": "2"})", "without \"dump_enable\": \"true\" nothing is captured"},
-      {R"({"dump_enable": "true", "tiling": "true"})", "tiling: this release does not do it yet"},
-      {R"({"dump_enable": "true", "type": "stats"})", "type: nothing is written without one of tensor, model, layer, op, kernel"},
+      {R"({"dump_enable": "true", "type": "stats"})",
+       "type: nothing is written without one of tensor, model, layer, op, kernel, cpu_profiling"},
       {R"({"dump_enable": "false", "dump_enable": "true"})", "the key \"dump_enable\" stands there twice"},
   };
   for (const Row& row : rows) {

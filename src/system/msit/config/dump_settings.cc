@@ -51,7 +51,7 @@ class Reader {
     TENSORTAP_RETURN_IF_ERROR(read_choice("stp", kParts, settings_.slots));
     settings_.description = flag("sd", false);
     settings_.links = flag("symlink", false);
-    if (flag("tiling", false)) note(at("tiling"), "this release does not do it yet; the dump is written without");
+    settings_.tiling = flag("tiling", false);
     TENSORTAP_RETURN_IF_ERROR(read_dump_types());
     const std::string* out = text_of("output");
     if (out == nullptr) return {};
@@ -168,13 +168,8 @@ class Reader {
       settings_.add(DumpType::kModel);
       settings_.add(DumpType::kOp);
     }
-    note_missing_types();
+    if (!settings_.writes()) note(at("type"), "nothing is written without one of tensor, model, layer, op, kernel, cpu_profiling");
     return {};
-  }
-
-  void note_missing_types() {
-    if (settings_.has(DumpType::kCpuProfiling)) note(at("type"), "this release does not write cpu_profiling yet");
-    if (!settings_.writes()) note(at("type"), "nothing is written without one of tensor, model, layer, op, kernel");
   }
 
   const SpecValue& config_;

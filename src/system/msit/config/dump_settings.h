@@ -31,16 +31,20 @@ struct Settings {
   size_t slots = 2;  // 0 inputs, 1 outputs, 2 both
   bool description = false;
   bool links = false;
+  bool tiling = false;
   uint32_t dump_types = 0;  // bit n: kDumpTypes[n]
   std::string out;
   std::vector<std::string> notes;
 
   void add(DumpType type) { dump_types |= 1U << static_cast<unsigned>(type); }
   [[nodiscard]] bool has(DumpType type) const { return (dump_types >> static_cast<unsigned>(type) & 1U) != 0; }
-  // Whether anything of these types is written.
-  [[nodiscard]] bool writes() const {
-    return has(DumpType::kTensor) || has(DumpType::kModel) || has(DumpType::kLayer) || has(DumpType::kOp) || has(DumpType::kKernel);
+  // Whether anything that is made of tensors is written.
+  [[nodiscard]] bool writes_tensors() const {
+    return tiling || has(DumpType::kTensor) || has(DumpType::kModel) || has(DumpType::kLayer) || has(DumpType::kOp) ||
+           has(DumpType::kKernel);
   }
+  // Whether anything of these types is written.
+  [[nodiscard]] bool writes() const { return writes_tensors() || has(DumpType::kCpuProfiling); }
 };
 
 // Reads every key that is there. Errors: kInvalidArgument with the place of the first wrong value.

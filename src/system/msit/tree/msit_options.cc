@@ -19,7 +19,10 @@ namespace {
 
 constexpr const char* kTime = "time";
 constexpr const char* kLinks = "links";
+constexpr const char* kKernelFiles = "kernels";
+constexpr const char* kLaunches = "tiling";
 constexpr const char* kOnnx = "onnx";
+constexpr const char* kOperationTimes = "times";
 constexpr const char* kTables = "tables";
 constexpr const char* kTensorFiles = "tensors";
 constexpr const char* kTopology = "topology";
@@ -76,13 +79,16 @@ std::string absolute(const std::string& folder) {
 
 }  // namespace
 
-const LayoutOption kLayoutOptions[6] = {
+const LayoutOption kLayoutOptions[9] = {
+    {kKernelFiles, "true or false", "true", "Whether tensors of kernels have files.", check_flag},
     {kLinks, "true or false", "false", "Whether a tensor whose file would be the same as an earlier one becomes a link to that.",
      check_flag},
     {kOnnx, "true or false", "false", "Whether each topology has an ONNX model beside it.", check_flag},
     {kTables, "op, kernel or op,kernel", "", "Tables of what operations, kernels or both read and made.", check_tables},
     {kTensorFiles, "true or false", "true", "Whether tensors have files; without them tables and topology are left.", check_flag},
+    {kLaunches, "true or false", "false", "Whether each kernel has a file that tells how it was launched.", check_flag},
     {kTime, "YYYYmmdd_HHMMSS", "", "The time in the name of the dump's folder; without it, when the dump was asked for.", check_time},
+    {kOperationTimes, "true or false", "false", "Whether there are tables of how long operations took.", check_flag},
     {kTopology, "layer, model or layer,model", "", "What root operations, models or both are made of, as JSON.", check_topology},
 };
 
@@ -93,6 +99,9 @@ Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& sp
   TENSORTAP_ASSIGN_OR_RETURN(const std::string tables, option(spec, kTables));
   TENSORTAP_ASSIGN_OR_RETURN(const std::string topology, option(spec, kTopology));
   TENSORTAP_ASSIGN_OR_RETURN(const std::string onnx, option(spec, kOnnx));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string times, option(spec, kOperationTimes));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string launches, option(spec, kLaunches));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string kernel_files, option(spec, kKernelFiles));
   TENSORTAP_ASSIGN_OR_RETURN(const std::string files, option(spec, kTensorFiles));
   std::string digits = digits_of(time.empty() ? info.timestamp : time);
   if (digits.empty()) {
@@ -109,6 +118,11 @@ Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& sp
   options.layer_topology = has_word(topology, "layer");
   options.model_topology = has_word(topology, "model");
   options.onnx = onnx == "true";
+  options.times = times == "true";
+  options.launches = launches == "true";
+  options.kernel_files = kernel_files != "false";
+  options.threads = info.threads;
+  options.own_kernels = !info.kernels;
   options.files = files != "false";
   options.dump = dump_name(digits);
   options.process = concat(device, "_", process);

@@ -26,10 +26,15 @@ struct WriterOptions {
   bool layer_topology = false;  // what root operations are made of
   bool model_topology = false;  // and models
   bool onnx = false;            // an ONNX model beside each topology
+  bool times = false;           // of operations
+  bool launches = false;        // how kernels were launched
+  bool kernel_files = true;     // tensors of kernels have files
+  bool own_kernels = true;      // an operator is its own kernel, for the source knows of none
   bool files = true;            // tensors have files
   bool table_before = true;     // these name the files in "before"
   std::string absolute_root;    // of the paths in tables
   uint64_t max_bytes = 0;       // of the dump, 0 = no limit
+  uint32_t threads = 0;         // of the runtime for one op, 0 = not known
   Access access = Access::kPrivate;
 
   // Whether the topology is asked for.
@@ -37,7 +42,7 @@ struct WriterOptions {
 };
 
 // What this layout reads of CaptureSpec::layout_options.
-extern const LayoutOption kLayoutOptions[6];
+extern const LayoutOption kLayoutOptions[9];
 
 // Errors: kInvalidArgument for an option whose value is not valid.
 Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& spec);

@@ -14,6 +14,8 @@
 namespace tensortap::msit {
 
 inline constexpr std::string_view kTensors = "tensors";
+inline constexpr std::string_view kTiling = "tiling";
+inline constexpr std::string_view kTilingFile = "kernel_tilingdata.bin";
 inline constexpr std::string_view kBefore = "before";
 inline constexpr std::string_view kAfter = "after";
 inline constexpr std::string_view kParametersFile = "op_param.json";

@@ -8,9 +8,11 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "format/msit_bin/msit_bin_file.h"
+#include "system/msit/tree/launches.h"
 #include "system/msit/tree/msit_options.h"
 #include "system/msit/tree/operation_files.h"
 #include "system/msit/tree/tables.h"
+#include "system/msit/tree/times.h"
 #include "system/msit/tree/topology.h"
 #include "system/msit/tree/tree_names.h"
 #include "system/msit/tree/written_operations.h"
@@ -48,6 +50,8 @@ class Writer : public LayoutWriter {
         tensors_(concat(options_.dump, "/", kTensors)),
         files_(options_),
         tables_(options_),
+        times_(options_),
+        launches_(options_.threads),
         ops_(concat(options_.root, "/", tensors_, "/", options_.process)),
         inputs_(options_.only_with_records),
         spool_(options_.root) {}
@@ -56,6 +60,8 @@ class Writer : public LayoutWriter {
   void op_decided(OpId id, const OpDecision& decision) override;
   [[nodiscard]] bool follows_steps() const override { return true; }
   Status end_step(int64_t step, uint64_t run) override;
+  [[nodiscard]] bool follows_executions() const override { return options_.times || options_.launches; }
+  Status op_ran(OpId id, const RecordRow& event) override;
   [[nodiscard]] bool takes_statistics_on_any_thread() const override { return false; }
   Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
   Status add_document(std::string_view path, std::string_view content, bool append) override;
@@ -73,6 +79,7 @@ class Writer : public LayoutWriter {
   void tell_tables(const Op& op, const RecordRow& row);
   void add_to_topology(OpId id, const OpInfo& info);
   void tell_topology(OpId id, const RecordRow& row);
+  Status write_launch(OpId id, const Op& op, const RecordRow& event);
   Status write_topology();
   Status write_topology(const std::string& folder, const TopologyDocument& document);
   Status keep(const TensorView& data, uint64_t bytes, Value& value);
@@ -83,6 +90,8 @@ class Writer : public LayoutWriter {
   OperationFiles files_;       // except for bytes_written(): guarded by mutex_
   std::mutex mutex_;           // all below
   Tables tables_;
+  Times times_;
+  Launches launches_;
   Topology topology_;
   Ops ops_;
   Rows inputs_;
@@ -172,12 +181,13 @@ Status Writer::write_topology(const std::string& folder, const TopologyDocument&
 
 Status Writer::write_own(Op& op, RecordRow& row, const FilePart* elements, WrittenFile& file) {
   const FilePlace place = place_of(op, row);
-  if (options_.files) {
+  if (options_.files && (options_.kernel_files || !op.is_kernel)) {
     TENSORTAP_RETURN_IF_ERROR(files_.write(place, row, elements, file));
     noted_.note(write_parameters(op, place, row.step));
   }
   tell_tables(op, row);
   tell_topology(row.op, row);
+  if (options_.launches) launches_.see(row.op, row);
   if (elements != nullptr) {
     row.flags |= kRecordHasData;
     row.data_bytes = row.bytes;
@@ -200,6 +210,7 @@ Status Writer::write_input(const Rows::Input& input, uint32_t call) {
   const FilePlace place = place_of(op, row);
   tell_tables(op, row);
   tell_topology(input.op, row);
+  if (options_.launches) launches_.see(input.op, row);
   if (!options_.files) return {};
   noted_.note(write_parameters(op, place, row.step));
   if (!value.file.stored.empty()) return files_.link(value.file, place);
@@ -263,6 +274,27 @@ Status Writer::add_document(std::string_view path, std::string_view content, boo
                 : files_.write_document(parent_path(below), file_name(below), content);
 }
 
+Status Writer::op_ran(OpId id, const RecordRow& event) {
+  const std::lock_guard lock(mutex_);
+  const Op* op = ops_.find(id);
+  if (op == nullptr || op->pseudo) return {};
+  const std::string& process = op->process.empty() ? options_.process : op->process;
+  if (options_.launches && !op->kernel.empty()) noted_.note(write_launch(id, *op, event));
+  // How long kernels ran nobody measures.
+  if (!times_.wanted() || op->is_kernel) return {};
+  return times_.see(id, {process, concat(op->type, "_", op->ids), op->parent, !op->kernel.empty()}, event);
+}
+
+// The file of an operator that is its own kernel lies where that of its first kernel would.
+Status Writer::write_launch(OpId id, const Op& op, const RecordRow& event) {
+  const std::string line = launches_.end(id, op.kernel, event);
+  if (line.empty() || !(op.is_kernel || options_.own_kernels)) return {};
+  const std::string& process = op.process.empty() ? options_.process : op.process;
+  const std::string own = op.is_kernel ? "" : concat("/0_", op.kernel);
+  const std::string folder = concat(options_.dump, "/", kTiling, "/", process, "/", std::max<int64_t>(event.step, 0), "/", op.path, own);
+  return files_.write_document(folder, std::string(kTilingFile), line);
+}
+
 Status Writer::flush() {
   const std::lock_guard lock(mutex_);
   noted_.note(tables_.flush());
@@ -273,6 +305,7 @@ Status Writer::finish(std::string_view manifest) {
   const std::lock_guard lock(mutex_);
   inputs_.forget_all([](Rows::Source& source) { source.place = {}; });
   noted_.note(tables_.finish());
+  noted_.note(times_.finish());
   noted_.note(files_.write_manifest(manifest));
   return noted_.take();
 }

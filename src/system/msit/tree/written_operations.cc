@@ -37,6 +37,8 @@ class RootNumbers {
 
 namespace {
 
+constexpr size_t kLongestKernel = 200;
+
 // What sources note for us and is no parameter of the operator.
 constexpr std::array kNotes = {kSeesValue,  kIntendedInfinities, kTestsValue, kSeesLoss,  kHostFilled, kOverwrites,
                                kParameters, kForwardOp,          kWatcherOp,  kWatchedOp, kPass};
@@ -86,6 +88,7 @@ void Ops::add(OpId id, const OpInfo& info) {
   op.parent = info.parent;
   op.type = pass_of(info) + operation_type(info);
   op.is_kernel = info.level == Level::kKernel;
+  if (op.is_kernel || info.level == Level::kOp) op.kernel = identifier(std::string_view(info.type).substr(0, kLongestKernel));
   op.parameters = parameters_of(info);
   if (!op.pseudo) place(op, info.id.empty() ? place_in_tree : info.id);
 }

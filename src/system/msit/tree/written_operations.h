@@ -18,6 +18,7 @@ struct Op {
   std::string path;        // below the round: "1_Decoder_layer/0_LinearOperation"
   std::string ids;         // "1_0"
   std::string type;        // "LinearOperation"
+  std::string kernel;      // what it is called as a kernel: "linear"; "" of a module
   std::string parameters;  // content of op_param.json, "" = it has none
   OpId parent = kNoOp;
   bool known = false;
