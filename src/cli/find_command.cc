@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/dump_access.h"
