@@ -136,7 +136,7 @@ void take_wishes(Json& spec, DumpRequest& request) {
                  {Wish::kTiling, is_set("ATB_SAVE_TILING")},
                  {Wish::kOperationTable, has(tables, "op") && asks_table},
                  {Wish::kKernelTable, has(tables, "kernel")}});
-  for (const char* ours : {"tables", "topology"}) options.erase(ours);
+  for (const char* ours : {"tables", "topology", "onnx", "times", "tiling", "kernels"}) options.erase(ours);
 }
 
 }  // namespace

@@ -316,7 +316,7 @@ std::string former_header(uint64_t rows, const std::string& former) {
   std::string header = make_records_header(rows);
   const std::string_view now =
       "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('position', '<u4'), ('strides', '<i4', (16,)), "
-      "('strided', '|u1'), ('spare', '|u1', (3,))";
+      "('strided', '|u1'), ('element_order', '|u1'), ('spare', '|u1', (2,))";
   const size_t at = header.find(now);
   EXPECT_NE(at, std::string::npos);
   header.replace(at, now.size(), former);
