@@ -17,9 +17,9 @@ PLUGIN_LAYERS = {"format", "system", "source"}
 # Header names that a folder of a system may have again.
 REPEATED_HEADERS = {"dialect.h", "reader.h", "writer.h", "repair.h", "grammar.h", "rows.h", "statistics.h"}
 # Libraries that a folder includes in quotes: highway's way of compiling a file once for each instruction set needs it so.
-FOREIGN = {"stats": ("hwy",)}
+FOREIGN = {"stats": ("hwy",), "compare": ("hwy",)}
 # Folders whose sizes come out of files: std::span's own functions do not check them.
-READERS = {"trace", "format", "layout", "tree", "system", "query", "read", "convert", "find", "cli"}
+READERS = {"trace", "format", "layout", "tree", "system", "query", "read", "convert", "find", "compare", "cli"}
 UNCHECKED_PART = re.compile(r"\.(subspan|first|last)\((?!\))")
 # Folders of include/.
 PUBLIC = ("tensortap/", "acl/")
