@@ -236,3 +236,23 @@ def test_topology_leads_from_operation_to_operation(tmp_path: Path) -> None:  # 
     assert nodes["Prefill_layer_2"]["inTensors"][0] == nodes["Prefill_layer_1"]["outTensors"][0]
     inside = documents["Prefill_layer_1.json"]
     assert inside["nodes"][-1]["opType"] == "AddOperation" and inside["nodes"][-1]["outTensors"] == [inside["outTensors"][0]]
+
+
+def topologies(folder: Path) -> dict[str, str]:
+    """Read the topologies of a dump by their names."""
+    return {path.name: path.read_text() for path in folder.glob("msit_dump_*/*/*/*.json") if path.parent.parent.name in ("layer", "model")}
+
+
+# L17
+def test_topology_is_of_everything_whatever_else_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(GENERATE)
+    environment = {"PYTHONPATH": str(package_alone(tmp_path))}
+    words = ["llm", "dump", "--exec", f"{PYTHON} program.py 1 3", "--type", "tensor", "model"]
+    for name, selection in (("whole", []), ("part", ["-ids", "9_0,14", "-er", "1,1"])):
+        done = tensortap(*words, *selection, "-o", name, cwd=tmp_path, environment=environment)
+        assert done.code == 0, done.err
+    whole, part = topologies(tmp_path / "whole"), topologies(tmp_path / "part")
+    assert {"Decoder.json", "Decoder_decode.json", "Prefill_layer_1.json"} <= set(whole)
+    assert part == whole
+    kept = {path.relative_to(tmp_path).parts[4] for path in tmp_path.glob("part/msit_dump_*/tensors/*/*/**/*.bin")}
+    assert kept == {"1"}, "tensors are of what was asked for"

@@ -9,7 +9,6 @@
 #include "capture/event_view.h"
 #include "capture/no_layout.h"
 #include "capture/plan_change.h"
-#include "capture/thread_number.h"
 #include "layout/crash_session.h"
 #include "trace/scoped_name.h"
 
@@ -27,19 +26,6 @@ SinkOptions sink_options(const std::string& folder, const ActivePlan& plan, cons
   options.never_waits = plan.spec.trigger == Trigger::kOverflow || plan.spec.limits.ring_ops > 0;
   options.keeps_rows = layout.takes_statistics_on_any_thread() || plan.spec.payload != Payload::kTensor;
   return options;
-}
-
-RecordRow shared_row(const tensortap_op_event& event, int64_t step, int32_t rank) {
-  RecordRow row;
-  row.step = step;
-  row.run = event.run;
-  row.duration_ns = event.duration_ns;
-  row.op = event.op;
-  row.thread = thread_number();
-  row.rank = rank;
-  row.phase = static_cast<uint8_t>(std::min<uint32_t>(event.phase, TENSORTAP_PHASE_LOAD));
-  row.moment = static_cast<uint8_t>(std::min<uint32_t>(event.moment, TENSORTAP_MOMENT_BEFORE));
-  return row;
 }
 
 // Whether an execution ends with the event.
@@ -74,7 +60,7 @@ struct CaptureSession::Opened {
 
 CaptureSession::CaptureSession(Opened opened)
     : layout_(std::move(opened.layout)),
-      follows_executions_(layout_->follows_executions()),
+      follows_{layout_->follows_executions(), layout_->follows_first_rounds() && opened.options.before_moment},
       options_(std::move(opened.options)),
       origin_{options_.program,    options_.source, opened.folder.path(), options_.rank,
               options_.world_size, monotonic_ns(),  wall_clock_iso()},
@@ -84,7 +70,7 @@ CaptureSession::CaptureSession(Opened opened)
       contents_(std::move(opened.contents)),
       ops_(std::make_unique<ActivePlan>(std::move(opened.plan), *layout_, options_.content_known && contents_->reserve(), 0), *layout_,
            problems_),
-      admission_(ops_.plan(), follows_executions_),
+      admission_(ops_.plan(), follows_.executions),
       sink_({*layout_, pool_, ops_.table(), problems_, admission_.governor(), *contents_},
             sink_options(folder_.path(), ops_.plan(), *layout_)),
       last_ops_(options_.spec.limits.ring_ops, pool_, sink_),
@@ -273,7 +259,7 @@ bool CaptureSession::wants_op(OpId op) {
   if (options_.spec.idle) return true;
   // A crash must know what runs; weights it does not need to.
   if (ops_.plan().failed_only) return last_ops_.records_crashes() && entry->info.type != kInitializerType;
-  if (follows_executions_ && !is_pseudo_op(entry->info)) return true;
+  if ((follows_.executions || follows_.first_rounds) && !is_pseudo_op(entry->info)) return true;
   return ops_.wants(op, *entry);
 }
 
@@ -285,7 +271,7 @@ bool CaptureSession::step_begin(int64_t step, uint64_t run, uint64_t kind) {
   const int64_t number = admission_.number_of(step);
   const bool captured = admission_.begin_step(number, run, monotonic_ns(), kind);
   if (changes_.wait()) changes_.begun(ops_.plan(admission_.steps().look(number).generation).generation, number);
-  return captured || follows_executions_;
+  return captured || follows_.executions || describes(step);
 }
 
 void CaptureSession::step_end(int64_t step, uint64_t run) {
@@ -295,6 +281,7 @@ void CaptureSession::step_end(int64_t step, uint64_t run) {
   const bool written = !overflow_.has_value() || overflow_->end_step(run);
   if (watch_.has_value()) watch_->end_run(run);
   if (captured && written && layout_->follows_steps()) sink_.end_step(number, run);
+  if (!captured && describes(step)) sink_.round_passed(number, run);
 }
 
 bool CaptureSession::wants(OpId op, int64_t step) {
@@ -303,28 +290,34 @@ bool CaptureSession::wants(OpId op, int64_t step) {
   if (overflow_.has_value() && overflow_->watches_whole(op)) return admission_.captures(number);
   OpEntry* entry = ops_.find(op);
   if (entry == nullptr) return false;
-  if (follows_executions_ || ops_.plan().failed_only) {
+  if (describes(step) && !is_pseudo_op(entry->info)) return true;
+  if (follows_.executions || ops_.plan().failed_only) {
     if (!wants_op(op)) return false;
   } else {
     const uint8_t generation = ops_.was_replaced() ? admission_.steps().look(number).generation : 0;
     const OpDecision* decision = ops_.decision_of(op, *entry, generation);
     if (!(decision->wanted || decision->watcher)) return false;
   }
-  if (ops_.plan().on_request && !last_ops_.has_ring() && !follows_executions_ && !entry->requested.load(std::memory_order_relaxed))
+  if (ops_.plan().on_request && !last_ops_.has_ring() && !follows_.executions && !entry->requested.load(std::memory_order_relaxed))
     return false;
-  return admission_.wants(op, *entry, number) || follows_executions_;
+  return admission_.wants(op, *entry, number) || follows_.executions;
 }
 
 void CaptureSession::on_op(const tensortap_op_event& event) {
   if (!is_on()) return;
   if (last_ops_.records_crashes()) last_ops_.note_running(event, admission_.step_of(event));
   if (options_.spec.trigger == Trigger::kException && ops_.plan().failed_only) return;
-  if (!follows_executions_) {
+  const bool describes_it = describes(event.step) && event.phase != TENSORTAP_PHASE_LOAD;
+  if (!follows_.executions && !describes_it) {
     take(event);
     return;
   }
   if (inside_event) return;
+  if (describes_it && ops_.find(event.op) != nullptr) {
+    look_.describe_all(event, shared_row(event, admission_.step_of(event), options_.rank));
+  }
   const std::optional<uint32_t> call = take(event);
+  if (!follows_.executions) return;
   OpEntry* op = ops_.find(event.op);
   if (op == nullptr || !is_execution(event) || is_pseudo_op(op->info)) return;
   RecordRow row = shared_row(event, admission_.step_of(event), options_.rank);
@@ -392,7 +385,7 @@ void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view
   failed_ops_.add(event, taken.row, op->info, error, options_.spec.exception_detail);
   look_.take_all(taken);
   if (last_ops_.has_ring()) last_ops_.failed(taken.row);
-  if (follows_executions_) sink_.op_ran(taken.row);
+  if (follows_.executions) sink_.op_ran(taken.row);
 }
 
 }  // namespace tensortap

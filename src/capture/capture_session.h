@@ -103,13 +103,18 @@ class CaptureSession {
   struct Opened;
   explicit CaptureSession(Opened opened);
   [[nodiscard]] Json manifest(bool ended) const;
+  // Whether the layout is told of everything in this step.
+  [[nodiscard]] bool describes(int64_t step) const { return follows_.first_rounds && step == 0; }
   // Takes an event. Returns the number of the execution, nothing where no one needs it.
   std::optional<uint32_t> take(const tensortap_op_event& event);
 
   // What an event looks at comes first.
   SessionProblems problems_;
   std::unique_ptr<LayoutWriter> layout_;
-  const bool follows_executions_;
+  const struct Follows {
+    bool executions;
+    bool first_rounds;
+  } follows_;
   const SessionOptions options_;
   SessionReport::Origin origin_;
   const std::unique_ptr<AskedPlan> asked_;  // null unless the engine asks

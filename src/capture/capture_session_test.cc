@@ -37,6 +37,8 @@ struct Script {
   uint64_t lost = 0;             // take_lost()
   bool follows_steps = false;
   bool follows_executions = false;
+  bool follows_first_rounds = false;
+  std::vector<RecordRow> described;
   std::vector<RecordRow> executions;
   std::vector<size_t> records_before;  // each of them
   std::vector<std::string> ids;
@@ -62,6 +64,16 @@ class ScriptedWriter : public LayoutWriter {
     const std::lock_guard lock(script->mutex);
     script->executions.push_back(event);
     script->records_before.push_back(script->rows.size());
+    return {};
+  }
+  [[nodiscard]] bool follows_first_rounds() const override { return script->follows_first_rounds; }
+  void described(const RecordRow& row) override {
+    const std::lock_guard lock(script->mutex);
+    script->described.push_back(row);
+  }
+  Status round_passed(int64_t step, uint64_t run) override {
+    const std::lock_guard lock(script->mutex);
+    script->ended.push_back({step, run, script->described.size()});
     return {};
   }
   [[nodiscard]] bool takes_statistics_on_any_thread() const override { return script->any_thread; }
@@ -485,6 +497,40 @@ TEST_F(SessionTest, TellsALayoutThatAsksOfEveryExecutionAfterItsRecords) {
     EXPECT_EQ(script_.executions[i].call, i % 3 == 2 ? 1U : 0U);
     EXPECT_EQ(script_.records_before[i], i < 3 ? 0U : 1U);
   }
+}
+
+TEST_F(SessionTest, DescribesTheFirstRoundToALayoutThatAsksWhateverIsCaptured) {
+  script_.any_thread = false;
+  script_.follows_steps = script_.follows_first_rounds = true;
+  spec_.steps = *StepSet::parse("1");
+  spec_.exclude.push_back({});
+  spec_.exclude.back().text = "left out";
+  open();
+  OpInfo info;
+  info.name = "left out";
+  info.type = "T";
+  const OpId wanted = op_;
+  const OpId left_out = session_->register_op(info);
+  for (int64_t step = 0; step < 3; ++step) {
+    EXPECT_EQ(session_->step_begin(step, 0), step < 2);
+    for (const OpId op : {wanted, left_out}) {
+      op_ = op;
+      EXPECT_EQ(session_->wants(op, step), step == 0 || (step == 1 && op == wanted));
+      run(step, 8);
+    }
+    session_->step_end(step, 0);
+  }
+  ASSERT_TRUE(session_->flush().ok());
+  ASSERT_EQ(script_.described.size(), 2U);
+  EXPECT_EQ(script_.described[0].op, wanted);
+  EXPECT_EQ(script_.described[1].op, left_out);
+  for (const RecordRow& row : script_.described) {
+    EXPECT_EQ(row.step, 0);
+    EXPECT_EQ(row.numel, 8U);
+    EXPECT_EQ(row.desc().dtype, DType::kFloat32);
+  }
+  EXPECT_EQ(script_.rows.size(), 1U) << "of the wanted op in the wanted step";
+  EXPECT_EQ(script_.ended, (std::vector<Script::Ended>{{0, 0, 2}, {1, 0, 1}}));
 }
 
 TEST_F(SessionTest, GivesAnOpTheIdThatItIsSelectedBy) {

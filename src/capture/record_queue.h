@@ -24,6 +24,8 @@ struct QueuedRecord {
   std::unique_ptr<ExponentHistogram> histogram;
   bool ends_step = false;  // no record: row.step of row.run is over
   bool op_ran = false;     // no record: an execution is over
+  bool described = false;  // no record: a tensor of a first round
+  bool passed = false;     // with ends_step: of a step that is not captured
   ContentKey key{};        // of the data, where later records may share it
   uint64_t number = 0;     // ContentCache::next_data() of this record's data, 0 = not shared
   uint64_t same_as = 0;    // the number of the earlier record whose data this one shares

@@ -51,6 +51,21 @@ void RecordSink::op_ran(const RecordRow& event) {
   queue_.push(std::move(ran));
 }
 
+void RecordSink::described(const RecordRow& row) {
+  QueuedRecord told{row, PoolBuffer{}, nullptr};
+  told.described = true;
+  queue_.push(std::move(told));
+}
+
+void RecordSink::round_passed(int64_t step, uint64_t run) {
+  RecordRow row;
+  row.step = step;
+  row.run = run;
+  QueuedRecord end{row, PoolBuffer{}, nullptr, true};
+  end.passed = true;
+  queue_.push(std::move(end));
+}
+
 void RecordSink::take(RecordRow& row, const TensorView* data, std::unique_ptr<ExponentHistogram> histogram, KnownContent& known) {
   if (data == nullptr) {
     take_row(row, std::move(histogram));

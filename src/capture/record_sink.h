@@ -59,6 +59,9 @@ class RecordSink {
   void release(QueuedRecord record);
   // An execution is over, with or without records; for layouts that follow executions.
   void op_ran(const RecordRow& event);
+  // For layouts that follow first rounds: a tensor of one; and such a round is over that is not captured.
+  void described(const RecordRow& row);
+  void round_passed(int64_t step, uint64_t run);
   // A step of a run is over; in order with the records.
   void end_step(int64_t step, uint64_t run);
 

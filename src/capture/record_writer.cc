@@ -20,7 +20,11 @@ std::string reason_of(const Status& status) {
 }  // namespace
 
 void RecordWriter::write(QueuedRecord& record) {
-  if (record.ends_step) {
+  if (record.described) {
+    parts_.layout.described(record.row);
+  } else if (record.passed) {
+    parts_.problems.note_error(parts_.layout.round_passed(record.row.step, record.row.run));
+  } else if (record.ends_step) {
     end_step(record.row);
   } else if (record.op_ran) {
     parts_.problems.note_error(parts_.layout.op_ran(record.row.op, record.row));

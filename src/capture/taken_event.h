@@ -5,6 +5,7 @@
 
 #include <tensortap/capture.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -13,12 +14,27 @@
 #include "capture/governor.h"
 #include "capture/op_table.h"
 #include "capture/record_queue.h"
+#include "capture/thread_number.h"
 #include "trace/record_row.h"
 
 namespace tensortap {
 
 // What happens to an execution's records where there is an overflow gate.
 enum class AtGate : uint8_t { kWaits, kPasses, kStops };
+
+// What all records of an event share; `step` as Admission::step_of() has it.
+inline RecordRow shared_row(const tensortap_op_event& event, int64_t step, int32_t rank) {
+  RecordRow row;
+  row.step = step;
+  row.run = event.run;
+  row.duration_ns = event.duration_ns;
+  row.op = event.op;
+  row.thread = thread_number();
+  row.rank = rank;
+  row.phase = static_cast<uint8_t>(std::min<uint32_t>(event.phase, TENSORTAP_PHASE_LOAD));
+  row.moment = static_cast<uint8_t>(std::min<uint32_t>(event.moment, TENSORTAP_MOMENT_BEFORE));
+  return row;
+}
 
 // Lives while the session works on the event; borrows the event, the op and the plan.
 struct TakenEvent {

@@ -63,6 +63,26 @@ void TensorLook::take_all(TakenEvent& event) {
   if (event.fires) parts_.last_ops.fire();
 }
 
+void TensorLook::describe_all(const tensortap_op_event& event, RecordRow row) {
+  ListShift shift;
+  for (uint64_t i = 0; i < std::min(event.tensor_count, kMostTensors); ++i) {
+    const tensortap_tensor tensor = tensor_of(event, i);
+    row.position = shift.position_of(tensor);
+    if (tensor.rank > kMaxRank || (tensor.dims == nullptr && tensor.rank > 0)) continue;
+    row.slot_kind = static_cast<uint8_t>(slot_kind_of(tensor));
+    row.slot_index = static_cast<uint16_t>(std::min<uint32_t>(tensor.slot_index, UINT16_MAX));
+    row.element = tensor.element;
+    row.storage = tensor.storage;
+    row.version = tensor.storage == 0 ? 0 : tensor.version;
+    const TensorDesc desc{tensor.dtype < kDTypeCount ? static_cast<DType>(tensor.dtype) : DType::kUndefined,
+                          Shape(std::span(tensor.dims, tensor.rank))};
+    const std::optional<uint64_t> numel = desc.shape.numel();
+    if (!numel.has_value()) continue;
+    row.set_desc(desc, *numel, packed_bytes(desc.dtype, *numel).value_or(0));
+    parts_.sink.described(row);
+  }
+}
+
 bool TensorLook::looks_at(TakenEvent& event, const tensortap_tensor& tensor) const {
   if (event.decision == nullptr) return true;
   event.row.flags &= static_cast<uint8_t>(~kRecordForReaders);

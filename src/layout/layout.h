@@ -74,6 +74,16 @@ class LayoutWriter {
   // records. `event` is what its records share: step, run, call, phase, time and duration; it has no tensor. On the thread of the records.
   virtual Status op_ran(OpId /*op*/, const RecordRow& /*event*/) { return {}; }
 
+  // Whether described() and round_passed() are wanted. True only for layouts that take all records from one thread.
+  [[nodiscard]] virtual bool follows_first_rounds() const { return false; }
+
+  // A tensor of an execution in step 0 of a run, captured or not, of a source that reports what an op reads before it runs: a row as
+  // add_record() has it, without values. In order with the records, on their thread.
+  virtual void described(const RecordRow& /*row*/) {}
+
+  // Step 0 of a run that is not captured is over: what end_step() says of others. In order with the records, on their thread.
+  virtual Status round_passed(int64_t /*step*/, uint64_t /*run*/) { return {}; }
+
   // Whether add_record() may be called from any thread at once for records without data. True lets the session skip the
   // writer thread for statistics.
   [[nodiscard]] virtual bool takes_statistics_on_any_thread() const = 0;

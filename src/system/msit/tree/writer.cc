@@ -62,6 +62,9 @@ class Writer : public LayoutWriter {
   Status end_step(int64_t step, uint64_t run) override;
   [[nodiscard]] bool follows_executions() const override { return options_.times || options_.launches; }
   Status op_ran(OpId id, const RecordRow& event) override;
+  [[nodiscard]] bool follows_first_rounds() const override { return options_.describes_operations(); }
+  void described(const RecordRow& row) override;
+  Status round_passed(int64_t step, uint64_t run) override;
   [[nodiscard]] bool takes_statistics_on_any_thread() const override { return false; }
   Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
   Status add_document(std::string_view path, std::string_view content, bool append) override;
@@ -272,6 +275,16 @@ Status Writer::add_document(std::string_view path, std::string_view content, boo
   const std::string below = concat(options_.dump, "/", path);
   return append ? files_.append_document(parent_path(below), file_name(below), content)
                 : files_.write_document(parent_path(below), file_name(below), content);
+}
+
+void Writer::described(const RecordRow& row) {
+  const std::lock_guard lock(mutex_);
+  tell_topology(row.op, row);
+}
+
+Status Writer::round_passed(int64_t /*step*/, uint64_t /*run*/) {
+  const std::lock_guard lock(mutex_);
+  return write_topology();
 }
 
 Status Writer::op_ran(OpId id, const RecordRow& event) {
