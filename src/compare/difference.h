@@ -1,8 +1,8 @@
 // How two tensors differ: every measure in one pass over both.
 //
-// The first tensor (a) is judged, the second (b) is the reference. What is compared is the values: -0 equals +0, NaN equals NaN whatever its
-// payload, equal infinities differ by 0. All values are taken to double, where each one of every type up to 32 bits and of float64 is exact;
-// differences of integers are exact in any type.
+// The first tensor (a) is judged, the second (b) is the reference. What is compared is the values: -0 equals +0, NaN equals NaN whatever
+// its payload, equal infinities differ by 0. All values are taken to double, where each one of every type up to 32 bits and of float64 is
+// exact; differences of integers are exact in any type.
 
 #ifndef TENSORTAP_COMPARE_DIFFERENCE_H_
 #define TENSORTAP_COMPARE_DIFFERENCE_H_
@@ -43,8 +43,8 @@ struct DifferenceOptions {
   ToleranceRule tolerance;
   Quantization a;
   Quantization b;
-  // The dimension of b that stands at each place in a ([0, 2, 3, 1]: a is NHWC, b is NCHW); empty = as they are. b is then read in a's order,
-  // block by block.
+  // The dimension of b that stands at each place in a ([0, 2, 3, 1]: a is NHWC, b is NCHW); empty = as they are. b is then read in a's
+  // order, block by block.
   std::span<const int> permutation;
 };
 
@@ -70,7 +70,7 @@ struct Difference {
   uint64_t numel = 0;      // elements of each tensor
   uint64_t compared = 0;   // values looked at: numel, twice as many for complex
   uint64_t finite = 0;     // of them finite on both sides: what sums and maxima are of
-  bool bit_equal = false;  // same type, same shape or permutation of it, same bytes
+  bool bit_equal = false;  // same type, same bytes in the order in which they are compared
   bool in_steps = false;   // both are quantised by the same scales: differences are whole steps, norms those of q - zero_point
   uint64_t differing = 0;  // what is not finite on one side counts
   std::optional<uint64_t> first_differing;
@@ -89,8 +89,8 @@ struct Difference {
   double cosine = 1;       // 1 when both are all zeros, 0 when one is
   double snr_db = 0;       // of b as the signal and a - b as the noise; Inf without noise
 
-  // Of the narrower type (of two floating types the one with fewer digits); integers by their difference. What is not finite on one side has
-  // none and is in no bin.
+  // Of the narrower type (of two floating types the one with fewer digits). Of integers, which have no such type, the difference. What is
+  // not finite on one side has none and is in no bin.
   DType ulp_dtype = DType::kUndefined;
   uint64_t max_ulp = 0;
   std::array<uint64_t, kUlpBins> ulp_histogram{};
@@ -119,10 +119,11 @@ struct Difference {
   [[nodiscard]] double tolerance_factor(double share) const;
 };
 
-// Compares two tensors of the same number of elements, in C order; any strides and alignments, different types and shapes. Strings: only
-// compared, bit_equal, differing, first_differing. Errors: kInvalidArgument when the numbers of elements differ, for a permutation that does
-// not lead from one shape to the other, for scales that do not fit, for a type that can not be compared with the other (string or complex with
-// anything else), for null data. No allocation that grows with the tensors. Thread-safe.
+// Compares two tensors of the same number of elements, in C order; any strides and alignments, different types and shapes. Of strings only
+// numel, compared, bit_equal, differing and first_differing are set. Errors: kInvalidArgument when the numbers of elements differ, for a
+// permutation that does not lead from one shape to the other, for scales that do not fit, for a type that can not be compared with the
+// other (string or complex with anything else), for null data; kUnsupported for a permutation of strings or of elements narrower than a
+// byte. No allocation that grows with the tensors. Thread-safe.
 Result<Difference> compare_tensors(const TensorView& a, const TensorView& b, const DifferenceOptions& options);
 
 }  // namespace tensortap

@@ -1,0 +1,54 @@
+// Pairs of elements as numbers, in pieces that stay in the nearest cache, and what the kernels find in them.
+
+#ifndef TENSORTAP_COMPARE_PAIR_BLOCK_H_
+#define TENSORTAP_COMPARE_PAIR_BLOCK_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tensortap {
+
+// Elements that are looked at together: those of a block whose bytes are equal need no differences.
+inline constexpr uint64_t kPairBlock = 4096;
+// Elements that are decoded at a time; blocks consist of whole pieces, and pieces of types narrower than a byte of whole bytes.
+inline constexpr uint64_t kPairPiece = 512;
+
+struct PairPiece {
+  alignas(64) double a[kPairPiece];
+  alignas(64) double b[kPairPiece];
+  alignas(64) double difference[kPairPiece];  // a - b: exact for integers, rounded once for floating types
+  alignas(64) uint32_t ulp[kPairPiece];       // at most 2^32 - 1; 0 where a side is not finite
+  uint64_t max_ulp = 0;
+};
+
+struct PairRequest {
+  double absolute = 0;  // the tolerance
+  double relative = 0;
+  double tiny = 0;            // relative errors are those of at least this
+  double relative_bound = 0;  // relative errors up to about this are known already
+};
+
+// Of pairs that are finite on both sides. Not finite itself when one of them is not, or when squares leave the range of double.
+struct PairSums {
+  double squares_a = 0;
+  double squares_b = 0;
+  double products = 0;
+  double squares = 0;    // of the differences
+  double sum = 0;        // of the differences
+  double distances = 0;  // of their absolute values
+  double max_abs = 0;
+  bool may_raise_relative = false;  // some relative error may be above `relative_bound`
+  uint64_t max_ulp = 0;
+  uint64_t differing = 0;
+  uint64_t within_1e_3 = 0;
+  uint64_t within_5e_3 = 0;
+  uint64_t zero_a_only = 0;
+  uint64_t zero_b_only = 0;
+};
+
+// Place of a pair in both histograms of Difference: tolerance bin * kUlpBins + ULP bin.
+using PairBin = uint16_t;
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_COMPARE_PAIR_BLOCK_H_

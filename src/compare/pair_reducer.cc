@@ -1,0 +1,358 @@
+#include "compare/pair_reducer.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "compare/rounding.h"
+#include "tensor/number_formats.h"
+
+namespace tensortap {
+namespace {
+
+// Sums of squares below this may have lost bits to underflow.
+constexpr double kSmallSquares = 0x1p-900;
+constexpr uint64_t kMostWaiting = uint64_t{1} << 31;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+bool is_zero_only(double value, double other) { return value == 0 && other != 0; }
+
+void count_nonfinite(double value, NonFiniteCounts& counts) {
+  counts.nan += std::isnan(value) ? 1 : 0;
+  counts.pos_inf += value == kInfinity ? 1 : 0;
+  counts.neg_inf += value == -kInfinity ? 1 : 0;
+}
+
+// Adds the pairs that are finite on both sides. Not finite when the sums leave the range of Real.
+template <class Real, class Sums>
+void add_products(const PairPiece& piece, uint64_t begin, uint64_t end, Sums& sums) {
+  for (uint64_t i = begin; i < end; ++i) {
+    if (!std::isfinite(piece.a[i]) || !std::isfinite(piece.b[i])) continue;
+    const Real a = static_cast<Real>(piece.a[i]);
+    const Real b = static_cast<Real>(piece.b[i]);
+    const Real difference = std::isfinite(piece.difference[i]) ? static_cast<Real>(piece.difference[i]) : a - b;
+    sums.squares_a += a * a;
+    sums.squares_b += b * b;
+    sums.products += a * b;
+    sums.squares += difference * difference;
+    sums.sum += difference;
+    sums.distances += std::abs(difference);
+  }
+}
+
+double root(long double square) { return static_cast<double>(std::sqrt(square)); }
+
+// |a - b| / |b| of sums of squares.
+double relative_of(long double squares, long double squares_b) {
+  if (squares == 0) return 0;
+  return squares_b == 0 ? kInfinity : static_cast<double>(std::sqrt(squares) / std::sqrt(squares_b));
+}
+
+}  // namespace
+
+PairReducer::PairReducer(const PairSide& a, const PairSide& b, const ToleranceRule& tolerance)
+    : decoder_(a, b), kernels_(pair_kernels_in_use()) {
+  request_.absolute = tolerance.absolute;
+  request_.relative = tolerance.relative;
+  request_.tiny = decoder_.has_integers() ? 1 : float_limits(decoder_.ulp_dtype()).smallest_normal;
+  may_underflow_ = a.dtype == DType::kFloat64 || b.dtype == DType::kFloat64;
+  if (kernels_ != nullptr && !a.is_quantized()) {
+    squares_ = kernels_->squares[static_cast<size_t>(a.dtype)];
+    if (a.dtype == b.dtype && !b.is_quantized()) direct_ = kernels_->pairs[static_cast<size_t>(a.dtype)];
+  }
+  result_.in_steps = decoder_.in_steps();
+  result_.ulp_dtype = decoder_.ulp_dtype();
+  const bool both_float = !a.is_integer() && !b.is_integer() && !a.is_quantized() && !b.is_quantized();
+  if (both_float && a.dtype != b.dtype) result_.narrowed = NarrowedDifference{decoder_.ulp_dtype(), 0, 0, 0};
+}
+
+void PairReducer::add(const void* a, const void* b, uint64_t first, uint64_t count) {
+  uint64_t done = 0;
+  if (direct_ != nullptr) {
+    PairSums sums;
+    done = direct_(a, b, count, request(), sums, bins_.data());
+    if (is_plausible(sums)) {
+      accept(sums, done);
+      if (needs_places(sums)) {
+        for (uint64_t offset = 0; offset < done; offset += kPairPiece) {
+          const uint64_t some = std::min(kPairPiece, done - offset);
+          decoder_.decode(a, b, offset, first + offset, some, piece_);
+          note_places(first + offset, some);
+        }
+      }
+    } else {
+      done = 0;
+    }
+  }
+  add_pieces(a, b, done, first, count);
+}
+
+void PairReducer::add_pieces(const void* a, const void* b, uint64_t offset, uint64_t first, uint64_t count) {
+  for (; offset < count; offset += kPairPiece) {
+    const uint64_t some = std::min(kPairPiece, count - offset);
+    decoder_.decode(a, b, offset, first + offset, some, piece_);
+    add_piece(first + offset, some);
+  }
+}
+
+void PairReducer::add_equal(const void* a, uint64_t first, uint64_t count) {
+  const auto add_squares = [&](double squares, uint64_t pairs) {
+    sums_.squares_a += static_cast<long double>(squares);
+    sums_.squares_b += static_cast<long double>(squares);
+    sums_.products += static_cast<long double>(squares);
+    result_.finite += pairs;
+    result_.within_1e_3 += pairs;
+    result_.within_5e_3 += pairs;
+    counted_[0] += pairs;
+  };
+  const auto is_good = [&](double squares) { return std::isfinite(squares) && (!may_underflow_ || squares >= kSmallSquares); };
+  uint64_t done = 0;
+  if (squares_ != nullptr) {
+    double squares = 0;
+    done = squares_(a, count, squares);
+    if (is_good(squares)) {
+      add_squares(squares, done);
+    } else {
+      done = 0;
+    }
+  }
+  const SquaresKernel of_doubles = kernels_ != nullptr ? kernels_->squares[static_cast<size_t>(DType::kFloat64)] : nullptr;
+  for (; done < count; done += kPairPiece) {
+    const uint64_t some = std::min(kPairPiece, count - done);
+    decoder_.decode_a(a, done, first + done, some, piece_.a);
+    double squares = 0;
+    uint64_t taken = of_doubles != nullptr ? of_doubles(piece_.a, some, squares) : 0;
+    if (is_good(squares)) {
+      add_squares(squares, taken);
+    } else {
+      taken = 0;
+    }
+    for (uint64_t i = taken; i < some; ++i) {
+      piece_.b[i] = piece_.a[i];
+      piece_.difference[i] = 0;
+      piece_.ulp[i] = 0;
+    }
+    add_one_by_one(first + done, taken, some);
+  }
+}
+
+// Adds the first `count` pairs of piece_.
+void PairReducer::add_piece(uint64_t first, uint64_t count) {
+  uint64_t done = 0;
+  if (kernels_ != nullptr) {
+    PairSums sums;
+    done = kernels_->piece(piece_, count, request(), sums, bins_.data());
+    if (is_plausible(sums)) {
+      accept(sums, done);
+      if (needs_places(sums)) note_places(first, done);
+    } else {
+      done = 0;
+    }
+  }
+  add_one_by_one(first, done, count);
+  result_.max_ulp = std::max(result_.max_ulp, piece_.max_ulp);
+  if (result_.narrowed.has_value()) add_narrowed(count);
+}
+
+// Pairs that may not be finite, that fill no vector, or for which there are no kernels.
+void PairReducer::add_one_by_one(uint64_t first, uint64_t begin, uint64_t end) {
+  PairSums sums;
+  add_products<double>(piece_, begin, end, sums);
+  for (uint64_t i = begin; i < end; ++i) {
+    if (std::isfinite(piece_.a[i]) && std::isfinite(piece_.b[i])) {
+      add_finite(i, first + i);
+    } else {
+      add_nonfinite(piece_.a[i], piece_.b[i], first + i);
+    }
+  }
+  sums.differing = end - begin;
+  if (!is_plausible(sums)) return add_products<long double>(piece_, begin, end, sums_);
+  sums_.squares_a += static_cast<long double>(sums.squares_a);
+  sums_.squares_b += static_cast<long double>(sums.squares_b);
+  sums_.products += static_cast<long double>(sums.products);
+  sums_.squares += static_cast<long double>(sums.squares);
+  sums_.sum += static_cast<long double>(sums.sum);
+  sums_.distances += static_cast<long double>(sums.distances);
+}
+
+void PairReducer::add_finite(uint64_t i, uint64_t position) {
+  const double distance = std::abs(piece_.difference[i]);
+  const double size = std::max(std::abs(piece_.b[i]), request_.tiny);
+  ++result_.finite;
+  result_.differing += distance > 0 ? 1 : 0;
+  result_.within_1e_3 += distance < 1e-3 * size ? 1 : 0;
+  result_.within_5e_3 += distance < 5e-3 * size ? 1 : 0;
+  result_.zero_a_only += is_zero_only(piece_.a[i], piece_.b[i]) ? 1 : 0;
+  result_.zero_b_only += is_zero_only(piece_.b[i], piece_.a[i]) ? 1 : 0;
+  ++counted_[bin_of(distance, piece_.b[i], piece_.ulp[i])];
+  note_maxima(i, position);
+}
+
+void PairReducer::add_nonfinite(double a, double b, uint64_t position) {
+  count_nonfinite(a, result_.nonfinite_a);
+  count_nonfinite(b, result_.nonfinite_b);
+  const bool both_nan = std::isnan(a) && std::isnan(b);
+  if (a == b || both_nan) {
+    result_.both_nan += both_nan ? 1 : 0;
+    ++result_.within_1e_3;
+    ++result_.within_5e_3;
+    ++counted_[0];
+    return;
+  }
+  ++result_.differing;
+  ++result_.nonfinite_differing;
+  ++without_ulp_;
+  if (!result_.first_differing.has_value()) result_.first_differing = position;
+  if (!result_.first_nonfinite_differing.has_value()) result_.first_nonfinite_differing = position;
+}
+
+void PairReducer::add_narrowed(uint64_t count) {
+  NarrowedDifference& narrowed = *result_.narrowed;
+  std::array<double, kPairPiece> a_values;
+  std::array<double, kPairPiece> b_values;
+  round_to(narrowed.dtype, {piece_.a, count}, a_values.data());
+  round_to(narrowed.dtype, {piece_.b, count}, b_values.data());
+  for (uint64_t i = 0; i < count; ++i) {
+    const double a = a_values[i];
+    const double b = b_values[i];
+    if (a == b || (std::isnan(a) && std::isnan(b))) {
+      if (std::isfinite(b)) narrowed_squares_b_ += static_cast<long double>(b) * static_cast<long double>(b);
+      continue;
+    }
+    ++narrowed.differing;
+    if (!std::isfinite(a) || !std::isfinite(b)) continue;
+    const long double difference = static_cast<long double>(a) - static_cast<long double>(b);
+    narrowed.max_abs = std::max(narrowed.max_abs, std::abs(a - b));
+    narrowed_squares_ += difference * difference;
+    narrowed_squares_b_ += static_cast<long double>(b) * static_cast<long double>(b);
+  }
+}
+
+bool PairReducer::is_plausible(const PairSums& sums) const {
+  // Squares of a and b that are finite say that the elements are; the others may be infinite only together with them, or for float64.
+  if (!std::isfinite(sums.squares_a + sums.squares_b + sums.products + sums.squares)) return false;
+  if (!may_underflow_) return true;
+  return sums.squares_a >= kSmallSquares && sums.squares_b >= kSmallSquares && (sums.differing == 0 || sums.squares >= kSmallSquares);
+}
+
+bool PairReducer::needs_places(const PairSums& sums) const {
+  return sums.max_abs > result_.max_abs || sums.may_raise_relative || (sums.differing > 0 && !result_.first_differing.has_value());
+}
+
+PairRequest PairReducer::request() const {
+  PairRequest request = request_;
+  // A little less, since the kernel multiplies where max_rel comes from a division.
+  request.relative_bound = result_.max_rel * (1 - 0x1p-50);
+  return request;
+}
+
+// As the kernels have it.
+PairBin PairReducer::bin_of(double distance, double b, uint32_t ulp) const {
+  const auto ulp_bin = std::min<uint32_t>(static_cast<uint32_t>(std::bit_width(ulp)), kUlpBins - 1);
+  int64_t tolerance_bin = 0;
+  if (std::isinf(distance)) {
+    tolerance_bin = kToleranceBins - 1;
+  } else if (distance > 0) {
+    const double tolerance = std::abs(request_.relative * b) + request_.absolute;
+    const int64_t exponent = (std::bit_cast<int64_t>(distance) - std::bit_cast<int64_t>(tolerance) - 1) >> 52;
+    tolerance_bin = std::clamp<int64_t>(exponent + static_cast<int64_t>(kFirstOutsideBin), 0, kToleranceBins - 1);
+  }
+  return static_cast<PairBin>(static_cast<uint64_t>(tolerance_bin) * kUlpBins + ulp_bin);
+}
+
+void PairReducer::accept(const PairSums& sums, uint64_t count) {
+  sums_.squares_a += static_cast<long double>(sums.squares_a);
+  sums_.squares_b += static_cast<long double>(sums.squares_b);
+  sums_.products += static_cast<long double>(sums.products);
+  sums_.squares += static_cast<long double>(sums.squares);
+  sums_.sum += static_cast<long double>(sums.sum);
+  sums_.distances += static_cast<long double>(sums.distances);
+  result_.finite += count;
+  result_.differing += sums.differing;
+  result_.within_1e_3 += sums.within_1e_3;
+  result_.within_5e_3 += sums.within_5e_3;
+  result_.zero_a_only += sums.zero_a_only;
+  result_.zero_b_only += sums.zero_b_only;
+  result_.max_ulp = std::max(result_.max_ulp, sums.max_ulp);
+  count_bins(count);
+}
+
+void PairReducer::count_bins(uint64_t count) {
+  uint32_t* tables = waiting_.data();
+  const PairBin* bins = bins_.data();
+  uint64_t i = 0;
+  for (; i + kTables <= count; i += kTables) {
+    ++tables[bins[i]];
+    ++tables[kBins + bins[i + 1]];
+    ++tables[2 * kBins + bins[i + 2]];
+    ++tables[3 * kBins + bins[i + 3]];
+  }
+  for (; i < count; ++i) ++tables[bins[i]];
+  waiting_pairs_ += count;
+  if (waiting_pairs_ >= kMostWaiting) fold_bins();
+}
+
+void PairReducer::fold_bins() {
+  for (size_t i = 0; i < waiting_.size(); ++i) counted_[i % kBins] += waiting_[i];
+  std::ranges::fill(waiting_, 0U);
+  waiting_pairs_ = 0;
+}
+
+// Of a pair of piece_ that is finite on both sides.
+void PairReducer::note_maxima(uint64_t i, uint64_t position) {
+  const double distance = std::abs(piece_.difference[i]);
+  const double relative = distance / std::max(std::abs(piece_.b[i]), request_.tiny);
+  if (distance > result_.max_abs) {
+    result_.max_abs = distance;
+    result_.max_abs_at = position;
+  }
+  if (relative > result_.max_rel) {
+    result_.max_rel = relative;
+    result_.max_rel_at = position;
+  }
+  if (distance > 0 && !result_.first_differing.has_value()) result_.first_differing = position;
+}
+
+void PairReducer::note_places(uint64_t first, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) note_maxima(i, first + i);
+}
+
+void PairReducer::finish_sums() {
+  const auto finite = static_cast<long double>(result_.finite);
+  if (result_.finite > 0) {
+    result_.mean = static_cast<double>(sums_.sum / finite);
+    result_.mean_abs = static_cast<double>(sums_.distances / finite);
+    result_.mse = static_cast<double>(sums_.squares / finite);
+    result_.rmse = root(sums_.squares / finite);
+  }
+  result_.l2_a = root(sums_.squares_a);
+  result_.l2_b = root(sums_.squares_b);
+  result_.relative_l2 = relative_of(sums_.squares, sums_.squares_b);
+  if (sums_.squares_a > 0 && sums_.squares_b > 0) {
+    const long double cosine = sums_.products / std::sqrt(sums_.squares_a) / std::sqrt(sums_.squares_b);
+    result_.cosine = static_cast<double>(std::clamp<long double>(cosine, -1, 1));
+  } else {
+    result_.cosine = sums_.squares_a == sums_.squares_b ? 1 : 0;
+  }
+  result_.snr_db = result_.relative_l2 == 0 ? kInfinity : -20 * std::log10(result_.relative_l2);
+}
+
+void PairReducer::finish_narrowed() {
+  if (result_.narrowed.has_value()) result_.narrowed->relative_l2 = relative_of(narrowed_squares_, narrowed_squares_b_);
+}
+
+Difference PairReducer::finish() {
+  fold_bins();
+  for (size_t bin = 0; bin < kBins; ++bin) {
+    result_.tolerance_histogram[bin / kUlpBins] += counted_[bin];
+    result_.ulp_histogram[bin % kUlpBins] += counted_[bin];
+  }
+  result_.tolerance_histogram.back() += without_ulp_;
+  result_.outside = result_.outside_at(0);
+  finish_sums();
+  finish_narrowed();
+  return result_;
+}
+
+}  // namespace tensortap

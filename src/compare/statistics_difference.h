@@ -1,0 +1,65 @@
+// How two records differ of which at least one has no data: by their statistics alone.
+
+#ifndef TENSORTAP_COMPARE_STATISTICS_DIFFERENCE_H_
+#define TENSORTAP_COMPARE_STATISTICS_DIFFERENCE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "tensor/tensor_stats.h"
+#include "trace/record_row.h"
+
+namespace tensortap {
+
+// The statistics that are compared, in the order of StatisticsDifference::values.
+struct ComparedStatistic {
+  std::string_view name;
+  Stat bit;
+};
+inline constexpr std::array<ComparedStatistic, 13> kComparedStatistics = {{
+    {"min", kStatMin},
+    {"max", kStatMax},
+    {"mean", kStatMean},
+    {"std", kStatStd},
+    {"l2", kStatL2},
+    {"absmax", kStatAbsMax},
+    {"nan", kStatNan},
+    {"pos_inf", kStatPosInf},
+    {"neg_inf", kStatNegInf},
+    {"zero", kStatZero},
+    {"neg_zero", kStatNegZero},
+    {"positive", kStatPositive},
+    {"negative", kStatNegative},
+}};
+
+struct StatisticDifference {
+  bool known = false;  // both records have it
+  double a = 0;
+  double b = 0;
+  double difference = 0;  // a - b; 0 of two NaN and of equal infinities, NaN of one NaN
+  double relative = 0;    // |a - b| / |b|; 0 when they do not differ, Inf when only b is 0
+};
+
+enum class DigestAnswer : uint8_t {
+  kUnknown,    // one record has none, or they are of different kinds, types or sizes
+  kEqual,      // the bytes are equal
+  kDifferent,  // they are not
+};
+
+struct StatisticsDifference {
+  std::array<StatisticDifference, kComparedStatistics.size()> values;
+  DigestAnswer digest = DigestAnswer::kUnknown;
+  bool any_known = false;          // some statistic, or the digest
+  double max_relative = 0;         // of the statistics of values: min to absmax
+  bool nonfinite_differs = false;  // the counts of NaN, +Inf or -Inf do
+  bool sampled = false;            // one side's are of a sample
+};
+
+// `a` is judged, `b` is the reference. Equal statistics do not say that two tensors are equal; only equal digests do. Thread-safe.
+StatisticsDifference compare_statistics(const RecordRow& a, const RecordRow& b);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_COMPARE_STATISTICS_DIFFERENCE_H_
