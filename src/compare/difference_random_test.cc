@@ -116,8 +116,8 @@ void add_finite(const Number& a, const Number& b, uint64_t at, bool is_float, do
   ++counts.finite;
   counts.differing += a.value != b.value;
   if (a.value != b.value && !counts.first_differing) counts.first_differing = at;
-  counts.within_1e_3 += distance < 1e-3 * size;
-  counts.within_5e_3 += distance < 5e-3 * size;
+  counts.within_1e_3 += distance / size < 1e-3;
+  counts.within_5e_3 += distance / size < 5e-3;
   counts.zero_a_only += a.value == 0 && b.value != 0;
   counts.zero_b_only += b.value == 0 && a.value != 0;
   if (distance > counts.max_abs) counts.max_abs = distance, counts.max_abs_at = at;

@@ -18,15 +18,21 @@ struct PairPiece {
   alignas(64) double b[kPairPiece];
   alignas(64) double difference[kPairPiece];  // a - b: exact for integers, rounded once for floating types
   alignas(64) uint32_t ulp[kPairPiece];       // at most 2^32 - 1; 0 where a side is not finite
+  // Of the pairs that are finite on both sides.
   uint64_t max_ulp = 0;
+  uint64_t differing = 0;
+  uint64_t zero_a_only = 0;
+  uint64_t zero_b_only = 0;
 };
 
 struct PairRequest {
-  double absolute = 0;  // the tolerance
+  double absolute = 0;  // the tolerance; at least kLeastTolerance
   double relative = 0;
-  double tiny = 0;            // relative errors are those of at least this
-  double relative_bound = 0;  // relative errors up to about this are known already
+  double tiny = 0;  // relative errors are those of at least this
 };
+
+// Keeps 0 / 0 within the tolerance without a look at each element.
+inline constexpr double kLeastTolerance = 0x1p-980;
 
 // Of pairs that are finite on both sides. Not finite itself when one of them is not, or when squares leave the range of double.
 struct PairSums {
@@ -37,11 +43,12 @@ struct PairSums {
   double sum = 0;        // of the differences
   double distances = 0;  // of their absolute values
   double max_abs = 0;
-  bool may_raise_relative = false;  // some relative error may be above `relative_bound`
-  uint64_t max_ulp = 0;
-  uint64_t differing = 0;
+  double max_rel = 0;
   uint64_t within_1e_3 = 0;
   uint64_t within_5e_3 = 0;
+  // Left alone where the pairs come decoded, since their piece says it.
+  uint64_t max_ulp = 0;
+  uint64_t differing = 0;
   uint64_t zero_a_only = 0;
   uint64_t zero_b_only = 0;
 };

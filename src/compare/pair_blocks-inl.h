@@ -45,7 +45,7 @@ struct PairVectors {
 // Numbers in the order of the values that the bits of a float stand for; both zeros are 0.
 HWY_INLINE BitsVector ordinals(BitsVector bits) {
   const BitsVector smallest = hn::Set(BitsTag(), std::numeric_limits<int32_t>::min());
-  return hn::IfThenElse(hn::Lt(bits, hn::Zero(BitsTag())), hn::Sub(smallest, bits), bits);
+  return hn::IfNegativeThenElse(bits, hn::Sub(smallest, bits), bits);
 }
 
 // Up to 2^32 - 1, which the subtraction that wraps around gives right.
@@ -53,23 +53,18 @@ HWY_INLINE UnsignedVector distance_of(BitsVector a, BitsVector b) {
   return hn::BitCast(UnsignedTag(), hn::Sub(hn::Max(a, b), hn::Min(a, b)));
 }
 
+// Where pairs come from: the elements as floats, and their distance in ULP.
 struct Float32Pairs {
   using Loader = Float32Loader;
-  static HWY_INLINE void load(const uint8_t* a, const uint8_t* b, size_t i, PairVectors& pairs) {
-    const FloatVector x = Loader::one(a, i);
-    const FloatVector y = Loader::one(b, i);
-    pairs.set(x, y);
-    pairs.ulp = distance_of(ordinals(hn::BitCast(BitsTag(), x)), ordinals(hn::BitCast(BitsTag(), y)));
+  static HWY_INLINE UnsignedVector ulp(const uint8_t*, const uint8_t*, size_t, FloatVector a, FloatVector b) {
+    return distance_of(ordinals(hn::BitCast(BitsTag(), a)), ordinals(hn::BitCast(BitsTag(), b)));
   }
 };
 
 struct BFloat16Pairs {
   using Loader = BFloat16Loader;
-  static HWY_INLINE void load(const uint8_t* a, const uint8_t* b, size_t i, PairVectors& pairs) {
-    const FloatVector x = Loader::one(a, i);
-    const FloatVector y = Loader::one(b, i);
-    pairs.set(x, y);
-    pairs.ulp = hn::ShiftRight<16>(distance_of(ordinals(hn::BitCast(BitsTag(), x)), ordinals(hn::BitCast(BitsTag(), y))));
+  static HWY_INLINE UnsignedVector ulp(const uint8_t*, const uint8_t*, size_t, FloatVector a, FloatVector b) {
+    return hn::ShiftRight<16>(distance_of(ordinals(hn::BitCast(BitsTag(), a)), ordinals(hn::BitCast(BitsTag(), b))));
   }
 };
 
@@ -79,47 +74,40 @@ struct Float16Pairs {
     const hn::Rebind<int16_t, FloatTag> half;
     return hn::ShiftLeft<16>(hn::PromoteTo(BitsTag(), hn::LoadU(half, reinterpret_cast<const int16_t*>(data + i * 2))));
   }
-  static HWY_INLINE void load(const uint8_t* a, const uint8_t* b, size_t i, PairVectors& pairs) {
-    pairs.set(Loader::one(a, i), Loader::one(b, i));
-    pairs.ulp = hn::ShiftRight<16>(distance_of(ordinals(wide_bits(a, i)), ordinals(wide_bits(b, i))));
+  static HWY_INLINE UnsignedVector ulp(const uint8_t* a, const uint8_t* b, size_t i, FloatVector, FloatVector) {
+    return hn::ShiftRight<16>(distance_of(ordinals(wide_bits(a, i)), ordinals(wide_bits(b, i))));
   }
 };
 
 // What is the same for all pairs of a block.
 struct PairConstants {
-  WideVector absolute, relative, tiny, relative_bound, thousandth, five_thousandths;
+  WideVector absolute, relative, tiny, thousandth, five_thousandths;
 
   explicit HWY_INLINE PairConstants(const PairRequest& request) {
     absolute = hn::Set(WideTag(), request.absolute);
     relative = hn::Set(WideTag(), request.relative);
     tiny = hn::Set(WideTag(), request.tiny);
-    relative_bound = hn::Set(WideTag(), request.relative_bound);
     thousandth = hn::Set(WideTag(), 1e-3);
     five_thousandths = hn::Set(WideTag(), 5e-3);
   }
 };
 
-// Sums, maxima and counts in lanes. A true lane of a mask is -1 as an integer.
+// Sums, maxima and counts in lanes of double. A true lane of a mask is -1 as an integer.
 struct PairLanes {
-  WideVector squares_a, squares_b, products, squares, sum, distances, max_abs, excess;
-  LongVector differing, within_1e_3, within_5e_3, zero_a_only, zero_b_only;
-  UnsignedVector max_ulp;
+  WideVector squares_a, squares_b, products, squares, sum, distances, max_abs, max_rel;
+  LongVector within_1e_3, within_5e_3;
 
   HWY_INLINE PairLanes() {
-    squares_a = squares_b = products = squares = sum = distances = max_abs = excess = hn::Zero(WideTag());
-    differing = within_1e_3 = within_5e_3 = zero_a_only = zero_b_only = hn::Zero(LongTag());
-    max_ulp = hn::Zero(UnsignedTag());
+    squares_a = squares_b = products = squares = sum = distances = max_abs = max_rel = hn::Zero(WideTag());
+    within_1e_3 = within_5e_3 = hn::Zero(LongTag());
   }
 
   static HWY_INLINE LongVector ones(hn::Mask<WideTag> mask) { return hn::BitCast(LongTag(), hn::VecFromMask(WideTag(), mask)); }
 
-  // Returns, in the upper 12 bits, k where |a - b| is above 2^k and up to 2^(k+1) times the tolerance, or less than all others for equal
-  // ones: what the bits of two positive numbers differ by is their quotient's exponent.
+  // Returns, in the upper 12 bits, k where |a - b| is above 2^k and up to 2^(k+1) times the tolerance: what the bits of two positive numbers
+  // differ by is their quotient's exponent.
   HWY_INLINE LongVector add(WideVector a, WideVector b, WideVector difference, const PairConstants& constants) {
-    const WideTag d;
-    const WideVector zero = hn::Zero(d);
     const WideVector distance = hn::Abs(difference);
-    const WideVector size = hn::Max(hn::Abs(b), constants.tiny);
     squares_a = hn::MulAdd(a, a, squares_a);
     squares_b = hn::MulAdd(b, b, squares_b);
     products = hn::MulAdd(a, b, products);
@@ -127,36 +115,14 @@ struct PairLanes {
     sum = hn::Add(sum, difference);
     distances = hn::Add(distances, distance);
     max_abs = hn::Max(max_abs, distance);
-    excess = hn::Max(excess, hn::NegMulAdd(constants.relative_bound, size, distance));
-    within_1e_3 = hn::Sub(within_1e_3, ones(hn::Lt(distance, hn::Mul(constants.thousandth, size))));
-    within_5e_3 = hn::Sub(within_5e_3, ones(hn::Lt(distance, hn::Mul(constants.five_thousandths, size))));
-    const auto is_zero_a = hn::Eq(a, zero);
-    const auto is_zero_b = hn::Eq(b, zero);
-    zero_a_only = hn::Sub(zero_a_only, ones(hn::AndNot(is_zero_b, is_zero_a)));
-    zero_b_only = hn::Sub(zero_b_only, ones(hn::AndNot(is_zero_a, is_zero_b)));
-    const LongVector differs = ones(hn::Gt(distance, zero));
-    differing = hn::Sub(differing, differs);
+    const WideVector relative = hn::Div(distance, hn::Max(hn::Abs(b), constants.tiny));
+    max_rel = hn::Max(max_rel, relative);
+    within_1e_3 = hn::Sub(within_1e_3, ones(hn::Lt(relative, constants.thousandth)));
+    within_5e_3 = hn::Sub(within_5e_3, ones(hn::Lt(relative, constants.five_thousandths)));
     // Rounded twice on every target: what stands between keeps compilers from making one instruction of both.
     const WideVector tolerance = hn::Add(hn::Abs(hn::Mul(constants.relative, b)), constants.absolute);
-    // `differs` is the -1 that has to be subtracted from the bits in any case.
-    const LongVector quotient = hn::Add(hn::Sub(hn::BitCast(LongTag(), distance), hn::BitCast(LongTag(), tolerance)), differs);
-    return hn::IfThenElse(hn::MaskFromVec(differs), quotient, hn::Set(LongTag(), std::numeric_limits<int64_t>::min()));
-  }
-
-  // The bins of all pairs from what add() returned for each half.
-  HWY_INLINE void store_bins(LongVector low, LongVector high, UnsignedVector ulp, PairBin* bins) {
-    const BitsTag tag;
-    max_ulp = hn::Max(max_ulp, ulp);
-    const BitsVector exponent = hn::ShiftRight<20>(hn::ConcatOdd(tag, hn::BitCast(tag, high), hn::BitCast(tag, low)));
-    const BitsVector moved = hn::Add(exponent, hn::Set(tag, static_cast<int32_t>(kFirstOutsideBin)));
-    const BitsVector tolerance = hn::Min(hn::Max(moved, hn::Zero(tag)), hn::Set(tag, static_cast<int32_t>(kToleranceBins) - 1));
-    // The exponent of the distance as a float: 126 stands for 0.
-    const UnsignedVector capped = hn::Min(ulp, hn::Set(UnsignedTag(), 1U << (kUlpBins - 2)));
-    const FloatVector as_float = hn::ConvertTo(FloatTag(), hn::BitCast(tag, capped));
-    const BitsVector nothing = hn::Set(tag, 126);
-    const BitsVector ulp_bin = hn::Sub(hn::Max(hn::ShiftRight<23>(hn::BitCast(tag, as_float)), nothing), nothing);
-    const BitsVector bin = hn::Add(hn::ShiftLeft<4>(tolerance), ulp_bin);
-    hn::StoreU(hn::DemoteTo(hn::Rebind<uint16_t, FloatTag>(), bin), hn::Rebind<uint16_t, FloatTag>(), bins);
+    const LongVector quotient = hn::Sub(hn::BitCast(LongTag(), distance), hn::BitCast(LongTag(), tolerance));
+    return hn::Sub(quotient, hn::Set(LongTag(), 1));
   }
 
   static HWY_INLINE double total(WideVector lanes) { return hn::GetLane(hn::SumOfLanes(WideTag(), lanes)); }
@@ -170,36 +136,90 @@ struct PairLanes {
     sums.sum = total(sum);
     sums.distances = total(distances);
     sums.max_abs = hn::GetLane(hn::MaxOfLanes(WideTag(), max_abs));
-    sums.may_raise_relative = hn::GetLane(hn::MaxOfLanes(WideTag(), excess)) > 0;
-    sums.max_ulp = hn::GetLane(hn::MaxOfLanes(UnsignedTag(), max_ulp));
-    sums.differing = total(differing);
+    sums.max_rel = hn::GetLane(hn::MaxOfLanes(WideTag(), max_rel));
     sums.within_1e_3 = total(within_1e_3);
     sums.within_5e_3 = total(within_5e_3);
+  }
+};
+
+// Counts of elements as floats. A block is too short to overflow a lane.
+struct FloatCounts {
+  BitsVector differing, zero_a_only, zero_b_only;
+  UnsignedVector max_ulp;
+
+  HWY_INLINE FloatCounts() {
+    differing = zero_a_only = zero_b_only = hn::Zero(BitsTag());
+    max_ulp = hn::Zero(UnsignedTag());
+  }
+
+  static HWY_INLINE BitsVector ones(hn::Mask<FloatTag> mask) { return hn::BitCast(BitsTag(), hn::VecFromMask(FloatTag(), mask)); }
+
+  HWY_INLINE void add(FloatVector a, FloatVector b, UnsignedVector ulp) {
+    const auto is_zero_a = hn::Eq(a, hn::Zero(FloatTag()));
+    const auto is_zero_b = hn::Eq(b, hn::Zero(FloatTag()));
+    zero_a_only = hn::Sub(zero_a_only, ones(hn::AndNot(is_zero_b, is_zero_a)));
+    zero_b_only = hn::Sub(zero_b_only, ones(hn::AndNot(is_zero_a, is_zero_b)));
+    differing = hn::Sub(differing, ones(hn::Ne(a, b)));
+    max_ulp = hn::Max(max_ulp, ulp);
+  }
+
+  static HWY_INLINE uint64_t total(BitsVector lanes) {
+    return static_cast<uint64_t>(int64_t{hn::GetLane(hn::SumOfLanes(BitsTag(), lanes))});
+  }
+
+  HWY_INLINE void finish(PairSums& sums) const {
+    sums.max_ulp = hn::GetLane(hn::MaxOfLanes(UnsignedTag(), max_ulp));
+    sums.differing = total(differing);
     sums.zero_a_only = total(zero_a_only);
     sums.zero_b_only = total(zero_b_only);
   }
 };
+
+// The bins of as many pairs as there are lanes of float, from what PairLanes::add() returned for each half.
+HWY_INLINE void store_bins(LongVector low, LongVector high, UnsignedVector ulp, PairBin* bins) {
+  const BitsTag tag;
+  const BitsVector exponent = hn::ShiftRight<20>(hn::ConcatOdd(tag, hn::BitCast(tag, high), hn::BitCast(tag, low)));
+  const BitsVector moved = hn::Add(exponent, hn::Set(tag, static_cast<int32_t>(kFirstOutsideBin)));
+  const BitsVector tolerance = hn::Min(hn::Max(moved, hn::Zero(tag)), hn::Set(tag, static_cast<int32_t>(kToleranceBins) - 1));
+  // The exponent of the distance as a float: 126 stands for 0.
+  const UnsignedVector capped = hn::Min(ulp, hn::Set(UnsignedTag(), 1U << (kUlpBins - 2)));
+  const FloatVector as_float = hn::ConvertTo(FloatTag(), hn::BitCast(tag, capped));
+  const BitsVector nothing = hn::Set(tag, 126);
+  const BitsVector ulp_bin = hn::Sub(hn::Max(hn::ShiftRight<23>(hn::BitCast(tag, as_float)), nothing), nothing);
+  const BitsVector bin = hn::Add(hn::ShiftLeft<4>(tolerance), ulp_bin);
+  hn::StoreU(hn::DemoteTo(hn::Rebind<uint16_t, FloatTag>(), bin), hn::Rebind<uint16_t, FloatTag>(), bins);
+}
 
 static_assert(kUlpBins == 16, "store_bins() puts the ULP bin into four bits");
 
 HWY_INLINE void add_pairs(const PairVectors& pairs, const PairConstants& constants, PairLanes& lanes, PairBin* bins) {
   const LongVector low = lanes.add(pairs.a_low, pairs.b_low, pairs.difference_low, constants);
   const LongVector high = lanes.add(pairs.a_high, pairs.b_high, pairs.difference_high, constants);
-  lanes.store_bins(low, high, pairs.ulp, bins);
+  store_bins(low, high, pairs.ulp, bins);
 }
 
 template <class Pairs>
 uint64_t pair_block(const void* a, const void* b, uint64_t count, const PairRequest& request, PairSums& sums, PairBin* bins) {
+  const auto* bytes_a = static_cast<const uint8_t*>(a);
+  const auto* bytes_b = static_cast<const uint8_t*>(b);
   const size_t step = hn::Lanes(FloatTag());
   const PairConstants constants(request);
   PairLanes lanes;
+  FloatCounts counts;
   size_t i = 0;
   for (; i + step <= count; i += step) {
+    prefetch_ahead(bytes_a + i * Pairs::Loader::kElementBytes);
+    prefetch_ahead(bytes_b + i * Pairs::Loader::kElementBytes);
+    const FloatVector x = Pairs::Loader::one(bytes_a, i);
+    const FloatVector y = Pairs::Loader::one(bytes_b, i);
     PairVectors pairs;
-    Pairs::load(static_cast<const uint8_t*>(a), static_cast<const uint8_t*>(b), i, pairs);
+    pairs.set(x, y);
+    pairs.ulp = Pairs::ulp(bytes_a, bytes_b, i, x, y);
+    counts.add(x, y, pairs.ulp);
     add_pairs(pairs, constants, lanes, bins + i);
   }
   lanes.finish(sums);
+  counts.finish(sums);
   return i;
 }
 
@@ -222,7 +242,6 @@ inline uint64_t piece_block(const PairPiece& piece, uint64_t count, const PairRe
     add_pairs(pairs, constants, lanes, bins + i);
   }
   lanes.finish(sums);
-  sums.max_ulp = 0;
   return i;
 }
 

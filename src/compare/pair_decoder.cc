@@ -105,16 +105,33 @@ PairDecoder::PairDecoder(const PairSide& a, const PairSide& b) : a_(a), b_(b) {
 }
 
 void PairDecoder::decode(const void* a, const void* b, uint64_t offset, uint64_t first, uint64_t count, PairPiece& piece) const {
-  piece.max_ulp = 0;
   if (has_integers_) {
     decode_integers(a, b, offset, first, count, piece);
   } else {
     decode_reals(a, b, offset, first, count, piece);
   }
+  piece.differing = 0;
+  piece.zero_a_only = 0;
+  piece.zero_b_only = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    const bool are_finite = std::isfinite(piece.a[i]) & std::isfinite(piece.b[i]);
+    const bool differs = are_finite & (std::abs(piece.difference[i]) > 0);
+    piece.differing += differs ? 1 : 0;
+    piece.zero_a_only += (differs & (piece.a[i] == 0)) ? 1 : 0;
+    piece.zero_b_only += (differs & (piece.b[i] == 0)) ? 1 : 0;
+  }
+}
+
+void PairDecoder::decode_values(const void* a, const void* b, uint64_t offset, uint64_t first, uint64_t count, PairPiece& piece) const {
+  if (has_integers_) return decode_integers(a, b, offset, first, count, piece);
+  read_reals(a_, a, offset, first, count, piece.a);
+  read_reals(b_, b, offset, first, count, piece.b);
+  for (uint64_t i = 0; i < count; ++i) piece.difference[i] = piece.a[i] - piece.b[i];
 }
 
 void PairDecoder::decode_a(const void* a, uint64_t offset, uint64_t first, uint64_t count, double* values) const {
   if (!has_integers_) return read_reals(a_, a, offset, first, count, values);
+  if (!is_wide(a_.dtype) && !in_steps_) return to_float64(a_.dtype, a, offset, count, values);
   std::array<int64_t, kPairPiece> integers;
   read_integers(a_, a, offset, first, count, integers.data());
   const bool is_unsigned = a_.dtype == DType::kUInt64 && !in_steps_;

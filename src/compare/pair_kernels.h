@@ -17,7 +17,7 @@ namespace tensortap {
 
 // Sets `sums` and a bin for each pair that it took. `count` is at most kPairBlock.
 using PairKernel = uint64_t (*)(const void* a, const void* b, uint64_t count, const PairRequest& request, PairSums& sums, PairBin* bins);
-// The same of a piece; max_ulp is left alone.
+// The same of a piece.
 using PieceKernel = uint64_t (*)(const PairPiece& piece, uint64_t count, const PairRequest& request, PairSums& sums, PairBin* bins);
 // Sets the sum of the squares.
 using SquaresKernel = uint64_t (*)(const void* data, uint64_t count, double& squares);

@@ -16,8 +16,6 @@ constexpr double kSmallSquares = 0x1p-900;
 constexpr uint64_t kMostWaiting = uint64_t{1} << 31;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-bool is_zero_only(double value, double other) { return value == 0 && other != 0; }
-
 void count_nonfinite(double value, NonFiniteCounts& counts) {
   counts.nan += std::isnan(value) ? 1 : 0;
   counts.pos_inf += value == kInfinity ? 1 : 0;
@@ -53,7 +51,7 @@ double relative_of(long double squares, long double squares_b) {
 
 PairReducer::PairReducer(const PairSide& a, const PairSide& b, const ToleranceRule& tolerance)
     : decoder_(a, b), kernels_(pair_kernels_in_use()) {
-  request_.absolute = tolerance.absolute;
+  request_.absolute = std::max(tolerance.absolute, kLeastTolerance);
   request_.relative = tolerance.relative;
   request_.tiny = decoder_.has_integers() ? 1 : float_limits(decoder_.ulp_dtype()).smallest_normal;
   may_underflow_ = a.dtype == DType::kFloat64 || b.dtype == DType::kFloat64;
@@ -71,41 +69,40 @@ void PairReducer::add(const void* a, const void* b, uint64_t first, uint64_t cou
   uint64_t done = 0;
   if (direct_ != nullptr) {
     PairSums sums;
-    done = direct_(a, b, count, request(), sums, bins_.data());
-    if (is_plausible(sums)) {
+    done = direct_(a, b, count, request_, sums, bins_.data());
+    if (is_plausible(sums, sums.differing)) {
       accept(sums, done);
-      if (needs_places(sums)) {
-        for (uint64_t offset = 0; offset < done; offset += kPairPiece) {
-          const uint64_t some = std::min(kPairPiece, done - offset);
-          decoder_.decode(a, b, offset, first + offset, some, piece_);
-          note_places(first + offset, some);
-        }
-      }
+      if (needs_places(sums, sums.differing, first)) find_places(a, b, sums, first, done);
     } else {
       done = 0;
     }
   }
-  add_pieces(a, b, done, first, count);
-}
-
-void PairReducer::add_pieces(const void* a, const void* b, uint64_t offset, uint64_t first, uint64_t count) {
-  for (; offset < count; offset += kPairPiece) {
-    const uint64_t some = std::min(kPairPiece, count - offset);
-    decoder_.decode(a, b, offset, first + offset, some, piece_);
-    add_piece(first + offset, some);
+  for (; done < count; done += kPairPiece) {
+    const uint64_t some = std::min(kPairPiece, count - done);
+    decoder_.decode(a, b, done, first + done, some, piece_);
+    add_piece(first + done, some);
   }
 }
 
+void PairReducer::find_places(const void* a, const void* b, const PairSums& sums, uint64_t first, uint64_t count) {
+  for (uint64_t offset = 0; offset < count; offset += kPairPiece) {
+    const uint64_t some = std::min(kPairPiece, count - offset);
+    decoder_.decode_values(a, b, offset, first + offset, some, piece_);
+    if (note_places(sums, first + offset, some)) return;
+  }
+}
+
+void PairReducer::add_squares(double squares, uint64_t pairs) {
+  sums_.squares_a += static_cast<long double>(squares);
+  sums_.squares_b += static_cast<long double>(squares);
+  sums_.products += static_cast<long double>(squares);
+  result_.finite += pairs;
+  result_.within_1e_3 += pairs;
+  result_.within_5e_3 += pairs;
+  counted_[0] += pairs;
+}
+
 void PairReducer::add_equal(const void* a, uint64_t first, uint64_t count) {
-  const auto add_squares = [&](double squares, uint64_t pairs) {
-    sums_.squares_a += static_cast<long double>(squares);
-    sums_.squares_b += static_cast<long double>(squares);
-    sums_.products += static_cast<long double>(squares);
-    result_.finite += pairs;
-    result_.within_1e_3 += pairs;
-    result_.within_5e_3 += pairs;
-    counted_[0] += pairs;
-  };
   const auto is_good = [&](double squares) { return std::isfinite(squares) && (!may_underflow_ || squares >= kSmallSquares); };
   uint64_t done = 0;
   if (squares_ != nullptr) {
@@ -123,15 +120,16 @@ void PairReducer::add_equal(const void* a, uint64_t first, uint64_t count) {
     decoder_.decode_a(a, done, first + done, some, piece_.a);
     double squares = 0;
     uint64_t taken = of_doubles != nullptr ? of_doubles(piece_.a, some, squares) : 0;
+    if (taken < some || !is_good(squares)) {
+      std::copy_n(piece_.a, some, piece_.b);
+      std::fill_n(piece_.difference, some, 0.0);
+      std::fill_n(piece_.ulp, some, 0U);
+      if (!std::isfinite(squares) && neutralize(first + done, taken) > 0) taken = of_doubles(piece_.a, some, squares);
+    }
     if (is_good(squares)) {
       add_squares(squares, taken);
     } else {
       taken = 0;
-    }
-    for (uint64_t i = taken; i < some; ++i) {
-      piece_.b[i] = piece_.a[i];
-      piece_.difference[i] = 0;
-      piece_.ulp[i] = 0;
     }
     add_one_by_one(first + done, taken, some);
   }
@@ -139,20 +137,46 @@ void PairReducer::add_equal(const void* a, uint64_t first, uint64_t count) {
 
 // Adds the first `count` pairs of piece_.
 void PairReducer::add_piece(uint64_t first, uint64_t count) {
+  result_.max_ulp = std::max(result_.max_ulp, piece_.max_ulp);
+  result_.differing += piece_.differing;
+  result_.zero_a_only += piece_.zero_a_only;
+  result_.zero_b_only += piece_.zero_b_only;
+  if (result_.narrowed.has_value()) add_narrowed(count);
   uint64_t done = 0;
   if (kernels_ != nullptr) {
     PairSums sums;
-    done = kernels_->piece(piece_, count, request(), sums, bins_.data());
-    if (is_plausible(sums)) {
+    done = kernels_->piece(piece_, count, request_, sums, bins_.data());
+    if (!std::isfinite(sums.squares_a + sums.squares_b) && neutralize(first, done) > 0) {
+      done = kernels_->piece(piece_, count, request_, sums, bins_.data());
+    }
+    if (is_plausible(sums, piece_.differing)) {
       accept(sums, done);
-      if (needs_places(sums)) note_places(first, done);
+      if (needs_places(sums, piece_.differing, first)) note_places(sums, first, done);
     } else {
       done = 0;
     }
   }
   add_one_by_one(first, done, count);
-  result_.max_ulp = std::max(result_.max_ulp, piece_.max_ulp);
-  if (result_.narrowed.has_value()) add_narrowed(count);
+}
+
+// Takes the pairs that are not finite out of the first `count` of piece_ and leaves equal zeros in their places, for which it makes up. Not
+// where the kernels may have to give up for other reasons.
+uint64_t PairReducer::neutralize(uint64_t first, uint64_t count) {
+  if (may_underflow_) return 0;
+  uint64_t taken = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (std::isfinite(piece_.a[i]) && std::isfinite(piece_.b[i])) continue;
+    add_nonfinite(piece_.a[i], piece_.b[i], first + i);
+    piece_.a[i] = piece_.b[i] = piece_.difference[i] = 0;
+    piece_.ulp[i] = 0;
+    ++taken;
+  }
+  // These may wrap around until the zeros are counted.
+  result_.finite -= taken;
+  result_.within_1e_3 -= taken;
+  result_.within_5e_3 -= taken;
+  counted_[0] -= taken;
+  return taken;
 }
 
 // Pairs that may not be finite, that fill no vector, or for which there are no kernels.
@@ -166,8 +190,7 @@ void PairReducer::add_one_by_one(uint64_t first, uint64_t begin, uint64_t end) {
       add_nonfinite(piece_.a[i], piece_.b[i], first + i);
     }
   }
-  sums.differing = end - begin;
-  if (!is_plausible(sums)) return add_products<long double>(piece_, begin, end, sums_);
+  if (!is_plausible(sums, end - begin)) return add_products<long double>(piece_, begin, end, sums_);
   sums_.squares_a += static_cast<long double>(sums.squares_a);
   sums_.squares_b += static_cast<long double>(sums.squares_b);
   sums_.products += static_cast<long double>(sums.products);
@@ -180,11 +203,8 @@ void PairReducer::add_finite(uint64_t i, uint64_t position) {
   const double distance = std::abs(piece_.difference[i]);
   const double size = std::max(std::abs(piece_.b[i]), request_.tiny);
   ++result_.finite;
-  result_.differing += distance > 0 ? 1 : 0;
-  result_.within_1e_3 += distance < 1e-3 * size ? 1 : 0;
-  result_.within_5e_3 += distance < 5e-3 * size ? 1 : 0;
-  result_.zero_a_only += is_zero_only(piece_.a[i], piece_.b[i]) ? 1 : 0;
-  result_.zero_b_only += is_zero_only(piece_.b[i], piece_.a[i]) ? 1 : 0;
+  result_.within_1e_3 += distance / size < 1e-3 ? 1 : 0;
+  result_.within_5e_3 += distance / size < 5e-3 ? 1 : 0;
   ++counted_[bin_of(distance, piece_.b[i], piece_.ulp[i])];
   note_maxima(i, position);
 }
@@ -203,7 +223,7 @@ void PairReducer::add_nonfinite(double a, double b, uint64_t position) {
   ++result_.differing;
   ++result_.nonfinite_differing;
   ++without_ulp_;
-  if (!result_.first_differing.has_value()) result_.first_differing = position;
+  note_differing(position);
   if (!result_.first_nonfinite_differing.has_value()) result_.first_nonfinite_differing = position;
 }
 
@@ -229,22 +249,17 @@ void PairReducer::add_narrowed(uint64_t count) {
   }
 }
 
-bool PairReducer::is_plausible(const PairSums& sums) const {
+bool PairReducer::is_plausible(const PairSums& sums, uint64_t differing) const {
   // Squares of a and b that are finite say that the elements are; the others may be infinite only together with them, or for float64.
   if (!std::isfinite(sums.squares_a + sums.squares_b + sums.products + sums.squares)) return false;
   if (!may_underflow_) return true;
-  return sums.squares_a >= kSmallSquares && sums.squares_b >= kSmallSquares && (sums.differing == 0 || sums.squares >= kSmallSquares);
+  return sums.squares_a >= kSmallSquares && sums.squares_b >= kSmallSquares && (differing == 0 || sums.squares >= kSmallSquares);
 }
 
-bool PairReducer::needs_places(const PairSums& sums) const {
-  return sums.max_abs > result_.max_abs || sums.may_raise_relative || (sums.differing > 0 && !result_.first_differing.has_value());
-}
-
-PairRequest PairReducer::request() const {
-  PairRequest request = request_;
-  // A little less, since the kernel multiplies where max_rel comes from a division.
-  request.relative_bound = result_.max_rel * (1 - 0x1p-50);
-  return request;
+// Of pairs from `first` on.
+bool PairReducer::needs_places(const PairSums& sums, uint64_t differing, uint64_t first) const {
+  const bool has_first = result_.first_differing.has_value() && *result_.first_differing < first;
+  return sums.max_abs > result_.max_abs || sums.max_rel > result_.max_rel || (differing > 0 && !has_first);
 }
 
 // As the kernels have it.
@@ -279,24 +294,34 @@ void PairReducer::accept(const PairSums& sums, uint64_t count) {
 }
 
 void PairReducer::count_bins(uint64_t count) {
-  uint32_t* tables = waiting_.data();
   const PairBin* bins = bins_.data();
-  uint64_t i = 0;
-  for (; i + kTables <= count; i += kTables) {
+  uint64_t* counted = counted_.data();
+  if (count < kPairBlock) {
+    for (uint64_t i = 0; i < count; ++i) ++counted[bins[i]];
+    return;
+  }
+  if (waiting_.empty()) waiting_.resize(kTables * kBins);
+  uint32_t* tables = waiting_.data();
+  for (uint64_t i = 0; i < kPairBlock; i += kTables) {
     ++tables[bins[i]];
     ++tables[kBins + bins[i + 1]];
     ++tables[2 * kBins + bins[i + 2]];
     ++tables[3 * kBins + bins[i + 3]];
   }
-  for (; i < count; ++i) ++tables[bins[i]];
   waiting_pairs_ += count;
   if (waiting_pairs_ >= kMostWaiting) fold_bins();
 }
 
 void PairReducer::fold_bins() {
-  for (size_t i = 0; i < waiting_.size(); ++i) counted_[i % kBins] += waiting_[i];
+  for (size_t table = 0; table < waiting_.size(); table += kBins) {
+    for (size_t bin = 0; bin < kBins; ++bin) counted_[bin] += waiting_[table + bin];
+  }
   std::ranges::fill(waiting_, 0U);
   waiting_pairs_ = 0;
+}
+
+void PairReducer::note_differing(uint64_t position) {
+  result_.first_differing = std::min(position, result_.first_differing.value_or(position));
 }
 
 // Of a pair of piece_ that is finite on both sides.
@@ -311,11 +336,21 @@ void PairReducer::note_maxima(uint64_t i, uint64_t position) {
     result_.max_rel = relative;
     result_.max_rel_at = position;
   }
-  if (distance > 0 && !result_.first_differing.has_value()) result_.first_differing = position;
+  if (distance > 0) note_differing(position);
 }
 
-void PairReducer::note_places(uint64_t first, uint64_t count) {
-  for (uint64_t i = 0; i < count; ++i) note_maxima(i, first + i);
+// True when the maxima of `sums` have been found.
+bool PairReducer::note_places(const PairSums& sums, uint64_t first, uint64_t count) {
+  for (uint64_t i = 0; i < count && first + i < result_.first_differing.value_or(first + count); ++i) {
+    if (std::abs(piece_.difference[i]) > 0) note_differing(first + i);
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    const double distance = std::abs(piece_.difference[i]);
+    const double size = std::max(std::abs(piece_.b[i]), request_.tiny);
+    // A little less than the largest relative error, for products are rounded otherwise than quotients.
+    if (distance > result_.max_abs || distance > result_.max_rel * (1 - 0x1p-50) * size) note_maxima(i, first + i);
+  }
+  return result_.max_abs >= sums.max_abs && result_.max_rel >= sums.max_rel;
 }
 
 void PairReducer::finish_sums() {

@@ -42,21 +42,23 @@ class PairReducer {
     long double distances = 0;
   };
 
-  [[nodiscard]] bool is_plausible(const PairSums& sums) const;
-  [[nodiscard]] bool needs_places(const PairSums& sums) const;
-  [[nodiscard]] PairRequest request() const;
+  [[nodiscard]] bool is_plausible(const PairSums& sums, uint64_t differing) const;
+  [[nodiscard]] bool needs_places(const PairSums& sums, uint64_t differing, uint64_t first) const;
   [[nodiscard]] PairBin bin_of(double distance, double b, uint32_t ulp) const;
-  void add_pieces(const void* a, const void* b, uint64_t offset, uint64_t first, uint64_t count);
+  void find_places(const void* a, const void* b, const PairSums& sums, uint64_t first, uint64_t count);
   void add_piece(uint64_t first, uint64_t count);
   void add_one_by_one(uint64_t first, uint64_t begin, uint64_t end);
   void add_finite(uint64_t i, uint64_t position);
   void add_nonfinite(double a, double b, uint64_t position);
   void add_narrowed(uint64_t count);
+  uint64_t neutralize(uint64_t first, uint64_t count);
+  void add_squares(double squares, uint64_t pairs);
   void accept(const PairSums& sums, uint64_t count);
   void count_bins(uint64_t count);
   void fold_bins();
+  void note_differing(uint64_t position);
   void note_maxima(uint64_t i, uint64_t position);
-  void note_places(uint64_t first, uint64_t count);
+  bool note_places(const PairSums& sums, uint64_t first, uint64_t count);
   void finish_sums();
   void finish_narrowed();
 
@@ -68,7 +70,7 @@ class PairReducer {
   bool may_underflow_;  // squares of the elements may be too small for double
   PairPiece piece_;
   alignas(64) std::array<PairBin, kPairBlock> bins_;
-  std::vector<uint32_t> waiting_ = std::vector<uint32_t>(kTables * kBins);
+  std::vector<uint32_t> waiting_;  // kTables tables of kBins; empty until there is much to count
   uint64_t waiting_pairs_ = 0;
   std::vector<uint64_t> counted_ = std::vector<uint64_t>(kBins);
   uint64_t without_ulp_ = 0;
