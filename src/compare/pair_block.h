@@ -18,11 +18,7 @@ struct PairPiece {
   alignas(64) double b[kPairPiece];
   alignas(64) double difference[kPairPiece];  // a - b: exact for integers, rounded once for floating types
   alignas(64) uint32_t ulp[kPairPiece];       // at most 2^32 - 1; 0 where a side is not finite
-  // Of the pairs that are finite on both sides.
   uint64_t max_ulp = 0;
-  uint64_t differing = 0;
-  uint64_t zero_a_only = 0;
-  uint64_t zero_b_only = 0;
 };
 
 struct PairRequest {
@@ -46,11 +42,10 @@ struct PairSums {
   double max_rel = 0;
   uint64_t within_1e_3 = 0;
   uint64_t within_5e_3 = 0;
-  // Left alone where the pairs come decoded, since their piece says it.
-  uint64_t max_ulp = 0;
   uint64_t differing = 0;
   uint64_t zero_a_only = 0;
   uint64_t zero_b_only = 0;
+  uint64_t max_ulp = 0;  // left alone where the pairs come decoded, since their piece says it
 };
 
 // Place of a pair in both histograms of Difference: tolerance bin * kUlpBins + ULP bin.

@@ -104,8 +104,8 @@ struct PairLanes {
 
   static HWY_INLINE LongVector ones(hn::Mask<WideTag> mask) { return hn::BitCast(LongTag(), hn::VecFromMask(WideTag(), mask)); }
 
-  // Returns, in the upper 12 bits, k where |a - b| is above 2^k and up to 2^(k+1) times the tolerance: what the bits of two positive numbers
-  // differ by is their quotient's exponent.
+  // Returns, in the upper 12 bits, k where |a - b| is above 2^k and up to 2^(k+1) times the tolerance: what the bits of two positive
+  // numbers differ by is their quotient's exponent.
   HWY_INLINE LongVector add(WideVector a, WideVector b, WideVector difference, const PairConstants& constants) {
     const WideVector distance = hn::Abs(difference);
     squares_a = hn::MulAdd(a, a, squares_a);
@@ -175,6 +175,28 @@ struct FloatCounts {
   }
 };
 
+// The same of elements as doubles.
+struct WideCounts {
+  LongVector differing, zero_a_only, zero_b_only;
+
+  HWY_INLINE WideCounts() { differing = zero_a_only = zero_b_only = hn::Zero(LongTag()); }
+
+  HWY_INLINE void add(WideVector a, WideVector b, WideVector difference) {
+    const WideVector zero = hn::Zero(WideTag());
+    const auto is_zero_a = hn::Eq(a, zero);
+    const auto is_zero_b = hn::Eq(b, zero);
+    zero_a_only = hn::Sub(zero_a_only, PairLanes::ones(hn::AndNot(is_zero_b, is_zero_a)));
+    zero_b_only = hn::Sub(zero_b_only, PairLanes::ones(hn::AndNot(is_zero_a, is_zero_b)));
+    differing = hn::Sub(differing, PairLanes::ones(hn::Ne(difference, zero)));
+  }
+
+  HWY_INLINE void finish(PairSums& sums) const {
+    sums.differing = PairLanes::total(differing);
+    sums.zero_a_only = PairLanes::total(zero_a_only);
+    sums.zero_b_only = PairLanes::total(zero_b_only);
+  }
+};
+
 // The bins of as many pairs as there are lanes of float, from what PairLanes::add() returned for each half.
 HWY_INLINE void store_bins(LongVector low, LongVector high, UnsignedVector ulp, PairBin* bins) {
   const BitsTag tag;
@@ -229,6 +251,7 @@ inline uint64_t piece_block(const PairPiece& piece, uint64_t count, const PairRe
   const size_t step = hn::Lanes(FloatTag());
   const PairConstants constants(request);
   PairLanes lanes;
+  WideCounts counts;
   size_t i = 0;
   for (; i + step <= count; i += step) {
     PairVectors pairs;
@@ -239,9 +262,12 @@ inline uint64_t piece_block(const PairPiece& piece, uint64_t count, const PairRe
     pairs.difference_low = hn::LoadU(d, piece.difference + i);
     pairs.difference_high = hn::LoadU(d, piece.difference + i + half);
     pairs.ulp = hn::LoadU(UnsignedTag(), piece.ulp + i);
+    counts.add(pairs.a_low, pairs.b_low, pairs.difference_low);
+    counts.add(pairs.a_high, pairs.b_high, pairs.difference_high);
     add_pairs(pairs, constants, lanes, bins + i);
   }
   lanes.finish(sums);
+  counts.finish(sums);
   return i;
 }
 

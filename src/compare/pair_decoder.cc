@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <span>
 
@@ -110,16 +111,6 @@ void PairDecoder::decode(const void* a, const void* b, uint64_t offset, uint64_t
   } else {
     decode_reals(a, b, offset, first, count, piece);
   }
-  piece.differing = 0;
-  piece.zero_a_only = 0;
-  piece.zero_b_only = 0;
-  for (uint64_t i = 0; i < count; ++i) {
-    const bool are_finite = std::isfinite(piece.a[i]) & std::isfinite(piece.b[i]);
-    const bool differs = are_finite & (std::abs(piece.difference[i]) > 0);
-    piece.differing += differs ? 1 : 0;
-    piece.zero_a_only += (differs & (piece.a[i] == 0)) ? 1 : 0;
-    piece.zero_b_only += (differs & (piece.b[i] == 0)) ? 1 : 0;
-  }
 }
 
 void PairDecoder::decode_values(const void* a, const void* b, uint64_t offset, uint64_t first, uint64_t count, PairPiece& piece) const {
@@ -149,7 +140,7 @@ void PairDecoder::decode_integers(const void* a, const void* b, uint64_t offset,
   if (!is_wide(a_.dtype) && !is_wide(b_.dtype) && !in_steps_) {
     for (uint64_t i = 0; i < count; ++i) {
       const int64_t difference = x[i] - y[i];
-      const auto distance = static_cast<uint64_t>(difference < 0 ? -difference : difference);
+      const auto distance = static_cast<uint64_t>(std::abs(difference));
       piece.a[i] = static_cast<double>(x[i]);
       piece.b[i] = static_cast<double>(y[i]);
       piece.difference[i] = static_cast<double>(difference);

@@ -36,7 +36,7 @@ class PairDecoder {
   // The type of which ULP are measured; kUndefined for integers.
   [[nodiscard]] DType ulp_dtype() const { return ulp_dtype_; }
 
-  // Sets the first `count` pairs of `piece`, and its counts. `a` and `b` are packed, `offset` elements before those that are wanted (a
+  // Sets the first `count` pairs of `piece`, and its max_ulp. `a` and `b` are packed, `offset` elements before those that are wanted (a
   // multiple of kPairPiece), which are the elements from `first` on of the tensors.
   void decode(const void* a, const void* b, uint64_t offset, uint64_t first, uint64_t count, PairPiece& piece) const;
   // Sets a, b and difference alone.

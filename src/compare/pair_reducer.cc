@@ -70,9 +70,9 @@ void PairReducer::add(const void* a, const void* b, uint64_t first, uint64_t cou
   if (direct_ != nullptr) {
     PairSums sums;
     done = direct_(a, b, count, request_, sums, bins_.data());
-    if (is_plausible(sums, sums.differing)) {
+    if (is_plausible(sums)) {
       accept(sums, done);
-      if (needs_places(sums, sums.differing, first)) find_places(a, b, sums, first, done);
+      if (needs_places(sums, first)) find_places(a, b, sums, first, done);
     } else {
       done = 0;
     }
@@ -138,9 +138,6 @@ void PairReducer::add_equal(const void* a, uint64_t first, uint64_t count) {
 // Adds the first `count` pairs of piece_.
 void PairReducer::add_piece(uint64_t first, uint64_t count) {
   result_.max_ulp = std::max(result_.max_ulp, piece_.max_ulp);
-  result_.differing += piece_.differing;
-  result_.zero_a_only += piece_.zero_a_only;
-  result_.zero_b_only += piece_.zero_b_only;
   if (result_.narrowed.has_value()) add_narrowed(count);
   uint64_t done = 0;
   if (kernels_ != nullptr) {
@@ -149,9 +146,9 @@ void PairReducer::add_piece(uint64_t first, uint64_t count) {
     if (!std::isfinite(sums.squares_a + sums.squares_b) && neutralize(first, done) > 0) {
       done = kernels_->piece(piece_, count, request_, sums, bins_.data());
     }
-    if (is_plausible(sums, piece_.differing)) {
+    if (is_plausible(sums)) {
       accept(sums, done);
-      if (needs_places(sums, piece_.differing, first)) note_places(sums, first, done);
+      if (needs_places(sums, first)) note_places(sums, first, done);
     } else {
       done = 0;
     }
@@ -190,7 +187,8 @@ void PairReducer::add_one_by_one(uint64_t first, uint64_t begin, uint64_t end) {
       add_nonfinite(piece_.a[i], piece_.b[i], first + i);
     }
   }
-  if (!is_plausible(sums, end - begin)) return add_products<long double>(piece_, begin, end, sums_);
+  sums.differing = end - begin;
+  if (!is_plausible(sums)) return add_products<long double>(piece_, begin, end, sums_);
   sums_.squares_a += static_cast<long double>(sums.squares_a);
   sums_.squares_b += static_cast<long double>(sums.squares_b);
   sums_.products += static_cast<long double>(sums.products);
@@ -202,7 +200,12 @@ void PairReducer::add_one_by_one(uint64_t first, uint64_t begin, uint64_t end) {
 void PairReducer::add_finite(uint64_t i, uint64_t position) {
   const double distance = std::abs(piece_.difference[i]);
   const double size = std::max(std::abs(piece_.b[i]), request_.tiny);
+  const bool is_zero_a = piece_.a[i] == 0;
+  const bool is_zero_b = piece_.b[i] == 0;
   ++result_.finite;
+  result_.differing += distance > 0 ? 1 : 0;
+  result_.zero_a_only += is_zero_a && !is_zero_b ? 1 : 0;
+  result_.zero_b_only += is_zero_b && !is_zero_a ? 1 : 0;
   result_.within_1e_3 += distance / size < 1e-3 ? 1 : 0;
   result_.within_5e_3 += distance / size < 5e-3 ? 1 : 0;
   ++counted_[bin_of(distance, piece_.b[i], piece_.ulp[i])];
@@ -249,17 +252,17 @@ void PairReducer::add_narrowed(uint64_t count) {
   }
 }
 
-bool PairReducer::is_plausible(const PairSums& sums, uint64_t differing) const {
+bool PairReducer::is_plausible(const PairSums& sums) const {
   // Squares of a and b that are finite say that the elements are; the others may be infinite only together with them, or for float64.
   if (!std::isfinite(sums.squares_a + sums.squares_b + sums.products + sums.squares)) return false;
   if (!may_underflow_) return true;
-  return sums.squares_a >= kSmallSquares && sums.squares_b >= kSmallSquares && (differing == 0 || sums.squares >= kSmallSquares);
+  return sums.squares_a >= kSmallSquares && sums.squares_b >= kSmallSquares && (sums.differing == 0 || sums.squares >= kSmallSquares);
 }
 
 // Of pairs from `first` on.
-bool PairReducer::needs_places(const PairSums& sums, uint64_t differing, uint64_t first) const {
+bool PairReducer::needs_places(const PairSums& sums, uint64_t first) const {
   const bool has_first = result_.first_differing.has_value() && *result_.first_differing < first;
-  return sums.max_abs > result_.max_abs || sums.max_rel > result_.max_rel || (differing > 0 && !has_first);
+  return sums.max_abs > result_.max_abs || sums.max_rel > result_.max_rel || (sums.differing > 0 && !has_first);
 }
 
 // As the kernels have it.
@@ -293,16 +296,17 @@ void PairReducer::accept(const PairSums& sums, uint64_t count) {
   count_bins(count);
 }
 
+// `count` is a whole number of vectors, of four floats at least.
 void PairReducer::count_bins(uint64_t count) {
   const PairBin* bins = bins_.data();
   uint64_t* counted = counted_.data();
-  if (count < kPairBlock) {
+  if (count < kPairPiece) {
     for (uint64_t i = 0; i < count; ++i) ++counted[bins[i]];
     return;
   }
   if (waiting_.empty()) waiting_.resize(kTables * kBins);
   uint32_t* tables = waiting_.data();
-  for (uint64_t i = 0; i < kPairBlock; i += kTables) {
+  for (uint64_t i = 0; i < count; i += kTables) {
     ++tables[bins[i]];
     ++tables[kBins + bins[i + 1]];
     ++tables[2 * kBins + bins[i + 2]];
