@@ -16,6 +16,9 @@
 #include "base/json.h"
 #include "bindings.h"
 #include "find/find_report.h"
+#include "find/trends.h"
+#include "find/trends_json.h"
+#include "find/watch_json.h"
 #include "query/record_json.h"
 #include "query/row_columns.h"
 #include "query/row_query.h"
@@ -205,6 +208,19 @@ std::string find_in(const PythonDump& dump, const nb::str& source, size_t limit)
   return to_json_text(value_or_throw(find_source(dump.index(), place)));
 }
 
+// Without the lock of the interpreter: data may be read for long.
+std::string trends_in(const PythonDump& dump, uint64_t last, size_t limit) {
+  const nb::gil_scoped_release release;
+  return to_json_text(trends_json(dump.index(), find_trends(dump.index(), last), limit));
+}
+
+std::string watch_in(const PythonDump& dump, const nb::list& conditions, const nb::str& ops, const nb::str& steps, size_t limit) {
+  WatchQuestion question{{}, from_str(ops), from_str(steps)};
+  for (const nb::handle condition : conditions) question.conditions.push_back(from_str(nb::cast<nb::str>(condition)));
+  const nb::gil_scoped_release release;
+  return to_json_text(value_or_throw(watch_json(dump.index(), question, limit)));
+}
+
 nb::list problems_of(const PythonDump& dump) {
   nb::list problems;
   for (const std::string& problem : dump.index().problems()) problems.append(to_str(problem));
@@ -231,7 +247,9 @@ void bind_dump(nb::module_& module) {
       .def("record", [](const PythonDump& dump, size_t row) { return to_json_text(record_json(dump.index(), dump.checked(row))); })
       .def("histogram", [](const PythonDump& dump, size_t row) { return dump.index().histogram(dump.checked(row)); })
       .def("data", &PythonDump::data)
-      .def("find_report", find_in);
+      .def("find_report", find_in)
+      .def("trends_report", trends_in)
+      .def("watch_report", watch_in);
 }
 
 }  // namespace tensortap::python

@@ -67,6 +67,21 @@ def test_find_tells_the_same_later_and_finds_by_line(digits: tuple[str, dict[str
     assert back["ops"][0]["source"].endswith(f"train_digits.py:{line}")
 
 
+# B4
+def test_trends_show_what_was_unlike_every_step_before(digits: tuple[str, dict[str, Any], TorchDump]) -> None:
+    """The scan is empty in step 61 only: the inverse root, around 10 until then, is 1000."""
+    _, _, dump = digits
+    found = tensortap("find", dump.folder, "--trends", "--json")
+    assert found.code == 1
+    spikes = {one["record"]: one for one in found.object["trends"] if one["kind"] == "spike"}
+    rsqrt = spikes["Digits.norm/rsqrt:out0@61"]
+    assert round(rsqrt["to"]) == 994
+    assert rsqrt["from"] < 20
+    assert "torch.rsqrt" in (ROOT / "examples/train_digits.py").read_text().splitlines()[int(rsqrt["source"].rsplit(":", 1)[1]) - 1]
+    assert found.object["counts"] == {"exploding": 0, "spike": len(spikes), "vanishing": 0, "dead": 0, "frozen": 0}
+    assert tensortap("find", dump.folder, "--json").object["lead"] is None, "nothing grew up to it"
+
+
 def test_names_and_steps_select(tmp_path: Path) -> None:
     done = capture(tmp_path, TRAINING, options=["--tensors", "--ops", "softmax", "--steps", "1-2"])
     assert done.code == 0, done.err

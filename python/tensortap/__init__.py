@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from typing import Any, cast
 
 from tensortap import _core
@@ -39,8 +40,18 @@ __all__ = [
 __version__ = _core.version()
 
 
-def find(dump: Dump | str | os.PathLike[str], *, source: str = "", limit: int = 10) -> dict[str, Any]:
-    """Look for non-finite values, lack of headroom in fp16 and bf16, and dead outputs.
+def find(
+    dump: Dump | str | os.PathLike[str],
+    *,
+    source: str = "",
+    limit: int = 10,
+    trends: bool = False,
+    last: int = 0,
+    watch: Sequence[str] = (),
+    ops: str = "",
+    steps: str = "",
+) -> dict[str, Any]:
+    """Look for non-finite values, lack of headroom in fp16 and bf16, and dead outputs; or for trends; or hold watchpoints against records.
 
     Parameters
     ----------
@@ -50,11 +61,28 @@ def find(dump: Dump | str | os.PathLike[str], *, source: str = "", limit: int = 
         Only the ops made by this line of the author's program, such as ``train.py:41``; or an op's name, for its line.
     limit : int
         How many examples to give of each.
+    trends : bool
+        Instead: what grows, leaps, vanishes, dies or freezes over the steps.
+    last : int
+        With `trends`: only that many steps, the last ones; 0 for all.
+    watch : sequence of str
+        Instead: the records that these conditions of MindInsight's debugger hold for, such as ``tensor_too_large:max_gt=1``;
+        ``recommended`` for the set that it proposes.
+    ops, steps : str
+        With `watch`: only ops of this name or regular expression, only these steps, such as ``0,3-5``.
 
     Returns
     -------
     dict
         What ``tensortap find --json`` prints.
     """
+    if bool(source) + trends + bool(watch) > 1:
+        raise ValueError("source, trends and watch are questions of their own: ask one at a time")
     opened = dump if isinstance(dump, Dump) else open(dump)
-    return cast("dict[str, Any]", json.loads(opened._core.find_report(source, limit)))
+    if trends:
+        text = opened._core.trends_report(last, limit)
+    elif watch:
+        text = opened._core.watch_report([watch] if isinstance(watch, str) else list(watch), ops, steps, limit)
+    else:
+        text = opened._core.find_report(source, limit)
+    return cast("dict[str, Any]", json.loads(text))

@@ -61,7 +61,9 @@ constexpr std::array kCommands = {
     Command{"find", "Find non-finite values, lack of headroom, dead outputs",
             R"(  tensortap find dump                                     exit code 1 when there is a NaN or an Inf
   tensortap find dump --source train.py:41                the ops made by that line
-  tensortap find dump --suspects --config-out full.json   what to capture whole in a second run)",
+  tensortap find dump --suspects --config-out full.json   what to capture whole in a second run
+  tensortap find dump --trends                            what grows, dies or freezes over the steps
+  tensortap find dump --watch tensor_too_large:max_gt=9   records that a condition of MindInsight holds for)",
             false, declare_find},
     Command{"convert", "Convert tensor files and dumps into other formats and layouts",
             R"(  tensortap convert dump/20260102030405 arrays            every tensor of every DumpData file as npy

@@ -16,11 +16,15 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/dump_access.h"
+#include "cli/find_text.h"
 #include "cli/json_members.h"
 #include "cli/origin_text.h"
 #include "cli/summary_text.h"
 #include "find/find_report.h"
 #include "find/suspects.h"
+#include "find/trends.h"
+#include "find/trends_json.h"
+#include "find/watch_json.h"
 #include "registry/registry.h"
 
 namespace tensortap::cli {
@@ -34,6 +38,9 @@ struct FindOptions {
   bool all = false;  // whole lists
   std::string dialect = "tensortap";
   std::string config_out;
+  bool trends = false;
+  uint64_t last = 0;  // steps; 0 = all
+  WatchQuestion watch;
 };
 
 constexpr size_t kLimit = 10;
@@ -41,21 +48,6 @@ constexpr size_t kSuspectsLimit = 100;
 constexpr size_t kShownOfList = 3;
 
 std::string record_text(const Json& one) { return fmt::format("{} ({})", member_text(one, "record"), member_text(one, "type")); }
-
-// "train.py:41, module Net.norm, backward of rsqrt, module Net.norm, line net.py:17"
-std::string place_text(const Json& one) {
-  std::string text = member_text(one, "source");
-  const auto add = [&text](const std::string& word, const std::string& value) {
-    if (!value.empty()) text += fmt::format("{}{}{}", text.empty() ? "" : ", ", word, value);
-  };
-  add("module ", member_text(one, "module"));
-  if (const Json forward = one.value("forward", Json()); forward.is_object()) {
-    add("backward of ", member_text(forward, "op"));
-    add("module ", member_text(forward, "module"));
-    add("line ", member_text(forward, "source"));
-  }
-  return text;
-}
 
 std::string index_text(const Json& one) {
   const Json index = one.value("index", Json());
@@ -137,6 +129,7 @@ void print_nonfinite(Terminal& terminal, const Json& report) {
   const Json& first = report.at("first_nonfinite");
   terminal.line(first.is_object() ? palette.red("first non-finite value: ") + nonfinite_text(first) : palette.green(healthy_text(report)));
   if (first.is_object() && !(first.at("module").is_null() && first.at("forward").is_null())) terminal.line("  " + place_text(first));
+  if (const Json* lead = member(report, "lead"); lead != nullptr) terminal.line("  " + lead_text(*lead, first));
   if (report.contains("first_in_time") && first.is_object())
     terminal.line("first in time, but not where that came from: " + nonfinite_text(report.at("first_in_time")));
   if (const Json& seen = report.at("seen"); seen.is_object()) {
@@ -257,7 +250,21 @@ Result<ExitCode> suspects(const DumpIndex& dump, const FindOptions& options, Ter
   return found ? ExitCode::kFound : ExitCode::kFine;
 }
 
+Result<ExitCode> trends(const DumpIndex& dump, const FindOptions& options, Terminal& terminal) {
+  const Json report = trends_json(dump, find_trends(dump, options.last), options.limit == 0 ? kLimit : options.limit);
+  terminal.json ? terminal.json_line(report) : print_trends(terminal, report);
+  return report.at("trends").empty() ? ExitCode::kFine : ExitCode::kFound;
+}
+
+Result<ExitCode> watch(const DumpIndex& dump, const FindOptions& options, Terminal& terminal) {
+  const auto report = watch_json(dump, options.watch, options.limit == 0 ? kLimit : options.limit);
+  if (!report.ok()) return Status(report.status().code(), concat("--", report.status().message()));
+  terminal.json ? terminal.json_line(*report) : print_watch(terminal, *report);
+  return report->at("hits") == 0 ? ExitCode::kFine : ExitCode::kFound;
+}
+
 Result<ExitCode> find(const FindOptions& options, Terminal& terminal) {
+  if (const Status known = check_conditions(options.watch); !known.ok()) return Status(known.code(), concat("--", known.message()));
   TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_for_reading(terminal, options.dump));
   if (!options.source.empty()) {
     TENSORTAP_ASSIGN_OR_RETURN(const Json answer, find_source(*dump, options.source));
@@ -265,6 +272,8 @@ Result<ExitCode> find(const FindOptions& options, Terminal& terminal) {
     return ExitCode::kFine;
   }
   if (options.suspects) return suspects(*dump, options, terminal);
+  if (options.trends) return trends(*dump, options, terminal);
+  if (!options.watch.conditions.empty()) return watch(*dump, options, terminal);
   const Json report = find_report(*dump, options.limit == 0 ? kLimit : options.limit);
   terminal.json ? terminal.json_line(report) : print_report(terminal, report, options.all || options.limit > 0);
   return report.at("first_nonfinite").is_null() ? ExitCode::kFine : ExitCode::kFound;
@@ -286,6 +295,19 @@ Action declare_find(CLI::App& app) {
       ->type_name("NAME")
       ->needs(suspects_flag);
   app.add_option("--config-out", options->config_out, "Write that config to this file")->type_name("FILE")->needs(suspects_flag);
+  auto* trends_flag = app.add_flag("--trends", options->trends, "What grows, leaps, vanishes, dies or freezes over the steps");
+  app.add_option("--last", options->last, "Only the last steps, this many")
+      ->type_name("STEPS")
+      ->check(in_range(1, kMostListed))
+      ->needs(trends_flag);
+  auto* watch_option = add_repeated(app, "--watch", options->watch.conditions, "CONDITION",
+                                    "A watchpoint of MindInsight's debugger, such as tensor_too_large:max_gt=1; or recommended");
+  app.add_option("--ops", options->watch.ops, "Watch ops whose name is, or matches, this regular expression")
+      ->type_name("REGEX")
+      ->needs(watch_option);
+  app.add_option("--steps", options->watch.steps, "Watch these steps, such as 0,3-5")->type_name("STEPS")->needs(watch_option);
+  for (CLI::Option* one : {suspects_flag, trends_flag}) one->excludes(watch_option);
+  trends_flag->excludes(suspects_flag);
   return [options](Terminal& terminal) { return find(*options, terminal); };
 }
 

@@ -33,6 +33,20 @@ std::string seen_text(const std::string& reached) {
 
 }  // namespace
 
+std::string place_text(const Json& one) {
+  std::string text = member_text(one, "source");
+  const auto add = [&text](const std::string& word, const std::string& value) {
+    if (!value.empty()) text += fmt::format("{}{}{}", text.empty() ? "" : ", ", word, value);
+  };
+  add("module ", member_text(one, "module"));
+  if (const Json forward = one.value("forward", Json()); forward.is_object()) {
+    add("backward of ", member_text(forward, "op"));
+    add("module ", member_text(forward, "module"));
+    add("line ", member_text(forward, "source"));
+  }
+  return text;
+}
+
 std::string counts_text(const Json& one) {
   std::string text;
   for (const auto& [key, word] : {std::pair{"nan", "NaN"}, {"pos_inf", "+Inf"}, {"neg_inf", "-Inf"}}) {

@@ -10,6 +10,8 @@
 
 namespace tensortap::cli {
 
+// "train.py:41, module Net.norm, backward of rsqrt, module Net.norm, line net.py:17" of an object with "source", "module" and "forward".
+std::string place_text(const Json& one);
 // "2 +Inf, 1 -Inf" of an object with these counts, without those that are 0.
 std::string counts_text(const Json& one);
 // "read conv:in0@3: min -1, max 2", "read empty:in0@3: uninitialised memory" of one of a step's "inputs".

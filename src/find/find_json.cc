@@ -14,37 +14,6 @@ constexpr size_t kMostPlaces = 100;
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json number_or_null(const std::optional<double>& number) { return number ? json_number(*number) : Json(nullptr); }
 
-// The words that say which record it is.
-Json named(const DumpIndex& dump, size_t row) {
-  const RecordRow& record = dump.rows()[row];
-  const OpInfo& op = op_of(dump, record);
-  Json json = Json::object();
-  json["record"] = record_name(record, op.name);
-  json["op"] = op.name;
-  json["type"] = op.type;
-  json["slot"] = slot_name(static_cast<SlotKind>(record.slot_kind), record.slot_index);
-  json["step"] = record.step;
-  return json;
-}
-
-// Where an op is in the program.
-void add_place(const DumpIndex& dump, const RecordRow& row, Json& json) {
-  const OpInfo& op = op_of(dump, row);
-  json["source"] = text_or_null(op.source_location);
-  json["module"] = text_or_null(op.module);
-  json["phase"] = std::string(phase_name(static_cast<Phase>(row.phase)));
-  json["forward"] = nullptr;
-  const std::string forward = attribute_text(op, kForwardOp);
-  if (forward.empty()) return;
-  Json place = {{"op", forward}, {"module", nullptr}, {"source", nullptr}};
-  const auto found = std::ranges::find(dump.ops(), forward, &OpInfo::name);
-  if (found != dump.ops().end()) {
-    place["module"] = text_or_null(found->module);
-    place["source"] = text_or_null(found->source_location);
-  }
-  json["forward"] = std::move(place);
-}
-
 Json stat(const TensorStats& stats, Stat bit, double value) { return (stats.valid & bit) != 0 ? json_number(value) : Json(nullptr); }
 
 Json input_json(const DumpIndex& dump, size_t row) {
@@ -80,6 +49,35 @@ Json gradient_list(const DumpIndex& dump, const std::vector<GradientRecord>& gra
 }
 
 }  // namespace
+
+Json named(const DumpIndex& dump, size_t row) {
+  const RecordRow& record = dump.rows()[row];
+  const OpInfo& op = op_of(dump, record);
+  Json json = Json::object();
+  json["record"] = record_name(record, op.name);
+  json["op"] = op.name;
+  json["type"] = op.type;
+  json["slot"] = slot_name(static_cast<SlotKind>(record.slot_kind), record.slot_index);
+  json["step"] = record.step;
+  return json;
+}
+
+void add_place(const DumpIndex& dump, const RecordRow& row, Json& json) {
+  const OpInfo& op = op_of(dump, row);
+  json["source"] = text_or_null(op.source_location);
+  json["module"] = text_or_null(op.module);
+  json["phase"] = std::string(phase_name(static_cast<Phase>(row.phase)));
+  json["forward"] = nullptr;
+  const std::string forward = attribute_text(op, kForwardOp);
+  if (forward.empty()) return;
+  Json place = {{"op", forward}, {"module", nullptr}, {"source", nullptr}};
+  const auto found = std::ranges::find(dump.ops(), forward, &OpInfo::name);
+  if (found != dump.ops().end()) {
+    place["module"] = text_or_null(found->module);
+    place["source"] = text_or_null(found->source_location);
+  }
+  json["forward"] = std::move(place);
+}
 
 Json nonfinite_json(const DumpIndex& dump, const NonFiniteRecord& record) {
   const RecordRow& row = dump.rows()[record.row];

@@ -12,6 +12,11 @@
 
 namespace tensortap {
 
+// {"record", "op", "type", "slot", "step"} of a row.
+Json named(const DumpIndex& dump, size_t row);
+// Adds "source", "module", "phase" and "forward" of the row's op, as below. Linear in the ops.
+void add_place(const DumpIndex& dump, const RecordRow& row, Json& json);
+
 // {"step", "op", "type", "slot", "nan", "pos_inf", "neg_inf", "index", "source", "module", "phase", "forward"}; index, source and module
 // are null when unknown. "forward" is null, or for an op that computes a gradient {"op", "module", "source"} of the op that it belongs to.
 Json nonfinite_json(const DumpIndex& dump, const NonFiniteRecord& record);

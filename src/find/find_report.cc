@@ -9,6 +9,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "find/find_json.h"
+#include "find/lead.h"
+#include "find/trends_json.h"
 
 namespace tensortap {
 namespace {
@@ -45,6 +47,18 @@ std::optional<NonFiniteRecord> first_to_mend(const DumpIndex& dump, const std::o
   return std::nullopt;
 }
 
+// How the values of the op to mend grew before, its own and those that it read.
+Json lead_of(const DumpIndex& dump, size_t row, const NonFiniteFindings& found) {
+  std::vector<size_t> inputs;
+  const auto add = [&](const NonFiniteOrigin& origin) {
+    if (inputs.empty() && origin.chain.back().row == row) inputs = origin.chain.back().inputs;
+  };
+  if (found.seen) add(*found.seen);
+  for (const NonFiniteOrigin& origin : found.origins) add(origin);
+  const std::optional<Trend> lead = lead_to(dump, row, inputs);
+  return lead ? lead_json(dump, *lead) : Json();
+}
+
 Json dead_list(const DumpIndex& dump, size_t limit) {
   Json list = Json::array();
   for (const DeadOutput& dead : find_dead_outputs(dump)) {
@@ -64,6 +78,7 @@ Json find_report(const DumpIndex& dump, size_t limit) {
   const auto& [seen, origins, judged] = found;
   const auto first = first_to_mend(dump, first_in_time, found);
   report["first_nonfinite"] = first ? nonfinite_json(dump, *first) : Json();
+  report["lead"] = first ? lead_of(dump, first->row, found) : Json();
   if (first_in_time && (!first || first->row != first_in_time->row)) report["first_in_time"] = nonfinite_json(dump, *first_in_time);
   report["seen"] = seen ? origin_json(dump, *seen) : Json();
   report["harmless"] = static_cast<uint64_t>(std::ranges::count(origins, true, &NonFiniteOrigin::harmless));

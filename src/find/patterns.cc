@@ -36,7 +36,7 @@ std::optional<double> rms_of(const RecordRow& row) {
   return row.stats.l2 / std::sqrt(static_cast<double>(count));
 }
 
-double median_of(std::vector<double> values) {
+double finite_median(std::vector<double> values) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -89,7 +89,7 @@ GradientReport find_gradients(const DumpIndex& dump) {
   for (auto& [step, gradients] : steps) {
     std::vector<double> values;
     for (const GradientRecord& gradient : gradients) values.push_back(gradient.rms);
-    const double median = median_of(std::move(values));
+    const double median = finite_median(std::move(values));
     for (GradientRecord& gradient : gradients) {
       gradient.ratio = gradient.rms / median;
       if (!std::isfinite(gradient.rms) || gradient.rms > kExploding * median) report.exploding.push_back(gradient);

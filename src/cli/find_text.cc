@@ -1,0 +1,132 @@
+#include "cli/find_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/json.h"
+#include "cli/json_members.h"
+#include "cli/origin_text.h"
+
+namespace tensortap::cli {
+namespace {
+
+double number_in(const Json& object, const char* key) {
+  const Json* value = member(object, key);
+  return value != nullptr && value->is_number() ? value->get<double>() : 0;
+}
+
+uint64_t count_in(const Json& object, const char* key) {
+  const Json* value = member(object, key);
+  return value != nullptr && value->is_number_unsigned() ? value->get<uint64_t>() : 0;
+}
+
+std::string plural(uint64_t count, std::string_view word) { return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s"); }
+
+// "3 steps", "1.4 steps", "step" for one.
+std::string every_text(double steps) {
+  const std::string number = fmt::format("{:.1f}", steps);
+  if (number == "1.0") return "step";
+  return fmt::format("{} steps", number.ends_with(".0") ? number.substr(0, number.size() - 2) : number);
+}
+
+std::string slope_text(const Json& one) {
+  return fmt::format("{} {} every {} since step {} ({:.3g} to {:.3g})", member_text(one, "measure"),
+                     number_in(one, "slope") > 0 ? "doubled" : "halved", every_text(number_in(one, "doubling")), member_text(one, "since"),
+                     number_in(one, "from"), number_in(one, "to"));
+}
+
+std::string trend_text(const Json& one) {
+  const std::string kind = member_text(one, "kind");
+  if (kind == "spike") {
+    return fmt::format("{} {:.3g}, {:.3g} in the steps around it", member_text(one, "measure"), number_in(one, "to"),
+                       number_in(one, "from"));
+  }
+  const std::string since = fmt::format("since step {}, in {}", member_text(one, "since"), plural(count_in(one, "steps"), "step"));
+  if (kind == "dead")
+    return fmt::format("{:.4g} % zeros {}, {:.4g} % before", 100 * number_in(one, "to"), since, 100 * number_in(one, "from"));
+  if (kind == "frozen") return "the same values " + since;
+  std::string text = slope_text(one);
+  if (member(one, "steps_to_limit") != nullptr) {
+    text += fmt::format("; {:.0f} more such steps to the limit of {}", number_in(one, "steps_to_limit"), member_text(one, "dtype"));
+  }
+  return text;
+}
+
+// "max_gt=1, mean_gt=0.1".
+std::string values_text(const Json& parameters) {
+  std::string text;
+  for (const auto& [name, value] : parameters.items()) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", printable(name),
+                        value.is_number() ? fmt::format("{}", value.get<double>()) : to_json_text(value));
+  }
+  return text;
+}
+
+// ": max_gt (8), mean_gt (1.5)" of the parameters that were crossed.
+std::string crossed_text(const Json& hit) {
+  std::string text;
+  for (const Json& parameter : hit.at("parameters")) {
+    if (!parameter.value("hit", false)) continue;
+    text += fmt::format("{}{} ({:.6g})", text.empty() ? ": " : ", ", member_text(parameter, "name"), number_in(parameter, "actual"));
+  }
+  return text;
+}
+
+void print_watchpoint(Terminal& terminal, const Json& one) {
+  const uint64_t hits = count_in(one, "hit_count");
+  const std::string values = values_text(one.at("parameters"));
+  const std::string activation = member_text(one, "activation");
+  std::string title = member_text(one, "condition");
+  if (!activation.empty()) title += fmt::format(" of {}", activation);
+  if (!values.empty()) title += fmt::format(" ({})", values);
+  std::string line =
+      fmt::format("{}: {} of {}", terminal.out_palette().bold(title), plural(hits, "hit"), plural(count_in(one, "checked"), "record"));
+  if (const uint64_t errors = count_in(one, "error_count"); errors > 0) {
+    line += fmt::format("; {} not judged, with NaN, Inf or no step before", errors);
+  }
+  if (const uint64_t unknown = count_in(one, "unknown"); unknown > 0) {
+    line += fmt::format("; {} without the statistics or data that it needs", unknown);
+  }
+  terminal.line(line);
+  const Json& listed = one.at("hits");
+  for (const Json& hit : listed) {
+    terminal.line(fmt::format("  step {}, {} ({}){}", member_text(hit, "step"), member_text(hit, "record"), member_text(hit, "type"),
+                              crossed_text(hit)));
+  }
+  if (hits > listed.size()) terminal.line(fmt::format("  and {} more (--limit)", hits - listed.size()));
+}
+
+}  // namespace
+
+std::string lead_text(const Json& lead, const Json& first) {
+  const bool own = member_text(lead, "slot") == member_text(first, "slot");
+  return fmt::format("{} {}", own ? "its" : fmt::format("{}, which it read:", member_text(lead, "record")), slope_text(lead));
+}
+
+void print_trends(Terminal& terminal, const Json& report) {
+  const Json& trends = report.at("trends");
+  const std::string judged =
+      fmt::format("{} of {} series, {}", count_in(report, "judged"), count_in(report, "series"), plural(count_in(report, "steps"), "step"));
+  if (trends.empty()) {
+    terminal.line(count_in(report, "judged") == 0 ? fmt::format("nothing to judge: no series has 8 steps ({})", judged)
+                                                  : terminal.out_palette().green("no trend stands out") + fmt::format(" ({})", judged));
+    return;
+  }
+  std::string kind;
+  for (const Json& one : trends) {
+    if (const std::string next = member_text(one, "kind"); next != kind) {
+      kind = next;
+      terminal.line(terminal.out_palette().bold(fmt::format("{}: {} of {}", kind, count_in(report.at("counts"), kind.c_str()), judged)));
+    }
+    terminal.line(fmt::format("  {} ({}): {}", member_text(one, "record"), member_text(one, "type"), trend_text(one)));
+    if (const std::string place = place_text(one); !place.empty()) terminal.line("    " + place);
+  }
+}
+
+void print_watch(Terminal& terminal, const Json& report) {
+  for (const Json& one : report.at("watchpoints")) print_watchpoint(terminal, one);
+}
+
+}  // namespace tensortap::cli

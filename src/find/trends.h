@@ -1,0 +1,61 @@
+// What the values of a dump do over its steps: what grows, shrinks, dies, stops or leaps. From the statistics of the rows alone.
+
+#ifndef TENSORTAP_FIND_TRENDS_H_
+#define TENSORTAP_FIND_TRENDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "find/step_series.h"
+#include "trace/dump_index.h"
+
+namespace tensortap {
+
+inline constexpr size_t kLeastSteps = 8;  // below that, a series is not judged
+
+enum class TrendKind : uint8_t {
+  kExploding,  // grows by 0.1 doublings a step or more, to 8 times what it was or more
+  kSpike,      // of one step: far from the steps around it
+  kVanishing,  // a gradient that shrinks as fast, to an eighth or less
+  kDead,       // zeros, 99 % of it or more, in the last steps
+  kFrozen,     // does not change any more, or a parameter that training never changed
+};
+std::string_view trend_name(TrendKind kind);  // "exploding", ...
+
+enum class Measure : uint8_t { kRms, kAbsMax, kZeroShare, kContent };
+std::string_view measure_name(Measure measure);  // "rms", "absmax", "zero_share", "content"
+
+struct Trend {
+  TrendKind kind = TrendKind::kExploding;
+  Measure measure = Measure::kRms;
+  uint32_t row = 0;                      // the last record of it; of a spike the spike
+  int64_t since = 0;                     // the first step of it
+  int64_t step = 0;                      // its last step
+  uint64_t steps = 0;                    // with records, from `since` to `step`
+  double slope = 0;                      // doublings a step; 0 for kinds without
+  double from = 0;                       // the measure, at first: the median of the first quarter; of a spike that of the steps around it
+  double to = 0;                         // the measure, at last
+  double evidence = 0;                   // doublings for kinds with a slope and spikes, steps for the others
+  std::optional<double> steps_to_limit;  // until absmax reaches the largest value of the type, if it goes on; where that is known
+};
+
+struct TrendReport {
+  uint64_t steps = 0;         // of the dump that were looked at
+  uint64_t series = 0;        // one for each (op, slot, phase, rank)
+  uint64_t judged = 0;        // those with enough steps
+  std::vector<Trend> trends;  // by kind, the strongest first
+};
+
+// `last`: only that many steps of the dump, the last ones; 0 = all. Linear in the records but for sorting them; keeps 32 bytes for each.
+TrendReport find_trends(const DumpIndex& dump, uint64_t last = 0);
+
+// The rise or fall of a measure that the finite points end with, if there is one: of absmax, or else of rms.
+std::optional<Trend> slope_of(const DumpIndex& dump, std::span<const StepPoint> points);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_FIND_TRENDS_H_

@@ -1,0 +1,64 @@
+#include "find/trends_json.h"
+
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "base/json.h"
+#include "find/find_json.h"
+#include "tensor/dtype.h"
+
+namespace tensortap {
+namespace {
+
+constexpr size_t kKinds = 5;
+
+void add_numbers(const Trend& trend, Json& json) {
+  json["since"] = trend.since;
+  json["steps"] = trend.steps;
+  json["measure"] = std::string(measure_name(trend.measure));
+  json["slope"] = trend.slope != 0 ? json_number(trend.slope) : Json(nullptr);
+  json["doubling"] = trend.slope != 0 ? json_number(1 / std::abs(trend.slope)) : Json(nullptr);
+  const bool has_values = trend.measure != Measure::kContent;
+  json["from"] = has_values ? json_number(trend.from) : Json(nullptr);
+  json["to"] = has_values ? json_number(trend.to) : Json(nullptr);
+}
+
+Json trend_json(const DumpIndex& dump, const Trend& trend) {
+  const RecordRow& record = dump.rows()[trend.row];
+  Json json = Json::object();
+  json["kind"] = std::string(trend_name(trend.kind));
+  json.update(named(dump, trend.row));
+  json["rank"] = record.rank;
+  json["dtype"] = std::string(dtype_name(static_cast<DType>(record.dtype)));
+  add_numbers(trend, json);
+  json["evidence"] = json_number(trend.evidence);
+  json["steps_to_limit"] = trend.steps_to_limit ? json_number(*trend.steps_to_limit) : Json(nullptr);
+  add_place(dump, record, json);
+  return json;
+}
+
+}  // namespace
+
+Json trends_json(const DumpIndex& dump, const TrendReport& report, size_t limit) {
+  std::array<size_t, kKinds> counts{};
+  Json list = Json::array();
+  for (const Trend& trend : report.trends) {
+    if (counts[static_cast<size_t>(trend.kind)]++ < limit) list.push_back(trend_json(dump, trend));
+  }
+  Json json = {{"steps", report.steps}, {"series", report.series}, {"judged", report.judged}, {"counts", Json::object()}};
+  for (size_t kind = 0; kind < kKinds; ++kind) json["counts"][std::string(trend_name(static_cast<TrendKind>(kind)))] = counts[kind];
+  json["trends"] = std::move(list);
+  return json;
+}
+
+Json lead_json(const DumpIndex& dump, const Trend& lead) {
+  const RecordRow& record = dump.rows()[lead.row];
+  Json json = Json::object();
+  json["record"] = record_name(record, op_of(dump, record).name);
+  json["slot"] = slot_name(static_cast<SlotKind>(record.slot_kind), record.slot_index);
+  add_numbers(lead, json);
+  return json;
+}
+
+}  // namespace tensortap

@@ -1,0 +1,34 @@
+// What `find --watch` says, as JSON: the same for the command line and Python.
+
+#ifndef TENSORTAP_FIND_WATCH_JSON_H_
+#define TENSORTAP_FIND_WATCH_JSON_H_
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "base/status.h"
+#include "trace/dump_index.h"
+
+namespace tensortap {
+
+struct WatchQuestion {
+  std::vector<std::string> conditions;  // as parse_watchpoints() reads them
+  std::string ops = {};                 // the name of an op, or a regular expression; "" = every op
+  std::string steps = {};               // "0,3-5"; "" = every step
+};
+
+// {"hits": count, "watchpoints": [{"condition", "target", "parameters": {name: value}, "activation", "checked", "unknown", "hit_count",
+// "error_count", "hits": [{"record", "op", "type", "slot", "step", "rank", "errors": ["nan", "inf", "no_previous"], "error_code",
+// "parameters": [{"name", "value", "hit", "actual"}], "source", "module", "phase", "forward"}], "errors": [as "hits"]}]}, at most `limit`
+// hits and errors of each. Errors: kInvalidArgument; the message begins with "watch", "ops" or "steps".
+Result<Json> watch_json(const DumpIndex& dump, const WatchQuestion& question, size_t limit);
+
+// Checks what can be checked without a dump. Errors: as above.
+Status check_conditions(const WatchQuestion& question);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_FIND_WATCH_JSON_H_
