@@ -60,7 +60,6 @@ void expect_numpy(const Header& header, const char* a, const char* b) {
   EXPECT_EQ(static_cast<double>(found->max_ulp), max_ulp);
 }
 
-// B10
 TEST(DifferenceGolden, EveryTargetAgreesWithNumPyInFloat64) {
   const auto file = read_file(std::string(TENSORTAP_TESTDATA) + "/golden/compare/cases.bin");
   ASSERT_TRUE(file.ok()) << file.status().message();
