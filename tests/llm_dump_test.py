@@ -332,10 +332,11 @@ def test_a_dump_holds_the_rounds_and_slots_that_are_asked_for(tmp_path: Path) ->
     assert oct(folder.stat().st_mode & 0o777) == "0o750"
 
 
-def test_dumps_that_lie_about_are_none_of_the_programs(tmp_path: Path) -> None:
+@each_row("dumps", [("one",), ("one", "other")])
+def test_dumps_that_lie_about_are_none_of_the_programs(tmp_path: Path, dumps: tuple[str, ...]) -> None:
     small_model(tmp_path / "model.onnx")
-    for name in ("one", "other"):
+    for name in dumps:
         assert tensortap("run", "model.onnx", "--out", name, cwd=tmp_path).code == 0
     done = tensortap("llm", "dump", "--exec", "/bin/false", cwd=tmp_path)
     assert done.code == 1
-    assert "one" not in done.err and "incomplete" not in done.out, "nothing was captured"
+    assert "one" not in done.err and "incomplete" not in done.out and "records" not in done.out, "nothing was captured"

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,16 +21,20 @@ Result<Folder> Folder::open(const std::string& path) {
 }
 
 Result<Folder> Folder::walk(std::string_view relative, mode_t mode) const {
-  TENSORTAP_ASSIGN_OR_RETURN(File at, File::open_at(fd(), ".", path(), O_RDONLY | O_DIRECTORY));
+  std::optional<File> below;
   for (const std::string_view part : split(relative, '/')) {
     if (part.empty()) continue;
+    const File& at = below.has_value() ? *below : folder_;
     const std::string name(part);
     const std::string inside = join_path(at.path(), name);
     if (name == "..") return invalid_argument(concat(inside, ": leads out of its folder"));
     if (mode != 0 && ::mkdirat(at.fd(), name.c_str(), mode) != 0 && errno != EEXIST) return errno_status(inside, errno);
-    TENSORTAP_ASSIGN_OR_RETURN(at, File::open_at(at.fd(), name, inside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    TENSORTAP_ASSIGN_OR_RETURN(below, File::open_at(at.fd(), name, inside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   }
-  return Folder(std::move(at));
+  if (!below.has_value()) {
+    TENSORTAP_ASSIGN_OR_RETURN(below, File::open_at(fd(), ".", path(), O_RDONLY | O_DIRECTORY));
+  }
+  return Folder(*std::move(below));
 }
 
 Result<Folder> Folder::below(std::string_view relative) const { return walk(relative, 0); }

@@ -281,12 +281,14 @@ std::vector<std::string> reports_in(const std::string& tree, const std::string& 
   return reports;
 }
 
-// Whether a folder has runs or ranks of its own, and not only dumps somewhere below it.
-bool holds_runs(const std::string& folder) {
-  const auto names = list_directory(folder);
-  return names.ok() && std::ranges::any_of(*names, [](const std::string& name) {
-           return is_digits(name) || !time_of_run(name).empty() || name.starts_with("rank_");
-         });
+// Whether a folder of this name in a tree is a run's or a rank's.
+bool names_run(std::string_view name) { return is_digits(name) || !time_of_run(name).empty() || name.starts_with("rank_"); }
+
+// Whether a tree has runs or ranks of its own, and not only dumps that lie about somewhere below it.
+bool holds_runs(const std::string& tree, const Result<FoundDump>& found) {
+  if (found.ok() && found->folder != tree) return names_run(split(std::string_view(found->folder).substr(tree.size() + 1), '/').front());
+  const auto names = list_directory(tree);
+  return found.ok() || (found.status().code() == StatusCode::kInvalidArgument && names.ok() && std::ranges::any_of(*names, names_run));
 }
 
 // The tree that the processes share, and those of further models in it.
@@ -302,9 +304,7 @@ std::vector<std::string> dumps_in_trees(const std::string& out, const std::strin
     std::vector<std::string> ranks = rank_trees(tree);
     if (ranks.empty()) ranks = reports_in(tree, since);
     folders.insert(folders.end(), ranks.begin(), ranks.end());
-    const auto found = locate_dump(tree);
-    const bool has_several = found.status().code() == StatusCode::kInvalidArgument && holds_runs(tree);
-    if (ranks.empty() && (found.ok() || has_several)) folders.push_back(tree);
+    if (ranks.empty() && holds_runs(tree, locate_dump(tree))) folders.push_back(tree);
   }
   return folders;
 }

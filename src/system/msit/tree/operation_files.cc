@@ -11,7 +11,6 @@
 namespace tensortap::msit {
 namespace {
 
-constexpr int kRoundParts = 4;         // of "msit_dump_T/tensors/0_1/0"
 constexpr int32_t kNoOrder = 2;        // that RecordRow::element_order is more than the number
 constexpr uint32_t kMostCalls = 1000;  // that are tried for a name of its own
 
@@ -28,18 +27,22 @@ Result<std::shared_ptr<NamedFolder>> OperationFiles::folder_of(const std::string
 }
 
 Result<std::shared_ptr<NamedFolder>> OperationFiles::make_folder(const std::string& below) {
-  const FolderRules rules{.access = options_.access};
-  size_t end = below.find('/');
-  for (int parts = 1; parts < kRoundParts && end != std::string::npos; ++parts) end = below.find('/', end + 1);
-  if (end == std::string::npos) return NamedFolder::create(options_.root, below, rules);
-  auto round = rounds_.find(below.substr(0, end));
-  if (round == rounds_.end()) {
-    TENSORTAP_ASSIGN_OR_RETURN(const Folder root, Folder::open(options_.root));
-    TENSORTAP_ASSIGN_OR_RETURN(Folder made, root.make_below(below.substr(0, end), folder_mode(options_.access)));
-    if (rounds_.size() >= kMostRounds) rounds_.clear();
-    round = rounds_.emplace(below.substr(0, end), std::move(made)).first;
-  }
-  return NamedFolder::create(round->second, below.substr(end + 1), rules);
+  TENSORTAP_ASSIGN_OR_RETURN(const auto above, folder_above(below));
+  return NamedFolder::create(*above, below.substr(below.rfind('/') + 1), {.access = options_.access});
+}
+
+Result<std::shared_ptr<const Folder>> OperationFiles::folder_above(const std::string& below) {
+  const size_t end = below.rfind('/');
+  const std::string path = end == std::string::npos ? "" : below.substr(0, end);
+  if (const auto found = above_.find(path); found != above_.end()) return found->second;
+  const auto make = [&]() -> Result<Folder> {
+    if (path.empty()) return Folder::open(options_.root);
+    TENSORTAP_ASSIGN_OR_RETURN(const auto above, folder_above(path));
+    return above->make_below(path.substr(path.rfind('/') + 1), folder_mode(options_.access));
+  };
+  TENSORTAP_ASSIGN_OR_RETURN(Folder made, make());
+  if (above_.size() >= kMostFolders) above_.clear();
+  return above_[path] = std::make_shared<const Folder>(std::move(made));
 }
 
 template <class Give>

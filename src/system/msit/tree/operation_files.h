@@ -56,10 +56,11 @@ class OperationFiles {
 
  private:
   static constexpr size_t kMostFolders = 64;
-  static constexpr size_t kMostRounds = 8;
 
   Result<std::shared_ptr<NamedFolder>> folder_of(const std::string& below);
   Result<std::shared_ptr<NamedFolder>> make_folder(const std::string& below);
+  // The folder that holds it, made with all above.
+  Result<std::shared_ptr<const Folder>> folder_above(const std::string& below);
   // A whole file with its header.
   Status write_file(const FilePlace& place, std::string_view header, const FilePart* elements, WrittenFile& written);
   Status point(const WrittenFile& from, const FilePlace& place, WrittenFile& written);
@@ -70,7 +71,7 @@ class OperationFiles {
   const WriterOptions& options_;
   DumpRoom room_;
   EqualFiles equal_;
-  std::map<std::string, Folder> rounds_;  // held open: most folders are in the same few
+  std::map<std::string, std::shared_ptr<const Folder>> above_;  // held open: most folders are in the same few
   std::map<std::string, std::shared_ptr<NamedFolder>> folders_;
   std::atomic<uint64_t> bytes_written_{0};
 };
