@@ -175,7 +175,12 @@ TEST(Difference, ToleranceHistogramAnswersForEveryPowerOfTwo) {
     EXPECT_EQ(found.tolerance_factor(1), 16);
     EXPECT_EQ(found.tolerance_factor(0.875), 8);
     EXPECT_EQ(found.tolerance_factor(0.25), 0.5);
-    EXPECT_EQ(compare<float>({1, 0}, {0, 0}, {.tolerance = {0, 0}, .a = {}, .b = {}, .permutation = {}}).outside, 1U);
+    // Without any tolerance, equal zeros are within it.
+    std::vector<float> a(100, 0);
+    a[40] = 1;
+    const Difference exact = compare(a, std::vector<float>(100, 0), {.tolerance = {0, 0}, .a = {}, .b = {}, .permutation = {}});
+    EXPECT_EQ(exact.outside, 1U);
+    EXPECT_EQ(exact.tolerance_histogram[0], 99U);
   });
 }
 
@@ -321,6 +326,16 @@ TEST(Difference, TwoQuantisedTensorsAreComparedInSteps) {
   });
 }
 
+TEST(Difference, QuantisedByAnAxisWithOthersBehindIt) {
+  const std::vector<int8_t> a = {1, 2, 1, 2, 1, 2};
+  const std::vector<float> b = {1, 2, 10, 20, 100, 200};
+  const std::vector<double> scales = {1, 10, 100};
+  EXPECT_EQ(compare({{DType::kInt8, Shape{3, 2}}, a.data(), nullptr}, {{DType::kFloat32, Shape{3, 2}}, b.data(), nullptr},
+                    {.tolerance = {}, .a = {scales, {}, 0}, .b = {}, .permutation = {}})
+                .differing,
+            0U);
+}
+
 // NCHW against NHWC, larger than a block.
 TEST(Difference, ThroughAPermutation) {
   const int64_t channels = 7, height = 30, width = 41;
@@ -377,6 +392,20 @@ TEST(Difference, OfComplexNumbersIsThatOfTheirParts) {
   EXPECT_EQ(found.max_abs_at, 2U);
 }
 
+TEST(Difference, OfStridedComplexNumbersInSeveralBlocks) {
+  const int64_t count = 5000;
+  std::vector<float> packed(2 * count);
+  for (size_t i = 0; i < packed.size(); ++i) packed[i] = static_cast<float>(i);
+  std::vector<float> spread(4 * count);
+  for (size_t i = 0; i < packed.size(); ++i) spread[i / 2 * 4 + i % 2] = packed[i];
+  const std::array<int64_t, 1> every_second = {2};
+  const TensorView a{{DType::kComplex64, Shape{count}}, packed.data(), nullptr};
+  const TensorView b{{DType::kComplex64, Shape{count}}, spread.data(), every_second.data()};
+  EXPECT_TRUE(compare(a, b).bit_equal);
+  spread[4 * 4321 + 1] += 1;
+  EXPECT_EQ(compare(a, b).first_differing, 4321U);
+}
+
 TEST(Difference, OfStringsIsWhetherTheyAreEqual) {
   const std::vector<StringElement> a = {{"one", 3}, {"two", 3}, {"", 0}};
   const std::vector<StringElement> b = {{"one", 3}, {"too", 3}, {nullptr, 0}};
@@ -404,6 +433,12 @@ TEST(Difference, OfNumbersWhoseSquaresLeaveTheRangeOfDouble) {
     EXPECT_EQ(found.finite, 9U);
     EXPECT_DOUBLE_EQ(found.l2_b, std::sqrt(17.0) * 1e300);
     EXPECT_DOUBLE_EQ(found.relative_l2, 2 / std::sqrt(17.0));
+    std::vector<double> with_nan(64, 1e300);
+    with_nan[7] = std::nan("");
+    const Difference beside = compare(std::vector<double>(64, 1e300), with_nan);
+    EXPECT_EQ(beside.finite, 63U);
+    EXPECT_EQ(beside.differing, 1U);
+    EXPECT_DOUBLE_EQ(beside.l2_b, std::sqrt(63.0) * 1e300);
     const Difference small = compare<double>({1e-300, 3e-300}, {1e-300, 4e-300});
     EXPECT_DOUBLE_EQ(small.relative_l2, 1 / std::sqrt(17.0));
     EXPECT_DOUBLE_EQ(compare(large, large).l2_a, std::sqrt(17.0) * 1e300);

@@ -72,7 +72,7 @@ void PairReducer::add(const void* a, const void* b, uint64_t first, uint64_t cou
     done = direct_(a, b, count, request_, sums, bins_.data());
     if (is_plausible(sums)) {
       accept(sums, done);
-      if (needs_places(sums, first)) find_places(a, b, sums, first, done);
+      if (needs_places(sums)) find_places(a, b, sums, first, done);
     } else {
       done = 0;
     }
@@ -148,7 +148,7 @@ void PairReducer::add_piece(uint64_t first, uint64_t count) {
     }
     if (is_plausible(sums)) {
       accept(sums, done);
-      if (needs_places(sums, first)) note_places(sums, first, done);
+      if (needs_places(sums)) note_places(sums, first, done);
     } else {
       done = 0;
     }
@@ -156,10 +156,8 @@ void PairReducer::add_piece(uint64_t first, uint64_t count) {
   add_one_by_one(first, done, count);
 }
 
-// Takes the pairs that are not finite out of the first `count` of piece_ and leaves equal zeros in their places, for which it makes up. Not
-// where the kernels may have to give up for other reasons.
+// Takes the pairs that are not finite out of the first `count` of piece_ and leaves equal zeros in their places, for which it makes up.
 uint64_t PairReducer::neutralize(uint64_t first, uint64_t count) {
-  if (may_underflow_) return 0;
   uint64_t taken = 0;
   for (uint64_t i = 0; i < count; ++i) {
     if (std::isfinite(piece_.a[i]) && std::isfinite(piece_.b[i])) continue;
@@ -259,11 +257,8 @@ bool PairReducer::is_plausible(const PairSums& sums) const {
   return sums.squares_a >= kSmallSquares && sums.squares_b >= kSmallSquares && (sums.differing == 0 || sums.squares >= kSmallSquares);
 }
 
-// Of pairs from `first` on.
-bool PairReducer::needs_places(const PairSums& sums, uint64_t first) const {
-  const bool has_first = result_.first_differing.has_value() && *result_.first_differing < first;
-  return sums.max_abs > result_.max_abs || sums.max_rel > result_.max_rel || (sums.differing > 0 && !has_first);
-}
+// The first pair that differs raises a maximum, too.
+bool PairReducer::needs_places(const PairSums& sums) const { return sums.max_abs > result_.max_abs || sums.max_rel > result_.max_rel; }
 
 // As the kernels have it.
 PairBin PairReducer::bin_of(double distance, double b, uint32_t ulp) const {

@@ -43,7 +43,7 @@ class PairReducer {
   };
 
   [[nodiscard]] bool is_plausible(const PairSums& sums) const;
-  [[nodiscard]] bool needs_places(const PairSums& sums, uint64_t first) const;
+  [[nodiscard]] bool needs_places(const PairSums& sums) const;
   [[nodiscard]] PairBin bin_of(double distance, double b, uint32_t ulp) const;
   void find_places(const void* a, const void* b, const PairSums& sums, uint64_t first, uint64_t count);
   void add_piece(uint64_t first, uint64_t count);
