@@ -356,6 +356,26 @@ def test_dumps_become_dumps_of_another_layout(layout: str, tmp_path: Path) -> No
         assert same(np.load(tmp_path / "a.npy"), np.load(tmp_path / "b.npy"))
 
 
+# M25
+@each_row("layout", ["ge", "mindspore"])
+def test_statistics_that_a_tree_does_not_keep_are_made_again(layout: str, tmp_path: Path) -> None:
+    """Trees have few statistics, of six digits; the tensors are there."""
+    small_model(tmp_path / "model.onnx")
+    first = tmp_path / "first"
+    assert tensortap("run", tmp_path / "model.onnx", "--full", "--out", first).code == 0
+    assert tensortap("convert", first, tmp_path / "second", "--to", layout).code == 0
+    assert tensortap("convert", tmp_path / "second", tmp_path / "third", "--to", "tap").code == 0
+    fields = ("type", "min", "max", "mean", "std", "l2", "absmax", "nan", "pos_inf", "neg_inf", "zero", "shape")
+
+    def statistics(dump: Path) -> set[str]:
+        ops = [one for one in records_of(dump).values() if one["type"] not in ("Input", "Initializer")]
+        return {json.dumps([one[field] for field in fields]) for one in ops}
+
+    made = statistics(tmp_path / "third")
+    assert made == statistics(first)
+    assert not any("null" in one for one in made)
+
+
 def test_records_of_any_dump_become_npy_files(tmp_path: Path) -> None:
     small_model(tmp_path / "model.onnx")
     assert tensortap("run", tmp_path / "model.onnx", "--tensors", "--out", tmp_path / "dump", "--save-outputs", tmp_path / "y").code == 0

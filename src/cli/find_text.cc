@@ -45,7 +45,7 @@ std::string trend_text(const Json& one) {
   }
   const std::string since = fmt::format("since step {}, in {}", member_text(one, "since"), plural(count_in(one, "steps"), "step"));
   if (kind == "dead")
-    return fmt::format("{:.4g} % zeros {}, {:.4g} % before", 100 * number_in(one, "to"), since, 100 * number_in(one, "from"));
+    return fmt::format("{:.4g} % zeros {}; before, down to {:.4g} %", 100 * number_in(one, "to"), since, 100 * number_in(one, "from"));
   if (kind == "frozen") return "the same values " + since;
   std::string text = slope_text(one);
   if (member(one, "steps_to_limit") != nullptr) {

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "convert/npy_values.h"
+#include "stats/stats.h"
 
 namespace tensortap {
 namespace {
@@ -37,7 +38,8 @@ std::string part_of_name(std::string_view text) {
 
 class DumpCopy {
  public:
-  DumpCopy(const DumpIndex& dump, LayoutWriter& writer, ConvertReport& report) : dump_(dump), writer_(writer), report_(report) {}
+  DumpCopy(const DumpIndex& dump, LayoutWriter& writer, bool measures, ConvertReport& report)
+      : dump_(dump), writer_(writer), measures_(measures), report_(report) {}
 
   Status add_ops(bool with_inputs) {
     const auto ops = dump_.ops();
@@ -81,6 +83,13 @@ class DumpCopy {
     return status.code() == StatusCode::kExhausted ? status : Status();
   }
 
+  // The statistics of the values, unless these are only a part of the tensor or have none.
+  static void measure(const TensorView& values, RecordRow& row) {
+    if (values.desc.shape.numel() != row.numel) return;
+    const TensorStats stats = compute_stats(values, {});
+    if (stats.valid != 0) row.stats = stats;
+  }
+
   Status add_row(size_t i) {
     RecordRow row = dump_.rows()[i];
     const bool has_data = (row.flags & kRecordHasData) != 0;
@@ -93,6 +102,7 @@ class DumpCopy {
       row.flags |= kRecordDataLost;
       TENSORTAP_RETURN_IF_ERROR(note(i, data.status()));
     }
+    if (measures_ && data.ok()) measure(data->view, row);
     const Status status = writer_.add_record(row, data.ok() ? &data->view : nullptr, nullptr);
     if (!status.ok()) return note(i, status);
     if (!has_data || data.ok()) ++report_.sources;
@@ -101,6 +111,7 @@ class DumpCopy {
 
   const DumpIndex& dump_;
   LayoutWriter& writer_;
+  bool measures_;
   ConvertReport& report_;
 };
 
@@ -118,11 +129,14 @@ Status copy_dump(const DumpIndex& dump, const std::string& source, const Layout&
   CaptureSpec spec;
   spec.layout = layout.name;
   spec.payload = payload_of(dump);
+  // Other trees keep few statistics, some with few digits, or none: what keeps all gets them from the values.
+  const bool measures = layout.keeps.stats == kStatFull && layout.keeps.digits == 0 && dump.layout() != layout.name;
+  if (measures && spec.payload == Payload::kTensor) spec.payload = Payload::kFull;
   // A layout that keeps the moments of its records gets those that it wrote.
   if (dump.layout() == layout.name) spec.moment = MomentChoice::kBoth;
   spec.extras.graphs = spec.extras.execution_order = true;
   TENSORTAP_ASSIGN_OR_RETURN(const auto writer, layout.create(info, spec));
-  DumpCopy copy(dump, *writer, report);
+  DumpCopy copy(dump, *writer, measures, report);
   TENSORTAP_RETURN_IF_ERROR(copy.add_ops(layout.copies_inputs));
   const Status status = copy.add_rows(progress);
   const Status finished = writer->finish(dump.manifest());

@@ -7,11 +7,9 @@
 #include <tuple>
 
 #include "base/spans.h"
-#include "base/text.h"
 #include "find/record_roles.h"
 #include "find/robust_line.h"
 #include "tensor/number_formats.h"
-#include "trace/scoped_name.h"
 
 namespace tensortap {
 namespace {
@@ -126,7 +124,7 @@ std::optional<Trend> slope_of(const DumpIndex& dump, std::span<const StepPoint> 
   return trend;
 }
 
-// The point that is farthest from the middle of the steps around it.
+// The point that is farthest above the middle of the steps around it. A step with small values is none: its batch was an easy one.
 std::optional<Trend> spike_of(std::span<const StepPoint> points, Measure measure) {
   const Logarithms logarithms = logarithms_of(points, measure);
   const std::span<const Point> all = logarithms.points;
@@ -142,8 +140,8 @@ std::optional<Trend> spike_of(std::span<const StepPoint> points, Measure measure
     for (double& value : around) value = std::abs(value - middle);
     const double distance = all[i].y - middle;
     const double deviation = std::max(kLeastDeviation, median_of(std::move(around)));
-    if (std::abs(distance) <= kSpikeDeviations * deviation || std::abs(distance) < kLeastChange) continue;
-    if (best && std::abs(distance) <= best->evidence) continue;
+    if (distance <= kSpikeDeviations * deviation || distance < kLeastChange) continue;
+    if (best && distance <= best->evidence) continue;
     const StepPoint& point = points[logarithms.places[i]];
     best = Trend{.kind = TrendKind::kSpike,
                  .measure = measure,
@@ -154,7 +152,7 @@ std::optional<Trend> spike_of(std::span<const StepPoint> points, Measure measure
                  .slope = 0,
                  .from = std::exp2(middle),
                  .to = value_of(point, measure),
-                 .evidence = std::abs(distance),
+                 .evidence = distance,
                  .steps_to_limit = {}};
   }
   return best;
@@ -180,16 +178,16 @@ size_t last_ones(std::span<const StepPoint> points, const Holds& holds) {
   return count;
 }
 
-// What was alive before, or has never been anything but zero.
+// What was alive before: what never was is no trend, and a zero state or mask as often as not.
 std::optional<Trend> dead_of(std::span<const StepPoint> points) {
   const size_t count = last_ones(points, [](const StepPoint& point) { return point.zero_share >= kDeadShare; });
   if (count < kLeastSteps) return std::nullopt;
   const auto before = first_of(points, points.size() - count);
-  const bool was_alive = std::ranges::any_of(before, [](const StepPoint& point) { return point.zero_share < kAliveShare; });
-  const bool never_alive = before.empty() && std::ranges::all_of(points, [](const StepPoint& point) { return point.zero_share >= 1; });
-  if (!was_alive && !never_alive) return std::nullopt;
+  double least = 1;
+  for (const StepPoint& point : before) least = std::min(least, std::isnan(point.zero_share) ? 1 : point.zero_share);
+  if (least >= kAliveShare) return std::nullopt;
   Trend trend = state(TrendKind::kDead, Measure::kZeroShare, points, count);
-  trend.from = before.empty() ? points.front().zero_share : before.back().zero_share;
+  trend.from = least;
   trend.to = points.back().zero_share;
   return trend;
 }
@@ -241,14 +239,6 @@ class Trends {
     if (!is_floating(static_cast<DType>(record.dtype)) || record.numel == 0) return false;
     return record.slot_kind != static_cast<uint8_t>(SlotKind::kInput) || !has_outputs_ || roles_.facts().is_parameter(record);
   }
-  // What is there to make constants, and zeros among them.
-  [[nodiscard]] bool makes_constants(const RecordRow& record) const {
-    const OpInfo& op = op_of(dump_, record);
-    const std::string type = to_lower(op.type);
-    return is_pseudo_op(op) || roles_.facts().of(record).host_filled || type.find("zero") != std::string::npos ||
-           type.find("fill") != std::string::npos || type.find("full") != std::string::npos || type.starts_with("constant");
-  }
-
   int64_t first_step(std::span<const SeriesEntry> entries, uint64_t last) {
     std::vector<int64_t> steps;
     for (const SeriesEntry& entry : entries) steps.push_back(entry.step);
@@ -266,7 +256,7 @@ class Trends {
     if (record.numel > 1) add(frozen_of(points, weight && is_training_));
     // An optimizer's own numbers grow from 0 and shrink as they should.
     if (static_cast<Phase>(record.phase) == Phase::kUpdate) return;
-    if (!weight && !makes_constants(record)) add(dead_of(points));
+    if (!weight) add(dead_of(points));
     const std::optional<Trend> slope = slope_of(dump_, points);
     if (slope && (slope->kind == TrendKind::kExploding || roles_.is_gradient(record))) {
       add(slope);

@@ -19,7 +19,7 @@ inline constexpr size_t kLeastSteps = 8;  // below that, a series is not judged
 
 enum class TrendKind : uint8_t {
   kExploding,  // grows by 0.1 doublings a step or more, to 8 times what it was or more
-  kSpike,      // of one step: far from the steps around it
+  kSpike,      // of one step: far above the steps around it
   kVanishing,  // a gradient that shrinks as fast, to an eighth or less
   kDead,       // zeros, 99 % of it or more, in the last steps
   kFrozen,     // does not change any more, or a parameter that training never changed
@@ -32,12 +32,13 @@ std::string_view measure_name(Measure measure);  // "rms", "absmax", "zero_share
 struct Trend {
   TrendKind kind = TrendKind::kExploding;
   Measure measure = Measure::kRms;
-  uint32_t row = 0;                      // the last record of it; of a spike the spike
-  int64_t since = 0;                     // the first step of it
-  int64_t step = 0;                      // its last step
-  uint64_t steps = 0;                    // with records, from `since` to `step`
-  double slope = 0;                      // doublings a step; 0 for kinds without
-  double from = 0;                       // the measure, at first: the median of the first quarter; of a spike that of the steps around it
+  uint32_t row = 0;    // the last record of it; of a spike the spike
+  int64_t since = 0;   // the first step of it
+  int64_t step = 0;    // its last step
+  uint64_t steps = 0;  // with records, from `since` to `step`
+  double slope = 0;    // doublings a step; 0 for kinds without
+  double from =
+      0;  // the measure, at first: the median of the first quarter; of a spike that of the steps around it; of kDead the least before
   double to = 0;                         // the measure, at last
   double evidence = 0;                   // doublings for kinds with a slope and spikes, steps for the others
   std::optional<double> steps_to_limit;  // until absmax reaches the largest value of the type, if it goes on; where that is known
