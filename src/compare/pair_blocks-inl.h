@@ -79,6 +79,25 @@ struct Float16Pairs {
   }
 };
 
+// Integers that a float holds.
+template <class T>
+struct IntegerLoader {
+  static constexpr size_t kElementBytes = sizeof(T);
+  static HWY_INLINE BitsVector integers(const uint8_t* data, size_t i) {
+    const hn::Rebind<T, FloatTag> narrow;
+    return hn::PromoteTo(BitsTag(), hn::LoadU(narrow, reinterpret_cast<const T*>(data + i * sizeof(T))));
+  }
+  static HWY_INLINE FloatVector one(const uint8_t* data, size_t i) { return hn::ConvertTo(FloatTag(), integers(data, i)); }
+};
+
+template <class T>
+struct IntegerPairs {
+  using Loader = IntegerLoader<T>;
+  static HWY_INLINE UnsignedVector ulp(const uint8_t* a, const uint8_t* b, size_t i, FloatVector, FloatVector) {
+    return distance_of(Loader::integers(a, i), Loader::integers(b, i));
+  }
+};
+
 // What is the same for all pairs of a block.
 struct PairConstants {
   WideVector absolute, relative, tiny, thousandth, five_thousandths;

@@ -122,7 +122,13 @@ void PairDecoder::decode_values(const void* a, const void* b, uint64_t offset, u
 
 void PairDecoder::decode_a(const void* a, uint64_t offset, uint64_t first, uint64_t count, double* values) const {
   if (!has_integers_) return read_reals(a_, a, offset, first, count, values);
-  if (!is_wide(a_.dtype) && !in_steps_) return to_float64(a_.dtype, a, offset, count, values);
+  if (!is_wide(a_.dtype)) {
+    to_float64(a_.dtype, a, offset, count, values);
+    if (!in_steps_) return;
+    return for_each_scale(a_, first, count, [&](uint64_t begin, uint64_t end, double, int64_t zero) {
+      for (uint64_t i = begin; i < end; ++i) values[i] -= static_cast<double>(zero);
+    });
+  }
   std::array<int64_t, kPairPiece> integers;
   read_integers(a_, a, offset, first, count, integers.data());
   const bool is_unsigned = a_.dtype == DType::kUInt64 && !in_steps_;

@@ -30,6 +30,10 @@ constexpr PairKernelTable make_pair_table(std::string_view name) {
   set_kernels<Float32Pairs>(DType::kFloat32, table);
   set_kernels<Float16Pairs>(DType::kFloat16, table);
   set_kernels<BFloat16Pairs>(DType::kBFloat16, table);
+  set_kernels<IntegerPairs<int8_t>>(DType::kInt8, table);
+  set_kernels<IntegerPairs<uint8_t>>(DType::kUInt8, table);
+  set_kernels<IntegerPairs<int16_t>>(DType::kInt16, table);
+  set_kernels<IntegerPairs<uint16_t>>(DType::kUInt16, table);
   table.squares[static_cast<size_t>(DType::kFloat64)] = squares_of_doubles;
   return table;
 }
