@@ -14,7 +14,8 @@ namespace {
 constexpr std::array kSelectorKeys = {
     ConfigKey{"", "name", "text", "not empty", "", "The op, original node or output value of exactly this name."},
     ConfigKey{"", "prefix", "text", "not empty", "", "Ops whose name, original names or output names begin with it."},
-    ConfigKey{"", "regex", "text", "RE2 syntax", "", "Ops whose name, an original name or an output name matches somewhere."},
+    ConfigKey{"", "regex", "text", "RE2 syntax, and look-ahead", "",
+              "Ops whose name, an original name or an output name matches somewhere."},
     ConfigKey{"", "type", "text", "not empty", "", "Ops of exactly this type, or made from an original node of it."},
     ConfigKey{"", "type_contains", "text", "not empty", "", "Ops whose type contains it, upper and lower case alike."},
     ConfigKey{"", "from", "text", "a name, or \"\" for the first op", "",
@@ -24,7 +25,7 @@ constexpr std::array kSelectorKeys = {
     ConfigKey{"", "source", "text", "FILE:LINE", "", "Ops that come from this line of the author's program."},
     ConfigKey{"", "id", "text", "numbers joined by _, several by commas", "",
               "The ops at these places of the operation tree, such as 2,3_1."},
-    ConfigKey{"", "full_regex", "text", "RE2 syntax", "", "Ops of which one of these names matches as a whole."},
+    ConfigKey{"", "full_regex", "text", "RE2 syntax, and look-ahead", "", "Ops of which one of these names matches as a whole."},
     ConfigKey{"", "scoped_type", "text", "not empty", "",
               "As `type_contains`; of a graph's input or weight, whose name up to the last - contains it."},
     ConfigKey{"", "every", "text", "\"op\", \"single\", \"root\"", "",

@@ -33,15 +33,6 @@ bool is_listed_id(std::string_view id, const OpSelector& selector) {
   });
 }
 
-Status wrong_expression(const OpSelector& selector, const re2::RE2& expression) {
-  const std::string& part = expression.error_arg();
-  const size_t found = part.empty() ? std::string::npos : selector.text.find(part);
-  std::string text = concat(selector.origin, selector.origin.empty() ? "" : ": ", "the regular expression ", quote(selector.text));
-  text += found == std::string::npos ? concat(" is wrong: ", expression.error())
-                                     : concat(" is wrong at column ", found + 1, ": ", expression.error());
-  return invalid_argument(text + " (RE2 syntax)");
-}
-
 // Whether the name of the op, of an original or of an output satisfies `test`; `hit` gets the original where only that did.
 template <class Test>
 bool any_name(const OpInfo& op, SelectorHit& hit, const Test& test) {
@@ -107,10 +98,12 @@ Result<SelectorSet> SelectorSet::compile(const std::vector<OpSelector>& selector
       set.others_.push_back(i);
     }
     if (selector.kind != Kind::kNameRegex && selector.kind != Kind::kNameFullRegex) continue;
-    re2::RE2::Options options;
-    options.set_log_errors(false);
-    set.expressions_[i] = std::make_unique<re2::RE2>(selector.text, options);
-    if (!set.expressions_[i]->ok()) return wrong_expression(selector, *set.expressions_[i]);
+    Result<NamePattern> pattern = NamePattern::compile(selector.text);
+    if (!pattern.ok()) {
+      return invalid_argument(concat(selector.origin, selector.origin.empty() ? "" : ": ", "the regular expression ", quote(selector.text),
+                                     " is ", pattern.status().message()));
+    }
+    set.expressions_[i] = *std::move(pattern);
   }
   return set;
 }
@@ -183,10 +176,10 @@ bool SelectorSet::picks(size_t index, const SelectedOp& selected, SelectorHit& h
     case Kind::kNamePrefix:
       return any_name(op, hit, [&](std::string_view name) { return name.starts_with(selector.text); });
     case Kind::kNameRegex:
-      return any_name(op, hit, [&](const std::string& name) { return re2::RE2::PartialMatch(name, *expressions_[index]); });
+      return any_name(op, hit, [&](const std::string& name) { return expressions_[index]->is_in(name); });
     case Kind::kNameFullRegex:
-      return any_name(op, hit, [&](const std::string& name) { return re2::RE2::FullMatch(name, *expressions_[index]); }) ||
-             re2::RE2::FullMatch(selected.scoped_name, *expressions_[index]);
+      return any_name(op, hit, [&](const std::string& name) { return expressions_[index]->matches(name); }) ||
+             expressions_[index]->matches(selected.scoped_name);
     case Kind::kTypeSubstring:
       return contains_ignoring_case(op.type, selector.text) ||
              std::ranges::any_of(op.originals, [&](const OriginalNode& node) { return contains_ignoring_case(node.type, selector.text); });

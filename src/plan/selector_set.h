@@ -3,17 +3,16 @@
 #ifndef TENSORTAP_PLAN_SELECTOR_SET_H_
 #define TENSORTAP_PLAN_SELECTOR_SET_H_
 
-#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include <re2/re2.h>
-
 #include "base/status.h"
 #include "plan/capture_spec.h"
+#include "plan/name_pattern.h"
 #include "trace/op_info.h"
 #include "trace/scoped_name.h"
 
@@ -38,7 +37,7 @@ class SelectorSet {
   SelectorSet() = default;
 
   // `models` are the names by which the model that runs is known: selectors of another model pick nothing. Errors: kInvalidArgument with
-  // the origin and RE2's own words and place for a wrong regular expression.
+  // the origin, why and where for a wrong regular expression.
   static Result<SelectorSet> compile(const std::vector<OpSelector>& selectors, std::span<const std::string> models = {});
 
   [[nodiscard]] const std::vector<OpSelector>& selectors() const { return selectors_; }
@@ -67,10 +66,10 @@ class SelectorSet {
   [[nodiscard]] bool picks(size_t index, const SelectedOp& selected, SelectorHit& hit) const;
 
   std::vector<OpSelector> selectors_;
-  std::vector<std::unique_ptr<re2::RE2>> expressions_;  // beside selectors_, null for other kinds
-  std::vector<Range> ranges_;                           // beside selectors_, empty until resolved
-  std::vector<bool> of_model_;                          // beside selectors_
-  ByText by_name_;                                      // numbers of the exact-name selectors
+  std::vector<std::optional<NamePattern>> expressions_;  // beside selectors_, none for other kinds
+  std::vector<Range> ranges_;                            // beside selectors_, empty until resolved
+  std::vector<bool> of_model_;                           // beside selectors_
+  ByText by_name_;                                       // numbers of the exact-name selectors
   ByText by_type_;
   std::vector<size_t> others_;  // all that need a look one by one
 };

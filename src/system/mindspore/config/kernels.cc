@@ -3,10 +3,9 @@
 #include <set>
 #include <string_view>
 
-#include <re2/re2.h>
-
 #include "base/json.h"
 #include "base/text.h"
+#include "plan/name_pattern.h"
 
 namespace tensortap::mindspore {
 namespace {
@@ -31,12 +30,8 @@ OpSelector::Kind kind_of(std::string_view text, const KernelRules& rules) {
 }
 
 Status check_regex(const SpecValue& entry, const std::string& text, std::vector<std::string>& notes) {
-  re2::RE2::Options options;
-  options.set_log_errors(false);
-  const re2::RE2 expression(text, options);
-  if (!expression.ok()) {
-    return entry.error(concat("the regular expression ", quote(text), " is wrong: ", expression.error(),
-                              " (RE2 syntax: no look-around, no back-references)"));
+  if (const auto pattern = NamePattern::compile(text); !pattern.ok()) {
+    return entry.error(concat("the regular expression ", quote(text), " is ", pattern.status().message()));
   }
   if (text.find('\\') != std::string::npos && notes.size() < kMostKernelNotes) {
     notes.push_back(concat(entry.path(), ": a backslash reaches the regular expression doubled, as in MindSpore: it is now ", quote(text),

@@ -116,11 +116,17 @@ TEST(MindsporeKernels, WhatIsOddIsSaid) {
   EXPECT_THAT(kernels_of("[]").notes, IsEmpty());
 }
 
+TEST(MindsporeKernels, ARegexMayLookAhead) {
+  const Kernels kernels = kernels_of(R"j(["name-regex((?!Gradients/).*conv[0-9]+/.*)"])j");
+  const std::vector<std::string> names = {"Default/conv1/Conv2D-op1", "Gradients/Default/conv1/Conv2D-op2", "Default/fc/MatMul-op3"};
+  EXPECT_THAT(dumped(kernels.selectors, names), ElementsAre("Default/conv1/Conv2D-op1"));
+}
+
 TEST(MindsporeKernels, AWrongRegexIsRefusedAtItsPlace) {
   const List list("[\"Add\",\n  \"name-regex([)\"]");
   const Result<Kernels> kernels = parse_kernels(list.value, {});
   ASSERT_FALSE(kernels.ok());
-  EXPECT_TRUE(kernels.status().message().starts_with("c.json:2:3: [1]: the regular expression \"[\" is wrong: "))
+  EXPECT_TRUE(kernels.status().message().starts_with("c.json:2:3: [1]: the regular expression \"[\" is wrong at column 1: "))
       << kernels.status().message();
 }
 
