@@ -239,6 +239,9 @@ TEST(Difference, OfDifferentTypesIsThatOfTheirValuesAndOfTheNarrowerType) {
     EXPECT_EQ(found.narrowed->dtype, DType::kBFloat16);
     EXPECT_EQ(found.narrowed->differing, 1U);
     EXPECT_EQ(found.narrowed->max_abs, 3 * 0x1p-7);
+    double squares = 0;
+    for (const uint16_t word : b) squares += std::pow(static_cast<double>(bfloat16_to_float(word)), 2);
+    EXPECT_DOUBLE_EQ(found.narrowed->relative_l2, 3 * 0x1p-7 / std::sqrt(squares));
     EXPECT_FALSE(found.bit_equal);
     // The other way round.
     EXPECT_EQ(compare(brain, view_of(a)).max_ulp, 3U);
@@ -308,6 +311,9 @@ TEST(Difference, TwoQuantisedTensorsAreComparedInSteps) {
     EXPECT_EQ(found.max_abs, 1);
     EXPECT_EQ(found.max_ulp, 1U);
     EXPECT_DOUBLE_EQ(found.relative_l2, std::sqrt(2.0 / (2 * 2 + 4 * 4 + 1)));
+    // Equal ones, more than a vector.
+    const std::vector<uint8_t> many(100, 128);
+    EXPECT_EQ(compare(many, many, {.tolerance = {}, .a = same, .b = same, .permutation = {}}).l2_a, 20);
     // Other zero points, the same steps away from them.
     const std::vector<int64_t> other_zero = {125};
     const std::vector<uint8_t> moved = {127, 130, 127};

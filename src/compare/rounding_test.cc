@@ -82,6 +82,7 @@ TEST(Rounding, BeyondTheLargestValue) {
   EXPECT_EQ(rounded(DType::kFloat8E4M3FN, 1e30), 448);
   EXPECT_EQ(rounded(DType::kFloat8E4M3FN, -HUGE_VAL), -448);
   EXPECT_TRUE(std::isnan(rounded(DType::kFloat8E4M3FN, std::nan(""))));
+  EXPECT_EQ(rounded(DType::kFloat8E8M0, -3), 0x1p-127);  // which has no negative numbers
   EXPECT_EQ(rounded(DType::kFloat32, 1e300), HUGE_VAL);
   EXPECT_EQ(rounded(DType::kFloat64, 1e300), 1e300);
 }
