@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -15,6 +16,10 @@
 
 #include "base/json.h"
 #include "bindings.h"
+#include "compare/comparison_json.h"
+#include "compare/dump_comparison.h"
+#include "compare/name_map.h"
+#include "compare/tolerance_rules.h"
 #include "find/find_report.h"
 #include "find/trends.h"
 #include "find/trends_json.h"
@@ -221,6 +226,31 @@ std::string watch_in(const PythonDump& dump, const nb::list& conditions, const n
   return to_json_text(value_or_throw(watch_json(dump.index(), question, limit)));
 }
 
+// Rows, values without a partner and the summary, as JSON.
+nb::tuple compare_with(const PythonDump& a, const PythonDump& b, const std::vector<const PythonDump*>& noise, const nb::dict& words) {
+  const auto word = [&words](const char* name) { return from_str(nb::cast<nb::str>(words[name])); };
+  ComparisonOptions options;
+  options.map_name = word("map_name");
+  options.map = value_or_throw(parse_name_map(word("map"), options.map_name));
+  options.steps = value_or_throw(parse_step_pairs(word("steps")));
+  std::optional<ToleranceRules> rules;
+  if (const std::string name = word("rules_name"); !name.empty()) rules = value_or_throw(ToleranceRules::parse(word("rules"), name));
+  options.rules = rules ? &*rules : nullptr;
+  for (const PythonDump* one : noise) options.noise.push_back(&one->index());
+  std::vector<std::string> rows;
+  std::vector<std::string> unpaired;
+  std::string summary;
+  {
+    const nb::gil_scoped_release release;
+    const std::unique_ptr<DumpComparison> comparison = value_or_throw(DumpComparison::make(a.index(), b.index(), std::move(options)));
+    comparison->run([&](const ComparedValue& value) { rows.push_back(to_json_text(compared_json(*comparison, value))); });
+    for (const Unpaired& one : comparison->unpaired_a()) unpaired.push_back(to_json_text(unpaired_json(*comparison, one, true)));
+    for (const Unpaired& one : comparison->unpaired_b()) unpaired.push_back(to_json_text(unpaired_json(*comparison, one, false)));
+    summary = to_json_text(summary_json(*comparison));
+  }
+  return nb::make_tuple(rows, unpaired, summary);
+}
+
 nb::list problems_of(const PythonDump& dump) {
   nb::list problems;
   for (const std::string& problem : dump.index().problems()) problems.append(to_str(problem));
@@ -250,6 +280,7 @@ void bind_dump(nb::module_& module) {
       .def("find_report", find_in)
       .def("trends_report", trends_in)
       .def("watch_report", watch_in);
+  module.def("compare", compare_with);
 }
 
 }  // namespace tensortap::python

@@ -1,6 +1,7 @@
 """tensortap: what every operator of a running neural network read and wrote.
 
-``open`` reads a dump, ``run`` makes one of an ONNX model, ``capture`` one of what a PyTorch program does, ``find`` looks for trouble in it.
+``open`` reads a dump, ``run`` makes one of an ONNX model, ``capture`` one of what a PyTorch program does, ``find`` looks for trouble in it,
+``compare`` puts two beside each other.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, cast
 
 from tensortap import _core
 from tensortap._capture import Capture, capture, round, set_dump, step
+from tensortap._compare import Comparison, compare
 from tensortap._dump import Dump, Op, OpInput, Original, open  # tensortap.open is its name
 from tensortap._error import Error
 from tensortap._run import RunOptions, RunResult, run
@@ -19,6 +21,7 @@ from tensortap._topology import atb_json_to_onnx
 
 __all__ = [
     "Capture",
+    "Comparison",
     "Dump",
     "Error",
     "Op",
@@ -29,6 +32,7 @@ __all__ = [
     "__version__",
     "atb_json_to_onnx",
     "capture",
+    "compare",
     "find",
     "open",
     "round",

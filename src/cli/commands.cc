@@ -65,6 +65,13 @@ constexpr std::array kCommands = {
   tensortap find dump --trends                            what grows, dies or freezes over the steps
   tensortap find dump --watch tensor_too_large:max_gt=9   records that a condition of MindInsight holds for)",
             false, declare_find},
+    Command{"compare", "Compare the values of two dumps, across runtimes, releases and fusion",
+            R"(  tensortap compare new old                               exit code 1 when something is outside of the tolerance
+  tensortap compare new old --only differing --sort own   the ops that add most error themselves
+  tensortap compare new old --noise old_nudged            what other rounding does is no difference
+  tensortap compare new old --tolerance rules.txt --csv table.csv
+  tensortap compare new old --map names.txt --steps 3:4 --json)",
+            true, declare_compare},
     Command{"convert", "Convert tensor files and dumps into other formats and layouts",
             R"(  tensortap convert dump/20260102030405 arrays            every tensor of every DumpData file as npy
   tensortap convert Conv2D.conv1.3.0.1763668800000000 arrays --data-format NCHW

@@ -1,0 +1,166 @@
+"""Two dumps beside each other."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tensortap import _core
+from tensortap._dump import Dump, open
+from tensortap._error import Error
+
+if TYPE_CHECKING:
+    import pandas
+
+    AnyDump = Dump | str | os.PathLike[str]
+
+_SHOWN = ("b", "a", "type_b", "rule", "verdict", "error", "max_abs", "max_ulp", "birth", "growth")
+_MOST_SHOWN = 50
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+class Comparison:
+    """What ``tensortap compare`` says of two dumps.
+
+    Attributes
+    ----------
+    rows : list of dict
+        One for each pair of records, in the order of execution of B; docs/comparison.md lists the members.
+    unpaired : list of dict
+        Values without a partner: ``unpaired`` ("A" or "B"), ``value``, ``type``, ``why`` and ``by``.
+    summary : dict
+        Counts, the first difference, and the ops where differences are born.
+    """
+
+    def __init__(self, rows: Sequence[str], unpaired: Sequence[str], summary: str) -> None:
+        self.rows: list[dict[str, Any]] = [json.loads(row) for row in rows]
+        self.unpaired: list[dict[str, Any]] = [json.loads(one) for one in unpaired]
+        self.summary: dict[str, Any] = json.loads(summary)["summary"]
+
+    @property
+    def within_tolerance(self) -> bool:
+        """Whether nothing is outside of the tolerance: the exit code 0 of the command."""
+        return not self.summary["outside"]
+
+    @property
+    def differing(self) -> list[dict[str, Any]]:
+        """The rows that are not equal."""
+        return [row for row in self.rows if row["verdict"] != "equal"]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    def __repr__(self) -> str:
+        summary = self.summary
+        born = len(summary["born"])
+        return (
+            f"<tensortap.Comparison: {summary['paired']} of {summary['values_a']} values of A and of {summary['values_b']} of B paired, "
+            f"{len(self.differing)} of {len(self)} records not equal, born in {born} op{'' if born == 1 else 's'}>"
+        )
+
+    def _repr_html_(self) -> str:
+        shown = self.differing[:_MOST_SHOWN]
+        head = "".join(f"<th>{name}</th>" for name in _SHOWN)
+        lines = ("".join(f"<td>{html.escape(_cell(row.get(name)))}</td>" for name in _SHOWN) for row in shown)
+        table = "".join(f"<tr>{line}</tr>" for line in lines)
+        return f"<p>{html.escape(repr(self)[1:-1])}</p><table><thead><tr>{head}</tr></thead><tbody>{table}</tbody></table>"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Make a pandas table of the rows.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each pair of records.
+
+        Raises
+        ------
+        Error
+            When pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise Error("to_pandas() needs the package pandas: pip install pandas", "unsupported") from error
+        return pandas.DataFrame(self.rows)
+
+
+def _opened(dump: AnyDump) -> Dump:
+    return dump if isinstance(dump, Dump) else open(dump)
+
+
+def _file_or_text(given: str | os.PathLike[str] | None, name: str, text: str) -> tuple[str, str]:
+    """Give a file's text and its name, or `text`, which stands for what was given otherwise."""
+    if given is None:
+        return text, name
+    path = os.fspath(given)
+    return _core.read_file(path, 1 << 30).decode("utf-8", "surrogateescape"), path
+
+
+def _steps_text(steps: str | Mapping[int, int] | Sequence[int]) -> str:
+    if isinstance(steps, str):
+        return steps
+    if isinstance(steps, Mapping):
+        return ",".join(f"{a}:{b}" for a, b in steps.items())
+    return ",".join(str(step) for step in steps)
+
+
+def compare(
+    a: AnyDump,
+    b: AnyDump,
+    *,
+    map: str | os.PathLike[str] | Mapping[str, str] | None = None,
+    tolerance: str | os.PathLike[str] | Sequence[tuple[str, float, float]] = "auto",
+    noise: Sequence[AnyDump] = (),
+    steps: str | Mapping[int, int] | Sequence[int] = "",
+) -> Comparison:
+    """Put the values of a dump beside those of a reference.
+
+    Parameters
+    ----------
+    a : Dump, str or path
+        The dump that is judged.
+    b : Dump, str or path
+        The reference.
+    map : str, path or mapping, optional
+        Names that belong together: a file as ``--map`` takes it, or names of `a` and of `b`.
+    tolerance : str, path or list
+        ``auto``; a file as ``--tolerance`` takes it; or (regular expression, absolute, relative), the last for ``.*``.
+    noise : list of Dump, str or path
+        Other runs of one of the two programs, whose inputs differ in the last bit.
+    steps : str, mapping or list
+        Steps that stand beside each other: ``3:4,0-2``, ``{3: 4}``, or equal ones.
+
+    Returns
+    -------
+    Comparison
+        Rows, values without a partner, and a summary.
+
+    Raises
+    ------
+    Error
+        When a dump cannot be read, nothing can be paired, or an argument is wrong.
+    """
+    mapped = "".join(f"{x}\t{y}\n" for x, y in map.items()) if isinstance(map, Mapping) else ""
+    map_text, map_name = _file_or_text(None if isinstance(map, Mapping) else map, "map", mapped)
+    if isinstance(tolerance, str) and tolerance == "auto":
+        rules_text, rules_name = "", ""
+    elif isinstance(tolerance, str | os.PathLike):
+        rules_text, rules_name = _file_or_text(tolerance, "", "")
+    else:
+        rules_text, rules_name = "".join(f"{pattern} {x!r} {y!r}\n" for pattern, x, y in tolerance), "tolerance"
+    words = {"map": map_text, "map_name": map_name, "rules": rules_text, "rules_name": rules_name, "steps": _steps_text(steps)}
+    others = [_opened(one) for one in noise]
+    first, second = _opened(a), _opened(b)
+    return Comparison(*_core.compare(first._core, second._core, [one._core for one in others], words))

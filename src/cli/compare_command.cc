@@ -1,0 +1,244 @@
+// `tensortap compare`: the values of one dump beside those of another.
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/compare_text.h"
+#include "cli/dump_access.h"
+#include "compare/comparison_csv.h"
+#include "compare/comparison_json.h"
+#include "compare/dump_comparison.h"
+#include "compare/name_map.h"
+#include "compare/tolerance_rules.h"
+
+namespace tensortap::cli {
+namespace {
+
+constexpr std::string_view kAutomatic = "auto";
+constexpr size_t kTableLines = 20;
+
+struct CompareOptions {
+  std::string a;
+  std::string b;
+  std::string map;
+  std::string tolerance = std::string(kAutomatic);
+  std::vector<std::string> noise;
+  std::string steps;
+  std::string ops;
+  std::string only;  // "" = not given
+  std::string sort;
+  size_t limit = 0;  // 0 = not given
+  std::string csv;
+  std::string csv_style = "tensortap";
+  [[nodiscard]] bool wants_table() const { return !ops.empty() || !only.empty() || !sort.empty() || limit > 0; }
+};
+
+// Which of the compared pairs are shown, and in which order.
+class Chosen {
+ public:
+  Chosen(const CompareOptions& options, const DumpComparison& comparison, Terminal& terminal)
+      : options_(options),
+        comparison_(comparison),
+        terminal_(terminal),
+        style_(options.csv_style == "msprobe" ? CsvStyle::kMsprobe : CsvStyle::kOwn) {
+    if (options.ops.empty()) return;
+    RE2::Options quiet;
+    quiet.set_log_errors(false);
+    pattern_ = std::make_unique<RE2>(options.ops, quiet);
+    if (!pattern_->ok()) status_ = invalid_argument(fmt::format("--ops {}: not a regular expression: {}", options.ops, pattern_->error()));
+  }
+  [[nodiscard]] const Status& status() const { return status_; }
+
+  void add(const ComparedValue& value) {
+    if (!keeps(value)) return;
+    One one{key_of(value), next_++, {}, {}};
+    if (is_sorted() && limit() > 0 && kept_.size() >= limit() && !(one < kept_.front())) return;
+    if (terminal_.json || options_.wants_table()) one.json = compared_json(comparison_, value);
+    if (!options_.csv.empty()) one.csv = csv_line(style_, comparison_, value);
+    if (!is_sorted()) {
+      if (limit() == 0 || shown_ < limit()) give_out(std::move(one));
+      ++shown_;
+      return;
+    }
+    // A heap with the last of those that are shown on top.
+    kept_.push_back(std::move(one));
+    std::push_heap(kept_.begin(), kept_.end());
+    if (limit() > 0 && kept_.size() > limit()) {
+      std::pop_heap(kept_.begin(), kept_.end());
+      kept_.pop_back();
+    }
+  }
+
+  // Errors: what writing the file says.
+  Status finish() {
+    std::sort(kept_.begin(), kept_.end());
+    for (One& one : kept_) give_out(std::move(one));
+    if (!options_.csv.empty()) {
+      TENSORTAP_RETURN_IF_ERROR(write_file_atomically(options_.csv, csv_header(style_) + csv_, Access::kShared));
+    }
+    if (!terminal_.json && options_.wants_table()) {
+      terminal_.line();
+      print_compared(terminal_, table_);
+    }
+    return {};
+  }
+
+ private:
+  struct One {
+    double key;  // the smallest stands first
+    size_t number;
+    Json json;
+    std::string csv;
+    friend bool operator<(const One& a, const One& b) { return a.key != b.key ? a.key < b.key : a.number < b.number; }
+  };
+
+  [[nodiscard]] bool is_sorted() const { return options_.sort == "error" || options_.sort == "own"; }
+  [[nodiscard]] size_t limit() const {
+    if (options_.only == "first") return 1;
+    if (options_.limit > 0) return options_.limit;
+    return terminal_.json || !options_.csv.empty() ? 0 : kTableLines;
+  }
+  // What the op did itself: all of the error where nothing was inherited, and what is beyond that otherwise.
+  [[nodiscard]] double key_of(const ComparedValue& value) const {
+    if (!is_sorted() || std::isnan(value.error)) return is_sorted() ? 1 : 0;
+    if (options_.sort == "error") return -value.error;
+    return -std::max(0.0, value.error - value.inherited);
+  }
+  [[nodiscard]] bool keeps(const ComparedValue& value) const {
+    if (pattern_ && !RE2::PartialMatch(record_name_of(comparison_.a(), value.row_a), *pattern_) &&
+        !RE2::PartialMatch(record_name_of(comparison_.b(), value.row_b), *pattern_)) {
+      return false;
+    }
+    if (options_.only == "differing") return value.verdict != Verdict::kEqual;
+    if (options_.only == "first") return is_outside(value.verdict);
+    return true;
+  }
+  void give_out(One one) {
+    if (terminal_.json) {
+      terminal_.json_line(one.json);
+    } else if (options_.wants_table()) {
+      table_.push_back(std::move(one.json));
+    }
+    csv_ += one.csv;
+  }
+
+  const CompareOptions& options_;
+  const DumpComparison& comparison_;
+  Terminal& terminal_;
+  CsvStyle style_;
+  std::unique_ptr<RE2> pattern_;
+  Status status_;
+  std::vector<One> kept_;
+  std::vector<Json> table_;
+  std::string csv_;
+  size_t next_ = 0;
+  size_t shown_ = 0;
+};
+
+// The files and dumps that a comparison needs beside A and B.
+struct Prepared {
+  std::optional<ToleranceRules> rules;
+  std::vector<std::unique_ptr<DumpIndex>> noise;
+  ComparisonOptions options;
+};
+
+Status prepare(const CompareOptions& options, const Terminal& terminal, Prepared& prepared) {
+  auto steps = parse_step_pairs(options.steps);
+  if (!steps.ok()) return Status(steps.status().code(), "--" + steps.status().message());
+  prepared.options.steps = *std::move(steps);
+  if (!options.map.empty()) {
+    TENSORTAP_ASSIGN_OR_RETURN(const std::string text, read_file(options.map));
+    TENSORTAP_ASSIGN_OR_RETURN(prepared.options.map, parse_name_map(text, options.map));
+    prepared.options.map_name = options.map;
+  }
+  if (options.tolerance != kAutomatic) {
+    TENSORTAP_ASSIGN_OR_RETURN(const std::string text, read_file(options.tolerance));
+    TENSORTAP_ASSIGN_OR_RETURN(prepared.rules, ToleranceRules::parse(text, options.tolerance));
+    prepared.options.rules = &*prepared.rules;
+  }
+  for (const std::string& folder : options.noise) {
+    TENSORTAP_ASSIGN_OR_RETURN(auto dump, open_for_reading(terminal, folder));
+    prepared.options.noise.push_back(dump.get());
+    prepared.noise.push_back(std::move(dump));
+  }
+  return {};
+}
+
+// A dump that can not be read is a failure of the dump, not of the command line.
+Status as_failure(const Status& status) {
+  return status.code() == StatusCode::kNotFound ? Status(StatusCode::kIo, status.message()) : status;
+}
+
+void print_unpaired(Terminal& terminal, const DumpComparison& comparison) {
+  for (const Unpaired& one : comparison.unpaired_a()) terminal.json_line(unpaired_json(comparison, one, true));
+  for (const Unpaired& one : comparison.unpaired_b()) terminal.json_line(unpaired_json(comparison, one, false));
+}
+
+Result<ExitCode> compare(const CompareOptions& options, Terminal& terminal) {
+  Prepared prepared;
+  TENSORTAP_RETURN_IF_ERROR(prepare(options, terminal, prepared));
+  auto a = open_for_reading(terminal, options.a);
+  if (!a.ok()) return as_failure(a.status());
+  auto b = open_for_reading(terminal, options.b);
+  if (!b.ok()) return as_failure(b.status());
+  Progress progress(terminal);
+  prepared.options.progress = [&progress](std::string_view stage, size_t done, size_t all) { progress.update(stage, done, all); };
+  auto made = DumpComparison::make(**a, **b, prepared.options);
+  progress.finish();
+  if (!made.ok()) return made.status();
+  DumpComparison& comparison = **made;
+  Chosen chosen(options, comparison, terminal);
+  TENSORTAP_RETURN_IF_ERROR(chosen.status());
+  comparison.run([&](const ComparedValue& value) { chosen.add(value); });
+  progress.finish();
+  const Json summary = summary_json(comparison);
+  if (!terminal.json) print_comparison(terminal, summary.at("summary"));
+  TENSORTAP_RETURN_IF_ERROR(chosen.finish());
+  if (terminal.json) {
+    print_unpaired(terminal, comparison);
+    terminal.json_line(summary);
+  }
+  if (comparison.alignment().by_order())
+    terminal.note("no step is in both dumps: they stand beside each other in their order (--steps says otherwise)");
+  return comparison.summary().outside() ? ExitCode::kFound : ExitCode::kFine;
+}
+
+}  // namespace
+
+Action declare_compare(CLI::App& app) {
+  const auto options = std::make_shared<CompareOptions>();
+  app.add_option("A", options->a, "Folder of the dump that is judged")->type_name(kDump)->required();
+  app.add_option("B", options->b, "Folder of the dump that is the reference")->type_name(kDump)->required();
+  app.add_option("--map", options->map, "Names that belong together: lines \"A-name<TAB>B-name\", or YAML; re: begins a pattern")
+      ->type_name(kFile);
+  app.add_option("--tolerance", options->tolerance,
+                 "auto (by type and depth, or the noise), or a file of lines \"REGEX ABSOLUTE RELATIVE\", the last for \".*\"")
+      ->type_name("auto|FILE");
+  add_repeated(app, "--noise", options->noise, kDump, "Another run of one of the programs, of inputs that differ in the last bit");
+  app.add_option("--steps", options->steps, "Steps beside each other, such as 3:4 (A:B), 0-5")->type_name("STEPS");
+  app.add_option("--ops", options->ops, "Show only values whose names match this regular expression")->type_name("REGEX");
+  add_choice(app, "--only", options->only, {"differing", "first", "all"},
+             "Show these: what is not equal, the first outside of the tolerance, or all");
+  add_choice(app, "--sort", options->sort, {"error", "own", "order"},
+             "Show the largest first, of all error or what an op adds itself; or as they ran");
+  app.add_option("--limit", options->limit, "Show at most this many (20; of JSON and CSV all)")
+      ->type_name("N")
+      ->check(in_range(1, kMostListed));
+  auto* csv = app.add_option("--csv", options->csv, "Write what is shown into this file, all columns")->type_name(kFile);
+  add_choice(app, "--csv-style", options->csv_style, {"tensortap", "msprobe"}, "Columns of that file")->needs(csv);
+  return [options](Terminal& terminal) { return compare(*options, terminal); };
+}
+
+}  // namespace tensortap::cli

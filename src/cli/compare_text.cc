@@ -1,0 +1,174 @@
+#include "cli/compare_text.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "cli/json_members.h"
+#include "cli/table.h"
+
+namespace tensortap::cli {
+namespace {
+
+constexpr size_t kMostNamed = 3;
+
+uint64_t number(const Json& json, const char* key) { return json.at(key).get<uint64_t>(); }
+
+std::string error_text(const Json& error) {
+  return error.is_number() ? fmt::format("{:.3g}", error.get<double>()) : error.is_string() ? error.get<std::string>() : "unknown";
+}
+
+// "12 value name, 3 topology": what is not 0.
+std::string counts_text(const Json& counts) {
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : counts.items()) {
+    if (count != 0) parts.push_back(fmt::format("{} {}", count.get<uint64_t>(), name));
+  }
+  return join(parts, ", ");
+}
+
+// "Sqrt.52:out0 (Sqrt)"
+std::string place_text(const Json& place) { return fmt::format("{} ({})", member_text(place, "b"), member_text(place, "type")); }
+
+class Printer {
+ public:
+  Printer(Terminal& terminal, const Json& summary) : terminal_(terminal), summary_(summary) {}
+
+  void print() {
+    line("pairs", fmt::format("{} of {} values (A), {} of {} (B); {} not explained", number(summary_, "paired"),
+                              number(summary_, "values_a"), number(summary_, "paired"), number(summary_, "values_b"), unexplained()));
+    print_rules();
+    print_unpaired("only in A", summary_.at("unpaired_a"));
+    print_unpaired("only in B", summary_.at("unpaired_b"));
+    print_equal();
+    print_given();
+    print_first();
+    print_born();
+    print_verdict();
+  }
+
+ private:
+  void line(std::string_view title, std::string_view text) {
+    terminal_.line(fmt::format("{}{}", terminal_.out_palette().bold(fmt::format("{:<11} ", title)), text));
+  }
+  [[nodiscard]] uint64_t unexplained() const {
+    return number(summary_.at("unpaired_a"), "not explained") + number(summary_.at("unpaired_b"), "not explained");
+  }
+
+  void print_rules() {
+    const std::string refused = counts_text(summary_.at("refused"));
+    const std::string found = counts_text(summary_.at("rules"));
+    line("found by", (found.empty() ? "nothing" : found) + (refused.empty() ? "" : "; refused for their values: " + refused));
+  }
+
+  void print_unpaired(std::string_view title, const Json& counts) {
+    if (const std::string text = counts_text(counts); !text.empty()) line(title, text);
+  }
+
+  void print_equal() {
+    const Json& verdicts = summary_.at("verdicts");
+    std::string text = fmt::format("{} bit by bit", number(verdicts, "equal"));
+    Json others = verdicts;
+    others.erase("equal");
+    if (const std::string rest = counts_text(others); !rest.empty()) {
+      text += fmt::format("; {}; largest relative L2 {}", rest, error_text(summary_.at("largest_error")));
+    }
+    if (const Json& ratio = summary_.at("largest_noise_ratio"); ratio.is_number() && ratio.get<double>() > 0) {
+      text += fmt::format(", {:.2g} times the noise", ratio.get<double>());
+    }
+    line("equal", text);
+  }
+
+  void print_given() {
+    const Json& given = summary_.at("given");
+    uint64_t all = 0;
+    for (const auto& [name, count] : given.items()) all += count.get<uint64_t>();
+    const uint64_t equal = number(given, "equal");
+    if (all == equal) return;
+    const Json& first = summary_.at("first_given");
+    line("given", fmt::format("{} of {} weights and inputs are not equal{}", all - equal, all,
+                              first.is_null() ? ""
+                                              : fmt::format("; the first: {}, relative L2 {}", member_text(first, "b"),
+                                                            error_text(first.at("error")))));
+  }
+
+  void print_first() {
+    const bool outside = !summary_.at("first_outside").is_null();
+    const Json& first = summary_.at(outside ? "first_outside" : "first_differing");
+    if (first.is_null()) return;
+    std::string text = fmt::format("{}: relative L2 {}", place_text(first), error_text(first.at("error")));
+    if (const Json& place = first.at("first_differing"); !place.is_null()) text += ", first at " + place.dump();
+    line("first", text);
+  }
+
+  void print_born() {
+    const Json& born = summary_.at("born");
+    const uint64_t heirs = number(summary_, "inherited");
+    const uint64_t unknown = number(summary_, "unknown");
+    if (born.empty() && heirs == 0 && unknown == 0) return;
+    std::vector<std::string> names;
+    for (size_t i = 0; i < born.size() && i < kMostNamed; ++i) names.push_back(place_text(born[i]));
+    if (born.size() > kMostNamed) names.push_back(fmt::format("and {} more", born.size() - kMostNamed));
+    std::string text = fmt::format("{} {}{}{}", born.size(), born.size() == 1 ? "op" : "ops", names.empty() ? "" : ": ", join(names, ", "));
+    if (heirs > 0) text += fmt::format("; {} {}", heirs, heirs == 1 ? "other inherits" : "others inherit");
+    if (const Json& growth = summary_.at("largest_growth"); !growth.is_null()) {
+      text += fmt::format(" (largest growth {} times, {})", error_text(growth.at("growth")), place_text(growth));
+    }
+    if (unknown > 0) text += fmt::format("; of {} not all that they read is known", unknown);
+    line("born in", text);
+  }
+
+  void print_verdict() {
+    const Palette& palette = terminal_.out_palette();
+    const Json& verdicts = summary_.at("verdicts");
+    const Json& given = summary_.at("given");
+    const uint64_t nonfinite = number(verdicts, "non-finite") + number(given, "non-finite");
+    const uint64_t different = number(verdicts, "different") + number(given, "different");
+    const size_t born = summary_.at("born").size();
+    if (nonfinite + different > 0) {
+      std::string text = fmt::format("different: {} outside of the tolerance", different);
+      if (nonfinite > 0) text += fmt::format(", {} with NaN or Inf on one side only", nonfinite);
+      line("verdict", palette.red(text));
+    } else if (number(verdicts, "noise") + number(verdicts, "tolerated") > 0) {
+      const std::string where = born == 0 ? "" : fmt::format(", other rounding in {} {}", born, born == 1 ? "op" : "ops");
+      line("verdict", palette.green("same computation" + where));
+    } else {
+      line("verdict", number(verdicts, "equal") == 0 ? "nothing was comparable" : palette.green("equal"));
+    }
+  }
+
+  Terminal& terminal_;
+  const Json& summary_;
+};
+
+}  // namespace
+
+void print_comparison(Terminal& terminal, const Json& summary) { Printer(terminal, summary).print(); }
+
+void print_compared(Terminal& terminal, std::span<const Json> pairs) {
+  if (pairs.empty()) return;
+  TablePrinter table(terminal, {{"B", false, true, 12, true},
+                                {"A", false, true, 12, true},
+                                {"type", false, true},
+                                {"found by"},
+                                {"verdict"},
+                                {"relative L2", true},
+                                {"max abs", true},
+                                {"ulp", true},
+                                {"birth"},
+                                {"growth", true}});
+  for (const Json& one : pairs) {
+    const Json* max_abs = member(one, "max_abs");
+    const Json* growth = member(one, "growth");
+    const bool same_name = one.at("a") == one.at("b");
+    table.add({member_text(one, "b"), same_name ? "=" : member_text(one, "a"), member_text(one, "type_b"), member_text(one, "rule"),
+               member_text(one, "verdict"), one.at("error").is_null() ? "" : error_text(one.at("error")),
+               max_abs == nullptr ? "" : error_text(*max_abs), member_text(one, "max_ulp"), member_text(one, "birth"),
+               growth == nullptr ? "" : error_text(*growth)});
+  }
+  table.finish();
+}
+
+}  // namespace tensortap::cli

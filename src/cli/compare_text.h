@@ -1,0 +1,22 @@
+// What `tensortap compare` prints for people.
+
+#ifndef TENSORTAP_CLI_COMPARE_TEXT_H_
+#define TENSORTAP_CLI_COMPARE_TEXT_H_
+
+#include <span>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "cli/terminal.h"
+
+namespace tensortap::cli {
+
+// At most ten aligned lines about a summary of compare/comparison_json.h.
+void print_comparison(Terminal& terminal, const Json& summary);
+
+// A table of pairs, each as compare/comparison_json.h has it.
+void print_compared(Terminal& terminal, std::span<const Json> pairs);
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_COMPARE_TEXT_H_

@@ -1,0 +1,70 @@
+// Which execution of one dump stands beside which of the other: by step, call, phase and rank.
+
+#ifndef TENSORTAP_COMPARE_ALIGNMENT_H_
+#define TENSORTAP_COMPARE_ALIGNMENT_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "compare/value_table.h"
+
+namespace tensortap {
+
+struct StepPair {
+  int64_t a = 0;
+  int64_t b = 0;
+  friend bool operator==(const StepPair&, const StepPair&) = default;
+};
+
+// "3:4,7" or "0-4": a step of A and the one of B beside it, or the same in both. Errors: kInvalidArgument.
+Result<std::vector<StepPair>> parse_step_pairs(std::string_view text);
+
+// Immutable; borrows both tables. Without pairs of steps equal ones are beside each other, or, where no step is in both dumps, the first of
+// one and the first of the other, and so on. The number of a rank counts only in dumps that have several.
+class Alignment {
+ public:
+  Alignment(const ValueTable& a, const ValueTable& b, const std::vector<StepPair>& steps);
+
+  // Rows of one value of each dump that are beside each other, in the order of execution in A.
+  [[nodiscard]] std::vector<std::pair<uint32_t, uint32_t>> rows(const Value& a, const Value& b) const;
+  // Whether any record of a value is of a step that is compared; weights are of all.
+  [[nodiscard]] bool takes_part_of_a(const Value& value) const { return takes_part(a_, value, compared_a_); }
+  [[nodiscard]] bool takes_part_of_b(const Value& value) const { return takes_part(b_, value, compared_b_); }
+  [[nodiscard]] size_t steps() const { return compared_a_.size(); }
+  // Whether steps of different numbers were put beside each other without having been asked for.
+  [[nodiscard]] bool by_order() const { return by_order_; }
+
+ private:
+  struct Key {
+    bool load;
+    int64_t step;
+    int32_t rank;
+    uint8_t phase;
+    uint32_t call;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  static bool takes_part(const ValueTable& table, const Value& value, const std::set<int64_t>& steps);
+  [[nodiscard]] bool has_step(const RecordRow& row) const;
+  [[nodiscard]] Key key_of_a(const RecordRow& row) const;
+  [[nodiscard]] Key key_of_b(const RecordRow& row) const;
+
+  const ValueTable& a_;
+  const ValueTable& b_;
+  bool maps_steps_ = false;
+  bool by_order_ = false;
+  std::map<int64_t, int64_t> steps_;  // of A, to those of B
+  std::set<int64_t> compared_a_;
+  std::set<int64_t> compared_b_;
+  bool ranks_a_ = false;
+  bool ranks_b_ = false;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_COMPARE_ALIGNMENT_H_

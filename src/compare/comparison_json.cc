@@ -1,0 +1,173 @@
+#include "compare/comparison_json.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace tensortap {
+namespace {
+
+std::vector<int64_t> dims_of(const RecordRow& row) {
+  const TensorDesc desc = row.desc();
+  return {desc.shape.dims().begin(), desc.shape.dims().end()};
+}
+
+// Where a flat index in C order stands.
+Json coordinates(const RecordRow& row, std::optional<uint64_t> index) {
+  if (!index) return nullptr;
+  std::vector<int64_t> place = dims_of(row);
+  uint64_t rest = *index;
+  for (size_t i = place.size(); i-- > 0;) {
+    const auto size = static_cast<uint64_t>(std::max<int64_t>(place[i], 1));
+    place[i] = static_cast<int64_t>(rest % size);
+    rest /= size;
+  }
+  return place;
+}
+
+Json number_or_null(double value) { return std::isnan(value) ? Json(nullptr) : json_number(value); }
+
+Json row_or_null(const DumpIndex& dump, uint32_t row) { return row == kNoRow ? Json(nullptr) : Json(record_name_of(dump, row)); }
+
+Json counts_json(const NonFiniteCounts& counts) { return {{"nan", counts.nan}, {"pos_inf", counts.pos_inf}, {"neg_inf", counts.neg_inf}}; }
+
+void add_difference(Json& json, const RecordRow& of_a, const Difference& difference) {
+  const bool differs = difference.differing > 0;
+  json["bit_equal"] = difference.bit_equal;
+  json["compared"] = difference.compared;
+  json["differing"] = difference.differing;
+  json["first_differing"] = coordinates(of_a, difference.first_differing);
+  json["max_abs"] = json_number(difference.max_abs);
+  json["max_abs_at"] = differs ? coordinates(of_a, difference.max_abs_at) : Json(nullptr);
+  json["max_rel"] = json_number(difference.max_rel);
+  json["max_rel_at"] = differs ? coordinates(of_a, difference.max_rel_at) : Json(nullptr);
+  json["mean"] = json_number(difference.mean);
+  json["mean_abs"] = json_number(difference.mean_abs);
+  json["rmse"] = json_number(difference.rmse);
+  json["relative_l2"] = json_number(difference.relative_l2);
+  json["cosine"] = json_number(difference.cosine);
+  json["snr_db"] = json_number(difference.snr_db);
+  json["max_ulp"] = difference.max_ulp;
+  json["ulp_histogram"] = difference.ulp_histogram;
+  json["outside"] = difference.outside;
+  json["share_within_1e_3"] = json_number(difference.share_within_1e_3);
+  json["share_within_5e_3"] = json_number(difference.share_within_5e_3);
+  json["nonfinite_a"] = counts_json(difference.nonfinite_a);
+  json["nonfinite_b"] = counts_json(difference.nonfinite_b);
+  json["nonfinite_differing"] = difference.nonfinite_differing;
+  json["first_nonfinite_differing"] = coordinates(of_a, difference.first_nonfinite_differing);
+  json["zero_a_only"] = difference.zero_a_only;
+  json["zero_b_only"] = difference.zero_b_only;
+  if (!difference.narrowed) return;
+  const NarrowedDifference& narrowed = *difference.narrowed;
+  json["narrowed"] = {{"dtype", dtype_name(narrowed.dtype)},
+                      {"differing", narrowed.differing},
+                      {"max_abs", json_number(narrowed.max_abs)},
+                      {"relative_l2", json_number(narrowed.relative_l2)}};
+}
+
+Json place_json(const DumpComparison& comparison, const ComparisonSummary::Place& place) {
+  if (place.row_b == kNoRow) return nullptr;
+  const RecordRow& of_a = comparison.a().rows()[place.row_a];
+  return {{"a", record_name_of(comparison.a(), place.row_a)},
+          {"b", record_name_of(comparison.b(), place.row_b)},
+          {"type", op_of(comparison.b(), comparison.b().rows()[place.row_b]).type},
+          {"error", number_or_null(place.error)},
+          {"first_differing", coordinates(of_a, place.at)},
+          {"growth", place.growth > 0 ? json_number(place.growth) : Json(nullptr)}};
+}
+
+template <size_t N, class Enum, class Count>
+Json by_name(const std::array<Count, N>& counts, std::string_view (*name)(Enum)) {
+  Json json = Json::object();
+  for (size_t i = 0; i < N; ++i) json[std::string(name(static_cast<Enum>(i)))] = counts[i];
+  return json;
+}
+
+}  // namespace
+
+std::string record_name_of(const DumpIndex& dump, uint32_t row) {
+  const RecordRow& record = dump.rows()[row];
+  return record_name(record, op_of(dump, record).name);
+}
+
+Json compared_json(const DumpComparison& comparison, const ComparedValue& value) {
+  const RecordRow& of_a = comparison.a().rows()[value.row_a];
+  const RecordRow& of_b = comparison.b().rows()[value.row_b];
+  const ValuePair& pair = comparison.pairing().pairs[value.pair];
+  Json json;
+  json["a"] = record_name_of(comparison.a(), value.row_a);
+  json["b"] = record_name_of(comparison.b(), value.row_b);
+  json["type_a"] = op_of(comparison.a(), of_a).type;
+  json["type_b"] = op_of(comparison.b(), of_b).type;
+  json["step_a"] = of_a.step;
+  json["step_b"] = of_b.step;
+  json["rank"] = of_a.rank;
+  json["dtype_a"] = dtype_name(static_cast<DType>(of_a.dtype));
+  json["dtype_b"] = dtype_name(static_cast<DType>(of_b.dtype));
+  json["shape_a"] = dims_of(of_a);
+  json["shape_b"] = dims_of(of_b);
+  json["given"] = comparison.table_b().at(pair.b).given;
+  json["rule"] = pair_rule_name(pair.rule);
+  json["order"] = pair.accepted.order.text();
+  json["verdict"] = verdict_name(value.verdict);
+  json["error"] = number_or_null(value.error);
+  json["tolerance"] = value.basis.by_rules ? Json({{"absolute", value.rule.absolute}, {"relative", value.rule.relative}})
+                                           : Json(json_number(value.basis.relative_l2));
+  json["noise"] = number_or_null(value.basis.floor);
+  json["birth"] = value.birth == Birth::kNone ? Json(nullptr) : Json(birth_name(value.birth));
+  json["growth"] = value.growth() > 0 ? json_number(value.growth()) : Json(nullptr);
+  json["from"] = row_or_null(comparison.b(), value.source);
+  json["weight"] = row_or_null(comparison.b(), value.weight);
+  if (value.data) add_difference(json, of_a, *value.data);
+  if (value.statistics) {
+    const StatisticsGap gap = largest_gap(*value.statistics);
+    json["statistics"] = {{"largest", json_number(gap.largest)},
+                          {"statistic", gap.statistic},
+                          {"same_digest", value.statistics->digest == DigestAnswer::kEqual}};
+  }
+  if (!value.reason.empty()) json["reason"] = value.reason;
+  return json;
+}
+
+Json unpaired_json(const DumpComparison& comparison, const Unpaired& one, bool of_a) {
+  const ValueTable& table = of_a ? comparison.table_a() : comparison.table_b();
+  return {{"unpaired", of_a ? "A" : "B"},
+          {"value", record_name_of(table.dump(), table.at(one.id).rows.front())},
+          {"type", table.op(one.id).type},
+          {"why", absence_name(one.why)},
+          {"by", one.by.empty() ? Json(nullptr) : Json(one.by)}};
+}
+
+Json summary_json(const DumpComparison& comparison) {
+  const ComparisonSummary& summary = comparison.summary();
+  Json json;
+  json["values_a"] = summary.values_a;
+  json["values_b"] = summary.values_b;
+  json["paired"] = summary.paired;
+  json["rules"] = by_name(summary.by_rule, pair_rule_name);
+  json["refused"] = by_name(comparison.pairing().refused, pair_rule_name);
+  json["unpaired_a"] = by_name(summary.absent_a, absence_name);
+  json["unpaired_b"] = by_name(summary.absent_b, absence_name);
+  json["steps"] = comparison.alignment().steps();
+  json["steps_by_order"] = comparison.alignment().by_order();
+  json["records"] = summary.records;
+  json["verdicts"] = by_name(summary.verdicts, verdict_name);
+  json["given"] = by_name(summary.given, verdict_name);
+  json["largest_error"] = json_number(summary.largest_error);
+  json["largest_noise_ratio"] = json_number(summary.largest_noise_ratio);
+  json["first_differing"] = place_json(comparison, summary.first);
+  json["first_outside"] = place_json(comparison, summary.first_outside);
+  json["first_given"] = place_json(comparison, summary.first_given);
+  json["born"] = Json::array();
+  for (const ComparisonSummary::Place& place : summary.born) json["born"].push_back(place_json(comparison, place));
+  json["inherited"] = summary.inherited;
+  json["unknown"] = summary.unknown;
+  json["largest_growth"] = place_json(comparison, summary.largest_growth);
+  json["outside"] = summary.outside();
+  return {{"summary", json}};
+}
+
+}  // namespace tensortap

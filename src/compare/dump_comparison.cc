@@ -1,0 +1,316 @@
+#include "compare/dump_comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/text.h"
+#include "compare/tolerance_model.h"
+#include "query/record_lookup.h"
+#include "trace/scoped_name.h"
+
+namespace tensortap {
+namespace {
+
+constexpr size_t kMostAncestors = 512;  // that are looked at behind one value
+
+// Never 0 for what differs.
+float stored_error(const ComparedValue& value) {
+  if (value.verdict == Verdict::kEqual) return 0;
+  return std::max(static_cast<float>(value.error), std::numeric_limits<float>::min());
+}
+
+size_t shared_identities(const PairingKeys& one, const std::unordered_set<std::string>& other) {
+  size_t shared = 0;
+  for (ValueId id = 0; id < one.table().values().size(); ++id) shared += other.contains(one.identity(id)) ? 1 : 0;
+  return shared;
+}
+
+}  // namespace
+
+std::string_view birth_name(Birth birth) {
+  constexpr std::array<std::string_view, 5> kNames = {"", "born", "inherited", "given", "unknown"};
+  return kNames[static_cast<size_t>(birth)];
+}
+
+uint64_t ComparisonSummary::differing() const {
+  uint64_t all = 0;
+  for (const Verdict verdict : {Verdict::kNoise, Verdict::kTolerated, Verdict::kDifferent, Verdict::kNonFinite}) all += count(verdict);
+  return all;
+}
+
+bool ComparisonSummary::outside() const {
+  for (size_t i = 0; i < kVerdicts; ++i) {
+    if (is_outside(static_cast<Verdict>(i)) && verdicts[i] + given[i] > 0) return true;
+  }
+  return false;
+}
+
+DumpComparison::DumpComparison(const DumpIndex& a, const DumpIndex& b, ComparisonOptions options)
+    : options_(std::move(options)), a_(a), b_(b), keys_a_(a_), keys_b_(b_), facts_b_(b) {}
+
+Result<std::unique_ptr<DumpComparison>> DumpComparison::make(const DumpIndex& a, const DumpIndex& b, ComparisonOptions options) {
+  std::unique_ptr<DumpComparison> made(new DumpComparison(a, b, std::move(options)));
+  TENSORTAP_RETURN_IF_ERROR(made->pair());
+  made->explain();
+  made->measure_noise();
+  made->find_partners();
+  return made;
+}
+
+ToleranceRule DumpComparison::rule_of(ValueId a) const {
+  if (options_.rules == nullptr) return {};
+  const Value& value = a_.at(a);
+  return options_.rules->of(concat(a_.op(a).name, ":", slot_name(value.kind, value.slot)));
+}
+
+Status DumpComparison::pair() {
+  alignment_ = std::make_unique<Alignment>(a_, b_, options_.steps);
+  PairingOptions options;
+  options.progress = options_.progress;
+  TENSORTAP_ASSIGN_OR_RETURN(options.map, mapped_values(options_.map, options_.map_name, a_, b_));
+  const ValueJudge judge(a_, b_, *alignment_, [this](ValueId a) { return rule_of(a); });
+  pairing_ = pair_values(keys_a_, keys_b_, judge, options);
+  tolerances_ = model_tolerances(keys_a_, keys_b_, pairing_);
+  const bool any = std::ranges::any_of(pairing_.pairs, [this](const ValuePair& pair) { return !b_.at(pair.b).given; });
+  if (pairing_.pairs.empty() || (!any && a_.made() > 0 && b_.made() > 0)) {
+    return corrupt("nothing that an op of one dump made is in the other: no value could be paired");
+  }
+  return {};
+}
+
+void DumpComparison::explain() {
+  const auto not_compared = [](const ValueTable& table, bool of_a, const Alignment& alignment) {
+    return [&table, of_a, &alignment](const Unpaired& one) {
+      return of_a ? !alignment.takes_part_of_a(table.at(one.id)) : !alignment.takes_part_of_b(table.at(one.id));
+    };
+  };
+  unpaired_a_ = explain_unpaired(keys_a_, pairing_.pair_of_a, keys_b_, pairing_.pair_of_b);
+  unpaired_b_ = explain_unpaired(keys_b_, pairing_.pair_of_b, keys_a_, pairing_.pair_of_a);
+  std::erase_if(unpaired_a_, not_compared(a_, true, *alignment_));
+  std::erase_if(unpaired_b_, not_compared(b_, false, *alignment_));
+  for (const Unpaired& one : unpaired_a_) ++summary_.absent_a[static_cast<size_t>(one.why)];
+  for (const Unpaired& one : unpaired_b_) ++summary_.absent_b[static_cast<size_t>(one.why)];
+  for (const ValuePair& pair : pairing_.pairs) {
+    if (a_.at(pair.a).given) continue;
+    ++summary_.paired;
+    ++summary_.by_rule[static_cast<size_t>(pair.rule)];
+  }
+  summary_.values_a = summary_.paired + unpaired_a_.size();
+  summary_.values_b = summary_.paired + unpaired_b_.size();
+}
+
+void DumpComparison::measure_noise() {
+  if (!options_.noise.empty()) floors_.assign(b_.dump().rows().size(), std::numeric_limits<float>::quiet_NaN());
+  for (const DumpIndex* noise : options_.noise) add_noise(*noise);
+}
+
+// Whichever of the two dumps is of the same program says what its values would be without noise.
+void DumpComparison::add_noise(const DumpIndex& noise) {
+  const ValueTable table(noise);
+  const PairingKeys keys(table);
+  std::unordered_map<std::string, ValueId> by_identity;
+  std::unordered_set<std::string> identities;
+  for (ValueId id = 0; id < table.values().size(); ++id) {
+    by_identity.emplace(keys.identity(id), id);
+    identities.insert(keys.identity(id));
+  }
+  const bool of_b = shared_identities(keys_b_, identities) >= shared_identities(keys_a_, identities);
+  const PairingKeys& reference = of_b ? keys_b_ : keys_a_;
+  const Alignment alignment(table, reference.table(), {});
+  size_t done = 0;
+  for (const ValuePair& pair : pairing_.pairs) {
+    if (options_.progress) options_.progress("noise", done++, pairing_.pairs.size());
+    const ValueId id = of_b ? pair.b : pair.a;
+    const auto found = by_identity.find(reference.identity(id));
+    if (found == by_identity.end()) continue;
+    std::unordered_map<uint32_t, uint32_t> beside;  // row of the reference to row of B
+    for (const auto& [row_a, row_b] : alignment_->rows(a_.at(pair.a), b_.at(pair.b))) beside[of_b ? row_b : row_a] = row_b;
+    for (const auto& [row_noise, row] : alignment.rows(table.at(found->second), reference.table().at(id))) {
+      const auto row_b = beside.find(row);
+      if (row_b == beside.end()) continue;
+      const QuantisedValue quantised = quantised_value(reference, id);
+      const DifferenceOptions as_codes{.tolerance = {}, .a = quantised.view(), .b = quantised.view(), .permutation = {}};
+      const RowDifference difference = compare_rows(noise, row_noise, reference.table().dump(), row, {}, as_codes);
+      if (!difference.data) continue;
+      float& floor = floors_[row_b->second];
+      const auto error = static_cast<float>(difference.data->relative_l2);
+      floor = std::isnan(floor) ? error : std::max(floor, error);
+    }
+  }
+}
+
+void DumpComparison::find_partners() {
+  partner_.assign(b_.dump().rows().size(), kNoRow);
+  errors_.assign(b_.dump().rows().size(), std::numeric_limits<float>::quiet_NaN());
+  born_.assign(b_.dump().ops().size(), false);
+  for (const ValuePair& pair : pairing_.pairs) {
+    const auto beside = alignment_->rows(a_.at(pair.a), b_.at(pair.b));
+    first_rows_.push_back(beside.empty() ? kNoRow : beside.front().second);
+    for (const auto& [row_a, row_b] : beside) partner_[row_b] = row_a;
+    quantised_.emplace_back(quantised_value(keys_a_, pair.a), quantised_value(keys_b_, pair.b));
+    // Codes against codes of unknown meaning are compared as they are; so are codes against numbers.
+    if (quantised_.back().first.scale.empty() != quantised_.back().second.scale.empty()) quantised_.back() = {};
+  }
+}
+
+void DumpComparison::run(const std::function<void(const ComparedValue&)>& visit) {
+  size_t done = 0;
+  for (const size_t row : rows_in_time_order(b_.dump())) {
+    if (options_.progress) options_.progress("comparing", done++, b_.dump().rows().size());
+    const auto row_b = static_cast<uint32_t>(row);
+    if (partner_[row_b] == kNoRow) continue;
+    ComparedValue value = compare(row_b);
+    if (value.verdict != Verdict::kNotComparable) errors_[row_b] = stored_error(value);
+    find_birth(value);
+    count(value);
+    visit(value);
+  }
+}
+
+ComparedValue DumpComparison::compare(uint32_t row_b) {
+  ComparedValue value;
+  value.row_a = partner_[row_b];
+  value.row_b = row_b;
+  value.pair = pairing_.pair_of_b[b_.value_of(row_b)];
+  ValuePair& pair = pairing_.pairs[value.pair];
+  const RecordRow& of_a = a_.dump().rows()[value.row_a];
+  const RecordRow& of_b = b_.dump().rows()[row_b];
+  value.rule = rule_of(pair.a);
+  value.basis = {options_.rules != nullptr, tolerances_[value.pair], floors_.empty() ? std::nan("") : double{floors_[row_b]}};
+  if (of_a.numel != of_b.numel) {
+    value.reason = concat(of_a.numel, " elements of A against ", of_b.numel, " of B");
+    return value;
+  }
+  RowDifference difference;
+  const QuantisedValue& quantised_a = quantised_[value.pair].first;
+  const QuantisedValue& quantised_b = quantised_[value.pair].second;
+  const bool plain = quantised_a.scale.empty() && quantised_b.scale.empty();
+  if (plain && pair.accepted.first && first_rows_[value.pair] == row_b) {
+    difference.data = std::exchange(pair.accepted.first, std::nullopt);
+  } else {
+    difference = compare_rows(a_.dump(), value.row_a, b_.dump(), row_b, pair.accepted.order,
+                              {.tolerance = value.rule, .a = quantised_a.view(), .b = quantised_b.view(), .permutation = {}});
+  }
+  if (difference.data) {
+    value.data = std::move(difference.data);
+    value.error = value.data->nonfinite_differing > 0 ? std::numeric_limits<double>::infinity() : value.data->relative_l2;
+    value.verdict = verdict_of(*value.data, value.basis);
+    return value;
+  }
+  if (!difference.failure.ok()) {
+    value.reason = difference.failure.message();
+    return value;
+  }
+  const StatisticsDifference statistics = compare_statistics(of_a, of_b);
+  if (!statistics.any_known) {
+    value.reason = "neither data nor statistics of both";
+    return value;
+  }
+  value.statistics = statistics;
+  value.error = statistics.nonfinite_differs ? std::numeric_limits<double>::infinity() : largest_gap(statistics).largest;
+  value.verdict = verdict_of(*value.statistics, value.basis, value.rule);
+  return value;
+}
+
+void DumpComparison::look_at_input(uint32_t input, Inherited& found, std::vector<uint32_t>& waiting) const {
+  if (input == kNoRow) {
+    found.complete = false;
+    return;
+  }
+  const float error = errors_[input];
+  if (std::isnan(error)) {
+    const ValueId id = b_.value_of(input);
+    // Weights that the runtime made of others have no pair, and are what they were made of.
+    if (id != kNoValue && !b_.at(id).given) waiting.push_back(input);
+    return;
+  }
+  if (error == 0) return;
+  const ValueId id = b_.value_of(input);
+  const RecordRow& row = b_.dump().rows()[input];
+  if (id != kNoValue && b_.at(id).given && (op_of(b_.dump(), row).type == kInitializerType || facts_b_.is_parameter(row))) {
+    found.weight = input;
+    return;
+  }
+  found.differs = true;
+  if (error <= found.error) return;
+  found.error = double{error};
+  found.source = input;
+}
+
+// Through values that have no pair to the nearest that do.
+DumpComparison::Inherited DumpComparison::inherited_by(uint32_t row_b) const {
+  Inherited found;
+  std::vector<uint32_t> waiting = {row_b};
+  std::unordered_set<uint32_t> seen = {row_b};
+  while (!waiting.empty() && seen.size() < kMostAncestors) {
+    const uint32_t row = waiting.back();
+    waiting.pop_back();
+    for (const uint32_t input : b_.inputs_of(row)) {
+      if (input == kNoRow || seen.insert(input).second) look_at_input(input, found, waiting);
+    }
+  }
+  found.complete &= waiting.empty();
+  return found;
+}
+
+void DumpComparison::find_birth(ComparedValue& value) const {
+  if (value.verdict == Verdict::kEqual || value.verdict == Verdict::kNotComparable) return;
+  const ValueId id = b_.value_of(value.row_b);
+  if (b_.at(id).given) {
+    value.birth = Birth::kGiven;
+    return;
+  }
+  const Inherited inherited = inherited_by(value.row_b);
+  value.inherited = inherited.error;
+  value.source = inherited.source;
+  value.weight = inherited.weight;
+  if (inherited.differs) {
+    value.birth = Birth::kInherited;
+  } else {
+    value.birth = inherited.complete ? Birth::kBorn : Birth::kUnknown;
+  }
+}
+
+void DumpComparison::count_birth(const ComparedValue& value, const ComparisonSummary::Place& place) {
+  switch (value.birth) {
+    case Birth::kBorn: {
+      const OpId op = b_.dump().rows()[value.row_b].op;
+      if (!born_[op]) summary_.born.push_back(place);
+      born_[op] = true;
+      break;
+    }
+    case Birth::kInherited:
+      ++summary_.inherited;
+      if (std::isfinite(place.growth) && place.growth > summary_.largest_growth.growth) summary_.largest_growth = place;
+      break;
+    case Birth::kUnknown:
+      ++summary_.unknown;
+      break;
+    case Birth::kNone:
+    case Birth::kGiven:
+      break;
+  }
+}
+
+void DumpComparison::count(const ComparedValue& value) {
+  ++summary_.records;
+  const bool given = b_.at(b_.value_of(value.row_b)).given;
+  ++(given ? summary_.given : summary_.verdicts)[static_cast<size_t>(value.verdict)];
+  if (value.verdict == Verdict::kEqual || value.verdict == Verdict::kNotComparable) return;
+  const std::optional<uint64_t> at = value.data ? value.data->first_differing : std::nullopt;
+  const ComparisonSummary::Place place{value.row_a, value.row_b, value.error, at, value.growth()};
+  if (given) {
+    if (summary_.first_given.row_b == kNoRow) summary_.first_given = place;
+    return;
+  }
+  if (std::isfinite(value.error)) summary_.largest_error = std::max(summary_.largest_error, value.error);
+  if (value.basis.floor > 0) summary_.largest_noise_ratio = std::max(summary_.largest_noise_ratio, value.error / value.basis.floor);
+  if (summary_.first.row_b == kNoRow) summary_.first = place;
+  if (is_outside(value.verdict) && summary_.first_outside.row_b == kNoRow) summary_.first_outside = place;
+  count_birth(value, place);
+}
+
+}  // namespace tensortap

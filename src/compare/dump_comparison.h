@@ -1,0 +1,171 @@
+// Two dumps beside each other: which values are paired, how each pair differs, and where differences began.
+
+#ifndef TENSORTAP_COMPARE_DUMP_COMPARISON_H_
+#define TENSORTAP_COMPARE_DUMP_COMPARISON_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "compare/alignment.h"
+#include "compare/name_map.h"
+#include "compare/pairing.h"
+#include "compare/pairing_keys.h"
+#include "compare/quantised_value.h"
+#include "compare/tolerance_rules.h"
+#include "compare/unpaired.h"
+#include "compare/value_table.h"
+#include "compare/verdict.h"
+#include "query/op_facts.h"
+
+namespace tensortap {
+
+// Where a difference comes from.
+enum class Birth : uint8_t {
+  kNone,       // there is none
+  kBorn,       // all that the op read is equal, bit by bit
+  kInherited,  // something that it read differs
+  kGiven,      // it is a weight or an input
+  kUnknown,    // some of what it read was not captured or has no pair, the rest is equal
+};
+std::string_view birth_name(Birth birth);  // "", "born", "inherited", "given", "unknown"
+
+// One record of A beside one of B.
+struct ComparedValue {
+  uint32_t row_a = kNoRow;
+  uint32_t row_b = kNoRow;
+  uint32_t pair = Pairing::kNoPair;  // position in Pairing::pairs
+  Verdict verdict = Verdict::kNotComparable;
+  std::optional<Difference> data;                  // both have their data
+  std::optional<StatisticsDifference> statistics;  // one has not
+  std::string reason;                              // why it is not comparable
+  VerdictBasis basis;
+  ToleranceRule rule;
+  double error = std::numeric_limits<double>::quiet_NaN();  // relative L2, or the largest difference of statistics; NaN when not compared
+  Birth birth = Birth::kNone;
+  double inherited = 0;      // largest error of what the op read
+  uint32_t source = kNoRow;  // row of B that has it
+  uint32_t weight = kNoRow;  // row of B of a weight that the op read and that differs
+  [[nodiscard]] double growth() const { return inherited > 0 ? error / inherited : 0; }
+};
+
+// What is counted on the way. Rows are rows of B and stand with those of A beside them.
+struct ComparisonSummary {
+  struct Place {
+    uint32_t row_a = kNoRow;
+    uint32_t row_b = kNoRow;
+    double error = 0;
+    std::optional<uint64_t> at;  // flat index in A of the first element that differs
+    double growth = 0;
+  };
+  size_t values_a = 0;  // that ops made, in the steps that are compared
+  size_t values_b = 0;
+  size_t paired = 0;                         // of them
+  std::array<size_t, kPairRules> by_rule{};  // of these
+  std::array<size_t, kAbsences> absent_a{};  // of the others
+  std::array<size_t, kAbsences> absent_b{};
+  std::array<uint64_t, kVerdicts> verdicts{};  // of records of values that ops made
+  std::array<uint64_t, kVerdicts> given{};     // of weights and inputs
+  uint64_t records = 0;                        // that were compared, with the given ones
+  double largest_error = 0;                    // of finite ones
+  double largest_noise_ratio = 0;              // error to noise, where noise is known
+  Place first;                                 // the first that differs
+  Place first_outside;                         // the first that is outside of the tolerance
+  Place first_given;                           // the first weight or input that differs
+  std::vector<Place> born;                     // ops whose own difference it is, the first record of each
+  uint64_t inherited = 0;
+  uint64_t unknown = 0;
+  Place largest_growth;
+
+  [[nodiscard]] uint64_t count(Verdict verdict) const { return verdicts[static_cast<size_t>(verdict)]; }
+  [[nodiscard]] uint64_t differing() const;  // records of values that ops made
+  [[nodiscard]] bool outside() const;        // something is outside of the tolerance
+};
+
+struct ComparisonOptions {
+  std::vector<StepPair> steps;
+  std::vector<NameLine> map;
+  std::string map_name;                   // for messages
+  const ToleranceRules* rules = nullptr;  // null: by type and depth
+  std::vector<const DumpIndex*> noise;    // other runs of one of the two programs
+  // How far the work is; may be empty.
+  std::function<void(std::string_view stage, size_t done, size_t all)> progress;
+};
+
+// Borrows the dumps and the rules. One thread.
+class DumpComparison {
+ public:
+  // Pairs the values. Errors: kInvalidArgument for a map with unknown names; kCorrupt when nothing can be paired.
+  static Result<std::unique_ptr<DumpComparison>> make(const DumpIndex& a, const DumpIndex& b, ComparisonOptions options);
+  DumpComparison(const DumpComparison&) = delete;
+  DumpComparison& operator=(const DumpComparison&) = delete;
+
+  // Compares every pair of records in the order of execution of B. Data of a pair are read once, and let go before the next. Called once.
+  void run(const std::function<void(const ComparedValue&)>& visit);
+
+  [[nodiscard]] const DumpIndex& a() const { return a_.dump(); }
+  [[nodiscard]] const DumpIndex& b() const { return b_.dump(); }
+  [[nodiscard]] const ValueTable& table_a() const { return a_; }
+  [[nodiscard]] const ValueTable& table_b() const { return b_; }
+  [[nodiscard]] const Pairing& pairing() const { return pairing_; }
+  [[nodiscard]] const Alignment& alignment() const { return *alignment_; }
+  [[nodiscard]] const std::vector<Unpaired>& unpaired_a() const { return unpaired_a_; }
+  [[nodiscard]] const std::vector<Unpaired>& unpaired_b() const { return unpaired_b_; }
+  // Complete after run().
+  [[nodiscard]] const ComparisonSummary& summary() const { return summary_; }
+
+ private:
+  struct Inherited {
+    double error = 0;
+    uint32_t source = kNoRow;
+    uint32_t weight = kNoRow;
+    bool differs = false;
+    bool complete = true;
+  };
+
+  DumpComparison(const DumpIndex& a, const DumpIndex& b, ComparisonOptions options);
+  Status pair();
+  void explain();
+  void measure_noise();
+  void add_noise(const DumpIndex& noise);
+  void find_partners();
+  [[nodiscard]] ToleranceRule rule_of(ValueId a) const;
+  [[nodiscard]] ComparedValue compare(uint32_t row_b);
+  [[nodiscard]] Inherited inherited_by(uint32_t row_b) const;
+  void look_at_input(uint32_t input, Inherited& found, std::vector<uint32_t>& waiting) const;
+  void find_birth(ComparedValue& value) const;
+  void count(const ComparedValue& value);
+  void count_birth(const ComparedValue& value, const ComparisonSummary::Place& place);
+
+  ComparisonOptions options_;
+  ValueTable a_;
+  ValueTable b_;
+  PairingKeys keys_a_;
+  PairingKeys keys_b_;
+  OpFactsTable facts_b_;
+  std::unique_ptr<Alignment> alignment_;
+  Pairing pairing_;
+  std::vector<double> tolerances_;  // by pair
+  std::vector<Unpaired> unpaired_a_;
+  std::vector<Unpaired> unpaired_b_;
+  std::vector<uint32_t> first_rows_;                                  // by pair: of B, the one that was looked at for the pair
+  std::vector<std::pair<QuantisedValue, QuantisedValue>> quantised_;  // by pair
+  std::vector<uint32_t> partner_;                                     // row of A beside each of B, kNoRow
+  std::vector<float> errors_;                                         // by row of B; NaN = not compared, 0 = equal
+  std::vector<float> floors_;                                         // by row of B; empty without dumps of noise
+  std::vector<bool> born_;                                            // by op of B
+  ComparisonSummary summary_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_COMPARE_DUMP_COMPARISON_H_

@@ -1,0 +1,238 @@
+#include "compare/pairing.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/text.h"
+
+namespace tensortap {
+namespace {
+
+using Keys = std::unordered_map<std::string, std::vector<ValueId>>;
+
+class Pairer {
+ public:
+  Pairer(const PairingKeys& a, const PairingKeys& b, const ValueJudge& judge, const PairingOptions& options)
+      : a_(a), b_(b), judge_(judge), options_(options) {
+    pairing_.pair_of_a.assign(a.table().values().size(), Pairing::kNoPair);
+    pairing_.pair_of_b.assign(b.table().values().size(), Pairing::kNoPair);
+    pairing_.same_program = identities(a) == identities(b);
+  }
+
+  Pairing run() {
+    for (const auto& [a, b] : options_.map) {
+      if (is_free_a(a) && is_free_b(b)) propose(PairRule::kMap, a, b, Trust::kProgram);
+    }
+    by_key(PairRule::kName, &PairingKeys::value_name, pairing_.same_program ? Trust::kProgram : Trust::kName);
+    by_key(PairRule::kIdentity, &PairingKeys::identity, pairing_.same_program ? Trust::kProgram : Trust::kValues);
+    by_key(PairRule::kOriginal, &PairingKeys::last_original, Trust::kValues);
+    by_scope();
+    by_topology();
+    by_key(PairRule::kContent, &PairingKeys::content, Trust::kValues, 1);
+    by_key(PairRule::kStatistics, &PairingKeys::statistics, Trust::kValues, 1);
+    by_place();
+    return std::move(pairing_);
+  }
+
+ private:
+  using KeyOf = std::string (PairingKeys::*)(ValueId) const;
+
+  static std::unordered_set<std::string> identities(const PairingKeys& keys) {
+    std::unordered_set<std::string> all;
+    for (ValueId id = 0; id < keys.table().values().size(); ++id) all.insert(keys.identity(id));
+    return all;
+  }
+  [[nodiscard]] bool is_free_a(ValueId id) const { return pairing_.pair_of_a[id] == Pairing::kNoPair; }
+  [[nodiscard]] bool is_free_b(ValueId id) const { return pairing_.pair_of_b[id] == Pairing::kNoPair; }
+
+  bool propose(PairRule rule, ValueId a, ValueId b, Trust trust) {
+    if (a_.table().at(a).given != b_.table().at(b).given && rule != PairRule::kMap) return false;
+    if (!judge_.ran_beside(a, b)) return false;
+    std::optional<Acceptance> accepted = judge_.judge(a, b, trust);
+    if (!accepted) {
+      ++pairing_.refused[static_cast<size_t>(rule)];
+      return false;
+    }
+    pairing_.pair_of_a[a] = pairing_.pair_of_b[b] = static_cast<uint32_t>(pairing_.pairs.size());
+    pairing_.pairs.push_back({a, b, rule, *std::move(accepted)});
+    return true;
+  }
+
+  template <class KeyOfValue, class IsFree>
+  static std::pair<Keys, std::vector<std::string>> free_keys(const PairingKeys& keys, const KeyOfValue& key_of, const IsFree& is_free) {
+    std::pair<Keys, std::vector<std::string>> found;
+    for (ValueId id = 0; id < keys.table().values().size(); ++id) {
+      std::string key = is_free(id) ? key_of(keys, id) : "";
+      if (key.empty()) continue;
+      std::vector<ValueId>& values = found.first[key];
+      if (values.empty()) found.second.push_back(std::move(key));
+      values.push_back(id);
+    }
+    return found;
+  }
+
+  // `most` values may share a key; 0 = any number. Returns whether there is a new pair.
+  template <class KeyOfA, class KeyOfB>
+  bool by_keys(PairRule rule, const KeyOfA& key_of_a, const KeyOfB& key_of_b, Trust trust, size_t most) {
+    const auto [in_a, order] = free_keys(a_, key_of_a, [this](ValueId id) { return is_free_a(id); });
+    const auto in_b = free_keys(b_, key_of_b, [this](ValueId id) { return is_free_b(id); }).first;
+    bool is_new = false;
+    size_t done = 0;
+    for (const std::string& key : order) {
+      if (options_.progress) options_.progress(pair_rule_name(rule), done++, order.size());
+      const std::vector<ValueId>& of_a = in_a.at(key);
+      const auto found = in_b.find(key);
+      if (found == in_b.end() || found->second.size() != of_a.size() || (most != 0 && of_a.size() > most)) continue;
+      for (size_t i = 0; i < of_a.size(); ++i) is_new |= propose(rule, of_a[i], found->second[i], trust);
+    }
+    return is_new;
+  }
+
+  void by_key(PairRule rule, KeyOf key, Trust trust, size_t most = 0) {
+    const auto key_of = [key](const PairingKeys& keys, ValueId id) { return (keys.*key)(id); };
+    by_keys(rule, key_of, key_of, trust, most);
+  }
+
+  void by_scope();
+  void pair_in_scope(const std::vector<ValueId>& a, const std::vector<ValueId>& b);
+  void pair_ends_of_scopes(const Keys& a, const std::vector<std::string>& order, const Keys& b);
+  void by_topology();
+  void by_place();
+  [[nodiscard]] bool contradicts(ValueId a, ValueId b) const;
+
+  // What a value was made of, in numbers of pairs; "" where something has no pair.
+  [[nodiscard]] std::string makers_key(const PairingKeys& keys, ValueId id, const std::vector<uint32_t>& pair_of) const {
+    if (keys.table().at(id).given || keys.inputs(id).empty()) return "";
+    std::string key = concat(PairingKeys::family(keys.table().op(id)), "|", keys.table().at(id).slot);
+    bool any = false;
+    for (const ValueId input : keys.inputs(id)) {
+      const uint32_t pair = input == kNoValue ? Pairing::kNoPair : pair_of[input];
+      const bool given = input == kNoValue || keys.table().at(input).given;
+      if (pair == Pairing::kNoPair && !given) return "";
+      any |= pair != Pairing::kNoPair;
+      key += pair == Pairing::kNoPair ? "|?" : concat("|", pair);
+    }
+    return any ? key : "";
+  }
+
+  // What read a value, in numbers of pairs; "" where nothing that has one did.
+  [[nodiscard]] std::string readers_key(const PairingKeys& keys, ValueId id, const std::vector<uint32_t>& pair_of) const {
+    if (keys.table().at(id).given) return "";
+    std::vector<std::string> readers;
+    for (const PairingKeys::Reader& reader : keys.readers(id)) {
+      if (pair_of[reader.value] != Pairing::kNoPair) readers.push_back(concat(pair_of[reader.value], "@", reader.position));
+    }
+    if (readers.empty()) return "";
+    std::ranges::sort(readers);
+    return concat(PairingKeys::family(keys.table().op(id)), "|", keys.table().at(id).slot, "|", join(readers, "|"));
+  }
+
+  const PairingKeys& a_;
+  const PairingKeys& b_;
+  const ValueJudge& judge_;
+  const PairingOptions& options_;
+  Pairing pairing_;
+};
+
+void Pairer::by_topology() {
+  const auto makers_a = [this](const PairingKeys& keys, ValueId id) { return makers_key(keys, id, pairing_.pair_of_a); };
+  const auto makers_b = [this](const PairingKeys& keys, ValueId id) { return makers_key(keys, id, pairing_.pair_of_b); };
+  const auto readers_a = [this](const PairingKeys& keys, ValueId id) { return readers_key(keys, id, pairing_.pair_of_a); };
+  const auto readers_b = [this](const PairingKeys& keys, ValueId id) { return readers_key(keys, id, pairing_.pair_of_b); };
+  while (by_keys(PairRule::kTopology, makers_a, makers_b, Trust::kValues, 0)) {
+  }
+  while (by_keys(PairRule::kTopology, readers_a, readers_b, Trust::kValues, 0)) {
+  }
+}
+
+// Values of one scope and family, in the order of both; some may be in one of the two only.
+void Pairer::pair_in_scope(const std::vector<ValueId>& a, const std::vector<ValueId>& b) {
+  constexpr size_t kMostTried = 64;  // for one value
+  size_t next = 0;
+  for (const ValueId one : a) {
+    for (size_t i = next; i < std::min(b.size(), next + kMostTried); ++i) {
+      if (!propose(PairRule::kScope, one, b[i], Trust::kValues)) continue;
+      next = i + 1;
+      break;
+    }
+  }
+}
+
+// What a module gives out is one value, by whatever ops it was made.
+void Pairer::pair_ends_of_scopes(const Keys& a, const std::vector<std::string>& order, const Keys& b) {
+  for (const std::string& scope : order) {
+    const auto found = b.find(scope);
+    if (found == b.end()) continue;
+    const ValueId last = a.at(scope).back();
+    const ValueId other = found->second.back();
+    if (is_free_a(last) && is_free_b(other)) propose(PairRule::kScope, last, other, Trust::kValues);
+  }
+}
+
+void Pairer::by_scope() {
+  // Within one program scopes say nothing that names did not.
+  if (pairing_.same_program) return;
+  const auto family = [](const PairingKeys& keys, ValueId id) {
+    const std::string scope = keys.scope(id);
+    return scope.empty() ? "" : concat(scope, "|", PairingKeys::family(keys.table().op(id)), "|", keys.table().at(id).slot);
+  };
+  const auto free_a = [this](ValueId id) { return is_free_a(id); };
+  const auto free_b = [this](ValueId id) { return is_free_b(id); };
+  const auto [in_a, order] = free_keys(a_, family, free_a);
+  const auto in_b = free_keys(b_, family, free_b).first;
+  for (const std::string& key : order) {
+    if (const auto found = in_b.find(key); found != in_b.end()) pair_in_scope(in_a.at(key), found->second);
+  }
+  const auto scope = [](const PairingKeys& keys, ValueId id) { return keys.scope(id); };
+  const auto any = [](ValueId /*id*/) { return true; };
+  const auto [ends_a, scopes] = free_keys(a_, scope, any);
+  pair_ends_of_scopes(ends_a, scopes, free_keys(b_, scope, any).first);
+}
+
+// Whether two ops read values that have other partners.
+bool Pairer::contradicts(ValueId a, ValueId b) const {
+  const std::vector<ValueId>& of_a = a_.inputs(a);
+  const std::vector<ValueId>& of_b = b_.inputs(b);
+  if (of_a.size() != of_b.size()) return true;
+  for (size_t i = 0; i < of_a.size(); ++i) {
+    const uint32_t pair_a = of_a[i] == kNoValue ? Pairing::kNoPair : pairing_.pair_of_a[of_a[i]];
+    const uint32_t pair_b = of_b[i] == kNoValue ? Pairing::kNoPair : pairing_.pair_of_b[of_b[i]];
+    if (pair_a != pair_b) return true;
+  }
+  return false;
+}
+
+// One op at one place in both programs makes one value even where its values are far apart: that is what a comparison is for.
+void Pairer::by_place() {
+  size_t refused = pairing_.refused[static_cast<size_t>(PairRule::kIdentity)];
+  const auto key = [](const PairingKeys& keys, ValueId id) { return keys.identity(id); };
+  const auto [in_a, order] = free_keys(a_, key, [this](ValueId id) { return is_free_a(id); });
+  const auto in_b = free_keys(b_, key, [this](ValueId id) { return is_free_b(id); }).first;
+  for (const std::string& name : order) {
+    const std::vector<ValueId>& of_a = in_a.at(name);
+    const auto found = in_b.find(name);
+    if (found == in_b.end() || found->second.size() != of_a.size()) continue;
+    for (size_t i = 0; i < of_a.size(); ++i) {
+      if (contradicts(of_a[i], found->second[i])) continue;
+      if (!propose(PairRule::kIdentity, of_a[i], found->second[i], Trust::kName)) continue;
+      // Refused before for its values.
+      if (refused > 0) --refused;
+    }
+  }
+  pairing_.refused[static_cast<size_t>(PairRule::kIdentity)] = refused;
+}
+
+}  // namespace
+
+std::string_view pair_rule_name(PairRule rule) {
+  constexpr std::array<std::string_view, kPairRules> kNames = {"map",   "value name", "identity", "last original",
+                                                               "scope", "topology",   "content",  "statistics"};
+  return kNames[static_cast<size_t>(rule)];
+}
+
+Pairing pair_values(const PairingKeys& a, const PairingKeys& b, const ValueJudge& judge, const PairingOptions& options) {
+  return Pairer(a, b, judge, options).run();
+}
+
+}  // namespace tensortap

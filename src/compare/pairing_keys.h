@@ -1,0 +1,57 @@
+// What a value is called under each rule of pairing: values of two dumps with equal keys are proposed as a pair.
+
+#ifndef TENSORTAP_COMPARE_PAIRING_KEYS_H_
+#define TENSORTAP_COMPARE_PAIRING_KEYS_H_
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "compare/value_table.h"
+
+namespace tensortap {
+
+// All keys are "" where the rule has nothing to say.
+class PairingKeys {
+ public:
+  // Borrows the table.
+  explicit PairingKeys(const ValueTable& table);
+
+  // Graph and name of the value, where the author gave it the name: not the runtime.
+  [[nodiscard]] std::string value_name(ValueId id) const;
+  // Graph, name and type of the op, and the slot.
+  [[nodiscard]] std::string identity(ValueId id) const;
+  // Graph and name of the author's node that makes the value, and the slot.
+  [[nodiscard]] std::string last_original(ValueId id) const;
+  // Path of the module, as "/block/conv": of PyTorch's "Net.block.conv" and ONNX's "/block/conv/Conv" alike.
+  [[nodiscard]] std::string scope(ValueId id) const;
+  // What kind of op it is, under one name for all frameworks.
+  [[nodiscard]] static std::string_view family(const OpInfo& op);
+  // Digest of type and elements of the first record, where there are more than 4 of them. Reads data.
+  [[nodiscard]] std::string content(ValueId id) const;
+  // Number of elements, and l2 and absmax to two digits.
+  [[nodiscard]] std::string statistics(ValueId id) const;
+
+  // Values that the first execution read, kNoValue where that was not captured.
+  [[nodiscard]] const std::vector<ValueId>& inputs(ValueId id) const { return inputs_[id]; }
+  struct Reader {
+    ValueId value;
+    uint32_t position;
+  };
+  [[nodiscard]] const std::vector<Reader>& readers(ValueId id) const { return readers_[id]; }
+  [[nodiscard]] const ValueTable& table() const { return table_; }
+
+ private:
+  [[nodiscard]] bool is_runtime_name(const std::string& name) const;
+
+  const ValueTable& table_;
+  std::vector<std::vector<ValueId>> inputs_;
+  std::vector<std::vector<Reader>> readers_;
+  std::unordered_set<std::string> numbered_;  // names that the runtime numbers: "reorder" of "reorder_token_7"
+  bool knows_originals_ = false;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_COMPARE_PAIRING_KEYS_H_

@@ -1,0 +1,270 @@
+#include "compare/pairing.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compare/made_dump.h"
+#include "compare/unpaired.h"
+
+namespace tensortap {
+namespace {
+
+// Pairs two dumps and says by which rule each value of A got which of B.
+struct Paired {
+  Paired(const DumpIndex& a, const DumpIndex& b, std::vector<std::pair<ValueId, ValueId>> map = {})
+      : table_a(a), table_b(b), keys_a(table_a), keys_b(table_b), alignment(table_a, table_b, {}) {
+    const ValueJudge judge(table_a, table_b, alignment, [](ValueId) { return ToleranceRule(); });
+    pairing = pair_values(keys_a, keys_b, judge, {std::move(map), nullptr});
+  }
+  [[nodiscard]] std::map<std::string, std::string> found() const {
+    std::map<std::string, std::string> all;
+    for (const ValuePair& pair : pairing.pairs) {
+      const std::string order = pair.accepted.order.text();
+      all[table_a.op(pair.a).name] =
+          table_b.op(pair.b).name + " by " + std::string(pair_rule_name(pair.rule)) + (order.empty() ? "" : ", " + order);
+    }
+    return all;
+  }
+  [[nodiscard]] size_t refused(PairRule rule) const { return pairing.refused[static_cast<size_t>(rule)]; }
+  [[nodiscard]] std::map<std::string, std::string> unpaired_a() const {
+    std::map<std::string, std::string> all;
+    for (const Unpaired& one : explain_unpaired(keys_a, pairing.pair_of_a, keys_b, pairing.pair_of_b)) {
+      all[table_a.op(one.id).name] = std::string(absence_name(one.why)) + (one.by.empty() ? "" : " into " + one.by);
+    }
+    return all;
+  }
+  ValueTable table_a;
+  ValueTable table_b;
+  PairingKeys keys_a;
+  PairingKeys keys_b;
+  Alignment alignment;
+  Pairing pairing;
+};
+
+using Found = std::map<std::string, std::string>;
+
+// Something that makes two dumps no two runs of one program.
+void add_other(MadeDump& dump) { dump.gives(dump.op("only here", "Other"), numbers(3, 99)); }
+
+TEST(Pairing, TakesTheAuthorsNameOfTheValueEvenWhereValuesAreFarApart) {
+  MadeDump a;
+  MadeDump b;
+  a.gives(a.op("x", "Conv"), numbers(20, 1));
+  b.gives(b.op("fused", "FusedConv"), scaled(numbers(20, 1), 7));
+  b.at(0).outputs = {"x"};
+  EXPECT_EQ(Paired(a, b).found(), (Found{{"x", "fused by value name"}}));
+}
+
+TEST(Pairing, DoesNotTrustNamesThatTheRuntimeMade) {
+  for (const std::string name : {"reorder_token_7", "reorder"}) {
+    MadeDump a;
+    MadeDump b;
+    a.gives(a.op("first", "Conv"), numbers(20, 1));
+    b.gives(b.op("second", "Conv"), numbers(20, 2));
+    a.at(0).outputs = b.at(0).outputs = {name};
+    a.gives(a.op("other", "Relu"), numbers(20, 3));
+    a.at(1).outputs = {"reorder_token_1"};
+    EXPECT_EQ(Paired(a, b).found(), Found()) << name;
+  }
+  MadeDump a;
+  MadeDump b;
+  a.gives(a.op("x", "Reorder"), numbers(20, 1));
+  b.gives(b.op("y", "Reorder"), numbers(20, 2));
+  a.at(0).outputs = b.at(0).outputs = {"same"};
+  a.at(0).inserted_by_runtime = b.at(0).inserted_by_runtime = true;
+  EXPECT_EQ(Paired(a, b).found(), Found());
+}
+
+TEST(Pairing, RefusesANameThatMeansNumbersInOneDumpAndCodesInTheOther) {
+  MadeDump a;
+  MadeDump b;
+  a.gives(a.op("x", "Conv"), numbers(20, 1));
+  add_other(a);
+  RecordRow row;
+  row.op = b.op("x", "QLinearConv");
+  row.set_desc({DType::kUInt8, {20}});
+  b.set_data(b.add(row), std::vector<uint8_t>(20, 7));
+  const Paired paired(a, b);
+  EXPECT_EQ(paired.found(), Found());
+  EXPECT_EQ(paired.refused(PairRule::kName), 1U);
+}
+
+TEST(Pairing, TakesIdentityWhereValuesAreClose) {
+  MadeDump a;
+  MadeDump b;
+  for (MadeDump* dump : {&a, &b}) {
+    dump->op("close", "Mul");
+    dump->op("far", "Mul");
+    dump->at(0).outputs = dump->at(1).outputs = {""};
+  }
+  a.gives(0, numbers(20, 1));
+  b.gives(0, scaled(numbers(20, 1), 1.01F));
+  a.gives(1, numbers(20, 2));
+  b.gives(1, scaled(numbers(20, 2), 3));
+  add_other(a);
+  b.at(1).inputs.push_back({"something else", 0, 0});
+  const Paired paired(a, b);
+  EXPECT_EQ(paired.found(), (Found{{"close", "close by identity"}}));
+  EXPECT_EQ(paired.refused(PairRule::kIdentity), 1U);
+}
+
+TEST(Pairing, TakesOneOpAtOnePlaceWhateverItsValues) {
+  MadeDump a;
+  MadeDump b;
+  for (MadeDump* dump : {&a, &b}) {
+    const OpId first = dump->op("first", "Mul");
+    const OpId second = dump->op("second", "Add", {first});
+    dump->at(first).outputs = dump->at(second).outputs = {""};
+  }
+  a.gives(0, numbers(20, 1));
+  b.gives(0, numbers(20, 1));
+  a.gives(1, numbers(20, 2));
+  b.gives(1, scaled(numbers(20, 3), -5));
+  add_other(a);
+  EXPECT_EQ(Paired(a, b).found(), (Found{{"first", "first by identity"}, {"second", "second by identity"}}));
+}
+
+TEST(Pairing, TakesTheLastOriginalThroughAPermutation) {
+  MadeDump a;
+  MadeDump b;
+  const std::vector<float> plain = numbers(2 * 3 * 4 * 5, 1);
+  std::vector<float> channels_last(plain.size());
+  for (size_t n = 0; n < 2; ++n) {
+    for (size_t c = 0; c < 3; ++c) {
+      for (size_t p = 0; p < 20; ++p) channels_last[(n * 20 + p) * 3 + c] = plain[(n * 3 + c) * 20 + p];
+    }
+  }
+  a.gives(a.op("conv", "Conv"), plain, {2, 3, 4, 5});
+  a.at(0).originals = {{"conv", "Conv"}};
+  b.gives(b.op("nhwc", "NhwcConv"), channels_last, {2, 4, 5, 3});
+  b.at(0).originals = {{"pad", "Pad"}, {"conv", "Conv"}};
+  EXPECT_EQ(Paired(a, b).found(), (Found{{"conv", "nhwc by last original, permuted [0, 3, 1, 2]"}}));
+}
+
+TEST(Pairing, TakesModulesOfPyTorchForScopesOfOnnx) {
+  MadeDump a;
+  MadeDump b;
+  a.gives(a.op("Net.fc/addmm", "addmm"), numbers(20, 1));
+  a.at(0).module = "Net.fc";
+  a.gives(a.op("Net.norm/add", "add"), numbers(20, 2));
+  a.at(1).module = "Net.norm";
+  b.gives(b.op("/fc/Gemm", "Gemm"), numbers(20, 1));
+  b.gives(b.op("/norm/Sub", "Sub"), numbers(20, 5));
+  b.gives(b.op("/norm/Mul", "Mul"), numbers(20, 2));
+  EXPECT_EQ(Paired(a, b).found(), (Found{{"Net.fc/addmm", "/fc/Gemm by scope"}, {"Net.norm/add", "/norm/Mul by scope"}}));
+}
+
+TEST(Pairing, FollowsTheGraphFromPairsForwardAndBackward) {
+  MadeDump a;
+  MadeDump b;
+  for (MadeDump* dump : {&a, &b}) {
+    const std::string mark = dump == &a ? "a" : "b";
+    const OpId before = dump->op(mark + "0", "Neg");
+    const OpId known = dump->op("known", "Conv", {before});
+    dump->op(mark + "2", "Exp", {known});
+    dump->gives(0, scaled(numbers(6, 1), dump == &a ? 1.0F : 1.001F));
+    dump->gives(1, numbers(6, 2));
+    dump->gives(2, scaled(numbers(6, 3), dump == &a ? 1.0F : 1.001F));
+  }
+  EXPECT_EQ(Paired(a, b).found(), (Found{{"a0", "b0 by topology"}, {"a2", "b2 by topology"}, {"known", "known by value name"}}));
+}
+
+TEST(Pairing, FindsEqualContentsAndAlikeStatisticsOfOneEach) {
+  MadeDump a;
+  MadeDump b;
+  a.gives(a.op("a0", "P"), numbers(5, 1));
+  b.gives(b.op("b0", "Q"), numbers(5, 1), {5, 1});
+  a.gives(a.op("a1", "P"), numbers(40, 2));
+  b.gives(b.op("b1", "Q"), scaled(numbers(40, 2), 1.0000001F));
+  // Four elements are too few to tell by, and of two equal ones nobody knows which is which.
+  a.gives(a.op("a2", "P"), numbers(4, 3));
+  b.gives(b.op("b2", "Q"), numbers(4, 3));
+  for (const char* name : {"a3", "a4"}) a.gives(a.op(name, "P"), numbers(9, 4));
+  b.gives(b.op("b3", "Q"), numbers(9, 4));
+  EXPECT_EQ(Paired(a, b).found(), (Found{{"a0", "b0 by content, reshaped"}, {"a1", "b1 by statistics"}}));
+}
+
+TEST(Pairing, PutsAProposalBackWhoseValuesAreOthers) {
+  MadeDump a;
+  MadeDump b;
+  a.gives(a.op("a", "P"), numbers(20, 1));
+  b.gives(b.op("b0", "P"), numbers(20, 2));
+  b.gives(b.op("b1", "Q"), numbers(20, 1));
+  for (OpInfo* op : {&a.at(0), &b.at(0)}) op->originals = {{"node", "P"}};
+  const Paired paired(a, b);
+  EXPECT_EQ(paired.found(), (Found{{"a", "b1 by content"}}));
+  EXPECT_EQ(paired.refused(PairRule::kOriginal), 1U);
+}
+
+TEST(Pairing, TakesAPersonsWordFirst) {
+  MadeDump a;
+  MadeDump b;
+  for (MadeDump* dump : {&a, &b}) {
+    dump->gives(dump->op("one", "P"), numbers(20, 1));
+    dump->gives(dump->op("two", "P"), numbers(20, 2));
+  }
+  EXPECT_EQ(Paired(a, b, {{0, 1}}).found(), (Found{{"one", "two by map"}}));
+}
+
+TEST(Pairing, TakesEverythingOfOneProgramByItsNames) {
+  MadeDump a;
+  MadeDump b;
+  a.gives(a.op("one", "P"), numbers(20, 1));
+  b.gives(b.op("one", "P"), numbers(7, 2));
+  a.at(0).outputs = b.at(0).outputs = {""};
+  EXPECT_EQ(Paired(a, b).found(), (Found{{"one", "one by identity"}}));
+}
+
+TEST(Pairing, PairsStatisticsWithoutData) {
+  MadeDump a;
+  MadeDump b;
+  a.gives(a.op("one", "P"), numbers(20, 1), {20}, {.with_data = false});
+  b.gives(b.op("two", "Q"), scaled(numbers(20, 1), 1.00001F), {20}, {.with_data = false});
+  EXPECT_EQ(Paired(a, b).found(), (Found{{"one", "two by statistics"}}));
+}
+
+TEST(Pairing, ReadsBlocksOfChannelsAsPlainOrder) {
+  MadeDump a;
+  MadeDump b;
+  const std::vector<float> plain = numbers(1 * 8 * 2 * 3, 1);
+  std::vector<float> blocked(plain.size());
+  for (size_t c = 0; c < 8; ++c) {
+    for (size_t p = 0; p < 6; ++p) blocked[(c / 4 * 6 + p) * 4 + c % 4] = plain[c * 6 + p];
+  }
+  const size_t row = a.gives(a.op("x", "Conv"), blocked, {1, 2, 2, 3, 4});
+  a.all_rows[row].flags |= kRecordBlocked;
+  b.gives(b.op("x", "Conv"), plain, {1, 8, 2, 3});
+  const Paired paired(a, b);
+  EXPECT_EQ(paired.found(), (Found{{"x", "x by value name, unblocked"}}));
+  ASSERT_TRUE(paired.pairing.pairs.at(0).accepted.first.has_value());
+  EXPECT_EQ(paired.pairing.pairs[0].accepted.first->differing, 0U);
+  EXPECT_EQ(Paired(b, a).found(), (Found{{"x", "x by value name, unblocked"}}));
+}
+
+TEST(Pairing, SaysWhyAValueHasNoPartner) {
+  MadeDump a;
+  MadeDump b;
+  OpInfo weight;
+  weight.name = "w";
+  weight.type = std::string(kInitializerType);
+  const OpId w = a.add_op(weight);
+  a.at(w).outputs = {"w"};
+  a.gives(w, numbers(8, 9));
+  a.gives(a.op("folded", "Neg", {w}), numbers(20, 8));
+  a.gives(a.op("conv", "Conv"), numbers(20, 1));
+  a.gives(a.op("relu", "Relu"), numbers(20, 2));
+  a.gives(a.op("lost", "Tanh"), numbers(20, 3));
+  a.gives(a.op("reorder", "ReorderInput"), numbers(20, 4));
+  for (OpId id = 1; id < 5; ++id) a.at(id).originals = {{a.at(id).name, a.at(id).type}};
+  a.at(5).inserted_by_runtime = true;
+  b.gives(b.op("relu", "FusedConv"), numbers(20, 2));
+  b.at(0).originals = {{"conv", "Conv"}, {"relu", "Relu"}};
+  EXPECT_EQ(Paired(a, b).unpaired_a(),
+            (Found{{"conv", "fused into relu"}, {"folded", "removed"}, {"lost", "not explained"}, {"reorder", "made by the runtime"}}));
+}
+
+}  // namespace
+}  // namespace tensortap

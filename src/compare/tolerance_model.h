@@ -1,0 +1,23 @@
+// How much a value may differ because of rounding alone: by the types on its way and the number of ops that made it.
+
+#ifndef TENSORTAP_COMPARE_TOLERANCE_MODEL_H_
+#define TENSORTAP_COMPARE_TOLERANCE_MODEL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "compare/pairing.h"
+#include "compare/pairing_keys.h"
+
+namespace tensortap {
+
+// The distance from 1 to the next number of a type of real numbers; 0 for others.
+double unit_roundoff(DType dtype);
+
+// Relative L2 that is tolerated in each pair: 8 eps sqrt(K) behind K ops, eps that of the coarsest type on the way, in either dump. What
+// quantising ops make has a step of 1/256 of its range. 0 for values that are no rounded numbers: integers and truth values.
+std::vector<double> model_tolerances(const PairingKeys& a, const PairingKeys& b, const Pairing& pairing);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_COMPARE_TOLERANCE_MODEL_H_

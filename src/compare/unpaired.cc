@@ -1,0 +1,103 @@
+#include "compare/unpaired.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+namespace tensortap {
+namespace {
+
+// What an op of these gives out is known without the values that it reads, or is one of them.
+constexpr std::array<std::string_view, 4> kKnownTypes = {"Constant", "Shape", "Size", "ConstantOfShape"};
+// What an op of these gives out is what it read, in another form.
+constexpr std::array<std::string_view, 25> kHandsOn = {
+    "Identity",         "Dropout",   "Cast",     "Transpose", "Reshape",      "Flatten",    "Squeeze",   "Unsqueeze", "QuantizeLinear",
+    "DequantizeLinear", "detach",    "alias",    "view",      "_unsafe_view", "t",          "transpose", "permute",   "expand",
+    "squeeze",          "unsqueeze", "_to_copy", "clone",     "reshape",      "lift_fresh", "copy_"};
+
+bool is_one_of(const auto& names, std::string_view type) { return std::ranges::find(names, type) != names.end(); }
+
+class Explainer {
+ public:
+  Explainer(const PairingKeys& mine, const PairingKeys& other, const std::vector<uint32_t>& pair_of_other)
+      : mine_(mine), other_(other), pair_of_other_(pair_of_other) {
+    const ValueTable& table = other.table();
+    for (ValueId id = 0; id < table.values().size(); ++id) {
+      for (const OriginalNode& node : table.op(id).originals) implemented_[node.name].push_back(id);
+    }
+    for (ValueId id = 0; id < mine.table().values().size(); ++id) knows_originals_ |= !mine.table().op(id).originals.empty();
+    find_constants();
+  }
+
+  [[nodiscard]] Unpaired explain(ValueId id) const {
+    const OpInfo& op = mine_.table().op(id);
+    Unpaired one{id, Absence::kUnexplained, ""};
+    if (op.inserted_by_runtime || (knows_originals_ && op.originals.empty())) {
+      one.why = Absence::kRuntime;
+    } else if (!find_implementation(id, one) && (is_constant_[id] || is_one_of(kHandsOn, op.type))) {
+      one.why = Absence::kRemoved;
+    }
+    return one;
+  }
+
+ private:
+  void find_constants() {
+    const ValueTable& table = mine_.table();
+    is_constant_.assign(table.values().size(), false);
+    // In the order of execution: what an op reads was looked at before it.
+    for (ValueId id = 0; id < table.values().size(); ++id) {
+      const OpInfo& op = table.op(id);
+      const std::vector<ValueId>& inputs = mine_.inputs(id);
+      const auto is_known = [&](ValueId input) { return input != kNoValue && is_constant_[input]; };
+      is_constant_[id] = table.at(id).given ? op.type == kInitializerType
+                                            : is_one_of(kKnownTypes, op.type) || (!inputs.empty() && std::ranges::all_of(inputs, is_known));
+    }
+  }
+
+  // Whether an op of the other dump implements one of the author's nodes behind this value.
+  bool find_implementation(ValueId id, Unpaired& one) const {
+    const OpInfo& op = mine_.table().op(id);
+    std::vector<std::string_view> nodes;
+    for (auto node = op.originals.rbegin(); node != op.originals.rend(); ++node) nodes.push_back(node->name);
+    if (nodes.empty()) nodes.push_back(op.name);
+    for (const std::string_view node : nodes) {
+      const auto found = implemented_.find(node);
+      if (found == implemented_.end()) continue;
+      const ValueId other = found->second.front();
+      const OpInfo& by = other_.table().op(other);
+      one.by = by.name;
+      // One node on both sides is no fusion: the same value would have been accepted. One of other channels, filled up, is another value.
+      const bool alone = nodes.size() == 1 && by.originals.size() == 1 && pair_of_other_[other] == Pairing::kNoPair;
+      const bool same_size = mine_.table().first_row(id).numel == other_.table().first_row(other).numel;
+      one.why = alone && same_size && !is_one_of(kHandsOn, op.type) ? Absence::kUnexplained : Absence::kFused;
+      return true;
+    }
+    return false;
+  }
+
+  const PairingKeys& mine_;
+  const PairingKeys& other_;
+  const std::vector<uint32_t>& pair_of_other_;
+  std::unordered_map<std::string_view, std::vector<ValueId>> implemented_;
+  std::vector<bool> is_constant_;
+  bool knows_originals_ = false;
+};
+
+}  // namespace
+
+std::string_view absence_name(Absence absence) {
+  constexpr std::array<std::string_view, kAbsences> kNames = {"fused", "made by the runtime", "removed", "not explained"};
+  return kNames[static_cast<size_t>(absence)];
+}
+
+std::vector<Unpaired> explain_unpaired(const PairingKeys& mine, const std::vector<uint32_t>& pair_of_mine, const PairingKeys& other,
+                                       const std::vector<uint32_t>& pair_of_other) {
+  std::vector<Unpaired> all;
+  const Explainer explainer(mine, other, pair_of_other);
+  for (ValueId id = 0; id < mine.table().values().size(); ++id) {
+    if (pair_of_mine[id] == Pairing::kNoPair && !mine.table().at(id).given) all.push_back(explainer.explain(id));
+  }
+  return all;
+}
+
+}  // namespace tensortap

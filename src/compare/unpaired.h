@@ -1,0 +1,38 @@
+// Why a value has no partner in the other dump.
+
+#ifndef TENSORTAP_COMPARE_UNPAIRED_H_
+#define TENSORTAP_COMPARE_UNPAIRED_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compare/alignment.h"
+#include "compare/pairing.h"
+#include "compare/pairing_keys.h"
+
+namespace tensortap {
+
+enum class Absence : uint8_t {
+  kFused,        // an op of the other dump implements the author's node, and gives out another value
+  kRuntime,      // the runtime made it: a conversion of layout or type, a copy
+  kRemoved,      // known before the program runs, or only handed on
+  kUnexplained,  // none of these
+};
+inline constexpr size_t kAbsences = 4;
+std::string_view absence_name(Absence absence);  // "fused", "made by the runtime", "removed", "not explained"
+
+struct Unpaired {
+  ValueId id = kNoValue;
+  Absence why = Absence::kUnexplained;
+  std::string by;  // kFused: name of the op of the other dump; kUnexplained: of the op that implements the same, but holds other values
+};
+
+// The values that ops of `mine` made, that take part and have no pair, in the order of execution. `pair_of_other` is of the other dump.
+std::vector<Unpaired> explain_unpaired(const PairingKeys& mine, const std::vector<uint32_t>& pair_of_mine, const PairingKeys& other,
+                                       const std::vector<uint32_t>& pair_of_other);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_COMPARE_UNPAIRED_H_

@@ -1,0 +1,117 @@
+#include "compare/value_judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace tensortap {
+namespace {
+
+constexpr double kClose = 0.05;  // relative L2
+
+bool has_data(const RecordRow& row) { return (row.flags & kRecordHasData) != 0; }
+
+// Real numbers, or whole ones and truth values: an op's author does not call both by one name.
+enum class Kind : uint8_t { kReal, kWhole, kText, kOther };
+Kind kind_of(const RecordRow& row) {
+  switch (dtype_info(static_cast<DType>(row.dtype)).kind) {
+    case DTypeKind::kFloat:
+    case DTypeKind::kComplex:
+      return Kind::kReal;
+    case DTypeKind::kBool:
+    case DTypeKind::kSigned:
+    case DTypeKind::kUnsigned:
+      return Kind::kWhole;
+    case DTypeKind::kString:
+      return Kind::kText;
+    default:
+      return Kind::kOther;
+  }
+}
+
+OrderedTensor ordered(const RecordRow& row, const RecordData& data) { return {data.view, (row.flags & kRecordBlocked) != 0}; }
+
+bool close(double a, double b) { return std::abs(a - b) <= kClose * std::abs(b) || (std::isnan(a) && std::isnan(b)) || a == b; }
+
+bool same_digest(const RecordRow& a, const RecordRow& b) {
+  return a.digest_kind != 0 && a.digest_kind == b.digest_kind && std::ranges::equal(a.digest, b.digest);
+}
+
+bool close_statistics(const RecordRow& a, const RecordRow& b) {
+  constexpr uint32_t kNeeded = kStatL2 | kStatAbsMax;
+  const uint32_t valid = a.stats.valid & b.stats.valid;
+  if ((valid & kNeeded) == 0) return a.desc().shape == b.desc().shape;
+  return ((valid & kStatL2) == 0 || close(a.stats.l2, b.stats.l2)) && ((valid & kStatAbsMax) == 0 || close(a.stats.absmax, b.stats.absmax));
+}
+
+bool is_close(const Difference& difference) { return difference.differing == 0 || difference.relative_l2 <= kClose; }
+
+}  // namespace
+
+RowDifference compare_rows(const DumpIndex& a, uint32_t row_a, const DumpIndex& b, uint32_t row_b, const TensorOrder& order,
+                           const DifferenceOptions& options) {
+  RowDifference answer;
+  const RecordRow& of_a = a.rows()[row_a];
+  const RecordRow& of_b = b.rows()[row_b];
+  if (!has_data(of_a) || !has_data(of_b)) return answer;
+  const Result<RecordData> data_a = a.data(row_a);
+  const Result<RecordData> data_b = b.data(row_b);
+  if (!data_a.ok() || !data_b.ok()) {
+    answer.failure = data_a.ok() ? data_b.status() : data_a.status();
+    return answer;
+  }
+  Result<Difference> difference = compare_in_order(ordered(of_a, *data_a), ordered(of_b, *data_b), order, options);
+  if (difference.ok()) {
+    answer.data = *std::move(difference);
+  } else {
+    answer.failure = difference.status();
+  }
+  return answer;
+}
+
+std::optional<Acceptance> ValueJudge::judge(ValueId a, ValueId b, Trust trust) const {
+  const auto beside = alignment_.rows(a_.at(a), b_.at(b));
+  if (beside.empty()) return std::nullopt;
+  const auto [row_a, row_b] = beside.front();
+  const RecordRow& of_a = a_.dump().rows()[row_a];
+  const RecordRow& of_b = b_.dump().rows()[row_b];
+  if (trust != Trust::kValues && kind_of(of_a) != kind_of(of_b)) trust = Trust::kValues;
+  if (of_a.numel != of_b.numel) return trust == Trust::kProgram ? std::optional(Acceptance{}) : std::nullopt;
+  if (!has_data(of_a) || !has_data(of_b)) return judge_statistics(of_a, of_b, trust);
+  const Result<RecordData> data_a = a_.dump().data(row_a);
+  const Result<RecordData> data_b = b_.dump().data(row_b);
+  if (!data_a.ok() || !data_b.ok()) return judge_statistics(of_a, of_b, trust);
+  return judge_data(ordered(of_a, *data_a), ordered(of_b, *data_b), tolerance_(a), trust);
+}
+
+std::optional<Acceptance> ValueJudge::judge_statistics(const RecordRow& a, const RecordRow& b, Trust trust) {
+  const bool same_shape = a.desc().shape == b.desc().shape;
+  if (!same_digest(a, b) && !(trust != Trust::kValues && same_shape) && !close_statistics(a, b)) return std::nullopt;
+  Acceptance accepted;
+  accepted.order.reshaped = !same_shape;
+  return accepted;
+}
+
+std::optional<Acceptance> ValueJudge::judge_data(const OrderedTensor& a, const OrderedTensor& b, const ToleranceRule& tolerance,
+                                                 Trust trust) {
+  std::vector<TensorOrder> orders = possible_orders(a, b);
+  const bool trusted = trust == Trust::kProgram || (trust == Trust::kName && a.view.desc.shape == b.view.desc.shape) || orders.size() == 1;
+  std::optional<Acceptance> plain;
+  for (TensorOrder& order : orders) {
+    const bool first = &order == &orders.front();
+    const bool wanted = first && trusted && trust != Trust::kValues;
+    if (!wanted && sampled_difference(a, b, order) > 2 * kClose && dtype_info(a.view.desc.dtype).kind != DTypeKind::kString) continue;
+    Result<Difference> difference = compare_in_order(a, b, order, {.tolerance = tolerance, .a = {}, .b = {}, .permutation = {}});
+    if (!difference.ok()) continue;
+    const bool enough = is_close(*difference);
+    Acceptance accepted{std::move(order), *std::move(difference)};
+    if (enough) return accepted;
+    if (wanted) plain = std::move(accepted);
+    // The author's own name with the author's own shape needs no other order.
+    if (plain && trust == Trust::kName) break;
+  }
+  return plain;
+}
+
+}  // namespace tensortap

@@ -1,0 +1,68 @@
+// Whether two values that a rule proposes as a pair are one value: by what they hold.
+
+#ifndef TENSORTAP_COMPARE_VALUE_JUDGE_H_
+#define TENSORTAP_COMPARE_VALUE_JUDGE_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "base/status.h"
+#include "compare/alignment.h"
+#include "compare/difference.h"
+#include "compare/tensor_order.h"
+#include "compare/value_table.h"
+
+namespace tensortap {
+
+// What is known of one pair of records: how their data differ, or why that can not be said.
+struct RowDifference {
+  std::optional<Difference> data;  // both records have their data
+  Status failure;                  // data could not be read or compared
+};
+
+// Reads both records and compares them. Data are held during the call only.
+RowDifference compare_rows(const DumpIndex& a, uint32_t row_a, const DumpIndex& b, uint32_t row_b, const TensorOrder& order,
+                           const DifferenceOptions& options);
+
+// What a pair needs to be accepted.
+enum class Trust : uint8_t {
+  kValues,   // values that are close
+  kName,     // the same kind of type; shapes may differ where one is the other with its dimensions moved
+  kProgram,  // the same kind of type: the programs are the same, or a person said so
+};
+
+struct Acceptance {
+  TensorOrder order;
+  // Of the first executions that stand beside each other, where their data were compared.
+  std::optional<Difference> first;
+};
+
+// The tolerance by which the elements of a value of A are counted.
+using ToleranceOf = std::function<ToleranceRule(ValueId a)>;
+
+// Borrows what it is made of. Reads data of the first executions that stand beside each other.
+class ValueJudge {
+ public:
+  ValueJudge(const ValueTable& a, const ValueTable& b, const Alignment& alignment, ToleranceOf tolerance)
+      : a_(a), b_(b), alignment_(alignment), tolerance_(std::move(tolerance)) {}
+
+  // Whether any executions of the two stand beside each other.
+  [[nodiscard]] bool ran_beside(ValueId a, ValueId b) const { return !alignment_.rows(a_.at(a), b_.at(b)).empty(); }
+  // Nothing when the two are not, or need not be, the same value.
+  [[nodiscard]] std::optional<Acceptance> judge(ValueId a, ValueId b, Trust trust) const;
+
+ private:
+  static std::optional<Acceptance> judge_statistics(const RecordRow& a, const RecordRow& b, Trust trust);
+  static std::optional<Acceptance> judge_data(const OrderedTensor& a, const OrderedTensor& b, const ToleranceRule& tolerance, Trust trust);
+
+  const ValueTable& a_;
+  const ValueTable& b_;
+  const Alignment& alignment_;
+  ToleranceOf tolerance_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_COMPARE_VALUE_JUDGE_H_

@@ -1,0 +1,175 @@
+#include "compare/value_table.h"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "query/op_facts.h"
+#include "query/record_lookup.h"
+#include "trace/scoped_name.h"
+
+namespace tensortap {
+namespace {
+
+uint64_t slot_key(OpId op, uint32_t slot) { return uint64_t{op} << 32U | slot; }
+
+std::string value_key(const std::string& graph, const std::string& name) { return graph + '\0' + name; }
+
+bool is_load(const RecordRow& row) { return row.phase == static_cast<uint8_t>(Phase::kLoad); }
+
+// Whether both show the same elements of one content in the same order.
+bool looks_alike(const RecordRow& a, const RecordRow& b) {
+  return a.view == b.view && a.dtype == b.dtype && a.desc().shape == b.desc().shape;
+}
+
+}  // namespace
+
+size_t ValueTable::ExecutionHash::operator()(const Execution& key) const {
+  uint64_t hash = uint64_t{key.op} << 32U | key.call;
+  for (const uint64_t word : {static_cast<uint64_t>(key.step), key.run, uint64_t{key.phase}}) hash = hash * 0x9e3779b97f4a7c15U + word;
+  return static_cast<size_t>(hash ^ hash >> 29U);
+}
+
+ValueTable::ValueTable(const DumpIndex& dump) : dump_(dump), value_of_row_(dump.rows().size(), kNoValue) {
+  const std::span<const RecordRow> rows = dump.rows();
+  const OpFactsTable facts(dump);
+  for (const size_t place : rows_in_time_order(dump)) {
+    const auto number = static_cast<uint32_t>(place);
+    const RecordRow& row = rows[number];
+    if (row.op >= dump.ops().size() || (row.flags & (kRecordFailedOp | kRecordUnwritten)) != 0 || facts.is_overwritten(row)) continue;
+    const Content content{row.storage, row.version};
+    if (is_input(row)) {
+      if (row.storage == 0) continue;
+      knows_memory_ = true;
+      read_rows_[{row.op, row.call, row.step, row.run, row.phase}].push_back(number);
+      if (made_rows_.contains(content) || !given_rows_.try_emplace(content, number).second) continue;
+      add(number, true);
+      continue;
+    }
+    if (row.slot_kind != static_cast<uint8_t>(SlotKind::kOutput) || row.moment != static_cast<uint8_t>(Moment::kAfter)) continue;
+    if (row.storage != 0) made_rows_[content].push_back(number);
+    knows_memory_ |= row.storage != 0;
+    add(number, is_pseudo_op(dump.ops()[row.op]));
+  }
+  if (!knows_memory_) learn_graph();
+}
+
+void ValueTable::add(uint32_t number, bool given) {
+  const RecordRow& row = dump_.rows()[number];
+  const auto kind = static_cast<SlotKind>(row.slot_kind);
+  std::vector<ValueId>& known = by_slot_[slot_key(row.op, row.slot_index) | (kind == SlotKind::kInput ? uint64_t{1} << 31U : 0)];
+  const auto found = std::ranges::find_if(known, [&](ValueId id) { return values_[id].element == row.element; });
+  ValueId id = kNoValue;
+  if (found == known.end()) {
+    id = static_cast<ValueId>(values_.size());
+    values_.push_back({row.op, row.slot_index, kind, row.element, given, {}});
+    known.push_back(id);
+    made_ += given ? 0 : 1;
+  } else {
+    id = *found;
+  }
+  values_[id].rows.push_back(number);
+  value_of_row_[number] = id;
+}
+
+void ValueTable::learn_graph() {
+  const std::span<const OpInfo> ops = dump_.ops();
+  for (OpId id = 0; id < ops.size(); ++id) {
+    if (ops[id].parent < ops.size()) children_[ops[id].parent].push_back(id);
+    for (uint32_t slot = 0; slot < ops[id].outputs.size(); ++slot) {
+      if (!ops[id].outputs[slot].empty()) makers_.try_emplace(value_key(ops[id].graph, ops[id].outputs[slot]), id, slot);
+    }
+  }
+}
+
+const std::string& ValueTable::name(ValueId id) const {
+  static const std::string kNone;
+  const Value& value = values_[id];
+  const OpInfo& op = dump_.ops()[value.op];
+  if (value.kind == SlotKind::kInput) return value.slot < op.inputs.size() ? op.inputs[value.slot].name : kNone;
+  return value.slot < op.outputs.size() ? op.outputs[value.slot] : kNone;
+}
+
+uint32_t ValueTable::maker_of(uint32_t input) const {
+  const std::span<const RecordRow> rows = dump_.rows();
+  const RecordRow& row = rows[input];
+  if (const auto made = made_rows_.find({row.storage, row.version}); made != made_rows_.end()) {
+    const auto before = [&](uint32_t other) { return rows[other].sequence < row.sequence; };
+    const auto end = std::ranges::partition_point(made->second, before);
+    for (auto at = end; at != made->second.begin();) {
+      if (looks_alike(rows[*--at], row)) return *at;
+    }
+    if (end != made->second.begin()) return made->second.front();
+  }
+  const auto given = given_rows_.find({row.storage, row.version});
+  return given == given_rows_.end() ? kNoRow : given->second;
+}
+
+std::vector<uint32_t> ValueTable::memory_inputs(uint32_t number) const {
+  const RecordRow& row = dump_.rows()[number];
+  std::vector<uint32_t> inputs;
+  const auto found = read_rows_.find({row.op, row.call, row.step, row.run, row.phase});
+  if (found == read_rows_.end()) return inputs;
+  for (const uint32_t input : found->second) inputs.push_back(maker_of(input));
+  return inputs;
+}
+
+void ValueTable::append_last_before(OpId op, uint32_t slot, uint32_t reader, std::vector<uint32_t>& inputs) const {
+  const auto found = by_slot_.find(slot_key(op, slot));
+  if (found == by_slot_.end()) {
+    inputs.push_back(kNoRow);
+    return;
+  }
+  const std::span<const RecordRow> rows = dump_.rows();
+  const RecordRow& row = rows[reader];
+  for (const ValueId id : found->second) {
+    const std::vector<uint32_t>& all = values_[id].rows;
+    const auto end = std::ranges::partition_point(all, [&](uint32_t other) { return rows[other].sequence < row.sequence; });
+    uint32_t last = kNoRow;
+    for (auto at = end; at != all.begin() && last == kNoRow;) {
+      const RecordRow& candidate = rows[*--at];
+      if (is_load(candidate) || (candidate.step == row.step && candidate.run == row.run)) last = *at;
+      if (candidate.step < row.step) break;
+    }
+    // Weights are recorded once, some of them after their first use.
+    if (last == kNoRow && is_load(rows[all.front()])) last = all.front();
+    inputs.push_back(last);
+  }
+}
+
+void ValueTable::append_producer(const OpInfo& op, const OpInput& input, uint32_t reader, std::vector<uint32_t>& inputs) const {
+  if (input.name.empty() && input.producer == kNoOp) return;
+  OpId producer = input.producer;
+  uint32_t slot = input.producer_slot;
+  if (producer >= dump_.ops().size()) {
+    auto found = makers_.find(value_key(op.graph, input.name));
+    if (found == makers_.end()) found = makers_.find(value_key("", input.name));
+    if (found == makers_.end()) {
+      inputs.push_back(kNoRow);
+      return;
+    }
+    std::tie(producer, slot) = found->second;
+  }
+  append_last_before(producer, slot, reader, inputs);
+}
+
+std::vector<uint32_t> ValueTable::inputs_of(uint32_t row) const {
+  const ValueId id = value_of_row_[row];
+  if (id == kNoValue || values_[id].given) return {};
+  if (knows_memory_) return memory_inputs(row);
+  std::vector<uint32_t> inputs;
+  const OpInfo& op = dump_.ops()[values_[id].op];
+  for (const OpInput& input : op.inputs) append_producer(op, input, row, inputs);
+  // What an op gives out that holds a graph was made in there.
+  const auto children = children_.find(values_[id].op);
+  if (children == children_.end()) return inputs;
+  for (const OpId child : children->second) {
+    for (uint32_t slot = 0; slot < dump_.ops()[child].outputs.size(); ++slot) {
+      if (by_slot_.contains(slot_key(child, slot))) append_last_before(child, slot, row, inputs);
+    }
+  }
+  return inputs;
+}
+
+}  // namespace tensortap

@@ -1,0 +1,100 @@
+// What a dump holds that can be compared: the values that its ops made, and those that were given to them.
+
+#ifndef TENSORTAP_COMPARE_VALUE_TABLE_H_
+#define TENSORTAP_COMPARE_VALUE_TABLE_H_
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/dump_index.h"
+
+namespace tensortap {
+
+using ValueId = uint32_t;  // position in ValueTable::values()
+inline constexpr ValueId kNoValue = std::numeric_limits<uint32_t>::max();
+inline constexpr uint32_t kNoRow = std::numeric_limits<uint32_t>::max();
+
+// An output of an op, or an element of one that is a sequence, with the records of all its executions.
+struct Value {
+  OpId op = kNoOp;
+  uint16_t slot = 0;
+  SlotKind kind = SlotKind::kOutput;  // kInput: what an op read and no recorded op made
+  int64_t element = -1;
+  bool given = false;          // a graph's input, a weight, or what no recorded op made
+  std::vector<uint32_t> rows;  // in the order of execution, never empty
+};
+
+// Inputs are values of the ops that made them and stand here only where nobody is known to have made them. What is about to be written
+// over, memory that nothing was written to, and inputs of ops that failed are no values. Immutable; borrows the dump. Linear in the
+// records.
+class ValueTable {
+ public:
+  explicit ValueTable(const DumpIndex& dump);
+
+  [[nodiscard]] const DumpIndex& dump() const { return dump_; }
+  // In the order of their first execution.
+  [[nodiscard]] std::span<const Value> values() const { return values_; }
+  [[nodiscard]] const Value& at(ValueId id) const { return values_[id]; }
+  [[nodiscard]] const OpInfo& op(ValueId id) const { return op_of(dump_, first_row(id)); }
+  [[nodiscard]] const RecordRow& first_row(ValueId id) const { return dump_.rows()[values_[id].rows.front()]; }
+  // The value that a record belongs to; kNoValue for one that is none.
+  [[nodiscard]] ValueId value_of(uint32_t row) const { return value_of_row_[row]; }
+  // What an op calls its value, "" when it has no name.
+  [[nodiscard]] const std::string& name(ValueId id) const;
+
+  // The values that the execution behind a row read, as the rows that made them or were first to show them; one that was not captured is
+  // kNoRow. Empty for what was given.
+  [[nodiscard]] std::vector<uint32_t> inputs_of(uint32_t row) const;
+  // Number of values that ops made.
+  [[nodiscard]] size_t made() const { return made_; }
+
+ private:
+  struct Content {
+    uint64_t storage;
+    uint64_t version;
+    friend bool operator==(const Content&, const Content&) = default;
+  };
+  struct ContentHash {
+    size_t operator()(const Content& key) const { return key.storage * 0x9e3779b97f4a7c15U + key.version; }
+  };
+  struct Execution {
+    OpId op;
+    uint32_t call;
+    int64_t step;
+    uint64_t run;
+    uint8_t phase;
+    friend bool operator==(const Execution&, const Execution&) = default;
+  };
+  struct ExecutionHash {
+    size_t operator()(const Execution& key) const;
+  };
+
+  void add(uint32_t row, bool given);
+  [[nodiscard]] uint32_t maker_of(uint32_t input) const;
+  [[nodiscard]] std::vector<uint32_t> memory_inputs(uint32_t row) const;
+  void append_producer(const OpInfo& op, const OpInput& input, uint32_t reader, std::vector<uint32_t>& inputs) const;
+  void append_last_before(OpId op, uint32_t slot, uint32_t reader, std::vector<uint32_t>& inputs) const;
+  void learn_graph();
+
+  const DumpIndex& dump_;
+  std::vector<Value> values_;
+  std::vector<ValueId> value_of_row_;
+  std::unordered_map<uint64_t, std::vector<ValueId>> by_slot_;  // outputs by op and slot
+  size_t made_ = 0;
+  // Of dumps that say which memory a tensor is in.
+  bool knows_memory_ = false;
+  std::unordered_map<Content, std::vector<uint32_t>, ContentHash> made_rows_;
+  std::unordered_map<Content, uint32_t, ContentHash> given_rows_;
+  std::unordered_map<Execution, std::vector<uint32_t>, ExecutionHash> read_rows_;
+  // Of the others.
+  std::unordered_map<std::string, std::pair<OpId, uint32_t>> makers_;  // by graph and name
+  std::unordered_map<OpId, std::vector<OpId>> children_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_COMPARE_VALUE_TABLE_H_

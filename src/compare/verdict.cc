@@ -1,0 +1,58 @@
+#include "compare/verdict.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tensortap {
+namespace {
+
+constexpr double kNoiseFactor = 3;
+
+// Those of values, not of counts.
+constexpr uint32_t kOfValues = kStatMin | kStatMax | kStatMean | kStatStd | kStatL2 | kStatAbsMax;
+
+bool is_noise(double relative, const VerdictBasis& basis) { return !std::isnan(basis.floor) && relative <= kNoiseFactor * basis.floor; }
+
+}  // namespace
+
+std::string_view verdict_name(Verdict verdict) {
+  constexpr std::array<std::string_view, kVerdicts> kNames = {"equal", "noise", "tolerated", "different", "non-finite", "not comparable"};
+  return kNames[static_cast<size_t>(verdict)];
+}
+
+Verdict verdict_of(const Difference& difference, const VerdictBasis& basis) {
+  if (difference.differing == 0) return Verdict::kEqual;
+  if (difference.nonfinite_differing > 0) return Verdict::kNonFinite;
+  if (is_noise(difference.relative_l2, basis)) return Verdict::kNoise;
+  if (basis.by_rules) return difference.outside == 0 ? Verdict::kTolerated : Verdict::kDifferent;
+  return difference.relative_l2 <= basis.relative_l2 ? Verdict::kTolerated : Verdict::kDifferent;
+}
+
+StatisticsGap largest_gap(const StatisticsDifference& difference) {
+  double scale = 0;
+  for (size_t i = 0; i < kComparedStatistics.size(); ++i) {
+    const bool of_one_value = (kComparedStatistics[i].bit & kOfValues & ~kStatL2) != 0;
+    const StatisticDifference& one = difference.values[i];
+    if (one.known && of_one_value && std::isfinite(one.b)) scale = std::max(scale, std::abs(one.b));
+  }
+  StatisticsGap gap;
+  for (size_t i = 0; i < kComparedStatistics.size(); ++i) {
+    const StatisticDifference& one = difference.values[i];
+    if (!one.known || (kComparedStatistics[i].bit & kOfValues) == 0 || one.difference == 0) continue;
+    double relative = kComparedStatistics[i].bit == kStatL2 ? one.relative : std::abs(one.difference) / scale;
+    if (!std::isfinite(relative)) relative = std::numeric_limits<double>::infinity();
+    if (relative > gap.largest) gap = {relative, kComparedStatistics[i].name};
+  }
+  return gap;
+}
+
+Verdict verdict_of(const StatisticsDifference& difference, const VerdictBasis& basis, const ToleranceRule& rule) {
+  if (difference.digest == DigestAnswer::kEqual) return Verdict::kEqual;
+  if (difference.nonfinite_differs) return Verdict::kNonFinite;
+  const double largest = largest_gap(difference).largest;
+  if (is_noise(largest, basis)) return Verdict::kNoise;
+  return largest <= (basis.by_rules ? rule.relative : basis.relative_l2) ? Verdict::kTolerated : Verdict::kDifferent;
+}
+
+}  // namespace tensortap

@@ -1,0 +1,185 @@
+// `tensortap compare`: dumps of small models, faults planted in one of them, options and what is wrong with them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "command/command.h"
+#include "toy_engine.h"
+
+namespace command {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string softmax_model(float fault) {
+  std::vector<float> weights = small_weights();
+  weights[5] *= fault;
+  return model({{"MatMul", "matmul_1", {"x", "w"}, {"a"}},
+                {"Floor", "floor_1", {"x"}, {"f"}},
+                {"Softmax", "softmax_1", {"a"}, {"s"}},
+                {"ReduceSum", "sum_1", {"f"}, {"t"}},
+                {"Mul", "mul_1", {"s", "t"}, {"y"}}},
+               {2, 3}, {{"w", {3, 4}, weights}});
+}
+
+// The same model twice, once with one weight 1 % off, and what else the tests need.
+class Compare : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (!has_runtime()) return;
+    folder_ = new toy::TempFolder();
+    write(path("right.onnx"), softmax_model(1));
+    write(path("wrong.onnx"), softmax_model(1.01F));
+    write(path("other.onnx"), nonfinite_model());
+    write(path("x.npy"), npy({2, 3}, {0.5F, -1, 2, 1.5F, 0.25F, -0.75F}));
+    write(path("other_x.npy"), npy({2, 3}, {0.5F, -1, 2, 1.5F, 0.25F, -0.5F}));
+    for (const char* name : {"right", "wrong"}) {
+      const std::string run = std::string("run ") + name + ".onnx --full --slots in,out --out " + name;
+      ASSERT_EQ(at(run + " --input x=x.npy").code, 0);
+    }
+    ASSERT_EQ(at("run right.onnx --full --input x=other_x.npy --out moved").code, 0);
+    ASSERT_EQ(at("run right.onnx --input x=x.npy --out bare").code, 0);
+    ASSERT_EQ(at("run other.onnx --full --input x=x.npy --out other").code, 0);
+  }
+  static void TearDownTestSuite() {
+    delete folder_;
+    folder_ = nullptr;
+  }
+  void SetUp() override {
+    if (!has_runtime()) GTEST_SKIP() << "no ONNX Runtime";
+  }
+  static Done at(const std::string& words) { return tensortap(words, {folder_->path(), {{"COLUMNS", ""}}}); }
+  static std::string path(const std::string& name) { return *folder_ / name; }
+  static Json summary(const std::string& words) { return at(words + " --json").objects().back().at("summary"); }
+  static toy::TempFolder* folder_;
+};
+
+toy::TempFolder* Compare::folder_ = nullptr;
+
+TEST_F(Compare, EqualDumpsAreEqual) {
+  const Done done = at("compare right right");
+  EXPECT_EQ(done.code, 0) << done.said();
+  EXPECT_THAT(done.out, AllOf(HasSubstr("0 not explained"), HasSubstr("verdict     equal"), Not(HasSubstr("born"))));
+  EXPECT_LE(lines_of(done.out).size(), 10U);
+  const Json answer = summary("compare right right");
+  EXPECT_EQ(answer["paired"], answer["values_a"]);
+  EXPECT_EQ(answer["verdicts"]["equal"], answer["values_b"]);
+}
+
+TEST_F(Compare, APlantedFaultIsBornInTheOnlyOpThatReadsIt) {
+  const Done done = at("compare wrong right");
+  EXPECT_EQ(done.code, 1);
+  EXPECT_THAT(done.out, AllOf(HasSubstr("born in     1 op: "), HasSubstr("first       "), HasSubstr("outside of the tolerance")));
+  const Json answer = summary("compare wrong right");
+  ASSERT_EQ(answer["born"].size(), 1U);
+  EXPECT_THAT(answer["born"][0]["type"].get<std::string>(), HasSubstr("MatMul"));
+  EXPECT_GT(answer["inherited"], 0);
+  EXPECT_EQ(answer["first_outside"]["b"], answer["born"][0]["b"]);
+}
+
+TEST_F(Compare, OtherInputsAreNamedAndNoOpIsBlamed) {
+  const Done done = at("compare moved right");
+  EXPECT_EQ(done.code, 1);
+  EXPECT_THAT(done.out, AllOf(HasSubstr("given       1 of "), HasSubstr("born in     0 ops")));
+}
+
+TEST_F(Compare, StatisticsAloneAreTolerated) {
+  const Done done = at("compare bare right --json");
+  EXPECT_EQ(done.code, 0) << done.said();
+  for (const Json& one : done.objects()) {
+    if (!one.contains("a") || one["given"] == true) continue;
+    EXPECT_THAT(one["verdict"].get<std::string>(), testing::AnyOf("tolerated", "equal"));
+  }
+}
+
+TEST_F(Compare, ATableShowsWhatIsAskedFor) {
+  const auto values = [](const std::string& words) {
+    std::vector<std::string> names;
+    for (const Json& one : at("compare wrong right --json " + words).objects()) {
+      if (one.contains("b")) names.push_back(one["b"]);
+    }
+    return names;
+  };
+  const auto all = values("");
+  const auto differing = values("--only differing");
+  EXPECT_LT(differing.size(), all.size());
+  EXPECT_EQ(values("--only first").size(), 1U);
+  EXPECT_EQ(values("--sort error --limit 2").size(), 2U);
+  EXPECT_EQ(values("--limit 2"), std::vector<std::string>(all.begin(), all.begin() + 2));
+  EXPECT_THAT(values("--ops floor"), ElementsAre(HasSubstr("floor_1")));
+  std::vector<double> errors;
+  for (const Json& one : at("compare wrong right --json --only differing --sort error").objects()) {
+    if (one.contains("b")) errors.push_back(one["error"]);
+  }
+  EXPECT_TRUE(std::is_sorted(errors.rbegin(), errors.rend()));
+  EXPECT_THAT(at("compare wrong right --only differing").out,
+              AllOf(HasSubstr("relative L2"), HasSubstr("inherited"), Not(HasSubstr("floor_1"))));
+}
+
+TEST_F(Compare, RulesMapAndNoiseAreTaken) {
+  write(path("loose.txt"), ".* 1 1\n");
+  EXPECT_EQ(at("compare wrong right --tolerance loose.txt").code, 0);
+  EXPECT_EQ(at("compare wrong right --noise wrong").code, 0);
+  EXPECT_THAT(at("compare wrong right --noise wrong").out, HasSubstr("times the noise"));
+  write(path("map.txt"), "softmax_1\tfloor_1\n");
+  EXPECT_EQ(summary("compare right right --map map.txt")["rules"]["map"], 1);
+}
+
+TEST_F(Compare, CsvHasALineForEachPair) {
+  ASSERT_EQ(at("compare right right --csv all.csv").code, 0);
+  const auto own = lines_of(read(path("all.csv")));
+  EXPECT_EQ(own.size(), 1 + summary("compare right right")["records"].get<size_t>());
+  EXPECT_TRUE(own[0].starts_with("a,b,type_a,"));
+  ASSERT_EQ(at("compare right right --csv msprobe.csv --csv-style msprobe").code, 0);
+  const auto theirs = lines_of(read(path("msprobe.csv")));
+  EXPECT_TRUE(theirs[0].starts_with("NPU Name,Bench Name,NPU Dtype,Bench Dtype,NPU Tensor Shape,")) << theirs[0];
+  EXPECT_THAT(theirs.back(), HasSubstr(",pass,"));
+}
+
+TEST_F(Compare, WhatIsWrongIsSaidInOneSentence) {
+  write(path("names.txt"), "sofmax_1\tfloor_1\n");
+  write(path("rules.txt"), "conv 1 1\n");
+  std::filesystem::create_directory(path("empty"));
+  struct Row {
+    std::string words;
+    int code;
+    std::string message;
+  };
+  const std::vector<Row> rows = {
+      {"compare right", 2, "needs DUMP DUMP"},
+      {"compare right nothing", 3, "nothing"},
+      {"compare right empty", 3, "empty"},
+      {"compare right right --map names.txt", 2, "names.txt:1: nothing in A is called \"sofmax_1\". Did you mean \"softmax_1\"?"},
+      {"compare right right --map missing.txt", 2, "missing.txt"},
+      {"compare right right --tolerance rules.txt", 2, "rules.txt: the last line has to be for everything"},
+      {"compare right right --steps x", 2, "--steps \"x\""},
+      {"compare right right --ops (", 2, "--ops (: not a regular expression"},
+      {"compare right right --only some", 2, "--only"},
+      {"compare right right --csv-style msprobe", 2, "--csv"},
+      {"compare right right --steps 7:8", 3, "no value could be paired"},
+  };
+  for (const Row& row : rows) {
+    const Done done = at(row.words);
+    EXPECT_EQ(done.code, row.code) << row.words << "\n" << done.said();
+    EXPECT_THAT(done.err, HasSubstr(row.message)) << row.words;
+    EXPECT_EQ(done.out, "") << row.words;
+  }
+}
+
+TEST_F(Compare, NothingInCommonIsAFailure) {
+  const Done done = at("compare other right");
+  EXPECT_EQ(done.code, 3) << done.said();
+  EXPECT_THAT(done.err, HasSubstr("no value could be paired"));
+}
+
+}  // namespace
+}  // namespace command

@@ -1,0 +1,160 @@
+"""Real models beside themselves: as their authors wrote them, on other releases, with faults planted; and a PyTorch program."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnxruntime_api as api
+import pytest
+from case_table import each_row
+from cli_support import tensortap as command
+from onnx import numpy_helper
+from onnxruntime_models_test import REAL
+
+tensortap = pytest.importorskip("tensortap", reason="the module is not built")
+pytestmark = pytest.mark.skipif(not api.MODELS.is_dir() or not api.RUNTIMES.is_dir(), reason="no models or runtimes: run ./dev setup")
+
+MODELS = ("magika", "ocr_det", "ocr_rec", "basic_pitch", "smart_turn", "silero")
+
+
+def runtime(version: str) -> Path:
+    return next(api.RUNTIMES.glob(f"{version}/libonnxruntime.so.{version}"))
+
+
+def capture(model: str | Path, inputs: dict[str, npt.NDArray[Any]], out: Path, **options: Any) -> Any:
+    return tensortap.run(model, inputs, out=out, payload="full", slots="in,out", keep_outputs=False, **options).dump
+
+
+def plain_bits(values: npt.NDArray[Any]) -> bytes:
+    """Give what tells a tensor from others whatever the order of its elements; 0 and -0 are one number."""
+    return np.sort(values.ravel() + np.zeros((), values.dtype)).tobytes() + str(values.dtype).encode()
+
+
+def wrong_pairs(both: Any, a: Any, b: Any) -> list[str]:
+    """Name the pairs whose value of B has the bits of another value of A."""
+    by_bits = defaultdict(set)
+    made = [name for name in a if a.ops[a.records[a._core.find(name)]["op"]].type not in ("Input", "Initializer")]
+    for name in made:
+        values = a[name]
+        if values.size > 4 and values.dtype.kind in "fiub":
+            by_bits[plain_bits(values)].add(name)
+    wrong = []
+    for row in both.rows:
+        values = b[row["b"]]
+        if row["given"] or values.size <= 4 or values.dtype.kind not in "fiub":
+            continue
+        owners = by_bits.get(plain_bits(values))
+        if owners and row["a"] not in owners:
+            wrong.append(f"{row['a']} = {row['b']} by {row['rule']}, but {sorted(owners)[0]}")
+    return wrong
+
+
+# B10
+@each_row("name", MODELS)
+def test_the_authors_values_are_found_in_the_optimised_graph(name: str, tmp_path: Path) -> None:
+    path, inputs = REAL[name]
+    written = capture(api.model(path), inputs, tmp_path / "written", as_written=True, runtime=runtime(api.NEWEST))
+    optimised = capture(api.model(path), inputs, tmp_path / "optimised", runtime=runtime(api.NEWEST))
+    both = tensortap.compare(written, optimised)
+    summary = both.summary
+    assert summary["unpaired_a"]["not explained"] == 0, [one for one in both.unpaired if one["why"] == "not explained"]
+    assert summary["unpaired_b"]["not explained"] == 0
+    assert wrong_pairs(both, written, optimised) == []
+    # What the optimised graph makes and its author's does not: conversions of layout, fused ops that begin in the middle of the author's.
+    assert summary["paired"] >= 0.75 * summary["values_b"]
+    assert summary["paired"] + sum(summary["unpaired_b"].values()) == summary["values_b"]
+    assert summary["verdicts"]["non-finite"] == 0
+
+
+def test_one_kernel_that_rounds_in_another_way_is_named_alone(tmp_path: Path) -> None:
+    path, inputs = REAL["magika"]
+    dumps = [capture(api.model(path), inputs, tmp_path / version, runtime=runtime(version)) for version in ("1.19.2", api.NEWEST)]
+    both = tensortap.compare(*dumps)
+    assert {born["type"] for born in both.summary["born"]} == {"Sqrt"}
+    assert both.summary["inherited"] == len([row for row in both.differing if not row["given"]]) - len(both.summary["born"])
+    assert both.within_tolerance
+    assert both.summary["paired"] == both.summary["values_a"] == both.summary["values_b"]
+
+
+@each_row("name", ["magika", "basic_pitch", "ocr_rec"])
+@each_row("seed", [0, 1])
+def test_a_fault_in_one_weight_is_born_in_the_op_that_reads_it(name: str, seed: int, tmp_path: Path) -> None:
+    path, inputs = REAL[name]
+    model = onnx.load(api.model(path))
+    random = np.random.default_rng(seed)
+    floats = [one for one in model.graph.initializer if one.data_type == onnx.TensorProto.FLOAT and np.prod(one.dims) > 64]
+    chosen = floats[int(random.integers(len(floats)))]
+    weights = numpy_helper.to_array(chosen).copy()
+    weights.flat[int(random.integers(weights.size))] *= 1.5
+    readers = {node.name for node in model.graph.node if chosen.name in node.input} | {
+        output for node in model.graph.node if chosen.name in node.input for output in node.output
+    }
+    chosen.CopyFrom(numpy_helper.from_array(weights, chosen.name))
+    onnx.save(model, str(tmp_path / "fault.onnx"))
+    right = capture(api.model(path), inputs, tmp_path / "right", runtime=runtime(api.NEWEST))
+    wrong = capture(tmp_path / "fault.onnx", inputs, tmp_path / "wrong", runtime=runtime(api.NEWEST))
+    both = tensortap.compare(wrong, right)
+    born = both.summary["born"]
+    if not [row for row in both.differing if not row["given"]]:
+        pytest.skip("the weight makes no difference for this input")
+    assert len(born) == 1, born
+    op = next(op for op in right.ops if born[0]["b"].startswith(op.name + ":"))
+    names = {op.name, *op.outputs, *(original.name for original in op.originals)}
+    assert names & readers or chosen.name in {value.name for value in op.inputs}, (names, chosen.name)
+
+
+def test_the_noise_of_the_last_bit_excuses_another_release(tmp_path: Path) -> None:
+    path, inputs = REAL["basic_pitch"]
+    nudged = {name: np.nextafter(values, np.float32(np.inf)) for name, values in inputs.items()}
+    old = capture(api.model(path), inputs, tmp_path / "old", runtime=runtime("1.19.2"))
+    new = capture(api.model(path), inputs, tmp_path / "new", runtime=runtime(api.NEWEST))
+    noise = capture(api.model(path), nudged, tmp_path / "noise", runtime=runtime(api.NEWEST))
+    both = tensortap.compare(old, new, noise=[noise])
+    assert both.within_tolerance
+    assert both.summary["verdicts"]["noise"] > 0
+    assert both.summary["largest_noise_ratio"] > 0
+
+
+def test_the_python_answer_is_that_of_the_command(tmp_path: Path) -> None:
+    path, inputs = REAL["silero"]
+    old = capture(api.model(path), inputs, tmp_path / "old", runtime=runtime("1.19.2"))
+    new = capture(api.model(path), inputs, tmp_path / "new", runtime=runtime(api.NEWEST))
+    both = tensortap.compare(old, tmp_path / "new")
+    done = command("compare", tmp_path / "old", tmp_path / "new", "--json")
+    assert done.code == (0 if both.within_tolerance else 1)
+    objects = done.objects
+    assert [one for one in objects if "a" in one] == both.rows
+    assert [one for one in objects if "unpaired" in one] == both.unpaired
+    assert objects[-1]["summary"] == both.summary
+    table = pytest.importorskip("pandas") and both.to_pandas()
+    assert list(table["b"]) == [row["b"] for row in both]
+    assert len(table) == len(both)
+    assert both.differing[0]["b"] in both._repr_html_()
+    assert repr(both).startswith("<tensortap.Comparison: ")
+    loose = tensortap.compare(old, new, tolerance=[(".*", 1, 1)], map={both.rows[-1]["a"]: both.rows[-1]["b"]}, steps={0: 0})
+    assert loose.summary["rules"]["map"] == 1
+    for wrong in ({"map": {"nothing": "x"}}, {"tolerance": [("x", 0, 0)]}, {"steps": "1-0"}):
+        with pytest.raises(tensortap.Error) as error:
+            tensortap.compare(old, new, **wrong)
+        assert error.value.code == "invalid_argument"
+
+
+def test_the_measures_are_those_of_numpy(tmp_path: Path) -> None:
+    path, inputs = REAL["silero"]
+    dumps = [capture(api.model(path), inputs, tmp_path / version, runtime=runtime(version)) for version in ("1.19.2", api.NEWEST)]
+    both = tensortap.compare(*dumps)
+    looked = 0
+    for row in both.differing:
+        x, y = (dump[row[side]].astype(np.float64).ravel() for dump, side in zip(dumps, ("a", "b"), strict=True))
+        if row["order"] or dumps[0][row["a"]].dtype != np.float32:
+            continue
+        looked += 1
+        assert row["relative_l2"] == pytest.approx(np.linalg.norm(x - y) / np.linalg.norm(y), rel=1e-6)
+        assert row["max_abs"] == pytest.approx(np.abs(x - y).max(), rel=1e-6)
+        assert row["differing"] == np.count_nonzero(x != y)
+    assert looked > 3
