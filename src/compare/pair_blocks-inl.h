@@ -264,6 +264,59 @@ uint64_t pair_block(const void* a, const void* b, uint64_t count, const PairRequ
   return i;
 }
 
+// Distances in ULP of doubles, which take 64 bits.
+struct WideUlp {
+  using Tag = hn::RebindToUnsigned<WideTag>;
+  hn::Vec<Tag> largest;
+
+  HWY_INLINE WideUlp() { largest = hn::Zero(Tag()); }
+
+  static HWY_INLINE LongVector ordinals_of(WideVector value) {
+    const LongVector bits = hn::BitCast(LongTag(), value);
+    return hn::IfNegativeThenElse(bits, hn::Sub(hn::Set(LongTag(), std::numeric_limits<int64_t>::min()), bits), bits);
+  }
+
+  // What the histogram needs to know of the distance.
+  HWY_INLINE hn::Vec<Tag> add(WideVector a, WideVector b) {
+    const LongVector x = ordinals_of(a);
+    const LongVector y = ordinals_of(b);
+    const auto distance = hn::BitCast(Tag(), hn::Sub(hn::Max(x, y), hn::Min(x, y)));
+    largest = hn::Max(largest, distance);
+    return hn::Min(distance, hn::Set(Tag(), uint64_t{1} << 31));
+  }
+};
+
+inline uint64_t double_block(const void* a, const void* b, uint64_t count, const PairRequest& request, PairSums& sums, PairBin* bins) {
+  const WideTag d;
+  const auto* doubles_a = static_cast<const double*>(a);
+  const auto* doubles_b = static_cast<const double*>(b);
+  const size_t half = hn::Lanes(d);
+  const PairConstants constants(request);
+  PairLanes lanes;
+  WideCounts counts;
+  WideUlp ulp;
+  size_t i = 0;
+  for (; i + 2 * half <= count; i += 2 * half) {
+    PairVectors pairs;
+    pairs.a_low = hn::LoadU(d, doubles_a + i);
+    pairs.a_high = hn::LoadU(d, doubles_a + i + half);
+    pairs.b_low = hn::LoadU(d, doubles_b + i);
+    pairs.b_high = hn::LoadU(d, doubles_b + i + half);
+    pairs.difference_low = hn::Sub(pairs.a_low, pairs.b_low);
+    pairs.difference_high = hn::Sub(pairs.a_high, pairs.b_high);
+    const auto low = hn::BitCast(UnsignedTag(), ulp.add(pairs.a_low, pairs.b_low));
+    const auto high = hn::BitCast(UnsignedTag(), ulp.add(pairs.a_high, pairs.b_high));
+    pairs.ulp = hn::ConcatEven(UnsignedTag(), high, low);
+    counts.add(pairs.a_low, pairs.b_low, pairs.difference_low);
+    counts.add(pairs.a_high, pairs.b_high, pairs.difference_high);
+    add_pairs(pairs, constants, lanes, bins + i);
+  }
+  lanes.finish(sums);
+  counts.finish(sums);
+  sums.max_ulp = hn::GetLane(hn::MaxOfLanes(WideUlp::Tag(), ulp.largest));
+  return i;
+}
+
 inline uint64_t piece_block(const PairPiece& piece, uint64_t count, const PairRequest& request, PairSums& sums, PairBin* bins) {
   const WideTag d;
   const size_t half = hn::Lanes(d);

@@ -34,6 +34,7 @@ constexpr PairKernelTable make_pair_table(std::string_view name) {
   set_kernels<IntegerPairs<uint8_t>>(DType::kUInt8, table);
   set_kernels<IntegerPairs<int16_t>>(DType::kInt16, table);
   set_kernels<IntegerPairs<uint16_t>>(DType::kUInt16, table);
+  table.pairs[static_cast<size_t>(DType::kFloat64)] = double_block;
   table.squares[static_cast<size_t>(DType::kFloat64)] = squares_of_doubles;
   return table;
 }
