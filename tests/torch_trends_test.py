@@ -78,6 +78,37 @@ assert loss < 2
 """
 
 
+# Ten layers with activations that pass on a quarter of a gradient at most, and half of that or nearly all.
+DEEP = """
+import sys, torch, torch.nn as nn, torch.nn.functional as F
+torch.manual_seed(0); torch.set_num_threads(1)
+layers = [layer for _ in range(10) for layer in (nn.Linear(32, 32), getattr(nn, sys.argv[1])())]
+model = nn.Sequential(*layers, nn.Linear(32, 4))
+optimizer = torch.optim.SGD(model.parameters(), 1e-2)
+x, y = torch.randn(64, 32), torch.randint(0, 4, (64,))
+for step in range(2):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+"""
+
+
+# B4
+@each_row("activation, vanishes", [("Sigmoid", True), ("ReLU", False), ("Tanh", False)])
+def test_gradients_of_a_deep_stack_of_sigmoids_vanish_on_their_way_back(activation: str, vanishes: bool, tmp_path: Path) -> None:
+    done = capture(tmp_path, DEEP, activation)
+    assert done.code == 0, done.err
+    found = tensortap("find", done.dump.folder, "--trends", "--json")
+    depth = found.object["depth"]
+    assert found.code == int(vanishes)
+    if not vanishes:
+        assert depth is None
+        return
+    assert (depth["step"], depth["modules"], depth["first"], depth["last"]) == (1, 11, "Sequential.20", "Sequential.0")
+    assert -4 < depth["slope"] < -2
+    assert "gradients vanish on their way back" in tensortap("find", done.dump.folder, "--trends").out
+
+
 # B4
 def test_a_training_that_diverges_has_the_rate_of_its_learning_rate(tmp_path: Path) -> None:
     done = capture(tmp_path, DIVERGES)

@@ -253,7 +253,7 @@ Result<ExitCode> suspects(const DumpIndex& dump, const FindOptions& options, Ter
 Result<ExitCode> trends(const DumpIndex& dump, const FindOptions& options, Terminal& terminal) {
   const Json report = trends_json(dump, find_trends(dump, options.last), options.limit == 0 ? kLimit : options.limit);
   terminal.json ? terminal.json_line(report) : print_trends(terminal, report);
-  return report.at("trends").empty() ? ExitCode::kFine : ExitCode::kFound;
+  return report.at("trends").empty() && report.at("depth").is_null() ? ExitCode::kFine : ExitCode::kFound;
 }
 
 Result<ExitCode> watch(const DumpIndex& dump, const FindOptions& options, Terminal& terminal) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "base/json.h"
@@ -98,6 +98,15 @@ void print_watchpoint(Terminal& terminal, const Json& one) {
   if (hits > listed.size()) terminal.line(fmt::format("  and {} more (--limit)", hits - listed.size()));
 }
 
+// "gradients vanish on their way back: halved 2.8 times a module, from net.20 (0.017) to net.0 (6.5e-11), 11 modules, step 9".
+std::string depth_text(const Json& depth) {
+  const double slope = number_in(depth, "slope");
+  return fmt::format("gradients {} on their way back: {} {:.1f} times a module, from {} ({:.2g}) to {} ({:.2g}), {}, step {}",
+                     slope < 0 ? "vanish" : "explode", slope < 0 ? "halved" : "doubled", std::abs(slope), member_text(depth, "first"),
+                     number_in(depth, "from"), member_text(depth, "last"), number_in(depth, "to"),
+                     plural(count_in(depth, "modules"), "module"), member_text(depth, "step"));
+}
+
 }  // namespace
 
 std::string lead_text(const Json& lead, const Json& first) {
@@ -109,10 +118,12 @@ void print_trends(Terminal& terminal, const Json& report) {
   const Json& trends = report.at("trends");
   const std::string judged =
       fmt::format("{} of {} series, {}", count_in(report, "judged"), count_in(report, "series"), plural(count_in(report, "steps"), "step"));
-  if (trends.empty()) {
-    terminal.line(count_in(report, "judged") == 0 ? fmt::format("nothing to judge: no series has 8 steps ({})", judged)
-                                                  : terminal.out_palette().green("no trend stands out") + fmt::format(" ({})", judged));
-    return;
+  if (const Json* depth = member(report, "depth"); depth != nullptr) {
+    terminal.line(terminal.out_palette().bold(depth_text(*depth)));
+  } else if (trends.empty() && count_in(report, "judged") == 0) {
+    terminal.line(fmt::format("nothing to judge: no series has statistics of 8 steps ({})", judged));
+  } else if (trends.empty()) {
+    terminal.line(terminal.out_palette().green("no trend stands out") + fmt::format(" ({})", judged));
   }
   std::string kind;
   for (const Json& one : trends) {

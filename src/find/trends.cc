@@ -206,6 +206,10 @@ std::optional<Trend> frozen_of(std::span<const StepPoint> points, bool is_traine
   return state(TrendKind::kFrozen, Measure::kContent, points, count);
 }
 
+bool is_known(const StepPoint& point) {
+  return point.nonfinite || point.identity != 0 || !std::isnan(point.rms) || !std::isnan(point.absmax) || !std::isnan(point.zero_share);
+}
+
 class Trends {
  public:
   explicit Trends(const DumpIndex& dump) : dump_(dump), roles_(dump) {
@@ -225,11 +229,12 @@ class Trends {
       rest = after(rest, series.size());
       ++report_.series;
       const std::vector<StepPoint> points = step_points(dump_, series);
-      if (points.size() < kLeastSteps) continue;
+      if (static_cast<size_t>(std::ranges::count_if(points, is_known)) < kLeastSteps) continue;
       ++report_.judged;
       judge(dump_.rows()[series.front().row], points);
     }
     std::ranges::stable_sort(report_.trends, std::less<>(), [](const Trend& trend) { return std::tuple(trend.kind, -trend.evidence); });
+    report_.depth = gradient_depth(dump_);
     return std::move(report_);
   }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "find/gradient_depth.h"
 #include "find/step_series.h"
 #include "trace/dump_index.h"
 
@@ -47,8 +48,9 @@ struct Trend {
 struct TrendReport {
   uint64_t steps = 0;         // of the dump that were looked at
   uint64_t series = 0;        // one for each (op, slot, phase, rank)
-  uint64_t judged = 0;        // those with enough steps
+  uint64_t judged = 0;        // those with enough steps that have statistics
   std::vector<Trend> trends;  // by kind, the strongest first
+  std::optional<GradientDepth> depth;
 };
 
 // `last`: only that many steps of the dump, the last ones; 0 = all. Linear in the records but for sorting them; keeps 32 bytes for each.

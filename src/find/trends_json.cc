@@ -38,6 +38,16 @@ Json trend_json(const DumpIndex& dump, const Trend& trend) {
   return json;
 }
 
+Json depth_json(const GradientDepth& depth) {
+  return {{"step", depth.step},
+          {"modules", depth.modules},
+          {"slope", json_number(depth.slope)},
+          {"first", depth.first},
+          {"last", depth.last},
+          {"from", json_number(depth.first_rms)},
+          {"to", json_number(depth.last_rms)}};
+}
+
 }  // namespace
 
 Json trends_json(const DumpIndex& dump, const TrendReport& report, size_t limit) {
@@ -49,6 +59,7 @@ Json trends_json(const DumpIndex& dump, const TrendReport& report, size_t limit)
   Json json = {{"steps", report.steps}, {"series", report.series}, {"judged", report.judged}, {"counts", Json::object()}};
   for (size_t kind = 0; kind < kKinds; ++kind) json["counts"][std::string(trend_name(static_cast<TrendKind>(kind)))] = counts[kind];
   json["trends"] = std::move(list);
+  json["depth"] = report.depth ? depth_json(*report.depth) : Json(nullptr);
   return json;
 }
 

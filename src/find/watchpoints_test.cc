@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/json.h"
+#include "find/trends.h"
 #include "find/watch_json.h"
 #include "stats/stats.h"
 #include "trace/vector_dump_index.h"
@@ -171,6 +172,29 @@ TEST(Watchpoints, ListsAreLimitedAndCountsAreNot) {
   EXPECT_EQ(answer.error_count, 10U);
   EXPECT_THAT(rows_of(answer.hits), ElementsAre(0, 2, 4));
   EXPECT_EQ(answer.errors.size(), 3U);
+}
+
+// Rows of any bytes: nothing but an end is asked for.
+TEST(Watchpoints, AndTrendsOfHostileRowsComeToAnEnd) {
+  uint64_t state = 7;
+  for (int round = 0; round < 300; ++round) {
+    WatchedDump dump;
+    for (int i = 0; i < 40; ++i) {
+      RecordRow row;
+      auto* bytes = reinterpret_cast<unsigned char*>(&row);  // NOLINT(cppcoreguidelines-pro-type-reinterpret-cast)
+      for (size_t k = 0; k < sizeof(RecordRow); ++k) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        bytes[k] = static_cast<unsigned char>(state >> 56);
+      }
+      row.op = static_cast<OpId>(i % 4);  // one more than there are ops
+      if (round % 2 == 0) row.step = i;
+      if (round % 3 == 0) row.dtype = static_cast<uint8_t>(DType::kFloat32);
+      if (round % 5 == 0) row.rank = row.slot_kind = row.slot_index = row.phase = row.moment = 0, row.element = -1;
+      dump.add(row);
+    }
+    EXPECT_TRUE(watch_json(dump, {{"recommended", "TL:abs_mean_gt=1", "TR:max_min_gt=1", "TCL"}}, 5).ok());
+    EXPECT_LE(find_trends(dump).judged, 40U);
+  }
 }
 
 TEST(WatchJson, SelectsOpsAndStepsAndNamesWhatIsWrong) {

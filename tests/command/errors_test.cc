@@ -215,8 +215,8 @@ TEST_F(DamagedDump, GivesRecordsOrAnErrorAndStaysAsItIs) {
       fs::remove((folder_ / "copy/") + name);
       if (damage < damages.size()) write((folder_ / "copy/") + name, damages[damage]);
       const auto before = contents(folder_ / "copy");
-      for (const char* words :
-           {"ls copy", "ls copy --json --type MatMul", "show copy softmax_1:out0", "find copy", "repair copy --dry-run"}) {
+      for (const char* words : {"ls copy", "ls copy --json --type MatMul", "show copy softmax_1:out0", "find copy", "find copy --trends",
+                                "find copy --watch recommended", "repair copy --dry-run"}) {
         expect_records_or_an_error(words);
       }
       const Done where = tensortap({"ls", "copy", "--json", "--where", "nan > 0 or absmax >= 0"}, {folder_.path()});

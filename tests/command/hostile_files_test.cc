@@ -187,8 +187,12 @@ TEST_F(HostileFiles, APipeOrDeviceKeepsNoCommandWaiting) {
     for (const std::string& part : kParts) {
       fs::rename(made + "/" + part, folder_ / "kept");
       put_odd(made + "/" + part, kind);
-      const std::vector<std::vector<std::string>> commands = {
-          {"ls", made}, {"show", made, "/graph/float32:out0"}, {"find", made}, {"repair", made}};
+      const std::vector<std::vector<std::string>> commands = {{"ls", made},
+                                                              {"show", made, "/graph/float32:out0"},
+                                                              {"find", made},
+                                                              {"find", made, "--trends"},
+                                                              {"find", made, "--watch", "recommended"},
+                                                              {"repair", made}};
       for (const auto& words : commands) {
         const Done done = tensortap(words);
         EXPECT_TRUE(done.code >= 0 && done.code <= 3) << done.code;
@@ -256,7 +260,10 @@ TEST_F(HostileFiles, NoTextOfADumpSteersTheTerminal) {
                                                           {"show", made, name_of(records.back())},
                                                           {"show", made, name_of(records.front()), "--json"},
                                                           {"find", made},
-                                                          {"find", made, "--json"}};
+                                                          {"find", made, "--json"},
+                                                          {"find", made, "--trends"},
+                                                          {"find", made, "--watch", "tensor_too_small:max_lt=1e9", "--watch", "TO"},
+                                                          {"find", made, "--watch", "tensor_too_small:max_lt=1e9", "--json"}};
   for (const auto& words : commands) {
     const Done done = tensortap(words);
     EXPECT_FALSE(done.out.empty()) << words[0];
