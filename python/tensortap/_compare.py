@@ -53,7 +53,7 @@ class Comparison:
     @property
     def differing(self) -> list[dict[str, Any]]:
         """The rows that are not equal."""
-        return [row for row in self.rows if row["verdict"] != "equal"]
+        return [row for row in self.rows if row["verdict"] not in ("equal", "same statistics")]
 
     def __len__(self) -> int:
         return len(self.rows)

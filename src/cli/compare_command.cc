@@ -121,7 +121,7 @@ class Chosen {
         !RE2::PartialMatch(record_name_of(comparison_.b(), value.row_b), *pattern_)) {
       return false;
     }
-    if (options_.only == "differing") return value.verdict != Verdict::kEqual;
+    if (options_.only == "differing") return !is_alike(value.verdict);
     if (options_.only == "first") return is_outside(value.verdict);
     return true;
   }

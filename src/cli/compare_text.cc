@@ -13,6 +13,7 @@ namespace tensortap::cli {
 namespace {
 
 constexpr size_t kMostNamed = 3;
+constexpr const char* kSame = "same statistics";
 
 uint64_t number(const Json& json, const char* key) { return json.at(key).get<uint64_t>(); }
 
@@ -70,8 +71,10 @@ class Printer {
   void print_equal() {
     const Json& verdicts = summary_.at("verdicts");
     std::string text = fmt::format("{} bit by bit", number(verdicts, "equal"));
+    if (const uint64_t same = number(verdicts, kSame); same > 0) text += fmt::format("; {} {}", same, kSame);
     Json others = verdicts;
     others.erase("equal");
+    others.erase(kSame);
     if (const std::string rest = counts_text(others); !rest.empty()) {
       text += fmt::format("; {}; largest relative L2 {}", rest, error_text(summary_.at("largest_error")));
     }
@@ -85,7 +88,7 @@ class Printer {
     const Json& given = summary_.at("given");
     uint64_t all = 0;
     for (const auto& [name, count] : given.items()) all += count.get<uint64_t>();
-    const uint64_t equal = number(given, "equal");
+    const uint64_t equal = number(given, "equal") + number(given, kSame);
     if (all == equal) return;
     const Json& first = summary_.at("first_given");
     line("given", fmt::format("{} of {} weights and inputs are not equal{}", all - equal, all,
@@ -134,6 +137,8 @@ class Printer {
     } else if (number(verdicts, "noise") + number(verdicts, "tolerated") > 0) {
       const std::string where = born == 0 ? "" : fmt::format(", other rounding in {} {}", born, born == 1 ? "op" : "ops");
       line("verdict", palette.green("same computation" + where));
+    } else if (number(verdicts, kSame) > 0) {
+      line("verdict", palette.green("nothing differs in the statistics; whether all values are equal only tensors say"));
     } else {
       line("verdict", number(verdicts, "equal") == 0 ? "nothing was comparable" : palette.green("equal"));
     }

@@ -18,7 +18,7 @@ constexpr size_t kMostAncestors = 512;  // that are looked at behind one value
 
 // Never 0 for what differs.
 float stored_error(const ComparedValue& value) {
-  if (value.verdict == Verdict::kEqual) return 0;
+  if (is_alike(value.verdict)) return 0;
   return std::max(static_cast<float>(value.error), std::numeric_limits<float>::min());
 }
 
@@ -257,7 +257,7 @@ DumpComparison::Inherited DumpComparison::inherited_by(uint32_t row_b) const {
 }
 
 void DumpComparison::find_birth(ComparedValue& value) const {
-  if (value.verdict == Verdict::kEqual || value.verdict == Verdict::kNotComparable) return;
+  if (is_alike(value.verdict) || value.verdict == Verdict::kNotComparable) return;
   const ValueId id = b_.value_of(value.row_b);
   if (b_.at(id).given) {
     value.birth = Birth::kGiven;
@@ -299,7 +299,7 @@ void DumpComparison::count(const ComparedValue& value) {
   ++summary_.records;
   const bool given = b_.at(b_.value_of(value.row_b)).given;
   ++(given ? summary_.given : summary_.verdicts)[static_cast<size_t>(value.verdict)];
-  if (value.verdict == Verdict::kEqual || value.verdict == Verdict::kNotComparable) return;
+  if (is_alike(value.verdict) || value.verdict == Verdict::kNotComparable) return;
   const std::optional<uint64_t> at = value.data ? value.data->first_differing : std::nullopt;
   const ComparisonSummary::Place place{value.row_a, value.row_b, value.error, at, value.growth()};
   if (given) {

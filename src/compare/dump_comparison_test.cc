@@ -108,6 +108,19 @@ TEST(DumpComparison, CallsWhatComesOfOtherInputsInherited) {
   EXPECT_TRUE(compared.summary().born.empty());
 }
 
+TEST(DumpComparison, SaysOfStatisticsThatTheyAreTheSameAndNotThatTheValuesAreEqual) {
+  Chain a;
+  Chain b;
+  a.run({1, 1, 1, 1, 1.5F}, {.with_data = false});
+  b.run({1, 1, 1, 1, 1}, {.with_data = false});
+  const Compared compared(a, b);
+  EXPECT_EQ(compared.verdicts.at("exp:out0"), "same statistics");
+  EXPECT_EQ(compared.births.at("exp:out0"), "");
+  EXPECT_EQ(compared.summary().count(Verdict::kEqual), 0U);
+  EXPECT_EQ(record_name_of(b, compared.summary().first.row_b), "sum:out0");
+  EXPECT_EQ(compared.births.at("sum:out0"), "born");
+}
+
 TEST(DumpComparison, LooksThroughValuesThatHaveNoPartner) {
   Chain a;
   Chain b;
@@ -220,7 +233,7 @@ TEST(DumpComparison, ComparesStatisticsWhereDataAreMissingAndNeverCallsThemEqual
   const Compared compared(a, b);
   EXPECT_EQ(compared.verdicts,
             (std::map<std::string, std::string>{
-                {"same:out0", "tolerated"}, {"known:out0", "equal"}, {"far:out0", "different"}, {"none:out0", "not comparable"}}));
+                {"same:out0", "same statistics"}, {"known:out0", "equal"}, {"far:out0", "different"}, {"none:out0", "not comparable"}}));
 }
 
 TEST(DumpComparison, GoesStepByStepAndCallByCall) {

@@ -17,7 +17,8 @@ bool is_noise(double relative, const VerdictBasis& basis) { return !std::isnan(b
 }  // namespace
 
 std::string_view verdict_name(Verdict verdict) {
-  constexpr std::array<std::string_view, kVerdicts> kNames = {"equal", "noise", "tolerated", "different", "non-finite", "not comparable"};
+  constexpr std::array<std::string_view, kVerdicts> kNames = {"equal",     "same statistics", "noise",         "tolerated",
+                                                              "different", "non-finite",      "not comparable"};
   return kNames[static_cast<size_t>(verdict)];
 }
 
@@ -50,7 +51,9 @@ StatisticsGap largest_gap(const StatisticsDifference& difference) {
 Verdict verdict_of(const StatisticsDifference& difference, const VerdictBasis& basis, const ToleranceRule& rule) {
   if (difference.digest == DigestAnswer::kEqual) return Verdict::kEqual;
   if (difference.nonfinite_differs) return Verdict::kNonFinite;
-  const double largest = largest_gap(difference).largest;
+  const StatisticsGap gap = largest_gap(difference);
+  if (gap.statistic.empty() && difference.digest != DigestAnswer::kDifferent) return Verdict::kSameStatistics;
+  const double largest = gap.largest;
   if (is_noise(largest, basis)) return Verdict::kNoise;
   return largest <= (basis.by_rules ? rule.relative : basis.relative_l2) ? Verdict::kTolerated : Verdict::kDifferent;
 }

@@ -13,15 +13,19 @@
 namespace tensortap {
 
 enum class Verdict : uint8_t {
-  kEqual,          // every element is the same
-  kNoise,          // no more than 3 times what other runs of the same program differ by
-  kTolerated,      // within the tolerance
-  kDifferent,      // outside of it
-  kNonFinite,      // NaN or Inf on one side only
-  kNotComparable,  // other sizes or types, or nothing known on one side
+  kEqual,           // every element is the same
+  kSameStatistics,  // one side has no data, and no statistic differs
+  kNoise,           // no more than 3 times what other runs of the same program differ by
+  kTolerated,       // within the tolerance
+  kDifferent,       // outside of it
+  kNonFinite,       // NaN or Inf on one side only
+  kNotComparable,   // other sizes or types, or nothing known on one side
 };
-inline constexpr size_t kVerdicts = 6;
-std::string_view verdict_name(Verdict verdict);  // "equal", "noise", "tolerated", "different", "non-finite", "not comparable"
+inline constexpr size_t kVerdicts = 7;
+// "equal", "same statistics", "noise", "tolerated", "different", "non-finite", "not comparable"
+std::string_view verdict_name(Verdict verdict);
+// No difference is known.
+inline bool is_alike(Verdict verdict) { return verdict == Verdict::kEqual || verdict == Verdict::kSameStatistics; }
 // What makes the comparison as a whole fail.
 inline bool is_outside(Verdict verdict) { return verdict == Verdict::kDifferent || verdict == Verdict::kNonFinite; }
 
@@ -40,7 +44,7 @@ struct StatisticsGap {
   std::string_view statistic;  // "" where none differs
 };
 StatisticsGap largest_gap(const StatisticsDifference& difference);
-// Equal only by digests.
+// Equal only by digests, however well the statistics agree.
 Verdict verdict_of(const StatisticsDifference& difference, const VerdictBasis& basis, const ToleranceRule& rule);
 
 }  // namespace tensortap
