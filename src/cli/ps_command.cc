@@ -59,7 +59,7 @@ void print_table(const RunningCaptures& found, const std::vector<RunningExec>& w
   table.finish();
 }
 
-Result<ExitCode> list(Terminal& terminal) {
+Result<ExitCode> list_captures(Terminal& terminal) {
   const RunningCaptures found = running_captures();
   const std::vector<RunningExec> waiting = waiting_execs(found);
   if (terminal.json) {
@@ -77,6 +77,6 @@ Result<ExitCode> list(Terminal& terminal) {
 
 }  // namespace
 
-Action declare_ps(CLI::App& /*app*/) { return list; }
+Action declare_ps(CLI::App& /*app*/) { return list_captures; }
 
 }  // namespace tensortap::cli
