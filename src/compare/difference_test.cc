@@ -193,6 +193,8 @@ TEST(Difference, UlpHistogramIsByPowersOfTwo) {
     const Difference found =
         compare<float>({1, next(1, 1), next(1, 2), next(1, 3), next(1, 4), next(1, 7), next(1, 8), 1.9F}, {1, 1, 1, 1, 1, 1, 1, 1});
     EXPECT_EQ(found.ulp_histogram, (std::array<uint64_t, kUlpBins>{1, 1, 2, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}));
+    // 2^52 of them.
+    EXPECT_EQ(compare(std::vector<double>(32, 1), std::vector<double>(32, 2)).ulp_histogram[kUlpBins - 1], 32U);
     // From the smallest negative number to the smallest positive one.
     EXPECT_EQ(compare<float>({1e-45F}, {-1e-45F}).max_ulp, 2U);
     EXPECT_EQ(compare<double>({1.0}, {std::nextafter(1.0, 0.0)}).max_ulp, 1U);
