@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +24,7 @@
 #include "compare/dump_comparison.h"
 #include "compare/name_map.h"
 #include "compare/tolerance_rules.h"
+#include "read/dump_parts.h"
 
 namespace tensortap::cli {
 namespace {
@@ -42,17 +45,16 @@ struct CompareOptions {
   size_t limit = 0;  // 0 = not given
   std::string csv;
   std::string csv_style = "tensortap";
+  [[nodiscard]] CsvStyle style() const { return csv_style == "msprobe" ? CsvStyle::kMsprobe : CsvStyle::kOwn; }
   [[nodiscard]] bool wants_table() const { return !ops.empty() || !only.empty() || !sort.empty() || limit > 0; }
 };
 
 // Which of the compared pairs are shown, and in which order.
 class Chosen {
  public:
-  Chosen(const CompareOptions& options, const DumpComparison& comparison, Terminal& terminal)
-      : options_(options),
-        comparison_(comparison),
-        terminal_(terminal),
-        style_(options.csv_style == "msprobe" ? CsvStyle::kMsprobe : CsvStyle::kOwn) {
+  // `csv` gets a line for each.
+  Chosen(const CompareOptions& options, const DumpComparison& comparison, Terminal& terminal, std::string& csv)
+      : options_(options), comparison_(comparison), terminal_(terminal), csv_(csv) {
     if (options.ops.empty()) return;
     RE2::Options quiet;
     quiet.set_log_errors(false);
@@ -66,7 +68,7 @@ class Chosen {
     One one{key_of(value), next_++, {}, {}};
     if (is_sorted() && limit() > 0 && kept_.size() >= limit() && !(one < kept_.front())) return;
     if (terminal_.json || options_.wants_table()) one.json = compared_json(comparison_, value);
-    if (!options_.csv.empty()) one.csv = csv_line(style_, comparison_, value);
+    if (!options_.csv.empty()) one.csv = csv_line(options_.style(), comparison_, value);
     if (!is_sorted()) {
       if (limit() == 0 || shown_ < limit()) give_out(std::move(one));
       ++shown_;
@@ -81,18 +83,13 @@ class Chosen {
     }
   }
 
-  // Errors: what writing the file says.
-  Status finish() {
+  void finish() {
     std::sort(kept_.begin(), kept_.end());
     for (One& one : kept_) give_out(std::move(one));
-    if (!options_.csv.empty()) {
-      TENSORTAP_RETURN_IF_ERROR(write_file_atomically(options_.csv, csv_header(style_) + csv_, Access::kShared));
-    }
     if (!terminal_.json && options_.wants_table()) {
       terminal_.line();
       print_compared(terminal_, table_);
     }
-    return {};
   }
 
  private:
@@ -137,12 +134,11 @@ class Chosen {
   const CompareOptions& options_;
   const DumpComparison& comparison_;
   Terminal& terminal_;
-  CsvStyle style_;
   std::unique_ptr<RE2> pattern_;
   Status status_;
   std::vector<One> kept_;
   std::vector<Json> table_;
-  std::string csv_;
+  std::string& csv_;
   size_t next_ = 0;
   size_t shown_ = 0;
 };
@@ -186,33 +182,82 @@ void print_unpaired(Terminal& terminal, const DumpComparison& comparison) {
   for (const Unpaired& one : comparison.unpaired_b()) terminal.json_line(unpaired_json(comparison, one, false));
 }
 
-Result<ExitCode> compare(const CompareOptions& options, Terminal& terminal) {
-  Prepared prepared;
-  TENSORTAP_RETURN_IF_ERROR(prepare(options, terminal, prepared));
-  auto a = open_for_reading(terminal, options.a);
+// Two dumps that stand beside each other: of one rank, process or model.
+struct Part {
+  std::string name;  // the folder below those that were given, "" of these
+  std::string a;
+  std::string b;
+};
+
+// Errors: kCorrupt when both are of several parts, and none of one is called as one of the other.
+Result<std::vector<Part>> parts_of(const CompareOptions& options, const Terminal& terminal) {
+  const std::vector<std::string> of_a = dump_parts(options.a);
+  const std::vector<std::string> of_b = dump_parts(options.b);
+  if (of_a.size() < 2 || of_b.size() < 2) return std::vector<Part>{{"", options.a, options.b}};
+  std::map<std::string, std::string> others;
+  for (const std::string& path : of_b) others[path.substr(options.b.size())] = path;
+  std::vector<Part> parts;
+  for (const std::string& path : of_a) {
+    const std::string name = path.substr(options.a.size());
+    const auto found = others.find(name);
+    if (found == others.end()) {
+      terminal.warn(fmt::format("{} has no counterpart in {}", path, options.b));
+      continue;
+    }
+    parts.push_back({name, path, found->second});
+    others.erase(found);
+  }
+  for (const auto& [name, path] : others) terminal.warn(fmt::format("{} has no counterpart in {}", path, options.a));
+  if (parts.empty()) return corrupt(fmt::format("no part of {} is called as one of {}", options.a, options.b));
+  return parts;
+}
+
+// Whether something is outside of the tolerance.
+Result<bool> compare_part(const CompareOptions& options, const Part& part, const Prepared& prepared, Terminal& terminal, std::string& csv) {
+  auto a = open_for_reading(terminal, part.a);
   if (!a.ok()) return as_failure(a.status());
-  auto b = open_for_reading(terminal, options.b);
+  auto b = open_for_reading(terminal, part.b);
   if (!b.ok()) return as_failure(b.status());
   Progress progress(terminal);
-  prepared.options.progress = [&progress](std::string_view stage, size_t done, size_t all) { progress.update(stage, done, all); };
-  auto made = DumpComparison::make(**a, **b, prepared.options);
+  ComparisonOptions asked = prepared.options;
+  asked.progress = [&progress](std::string_view stage, size_t done, size_t all) { progress.update(stage, done, all); };
+  auto made = DumpComparison::make(**a, **b, std::move(asked));
   progress.finish();
   if (!made.ok()) return made.status();
   DumpComparison& comparison = **made;
-  Chosen chosen(options, comparison, terminal);
+  Chosen chosen(options, comparison, terminal, csv);
   TENSORTAP_RETURN_IF_ERROR(chosen.status());
   comparison.run([&](const ComparedValue& value) { chosen.add(value); });
   progress.finish();
-  const Json summary = summary_json(comparison);
+  Json summary = summary_json(comparison);
+  if (!part.name.empty()) summary["part"] = part.name;
+  if (!terminal.json && !part.name.empty()) terminal.line(terminal.out_palette().bold(part.name));
   if (!terminal.json) print_comparison(terminal, summary.at("summary"));
-  TENSORTAP_RETURN_IF_ERROR(chosen.finish());
+  chosen.finish();
   if (terminal.json) {
     print_unpaired(terminal, comparison);
     terminal.json_line(summary);
   }
-  if (comparison.alignment().by_order())
+  if (comparison.alignment().by_order()) {
     terminal.note("no step is in both dumps: they stand beside each other in their order (--steps says otherwise)");
-  return comparison.summary().outside() ? ExitCode::kFound : ExitCode::kFine;
+  }
+  return comparison.summary().outside();
+}
+
+Result<ExitCode> compare(const CompareOptions& options, Terminal& terminal) {
+  Prepared prepared;
+  TENSORTAP_RETURN_IF_ERROR(prepare(options, terminal, prepared));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::vector<Part> parts, parts_of(options, terminal));
+  bool outside = false;
+  std::string csv;
+  for (const Part& part : parts) {
+    TENSORTAP_ASSIGN_OR_RETURN(const bool found, compare_part(options, part, prepared, terminal, csv));
+    outside |= found;
+  }
+  if (!options.csv.empty()) {
+    TENSORTAP_RETURN_IF_ERROR(write_file_atomically(options.csv, csv_header(options.style()) + csv, Access::kShared));
+  }
+  return outside ? ExitCode::kFound : ExitCode::kFine;
 }
 
 }  // namespace

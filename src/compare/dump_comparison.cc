@@ -195,7 +195,7 @@ ComparedValue DumpComparison::compare(uint32_t row_b) {
                               {.tolerance = value.rule, .a = quantised_a.view(), .b = quantised_b.view(), .permutation = {}});
   }
   if (difference.data) {
-    value.data = std::move(difference.data);
+    value.data = difference.data;
     value.error = value.data->nonfinite_differing > 0 ? std::numeric_limits<double>::infinity() : value.data->relative_l2;
     value.verdict = verdict_of(*value.data, value.basis);
     return value;

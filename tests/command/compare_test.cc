@@ -175,6 +175,28 @@ TEST_F(Compare, WhatIsWrongIsSaidInOneSentence) {
   }
 }
 
+TEST_F(Compare, RanksStandBesideRanks) {
+  for (const char* job : {"job_a", "job_b"}) std::filesystem::create_directory(path(job));
+  const auto place = [](const std::string& from, const std::string& to) {
+    std::filesystem::copy(path(from), path(to), std::filesystem::copy_options::recursive);
+  };
+  place("right", "job_a/rank_0");
+  place("wrong", "job_a/rank_1");
+  place("wrong", "job_a/rank_2");
+  place("right", "job_b/rank_0");
+  place("right", "job_b/rank_1");
+  const Done done = at("compare job_a job_b --json");
+  EXPECT_EQ(done.code, 1) << done.said();
+  EXPECT_THAT(done.err, HasSubstr("rank_2 has no counterpart in job_b"));
+  std::vector<std::string> parts;
+  for (const Json& one : done.objects()) {
+    if (one.contains("summary"))
+      parts.push_back(one["part"].get<std::string>() + (one["summary"]["outside"] == true ? " differs" : " is equal"));
+  }
+  EXPECT_THAT(parts, ElementsAre("/rank_0 is equal", "/rank_1 differs"));
+  EXPECT_EQ(at("compare job_b job_b").code, 0);
+}
+
 TEST_F(Compare, NothingInCommonIsAFailure) {
   const Done done = at("compare other right");
   EXPECT_EQ(done.code, 3) << done.said();
