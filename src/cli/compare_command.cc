@@ -189,16 +189,21 @@ struct Part {
   std::string b;
 };
 
+std::string name_below(const std::string& folder, const std::string& path) {
+  const size_t begin = path.find_first_not_of('/', folder.size());
+  return begin == std::string::npos ? "" : path.substr(begin);
+}
+
 // Errors: kCorrupt when both are of several parts, and none of one is called as one of the other.
 Result<std::vector<Part>> parts_of(const CompareOptions& options, const Terminal& terminal) {
   const std::vector<std::string> of_a = dump_parts(options.a);
   const std::vector<std::string> of_b = dump_parts(options.b);
   if (of_a.size() < 2 || of_b.size() < 2) return std::vector<Part>{{"", options.a, options.b}};
   std::map<std::string, std::string> others;
-  for (const std::string& path : of_b) others[path.substr(options.b.size())] = path;
+  for (const std::string& path : of_b) others[name_below(options.b, path)] = path;
   std::vector<Part> parts;
   for (const std::string& path : of_a) {
-    const std::string name = path.substr(options.a.size());
+    const std::string name = name_below(options.a, path);
     const auto found = others.find(name);
     if (found == others.end()) {
       terminal.warn(fmt::format("{} has no counterpart in {}", path, options.b));

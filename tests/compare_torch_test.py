@@ -1,0 +1,147 @@
+"""A PyTorch program beside the same network on ONNX Runtime, and beside itself with another weight and another type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from cli_support import tensortap as command
+from onnx import TensorProto, helper, numpy_helper
+from torch_support import PYTORCH_LIBRARY, capture
+
+tensortap = pytest.importorskip("tensortap", reason="the module is not built")
+pytestmark = pytest.mark.skipif(not PYTORCH_LIBRARY.exists(), reason="the PyTorch source is not built")
+
+PROGRAM = """
+import sys
+import numpy
+import torch
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(12, 24)
+        self.act = torch.nn.Tanh()
+        self.second = torch.nn.Linear(24, 12)
+    def forward(self, x):
+        return self.second(self.act(self.first(x)))
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(3, 6, 3)
+        self.block = Block()
+    def forward(self, x):
+        return self.block(self.conv(x).flatten(2)[:, :, :12])
+
+torch.manual_seed(0)
+torch.set_num_threads(1)
+weights = numpy.load("weights.npz")
+net = Net().eval()
+net.load_state_dict({name: torch.from_numpy(weights[name]) for name in weights.files if name != "x"})
+x = torch.from_numpy(weights["x"])
+if "half" in sys.argv:
+    net, x = net.bfloat16(), x.bfloat16()
+with torch.no_grad():
+    net(x)
+"""
+
+
+def made_weights() -> dict[str, Any]:
+    random = np.random.default_rng(11)
+    shapes = {
+        "conv.weight": (6, 3, 3, 3),
+        "conv.bias": (6,),
+        "block.first.weight": (24, 12),
+        "block.first.bias": (24,),
+        "block.second.weight": (12, 24),
+        "block.second.bias": (12,),
+        "x": (2, 3, 7, 7),
+    }
+    return {name: (random.standard_normal(shape) / 3).astype(np.float32) for name, shape in shapes.items()}
+
+
+def save_as_onnx(weights: dict[str, Any], path: Path) -> None:
+    """Write the network as exporters do: nodes with the paths of their modules."""
+    nodes = [
+        helper.make_node("Conv", ["x", "conv.weight", "conv.bias"], ["c"], name="/conv/Conv"),
+        helper.make_node("Reshape", ["c", "sizes"], ["f"], name="/Reshape"),
+        helper.make_node("Slice", ["f", "from", "to", "axis"], ["s"], name="/Slice"),
+        helper.make_node("MatMul", ["s", "first"], ["m1"], name="/block/first/MatMul"),
+        helper.make_node("Add", ["m1", "block.first.bias"], ["a1"], name="/block/first/Add"),
+        helper.make_node("Tanh", ["a1"], ["t"], name="/block/act/Tanh"),
+        helper.make_node("MatMul", ["t", "second"], ["m2"], name="/block/second/MatMul"),
+        helper.make_node("Add", ["m2", "block.second.bias"], ["y"], name="/block/second/Add"),
+    ]
+    given = {name: value for name, value in weights.items() if name != "x" and value.ndim != 2}
+    given |= {"first": weights["block.first.weight"].T.copy(), "second": weights["block.second.weight"].T.copy()}
+    numbers = {"sizes": [0, 0, -1], "from": [0], "to": [12], "axis": [2]}
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3, 7, 7])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 6, 12])],
+        [numpy_helper.from_array(value, name) for name, value in given.items()]
+        + [numpy_helper.from_array(np.array(value, np.int64), name) for name, value in numbers.items()],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+
+
+def run_torch(folder: Path, weights: dict[str, Any], *arguments: str) -> Path:
+    folder.mkdir()
+    np.savez(folder / "weights.npz", **weights)
+    done = capture(folder, PROGRAM, *arguments, options=["--full", "--quiet"])
+    assert done.code == 0, done.err
+    return done.dump.folder
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run_torch(tmp_path_factory.mktemp("right") / "run", made_weights())
+
+
+# M26
+def test_a_pytorch_program_is_compared_with_the_same_network_on_onnx_runtime(right: Path, tmp_path: Path) -> None:
+    weights = made_weights()
+    save_as_onnx(weights, tmp_path / "net.onnx")
+    np.save(tmp_path / "x.npy", weights["x"])
+    done = command("run", tmp_path / "net.onnx", "--full", "--as-written", "--input", f"x={tmp_path / 'x.npy'}", "--out", tmp_path / "onnx")
+    assert done.code == 0, done.err
+    both = tensortap.compare(right, tmp_path / "onnx")
+    partners = {row["b"].partition(":")[0]: row for row in both if not row["given"]}
+    for name, family in (
+        ("/conv/Conv", "convolution"),
+        ("/block/first/Add", "view"),
+        ("/block/act/Tanh", "tanh"),
+        ("/block/second/Add", "view"),
+    ):
+        assert name in partners, sorted(partners)
+        assert partners[name]["a"].rpartition("/")[2].startswith((family, "addmm", "add")), partners[name]["a"]
+        assert partners[name]["rule"] in ("scope", "topology", "statistics", "content")
+        assert partners[name]["error"] < 1e-5
+    assert both.summary["verdicts"]["non-finite"] == 0
+
+
+def test_another_weight_is_found_in_the_module_that_has_it(right: Path, tmp_path: Path) -> None:
+    weights = made_weights()
+    weights["block.second.weight"][3, 5] += 1
+    both = tensortap.compare(run_torch(tmp_path / "run", weights), right)
+    assert not both.within_tolerance
+    differing = [row["b"] for row in both.differing if not row["given"]]
+    assert differing
+    # Loading it hands it on.
+    assert all(name.startswith(("Net.block.second/", "copy_:", "lift_fresh:")) for name in differing), differing
+    assert "Net.block.second/addmm:out0" in differing
+    assert both.summary["paired"] == both.summary["values_a"] == both.summary["values_b"]
+
+
+def test_a_narrower_type_is_within_what_its_rounding_allows(right: Path, tmp_path: Path) -> None:
+    both = tensortap.compare(run_torch(tmp_path / "run", made_weights(), "half"), right)
+    made = [row for row in both.differing if row["dtype_a"] == "bfloat16"]
+    assert made
+    assert both.within_tolerance, [(row["b"], row["error"], row["tolerance"]) for row in made if row["verdict"] == "different"]
+    assert all(row["narrowed"]["dtype"] == "bfloat16" for row in made if row["dtype_b"] == "float32" and "narrowed" in row)
+    assert both.summary["paired"] >= 0.9 * both.summary["values_b"]
