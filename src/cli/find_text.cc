@@ -12,7 +12,7 @@
 namespace tensortap::cli {
 namespace {
 
-double number_in(const Json& object, const char* key) {
+double real_in(const Json& object, const char* key) {
   const Json* value = member(object, key);
   return value != nullptr && value->is_number() ? value->get<double>() : 0;
 }
@@ -33,23 +33,22 @@ std::string every_text(double steps) {
 
 std::string slope_text(const Json& one) {
   return fmt::format("{} {} every {} since step {} ({:.3g} to {:.3g})", member_text(one, "measure"),
-                     number_in(one, "slope") > 0 ? "doubled" : "halved", every_text(number_in(one, "doubling")), member_text(one, "since"),
-                     number_in(one, "from"), number_in(one, "to"));
+                     real_in(one, "slope") > 0 ? "doubled" : "halved", every_text(real_in(one, "doubling")), member_text(one, "since"),
+                     real_in(one, "from"), real_in(one, "to"));
 }
 
 std::string trend_text(const Json& one) {
   const std::string kind = member_text(one, "kind");
   if (kind == "spike") {
-    return fmt::format("{} {:.3g}, {:.3g} in the steps around it", member_text(one, "measure"), number_in(one, "to"),
-                       number_in(one, "from"));
+    return fmt::format("{} {:.3g}, {:.3g} in the steps around it", member_text(one, "measure"), real_in(one, "to"), real_in(one, "from"));
   }
   const std::string since = fmt::format("since step {}, in {}", member_text(one, "since"), plural(count_in(one, "steps"), "step"));
   if (kind == "dead")
-    return fmt::format("{:.4g} % zeros {}; before, down to {:.4g} %", 100 * number_in(one, "to"), since, 100 * number_in(one, "from"));
+    return fmt::format("{:.4g} % zeros {}; before, down to {:.4g} %", 100 * real_in(one, "to"), since, 100 * real_in(one, "from"));
   if (kind == "frozen") return "the same values " + since;
   std::string text = slope_text(one);
   if (member(one, "steps_to_limit") != nullptr) {
-    text += fmt::format("; {:.0f} more such steps to the limit of {}", number_in(one, "steps_to_limit"), member_text(one, "dtype"));
+    text += fmt::format("; {:.0f} more such steps to the limit of {}", real_in(one, "steps_to_limit"), member_text(one, "dtype"));
   }
   return text;
 }
@@ -69,7 +68,7 @@ std::string crossed_text(const Json& hit) {
   std::string text;
   for (const Json& parameter : hit.at("parameters")) {
     if (!parameter.value("hit", false)) continue;
-    text += fmt::format("{}{} ({:.6g})", text.empty() ? ": " : ", ", member_text(parameter, "name"), number_in(parameter, "actual"));
+    text += fmt::format("{}{} ({:.6g})", text.empty() ? ": " : ", ", member_text(parameter, "name"), real_in(parameter, "actual"));
   }
   return text;
 }
@@ -100,11 +99,11 @@ void print_watchpoint(Terminal& terminal, const Json& one) {
 
 // "gradients vanish on their way back: halved 2.8 times a module, from net.20 (0.017) to net.0 (6.5e-11), 11 modules, step 9".
 std::string depth_text(const Json& depth) {
-  const double slope = number_in(depth, "slope");
+  const double slope = real_in(depth, "slope");
   return fmt::format("gradients {} on their way back: {} {:.1f} times a module, from {} ({:.2g}) to {} ({:.2g}), {}, step {}",
                      slope < 0 ? "vanish" : "explode", slope < 0 ? "halved" : "doubled", std::abs(slope), member_text(depth, "first"),
-                     number_in(depth, "from"), member_text(depth, "last"), number_in(depth, "to"),
-                     plural(count_in(depth, "modules"), "module"), member_text(depth, "step"));
+                     real_in(depth, "from"), member_text(depth, "last"), real_in(depth, "to"), plural(count_in(depth, "modules"), "module"),
+                     member_text(depth, "step"));
 }
 
 }  // namespace

@@ -9,8 +9,6 @@ namespace {
 
 constexpr int64_t kMostSteps = 1 << 20;  // in one range of the option
 
-bool is_load(const RecordRow& row) { return row.phase == static_cast<uint8_t>(Phase::kLoad); }
-
 std::set<int64_t> steps_of(const ValueTable& table) {
   std::set<int64_t> steps;
   for (const Value& value : table.values()) {

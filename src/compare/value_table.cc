@@ -16,8 +16,6 @@ uint64_t slot_key(OpId op, uint32_t slot) { return uint64_t{op} << 32U | slot; }
 
 std::string value_key(const std::string& graph, const std::string& name) { return graph + '\0' + name; }
 
-bool is_load(const RecordRow& row) { return row.phase == static_cast<uint8_t>(Phase::kLoad); }
-
 // Whether both show the same elements of one content in the same order.
 bool looks_alike(const RecordRow& a, const RecordRow& b) {
   return a.view == b.view && a.dtype == b.dtype && a.desc().shape == b.desc().shape;

@@ -14,6 +14,9 @@
 
 namespace tensortap {
 
+// Of a weight that was taken when its model was loaded: it belongs to no step.
+inline bool is_load(const RecordRow& row) { return row.phase == static_cast<uint8_t>(Phase::kLoad); }
+
 using ValueId = uint32_t;  // position in ValueTable::values()
 inline constexpr ValueId kNoValue = std::numeric_limits<uint32_t>::max();
 inline constexpr uint32_t kNoRow = std::numeric_limits<uint32_t>::max();

@@ -15,8 +15,8 @@ namespace tensortap {
 namespace {
 
 constexpr size_t kLeastModules = 6;
-constexpr double kLeastSlope = 2;        // doublings a module
-constexpr double kLeastCertainty = 2.5;  // standard deviations; six modules in a row reach 2.6
+constexpr double kLeastSlopeOfDepth = 2;        // doublings a module
+constexpr double kLeastCertaintyOfDepth = 2.5;  // standard deviations; six modules in a row reach 2.6
 
 // The modules with an op that reads a parameter.
 std::unordered_set<std::string_view> modules_with_parameters(const DumpIndex& dump) {
@@ -73,7 +73,8 @@ std::optional<GradientDepth> gradient_depth(const DumpIndex& dump) {
   std::vector<Point> points;
   for (const Module& module : modules) points.push_back({static_cast<double>(points.size()), median_of(module.magnitudes)});
   const RobustLine line = robust_line(thinned(points, 256));
-  const bool steady = std::abs(line.slope) >= kLeastSlope && std::abs(line.certainty) >= kLeastCertainty && line.slope * line.certainty > 0;
+  const bool steady =
+      std::abs(line.slope) >= kLeastSlopeOfDepth && std::abs(line.certainty) >= kLeastCertaintyOfDepth && line.slope * line.certainty > 0;
   if (!steady) return std::nullopt;
   return GradientDepth{*step,
                        modules.size(),

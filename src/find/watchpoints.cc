@@ -14,7 +14,7 @@ namespace tensortap {
 namespace {
 
 constexpr uint32_t kNoRow = std::numeric_limits<uint32_t>::max();
-constexpr size_t kMostOrigins = 100000;
+constexpr size_t kMostNonFinite = 100000;
 
 // For each row, that of the same call of the same slot in the last step before.
 std::vector<uint32_t> previous_rows(const DumpIndex& dump) {
@@ -38,7 +38,7 @@ class Watch {
     if (std::ranges::any_of(watchpoints, &Watchpoint::needs_previous)) previous_ = previous_rows(dump);
     const auto asks_ops = [](const Watchpoint& one) { return one.condition->rule == WatchRule::kOperatorOverflow; };
     if (std::ranges::none_of(watchpoints, asks_ops)) return;
-    for (const NonFiniteOrigin& origin : find_nonfinite(dump, kMostOrigins).origins) {
+    for (const NonFiniteOrigin& origin : find_nonfinite(dump, kMostNonFinite).origins) {
       if (origin.kind == OriginKind::kOp) overflowed_.insert(origin.chain.back().row);
     }
   }
