@@ -97,7 +97,8 @@ class Reader {
     TENSORTAP_ASSIGN_OR_RETURN(result.inputs, names(node, "inTensors", place));
     TENSORTAP_ASSIGN_OR_RETURN(result.outputs, names(node, "outTensors", place));
     const auto parameters = node.find("param");
-    if (parameters == node.end() || parameters->is_null() || parameters->empty() || *parameters == "") return result;
+    if (parameters == node.end() || parameters->is_null() || parameters->empty()) return result;
+    if (const auto* no_text = parameters->get_ptr<const std::string*>(); no_text != nullptr && no_text->empty()) return result;
     if (!parameters->is_object()) return error(place, "has a param that is no object");
     result.attributes = parameter_attributes(*parameters);
     return result;
