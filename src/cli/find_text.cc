@@ -115,8 +115,8 @@ std::string lead_text(const Json& lead, const Json& first) {
 
 void print_trends(Terminal& terminal, const Json& report) {
   const Json& trends = report.at("trends");
-  const std::string judged =
-      fmt::format("{} of {} series, {}", count_in(report, "judged"), count_in(report, "series"), plural(count_in(report, "steps"), "step"));
+  const std::string judged = fmt::format("{} of {} series judged, {}", count_in(report, "judged"), count_in(report, "series"),
+                                         plural(count_in(report, "steps"), "step"));
   if (const Json* depth = member(report, "depth"); depth != nullptr) {
     terminal.line(terminal.out_palette().bold(depth_text(*depth)));
   } else if (trends.empty() && count_in(report, "judged") == 0) {
@@ -128,7 +128,7 @@ void print_trends(Terminal& terminal, const Json& report) {
   for (const Json& one : trends) {
     if (const std::string next = member_text(one, "kind"); next != kind) {
       kind = next;
-      terminal.line(terminal.out_palette().bold(fmt::format("{}: {} of {}", kind, count_in(report.at("counts"), kind.c_str()), judged)));
+      terminal.line(terminal.out_palette().bold(fmt::format("{}: {} ({})", kind, count_in(report.at("counts"), kind.c_str()), judged)));
     }
     terminal.line(fmt::format("  {} ({}): {}", member_text(one, "record"), member_text(one, "type"), trend_text(one)));
     if (const std::string place = place_text(one); !place.empty()) terminal.line("    " + place);
