@@ -27,6 +27,7 @@
 #include "query/record_json.h"
 #include "query/row_columns.h"
 #include "query/row_query.h"
+#include "read/dump_parts.h"
 #include "read/open_dump.h"
 #include "trace/dump_index.h"
 
@@ -227,7 +228,8 @@ std::string watch_in(const PythonDump& dump, const nb::list& conditions, const n
 }
 
 // Rows, values without a partner and the summary, as JSON.
-nb::tuple compare_with(const PythonDump& a, const PythonDump& b, const std::vector<const PythonDump*>& noise, const nb::dict& words) {
+nb::tuple compare_with(const PythonDump& a, const PythonDump& b, const std::vector<std::tuple<const PythonDump*, std::string>>& noise,
+                       const nb::dict& words) {
   const auto word = [&words](const char* name) { return from_str(nb::cast<nb::str>(words[name])); };
   ComparisonOptions options;
   options.map_name = word("map_name");
@@ -236,7 +238,9 @@ nb::tuple compare_with(const PythonDump& a, const PythonDump& b, const std::vect
   std::optional<ToleranceRules> rules;
   if (const std::string name = word("rules_name"); !name.empty()) rules = value_or_throw(ToleranceRules::parse(word("rules"), name));
   options.rules = rules ? &*rules : nullptr;
-  for (const PythonDump* one : noise) options.noise.push_back(&one->index());
+  for (const auto& [one, of] : noise) {
+    options.noise.push_back({&one->index(), of == "a" ? NoiseDump::Of::kA : of == "b" ? NoiseDump::Of::kB : NoiseDump::Of::kEither});
+  }
   std::vector<std::string> rows;
   std::vector<std::string> unpaired;
   std::string summary;
@@ -281,6 +285,11 @@ void bind_dump(nb::module_& module) {
       .def("trends_report", trends_in)
       .def("watch_report", watch_in);
   module.def("compare", compare_with);
+  module.def("noise_dumps", [](const nb::bytes& path) {
+    nb::list folders;
+    for (const std::string& folder : noise_dumps({path.c_str(), path.size()})) folders.append(nb::bytes(folder.data(), folder.size()));
+    return folders;
+  });
 }
 
 }  // namespace tensortap::python

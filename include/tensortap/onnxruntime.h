@@ -44,7 +44,9 @@ typedef struct tensortap_onnxruntime_run_options {
    *   "range": [low, high] of all inputs that are made      "ranges": {"input": [low, high]} of single ones
    *   "all_inputs_from": an origin (tensortap_onnxruntime_input) that must hold all inputs: none is made
    *   "custom_ops": [paths of libraries with custom operators]  "session_config": {"key": "value"} of the runtime's sessions
-   *   "verify": false          "overhead": false                  "program": text for run.json */
+   *   "verify": false          "overhead": false                  "program": text for run.json
+   *   "noise": N: afterwards N further runs of the same inputs, and of the state that is carried, whose numbers are moved by their last
+   *     bit, up or down at random from the seed; dumps noise1, noise2... in the folder of the dump, named by "noise" of the report */
   const char* request;
   const tensortap_onnxruntime_input* inputs;
   uint64_t input_count;

@@ -122,7 +122,7 @@ def compare(
     *,
     map: str | os.PathLike[str] | Mapping[str, str] | None = None,
     tolerance: str | os.PathLike[str] | Sequence[tuple[str, float, float]] = "auto",
-    noise: Sequence[AnyDump] = (),
+    noise: Sequence[AnyDump] | None = None,
     steps: str | Mapping[int, int] | Sequence[int] = "",
 ) -> Comparison:
     """Put the values of a dump beside those of a reference.
@@ -137,8 +137,9 @@ def compare(
         Names that belong together: a file as ``--map`` takes it, or names of `a` and of `b`.
     tolerance : str, path or list
         ``auto``; a file as ``--tolerance`` takes it; or (regular expression, absolute, relative), the last for ``.*``.
-    noise : list of Dump, str or path
-        Other runs of one of the two programs, whose inputs differ in the last bit.
+    noise : list of Dump, str or path, optional
+        Other runs of one of the two programs, whose inputs differ in the last bit. By default those that the option ``noise`` of `run` left
+        in the folders of `a` and `b`, where the tolerance is ``auto``; an empty list is none.
     steps : str, mapping or list
         Steps that stand beside each other: ``3:4,0-2``, ``{3: 4}``, or equal ones.
 
@@ -161,6 +162,13 @@ def compare(
     else:
         rules_text, rules_name = "".join(f"{pattern} {x!r} {y!r}\n" for pattern, x, y in tolerance), "tolerance"
     words = {"map": map_text, "map_name": map_name, "rules": rules_text, "rules_name": rules_name, "steps": _steps_text(steps)}
-    others = [_opened(one) for one in noise]
     first, second = _opened(a), _opened(b)
-    return Comparison(*_core.compare(first._core, second._core, [one._core for one in others], words))
+    beside = [(side, _core.noise_dumps(os.fsencode(dump.path))) for side, dump in (("a", first), ("b", second))]
+    found = [(os.fsdecode(folder), side) for side, folders in beside for folder in folders]
+    if noise is None:
+        chosen: list[tuple[AnyDump, str]] = list(found) if not rules_name else []
+    else:
+        places = {os.path.realpath(folder): side for folder, side in found}
+        chosen = [(one, places.get(os.path.realpath(one.path if isinstance(one, Dump) else one), "")) for one in noise]
+    others = [(_opened(one)._core, side) for one, side in chosen]
+    return Comparison(*_core.compare(first._core, second._core, others, words))

@@ -145,6 +145,8 @@ class RunOptions(TypedDict, total=False):
         Configuration entries of the runtime's sessions.
     verify, overhead : bool
         Compare with a plain run bit by bit; measure the cost.
+    noise : int
+        Capture that many further runs of inputs that are moved by their last bit, which `compare` measures differences by.
     keep_outputs : bool
         Whether to give the model's outputs back; they are otherwise.
     """
@@ -180,6 +182,7 @@ class RunOptions(TypedDict, total=False):
     session_config: Mapping[str, str]
     verify: bool
     overhead: bool
+    noise: int
     keep_outputs: bool
 
 
@@ -231,7 +234,7 @@ def _request(model: str, program: str, inputs: Inputs | Sequence[Inputs] | None,
         "config": _core.capture_config(_selection(options)),
     }
     request["runs"] = options.get("runs", _step_count(inputs))
-    for name in ("seed", "threads", "as_written", "verify", "overhead", "optimize"):
+    for name in ("seed", "threads", "as_written", "verify", "overhead", "noise", "optimize"):
         if name in options:
             request[name] = options[name]
     if "runtime" in options:

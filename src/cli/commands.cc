@@ -14,6 +14,7 @@ constexpr std::array kCommands = {
   tensortap run model.onnx --input inputs.npz             all inputs by their names
   tensortap run model.onnx --range -1:1 --range ids=0:99  inputs made of these numbers
   tensortap run model.onnx --custom-ops libmy_ops.so      a model with operators of its own
+  tensortap run model.onnx --full --noise 2               how far the last bit of its inputs reaches, for compare
   tensortap run model.onnx --types Conv,Gemm --where "nan > 0 or absmax > 6e4"
   tensortap run model.onnx --runs 100 --budget 3%         at most 3 % slower)",
             false, declare_run},

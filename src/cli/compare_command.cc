@@ -6,10 +6,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,7 @@ namespace tensortap::cli {
 namespace {
 
 constexpr std::string_view kAutomatic = "auto";
+constexpr std::string_view kNoNoise = "none";
 constexpr size_t kTableLines = 20;
 
 struct CompareOptions {
@@ -46,6 +49,9 @@ struct CompareOptions {
   std::string csv;
   std::string csv_style = "tensortap";
   [[nodiscard]] CsvStyle style() const { return csv_style == "msprobe" ? CsvStyle::kMsprobe : CsvStyle::kOwn; }
+  // Those that lie in the folders of A and B measure what they are compared by, unless something else is to.
+  [[nodiscard]] bool without_noise() const { return noise.size() == 1 && noise.front() == kNoNoise; }
+  [[nodiscard]] bool finds_noise() const { return noise.empty() && tolerance == kAutomatic; }
   [[nodiscard]] bool wants_table() const { return !ops.empty() || !only.empty() || !sort.empty() || limit > 0; }
 };
 
@@ -143,12 +149,35 @@ class Chosen {
   size_t shown_ = 0;
 };
 
+using Opened = std::vector<std::unique_ptr<DumpIndex>>;
+
 // The files and dumps that a comparison needs beside A and B.
 struct Prepared {
   std::optional<ToleranceRules> rules;
-  std::vector<std::unique_ptr<DumpIndex>> noise;
+  Opened noise;
   ComparisonOptions options;
 };
+
+// Of which program a dump of noise is, as its place tells.
+NoiseDump::Of noise_of(const CompareOptions& options, const std::string& folder) {
+  const auto lies_in = [&folder](const std::string& path) {
+    const std::vector<std::string> inside = noise_dumps(path);
+    std::error_code ignored;
+    return std::ranges::any_of(inside, [&](const std::string& one) { return std::filesystem::equivalent(one, folder, ignored); });
+  };
+  if (lies_in(options.a)) return NoiseDump::Of::kA;
+  return lies_in(options.b) ? NoiseDump::Of::kB : NoiseDump::Of::kEither;
+}
+
+// Adds the dumps of noise that lie in the folder of one side.
+Status add_found_noise(const std::string& path, NoiseDump::Of of, const Terminal& terminal, Opened& opened, ComparisonOptions& asked) {
+  for (const std::string& folder : noise_dumps(path)) {
+    TENSORTAP_ASSIGN_OR_RETURN(auto dump, open_for_reading(terminal, folder));
+    asked.noise.push_back({dump.get(), of});
+    opened.push_back(std::move(dump));
+  }
+  return {};
+}
 
 Status prepare(const CompareOptions& options, const Terminal& terminal, Prepared& prepared) {
   auto steps = parse_step_pairs(options.steps);
@@ -164,9 +193,10 @@ Status prepare(const CompareOptions& options, const Terminal& terminal, Prepared
     TENSORTAP_ASSIGN_OR_RETURN(prepared.rules, ToleranceRules::parse(text, options.tolerance));
     prepared.options.rules = &*prepared.rules;
   }
+  if (options.without_noise()) return {};
   for (const std::string& folder : options.noise) {
     TENSORTAP_ASSIGN_OR_RETURN(auto dump, open_for_reading(terminal, folder));
-    prepared.options.noise.push_back(dump.get());
+    prepared.options.noise.push_back({dump.get(), noise_of(options, folder)});
     prepared.noise.push_back(std::move(dump));
   }
   return {};
@@ -225,6 +255,11 @@ Result<bool> compare_part(const CompareOptions& options, const Part& part, const
   if (!b.ok()) return as_failure(b.status());
   Progress progress(terminal);
   ComparisonOptions asked = prepared.options;
+  Opened noise;
+  if (options.finds_noise()) {
+    TENSORTAP_RETURN_IF_ERROR(as_failure(add_found_noise(part.a, NoiseDump::Of::kA, terminal, noise, asked)));
+    TENSORTAP_RETURN_IF_ERROR(as_failure(add_found_noise(part.b, NoiseDump::Of::kB, terminal, noise, asked)));
+  }
   asked.progress = [&progress](std::string_view stage, size_t done, size_t all) { progress.update(stage, done, all); };
   auto made = DumpComparison::make(**a, **b, std::move(asked));
   progress.finish();
@@ -276,7 +311,8 @@ Action declare_compare(CLI::App& app) {
   app.add_option("--tolerance", options->tolerance,
                  "auto (by type and depth, or the noise), or a file of lines \"REGEX ABSOLUTE RELATIVE\", the last for \".*\"")
       ->type_name("auto|FILE");
-  add_repeated(app, "--noise", options->noise, kDump, "Another run of one of the programs, of inputs that differ in the last bit");
+  add_repeated(app, "--noise", options->noise, kDump,
+               "A run of one of the programs, of inputs moved by their last bit; or none (what `run --noise` left in A and B)");
   app.add_option("--steps", options->steps, "Steps beside each other, such as 3:4 (A:B), 0-5")->type_name("STEPS");
   app.add_option("--ops", options->ops, "Show only values whose names match this regular expression")->type_name("REGEX");
   add_choice(app, "--only", options->only, {"differing", "first", "all"},

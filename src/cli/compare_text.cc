@@ -44,6 +44,7 @@ class Printer {
     print_unpaired("only in A", summary_.at("unpaired_a"));
     print_unpaired("only in B", summary_.at("unpaired_b"));
     print_equal();
+    print_noise();
     print_given();
     print_first();
     print_born();
@@ -82,6 +83,19 @@ class Printer {
       text += fmt::format(", {:.2g} times the noise", ratio.get<double>());
     }
     line("equal", text);
+  }
+
+  void print_noise() {
+    const uint64_t dumps = number(summary_, "noise_dumps");
+    if (dumps == 0) return;
+    line("noise", fmt::format("{} {} of inputs moved by the last bit, which changes {} of {} records", dumps, dumps == 1 ? "run" : "runs",
+                              number(summary_, "with_noise"), records_made()));
+  }
+  // Of values that ops made.
+  [[nodiscard]] uint64_t records_made() const {
+    uint64_t all = 0;
+    for (const auto& [name, count] : summary_.at("verdicts").items()) all += count.get<uint64_t>();
+    return all;
   }
 
   void print_given() {

@@ -50,6 +50,7 @@ struct RunOptions {
   std::vector<std::string> session_config;
   bool verify = false;
   bool overhead = false;
+  int64_t noise = 0;
   std::string save_outputs;
 };
 
@@ -118,6 +119,7 @@ Result<Json> make_request(const RunOptions& options, const CaptureSpec& spec, co
   request["as_written"] = options.as_written;
   request["verify"] = options.verify;
   request["overhead"] = options.overhead;
+  if (options.noise > 0) request["noise"] = options.noise;
   request["program"] = options.model;
   return request;
 }
@@ -212,6 +214,9 @@ Result<ExitCode> run_here(const RunOptions& options, const CaptureSpec& spec, Te
 
 Result<ExitCode> run(const RunOptions& options, Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, make_spec(options.capture));
+  if (options.noise > 0 && spec.payload != Payload::kTensor && spec.payload != Payload::kFull) {
+    return invalid_argument("--noise: differences are measured on tensors, and none are captured: add --full");
+  }
   for (const std::string& note : spec.notes) terminal.note(printable(note));
   if (!needs_survivor(spec)) return run_here(options, spec, terminal);
   if (spec.out.empty()) spec.out = join_path("tensortap_dump", wall_clock_name());
@@ -262,6 +267,11 @@ void add_execution_options(CLI::App& app, RunOptions& options) {
   app.add_flag("--verify", options.verify, "Also run the model plain; exit code 1 unless outputs are bit-identical and the same nodes ran")
       ->group(checks);
   app.add_flag("--overhead", options.overhead, "Measure plain against captured runs and say the ratio")->group(checks);
+  app.add_option("--noise", options.noise,
+                 "Capture this many further runs of inputs moved by their last bit, which `compare` measures differences by")
+      ->type_name("N")
+      ->check(in_range(1, 1000))
+      ->group(checks);
 }
 
 }  // namespace

@@ -154,6 +154,10 @@ void add_checks(const Json& report, const Palette& palette, Lines& lines) {
   if (const Json* overhead = member(report, "overhead"); overhead != nullptr && overhead->is_number()) {
     lines.add(News::kFact, "overhead", fmt::format("{:.3f} times the plain run", overhead->get<double>()));
   }
+  if (const std::vector<std::string> noise = strings_in(report, "noise"); !noise.empty()) {
+    lines.add(News::kFact, "noise",
+              fmt::format("{} of inputs moved by their last bit, up to {}", plural(noise.size(), "run"), printable(noise.back())));
+  }
   if (const Json* first = member(report, "first_nonfinite")) {
     lines.add(News::kBad, "non-finite", palette.red("first at ") + nonfinite_text(*first));
     lines.add(News::kBad, "began at", origin_text(report, palette));

@@ -158,6 +158,8 @@ Json summary_json(const DumpComparison& comparison) {
   json["given"] = by_name(summary.given, verdict_name);
   json["largest_error"] = json_number(summary.largest_error);
   json["largest_noise_ratio"] = json_number(summary.largest_noise_ratio);
+  json["noise_dumps"] = comparison.noise_dumps();
+  json["with_noise"] = summary.with_noise;
   json["first_differing"] = place_json(comparison, summary.first);
   json["first_outside"] = place_json(comparison, summary.first_outside);
   json["first_given"] = place_json(comparison, summary.first_given);

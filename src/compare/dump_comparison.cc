@@ -104,12 +104,12 @@ void DumpComparison::explain() {
 
 void DumpComparison::measure_noise() {
   if (!options_.noise.empty()) floors_.assign(b_.dump().rows().size(), std::numeric_limits<float>::quiet_NaN());
-  for (const DumpIndex* noise : options_.noise) add_noise(*noise);
+  for (const NoiseDump& noise : options_.noise) add_noise(noise);
 }
 
-// Whichever of the two dumps is of the same program says what its values would be without noise.
-void DumpComparison::add_noise(const DumpIndex& noise) {
-  const ValueTable table(noise);
+// The dump of the same program says what its values would be without noise.
+void DumpComparison::add_noise(const NoiseDump& noise) {
+  const ValueTable table(*noise.dump);
   const PairingKeys keys(table);
   std::unordered_map<std::string, ValueId> by_identity;
   std::unordered_set<std::string> identities;
@@ -117,7 +117,8 @@ void DumpComparison::add_noise(const DumpIndex& noise) {
     by_identity.emplace(keys.identity(id), id);
     identities.insert(keys.identity(id));
   }
-  const bool of_b = shared_identities(keys_b_, identities) >= shared_identities(keys_a_, identities);
+  const bool of_b = noise.of == NoiseDump::Of::kEither ? shared_identities(keys_b_, identities) >= shared_identities(keys_a_, identities)
+                                                       : noise.of == NoiseDump::Of::kB;
   const PairingKeys& reference = of_b ? keys_b_ : keys_a_;
   const Alignment alignment(table, reference.table(), {});
   size_t done = 0;
@@ -133,7 +134,7 @@ void DumpComparison::add_noise(const DumpIndex& noise) {
       if (row_b == beside.end()) continue;
       const QuantisedValue quantised = quantised_value(reference, id);
       const DifferenceOptions as_codes{.tolerance = {}, .a = quantised.view(), .b = quantised.view(), .permutation = {}};
-      const RowDifference difference = compare_rows(noise, row_noise, reference.table().dump(), row, {}, as_codes);
+      const RowDifference difference = compare_rows(*noise.dump, row_noise, reference.table().dump(), row, {}, as_codes);
       if (!difference.data) continue;
       float& floor = floors_[row_b->second];
       const auto error = static_cast<float>(difference.data->relative_l2);
@@ -299,6 +300,7 @@ void DumpComparison::count(const ComparedValue& value) {
   ++summary_.records;
   const bool given = b_.at(b_.value_of(value.row_b)).given;
   ++(given ? summary_.given : summary_.verdicts)[static_cast<size_t>(value.verdict)];
+  if (!given && value.basis.floor > 0) ++summary_.with_noise;
   if (is_alike(value.verdict) || value.verdict == Verdict::kNotComparable) return;
   const std::optional<uint64_t> at = value.data ? value.data->first_differing : std::nullopt;
   const ComparisonSummary::Place place{value.row_a, value.row_b, value.error, at, value.growth()};

@@ -78,6 +78,7 @@ struct ComparisonSummary {
   uint64_t records = 0;                        // that were compared, with the given ones
   double largest_error = 0;                    // of finite ones
   double largest_noise_ratio = 0;              // error to noise, where noise is known
+  uint64_t with_noise = 0;                     // records of values that ops made, which the noise reaches
   Place first;                                 // the first that differs
   Place first_outside;                         // the first that is outside of the tolerance
   Place first_given;                           // the first weight or input that differs
@@ -91,12 +92,19 @@ struct ComparisonSummary {
   [[nodiscard]] bool outside() const;        // something is outside of the tolerance
 };
 
+// Another run of one of the two programs, of inputs that differ in the last bit.
+struct NoiseDump {
+  enum class Of : uint8_t { kA, kB, kEither };  // which of them; kEither: the one whose values have its names
+  const DumpIndex* dump = nullptr;
+  Of of = Of::kEither;
+};
+
 struct ComparisonOptions {
   std::vector<StepPair> steps;
   std::vector<NameLine> map;
   std::string map_name;                   // for messages
   const ToleranceRules* rules = nullptr;  // null: by type and depth
-  std::vector<const DumpIndex*> noise;    // other runs of one of the two programs
+  std::vector<NoiseDump> noise;
   // How far the work is; may be empty.
   std::function<void(std::string_view stage, size_t done, size_t all)> progress;
 };
@@ -118,6 +126,7 @@ class DumpComparison {
   [[nodiscard]] const ValueTable& table_b() const { return b_; }
   [[nodiscard]] const Pairing& pairing() const { return pairing_; }
   [[nodiscard]] const Alignment& alignment() const { return *alignment_; }
+  [[nodiscard]] size_t noise_dumps() const { return options_.noise.size(); }
   [[nodiscard]] const std::vector<Unpaired>& unpaired_a() const { return unpaired_a_; }
   [[nodiscard]] const std::vector<Unpaired>& unpaired_b() const { return unpaired_b_; }
   // Complete after run().
@@ -136,7 +145,7 @@ class DumpComparison {
   Status pair();
   void explain();
   void measure_noise();
-  void add_noise(const DumpIndex& noise);
+  void add_noise(const NoiseDump& noise);
   void find_partners();
   [[nodiscard]] ToleranceRule rule_of(ValueId a) const;
   [[nodiscard]] ComparedValue compare(uint32_t row_b);

@@ -193,7 +193,7 @@ TEST(DumpComparison, HoldsDifferencesAgainstTheNoiseOfOtherRuns) {
   b.run({1, 1, 1, 1, 1});
   noise.run({1, 1, 1, 1.01F, 1.01F});
   ComparisonOptions options;
-  options.noise = {&noise};
+  options.noise = {{&noise}};
   const Compared compared(a, b, std::move(options));
   EXPECT_EQ(compared.verdicts.at("exp:out0"), "noise");
   EXPECT_EQ(compared.verdicts.at("sum:out0"), "different");

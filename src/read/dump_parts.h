@@ -12,6 +12,9 @@ namespace tensortap {
 // is there. A tree that processes share is one dump, whatever its folders are called.
 std::vector<std::string> dump_parts(const std::string& folder);
 
+// Folders of the dumps noise1, noise2... that `tensortap run --noise` left in the folder of the dump at `path`, as open_dump() finds it.
+std::vector<std::string> noise_dumps(const std::string& path);
+
 }  // namespace tensortap
 
 #endif  // TENSORTAP_READ_DUMP_PARTS_H_

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "source/onnxruntime/failure_finder.h"
 #include "source/onnxruntime/given_values.h"
+#include "source/onnxruntime/last_bit.h"
 #include "source/onnxruntime/run_summary.h"
 #include "source/onnxruntime/weight_sender.h"
 
@@ -72,11 +73,16 @@ Status CaptureRun::prepare() {
       return invalid_argument(concat("carry: the model has no output ", quote(output), " or no input ", quote(input)));
     }
   }
+  if (request_.noise > 0 &&
+      std::ranges::none_of(model_->inputs(), [](const ValueInfo& info) { return moves_by_last_bit(info.element_type); })) {
+    return invalid_argument("noise: no input of the model holds floating-point numbers, so there is nothing to move by its last bit");
+  }
   InputOptions options{
-      &model_->inputs(), options_.inputs, options_.input_count, request_.dims, request_.seed, request_.range, request_.ranges, {}, {}};
+      &model_->inputs(), options_.inputs, options_.input_count, request_.dims, request_.seed, request_.range, request_.ranges, {}, {}, {}};
   // The author's names come first; the graph that runs has functions inlined and tables folded.
   options.uses = merged(find_index_uses(model_->author()), find_index_uses(model_->executed()));
   options.all_from = request_.all_inputs_from;
+  options.noise = request_.noise_seed;
   TENSORTAP_ASSIGN_OR_RETURN(inputs_, RunInputs::create(library_, options));
   style_ = request_.taps;
   return {};
@@ -153,7 +159,7 @@ Status CaptureRun::run_step(int64_t step) {
   if (verification_) TENSORTAP_RETURN_IF_ERROR(verify_step(step, inputs, outcome.outputs));
   if (!outcome.run.in_order && style_ == TapStyle::kSide && !request_.as_written) TENSORTAP_RETURN_IF_ERROR(leave_side_taps());
   ++steps_done_;
-  return step + 1 < request_.runs ? carry_outputs(outcome.outputs) : Status();
+  return step + 1 < request_.runs ? carry_outputs(step + 1, outcome.outputs) : Status();
 }
 
 // No file is written for such an output.
@@ -181,7 +187,7 @@ Status CaptureRun::leave_side_taps() {
 }
 
 // An output that its input does not take ends the run here: no step begins that the runtime would refuse.
-Status CaptureRun::carry_outputs(std::vector<OwnedValue>& outputs) {
+Status CaptureRun::carry_outputs(int64_t step, std::vector<OwnedValue>& outputs) {
   for (const auto& [output, input] : request_.carry) {
     const auto name = std::ranges::find(model_->output_names(), output);
     OwnedValue& value = outputs[static_cast<size_t>(name - model_->output_names().begin())];
@@ -191,7 +197,8 @@ Status CaptureRun::carry_outputs(std::vector<OwnedValue>& outputs) {
     if (info->kind == ValueKind::kTensor && view_tensor(library_->api(), value.get(), scratch, tensor).ok()) {
       TENSORTAP_RETURN_IF_ERROR(check_tensor(*info, tensor).with_context(concat("carrying output ", quote(output))));
     }
-    inputs_.carry(input, std::move(value));
+    TENSORTAP_RETURN_IF_ERROR(
+        inputs_.carry(library_->api(), input, step, std::move(value)).with_context(concat("carrying output ", quote(output))));
   }
   return {};
 }

@@ -44,7 +44,7 @@ class CaptureRun {
   Status leave_side_taps();
   Status fail(int64_t step, const std::vector<NamedValue>& inputs, const RunOutcome& outcome);
   void note_empty_outputs(const std::vector<OwnedValue>& outputs);
-  Status carry_outputs(std::vector<OwnedValue>& outputs);
+  Status carry_outputs(int64_t step, std::vector<OwnedValue>& outputs);
   void measure();
   Result<Overhead> measure_with(EventSender& sender);
   void summarise();

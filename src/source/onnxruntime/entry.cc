@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "source/onnxruntime/capture_run.h"
 #include "source/onnxruntime/model_description.h"
+#include "source/onnxruntime/noise_runs.h"
 #include "source/onnxruntime/runtime_check.h"
 #include "tensortap/onnxruntime.h"
 
@@ -49,11 +50,12 @@ Status run(const tensortap_onnxruntime_run_options* given, Json& json) {
   if (given == nullptr) return invalid_argument("no options");
   tensortap_onnxruntime_run_options options{};
   std::memcpy(&options, given, given->size < sizeof(options) ? given->size : sizeof(options));
-  TENSORTAP_ASSIGN_OR_RETURN(RunRequest request, parse_request(options.request));
-  CaptureRun capture(std::move(request), options);
+  TENSORTAP_ASSIGN_OR_RETURN(const RunRequest request, parse_request(options.request));
+  TENSORTAP_RETURN_IF_ERROR(check_noise(request));
+  CaptureRun capture(request, options);
   const Status status = capture.run();
   json = capture.report();
-  return status;
+  return status.ok() ? run_noise(request, options, json) : status;
 }
 
 Status describe(const char* text, Json& json) {

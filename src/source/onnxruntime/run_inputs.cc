@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "source/onnxruntime/element_types.h"
 #include "source/onnxruntime/given_values.h"
+#include "source/onnxruntime/last_bit.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -243,7 +244,34 @@ Result<RunInputs> RunInputs::create(const std::shared_ptr<const RuntimeLibrary>&
     TENSORTAP_RETURN_IF_ERROR(inputs.make_missing(library->api(), options, info));
   }
   TENSORTAP_RETURN_IF_ERROR(check_ranges_used(options, inputs.description_));
+  inputs.noise_ = options.noise;
+  if (inputs.noise_) TENSORTAP_RETURN_IF_ERROR(inputs.move_all(library->api()));
   return inputs;
+}
+
+// Another one for each input and step.
+uint64_t RunInputs::noise_of(const std::string& name, int64_t step) const {
+  const auto place = std::ranges::find(names_, name) - names_.begin();
+  return number_at(number_at(noise_.value_or(0), static_cast<uint64_t>(place)), static_cast<uint64_t>(step + 1));
+}
+
+Status RunInputs::move_all(const Api& api) {
+  for (auto& [name, value] : every_step_) {
+    TENSORTAP_ASSIGN_OR_RETURN(value, moved_by_last_bit(api, std::move(value), noise_of(name, -1)));
+  }
+  for (auto& [key, value] : of_one_step_) {
+    TENSORTAP_ASSIGN_OR_RETURN(value, moved_by_last_bit(api, std::move(value), noise_of(key.second, key.first)));
+  }
+  for (Json& line : description_) line["noise_seed"] = *noise_;
+  return {};
+}
+
+Status RunInputs::carry(const Api& api, const std::string& name, int64_t step, OwnedValue value) {
+  if (noise_) {
+    TENSORTAP_ASSIGN_OR_RETURN(value, moved_by_last_bit(api, std::move(value), noise_of(name, step)));
+  }
+  carried_[name] = std::move(value);
+  return {};
 }
 
 std::vector<NamedValue> RunInputs::of_step(int64_t step) const {

@@ -30,7 +30,8 @@ struct InputOptions {
   std::optional<NumberRange> range;           // of all inputs that are made
   std::map<std::string, NumberRange> ranges;  // of single ones
   IndexUses uses;
-  std::string all_from;  // an origin that must hold all inputs, "" = those that are missing are made
+  std::string all_from;           // an origin that must hold all inputs, "" = those that are missing are made
+  std::optional<uint64_t> noise;  // numbers are moved by their last bit, at random from this seed
 };
 
 // Inputs of all steps. Immutable once made, except carried values.
@@ -42,10 +43,11 @@ class RunInputs {
 
   // The values of one step, without optionals that have none. Borrowed from this object.
   [[nodiscard]] std::vector<NamedValue> of_step(int64_t step) const;
-  // Replaces an input from now on: a state that is carried from step to step. Inputs given for the step itself win.
-  void carry(const std::string& name, OwnedValue value) { carried_[name] = std::move(value); }
-  // How each input came to be, in the order of the model: [{"name", "kind", "dtype", "shape", "made", "how", "seed"}];
-  // docs/command_line.md.
+  // Replaces an input from `step` on: a state that is carried from step to step. Inputs given for a step itself win. Errors: those of the
+  // runtime, where the value has to be moved.
+  Status carry(const Api& api, const std::string& name, int64_t step, OwnedValue value);
+  // How each input came to be, in the order of the model: [{"name", "kind", "dtype", "shape", "made", "how", "seed"}], and
+  // "noise_seed" where they were moved; docs/command_line.md.
   [[nodiscard]] const Json& description() const { return description_; }
   [[nodiscard]] bool any_made() const { return any_made_; }
 
@@ -58,6 +60,8 @@ class RunInputs {
   using GivenByStep = std::map<std::pair<int64_t, std::string>, Given>;
 
   static Result<GivenByStep> collect(const InputOptions& options);
+  Status move_all(const Api& api);
+  [[nodiscard]] uint64_t noise_of(const std::string& name, int64_t step) const;
   Status make_missing(const Api& api, const InputOptions& options, const ValueInfo& info);
   [[nodiscard]] const abi::Value* value_of(const std::string& name, int64_t step) const;
   void describe_given(const ValueInfo& info, const GivenByStep& given);
@@ -68,6 +72,7 @@ class RunInputs {
   std::map<std::string, OwnedValue> carried_;
   Json description_ = Json::array();
   bool any_made_ = false;
+  std::optional<uint64_t> noise_;
 };
 
 }  // namespace tensortap::onnxruntime

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int64_t kMaxRuns = 1'000'000'000;
 constexpr int64_t kMaxThreads = 4096;
+constexpr int64_t kMaxNoise = 1000;
 
 Status expected(std::string_view key, std::string_view what) {
   return invalid_argument(concat("run request: ", quote(key), " must be ", what));
@@ -144,6 +145,7 @@ std::vector<Key> keys_of(RunRequest& request) {
       {"as_written", flag(request.as_written)},
       {"verify", flag(request.verify)},
       {"overhead", flag(request.overhead)},
+      {"noise", number(request.noise, kMaxNoise)},
       {"seed", number(request.seed, INT64_MAX)},
       {"runs", number(request.runs, kMaxRuns)},
       {"threads", number(request.threads, kMaxThreads)},

@@ -33,6 +33,8 @@ struct RunRequest {
   std::map<std::string, std::string> carry;  // output -> input
   bool verify = false;
   bool overhead = false;
+  int64_t noise = 0;                   // further runs whose inputs are moved by the last bit
+  std::optional<uint64_t> noise_seed;  // of such a run; no key of the request
   TapStyle taps = TapStyle::kSide;
   SessionExtras extras;
 
