@@ -3,11 +3,10 @@
 #include "compare/pair_kernels.h"
 
 #include "stats/stats.h"
+#include "stats/vector_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compare/pair_kernels.cc"
-// As in stats/block_kernels.cc, whose choice of the instruction set holds here.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which sets the target for it.
 #include "hwy/highway.h"
@@ -25,8 +24,8 @@ constexpr void set_kernels(DType dtype, PairKernelTable& table) {
   table.squares[static_cast<size_t>(dtype)] = squares_of_block<typename Pairs::Loader>;
 }
 
-constexpr PairKernelTable make_pair_table(std::string_view name) {
-  PairKernelTable table{name, {}, {}, piece_block};
+constexpr PairKernelTable make_pair_table() {
+  PairKernelTable table{TENSORTAP_TARGET_NAME, {}, {}, piece_block};
   set_kernels<Float32Pairs>(DType::kFloat32, table);
   set_kernels<Float16Pairs>(DType::kFloat16, table);
   set_kernels<BFloat16Pairs>(DType::kBFloat16, table);
@@ -39,15 +38,7 @@ constexpr PairKernelTable make_pair_table(std::string_view name) {
   return table;
 }
 
-#if HWY_TARGET == HWY_AVX3
-inline constexpr PairKernelTable kPairTable = make_pair_table("AVX3");
-#elif HWY_TARGET == HWY_AVX2
-inline constexpr PairKernelTable kPairTable = make_pair_table("AVX2");
-#elif HWY_TARGET == HWY_SSE4
-inline constexpr PairKernelTable kPairTable = make_pair_table("SSE4");
-#else
-inline constexpr PairKernelTable kPairTable = make_pair_table("NEON");
-#endif
+inline constexpr PairKernelTable kPairTable = make_pair_table();
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tensortap
@@ -58,21 +49,8 @@ HWY_AFTER_NAMESPACE();
 namespace tensortap {
 
 const PairKernelTable* pair_kernels_in_use() {
-  static constexpr const PairKernelTable* kTables[] = {
-#if HWY_TARGETS & HWY_AVX3
-    &N_AVX3::kPairTable,
-#endif
-#if HWY_TARGETS & HWY_AVX2
-    &N_AVX2::kPairTable,
-#endif
-#if HWY_TARGETS & HWY_SSE4
-    &N_SSE4::kPairTable,
-#endif
-#if HWY_TARGETS & HWY_NEON
-    &N_NEON::kPairTable,
-#endif
-    nullptr,
-  };
+  // Null, so that there is one on machines without vectors, too.
+  static constexpr const PairKernelTable* kTables[] = {TENSORTAP_OF_ALL_TARGETS(kPairTable) nullptr};
   for (const PairKernelTable* table : kTables) {
     if (table != nullptr && table->name == stats_target()) return table;
   }

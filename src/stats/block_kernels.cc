@@ -3,10 +3,10 @@
 
 #include "stats/block_kernels.h"
 
+#include "stats/vector_targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "stats/block_kernels.cc"
-// SSSE3 alone and the extras of newer AVX-512 gain nothing here; vectors of unknown length cannot be members of structures.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which sets the target for it.
 #include "hwy/highway.h"
@@ -48,8 +48,8 @@ inline constexpr KernelRow kRows[] = {
     {DType::kBFloat16, half_block<BFloat16Loader>, careful_float_block<BFloat16Loader>},
 };
 
-constexpr KernelTable make_table(std::string_view name) {
-  KernelTable table{name, {}, {}, nonfinite_kernels<VectorNonFinite>()};
+constexpr KernelTable make_table() {
+  KernelTable table{TENSORTAP_TARGET_NAME, {}, {}, nonfinite_kernels<VectorNonFinite>()};
   for (const KernelRow& row : kRows) {
     table.fast[static_cast<size_t>(row.dtype)] = row.fast;
     table.careful[static_cast<size_t>(row.dtype)] = row.careful;
@@ -57,15 +57,7 @@ constexpr KernelTable make_table(std::string_view name) {
   return table;
 }
 
-#if HWY_TARGET == HWY_AVX3
-inline constexpr KernelTable kTable = make_table("AVX3");
-#elif HWY_TARGET == HWY_AVX2
-inline constexpr KernelTable kTable = make_table("AVX2");
-#elif HWY_TARGET == HWY_SSE4
-inline constexpr KernelTable kTable = make_table("SSE4");
-#else
-inline constexpr KernelTable kTable = make_table("NEON");
-#endif
+inline constexpr KernelTable kTable = make_table();
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tensortap
@@ -76,31 +68,31 @@ HWY_AFTER_NAMESPACE();
 namespace tensortap {
 namespace {
 
-struct Available {
-  std::array<const KernelTable*, 4> tables{};
-  size_t count = 0;
+// Without vectors there is this one alone.
+constexpr const KernelTable* kTables[] = {TENSORTAP_OF_ALL_TARGETS(kTable) nullptr};
 
-  void add_if(bool runs, const KernelTable& table) {
-    if (runs) tables[count++] = &table;
+bool runs_here([[maybe_unused]] std::string_view target) {
+#if HWY_ARCH_X86
+  if (target == "AVX3") {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("bmi2");
   }
+  if (target == "AVX2") return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  if (target == "SSE4") return __builtin_cpu_supports("sse4.2");
+#endif
+  return true;
+}
+
+struct Available {
+  std::array<const KernelTable*, std::size(kTables)> tables{};
+  size_t count = 0;
 };
 
 Available find_available() {
   Available available;
-#if HWY_TARGETS & HWY_AVX3
-  available.add_if(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("bmi2"),
-                   N_AVX3::kTable);
-#endif
-#if HWY_TARGETS & HWY_AVX2
-  available.add_if(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"), N_AVX2::kTable);
-#endif
-#if HWY_TARGETS & HWY_SSE4
-  available.add_if(__builtin_cpu_supports("sse4.2"), N_SSE4::kTable);
-#endif
-#if HWY_TARGETS & HWY_NEON
-  available.add_if(true, N_NEON::kTable);
-#endif
+  for (const KernelTable* table : kTables) {
+    if (table != nullptr && runs_here(table->name)) available.tables[available.count++] = table;
+  }
   return available;
 }
 
