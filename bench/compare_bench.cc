@@ -13,32 +13,12 @@
 
 #include "compare/difference.h"
 #include "stats/stats.h"
-#include "tensor/number_formats.h"
+#include "stored_number.h"
 
 namespace tensortap {
 namespace {
 
 enum class Likeness { kEqual, kClose, kFarInfinities };
-
-void store(DType dtype, double value, std::byte* target) {
-  const auto put = [&](auto number) { std::memcpy(target, &number, sizeof(number)); };
-  switch (dtype) {
-    case DType::kFloat32:
-      return put(static_cast<float>(value));
-    case DType::kFloat64:
-      return put(value);
-    case DType::kFloat16:
-      return put(float_to_float16(static_cast<float>(value)));
-    case DType::kBFloat16:
-      return put(float_to_bfloat16(static_cast<float>(value)));
-    case DType::kInt32:
-      return put(static_cast<int32_t>(value * 10000));
-    case DType::kInt64:
-      return put(static_cast<int64_t>(value * 10000));
-    default:
-      return put(static_cast<int8_t>(value * 30));
-  }
-}
 
 struct Pair {
   std::vector<std::byte> a;
@@ -57,8 +37,8 @@ Pair make_pair(DType dtype, uint64_t bytes, Likeness likeness) {
   for (uint64_t i = 0; i < bytes; i += size) {
     double value = random() % 3 == 0 ? 0 : normal(random);
     if (has_infinity && random() % 1000 == 0) value = -std::numeric_limits<double>::infinity();
-    store(dtype, value, pair.a.data() + i);
-    store(dtype, likeness == Likeness::kEqual ? value : value * (1 + close * normal(random)), pair.b.data() + i);
+    store_number(dtype, value, pair.a.data() + i);
+    store_number(dtype, likeness == Likeness::kEqual ? value : value * (1 + close * normal(random)), pair.b.data() + i);
   }
   return pair;
 }

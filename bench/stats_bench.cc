@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "stats/stats.h"
-#include "tensor/number_formats.h"
+#include "stored_number.h"
 
 namespace tensortap {
 namespace {
@@ -20,34 +20,12 @@ double activation(std::mt19937& random) {
   return random() % 3 == 0 ? 0 : value;
 }
 
-void store(DType dtype, double value, std::byte* target) {
-  const auto put = [&](auto number) { std::memcpy(target, &number, sizeof(number)); };
-  switch (dtype) {
-    case DType::kFloat32:
-      return put(static_cast<float>(value));
-    case DType::kFloat64:
-      return put(value);
-    case DType::kFloat16:
-      return put(float_to_float16(static_cast<float>(value)));
-    case DType::kBFloat16:
-      return put(float_to_bfloat16(static_cast<float>(value)));
-    case DType::kInt16:
-      return put(static_cast<int16_t>(value * 1000));
-    case DType::kInt32:
-      return put(static_cast<int32_t>(value * 10000));
-    case DType::kInt64:
-      return put(static_cast<int64_t>(value * 10000));
-    default:
-      return put(static_cast<int8_t>(value * 30));
-  }
-}
-
 std::vector<std::byte> make_data(DType dtype, uint64_t bytes) {
   const uint64_t size = dtype_info(dtype).bits / 8;
   std::vector<std::byte> data(bytes);
   std::mt19937 random(1);
   const uint64_t pattern = std::min<uint64_t>(bytes, 1 << 20);
-  for (uint64_t i = 0; i < pattern; i += size) store(dtype, activation(random), data.data() + i);
+  for (uint64_t i = 0; i < pattern; i += size) store_number(dtype, activation(random), data.data() + i);
   for (uint64_t i = pattern; i < bytes; i += pattern) std::memcpy(data.data() + i, data.data(), std::min(pattern, bytes - i));
   return data;
 }
@@ -73,7 +51,7 @@ void run_minus_zeros(benchmark::State& state) {
   for (uint64_t i = 0; i < bytes; i += sizeof(float)) {
     float value = 0;
     std::memcpy(&value, data.data() + i, sizeof(value));
-    if (value == 0) store(DType::kFloat32, -0.0, data.data() + i);
+    if (value == 0) store_number(DType::kFloat32, -0.0, data.data() + i);
   }
   const TensorView view{{DType::kFloat32, Shape{static_cast<int64_t>(bytes / sizeof(float))}}, data.data(), nullptr};
   for (auto _ : state) benchmark::DoNotOptimize(compute_stats(view, {}));

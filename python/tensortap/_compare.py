@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensortap import _core
 from tensortap._dump import Dump, open
-from tensortap._error import Error
+from tensortap._optional import optional_package
 
 if TYPE_CHECKING:
     import pandas
@@ -89,11 +89,7 @@ class Comparison:
         Error
             When pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise Error("to_pandas() needs the package pandas: pip install pandas", "unsupported") from error
-        return pandas.DataFrame(self.rows)
+        return optional_package("pandas", "to_pandas()").DataFrame(self.rows)
 
 
 def _opened(dump: AnyDump) -> Dump:

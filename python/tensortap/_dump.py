@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tensortap import _core
 from tensortap._error import Error
+from tensortap._optional import optional_package
 from tensortap._tensors import to_array
 
 if TYPE_CHECKING:
@@ -304,11 +305,7 @@ class Dump:
         Error
             When pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise Error("to_pandas() needs the package pandas: pip install pandas", "unsupported") from error
-        return pandas.DataFrame(self._columns())
+        return optional_package("pandas", "to_pandas()").DataFrame(self._columns())
 
     def to_arrow(self) -> pyarrow.Table:
         """Make an Arrow table of the records.
@@ -323,10 +320,7 @@ class Dump:
         Error
             When pyarrow is not installed.
         """
-        try:
-            import pyarrow
-        except ImportError as error:
-            raise Error("to_arrow() needs the package pyarrow: pip install pyarrow", "unsupported") from error
+        pyarrow = optional_package("pyarrow", "to_arrow()")
         return pyarrow.table(
             {name: pyarrow.array(list(column) if column.dtype == object else column) for name, column in self._columns().items()}
         )

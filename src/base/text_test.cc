@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "base/counted.h"
+
 namespace tensortap {
 namespace {
 
@@ -17,6 +19,12 @@ TEST(Text, NumbersReadBackToTheSameValue) {
 TEST(Text, SplitKeepsEmptyParts) {
   EXPECT_EQ(split("a,,b", ',').size(), 3U);
   EXPECT_EQ(split("", ',').size(), 1U);
+}
+
+TEST(Text, NounsFollowTheirNumber) {
+  EXPECT_EQ(counted(0, "op"), "0 ops");
+  EXPECT_EQ(counted(1, "op"), "1 op");
+  EXPECT_EQ(counted(2, "op"), "2 ops");
 }
 
 TEST(Text, ParseTakesWholeTextsOnly) {

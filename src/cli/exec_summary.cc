@@ -68,11 +68,6 @@ Json copy_of(const Json& object, const char* key) {
   return value == nullptr ? Json() : *value;
 }
 
-uint64_t number_in(const Json& object, const char* key) {
-  const Json* value = member(object, key);
-  return value != nullptr && value->is_number_unsigned() ? value->get<uint64_t>() : 0;
-}
-
 // The origin that matters: of the value that the program saw, where find knows it, else the first op that made something of finite values.
 Json chosen_origin(const Json& found) {
   if (const Json* seen = member(found, "seen")) {
@@ -153,7 +148,7 @@ Json sum_of_ops(const std::vector<Json>& processes) {
   for (const Json& process : processes) {
     const Json* one = member(process, "ops");
     if (one == nullptr) continue;
-    for (const char* key : {"expected", "captured"}) ops[key] = ops[key].get<uint64_t>() + number_in(*one, key);
+    for (const char* key : {"expected", "captured"}) ops[key] = ops[key].get<uint64_t>() + count_in(*one, key);
     const Json* reasons = member(*one, "not_captured");
     if (reasons == nullptr || !reasons->is_array()) continue;
     for (const Json& reason : *reasons) ops["not_captured"].push_back(reason);
@@ -166,7 +161,7 @@ Json sum_if_known(const std::vector<Json>& processes, const char* key) {
   uint64_t sum = 0;
   for (const Json& process : processes) {
     if (member(process, key) == nullptr) return {};
-    sum += number_in(process, key);
+    sum += count_in(process, key);
   }
   return sum;
 }
@@ -182,7 +177,7 @@ Json losses_of(const std::vector<Json>& processes) {
       if (known == all.end()) {
         all.push_back(loss);
       } else {
-        (*known)["count"] = number_in(*known, "count") + number_in(loss, "count");
+        (*known)["count"] = count_in(*known, "count") + count_in(loss, "count");
       }
     }
   }
@@ -208,7 +203,7 @@ const Json* first_bad(const std::vector<Json>& processes) {
   for (const Json& process : processes) {
     const Json* value = member(process, "first_nonfinite");
     if (value == nullptr) continue;
-    if (first == nullptr || number_in(*value, "step") < number_in(first->at("first_nonfinite"), "step")) first = &process;
+    if (first == nullptr || count_in(*value, "step") < count_in(first->at("first_nonfinite"), "step")) first = &process;
   }
   return first;
 }
@@ -221,10 +216,10 @@ Json sum_of(const std::vector<Json>& processes, const std::string& out) {
   for (const char* key : {"records", "bytes", "lost"}) summary[key] = sum_if_known(processes, key);
   summary["losses"] = losses_of(processes);
   uint64_t harmless = 0;
-  for (const Json& process : processes) harmless += number_in(process, "harmless");
+  for (const Json& process : processes) harmless += count_in(process, "harmless");
   summary["harmless"] = harmless;
   for (const Json& process : processes) {
-    summary["steps"] = std::max(number_in(summary, "steps"), number_in(process, "steps"));
+    summary["steps"] = std::max(count_in(summary, "steps"), count_in(process, "steps"));
     summary["complete"] = summary["complete"].get<bool>() && process["complete"].get<bool>();
   }
   const Json* bad = first_bad(processes);

@@ -81,11 +81,6 @@ void print_origin(Terminal& terminal, const Json& origin) {
   }
 }
 
-uint64_t number_of(const Json& report, const char* key) {
-  const Json* value = member(report, key);
-  return value != nullptr && value->is_number_unsigned() ? value->get<uint64_t>() : 0;
-}
-
 bool is_harmless(const Json& origin) { return origin.value("harmless", false); }
 
 bool begin_alike(const Json& a, const Json& b) { return a.at("chain").back() == b.at("chain").back(); }
@@ -120,7 +115,7 @@ void print_harmless(Terminal& terminal, const Json& origins) {
 
 // What a healthy dump is greeted with.
 std::string_view healthy_text(const Json& report) {
-  if (number_of(report, "harmless") > 0) return "no NaN and no Inf in what the program saw";
+  if (count_in(report, "harmless") > 0) return "no NaN and no Inf in what the program saw";
   return report.at("origins").empty() ? "no NaN and no Inf" : "no NaN and no Inf, but what is there on purpose";
 }
 

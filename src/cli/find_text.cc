@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "cli/json_members.h"
 #include "cli/origin_text.h"
@@ -16,13 +17,6 @@ double real_in(const Json& object, const char* key) {
   const Json* value = member(object, key);
   return value != nullptr && value->is_number() ? value->get<double>() : 0;
 }
-
-uint64_t count_in(const Json& object, const char* key) {
-  const Json* value = member(object, key);
-  return value != nullptr && value->is_number_unsigned() ? value->get<uint64_t>() : 0;
-}
-
-std::string plural(uint64_t count, std::string_view word) { return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s"); }
 
 // "3 steps", "1.4 steps", "step" for one.
 std::string every_text(double steps) {
@@ -42,7 +36,7 @@ std::string trend_text(const Json& one) {
   if (kind == "spike") {
     return fmt::format("{} {:.3g}, {:.3g} in the steps around it", member_text(one, "measure"), real_in(one, "to"), real_in(one, "from"));
   }
-  const std::string since = fmt::format("since step {}, in {}", member_text(one, "since"), plural(count_in(one, "steps"), "step"));
+  const std::string since = fmt::format("since step {}, in {}", member_text(one, "since"), counted(count_in(one, "steps"), "step"));
   if (kind == "dead")
     return fmt::format("{:.4g} % zeros {}; before, down to {:.4g} %", 100 * real_in(one, "to"), since, 100 * real_in(one, "from"));
   if (kind == "frozen") return "the same values " + since;
@@ -81,7 +75,7 @@ void print_watchpoint(Terminal& terminal, const Json& one) {
   if (!activation.empty()) title += fmt::format(" of {}", activation);
   if (!values.empty()) title += fmt::format(" ({})", values);
   std::string line =
-      fmt::format("{}: {} of {}", terminal.out_palette().bold(title), plural(hits, "hit"), plural(count_in(one, "checked"), "record"));
+      fmt::format("{}: {} of {}", terminal.out_palette().bold(title), counted(hits, "hit"), counted(count_in(one, "checked"), "record"));
   if (const uint64_t errors = count_in(one, "error_count"); errors > 0) {
     line += fmt::format("; {} not judged, with NaN, Inf or no step before", errors);
   }
@@ -102,8 +96,8 @@ std::string depth_text(const Json& depth) {
   const double slope = real_in(depth, "slope");
   return fmt::format("gradients {} on their way back: {} {:.1f} times a module, from {} ({:.2g}) to {} ({:.2g}), {}, step {}",
                      slope < 0 ? "vanish" : "explode", slope < 0 ? "halved" : "doubled", std::abs(slope), member_text(depth, "first"),
-                     real_in(depth, "from"), member_text(depth, "last"), real_in(depth, "to"), plural(count_in(depth, "modules"), "module"),
-                     member_text(depth, "step"));
+                     real_in(depth, "from"), member_text(depth, "last"), real_in(depth, "to"),
+                     counted(count_in(depth, "modules"), "module"), member_text(depth, "step"));
 }
 
 }  // namespace
@@ -116,7 +110,7 @@ std::string lead_text(const Json& lead, const Json& first) {
 void print_trends(Terminal& terminal, const Json& report) {
   const Json& trends = report.at("trends");
   const std::string judged = fmt::format("{} of {} series judged, {}", count_in(report, "judged"), count_in(report, "series"),
-                                         plural(count_in(report, "steps"), "step"));
+                                         counted(count_in(report, "steps"), "step"));
   if (const Json* depth = member(report, "depth"); depth != nullptr) {
     terminal.line(terminal.out_palette().bold(depth_text(*depth)));
   } else if (trends.empty() && count_in(report, "judged") == 0) {

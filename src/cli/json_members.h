@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_CLI_JSON_MEMBERS_H_
 #define TENSORTAP_CLI_JSON_MEMBERS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,12 @@ inline std::string member_text(const Json& object, const char* key) {
   const Json* value = member(object, key);
   if (value == nullptr) return {};
   return value->is_string() ? printable(value->get<std::string>()) : to_json_text(*value);
+}
+
+// 0 when there is none, or it is no whole number from 0 on.
+inline uint64_t count_in(const Json& object, const char* key) {
+  const Json* value = member(object, key);
+  return value != nullptr && value->is_number_unsigned() ? value->get<uint64_t>() : 0;
 }
 
 // The texts of a list; none when there is no list.

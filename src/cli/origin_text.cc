@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "cli/json_members.h"
 
@@ -83,8 +84,7 @@ std::string origin_text(const Json& summary, const Palette& palette) {
   }
   if (chain->size() > 1) {
     const size_t later = chain->size() - 1;
-    text += fmt::format("\n{} {} op{} later, {}", seen_text(member_text(*origin, "reached")), later, later == 1 ? "" : "s",
-                        step_text(chain->front()));
+    text += fmt::format("\n{} {} later, {}", seen_text(member_text(*origin, "reached")), counted(later, "op"), step_text(chain->front()));
   }
   return text;
 }

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "read/repair_dump.h"
@@ -59,9 +61,7 @@ Json parts_json(const std::vector<RepairedPart>& parts, bool dry_run) {
   return json;
 }
 
-std::string counts_text(uint64_t records, uint64_t tensors) {
-  return fmt::format("{} record{}, {} tensor{}", records, records == 1 ? "" : "s", tensors, tensors == 1 ? "" : "s");
-}
+std::string counts_text(uint64_t records, uint64_t tensors) { return concat(counted(records, "record"), ", ", counted(tensors, "tensor")); }
 
 void print_repair(Terminal& terminal, const RepairReport& report, bool dry_run) {
   if (report.healthy) {

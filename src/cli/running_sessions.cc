@@ -20,18 +20,13 @@ namespace {
 constexpr int kDeepest = 2;  // folders below a job's: DUMP/rank_1/model_2
 constexpr size_t kMostFolders = 10'000;
 
-uint64_t number_in(const Json& object, const char* key) {
-  const Json* value = member(object, key);
-  return value != nullptr && value->is_number_unsigned() ? value->get<uint64_t>() : 0;
-}
-
 std::string text_in(const Json& object, const char* key) {
   const Json* value = member(object, key);
   return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
 }
 
 ProcessIdentity process_in(const Json& object) {
-  return {number_in(object, "pid"), number_in(object, "process_start"), text_in(object, "pid_space")};
+  return {count_in(object, "pid"), count_in(object, "process_start"), text_in(object, "pid_space")};
 }
 
 Json identity_json(const ProcessIdentity& process) {
@@ -58,10 +53,10 @@ std::optional<RunningSession> read_session(const std::string& folder) {
   session.started = text_in(*json, "started");
   const Json* on = member(*json, "on");
   session.on = on == nullptr || !on->is_boolean() || on->get<bool>();
-  session.records = number_in(*json, "records");
+  session.records = count_in(*json, "records");
   if (const Json* steps = member(*json, "steps")) {
-    session.steps_seen = number_in(*steps, "seen");
-    session.steps_captured = number_in(*steps, "captured");
+    session.steps_seen = count_in(*steps, "seen");
+    session.steps_captured = count_in(*steps, "captured");
   }
   return session.process.number == 0 ? std::nullopt : std::optional(std::move(session));
 }

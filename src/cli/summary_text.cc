@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/json_members.h"
@@ -20,15 +21,8 @@ constexpr size_t kMostOfName = 40;
 constexpr size_t kMostUnmatched = 3;
 constexpr size_t kMostInputs = 4;
 
-uint64_t count_of(const Json& object, const char* key) {
-  const Json* value = member(object, key);
-  return value != nullptr && value->is_number_unsigned() ? value->get<uint64_t>() : 0;
-}
-
-std::string plural(uint64_t count, std::string_view word) { return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s"); }
-
 std::string reason_text(const Json& reason) {
-  std::string text = fmt::format("{} {}", count_of(reason, "count"), member_text(reason, "reason"));
+  std::string text = fmt::format("{} {}", count_in(reason, "count"), member_text(reason, "reason"));
   const Json* examples = member(reason, "examples");
   if (examples == nullptr || !examples->is_array() || examples->empty() || !examples->front().is_string()) return text;
   std::vector<std::string> names;
@@ -36,13 +30,13 @@ std::string reason_text(const Json& reason) {
     if (example.is_string()) names.push_back(shorten_start(printable(example.get<std::string>()), kMostOfName));
   }
   const size_t named = std::min(names.size(), kMostNamed);
-  const bool more = named < count_of(reason, "count");
+  const bool more = named < count_in(reason, "count");
   names.resize(named);
   return fmt::format("{} ({}{})", text, join(names, ", "), more ? ", ..." : "");
 }
 
 std::string ops_text(const Json& ops) {
-  std::string text = fmt::format("{} of {} captured", count_of(ops, "captured"), count_of(ops, "expected"));
+  std::string text = fmt::format("{} of {} captured", count_in(ops, "captured"), count_in(ops, "expected"));
   const Json* reasons = member(ops, "not_captured");
   if (reasons == nullptr || !reasons->is_array()) return text;
   size_t count = 0;
@@ -78,9 +72,9 @@ std::string budget_text(const Json& governor) {
   };
   std::string text = fmt::format("{} allowed, {} measured", percent("budget"), percent("measured_overhead"));
   const Json* basis = member(governor, "measured_by");
-  if (basis != nullptr && basis->is_object()) text += fmt::format(" against {} plain steps", count_of(*basis, "plain_steps"));
-  return text + fmt::format(": {} of {} {} captured, {} tensors sampled", count_of(governor, "captured"), count_of(governor, "seen"),
-                            member_text(governor, "by") == "steps" ? "steps" : "slices of time", count_of(governor, "tensors_sampled"));
+  if (basis != nullptr && basis->is_object()) text += fmt::format(" against {} plain steps", count_in(*basis, "plain_steps"));
+  return text + fmt::format(": {} of {} {} captured, {} tensors sampled", count_in(governor, "captured"), count_in(governor, "seen"),
+                            member_text(governor, "by") == "steps" ? "steps" : "slices of time", count_in(governor, "tensors_sampled"));
 }
 
 // What comes first in a summary.
@@ -128,7 +122,7 @@ class Lines {
 // "none lost", "3 lost" with each reason, or that the number is unknown: of a process that died, or could not write its report.
 std::string lost_text(const Json& report, const Palette& palette) {
   if (member(report, "lost") == nullptr) return ", how many were lost is unknown";
-  const uint64_t lost = count_of(report, "lost");
+  const uint64_t lost = count_in(report, "lost");
   if (lost == 0) return ", none lost";
   std::string text = ", " + palette.red(fmt::format("{} lost", lost));
   const Json* losses = member(report, "losses");
@@ -139,8 +133,8 @@ std::string lost_text(const Json& report, const Palette& palette) {
 
 void add_records(const Json& report, const Palette& palette, Lines& lines) {
   if (member(report, "records") == nullptr) return;
-  std::string text = to_text(count_of(report, "records"));
-  if (const uint64_t bytes = count_of(report, "bytes"); bytes > 0) text += ", " + bytes_text(bytes) + " of tensors";
+  std::string text = to_text(count_in(report, "records"));
+  if (const uint64_t bytes = count_in(report, "bytes"); bytes > 0) text += ", " + bytes_text(bytes) + " of tensors";
   const Json* lost = member(report, "lost");
   lines.add(lost != nullptr && *lost == 0 ? News::kFact : News::kMissing, "records", text + lost_text(report, palette));
 }
@@ -156,14 +150,14 @@ void add_checks(const Json& report, const Palette& palette, Lines& lines) {
   }
   if (const std::vector<std::string> noise = strings_in(report, "noise"); !noise.empty()) {
     lines.add(News::kFact, "noise",
-              fmt::format("{} of inputs moved by their last bit, up to {}", plural(noise.size(), "run"), printable(noise.back())));
+              fmt::format("{} of inputs moved by their last bit, up to {}", counted(noise.size(), "run"), printable(noise.back())));
   }
   if (const Json* first = member(report, "first_nonfinite")) {
     lines.add(News::kBad, "non-finite", palette.red("first at ") + nonfinite_text(*first));
     lines.add(News::kBad, "began at", origin_text(report, palette));
-  } else if (const uint64_t harmless = count_of(report, "harmless"); harmless > 0) {
+  } else if (const uint64_t harmless = count_in(report, "harmless"); harmless > 0) {
     lines.add(News::kFact, "non-finite",
-              fmt::format("none in what the program saw; {} made some that did no harm", plural(harmless, "op")));
+              fmt::format("none in what the program saw; {} made some that did no harm", counted(harmless, "op")));
   } else if (report.contains("first_nonfinite") && member(report, "dump") != nullptr) {
     lines.add(News::kFact, "non-finite", "none seen");
   }
@@ -205,13 +199,13 @@ std::string summary_text(const Json& report, const Palette& palette) {
   if (const std::string dump = member_text(report, "dump"); !dump.empty())
     lines.add(News::kPlace, "dump", fmt::format("{} ({})", dump, member_text(report, "layout")));
   if (const std::string source = member_text(report, "source"); !source.empty()) {
-    lines.add(News::kFact, "source", fmt::format("{}, {}", source, plural(count_of(report, "steps"), "step")));
+    lines.add(News::kFact, "source", fmt::format("{}, {}", source, counted(count_in(report, "steps"), "step")));
   }
   if (const Json* inputs = member(report, "inputs"); inputs != nullptr && inputs->is_array()) {
     lines.add(News::kFact, "inputs", inputs_text(*inputs));
   }
   if (const Json* ops = member(report, "ops")) {
-    const bool all = count_of(*ops, "captured") >= count_of(*ops, "expected");
+    const bool all = count_in(*ops, "captured") >= count_in(*ops, "expected");
     lines.add(all ? News::kFact : News::kMissing, "ops", ops_text(*ops));
   }
   if (const Json* governor = member(report, "governor"); governor != nullptr && governor->is_object())

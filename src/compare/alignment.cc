@@ -99,7 +99,7 @@ Alignment::Key Alignment::key_of_b(const RecordRow& row) const {
   return {is_load(row), is_load(row) ? 0 : row.step, ranks_b_ ? row.rank : 0, row.phase, row.call};
 }
 
-std::vector<std::pair<uint32_t, uint32_t>> Alignment::rows(const Value& a, const Value& b) const {
+std::vector<Alignment::RowPair> Alignment::rows(const Value& a, const Value& b) const {
   std::vector<std::pair<Key, uint32_t>> of_a;
   std::vector<std::pair<Key, uint32_t>> of_b;
   for (const uint32_t row : a.rows) {
@@ -109,7 +109,7 @@ std::vector<std::pair<uint32_t, uint32_t>> Alignment::rows(const Value& a, const
   const auto by_key = [](const auto& one, const auto& other) { return one.first < other.first; };
   std::ranges::stable_sort(of_a, by_key);
   std::ranges::stable_sort(of_b, by_key);
-  std::vector<std::pair<uint32_t, uint32_t>> beside;
+  std::vector<RowPair> beside;
   auto at = of_a.begin();
   auto other = of_b.begin();
   while (at != of_a.end() && other != of_b.end()) {
@@ -123,6 +123,14 @@ std::vector<std::pair<uint32_t, uint32_t>> Alignment::rows(const Value& a, const
   }
   std::ranges::sort(beside, {}, [&](const auto& pair) { return a_.dump().rows()[pair.first].sequence; });
   return beside;
+}
+
+std::optional<Alignment::RowPair> Alignment::first_rows(const Value& a, const Value& b) const {
+  const RecordRow& of_a = a_.dump().rows()[a.rows.front()];
+  const RecordRow& of_b = b_.dump().rows()[b.rows.front()];
+  if (has_step(of_a) && key_of_a(of_a) == key_of_b(of_b)) return RowPair{a.rows.front(), b.rows.front()};
+  const std::vector<RowPair> beside = rows(a, b);
+  return beside.empty() ? std::nullopt : std::optional(beside.front());
 }
 
 }  // namespace tensortap

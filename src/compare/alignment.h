@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -32,7 +33,10 @@ class Alignment {
   Alignment(const ValueTable& a, const ValueTable& b, const std::vector<StepPair>& steps);
 
   // Rows of one value of each dump that are beside each other, in the order of execution in A.
-  [[nodiscard]] std::vector<std::pair<uint32_t, uint32_t>> rows(const Value& a, const Value& b) const;
+  using RowPair = std::pair<uint32_t, uint32_t>;
+  [[nodiscard]] std::vector<RowPair> rows(const Value& a, const Value& b) const;
+  // The first of them, without a look at the others where that is the first of both.
+  [[nodiscard]] std::optional<RowPair> first_rows(const Value& a, const Value& b) const;
   // Whether any record of a value is of a step that is compared; weights are of all.
   [[nodiscard]] bool takes_part_of_a(const Value& value) const { return takes_part(a_, value, compared_a_); }
   [[nodiscard]] bool takes_part_of_b(const Value& value) const { return takes_part(b_, value, compared_b_); }

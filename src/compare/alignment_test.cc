@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,11 @@ struct DumpOf : MadeDump {
 Rows rows_of(const MadeDump& a, const MadeDump& b, const std::vector<StepPair>& steps = {}) {
   const ValueTable table_a(a);
   const ValueTable table_b(b);
-  return Alignment(table_a, table_b, steps).rows(table_a.at(0), table_b.at(0));
+  const Alignment alignment(table_a, table_b, steps);
+  Rows rows = alignment.rows(table_a.at(0), table_b.at(0));
+  const auto first = alignment.first_rows(table_a.at(0), table_b.at(0));
+  EXPECT_EQ(first, rows.empty() ? std::nullopt : std::optional(rows.front()));
+  return rows;
 }
 
 TEST(Alignment, PutsEqualStepsAndCallsBesideEachOther) {

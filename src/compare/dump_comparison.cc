@@ -129,11 +129,11 @@ void DumpComparison::add_noise(const NoiseDump& noise) {
     if (found == by_identity.end()) continue;
     std::unordered_map<uint32_t, uint32_t> beside;  // row of the reference to row of B
     for (const auto& [row_a, row_b] : alignment_->rows(a_.at(pair.a), b_.at(pair.b))) beside[of_b ? row_b : row_a] = row_b;
+    const QuantisedValue quantised = quantised_value(reference, id);
+    const DifferenceOptions as_codes{.tolerance = {}, .a = quantised.view(), .b = quantised.view(), .permutation = {}};
     for (const auto& [row_noise, row] : alignment.rows(table.at(found->second), reference.table().at(id))) {
       const auto row_b = beside.find(row);
       if (row_b == beside.end()) continue;
-      const QuantisedValue quantised = quantised_value(reference, id);
-      const DifferenceOptions as_codes{.tolerance = {}, .a = quantised.view(), .b = quantised.view(), .permutation = {}};
       const RowDifference difference = compare_rows(*noise.dump, row_noise, reference.table().dump(), row, {}, as_codes);
       if (!difference.data) continue;
       float& floor = floors_[row_b->second];
@@ -151,6 +151,7 @@ void DumpComparison::find_partners() {
     const auto beside = alignment_->rows(a_.at(pair.a), b_.at(pair.b));
     first_rows_.push_back(beside.empty() ? kNoRow : beside.front().second);
     for (const auto& [row_a, row_b] : beside) partner_[row_b] = row_a;
+    rules_.push_back(rule_of(pair.a));
     quantised_.emplace_back(quantised_value(keys_a_, pair.a), quantised_value(keys_b_, pair.b));
     // Codes against codes of unknown meaning are compared as they are; so are codes against numbers.
     if (quantised_.back().first.scale.empty() != quantised_.back().second.scale.empty()) quantised_.back() = {};
@@ -179,7 +180,7 @@ ComparedValue DumpComparison::compare(uint32_t row_b) {
   ValuePair& pair = pairing_.pairs[value.pair];
   const RecordRow& of_a = a_.dump().rows()[value.row_a];
   const RecordRow& of_b = b_.dump().rows()[row_b];
-  value.rule = rule_of(pair.a);
+  value.rule = rules_[value.pair];
   value.basis = {options_.rules != nullptr, tolerances_[value.pair], floors_.empty() ? std::nan("") : double{floors_[row_b]}};
   if (of_a.numel != of_b.numel) {
     value.reason = concat(of_a.numel, " elements of A against ", of_b.numel, " of B");

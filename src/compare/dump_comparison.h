@@ -163,7 +163,8 @@ class DumpComparison {
   OpFactsTable facts_b_;
   std::unique_ptr<Alignment> alignment_;
   Pairing pairing_;
-  std::vector<double> tolerances_;  // by pair
+  std::vector<double> tolerances_;    // by pair
+  std::vector<ToleranceRule> rules_;  // by pair
   std::vector<Unpaired> unpaired_a_;
   std::vector<Unpaired> unpaired_b_;
   std::vector<uint32_t> first_rows_;                                  // by pair: of B, the one that was looked at for the pair

@@ -49,6 +49,15 @@ double relative_of(long double squares, long double squares_b) {
 
 }  // namespace
 
+void PairReducer::Sums::add(const PairSums& sums) {
+  squares_a += static_cast<long double>(sums.squares_a);
+  squares_b += static_cast<long double>(sums.squares_b);
+  products += static_cast<long double>(sums.products);
+  squares += static_cast<long double>(sums.squares);
+  sum += static_cast<long double>(sums.sum);
+  distances += static_cast<long double>(sums.distances);
+}
+
 PairReducer::PairReducer(const PairSide& a, const PairSide& b, const ToleranceRule& tolerance)
     : decoder_(a, b), kernels_(pair_kernels_in_use()) {
   request_.absolute = std::max(tolerance.absolute, kLeastTolerance);
@@ -93,9 +102,7 @@ void PairReducer::find_places(const void* a, const void* b, const PairSums& sums
 }
 
 void PairReducer::add_squares(double squares, uint64_t pairs) {
-  sums_.squares_a += static_cast<long double>(squares);
-  sums_.squares_b += static_cast<long double>(squares);
-  sums_.products += static_cast<long double>(squares);
+  sums_.add({.squares_a = squares, .squares_b = squares, .products = squares});
   result_.finite += pairs;
   result_.within_1e_3 += pairs;
   result_.within_5e_3 += pairs;
@@ -187,12 +194,7 @@ void PairReducer::add_one_by_one(uint64_t first, uint64_t begin, uint64_t end) {
   }
   sums.differing = end - begin;
   if (!is_plausible(sums)) return add_products<long double>(piece_, begin, end, sums_);
-  sums_.squares_a += static_cast<long double>(sums.squares_a);
-  sums_.squares_b += static_cast<long double>(sums.squares_b);
-  sums_.products += static_cast<long double>(sums.products);
-  sums_.squares += static_cast<long double>(sums.squares);
-  sums_.sum += static_cast<long double>(sums.sum);
-  sums_.distances += static_cast<long double>(sums.distances);
+  sums_.add(sums);
 }
 
 void PairReducer::add_finite(uint64_t i, uint64_t position) {
@@ -275,12 +277,7 @@ PairBin PairReducer::bin_of(double distance, double b, uint32_t ulp) const {
 }
 
 void PairReducer::accept(const PairSums& sums, uint64_t count) {
-  sums_.squares_a += static_cast<long double>(sums.squares_a);
-  sums_.squares_b += static_cast<long double>(sums.squares_b);
-  sums_.products += static_cast<long double>(sums.products);
-  sums_.squares += static_cast<long double>(sums.squares);
-  sums_.sum += static_cast<long double>(sums.sum);
-  sums_.distances += static_cast<long double>(sums.distances);
+  sums_.add(sums);
   result_.finite += count;
   result_.differing += sums.differing;
   result_.within_1e_3 += sums.within_1e_3;

@@ -40,6 +40,7 @@ class PairReducer {
     long double squares = 0;
     long double sum = 0;
     long double distances = 0;
+    void add(const PairSums& sums);
   };
 
   [[nodiscard]] bool is_plausible(const PairSums& sums) const;

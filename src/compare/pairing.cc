@@ -48,8 +48,9 @@ class Pairer {
 
   bool propose(PairRule rule, ValueId a, ValueId b, Trust trust) {
     if (a_.table().at(a).given != b_.table().at(b).given && rule != PairRule::kMap) return false;
-    if (!judge_.ran_beside(a, b)) return false;
-    std::optional<Acceptance> accepted = judge_.judge(a, b, trust);
+    const std::optional<Alignment::RowPair> first = judge_.first_rows(a, b);
+    if (!first) return false;
+    std::optional<Acceptance> accepted = judge_.judge(a, *first, trust);
     if (!accepted) {
       ++pairing_.refused[static_cast<size_t>(rule)];
       return false;

@@ -70,10 +70,8 @@ RowDifference compare_rows(const DumpIndex& a, uint32_t row_a, const DumpIndex& 
   return answer;
 }
 
-std::optional<Acceptance> ValueJudge::judge(ValueId a, ValueId b, Trust trust) const {
-  const auto beside = alignment_.rows(a_.at(a), b_.at(b));
-  if (beside.empty()) return std::nullopt;
-  const auto [row_a, row_b] = beside.front();
+std::optional<Acceptance> ValueJudge::judge(ValueId a, const Alignment::RowPair& first, Trust trust) const {
+  const auto [row_a, row_b] = first;
   const RecordRow& of_a = a_.dump().rows()[row_a];
   const RecordRow& of_b = b_.dump().rows()[row_b];
   if (trust != Trust::kValues && kind_of(of_a) != kind_of(of_b)) trust = Trust::kValues;

@@ -48,10 +48,12 @@ class ValueJudge {
   ValueJudge(const ValueTable& a, const ValueTable& b, const Alignment& alignment, ToleranceOf tolerance)
       : a_(a), b_(b), alignment_(alignment), tolerance_(std::move(tolerance)) {}
 
-  // Whether any executions of the two stand beside each other.
-  [[nodiscard]] bool ran_beside(ValueId a, ValueId b) const { return !alignment_.rows(a_.at(a), b_.at(b)).empty(); }
-  // Nothing when the two are not, or need not be, the same value.
-  [[nodiscard]] std::optional<Acceptance> judge(ValueId a, ValueId b, Trust trust) const;
+  // The first executions of the two that stand beside each other; nothing when none do.
+  [[nodiscard]] std::optional<Alignment::RowPair> first_rows(ValueId a, ValueId b) const {
+    return alignment_.first_rows(a_.at(a), b_.at(b));
+  }
+  // Looks at those rows. Nothing when the two are not, or need not be, the same value.
+  [[nodiscard]] std::optional<Acceptance> judge(ValueId a, const Alignment::RowPair& first, Trust trust) const;
 
  private:
   static std::optional<Acceptance> judge_statistics(const RecordRow& a, const RecordRow& b, Trust trust);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "query/op_facts.h"
-#include "query/record_lookup.h"
 #include "trace/scoped_name.h"
 
 namespace tensortap {
@@ -23,12 +22,6 @@ bool looks_alike(const RecordRow& a, const RecordRow& b) {
 
 }  // namespace
 
-size_t ValueTable::ExecutionHash::operator()(const Execution& key) const {
-  uint64_t hash = uint64_t{key.op} << 32U | key.call;
-  for (const uint64_t word : {static_cast<uint64_t>(key.step), key.run, uint64_t{key.phase}}) hash = hash * 0x9e3779b97f4a7c15U + word;
-  return static_cast<size_t>(hash ^ hash >> 29U);
-}
-
 ValueTable::ValueTable(const DumpIndex& dump) : dump_(dump), value_of_row_(dump.rows().size(), kNoValue) {
   const std::span<const RecordRow> rows = dump.rows();
   const OpFactsTable facts(dump);
@@ -40,7 +33,7 @@ ValueTable::ValueTable(const DumpIndex& dump) : dump_(dump), value_of_row_(dump.
     if (is_input(row)) {
       if (row.storage == 0) continue;
       knows_memory_ = true;
-      read_rows_[{row.op, row.call, row.step, row.run, row.phase}].push_back(number);
+      read_rows_[RecordLookup::execution_of(row)].push_back(number);
       if (made_rows_.contains(content) || !given_rows_.try_emplace(content, number).second) continue;
       add(number, true);
       continue;
@@ -107,7 +100,7 @@ uint32_t ValueTable::maker_of(uint32_t input) const {
 std::vector<uint32_t> ValueTable::memory_inputs(uint32_t number) const {
   const RecordRow& row = dump_.rows()[number];
   std::vector<uint32_t> inputs;
-  const auto found = read_rows_.find({row.op, row.call, row.step, row.run, row.phase});
+  const auto found = read_rows_.find(RecordLookup::execution_of(row));
   if (found == read_rows_.end()) return inputs;
   for (const uint32_t input : found->second) inputs.push_back(maker_of(input));
   return inputs;

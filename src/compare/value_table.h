@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "query/record_lookup.h"
 #include "trace/dump_index.h"
 
 namespace tensortap {
@@ -56,25 +57,9 @@ class ValueTable {
   [[nodiscard]] size_t made() const { return made_; }
 
  private:
-  struct Content {
-    uint64_t storage;
-    uint64_t version;
-    friend bool operator==(const Content&, const Content&) = default;
-  };
-  struct ContentHash {
-    size_t operator()(const Content& key) const { return key.storage * 0x9e3779b97f4a7c15U + key.version; }
-  };
-  struct Execution {
-    OpId op;
-    uint32_t call;
-    int64_t step;
-    uint64_t run;
-    uint8_t phase;
-    friend bool operator==(const Execution&, const Execution&) = default;
-  };
-  struct ExecutionHash {
-    size_t operator()(const Execution& key) const;
-  };
+  using Content = RecordLookup::Content;
+  using Execution = RecordLookup::Execution;
+  using Hash = RecordLookup::Hash;
 
   void add(uint32_t row, bool given);
   [[nodiscard]] uint32_t maker_of(uint32_t input) const;
@@ -90,9 +75,9 @@ class ValueTable {
   size_t made_ = 0;
   // Of dumps that say which memory a tensor is in.
   bool knows_memory_ = false;
-  std::unordered_map<Content, std::vector<uint32_t>, ContentHash> made_rows_;
-  std::unordered_map<Content, uint32_t, ContentHash> given_rows_;
-  std::unordered_map<Execution, std::vector<uint32_t>, ExecutionHash> read_rows_;
+  std::unordered_map<Content, std::vector<uint32_t>, Hash> made_rows_;
+  std::unordered_map<Content, uint32_t, Hash> given_rows_;
+  std::unordered_map<Execution, std::vector<uint32_t>, Hash> read_rows_;
   // Of the others.
   std::unordered_map<std::string, std::pair<OpId, uint32_t>> makers_;  // by graph and name
   std::unordered_map<OpId, std::vector<OpId>> children_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "plan/capture_plan.h"
 #include "plan/selector_set.h"
@@ -252,7 +253,6 @@ std::vector<std::string> explain_match(std::span<const OpInfo> ops, std::span<co
       concat(matched, " of the graph's ", all, " ops are captured", matched > 0 ? ": " : "", types_text(types), ".")};
   if (!names.empty()) lines.push_back(concat(matched > names.size() ? "The first are " : "They are ", join(names, ", "), "."));
   if (for_consumers > 0) lines.push_back(concat("Of ", for_consumers, " other ops outputs are kept because a captured op reads them."));
-  const auto counted = [](uint64_t count, std::string_view what) { return concat(count, " ", what, count == 1 ? "" : "s"); };
   if (inputs + weights > 0)
     lines.push_back(concat("Captured too: ", counted(inputs, "graph input"), " and ", counted(weights, "weight"), "."));
   return lines;

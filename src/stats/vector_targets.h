@@ -1,5 +1,5 @@
-// The instruction sets that kernels are compiled for: one list for all files that Highway compiles several times. To be included in place of
-// hwy/detect_targets.h, before hwy/foreach_target.h.
+// The instruction sets that kernels are compiled for: one list for all files that Highway compiles several times. To be included in place
+// of hwy/detect_targets.h, before hwy/foreach_target.h.
 
 #ifndef TENSORTAP_STATS_VECTOR_TARGETS_H_
 #define TENSORTAP_STATS_VECTOR_TARGETS_H_
