@@ -192,10 +192,11 @@ std::optional<Trend> dead_of(std::span<const StepPoint> points) {
   return trend;
 }
 
-// What changed from step to step before; of a parameter that is trained, also what never changed.
+// What changed from step to step before; of a parameter that is trained, also what never changed. What is NaN from a step on is not meant:
+// all that reads it stays so, and find_report.h says where it began.
 std::optional<Trend> frozen_of(std::span<const StepPoint> points, bool is_trained) {
   const uint64_t identity = points.back().identity;
-  if (identity == 0) return std::nullopt;
+  if (identity == 0 || points.back().nonfinite) return std::nullopt;
   const size_t count = last_ones(points, [&](const StepPoint& point) { return point.identity == identity; });
   if (count < kLeastSteps) return std::nullopt;
   const auto before = first_of(points, points.size() - count);
@@ -231,6 +232,7 @@ class Trends {
       const std::vector<StepPoint> points = step_points(dump_, series);
       if (static_cast<size_t>(std::ranges::count_if(points, is_known)) < kLeastSteps) continue;
       ++report_.judged;
+      report_.nonfinite += points.back().nonfinite ? 1 : 0;
       judge(dump_.rows()[series.front().row], points);
     }
     std::ranges::stable_sort(report_.trends, std::less<>(), [](const Trend& trend) { return std::tuple(trend.kind, -trend.evidence); });

@@ -38,8 +38,8 @@ struct Trend {
   int64_t step = 0;    // its last step
   uint64_t steps = 0;  // with records, from `since` to `step`
   double slope = 0;    // doublings a step; 0 for kinds without
-  double from =
-      0;  // the measure, at first: the median of the first quarter; of a spike that of the steps around it; of kDead the least before
+  // The measure, at first: the median of the first quarter; of a spike that of the steps around it; of kDead the least before.
+  double from = 0;
   double to = 0;                         // the measure, at last
   double evidence = 0;                   // doublings for kinds with a slope and spikes, steps for the others
   std::optional<double> steps_to_limit;  // until absmax reaches the largest value of the type, if it goes on; where that is known
@@ -49,6 +49,7 @@ struct TrendReport {
   uint64_t steps = 0;         // of the dump that were looked at
   uint64_t series = 0;        // one for each (op, slot, phase, rank)
   uint64_t judged = 0;        // those with enough steps that have statistics
+  uint64_t nonfinite = 0;     // of those, series that end with NaN or Inf
   std::vector<Trend> trends;  // by kind, the strongest first
   std::optional<GradientDepth> depth;
 };

@@ -195,6 +195,21 @@ TEST(Trends, WhatStopsIsFrozenAndConstantsAreNot) {
   EXPECT_EQ(report.trends[1].since, 9);
 }
 
+TEST(Trends, WhatIsNaNFromAStepOnIsNotFrozen) {
+  SeriesDump dump;
+  dump.add_steps(dump.op("broken"), 0, 20, steady, [](RecordRow& row) {
+    if (row.step < 9) return;
+    row.stats.valid |= kStatNan;
+    row.stats.nan = row.numel;
+    row.stats.min = row.stats.max = row.stats.mean = row.stats.l2 = row.stats.absmax = std::nan("");
+  });
+  dump.add_steps(dump.op("whole"), 0, 20, steady);
+  const TrendReport report = find_trends(dump);
+  EXPECT_TRUE(report.trends.empty()) << "find says where NaN began";
+  EXPECT_EQ(report.nonfinite, 1U);
+  EXPECT_EQ(trends_json(dump, report, 2)["nonfinite"], 1);
+}
+
 TEST(Trends, AParameterThatTrainingNeverChangesIsFrozen) {
   for (const bool trains : {false, true}) {
     SeriesDump dump;
