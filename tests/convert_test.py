@@ -339,13 +339,6 @@ def test_dumps_become_dumps_of_another_layout(layout: str, tmp_path: Path) -> No
     assert tensortap("convert", first, tmp_path / "second", "--to", layout).code == 0
     assert tensortap("convert", tmp_path / "second", tmp_path / "third", "--to", "tap").code == 0
     before, after = records_of(first), records_of(tmp_path / "third")
-    if layout == "mindspore":
-        # There weights are written in every step, and names are others.
-        assert len(after) == 2 * (len(before) // 2 + 1)
-        assert sorted(one["l2"] for one in after.values() if one["type"] == "Softmax") == [
-            pytest.approx(one["l2"], rel=1e-5) for one in before.values() if one["type"] == "Softmax"
-        ]
-        return
     assert set(after) == set(before)
     for key, record in before.items():
         assert all(after[key][field] == record[field] for field in ("type", "dtype", "shape"))

@@ -77,6 +77,10 @@ constexpr std::array kCommands = {
             R"(  tensortap convert dump/20260102030405 arrays            every tensor of every DumpData file as npy
   tensortap convert Conv2D.conv1.3.0.1763668800000000 arrays --data-format NCHW
   tensortap convert dump tree --to ge                     any layout into any other
+  tensortap convert dump tensors --to safetensors         a file for each step
+  tensortap convert dump results --to polygraphy          results.json and inputs.json, for polygraphy run --load-outputs
+  tensortap convert dump tests --to onnx                  test_data_set_N of the model's inputs and outputs
+  tensortap convert --losses                              what each layout has no place for
   tensortap convert Add.a.0.0.1763668800000000.output.0.npy files --to dump_data)",
             false, declare_convert},
     Command{"watch-diff", "Say who wrote into the watched tensors of a dump",

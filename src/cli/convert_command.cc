@@ -12,6 +12,8 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "convert/convert.h"
+#include "convert/layout_losses.h"
+#include "registry/registry.h"
 
 namespace tensortap::cli {
 namespace {
@@ -25,7 +27,9 @@ struct ConvertOptions {
   std::string order_now;
   std::string shape;
   std::string slot;
+  bool losses = false;
   uint32_t threads = 2;
+  uint64_t part_bytes = ConvertRequest().part_bytes;
 };
 
 Result<std::optional<DataOrder>> read_order(const std::string& text, const char* option) {
@@ -46,6 +50,7 @@ Result<ConvertRequest> read_request(const ConvertOptions& options) {
   request.to = options.to;
   request.slot = options.slot;
   request.threads = std::max(options.threads, 1U);
+  request.part_bytes = options.part_bytes;
   TENSORTAP_ASSIGN_OR_RETURN(request.order, read_order(options.order, "--data-format"));
   TENSORTAP_ASSIGN_OR_RETURN(request.order_now, read_order(options.order_now, "--from-format"));
   if (options.shape.empty()) return request;
@@ -62,8 +67,13 @@ Result<ConvertRequest> read_request(const ConvertOptions& options) {
 Json convert_json(const ConvertRequest& request, const ConvertReport& report) {
   Json failed = Json::array();
   for (const ConvertFailure& failure : report.failed) failed.push_back({{"source", failure.source}, {"reason", failure.reason}});
-  return {{"target", request.target}, {"to", request.to},      {"converted", report.sources}, {"files", report.written},
-          {"bytes", report.bytes},    {"notes", report.notes}, {"failed", std::move(failed)}};
+  Json losses = Json::array();
+  for (const Loss& loss : report.losses) {
+    losses.push_back({{"kind", loss.kind}, {"what", loss.what}, {"records", loss.records}, {"kept_beside", loss.kept_beside}});
+  }
+  return {{"target", request.target}, {"to", request.to},           {"converted", report.sources},
+          {"files", report.written},  {"bytes", report.bytes},      {"losses", std::move(losses)},
+          {"notes", report.notes},    {"failed", std::move(failed)}};
 }
 
 void print_failures(const Terminal& terminal, const ConvertReport& report) {
@@ -74,13 +84,39 @@ void print_failures(const Terminal& terminal, const ConvertReport& report) {
   if (report.failed.size() > kMostFailures) terminal.warn(fmt::format("and {} more failed", report.failed.size() - kMostFailures));
 }
 
+Json losses_json() {
+  Json pairs = Json::array();
+  for (const Layout& from : layouts()) {
+    for (const Layout& to : layouts()) {
+      if (from.name == to.name || to.create == nullptr) continue;
+      Json losses = Json::array();
+      for (const Loss& loss : losses_between(from, to)) {
+        losses.push_back({{"kind", loss.kind}, {"what", loss.what}, {"kept_beside", loss.kept_beside}});
+      }
+      pairs.push_back({{"from", from.name}, {"to", to.name}, {"losses", std::move(losses)}});
+    }
+  }
+  return pairs;
+}
+
+ExitCode print_losses(Terminal& terminal) {
+  if (terminal.json) {
+    terminal.json_line(losses_json());
+  } else {
+    terminal.out(loss_table());
+  }
+  return ExitCode::kFine;
+}
+
 Result<ExitCode> run_convert(const ConvertOptions& options, Terminal& terminal) {
+  if (options.losses) return print_losses(terminal);
   TENSORTAP_ASSIGN_OR_RETURN(const ConvertRequest request, read_request(options));
   Progress progress(terminal);
   const auto tell = [&progress](uint64_t done, uint64_t total) { progress.update("converting", done, total); };
   TENSORTAP_ASSIGN_OR_RETURN(const ConvertReport report, convert(request, tell));
   progress.finish();
   print_failures(terminal, report);
+  for (const std::string& note : report.notes) terminal.note(printable(note));
   if (terminal.json) {
     terminal.json_line(convert_json(request, report));
   } else {
@@ -95,8 +131,7 @@ Result<ExitCode> run_convert(const ConvertOptions& options, Terminal& terminal) 
 
 Action declare_convert(CLI::App& app) {
   const auto options = std::make_shared<ConvertOptions>();
-  add_words(app, "paths", options->paths, "SOURCE... TARGET", "What to convert: files, or one folder; and the folder or file to write")
-      ->required();
+  add_words(app, "paths", options->paths, "SOURCE... TARGET", "What to convert: files, or one folder; and the folder or file to write");
   add_choice(app, "--to", options->to, conversion_targets(), "Format or layout to convert to (npy)");
   app.add_option("-f,--data-format", options->order, "Put the elements into this order, such as NCHW")->type_name("ORDER");
   app.add_option("--from-format", options->order_now, "The order that they are in, for files that do not store it (ND)")
@@ -104,7 +139,11 @@ Action declare_convert(CLI::App& app) {
   app.add_option("-s,--shape", options->shape, "The shape without blocks, where files do not store it, such as 1,3,224,224")
       ->type_name("DIMS");
   app.add_option("--slot", options->slot, "Only this tensor of each file, such as input.0 or output.1")->type_name("SLOT");
+  app.add_option("--part-bytes", options->part_bytes, "About how large a safetensors file gets before the next part begins (5000000000)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
   app.add_option("--threads", options->threads, "Threads for many files (2)")->type_name("N")->check(in_range(1, 256));
+  app.add_flag("--losses", options->losses, "Print what is lost between each pair of layouts, and convert nothing");
   return [options](Terminal& terminal) { return run_convert(*options, terminal); };
 }
 

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "convert/dump_data_files.h"
 #include "convert/dump_records.h"
+#include "convert/step_files.h"
 #include "convert/target_folder.h"
 #include "convert/tensor_files.h"
 #include "format/dump_data/dump_data_file.h"
@@ -33,6 +34,12 @@ constexpr int kDeepestFolder = 32;
 constexpr uint64_t kLargestNames = uint64_t{256} << 20;
 // What lies beside DumpData files and is none.
 constexpr std::array<std::string_view, 6> kOtherFiles = {".csv", ".json", ".npy", ".npz", ".txt", ".bin"};
+
+// What the values of a dump become that is neither a layout nor files of single records.
+constexpr std::string_view kSafetensors = "safetensors";
+constexpr std::string_view kPolygraphy = "polygraphy";
+constexpr std::string_view kOnnxTestData = "onnx";
+bool is_step_form(std::string_view to) { return to == kSafetensors || to == kPolygraphy || to == kOnnxTestData; }
 
 // Forms of single tensors besides the formats.
 bool is_tensor_form(std::string_view to) { return to == "npy" || to == "bin" || to == "msnpy"; }
@@ -156,7 +163,36 @@ Status to_layout(const ConvertRequest& request, const Layout& layout, const Conv
   TENSORTAP_ASSIGN_OR_RETURN(const auto names, list_directory(request.target));
   if (!names.empty() && !layout.shares_folder) return invalid_argument(concat(request.target, " is not empty"));
   for (const std::string& problem : dump->problems()) report.notes.push_back(problem);
+  report.losses = losses_of(*dump, layout);
+  for (std::string& note : loss_notes(report.losses, layout)) report.notes.push_back(std::move(note));
   return copy_dump(*dump, request.sources[0], layout, request.target, progress, report);
+}
+
+// What a folder is called, whatever its path ends with.
+std::string folder_name(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().parent_path().filename(); }
+
+Status to_step_files(const ConvertRequest& request, const ConvertProgress& progress, ConvertReport& report) {
+  if (request.sources.size() != 1 || !is_directory(request.sources[0])) {
+    return invalid_argument(concat("a dump, not files, is converted to ", request.to));
+  }
+  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_dump(request.sources[0]));
+  const bool any_values = std::ranges::any_of(dump->rows(), [](const RecordRow& row) { return (row.flags & kRecordHasData) != 0; });
+  if (!any_values) return invalid_argument(concat(request.sources[0], ": no record has its values, only statistics; capture tensors"));
+  const bool one_file = request.to == kPolygraphy && request.target.ends_with(".json") && !is_directory(request.target);
+  TargetFolder target(one_file ? parent_path(request.target) : request.target);
+  TENSORTAP_RETURN_IF_ERROR(make_directories(target.path()));
+  for (const std::string& problem : dump->problems()) report.notes.push_back(problem);
+  if (request.to == kSafetensors) {
+    export_safetensors(*dump, request.part_bytes, progress, target, report);
+  } else if (request.to == kPolygraphy) {
+    export_polygraphy(*dump, folder_name(join_path(request.sources[0], ".")), one_file ? file_name(request.target) : "", progress, target,
+                      report);
+  } else {
+    export_onnx_test_data(*dump, progress, target, report);
+  }
+  report.written = target.written();
+  report.bytes = target.bytes();
+  return write_failed_list(report, target);
 }
 
 Status to_files(const ConvertRequest& request, const ConvertProgress& progress, TargetFolder& target, ConvertReport& report) {
@@ -198,6 +234,7 @@ std::vector<std::string> conversion_targets() {
   for (const Format& format : formats()) {
     if (format.encode != nullptr && format.name != "npy") words.emplace_back(format.name);
   }
+  for (const std::string_view word : {kPolygraphy, kOnnxTestData}) words.emplace_back(word);
   for (std::string& name : written_layouts()) words.push_back(std::move(name));
   return words;
 }
@@ -207,6 +244,12 @@ Result<ConvertReport> convert(const ConvertRequest& request, const ConvertProgre
   ConvertReport report;
   if (const Layout* layout = find_layout(request.to)) {
     TENSORTAP_RETURN_IF_ERROR(to_layout(request, *layout, progress, report));
+    return report;
+  }
+  const bool files_to_safetensors =
+      request.to == kSafetensors && (!is_directory(request.sources[0]) || !locate_dump(request.sources[0]).ok());
+  if (is_step_form(request.to) && !files_to_safetensors) {
+    TENSORTAP_RETURN_IF_ERROR(to_step_files(request, progress, report));
     return report;
   }
   TargetFolder target(wants_one_file(request) ? parent_path(request.target) : request.target);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "convert/layout_losses.h"
 #include "tensor/data_order.h"
 
 namespace tensortap {
@@ -17,12 +18,13 @@ namespace tensortap {
 struct ConvertRequest {
   std::vector<std::string> sources;  // files, or one folder
   std::string target;
-  std::string to;                      // "npy", "msnpy", "bin", the name of another format, or of a layout
+  std::string to;                      // one of conversion_targets()
   std::optional<DataOrder> order;      // put elements into this order
   std::optional<DataOrder> order_now;  // of files that do not store one; ND
   std::vector<int64_t> shape;          // without blocks, where files do not store it
   std::string slot;                    // "input.0": only this one of every DumpData file, "" = all
   uint32_t threads = 2;
+  uint64_t part_bytes = 5'000'000'000;  // of a safetensors file, about
 };
 
 struct ConvertFailure {
@@ -35,6 +37,7 @@ struct ConvertReport {
   uint64_t written = 0;  // files
   uint64_t bytes = 0;    // written
   std::vector<ConvertFailure> failed;
+  std::vector<Loss> losses;  // what the layout that was converted to has no place for
   std::vector<std::string> notes;
 };
 

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "convert/kept_origin.h"
 #include "convert/npy_values.h"
 #include "stats/stats.h"
 
@@ -38,19 +41,34 @@ std::string part_of_name(std::string_view text) {
 
 class DumpCopy {
  public:
-  DumpCopy(const DumpIndex& dump, LayoutWriter& writer, bool measures, ConvertReport& report)
-      : dump_(dump), writer_(writer), measures_(measures), report_(report) {}
+  DumpCopy(const DumpIndex& dump, const Layout& layout, LayoutWriter& writer, bool measures, ConvertReport& report)
+      : dump_(dump), layout_(layout), writer_(writer), measures_(measures), report_(report) {}
 
-  Status add_ops(bool with_inputs) {
+  Status add_ops() {
+    // What an op read is a record of its own, or that of its maker.
+    std::set<OpId> has_inputs;
+    for (const RecordRow& row : dump_.rows()) {
+      if (row.slot_kind == static_cast<uint8_t>(SlotKind::kInput)) has_inputs.insert(row.op);
+    }
     const auto ops = dump_.ops();
     for (OpId id = 0; id < ops.size(); ++id) {
       TENSORTAP_RETURN_IF_ERROR(writer_.add_op(id, ops[id]));
       OpDecision decision;
       decision.wanted = decision.outputs = decision.weights = true;
-      decision.inputs = with_inputs;
+      decision.inputs = layout_.copies_inputs && !has_inputs.contains(id);
       writer_.op_decided(id, decision);
     }
     return {};
+  }
+
+  // What the tree has no place for, beside it. A tree without that is whole, too.
+  void keep_beside(const std::string& folder) {
+    std::vector<std::vector<std::string>> files;
+    for (OpId id = 0; id < dump_.ops().size(); ++id) files.push_back(writer_.file_names_of(id));
+    if (std::ranges::all_of(files, [](const auto& names) { return names.empty(); })) return;
+    const Status kept = keep_origin(dump_, kept_, files, layout_.name, folder);
+    if (!kept.ok())
+      report_.notes.push_back(concat("names and statistics of this dump do not come back when the tree is read: ", kept.message()));
   }
 
   Status add_rows(const ConvertProgress& progress) {
@@ -83,9 +101,9 @@ class DumpCopy {
     return status.code() == StatusCode::kExhausted ? status : Status();
   }
 
-  // The statistics of the values, unless these are only a part of the tensor or have none.
+  // The statistics of the values, unless they are all there, or the values are only a part of the tensor or have none.
   static void measure(const TensorView& values, RecordRow& row) {
-    if (values.desc.shape.numel() != row.numel) return;
+    if (values.desc.shape.numel() != row.numel || (row.stats.valid & kStatFull) == kStatFull) return;
     const TensorStats stats = compute_stats(values, {});
     if (stats.valid != 0) row.stats = stats;
   }
@@ -103,16 +121,23 @@ class DumpCopy {
       TENSORTAP_RETURN_IF_ERROR(note(i, data.status()));
     }
     if (measures_ && data.ok()) measure(data->view, row);
-    const Status status = writer_.add_record(row, data.ok() ? &data->view : nullptr, nullptr);
+    kept_.push_back({i, row});
+    // Nothing is a record for its readers alone where these get no inputs.
+    if (!layout_.copies_inputs) row.flags &= static_cast<uint8_t>(~kRecordForReaders);
+    ExponentHistogram histogram;
+    const bool has_histogram = histogram_of(dump_, i, histogram);
+    const Status status = writer_.add_record(row, data.ok() ? &data->view : nullptr, has_histogram ? &histogram : nullptr);
     if (!status.ok()) return note(i, status);
     if (!has_data || data.ok()) ++report_.sources;
     return {};
   }
 
   const DumpIndex& dump_;
+  const Layout& layout_;
   LayoutWriter& writer_;
   bool measures_;
   ConvertReport& report_;
+  std::vector<KeptRecord> kept_;
 };
 
 }  // namespace
@@ -136,9 +161,10 @@ Status copy_dump(const DumpIndex& dump, const std::string& source, const Layout&
   if (dump.layout() == layout.name) spec.moment = MomentChoice::kBoth;
   spec.extras.graphs = spec.extras.execution_order = true;
   TENSORTAP_ASSIGN_OR_RETURN(const auto writer, layout.create(info, spec));
-  DumpCopy copy(dump, *writer, measures, report);
-  TENSORTAP_RETURN_IF_ERROR(copy.add_ops(layout.copies_inputs));
+  DumpCopy copy(dump, layout, *writer, measures, report);
+  TENSORTAP_RETURN_IF_ERROR(copy.add_ops());
   const Status status = copy.add_rows(progress);
+  if (status.ok()) copy.keep_beside(folder);
   const Status finished = writer->finish(dump.manifest());
   report.bytes = writer->bytes_written();
   return status.ok() ? finished : status;

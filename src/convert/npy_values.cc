@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -74,6 +75,26 @@ Status write_npy(File& file, const TensorView& view) {
   const DType stored = numpy_dtype_for(view.desc.dtype);
   if (stored == DType::kUndefined) return unsupported("texts are not written as npy; use npz");
   return write_values(file, make_tensor_npy_header({stored, view.desc.shape}, value_bytes(view.desc)), view);
+}
+
+Result<std::string> npy_file_of(const TensorView& view) {
+  const DType stored = numpy_dtype_for(view.desc.dtype);
+  if (stored == DType::kUndefined) return unsupported("NumPy's files have no texts of this kind");
+  if (stored == view.desc.dtype) return encode_npy(view);
+  const uint64_t numel = view.desc.shape.numel().value_or(0);
+  std::string file = make_tensor_npy_header({stored, view.desc.shape}, value_bytes(view.desc));
+  const size_t begin = file.size();
+  file.resize(begin + value_bytes(view.desc));
+  if (stored == DType::kFloat32) {
+    std::vector<float> values(numel);
+    to_float32(view.desc.dtype, view.data, 0, numel, values.data());
+    if (numel > 0) std::memcpy(file.data() + begin, values.data(), numel * sizeof(float));
+  } else {
+    std::vector<int64_t> values(numel);
+    to_int64(view.desc.dtype, view.data, 0, numel, values.data());
+    for (uint64_t i = 0; i < numel; ++i) file[begin + i] = static_cast<char>(values[i]);
+  }
+  return file;
 }
 
 uint64_t npy_bytes(const TensorDesc& desc) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/files.h"
@@ -25,6 +26,9 @@ uint64_t npy_bytes(const TensorDesc& desc);
 
 // Bytes that write_values() writes.
 uint64_t value_bytes(const TensorDesc& desc);
+
+// The bytes of such an npy file. Errors: kUnsupported for texts.
+Result<std::string> npy_file_of(const TensorView& view);
 
 // A value of HiFloat8, whose width of exponent and fraction differ from value to value.
 float hifloat8_to_float(uint8_t bits);

@@ -23,6 +23,8 @@ class TargetFolder {
   // and replaces an earlier one. Characters that a terminal obeys, and '/', become '_'. A name that is too long is replaced by a
   // number that mapping.csv explains.
   Status write(const std::string& below, const std::string& name, uint64_t bytes, const std::function<Status(File&)>& fill);
+  // Bytes of a file whose size was not known when it was begun.
+  void count_bytes(uint64_t bytes) { bytes_.fetch_add(bytes); }
   [[nodiscard]] uint64_t written() const { return written_; }
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
   [[nodiscard]] const std::string& path() const { return path_; }

@@ -121,6 +121,10 @@ class LayoutWriter {
   // Writes what was buffered, so that a reader sees it.
   virtual Status flush() = 0;
 
+  // What the files of the dump call an op that was added: DumpIndex::file_name_of() of its reader. Several where its files are of several
+  // kinds; none where the layout keeps the op's own name.
+  [[nodiscard]] virtual std::vector<std::string> file_names_of(OpId /*op*/) { return {}; }
+
   // Ends the dump. `manifest` is the JSON text of run.json. Called once, last; also after errors.
   virtual Status finish(std::string_view manifest) = 0;
 

@@ -1,10 +1,12 @@
 #include "read/open_dump.h"
 
+#include <utility>
 #include <vector>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "read/file_dump.h"
+#include "read/restored_dump.h"
 #include "registry/registry.h"
 
 namespace tensortap {
@@ -80,7 +82,8 @@ Result<FoundDump> locate_dump(const std::string& path) {
 Result<std::unique_ptr<DumpIndex>> open_dump(const std::string& path) {
   if (is_tensor_file(path) && !is_part_of_a_dump(path)) return open_tensor_file(path);
   TENSORTAP_ASSIGN_OR_RETURN(const FoundDump found, locate_dump(path));
-  return found.layout->open(found.folder);
+  TENSORTAP_ASSIGN_OR_RETURN(auto dump, found.layout->open(found.folder));
+  return restore_dump(std::move(dump), found.folder);
 }
 
 }  // namespace tensortap

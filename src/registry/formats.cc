@@ -7,6 +7,7 @@
 #include "format/npz/npz.h"
 #include "format/onnx_tensor/onnx_group.h"
 #include "format/onnx_tensor/onnx_tensor.h"
+#include "format/safetensors/safetensors.h"
 #include "registry/registry.h"
 
 namespace tensortap {
@@ -21,6 +22,8 @@ constexpr Format kFormats[] = {
      dump_data_encode},
     {"msit_bin", "one tensor as msit llm dump writes it", ".bin", msit_bin_holds, msit_bin_recognise, msit_bin_decode, msit_bin_encode,
      nullptr, msit_bin_describe, false},
+    {"safetensors", "named tensors as Hugging Face saves them", ".safetensors", safetensors_holds, safetensors_recognise,
+     safetensors_decode, safetensors_encode},
 };
 
 }  // namespace

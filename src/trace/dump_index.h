@@ -38,6 +38,8 @@ class DumpIndex {
   virtual Result<RecordData> data(size_t row) const = 0;
   // The file that holds a record, relative to the dump; "" when none does.
   virtual std::string file(size_t row) const = 0;
+  // What the files of the dump call an op, where that is not its name; "" otherwise.
+  [[nodiscard]] virtual std::string_view file_name_of(OpId /*op*/) const { return ""; }
   // The dump's own manifest (run.json) as JSON text, "{}" when there is none.
   virtual std::string manifest() const = 0;
   // What was skipped while opening (damaged rows, foreign files), one sentence each. Empty for a whole dump.

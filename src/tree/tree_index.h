@@ -35,6 +35,9 @@ class TreeIndex : public DumpIndex {
   std::string_view layout() const final { return layout_; }
   std::span<const RecordRow> rows() const final { return content_.rows.rows; }
   std::span<const OpInfo> ops() const final { return content_.rows.ops; }
+  std::string_view file_name_of(OpId op) const final {
+    return op < content_.rows.op_files.size() ? std::string_view(content_.rows.op_files[op]) : std::string_view();
+  }
   std::string manifest() const final { return content_.manifest; }
   std::span<const std::string> problems() const final { return content_.problems; }
   std::vector<uint64_t> histogram(size_t /*row*/) const final { return {}; }

@@ -4,6 +4,7 @@
 #define TENSORTAP_TREE_TREE_ROWS_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "trace/op_info.h"
@@ -19,6 +20,7 @@ struct TreeRows {
   std::vector<uint32_t> files;    // by row: in Tree::files, kNoFile for statistics only
   std::vector<uint32_t> folders;  // by row: in Tree::folders
   std::vector<OpInfo> ops;
+  std::vector<std::string> op_files;  // by op: what its files are called by; may be shorter, "" = not known
 
   // Adds a row behind the others and numbers it.
   void add(RecordRow row, uint32_t folder, uint32_t file);

@@ -144,6 +144,7 @@ class RowsReader {
     op.graph = folder.model;
     op.single = !is_in_model(folder);
     rows_.ops.push_back(std::move(op));
+    rows_.op_files.push_back(concat(run.name.type, ".", full_name));
     return found->second;
   }
 

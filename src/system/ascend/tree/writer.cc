@@ -52,6 +52,7 @@ class Writer : public LayoutWriter {
   Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
   uint64_t take_lost() override;
   Status flush() override;
+  [[nodiscard]] std::vector<std::string> file_names_of(OpId id) override;
   Status finish(std::string_view manifest) override;
   [[nodiscard]] uint64_t bytes_written() const override { return files_.bytes_written(); }
 
@@ -309,6 +310,14 @@ Status Writer::flush() {
 uint64_t Writer::take_lost() {
   const std::lock_guard lock(mutex_);
   return std::exchange(lost_, 0);
+}
+
+// Files of tensors hold the op's full name, those of statistics alone have nothing but their own.
+std::vector<std::string> Writer::file_names_of(OpId id) {
+  const std::lock_guard lock(mutex_);
+  const Op* op = find(id);
+  if (op == nullptr || op->without_file) return {};
+  return {concat(op->type, ".", op->full_name), concat(op->type, ".", op->name)};
 }
 
 Status Writer::finish(std::string_view manifest) {

@@ -10,6 +10,7 @@
 #include "layout/crash_file.h"
 #include "system/mindspore/names.h"
 #include "system/mindspore/statistics.h"
+#include "tree/manifests.h"
 #include "tree/mapping.h"
 
 namespace tensortap::mindspore {
@@ -71,6 +72,7 @@ FolderRole enter(const TreeFolder& above, std::string_view name, TreeFolder& bel
         below.dump = below.path;
         return enter_if(true, below, kRank);
       }
+      if (name == kManifestFolder) return FolderRole::kCompanion;
       if (is_time_folder(name)) return enter_if(true, below, kTime);
       if (above.level == kStep || !is_step(name)) return FolderRole::kForeign;
       below.step = number_of(name);

@@ -55,6 +55,7 @@ class RowMaker {
       add_folder(folder, begin, end);
       begin = end;
     }
+    result_.op_files = ops_.stems();
     result_.ops = ops_.take();
     sort();
     make_rows();

@@ -221,6 +221,14 @@ void TreeOps::make_unique() {
   }
 }
 
+std::vector<std::string> TreeOps::stems() const {
+  std::vector<std::string> stems(ops_.size());
+  for (const Graph& graph : graphs_) {
+    for (const auto& [stem, op] : graph.by_stem) stems[op] = stem;
+  }
+  return stems;
+}
+
 std::vector<OpInfo> TreeOps::take() {
   find_nodes();
   for (OpId id = 0; id < ops_.size(); ++id) link(id);

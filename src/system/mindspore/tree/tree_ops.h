@@ -37,6 +37,9 @@ class TreeOps {
   // An output that there is a record of.
   void saw_output(OpId op, uint32_t slot);
 
+  // "TYPE.NAME" of the files of each op, "" for those without.
+  [[nodiscard]] std::vector<std::string> stems() const;
+
   // Links inputs to what makes them, makes names unique, and gives the ops away.
   std::vector<OpInfo> take();
 

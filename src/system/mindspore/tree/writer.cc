@@ -77,6 +77,7 @@ class Writer : public LayoutWriter {
   [[nodiscard]] bool wants_values() const override { return options_.statistics && table_.needs_values(options_.digest); }
   Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
   Status flush() override;
+  [[nodiscard]] std::vector<std::string> file_names_of(OpId op) override;
   Status finish(std::string_view manifest) override;
   [[nodiscard]] uint64_t bytes_written() const override { return bytes_written_.load(std::memory_order_relaxed); }
 
@@ -351,6 +352,13 @@ Status Writer::flush() {
   const std::lock_guard lock(mutex_);
   noted_.note(flush_folders());
   return noted_.take();
+}
+
+std::vector<std::string> Writer::file_names_of(OpId id) {
+  const std::lock_guard lock(mutex_);
+  const Op* op = ops_.find(id);
+  if (op == nullptr) return {};
+  return {concat(op->file_type, ".", op->file_name)};
 }
 
 Status Writer::finish(std::string_view manifest) {

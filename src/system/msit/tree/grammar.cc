@@ -63,6 +63,7 @@ FolderRole enter_folder(const TreeFolder& above, std::string_view name, TreeFold
         below.dump = name;
         return part(below, kDumpLevel);
       }
+      if (name == kManifestFolder) return FolderRole::kCompanion;
       return name == kTensors ? part(below, kTensorsLevel) : enter_process(name, below);
     case kDumpLevel:
       if (is_companion(name)) return FolderRole::kCompanion;

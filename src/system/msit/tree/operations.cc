@@ -55,6 +55,7 @@ class OperationReader {
       place.op = static_cast<OpId>(result_.ops.size());
       result_.ops.push_back(op_of(key, place));
       result_.ids.push_back(key.ids);
+      result_.paths.emplace_back(key.path);
     }
     for (const TreeFolder& folder : tree_.folders) {
       const auto found = places_.find(key_of(folder, folder.graph));

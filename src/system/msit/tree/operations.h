@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "system/msit/tree/statistic_lines.h"
@@ -17,6 +18,7 @@ namespace tensortap::msit {
 struct Operations {
   std::vector<OpInfo> ops;                 // parents before their children, otherwise in the order of their ids
   std::vector<std::vector<uint32_t>> ids;  // by op
+  std::vector<std::string> paths;          // by op: "1_Decoder_layer/0_LinearOperation"
   std::vector<OpId> of_folders;            // by Tree::folders; kNoOp for a folder of no operation
   std::vector<OpId> of_lines;              // by line of the tables of statistics
 };

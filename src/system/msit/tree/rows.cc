@@ -70,6 +70,7 @@ class RowMaker {
     add_lines();
     std::ranges::sort(items_, [this](const Item& a, const Item& b) { return is_before_in_time(a, b); });
     result_.ops = std::move(operations_.ops);
+    result_.op_files = std::move(operations_.paths);
     number_runs();
     for (const Item& item : items_) result_.add(row_of(item), item.folder, item.file);
     finish_ops(result_);

@@ -69,6 +69,7 @@ class Writer : public LayoutWriter {
   Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
   Status add_document(std::string_view path, std::string_view content, bool append) override;
   Status flush() override;
+  [[nodiscard]] std::vector<std::string> file_names_of(OpId id) override;
   Status finish(std::string_view manifest) override;
   [[nodiscard]] uint64_t bytes_written() const override { return files_.bytes_written(); }
 
@@ -312,6 +313,13 @@ Status Writer::flush() {
   const std::lock_guard lock(mutex_);
   noted_.note(tables_.flush());
   return noted_.take();
+}
+
+std::vector<std::string> Writer::file_names_of(OpId id) {
+  const std::lock_guard lock(mutex_);
+  const Op* op = ops_.find(id);
+  if (op == nullptr || op->pseudo) return {};
+  return {op->path};
 }
 
 Status Writer::finish(std::string_view manifest) {

@@ -1,0 +1,66 @@
+#include "convert/kept_origin.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "layout/layout.h"
+#include "read/restored_dump.h"
+#include "registry/registry.h"
+
+namespace tensortap {
+namespace {
+
+std::string origin_manifest(const DumpIndex& dump, std::span<const std::vector<std::string>> files, std::string_view layout) {
+  Result<Json> parsed = parse_json(dump.manifest(), "manifest");
+  Json manifest = parsed.ok() && parsed->is_object() ? *std::move(parsed) : Json::object();
+  Json names = Json::array();
+  for (const std::vector<std::string>& of_op : files) names.push_back(of_op);
+  manifest[kOriginTree] = {{"layout", layout}, {"files", std::move(names)}};
+  return to_json_text(manifest);
+}
+
+Status write_records(const DumpIndex& dump, std::span<const KeptRecord> records, LayoutWriter& writer) {
+  for (OpId op = 0; op < dump.ops().size(); ++op) TENSORTAP_RETURN_IF_ERROR(writer.add_op(op, dump.ops()[op]));
+  for (const auto& [number, content] : records) {
+    RecordRow row = content;
+    ExponentHistogram histogram;
+    const bool has_histogram = histogram_of(dump, number, histogram);
+    // Lost here, until the tree gives them back.
+    if ((dump.rows()[number].flags & (kRecordHasData | kRecordDataLost)) != 0) row.flags |= kRecordDataLost;
+    TENSORTAP_RETURN_IF_ERROR(writer.add_record(row, nullptr, has_histogram ? &histogram : nullptr));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool histogram_of(const DumpIndex& dump, size_t row, ExponentHistogram& histogram) {
+  const std::vector<uint64_t> numbers = dump.histogram(row);
+  if (numbers.size() != ExponentHistogram::kBins + 3) return false;
+  std::copy_n(numbers.begin(), ExponentHistogram::kBins, histogram.bins);
+  histogram.zero = numbers[ExponentHistogram::kBins];
+  histogram.nan = numbers[ExponentHistogram::kBins + 1];
+  histogram.inf = numbers[ExponentHistogram::kBins + 2];
+  return true;
+}
+
+Status keep_origin(const DumpIndex& dump, std::span<const KeptRecord> records, std::span<const std::vector<std::string>> files,
+                   std::string_view layout, const std::string& folder) {
+  const std::string path = join_path(folder, kOriginFolder);
+  if (path_exists(path)) return unsupported(concat(path, " is there already, of an earlier conversion"));
+  TENSORTAP_RETURN_IF_ERROR(make_directories(path));
+  DumpInfo info;
+  info.folder = path;
+  CaptureSpec spec;
+  spec.payload = Payload::kStatistics;
+  TENSORTAP_ASSIGN_OR_RETURN(const auto writer, find_layout("tap")->create(info, spec));
+  const Status written = write_records(dump, records, *writer);
+  // Without its manifest nobody takes it for the whole.
+  const Status finished = writer->finish(written.ok() ? origin_manifest(dump, files, layout) : "{}");
+  return written.ok() ? finished : written;
+}
+
+}  // namespace tensortap

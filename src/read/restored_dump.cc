@@ -1,0 +1,265 @@
+#include "read/restored_dump.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "registry/registry.h"
+
+namespace tensortap {
+namespace {
+
+constexpr size_t kNoRow = std::numeric_limits<size_t>::max();
+constexpr uint8_t kDataFlags = kRecordHasData | kRecordDataLost | kRecordRaw;
+
+// A record, by its row in the tree and in what is kept beside it.
+struct Joined {
+  size_t tree = kNoRow;
+  size_t origin = kNoRow;
+  size_t place = 0;  // in the order of the origin
+};
+
+struct RestoredContent {
+  std::vector<OpInfo> ops;
+  std::vector<RecordRow> rows;
+  std::vector<Joined> joined;  // by row
+  std::vector<std::string> problems;
+  std::string manifest;
+};
+
+class RestoredDump : public DumpIndex {
+ public:
+  RestoredDump(std::unique_ptr<DumpIndex> tree, std::unique_ptr<DumpIndex> origin, RestoredContent content)
+      : tree_(std::move(tree)), origin_(std::move(origin)), content_(std::move(content)) {}
+
+  std::string_view layout() const override { return tree_->layout(); }
+  std::string_view model() const override { return tree_->model(); }
+  std::span<const RecordRow> rows() const override { return content_.rows; }
+  std::span<const OpInfo> ops() const override { return content_.ops; }
+  std::string manifest() const override { return content_.manifest; }
+  std::span<const std::string> problems() const override { return content_.problems; }
+
+  Result<RecordData> data(size_t row) const override {
+    if (row >= content_.rows.size()) return tree_->data(kNoRow);
+    const size_t in_tree = content_.joined[row].tree;
+    if (in_tree == kNoRow) return not_found("the tree that the dump was converted to has no values of this record");
+    TENSORTAP_ASSIGN_OR_RETURN(RecordData data, tree_->data(in_tree));
+    const TensorDesc desc = content_.rows[row].desc();
+    // A tree may keep a scalar as a vector.
+    if (desc.dtype == data.view.desc.dtype && desc.shape.numel() == data.view.desc.shape.numel()) data.view.desc = desc;
+    return data;
+  }
+  std::string file(size_t row) const override {
+    const size_t in_tree = row < content_.rows.size() ? content_.joined[row].tree : kNoRow;
+    return in_tree == kNoRow ? "" : tree_->file(in_tree);
+  }
+  std::vector<uint64_t> histogram(size_t row) const override {
+    const size_t kept = row < content_.rows.size() ? content_.joined[row].origin : kNoRow;
+    return kept == kNoRow ? std::vector<uint64_t>() : origin_->histogram(kept);
+  }
+
+ private:
+  std::unique_ptr<DumpIndex> tree_;
+  std::unique_ptr<DumpIndex> origin_;
+  RestoredContent content_;
+};
+
+class Restorer {
+ public:
+  Restorer(const DumpIndex& tree, const DumpIndex& origin) : tree_(tree), origin_(origin) {
+    content_.problems.assign(tree.problems().begin(), tree.problems().end());
+  }
+
+  // False when what is kept is of another tree.
+  bool restore() {
+    Result<Json> manifest = parse_json(origin_.manifest(), "run.json");
+    if (!manifest.ok() || !manifest->is_object() || !read_files(*manifest)) return false;
+    manifest->erase(kOriginTree);
+    content_.manifest = to_json_text(*manifest);
+    if (!join_rows()) return false;
+    add_ops();
+    make_rows();
+    return true;
+  }
+  // What it is without.
+  void keep_the_tree(const std::string& problem) {
+    content_.ops.assign(tree_.ops().begin(), tree_.ops().end());
+    content_.rows.assign(tree_.rows().begin(), tree_.rows().end());
+    content_.joined.clear();
+    for (size_t i = 0; i < content_.rows.size(); ++i) content_.joined.push_back({i, kNoRow, i});
+    content_.manifest = tree_.manifest();
+    content_.problems.push_back(problem);
+  }
+  RestoredContent take() { return std::move(content_); }
+
+ private:
+  // Records of one slot of an op in one step; what is recorded when a model is loaded stands in any.
+  using Key = std::tuple<OpId, int64_t, uint8_t, uint32_t>;
+  static constexpr int64_t kAnyStep = std::numeric_limits<int64_t>::min();
+
+  bool read_files(const Json& manifest) {
+    const auto told = manifest.find(kOriginTree);
+    if (told == manifest.end() || !told->is_object() || told->value("layout", Json()) != Json(std::string(tree_.layout()))) return false;
+    const auto files = told->find("files");
+    if (files == told->end() || !files->is_array() || files->size() != origin_.ops().size()) return false;
+    std::map<std::string, OpId, std::less<>> by_file;
+    for (OpId op = 0; op < files->size(); ++op) {
+      if (!(*files)[op].is_array()) return false;
+      for (const Json& name : (*files)[op]) {
+        if (name.is_string()) by_file.try_emplace(name.get<std::string>(), op);
+      }
+    }
+    for (OpId op = 0; op < tree_.ops().size(); ++op) {
+      const auto found = by_file.find(tree_.file_name_of(op));
+      op_of_tree_.push_back(found == by_file.end() ? kNoOp : found->second);
+    }
+    return true;
+  }
+
+  [[nodiscard]] Key key_of(OpId op, const RecordRow& row) const {
+    return {op, loaded_.contains(op) ? kAnyStep : row.step, row.slot_kind, row.file_slot()};
+  }
+
+  bool join_rows() {
+    for (const RecordRow& row : origin_.rows()) {
+      if (row.op < origin_.ops().size() && row.phase == static_cast<uint8_t>(Phase::kLoad)) loaded_.insert(row.op);
+    }
+    std::map<Key, std::vector<size_t>> kept;
+    for (size_t i = 0; i < origin_.rows().size(); ++i) kept[key_of(origin_.rows()[i].op, origin_.rows()[i])].push_back(i);
+    std::map<Key, size_t> taken;
+    std::vector<size_t> partner(origin_.rows().size(), kNoRow);
+    std::vector<Joined> joined;
+    for (size_t i = 0; i < tree_.rows().size(); ++i) {
+      const RecordRow& row = tree_.rows()[i];
+      const OpId op = row.op < op_of_tree_.size() ? op_of_tree_[row.op] : kNoOp;
+      const Key key = key_of(op, row);
+      const auto found = op == kNoOp ? kept.end() : kept.find(key);
+      Joined& one = joined.emplace_back();
+      one.tree = i;
+      if (found == kept.end()) continue;
+      size_t& next = taken[key];
+      if (next < found->second.size()) {
+        one.origin = found->second[next++];
+        partner[one.origin] = i;
+      } else if (loaded_.contains(op)) {
+        joined.pop_back();  // the same weight in another step
+      } else {
+        return false;
+      }
+    }
+    for (size_t i = 0; i < partner.size(); ++i) {
+      if (partner[i] == kNoRow && origin_.rows()[i].op < origin_.ops().size()) joined.push_back({kNoRow, i, i});
+    }
+    const bool any = std::ranges::any_of(partner, [](size_t row) { return row != kNoRow; });
+    put_in_order(std::move(joined));
+    return any || tree_.rows().empty();
+  }
+
+  // As the origin has them; what it has not comes before what follows it in the tree.
+  void put_in_order(std::vector<Joined> joined) {
+    size_t place = origin_.rows().size();
+    for (size_t i = joined.size(); i-- > 0;) {
+      if (joined[i].origin != kNoRow) place = joined[i].origin;
+      joined[i].place = place;
+    }
+    std::ranges::stable_sort(joined, [](const Joined& a, const Joined& b) {
+      return std::tuple(a.place, a.origin != kNoRow) < std::tuple(b.place, b.origin != kNoRow);
+    });
+    content_.joined = std::move(joined);
+  }
+
+  // The origin's, and those of the tree that it does not know and that have records.
+  void add_ops() {
+    content_.ops.assign(origin_.ops().begin(), origin_.ops().end());
+    std::set<OpId> wanted;
+    for (const Joined& one : content_.joined) {
+      if (one.tree == kNoRow) continue;
+      const OpId op = tree_.rows()[one.tree].op;
+      if (op < op_of_tree_.size() && op_of_tree_[op] == kNoOp) wanted.insert(op);
+    }
+    for (const OpId op : wanted) op_of_tree_[op] = static_cast<OpId>(origin_.ops().size() + new_ops_++);
+    const auto number = [this](OpId op) { return op < op_of_tree_.size() ? op_of_tree_[op] : kNoOp; };
+    std::set<std::string> used;
+    for (const OpInfo& op : content_.ops) used.insert(op.name);
+    for (const OpId id : wanted) {
+      OpInfo op = tree_.ops()[id];
+      op.parent = number(op.parent);
+      for (OpInput& input : op.inputs) input.producer = number(input.producer);
+      const std::string name = op.name;
+      for (int i = 2; !used.insert(op.name).second; ++i) op.name = concat(name, "~", i);
+      content_.ops.push_back(std::move(op));
+    }
+  }
+
+  void make_rows() {
+    size_t gone = 0;
+    for (const Joined& one : content_.joined) {
+      RecordRow row = one.origin == kNoRow ? tree_.rows()[one.tree] : origin_.rows()[one.origin];
+      if (one.origin == kNoRow) add_place(one, row);
+      if (one.tree == kNoRow) gone += (row.flags & kRecordDataLost) != 0 ? 1 : 0;
+      if (one.tree != kNoRow && one.origin != kNoRow) join(tree_.rows()[one.tree], row);
+      row.sequence = content_.rows.size();
+      content_.rows.push_back(row);
+    }
+    if (gone > 0)
+      content_.problems.push_back(concat("the tree has no values of ", gone, " records of the dump that it was converted from"));
+  }
+
+  // What is only in the tree belongs to the run of what follows it there.
+  void add_place(const Joined& one, RecordRow& row) const {
+    row.op = row.op < op_of_tree_.size() ? op_of_tree_[row.op] : kNoOp;
+    if (one.place >= origin_.rows().size() || origin_.rows()[one.place].step != row.step) return;
+    row.run = origin_.rows()[one.place].run;
+    row.thread = origin_.rows()[one.place].thread;
+    row.time_ns = origin_.rows()[one.place].time_ns;
+  }
+
+  // Where the values are, and what they are, is the tree's to say.
+  static void join(const RecordRow& tree, RecordRow& row) {
+    row.flags = static_cast<uint8_t>((row.flags & ~kDataFlags) | (tree.flags & kDataFlags));
+    row.data_offset = tree.data_offset;
+    row.data_bytes = tree.data_bytes;
+    row.data_header = 0;
+    row.member = 0;
+    row.rank = tree.rank;
+    if (row.stats.valid == 0) row.stats = tree.stats;
+    if (tree.dtype == row.dtype && tree.numel == row.desc().shape.numel()) return;
+    row.set_desc(tree.desc());
+    row.digest_kind = 0;
+    row.strided = 0;
+  }
+
+  const DumpIndex& tree_;
+  const DumpIndex& origin_;
+  std::vector<OpId> op_of_tree_;  // by the tree's op: the origin's, or a new one
+  size_t new_ops_ = 0;
+  std::set<OpId> loaded_;
+  RestoredContent content_;
+};
+
+}  // namespace
+
+std::unique_ptr<DumpIndex> restore_dump(std::unique_ptr<DumpIndex> tree, const std::string& folder) {
+  const std::string path = join_path(folder, kOriginFolder);
+  const Layout* own = find_layout("tap");
+  if (tree->layout() == "tap" || own == nullptr || own->recognise(path) != Confidence::kCertain) return tree;
+  Result<std::unique_ptr<DumpIndex>> origin = own->open(path);
+  if (!origin.ok()) return tree;
+  Restorer restorer(*tree, **origin);
+  if (!restorer.restore()) {
+    restorer.keep_the_tree(
+        concat("what ", kOriginFolder, " holds is not of this tree, or files were added since: names and statistics are the tree's own"));
+  }
+  RestoredContent content = restorer.take();
+  return std::make_unique<RestoredDump>(std::move(tree), *std::move(origin), std::move(content));
+}
+
+}  // namespace tensortap
