@@ -123,6 +123,7 @@ nb::dict op_fields(const OpInfo& op) {
   fields["module"] = to_str(op.module);
   fields["source"] = to_str(op.source_location);
   fields["inserted_by_runtime"] = op.inserted_by_runtime;
+  fields["level"] = to_str(std::string(level_name(op.level)));
   fields["parent"] = id_or_none(op.parent);
   fields["attributes"] = to_str(op.attributes);
   nb::list originals;

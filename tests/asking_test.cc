@@ -117,9 +117,98 @@ TEST_F(Asking, FilesBesideTheTensorsAreWrittenOnceOrGrow) {
   }
 }
 
+// A session of the native layout.
+class AskingNative : public testing::Test {
+ protected:
+  void open(nlohmann::json config) {
+    const Opened opened = open_session(std::move(config), folder_ / "dump");
+    ASSERT_EQ(opened.status, TENSORTAP_OK) << opened.message;
+    session_ = opened.session;
+  }
+  int write(const char* path, const std::string& content, uint32_t flags = TENSORTAP_DOCUMENT_APPEND) {
+    tensortap_document document{};
+    document.size = sizeof document;
+    document.flags = flags;
+    document.path = path;
+    document.data = content.data();
+    document.bytes = content.size();
+    return tensortap_add_document(session_, &document);
+  }
+  std::string read(const char* name) {
+    std::ifstream file(std::filesystem::path(folder_ / "dump") / name);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  nlohmann::json close() {
+    EXPECT_EQ(tensortap_session_close(session_), TENSORTAP_OK);
+    return nlohmann::json::parse(read("run.json"));
+  }
+
+  TempFolder folder_;
+  tensortap_session* session_ = nullptr;
+};
+
+TEST_F(AskingNative, FilesBesideTheTensorsLieInTheDumpsFolder) {
+  open(nlohmann::json::object());
+  EXPECT_EQ(write("table.csv", "a"), TENSORTAP_OK);
+  EXPECT_EQ(write("table.csv", "b"), TENSORTAP_OK);
+  EXPECT_EQ(write("table.csv", "c", 0), TENSORTAP_OK) << "it is there";
+  EXPECT_EQ(read("table.csv"), "ab");
+  for (const char* name : {"", "a/b", "../x", ".x", "records.npy", "ops.jsonl", "run.json", "tensors.npz"}) {
+    EXPECT_EQ(write(name, "x"), TENSORTAP_INVALID_ARGUMENT) << name;
+  }
+  tensortap_session_close(session_);
+}
+
+TEST_F(AskingNative, TheyCountAmongTheBytesThatADumpMayHave) {
+  open({{"limits", {{"max_bytes", 65536}}}});
+  EXPECT_EQ(write("a", std::string(16384, 'x')), TENSORTAP_OK);
+  EXPECT_EQ(write("a", std::string(65536, 'x')), TENSORTAP_EXHAUSTED);
+  EXPECT_EQ(read("a").size(), 16384U);
+  EXPECT_THAT(close()["problems"].dump(), testing::HasSubstr("max_bytes"));
+}
+
+TEST_F(AskingNative, ArgumentsOfCallsAreWantedWhereTensorsAreKept) {
+  open({{"payload", "statistics"}});
+  EXPECT_EQ(tensortap_wants_arguments(session_), 0);
+  EXPECT_EQ(tensortap_wants_arguments(nullptr), 0);
+  EXPECT_EQ(tensortap_add_arguments(session_, 0, 0, 1, "{}"), TENSORTAP_OK);
+  close();
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "dump/calls.jsonl"));
+}
+
+TEST_F(AskingNative, ArgumentsOfACallAreALine) {
+  open({{"payload", "full"}});
+  EXPECT_EQ(tensortap_wants_arguments(session_), 1);
+  EXPECT_EQ(tensortap_add_arguments(session_, 3, 7, 2, R"({"value": -0.1, "dims": [1, 2]})"), TENSORTAP_OK);
+  EXPECT_EQ(tensortap_add_arguments(session_, 3, 7, 0, "{}"), TENSORTAP_INVALID_ARGUMENT) << "calls count from 1";
+  for (const char* text : {"", "{", "[1]", "1"}) EXPECT_EQ(tensortap_add_arguments(session_, 3, 7, 2, text), TENSORTAP_INVALID_ARGUMENT);
+  EXPECT_EQ(nlohmann::json::parse(read("calls.jsonl")),
+            nlohmann::json::parse(R"({"op": 3, "step": 7, "call": 1, "arguments": {"value": -0.1, "dims": [1, 2]}})"));
+  close();
+}
+
+TEST_F(AskingNative, ArgumentsThatHaveNoRoomAreSaidToBeMissing) {
+  open({{"payload", "full"}, {"limits", {{"max_bytes", 65536}}}});
+  const std::string large = R"({"value": ")" + std::string(65536, 'x') + R"("})";
+  EXPECT_EQ(tensortap_add_arguments(session_, 0, 5, 1, large.c_str()), TENSORTAP_EXHAUSTED);
+  EXPECT_EQ(tensortap_add_arguments(session_, 0, 6, 1, large.c_str()), TENSORTAP_EXHAUSTED);
+  EXPECT_EQ(close()["runtime"]["arguments_missing_from_step"], 5);
+}
+
+TEST_F(AskingNative, FactsOfTheRuntimeStandInRunJson) {
+  open(nlohmann::json::object());
+  EXPECT_EQ(tensortap_add_fact(session_, "cpu", "\"old\""), TENSORTAP_OK);
+  EXPECT_EQ(tensortap_add_fact(session_, "cpu", "[1, 2]"), TENSORTAP_OK);
+  EXPECT_EQ(tensortap_add_fact(session_, "cpu", "{"), TENSORTAP_INVALID_ARGUMENT);
+  EXPECT_EQ(tensortap_add_fact(session_, "", "1"), TENSORTAP_INVALID_ARGUMENT);
+  EXPECT_EQ(tensortap_add_fact(session_, "much", ("\"" + std::string(70000, 'x') + "\"").c_str()), TENSORTAP_INVALID_ARGUMENT);
+  EXPECT_EQ(tensortap_add_fact(nullptr, "cpu", "1"), TENSORTAP_OK);
+  EXPECT_EQ(close()["runtime"]["cpu"], nlohmann::json::parse("[1, 2]"));
+}
+
 TEST(AskingOther, ALayoutWithoutAPlaceForThemSaysSo) {
   const TempFolder folder;
-  const Opened opened = open_session(nlohmann::json::object(), folder / "dump");
+  const Opened opened = open_session({{"layout", "mindspore"}}, folder / "dump");
   ASSERT_EQ(opened.status, TENSORTAP_OK) << opened.message;
   tensortap_document document{};
   document.size = sizeof document;

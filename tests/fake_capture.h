@@ -4,6 +4,8 @@
 #ifndef TENSORTAP_TESTS_FAKE_CAPTURE_H_
 #define TENSORTAP_TESTS_FAKE_CAPTURE_H_
 
+#include <tensortap/asking.h>
+
 #include "fake_session.h"
 
 extern "C" {
@@ -50,6 +52,9 @@ int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t run)
 }
 int tensortap_skips_steps(tensortap_session*) noexcept { return 0; }
 void tensortap_note(tensortap_session*, const char*) noexcept {}
+int tensortap_wants_arguments(tensortap_session*) noexcept { return 0; }
+int tensortap_add_arguments(tensortap_session*, tensortap_op_id, int64_t, uint32_t, const char*) noexcept { return TENSORTAP_OK; }
+int tensortap_add_fact(tensortap_session*, const char*, const char*) noexcept { return TENSORTAP_OK; }
 void tensortap_step_end(tensortap_session* session, int64_t step, uint64_t run) noexcept {
   auto& self = fake_capture::self(session);
   const std::lock_guard lock(self.mutex);

@@ -1,6 +1,7 @@
 /*
  * For engines over capture.h that know which tensors they would report before they fetch them, and whose own interface names the files
- * beside the tensors: they ask the session first, and then report only what it wants. The rules of capture.h hold.
+ * beside the tensors: they ask the session first, and then report only what it wants. And what else such files, and run.json, are given.
+ * The rules of capture.h hold.
  */
 #ifndef TENSORTAP_ASKING_H_
 #define TENSORTAP_ASKING_H_
@@ -52,6 +53,21 @@ typedef struct tensortap_document {
 /* Writes it before returning: the whole file, or nothing. Returns TENSORTAP_UNSUPPORTED where the layout has no place for such files. A
  * failure is one of the session's. */
 TENSORTAP_API int tensortap_add_document(tensortap_session* session, const tensortap_document* document) TENSORTAP_NOEXCEPT;
+
+/* Whether the dump has a place for what calls were given beside tensors, and keeps the tensors that belong to it: 0 no, 1 yes. */
+TENSORTAP_API int tensortap_wants_arguments(tensortap_session* session) TENSORTAP_NOEXCEPT;
+
+/* Says what a call of an op was given beside tensors, where that is not what `attributes` of the op's registration has: `json` is the text
+ * of an object that takes the place of all arguments among them. `step` and `call` are those of the call's event, `call` as
+ * tensortap_op_event::call has it. Before that event. A failure is one of the session's, and run.json says from which step on they are
+ * missing. */
+TENSORTAP_API int tensortap_add_arguments(tensortap_session* session, tensortap_op_id op, int64_t step, uint32_t call,
+                                          const char* json) TENSORTAP_NOEXCEPT;
+
+/* Says what the engine knows of itself or of the job that it is part of: a member of the object "runtime" of run.json. `json` is the text
+ * of a JSON value of at most 64 KiB; it takes the place of an earlier one of that name. Returns TENSORTAP_INVALID_ARGUMENT for other
+ * text. */
+TENSORTAP_API int tensortap_add_fact(tensortap_session* session, const char* name, const char* json) TENSORTAP_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -68,6 +68,7 @@ class Op:
     source: str
     originals: tuple[Original, ...]
     inserted_by_runtime: bool
+    level: str
     parent: int | None
     inputs: tuple[OpInput, ...]
     outputs: tuple[str, ...]

@@ -58,3 +58,22 @@ int tensortap_add_document(tensortap_session* session, const tensortap_document*
     return static_cast<int>(open->add_document(given.path, content, (given.flags & TENSORTAP_DOCUMENT_APPEND) != 0).code());
   });
 }
+
+int tensortap_wants_arguments(tensortap_session* session) noexcept {
+  const tensortap::CaptureSession* open = session_of(session);
+  return open != nullptr && open->wants_arguments() ? 1 : 0;
+}
+
+int tensortap_add_arguments(tensortap_session* session, tensortap_op_id op, int64_t step, uint32_t call, const char* json) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr) return TENSORTAP_OK;
+  if (json == nullptr || call == 0) return TENSORTAP_INVALID_ARGUMENT;
+  return guarded<int>(open, TENSORTAP_INTERNAL, [=] { return static_cast<int>(open->add_arguments(op, step, call - 1, json).code()); });
+}
+
+int tensortap_add_fact(tensortap_session* session, const char* name, const char* json) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr) return TENSORTAP_OK;
+  if (name == nullptr || json == nullptr) return TENSORTAP_INVALID_ARGUMENT;
+  return guarded<int>(open, TENSORTAP_INTERNAL, [=] { return static_cast<int>(open->add_fact(name, json).code()); });
+}

@@ -107,7 +107,9 @@ Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_opt
   if (given.rank < 0 || (given.world_size > 1 && given.rank >= given.world_size)) {
     return invalid_argument(concat("rank ", given.rank, " is not one of ", given.world_size, " ranks"));
   }
-  return CaptureSession::open(std::move(options));
+  TENSORTAP_ASSIGN_OR_RETURN(auto session, CaptureSession::open(std::move(options)));
+  if (given.threads > 0) static_cast<void>(session->add_fact("threads", std::to_string(given.threads)));
+  return session;
 }
 
 template <class T>

@@ -232,6 +232,15 @@ Status CaptureSession::add_document(std::string_view path, std::string_view cont
   return status;
 }
 
+Status CaptureSession::add_arguments(OpId op, int64_t step, uint32_t call, std::string_view json) {
+  if (!is_on() || !wants_arguments()) return {};
+  const int64_t number = admission_.number_of(step);
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string line, arguments_line(op, number, call, json));
+  Status status = add_document(kCallsDocument, line, true);
+  if (!status.ok()) origin_.facts.miss_arguments(number);
+  return status;
+}
+
 OpId CaptureSession::register_op(OpInfo info) {
   return problems_.is_off_for(SessionProblems::kOffForGood) ? kNoOp : ops_.add(std::move(info));
 }

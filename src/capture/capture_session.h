@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "capture/active_plan.h"
 #include "capture/admission.h"
 #include "capture/asked_plan.h"
 #include "capture/buffer_pool.h"
@@ -83,6 +84,16 @@ class CaptureSession {
   bool would_keep(const Question& question);
   // Errors: as LayoutWriter::add_document(); all but kUnsupported are the session's, too.
   Status add_document(std::string_view path, std::string_view content, bool append);
+
+  // Errors: those of RuntimeFacts::add().
+  Status add_fact(std::string_view name, std::string_view json) { return origin_.facts.add(name, json); }
+  // Whether the dump has a place for what calls were given beside tensors, and keeps the tensors that it belongs to.
+  [[nodiscard]] bool wants_arguments() const {
+    return options_.layout != nullptr && options_.layout->keeps_arguments && keeps_tensors(options_.spec);
+  }
+  // Keeps them for one call, a JSON object. Errors: kInvalidArgument for other text; those of add_document(), and then "runtime" says from
+  // which step on arguments are missing.
+  Status add_arguments(OpId op, int64_t step, uint32_t call, std::string_view json);
 
   OpId register_op(OpInfo info);
   Status bind();

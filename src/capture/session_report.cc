@@ -147,6 +147,7 @@ Json SessionReport::to_json(bool ended) const {
   json["program"] = text_or_null(origin.program);
   json["exec"] = text_or_null(exec_name());
   json["source"] = text_or_null(origin.source);
+  json["runtime"] = origin.facts.to_json();
   json["rank"] = origin.rank;
   json["world_size"] = std::max(origin.world_size, 1);
   json["started"] = origin.started;

@@ -16,6 +16,7 @@
 #include "capture/overflow_watch.h"
 #include "capture/plan_changes.h"
 #include "capture/record_sink.h"
+#include "capture/runtime_facts.h"
 #include "capture/session_problems.h"
 #include "capture/tensor_look.h"
 #include "capture/watch_looks.h"
@@ -35,6 +36,7 @@ class SessionReport {
     int64_t opened_ns = 0;       // of the monotonic clock
     std::string started;         // wall_clock_iso()
     std::string why_disabled{};  // of a session that is off from the start
+    RuntimeFacts facts{};
   };
   struct Parts {
     const Origin& origin;

@@ -203,6 +203,7 @@ struct Layout {
   bool has_profiles = false;  // whether CaptureSpec::profile chooses between releases
   Keeps keeps = {};
   bool takes_plan_changes = false;  // whether a dump can go on under another plan (CaptureSession::replace_plan)
+  bool keeps_arguments = false;     // whether what calls were given beside tensors has a file (docs/layouts/tap.md, calls.jsonl)
   bool tells_calls_apart = false;   // whether a call is an op of its own (TENSORTAP_IDENTITY_CALL)
   bool copies_inputs = false;       // whether a converted dump gets what ops read from the records of those that made it
 };

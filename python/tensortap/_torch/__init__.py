@@ -32,10 +32,16 @@ def install(table: dict[str, Any]) -> None:
     global functions, names
     if functions is not None:
         return
-    from . import compile_routes, loader_workers, module_calls, module_events, naming, optimizers, source_files
+    from . import compile_routes, job_facts, loader_workers, module_calls, module_events, naming, optimizers, source_files
 
     given = Functions(**table)
-    names = naming.Names(given, lambda module, number: _targets.named(module, given, number))
+    placements = job_facts.Placements(given)
+
+    def named(module: torch.nn.Module, number: int) -> None:
+        _targets.named(module, given, number)
+        placements.named(module, names.path_at(id(module)))
+
+    names = naming.Names(given, named)
     given.set_namers(names.name_called, names.root_called)
     source_files.prepare(given)
     events = module_events.ModuleEvents(given, torch.nn.Module.__call__)
@@ -43,6 +49,7 @@ def install(table: dict[str, Any]) -> None:
     module_calls.wrap(given, events)
     loader_workers.follow(given)
     optimizers.follow(given)
+    job_facts.tell(given)
     functions = given
     _targets.installed(given)
 

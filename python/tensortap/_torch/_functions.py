@@ -123,6 +123,8 @@ class Functions:
         ``optimizer_made()``: the program made an optimizer.
     set_dump
         ``set_dump(number of a module, op, enabled)``: op "" is the module and what it holds, module 0 is any.
+    add_fact
+        ``add_fact(name, JSON text)``: something that is so for the whole process or its job: a member of ``runtime`` in run.json.
     """
 
     enter: Callable[[object], int]
@@ -175,3 +177,4 @@ class Functions:
     optimizer_steps: Callable[[int], None]
     optimizer_made: Callable[[], None]
     set_dump: Callable[[int, str, bool], None]
+    add_fact: Callable[[str, str], None]

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* Changes with anything in this file; an adapter of another number is not loaded. */
-#define TENSORTAP_ADAPTER_INTERFACE_VERSION 5
+#define TENSORTAP_ADAPTER_INTERFACE_VERSION 6
 
 /* What an operator is, from its schema; described once. */
 enum {
@@ -152,9 +152,10 @@ typedef struct tensortap_torch_adapter {
   void (*observe)(int enabled, uint32_t levels);
   /* Runs task(context, i) for i in [0, count) on the threads of torch's own pool. */
   void (*parallel_for)(void* pool, void (*task)(void* context, size_t index), size_t count, void* context);
-  /* Writes the arguments that are no tensors as a JSON object, with a zero at its end; returns its length, 0 when there are none or no room
-   * for them. During begin(), of its call. Beside the arguments, by their names: "intended_inf": true when a number among them is infinite,
-   * and "parameters": the slots that hold a leaf that requires a gradient. */
+  /* Writes the arguments that are no tensors as a JSON object, with a zero at its end, if it is shorter than `capacity`; returns its
+   * length, 0 when there are none. During begin(), of its call. Beside the arguments, by their names: "intended_inf": true when a number
+   * among them is infinite, "parameters": the slots that hold a leaf that requires a gradient, "quantized": those that hold quantised
+   * tensors. docs/layouts/tap.md has the forms of values. */
   size_t (*attributes)(const tensortap_torch_call* call, char* text, size_t capacity);
   /* Runs known tensors through the whole adapter; returns null, or what went wrong. Not while operators of the program run. */
   const char* (*self_test)(void);
@@ -167,6 +168,8 @@ typedef struct tensortap_torch_adapter {
    * thread, and the sequence number that the thread's next autograd node will have. */
   void (*graph_begin)(uint64_t* thread, int64_t* sequence_number);
   void (*graph_end)(void);
+  /* A number that differs where the arguments of a call that are no tensors do; 0 = not known. During begin(), of its call. */
+  uint64_t (*arguments_digest)(const tensortap_torch_call* call);
 } tensortap_torch_adapter;
 
 /* The one symbol of an adapter. Registers the callbacks (disabled) and fills *adapter. Nonzero when the versions do not fit. */

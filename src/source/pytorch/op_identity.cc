@@ -20,12 +20,9 @@ std::vector<std::string> input_names(const TorchOperator& op, const tensortap_to
   return names;
 }
 
-// The arguments that are no tensors, of the call by which the op became known.
-Json arguments_of(const tensortap_torch_call& call, const tensortap_torch_adapter& adapter) {
-  if (adapter.attributes == nullptr || call.arguments == nullptr) return Json::object();
-  std::array<char, 4096> text{};
-  if (adapter.attributes(&call, text.data(), text.size()) == 0) return Json::object();
-  const auto parsed = parse_json(text.data(), "attributes");
+Json parsed_arguments(const ToldArguments& told) {
+  if (told.text.empty()) return Json::object();
+  const auto parsed = parse_json(told.text, "attributes");
   return parsed.ok() && parsed->is_object() ? *parsed : Json::object();
 }
 
@@ -42,6 +39,10 @@ std::string attributes_of(const OpKey& key, const TorchOperator& op, uint32_t pa
   for (uint32_t slot = 0; slot < 64; ++slot) {
     if ((op.overwritten >> slot & 1U) != 0) attributes["overwrites"].push_back(slot);
   }
+  // An operator may have an argument of that name, as those of Fourier transforms.
+  if (const auto argument = attributes.find("forward"); key.forward != nullptr && argument != attributes.end()) {
+    attributes["arguments"]["forward"] = Json(*argument);
+  }
   if (key.forward != nullptr) attributes["forward"] = key.forward->name;
   if (pass != 0) attributes["pass"] = pass == TENSORTAP_PHASE_UPDATE ? "update" : "backward";
   return attributes.empty() ? "" : to_json_text(attributes);
@@ -54,6 +55,23 @@ size_t hash_of(uint64_t hash, const std::array<uint64_t, kParts>& parts) {
 }
 
 }  // namespace
+
+ToldArguments arguments_of(const tensortap_torch_call& call, const tensortap_torch_adapter& adapter, bool text) {
+  constexpr size_t kMost = 4U << 20U;
+  ToldArguments told;
+  if (call.arguments == nullptr) return told;
+  if (adapter.arguments_digest != nullptr) told.digest = adapter.arguments_digest(&call);
+  if (!text || adapter.attributes == nullptr) return told;
+  std::array<char, 4096> small{};
+  const size_t length = adapter.attributes(&call, small.data(), small.size());
+  if (length < small.size()) {
+    told.text.assign(small.data(), length);
+  } else if (length < kMost) {
+    told.text.resize(length + 1);
+    told.text.resize(adapter.attributes(&call, told.text.data(), told.text.size()) == length ? length : 0);
+  }
+  return told;
+}
 
 uint32_t OpIdentity::count_call(int64_t step) {
   const uint64_t base = static_cast<uint64_t>(static_cast<uint32_t>(step)) << 32U;
@@ -135,13 +153,15 @@ OpIdentity*& OpIdentities::known_of(OpKey key, const CallPlace& place) {
   return identities_[{key, place}];
 }
 
-OpIdentity& OpIdentities::of(const OpKey& key, const tensortap_torch_call& call, const CallPlace& place) {
+OpIdentity& OpIdentities::of(const OpKey& key, const tensortap_torch_call& call, const CallPlace& place, const ToldArguments* told) {
   const std::lock_guard lock(mutex_);
   OpIdentity*& known = known_of(key, place);
   if (known != nullptr) return *known;
   OpIdentity& identity = add(known, key);
   const TorchOperator& op = operators_[key.op];
-  const OpDescription texts{source_text(identity.position), attributes_of(key, op, place.pass, arguments_of(call, adapter_)),
+  const ToldArguments arguments = told != nullptr ? *told : arguments_of(call, adapter_, true);
+  identity.arguments = arguments.digest;
+  const OpDescription texts{source_text(identity.position), attributes_of(key, op, place.pass, parsed_arguments(arguments)),
                             input_names(op, call)};
   register_op(identity, key, place, texts);
   return identity;

@@ -31,6 +31,7 @@ struct OpIdentity {
   std::string name;
   ModuleId module = 0;
   SourcePosition position;
+  uint64_t arguments = 0;                 // tensortap_torch_adapter::arguments_digest of the call that it became known by, 0 = not known
   bool is_graph = false;                  // no op: the place of a compiled graph, for what its backward node belongs to
   std::atomic<uint64_t> calls{0};         // step in the upper half, calls in it in the lower
   std::atomic<bool> told{false};          // an execution was reported to the session, of an op whose further ones are no news
@@ -40,6 +41,14 @@ struct OpIdentity {
   // Number of the last call that was counted in the step, 0 when there was none.
   [[nodiscard]] uint32_t last_call(int64_t step) const;
 };
+
+// What a call was given beside tensors.
+struct ToldArguments {
+  uint64_t digest = 0;  // tensortap_torch_adapter::arguments_digest
+  std::string text;     // a JSON object; "" = none, or not asked for
+};
+// Of a call that begins. With `text` false the digest alone.
+ToldArguments arguments_of(const tensortap_torch_call& call, const tensortap_torch_adapter& adapter, bool text);
 
 // What makes two calls the same op.
 struct OpKey {
@@ -132,9 +141,9 @@ class OpIdentities {
   OpIdentities(const OpIdentities&) = delete;
   OpIdentities& operator=(const OpIdentities&) = delete;
 
-  // The op of a call; `call` gives the names of its inputs when it is new. Lives as long as the process. `place` is {} where calls are not
-  // told apart, and stands for where the program made the call where they are.
-  OpIdentity& of(const OpKey& key, const tensortap_torch_call& call, const CallPlace& place = {});
+  // The op of a call; when it is new, `call` gives the names of its inputs, and `told`, or the call while it begins, its arguments. Lives
+  // as long as the process. `place` is {} where calls are not told apart, and stands for where the program made the call where they are.
+  OpIdentity& of(const OpKey& key, const tensortap_torch_call& call, const CallPlace& place = {}, const ToldArguments* told = nullptr);
   // The op of a node of a compiled graph, whose number in `key` is its position, or of a call of a module.
   OpIdentity& of_node(const OpKey& key, const GraphNode& node, const CallPlace& place = {});
   // Turns ops on and off, those to come too; the last request that fits an op counts.

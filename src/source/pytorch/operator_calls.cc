@@ -1,5 +1,7 @@
 #include "source/pytorch/operator_calls.h"
 
+#include <tensortap/asking.h>
+
 #include <memory>
 #include <span>
 
@@ -61,9 +63,10 @@ uint32_t phase_of(const tensortap_torch_call& call, const ThreadCalls& calls) {
   return (call.flags & TENSORTAP_TORCH_CALL_GRAD_MODE) != 0 ? TENSORTAP_PHASE_FORWARD : TENSORTAP_PHASE_INFERENCE;
 }
 
-OpIdentity& identity_of(TorchCapture& capture, ThreadCalls& calls, const OpKey& key, const tensortap_torch_call& call) {
+OpIdentity& identity_of(TorchCapture& capture, ThreadCalls& calls, const OpKey& key, const tensortap_torch_call& call,
+                        const ToldArguments* told) {
   if (OpIdentity* recent = calls.recent.find(key, capture.generation)) return *recent;
-  OpIdentity& identity = capture.identities.of(key, call);
+  OpIdentity& identity = capture.identities.of(key, call, {}, told);
   calls.recent.add(key, capture.generation, &identity);
   return identity;
 }
@@ -97,16 +100,29 @@ void report_what_it_reads(ThreadCalls& calls, PendingCall& pending, const tensor
 }
 
 // Of a session that tells calls apart. What the backward pass or an optimizer runs has no operation of the forward pass above it.
-OpIdentity& identity_in_place(TorchCapture& capture, ThreadCalls& calls, const OpKey& key, const tensortap_torch_call& call) {
+OpIdentity& identity_in_place(TorchCapture& capture, ThreadCalls& calls, const OpKey& key, const tensortap_torch_call& call,
+                              const ToldArguments* told) {
   const uint32_t phase = phase_of(call, calls);
   const bool on_its_own = phase == TENSORTAP_PHASE_BACKWARD || phase == TENSORTAP_PHASE_UPDATE;
   const uint64_t op = uint64_t{key.scope} << 40U | uint64_t{key.level} << 32U | key.op;
-  return capture.identities.of(key, call, calls.operations.next_call(op, capture.steps.round(), on_its_own ? phase : 0));
+  return capture.identities.of(key, call, calls.operations.next_call(op, capture.steps.round(), on_its_own ? phase : 0), told);
 }
 
-void decide(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
+// What the call was given beside tensors, where that is not what the op has: numbers that change from step to step.
+void tell_arguments(const PendingCall& pending, const tensortap_torch_call& call) {
+  const bool begins = call.arguments != nullptr;
+  const tensortap_torch_adapter& adapter = pending.capture->runtime.adapter;
+  const uint64_t digest = begins ? arguments_of(call, adapter, false).digest : pending.arguments.digest;
+  if (digest == pending.identity->arguments || digest == 0) return;
+  const std::string text = begins ? arguments_of(call, adapter, true).text : pending.arguments.text;
+  tensortap_add_arguments(pending.capture->session, pending.identity->id, pending.step, pending.call + 1,
+                          text.empty() ? "{}" : text.c_str());
+}
+
+// `told` where the call is no longer at its begin.
+void decide(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call, const ToldArguments* told = nullptr) {
   const bool calls_apart = pending.capture->identities.calls_apart();
-  pending.identity = &(calls_apart ? identity_in_place : identity_of)(*pending.capture, calls, pending.key, call);
+  pending.identity = &(calls_apart ? identity_in_place : identity_of)(*pending.capture, calls, pending.key, call, told);
   // The session looks for values that are not finite: an op that makes no values is reported to it once, to be counted.
   const bool no_news = !pending.capture->wants_moves && (pending.identity->flags & TENSORTAP_TORCH_OP_REARRANGES) != 0;
   if (no_news && pending.identity->told.load(std::memory_order_relaxed)) return;
@@ -114,6 +130,14 @@ void decide(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call
   if (!pending.wanted) return;
   if (no_news) pending.identity->told.store(true, std::memory_order_relaxed);
   pending.call = pending.identity->count_call(pending.step);
+  if (pending.capture->wants_arguments) tell_arguments(pending, call);
+}
+
+// What reads no tensor becomes an op at its end, if it makes one, and has its arguments at its begin.
+void keep_arguments(const ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
+  if (pending.capture->identities.calls_apart()) return;
+  const bool is_known = calls.recent.find(pending.key, pending.capture->generation) != nullptr;
+  if (!is_known || pending.capture->wants_arguments) pending.arguments = arguments_of(call, pending.capture->runtime.adapter, true);
 }
 
 PendingCall& next_pending(ThreadCalls& calls, bool own_memory) {
@@ -131,6 +155,7 @@ PendingCall& next_pending(ThreadCalls& calls, bool own_memory) {
   pending->running_before.reset();
   pending->written.clear();
   pending->read.clear();
+  pending->arguments = {};
   return *pending;
 }
 
@@ -214,7 +239,10 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
     if ((call->tensors[i].flags & TENSORTAP_TORCH_TENSOR_WRITTEN) != 0) pending.written.push_back(call->tensors[i]);
   }
   pending.began_ns = call->tensor_count == 0 ? monotonic_ns() : 0;
-  if (call->tensor_count == 0) return &pending;
+  if (call->tensor_count == 0) {
+    keep_arguments(*calls, pending, *call);
+    return &pending;
+  }
   // Whether the program filled the memory cannot be seen where its bytes are those that were there before.
   if ((flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_HOST_FILLED) != 0) {
     for (uint32_t i = 0; i < call->tensor_count; ++i) capture->storages.filled(call->tensors[i], calls->met);
@@ -294,7 +322,7 @@ void finish(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call
   const bool raised = (call.flags & TENSORTAP_TORCH_CALL_RAISED) != 0;
   if (pending.identity == nullptr) {
     if (raised || !gave_values(call)) return;
-    decide(calls, pending, call);
+    decide(calls, pending, call, &pending.arguments);
   }
   if (raised) {
     if (!stops_recomputation(call, calls)) report_failure(calls, pending, call);

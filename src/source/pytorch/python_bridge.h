@@ -59,7 +59,8 @@ struct PythonEvents {
   const char* (*open)(const char* config, const char* config_name, const char* out) = nullptr;
   const char* (*close)() = nullptr;  // the report as JSON text
   void (*enable)(bool enabled) = nullptr;
-  void (*worker_begins)() = nullptr;  // this process is a worker of a DataLoader
+  void (*add_fact)(const char* name, const char* json) = nullptr;  // of the process or its job: tensortap_add_fact()
+  void (*worker_begins)() = nullptr;                               // this process is a worker of a DataLoader
   const GraphEvents* graphs = nullptr;
   const ModelEvents* models = nullptr;
 };

@@ -284,6 +284,15 @@ PyObject* set_dump(PyObject*, Arguments arguments, ptrdiff_t) {
   return python_none();
 }
 
+// add_fact(name, JSON text)
+PyObject* add_fact(PyObject*, Arguments arguments, ptrdiff_t) {
+  const auto name = text_of(arguments[0]);
+  const auto json = text_of(arguments[1]);
+  if (!name || !json) return nullptr;
+  if (const auto function = python_events().add_fact; function != nullptr) without_gil([&] { function(name->c_str(), json->c_str()); });
+  return python_none();
+}
+
 constinit std::array methods = {
     python_method<enter, 1>("enter"),
     python_method<leave, 1>("leave"),
@@ -312,6 +321,7 @@ constinit std::array methods = {
     python_method<optimizer_steps, 1>("optimizer_steps"),
     python_method<optimizer_made, 0>("optimizer_made"),
     python_method<set_dump, 3>("set_dump"),
+    python_method<add_fact, 2>("add_fact"),
 };
 
 bool add_methods(PyObject* dictionary, std::span<PyMethodDef> definitions) {

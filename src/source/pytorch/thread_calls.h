@@ -39,6 +39,7 @@ struct PendingCall {
   uint64_t run = 0;
   int64_t began_ns = 0;
   bool wanted = false;
+  ToldArguments arguments;                      // of a call that reads no tensor
   std::optional<size_t> running_before;         // how many operations ran when this one began, whose kernels are operations, too
   bool own_memory = false;                      // of a collective, which ends later than it returns
   std::vector<tensortap_torch_tensor> written;  // blocks that the operator writes into; their dims are not to be looked at

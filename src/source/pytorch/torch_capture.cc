@@ -1,6 +1,7 @@
 #include "source/pytorch/torch_capture.h"
 
 #include <pthread.h>
+#include <tensortap/asking.h>
 
 #include <cstdlib>
 #include <mutex>
@@ -48,12 +49,33 @@ void account_for_compiled_graphs(tensortap_session* session) {
                          "kernels fused by torch.compile; exec --compile captures ops");
 }
 
+void tell_facts(tensortap_session* session) {
+  const std::lock_guard lock(torch_runtime().facts_mutex);
+  for (const auto& [name, json] : torch_runtime().facts) tensortap_add_fact(session, name.c_str(), json.c_str());
+}
+
+// As many as there are now: the program may have changed it since the capture began.
+void tell_threads(tensortap_session* session) {
+  const int threads = torch_runtime().number_of_threads == nullptr ? 0 : torch_runtime().number_of_threads();
+  if (threads > 0) tensortap_add_fact(session, "threads", std::to_string(threads).c_str());
+}
+
 }  // namespace
+
+void add_fact(const char* name, const char* json) {
+  {
+    const std::lock_guard lock(torch_runtime().facts_mutex);
+    torch_runtime().facts.insert_or_assign(name, json);
+  }
+  const EnteredCapture capture;
+  if (capture) tensortap_add_fact(capture->session, name, json);
+}
 
 TorchCapture::TorchCapture(tensortap_session* opened, TorchRuntime& given)
     : TorchSession(opened, given, on_step, this),
       shows_reads(tensortap_wants_reads(opened) != 0),
-      wants_moves(!shows_reads || (static_cast<uint32_t>(tensortap_wants_reads(opened)) & TENSORTAP_WANTS_PASSED_ON) != 0) {}
+      wants_moves(!shows_reads || (static_cast<uint32_t>(tensortap_wants_reads(opened)) & TENSORTAP_WANTS_PASSED_ON) != 0),
+      wants_arguments(tensortap_wants_arguments(opened) != 0) {}
 
 void TorchCapture::observe() {
   static std::mutex mutex;
@@ -93,6 +115,7 @@ Status open_capture(const char* config, const char* config_name, const std::stri
   options.flags =
       TENSORTAP_SESSION_KERNELS | TENSORTAP_SESSION_MODULES | (torch_runtime().content_cache ? 0U : TENSORTAP_SESSION_CONTENT_UNKNOWN);
   TENSORTAP_ASSIGN_OR_RETURN(tensortap_session * session, open_session(options, torch_runtime()));
+  tell_facts(session);
   auto* capture = new TorchCapture(session, torch_runtime());
   active.store(capture);
   capture->steps.begin();
@@ -107,6 +130,7 @@ Status close_capture(std::string* report) {
   const bool all_left = wait_for_zero(inside);
   capture->steps.end();
   account_for_compiled_graphs(capture->session);
+  tell_threads(capture->session);
   if (report != nullptr) {
     char* text = tensortap_session_report(capture->session);
     *report = text == nullptr ? "{}" : text;

@@ -20,8 +20,9 @@ class TorchCapture : public TorchSession {
  public:
   TorchCapture(tensortap_session* opened, TorchRuntime& runtime);
 
-  const bool shows_reads;  // tensortap_wants_reads()
-  const bool wants_moves;  // operators that only rearrange values count in every execution
+  const bool shows_reads;      // tensortap_wants_reads()
+  const bool wants_moves;      // operators that only rearrange values count in every execution
+  const bool wants_arguments;  // tensortap_wants_arguments()
   BackwardLinks links;
   TracedNodes traced;
   std::atomic<bool> observing{false};
@@ -63,6 +64,8 @@ Status close_capture(std::string* report);
 // Ends the capture and removes what it wrote.
 void discard_capture();
 [[nodiscard]] bool capture_is_open();
+// Something that is so for the whole process or its job, for run.json: in the capture that runs and in those to come.
+void add_fact(const char* name, const char* json);
 // Forgets the capture in a child of fork().
 void drop_capture_after_fork();
 

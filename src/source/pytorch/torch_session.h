@@ -34,7 +34,9 @@ struct TorchRuntime {
   int (*number_of_threads)() = nullptr;  // at::get_num_threads(), null where torch has none of this name
   bool content_cache = true;
   std::string python_package;
-  std::atomic<bool> bootstrapped{false};  // whether the interpreter's side is there, or never will be
+  std::mutex facts_mutex;
+  std::map<std::string, std::string> facts;  // of the process, by name: JSON text; guarded by facts_mutex
+  std::atomic<bool> bootstrapped{false};     // whether the interpreter's side is there, or never will be
 };
 TorchRuntime& torch_runtime();
 

@@ -22,7 +22,8 @@ inline constexpr Layout kLayouts[] = {
      .recognise = recognise_dump,
      .open = open_dump_folder,
      .repair = repair_dump,
-     .takes_plan_changes = true},
+     .takes_plan_changes = true,
+     .keeps_arguments = true},
 };
 
 inline constexpr System kSystem{"tap", kDialects, kLayouts};

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "format/npy/npy_header.h"
+#include "system/tap/documents.h"
 #include "system/tap/ops_file.h"
 #include "system/tap/records_file.h"
 #include "system/tap/tap_files.h"
@@ -50,7 +51,8 @@ class Writer : public LayoutWriter {
         access_(spec.access),
         room_(spec.limits.max_bytes),
         ops_(std::move(ops)),
-        records_(std::move(records)) {}
+        records_(std::move(records)),
+        documents_(folder_, access_, room_) {}
 
   Status add_op(OpId id, const OpInfo& op) override;
   [[nodiscard]] bool takes_statistics_on_any_thread() const override { return true; }
@@ -58,6 +60,9 @@ class Writer : public LayoutWriter {
   [[nodiscard]] bool takes_references() const override { return true; }
   uint64_t take_lost() override { return records_->take_lost(); }
   Status add_reference(RecordRow& row, const ExponentHistogram* histogram) override;
+  Status add_document(std::string_view path, std::string_view content, bool append) override {
+    return documents_.add(path, content, append);
+  }
   Status flush() override;
   Status finish(std::string_view manifest) override;
   [[nodiscard]] uint64_t bytes_written() const override;
@@ -86,6 +91,7 @@ class Writer : public LayoutWriter {
   std::mutex histograms_mutex_;
   File histograms_;
   std::atomic<uint64_t> histogram_rows_{0};
+  Documents documents_;
 };
 
 Status Writer::add_op(OpId id, const OpInfo& op) {
@@ -237,7 +243,7 @@ Status Writer::finish(std::string_view manifest) {
 uint64_t Writer::bytes_written() const {
   const TensorsFile* tensors = tensors_seen_.load(std::memory_order_acquire);
   return kRowsBegin + records_->rows() * sizeof(RecordRow) + (tensors != nullptr ? tensors->bytes_written() : 0) +
-         histogram_rows_.load() * sizeof(ExponentHistogram);
+         histogram_rows_.load() * sizeof(ExponentHistogram) + documents_.bytes_written();
 }
 
 }  // namespace

@@ -78,6 +78,7 @@ extern "C" __attribute__((visibility("default"))) int tensortap_torch_adapter_at
   adapter->observe = switch_observer;
   adapter->parallel_for = parallel_for;
   adapter->attributes = write_attributes;
+  adapter->arguments_digest = arguments_digest;
   adapter->self_test = self_test;
   adapter->define_dump = define_dump_guarded;
   adapter->find_op = find_op_guarded;

@@ -7,6 +7,7 @@
 #include <c10/util/ArrayRef.h>
 
 #include <cstddef>
+#include <cstdint>
 
 #include "source/pytorch/adapter_interface.h"
 
@@ -22,6 +23,8 @@ struct CallArguments {
 
 // tensortap_torch_adapter::attributes.
 size_t write_attributes(const tensortap_torch_call* call, char* text, size_t capacity);
+// tensortap_torch_adapter::arguments_digest.
+uint64_t arguments_digest(const tensortap_torch_call* call);
 
 }  // namespace tensortap::torch_adapter
 

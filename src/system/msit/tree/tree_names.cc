@@ -92,15 +92,6 @@ std::string tensor_name(bool is_input, uint32_t slot, uint32_t call) {
   return concat(is_input ? "intensor" : "outtensor", slot, call == 0 ? "" : concat("_", kCall, call), kExtension);
 }
 
-bool is_document_path(std::string_view path) {
-  constexpr size_t kMostParts = 32;
-  const std::vector<std::string_view> parts = split(path, '/');
-  return parts.size() <= kMostParts && std::ranges::all_of(parts, [](std::string_view part) {
-           const auto is_known = [](char c) { return is_letter_or_digit(c) || c == '_' || c == '-' || c == '.'; };
-           return !part.empty() && part.front() != '.' && part.size() <= kLongestFileName && std::ranges::all_of(part, is_known);
-         });
-}
-
 Level level_of_type(std::string_view type) {
   if (type.ends_with(kOperation)) return Level::kOp;
   return type.ends_with(kKernel) ? Level::kKernel : Level::kModule;

@@ -52,10 +52,6 @@ struct TensorName {
 std::optional<TensorName> parse_tensor_name(std::string_view name);
 std::string tensor_name(bool is_input, uint32_t slot, uint32_t call);
 
-// "layer/22377/LmHead_4.json": whether a file may have this path below its dump. Parts that begin with a dot and characters that no name
-// in such a tree has are refused.
-bool is_document_path(std::string_view path);
-
 // What an operation of this type in a tree is.
 Level level_of_type(std::string_view type);
 

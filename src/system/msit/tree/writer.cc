@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "format/msit_bin/msit_bin_file.h"
+#include "layout/document_path.h"
 #include "system/msit/tree/launches.h"
 #include "system/msit/tree/msit_options.h"
 #include "system/msit/tree/operation_files.h"

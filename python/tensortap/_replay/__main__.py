@@ -1,0 +1,184 @@
+"""``python -m tensortap._replay``: what ``tensortap replay`` starts for a dump of PyTorch."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tensortap._replay.report import Summary, lines_of, print_json, print_text, printable
+
+if TYPE_CHECKING:
+    from tensortap._replay.calls import Call
+
+FINE, FOUND, USAGE, FAILED = 0, 1, 2, 3
+_SELECTION = re.compile(r"(?P<op>.+?)(?:@(?P<step>\d+))?(?:#(?P<call>\d+))?")
+
+
+class _EndedError(Exception):
+    """A sentence for stderr, and the exit code."""
+
+    def __init__(self, text: str, code: int) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _EndedError(f"{message}; see --help", USAGE)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="tensortap replay",
+        description="Run operators of a PyTorch dump again, from what they read, and compare the bits with what was recorded.",
+        epilog="Exit code: 0 all bits equal, 1 some differ, 2 wrong usage, 3 nothing could be replayed.",
+    )
+    parser.add_argument("dump", help="folder of the dump")
+    parser.add_argument("op", nargs="?", default="", help="the op: OP, OP@STEP, OP#CALL or OP@STEP#CALL (all ops)")
+    parser.add_argument("--all", action="store_true", help="show every output, not only those that differ")
+    parser.add_argument("--json", action="store_true", help="one JSON object for each output, and a summary last")
+    parser.add_argument("--threads", type=int, help="threads of torch for one operator (those of the recorded run)")
+    parser.add_argument("--emit", metavar="FILE.py", help="write a program that makes this one call, and its tensors beside it")
+    return parser
+
+
+def _modules() -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise _EndedError(f"the Python {sys.executable} has no torch: {error}. Give one that has with --runtime", FAILED) from error
+
+
+def _selected(calls: Iterable[Call], wanted: str, known: set[str]) -> Iterator[Call]:
+    if not wanted:
+        yield from calls
+        return
+    match = None if wanted in known else _SELECTION.fullmatch(wanted)
+    name = wanted if match is None else match["op"]
+    if name not in known:
+        near = difflib.get_close_matches(name, known, 3)
+        hint = f"; near it: {', '.join(near)}" if near else ""
+        raise _EndedError(f"no op of the dump is called {name!r}{hint}", USAGE)
+    step, call = (None, None) if match is None else (match["step"], match["call"])
+    for one in calls:
+        if one.op.name == name and (step is None or one.step == int(step)) and (call is None or one.call == int(call)):
+            yield one
+
+
+def _note(text: str) -> None:
+    print(printable(f"note: {text}"), file=sys.stderr)
+
+
+def _recorded_threads(manifest: dict[str, Any], asked: int | None) -> int:
+    runtime = manifest.get("runtime")
+    recorded = runtime.get("threads") if isinstance(runtime, dict) else None
+    import torch
+
+    if asked is not None:
+        return asked
+    if isinstance(recorded, int) and 0 < recorded <= 4096:
+        return recorded
+    _note(f"the dump does not say how many threads torch had: {torch.get_num_threads()} are used")
+    return int(torch.get_num_threads())
+
+
+def _check_release(manifest: dict[str, Any]) -> tuple[str, str]:
+    import torch
+
+    here = f"pytorch {torch.__version__}"
+    recorded = str(manifest.get("source") or "a runtime that it does not name")
+    if not recorded.startswith("pytorch"):
+        raise _EndedError(f"the dump was made by {recorded}, not by PyTorch", FAILED)
+    if recorded.split("+")[0] != here.split("+")[0]:
+        _note(f"the dump was made by {recorded}, this is {here}: kernels may differ")
+    runtime = manifest.get("runtime")
+    capability = runtime.get("cpu_capability") if isinstance(runtime, dict) else None
+    own = getattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)()
+    if capability and own != capability:
+        _note(f"the dump was made with the kernels {capability}, here torch uses {own}")
+    return recorded, here
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    import torch
+
+    from tensortap._dump import open as open_dump
+    from tensortap._replay.calls import calls_of, read_arguments
+    from tensortap._replay.emit import emit
+    from tensortap._replay.measure import replay
+    from tensortap._replay.rebuild import Tensors
+
+    dump = open_dump(arguments.dump)
+    recorded, here = _check_release(dump.manifest)
+    told = read_arguments(dump)
+    if told.unreadable:
+        _note(
+            f"{told.unreadable} lines of calls.jsonl cannot be read: those calls are replayed with the arguments of their op's first call"
+        )
+    if told.missing_from is not None:
+        _note(f"from step {told.missing_from} on the dump lacks arguments that changed: later steps are left out")
+    threads = _recorded_threads(dump.manifest, arguments.threads)
+    torch.set_num_threads(threads)
+    calls = _selected(calls_of(dump, told), arguments.op, {op.name for op in dump.ops})
+    if told.missing_from is not None:
+        calls = (call for call in calls if call.step < told.missing_from)
+    tensors = Tensors(dump)
+    if arguments.emit:
+        return _emit(list(calls), tensors, arguments, threads, emit)
+    summary = Summary(arguments.all or bool(arguments.op))
+    for call in calls:
+        outcome = replay(call, tensors)
+        for line in lines_of(outcome) if arguments.json else ():
+            print_json(line)
+        summary.add(outcome)
+    if summary.calls == 0:
+        raise _EndedError("the dump has no record of such a call", FAILED)
+    if arguments.json:
+        print_json({"summary": {**summary.to_json(), "runtime": here, "recorded": recorded, "threads": threads}})
+    else:
+        print_text(summary, recorded, here)
+    if summary.outputs == 0:
+        return FAILED
+    return FOUND if summary.differing else FINE
+
+
+def _emit(calls: list[Call], tensors: Any, arguments: argparse.Namespace, threads: int, emit: Any) -> int:
+    if not calls:
+        raise _EndedError("the dump has no record of such a call", FAILED)
+    if len({call.number for call in calls}) > 1 or not arguments.op:
+        raise _EndedError("--emit takes one op: name it, with @STEP and #CALL if it ran more than once", USAGE)
+    target = Path(arguments.emit)
+    if target.suffix != ".py":
+        raise _EndedError(f"--emit {arguments.emit}: of a PyTorch dump a program FILE.py is written", USAGE)
+    emit(calls[0], tensors, target, threads)
+    print(f"wrote {target} and {target.with_suffix('.npz')} of {calls[0].name}")
+    return FINE
+
+
+def main() -> int:
+    """Run; give the exit code."""
+    try:
+        arguments = _parser().parse_args()
+        if arguments.threads is not None and not 1 <= arguments.threads <= 4096:
+            raise _EndedError(f"--threads {arguments.threads}: from 1 to 4096", USAGE)
+        _modules()
+        from tensortap._error import Error
+
+        try:
+            return _replay(arguments)
+        except Error as error:
+            raise _EndedError(str(error), USAGE if error.code == "invalid_argument" else FAILED) from error
+    except _EndedError as ended:
+        print(printable(f"tensortap: {ended}"), file=sys.stderr)
+        return ended.code
+    except BrokenPipeError:
+        return FINE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""Tells the library what ``run.json`` is to say of the process and of the job that it is part of."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from typing import Any
+
+import torch
+
+from ._functions import Functions
+
+GROUPS_MODULE = "torch.distributed.distributed_c10d"
+
+
+def tell(functions: Functions) -> None:
+    """Tell of the interpreter and the processor, and of process groups, those that are there and those to come.
+
+    Parameters
+    ----------
+    functions : Functions
+        Of the library.
+    """
+    functions.add_fact("python", json.dumps(sys.executable or ""))
+    capability = getattr(torch.backends.cpu, "get_cpu_capability", None)
+    if capability is not None:
+        functions.add_fact("cpu_capability", json.dumps(capability()))
+    _follow_groups(functions)
+
+
+def _follow_groups(functions: Functions) -> None:
+    module: Any = sys.modules.get(GROUPS_MODULE)
+    make = getattr(module, "_new_process_group_helper", None)
+    if make is None:
+        return
+
+    @functools.wraps(make)
+    def _new_process_group_helper(*args: Any, **kwargs: Any) -> Any:
+        made = make(*args, **kwargs)
+        _tell_groups(functions, module)
+        return made
+
+    module._new_process_group_helper = _new_process_group_helper
+    _tell_groups(functions, module)
+
+
+def _tell_groups(functions: Functions, module: Any) -> None:
+    """Tell of all groups; what this release has elsewhere is left out."""
+    try:
+        world = module._world
+        groups = [_described(world, group) for group in world.pg_map]
+    except Exception:
+        return
+    if groups:
+        functions.add_fact("process_groups", json.dumps(groups))
+
+
+def _described(world: Any, group: Any) -> dict[str, object]:
+    ranks = world.pg_group_ranks.get(group)
+    size = group.size()
+    return {
+        "name": world.pg_names.get(group, ""),
+        "backend": str(world.pg_map[group][0]),
+        "rank": group.rank(),
+        "ranks": sorted(ranks) if ranks else list(range(size)),
+    }
+
+
+class Placements:
+    """Tells how parameters lie on the job's devices, those that are DTensors.
+
+    Parameters
+    ----------
+    functions : Functions
+        Of the library.
+    """
+
+    MOST_NAMED = 200
+
+    def __init__(self, functions: Functions) -> None:
+        self._functions = functions
+        self._groups: dict[str, dict[str, Any]] = {}
+
+    def named(self, module: torch.nn.Module, path: str) -> None:
+        """Look at the parameters of a module that got a name.
+
+        Parameters
+        ----------
+        module, path : torch.nn.Module, str
+            The module, and its path.
+        """
+        found = False
+        for name, parameter in module._parameters.items():
+            if getattr(type(parameter), "placements", None) is not None:
+                found |= self._add(parameter, f"{path}.{name}")
+        if found:
+            self._functions.add_fact("placements", json.dumps(list(self._groups.values())))
+
+    def _add(self, parameter: Any, name: str) -> bool:
+        try:
+            mesh = parameter.device_mesh
+            told = {
+                "mesh": list(mesh.mesh.shape),
+                "mesh_dims": list(mesh.mesh_dim_names or ()),
+                "placements": [str(one) for one in parameter.placements],
+            }
+        except Exception:
+            return False
+        group = self._groups.setdefault(json.dumps(told), {**told, "count": 0, "parameters": []})
+        group["count"] += 1
+        if len(group["parameters"]) < self.MOST_NAMED:
+            group["parameters"].append(name)
+        return True

@@ -1,0 +1,43 @@
+// RuntimeFacts: what a source knows of its runtime and its job, for the member "runtime" of run.json; and the lines of calls.jsonl.
+
+#ifndef TENSORTAP_CAPTURE_RUNTIME_FACTS_H_
+#define TENSORTAP_CAPTURE_RUNTIME_FACTS_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/json_fwd.h"
+#include "base/status.h"
+#include "trace/op_info.h"
+
+namespace tensortap {
+
+// Thread-safe.
+class RuntimeFacts {
+ public:
+  // Keeps a JSON value under a name, in the place of the one before. Errors: kInvalidArgument for what is no JSON, or more than 64 KiB.
+  Status add(std::string_view name, std::string_view json);
+  // Notes that what calls were given beside tensors is missing from this step on, the first time it is called.
+  void miss_arguments(int64_t step);
+  // An object of all; empty when there is none.
+  [[nodiscard]] Json to_json() const;
+
+ private:
+  static constexpr size_t kMost = 64;
+  static constexpr size_t kLongest = 64U << 10U;
+
+  mutable std::mutex mutex_;
+  std::map<std::string, std::string, std::less<>> facts_;  // guarded by mutex_
+};
+
+// The file of what calls were given beside tensors, and a line of it. `json` is the text of an object. Errors: kInvalidArgument for other
+// text.
+inline constexpr std::string_view kCallsDocument = "calls.jsonl";
+Result<std::string> arguments_line(OpId op, int64_t step, uint32_t call, std::string_view json);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_CAPTURE_RUNTIME_FACTS_H_

@@ -1,0 +1,48 @@
+// Documents: the files of a dump that hold no tensor and whose content the source gives (LayoutWriter::add_document).
+
+#ifndef TENSORTAP_SYSTEM_TAP_DOCUMENTS_H_
+#define TENSORTAP_SYSTEM_TAP_DOCUMENTS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+#include "base/status.h"
+#include "layout/dump_room.h"
+
+namespace tensortap::tap {
+
+// Thread-safe.
+class Documents {
+ public:
+  // `room` lives longer.
+  Documents(std::string folder, Access access, DumpRoom& room) : folder_(std::move(folder)), access_(access), room_(room) {}
+
+  // Writes `content` into the file of that name in the dump's folder: behind what was written there, or as a whole unless the name was
+  // written before. Nothing of it is left in the file after an error. Errors: kInvalidArgument for a name that is no document's; kIo;
+  // kExhausted.
+  Status add(std::string_view name, std::string_view content, bool append);
+  [[nodiscard]] uint64_t bytes_written() const { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Document {
+    File file;
+    uint64_t bytes = 0;
+  };
+  static constexpr size_t kMost = 64;
+
+  const std::string folder_;
+  const Access access_;
+  DumpRoom& room_;
+  std::mutex mutex_;
+  std::map<std::string, Document, std::less<>> documents_;  // guarded by mutex_
+  std::atomic<uint64_t> bytes_{0};
+};
+
+}  // namespace tensortap::tap
+
+#endif  // TENSORTAP_SYSTEM_TAP_DOCUMENTS_H_
