@@ -304,7 +304,7 @@ def test_statistics_alone_cannot_be_replayed(tmp_path: Path) -> None:
     assert "the dump has statistics of a tensor and not its elements" in replayed.stdout
 
 
-def test_run_json_tells_of_the_process_groups_of_a_job(tmp_path: Path) -> None:
+def test_run_json_tells_of_the_groups_and_placements_of_a_job(tmp_path: Path) -> None:
     program = tmp_path / "job.py"
     program.write_text(
         "import torch, torch.distributed as dist\n"
@@ -312,6 +312,16 @@ def test_run_json_tells_of_the_process_groups_of_a_job(tmp_path: Path) -> None:
         "pair = dist.new_group([0, 1], backend='gloo'); alone = dist.new_group([1])\n"
         "x = torch.ones(3) * dist.get_rank()\n"
         "dist.all_reduce(x, group=pair); y = x + 1\n"
+        "from torch.distributed.device_mesh import init_device_mesh\n"
+        "from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_module, distribute_tensor\n"
+        "mesh = init_device_mesh('cpu', (2,), mesh_dim_names=('tp',))\n"
+        "def shard(name, module, mesh):\n"
+        "    for key, value in list(module.named_parameters(recurse=False)):\n"
+        "        placed = distribute_tensor(value, mesh, [Shard(0) if key == 'weight' else Replicate()])\n"
+        "        module.register_parameter(key, torch.nn.Parameter(placed))\n"
+        "net = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.ReLU())\n"
+        "distribute_module(net, mesh, shard)\n"
+        "net(DTensor.from_local(torch.ones(3, 8), mesh, [Replicate()]))\n"
         "dist.destroy_process_group()\n"
     )
     done = capture(
@@ -320,7 +330,14 @@ def test_run_json_tells_of_the_process_groups_of_a_job(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     for rank in (0, 1):
         dump = tmp_path / f"dump/rank_{rank}"
-        groups = json.loads((dump / "run.json").read_text())["runtime"]["process_groups"]
+        runtime = json.loads((dump / "run.json").read_text())["runtime"]
+        shared = {"mesh": [2], "mesh_dims": ["tp"], "count": 1}
+        assert [(one["parameters"], {key: one[key] for key in shared}) for one in runtime["placements"]] == [
+            (["Sequential.0.weight"], shared),
+            (["Sequential.0.bias"], shared),
+        ]
+        assert [one["placements"][0][0] for one in runtime["placements"]] == ["S", "R"], "Shard(dim=0), or S(0)"
+        groups = runtime["process_groups"]
         assert [(group["backend"], group["rank"], group["ranks"]) for group in groups[:2]] == [("gloo", rank, [0, 1])] * 2
         assert len({group["name"] for group in groups}) == len(groups)
         assert [group["ranks"] for group in groups[2:]] == ([[1]] if rank == 1 else [])

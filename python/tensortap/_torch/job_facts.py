@@ -59,9 +59,12 @@ def _tell_groups(functions: Functions, module: Any) -> None:
 def _described(world: Any, group: Any) -> dict[str, object]:
     ranks = world.pg_group_ranks.get(group)
     size = group.size()
+    backend = str(world.pg_map[group][0])
+    if backend == "undefined":  # one for each kind of device
+        backend = str(world.pg_backend_config.get(group, backend))
     return {
         "name": world.pg_names.get(group, ""),
-        "backend": str(world.pg_map[group][0]),
+        "backend": backend,
         "rank": group.rank(),
         "ranks": sorted(ranks) if ranks else list(range(size)),
     }
