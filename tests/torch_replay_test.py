@@ -273,6 +273,20 @@ def test_what_a_dump_may_not_ask_for_is_not_run(tmp_path: Path) -> None:
     assert "4 lines of calls.jsonl cannot be read" in done.stderr
 
 
+def test_a_dump_that_does_not_know_what_changed_says_so(tmp_path: Path) -> None:
+    dump = made(tmp_path, "import torch\nfor size in (2, 3):\n    x = torch.zeros(size) + size\n")
+    known = replay(tmp_path, dump)
+    assert (known.returncode, known.stderr) == (0, "")
+    manifest = json.loads((dump / "run.json").read_text())
+    del manifest["runtime"]
+    (dump / "run.json").write_text(json.dumps(manifest))
+    (dump / "calls.jsonl").unlink()
+    done = replay(tmp_path, dump)
+    assert done.returncode == 1
+    assert "the dump is converted or of an earlier version" in done.stderr
+    assert "the dump does not say how many threads torch had" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [

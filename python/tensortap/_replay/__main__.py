@@ -120,6 +120,10 @@ def _replay(arguments: argparse.Namespace) -> int:
         _note(
             f"{told.unreadable} lines of calls.jsonl cannot be read: those calls are replayed with the arguments of their op's first call"
         )
+    if told.unknown:
+        _note(
+            "the dump is converted or of an earlier version: calls are made with the arguments of their op's first, and may differ by that"
+        )
     if told.missing_from is not None:
         _note(f"from step {told.missing_from} on the dump lacks arguments that changed: later steps are left out")
     threads = _recorded_threads(dump.manifest, arguments.threads)

@@ -77,11 +77,14 @@ class Arguments:
         Lines that are none.
     missing_from : int or None
         From this step on they were not kept.
+    unknown : bool
+        Whether the dump does not say if there were any: a converted one, or one of an earlier version.
     """
 
     by_call: dict[tuple[int, int, int], dict[str, Any]] = field(default_factory=dict)
     unreadable: int = 0
     missing_from: int | None = None
+    unknown: bool = False
 
 
 def read_arguments(dump: Dump) -> Arguments:
@@ -93,13 +96,13 @@ def read_arguments(dump: Dump) -> Arguments:
         The dump.
     """
     found = Arguments()
-    missing = (
-        dump.manifest.get("runtime", {}).get("arguments_missing_from_step") if isinstance(dump.manifest.get("runtime"), dict) else None
-    )
+    runtime = dump.manifest.get("runtime")
+    missing = runtime.get("arguments_missing_from_step") if isinstance(runtime, dict) else None
     found.missing_from = missing if isinstance(missing, int) else None
     path = Path(dump.path) / "calls.jsonl"
     if not path.is_file() or path.stat().st_size > _MOST_BYTES:
         found.unreadable = int(path.is_file())
+        found.unknown = not isinstance(runtime, dict) or "threads" not in runtime
         return found
     with path.open("rb") as lines:
         while line := lines.readline(_MOST_LINE):
