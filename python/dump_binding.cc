@@ -19,6 +19,7 @@
 #include "compare/comparison_json.h"
 #include "compare/dump_comparison.h"
 #include "compare/name_map.h"
+#include "compare/op_edges.h"
 #include "compare/tolerance_rules.h"
 #include "find/find_report.h"
 #include "find/trends.h"
@@ -256,6 +257,13 @@ nb::tuple compare_with(const PythonDump& a, const PythonDump& b, const std::vect
   return nb::make_tuple(rows, unpaired, summary);
 }
 
+// (maker, output, reader) of ops
+std::vector<std::tuple<OpId, uint32_t, OpId>> edges_of(const PythonDump& dump) {
+  std::vector<std::tuple<OpId, uint32_t, OpId>> edges;
+  for (const OpEdge& edge : op_edges(dump.index())) edges.emplace_back(edge.maker, edge.slot, edge.reader);
+  return edges;
+}
+
 nb::list problems_of(const PythonDump& dump) {
   nb::list problems;
   for (const std::string& problem : dump.index().problems()) problems.append(to_str(problem));
@@ -284,7 +292,8 @@ void bind_dump(nb::module_& module) {
       .def("data", &PythonDump::data)
       .def("find_report", find_in)
       .def("trends_report", trends_in)
-      .def("watch_report", watch_in);
+      .def("watch_report", watch_in)
+      .def("edges", edges_of);
   module.def("compare", compare_with);
   module.def("noise_dumps", [](const nb::bytes& path) {
     nb::list folders;

@@ -14,8 +14,9 @@ from typing import Any, cast
 from tensortap import _core
 from tensortap._capture import Capture, capture, round, set_dump, step
 from tensortap._compare import Comparison, compare
-from tensortap._dump import Dump, Op, OpInput, Original, open  # tensortap.open is its name
+from tensortap._dump import Dump, open  # tensortap.open is its name
 from tensortap._error import Error
+from tensortap._ops import Op, OpInput, Original
 from tensortap._run import RunOptions, RunResult, run
 from tensortap._topology import atb_json_to_onnx
 

@@ -6,14 +6,14 @@ import functools
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tensortap import _core
+from tensortap import _analysis, _core
 from tensortap._error import Error
+from tensortap._ops import Op, made_op, read_object
 from tensortap._optional import optional_package
 from tensortap._tensors import to_array
 
@@ -37,60 +37,6 @@ _NOT_VALUES = (
     "min_integer",
     "max_integer",
 )
-
-
-@dataclass(frozen=True)
-class Original:
-    """A node of the author's graph that an executed op implements."""
-
-    name: str
-    type: str
-
-
-@dataclass(frozen=True)
-class OpInput:
-    """An input of an op: the value's name ("" = skipped) and who makes it, where that is known."""
-
-    name: str
-    producer: int | None
-    producer_slot: int
-
-
-@dataclass(frozen=True)
-class Op:
-    """What is known about an operator; docs/layouts/tap.md explains each field."""
-
-    name: str
-    type: str
-    domain: str
-    graph: str
-    module: str
-    source: str
-    originals: tuple[Original, ...]
-    inserted_by_runtime: bool
-    level: str
-    parent: int | None
-    inputs: tuple[OpInput, ...]
-    outputs: tuple[str, ...]
-    attributes: dict[str, Any]
-
-
-def _object(text: str, what: str) -> dict[str, Any]:
-    """Read a JSON object of a dump, which may be damaged."""
-    try:
-        value = json.loads(text or "{}")
-    except (ValueError, RecursionError) as error:
-        raise Error(f"{what} is no JSON: {error}", "corrupt") from error
-    if not isinstance(value, dict):
-        raise Error(f"{what} is no JSON object", "corrupt")
-    return value
-
-
-def _op(fields: dict[str, Any]) -> Op:
-    originals = tuple(Original(name, kind) for name, kind in fields.pop("originals"))
-    inputs = tuple(OpInput(*one) for one in fields.pop("inputs"))
-    attributes = _object(fields.pop("attributes"), f"the list of attributes of {fields['name']!r}")
-    return Op(originals=originals, inputs=inputs, outputs=tuple(fields.pop("outputs")), attributes=attributes, **fields)
 
 
 @functools.cache
@@ -150,7 +96,7 @@ class Dump:
     @functools.cached_property
     def manifest(self) -> dict[str, Any]:
         """The dump's own account of itself (run.json): program, versions, coverage, losses."""
-        return _object(self._core.manifest, f"the manifest of {self.path!r}")
+        return read_object(self._core.manifest, f"the manifest of {self.path!r}")
 
     @property
     def problems(self) -> list[str]:
@@ -165,7 +111,7 @@ class Dump:
     @functools.cached_property
     def ops(self) -> list[Op]:
         """The operators; the column ``op`` of `records` counts in this list."""
-        return [_op(fields) for fields in self._core.ops()]
+        return [made_op(fields) for fields in self._core.ops()]
 
     def names(self) -> list[str]:
         """Give the names of all records, as ``dump[...]`` takes them.
@@ -268,6 +214,90 @@ class Dump:
                 raise Error(f"{name} {number}: the least is {least}", "invalid_argument")
         words = {"where": where, "op": op, "type": joined(type), "step": joined(step), "slot": joined(slot), "sort": sort}
         return self._core.select(words, offset, limit or 0).astype(np.intp)
+
+    @functools.cached_property
+    def edges(self) -> list[tuple[int, int, int]]:
+        """Who reads what: the number of the op that makes a value, which output it is, and the number of an op that reads it."""
+        return self._core.edges()
+
+    def consumers(self, name: str) -> list[str]:
+        """Name the ops that read what an op made.
+
+        Parameters
+        ----------
+        name : str
+            An op; or one output of it, as ``OP:out0``.
+
+        Returns
+        -------
+        list of str
+            Names of ops.
+        """
+        return _analysis.neighbours(self, name, readers=True)
+
+    def producers(self, name: str) -> list[str]:
+        """Name the ops that made what an op reads.
+
+        Parameters
+        ----------
+        name : str
+            An op.
+
+        Returns
+        -------
+        list of str
+            Names of ops; inputs and weights among them where the dump knows them.
+        """
+        return _analysis.neighbours(self, name, readers=False)
+
+    def statistics(self, record: str | int) -> dict[str, Any]:
+        """Describe one record, with statistics that were not taken measured on its tensor.
+
+        Parameters
+        ----------
+        record : str or int
+            Name or row.
+
+        Returns
+        -------
+        dict
+            As `Dump.record`.
+        """
+        row = self._core.find(record) if isinstance(record, str) else range(len(self))[record]
+        return _analysis.statistics(self, row)
+
+    def summarize(self, overflow_value: float = 65500) -> list[dict[str, Any]]:
+        """Count over all steps what is wrong with each slot of each op.
+
+        Parameters
+        ----------
+        overflow_value : float
+            A record with a number beyond this, or below its negative, is out of range; 65500 is about what float16 holds.
+
+        Returns
+        -------
+        list of dict
+            ``op``, ``type``, ``slot``, ``rank``; how many ``records`` and ``steps``; of the records those with ``nan``, ``inf`` or numbers
+            ``out_of_range``, those ``all_zero``, and those that are ``sound``; the least ``min`` and the largest ``max``.
+        """
+        return _analysis.summary(self, overflow_value)
+
+    def to_excel(self, path: str | os.PathLike[str], overflow_value: float = 65500) -> None:
+        """Write an Excel workbook: inputs and weights, ops with their neighbours, counts by type, `summarize`, source lines.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; replaced when it is there.
+        overflow_value : float
+            As in `summarize`.
+
+        Raises
+        ------
+        Error
+            When openpyxl is not installed, the file cannot be written, or there is more than a sheet holds.
+        """
+        _analysis.save_workbook(self, path, overflow_value)
 
     def _objects(self, name: str) -> NDArray[np.object_]:
         """Give a column of texts or sizes."""

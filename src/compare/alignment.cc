@@ -25,6 +25,12 @@ bool has_ranks(const ValueTable& table) {
   return std::ranges::any_of(rows, [&](const RecordRow& row) { return row.rank != rows.front().rank; });
 }
 
+// Trees of some systems, and dumps of models that only infer, tell no phases.
+bool has_phases(const ValueTable& table) {
+  return std::ranges::any_of(table.dump().rows(),
+                             [](const RecordRow& row) { return !is_load(row) && row.phase != static_cast<uint8_t>(Phase::kInference); });
+}
+
 Status bad_steps(std::string_view part) {
   return invalid_argument(
       concat("steps ", quote(part), ": write a step of A and one of B as 3:4, equal ones as 3 or 0-5, several with commas"));
@@ -62,7 +68,7 @@ Result<std::vector<StepPair>> parse_step_pairs(std::string_view text) {
 }
 
 Alignment::Alignment(const ValueTable& a, const ValueTable& b, const std::vector<StepPair>& steps)
-    : a_(a), b_(b), ranks_a_(has_ranks(a)), ranks_b_(has_ranks(b)) {
+    : a_(a), b_(b), ranks_a_(has_ranks(a)), ranks_b_(has_ranks(b)), phases_(has_phases(a) && has_phases(b)) {
   const std::set<int64_t> of_a = steps_of(a);
   const std::set<int64_t> of_b = steps_of(b);
   for (const StepPair& pair : steps) {
@@ -92,11 +98,11 @@ bool Alignment::has_step(const RecordRow& row) const { return !maps_steps_ || is
 Alignment::Key Alignment::key_of_a(const RecordRow& row) const {
   const bool load = is_load(row);
   const int64_t step = load ? 0 : maps_steps_ ? steps_.at(row.step) : row.step;
-  return {load, step, ranks_a_ ? row.rank : 0, row.phase, row.call};
+  return {load, step, ranks_a_ ? row.rank : 0, phase_of(row), row.call};
 }
 
 Alignment::Key Alignment::key_of_b(const RecordRow& row) const {
-  return {is_load(row), is_load(row) ? 0 : row.step, ranks_b_ ? row.rank : 0, row.phase, row.call};
+  return {is_load(row), is_load(row) ? 0 : row.step, ranks_b_ ? row.rank : 0, phase_of(row), row.call};
 }
 
 std::vector<Alignment::RowPair> Alignment::rows(const Value& a, const Value& b) const {

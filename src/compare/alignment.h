@@ -27,7 +27,8 @@ struct StepPair {
 Result<std::vector<StepPair>> parse_step_pairs(std::string_view text);
 
 // Immutable; borrows both tables. Without pairs of steps equal ones are beside each other, or, where no step is in both dumps, the first of
-// one and the first of the other, and so on. The number of a rank counts only in dumps that have several.
+// one and the first of the other, and so on. The number of a rank counts only in dumps that have several, a
+// phase only where both dumps tell phases.
 class Alignment {
  public:
   Alignment(const ValueTable& a, const ValueTable& b, const std::vector<StepPair>& steps);
@@ -55,6 +56,7 @@ class Alignment {
   };
   static bool takes_part(const ValueTable& table, const Value& value, const std::set<int64_t>& steps);
   [[nodiscard]] bool has_step(const RecordRow& row) const;
+  [[nodiscard]] uint8_t phase_of(const RecordRow& row) const { return phases_ ? row.phase : uint8_t{0}; }
   [[nodiscard]] Key key_of_a(const RecordRow& row) const;
   [[nodiscard]] Key key_of_b(const RecordRow& row) const;
 
@@ -67,6 +69,7 @@ class Alignment {
   std::set<int64_t> compared_b_;
   bool ranks_a_ = false;
   bool ranks_b_ = false;
+  bool phases_ = false;
 };
 
 }  // namespace tensortap

@@ -176,7 +176,7 @@ void Pairer::by_scope() {
   if (pairing_.same_program) return;
   const auto family = [](const PairingKeys& keys, ValueId id) {
     const std::string scope = keys.scope(id);
-    return scope.empty() ? "" : concat(scope, "|", PairingKeys::family(keys.table().op(id)), "|", keys.table().at(id).slot);
+    return scope.empty() ? "" : concat(scope, "|", keys.role(id));
   };
   const auto free_a = [this](ValueId id) { return is_free_a(id); };
   const auto free_b = [this](ValueId id) { return is_free_b(id); };

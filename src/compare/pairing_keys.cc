@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "stats/digest.h"
+#include "stats/stats.h"
 #include "trace/scoped_name.h"
 
 namespace tensortap {
@@ -30,42 +31,105 @@ std::string_view numbered_base(std::string_view name) {
   return at != std::string_view::npos && is_digits(name.substr(at + kToken.size())) ? name.substr(0, at) : std::string_view();
 }
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 34> kFamilies = {{
+// What frameworks call one kind of op, in small letters and without "_"; a kind that all call the same needs no row.
+constexpr auto kFamilies = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"convolution", "conv"},
-    {"Conv", "conv"},
-    {"FusedConv", "conv"},
-    {"native_batch_norm", "batch norm"},
-    {"_native_batch_norm_legit_no_training", "batch norm"},
-    {"cudnn_batch_norm", "batch norm"},
-    {"BatchNormalization", "batch norm"},
-    {"native_layer_norm", "layer norm"},
-    {"LayerNormalization", "layer norm"},
-    {"relu", "relu"},
-    {"relu_", "relu"},
-    {"Relu", "relu"},
-    {"max_pool2d_with_indices", "max pool"},
-    {"MaxPool", "max pool"},
+    {"conv2d", "conv"},
+    {"conv3d", "conv"},
+    {"fusedconv", "conv"},
+    {"nativebatchnorm", "batch norm"},
+    {"nativebatchnormlegit", "batch norm"},
+    {"nativebatchnormlegitnotraining", "batch norm"},
+    {"cudnnbatchnorm", "batch norm"},
+    {"batchnormalization", "batch norm"},
+    {"batchnorm", "batch norm"},
+    {"nativelayernorm", "layer norm"},
+    {"layernormalization", "layer norm"},
+    {"layernorm", "layer norm"},
+    {"maxpool2dwithindices", "max pool"},
+    {"maxpool", "max pool"},
+    {"maxpool3d", "max pool"},
+    {"maxpoolwithargmax", "max pool"},
+    {"avgpool2d", "average pool"},
+    {"averagepool", "average pool"},
+    {"avgpool", "average pool"},
+    {"avgpool3d", "average pool"},
     {"view", "reshape"},
-    {"_unsafe_view", "reshape"},
-    {"Reshape", "reshape"},
-    {"Flatten", "reshape"},
-    {"unsqueeze", "unsqueeze"},
-    {"Unsqueeze", "unsqueeze"},
+    {"unsafeview", "reshape"},
+    {"flatten", "reshape"},
+    {"expanddims", "unsqueeze"},
     {"addmm", "linear"},
     {"mm", "linear"},
     {"bmm", "linear"},
-    {"linear", "linear"},
-    {"Gemm", "linear"},
-    {"MatMul", "linear"},
-    {"FusedMatMul", "linear"},
-    {"select", "select"},
-    {"Gather", "select"},
-    {"_softmax", "softmax"},
-    {"Softmax", "softmax"},
+    {"baddbmm", "linear"},
+    {"gemm", "linear"},
+    {"matmul", "linear"},
+    {"fusedmatmul", "linear"},
+    {"batchmatmul", "linear"},
+    {"dense", "linear"},
+    {"gather", "select"},
+    {"gatherv2", "select"},
+    {"embedding", "select"},
+    {"indexselect", "select"},
     {"cat", "concat"},
-    {"Concat", "concat"},
+    {"concatv2", "concat"},
     {"permute", "transpose"},
-}};
+    {"t", "transpose"},
+    {"biasadd", "add"},
+    {"addn", "add"},
+    {"realdiv", "div"},
+    {"reducemean", "mean"},
+    {"reducesum", "sum"},
+    {"tocopy", "cast"},
+    {"relugrad", "relu gradient"},
+    {"thresholdbackward", "relu gradient"},
+    {"maxpoolgrad", "max pool gradient"},
+    {"maxpool2dwithindicesbackward", "max pool gradient"},
+    {"batchnormgrad", "batch norm gradient"},
+    {"nativebatchnormbackward", "batch norm gradient"},
+    {"biasaddgrad", "sum"},
+});
+
+// Cells of MindSpore that run another one; the path of a module begins inside of them.
+constexpr std::array<std::string_view, 6> kWrappers = {"WithLossCell", "TrainOneStepCell", "TrainOneStepWithLossScaleCell",
+                                                       "WithGradCell", "WithEvalCell",     "ForwardValueAndGrad"};
+constexpr std::string_view kGradients = "Gradients/";
+constexpr std::string_view kDefault = "Default/";
+
+// "/conv1" of "Default/network-WithLossCell/_backbone-LeNet/conv1-Conv2d/Conv2D-op0", and of its gradients; "" for other names.
+std::string scope_of_scoped_name(std::string_view name, std::string_view type) {
+  if (name.starts_with(kGradients)) name.remove_prefix(kGradients.size());
+  if (!name.starts_with(kDefault)) return "";
+  auto parts = split(name.substr(kDefault.size()), '/');
+  parts.pop_back();
+  std::string path;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const size_t dash = parts[i].find('-');
+    const std::string_view cell = parts[i].substr(0, dash);
+    const std::string_view kind = dash == std::string_view::npos ? std::string_view() : parts[i].substr(dash + 1);
+    // The network inside of a wrapper, by whatever attribute the wrappers of MindSpore call it.
+    const bool of_wrapper = cell == "_backbone" || cell == "_network" || (i == 0 && cell == "network");
+    if (of_wrapper) path.clear();
+    // An op in a scope of its own, as trees of other frameworks have it, and the gradient of one.
+    const bool of_op = kind.empty() && (cell.starts_with("Grad_") || (i + 1 == parts.size() && cell.starts_with(type)));
+    if (of_wrapper || of_op || std::ranges::find(kWrappers, kind) != kWrappers.end()) continue;
+    path += concat('/', cell);
+  }
+  return path.empty() ? "/" : path;
+}
+
+std::string module_path(const OpInfo& op) {
+  if (!op.module.empty()) {
+    // The first part is the model's class, which an exported graph does not name.
+    std::string path;
+    const auto parts = split(op.module, '.');
+    for (size_t i = 1; i < parts.size(); ++i) path += concat('/', parts[i]);
+    return path.empty() ? "/" : path;
+  }
+  if (!op.name.starts_with('/')) return scope_of_scoped_name(op.name, op.type);
+  const std::string path = op.name.substr(0, op.name.rfind('/'));
+  return path.empty() ? "/" : path;
+}
 
 }  // namespace
 
@@ -110,23 +174,28 @@ std::string PairingKeys::last_original(ValueId id) const {
 }
 
 std::string PairingKeys::scope(ValueId id) const {
-  const OpInfo& op = table_.op(id);
   if (table_.at(id).given) return "";
-  if (!op.module.empty()) {
-    // The first part is the model's class, which an exported graph does not name.
-    std::string path;
-    const auto parts = split(op.module, '.');
-    for (size_t i = 1; i < parts.size(); ++i) path += concat('/', parts[i]);
-    return path.empty() ? "/" : path;
-  }
-  if (!op.name.starts_with('/')) return "";
-  const std::string path = op.name.substr(0, op.name.rfind('/'));
-  return path.empty() ? "/" : path;
+  const OpInfo& op = table_.op(id);
+  std::string path = module_path(op);
+  const bool backward = table_.first_row(id).phase == static_cast<uint8_t>(Phase::kBackward) || op.name.starts_with(kGradients);
+  return backward && !path.empty() ? concat("gradient of ", path) : path;
 }
 
-std::string_view PairingKeys::family(const OpInfo& op) {
-  const auto* const found = std::ranges::find(kFamilies, std::string_view(op.type), [](const auto& row) { return row.first; });
-  return found == kFamilies.end() ? std::string_view(op.type) : found->second;
+std::string PairingKeys::family(const OpInfo& op) {
+  std::string type;
+  for (const char letter : op.type) {
+    if (letter != '_') type += letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  }
+  const auto* const found = std::ranges::find(kFamilies, std::string_view(type), [](const auto& row) { return row.first; });
+  return found == kFamilies.end() ? type : std::string(found->second);
+}
+
+std::string PairingKeys::role(ValueId id) const {
+  const uint16_t slot = table_.at(id).slot;
+  // One op of PyTorch, three of MindSpore: the gradients of input, weight and bias.
+  constexpr std::array<std::string_view, 3> kConvGradients = {"conv2dbackpropinput|0", "conv2dbackpropfilter|0", "sum|0"};
+  if (table_.op(id).type == "convolution_backward" && slot < kConvGradients.size()) return std::string(kConvGradients[slot]);
+  return concat(family(table_.op(id)), "|", slot);
 }
 
 std::string PairingKeys::content(ValueId id) const {
@@ -148,9 +217,16 @@ std::string PairingKeys::content(ValueId id) const {
 std::string PairingKeys::statistics(ValueId id) const {
   const RecordRow& row = table_.first_row(id);
   constexpr uint32_t kNeeded = kStatL2 | kStatAbsMax;
-  if (row.numel < kLeastStatistics || (row.stats.valid & kNeeded) != kNeeded || !(row.stats.l2 > 0)) return "";
+  if (row.numel < kLeastStatistics) return "";
+  TensorStats stats = row.stats;
+  // Trees of tensors alone have none.
+  if ((stats.valid & kNeeded) != kNeeded && (row.flags & kRecordHasData) != 0) {
+    const Result<RecordData> data = table_.dump().data(table_.at(id).rows.front());
+    if (data.ok()) stats = compute_stats(data->view, {});
+  }
+  if ((stats.valid & kNeeded) != kNeeded || !(stats.l2 > 0)) return "";
   std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.1e %.1e", row.stats.l2, row.stats.absmax);
+  std::snprintf(text.data(), text.size(), "%.1e %.1e", stats.l2, stats.absmax);
   return key_of(row.numel, std::string_view(text.data()));
 }
 

@@ -24,13 +24,16 @@ class PairingKeys {
   [[nodiscard]] std::string identity(ValueId id) const;
   // Graph and name of the author's node that makes the value, and the slot.
   [[nodiscard]] std::string last_original(ValueId id) const;
-  // Path of the module, as "/block/conv": of PyTorch's "Net.block.conv" and ONNX's "/block/conv/Conv" alike.
+  // Path of the module, as "/block/conv": of PyTorch's "Net.block.conv", ONNX's "/block/conv/Conv" and MindSpore's
+  // "Default/block-Block/conv-Conv2d/Conv2D-op3" alike. Another one for what the backward pass made.
   [[nodiscard]] std::string scope(ValueId id) const;
   // What kind of op it is, under one name for all frameworks.
-  [[nodiscard]] static std::string_view family(const OpInfo& op);
+  [[nodiscard]] static std::string family(const OpInfo& op);
+  // The op's family and what its slot is in it.
+  [[nodiscard]] std::string role(ValueId id) const;
   // Digest of type and elements of the first record, where there are more than 4 of them. Reads data.
   [[nodiscard]] std::string content(ValueId id) const;
-  // Number of elements, and l2 and absmax to two digits.
+  // Number of elements, and l2 and absmax to two digits. Reads data where the record has no statistics.
   [[nodiscard]] std::string statistics(ValueId id) const;
 
   // Values that the first execution read, kNoValue where that was not captured.

@@ -266,5 +266,66 @@ TEST(Pairing, SaysWhyAValueHasNoPartner) {
             (Found{{"conv", "fused into relu"}, {"folded", "removed"}, {"lost", "not explained"}, {"reorder", "made by the runtime"}}));
 }
 
+std::string scope_of(const std::string& name, const std::string& type, const std::string& module = "") {
+  MadeDump dump;
+  dump.gives(dump.op(name, type), numbers(4, 1));
+  dump.at(0).module = module;
+  const ValueTable table(dump);
+  return PairingKeys(table).scope(0);
+}
+
+// M26
+TEST(Pairing, TheScopeOfAModuleIsOneInAllFrameworks) {
+  for (const std::string name :
+       {"Default/conv1-Conv2d/Conv2D-op123", "Default/network-WithLossCell/_backbone-LeNet/conv1-Conv2d/Conv2D-op0",
+        "Default/network-TrainOneStepCell/network-WithLossCell/_backbone-Net-of-mine/conv1-Conv2d/BiasAdd-op1", "/conv1/Conv"}) {
+    EXPECT_EQ(scope_of(name, "Conv2D"), "/conv1") << name;
+  }
+  EXPECT_EQ(scope_of("any", "convolution", "LeNet.conv1"), "/conv1");
+  EXPECT_EQ(scope_of("Default/network-ResNet/layer1-SequentialCell/0-ResidualBlock/conv1-Conv2d/Conv2D-op3", "Conv2D"), "/layer1/0/conv1");
+  EXPECT_EQ(scope_of("Default/Add-op0", "Add"), "/");
+  EXPECT_EQ(scope_of("Default/fc/MatMul_1/MatMul-op12", "MatMul"), "/fc") << "an op in a scope of its own";
+  EXPECT_EQ(scope_of("Gradients/Default/network-WithLossCell/_backbone-LeNet/fc2-Dense/Grad_MatMul/MatMul-op0", "MatMul"),
+            "gradient of /fc2");
+  EXPECT_EQ(scope_of("Parameter", "Add"), "");
+}
+
+TEST(Pairing, AModuleIsPairedAcrossFrameworksAndItsPartsAreFused) {
+  MadeDump a;  // MindSpore: a convolution and its bias
+  a.gives(a.op("Default/conv1-Conv2d/Conv2D-op0", "Conv2D"), numbers(20, 1));
+  a.gives(a.op("Default/conv1-Conv2d/BiasAdd-op0", "BiasAdd", {0}), numbers(20, 2));
+  a.gives(a.op("Default/relu-ReLU/ReLU-op0", "ReLU", {1}), numbers(20, 3));
+  MadeDump b;  // PyTorch: both at once
+  b.gives(b.op("Net.conv1/convolution", "convolution"), numbers(20, 2));
+  b.gives(b.op("Net.relu/relu", "relu", {0}), numbers(20, 3));
+  b.at(0).module = "Net.conv1";
+  b.at(1).module = "Net.relu";
+  const Paired paired(a, b);
+  EXPECT_EQ(paired.found(), (Found{{"Default/conv1-Conv2d/BiasAdd-op0", "Net.conv1/convolution by scope"},
+                                   {"Default/relu-ReLU/ReLU-op0", "Net.relu/relu by scope"}}));
+  EXPECT_EQ(paired.unpaired_a(), (Found{{"Default/conv1-Conv2d/Conv2D-op0", "fused into Net.conv1/convolution"}}));
+}
+
+TEST(Pairing, PhasesCountOnlyWhereBothDumpsTellThem) {
+  for (const bool both : {false, true}) {
+    MadeDump a;
+    MadeDump b;
+    a.gives(a.op("x", "Conv"), numbers(20, 1));
+    b.gives(b.op("x", "Conv"), numbers(20, 1));
+    a.all_rows[0].phase = static_cast<uint8_t>(Phase::kForward);
+    if (both) b.all_rows[0].phase = static_cast<uint8_t>(Phase::kBackward);
+    EXPECT_EQ(Paired(a, b).found().size(), both ? 0U : 1U);
+  }
+}
+
+TEST(Pairing, StatisticsAreTakenFromTensorsThatHaveNone) {
+  MadeDump a;
+  MadeDump b;
+  a.gives(a.op("one", "Foo"), numbers(20, 1));
+  b.gives(b.op("two", "Bar"), scaled(numbers(20, 1), 1.0001F));
+  b.all_rows[0].stats = {};
+  EXPECT_EQ(Paired(a, b).found(), (Found{{"one", "two by statistics"}}));
+}
+
 }  // namespace
 }  // namespace tensortap

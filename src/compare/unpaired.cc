@@ -8,20 +8,29 @@ namespace tensortap {
 namespace {
 
 // What an op of these gives out is known without the values that it reads, or is one of them.
-constexpr std::array<std::string_view, 4> kKnownTypes = {"Constant", "Shape", "Size", "ConstantOfShape"};
+constexpr std::array<std::string_view, 19> kKnownTypes = {
+    "Constant", "Shape",  "Size",  "ConstantOfShape", "empty",    "empty_like", "zeros",         "zeros_like", "ones",     "ones_like",
+    "full",     "arange", "zero_", "fill_",           "uniform_", "normal_",    "scalar_tensor", "new_empty",  "new_zeros"};
 // What an op of these gives out is what it read, in another form.
-constexpr std::array<std::string_view, 25> kHandsOn = {
-    "Identity",         "Dropout",   "Cast",     "Transpose", "Reshape",      "Flatten",    "Squeeze",   "Unsqueeze", "QuantizeLinear",
-    "DequantizeLinear", "detach",    "alias",    "view",      "_unsafe_view", "t",          "transpose", "permute",   "expand",
-    "squeeze",          "unsqueeze", "_to_copy", "clone",     "reshape",      "lift_fresh", "copy_"};
+constexpr std::array<std::string_view, 26> kHandsOn = {
+    "detach_",        "Identity",         "Dropout",   "Cast",     "Transpose", "Reshape",      "Flatten",    "Squeeze",   "Unsqueeze",
+    "QuantizeLinear", "DequantizeLinear", "detach",    "alias",    "view",      "_unsafe_view", "t",          "transpose", "permute",
+    "expand",         "squeeze",          "unsqueeze", "_to_copy", "clone",     "reshape",      "lift_fresh", "copy_"};
 
 bool is_one_of(const auto& names, std::string_view type) { return std::ranges::find(names, type) != names.end(); }
 
 class Explainer {
  public:
-  Explainer(const PairingKeys& mine, const PairingKeys& other, const std::vector<uint32_t>& pair_of_other)
-      : mine_(mine), other_(other), pair_of_other_(pair_of_other) {
+  Explainer(const PairingKeys& mine, const std::vector<uint32_t>& pair_of_mine, const PairingKeys& other,
+            const std::vector<uint32_t>& pair_of_other)
+      : mine_(mine), other_(other), pair_of_mine_(pair_of_mine), pair_of_other_(pair_of_other) {
     const ValueTable& table = other.table();
+    for (ValueId id = 0; id < table.values().size(); ++id) {
+      const uint32_t pair = pair_of_other[id];
+      if (pair == Pairing::kNoPair) continue;
+      if (pair >= of_pair_.size()) of_pair_.resize(pair + 1, kNoValue);
+      of_pair_[pair] = id;
+    }
     for (ValueId id = 0; id < table.values().size(); ++id) {
       for (const OriginalNode& node : table.op(id).originals) implemented_[node.name].push_back(id);
     }
@@ -34,8 +43,12 @@ class Explainer {
     Unpaired one{id, Absence::kUnexplained, ""};
     if (op.inserted_by_runtime || (knows_originals_ && op.originals.empty())) {
       one.why = Absence::kRuntime;
-    } else if (!find_implementation(id, one) && (is_constant_[id] || is_one_of(kHandsOn, op.type))) {
-      one.why = Absence::kRemoved;
+    } else if (!find_implementation(id, one)) {
+      if (is_constant_[id] || is_one_of(kHandsOn, op.type)) {
+        one.why = Absence::kRemoved;
+      } else {
+        find_module_part(id, one);
+      }
     }
     return one;
   }
@@ -75,9 +88,31 @@ class Explainer {
     return false;
   }
 
+  // Whether the value is inside of one op of the other dump: what reads it belongs to the same module and is paired with an op all of
+  // whose inputs are known, so that there is none in between.
+  void find_module_part(ValueId id, Unpaired& one) const {
+    const std::string scope = mine_.scope(id);
+    if (scope.empty()) return;
+    for (const PairingKeys::Reader& reader : mine_.readers(id)) {
+      const uint32_t pair = pair_of_mine_[reader.value];
+      const ValueId partner = pair == Pairing::kNoPair ? kNoValue : of_pair_[pair];
+      if (partner == kNoValue || mine_.scope(reader.value) != scope) continue;
+      const auto is_known = [&](ValueId input) {
+        return input == kNoValue || other_.table().at(input).given || pair_of_other_[input] != Pairing::kNoPair ||
+               is_one_of(kHandsOn, other_.table().op(input).type);
+      };
+      if (!std::ranges::all_of(other_.inputs(partner), is_known)) continue;
+      one.by = other_.table().op(partner).name;
+      one.why = Absence::kFused;
+      return;
+    }
+  }
+
   const PairingKeys& mine_;
   const PairingKeys& other_;
+  const std::vector<uint32_t>& pair_of_mine_;
   const std::vector<uint32_t>& pair_of_other_;
+  std::vector<ValueId> of_pair_;  // the value of the other dump
   std::unordered_map<std::string_view, std::vector<ValueId>> implemented_;
   std::vector<bool> is_constant_;
   bool knows_originals_ = false;
@@ -93,7 +128,7 @@ std::string_view absence_name(Absence absence) {
 std::vector<Unpaired> explain_unpaired(const PairingKeys& mine, const std::vector<uint32_t>& pair_of_mine, const PairingKeys& other,
                                        const std::vector<uint32_t>& pair_of_other) {
   std::vector<Unpaired> all;
-  const Explainer explainer(mine, other, pair_of_other);
+  const Explainer explainer(mine, pair_of_mine, other, pair_of_other);
   for (ValueId id = 0; id < mine.table().values().size(); ++id) {
     if (pair_of_mine[id] == Pairing::kNoPair && !mine.table().at(id).given) all.push_back(explainer.explain(id));
   }

@@ -15,9 +15,9 @@
 namespace tensortap {
 
 enum class Absence : uint8_t {
-  kFused,        // an op of the other dump implements the author's node, and gives out another value
+  kFused,        // an op of the other dump implements the author's node, and gives out another value; or the op and its reader together
   kRuntime,      // the runtime made it: a conversion of layout or type, a copy
-  kRemoved,      // known before the program runs, or only handed on
+  kRemoved,      // known before the program runs, or drawn or filled in at random, or only handed on
   kUnexplained,  // none of these
 };
 inline constexpr size_t kAbsences = 4;

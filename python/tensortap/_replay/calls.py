@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tensortap._dump import Dump, Op
+from tensortap._dump import Dump
+from tensortap._ops import Op
 
 OUTPUT, INPUT = 0, 1
 FORWARD = 1
