@@ -309,6 +309,16 @@ def test_bad_usage_is_one_sentence(tmp_path: Path, arguments: list[str], code: i
     assert not (tmp_path / "x.onnx").exists()
 
 
+def test_a_python_without_torch_is_told_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('no torch here')\n")
+    words = [PYTHON, "-m", "tensortap._replay", "dump"]
+    path = f"{tmp_path}:{package_alone(tmp_path)}"
+    done = subprocess.run(words, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "has no torch: no torch here" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_statistics_alone_cannot_be_replayed(tmp_path: Path) -> None:
     done = capture(tmp_path, "import torch\nx = torch.ones(4) + 1\n", options=["--stats"])
     assert done.code == 0, done.err

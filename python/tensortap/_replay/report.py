@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tensortap._replay.measure import Outcome, Output
+if TYPE_CHECKING:  # torch comes with it
+    from tensortap._replay.measure import Outcome, Output
 
 _TABLE_LINES = 20
 _MOST_EXAMPLES = 3
