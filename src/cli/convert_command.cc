@@ -141,7 +141,7 @@ Action declare_convert(CLI::App& app) {
   app.add_option("--slot", options->slot, "Only this tensor of each file, such as input.0 or output.1")->type_name("SLOT");
   app.add_option("--part-bytes", options->part_bytes, "About how large a safetensors file gets before the next part begins (5000000000)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(in_range(1, int64_t{1} << 62));
   app.add_option("--threads", options->threads, "Threads for many files (2)")->type_name("N")->check(in_range(1, 256));
   app.add_flag("--losses", options->losses, "Print what is lost between each pair of layouts, and convert nothing");
   return [options](Terminal& terminal) { return run_convert(*options, terminal); };

@@ -173,7 +173,7 @@ std::string folder_name(const std::string& path) { return std::filesystem::absol
 
 Status to_step_files(const ConvertRequest& request, const ConvertProgress& progress, ConvertReport& report) {
   if (request.sources.size() != 1 || !is_directory(request.sources[0])) {
-    return invalid_argument(concat("a dump, not files, is converted to ", request.to));
+    return invalid_argument(concat(request.sources[0], ": a dump, not a file, is converted to ", request.to));
   }
   TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_dump(request.sources[0]));
   const bool any_values = std::ranges::any_of(dump->rows(), [](const RecordRow& row) { return (row.flags & kRecordHasData) != 0; });

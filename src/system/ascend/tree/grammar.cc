@@ -23,7 +23,9 @@ namespace {
 // TreeFolder::level is one more than the number of folders in which files of a dump may be below, 0 where no name tells of a dump.
 constexpr size_t kTimeLevel = 6;
 constexpr size_t kExtraLevel = 3;
-constexpr uint8_t kInModel = 1;  // TreeFolder::flags
+// TreeFolder::flags
+constexpr uint8_t kInModel = 1;
+constexpr uint8_t kHasStep = 2;  // its own name, or one above it, says the step
 constexpr std::string_view kExtraFolder = "extra-info";
 
 // The last of the last `most` parts that `is` holds for; npos when there is none.
@@ -43,6 +45,7 @@ void read_names(std::span<const std::string> parts, TreeFolder& folder) {
   if (!parts.empty()) folder.flags = kInModel;
   if (!parts.empty() && parse_unsigned(parts.back(), number) && number <= INT64_MAX) {
     folder.step = static_cast<int64_t>(number);
+    folder.flags |= kHasStep;
     parts = first_of(parts, parts.size() - 1);
   }
   if (!parts.empty() && is_whole_number(parts.back())) {
@@ -77,6 +80,19 @@ TreeFolder place(const std::string& path) {
 
 std::vector<TreePlace> places(const std::string& path) { return {{place(path)}}; }
 
+// Frameworks that ask for each step anew have it above the time: STEP/TIME/DEVICE. What is above the folder that was opened tells nothing.
+bool is_step_above(std::string_view name) {
+  constexpr size_t kMostDigits = 9;
+  return is_whole_number(name) && name.size() <= kMostDigits;
+}
+
+void set_step_above(TreeFolder& folder) {
+  const std::vector<std::string_view> parts = split(folder.relative, '/');
+  for (size_t i = 0; i + 1 < parts.size(); ++i) {
+    if (is_step_above(parts[i]) && is_time_folder(parts[i + 1])) (void)parse_integer(parts[i], folder.step);
+  }
+}
+
 FolderRole enter(const TreeFolder& above, std::string_view name, TreeFolder& below) {
   if (name == kManifestFolder) return FolderRole::kCompanion;
   TreeFolder found = place(below.path);
@@ -84,6 +100,8 @@ FolderRole enter(const TreeFolder& above, std::string_view name, TreeFolder& bel
   found.path = std::move(below.path);
   found.relative = std::move(below.relative);
   below = std::move(found);
+  if ((below.flags & kHasStep) == 0) set_step_above(below);
+  if (below.level == 0 && above.relative.empty() && is_step_above(name)) return FolderRole::kUnproven;
   return below.level > 0 && !name.starts_with('.') ? FolderRole::kPart : FolderRole::kWalked;
 }
 
@@ -91,7 +109,8 @@ FileRole role(const TreeFolder& /*folder*/, std::string_view name, EntryKind /*k
   if (name == kMappingFile) return FileRole::kMapping;
   if (parse_file_name(name)) return FileRole::kTensors;
   if (is_hashed_name(name)) return FileRole::kNumbered;
-  return name.starts_with('.') || CrashFile::is_name(name) ? FileRole::kCompanion : FileRole::kMaybeMapped;
+  const bool is_config = name.starts_with("acl_dump_") && name.ends_with(".json");  // MindSpore's, beside the dump
+  return name.starts_with('.') || is_config || CrashFile::is_name(name) ? FileRole::kCompanion : FileRole::kMaybeMapped;
 }
 
 bool begins_as_a_dump_does(const std::string& path) {
