@@ -51,7 +51,9 @@ typedef struct tensortap_document {
 #define TENSORTAP_DOCUMENT_APPEND 1u
 
 /* Writes it before returning: the whole file, or nothing. Returns TENSORTAP_UNSUPPORTED where the layout has no place for such files. A
- * failure is one of the session's. */
+ * failure is one of the session's.
+ * The path "attributes.bin" is for serialised values of attributes, given once, before the first op is registered: `attributes` of
+ * tensortap_op then refer to them as {"ref": [offset, size]}. Only the native layout keeps them. */
 TENSORTAP_API int tensortap_add_document(tensortap_session* session, const tensortap_document* document) TENSORTAP_NOEXCEPT;
 
 /* Whether the dump has a place for what calls were given beside tensors, and keeps the tensors that belong to it: 0 no, 1 yes. */

@@ -227,7 +227,8 @@ bool CaptureSession::would_keep(const Question& question) { return asked_ != nul
 
 Status CaptureSession::add_document(std::string_view path, std::string_view content, bool append) {
   if (!is_on()) return {};
-  const Status status = layout_->add_document(path, content, append);
+  const bool attributes = path == kAttributesDocument && !append;
+  const Status status = attributes ? layout_->add_attributes(content) : layout_->add_document(path, content, append);
   if (status.code() != StatusCode::kUnsupported) problems_.note_error(status);
   return status;
 }

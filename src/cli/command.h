@@ -51,6 +51,7 @@ std::vector<DeclaredCommand> declare_commands(CLI::App& program, Terminal& termi
 
 // One per command, in <name>_command.cc.
 Action declare_run(CLI::App& app);
+Action declare_replay(CLI::App& app);
 Action declare_exec(CLI::App& app);
 Action declare_llm(CLI::App& app);
 Action declare_build_adapter(CLI::App& app);

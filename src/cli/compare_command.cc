@@ -21,6 +21,7 @@
 #include "cli/command.h"
 #include "cli/compare_text.h"
 #include "cli/dump_access.h"
+#include "cli/own_errors.h"
 #include "compare/comparison_csv.h"
 #include "compare/comparison_json.h"
 #include "compare/dump_comparison.h"
@@ -48,6 +49,8 @@ struct CompareOptions {
   size_t limit = 0;  // 0 = not given
   std::string csv;
   std::string csv_style = "tensortap";
+  bool replay = false;
+  std::string runtime;
   [[nodiscard]] CsvStyle style() const { return csv_style == "msprobe" ? CsvStyle::kMsprobe : CsvStyle::kOwn; }
   // Those that lie in the folders of A and B measure what they are compared by, unless something else is to.
   [[nodiscard]] bool without_noise() const { return noise.size() == 1 && noise.front() == kNoNoise; }
@@ -58,9 +61,9 @@ struct CompareOptions {
 // Which of the compared pairs are shown, and in which order.
 class Chosen {
  public:
-  // `csv` gets a line for each.
-  Chosen(const CompareOptions& options, const DumpComparison& comparison, Terminal& terminal, std::string& csv)
-      : options_(options), comparison_(comparison), terminal_(terminal), csv_(csv) {
+  // `csv` gets a line for each. `own` may be null.
+  Chosen(const CompareOptions& options, const DumpComparison& comparison, const OwnErrors* own, Terminal& terminal, std::string& csv)
+      : options_(options), comparison_(comparison), own_(own), terminal_(terminal), csv_(csv) {
     if (options.ops.empty()) return;
     RE2::Options quiet;
     quiet.set_log_errors(false);
@@ -74,7 +77,8 @@ class Chosen {
     One one{key_of(value), next_++, {}, {}};
     if (is_sorted() && limit() > 0 && kept_.size() >= limit() && !(one < kept_.front())) return;
     if (terminal_.json || options_.wants_table()) one.json = compared_json(comparison_, value);
-    if (!options_.csv.empty()) one.csv = csv_line(options_.style(), comparison_, value);
+    if (own_ != nullptr && one.json.is_object()) one.json["own"] = own_->json_of(value.row_a);
+    if (!options_.csv.empty()) one.csv = csv_text(value);
     if (!is_sorted()) {
       if (limit() == 0 || shown_ < limit()) give_out(std::move(one));
       ++shown_;
@@ -117,7 +121,13 @@ class Chosen {
   [[nodiscard]] double key_of(const ComparedValue& value) const {
     if (!is_sorted() || std::isnan(value.error)) return is_sorted() ? 1 : 0;
     if (options_.sort == "error") return -value.error;
+    if (own_ != nullptr) return -own_->error_of(value.row_a).value_or(-1);
     return -std::max(0.0, value.error - value.inherited);
+  }
+  [[nodiscard]] std::string csv_text(const ComparedValue& value) const {
+    std::string line = csv_line(options_.style(), comparison_, value);
+    if (own_ != nullptr && options_.style() == CsvStyle::kOwn) line.insert(line.size() - 1, own_->csv_cells(value.row_a));
+    return line;
   }
   [[nodiscard]] bool keeps(const ComparedValue& value) const {
     if (pattern_ && !RE2::PartialMatch(record_name_of(comparison_.a(), value.row_a), *pattern_) &&
@@ -139,6 +149,7 @@ class Chosen {
 
   const CompareOptions& options_;
   const DumpComparison& comparison_;
+  const OwnErrors* own_;
   Terminal& terminal_;
   std::unique_ptr<RE2> pattern_;
   Status status_;
@@ -265,11 +276,16 @@ Result<bool> compare_part(const CompareOptions& options, const Part& part, const
   progress.finish();
   if (!made.ok()) return made.status();
   DumpComparison& comparison = **made;
-  Chosen chosen(options, comparison, terminal, csv);
+  std::optional<OwnErrors> own;
+  if (options.replay) {
+    TENSORTAP_ASSIGN_OR_RETURN(own, OwnErrors::measure(**a, **b, options.runtime, terminal));
+  }
+  Chosen chosen(options, comparison, own ? &*own : nullptr, terminal, csv);
   TENSORTAP_RETURN_IF_ERROR(chosen.status());
   comparison.run([&](const ComparedValue& value) { chosen.add(value); });
   progress.finish();
   Json summary = summary_json(comparison);
+  if (own) summary["summary"]["replay"] = own->summary();
   if (!part.name.empty()) summary["part"] = part.name;
   if (!terminal.json && !part.name.empty()) terminal.line(terminal.out_palette().bold(part.name));
   if (!terminal.json) print_comparison(terminal, summary.at("summary"));
@@ -295,7 +311,9 @@ Result<ExitCode> compare(const CompareOptions& options, Terminal& terminal) {
     outside |= found;
   }
   if (!options.csv.empty()) {
-    TENSORTAP_RETURN_IF_ERROR(write_file_atomically(options.csv, csv_header(options.style()) + csv, Access::kShared));
+    std::string header = csv_header(options.style());
+    if (options.replay && options.style() == CsvStyle::kOwn) header.insert(header.size() - 1, OwnErrors::csv_titles());
+    TENSORTAP_RETURN_IF_ERROR(write_file_atomically(options.csv, header + csv, Access::kShared));
   }
   return outside ? ExitCode::kFound : ExitCode::kFine;
 }
@@ -324,6 +342,10 @@ Action declare_compare(CLI::App& app) {
       ->check(in_range(1, kMostListed));
   auto* csv = app.add_option("--csv", options->csv, "Write what is shown into this file, all columns")->type_name(kFile);
   add_choice(app, "--csv-style", options->csv_style, {"tensortap", "msprobe"}, "Columns of that file")->needs(csv);
+  auto* replay = app.add_flag("--replay", options->replay, "Run each op of A again, on the runtime of B: its own error, exactly");
+  app.add_option("--runtime", options->runtime, "The libonnxruntime for --replay, or the folder that holds it (the one that made B)")
+      ->type_name(kPath)
+      ->needs(replay);
   return [options](Terminal& terminal) { return compare(*options, terminal); };
 }
 

@@ -4,6 +4,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "cli/json_members.h"
@@ -30,6 +32,13 @@ std::string counts_text(const Json& counts) {
   return join(parts, ", ");
 }
 
+// What the kernel does by itself.
+std::string own_text(const Json& own) {
+  const Json* error = member(own, "relative_l2");
+  if (error == nullptr) return own.is_null() ? "" : member_text(own, "outcome");
+  return member_text(own, "outcome") == "equal" ? "equal" : error_text(*error);
+}
+
 // "Sqrt.52:out0 (Sqrt)"
 std::string place_text(const Json& place) { return fmt::format("{} ({})", member_text(place, "b"), member_text(place, "type")); }
 
@@ -48,6 +57,7 @@ class Printer {
     print_given();
     print_first();
     print_born();
+    print_replay();
     print_verdict();
   }
 
@@ -137,6 +147,23 @@ class Printer {
     line("born in", text);
   }
 
+  // What the kernels do by themselves.
+  void print_replay() {
+    const Json* replay = member(summary_, "replay");
+    if (replay == nullptr) return;
+    std::vector<std::string> kernels;
+    for (const Json& kernel : replay->at("kernels")) {
+      kernels.push_back(fmt::format("{} {} (relative L2 up to {})", number(kernel, "outputs"), member_text(kernel, "type"),
+                                    error_text(kernel.at("relative_l2"))));
+    }
+    line("replay", fmt::format("{} of {} outputs of A come out equal on {}{}", number(*replay, "equal"), number(*replay, "outputs"),
+                               member_text(*replay, "runtime"), kernels.empty() ? "" : "; of themselves differ " + join(kernels, ", ")));
+    if (const uint64_t left = number(*replay, "not_replayed"); left > 0) {
+      const Json& reason = replay->at("reasons").at(0);
+      line("", fmt::format("{} ops were not replayed, the first: {}", left, member_text(reason, "reason")));
+    }
+  }
+
   void print_verdict() {
     const Palette& palette = terminal_.out_palette();
     const Json& verdicts = summary_.at("verdicts");
@@ -168,24 +195,35 @@ void print_comparison(Terminal& terminal, const Json& summary) { Printer(termina
 
 void print_compared(Terminal& terminal, std::span<const Json> pairs) {
   if (pairs.empty()) return;
-  TablePrinter table(terminal, {{"B", false, true, 12, true},
-                                {"A", false, true, 12, true},
-                                {"type", false, true},
-                                {"found by"},
-                                {"verdict"},
-                                {"relative L2", true},
-                                {"max abs", true},
-                                {"ulp", true},
-                                {"birth"},
-                                {"growth", true}});
+  const bool has_own = pairs.front().contains("own");
+  std::vector<Column> columns = {{"B", false, true, 12, true},
+                                 {"A", false, true, 12, true},
+                                 {"type", false, true},
+                                 {"found by"},
+                                 {"verdict"},
+                                 {"relative L2", true},
+                                 {"max abs", true},
+                                 {"ulp", true},
+                                 {"birth"},
+                                 {"growth", true}};
+  if (has_own) columns.push_back({"own", true});
+  TablePrinter table(terminal, std::move(columns));
   for (const Json& one : pairs) {
     const Json* max_abs = member(one, "max_abs");
     const Json* growth = member(one, "growth");
     const bool same_name = one.at("a") == one.at("b");
-    table.add({member_text(one, "b"), same_name ? "=" : member_text(one, "a"), member_text(one, "type_b"), member_text(one, "rule"),
-               member_text(one, "verdict"), one.at("error").is_null() ? "" : error_text(one.at("error")),
-               max_abs == nullptr ? "" : error_text(*max_abs), member_text(one, "max_ulp"), member_text(one, "birth"),
-               growth == nullptr ? "" : error_text(*growth)});
+    std::vector<std::string> cells = {member_text(one, "b"),
+                                      same_name ? "=" : member_text(one, "a"),
+                                      member_text(one, "type_b"),
+                                      member_text(one, "rule"),
+                                      member_text(one, "verdict"),
+                                      one.at("error").is_null() ? "" : error_text(one.at("error")),
+                                      max_abs == nullptr ? "" : error_text(*max_abs),
+                                      member_text(one, "max_ulp"),
+                                      member_text(one, "birth"),
+                                      growth == nullptr ? "" : error_text(*growth)};
+    if (has_own) cells.push_back(own_text(one.at("own")));
+    table.add(std::move(cells));
   }
   table.finish();
 }

@@ -161,6 +161,11 @@ Status copy_dump(const DumpIndex& dump, const std::string& source, const Layout&
   if (dump.layout() == layout.name) spec.moment = MomentChoice::kBoth;
   spec.extras.graphs = spec.extras.execution_order = true;
   TENSORTAP_ASSIGN_OR_RETURN(const auto writer, layout.create(info, spec));
+  // Another tree keeps what the attributes say as text.
+  if (const std::string_view bytes = dump.attribute_bytes(); !bytes.empty()) {
+    const Status kept = writer->add_attributes(bytes);
+    if (kept.code() != StatusCode::kUnsupported) TENSORTAP_RETURN_IF_ERROR(kept);
+  }
   DumpCopy copy(dump, layout, *writer, measures, report);
   TENSORTAP_RETURN_IF_ERROR(copy.add_ops());
   const Status status = copy.add_rows(progress);

@@ -48,6 +48,7 @@ class CrashedDump : public DumpIndex {
   std::span<const RecordRow> rows() const override { return rows_; }
   std::span<const OpInfo> ops() const override { return ops_; }
   std::string manifest() const override { return manifest_; }
+  std::string_view attribute_bytes() const override { return dump_->attribute_bytes(); }
   std::span<const std::string> problems() const override { return problems_; }
 
   Result<RecordData> data(size_t row) const override {

@@ -22,6 +22,9 @@
 
 namespace tensortap {
 
+// The path by which sources hand over what LayoutWriter::add_attributes() keeps (asking.h).
+inline constexpr std::string_view kAttributesDocument = "attributes.bin";
+
 // Describes the dump that is about to be written.
 struct DumpInfo {
   std::string folder;  // exists, and is empty unless the layout shares folders
@@ -117,6 +120,10 @@ class LayoutWriter {
   virtual Status add_document(std::string_view /*path*/, std::string_view /*content*/, bool /*append*/) {
     return unsupported("this layout has no place for files of the runtime's own");
   }
+
+  // Keeps serialised values of attributes, to which the attributes of ops refer as {"ref": [offset, size]} (docs/layouts/tap.md). Before
+  // any op is added, at most once. Errors: kUnsupported where attributes are kept as text only, kIo, kExhausted.
+  virtual Status add_attributes(std::string_view /*bytes*/) { return unsupported("this layout keeps attributes as text only"); }
 
   // Writes what was buffered, so that a reader sees it.
   virtual Status flush() = 0;

@@ -44,6 +44,9 @@ class DumpIndex {
   virtual std::string manifest() const = 0;
   // What was skipped while opening (damaged rows, foreign files), one sentence each. Empty for a whole dump.
   virtual std::span<const std::string> problems() const = 0;
+  // Serialised values of attributes, to which OpInfo::attributes refer as {"ref": [offset, size]} (docs/layouts/tap.md); borrowed, empty
+  // where there are none.
+  [[nodiscard]] virtual std::string_view attribute_bytes() const { return {}; }
   // Exponent histogram of a record as 283 numbers (bins, zero, nan, inf); empty when none was taken.
   virtual std::vector<uint64_t> histogram(size_t row) const = 0;
 

@@ -90,7 +90,7 @@ Status PreparedModel::trace() {
     return std::move(lower.bytes);
   };
   const int32_t level = options_.as_written ? abi::kOptimizeNone : options_.level;
-  ops_ = build_op_table(executed_, find_origins(executed_, author(), level, optimise));
+  ops_ = build_op_table(executed_, find_origins(executed_, author(), level, optimise), channel_block_);
   return {};
 }
 

@@ -90,6 +90,7 @@ Result<OwnedSession> ExecCapture::open_session(const DumpRequest& request) {
   std::array<char, 4096> message{};
   const int code = tensortap_session_open(&options, &session, message.data(), message.size());
   if (code != TENSORTAP_OK) return status_from(code, message.data());
+  add_facts(session, request.facts);
   return OwnedSession(session);
 }
 

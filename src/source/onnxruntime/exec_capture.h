@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "exec/exec_request.h"
 #include "source/onnxruntime/model_dump.h"
+#include "source/onnxruntime/runtime_facts.h"
 
 namespace tensortap::onnxruntime {
 
@@ -19,6 +20,7 @@ struct DumpRequest {
   std::string runtime;  // "1.31.1"
   std::string weights_folder;
   uint32_t channel_block = 0;
+  RuntimeFacts facts;
   bool weights = true;  // whether they are captured
 };
 

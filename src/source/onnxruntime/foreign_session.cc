@@ -11,6 +11,7 @@
 #include "source/onnxruntime/failure_finder.h"
 #include "source/onnxruntime/origins.h"
 #include "source/onnxruntime/plain_twin.h"
+#include "source/onnxruntime/runtime_facts.h"
 #include "source/onnxruntime/runtime_library.h"
 #include "source/onnxruntime/tapped_model.h"
 
@@ -73,7 +74,7 @@ Status name_ops(SessionMaker& maker, ExecutedGraph& graph) {
     TENSORTAP_ASSIGN_OR_RETURN(OptimizedModel pass, optimise(maker, level, graph.author.weights_dropped()));
     return std::move(pass.bytes);
   };
-  graph.ops = build_op_table(graph.executed, find_origins(graph.executed, graph.author.model, kProgramLevel, lower));
+  graph.ops = build_op_table(graph.executed, find_origins(graph.executed, graph.author.model, kProgramLevel, lower), graph.channel_block);
   return {};
 }
 
@@ -127,6 +128,7 @@ Result<std::shared_ptr<ForeignSession>> ForeignSession::try_to_make(SessionMaker
   DumpRequest request = dump_request(model);
   request.weights_folder = graph.folder;
   request.channel_block = graph.channel_block;
+  request.facts = runtime_facts(graph.executed, loaded_runtime_path(), {});
   TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<ModelDump> dump, capture->dump_of(graph.ops, request));
   if (!dump->wants_anything()) return std::shared_ptr<ForeignSession>();
   std::vector<UntappedValue> untapped;

@@ -1,6 +1,9 @@
 #include "source/onnxruntime/node_attributes.h"
 
+#include <cmath>
+
 #include "base/json.h"
+#include "base/utf8.h"
 #include "format/onnx_graph/onnx_fields.h"
 
 namespace tensortap::onnxruntime {
@@ -17,7 +20,27 @@ struct Attribute {
   Json list = Json::array();  // of a repeated one
   size_t list_size = 0;
   const char* kind = nullptr;  // of what is not shown
+  bool loses = false;          // a value that JSON does not hold as it is
 };
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+Json number(double value, Attribute& attribute) {
+  attribute.loses |= !std::isfinite(value);
+  return json_number(value);
+}
+
+Json string(std::string_view value, Attribute& attribute) {
+  attribute.loses |= !is_utf8(value);
+  return std::string(value);
+}
 
 void add(Attribute& attribute, Json value) {
   if (attribute.list_size++ < kMaxListed) attribute.list.push_back(std::move(value));
@@ -30,11 +53,11 @@ void read_list(pbf_reader& reader, Attribute& attribute) {
   } else if (reader.tag() == onnx_field::attribute::kInts) {
     add(attribute, reader.get_int64());
   } else if (reader.tag() == onnx_field::attribute::kFloats && packed) {
-    for (const float value : reader.get_packed_float()) add(attribute, json_number(static_cast<double>(value)));
+    for (const float value : reader.get_packed_float()) add(attribute, number(static_cast<double>(value), attribute));
   } else if (reader.tag() == onnx_field::attribute::kFloats) {
-    add(attribute, json_number(static_cast<double>(reader.get_float())));
+    add(attribute, number(static_cast<double>(reader.get_float()), attribute));
   } else {
-    add(attribute, std::string(onnx_field::text(reader.get_view())));
+    add(attribute, string(onnx_field::text(reader.get_view()), attribute));
   }
 }
 
@@ -44,13 +67,13 @@ void read_field(pbf_reader& reader, Attribute& attribute) {
       attribute.name = onnx_field::text(reader.get_view());
       return;
     case onnx_field::attribute::kFloat:
-      attribute.value = json_number(static_cast<double>(reader.get_float()));
+      attribute.value = number(static_cast<double>(reader.get_float()), attribute);
       return;
     case onnx_field::attribute::kInt:
       attribute.value = reader.get_int64();
       return;
     case onnx_field::attribute::kString:
-      attribute.value = std::string(onnx_field::text(reader.get_view()));
+      attribute.value = string(onnx_field::text(reader.get_view()), attribute);
       return;
     case onnx_field::attribute::kFloats:
     case onnx_field::attribute::kInts:
@@ -68,25 +91,40 @@ void read_field(pbf_reader& reader, Attribute& attribute) {
   }
 }
 
+// What people see of it.
+Json shown(Attribute& attribute) {
+  if (attribute.list_size > kMaxListed) return concat("[", attribute.list_size, " values]");
+  if (attribute.list_size > 0) return std::move(attribute.list);
+  return attribute.kind != nullptr ? Json(attribute.kind) : std::move(attribute.value);
+}
+
+Json kept(std::string_view proto, Attribute& attribute, AttributeBytes& bytes) {
+  // Without a value it is an empty list, or of a kind that is not shown: its bytes know which.
+  const bool is_whole = !attribute.loses && attribute.list_size <= kMaxListed && (attribute.list_size > 0 || !attribute.value.is_null());
+  Json text = shown(attribute);
+  if (is_whole) return text;
+  if (bytes.most < bytes.text.size() || bytes.most - bytes.text.size() < proto.size()) {
+    ++bytes.left_out;
+    return text;
+  }
+  const uint64_t offset = bytes.text.size();
+  bytes.text += proto;
+  return {{"ref", {offset, proto.size()}}, {"text", std::move(text)}};
+}
+
 }  // namespace
 
-Json attributes_of(const Node& node) {
+Json attributes_of(const Node& node, AttributeBytes* bytes) {
   Json object = Json::object();
   const Status read = onnx_field::guarded("a node", [&]() -> Status {
     pbf_reader reader(onnx_field::view(node.bytes));
     while (reader.next(onnx_field::node::kAttribute)) {
       Attribute attribute;
-      pbf_reader inner = reader.get_message();
+      const std::string_view proto = onnx_field::text(reader.get_view());
+      pbf_reader inner(onnx_field::view(proto));
       while (inner.next()) read_field(inner, attribute);
-      if (attribute.list_size > kMaxListed) {
-        object[attribute.name] = concat("[", attribute.list_size, " values]");
-      } else if (attribute.list_size > 0) {
-        object[attribute.name] = std::move(attribute.list);
-      } else if (attribute.kind != nullptr) {
-        object[attribute.name] = attribute.kind;
-      } else {
-        object[attribute.name] = std::move(attribute.value);
-      }
+      Json value = bytes == nullptr ? shown(attribute) : kept(proto, attribute, *bytes);
+      object[attribute.name] = std::move(value);
     }
     return {};
   });

@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_NODE_ATTRIBUTES_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_NODE_ATTRIBUTES_H_
 
+#include <cstdint>
 #include <string>
 
 #include "base/json_fwd.h"
@@ -10,8 +11,18 @@
 
 namespace tensortap::onnxruntime {
 
-// A JSON object. Numbers, texts and lists of up to 64 of them are given; longer lists, tensors and graphs are named in brackets.
-Json attributes_of(const Node& node);
+// The values of attributes that JSON does not hold whole, one AttributeProto behind the other.
+struct AttributeBytes {
+  static constexpr uint64_t kMost = uint64_t{64} << 20;
+  uint64_t most = kMost;
+  std::string text;
+  uint64_t left_out = 0;  // attributes that found no room
+};
+
+// A JSON object. Numbers, texts and lists of up to 64 of them are given; longer lists, tensors and graphs are named in brackets. With
+// `bytes`, everything that JSON does not hold whole is {"ref": [offset, size], "text": the name in brackets}, and its AttributeProto is
+// there.
+Json attributes_of(const Node& node, AttributeBytes* bytes = nullptr);
 std::string attributes_json(const Node& node);
 
 }  // namespace tensortap::onnxruntime

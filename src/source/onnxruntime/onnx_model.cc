@@ -201,6 +201,21 @@ class Reader {
   uint32_t node_count_ = 0;
 };
 
+OperatorSetVersion opset_of(pbf_reader reader) {
+  OperatorSetVersion opset;
+  while (reader.next()) {
+    if (reader.tag() == onnx_field::opset::kDomain) {
+      opset.domain = text(reader.get_view());
+    } else if (reader.tag() == onnx_field::opset::kVersion) {
+      opset.version = reader.get_int64();
+    } else {
+      reader.skip();
+    }
+  }
+  if (opset.domain == "ai.onnx") opset.domain = "";
+  return opset;
+}
+
 }  // namespace
 
 std::string_view to_text(ValueKind kind) {
@@ -249,8 +264,13 @@ Result<Model> read_model(std::string_view bytes, std::string_view name) {
         if (has_graph) return corrupt(concat(name, " holds two graphs: not an ONNX model as exporters write them."));
         model.graph = graphs.graph(text(reader.get_view()), 0);
         has_graph = true;
+      } else if (reader.tag() == onnx_field::model::kIrVersion) {
+        model.ir_version = reader.get_int64();
+        has_version = true;
+      } else if (reader.tag() == onnx_field::model::kOpsetImport) {
+        model.opsets.push_back(opset_of(reader.get_message()));
+        has_version = true;
       } else {
-        has_version |= reader.tag() == onnx_field::model::kIrVersion || reader.tag() == onnx_field::model::kOpsetImport;
         model.has_functions |= reader.tag() == onnx_field::model::kFunctions;
         reader.skip();
       }

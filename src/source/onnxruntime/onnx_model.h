@@ -77,9 +77,16 @@ struct Graph {
   std::vector<Initializer> initializers;
 };
 
+struct OperatorSetVersion {
+  std::string_view domain;  // "" = ai.onnx
+  int64_t version = 0;
+};
+
 struct Model {
   std::string_view bytes;
   Graph graph;
+  int64_t ir_version = 0;
+  std::vector<OperatorSetVersion> opsets;
   uint32_t node_count = 0;  // nested ones included
   bool has_functions = false;
 };

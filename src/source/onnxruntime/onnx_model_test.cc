@@ -6,8 +6,11 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <limits>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "format/onnx_graph/node_writer.h"
 #include "format/onnx_graph/onnx_fields.h"
@@ -189,6 +192,47 @@ TEST(NodeAttributes, AreJson) {
   Node node;
   node.bytes = bytes;
   EXPECT_EQ(attributes_json(node), R"({"group":2,"body":"[graph]"})");
+}
+
+TEST(NodeAttributes, GivesAwayWhatJsonDoesNotHoldWhole) {
+  const std::vector<int64_t> many(65, 7);
+  const std::vector<std::string> protos = {
+      int_attribute("axis", -1),       float_attribute("alpha", 1),
+      graph_attribute("body", ""),     float_attribute("value", -std::numeric_limits<float>::infinity()),
+      text_attribute("bytes", "\xff"), ints_attribute("many", many),
+      ints_attribute("none", {}),
+  };
+  const std::string bytes = node_bytes({"Some", "s", {}, {}, protos});
+  Node node;
+  node.bytes = bytes;
+  AttributeBytes kept;
+  const Json json = attributes_of(node, &kept);
+  EXPECT_EQ(json["axis"].dump(), "-1");
+  EXPECT_EQ(json["alpha"].dump(), "1.0");
+  std::string expected;
+  for (size_t i = 2; i < protos.size(); ++i) {
+    const std::array<const char*, 7> names = {"", "", "body", "value", "bytes", "many", "none"};
+    EXPECT_EQ(json[names[i]]["ref"], Json({expected.size(), protos[i].size()})) << names[i];
+    expected += protos[i];
+  }
+  EXPECT_EQ(kept.text, expected);
+  EXPECT_EQ(json["many"]["text"], "[65 values]");
+  AttributeBytes small;
+  small.most = protos[2].size();
+  EXPECT_EQ(attributes_of(node, &small)["many"], "[65 values]");
+  EXPECT_EQ(small.text, protos[2]);
+  EXPECT_EQ(small.left_out, 4u);
+}
+
+TEST(Model, KnowsItsOperatorSets) {
+  const OperatorSet sets[] = {{"", 17}, {"com.microsoft", 1}};
+  const std::string bytes = model_bytes("", sets);
+  const auto model = read_model(bytes, "model");
+  ASSERT_TRUE(model.ok());
+  ASSERT_EQ(model->opsets.size(), 2u);
+  EXPECT_EQ(model->opsets[0].version, 17);
+  EXPECT_EQ(model->opsets[1].domain, "com.microsoft");
+  EXPECT_EQ(model->ir_version, 8);
 }
 
 }  // namespace

@@ -5,13 +5,19 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "source/onnxruntime/channel_block.h"
 #include "source/onnxruntime/name_scope.h"
 #include "source/onnxruntime/node_attributes.h"
+#include "tensortap/asking.h"
 
 namespace tensortap::onnxruntime {
 namespace {
 
-constexpr std::string_view kGraphOutputs = "graph_outputs";  // docs/capture_api.md
+// docs/capture_api.md
+constexpr std::string_view kGraphOutputs = "graph_outputs";
+constexpr std::string_view kChannelBlock = "channel_block";
+constexpr std::string_view kOverridable = "overridable";
+constexpr int64_t kFirstIrWithConstants = 4;  // before it, weights have to be listed as inputs
 
 struct Producer {
   uint32_t entry = kNoEntry;
@@ -21,7 +27,8 @@ using ProducerScope = NameScope<Producer>;
 
 class Builder {
  public:
-  Builder(const std::vector<NodeOrigin>& origins, OpTable& table) : origins_(origins), table_(table) {}
+  Builder(const std::vector<NodeOrigin>& origins, bool inputs_are_overridable, OpTable& table)
+      : origins_(origins), inputs_are_overridable_(inputs_are_overridable), table_(table) {}
 
   // What people call the author's node, "" when it has no name or shares it with another.
   void count_names(const Model& executed) {
@@ -34,6 +41,8 @@ class Builder {
 
   void graph(const Graph& graph, const std::string& path, uint32_t parent, const ProducerScope* outer) {
     ProducerScope scope(outer);
+    std::unordered_set<std::string_view> inputs;
+    for (const ValueInfo& input : graph.inputs) inputs.insert(input.name);
     std::unordered_set<std::string_view> weights;
     for (const Initializer& initializer : graph.initializers) weights.insert(initializer.name);
     for (const ValueInfo& input : graph.inputs) {
@@ -47,6 +56,7 @@ class Builder {
     for (const Initializer& initializer : graph.initializers) {
       const uint32_t entry = pseudo(OpRole::kInitializer, initializer.name, path, parent);
       table_.entries[entry].initializer = &initializer;
+      table_.entries[entry].overridable = inputs_are_overridable_ && parent == kNoEntry && inputs.contains(initializer.name);
       scope.set(initializer.name, {entry, 0});
     }
     std::unordered_set<std::string_view> results;
@@ -130,6 +140,7 @@ class Builder {
   }
 
   const std::vector<NodeOrigin>& origins_;
+  const bool inputs_are_overridable_;
   OpTable& table_;
   std::vector<std::string> names_;  // by Node::index
   std::unordered_set<std::string> used_;
@@ -145,15 +156,44 @@ std::vector<const char*> pointers(const std::vector<std::string>& texts) {
 
 std::vector<std::string> copies(const std::vector<std::string_view>& texts) { return {texts.begin(), texts.end()}; }
 
-// The node's own, and which outputs are needed after all other ops have run.
-std::string described_attributes(const OpEntry& entry) {
-  if (entry.graph_outputs.empty()) return attributes_json(*entry.node);
-  Json attributes = attributes_of(*entry.node);
-  attributes[std::string(kGraphOutputs)] = entry.graph_outputs;
-  return to_json_text(attributes);
+// The node's own, which outputs are needed after all other ops have run, and the blocks of its images.
+Json described_attributes(const OpEntry& entry, AttributeBytes& bytes) {
+  Json attributes = attributes_of(*entry.node, &bytes);
+  if (!entry.graph_outputs.empty()) attributes[std::string(kGraphOutputs)] = entry.graph_outputs;
+  if (entry.channel_block != 0) attributes[std::string(kChannelBlock)] = entry.channel_block;
+  return attributes;
 }
 
-tensortap_op_id register_node(tensortap_session* session, const OpEntry& entry, const OpIds& ids, uint32_t flags) {
+// By entry, "" of pseudo-ops. The values that JSON does not hold whole go to the session first, as ops refer to them.
+std::vector<std::string> hand_over_attributes(tensortap_session* session, const OpTable& table) {
+  std::vector<std::string> texts(table.entries.size());
+  const auto describe = [&](AttributeBytes& bytes) {
+    for (size_t i = 0; i < texts.size(); ++i) {
+      if (table.entries[i].node != nullptr) texts[i] = to_json_text(described_attributes(table.entries[i], bytes));
+    }
+  };
+  AttributeBytes bytes;
+  describe(bytes);
+  if (bytes.text.empty()) return texts;
+  tensortap_document document{};
+  document.size = sizeof(document);
+  document.path = "attributes.bin";
+  document.data = bytes.text.data();
+  document.bytes = bytes.text.size();
+  if (tensortap_add_document(session, &document) != TENSORTAP_OK) {
+    AttributeBytes none;
+    none.most = 0;
+    describe(none);
+  } else if (bytes.left_out > 0) {
+    tensortap_note(session, concat(bytes.left_out, " values of attributes are not in attributes.bin, which holds at most ",
+                                   AttributeBytes::kMost >> 20, " MiB")
+                                .c_str());
+  }
+  return texts;
+}
+
+tensortap_op_id register_node(tensortap_session* session, const OpEntry& entry, const OpIds& ids, const std::string& attributes,
+                              uint32_t flags) {
   const auto inputs = copies(entry.node->inputs);
   const auto outputs = copies(entry.node->outputs);
   const auto input_names = pointers(inputs);
@@ -162,7 +202,6 @@ tensortap_op_id register_node(tensortap_session* session, const OpEntry& entry, 
   const auto original_types = pointers(entry.original_types);
   const std::string type(entry.type);
   const std::string domain(entry.node->domain);
-  const std::string attributes = described_attributes(entry);
   OpIds producers;
   for (const uint32_t producer : entry.producers) producers.push_back(producer == kNoEntry ? TENSORTAP_NO_OP : ids[producer]);
   tensortap_op op{};
@@ -197,6 +236,8 @@ tensortap_op_id register_pseudo(tensortap_session* session, const OpEntry& entry
   op.graph = entry.graph.c_str();
   op.outputs = &output;
   op.output_count = 1;
+  const std::string attributes = entry.overridable ? concat("{\"", kOverridable, "\": true}") : "";
+  op.attributes = attributes.c_str();
   op.flags = flags;
   op.parent = entry.parent == kNoEntry ? TENSORTAP_NO_OP : ids[entry.parent];
   return tensortap_register_op(session, &op);
@@ -204,20 +245,28 @@ tensortap_op_id register_pseudo(tensortap_session* session, const OpEntry& entry
 
 }  // namespace
 
-OpTable build_op_table(const Model& executed, const std::vector<NodeOrigin>& origins) {
+OpTable build_op_table(const Model& executed, const std::vector<NodeOrigin>& origins, uint32_t channel_block) {
   OpTable table;
   table.by_node.assign(executed.node_count, kNoEntry);
-  Builder builder(origins, table);
+  Builder builder(origins, executed.ir_version >= kFirstIrWithConstants, table);
   builder.count_names(executed);
   builder.graph(executed.graph, "", kNoEntry, nullptr);
+  if (channel_block == 0) return table;
+  const std::vector<bool> blocked = nodes_with_blocked_outputs(executed);
+  for (size_t i = 0; i < blocked.size(); ++i) {
+    if (blocked[i]) table.entries[table.by_node[i]].channel_block = channel_block;
+  }
   return table;
 }
 
 OpIds register_ops(tensortap_session* session, const OpTable& table, uint32_t flags) {
+  const std::vector<std::string> attributes = hand_over_attributes(session, table);
   OpIds ids;
   ids.reserve(table.entries.size());
   for (const OpEntry& entry : table.entries) {
-    ids.push_back(entry.role == OpRole::kNode ? register_node(session, entry, ids, flags) : register_pseudo(session, entry, ids, flags));
+    const bool is_node = entry.role == OpRole::kNode;
+    ids.push_back(is_node ? register_node(session, entry, ids, attributes[ids.size()], flags)
+                          : register_pseudo(session, entry, ids, flags));
   }
   return ids;
 }

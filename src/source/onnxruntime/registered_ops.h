@@ -29,6 +29,8 @@ struct OpEntry {
   std::vector<std::string> originals;        // NodeOrigin
   std::vector<std::string> original_types;
   bool inserted = false;
+  uint32_t channel_block = 0;           // channels of a block in the images that the node makes, 0 = they are in no blocks
+  bool overridable = false;             // of a kInitializer: a run may give another value
   std::vector<uint32_t> graph_outputs;  // numbers of the outputs that the graph hands out
   std::vector<uint32_t> producers;      // for each input of the node: number of an entry, or kNoEntry
   std::vector<uint32_t> producer_slots;
@@ -42,11 +44,12 @@ struct OpTable {
   std::vector<uint32_t> by_input;  // number of an entry, by place in the main graph's inputs; kNoEntry for weights
 };
 
-OpTable build_op_table(const Model& executed, const std::vector<NodeOrigin>& origins);
+// `channel_block` is that of the library (channel_block.h), 0 where the graph has no blocks.
+OpTable build_op_table(const Model& executed, const std::vector<NodeOrigin>& origins, uint32_t channel_block = 0);
 
 // Numbers that a session gave to the entries of a table.
 using OpIds = std::vector<tensortap_op_id>;
-// `flags` are those of every op besides its own.
+// `flags` are those of every op besides its own. First hands over the values of attributes that JSON does not hold whole.
 OpIds register_ops(tensortap_session* session, const OpTable& table, uint32_t flags = 0);
 
 }  // namespace tensortap::onnxruntime

@@ -4,7 +4,9 @@
 #define TENSORTAP_SOURCE_ONNXRUNTIME_RUNTIME_LIBRARY_H_
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -46,6 +48,10 @@ struct RuntimeCandidate {
   std::string path;    // what dlopen is to be given
   std::string origin;  // where it was found: "request", "TENSORTAP_ONNXRUNTIME", ...
 };
+
+inline constexpr std::string_view kLibraryName = "libonnxruntime.so";
+// The library in a folder: the wheels have its full version in the name and no symlink, other packages have libonnxruntime.so.
+std::optional<std::string> library_in(const std::string& folder);
 
 // Libraries found on this machine, best first. `requested` (a library, or a folder that holds one) comes alone when it is not empty.
 // Errors: kNotFound when `requested` or TENSORTAP_ONNXRUNTIME names nothing usable.

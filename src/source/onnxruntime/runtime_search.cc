@@ -19,19 +19,6 @@ extern char** environ;
 namespace tensortap::onnxruntime {
 namespace {
 
-constexpr std::string_view kLibraryName = "libonnxruntime.so";
-
-// The library in a folder: the wheels have its full version in the name and no symlink, other packages have libonnxruntime.so.
-std::optional<std::string> library_in(const std::string& folder) {
-  auto names = list_directory(folder);
-  if (!names.ok()) return std::nullopt;
-  std::optional<std::string> found;
-  for (const std::string& name : *names) {
-    if (name.starts_with(kLibraryName)) found = join_path(folder, name);  // the last in order is the longest version
-  }
-  return found;
-}
-
 // `path` is the library, or a folder that holds it directly or as the onnxruntime Python package has it.
 std::optional<std::string> library_at(const std::string& path) {
   // A name without a slash means a file here, which the loader would look for in its own folders.
@@ -119,6 +106,16 @@ Result<std::vector<RuntimeCandidate>> only(const std::string& path, const std::s
 }
 
 }  // namespace
+
+std::optional<std::string> library_in(const std::string& folder) {
+  auto names = list_directory(folder);
+  if (!names.ok()) return std::nullopt;
+  std::optional<std::string> found;
+  for (const std::string& name : *names) {
+    if (name.starts_with(kLibraryName)) found = join_path(folder, name);  // the last in order is the longest version
+  }
+  return found;
+}
 
 Result<std::vector<RuntimeCandidate>> find_runtimes(const std::string& requested) {
   if (!requested.empty()) return only(requested, "runtime");

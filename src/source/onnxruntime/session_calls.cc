@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "source/onnxruntime/runtime_facts.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -42,6 +43,7 @@ Result<OwnedSession> open_capture_session(const RunRequest& request, const std::
   std::array<char, 4096> message{};
   const int code = tensortap_session_open(&options, &session, message.data(), message.size());
   if (code != TENSORTAP_OK) return status_of(code, message.data());
+  add_facts(session, runtime_facts(model.executed(), model.library()->path(), request.extras.custom_ops));
   return OwnedSession(session);
 }
 

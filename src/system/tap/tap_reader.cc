@@ -47,7 +47,10 @@ class LazyMap {
 
 class Index : public DumpIndex {
  public:
-  explicit Index(const std::string& folder) : tensors_(join_path(folder, kTensorsFile)), histograms_(join_path(folder, kHistogramsFile)) {}
+  explicit Index(const std::string& folder)
+      : tensors_(join_path(folder, kTensorsFile)),
+        histograms_(join_path(folder, kHistogramsFile)),
+        attributes_(join_path(folder, kAttributesFile)) {}
 
   Status open(const std::string& folder);
 
@@ -58,6 +61,7 @@ class Index : public DumpIndex {
   std::string file(size_t row) const override;
   std::string manifest() const override { return manifest_; }
   std::span<const std::string> problems() const override { return problems_; }
+  std::string_view attribute_bytes() const override;
   std::vector<uint64_t> histogram(size_t row) const override;
 
  private:
@@ -74,6 +78,7 @@ class Index : public DumpIndex {
   std::vector<std::string> problems_;
   LazyMap tensors_;
   LazyMap histograms_;
+  LazyMap attributes_;
   mutable std::once_flag checked_once_;
   mutable std::unique_ptr<std::atomic<bool>[]> checked_;  // by row: the CRC was right
 };
@@ -160,6 +165,11 @@ Result<RecordData> Index::data(size_t row) const {
 std::string Index::file(size_t row) const {
   const bool has_data = row < rows_.rows.size() && (rows_.rows[row].flags & kRecordHasData) != 0;
   return has_data ? std::string(kTensorsFile) : "";
+}
+
+std::string_view Index::attribute_bytes() const {
+  const Result<std::span<const std::byte>> bytes = attributes_.bytes();
+  return bytes.ok() ? std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()) : std::string_view();
 }
 
 std::vector<uint64_t> Index::histogram(size_t row) const {

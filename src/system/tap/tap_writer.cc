@@ -63,6 +63,7 @@ class Writer : public LayoutWriter {
   Status add_document(std::string_view path, std::string_view content, bool append) override {
     return documents_.add(path, content, append);
   }
+  Status add_attributes(std::string_view bytes) override { return documents_.add(kAttributesFile, bytes, false); }
   Status flush() override;
   Status finish(std::string_view manifest) override;
   [[nodiscard]] uint64_t bytes_written() const override;

@@ -1,0 +1,137 @@
+// `tensortap replay`: ops of a dump run again, from the inputs that were recorded.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/dump_access.h"
+#include "cli/replay_runtime.h"
+#include "cli/replay_text.h"
+#include "replay/replay.h"
+#include "replay/replay_json.h"
+#include "replay/reproducer.h"
+
+namespace tensortap::cli {
+namespace {
+
+constexpr size_t kTableLines = 20;
+
+struct ReplayArguments {
+  std::string dump;
+  std::string op;
+  std::string runtime;
+  std::string with;
+  std::vector<std::string> custom_ops;
+  bool all = false;
+  std::string emit;
+};
+
+// On --runtime, or what made the dump of --with, or what made the dump itself.
+Result<std::unique_ptr<OnnxReplayRuntime>> open_runtime(const ReplayArguments& arguments, const RuntimeOfDump& recorded,
+                                                        const Terminal& terminal) {
+  const ReplayRuntimeOptions options{arguments.runtime, arguments.custom_ops, recorded.threads};
+  if (arguments.with.empty()) return open_replay_runtime(options, recorded, terminal);
+  TENSORTAP_ASSIGN_OR_RETURN(const auto other, open_for_reading(terminal, arguments.with));
+  const RuntimeOfDump maker = runtime_of(*other);
+  if (!is_of_onnxruntime(maker)) return io_error(fmt::format("{}: not made by ONNX Runtime", arguments.with));
+  return open_replay_runtime(options, maker, terminal);
+}
+
+ExitCode verdict_of(const ReplaySummary& summary) {
+  if (summary.replayed() == 0) return ExitCode::kFailed;
+  return summary.differing() > 0 ? ExitCode::kFound : ExitCode::kFine;
+}
+
+// Runs nothing: who gets the files finds out.
+Result<ExitCode> emit(const ReplayArguments& arguments, const DumpIndex& dump, const RecordedOp& op, Terminal& terminal) {
+  auto files = write_reproducer(dump, op, arguments.emit);
+  if (files.status().code() == StatusCode::kUnsupported) return io_error(files.status().message());
+  if (!files.ok()) return files.status();
+  if (terminal.json) {
+    terminal.json_line({{"op", recorded_op_name(dump, op)}, {"files", *files}});
+  } else {
+    for (const std::string& file : *files) terminal.line(file);
+  }
+  return ExitCode::kFine;
+}
+
+Result<ExitCode> replay_onnx(const ReplayArguments& arguments, const DumpIndex& dump, const RuntimeOfDump& recorded, Terminal& terminal) {
+  ReplaySelection selection;
+  if (!arguments.op.empty()) {
+    TENSORTAP_ASSIGN_OR_RETURN(selection, parse_replay_selection(dump, arguments.op));
+  }
+  const std::vector<RecordedOp> ops = find_recorded_ops(dump, selection);
+  if (ops.empty())
+    return io_error(fmt::format("{}: no output of {} is in the dump", arguments.dump, arguments.op.empty() ? "an op" : arguments.op));
+  if (!arguments.emit.empty()) return emit(arguments, dump, ops.front(), terminal);
+  TENSORTAP_ASSIGN_OR_RETURN(const auto runtime, open_runtime(arguments, recorded, terminal));
+  if (recorded.opset.empty()) {
+    terminal.note(fmt::format("the dump does not say its operator sets: {} is taken for ai.onnx", kAssumedOpset));
+  }
+  Progress progress(terminal);
+  ReplayOptions how;
+  how.progress = [&progress](size_t done, size_t all) { progress.update("replaying", done, all); };
+  ReplaySummary summary(dump);
+  std::vector<Json> table;
+  uint64_t left_out = 0;
+  replay_ops(dump, ops, *runtime, how, [&](const ReplayedValue& value) {
+    summary.add(value);
+    if (terminal.json) return terminal.json_line(replayed_json(dump, value));
+    const bool is_shown = arguments.all || !arguments.op.empty() || value.outcome == ReplayOutcome::kDiffers;
+    if (is_shown && (arguments.all || table.size() < kTableLines)) {
+      table.push_back(replayed_json(dump, value));
+    } else if (is_shown) {
+      ++left_out;
+    }
+  });
+  progress.finish();
+  Json json = summary.to_json();
+  json["runtime"] = runtime->source();
+  json["recorded"] = recorded.source;
+  if (terminal.json) {
+    terminal.json_line({{"summary", json}});
+    return verdict_of(summary);
+  }
+  print_replay(terminal, json);
+  if (!table.empty()) {
+    terminal.line();
+    print_replayed(terminal, table);
+  }
+  if (left_out > 0) terminal.note(fmt::format("{} more; --all shows every output", left_out));
+  return verdict_of(summary);
+}
+
+Result<ExitCode> replay(const ReplayArguments& arguments, Terminal& terminal) {
+  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_for_reading(terminal, arguments.dump));
+  const RuntimeOfDump recorded = runtime_of(*dump);
+  if (is_of_onnxruntime(recorded)) return replay_onnx(arguments, *dump, recorded, terminal);
+  return io_error(fmt::format("{}: made by {}; only dumps of ONNX Runtime can be replayed", arguments.dump,
+                              recorded.source.empty() ? "a runtime that it does not name" : quote(recorded.source)));
+}
+
+}  // namespace
+
+Action declare_replay(CLI::App& app) {
+  const auto arguments = std::make_shared<ReplayArguments>();
+  app.add_option("dump", arguments->dump, "Folder of the dump")->type_name(kDump)->required();
+  auto* op = app.add_option("op", arguments->op, "The op, as OP, OP@STEP, OP#CALL or OP@STEP#CALL (all ops)")->type_name("OP");
+  app.add_flag("--all", arguments->all, "Replay all ops and show every output, not only those that differ")->excludes(op);
+  auto* runtime =
+      app.add_option("--runtime", arguments->runtime, "The libonnxruntime to use, or the folder that holds it (the one that made the dump)")
+          ->type_name(kPath);
+  app.add_option("--with", arguments->with, "Use the runtime that made this dump")->type_name(kDump)->excludes(runtime);
+  add_repeated(app, "--custom-ops", arguments->custom_ops, "LIBRARY", "A library with custom operators of the model; repeatable");
+  app.add_option("--emit", arguments->emit, "Write the op as a program (FILE.py, FILE.npz) or a model with test data (FILE.onnx) instead")
+      ->type_name(kFile)
+      ->needs(op);
+  return [arguments](Terminal& terminal) { return replay(*arguments, terminal); };
+}
+
+}  // namespace tensortap::cli

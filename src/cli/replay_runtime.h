@@ -1,0 +1,50 @@
+// The ONNX Runtime of this machine as something that replays: through the source's C library, as `run` reaches it.
+
+#ifndef TENSORTAP_CLI_REPLAY_RUNTIME_H_
+#define TENSORTAP_CLI_REPLAY_RUNTIME_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "cli/terminal.h"
+#include "replay/replay.h"
+
+namespace tensortap::cli {
+
+struct ReplayRuntimeOptions {
+  std::string runtime;                  // path of a library or its folder, "" = the one that is found
+  std::vector<std::string> custom_ops;  // libraries
+  int threads = 0;
+};
+
+// The library that a dump names as its own, where it may be loaded: it is there, is called as ONNX Runtime's libraries are, and nobody else
+// could have put it there (base/code_file.h). "" otherwise, and `why` says so when the dump names one.
+std::string recorded_library(const RuntimeOfDump& runtime, std::string& why);
+
+bool is_of_onnxruntime(const RuntimeOfDump& runtime);
+
+class OnnxReplayRuntime : public ReplayRuntime {
+ public:
+  // Errors: no usable runtime.
+  static Result<std::unique_ptr<OnnxReplayRuntime>> open(const ReplayRuntimeOptions& options);
+  Status run(std::string_view model, std::span<const NamedView> inputs, const TakeOutput& take) override;
+  // "onnxruntime 1.31.1"
+  [[nodiscard]] const std::string& source() const { return source_; }
+
+ private:
+  OnnxReplayRuntime() = default;
+  std::string request_;
+  std::string source_;
+};
+
+// The runtime of the options, or where they name none the one that made a dump, or where that is not there any other that is found; stderr
+// says which, where it is another. Errors: kIo when there is no usable one.
+Result<std::unique_ptr<OnnxReplayRuntime>> open_replay_runtime(ReplayRuntimeOptions options, const RuntimeOfDump& maker,
+                                                               const Terminal& terminal);
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_REPLAY_RUNTIME_H_

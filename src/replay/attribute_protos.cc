@@ -1,0 +1,236 @@
+#include "replay/attribute_protos.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "format/onnx_graph/node_writer.h"
+#include "format/onnx_graph/onnx_fields.h"
+
+namespace tensortap {
+namespace {
+
+using protozero::pbf_reader;
+
+// What the source adds to the attributes of the node.
+constexpr std::string_view kGraphOutputs = "graph_outputs";
+constexpr std::string_view kChannelBlock = "channel_block";
+constexpr int kMostNested = 64;
+
+// Finds the names that nested graphs read and do not make.
+class FreeNames {
+ public:
+  explicit FreeNames(std::vector<std::string>& found) : found_(found) {}
+
+  Status attribute(pbf_reader reader, int depth) {
+    while (reader.next()) {
+      if (reader.tag() == onnx_field::attribute::kGraph || reader.tag() == onnx_field::attribute::kGraphs) {
+        TENSORTAP_RETURN_IF_ERROR(graph(reader.get_message(), depth + 1));
+      } else {
+        reader.skip();
+      }
+    }
+    return {};
+  }
+
+ private:
+  static std::string_view name_in(pbf_reader reader, uint32_t tag) {
+    return reader.next(tag) ? onnx_field::text(reader.get_view()) : std::string_view();
+  }
+  void learn(std::string_view name) {
+    ++known_[name];
+    trail_.push_back(name);
+  }
+  void forget(size_t outside) {
+    for (; trail_.size() > outside; trail_.pop_back()) --known_[trail_.back()];
+  }
+  void use(std::string_view name) {
+    const auto known = known_.find(name);
+    if (name.empty() || (known != known_.end() && known->second > 0)) return;
+    if (seen_.insert(std::string(name)).second) found_.emplace_back(name);
+  }
+
+  Status graph(pbf_reader reader, int depth) {
+    if (depth > kMostNested) return corrupt("its graphs are nested too deeply");
+    const size_t outside = trail_.size();
+    std::vector<pbf_reader> nodes;
+    std::vector<std::string_view> results;
+    while (reader.next()) {
+      switch (reader.tag()) {
+        case onnx_field::graph::kNode:
+          nodes.push_back(reader.get_message());
+          break;
+        case onnx_field::graph::kInput:
+          learn(name_in(reader.get_message(), onnx_field::value_info::kName));
+          break;
+        case onnx_field::graph::kInitializer:
+          learn(name_in(reader.get_message(), onnx_field::tensor::kName));
+          break;
+        case onnx_field::graph::kOutput:
+          results.push_back(name_in(reader.get_message(), onnx_field::value_info::kName));
+          break;
+        default:
+          reader.skip();
+      }
+    }
+    for (const pbf_reader& node : nodes) TENSORTAP_RETURN_IF_ERROR(this->node(node, depth));
+    for (const std::string_view result : results) use(result);
+    forget(outside);
+    return {};
+  }
+
+  Status node(pbf_reader reader, int depth) {
+    std::vector<std::string_view> outputs;
+    while (reader.next()) {
+      if (reader.tag() == onnx_field::node::kInput) {
+        use(onnx_field::text(reader.get_view()));
+      } else if (reader.tag() == onnx_field::node::kOutput) {
+        outputs.push_back(onnx_field::text(reader.get_view()));
+      } else if (reader.tag() == onnx_field::node::kAttribute) {
+        TENSORTAP_RETURN_IF_ERROR(attribute(reader.get_message(), depth));
+      } else {
+        reader.skip();
+      }
+    }
+    for (const std::string_view output : outputs) learn(output);
+    return {};
+  }
+
+  std::vector<std::string>& found_;
+  std::unordered_map<std::string_view, int> known_;  // how many graphs around the current place make it
+  std::vector<std::string_view> trail_;
+  std::unordered_set<std::string> seen_;
+};
+
+// Copies a graph attribute and leaves out weights whose values are in files: the dump has them as ops of their own, and the graphs then
+// read them from around them.
+class WeightsLeftOut {
+ public:
+  Result<std::string> attribute(std::string_view bytes, int depth) {
+    return copy(bytes, [&](const onnx_field::RawField& field, std::string& target) -> Status {
+      if (field.tag != onnx_field::attribute::kGraph && field.tag != onnx_field::attribute::kGraphs) return keep(field, target);
+      return add(field, graph(field.value, depth + 1), target);
+    });
+  }
+
+ private:
+  using Field = onnx_field::RawField;
+
+  template <class AddField>
+  static Result<std::string> copy(std::string_view bytes, AddField&& add_field) {
+    std::string target;
+    pbf_reader reader(onnx_field::view(bytes));
+    for (Field field; onnx_field::next_raw(reader, field);) TENSORTAP_RETURN_IF_ERROR(add_field(field, target));
+    return target;
+  }
+  static Status keep(const Field& field, std::string& target) {
+    target += field.whole;
+    return {};
+  }
+  // protozero leaves out an empty message.
+  static Status add(const Field& field, const Result<std::string>& message, std::string& target) {
+    if (message.ok()) target += field.value.empty() ? std::string(field.whole) : as_field(field.tag, *message);
+    return message.status();
+  }
+  static bool is_in_file(std::string_view tensor) {
+    pbf_reader reader(onnx_field::view(tensor));
+    return reader.next(onnx_field::tensor::kExternalData);
+  }
+
+  Result<std::string> graph(std::string_view bytes, int depth) {
+    if (depth > kMostNested) return corrupt("its graphs are nested too deeply");
+    return copy(bytes, [&](const Field& field, std::string& target) -> Status {
+      if (field.tag == onnx_field::graph::kInitializer && is_in_file(field.value)) return {};
+      return field.tag == onnx_field::graph::kNode ? add(field, node(field.value, depth), target) : keep(field, target);
+    });
+  }
+
+  Result<std::string> node(std::string_view bytes, int depth) {
+    return copy(bytes, [&](const Field& field, std::string& target) -> Status {
+      return field.tag == onnx_field::node::kAttribute ? add(field, attribute(field.value, depth), target) : keep(field, target);
+    });
+  }
+};
+
+bool has_graph(std::string_view attribute) {
+  pbf_reader reader(onnx_field::view(attribute));
+  while (reader.next()) {
+    if (reader.tag() == onnx_field::attribute::kGraph || reader.tag() == onnx_field::attribute::kGraphs) return true;
+    reader.skip();
+  }
+  return false;
+}
+
+Status not_whole(std::string_view name, const std::string& what) {
+  return unsupported(concat("the dump does not have its attribute ", name, " whole: ", what));
+}
+
+Result<std::string> list_attribute(std::string_view name, const Json& list) {
+  const auto all = [&list](auto&& is) { return std::ranges::all_of(list, is); };
+  if (all([](const Json& item) { return item.is_number_integer(); })) return ints_attribute(name, list.get<std::vector<int64_t>>());
+  if (all([](const Json& item) { return item.is_number(); })) return floats_attribute(name, list.get<std::vector<float>>());
+  if (all([](const Json& item) { return item.is_string(); })) return texts_attribute(name, list.get<std::vector<std::string>>());
+  return not_whole(name, "a list of several types");
+}
+
+// What dumps before attributes.bin have instead of a value.
+bool is_left_out(const std::string& text) {
+  return text == "[tensor]" || text == "[graph]" || (text[0] == '[' && text.ends_with(" values]"));
+}
+
+Result<std::string> plain_attribute(std::string_view name, const Json& value) {
+  if (value.is_number_integer()) return int_attribute(name, value.get<int64_t>());
+  if (value.is_number()) return float_attribute(name, value.get<float>());
+  if (value.is_array()) return list_attribute(name, value);
+  if (!value.is_string()) return not_whole(name, to_json_text(value));
+  const auto text = value.get<std::string>();
+  if (!text.empty() && is_left_out(text)) return not_whole(name, text);
+  return text_attribute(name, text);
+}
+
+Result<std::string> kept_attribute(std::string_view name, const Json& place, std::string_view bytes) {
+  const bool is_place = place.is_array() && place.size() == 2 && place[0].is_number_unsigned() && place[1].is_number_unsigned();
+  const uint64_t offset = is_place ? place[0].get<uint64_t>() : 0;
+  const uint64_t size = is_place ? place[1].get<uint64_t>() : 0;
+  if (!is_place || offset > bytes.size() || size > bytes.size() - offset)
+    return corrupt(concat("attributes.bin does not hold its attribute ", name));
+  return std::string(bytes.substr(offset, size));
+}
+
+}  // namespace
+
+uint32_t channel_block_of(const OpInfo& op) {
+  if (op.attributes.find(kChannelBlock) == std::string::npos) return 0;
+  const Result<Json> attributes = parse_json(op.attributes, "");
+  if (!attributes.ok() || !attributes->is_object()) return 0;
+  const auto block = attributes->find(kChannelBlock);
+  const bool is_size = block != attributes->end() && block->is_number_unsigned() && block->get<uint64_t>() < 256;
+  return is_size ? block->get<uint32_t>() : 0;
+}
+
+Result<NodeAttributes> node_attributes(const OpInfo& op, std::string_view bytes) {
+  NodeAttributes found;
+  if (op.attributes.empty()) return found;
+  TENSORTAP_ASSIGN_OR_RETURN(const Json attributes, parse_json(op.attributes, "its attributes"));
+  if (!attributes.is_object()) return corrupt("its attributes are no JSON object");
+  for (const auto& [name, value] : attributes.items()) {
+    if (name == kGraphOutputs || name == kChannelBlock || value.is_null()) continue;
+    const auto place = value.is_object() ? value.find("ref") : value.end();
+    const bool is_kept = value.is_object() && place != value.end();
+    TENSORTAP_ASSIGN_OR_RETURN(std::string proto, is_kept ? kept_attribute(name, *place, bytes) : plain_attribute(name, value));
+    if (is_kept) {
+      const Status read = onnx_field::guarded(concat("its attribute ", name), [&]() -> Status {
+        if (!has_graph(proto)) return {};
+        TENSORTAP_ASSIGN_OR_RETURN(proto, WeightsLeftOut().attribute(proto, 0));
+        return FreeNames(found.outer_names).attribute(pbf_reader(onnx_field::view(proto)), 0);
+      });
+      if (!read.ok()) return read;
+    }
+    found.protos.push_back(std::move(proto));
+  }
+  return found;
+}
+
+}  // namespace tensortap

@@ -1,0 +1,30 @@
+// Attributes of a recorded ONNX op as protobuf again, and the values that its nested graphs read from around them.
+
+#ifndef TENSORTAP_REPLAY_ATTRIBUTE_PROTOS_H_
+#define TENSORTAP_REPLAY_ATTRIBUTE_PROTOS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "trace/op_info.h"
+
+namespace tensortap {
+
+// Channels of a block in the images that the op makes (docs/layouts/tap.md), 0 = they are in no blocks, or the dump does not say.
+uint32_t channel_block_of(const OpInfo& op);
+
+struct NodeAttributes {
+  std::vector<std::string> protos;       // AttributeProto
+  std::vector<std::string> outer_names;  // values that nested graphs read and do not make, each once
+};
+
+// `bytes` is what DumpIndex::attribute_bytes() has. Both are untrusted. Errors: kUnsupported for an attribute that the dump does not have
+// whole, kCorrupt for one whose bytes are not there.
+Result<NodeAttributes> node_attributes(const OpInfo& op, std::string_view bytes);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_REPLAY_ATTRIBUTE_PROTOS_H_

@@ -1,0 +1,230 @@
+#include "replay/recorded_op.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "query/op_facts.h"
+#include "query/record_lookup.h"
+#include "replay/attribute_protos.h"
+#include "trace/record_row.h"
+
+namespace tensortap {
+namespace {
+
+constexpr std::string_view kBlockedDomain = "com.microsoft.nchwc";
+constexpr int kBlockedRank = 4;
+constexpr std::array<std::string_view, 6> kRandomTypes = {"RandomNormal",      "RandomNormalLike", "RandomUniform",
+                                                          "RandomUniformLike", "Multinomial",      "Bernoulli"};
+// What dumps before `channel_block` was recorded do not say: any size of a block leads to the same values.
+constexpr uint32_t kSomeBlock = 16;
+
+bool is_pseudo(const OpInfo& op) { return op.type == kInputType || op.type == kInitializerType; }
+
+bool has_values(const RecordRow& row) { return (row.flags & kRecordHasData) != 0; }
+
+// Finds the executions and what they read.
+class Finder {
+ public:
+  explicit Finder(const DumpIndex& dump) : dump_(dump), facts_(dump), lookup_(dump, facts_), blocks_(dump.ops().size()) {
+    for (OpId id = 0; id < dump.ops().size(); ++id) {
+      const OpInfo& op = dump.ops()[id];
+      blocks_[id] = block_of(op);
+      for (uint32_t slot = 0; slot < op.outputs.size(); ++slot) {
+        if (!op.outputs[slot].empty()) makers_[op.outputs[slot]].push_back({id, slot});
+      }
+    }
+  }
+
+  std::vector<RecordedOp> find(const ReplaySelection& selection) {
+    std::map<std::tuple<OpId, int64_t, uint64_t, uint32_t>, size_t> numbers;
+    std::vector<RecordedOp> found;
+    for (const size_t number : rows_in_time_order(dump_)) {
+      const RecordRow& row = dump_.rows()[number];
+      if (!is_chosen(row, selection)) continue;
+      const auto [place, is_new] = numbers.try_emplace({row.op, row.step, row.run, row.call}, found.size());
+      if (is_new) found.push_back(execution_of(static_cast<uint32_t>(number)));
+      add_output(static_cast<uint32_t>(number), found[place->second]);
+    }
+    return found;
+  }
+
+ private:
+  struct Maker {
+    OpId op;
+    uint32_t slot;
+  };
+
+  static uint32_t block_of(const OpInfo& op) {
+    if (const uint32_t recorded = channel_block_of(op); recorded != 0) return recorded;
+    return op.domain == kBlockedDomain && op.type != "ReorderOutput" ? kSomeBlock : 0;
+  }
+
+  [[nodiscard]] bool is_chosen(const RecordRow& row, const ReplaySelection& selection) const {
+    if (row.slot_kind != static_cast<uint8_t>(SlotKind::kOutput) || row.op >= dump_.ops().size()) return false;
+    const OpInfo& op = dump_.ops()[row.op];
+    if (is_pseudo(op) || row.phase == static_cast<uint8_t>(Phase::kLoad) || (row.flags & kRecordFailedOp) != 0) return false;
+    return (selection.op.empty() || selection.op == op.name) && (!selection.step || *selection.step == row.step) &&
+           (!selection.call || *selection.call == row.call);
+  }
+
+  RecordedOp execution_of(uint32_t number) {
+    const RecordRow& row = dump_.rows()[number];
+    const OpInfo& info = dump_.ops()[row.op];
+    RecordedOp op;
+    op.op = row.op;
+    op.step = row.step;
+    op.call = row.call;
+    if (std::ranges::find(kRandomTypes, info.type) != kRandomTypes.end()) {
+      op.obstacle = "it draws random numbers";
+      return op;
+    }
+    add_inputs(number, op);
+    const Result<NodeAttributes> attributes = node_attributes(info, dump_.attribute_bytes());
+    if (!attributes.ok() && op.obstacle.empty()) op.obstacle = attributes.status().message();
+    if (!attributes.ok()) return op;
+    for (const std::string& name : attributes->outer_names) add_outer(name, row, op);
+    return op;
+  }
+
+  void add_inputs(uint32_t number, RecordedOp& op) {
+    const OpInfo& info = dump_.ops()[op.op];
+    const std::vector<RecordLookup::Read> reads = lookup_.reads_of(number);
+    size_t next = 0;  // reads_of() leaves out what the op does not have
+    for (uint32_t slot = 0; slot < info.inputs.size(); ++slot) {
+      const OpInput& input = info.inputs[slot];
+      RecordedInput& recorded = op.inputs.emplace_back();
+      if (input.name.empty() && input.producer == kNoOp) continue;
+      const std::optional<size_t> row = next < reads.size() ? reads[next].row : std::nullopt;
+      ++next;
+      take(row, concat("in", slot), input.producer, recorded, op);
+    }
+  }
+
+  void take(const std::optional<size_t>& row, const std::string& what, OpId producer, RecordedInput& input, RecordedOp& op) {
+    if (!row || !has_values(dump_.rows()[*row])) {
+      fail(op, concat("the values of ", what, " are not in the dump (capture with --full --slots in,out)"));
+      return;
+    }
+    const RecordRow& record = dump_.rows()[*row];
+    if (record.element >= 0) fail(op, concat(what, " is a sequence"));
+    input.row = static_cast<uint32_t>(*row);
+    if (producer < dump_.ops().size()) {
+      const OpInfo& maker = dump_.ops()[producer];
+      input.constant = maker.type == kInitializerType && !attribute_is_set(maker, "overridable");
+      if (record.dims_count == kBlockedRank) input.block = blocks_[producer];
+    }
+    op.bytes += record.bytes;
+  }
+
+  static void fail(RecordedOp& op, std::string why) {
+    if (op.obstacle.empty()) op.obstacle = std::move(why);
+  }
+
+  // A weight of the op's own nested graphs, or what the innermost of the graphs around the op made last before it.
+  void add_outer(const std::string& name, const RecordRow& reader, RecordedOp& op) {
+    const std::string& path = dump_.ops()[op.op].graph;
+    const std::string inside = dump_.ops()[op.op].name + "/";
+    const auto makers = makers_.find(name);
+    const Maker* best = nullptr;
+    size_t depth = 0;
+    if (makers != makers_.end()) {
+      for (const Maker& maker : makers->second) {
+        const std::string& graph = dump_.ops()[maker.op].graph;
+        if (graph.starts_with(inside) && dump_.ops()[maker.op].type == kInitializerType) {
+          if (best != nullptr && depth == SIZE_MAX) fail(op, concat("two of its nested graphs have a weight ", quote(name)));
+          best = &maker;
+          depth = SIZE_MAX;
+          continue;
+        }
+        const bool around = graph.empty() || path == graph || path.starts_with(concat(graph, "/"));
+        if (!around || (best != nullptr && graph.size() < depth)) continue;
+        best = &maker;
+        depth = graph.size();
+      }
+    }
+    RecordedInput input;
+    input.name = name;
+    take(best == nullptr ? std::nullopt : last_before(*best, reader), concat("the value ", quote(name), " that its nested graph reads"),
+         best == nullptr ? kNoOp : best->op, input, op);
+    op.outer.push_back(std::move(input));
+  }
+
+  std::optional<size_t> last_before(const Maker& maker, const RecordRow& reader) {
+    if (outputs_.empty()) {
+      for (const size_t number : rows_in_time_order(dump_)) {
+        const RecordRow& row = dump_.rows()[number];
+        if (row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput)) outputs_[{row.op, row.slot_index}].push_back(number);
+      }
+    }
+    std::optional<size_t> last;
+    for (const size_t number : outputs_[{maker.op, maker.slot}]) {
+      const RecordRow& row = dump_.rows()[number];
+      const bool weight = row.phase == static_cast<uint8_t>(Phase::kLoad);
+      if (weight || (row.step == reader.step && row.run == reader.run && row.sequence < reader.sequence)) last = number;
+    }
+    return last;
+  }
+
+  void add_output(uint32_t number, RecordedOp& op) const {
+    const RecordRow& row = dump_.rows()[number];
+    const std::string what = slot_name(SlotKind::kOutput, row.slot_index);
+    if (row.element >= 0) return fail(op, concat(what, " is a sequence"));
+    if (!has_values(row)) return fail(op, concat("the values of ", what, " are not in the dump (capture with --full)"));
+    const uint32_t block = row.dims_count == kBlockedRank ? blocks_[row.op] : 0;
+    op.outputs.push_back({number, row.slot_index, block});
+  }
+
+  const DumpIndex& dump_;
+  OpFactsTable facts_;
+  RecordLookup lookup_;
+  std::vector<uint32_t> blocks_;  // by op
+  std::unordered_map<std::string, std::vector<Maker>> makers_;
+  std::map<std::pair<OpId, uint32_t>, std::vector<size_t>> outputs_;  // made when it is first needed
+};
+
+bool knows_op(const DumpIndex& dump, std::string_view name) {
+  return std::ranges::any_of(dump.ops(), [&](const OpInfo& op) { return !is_pseudo(op) && op.name == name; });
+}
+
+// Cuts "MARK number" off the end.
+template <class Number>
+void cut_number(std::string_view& name, char mark, std::optional<Number>& number) {
+  const size_t at = name.rfind(mark);
+  uint64_t value = 0;
+  if (at == std::string_view::npos || at == 0 || !parse_unsigned(name.substr(at + 1), value) || value > UINT32_MAX) return;
+  number = static_cast<Number>(value);
+  name = name.substr(0, at);
+}
+
+}  // namespace
+
+Result<ReplaySelection> parse_replay_selection(const DumpIndex& dump, std::string_view text) {
+  ReplaySelection selection;
+  std::string_view name = text;
+  if (!knows_op(dump, name)) cut_number(name, '#', selection.call);
+  if (!knows_op(dump, name)) cut_number(name, '@', selection.step);
+  if (!knows_op(dump, name)) {
+    std::vector<std::string> names;
+    for (const OpInfo& op : dump.ops()) {
+      if (!is_pseudo(op)) names.push_back(op.name);
+    }
+    return not_found(concat("the dump has no op ", quote(text), ".", did_you_mean(text, names)));
+  }
+  selection.op = name;
+  return selection;
+}
+
+std::vector<RecordedOp> find_recorded_ops(const DumpIndex& dump, const ReplaySelection& selection) { return Finder(dump).find(selection); }
+
+std::string recorded_op_name(const DumpIndex& dump, const RecordedOp& op) {
+  std::string name = dump.ops()[op.op].name;
+  if (op.step != 0) name += concat("@", op.step);
+  if (op.call != 0) name += concat("#", op.call);
+  return name;
+}
+
+}  // namespace tensortap

@@ -1,0 +1,59 @@
+// One execution of an op of a dump, with the records of what it read and made.
+
+#ifndef TENSORTAP_REPLAY_RECORDED_OP_H_
+#define TENSORTAP_REPLAY_RECORDED_OP_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "trace/dump_index.h"
+
+namespace tensortap {
+
+struct RecordedInput {
+  std::optional<uint32_t> row;  // nothing: the op has no such input
+  bool constant = false;        // a weight, which kernels may rearrange when they are made
+  uint32_t block = 0;           // channels of a block as the op read it, 0 = plain order
+  std::string name;             // by which the op's nested graphs know it; "" for inputs of the op itself
+};
+
+struct RecordedOutput {
+  uint32_t row = 0;
+  uint32_t slot = 0;
+  uint32_t block = 0;  // as of RecordedInput
+};
+
+struct RecordedOp {
+  OpId op = kNoOp;
+  int64_t step = 0;
+  uint32_t call = 0;
+  uint64_t bytes = 0;  // of everything that it read
+  std::vector<RecordedInput> inputs;
+  std::vector<RecordedInput> outer;  // what its nested graphs read from around them
+  std::vector<RecordedOutput> outputs;
+  std::string obstacle;  // why it cannot be run again; "" = it can
+};
+
+// Which executions. Empty: all.
+struct ReplaySelection {
+  std::string op;  // name
+  std::optional<int64_t> step;
+  std::optional<uint32_t> call;
+};
+// "OP", "OP@step", "OP#call", "OP@step#call". Of a name that the dump has as it is, nothing is split off. Errors: kNotFound with the
+// nearest names.
+Result<ReplaySelection> parse_replay_selection(const DumpIndex& dump, std::string_view text);
+
+// The executions of ops whose outputs have values in the dump, in the order in which they ran. `dump` is of ONNX Runtime.
+std::vector<RecordedOp> find_recorded_ops(const DumpIndex& dump, const ReplaySelection& selection);
+
+// "conv@3#1"
+std::string recorded_op_name(const DumpIndex& dump, const RecordedOp& op);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_REPLAY_RECORDED_OP_H_

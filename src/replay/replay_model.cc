@@ -1,0 +1,179 @@
+#include "replay/replay_model.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "format/onnx_graph/node_writer.h"
+#include "format/onnx_graph/onnx_fields.h"
+#include "format/onnx_tensor/onnx_tensor_write.h"
+#include "replay/attribute_protos.h"
+
+namespace tensortap {
+namespace {
+
+constexpr uint64_t kMostWeightBytes = (uint64_t{1} << 31) - (uint64_t{1} << 20);  // protobuf takes 2 GiB
+constexpr std::string_view kReorderDomain = "com.microsoft.nchwc";
+
+std::string text_member(const Json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return object.is_object() && found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+class ModelWriter {
+ public:
+  explicit ModelWriter(const DumpIndex& dump) : dump_(dump) {}
+
+  Status add(size_t number, const RecordedOp& op) {
+    const OpInfo& info = dump_.ops()[op.op];
+    NodeText node{info.type, recorded_op_name(dump_, op), {}, {}, {}, info.domain};
+    for (const RecordedInput& input : op.inputs) {
+      TENSORTAP_ASSIGN_OR_RETURN(std::string name, value_of(input));
+      node.inputs.push_back(std::move(name));
+    }
+    while (!node.inputs.empty() && node.inputs.back().empty()) node.inputs.pop_back();
+    for (const RecordedInput& input : op.outer) TENSORTAP_RETURN_IF_ERROR(add_outer(input));
+    TENSORTAP_ASSIGN_OR_RETURN(NodeAttributes attributes, node_attributes(info, dump_.attribute_bytes()));
+    node.attributes = std::move(attributes.protos);
+    for (uint32_t slot = 0; slot < info.outputs.size(); ++slot) {
+      node.outputs.push_back(info.outputs[slot].empty() ? "" : concat("replay/", number, "_out", slot));
+    }
+    for (size_t i = 0; i < op.outputs.size(); ++i) TENSORTAP_RETURN_IF_ERROR(add_output(number, op, i, node));
+    domains_.insert(info.domain);
+    append(onnx_field::graph::kNode, node_bytes(node));
+    for (std::string& reorder : std::exchange(after_, {})) append(onnx_field::graph::kNode, reorder);
+    return {};
+  }
+
+  ReplayModel finish(const RuntimeOfDump& runtime) {
+    append(onnx_field::graph::kName, "replay");
+    std::vector<OperatorSet> sets;
+    for (const OperatorSetOfDump& set : runtime.opset) sets.push_back({set.domain, set.version});
+    domains_.insert("");
+    for (const std::string& domain : domains_) {
+      if (std::ranges::find(sets, domain, &OperatorSet::domain) == sets.end()) {
+        sets.push_back({domain, domain.empty() ? kAssumedOpset : 1});
+      }
+    }
+    model_.bytes = model_bytes(graph_, sets);
+    return std::move(model_);
+  }
+
+ private:
+  void append(uint32_t tag, std::string_view message) { protozero::pbf_writer(graph_).add_message(tag, message.data(), message.size()); }
+
+  // The name of the value that the op reads. Ops that read the same record share it.
+  Result<std::string> value_of(const RecordedInput& input) {
+    if (!input.row.has_value()) return std::string();
+    std::string name = concat("replay/", input.constant ? "weight" : "value", *input.row);
+    TENSORTAP_RETURN_IF_ERROR(add_value(name, input, false));
+    if (input.block == 0) return name;
+    std::string blocked = name + "_blocked";
+    if (!blocked_.insert(blocked).second) return blocked;
+    append(onnx_field::graph::kNode, node_bytes({"ReorderInput", blocked, {name}, {blocked}, {}, kReorderDomain}));
+    domains_.emplace(kReorderDomain);
+    return blocked;
+  }
+
+  Status add_outer(const RecordedInput& input) { return add_value(input.name, input, true); }
+
+  Status add_value(const std::string& name, const RecordedInput& input, bool has_graphs) {
+    if (!values_.insert(name).second) return {};
+    const RecordRow& row = dump_.rows()[*input.row];
+    auto data = dump_.data(*input.row);
+    if (!data.ok()) return data.status();
+    if (data->view.desc.shape.numel() != row.numel) return unsupported(concat(name_of(*input.row), " has only a part of its values"));
+    if (input.constant) {
+      if (row.bytes > kMostWeightBytes) return unsupported(concat(name_of(*input.row), " has more bytes than a model may hold"));
+      TENSORTAP_ASSIGN_OR_RETURN(const std::string proto, onnx_tensor_bytes(name, data->view));
+      append(onnx_field::graph::kInitializer, proto);
+      return {};
+    }
+    TENSORTAP_ASSIGN_OR_RETURN(const int32_t type, onnx_type(row));
+    // Branches that are not taken need not fit the sizes of this run: what nested graphs read is left open, as it was in the model.
+    const std::vector<int64_t> open(row.desc().shape.dims().size(), -1);
+    append(onnx_field::graph::kInput, has_graphs ? tensor_value_info(name, type, open) : value_info(name, type, row));
+    model_.inputs.push_back({name, *input.row, *std::move(data)});
+    return {};
+  }
+
+  Status add_output(size_t number, const RecordedOp& op, size_t place, NodeText& node) {
+    const RecordedOutput& output = op.outputs[place];
+    const RecordRow& row = dump_.rows()[output.row];
+    if (output.slot >= node.outputs.size() || node.outputs[output.slot].empty()) {
+      return corrupt(concat("the dump lists no output ", output.slot, " of it"));
+    }
+    TENSORTAP_ASSIGN_OR_RETURN(const int32_t type, onnx_type(row));
+    const std::string name = node.outputs[output.slot];
+    append(onnx_field::graph::kOutput, value_info(name, type, row));
+    model_.outputs.push_back({name, number, place});
+    if (output.block == 0) return {};
+    std::string& blocked = node.outputs[output.slot];
+    blocked += "_blocked";
+    const std::vector<std::string> channels = {int_attribute("channels", row.shape[1])};
+    after_.push_back(node_bytes({"ReorderOutput", name + "_order", {blocked}, {name}, channels, kReorderDomain}));
+    domains_.emplace(kReorderDomain);
+    return {};
+  }
+
+  static std::string value_info(std::string_view name, int32_t type, const RecordRow& row) {
+    const TensorDesc desc = row.desc();
+    return tensor_value_info(name, type, {desc.shape.dims().begin(), desc.shape.dims().end()});
+  }
+
+  [[nodiscard]] Result<int32_t> onnx_type(const RecordRow& row) const {
+    const DTypeInfo& info = dtype_info(row.desc().dtype);
+    if (info.onnx == 0) return unsupported(concat("ONNX has no element type ", info.name));
+    return static_cast<int32_t>(info.onnx);
+  }
+
+  [[nodiscard]] std::string name_of(uint32_t number) const {
+    const RecordRow& row = dump_.rows()[number];
+    return record_name(row, op_of(dump_, row).name);
+  }
+
+  const DumpIndex& dump_;
+  std::string graph_;
+  ReplayModel model_;
+  std::set<std::string> values_;
+  std::set<std::string> blocked_;
+  std::set<std::string> domains_;
+  std::vector<std::string> after_;
+};
+
+}  // namespace
+
+RuntimeOfDump runtime_of(const DumpIndex& dump) {
+  RuntimeOfDump runtime;
+  const Result<Json> manifest = parse_json(dump.manifest(), "");
+  if (!manifest.ok() || !manifest->is_object()) return runtime;
+  runtime.source = text_member(*manifest, "source");
+  const auto facts = manifest->find("runtime");
+  if (facts == manifest->end() || !facts->is_object()) return runtime;
+  runtime.library = text_member(*facts, "library");
+  if (const auto threads = facts->find("threads"); threads != facts->end() && threads->is_number_unsigned()) {
+    runtime.threads = static_cast<int>(std::min<uint64_t>(threads->get<uint64_t>(), 4096));
+  }
+  if (const auto opset = facts->find("opset"); opset != facts->end() && opset->is_object()) {
+    for (const auto& [domain, version] : opset->items()) {
+      if (version.is_number_integer()) runtime.opset.push_back({domain == "ai.onnx" ? "" : domain, version.get<int64_t>()});
+    }
+  }
+  if (const auto libraries = facts->find("custom_ops"); libraries != facts->end() && libraries->is_array()) {
+    for (const Json& library : *libraries) {
+      if (library.is_string()) runtime.custom_ops.push_back(library.get<std::string>());
+    }
+  }
+  return runtime;
+}
+
+Result<ReplayModel> make_replay_model(const DumpIndex& dump, const RuntimeOfDump& runtime, std::span<const RecordedOp* const> ops) {
+  ModelWriter writer(dump);
+  for (size_t i = 0; i < ops.size(); ++i) TENSORTAP_RETURN_IF_ERROR(writer.add(i, *ops[i]));
+  return writer.finish(runtime);
+}
+
+}  // namespace tensortap

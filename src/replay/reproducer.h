@@ -1,0 +1,25 @@
+// One recorded op as files that run without tensortap.
+
+#ifndef TENSORTAP_REPLAY_REPRODUCER_H_
+#define TENSORTAP_REPLAY_REPRODUCER_H_
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "replay/recorded_op.h"
+#include "replay/replay_model.h"
+#include "trace/dump_index.h"
+
+namespace tensortap {
+
+// Writes `path`, and beside it what it needs; the paths of all files. By the suffix of `path`:
+//   .py    a program that needs NumPy and the runtime, and FILE.npz with the model and its values
+//   .onnx  a model, and test_data_set_0/ with input_N.pb and output_N.pb, as ONNX's backend tests have them
+// Nothing that is there already is replaced. Errors: kInvalidArgument for another suffix and for files that are there; why the op cannot be
+// replayed; kUnsupported for element types that NumPy does not have (.py); kIo.
+Result<std::vector<std::string>> write_reproducer(const DumpIndex& dump, const RecordedOp& op, const std::string& path);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_REPLAY_REPRODUCER_H_

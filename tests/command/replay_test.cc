@@ -1,0 +1,153 @@
+// `tensortap replay` and `compare --replay`: small models on the runtime that made their dumps, options and what is wrong with them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "command/command.h"
+#include "toy_engine.h"
+
+namespace command {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class Replay : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (!has_runtime()) return;
+    folder_ = new toy::TempFolder();
+    write(path("m.onnx"), model({{"MatMul", "matmul_1", {"x", "w"}, {"a"}}, {"Softmax", "softmax_1", {"a"}, {"y"}}}, {2, 3},
+                                {{"w", {3, 4}, small_weights()}}));
+    write(path("x.npy"), npy({2, 3}, {0.5F, -1, 2, 1.5F, 0.25F, -0.75F}));
+    ASSERT_EQ(at("run m.onnx --full --slots in,out --input x=x.npy --runs 2 --out dump").code, 0);
+    ASSERT_EQ(at("run m.onnx --full --input x=x.npy --out outputs").code, 0);
+    ASSERT_EQ(at("run m.onnx --input x=x.npy --out bare").code, 0);
+  }
+  static void TearDownTestSuite() {
+    delete folder_;
+    folder_ = nullptr;
+  }
+  void SetUp() override {
+    if (!has_runtime()) GTEST_SKIP() << "no ONNX Runtime";
+  }
+  static Done at(const std::string& words) { return tensortap(words, {folder_->path(), {{"COLUMNS", ""}}}); }
+  static std::string path(const std::string& name) { return *folder_ / name; }
+  // A copy of the dump in which one text of a file is another.
+  static std::string changed(const std::string& name, const std::string& file, const std::string& from, const std::string& to) {
+    std::filesystem::copy(path("dump"), path(name), std::filesystem::copy_options::recursive);
+    std::string text = read(path(name + "/" + file));
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    write(path(name + "/" + file), text.replace(at, from.size(), to));
+    return name;
+  }
+  static toy::TempFolder* folder_;
+};
+
+toy::TempFolder* Replay::folder_ = nullptr;
+
+TEST_F(Replay, GivesTheSameBitsOnTheSameRuntime) {
+  const Done done = at("replay dump");
+  EXPECT_EQ(done.code, 0) << done.said();
+  EXPECT_THAT(done.out, AllOf(HasSubstr("replayed      4 ops, 4 outputs"), HasSubstr("4 bit by bit; 0 differ")));
+  const Json summary = at("replay dump --json").objects().back().at("summary");
+  EXPECT_EQ(summary["equal"], 4);
+  EXPECT_EQ(summary["runtime"], summary["recorded"]);
+}
+
+TEST_F(Replay, TakesWhatWasReadFromProducersWhereInputsWereNotKept) {
+  EXPECT_EQ(at("replay outputs --json").objects().back()["summary"]["equal"], 2);
+}
+
+TEST_F(Replay, RunsOneOpOfOneStep) {
+  const auto lines = at("replay dump softmax_1@1 --json").objects();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0]["record"], "softmax_1:out0@1");
+  EXPECT_EQ(lines[0]["bit_equal"], true);
+  EXPECT_EQ(at("replay dump softmax_1 --json").objects().size(), 3U);
+  const Done unknown = at("replay dump softmax_2");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("Did you mean softmax_1?"));
+}
+
+// B11
+TEST_F(Replay, FindsAnOpThatComputesSomethingElse) {
+  const std::string other = changed("other", "ops.jsonl", "\"type\": \"Softmax\"", "\"type\": \"Sigmoid\"");
+  const Done done = at("replay " + other + " --json");
+  EXPECT_EQ(done.code, 1);
+  const Json summary = done.objects().back()["summary"];
+  EXPECT_EQ(summary["equal"], 2);
+  EXPECT_EQ(summary["kernels"][0]["type"], "Sigmoid");
+  EXPECT_EQ(summary["kernels"][0]["outputs"], 2);
+  const Done text = at("replay " + other);
+  EXPECT_THAT(text.out, AllOf(HasSubstr("kernels       2 Sigmoid"), HasSubstr("softmax_1:out0")));
+}
+
+TEST_F(Replay, ListsWhatTheRuntimeDoesNotTakeAndRunsTheRest) {
+  const std::string other = changed("unknown_type", "ops.jsonl", "\"type\": \"Softmax\"", "\"type\": \"Strange\"");
+  const Done done = at("replay " + other + " --json");
+  EXPECT_EQ(done.code, 0);
+  const Json summary = done.objects().back()["summary"];
+  EXPECT_EQ(summary["equal"], 2);
+  EXPECT_EQ(summary["not_replayed"], 2);
+  EXPECT_THAT(summary["reasons"][0]["reason"].get<std::string>(), HasSubstr("Strange"));
+}
+
+TEST_F(Replay, SaysWhyNothingCanBeReplayed) {
+  for (const auto& [words, message] :
+       std::vector<std::pair<std::string, std::string>>{{"replay bare", "--full"}, {"replay dump --runtime /nowhere", "/nowhere"}}) {
+    const Done done = at(words);
+    EXPECT_EQ(done.code, 3) << done.said();
+    EXPECT_THAT(done.said(), HasSubstr(message));
+  }
+  EXPECT_EQ(at("replay").code, 2);
+  EXPECT_EQ(at("replay nowhere").code, 2);
+  EXPECT_EQ(at("replay dump softmax_1 --all").code, 2);
+}
+
+TEST_F(Replay, WritesAnOpForOthers) {
+  EXPECT_EQ(at("replay dump softmax_1 --emit op.txt").code, 2);
+  EXPECT_EQ(at("replay dump --emit op.py").code, 2);
+  ASSERT_EQ(at("replay dump softmax_1@1 --emit op/model.onnx").code, 0);
+  EXPECT_EQ(names_in(path("op/test_data_set_0")), (std::vector<std::string>{"input_0.pb", "output_0.pb"}));
+  const Done there = at("replay dump softmax_1 --emit op/model.onnx");
+  EXPECT_EQ(there.code, 2);
+  EXPECT_THAT(there.err, HasSubstr("is there already"));
+  EXPECT_EQ(at("replay bare softmax_1 --emit bare.py").code, 3);
+  EXPECT_FALSE(std::filesystem::exists(path("bare.npz")));
+}
+
+TEST_F(Replay, LoadsNoOtherLibraryThatADumpNames) {
+  const std::string source = read(path("dump/run.json"));
+  const Json facts = Json::parse(source)["runtime"];
+  const std::string name = facts["library"].get<std::string>();
+  write(path("evil.so"), "not loaded");
+  const Done done = at("replay " + changed("evil", "run.json", name, path("evil.so")));
+  EXPECT_EQ(done.code, 0) << done.said();
+  EXPECT_THAT(done.err, HasSubstr("is not called as ONNX Runtime is"));
+  EXPECT_EQ(facts["opset"]["ai.onnx"].get<int64_t>() > 0, true);
+}
+
+TEST_F(Replay, GivesEachOpOfAComparisonItsOwnError) {
+  const auto lines = at("compare dump dump --replay --json").objects();
+  const Json replay = lines.back()["summary"]["replay"];
+  EXPECT_EQ(replay["equal"], 4);
+  for (const Json& line : lines) {
+    if (line.contains("a") && line["given"] == false) {
+      EXPECT_EQ(line["own"]["outcome"], "equal") << line;
+    }
+  }
+  EXPECT_THAT(at("compare dump dump --replay").out, HasSubstr("replay      4 of 4 outputs of A come out equal"));
+  ASSERT_EQ(at("compare dump dump --replay --csv table.csv").code, 0);
+  EXPECT_THAT(lines_of(read(path("table.csv")))[0], HasSubstr(",own,own_relative_l2,own_max_abs"));
+  EXPECT_EQ(at("compare bare bare --replay").code, 3);
+  EXPECT_EQ(at("compare dump dump --runtime x").code, 2);
+}
+
+}  // namespace
+}  // namespace command
