@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cli_support import package_alone
+from cli_support import package_alone, tensortap
 from torch_support import PYTHON, capture
 
 CNN = """
@@ -307,6 +307,17 @@ def test_bad_usage_is_one_sentence(tmp_path: Path, arguments: list[str], code: i
     assert sentence in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "x.onnx").exists()
+
+
+def test_the_command_starts_it_in_the_python_that_is_named(tmp_path: Path) -> None:
+    made(tmp_path, "import torch\nx = torch.ones(4) + 1\n")
+    done = tensortap("replay", tmp_path / "dump", "--runtime", PYTHON, "--json")
+    assert done.code == 0, done.err
+    assert done.out == replay(tmp_path, tmp_path / "dump", "--json").stdout
+    refused = tensortap("replay", tmp_path / "dump", "--runtime", PYTHON, "--custom-ops", "x.so")
+    assert refused.code == 2
+    assert "are for dumps of ONNX Runtime" in refused.err
+    assert tensortap("replay", tmp_path / "dump", "--runtime", "/nowhere/python").code == 2
 
 
 def test_a_python_without_torch_is_told_in_a_sentence(tmp_path: Path) -> None:

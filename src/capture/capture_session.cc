@@ -227,8 +227,7 @@ bool CaptureSession::would_keep(const Question& question) { return asked_ != nul
 
 Status CaptureSession::add_document(std::string_view path, std::string_view content, bool append) {
   if (!is_on()) return {};
-  const bool attributes = path == kAttributesDocument && !append;
-  const Status status = attributes ? layout_->add_attributes(content) : layout_->add_document(path, content, append);
+  const Status status = path == kAttributesDocument ? layout_->add_attributes(content) : layout_->add_document(path, content, append);
   if (status.code() != StatusCode::kUnsupported) problems_.note_error(status);
   return status;
 }
@@ -237,7 +236,7 @@ Status CaptureSession::add_arguments(OpId op, int64_t step, uint32_t call, std::
   if (!is_on() || !wants_arguments()) return {};
   const int64_t number = admission_.number_of(step);
   TENSORTAP_ASSIGN_OR_RETURN(const std::string line, arguments_line(op, number, call, json));
-  Status status = add_document(kCallsDocument, line, true);
+  const Status status = add_document(kCallsDocument, line, true);
   if (!status.ok()) origin_.facts.miss_arguments(number);
   return status;
 }

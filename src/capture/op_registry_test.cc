@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/json.h"
 #include "capture/fake_layout.h"
 
 namespace tensortap {

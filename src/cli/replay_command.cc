@@ -14,6 +14,7 @@
 #include "cli/dump_access.h"
 #include "cli/replay_runtime.h"
 #include "cli/replay_text.h"
+#include "cli/replay_torch.h"
 #include "replay/replay.h"
 #include "replay/replay_json.h"
 #include "replay/reproducer.h"
@@ -108,11 +109,24 @@ Result<ExitCode> replay_onnx(const ReplayArguments& arguments, const DumpIndex& 
   return verdict_of(summary);
 }
 
+Result<ExitCode> replay_pytorch(const ReplayArguments& arguments, const Terminal& terminal) {
+  if (!arguments.with.empty() || !arguments.custom_ops.empty()) {
+    return invalid_argument("--with and --custom-ops are for dumps of ONNX Runtime; --runtime names a Python that has torch");
+  }
+  std::vector<std::string> words = {arguments.dump};
+  if (!arguments.op.empty()) words.push_back(arguments.op);
+  if (arguments.all) words.emplace_back("--all");
+  if (terminal.json) words.emplace_back("--json");
+  if (!arguments.emit.empty()) words.insert(words.end(), {"--emit", arguments.emit});
+  return replay_torch(words, arguments.runtime);
+}
+
 Result<ExitCode> replay(const ReplayArguments& arguments, Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_for_reading(terminal, arguments.dump));
   const RuntimeOfDump recorded = runtime_of(*dump);
   if (is_of_onnxruntime(recorded)) return replay_onnx(arguments, *dump, recorded, terminal);
-  return io_error(fmt::format("{}: made by {}; only dumps of ONNX Runtime can be replayed", arguments.dump,
+  if (recorded.source.starts_with("pytorch ")) return replay_pytorch(arguments, terminal);
+  return io_error(fmt::format("{}: made by {}; only dumps of ONNX Runtime and PyTorch can be replayed", arguments.dump,
                               recorded.source.empty() ? "a runtime that it does not name" : quote(recorded.source)));
 }
 
@@ -124,7 +138,8 @@ Action declare_replay(CLI::App& app) {
   auto* op = app.add_option("op", arguments->op, "The op, as OP, OP@STEP, OP#CALL or OP@STEP#CALL (all ops)")->type_name("OP");
   app.add_flag("--all", arguments->all, "Replay all ops and show every output, not only those that differ")->excludes(op);
   auto* runtime =
-      app.add_option("--runtime", arguments->runtime, "The libonnxruntime to use, or the folder that holds it (the one that made the dump)")
+      app.add_option("--runtime", arguments->runtime,
+                     "The libonnxruntime to use, or the folder that holds it (the one that made the dump); of PyTorch the Python (python3)")
           ->type_name(kPath);
   app.add_option("--with", arguments->with, "Use the runtime that made this dump")->type_name(kDump)->excludes(runtime);
   add_repeated(app, "--custom-ops", arguments->custom_ops, "LIBRARY", "A library with custom operators of the model; repeatable");

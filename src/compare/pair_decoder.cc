@@ -57,7 +57,7 @@ struct SignedMagnitude {
   bool is_negative;
 };
 
-SignedMagnitude split(int64_t value, bool is_unsigned) {
+SignedMagnitude split_sign(int64_t value, bool is_unsigned) {
   const bool is_negative = !is_unsigned && value < 0;
   const auto bits = static_cast<uint64_t>(value);
   return {is_negative ? 0 - bits : bits, is_negative};
@@ -132,7 +132,7 @@ void PairDecoder::decode_a(const void* a, uint64_t offset, uint64_t first, uint6
   std::array<int64_t, kPairPiece> integers;
   read_integers(a_, a, offset, first, count, integers.data());
   const bool is_unsigned = a_.dtype == DType::kUInt64 && !in_steps_;
-  for (uint64_t i = 0; i < count; ++i) values[i] = to_double(split(integers[i], is_unsigned));
+  for (uint64_t i = 0; i < count; ++i) values[i] = to_double(split_sign(integers[i], is_unsigned));
 }
 
 void PairDecoder::decode_integers(const void* a, const void* b, uint64_t offset, uint64_t first, uint64_t count, PairPiece& piece) const {

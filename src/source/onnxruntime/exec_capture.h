@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "exec/exec_request.h"
 #include "source/onnxruntime/model_dump.h"
-#include "source/onnxruntime/runtime_facts.h"
+#include "source/onnxruntime/session_facts.h"
 
 namespace tensortap::onnxruntime {
 

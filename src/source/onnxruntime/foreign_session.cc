@@ -11,8 +11,8 @@
 #include "source/onnxruntime/failure_finder.h"
 #include "source/onnxruntime/origins.h"
 #include "source/onnxruntime/plain_twin.h"
-#include "source/onnxruntime/runtime_facts.h"
 #include "source/onnxruntime/runtime_library.h"
+#include "source/onnxruntime/session_facts.h"
 #include "source/onnxruntime/tapped_model.h"
 
 namespace tensortap::onnxruntime {

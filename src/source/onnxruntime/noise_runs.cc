@@ -28,7 +28,15 @@ Status run_one(const RunRequest& request, const std::string& folder, int64_t num
 Status check_noise(const RunRequest& request) {
   if (request.noise == 0) return {};
   if (!request.capture) return invalid_argument("noise: nothing is captured, so there is nothing to measure it by");
-  return config_with_out(request.config, "noise").status().with_context("noise");
+  const Result<std::string> config = config_with_out(request.config, "noise");
+  if (!config.ok()) return config.status().with_context("noise");
+  TENSORTAP_ASSIGN_OR_RETURN(const Json json, parse_json(*config, "config"));
+  // The dumps of the further runs lie in the folder of the first.
+  if (json.value("layout", Json()) == "ge") {
+    return invalid_argument(
+        "noise: a tree of the layout ge is all that lies below its folder, so that runs of noise would be read as steps of it");
+  }
+  return {};
 }
 
 Status run_noise(const RunRequest& request, const tensortap_onnxruntime_run_options& options, Json& report) {

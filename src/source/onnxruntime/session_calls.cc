@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "source/onnxruntime/runtime_facts.h"
+#include "source/onnxruntime/session_facts.h"
 
 namespace tensortap::onnxruntime {
 namespace {

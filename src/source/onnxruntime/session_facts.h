@@ -1,7 +1,7 @@
 // What run.json says of the runtime and of the graph that ran, for who wants to run it again (docs/layouts/tap.md).
 
-#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_RUNTIME_FACTS_H_
-#define TENSORTAP_SOURCE_ONNXRUNTIME_RUNTIME_FACTS_H_
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_SESSION_FACTS_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_SESSION_FACTS_H_
 
 #include <string>
 #include <utility>
@@ -22,4 +22,4 @@ std::string loaded_runtime_path();
 
 }  // namespace tensortap::onnxruntime
 
-#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_RUNTIME_FACTS_H_
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_SESSION_FACTS_H_

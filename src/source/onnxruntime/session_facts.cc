@@ -1,4 +1,4 @@
-#include "source/onnxruntime/runtime_facts.h"
+#include "source/onnxruntime/session_facts.h"
 
 #include <link.h>
 

@@ -1,0 +1,21 @@
+// `tensortap replay` of a dump of PyTorch: the package's own program, in a Python that has torch.
+
+#ifndef TENSORTAP_CLI_REPLAY_TORCH_H_
+#define TENSORTAP_CLI_REPLAY_TORCH_H_
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "cli/command.h"
+
+namespace tensortap::cli {
+
+// Runs it with these arguments, the dump first, and gives its exit code. `python` is the interpreter; "" = python3 on PATH: one that a dump
+// names is not started, since a dump is a file like any other. Errors: kNotFound when there is no such interpreter, or the package is not
+// installed.
+Result<ExitCode> replay_torch(const std::vector<std::string>& arguments, const std::string& python);
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_REPLAY_TORCH_H_
