@@ -155,8 +155,8 @@ void PairDecoder::decode_integers(const void* a, const void* b, uint64_t offset,
     }
   } else {
     for (uint64_t i = 0; i < count; ++i) {
-      const SignedMagnitude left = split(x[i], a_.dtype == DType::kUInt64 && !in_steps_);
-      const SignedMagnitude right = split(y[i], b_.dtype == DType::kUInt64 && !in_steps_);
+      const SignedMagnitude left = split_sign(x[i], a_.dtype == DType::kUInt64 && !in_steps_);
+      const SignedMagnitude right = split_sign(y[i], b_.dtype == DType::kUInt64 && !in_steps_);
       uint64_t distance = 0;
       piece.difference[i] = subtract(left, right, distance);
       piece.a[i] = to_double(left);
