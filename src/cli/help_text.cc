@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kDescriptionsBegin = 30;  // column
 constexpr size_t kLeastWidth = 60;
 constexpr size_t kMostWidth = 120;
+constexpr size_t kLongestChoices = 60;  // "a|b|c"; longer ones stand with the description
 
 std::vector<std::string> wrapped(std::string_view text, size_t width) {
   std::vector<std::string> lines(1);
@@ -52,6 +53,10 @@ class HelpFormatter : public CLI::Formatter {
     const std::string value = option->get_items_expected_max() == 0 ? "" : option->get_type_name();
     if (is_positional) return help_row(value, option->get_description(), width_);
     const std::string names = option->get_name(false, true);
+    if (value.size() > kLongestChoices) {
+      const std::string words = fmt::format("{}", fmt::join(split(value, '|'), ", "));
+      return help_row(names + " WORD", concat(option->get_description(), ": ", words), width_);
+    }
     return help_row(names + (value.empty() ? "" : " ") + value, option->get_description(), width_);
   }
 

@@ -14,7 +14,7 @@
 namespace tensortap::cli {
 namespace {
 
-constexpr size_t kMostReasons = 10;
+constexpr size_t kMostReasonsShown = 10;
 
 std::string short_number(const Json* value) {
   if (value == nullptr) return "-";
@@ -28,15 +28,15 @@ void titled(Terminal& terminal, std::string_view title, std::string_view text) {
 }
 
 void print_reasons(Terminal& terminal, const Json& reasons) {
-  for (size_t i = 0; i < reasons.size() && i < kMostReasons; ++i) {
+  for (size_t i = 0; i < reasons.size() && i < kMostReasonsShown; ++i) {
     const Json& reason = reasons[i];
     titled(terminal, i == 0 ? "not replayed" : "",
            fmt::format("{}: {} ({}{})", reason.at("count").get<uint64_t>(), member_text(reason, "reason"),
                        printable(join(strings_in(reason, "examples"), ", ")),
                        reason.at("count").get<uint64_t>() > reason.at("examples").size() ? ", ..." : ""));
   }
-  if (reasons.size() > kMostReasons)
-    titled(terminal, "", fmt::format("and {} other reasons (--json lists all)", reasons.size() - kMostReasons));
+  if (reasons.size() > kMostReasonsShown)
+    titled(terminal, "", fmt::format("and {} other reasons (--json lists all)", reasons.size() - kMostReasonsShown));
 }
 
 }  // namespace
