@@ -73,14 +73,13 @@ constexpr std::array kCommands = {
   tensortap compare new old --tolerance rules.txt --csv table.csv
   tensortap compare new old --map names.txt --steps 3:4 --json)",
             true, declare_compare},
-    Command{
-        "replay", "Run ops of a dump again and compare with what was recorded",
-        R"(  tensortap replay dump                                   every op, on the runtime that made the dump; exit code 1 when bits differ
+    Command{"replay", "Run ops of a dump again and compare with what was recorded",
+            R"(  tensortap replay dump                                   every op, on the runtime that made the dump
   tensortap replay dump /encoder/MatMul@3                 one op in step 3
   tensortap replay dump --runtime onnxruntime-1.25/lib    which kernels another release changed
   tensortap replay dump /encoder/MatMul --emit repro.py   a program that needs NumPy and onnxruntime alone
   tensortap replay dump --json)",
-        true, declare_replay},
+            true, declare_replay},
     Command{"convert", "Convert tensor files and dumps into other formats and layouts",
             R"(  tensortap convert dump/20260102030405 arrays            every tensor of every DumpData file as npy
   tensortap convert Conv2D.conv1.3.0.1763668800000000 arrays --data-format NCHW
