@@ -33,7 +33,7 @@ def capture(model: str | Path, inputs: dict[str, Any], out: Path, **options: Any
 def replay(dump: Path, *words: str | Path, code: int = 0) -> dict[str, Any]:
     done = command("replay", dump, *words, "--json")
     assert done.code == code, done.err
-    return done.objects()[-1]["summary"]
+    return done.objects[-1]["summary"]
 
 
 def outputs_of_ops(dump: Path) -> int:
@@ -53,12 +53,15 @@ def test_every_output_of_a_real_model_comes_out_bit_equal(name: str, tmp_path: P
     assert summary["equal"] == outputs_of_ops(dump)
 
 
-@each_row("name", ["magika", "silero"])
+@each_row("name", REAL)
 def test_the_authors_own_graph_replays(name: str, tmp_path: Path) -> None:
     path, inputs = REAL[name]
     dump = capture(api.model(path), inputs, tmp_path / "dump", runtime=runtime(api.NEWEST), as_written=True)
-    summary = replay(dump)
-    assert summary["differing"] == 0, summary["kernels"]
+    # Whose kernels depend on their neighbours (docs/replay.md).
+    excepted = {"ocr_rec": {"BatchNormalization", "MatMul"}, "ocr_cls": {"BatchNormalization", "GlobalAveragePool"}}.get(name, set())
+    summary = replay(dump, code=1 if excepted else 0)
+    assert {kernel["type"] for kernel in summary["kernels"]} == excepted
+    assert all(kernel["relative_l2"] < 1e-6 for kernel in summary["kernels"])
     assert summary["not_replayed"] == 0, summary["reasons"]
 
 
@@ -76,7 +79,7 @@ def test_the_kernels_that_another_release_changed_are_named(case: tuple[str, set
     assert {kernel["type"] for kernel in summary["kernels"]} == changed
     assert summary["not_replayed"] == 0
     assert summary == replay(old, "--runtime", runtime(api.NEWEST), code=1)
-    lines = command("compare", old, new, "--replay", "--json").objects()
+    lines = command("compare", old, new, "--replay", "--json").objects
     own = [line for line in lines if "own" in line and line["own"] and line["own"]["outcome"] == "differs"]
     assert {line["type_a"] for line in own} == changed
     assert lines[-1]["summary"]["replay"]["differing"] == summary["differing"]
@@ -86,7 +89,7 @@ def test_an_op_becomes_a_program_and_a_model_of_its_own(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     path, inputs = REAL["magika"]
     dump = capture(api.model(path), inputs, tmp_path / "dump")
-    rows = command("replay", dump, "--json").objects()
+    rows = command("replay", dump, "--json").objects
     op = next(row["op"] for row in rows if row.get("type") == "Sqrt")
     program = tmp_path / "repro.py"
     assert command("replay", dump, op, "--emit", program).code == 0
@@ -165,7 +168,10 @@ def test_attributes_of_every_kind_come_back(way: str, tmp_path: Path) -> None:
             if isinstance(value, dict):
                 offset, size = value["ref"]
                 kept[op["type"], name] = onnx.AttributeProto.FromString(bytes_of[offset : offset + size])
-    assert set(kept) >= {("Constant", "value"), ("If", "then_branch"), ("If", "else_branch"), ("ThresholdedRelu", "alpha")}
+    # Under exec the runtime hands over its own graph, in which a Constant is a weight.
+    if way == "run":
+        assert ("Constant", "value") in kept
+    assert set(kept) >= {("If", "then_branch"), ("If", "else_branch"), ("ThresholdedRelu", "alpha")}
     assert kept["ThresholdedRelu", "alpha"].f == -np.inf
     facts = json.loads((dump / "run.json").read_text())["runtime"]
     assert facts["opset"]["ai.onnx"] == 17

@@ -17,7 +17,8 @@ Result<OwnErrors> OwnErrors::measure(const DumpIndex& a, const DumpIndex& b, con
   if (!is_of_onnxruntime(recorded) || !is_of_onnxruntime(other)) {
     return io_error("--replay needs two dumps of ONNX Runtime: only its ops can be run again");
   }
-  TENSORTAP_ASSIGN_OR_RETURN(const auto opened, open_replay_runtime({runtime, {}, recorded.threads}, other, terminal));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto opened,
+                             open_replay_runtime({runtime, {}, recorded.threads, recorded.optimization}, other, terminal));
   Progress progress(terminal);
   ReplayOptions options;
   options.progress = [&progress](size_t done, size_t all) { progress.update("replaying", done, all); };

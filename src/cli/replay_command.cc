@@ -37,7 +37,7 @@ struct ReplayArguments {
 // On --runtime, or what made the dump of --with, or what made the dump itself.
 Result<std::unique_ptr<OnnxReplayRuntime>> open_runtime(const ReplayArguments& arguments, const RuntimeOfDump& recorded,
                                                         const Terminal& terminal) {
-  const ReplayRuntimeOptions options{arguments.runtime, arguments.custom_ops, recorded.threads};
+  const ReplayRuntimeOptions options{arguments.runtime, arguments.custom_ops, recorded.threads, recorded.optimization};
   if (arguments.with.empty()) return open_replay_runtime(options, recorded, terminal);
   TENSORTAP_ASSIGN_OR_RETURN(const auto other, open_for_reading(terminal, arguments.with));
   const RuntimeOfDump maker = runtime_of(*other);

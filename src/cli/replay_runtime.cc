@@ -95,7 +95,7 @@ std::string recorded_library(const RuntimeOfDump& runtime, std::string& why) {
 }
 
 Result<std::unique_ptr<OnnxReplayRuntime>> OnnxReplayRuntime::open(const ReplayRuntimeOptions& options) {
-  Json request = {{"capture", false}, {"optimize", "none"}, {"threads", options.threads}};
+  Json request = {{"capture", false}, {"optimize", options.optimization}, {"threads", options.threads}};
   if (!options.runtime.empty()) request["runtime"] = options.runtime;
   if (!options.custom_ops.empty()) request["custom_ops"] = options.custom_ops;
   std::unique_ptr<OnnxReplayRuntime> runtime(new OnnxReplayRuntime());

@@ -18,6 +18,7 @@ struct ReplayRuntimeOptions {
   std::string runtime;                  // path of a library or its folder, "" = the one that is found
   std::vector<std::string> custom_ops;  // libraries
   int threads = 0;
+  std::string optimization = "none";  // RuntimeOfDump's, of the dump whose ops run
 };
 
 // The library that a dump names as its own, where it may be loaded: it is there, is called as ONNX Runtime's libraries are, and nobody else

@@ -19,10 +19,16 @@ constexpr std::string_view kGraphOutputs = "graph_outputs";
 constexpr std::string_view kChannelBlock = "channel_block";
 constexpr int kMostNested = 64;
 
-// Finds the names that nested graphs read and do not make.
+std::string_view name_in(pbf_reader reader, uint32_t tag) {
+  return reader.next(tag) ? onnx_field::text(reader.get_view()) : std::string_view();
+}
+
+bool is_in_file(pbf_reader tensor) { return tensor.next(onnx_field::tensor::kExternalData); }
+
+// Finds the names that nested graphs read and do not make, and their weights that are in files.
 class FreeNames {
  public:
-  explicit FreeNames(std::vector<std::string>& found) : found_(found) {}
+  explicit FreeNames(NodeAttributes& found) : found_(found) {}
 
   Status attribute(pbf_reader reader, int depth) {
     while (reader.next()) {
@@ -36,8 +42,9 @@ class FreeNames {
   }
 
  private:
-  static std::string_view name_in(pbf_reader reader, uint32_t tag) {
-    return reader.next(tag) ? onnx_field::text(reader.get_view()) : std::string_view();
+  void initializer(pbf_reader tensor) {
+    learn(name_in(tensor, onnx_field::tensor::kName));
+    if (is_in_file(tensor)) found_.weight_names.emplace_back(trail_.back());
   }
   void learn(std::string_view name) {
     ++known_[name];
@@ -49,7 +56,7 @@ class FreeNames {
   void use(std::string_view name) {
     const auto known = known_.find(name);
     if (name.empty() || (known != known_.end() && known->second > 0)) return;
-    if (seen_.insert(std::string(name)).second) found_.emplace_back(name);
+    if (seen_.insert(std::string(name)).second) found_.outer_names.emplace_back(name);
   }
 
   Status graph(pbf_reader reader, int depth) {
@@ -66,7 +73,7 @@ class FreeNames {
           learn(name_in(reader.get_message(), onnx_field::value_info::kName));
           break;
         case onnx_field::graph::kInitializer:
-          learn(name_in(reader.get_message(), onnx_field::tensor::kName));
+          initializer(reader.get_message());
           break;
         case onnx_field::graph::kOutput:
           results.push_back(name_in(reader.get_message(), onnx_field::value_info::kName));
@@ -98,16 +105,18 @@ class FreeNames {
     return {};
   }
 
-  std::vector<std::string>& found_;
+  NodeAttributes& found_;
   std::unordered_map<std::string_view, int> known_;  // how many graphs around the current place make it
   std::vector<std::string_view> trail_;
   std::unordered_set<std::string> seen_;
 };
 
-// Copies a graph attribute and leaves out weights whose values are in files: the dump has them as ops of their own, and the graphs then
-// read them from around them.
-class WeightsLeftOut {
+// Copies a graph attribute and puts in what weights in files hold.
+class WeightsPutIn {
  public:
+  using TensorOf = std::function<Result<std::string>(std::string_view name)>;
+  explicit WeightsPutIn(const TensorOf& tensor_of) : tensor_of_(tensor_of) {}
+
   Result<std::string> attribute(std::string_view bytes, int depth) {
     return copy(bytes, [&](const onnx_field::RawField& field, std::string& target) -> Status {
       if (field.tag != onnx_field::attribute::kGraph && field.tag != onnx_field::attribute::kGraphs) return keep(field, target);
@@ -134,15 +143,13 @@ class WeightsLeftOut {
     if (message.ok()) target += field.value.empty() ? std::string(field.whole) : as_field(field.tag, *message);
     return message.status();
   }
-  static bool is_in_file(std::string_view tensor) {
-    pbf_reader reader(onnx_field::view(tensor));
-    return reader.next(onnx_field::tensor::kExternalData);
-  }
-
   Result<std::string> graph(std::string_view bytes, int depth) {
     if (depth > kMostNested) return corrupt("its graphs are nested too deeply");
     return copy(bytes, [&](const Field& field, std::string& target) -> Status {
-      if (field.tag == onnx_field::graph::kInitializer && is_in_file(field.value)) return {};
+      const pbf_reader tensor(onnx_field::view(field.value));
+      if (field.tag == onnx_field::graph::kInitializer && is_in_file(tensor)) {
+        return add(field, tensor_of_(name_in(tensor, onnx_field::tensor::kName)), target);
+      }
       return field.tag == onnx_field::graph::kNode ? add(field, node(field.value, depth), target) : keep(field, target);
     });
   }
@@ -152,6 +159,8 @@ class WeightsLeftOut {
       return field.tag == onnx_field::node::kAttribute ? add(field, attribute(field.value, depth), target) : keep(field, target);
     });
   }
+
+  const TensorOf& tensor_of_;
 };
 
 bool has_graph(std::string_view attribute) {
@@ -222,15 +231,17 @@ Result<NodeAttributes> node_attributes(const OpInfo& op, std::string_view bytes)
     TENSORTAP_ASSIGN_OR_RETURN(std::string proto, is_kept ? kept_attribute(name, *place, bytes) : plain_attribute(name, value));
     if (is_kept) {
       const Status read = onnx_field::guarded(concat("its attribute ", name), [&]() -> Status {
-        if (!has_graph(proto)) return {};
-        TENSORTAP_ASSIGN_OR_RETURN(proto, WeightsLeftOut().attribute(proto, 0));
-        return FreeNames(found.outer_names).attribute(pbf_reader(onnx_field::view(proto)), 0);
+        return has_graph(proto) ? FreeNames(found).attribute(pbf_reader(onnx_field::view(proto)), 0) : Status();
       });
       if (!read.ok()) return read;
     }
     found.protos.push_back(std::move(proto));
   }
   return found;
+}
+
+Result<std::string> with_weights(std::string_view proto, const std::function<Result<std::string>(std::string_view name)>& tensor_of) {
+  return onnx_field::guarded("an attribute", [&] { return WeightsPutIn(tensor_of).attribute(proto, 0); });
 }
 
 }  // namespace tensortap

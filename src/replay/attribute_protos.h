@@ -4,6 +4,7 @@
 #define TENSORTAP_REPLAY_ATTRIBUTE_PROTOS_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,13 +18,18 @@ namespace tensortap {
 uint32_t channel_block_of(const OpInfo& op);
 
 struct NodeAttributes {
-  std::vector<std::string> protos;       // AttributeProto
-  std::vector<std::string> outer_names;  // values that nested graphs read and do not make, each once
+  std::vector<std::string> protos;        // AttributeProto
+  std::vector<std::string> outer_names;   // values that nested graphs read and do not make, each once
+  std::vector<std::string> weight_names;  // weights of nested graphs whose values are in files: the dump has them as ops of their own
 };
 
 // `bytes` is what DumpIndex::attribute_bytes() has. Both are untrusted. Errors: kUnsupported for an attribute that the dump does not have
 // whole, kCorrupt for one whose bytes are not there.
 Result<NodeAttributes> node_attributes(const OpInfo& op, std::string_view bytes);
+
+// A copy of a proto of node_attributes() in which each of these weights is what `tensor_of` gives for its name, a TensorProto. They stay in
+// their own graph: ONNX Runtime rearranges weights for kernels of that graph and of those right inside it, no deeper.
+Result<std::string> with_weights(std::string_view proto, const std::function<Result<std::string>(std::string_view name)>& tensor_of);
 
 }  // namespace tensortap
 

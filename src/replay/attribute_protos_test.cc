@@ -64,17 +64,36 @@ TEST(NodeAttributes, FindWhatNestedGraphsReadFromAroundThem) {
   EXPECT_THAT(found->protos, ElementsAre(bytes));
 }
 
-TEST(NodeAttributes, LeaveOutWeightsOfNestedGraphsThatAreInFiles) {
+std::string tensor_in_file(const char* name, const char* place) {
   std::string weight;
   protozero::pbf_writer tensor(weight);
-  tensor.add_string(onnx_field::tensor::kName, "far");
-  tensor.add_message(onnx_field::tensor::kExternalData, std::string("\x0a\x01x", 3));
-  const std::string kept = node({"far"}, {"result"});
-  const std::string bytes = graph_attribute("body", as_field(onnx_field::graph::kInitializer, weight) + kept);
+  tensor.add_string(onnx_field::tensor::kName, name);
+  if (*place != '\0') tensor.add_message(onnx_field::tensor::kExternalData, std::string(place));
+  return as_field(onnx_field::graph::kInitializer, weight);
+}
+
+TEST(NodeAttributes, HaveWeightsOfNestedGraphsPutInWhereTheyBelong) {
+  const auto with = [](const char* far) {
+    const std::string inner = graph_attribute("then_branch", tensor_in_file("far", far) + node({"far", "near"}, {"result"}));
+    return graph_attribute("body", tensor_in_file("near", "") + node({"near", "outer"}, {"other"}, {inner}));
+  };
+  const std::string bytes = with("\x0a\x01x");
   const auto found = node_attributes(op_with(place(0, bytes.size())), bytes);
   ASSERT_TRUE(found.ok()) << found.status().message();
-  EXPECT_THAT(found->outer_names, ElementsAre("far"));
-  EXPECT_THAT(found->protos, ElementsAre(graph_attribute("body", kept)));
+  EXPECT_THAT(found->outer_names, ElementsAre("outer"));
+  EXPECT_THAT(found->weight_names, ElementsAre("far"));
+  EXPECT_THAT(found->protos, ElementsAre(bytes));
+  std::string whole;
+  protozero::pbf_writer(whole).add_string(onnx_field::tensor::kName, "far");
+  const auto put_in = with_weights(bytes, [&](std::string_view name) -> Result<std::string> {
+    EXPECT_EQ(name, "far");
+    return whole;
+  });
+  ASSERT_TRUE(put_in.ok()) << put_in.status().message();
+  EXPECT_EQ(*put_in, with(""));
+  const auto lost = with_weights(bytes, [](std::string_view) -> Result<std::string> { return not_found("it is not there"); });
+  EXPECT_EQ(lost.status().code(), StatusCode::kNotFound);
+  EXPECT_FALSE(with_weights(std::string_view(bytes).substr(0, bytes.size() - 1), [&](std::string_view) { return whole; }).ok());
 }
 
 TEST(NodeAttributes, OfHostileFilesAreRefused) {

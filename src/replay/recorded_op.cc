@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 
@@ -10,6 +11,7 @@
 #include "query/op_facts.h"
 #include "query/record_lookup.h"
 #include "replay/attribute_protos.h"
+#include "replay/runtime_of_dump.h"
 #include "trace/record_row.h"
 
 namespace tensortap {
@@ -19,17 +21,47 @@ constexpr std::string_view kBlockedDomain = "com.microsoft.nchwc";
 constexpr int kBlockedRank = 4;
 constexpr std::array<std::string_view, 6> kRandomTypes = {"RandomNormal",      "RandomNormalLike", "RandomUniform",
                                                           "RandomUniformLike", "Multinomial",      "Bernoulli"};
+// What ONNX Runtime leaves in the graph even when all that it reads is known: control flow, and quantised weights.
+constexpr std::array<std::string_view, 4> kNotFolded = {"If", "Loop", "Scan", "DequantizeLinear"};
 // What dumps before `channel_block` was recorded do not say: any size of a block leads to the same values.
 constexpr uint32_t kSomeBlock = 16;
 
 bool is_pseudo(const OpInfo& op) { return op.type == kInputType || op.type == kInitializerType; }
 
+bool is_random(const OpInfo& op) { return std::ranges::find(kRandomTypes, op.type) != kRandomTypes.end(); }
+
 bool has_values(const RecordRow& row) { return (row.flags & kRecordHasData) != 0; }
+
+// Which ops make what kernels take for a weight: weights, and under a runtime that optimised the graph with its taps also what it computed
+// from nothing else when it loaded the graph.
+class Constants {
+ public:
+  explicit Constants(const DumpIndex& dump) : is_constant_(dump.ops().size()) {
+    const bool folds = runtime_of(dump).optimization != "none";
+    for (OpId id = 0; id < dump.ops().size(); ++id) {
+      const OpInfo& op = dump.ops()[id];
+      const bool weight = op.type == kInitializerType && !attribute_is_set(op, "overridable");
+      is_constant_[id] = weight || op.type == "Constant" || (folds && is_folded(op));
+    }
+  }
+  [[nodiscard]] bool has(OpId op) const { return is_constant_[op]; }
+
+ private:
+  // Ops stand behind those that they read from.
+  [[nodiscard]] bool is_folded(const OpInfo& op) const {
+    if (is_pseudo(op) || std::ranges::find(kNotFolded, op.type) != kNotFolded.end() || is_random(op)) return false;
+    return !op.inputs.empty() && std::ranges::all_of(op.inputs, [this](const OpInput& input) {
+      return input.producer < is_constant_.size() ? is_constant_[input.producer] : input.name.empty();
+    });
+  }
+
+  std::vector<bool> is_constant_;
+};
 
 // Finds the executions and what they read.
 class Finder {
  public:
-  explicit Finder(const DumpIndex& dump) : dump_(dump), facts_(dump), lookup_(dump, facts_), blocks_(dump.ops().size()) {
+  explicit Finder(const DumpIndex& dump) : dump_(dump), facts_(dump), lookup_(dump, facts_), constants_(dump), blocks_(dump.ops().size()) {
     for (OpId id = 0; id < dump.ops().size(); ++id) {
       const OpInfo& op = dump.ops()[id];
       blocks_[id] = block_of(op);
@@ -78,7 +110,7 @@ class Finder {
     op.op = row.op;
     op.step = row.step;
     op.call = row.call;
-    if (std::ranges::find(kRandomTypes, info.type) != kRandomTypes.end()) {
+    if (is_random(info)) {
       op.obstacle = "it draws random numbers";
       return op;
     }
@@ -87,6 +119,7 @@ class Finder {
     if (!attributes.ok() && op.obstacle.empty()) op.obstacle = attributes.status().message();
     if (!attributes.ok()) return op;
     for (const std::string& name : attributes->outer_names) add_outer(name, row, op);
+    for (const std::string& name : attributes->weight_names) add_weight(name, row, op);
     return op;
   }
 
@@ -113,8 +146,7 @@ class Finder {
     if (record.element >= 0) fail(op, concat(what, " is a sequence"));
     input.row = static_cast<uint32_t>(*row);
     if (producer < dump_.ops().size()) {
-      const OpInfo& maker = dump_.ops()[producer];
-      input.constant = maker.type == kInitializerType && !attribute_is_set(maker, "overridable");
+      input.constant = constants_.has(producer);
       if (record.dims_count == kBlockedRank) input.block = blocks_[producer];
     }
     op.bytes += record.bytes;
@@ -124,33 +156,43 @@ class Finder {
     if (op.obstacle.empty()) op.obstacle = std::move(why);
   }
 
-  // A weight of the op's own nested graphs, or what the innermost of the graphs around the op made last before it.
+  // What the innermost of the graphs around the op made last before it.
   void add_outer(const std::string& name, const RecordRow& reader, RecordedOp& op) {
     const std::string& path = dump_.ops()[op.op].graph;
-    const std::string inside = dump_.ops()[op.op].name + "/";
-    const auto makers = makers_.find(name);
     const Maker* best = nullptr;
     size_t depth = 0;
-    if (makers != makers_.end()) {
-      for (const Maker& maker : makers->second) {
-        const std::string& graph = dump_.ops()[maker.op].graph;
-        if (graph.starts_with(inside) && dump_.ops()[maker.op].type == kInitializerType) {
-          if (best != nullptr && depth == SIZE_MAX) fail(op, concat("two of its nested graphs have a weight ", quote(name)));
-          best = &maker;
-          depth = SIZE_MAX;
-          continue;
-        }
-        const bool around = graph.empty() || path == graph || path.starts_with(concat(graph, "/"));
-        if (!around || (best != nullptr && graph.size() < depth)) continue;
-        best = &maker;
-        depth = graph.size();
-      }
+    for (const Maker& maker : makers_of(name)) {
+      const std::string& graph = dump_.ops()[maker.op].graph;
+      const bool around = graph.empty() || path == graph || path.starts_with(concat(graph, "/"));
+      if (!around || (best != nullptr && graph.size() < depth)) continue;
+      best = &maker;
+      depth = graph.size();
     }
-    RecordedInput input;
+    take_named(name, best, concat("the value ", quote(name), " that its nested graph reads"), reader, op, op.outer);
+  }
+
+  void add_weight(const std::string& name, const RecordRow& reader, RecordedOp& op) {
+    const std::string inside = dump_.ops()[op.op].name + "/";
+    const Maker* best = nullptr;
+    for (const Maker& maker : makers_of(name)) {
+      const OpInfo& info = dump_.ops()[maker.op];
+      if (info.type != kInitializerType || !info.graph.starts_with(inside)) continue;
+      if (best != nullptr) fail(op, concat("two of its nested graphs have a weight ", quote(name)));
+      best = &maker;
+    }
+    take_named(name, best, concat("the weight ", quote(name), " of its nested graph"), reader, op, op.weights);
+  }
+
+  [[nodiscard]] std::span<const Maker> makers_of(const std::string& name) const {
+    const auto found = makers_.find(name);
+    return found == makers_.end() ? std::span<const Maker>() : found->second;
+  }
+
+  void take_named(const std::string& name, const Maker* maker, const std::string& what, const RecordRow& reader, RecordedOp& op,
+                  std::vector<RecordedInput>& target) {
+    RecordedInput& input = target.emplace_back();
     input.name = name;
-    take(best == nullptr ? std::nullopt : last_before(*best, reader), concat("the value ", quote(name), " that its nested graph reads"),
-         best == nullptr ? kNoOp : best->op, input, op);
-    op.outer.push_back(std::move(input));
+    take(maker == nullptr ? std::nullopt : last_before(*maker, reader), what, maker == nullptr ? kNoOp : maker->op, input, op);
   }
 
   std::optional<size_t> last_before(const Maker& maker, const RecordRow& reader) {
@@ -181,6 +223,7 @@ class Finder {
   const DumpIndex& dump_;
   OpFactsTable facts_;
   RecordLookup lookup_;
+  Constants constants_;
   std::vector<uint32_t> blocks_;  // by op
   std::unordered_map<std::string, std::vector<Maker>> makers_;
   std::map<std::pair<OpId, uint32_t>, std::vector<size_t>> outputs_;  // made when it is first needed

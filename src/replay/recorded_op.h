@@ -33,7 +33,8 @@ struct RecordedOp {
   uint32_t call = 0;
   uint64_t bytes = 0;  // of everything that it read
   std::vector<RecordedInput> inputs;
-  std::vector<RecordedInput> outer;  // what its nested graphs read from around them
+  std::vector<RecordedInput> outer;    // what its nested graphs read from around them
+  std::vector<RecordedInput> weights;  // of its nested graphs, those that were in files
   std::vector<RecordedOutput> outputs;
   std::string obstacle;  // why it cannot be run again; "" = it can
 };

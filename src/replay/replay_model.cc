@@ -5,7 +5,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "format/onnx_graph/node_writer.h"
 #include "format/onnx_graph/onnx_fields.h"
@@ -17,11 +16,6 @@ namespace {
 
 constexpr uint64_t kMostWeightBytes = (uint64_t{1} << 31) - (uint64_t{1} << 20);  // protobuf takes 2 GiB
 constexpr std::string_view kReorderDomain = "com.microsoft.nchwc";
-
-std::string text_member(const Json& object, const char* key) {
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  return object.is_object() && found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 class ModelWriter {
  public:
@@ -36,8 +30,7 @@ class ModelWriter {
     }
     while (!node.inputs.empty() && node.inputs.back().empty()) node.inputs.pop_back();
     for (const RecordedInput& input : op.outer) TENSORTAP_RETURN_IF_ERROR(add_outer(input));
-    TENSORTAP_ASSIGN_OR_RETURN(NodeAttributes attributes, node_attributes(info, dump_.attribute_bytes()));
-    node.attributes = std::move(attributes.protos);
+    TENSORTAP_ASSIGN_OR_RETURN(node.attributes, attributes_of(op));
     for (uint32_t slot = 0; slot < info.outputs.size(); ++slot) {
       node.outputs.push_back(info.outputs[slot].empty() ? "" : concat("replay/", number, "_out", slot));
     }
@@ -65,6 +58,27 @@ class ModelWriter {
  private:
   void append(uint32_t tag, std::string_view message) { protozero::pbf_writer(graph_).add_message(tag, message.data(), message.size()); }
 
+  Result<std::vector<std::string>> attributes_of(const RecordedOp& op) {
+    TENSORTAP_ASSIGN_OR_RETURN(NodeAttributes attributes, node_attributes(dump_.ops()[op.op], dump_.attribute_bytes()));
+    if (attributes.weight_names.empty()) return std::move(attributes.protos);
+    for (std::string& proto : attributes.protos) {
+      TENSORTAP_ASSIGN_OR_RETURN(proto, with_weights(proto, [&](std::string_view name) -> Result<std::string> {
+                                   const auto weight = std::ranges::find(op.weights, name, &RecordedInput::name);
+                                   if (weight == op.weights.end() || !weight->row) return corrupt(concat("no weight ", quote(name)));
+                                   return weight_bytes(weight->name, *weight->row);
+                                 }));
+    }
+    return std::move(attributes.protos);
+  }
+
+  Result<std::string> weight_bytes(const std::string& name, uint32_t number) const {
+    const RecordRow& row = dump_.rows()[number];
+    TENSORTAP_ASSIGN_OR_RETURN(const RecordData data, dump_.data(number));
+    if (data.view.desc.shape.numel() != row.numel) return unsupported(concat(name_of(number), " has only a part of its values"));
+    if (row.bytes > kMostWeightBytes) return unsupported(concat(name_of(number), " has more bytes than a model may hold"));
+    return onnx_tensor_bytes(name, data.view);
+  }
+
   // The name of the value that the op reads. Ops that read the same record share it.
   Result<std::string> value_of(const RecordedInput& input) {
     if (!input.row.has_value()) return std::string();
@@ -82,16 +96,15 @@ class ModelWriter {
 
   Status add_value(const std::string& name, const RecordedInput& input, bool has_graphs) {
     if (!values_.insert(name).second) return {};
+    if (input.constant) {
+      TENSORTAP_ASSIGN_OR_RETURN(const std::string proto, weight_bytes(name, *input.row));
+      append(onnx_field::graph::kInitializer, proto);
+      return {};
+    }
     const RecordRow& row = dump_.rows()[*input.row];
     auto data = dump_.data(*input.row);
     if (!data.ok()) return data.status();
     if (data->view.desc.shape.numel() != row.numel) return unsupported(concat(name_of(*input.row), " has only a part of its values"));
-    if (input.constant) {
-      if (row.bytes > kMostWeightBytes) return unsupported(concat(name_of(*input.row), " has more bytes than a model may hold"));
-      TENSORTAP_ASSIGN_OR_RETURN(const std::string proto, onnx_tensor_bytes(name, data->view));
-      append(onnx_field::graph::kInitializer, proto);
-      return {};
-    }
     TENSORTAP_ASSIGN_OR_RETURN(const int32_t type, onnx_type(row));
     // Branches that are not taken need not fit the sizes of this run: what nested graphs read is left open, as it was in the model.
     const std::vector<int64_t> open(row.desc().shape.dims().size(), -1);
@@ -145,30 +158,6 @@ class ModelWriter {
 };
 
 }  // namespace
-
-RuntimeOfDump runtime_of(const DumpIndex& dump) {
-  RuntimeOfDump runtime;
-  const Result<Json> manifest = parse_json(dump.manifest(), "");
-  if (!manifest.ok() || !manifest->is_object()) return runtime;
-  runtime.source = text_member(*manifest, "source");
-  const auto facts = manifest->find("runtime");
-  if (facts == manifest->end() || !facts->is_object()) return runtime;
-  runtime.library = text_member(*facts, "library");
-  if (const auto threads = facts->find("threads"); threads != facts->end() && threads->is_number_unsigned()) {
-    runtime.threads = static_cast<int>(std::min<uint64_t>(threads->get<uint64_t>(), 4096));
-  }
-  if (const auto opset = facts->find("opset"); opset != facts->end() && opset->is_object()) {
-    for (const auto& [domain, version] : opset->items()) {
-      if (version.is_number_integer()) runtime.opset.push_back({domain == "ai.onnx" ? "" : domain, version.get<int64_t>()});
-    }
-  }
-  if (const auto libraries = facts->find("custom_ops"); libraries != facts->end() && libraries->is_array()) {
-    for (const Json& library : *libraries) {
-      if (library.is_string()) runtime.custom_ops.push_back(library.get<std::string>());
-    }
-  }
-  return runtime;
-}
 
 Result<ReplayModel> make_replay_model(const DumpIndex& dump, const RuntimeOfDump& runtime, std::span<const RecordedOp* const> ops) {
   ModelWriter writer(dump);

@@ -11,27 +11,10 @@
 
 #include "base/status.h"
 #include "replay/recorded_op.h"
+#include "replay/runtime_of_dump.h"
 #include "trace/dump_index.h"
 
 namespace tensortap {
-
-struct OperatorSetOfDump {
-  std::string domain;  // "" = ai.onnx
-  int64_t version = 0;
-};
-
-// What run.json says of the runtime that made a dump (docs/layouts/tap.md). Untrusted.
-struct RuntimeOfDump {
-  std::string source;   // "onnxruntime 1.31.1"; "" = not known
-  std::string library;  // path, "" = not known
-  std::vector<OperatorSetOfDump> opset;
-  std::vector<std::string> custom_ops;  // libraries
-  int threads = 0;                      // 0 = the runtime's choice
-};
-RuntimeOfDump runtime_of(const DumpIndex& dump);
-
-// The operator set of ai.onnx that is taken where the dump does not say one.
-inline constexpr int64_t kAssumedOpset = 17;
 
 struct ReplayInput {
   std::string name;

@@ -51,6 +51,12 @@ Result<std::vector<NewFile>> test_data_set(const ReplayModel& model, const std::
   return files;
 }
 
+std::string_view level_in_python(std::string_view optimization) {
+  if (optimization == "basic") return "ORT_ENABLE_BASIC";
+  if (optimization == "extended") return "ORT_ENABLE_EXTENDED";
+  return optimization == "all" ? "ORT_ENABLE_ALL" : "ORT_DISABLE_ALL";
+}
+
 // Texts of a file come into the program only as quote() gives them, as JSON: Python reads that as its own.
 std::string program_text(const DumpIndex& dump, const RecordedOp& op, const ReplayModel& model, const RuntimeOfDump& runtime) {
   const auto text = [](const std::string& value) { return quote(value); };
@@ -74,9 +80,8 @@ inputs = {)",
                 join(inputs, ", "), "}\noutputs = [", join(outputs, ", "), R"(]
 
 options = onnxruntime.SessionOptions()
-options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-options.intra_op_num_threads = )",
-                runtime.threads, R"(
+options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.)",
+                level_in_python(runtime.optimization), "\noptions.intra_op_num_threads = ", runtime.threads, R"(
 session = onnxruntime.InferenceSession(data["model"].tobytes(), options, providers=["CPUExecutionProvider"])
 made = session.run(outputs, inputs)
 

@@ -72,20 +72,20 @@ TEST_F(Replay, RunsOneOpOfOneStep) {
   EXPECT_EQ(at("replay dump softmax_1 --json").objects().size(), 3U);
   const Done unknown = at("replay dump softmax_2");
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("Did you mean softmax_1?"));
+  EXPECT_THAT(unknown.err, HasSubstr("Did you mean \"softmax_1\"?"));
 }
 
 // B11
 TEST_F(Replay, FindsAnOpThatComputesSomethingElse) {
-  const std::string other = changed("other", "ops.jsonl", "\"type\": \"Softmax\"", "\"type\": \"Sigmoid\"");
+  const std::string other = changed("other", "ops.jsonl", "\"type\": \"Softmax\"", "\"type\": \"LogSoftmax\"");
   const Done done = at("replay " + other + " --json");
   EXPECT_EQ(done.code, 1);
   const Json summary = done.objects().back()["summary"];
   EXPECT_EQ(summary["equal"], 2);
-  EXPECT_EQ(summary["kernels"][0]["type"], "Sigmoid");
+  EXPECT_EQ(summary["kernels"][0]["type"], "LogSoftmax");
   EXPECT_EQ(summary["kernels"][0]["outputs"], 2);
   const Done text = at("replay " + other);
-  EXPECT_THAT(text.out, AllOf(HasSubstr("kernels       2 Sigmoid"), HasSubstr("softmax_1:out0")));
+  EXPECT_THAT(text.out, AllOf(HasSubstr("kernels       2 LogSoftmax"), HasSubstr("softmax_1:out0")));
 }
 
 TEST_F(Replay, ListsWhatTheRuntimeDoesNotTakeAndRunsTheRest) {

@@ -51,7 +51,7 @@ def _modules() -> None:
     try:
         import torch  # noqa: F401
     except ImportError as error:
-        raise _EndedError(f"the Python {sys.executable} has no torch: {error}. Run this with one that has", FAILED) from error
+        raise _EndedError(f"the Python {sys.executable} has no torch: {error}. --runtime names one that has it", FAILED) from error
 
 
 def _selected(calls: Iterable[Call], wanted: str, known: set[str]) -> Iterator[Call]:

@@ -42,14 +42,15 @@ Status read_number(const Json& value, std::string_view key, int64_t limit, T& ta
   return {};
 }
 
+struct LevelName {
+  std::string_view name;
+  int32_t level;
+};
+constexpr std::array<LevelName, 4> kLevelNames = {
+    {{"none", abi::kOptimizeNone}, {"basic", abi::kOptimizeBasic}, {"extended", abi::kOptimizeExtended}, {"all", abi::kOptimizeAll}}};
+
 Status read_level(const Json& value, std::string_view key, int32_t& level) {
-  struct Name {
-    std::string_view name;
-    int32_t level;
-  };
-  constexpr std::array<Name, 4> kNames = {
-      {{"none", abi::kOptimizeNone}, {"basic", abi::kOptimizeBasic}, {"extended", abi::kOptimizeExtended}, {"all", abi::kOptimizeAll}}};
-  for (const Name& name : kNames) {
+  for (const LevelName& name : kLevelNames) {
     if (!value.is_string() || value.get<std::string>() != name.name) continue;
     level = name.level;
     return {};
@@ -162,6 +163,11 @@ std::vector<Key> keys_of(RunRequest& request) {
 }
 
 }  // namespace
+
+std::string_view level_name(int32_t level) {
+  const auto* const found = std::ranges::find(kLevelNames, level, &LevelName::level);
+  return found == kLevelNames.end() ? kLevelNames.back().name : found->name;
+}
 
 Result<RunRequest> parse_request(const char* text) {
   TENSORTAP_ASSIGN_OR_RETURN(const Json json, parse_json(text != nullptr ? text : "", "run request"));

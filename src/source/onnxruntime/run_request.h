@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 #include "source/onnxruntime/captured_model.h"
@@ -40,6 +41,9 @@ struct RunRequest {
 
   [[nodiscard]] ModelOptions model_options() const { return {model, level, threads, as_written, extras}; }
 };
+
+// The word of a request for how far a graph is optimised: "none", "basic", "extended", "all".
+std::string_view level_name(int32_t level);
 
 // Errors: kInvalidArgument for bad JSON, unknown keys (with the nearest), wrong types and values out of range.
 Result<RunRequest> parse_request(const char* text);

@@ -43,7 +43,10 @@ Result<OwnedSession> open_capture_session(const RunRequest& request, const std::
   std::array<char, 4096> message{};
   const int code = tensortap_session_open(&options, &session, message.data(), message.size());
   if (code != TENSORTAP_OK) return status_of(code, message.data());
-  add_facts(session, runtime_facts(model.executed(), model.library()->path(), request.extras.custom_ops));
+  RuntimeFacts facts = runtime_facts(model.executed(), model.library()->path(), request.extras.custom_ops);
+  // Other graphs are optimised already when they are loaded.
+  if (model.options().as_written) facts.emplace_back("optimization", quote(level_name(model.options().level)));
+  add_facts(session, facts);
   return OwnedSession(session);
 }
 
