@@ -190,6 +190,12 @@ Status add_found_noise(const std::string& path, NoiseDump::Of of, const Terminal
   return {};
 }
 
+// A dump that can not be read is a failure of the dump, not of the command line.
+Status as_failure(const Status& status) {
+  const bool is_usage = status.code() == StatusCode::kNotFound || status.code() == StatusCode::kInvalidArgument;
+  return is_usage ? Status(StatusCode::kIo, status.message()) : status;
+}
+
 Status prepare(const CompareOptions& options, const Terminal& terminal, Prepared& prepared) {
   auto steps = parse_step_pairs(options.steps);
   if (!steps.ok()) return Status(steps.status().code(), "--" + steps.status().message());
@@ -206,16 +212,12 @@ Status prepare(const CompareOptions& options, const Terminal& terminal, Prepared
   }
   if (options.without_noise()) return {};
   for (const std::string& folder : options.noise) {
-    TENSORTAP_ASSIGN_OR_RETURN(auto dump, open_for_reading(terminal, folder));
-    prepared.options.noise.push_back({dump.get(), noise_of(options, folder)});
-    prepared.noise.push_back(std::move(dump));
+    auto dump = open_for_reading(terminal, folder);
+    if (!dump.ok()) return as_failure(dump.status());
+    prepared.options.noise.push_back({dump->get(), noise_of(options, folder)});
+    prepared.noise.push_back(*std::move(dump));
   }
   return {};
-}
-
-// A dump that can not be read is a failure of the dump, not of the command line.
-Status as_failure(const Status& status) {
-  return status.code() == StatusCode::kNotFound ? Status(StatusCode::kIo, status.message()) : status;
 }
 
 void print_unpaired(Terminal& terminal, const DumpComparison& comparison) {
