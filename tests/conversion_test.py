@@ -17,7 +17,7 @@ import onnxruntime as ort
 import onnxruntime_api as api
 import pytest
 from case_table import each_row
-from cli_support import COMMAND, ROOT, small_model, tensortap
+from cli_support import COMMAND, ROOT, save, small_model, tensortap
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime_models_test import REAL
 from safetensors import deserialize, safe_open
@@ -335,6 +335,48 @@ def test_test_data_sets_hold_what_the_model_got_and_gave(dumps: dict[str, Path],
         expected = session.run(["y", "sum", "f16", "i8", "nothing"], inputs)
         assert all(same(array, outputs[name]) for name, array in zip(("y", "sum", "f16", "i8", "nothing"), expected, strict=True))
         assert same(outputs["bf16"], inputs["x"].astype(ml_dtypes.bfloat16))
+
+
+def form_of(node_data: Any) -> dict[str, Any]:
+    """List the members of one graph's node data, with the types of what is in them."""
+    results = [sorted((key, type(value).__name__) for key, value in result.items()) for result in node_data["results"].values()]
+    stops = [sorted((key, type(value).__name__) for key, value in stop.items()) for stop in node_data["gradient"]]
+    return {"results": {tuple(one) for one in results}, "gradient": {tuple(one) for one in stops}, "thresholds": node_data["thresholds"]}
+
+
+# B13
+def test_node_data_has_the_form_of_model_explorer_and_the_values_of_numpy(dumps: dict[str, Path], tmp_path: Path) -> None:
+    """tests/golden/model_explorer was written by the classes of the package ai-edge-model-explorer 0.1.34."""
+    nodes = [helper.make_node("Reciprocal", ["x"], ["r"], name="/net/r"), helper.make_node("Relu", ["r"], ["y"], name="/net/y")]
+    model = save(nodes, tmp_path / "model.onnx")
+    dump = tmp_path / "dump"
+    np.save(tmp_path / "x.npy", np.array([[1, 2, -4], [8, 0.5, 0.25]], np.float32))
+    assert tensortap("run", model, "--input", f"x={tmp_path / 'x.npy'}", "--full", "--out", dump).code == 0
+    golden = ROOT / "tests/golden/model_explorer"
+    for graph, file in ((None, "graph_node_data.json"), ("main", "model_node_data.json")):
+        recorded = json.loads((golden / file).read_text())
+        done = tensortap("convert", dump, tmp_path / "heat.json", "--to", "model-explorer", *(("--graph", graph) if graph else ()))
+        assert done.code == 0, done.err
+        written = json.loads((tmp_path / "heat.json").read_text())
+        assert (graph in written) == (graph in recorded)
+        written, recorded = (written[graph], recorded[graph]) if graph else (written, recorded)
+        assert set(written) <= set(recorded)
+        form, known = form_of(written), form_of(recorded)
+        assert form["results"] <= known["results"]
+        assert (form["gradient"], form["thresholds"]) == (known["gradient"], known["thresholds"])
+        expected = {"x": 8, "r": 4, "/net/r": 4, "y": 4, "[value] x": 8}
+        assert {key: written["results"][key]["value"] for key in expected} == expected
+
+
+# B13
+def test_node_data_of_several_steps_has_the_largest_value(dumps: dict[str, Path], tmp_path: Path) -> None:
+    convert(dumps["small"], tmp_path / "folder", "model-explorer")
+    found = json.loads((tmp_path / "folder/model_explorer.json").read_text())["results"]
+    arrays = values(dumps["small"], tmp_path / "values")
+    for name in ("x", "w", "y"):
+        expected = max(float(np.abs(array).max()) for path, array in arrays.items() if path.split("/")[-1] == name)
+        assert found[name]["value"] == pytest.approx(expected)
+    assert {one["op"] for one in records(dumps["small"])} <= set(found)
 
 
 @each_row("to", ["safetensors", "polygraphy", "onnx"])

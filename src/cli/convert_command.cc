@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "convert/convert.h"
 #include "convert/layout_losses.h"
+#include "convert/node_data.h"
 #include "registry/registry.h"
 
 namespace tensortap::cli {
@@ -30,6 +31,9 @@ struct ConvertOptions {
   bool losses = false;
   uint32_t threads = 2;
   uint64_t part_bytes = ConvertRequest().part_bytes;
+  std::string key;
+  std::string step;
+  std::string graph;
 };
 
 Result<std::optional<DataOrder>> read_order(const std::string& text, const char* option) {
@@ -51,6 +55,9 @@ Result<ConvertRequest> read_request(const ConvertOptions& options) {
   request.slot = options.slot;
   request.threads = std::max(options.threads, 1U);
   request.part_bytes = options.part_bytes;
+  request.key = options.key;
+  request.step = options.step;
+  request.graph = options.graph;
   TENSORTAP_ASSIGN_OR_RETURN(request.order, read_order(options.order, "--data-format"));
   TENSORTAP_ASSIGN_OR_RETURN(request.order_now, read_order(options.order_now, "--from-format"));
   if (options.shape.empty()) return request;
@@ -142,6 +149,10 @@ Action declare_convert(CLI::App& app) {
   app.add_option("--part-bytes", options->part_bytes, "About how large a safetensors file gets before the next part begins (5000000000)")
       ->type_name("N")
       ->check(in_range(1, int64_t{1} << 62));
+  app.add_option("--key", options->key, "The statistic of model-explorer (absmax). One of: " + join(node_data_keys(), ", "))
+      ->type_name("KEY");
+  app.add_option("--step", options->step, "Only these steps of model-explorer, such as 0,3-5")->type_name("STEPS");
+  app.add_option("--graph", options->graph, "The graph's id in Model Explorer, such as main (whichever graph is open)")->type_name("ID");
   app.add_option("--threads", options->threads, "Threads for many files (2)")->type_name("N")->check(in_range(1, 256));
   app.add_flag("--losses", options->losses, "Print what is lost between each pair of layouts, and convert nothing");
   return [options](Terminal& terminal) { return run_convert(*options, terminal); };

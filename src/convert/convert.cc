@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "convert/dump_data_files.h"
 #include "convert/dump_records.h"
+#include "convert/node_data.h"
 #include "convert/step_files.h"
 #include "convert/target_folder.h"
 #include "convert/tensor_files.h"
@@ -39,6 +40,7 @@ constexpr std::array<std::string_view, 6> kOtherFiles = {".csv", ".json", ".npy"
 constexpr std::string_view kSafetensors = "safetensors";
 constexpr std::string_view kPolygraphy = "polygraphy";
 constexpr std::string_view kOnnxTestData = "onnx";
+constexpr std::string_view kModelExplorer = "model-explorer";
 bool is_step_form(std::string_view to) { return to == kSafetensors || to == kPolygraphy || to == kOnnxTestData; }
 
 // Forms of single tensors besides the formats.
@@ -123,6 +125,16 @@ void convert_dump_data(const std::vector<SourceFile>& files, const ConvertReques
   for (auto& [i, message] : failed) report.failed.push_back({files[i].path, std::move(message)});
 }
 
+// Options that one form alone has.
+Status check_form_options(const ConvertRequest& request) {
+  if (request.to == kModelExplorer) return {};
+  for (const auto& [option, value] :
+       {std::pair("--key", &request.key), std::pair("--step", &request.step), std::pair("--graph", &request.graph)}) {
+    if (!value->empty()) return invalid_argument(concat(option, ": only --to ", kModelExplorer, " has it"));
+  }
+  return {};
+}
+
 Status check_request(const ConvertRequest& request) {
   const std::vector<std::string> known = conversion_targets();
   if (request.sources.empty()) return invalid_argument("there is nothing to convert");
@@ -130,6 +142,7 @@ Status check_request(const ConvertRequest& request) {
     return invalid_argument(
         concat("--to: there is no ", quote(request.to), "; there are ", join(known, ", "), ".", did_you_mean(request.to, known)));
   }
+  TENSORTAP_RETURN_IF_ERROR(check_form_options(request));
   for (const std::string& source : request.sources) {
     if (!path_exists(source)) return not_found(concat(source, ": no such file or folder"));
     if (request.sources.size() > 1 && is_directory(source)) {
@@ -171,6 +184,21 @@ Status to_layout(const ConvertRequest& request, const Layout& layout, const Conv
 // What a folder is called, whatever its path ends with.
 std::string folder_name(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().parent_path().filename(); }
 
+// A target that ends in ".json" is the file, every other one the folder that gets it.
+bool is_json_file(const std::string& target) { return target.ends_with(".json") && !is_directory(target); }
+
+Status to_node_data(const ConvertRequest& request, ConvertReport& report) {
+  if (request.sources.size() != 1) return invalid_argument(concat("one dump is converted to ", kModelExplorer, ", not several files"));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_dump(request.sources[0]));
+  const bool one_file = is_json_file(request.target);
+  TargetFolder target(one_file ? parent_path(request.target) : request.target);
+  for (const std::string& problem : dump->problems()) report.notes.push_back(problem);
+  TENSORTAP_RETURN_IF_ERROR(export_node_data(*dump, request, one_file ? file_name(request.target) : "", target, report));
+  report.written = target.written();
+  report.bytes = target.bytes();
+  return {};
+}
+
 Status to_step_files(const ConvertRequest& request, const ConvertProgress& progress, ConvertReport& report) {
   if (request.sources.size() != 1 || !is_directory(request.sources[0])) {
     return invalid_argument(concat(request.sources[0], ": a dump, not a file, is converted to ", request.to));
@@ -178,7 +206,7 @@ Status to_step_files(const ConvertRequest& request, const ConvertProgress& progr
   TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_dump(request.sources[0]));
   const bool any_values = std::ranges::any_of(dump->rows(), [](const RecordRow& row) { return (row.flags & kRecordHasData) != 0; });
   if (!any_values) return invalid_argument(concat(request.sources[0], ": no record has its values, only statistics; capture tensors"));
-  const bool one_file = request.to == kPolygraphy && request.target.ends_with(".json") && !is_directory(request.target);
+  const bool one_file = request.to == kPolygraphy && is_json_file(request.target);
   TargetFolder target(one_file ? parent_path(request.target) : request.target);
   TENSORTAP_RETURN_IF_ERROR(make_directories(target.path()));
   for (const std::string& problem : dump->problems()) report.notes.push_back(problem);
@@ -234,7 +262,7 @@ std::vector<std::string> conversion_targets() {
   for (const Format& format : formats()) {
     if (format.encode != nullptr && format.name != "npy") words.emplace_back(format.name);
   }
-  for (const std::string_view word : {kPolygraphy, kOnnxTestData}) words.emplace_back(word);
+  for (const std::string_view word : {kPolygraphy, kOnnxTestData, kModelExplorer}) words.emplace_back(word);
   for (std::string& name : written_layouts()) words.push_back(std::move(name));
   return words;
 }
@@ -244,6 +272,10 @@ Result<ConvertReport> convert(const ConvertRequest& request, const ConvertProgre
   ConvertReport report;
   if (const Layout* layout = find_layout(request.to)) {
     TENSORTAP_RETURN_IF_ERROR(to_layout(request, *layout, progress, report));
+    return report;
+  }
+  if (request.to == kModelExplorer) {
+    TENSORTAP_RETURN_IF_ERROR(to_node_data(request, report));
     return report;
   }
   const bool files_to_safetensors =

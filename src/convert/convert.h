@@ -25,6 +25,9 @@ struct ConvertRequest {
   std::string slot;                    // "input.0": only this one of every DumpData file, "" = all
   uint32_t threads = 2;
   uint64_t part_bytes = 5'000'000'000;  // of a safetensors file, about
+  std::string key;                      // of model-explorer: the statistic, "" = absmax
+  std::string step;                     // of model-explorer: only these steps, "0,3-5"; "" = all
+  std::string graph;                    // of model-explorer: the graph's id there; "" = whichever is open
 };
 
 struct ConvertFailure {

@@ -88,6 +88,7 @@ TEST(Help, WhatACommandLineLacksIsSaidInItsOwnWords) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"run", "tensortap run needs MODEL.onnx"},
       {"convert a", "give what to convert, and where to"},
+      {"convert a b --to npy --key l2", "--key: only --to model-explorer has it"},
       {"show", "tensortap show needs DUMP"},
       {"ls dump --limit", "--limit needs a value: --limit N"},
       {"ls dump --limit 0", "--limit: \"0\" is no whole number from 1 to"},
