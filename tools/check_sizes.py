@@ -23,7 +23,7 @@ PUBLIC_HEADER_LIMIT = 20
 CLASS_FUNCTION_LIMIT = 25
 
 # Header of src/ -> the share of its sources that it may reach.
-REACH_LIMITS = {"base/json.h": 0.28, "plan/capture_spec.h": 0.27, "plan/where.h": 0.11, "stats/stats.h": 0.11}
+REACH_LIMITS = {"base/json.h": 0.30, "plan/capture_spec.h": 0.27, "plan/where.h": 0.11, "stats/stats.h": 0.11}
 # Class -> how many data members it may have: a facade connects its parts and does nothing by itself.
 MEMBER_LIMITS = {"CaptureSession": 20}
 # path::function -> why it may be longer or take more parameters.
