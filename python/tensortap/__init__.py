@@ -16,6 +16,7 @@ from tensortap._capture import Capture, capture, round, set_dump, step
 from tensortap._compare import Comparison, compare
 from tensortap._dump import Dump, open  # tensortap.open is its name
 from tensortap._error import Error
+from tensortap._notebook import Record
 from tensortap._ops import Op, OpInput, Original
 from tensortap._run import RunOptions, RunResult, run
 from tensortap._topology import atb_json_to_onnx
@@ -28,6 +29,7 @@ __all__ = [
     "Op",
     "OpInput",
     "Original",
+    "Record",
     "RunOptions",
     "RunResult",
     "__version__",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tensortap._dump import Dump
+    from tensortap._notebook import Record
 
 _GIVEN = ("Input", "Initializer", "Parameter")
 # Of what a record's statistics are, as `tensortap ls --json` names them.
@@ -51,7 +52,7 @@ def measured(values: NDArray[Any]) -> dict[str, float | int | None]:
         }
 
 
-def statistics(dump: Dump, row: int) -> dict[str, Any]:
+def statistics(dump: Dump, row: int) -> Record:
     """Give a record as `Dump.record` does, with the statistics that it lacks measured on its tensor."""
     record = dump.record(row)
     if any(record.get(name) is None for name in _STATISTICS):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tensortap import _core
+import numpy as np
+
+from tensortap import _core, _html
 from tensortap._dump import Dump, open
 from tensortap._optional import optional_package
 
@@ -18,13 +19,12 @@ if TYPE_CHECKING:
     AnyDump = Dump | str | os.PathLike[str]
 
 _SHOWN = ("b", "a", "type_b", "rule", "verdict", "error", "max_abs", "max_ulp", "birth", "growth")
-_MOST_SHOWN = 50
+_MOST_SHOWN = 20
 
 
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+def _size(error: object) -> float:
+    """Give an error as a number, which may be the text of one that is not finite."""
+    return float(error) if isinstance(error, str | int | float) else float("nan")
 
 
 class Comparison:
@@ -70,11 +70,15 @@ class Comparison:
         )
 
     def _repr_html_(self) -> str:
-        shown = self.differing[:_MOST_SHOWN]
-        head = "".join(f"<th>{name}</th>" for name in _SHOWN)
-        lines = ("".join(f"<td>{html.escape(_cell(row.get(name)))}</td>" for name in _SHOWN) for row in shown)
-        table = "".join(f"<tr>{line}</tr>" for line in lines)
-        return f"<p>{html.escape(repr(self)[1:-1])}</p><table><thead><tr>{head}</tr></thead><tbody>{table}</tbody></table>"
+        differing = self.differing
+        errors = np.array([_size(row.get("error")) for row in self.rows], np.float64)
+        born = np.array([row.get("birth") == "born" for row in self.rows], bool)
+        picture = _html.bars_by_size(errors, born, "error of each pair, in their order", mark="born there")
+        lines = [repr(self)[1:-1]]
+        if len(differing) > _MOST_SHOWN:
+            lines.append(f"the first {_MOST_SHOWN} of {len(differing)} that are not equal:")
+        cells = [[row.get(name) for name in _SHOWN] for row in differing[:_MOST_SHOWN]]
+        return picture + _html.paragraph(*lines) + (_html.table(_SHOWN, cells) if cells else "")
 
     def to_pandas(self) -> pandas.DataFrame:
         """Make a pandas table of the rows.

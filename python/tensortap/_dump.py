@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tensortap import _analysis, _core
 from tensortap._error import Error
+from tensortap._notebook import Record, dump_html
 from tensortap._ops import Op, made_op, read_object
 from tensortap._optional import optional_package
 from tensortap._tensors import to_array
@@ -74,6 +75,9 @@ class Dump:
     def __repr__(self) -> str:
         return f"<tensortap.Dump {self.path!r}: {len(self)} records of {len(self.ops)} ops, layout {self.layout}>"
 
+    def _repr_html_(self) -> str:
+        return dump_html(self)
+
     def __len__(self) -> int:
         return self._core.row_count
 
@@ -133,7 +137,7 @@ class Dump:
         row = self._core.find(record) if isinstance(record, str) else range(len(self))[record]
         return to_array(*self._core.data(row))
 
-    def record(self, record: str | int) -> dict[str, Any]:
+    def record(self, record: str | int) -> Record:
         """Describe one record.
 
         Parameters
@@ -143,11 +147,11 @@ class Dump:
 
         Returns
         -------
-        dict
-            What ``tensortap ls --json`` prints for it.
+        Record
+            A dict: what ``tensortap ls --json`` prints for it.
         """
         row = self._core.find(record) if isinstance(record, str) else range(len(self))[record]
-        return cast("dict[str, Any]", json.loads(self._core.record(row)))
+        return Record(json.loads(self._core.record(row)), self, row)
 
     def histogram(self, record: str | int) -> NDArray[np.uint64] | None:
         """Give the counts of values by binary exponent.
@@ -250,7 +254,7 @@ class Dump:
         """
         return _analysis.neighbours(self, name, readers=False)
 
-    def statistics(self, record: str | int) -> dict[str, Any]:
+    def statistics(self, record: str | int) -> Record:
         """Describe one record, with statistics that were not taken measured on its tensor.
 
         Parameters
@@ -260,7 +264,7 @@ class Dump:
 
         Returns
         -------
-        dict
+        Record
             As `Dump.record`.
         """
         row = self._core.find(record) if isinstance(record, str) else range(len(self))[record]
