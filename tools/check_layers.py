@@ -19,7 +19,7 @@ REPEATED_HEADERS = {"dialect.h", "reader.h", "writer.h", "repair.h", "grammar.h"
 # Libraries that a folder includes in quotes: highway's way of compiling a file once for each instruction set needs it so.
 FOREIGN = {"stats": ("hwy",), "compare": ("hwy",)}
 # Folders whose sizes come out of files: std::span's own functions do not check them.
-READERS = {"trace", "format", "layout", "tree", "system", "query", "read", "convert", "find", "compare", "replay", "cli"}
+READERS = {"trace", "format", "layout", "tree", "system", "query", "graph", "read", "convert", "find", "compare", "replay", "cli"}
 UNCHECKED_PART = re.compile(r"\.(subspan|first|last)\((?!\))")
 # Folders of include/.
 PUBLIC = ("tensortap/", "acl/")
