@@ -1,4 +1,4 @@
-// Which groups are open in a view.
+// Which groups are open in a drawing.
 
 #ifndef TENSORTAP_GRAPH_OPEN_GROUPS_H_
 #define TENSORTAP_GRAPH_OPEN_GROUPS_H_
