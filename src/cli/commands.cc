@@ -88,6 +88,7 @@ constexpr std::array kCommands = {
   tensortap convert dump results --to polygraphy          results.json and inputs.json, for polygraphy run --load-outputs
   tensortap convert dump tests --to onnx                  test_data_set_N of the model's inputs and outputs
   tensortap convert dump heat.json --to model-explorer    node data: colours by --key, at --step
+  tensortap convert dump trace.pftrace --to perfetto      the timeline, for ui.perfetto.dev
   tensortap convert --losses                              what each layout has no place for
   tensortap convert Add.a.0.0.1763668800000000.output.0.npy files --to dump_data)",
             false, declare_convert},

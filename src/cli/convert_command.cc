@@ -151,7 +151,7 @@ Action declare_convert(CLI::App& app) {
       ->check(in_range(1, int64_t{1} << 62));
   app.add_option("--key", options->key, "The statistic of model-explorer (absmax). One of: " + join(node_data_keys(), ", "))
       ->type_name("KEY");
-  app.add_option("--step", options->step, "Only these steps of model-explorer, such as 0,3-5")->type_name("STEPS");
+  app.add_option("--step", options->step, "Only these steps of model-explorer and perfetto, such as 0,3-5")->type_name("STEPS");
   app.add_option("--graph", options->graph, "The graph's id in Model Explorer, such as main (whichever graph is open)")->type_name("ID");
   app.add_option("--threads", options->threads, "Threads for many files (2)")->type_name("N")->check(in_range(1, 256));
   app.add_flag("--losses", options->losses, "Print what is lost between each pair of layouts, and convert nothing");

@@ -19,6 +19,7 @@
 #include "convert/dump_data_files.h"
 #include "convert/dump_records.h"
 #include "convert/node_data.h"
+#include "convert/perfetto_trace.h"
 #include "convert/step_files.h"
 #include "convert/target_folder.h"
 #include "convert/tensor_files.h"
@@ -41,6 +42,7 @@ constexpr std::string_view kSafetensors = "safetensors";
 constexpr std::string_view kPolygraphy = "polygraphy";
 constexpr std::string_view kOnnxTestData = "onnx";
 constexpr std::string_view kModelExplorer = "model-explorer";
+constexpr std::string_view kPerfetto = "perfetto";
 bool is_step_form(std::string_view to) { return to == kSafetensors || to == kPolygraphy || to == kOnnxTestData; }
 
 // Forms of single tensors besides the formats.
@@ -125,12 +127,14 @@ void convert_dump_data(const std::vector<SourceFile>& files, const ConvertReques
   for (auto& [i, message] : failed) report.failed.push_back({files[i].path, std::move(message)});
 }
 
-// Options that one form alone has.
+// Options that only some forms have.
 Status check_form_options(const ConvertRequest& request) {
-  if (request.to == kModelExplorer) return {};
-  for (const auto& [option, value] :
-       {std::pair("--key", &request.key), std::pair("--step", &request.step), std::pair("--graph", &request.graph)}) {
-    if (!value->empty()) return invalid_argument(concat(option, ": only --to ", kModelExplorer, " has it"));
+  const bool model_explorer = request.to == kModelExplorer;
+  for (const auto& [option, value] : {std::pair("--key", &request.key), std::pair("--graph", &request.graph)}) {
+    if (!value->empty() && !model_explorer) return invalid_argument(concat(option, ": only --to ", kModelExplorer, " has it"));
+  }
+  if (!request.step.empty() && !model_explorer && request.to != kPerfetto) {
+    return invalid_argument(concat("--step: only --to ", kModelExplorer, " and --to ", kPerfetto, " have it"));
   }
   return {};
 }
@@ -184,16 +188,20 @@ Status to_layout(const ConvertRequest& request, const Layout& layout, const Conv
 // What a folder is called, whatever its path ends with.
 std::string folder_name(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().parent_path().filename(); }
 
-// A target that ends in ".json" is the file, every other one the folder that gets it.
-bool is_json_file(const std::string& target) { return target.ends_with(".json") && !is_directory(target); }
+// A target that ends in the extension is the file, every other one the folder that gets it.
+bool is_file_of(const std::string& target, std::string_view extension) { return target.ends_with(extension) && !is_directory(target); }
 
-Status to_node_data(const ConvertRequest& request, ConvertReport& report) {
-  if (request.sources.size() != 1) return invalid_argument(concat("one dump is converted to ", kModelExplorer, ", not several files"));
+// The forms that are one file.
+Status to_one_file(const ConvertRequest& request, const ConvertProgress& progress, ConvertReport& report) {
+  if (request.sources.size() != 1) return invalid_argument(concat("one dump is converted to ", request.to, ", not several files"));
   TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_dump(request.sources[0]));
-  const bool one_file = is_json_file(request.target);
+  const bool trace = request.to == kPerfetto;
+  const bool one_file = is_file_of(request.target, trace ? ".pftrace" : ".json");
+  const std::string file = one_file ? file_name(request.target) : "";
   TargetFolder target(one_file ? parent_path(request.target) : request.target);
   for (const std::string& problem : dump->problems()) report.notes.push_back(problem);
-  TENSORTAP_RETURN_IF_ERROR(export_node_data(*dump, request, one_file ? file_name(request.target) : "", target, report));
+  TENSORTAP_RETURN_IF_ERROR(trace ? export_perfetto(*dump, request, file, progress, target, report)
+                                  : export_node_data(*dump, request, file, target, report));
   report.written = target.written();
   report.bytes = target.bytes();
   return {};
@@ -206,7 +214,7 @@ Status to_step_files(const ConvertRequest& request, const ConvertProgress& progr
   TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_dump(request.sources[0]));
   const bool any_values = std::ranges::any_of(dump->rows(), [](const RecordRow& row) { return (row.flags & kRecordHasData) != 0; });
   if (!any_values) return invalid_argument(concat(request.sources[0], ": no record has its values, only statistics; capture tensors"));
-  const bool one_file = request.to == kPolygraphy && is_json_file(request.target);
+  const bool one_file = request.to == kPolygraphy && is_file_of(request.target, ".json");
   TargetFolder target(one_file ? parent_path(request.target) : request.target);
   TENSORTAP_RETURN_IF_ERROR(make_directories(target.path()));
   for (const std::string& problem : dump->problems()) report.notes.push_back(problem);
@@ -262,7 +270,7 @@ std::vector<std::string> conversion_targets() {
   for (const Format& format : formats()) {
     if (format.encode != nullptr && format.name != "npy") words.emplace_back(format.name);
   }
-  for (const std::string_view word : {kPolygraphy, kOnnxTestData, kModelExplorer}) words.emplace_back(word);
+  for (const std::string_view word : {kPolygraphy, kOnnxTestData, kModelExplorer, kPerfetto}) words.emplace_back(word);
   for (std::string& name : written_layouts()) words.push_back(std::move(name));
   return words;
 }
@@ -274,8 +282,8 @@ Result<ConvertReport> convert(const ConvertRequest& request, const ConvertProgre
     TENSORTAP_RETURN_IF_ERROR(to_layout(request, *layout, progress, report));
     return report;
   }
-  if (request.to == kModelExplorer) {
-    TENSORTAP_RETURN_IF_ERROR(to_node_data(request, report));
+  if (request.to == kModelExplorer || request.to == kPerfetto) {
+    TENSORTAP_RETURN_IF_ERROR(to_one_file(request, progress, report));
     return report;
   }
   const bool files_to_safetensors =
