@@ -32,7 +32,7 @@ struct TraceEvent {
   std::span<const TraceNote> notes;
 };
 
-// Not thread-safe. Each function that adds something fails as `write` does. Texts that are no UTF-8 are mended: protobuf has no others.
+// Not thread-safe. Each function that adds something fails as `write` does. Bytes of texts that are no UTF-8 are replaced.
 class TracePackets {
  public:
   using Write = std::function<Status(std::string_view)>;
