@@ -85,6 +85,7 @@ def main() -> int:
         ("Python types (mypy)", mypy),
         ("shell scripts (shellcheck)", shellcheck),
         ("public headers compile alone", public_headers),
+        ("the page of the web view", script("check_web.py", *sys.argv[1:])),
     ]
     if "--fast" not in sys.argv[1:]:
         checks.append(("symbols", script("check_symbols.py", release)))

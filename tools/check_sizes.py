@@ -175,8 +175,11 @@ def check_includes() -> list[str]:
 
 
 def main() -> int:
-    """Check every C++ and Python file."""
+    """Check every C++ and Python file, and how long the files of the page are."""
     problems: list[str] = []
+    for path in files_with(".ts", ".tsx", ".css", under=("web",)):
+        if "dist" not in path.parts and (lines := len((ROOT / path).read_text().splitlines())) > FILE_LIMIT:
+            problems.append(f"{path} has {lines} lines; the limit is {FILE_LIMIT}")
     for path in files_with(".cc", ".h", ".c", ".py"):
         lines = len((ROOT / path).read_text().splitlines())
         limit = TEST_FILE_LIMIT if is_test(path) else FILE_LIMIT

@@ -1,0 +1,156 @@
+// The frame of the page: the bar with the views, and the view that the fragment names.
+
+import { useEffect, useState } from 'preact/hooks';
+import { isReport } from './base/api';
+import { Help } from './base/help';
+import { Loading } from './base/parts';
+import { change, go, linkTo, usePlace, type Place } from './base/place';
+import { Search } from './base/search';
+import { switchTheme } from './base/theme';
+import type { DumpAnswer, Which } from './base/types';
+import { useDump } from './base/use_dump';
+import { PairView } from './compare/pair_view';
+import { PairsView } from './compare/pairs_view';
+import { GraphView } from './graph/graph_view';
+import { isTyping } from './graph/graph_keys';
+import { LiveView } from './live/live_view';
+import { StartView } from './start/start_view';
+import { StepsView } from './steps/steps_view';
+import { TableView } from './table/table_view';
+import { TensorView } from './tensor/tensor_view';
+
+interface Tab {
+  view: string;
+  name: string;
+  isThere(answer: DumpAnswer): boolean;
+}
+
+const TABS: Tab[] = [
+  { view: 'start', name: 'Start', isThere: () => true },
+  { view: 'graph', name: 'Graph', isThere: () => true },
+  { view: 'table', name: 'Table', isThere: () => true },
+  { view: 'steps', name: 'Steps', isThere: (answer) => answer.dumps.some((dump) => dump.steps.length > 1) },
+  { view: 'pairs', name: 'Pairs', isThere: (answer) => answer.dumps.length > 1 },
+  { view: 'live', name: 'Live', isThere: (answer) => answer.dumps[0].live && !isReport() },
+];
+// Views of one record or pair belong to the tab of their list.
+const HOME: Record<string, string> = { tensor: 'table', pair: 'pairs' };
+
+function View({ place, answer }: { place: Place; answer: DumpAnswer }) {
+  switch (place.view) {
+    case 'start':
+      return <StartView answer={answer} />;
+    case 'graph':
+      return <GraphView key={place.parameters.get('dump') ?? 'a'} place={place} answer={answer} />;
+    case 'table':
+      return <TableView place={place} answer={answer} />;
+    case 'tensor':
+      return <TensorView place={place} answer={answer} />;
+    case 'steps':
+      return <StepsView place={place} answer={answer} />;
+    case 'pairs':
+      return <PairsView place={place} answer={answer} />;
+    case 'pair':
+      return <PairView place={place} />;
+    case 'live':
+      return <LiveView answer={answer} />;
+  }
+  return (
+    <div class="empty">
+      There is no view “{place.view}”. <a href="#start">Go to the start.</a>
+    </div>
+  );
+}
+
+function useKeys(tabs: Tab[], show: { search(): void; help(): void }) {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || isTyping(event) || document.querySelector('dialog[open]')) return;
+      const tab = tabs[Number(event.key) - 1];
+      if (event.key === '/') show.search();
+      else if (event.key === '?') show.help();
+      else if (event.key === 't') switchTheme();
+      else if (tab) go(linkTo(tab.view));
+      else return;
+      event.preventDefault();
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, [tabs.length]);
+}
+
+// The same view of the other dump. Numbers of ops and records mean something else there.
+function WhichDump({ which }: { which: Which }) {
+  const choose = (next: Which) => change({ dump: next === 'a' ? null : next, op: null, group: null, record: null, row: null, flow: null });
+  return (
+    <span class="which" role="group" aria-label="Dump">
+      {(['a', 'b'] as const).map((name) => (
+        <button key={name} type="button" aria-pressed={which === name} onClick={() => choose(name)}>
+          {name.toUpperCase()}
+        </button>
+      ))}
+    </span>
+  );
+}
+
+export function App() {
+  const place = usePlace();
+  const { answer, error, reload } = useDump();
+  const [searching, setSearching] = useState(false);
+  const [helping, setHelping] = useState(false);
+  const which: Which = place.parameters.get('dump') === 'b' ? 'b' : 'a';
+  const tabs = answer ? TABS.filter((tab) => tab.isThere(answer)) : [];
+  useKeys(tabs, { search: () => !isReport() && setSearching(true), help: () => setHelping(true) });
+  const home = HOME[place.view] ?? place.view;
+  useEffect(() => {
+    const name = TABS.find((tab) => tab.view === home)?.name ?? '';
+    document.title = answer ? `${name} · ${answer.dumps.map((dump) => dump.name).join(' | ')}` : 'tensortap';
+  }, [answer, home]);
+  const changed = answer?.dumps.find((dump) => dump.changed && !dump.live);
+  return (
+    <>
+      <header class="bar">
+        <a class="brand" href="#start">
+          tensortap
+        </a>
+        <nav aria-label="Views">
+          {tabs.map((tab) => (
+            <a key={tab.view} class="tab" href={linkTo(tab.view, { dump: which })} aria-current={home === tab.view ? 'page' : undefined}>
+              {tab.name}
+            </a>
+          ))}
+        </nav>
+        {answer && answer.dumps.length > 1 && /^(graph|table|steps)$/.test(home) && <WhichDump which={which} />}
+        <span class="spring" />
+        {!isReport() && (
+          <button type="button" class="search-button" onClick={() => setSearching(true)}>
+            Search <kbd>/</kbd>
+          </button>
+        )}
+        <button type="button" class="quiet" title="Dark or light (t)" aria-label="Dark or light" onClick={switchTheme}>
+          ◐
+        </button>
+        <button type="button" class="quiet" title="Help (?)" aria-label="Help" onClick={() => setHelping(true)}>
+          ?
+        </button>
+      </header>
+      {changed && (
+        <div class="problem banner" role="alert">
+          The files of {changed.name} changed or went away after it was opened. Start <code>tensortap serve</code> again to see what is
+          there now.
+        </div>
+      )}
+      {error && (
+        <div class="problem banner" role="alert">
+          {error}{' '}
+          <button type="button" onClick={reload}>
+            Try again
+          </button>
+        </div>
+      )}
+      <div class="view">{answer ? <View place={place} answer={answer} /> : !error && <Loading text="Opening the dump …" />}</div>
+      {searching && <Search which={which} onClose={() => setSearching(false)} />}
+      {helping && <Help onClose={() => setHelping(false)} />}
+    </>
+  );
+}

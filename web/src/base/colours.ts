@@ -1,0 +1,66 @@
+// Blue to yellow, which people who confuse red and green also tell apart. Red means "not finite" and nothing else.
+
+const STOPS = [
+  [0, 34, 78],
+  [35, 62, 108],
+  [87, 93, 109],
+  [124, 123, 120],
+  [165, 156, 116],
+  [210, 193, 92],
+  [254, 232, 56],
+];
+const LEVELS = 256;
+
+function between(share: number): [number, number, number] {
+  const at = Math.min(Math.max(share, 0), 1) * (STOPS.length - 1);
+  const low = Math.min(Math.floor(at), STOPS.length - 2);
+  const part = at - low;
+  const mix = (channel: number) => Math.round(STOPS[low][channel] * (1 - part) + STOPS[low + 1][channel] * part);
+  return [mix(0), mix(1), mix(2)];
+}
+
+const TABLE = Array.from({ length: LEVELS }, (_, level) => between(level / (LEVELS - 1)));
+const WORDS = TABLE.map(([red, green, blue]) => `rgb(${red},${green},${blue})`);
+const IS_LIGHT = TABLE.map(([red, green, blue]) => 0.299 * red + 0.587 * green + 0.114 * blue > 128);
+
+function levelOf(share: number): number {
+  return Math.min(LEVELS - 1, Math.max(0, Math.round(share * (LEVELS - 1))));
+}
+
+export function heatColour(share: number): string {
+  return WORDS[levelOf(share)];
+}
+
+export function heatChannels(share: number): [number, number, number] {
+  return TABLE[levelOf(share)];
+}
+
+// The colour of text on `heatColour(share)`.
+export function textOnHeat(share: number): string {
+  return IS_LIGHT[levelOf(share)] ? '#14171b' : '#ffffff';
+}
+
+export interface Scale {
+  smallest: number;
+  largest: number;
+  logarithmic: boolean;
+}
+
+// Logarithmic where all values are positive and the largest is more than a thousand times the smallest.
+export function scaleOf(smallest: number, largest: number, smallestPositive: number): Scale {
+  const logarithmic = smallest >= 0 && smallestPositive > 0 && largest / smallestPositive > 1000;
+  return { smallest: logarithmic ? smallestPositive : smallest, largest, logarithmic };
+}
+
+export function shareOf(value: number, scale: Scale): number {
+  if (!(scale.largest > scale.smallest)) return 0.5;
+  if (!scale.logarithmic) return (value - scale.smallest) / (scale.largest - scale.smallest);
+  if (value <= scale.smallest) return 0;
+  return Math.log(value / scale.smallest) / Math.log(scale.largest / scale.smallest);
+}
+
+// The value at a share of the scale, for the legend.
+export function valueAt(share: number, scale: Scale): number {
+  if (scale.logarithmic) return scale.smallest * (scale.largest / scale.smallest) ** share;
+  return scale.smallest + (scale.largest - scale.smallest) * share;
+}

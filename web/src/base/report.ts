@@ -1,0 +1,100 @@
+// A report is this page with answers in it: what was not asked for in exactly these words is made from what is there.
+
+import type { RecordRow } from './types';
+
+export const NON_FINITE = 'nan > 0 or pos_inf > 0 or neg_inf > 0';
+
+// The same request has the same key however its parameters are ordered; what is a default is left out.
+export function keyOf(path: string, without: readonly string[] = []): string {
+  const [address, query = ''] = path.split('?');
+  const parameters = [...new URLSearchParams(query)].filter(
+    ([name, value]) =>
+      value !== '' && !(name === 'dump' && value === 'a') && !(name === 'from' && value === '0') && !without.includes(name),
+  );
+  parameters.sort((one, other) => (one.join('=') < other.join('=') ? -1 : 1));
+  return address + '?' + new URLSearchParams(parameters).toString();
+}
+
+export class Report {
+  private readonly answers: Map<string, unknown>;
+
+  constructor(text: string) {
+    this.answers = new Map(Object.entries(JSON.parse(text) as object).map(([path, answer]) => [keyOf(path), answer]));
+  }
+
+  // undefined: not part of the report.
+  answer(path: string): unknown {
+    return this.answers.get(keyOf(path)) ?? this.part(path);
+  }
+
+  private part(path: string): unknown {
+    const [address, query = ''] = path.split('?');
+    const asked = new URLSearchParams(query);
+    const dump = `dump=${asked.get('dump') ?? 'a'}`;
+    if (address === '/api/graph') return this.answers.get(keyOf(`${address}?open=all&${dump}`));
+    const exact = this.answers.get(keyOf(path, ['from', 'limit']));
+    if (isList(exact)) return cutTo(exact.items, asked);
+    const whole = this.answers.get(keyOf(`${address}?${dump}`));
+    return address === '/api/records' && isList(whole) ? chosen(whole.items as RecordRow[], asked) : undefined;
+  }
+}
+
+interface AnyList {
+  items: unknown[];
+}
+
+function isList(value: unknown): value is AnyList {
+  return typeof value === 'object' && value !== null && Array.isArray((value as Partial<AnyList>).items);
+}
+
+function cutTo(items: unknown[], asked: URLSearchParams): unknown {
+  const from = Number(asked.get('from') ?? 0);
+  const limit = Number(asked.get('limit') ?? items.length);
+  return { from, limit, total: items.length, items: items.slice(from, from + limit) };
+}
+
+function nonFinite(row: RecordRow): number {
+  return Number(row.nan ?? 0) + Number(row.pos_inf ?? 0) + Number(row.neg_inf ?? 0);
+}
+
+// Steps such as 0,3-5 or 10-.
+function inSteps(step: number, text: string): boolean {
+  return text.split(',').some((part) => {
+    const [from, to] = part.split('-');
+    if (to === undefined) return Number(from) === step;
+    return step >= Number(from) && (to === '' || step <= Number(to));
+  });
+}
+
+function isChosen(row: RecordRow, asked: URLSearchParams): boolean {
+  const [op, step, type, slot] = ['op', 'step', 'type', 'slot'].map((name) => asked.get(name) ?? '');
+  if (op !== '' && row.op_id !== Number(op)) return false;
+  if (step !== '' && !inSteps(row.step, step)) return false;
+  if (type !== '' && !type.split(',').includes(row.type)) return false;
+  if (slot !== '' && !slot.split(',').some((one) => row.slot === one || row.slot.replace(/\d+$/, '') === one)) return false;
+  return asked.get('where') !== NON_FINITE || nonFinite(row) > 0;
+}
+
+function order(value: unknown): number {
+  return value === 'inf' ? Infinity : value === '-inf' ? -Infinity : typeof value === 'number' ? value : NaN;
+}
+
+function chosen(rows: RecordRow[], asked: URLSearchParams): unknown {
+  const where = asked.get('where') ?? '';
+  if (where !== '' && where !== NON_FINITE) return undefined;
+  const found = rows.filter((row) => isChosen(row, asked));
+  const sort = asked.get('sort') ?? '';
+  const key = sort.replace(/^-/, '');
+  const sign = sort.startsWith('-') ? -1 : 1;
+  const value = (row: RecordRow) => (key === 'nonfinite' ? nonFinite(row) : row[key]);
+  const compare = (one: RecordRow, other: RecordRow) => {
+    const [a, b] = [value(one), value(other)];
+    if (typeof a === 'string' && Number.isNaN(order(a)) && typeof b === 'string') return sign * (a < b ? -1 : a > b ? 1 : 0);
+    const [x, y] = [order(a), order(b)];
+    // What was not measured, or is NaN, comes last in both orders.
+    if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(x)) - Number(Number.isNaN(y));
+    return x === y ? 0 : sign * (x - y);
+  };
+  if (key !== '') found.sort(compare);
+  return cutTo(found, asked);
+}

@@ -1,0 +1,223 @@
+// What the server answers; docs/web_api.md describes each member. Numbers that JSON does not have are the words of `NotFinite`.
+
+export type NotFinite = 'nan' | 'inf' | '-inf';
+export type Value = number | NotFinite | null;
+export type Which = 'a' | 'b';
+
+export interface List<Item> {
+  from: number;
+  limit: number;
+  total: number;
+  items: Item[];
+}
+
+export interface Sentence {
+  kind: string;
+  text: string;
+  link: string | null;
+}
+
+export interface Losses {
+  reason: string;
+  count: number;
+}
+
+export interface DumpInfo {
+  name: string;
+  layout: string;
+  records: number;
+  ops: number;
+  steps: number[];
+  ranks: number[];
+  phases: string[];
+  has_data: boolean;
+  bytes: number;
+  coverage: Record<string, unknown> | null;
+  losses: Losses[];
+  problems: string[];
+  program: string | null;
+  source: string | null;
+  overhead: unknown;
+  changed: boolean;
+  live: boolean;
+}
+
+export interface CompareState {
+  state: 'running' | 'ready' | 'failed';
+  done: number;
+  all: number;
+  stage: string;
+  error: string | null;
+  summary: CompareSummary | null;
+}
+
+export interface CompareSummary {
+  values_a: number;
+  values_b: number;
+  paired: number;
+  records: number;
+  verdicts: Record<string, number>;
+  largest_error: Value;
+  [more: string]: unknown;
+}
+
+export interface DumpAnswer {
+  version: string;
+  dumps: DumpInfo[];
+  compare: CompareState | null;
+  sentences: Sentence[];
+  report?: { made: string; cut: string | null };
+}
+
+export interface RecordRow {
+  row: number;
+  record?: number;
+  op_id: number;
+  step: number;
+  call: number;
+  rank: number;
+  phase: string;
+  op: string;
+  type: string;
+  slot: string;
+  dtype: string;
+  shape: number[];
+  numel: number;
+  source: string | null;
+  module?: string | null;
+  [statistic: string]: unknown;
+}
+
+export interface SourceLines {
+  file: string;
+  line: number;
+  first: number;
+  lines: string[];
+}
+
+export interface SlotLink {
+  record: number;
+  slot: string;
+  name: string;
+  shape: number[];
+  dtype: string;
+}
+
+export interface RecordAnswer extends RecordRow {
+  inputs: SlotLink[];
+  outputs: SlotLink[];
+  consumers: (SlotLink & { op?: string; op_id?: number })[];
+  source_lines: SourceLines | null;
+  originals: { name: string; type: string }[];
+  has_data: boolean;
+  pair: number | null;
+}
+
+export interface OpAnswer {
+  op_id: number;
+  name: string;
+  type: string;
+  module: string | null;
+  phase: string | null;
+  source: string | null;
+  source_lines: SourceLines | null;
+  captured: boolean;
+  reason: string;
+  forward: { op: string; module: string | null; source: string | null } | null;
+  originals: { name: string; type: string }[];
+  records: number;
+}
+
+export interface Histogram {
+  kind: 'exponent' | 'linear';
+  edges: Value[];
+  counts: number[];
+  zero: number;
+  nan: number;
+  pos_inf: number;
+  neg_inf: number;
+}
+
+export interface Found {
+  index: number[];
+  flat: number;
+  value: Value;
+}
+
+export interface Trend {
+  kind: string;
+  record: string;
+  op: string;
+  slot: string;
+  step: number;
+  since: number;
+  measure: string;
+  from: Value;
+  to: Value;
+  source: string | null;
+  op_id?: number;
+  [more: string]: unknown;
+}
+
+export interface Series {
+  op_id: number;
+  op: string;
+  slot: string;
+  phase: string;
+  rank: number;
+  keys: Record<string, Value[]>;
+  steps: number[];
+  records: number[];
+  trends: Trend[];
+}
+
+export interface SeriesAnswer {
+  series: Series[];
+  gaps: number[];
+}
+
+export interface Pair {
+  pair: number;
+  record_a: number;
+  record_b: number;
+  op_a: number;
+  op_b: number;
+  a: string;
+  b: string;
+  verdict: string;
+  error: Value;
+  tolerance: Value;
+  own?: Value;
+  birth: Value | string;
+  growth: Value;
+  max_abs: Value;
+  max_ulp: Value;
+  cosine: Value;
+  shape_a: number[];
+  shape_b: number[];
+  dtype_a: string;
+  dtype_b: string;
+  step_a: number;
+  step_b: number;
+  type_a: string;
+  type_b: string;
+  compared: number;
+  differing: number;
+  first_differing: number[] | null;
+  ulp_histogram: number[];
+  [more: string]: unknown;
+}
+
+export interface Flow {
+  ops: number[];
+  records: number[];
+  origin: unknown;
+}
+
+export interface SearchHit {
+  kind: string;
+  name: string;
+  op_id: number | null;
+  group: string | null;
+  fragment: string;
+}

@@ -1,0 +1,162 @@
+// Two dumps, tensor by tensor.
+
+import { formatCount, formatShape, formatValue, isNonFinite } from '../base/format';
+import { commandLine } from '../base/command_line';
+import { Choice, CopyButton, Problem } from '../base/parts';
+import { change, go, linkTo, numberOf, type Place } from '../base/place';
+import type { CompareState, DumpAnswer, Pair } from '../base/types';
+import { useRows, VirtualList } from '../table/virtual_list';
+
+const ONLY = { all: 'all pairs', differing: 'what differs', first: 'the first outside of the tolerance' };
+const SORT = { error: 'largest error', own: 'largest own error', order: 'as they ran' };
+
+interface Column {
+  name: string;
+  width: string;
+  isNumber: boolean;
+  text(pair: Pair): string;
+}
+
+function number(name: keyof Pair & string, title = name, width = '6.6rem'): Column {
+  return { name: title, width, isNumber: true, text: (pair) => formatValue(pair[name]) };
+}
+
+const COLUMNS: Column[] = [
+  { name: 'verdict', width: '9rem', isNumber: false, text: (pair) => pair.verdict },
+  { name: 'of A', width: 'minmax(16rem, 3fr)', isNumber: false, text: (pair) => pair.a },
+  { name: 'of B', width: 'minmax(10rem, 2fr)', isNumber: false, text: (pair) => (pair.a === pair.b ? 'same name' : pair.b) },
+  { name: 'type', width: 'minmax(6rem, 1fr)', isNumber: false, text: (pair) => pair.type_a },
+  { name: 'shape', width: 'minmax(6rem, 1fr)', isNumber: false, text: (pair) => formatShape(pair.shape_a) },
+  number('step_a', 'step', '4rem'),
+  number('error'),
+  number('tolerance'),
+  number('birth', 'own error'),
+  number('max_abs', 'max abs'),
+  number('max_ulp', 'max ULP'),
+  number('cosine'),
+];
+const TEMPLATE = COLUMNS.map((column) => column.width).join(' ');
+
+export function verdictKind(verdict: string): string {
+  if (verdict === 'different') return 'verdict warn';
+  if (verdict === 'non-finite') return 'verdict bad';
+  return 'verdict';
+}
+
+function Cells({ pair }: { pair: Pair }) {
+  return (
+    <>
+      {COLUMNS.map((column) => {
+        const text = column.text(pair);
+        const isName = column.name === 'of A' || column.name === 'of B';
+        const kind = column.isNumber
+          ? 'cell number'
+          : column.name === 'verdict'
+            ? `cell ${verdictKind(pair.verdict)}`
+            : isName
+              ? 'cell op'
+              : 'cell';
+        return (
+          <span
+            key={column.name}
+            role="gridcell"
+            class={isNonFinite(text) ? `${kind} bad` : kind}
+            title={column.isNumber ? undefined : text}
+          >
+            <bdi>{text}</bdi>
+          </span>
+        );
+      })}
+    </>
+  );
+}
+
+function Header() {
+  return (
+    <>
+      {COLUMNS.map((column) => (
+        <span key={column.name} role="columnheader" class={column.isNumber ? 'cell number' : 'cell'}>
+          {column.name}
+        </span>
+      ))}
+    </>
+  );
+}
+
+function Summary({ state }: { state: CompareState }) {
+  const verdicts = Object.entries(state.summary?.verdicts ?? {}).filter(([, count]) => count > 0);
+  return (
+    <span class="count" role="status">
+      {verdicts.map(([verdict, count]) => `${formatCount(count)} ${verdict}`).join(', ')}
+    </span>
+  );
+}
+
+export function PairsView({ place, answer }: { place: Place; answer: DumpAnswer }) {
+  const only = place.parameters.get('only') ?? 'all';
+  const sort = place.parameters.get('sort') ?? 'error';
+  const state = answer.compare;
+  const isReady = state?.state === 'ready';
+  const rows = useRows<Pair>('/api/pairs', { only, sort, ready: isReady ? null : '0' });
+  const focused = numberOf(place, 'row') ?? -1;
+  const [a, b] = answer.dumps;
+  if (!state) return <p class="empty">Open two dumps to compare them: tensortap serve A B</p>;
+  if (!isReady) {
+    return (
+      <div class="empty">
+        {state.error ? <Problem text={state.error} /> : <p>Comparing: {state.stage}</p>}
+        {!state.error && <progress value={state.done} max={Math.max(1, state.all)} />}
+      </div>
+    );
+  }
+  const open = (index: number) => {
+    const pair = rows.at(index);
+    if (pair) go(linkTo('pair', { pair: pair.pair }));
+  };
+  const focusedPair = focused >= 0 ? rows.at(focused) : undefined;
+  return (
+    <div class="table-view">
+      <div class="toolbar" role="toolbar" aria-label="Pairs">
+        <Choice
+          label="Show"
+          value={only}
+          options={ONLY}
+          onChange={(value) => change({ only: value === 'all' ? null : value, row: null })}
+        />
+        <Choice
+          label="Order"
+          value={sort}
+          options={SORT}
+          onChange={(value) => change({ sort: value === 'error' ? null : value, row: null })}
+        />
+        <Summary state={state} />
+        <span class="spring" />
+        {focusedPair && (
+          <>
+            <a class="button" href={linkTo('pair', { pair: focusedPair.pair })}>
+              Values
+            </a>
+            <a class="button" href={linkTo('graph', { op: focusedPair.op_a, heat: 'error', flow: focusedPair.record_a, way: 'error' })}>
+              In the graph
+            </a>
+          </>
+        )}
+        <CopyButton text={commandLine(['tensortap', 'compare', a.name, b.name], { only, sort })}>Copy as command line</CopyButton>
+      </div>
+      <Problem text={rows.error} />
+      {rows.error === null && (
+        <VirtualList<Pair>
+          rows={rows}
+          label="Pairs of tensors"
+          columns={TEMPLATE}
+          header={<Header />}
+          focused={focused}
+          onFocus={(index) => change({ row: index }, true)}
+          onOpen={open}
+          cells={(pair) => <Cells pair={pair} />}
+        />
+      )}
+      {rows.total === 0 && <p class="empty">No pair is of this kind.</p>}
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+// What the colours of the graph mean.
+
+import { useEffect, useRef } from 'preact/hooks';
+import { heatChannels, valueAt } from '../base/colours';
+import { formatNumber } from '../base/format';
+import { HEAT_KEYS, PAIR_KEYS, type Heat } from './heat';
+
+function Ramp() {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useEffect(() => {
+    const pen = canvas.current!.getContext('2d')!;
+    const picture = pen.createImageData(256, 1);
+    for (let x = 0; x < 256; x++) picture.data.set([...heatChannels(x / 255), 255], 4 * x);
+    pen.putImageData(picture, 0, 0);
+  }, []);
+  return <canvas ref={canvas} width={256} height={1} class="ramp" aria-hidden="true" />;
+}
+
+export function Legend({ heat, flow, flowIsError }: { heat: Heat | null; flow: boolean; flowIsError: boolean }) {
+  const isScale = heat && heat.by !== 'nonfinite' && heat.scale.largest >= heat.scale.smallest;
+  return (
+    <aside class="legend" aria-label="Colours">
+      {isScale && (
+        <div class="legend-scale">
+          <div class="legend-title">
+            {HEAT_KEYS[heat.by] ?? PAIR_KEYS[heat.by] ?? heat.by}
+            {heat.scale.logarithmic ? ', logarithmic' : ''}
+          </div>
+          <Ramp />
+          <div class="legend-ends">
+            <span>{formatNumber(heat.scale.smallest, 3)}</span>
+            <span>{formatNumber(valueAt(0.5, heat.scale), 3)}</span>
+            <span>{formatNumber(heat.scale.largest, 3)}</span>
+          </div>
+        </div>
+      )}
+      <div class="legend-keys">
+        <span class="key bad">NaN or Inf</span>
+        <span class="key missing">not captured</span>
+        <span class="key plain">{isScale ? 'not measured' : 'finite'}</span>
+        {flow && <span class={flowIsError ? 'key way error' : 'key way'}>{flowIsError ? "the error's way" : "the value's way"}</span>}
+      </div>
+    </aside>
+  );
+}

@@ -1,0 +1,123 @@
+// Beside the graph: the selected op, its line of source, and its records of one step.
+
+import { pathOf } from '../base/api';
+import { counted, formatShape, formatValue, isNonFinite } from '../base/format';
+import { Problem, Source } from '../base/parts';
+import { linkTo } from '../base/place';
+import { NON_FINITE } from '../base/report';
+import type { DumpInfo, List, OpAnswer, RecordRow, Which } from '../base/types';
+import { useAnswer } from '../base/use_answer';
+
+function nonFinite(row: RecordRow): number {
+  return Number(row.nan ?? 0) + Number(row.pos_inf ?? 0) + Number(row.neg_inf ?? 0);
+}
+
+export function rowOf(row: RecordRow): number {
+  return row.record ?? row.row;
+}
+
+function Cell({ value }: { value: unknown }) {
+  return <td class={isNonFinite(value) ? 'number bad' : 'number'}>{formatValue(value)}</td>;
+}
+
+function Records({ rows, dump }: { rows: RecordRow[]; dump: Which }) {
+  return (
+    <table class="records">
+      <thead>
+        <tr>
+          <th>slot</th>
+          <th>shape</th>
+          <th class="number">min</th>
+          <th class="number">max</th>
+          <th class="number">NaN, Inf</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={rowOf(row)}>
+            <td>
+              <a href={linkTo('tensor', { record: rowOf(row), dump })}>{row.slot}</a>
+            </td>
+            <td class="shape" title={row.dtype}>
+              {formatShape(row.shape)}
+            </td>
+            <Cell value={row.min} />
+            <Cell value={row.max} />
+            <td class={nonFinite(row) > 0 ? 'number bad' : 'number'}>{nonFinite(row) || ''}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+// The step to show where none was chosen: the first in which the op had a value that is not finite, else the last.
+function useStep(op: number, dump: DumpInfo, which: Which, chosen: number | null): number | null {
+  const path = pathOf('/api/records', { dump: which, op, where: NON_FINITE, limit: 1 });
+  const first = useAnswer<List<RecordRow>>(chosen === null && dump.steps.length > 1 ? path : null);
+  if (chosen !== null) return chosen;
+  if (dump.steps.length < 2) return dump.steps[0] ?? null;
+  if (first.loading || first.path !== path) return null;
+  return first.value?.items[0]?.step ?? dump.steps[dump.steps.length - 1];
+}
+
+const SHOWN = 60;
+
+export function OpPanel({ op, dump, which, step }: { op: number; dump: DumpInfo; which: Which; step: number | null }) {
+  const answer = useAnswer<OpAnswer>(pathOf(`/api/op/${op}`, { dump: which }));
+  const shownStep = useStep(op, dump, which, step);
+  const rows = useAnswer<List<RecordRow>>(
+    shownStep === null ? null : pathOf('/api/records', { dump: which, op, step: shownStep, limit: SHOWN }),
+  );
+  const about = answer.value;
+  if (!about) return answer.error ? <Problem text={answer.error} /> : null;
+  return (
+    <>
+      <h2 class="op-name">{about.name}</h2>
+      <dl class="facts">
+        <dt>Type</dt>
+        <dd>{about.type}</dd>
+        {about.module && (
+          <>
+            <dt>Module</dt>
+            <dd>{about.module}</dd>
+          </>
+        )}
+        {about.phase && (
+          <>
+            <dt>Phase</dt>
+            <dd>{about.phase}</dd>
+          </>
+        )}
+        {about.forward && (
+          <>
+            <dt>Gradient of</dt>
+            <dd>{about.forward.op}</dd>
+          </>
+        )}
+        {about.originals.length > 0 && about.originals.some((original) => original.name !== about.name) && (
+          <>
+            <dt>Written as</dt>
+            <dd>{about.originals.map((original) => original.name).join(', ')}</dd>
+          </>
+        )}
+      </dl>
+      {!about.captured && <p class="missing-note">Not captured: {about.reason || 'no reason is known'}</p>}
+      <Source source={about.source} lines={about.source_lines} />
+      {rows.value && rows.value.items.length > 0 && (
+        <section>
+          <h3>
+            Step {shownStep}
+            {rows.value.total > SHOWN ? `, ${SHOWN} of ${counted(rows.value.total, 'record')}` : ''}
+          </h3>
+          <Records rows={rows.value.items} dump={which} />
+        </section>
+      )}
+      <Problem text={rows.error} />
+      <nav class="actions">
+        <a href={linkTo('table', { op, dump: which })}>{counted(about.records, 'record')} in the table</a>
+        {dump.steps.length > 1 && <a href={linkTo('steps', { op, dump: which })}>Over the steps</a>}
+      </nav>
+    </>
+  );
+}

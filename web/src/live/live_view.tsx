@@ -1,0 +1,171 @@
+// A program that still runs: what comes in, what it costs, and what is captured from the next step on.
+
+import { useEffect, useState } from 'preact/hooks';
+import { get, pathOf, post } from '../base/api';
+import { formatCount, formatShape, formatValue, isNonFinite } from '../base/format';
+import { Problem } from '../base/parts';
+import { linkTo } from '../base/place';
+import type { DumpAnswer, List, RecordRow } from '../base/types';
+import { messageOf } from '../base/use_answer';
+
+const NEWEST = 200;
+
+interface Records {
+  from: number;
+  to: number;
+  total: number;
+}
+
+interface Reply {
+  accepted: boolean;
+  reason: string | null;
+  from_step: number | null;
+  on?: boolean;
+}
+
+interface Live {
+  state: Record<string, unknown> | null;
+  total: number;
+  rows: RecordRow[];
+  error: string | null;
+}
+
+function useLive(): Live {
+  const [live, setLive] = useState<Live>({ state: null, total: 0, rows: [], error: null });
+  useEffect(() => {
+    const stream = new EventSource('/api/live');
+    let busy = false;
+    const fetchRows = async (total: number) => {
+      if (busy) return;
+      busy = true;
+      try {
+        const list = await get<List<RecordRow>>(pathOf('/api/records', { from: Math.max(0, total - NEWEST), limit: NEWEST }));
+        setLive((old) => ({ ...old, total: list.total, rows: list.items.reverse(), error: null }));
+      } catch (problem) {
+        setLive((old) => ({ ...old, error: messageOf(problem) }));
+      }
+      busy = false;
+    };
+    stream.addEventListener('records', (event) => void fetchRows((JSON.parse((event as MessageEvent<string>).data) as Records).total));
+    stream.addEventListener('state', (event) => {
+      const state = JSON.parse((event as MessageEvent<string>).data) as Record<string, unknown>;
+      setLive((old) => ({ ...old, state, error: null }));
+    });
+    stream.onerror = () => setLive((old) => ({ ...old, error: 'The program has ended, or the server does not answer.' }));
+    return () => stream.close();
+  }, []);
+  return live;
+}
+
+function Facts({ live }: { live: Live }) {
+  const state = live.state ?? {};
+  const overhead = state.overhead;
+  const facts: [string, string][] = [
+    ['records', formatCount(live.total)],
+    ['steps seen', formatValue(state.steps_seen ?? (state.steps as { seen?: number })?.seen)],
+    ['steps captured', formatValue(state.steps_captured ?? (state.steps as { captured?: number })?.captured)],
+    ['capture', state.on === false ? 'paused' : 'on'],
+    ['overhead so far', typeof overhead === 'number' ? `${(100 * (overhead - 1)).toFixed(1)} %` : 'not measured'],
+    ['process', formatValue(state.pid)],
+  ];
+  return (
+    <div class="live-facts" role="status">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <b>{value || '–'}</b>
+          <span>{name}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Controls({ isOn }: { isOn: boolean }) {
+  const [where, setWhere] = useState('');
+  const [note, setNote] = useState<{ text: string; isBad: boolean } | null>(null);
+  const send = async (body: unknown, done: string) => {
+    try {
+      const reply = await post<Reply>('/api/live/set', body);
+      const from = reply.from_step === null || reply.from_step === undefined ? '' : ` from step ${reply.from_step} on`;
+      setNote(reply.accepted ? { text: done + from, isBad: false } : { text: reply.reason ?? 'refused', isBad: true });
+    } catch (problem) {
+      setNote({ text: messageOf(problem), isBad: true });
+    }
+  };
+  return (
+    <>
+      <div class="toolbar" role="toolbar" aria-label="Capture">
+        {isOn ? (
+          <button type="button" onClick={() => void send({ on: false }, 'Paused')}>
+            Pause the capture
+          </button>
+        ) : (
+          <button type="button" onClick={() => void send({ on: true }, 'Going on')}>
+            Go on
+          </button>
+        )}
+        <button type="button" onClick={() => void send({ config: { payload: 'full' }, steps: 'now..+1' }, 'Tensors and statistics')}>
+          One step with its tensors
+        </button>
+        <label class="field wide">
+          <span>Keep only where</span>
+          <input
+            name="watch"
+            value={where}
+            placeholder="nan > 0 or absmax > 6e4"
+            spellcheck={false}
+            onInput={(event) => setWhere(event.currentTarget.value)}
+            onKeyDown={(event) => event.key === 'Enter' && void send({ config: { where } }, 'Taken')}
+          />
+        </label>
+        <button type="button" onClick={() => void send({ config: { where } }, 'Taken')}>
+          Apply
+        </button>
+        {note && !note.isBad && <span class="count">{note.text}</span>}
+      </div>
+      {note?.isBad && <Problem text={note.text} />}
+    </>
+  );
+}
+
+export function LiveView({ answer }: { answer: DumpAnswer }) {
+  const live = useLive();
+  return (
+    <div class="live-view">
+      <Facts live={live} />
+      <Controls isOn={live.state?.on !== false} />
+      <Problem text={live.error} />
+      <div class="list" tabIndex={0} aria-label={`Newest records of ${answer.dumps[0].name}`}>
+        <table class="records live-records">
+          <thead>
+            <tr>
+              <th>step</th>
+              <th>op</th>
+              <th>slot</th>
+              <th>shape</th>
+              <th class="number">min</th>
+              <th class="number">max</th>
+              <th class="number">NaN</th>
+            </tr>
+          </thead>
+          <tbody>
+            {live.rows.map((row) => (
+              <tr key={row.record ?? row.row}>
+                <td>{row.step}</td>
+                <td>
+                  <a href={linkTo('tensor', { record: row.record ?? row.row })}>{row.op}</a>
+                </td>
+                <td>{row.slot}</td>
+                <td class="shape">{formatShape(row.shape)}</td>
+                <td class={isNonFinite(row.min) ? 'number bad' : 'number'}>{formatValue(row.min)}</td>
+                <td class={isNonFinite(row.max) ? 'number bad' : 'number'}>{formatValue(row.max)}</td>
+                <td class={Number(row.nan) > 0 ? 'number bad' : 'number'}>{formatValue(row.nan)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {live.rows.length === 0 && <p class="empty">No record yet.</p>}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,144 @@
+// Paints a slice: colours while cells are small, numbers as well when they are large.
+
+import { heatChannels, heatColour, shareOf, textOnHeat, type Scale } from '../base/colours';
+import { formatNumber } from '../base/format';
+import { cssColour, interfaceScale } from '../base/theme';
+import type { Slice } from './slice_model';
+
+const NUMBERS_FROM = 46;
+const BAD: [number, number, number] = [217, 48, 63];
+
+export interface Frame {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+export interface Marker {
+  row: number;
+  column: number;
+}
+
+export function sliceScale(slice: Slice): Scale {
+  let smallest = Infinity;
+  let largest = -Infinity;
+  for (const value of slice.values) {
+    if (!Number.isFinite(value)) continue;
+    if (value < smallest) smallest = value;
+    if (value > largest) largest = value;
+  }
+  return { smallest, largest, logarithmic: false };
+}
+
+// Where the picture is in the canvas: as large as fits with square cells, unless that makes it very flat or narrow.
+export function frameFor(slice: Slice, width: number, height: number): Frame {
+  const margin = { left: 46 * interfaceScale(), top: 20 * interfaceScale() };
+  const room = { width: Math.max(width - margin.left - 8, 10), height: Math.max(height - margin.top - 8, 10) };
+  const cell = Math.min(room.width / slice.columns, room.height / slice.rows);
+  const smallestSide = 90 * interfaceScale();
+  return {
+    left: margin.left,
+    top: margin.top,
+    width: Math.min(room.width, Math.max(cell * slice.columns, smallestSide)),
+    height: Math.min(room.height, Math.max(cell * slice.rows, smallestSide)),
+  };
+}
+
+function picture(slice: Slice, scale: Scale): HTMLCanvasElement {
+  const canvas = document.createElement('canvas');
+  canvas.width = slice.columns;
+  canvas.height = slice.rows;
+  const pen = canvas.getContext('2d')!;
+  const image = pen.createImageData(slice.columns, slice.rows);
+  slice.values.forEach((value, i) => {
+    image.data.set(Number.isFinite(value) ? heatChannels(shareOf(value, scale)) : BAD, 4 * i);
+    image.data[4 * i + 3] = 255;
+  });
+  pen.putImageData(image, 0, 0);
+  return canvas;
+}
+
+interface Painting {
+  context: CanvasRenderingContext2D;
+  slice: Slice;
+  frame: Frame;
+  scale: Scale;
+}
+
+function paintNumbers({ context, slice, frame, scale }: Painting): void {
+  const width = frame.width / slice.columns;
+  const height = frame.height / slice.rows;
+  if (width < NUMBERS_FROM * interfaceScale() || height < 15 * interfaceScale()) return;
+  context.font = `${Math.min(11 * interfaceScale(), height * 0.6)}px ui-monospace, "DejaVu Sans Mono", monospace`;
+  context.textAlign = 'center';
+  context.textBaseline = 'middle';
+  for (let row = 0; row < slice.rows; row++) {
+    for (let column = 0; column < slice.columns; column++) {
+      const value = slice.values[row * slice.columns + column];
+      context.fillStyle = Number.isFinite(value) ? textOnHeat(shareOf(value, scale)) : '#ffffff';
+      const x = frame.left + (column + 0.5) * width;
+      context.fillText(formatNumber(value, width > 70 ? 4 : 3), x, frame.top + (row + 0.5) * height, width - 4);
+    }
+  }
+}
+
+function tickStep(cells: number, pixels: number, apart: number): number {
+  const least = Math.max(1, (cells * apart) / pixels);
+  const power = 10 ** Math.floor(Math.log10(least));
+  return [1, 2, 5, 10].map((times) => times * power).find((step) => step >= least) ?? 1;
+}
+
+function paintAxes(painting: Painting, firstRow: number, firstColumn: number): void {
+  const { context, slice, frame } = painting;
+  context.fillStyle = cssColour('--muted');
+  context.font = `${10.5 * interfaceScale()}px system-ui, "DejaVu Sans", sans-serif`;
+  const columns = slice.columns * slice.columnsPerCell;
+  const rows = slice.rows * slice.rowsPerCell;
+  const across = tickStep(columns, frame.width, 44 * interfaceScale());
+  context.textAlign = 'center';
+  context.textBaseline = 'bottom';
+  for (let column = Math.ceil(firstColumn / across) * across; column < firstColumn + columns; column += across) {
+    const x = frame.left + ((column - firstColumn + 0.5) / columns) * frame.width;
+    context.fillText(String(column), x, frame.top - 4);
+  }
+  const down = tickStep(rows, frame.height, 18 * interfaceScale());
+  context.textAlign = 'right';
+  context.textBaseline = 'middle';
+  for (let row = Math.ceil(firstRow / down) * down; row < firstRow + rows; row += down) {
+    context.fillText(String(row), frame.left - 5, frame.top + ((row - firstRow + 0.5) / rows) * frame.height);
+  }
+}
+
+export function paintSlice(
+  context: CanvasRenderingContext2D,
+  slice: Slice,
+  scale: Scale,
+  size: { width: number; height: number },
+  origin: { row: number; column: number },
+  marker: Marker | null,
+): Frame {
+  const frame = frameFor(slice, size.width, size.height);
+  const ratio = devicePixelRatio;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.fillStyle = cssColour('--background');
+  context.fillRect(0, 0, size.width, size.height);
+  context.imageSmoothingEnabled = slice.columns * ratio > frame.width * 1.5;
+  context.drawImage(picture(slice, scale), frame.left, frame.top, frame.width, frame.height);
+  const painting = { context, slice, frame, scale };
+  paintNumbers(painting);
+  paintAxes(painting, origin.row, origin.column);
+  if (marker) {
+    const width = frame.width / slice.columns;
+    const height = frame.height / slice.rows;
+    const x = frame.left + Math.floor((marker.column - origin.column) / slice.columnsPerCell) * width;
+    const y = frame.top + Math.floor((marker.row - origin.row) / slice.rowsPerCell) * height;
+    context.strokeStyle = cssColour('--text');
+    context.lineWidth = 3 * interfaceScale();
+    context.strokeRect(x - 2, y - 2, width + 4, height + 4);
+    context.strokeStyle = heatColour(1);
+    context.lineWidth = 1.5 * interfaceScale();
+    context.strokeRect(x - 2, y - 2, width + 4, height + 4);
+  }
+  return frame;
+}
