@@ -3,6 +3,7 @@
 # or <folder>_<plugin>_test.
 
 add_library(tensortap_flags INTERFACE)
+target_compile_definitions(tensortap_flags INTERFACE TENSORTAP_VERSION="${PROJECT_VERSION}")
 target_compile_options(tensortap_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wcast-qual -Wold-style-cast)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 warns about code that the optimiser made up inside std::string and std::optional.
@@ -33,7 +34,7 @@ set(tensortap_libraries_system ${LIBDEFLATE_LIBRARY})
 set(tensortap_libraries_format ${LIBDEFLATE_LIBRARY})
 set(tensortap_libraries_capture Threads::Threads)
 set(tensortap_plugin_modules format system)
-set(tensortap_not_modules cli source)
+set(tensortap_not_modules cli source portable)
 
 # What reads files outside of a guest: the command and the Python reader. They link tensortap_<folder>_checked, which has libstdc++'s assertions; what goes
 # into a guest is compiled without, since an assertion that fails aborts the program. The folders of the second list are in both.

@@ -1,6 +1,8 @@
 """Checks the built libraries and the command: their exports, what they need, their hardening, what the capture half may not call.
 
-usage: check_symbols.py BUILD_FOLDER
+usage: check_symbols.py [--portable] BUILD_FOLDER
+
+--portable: what is installed must also run on glibc 2.28 and bring no libstdc++.
 
 The capture half runs inside somebody else's program: it exports its C functions only, brings no library but the C and C++ runtime, and
 none of its own objects ends the process, prints on stdout or brings the iostreams' initialiser along.
@@ -45,6 +47,8 @@ UNPROTECTED = [STUB]
 ALLOWED = r"lib(c|m|dl|pthread|gcc_s|stdc\+\+)\.so\.\d+|ld-linux.*|libtensortap_(capture|onnxruntime)\.so"
 ADAPTER = "tensortap_torch_"
 ALLOWED_IN_ADAPTERS = rf"{ALLOWED}|lib(torch_cpu|c10)\.so"
+# What a portable build may ask of glibc.
+OLDEST_GLIBC = (2, 28)
 BANNED = {
     **dict.fromkeys(
         ["exit", "_exit", "_Exit", "quick_exit", "abort", "__assert_fail", "_ZSt21__glibcxx_assert_failPKciS0_S0_"], "ends the host program"
@@ -131,6 +135,16 @@ def installed(build: Path) -> list[Path]:
     ]
 
 
+def portable_problems(binary: Path) -> list[str]:
+    """Find what keeps a library or program of a portable build from an old system: a younger glibc, a shared libstdc++."""
+    table = subprocess.run(["objdump", "-T", str(binary)], check=True, capture_output=True, text=True).stdout
+    asked = {tuple(map(int, version.split("."))) for version in re.findall(r"\bGLIBC_([0-9.]+)", table)}
+    problems = [f"{binary.name} asks for glibc {'.'.join(map(str, version))}" for version in sorted(asked) if version > OLDEST_GLIBC]
+    if "libstdc++" in dynamic_section(binary):
+        problems.append(f"{binary.name} needs libstdc++, which it should contain")
+    return problems
+
+
 def banned_problems(archive: Path) -> list[str]:
     """Find calls in an archive or object that the capture half may not make."""
     problems = []
@@ -145,7 +159,8 @@ def banned_problems(archive: Path) -> list[str]:
 
 def main() -> int:
     """Check the libraries of one build."""
-    build = Path(sys.argv[1])
+    portable = sys.argv[1] == "--portable"
+    build = Path(sys.argv[-1])
     problems: list[str] = []
     for name, folder in SHARED.items():
         if not any((ROOT / folder).glob("*.cc")):
@@ -155,7 +170,7 @@ def main() -> int:
     stub = build / STUB
     problems += stub_problems(stub) if stub.exists() else [f"{STUB} was not built"]
     for binary in installed(build):
-        problems += hardening_problems(binary) + needed_problems(binary)
+        problems += hardening_problems(binary) + needed_problems(binary) + (portable_problems(binary) if portable else [])
     for layer in CAPTURE_HALF:
         archive = build / f"libtensortap_{layer}.a"
         if archive.exists():

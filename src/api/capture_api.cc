@@ -24,10 +24,6 @@
 #include "capture/event_view.h"
 #include "registry/registry.h"
 
-#ifndef TENSORTAP_VERSION
-#define TENSORTAP_VERSION "0.1.0"
-#endif
-
 namespace tensortap {
 namespace {
 

@@ -15,10 +15,6 @@
 #include "base/running_captures.h"
 #include "base/text.h"
 
-#ifndef TENSORTAP_VERSION
-#define TENSORTAP_VERSION "0.1.0"
-#endif
-
 namespace tensortap {
 namespace {
 

@@ -8,10 +8,6 @@
 #include "base/json.h"
 #include "base/text.h"
 
-#ifndef TENSORTAP_VERSION
-#define TENSORTAP_VERSION "0.1.0"
-#endif
-
 namespace tensortap {
 namespace {
 
