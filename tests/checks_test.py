@@ -161,6 +161,28 @@ def test_a_library_without_hardening_is_found(tmp_path: Path, options: list[str]
     assert complaint in "".join(problems)
 
 
+@each_row(
+    ("source", "complaint"),
+    [
+        ("int hold(pthread_mutex_t* mutex) { return pthread_mutex_lock(mutex); }", ""),
+        ("int find(void** found) { return _dl_find_object(0, found); }", "some.so asks for glibc 2.35"),
+        ('const char* name(int signal) { return sigabbrev_np(signal); }', "some.so asks for glibc 2.32"),
+    ],
+)
+def test_what_asks_for_a_young_glibc_is_found(tmp_path: Path, source: str, complaint: str) -> None:
+    library, code = tmp_path / "some.so", tmp_path / "some.c"
+    code.write_text(f"#include <pthread.h>\nint _dl_find_object(void*, void*);\nconst char* sigabbrev_np(int);\n{source}\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", str(code), "-o", str(library)], check=True)
+    assert tool("check_symbols").portable_problems(library) == ([complaint] if complaint else [])
+
+
+def test_a_shared_runtime_in_a_portable_build_is_found(tmp_path: Path) -> None:
+    library, code = tmp_path / "some.so", tmp_path / "some.cc"
+    code.write_text("int* f() { return new int; }\n")
+    subprocess.run(["g++", "-shared", "-fPIC", str(code), "-o", str(library)], check=True)
+    assert tool("check_symbols").portable_problems(library) == ["some.so needs libstdc++, which it should contain"]
+
+
 @each_row("line", ["see " + "/" + "home/somebody/x", "trailing ", 'open("' + "/" + 'work/main/x")'])
 def test_a_bad_line_is_found(line: str) -> None:
     assert tool("check_text").check_lines(Path("docs/x.md"), line + "\n")

@@ -10,7 +10,7 @@ import pytest
 from case_table import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = ["demo", "test", "check", "bench", "fuzz", "setup", "format", "clean"]
+COMMANDS = ["demo", "test", "check", "bench", "fuzz", "wheel", "setup", "format", "clean"]
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,7 @@ def test_what_is_needed_ends_the_command_and_is_in_the_table(tmp_path: Path) -> 
     assert re.findall(r"^(passed|FAILED) +\d+ s  (.+)$", table, re.MULTILINE) == [("passed", "a good one"), ("FAILED", "a bad one")]
 
 
-@each_row("arguments", [("tset",), ("test", "--fsat"), ("check", "--slow")])
+@each_row("arguments", [("tset",), ("test", "--fsat"), ("check", "--slow"), ("wheel", "--musl")])
 def test_a_wrong_word_is_usage_error(arguments: tuple[str, ...]) -> None:
     done = dev(*arguments)
     assert done.returncode == 2

@@ -1,7 +1,7 @@
-"""``pip install .`` in a fresh environment: the command and the module work without the source folder and the build tree.
+"""``pip install`` of the source distribution in a fresh environment: the command and the module work without the source folder and the build tree.
 
-The other Python tests run the wheel that ./dev test makes of the release build. This one has the same files, out of the sources; it is
-compiled without optimisation, which takes a third of the time.
+The other Python tests run the wheel that ./dev test makes of the release build. This one has the same files, out of the source
+distribution; it is compiled without optimisation, which takes a third of the time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 from cli_support import COMMAND, INSTALLED, LIBRARIES, ROOT, small_model
 
-SOURCES = ["CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "README.md", "LICENSE", "cmake", "include", "src", "python", "tools"]
 pytestmark = [
     pytest.mark.skipif("TENSORTAP_SKIP_INSTALL" in os.environ, reason="TENSORTAP_SKIP_INSTALL is set"),
     pytest.mark.timeout(1800),
@@ -26,24 +25,19 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install from a copy of the sources, which is gone afterwards; give the environment's folder."""
+    """Install from the source distribution, which is gone afterwards; give the environment's folder."""
     folder = tmp_path_factory.mktemp("install")
-    copy = folder / "source"
-    copy.mkdir()
-    for name in SOURCES:
-        path = ROOT / name
-        if path.is_dir():
-            shutil.copytree(path, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(path, copy / name)
+    make = [sys.executable, "-c", "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])", str(folder)]
+    subprocess.run(make, cwd=ROOT, capture_output=True, check=True)
+    (sources,) = folder.glob("tensortap-*.tar.gz")
     venv.create(folder / "venv", with_pip=True)
     pip = [str(folder / "venv/bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
     environment["SKBUILD_CMAKE_DEFINE"] = f"TENSORTAP_RE2_SOURCE={ROOT / 'build/re2'};CMAKE_CXX_FLAGS_DEBUG=-O0"
     environment["SKBUILD_CMAKE_BUILD_TYPE"] = "Debug"
-    done = subprocess.run([*pip, str(copy)], capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run([*pip, str(sources)], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    shutil.rmtree(copy)
+    sources.unlink()
     return folder / "venv"
 
 

@@ -1,4 +1,5 @@
 /* What GCC 12's headers, libstdc++.a and our own code expect of a glibc younger than 2.28. Hidden in what a portable build installs. */
+#include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <time.h>
@@ -22,7 +23,9 @@ int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
   if (clock == CLOCK_REALTIME) {
     return pthread_cond_timedwait(condition, mutex, until);
   }
-  clock_gettime(clock, &now);
+  if (clock != CLOCK_MONOTONIC || clock_gettime(clock, &now) != 0) {
+    return EINVAL;
+  }
   clock_gettime(CLOCK_REALTIME, &wall);
   wall.tv_sec += until->tv_sec - now.tv_sec;
   wall.tv_nsec += until->tv_nsec - now.tv_nsec;

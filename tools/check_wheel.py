@@ -1,0 +1,39 @@
+"""Checks that auditwheel calls a wheel fit for a platform: that it brings or may expect every library and symbol that it needs.
+
+usage: check_wheel.py PLATFORM WHEEL
+
+PLATFORM is such as manylinux_2_28_x86_64. The Python that runs this has auditwheel.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from project_files import report
+
+
+def problems_in(audit: dict[str, Any], platform: str) -> list[str]:
+    """Say what keeps a wheel, as ``auditwheel show --json`` describes it, from a platform."""
+    found = audit["overall_tag"]
+    if found == platform:
+        return []
+    foreign = sorted(name for name, path in audit.get("external_libs", {}).items() if path is None)
+    symbols = {name: sorted(versions) for name, versions in audit.get("versioned_symbols", {}).items()}
+    return [f"auditwheel calls it {found}, not {platform}; libraries that are not in it: {foreign}; versions it asks for: {symbols}"]
+
+
+def main() -> int:
+    """Check one wheel."""
+    platform, wheel = sys.argv[1:]
+    command = [sys.executable, "-m", "auditwheel", "show", "--json", wheel]
+    shown = subprocess.run(command, check=False, capture_output=True, text=True)
+    if shown.returncode != 0:
+        return report("wheel", [f"auditwheel cannot read {wheel}: {shown.stderr.strip()}"])
+    return report("wheel", problems_in(json.loads(shown.stdout), platform))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
