@@ -166,7 +166,7 @@ def test_a_library_without_hardening_is_found(tmp_path: Path, options: list[str]
     [
         ("int hold(pthread_mutex_t* mutex) { return pthread_mutex_lock(mutex); }", ""),
         ("int find(void** found) { return _dl_find_object(0, found); }", "some.so asks for glibc 2.35"),
-        ('const char* name(int signal) { return sigabbrev_np(signal); }', "some.so asks for glibc 2.32"),
+        ("const char* name(int signal) { return sigabbrev_np(signal); }", "some.so asks for glibc 2.32"),
     ],
 )
 def test_what_asks_for_a_young_glibc_is_found(tmp_path: Path, source: str, complaint: str) -> None:

@@ -1,4 +1,4 @@
-"""``pip install`` of the source distribution in a fresh environment: the command and the module work without the source folder and the build tree.
+"""``pip install`` of the source distribution in a fresh environment: the command and the module need neither sources nor build tree.
 
 The other Python tests run the wheel that ./dev test makes of the release build. This one has the same files, out of the source
 distribution; it is compiled without optimisation, which takes a third of the time.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import venv

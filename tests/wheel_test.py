@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
+import tomllib
 from case_table import each_row
 from checks_test import tool
 from cli_support import ROOT
