@@ -26,6 +26,19 @@ std::string_view name_within(std::string_view name, std::string_view scope) {
   return last == std::string_view::npos || last + 1 == scope.size() ? name : scope.substr(last + 1);
 }
 
+// Of the name of an op or a node; with `whole` all of the name is the scope.
+OpScope scope_of_name(std::string_view name, bool whole) {
+  std::string_view path = first_name(name);
+  while (!path.empty() && path.back() == '/') path.remove_suffix(1);
+  const size_t slash = path.rfind('/');
+  const std::string_view before = slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+  OpScope scope;
+  scope.scope = whole ? path : before;
+  scope.name = slash == std::string_view::npos ? name : name.substr(slash + 1);
+  scope.known = has_parts(scope.scope) || slash == 0;  // "/Add" is of the outermost scope by its author's will
+  return scope;
+}
+
 }  // namespace
 
 OpScopes::OpScopes(const DumpIndex& dump)
@@ -60,27 +73,15 @@ void OpScopes::put_below(std::string_view above, OpScope& scope) {
   scope.known = true;
 }
 
-OpScope OpScopes::scope_of_name(const OpInfo& op, std::string_view path, bool whole) const {
-  path = first_name(path);
-  while (!path.empty() && path.back() == '/') path.remove_suffix(1);
-  const size_t slash = path.rfind('/');
-  const std::string_view before = slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
-  OpScope scope;
-  scope.scope = whole ? path : before;
-  scope.name = slash == std::string_view::npos || path.empty() ? std::string_view(op.name) : std::string_view(op.name).substr(slash + 1);
-  scope.known = has_parts(scope.scope) || slash == 0;  // "/Add" is of the outermost scope by its author's will
-  return scope;
-}
-
 OpScope OpScopes::scope_of(OpId id) const {
   const OpInfo& op = dump_.ops()[id];
   if (is_pseudo_op(op)) return {op.graph, op.name, op.type == kInputType};
   if (!op.module.empty()) return {op.module, name_within(op.name, op.module), true};
-  OpScope scope = scope_of_name(op, op.name, owns_graph_[id]);
+  OpScope scope = scope_of_name(op.name, owns_graph_[id]);
   if (has_modules_) scope.known = true;
   if (scope.known) return scope;
   for (const OriginalNode& node : op.originals) {
-    const OpScope original = scope_of_name(op, node.name, false);
+    const OpScope original = scope_of_name(node.name, false);
     if (has_parts(original.scope)) scope = {original.scope, op.name, true};
   }
   return scope;

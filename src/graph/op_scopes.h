@@ -33,7 +33,6 @@ class OpScopes {
 
  private:
   OpScope scope_of(OpId id) const;
-  OpScope scope_of_name(const OpInfo& op, std::string_view path, bool whole) const;
   void put_below(std::string_view above, OpScope& scope);
   [[nodiscard]] bool is_backward(OpId id) const;
 

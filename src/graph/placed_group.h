@@ -24,8 +24,8 @@ class PlacedGroup {
   PlacedGroup(GroupLayout layout, std::span<const BoxSize> sizes);
 
   [[nodiscard]] float left(uint32_t unit) const { return left_[unit]; }
-  [[nodiscard]] float top(uint32_t unit) const { return tops_[layout_.layer[unit]]; }
-  [[nodiscard]] uint32_t layer(uint32_t unit) const { return layout_.layer[unit]; }
+  [[nodiscard]] float top(uint32_t unit) const { return tops_[layout_.graph.layer[unit]]; }
+  [[nodiscard]] uint32_t layer(uint32_t unit) const { return layout_.graph.layer[unit]; }
   [[nodiscard]] float layer_bottom(uint32_t layer) const { return bottoms_[layer]; }
   [[nodiscard]] BoxSize size() const { return size_; }
 
@@ -48,7 +48,7 @@ class PlacedGroup {
   };
   void push_right(std::span<const BoxSize> sizes);
   void push_down(std::span<const BoxSize> sizes);
-  Way way_of(const GroupLayout::Chain& chain);
+  Way way_of(const BendChain& chain);
 
   GroupLayout layout_;
   std::vector<float> left_;

@@ -4,13 +4,16 @@
 #include <string_view>
 #include <utility>
 
+#include "trace/scoped_name.h"
+
 namespace tensortap {
 namespace {
 
 constexpr float kCharacter = 7;  // of the page's font
 constexpr float kPadding = 24;
 constexpr float kNarrowest = 64;
-constexpr float kWidest = 240;  // longer names are cut by the page
+constexpr float kWidest = 240;         // longer names are cut by the page
+constexpr float kWidestPseudoOp = 96;  // weights stand beside each other, and there are many
 constexpr float kOpHeight = 28;
 constexpr float kGroupHeight = 44;
 constexpr float kMargin = 16;  // between the box of an open group and its contents
@@ -58,7 +61,8 @@ BoxSize PlacedGroups::closed_size(UnitId unit) const {
   const std::string_view name = is_op ? model_.name(unit) : model_.groups()[unit - ops].name;
   const std::string_view type = is_op ? std::string_view(model_.ops()[unit].type) : model_.groups()[unit - ops].type;
   const float width = std::max(text_width(name), text_width(type)) + kPadding;
-  return {std::clamp(width, kNarrowest, kWidest), is_op ? kOpHeight : kGroupHeight};
+  const float widest = is_op && is_pseudo_op(model_.ops()[unit]) ? kWidestPseudoOp : kWidest;
+  return {std::clamp(width, kNarrowest, widest), is_op ? kOpHeight : kGroupHeight};
 }
 
 GroupContents PlacedGroups::contents_of(uint32_t group) const {
