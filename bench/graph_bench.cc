@@ -1,5 +1,5 @@
-// The graph of a dump: made once, then drawn whole. Models like transformers of 1,000 to 100,000 ops, with a scope for each layer and without
-// any; and one whose ops have every edge that makes layouts slow: long ones.
+// The graph of a dump: made once, then drawn whole. Models like transformers of 1,000 to 100,000 ops, with a scope for each layer and
+// without any; and one with very many long edges.
 
 #include <benchmark/benchmark.h>
 

@@ -7,7 +7,7 @@
 namespace tensortap {
 namespace {
 
-constexpr size_t kMostPieces = 8;  // of one way through one group, from either end
+constexpr size_t kMostPieces = 8;   // of one way through one group, from either end
 constexpr size_t kMostGroups = 32;  // that a line crosses the borders of, at either end
 constexpr float kLoopInset = 6;
 
