@@ -51,7 +51,7 @@ def main() -> int:
     if program is None:
         return 0 if "--fast" in options else report("web", ["Node.js or web/node_modules is missing; ./dev web installs them"])
     compiler = "node_modules/typescript/bin/tsc"
-    problems = node(program, compiler, "-p", ".")
+    problems = node(program, compiler, "-p", ".") + node(program, compiler, "-p", "tests")
     if "--make" in options:
         return report("web", problems or node(program, "build.mjs"))
     problems += node(program, "node_modules/prettier/bin/prettier.cjs", "--log-level", "warn", "--check", ".")

@@ -3,40 +3,13 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { interfaceScale } from '../base/theme';
 import { EdgeIndex } from './edge_index';
+import { countFrame } from './frame_counts';
 import type { Graph } from './graph_model';
 import { itemHeat, type Heat } from './heat';
 import { Painter } from './paint';
 import { Scene } from './scene';
 import { tilesOf } from './tiles';
 import type { Viewport } from './viewport';
-
-// What the last frames took, for tests and `./dev bench --web`.
-export interface FrameCounts {
-  frames: number;
-  marks: number;
-  mostMarks: number;
-  mostLabels: number;
-  milliseconds: number[];
-}
-
-declare global {
-  interface Window {
-    tensortapFrames: FrameCounts;
-    tensortapViewport: Viewport;
-  }
-}
-
-window.tensortapFrames = { frames: 0, marks: 0, mostMarks: 0, mostLabels: 0, milliseconds: [] };
-
-function countFrame(marks: number, labels: number, milliseconds: number): void {
-  const counts = window.tensortapFrames;
-  counts.frames++;
-  counts.marks = marks;
-  counts.mostMarks = Math.max(counts.mostMarks, marks);
-  counts.mostLabels = Math.max(counts.mostLabels, labels);
-  counts.milliseconds.push(milliseconds);
-  if (counts.milliseconds.length > 4000) counts.milliseconds.splice(0, 2000);
-}
 
 interface Properties {
   scene: Scene;

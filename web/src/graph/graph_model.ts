@@ -132,7 +132,11 @@ export function graphFromJson(json: JsonGraph): Graph {
 // Reads the binary form front to back.
 class Reader {
   private at = 0;
-  constructor(private readonly data: ArrayBuffer) {}
+  private readonly data: ArrayBuffer;
+
+  constructor(data: ArrayBuffer) {
+    this.data = data;
+  }
 
   private bytes(size: number): ArrayBuffer {
     if (this.at + size > this.data.byteLength) throw new ApiError('The graph that the server sent is cut off.', 0);

@@ -5,6 +5,7 @@ import { interfaceScale } from '../base/theme';
 import { Choice, Loading, Problem, StepChoice } from '../base/parts';
 import { change, numberOf, type Place } from '../base/place';
 import type { DumpAnswer, Which } from '../base/types';
+import './frame_counts';
 import { GraphCanvas } from './graph_canvas';
 import { NO_OP } from './graph_model';
 import { HEAT_KEYS, PAIR_KEYS, type Heat } from './heat';
@@ -49,6 +50,8 @@ interface Anchor {
 
 // Keeps the place of the window: what the link says, else the selected op, else the beginning.
 function usePosition(scene: Scene | null, viewport: Viewport, place: Place, selected: number, sized: number) {
+  // What was clicked is seen already: the graph does not move.
+  const clicked = useRef(false);
   const anchor = useRef<Anchor | null>(null);
   const placed = useRef<Scene | null>(null);
   useEffect(() => {
@@ -69,10 +72,13 @@ function usePosition(scene: Scene | null, viewport: Viewport, place: Place, sele
     else if (isFirst) viewport.begin(scene.tiles, interfaceScale());
   }, [scene, sized]);
   useEffect(() => {
-    if (!scene || selected < 0 || placed.current !== scene || viewport.isVisible(scene.tiles, selected)) return;
+    const isSeen = clicked.current;
+    clicked.current = false;
+    if (!scene || selected < 0 || placed.current !== scene || isSeen) return;
+    if (viewport.isVisible(scene.tiles, selected) && viewport.view.k >= 0.35 * interfaceScale()) return;
     viewport.centre(scene.tiles, selected, Math.max(viewport.view.k, 0.6 * interfaceScale()));
   }, [selected, scene]);
-  return anchor;
+  return { anchor, clicked };
 }
 
 // The view goes into the fragment when it has stood still for a moment.
@@ -122,7 +128,7 @@ export function GraphView({ place, answer }: { place: Place; answer: DumpAnswer 
     if (scene && op !== null && group === null && !loaded.loading && (shown < 0 || scene.graph.isGroup[shown]) && reveal !== op)
       setReveal(op);
   }, [scene, op, group, shown, loaded.loading]);
-  const anchor = usePosition(scene, viewport, place, selected, sized);
+  const { anchor, clicked } = usePosition(scene, viewport, place, selected, sized);
   useViewInPlace(viewport);
 
   const select = (node: number) => {
@@ -183,7 +189,10 @@ export function GraphView({ place, answer }: { place: Place; answer: DumpAnswer 
               bad={bad.value}
               selected={selected}
               label={`Graph of ${dump.name}. Arrow keys follow the edges.`}
-              onSelect={select}
+              onSelect={(node) => {
+                clicked.current = true;
+                select(node);
+              }}
               onSized={() => setSized((count) => count + 1)}
             />
           ) : (

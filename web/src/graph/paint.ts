@@ -2,12 +2,15 @@
 
 import { heatColour, textOnHeat } from '../base/colours';
 import { cssColour, interfaceScale } from '../base/theme';
+import { fontOf, LetterWidths } from './fitted';
 import type { ItemHeat } from './heat';
 import { Scene, type Size, type View } from './scene';
 
 export const MOST_LABELS = 300;
 const TEXT_FROM = 0.35;
-const FONT = 'system-ui, "DejaVu Sans", sans-serif';
+const TWO_LINES_FROM = 0.7;
+const BORDERS_FROM = 0.12;
+const CURVES_FROM = 0.2;
 
 export interface Colours {
   background: string;
@@ -63,8 +66,18 @@ export function coloursNow(context: CanvasRenderingContext2D): Colours {
   };
 }
 
+interface Line {
+  x: number;
+  y: number;
+  width: number;
+}
+
 export class Painter {
   labels = 0;
+  private view: View = { x: 0, y: 0, k: 1 };
+  private size: Size = { width: 1, height: 1 };
+  private ratio = 1;
+  private readonly letters = new LetterWidths();
   private heat: ItemHeat | null = null;
   private colours: Colours;
 
@@ -78,19 +91,17 @@ export class Painter {
 
   paint(scene: Scene, view: View, size: Size, ratio: number, heat: ItemHeat | null, marked: Marked): void {
     const { context, colours } = this;
-    this.heat = heat;
-    this.labels = 0;
+    Object.assign(this, { heat, view, size, ratio, labels: 0 });
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = colours.background;
     context.fillRect(0, 0, size.width, size.height);
-    const scale = ratio * view.k;
-    context.setTransform(scale, 0, 0, scale, ratio * (size.width / 2 - view.x * view.k), ratio * (size.height / 2 - view.y * view.k));
+    this.intoGraph();
     // Frames of outer groups come before those inside.
     for (const frame of scene.frames) this.paintFrame(scene, frame, view);
     this.paintEdges(scene, view);
     this.paintFlow(scene, view, marked);
     for (const box of scene.boxes) this.paintBox(scene, box, view);
-    for (const op of scene.ops) this.paintOp(scene, op, view);
+    this.paintOps(scene, view);
     this.outlineFlow(scene, view, marked);
     if (marked.selected >= 0) this.paintSelection(scene, marked.selected, view);
   }
@@ -117,7 +128,8 @@ export class Painter {
     context.stroke();
     if (view.k >= TEXT_FROM) {
       const width = scene.tiles.right[item] - scene.tiles.left[item] - 16;
-      this.label(scene.graph.name(item), scene.tiles.left[item] + 8, scene.tiles.top[item] + 12, width, colours.muted, '600 11px');
+      const at = { x: scene.tiles.left[item] + 8, y: scene.tiles.top[item] + 12, width };
+      this.label(scene.graph.name(item), at, { colour: colours.muted, size: 11, isBold: true });
     }
   }
 
@@ -152,49 +164,72 @@ export class Painter {
     const size = isOpen ? Math.min(height / 3, Math.max(12, 11 / view.k), width / 6) : 12;
     if (size * view.k < 6.5) return;
     const ops = `${graph.opsInside[item]} ops`;
-    const font = `600 ${size}px`;
+    const bold = { colour: look.text, size, isBold: true };
+    const at = { x: tiles.left[item] + size * 0.7, y: middle, width: width - size * 1.4 };
     if (height > 2.6 * size) {
-      this.label(graph.name(item), tiles.left[item] + size * 0.7, middle - size * 0.65, width - size * 1.4, look.text, font);
-      this.label(ops, tiles.left[item] + size * 0.7, middle + size * 0.65, width - size * 1.4, look.muted, `${size * 0.9}px`);
+      this.label(graph.name(item), { ...at, y: middle - size * 0.65 }, bold);
+      this.label(ops, { ...at, y: middle + size * 0.65 }, { colour: look.muted, size: size * 0.9, isBold: false });
     } else {
-      this.label(`${graph.name(item)} · ${ops}`, tiles.left[item] + 8, middle, width - 16, look.text, font);
+      this.label(`${graph.name(item)} · ${ops}`, at, bold);
     }
   }
 
-  private paintOp(scene: Scene, item: number, view: View): void {
+  private paintOps(scene: Scene, view: View): void {
     const { context, colours } = this;
     const { graph, tiles } = scene;
-    const look = this.fillOf(item);
-    context.fillStyle = look.fill;
-    if (view.k < 0.2) {
-      context.fillRect(tiles.left[item], tiles.top[item], graph.width[item], graph.height[item]);
-      return;
+    const readable = view.k >= TEXT_FROM;
+    for (const op of scene.ops) {
+      context.fillStyle = this.fillOf(op).fill;
+      context.fillRect(tiles.left[op], tiles.top[op], graph.width[op], graph.height[op]);
     }
-    this.outline(scene, item, 4);
-    context.fill();
+    if (view.k < BORDERS_FROM) return;
+    context.beginPath();
+    for (const op of scene.ops) context.rect(tiles.left[op], tiles.top[op], graph.width[op], graph.height[op]);
     context.strokeStyle = colours.border;
     context.lineWidth = 1 / view.k;
     context.stroke();
-    if (view.k < TEXT_FROM) return;
-    const left = tiles.left[item] + 8;
-    const width = graph.width[item] - 16;
-    const middle = tiles.top[item] + graph.height[item] / 2;
-    const name = graph.name(item);
-    const type = graph.type(item);
-    const second = type && type !== name && graph.height[item] >= 30;
-    this.label(name, left, second ? middle - 7 : middle, width, look.text, '600 12px');
-    if (second) this.label(type, left, middle + 8, width, look.muted, '11px');
+    if (readable) for (const op of scene.ops) this.labelOp(scene, op, view);
   }
 
-  // Text that does not fit is cut, with an ellipsis. Counts against MOST_LABELS.
-  private label(text: string, x: number, y: number, width: number, colour: string, font: string): void {
-    if (this.labels >= MOST_LABELS || width < 8) return;
+  private labelOp(scene: Scene, item: number, view: View): void {
+    const { graph, tiles } = scene;
+    const look = this.fillOf(item);
+    const middle = tiles.top[item] + graph.height[item] / 2;
+    const at = { x: tiles.left[item] + 8, y: middle, width: graph.width[item] - 16 };
+    const name = graph.name(item);
+    if (view.k < TWO_LINES_FROM) {
+      // Small boxes: the name alone, as large as the box lets it be.
+      this.label(name, at, { colour: look.text, size: Math.min(graph.height[item] * 0.6, Math.max(12, 8 / view.k)), isBold: true });
+      return;
+    }
+    const type = graph.type(item);
+    const second = type && type !== name && graph.height[item] >= 30;
+    this.label(name, { ...at, y: second ? middle - 7 : middle }, { colour: look.text, size: 12, isBold: true });
+    if (second) this.label(type, { ...at, y: middle + 8 }, { colour: look.muted, size: 11, isBold: false });
+  }
+
+  // Text that does not fit is cut, with an ellipsis. Counts against MOST_LABELS. Written in pixels of the window: letters of many sizes,
+  // scaled by the canvas, would be drawn anew in each frame.
+  private label(text: string, at: Line, look: { colour: string; size: number; isBold: boolean }): void {
+    if (this.labels >= MOST_LABELS || at.width < 8) return;
     this.labels++;
-    const { context } = this;
-    context.font = `${font} ${FONT}`;
+    const { context, ratio, view, size } = this;
+    const letters = Math.max(1, Math.round(look.size * view.k * 2) / 2);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.font = fontOf(letters, look.isBold);
     context.textBaseline = 'middle';
-    context.fillStyle = colour;
-    context.fillText(fitted(context, text, width), x, y);
+    context.fillStyle = look.colour;
+    const shown = this.letters.fit(text, (at.width * view.k) / letters, look.isBold);
+    context.fillText(shown, (at.x - view.x) * view.k + size.width / 2, (at.y - view.y) * view.k + size.height / 2);
+    this.intoGraph();
+  }
+
+  // What follows is drawn in units of the graph.
+  private intoGraph(): void {
+    const { ratio, view, size } = this;
+    const scale = ratio * view.k;
+    const across = ratio * (size.width / 2 - view.x * view.k);
+    this.context.setTransform(scale, 0, 0, scale, across, ratio * (size.height / 2 - view.y * view.k));
   }
 
   private paintEdges(scene: Scene, view: View): void {
@@ -203,20 +238,25 @@ export class Painter {
     context.strokeStyle = colours.edge;
     context.lineWidth = Math.max(1, interfaceScale()) / view.k;
     context.beginPath();
-    for (const edge of scene.edges) this.trace(graph.points, graph.pointStart[edge], graph.pointStart[edge + 1]);
+    const curved = view.k >= CURVES_FROM;
+    for (const edge of scene.edges) this.trace(graph.points, graph.pointStart[edge], graph.pointStart[edge + 1], curved);
     context.stroke();
-    if (view.k < TEXT_FROM) return;
+    if (view.k < TWO_LINES_FROM) return;
     context.fillStyle = colours.edge;
     context.beginPath();
     for (const edge of scene.edges) this.arrow(graph.points, graph.pointStart[edge + 1]);
     context.fill();
   }
 
-  private trace(points: Float32Array, from: number, to: number): void {
+  private trace(points: Float32Array, from: number, to: number, curved = true): void {
     const { context } = this;
     if (to - from < 4) return;
     context.moveTo(points[from], points[from + 1]);
     for (let at = from + 2; at + 1 < to; at += 2) {
+      if (!curved) {
+        context.lineTo(points[at], points[at + 1]);
+        continue;
+      }
       const middle = (points[at - 1] + points[at + 1]) / 2;
       context.bezierCurveTo(points[at - 2], middle, points[at], middle, points[at], points[at + 1]);
     }
@@ -295,32 +335,4 @@ export function edgeBetween(scene: Scene, from: number, to: number): number {
     if (scene.graph.edgeFrom[edge] === from && scene.graph.edgeTo[edge] === to) return edge;
   }
   return -1;
-}
-
-const widths = new Map<string, string>();
-
-// The text, or as much of its beginning as fits. Long names differ at their ends, so the middle is cut.
-function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
-  const key = `${context.font}|${Math.round(width)}|${text}`;
-  const known = widths.get(key);
-  if (known !== undefined) return known;
-  if (widths.size > 5000) widths.clear();
-  let result = text;
-  if (context.measureText(text).width > width) {
-    let low = 1;
-    let high = text.length;
-    while (low < high) {
-      const keep = (low + high + 1) >> 1;
-      if (context.measureText(cut(text, keep)).width <= width) low = keep;
-      else high = keep - 1;
-    }
-    result = cut(text, low);
-  }
-  widths.set(key, result);
-  return result;
-}
-
-function cut(text: string, keep: number): string {
-  const end = Math.floor(keep / 3);
-  return text.slice(0, keep - end) + '…' + (end > 0 ? text.slice(-end) : '');
 }

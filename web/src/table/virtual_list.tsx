@@ -105,20 +105,26 @@ interface Properties<Item> {
 interface Place {
   first: number;
   visible: number;
+  offset: number;
 }
 
 function useScrolling(total: number, rowHeight: number) {
   const box = useRef<HTMLDivElement>(null);
-  const [place, setPlace] = useState<Place>({ first: 0, visible: 40 });
+  const [place, setPlace] = useState<Place>({ first: 0, visible: 40, offset: 0 });
   const whole = total * rowHeight;
   const height = Math.min(whole, TALLEST);
+  // Below the head, which stays.
+  const inside = () => box.current!.clientHeight - (box.current!.firstElementChild as HTMLElement).offsetHeight;
   // Scrolled pixels times this are pixels of the whole list.
-  const stretch = (visible: number) => (whole <= TALLEST ? 1 : (whole - visible) / (TALLEST - visible));
+  const stretch = () => (whole <= TALLEST ? 1 : (whole - inside()) / (height - inside()));
   const measure = () => {
     const element = box.current!;
     const visible = Math.ceil(element.clientHeight / rowHeight) + 1;
-    const first = Math.floor((element.scrollTop * stretch(element.clientHeight)) / rowHeight);
-    setPlace((old) => (old.first === first && old.visible === visible ? old : { first, visible }));
+    const top = element.scrollTop * stretch();
+    const first = Math.floor(top / rowHeight);
+    // Where the first row is drawn, in scrolled pixels.
+    const offset = element.scrollTop - (top - first * rowHeight);
+    setPlace((old) => (old.first === first && old.visible === visible && old.offset === offset ? old : { first, visible, offset }));
   };
   useLayoutEffect(() => {
     const observer = new ResizeObserver(measure);
@@ -128,12 +134,11 @@ function useScrolling(total: number, rowHeight: number) {
   }, [total, rowHeight]);
   const show = (index: number) => {
     const element = box.current!;
-    const inside = element.clientHeight - rowHeight;
-    const factor = stretch(element.clientHeight);
+    const factor = stretch();
     const top = element.scrollTop * factor;
     const y = index * rowHeight;
     if (y < top) element.scrollTop = y / factor;
-    else if (y + rowHeight > top + inside) element.scrollTop = (y + rowHeight - inside) / factor;
+    else if (y + rowHeight > top + inside()) element.scrollTop = Math.ceil((y + rowHeight - inside()) / factor);
   };
   return { box, place, height, measure, show };
 }
@@ -167,7 +172,6 @@ export function VirtualList<Item>(properties: Properties<Item>) {
     show(index);
   };
   const drawn = [];
-  const offset = box.current && height < total * rowHeight ? box.current.scrollTop - (place.first - from) * rowHeight : from * rowHeight;
   for (let index = from; index < to; index++) {
     const item = rows.at(index);
     drawn.push(
@@ -177,7 +181,7 @@ export function VirtualList<Item>(properties: Properties<Item>) {
         aria-rowindex={index + 2}
         aria-selected={index === focused}
         class={(index === focused ? 'row focused' : 'row') + (index % 2 ? ' odd' : '')}
-        style={{ gridTemplateColumns: columns, height: `${rowHeight}px`, top: `${offset + (index - from) * rowHeight}px` }}
+        style={{ gridTemplateColumns: columns, height: `${rowHeight}px`, top: `${place.offset + (index - place.first) * rowHeight}px` }}
         onClick={() => properties.onFocus(index)}
         onDblClick={() => properties.onOpen(index)}
       >
