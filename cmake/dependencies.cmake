@@ -29,7 +29,7 @@ tensortap_require_header(FMT_INCLUDE fmt/format.h libfmt-dev)
 # RE2 is compiled from its sources: no released static library of it can go into a shared library of ours.
 set(TENSORTAP_RE2_SOURCE ${PROJECT_SOURCE_DIR}/build/re2 CACHE PATH "Sources of RE2 2022-06-01 with its tables")
 if(NOT EXISTS ${TENSORTAP_RE2_SOURCE}/re2/unicode_groups.cc)
-  message(FATAL_ERROR "tensortap: RE2's sources are not in ${TENSORTAP_RE2_SOURCE}. Run `tools/fetch_re2.sh build/re2` (or ./dev setup), "
+  message(FATAL_ERROR "tensortap: RE2's sources are not in ${TENSORTAP_RE2_SOURCE}. Run `tools/fetch_sources.sh build` (or ./dev setup), "
                       "or give another folder with -DTENSORTAP_RE2_SOURCE=FOLDER.")
 endif()
 set(re2_sources bitstate compile dfa nfa onepass parse perl_groups prog re2 regexp simplify stringpiece tostring unicode_casefold unicode_groups)
@@ -41,6 +41,13 @@ set_target_properties(tensortap_re2 PROPERTIES UNITY_BUILD OFF EXPORT_COMPILE_CO
 target_compile_options(tensortap_re2 PRIVATE -w)
 target_include_directories(tensortap_re2 SYSTEM PUBLIC ${TENSORTAP_RE2_SOURCE})
 target_link_libraries(tensortap_re2 PUBLIC Threads::Threads)
+
+# The header of cpp-httplib is compiled into the command alone, in one translation unit (src/serve/http_server.cc).
+set(TENSORTAP_HTTPLIB_SOURCE ${PROJECT_SOURCE_DIR}/build/httplib CACHE PATH "The folder of cpp-httplib 0.11.4's httplib.h")
+if(NOT EXISTS ${TENSORTAP_HTTPLIB_SOURCE}/httplib.h)
+  message(FATAL_ERROR "tensortap: cpp-httplib's header is not in ${TENSORTAP_HTTPLIB_SOURCE}. Run `tools/fetch_sources.sh build` (or ./dev setup), "
+                      "or give another folder with -DTENSORTAP_HTTPLIB_SOURCE=FOLDER.")
+endif()
 
 if(TENSORTAP_TESTS OR TENSORTAP_FUZZ)
   find_package(GTest REQUIRED)

@@ -32,7 +32,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder / "venv", with_pip=True)
     pip = [str(folder / "venv/bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    environment["SKBUILD_CMAKE_DEFINE"] = f"TENSORTAP_RE2_SOURCE={ROOT / 'build/re2'};CMAKE_CXX_FLAGS_DEBUG=-O0"
+    fetched = [f"TENSORTAP_{name.upper()}_SOURCE={ROOT / 'build' / name}" for name in ("re2", "httplib")]
+    environment["SKBUILD_CMAKE_DEFINE"] = ";".join([*fetched, "CMAKE_CXX_FLAGS_DEBUG=-O0"])
     environment["SKBUILD_CMAKE_BUILD_TYPE"] = "Debug"
     done = subprocess.run([*pip, str(sources)], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -108,7 +109,8 @@ def test_its_files_are_those_of_the_wheel_under_test(installed: Path) -> None:
         assert wanted[0] == wanted[1]
 
 
-def test_without_the_sources_of_re2_it_stops_with_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "what"), [("re2", "RE2's sources are"), ("httplib", "cpp-httplib's header is")])
+def test_without_fetched_sources_it_stops_with_one_sentence(tmp_path: Path, name: str, what: str) -> None:
     configure = [
         "cmake",
         "-S",
@@ -118,13 +120,13 @@ def test_without_the_sources_of_re2_it_stops_with_one_sentence(tmp_path: Path) -
         "-G",
         "Ninja",
         "-DTENSORTAP_TESTS=OFF",
-        f"-DTENSORTAP_RE2_SOURCE={tmp_path}/re2",
+        f"-DTENSORTAP_{name.upper()}_SOURCE={tmp_path}/{name}",
     ]
     done = subprocess.run(configure, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     said = " ".join(done.stderr.split())
     assert said.count("CMake Error") == 1
-    assert f"tensortap: RE2's sources are not in {tmp_path}/re2. Run `tools/fetch_re2.sh build/re2` (or ./dev setup)" in said
+    assert f"tensortap: {what} not in {tmp_path}/{name}. Run `tools/fetch_sources.sh build` (or ./dev setup)" in said
 
 
 def test_nothing_refers_to_the_folder_it_was_built_in(installed: Path) -> None:

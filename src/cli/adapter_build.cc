@@ -18,7 +18,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/child_process.h"
-#include "cli/json_members.h"
+#include "cli/member_text.h"
 #include "cli/program_file.h"
 
 namespace tensortap::cli {

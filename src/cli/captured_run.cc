@@ -17,7 +17,7 @@
 #include "cli/exec_place.h"
 #include "cli/exec_summary.h"
 #include "cli/failure_text.h"
-#include "cli/json_members.h"
+#include "cli/member_text.h"
 #include "cli/other_users.h"
 #include "cli/program_file.h"
 #include "cli/provide_adapter.h"

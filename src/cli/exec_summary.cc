@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/failure_text.h"
-#include "cli/json_members.h"
+#include "cli/member_text.h"
 #include "find/find_report.h"
 #include "read/dump_parts.h"
 #include "read/open_dump.h"

@@ -17,7 +17,7 @@
 #include "cli/command.h"
 #include "cli/dump_access.h"
 #include "cli/find_text.h"
-#include "cli/json_members.h"
+#include "cli/member_text.h"
 #include "cli/origin_text.h"
 #include "cli/summary_text.h"
 #include "find/find_report.h"

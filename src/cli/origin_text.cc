@@ -4,7 +4,7 @@
 
 #include "base/counted.h"
 #include "base/json.h"
-#include "cli/json_members.h"
+#include "cli/member_text.h"
 
 namespace tensortap::cli {
 namespace {

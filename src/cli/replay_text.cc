@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/json_members.h"
+#include "cli/member_text.h"
 #include "cli/table.h"
 
 namespace tensortap::cli {

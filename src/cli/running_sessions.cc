@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/running_captures.h"
 #include "base/text.h"
-#include "cli/json_members.h"
+#include "cli/member_text.h"
 
 namespace tensortap::cli {
 namespace {

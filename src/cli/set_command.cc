@@ -17,7 +17,7 @@
 #include "cli/capture_options.h"
 #include "cli/capture_talk.h"
 #include "cli/command.h"
-#include "cli/json_members.h"
+#include "cli/member_text.h"
 
 namespace tensortap::cli {
 namespace {

@@ -19,6 +19,7 @@
 #include "cli/values_json.h"
 #include "query/record_json.h"
 #include "read/print_tensor.h"
+#include "read/record_histogram.h"
 #include "read/tensor_file.h"
 #include "stats/digest.h"
 #include "stats/stats.h"
@@ -116,17 +117,6 @@ void print_statistics(Terminal& terminal, const RecordRow& row) {
     field(terminal, "sampled", fmt::format("{} of {} elements were looked at", stats.count, row.numel));
 }
 
-// From the dump where it was taken, otherwise from the values; empty when there are neither.
-std::vector<uint64_t> histogram_of(const DumpIndex& dump, size_t index, const Result<RecordData>& data) {
-  std::vector<uint64_t> numbers = dump.histogram(index);
-  if (!numbers.empty() || !data.ok() || !is_floating(data->view.desc.dtype)) return numbers;
-  ExponentHistogram histogram;
-  add_to_histogram(data->view, histogram);
-  numbers.assign(histogram.bins, histogram.bins + ExponentHistogram::kBins);
-  numbers.insert(numbers.end(), {histogram.zero, histogram.nan, histogram.inf});
-  return numbers;
-}
-
 // At most sixteen bars; neighbouring exponents share one where the range is wide.
 void print_histogram(Terminal& terminal, const std::vector<uint64_t>& numbers) {
   constexpr size_t kBars = 16;
@@ -158,12 +148,7 @@ void print_histogram(Terminal& terminal, const std::vector<uint64_t>& numbers) {
 }
 
 Json answer_json(const DumpIndex& dump, size_t index, const Result<RecordData>& data) {
-  Json answer = record_json(dump, index);
-  const OpInfo& op = op_of(dump, dump.rows()[index]);
-  Json originals = Json::array();
-  for (const OriginalNode& node : op.originals) originals.push_back({{"name", node.name}, {"type", node.type}});
-  answer["originals"] = std::move(originals);
-  answer["inserted_by_runtime"] = op.inserted_by_runtime;
+  Json answer = shown_record_json(dump, index);
   const auto histogram = histogram_of(dump, index, data);
   answer["histogram"] = histogram.empty() ? Json() : Json(histogram);
   const bool few = data.ok() && data->view.desc.shape.numel().value_or(kMostJsonValues + 1) <= kMostJsonValues;

@@ -7,7 +7,7 @@
 #include "base/counted.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/json_members.h"
+#include "cli/member_text.h"
 #include "cli/origin_text.h"
 
 namespace tensortap::cli {

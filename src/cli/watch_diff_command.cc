@@ -10,7 +10,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/dump_access.h"
-#include "cli/json_members.h"
+#include "cli/member_text.h"
 #include "find/watch_diff.h"
 
 namespace tensortap::cli {

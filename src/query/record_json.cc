@@ -26,4 +26,13 @@ Json record_json(const DumpIndex& dump, size_t row) {
   return json;
 }
 
+Json shown_record_json(const DumpIndex& dump, size_t row) {
+  Json json = record_json(dump, row);
+  const OpInfo& op = op_of(dump, dump.rows()[row]);
+  json["originals"] = Json::array();
+  for (const OriginalNode& node : op.originals) json["originals"].push_back({{"name", node.name}, {"type", node.type}});
+  json["inserted_by_runtime"] = op.inserted_by_runtime;
+  return json;
+}
+
 }  // namespace tensortap

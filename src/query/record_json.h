@@ -16,6 +16,9 @@ namespace tensortap {
 // `row` is a valid row number.
 Json record_json(const DumpIndex& dump, size_t row);
 
+// The same with "originals": [{"name", "type"}] and "inserted_by_runtime" of the op.
+Json shown_record_json(const DumpIndex& dump, size_t row);
+
 }  // namespace tensortap
 
 #endif  // TENSORTAP_QUERY_RECORD_JSON_H_

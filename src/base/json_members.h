@@ -1,16 +1,15 @@
-// Members of the JSON objects that the commands show.
+// Members of JSON objects that may be anything.
 
-#ifndef TENSORTAP_CLI_JSON_MEMBERS_H_
-#define TENSORTAP_CLI_JSON_MEMBERS_H_
+#ifndef TENSORTAP_BASE_JSON_MEMBERS_H_
+#define TENSORTAP_BASE_JSON_MEMBERS_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
-#include "cli/terminal.h"
 
-namespace tensortap::cli {
+namespace tensortap {
 
 // Null when `object` is no object, has no such member, or has null there.
 inline const Json* member(const Json& object, const char* key) {
@@ -19,11 +18,17 @@ inline const Json* member(const Json& object, const char* key) {
   return found == object.end() || found->is_null() ? nullptr : &*found;
 }
 
-// For a terminal: a text without control characters, anything else as JSON; "" when there is none.
-inline std::string member_text(const Json& object, const char* key) {
+// A copy of the member, null where there is none.
+inline Json member_or_null(const Json& object, const char* key) {
+  const Json* value = member(object, key);
+  return value == nullptr ? Json(nullptr) : *value;
+}
+
+// A text as it is, anything else as JSON; "" when there is none.
+inline std::string text_in(const Json& object, const char* key) {
   const Json* value = member(object, key);
   if (value == nullptr) return {};
-  return value->is_string() ? printable(value->get<std::string>()) : to_json_text(*value);
+  return value->is_string() ? value->get<std::string>() : to_json_text(*value);
 }
 
 // 0 when there is none, or it is no whole number from 0 on.
@@ -43,6 +48,6 @@ inline std::vector<std::string> strings_in(const Json& object, const char* key) 
   return texts;
 }
 
-}  // namespace tensortap::cli
+}  // namespace tensortap
 
-#endif  // TENSORTAP_CLI_JSON_MEMBERS_H_
+#endif  // TENSORTAP_BASE_JSON_MEMBERS_H_

@@ -1,0 +1,117 @@
+#include "serve/served_dump.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "find/find_report.h"
+#include "read/open_dump.h"
+
+namespace tensortap {
+namespace {
+
+constexpr size_t kFindLimit = 10;         // as `find` has it
+constexpr size_t kMostWatchedFiles = 64;  // of trees with a file for each tensor, the first
+
+}  // namespace
+
+ServedDump::ServedDump(std::string path, std::string folder, std::unique_ptr<DumpIndex> index)
+    : path_(std::move(path)), folder_(std::move(folder)), index_(std::move(index)), files_(look()) {
+  auto manifest = parse_json(index_->manifest(), "run.json");
+  manifest_ = manifest.ok() && manifest->is_object() ? *std::move(manifest) : Json::object();
+}
+
+Result<std::shared_ptr<const ServedDump>> ServedDump::open(const std::string& path) {
+  TENSORTAP_ASSIGN_OR_RETURN(auto index, open_dump(path));
+  const auto found = locate_dump(path);
+  return std::shared_ptr<const ServedDump>(new ServedDump(path, found.ok() ? found->folder : path, std::move(index)));
+}
+
+std::shared_ptr<const ServedDump> ServedDump::of(std::string name, std::unique_ptr<DumpIndex> index) {
+  return std::shared_ptr<const ServedDump>(new ServedDump(std::move(name), "", std::move(index)));
+}
+
+std::vector<ServedDump::FileState> ServedDump::look() const {
+  std::vector<FileState> states;
+  if (folder_.empty()) return states;
+  std::vector<std::string> paths = {folder_};
+  if (const auto names = list_directory(folder_); names.ok()) {
+    for (const std::string& name : *names) {
+      if (paths.size() < kMostWatchedFiles) paths.push_back(join_path(folder_, name));
+    }
+  }
+  for (const std::string& path : paths) {
+    struct stat seen = {};
+    if (stat(path.c_str(), &seen) != 0) continue;
+    if (S_ISDIR(seen.st_mode)) {
+      states.push_back({path, seen.st_dev, seen.st_ino, 0, 0});
+      continue;
+    }
+    states.push_back({path, seen.st_dev, seen.st_ino, static_cast<uint64_t>(seen.st_size),
+                      int64_t{seen.st_mtim.tv_sec} * 1'000'000'000 + seen.st_mtim.tv_nsec});
+  }
+  return states;
+}
+
+int64_t ServedDump::written_before_ns() const {
+  int64_t last = 0;
+  for (const FileState& file : files_) last = std::max(last, file.changed_ns);
+  return last;
+}
+
+bool ServedDump::changed() const { return look() != files_; }
+
+ServedDump::RowsByOp ServedDump::sort_rows() const {
+  RowsByOp sorted;
+  const size_t ops = index_->ops().size();
+  sorted.begins.assign(ops + 1, 0);
+  for (const RecordRow& row : rows()) {
+    if (row.op < ops) ++sorted.begins[row.op + 1];
+  }
+  for (size_t op = 0; op < ops; ++op) sorted.begins[op + 1] += sorted.begins[op];
+  std::vector<uint32_t> next(sorted.begins.begin(), sorted.begins.end() - 1);
+  sorted.rows.resize(sorted.begins.back());
+  for (size_t row = 0; row < rows().size(); ++row) {
+    const OpId op = rows()[row].op;
+    if (op < ops) sorted.rows[next[op]++] = static_cast<uint32_t>(row);
+  }
+  return sorted;
+}
+
+std::span<const uint32_t> ServedDump::rows_of(OpId op) const {
+  const RowsByOp& sorted = by_op_.get([this] { return sort_rows(); });
+  if (op + size_t{1} >= sorted.begins.size()) return {};
+  return std::span(sorted.rows).subspan(sorted.begins[op], sorted.begins[op + 1] - sorted.begins[op]);
+}
+
+const std::vector<int64_t>& ServedDump::steps() const {
+  return steps_.get([this] {
+    std::vector<int64_t> steps;
+    for (const RecordRow& row : rows()) {
+      // Rows of one step mostly lie together.
+      if (row.phase != static_cast<uint8_t>(Phase::kLoad) && (steps.empty() || steps.back() != row.step)) steps.push_back(row.step);
+    }
+    std::ranges::sort(steps);
+    steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+    return steps;
+  });
+}
+
+const OpFactsTable& ServedDump::facts() const {
+  return facts_.get([this] { return OpFactsTable(*index_); });
+}
+
+const RecordLookup& ServedDump::lookup() const {
+  return lookup_.get([this] { return RecordLookup(*index_, facts()); });
+}
+
+const Json& ServedDump::find_report() const {
+  return find_.get([this] { return tensortap::find_report(*index_, kFindLimit); });
+}
+
+const TrendReport& ServedDump::trends() const {
+  return trends_.get([this] { return find_trends(*index_); });
+}
+
+}  // namespace tensortap

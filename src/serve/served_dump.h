@@ -1,0 +1,104 @@
+// ServedDump: one open dump with what the answers look up in it again and again.
+
+#ifndef TENSORTAP_SERVE_SERVED_DUMP_H_
+#define TENSORTAP_SERVE_SERVED_DUMP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/status.h"
+#include "find/trends.h"
+#include "query/op_facts.h"
+#include "query/record_lookup.h"
+#include "trace/dump_index.h"
+
+namespace tensortap {
+
+// A value that the first who asks makes, while others wait. Thread-safe.
+template <class T>
+class MadeOnce {
+ public:
+  template <class Make>
+  const T& get(const Make& make) const {
+    std::call_once(once_, [&] { value_.emplace(make()); });
+    return *value_;
+  }
+
+ private:
+  mutable std::once_flag once_;
+  mutable std::optional<T> value_;
+};
+
+// Thread-safe; what it holds is that of the files when they were opened.
+class ServedDump {
+ public:
+  // As read/open_dump.h opens it.
+  static Result<std::shared_ptr<const ServedDump>> open(const std::string& path);
+  // Of a dump that is open, for tests. `name` stands where the path does otherwise.
+  static std::shared_ptr<const ServedDump> of(std::string name, std::unique_ptr<DumpIndex> index);
+  ServedDump(const ServedDump&) = delete;
+  ServedDump& operator=(const ServedDump&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const DumpIndex& index() const { return *index_; }
+  [[nodiscard]] std::span<const RecordRow> rows() const { return index_->rows(); }
+  [[nodiscard]] const Json& manifest() const { return manifest_; }  // an object
+
+  // Rows of an op, in the order of the dump.
+  [[nodiscard]] std::span<const uint32_t> rows_of(OpId op) const;
+  // Every number once, rising. Rows of the phase kLoad belong to no step.
+  [[nodiscard]] const std::vector<int64_t>& steps() const;
+  [[nodiscard]] const RecordLookup& lookup() const;
+  [[nodiscard]] const OpFactsTable& facts() const;
+  // What `find` says, with its own limit.
+  [[nodiscard]] const Json& find_report() const;
+  [[nodiscard]] const TrendReport& trends() const;
+
+  // When a file of the dump was last written to, as time of day; files that are newer are not what ran. Without files 0.
+  [[nodiscard]] int64_t written_before_ns() const;
+  // Whether a file of the dump changed, or went away, since it was opened.
+  [[nodiscard]] bool changed() const;
+
+ private:
+  // What a file was: its name in the folder, and what stat(2) tells.
+  struct FileState {
+    std::string name;
+    uint64_t device = 0;
+    uint64_t inode = 0;
+    uint64_t size = 0;
+    int64_t changed_ns = 0;
+    friend bool operator==(const FileState&, const FileState&) = default;
+  };
+  struct RowsByOp {
+    std::vector<uint32_t> begins;  // by op, and the end
+    std::vector<uint32_t> rows;
+  };
+
+  ServedDump(std::string path, std::string folder, std::unique_ptr<DumpIndex> index);
+  [[nodiscard]] std::vector<FileState> look() const;
+  [[nodiscard]] RowsByOp sort_rows() const;
+
+  std::string path_;
+  std::string folder_;  // "" = there are no files
+  std::unique_ptr<DumpIndex> index_;
+  Json manifest_;
+  std::vector<FileState> files_;
+  MadeOnce<RowsByOp> by_op_;
+  MadeOnce<std::vector<int64_t>> steps_;
+  MadeOnce<OpFactsTable> facts_;
+  MadeOnce<RecordLookup> lookup_;
+  MadeOnce<Json> find_;
+  MadeOnce<TrendReport> trends_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SERVE_SERVED_DUMP_H_

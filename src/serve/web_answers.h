@@ -1,0 +1,50 @@
+// WebAnswers: every answer of `tensortap serve`, as a function of the path and the parameters (docs/web_api.md). Without HTTP: the server,
+// the report and the tests ask it.
+
+#ifndef TENSORTAP_SERVE_WEB_ANSWERS_H_
+#define TENSORTAP_SERVE_WEB_ANSWERS_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "serve/answer.h"
+#include "serve/served_dump.h"
+#include "serve/web_request.h"
+
+namespace tensortap {
+
+// Thread-safe.
+class WebAnswers {
+ public:
+  using Dump = std::shared_ptr<const ServedDump>;
+
+  // `b` "" = one dump. Otherwise `a` is judged and `b` is the reference, as in `tensortap compare A B`. Errors are those of open_dump().
+  static Result<std::unique_ptr<WebAnswers>> open(const std::string& a, const std::string& b);
+  // Of dumps that are open; `b` may be null.
+  static std::unique_ptr<WebAnswers> of(Dump a, Dump b);
+  ~WebAnswers();
+  WebAnswers(const WebAnswers&) = delete;
+  WebAnswers& operator=(const WebAnswers&) = delete;
+
+  // The answer to a GET of "/api/records?where=nan%20%3E%200". What goes wrong is an answer as well.
+  [[nodiscard]] Answer get(std::string_view target) const;
+
+  // One, or two.
+  [[nodiscard]] std::vector<Dump> dumps() const;
+
+ private:
+  WebAnswers(Dump a, Dump b);
+  [[nodiscard]] Result<Answer> answer(const WebRequest& request) const;
+  // The dump that the parameter `dump` chooses. Errors: kInvalidArgument; kNotFound for b where there is none.
+  [[nodiscard]] Result<Dump> chosen(const WebRequest& request) const;
+
+  Dump a_;
+  Dump b_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SERVE_WEB_ANSWERS_H_

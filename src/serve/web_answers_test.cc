@@ -1,0 +1,116 @@
+#include "serve/web_answers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/temporary_folder.h"
+#include "query/query_dump.h"
+#include "serve/program_lines.h"
+
+namespace tensortap {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::unique_ptr<WebAnswers> answers() { return WebAnswers::of(ServedDump::of("made", std::make_unique<QueryDump>()), nullptr); }
+
+Json asked(const std::string& target, int status = 200) {
+  const Answer answer = answers()->get(target);
+  EXPECT_EQ(answer.status, status) << target << "\n" << answer.body;
+  EXPECT_EQ(answer.type, "application/json");
+  return Json::parse(answer.body);
+}
+
+std::vector<size_t> rows_in(const Json& list) {
+  std::vector<size_t> rows;
+  for (const Json& one : list.at("items")) rows.push_back(one.at("record").get<size_t>());
+  return rows;
+}
+
+TEST(WebAnswers, TheDumpIsDescribed) {
+  const Json answer = asked("/api/dump");
+  ASSERT_EQ(answer.at("dumps").size(), 1U);
+  const Json& info = answer.at("dumps")[0];
+  EXPECT_EQ(info.at("name"), "made");
+  EXPECT_EQ(info.at("records"), 8);
+  EXPECT_EQ(info.at("ops"), 2);
+  EXPECT_EQ(info.at("steps"), Json({0, 1, 2}));
+  EXPECT_EQ(info.at("phases"), Json({"inference"}));
+  EXPECT_EQ(info.at("has_data"), false);
+  EXPECT_TRUE(info.at("find").contains("first_nonfinite"));
+  EXPECT_FALSE(answer.at("sentences").empty());
+}
+
+TEST(WebAnswers, ListsArePages) {
+  const Json page = asked("/api/records?where=min%20%3C%200&from=2&limit=3");
+  EXPECT_EQ(page.at("total"), 7) << "one record has no statistics";
+  EXPECT_EQ(page.at("from"), 2);
+  EXPECT_EQ(page.at("limit"), 3);
+  EXPECT_THAT(rows_in(page), ElementsAre(2, 3, 4));
+  EXPECT_THAT(rows_in(asked("/api/records?from=100")), ElementsAre());
+  EXPECT_THAT(rows_in(asked("/api/records?sort=-max&limit=2")), ElementsAre(5, 7));
+}
+
+TEST(WebAnswers, AnOpOfDigitsIsItsNumber) {
+  EXPECT_THAT(rows_in(asked("/api/records?op=1")), ElementsAre(7));
+  EXPECT_THAT(rows_in(asked("/api/records?op=gemm")), ElementsAre(7));
+  EXPECT_THAT(rows_in(asked("/api/records?op=0&step=1&slot=out")), ElementsAre(3));
+  EXPECT_THAT(asked("/api/records?op=2", 404).at("error"), HasSubstr("op 2"));
+}
+
+TEST(WebAnswers, MistakesAreOneSentence) {
+  EXPECT_THAT(asked("/api/records?where=maxx%20%3E%200", 400).at("error"), HasSubstr("where: column 1"));
+  EXPECT_THAT(asked("/api/records?sort=maxx", 400).at("error"), HasSubstr("Did you mean"));
+  EXPECT_THAT(asked("/api/records?dump=c", 400).at("error"), HasSubstr("not one of a, b"));
+  EXPECT_THAT(asked("/api/records?dump=b", 404).at("error"), HasSubstr("only one dump"));
+  EXPECT_THAT(asked("/api/record/8", 404).at("error"), HasSubstr("record 8"));
+  EXPECT_THAT(asked("/api/record/x", 400).at("error"), HasSubstr("not a number"));
+  EXPECT_THAT(asked("/api/record/-1", 400).at("error"), HasSubstr("not a number"));
+  EXPECT_THAT(asked("/api/../etc/passwd", 404).at("error"), HasSubstr("no such address"));
+  EXPECT_THAT(asked("/", 404).at("error"), HasSubstr("no such address"));
+}
+
+TEST(WebAnswers, ARecordHasWhatStandsBesideIt) {
+  const Json record = asked("/api/record/5");
+  EXPECT_EQ(record.at("record"), 5);
+  EXPECT_EQ(record.at("op_id"), 0);
+  EXPECT_EQ(record.at("op"), "block.conv");
+  EXPECT_EQ(record.at("max"), 30.0);
+  ASSERT_EQ(record.at("outputs").size(), 2U) << "the output and the element of a list of the same step";
+  EXPECT_EQ(record.at("outputs")[0].at("record"), 5);
+  EXPECT_EQ(record.at("outputs")[1].at("record"), 6);
+  EXPECT_EQ(record.at("source_lines"), nullptr);
+}
+
+TEST(ProgramLines, AreThoseAroundTheLine) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/train.py";
+  std::ofstream file(path);
+  for (int i = 1; i <= 20; ++i) file << "line " << i << "\n";
+  file.close();
+  const int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const int64_t later = now + 60'000'000'000;
+  const Json lines = program_lines_json(path + ":10", later);
+  EXPECT_EQ(lines.at("first"), 6);
+  EXPECT_EQ(lines.at("line"), 10);
+  EXPECT_EQ(lines.at("lines").front(), "line 6");
+  EXPECT_EQ(lines.at("lines").size(), 8U);
+  EXPECT_EQ(program_lines_json(path + ":1", later).at("lines").front(), "line 1");
+  EXPECT_EQ(program_lines_json(path + ":10", now - 3'600'000'000'000), nullptr) << "the file is newer than the dump";
+  EXPECT_EQ(program_lines_json(path + ":99", later), nullptr);
+  std::filesystem::copy_file(path, folder.path() + "/secret.txt");
+  EXPECT_EQ(program_lines_json(folder.path() + "/secret.txt:10", later), nullptr) << "no source of a program";
+  EXPECT_EQ(program_lines_json("train.py", later), nullptr);
+}
+
+}  // namespace
+}  // namespace tensortap

@@ -1,0 +1,58 @@
+// WebRequest: path and parameters of a request, as a browser writes them.
+
+#ifndef TENSORTAP_SERVE_WEB_REQUEST_H_
+#define TENSORTAP_SERVE_WEB_REQUEST_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace tensortap {
+
+inline constexpr size_t kMostTargetBytes = 8192;
+
+// Immutable. Messages of errors begin with the name of the parameter.
+class WebRequest {
+ public:
+  // Of "/api/records?where=nan%20%3E%200". Errors: kInvalidArgument for what is no path, for a bad escape, a byte 0, text that is no UTF-8,
+  // a parameter that is given twice.
+  static Result<WebRequest> parse(std::string_view target);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // The parts of the path between its slashes: "api", "record", "3", "slice".
+  [[nodiscard]] const std::vector<std::string>& parts() const { return parts_; }
+
+  // Errors: kInvalidArgument, naming the nearest, when there is a parameter that is none of these.
+  [[nodiscard]] Status check_names(std::initializer_list<std::string_view> known) const;
+
+  // "" when it is not given.
+  [[nodiscard]] std::string text(std::string_view name) const;
+  [[nodiscard]] bool has(std::string_view name) const { return parameters_.contains(name); }
+  // `fallback` when it is not given. Errors: kInvalidArgument when it is no number within the bounds.
+  [[nodiscard]] Result<int64_t> number(std::string_view name, int64_t fallback, int64_t least, int64_t most) const;
+  // One of the words; the first when it is not given.
+  [[nodiscard]] Result<std::string> choice(std::string_view name, std::initializer_list<std::string_view> words) const;
+
+  // `from` and `limit` of a list.
+  struct Page {
+    size_t from = 0;
+    size_t limit = 0;
+  };
+  [[nodiscard]] Result<Page> page() const;
+
+ private:
+  std::string path_;
+  std::vector<std::string> parts_;
+  std::map<std::string, std::string, std::less<>> parameters_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SERVE_WEB_REQUEST_H_
