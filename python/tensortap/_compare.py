@@ -47,8 +47,9 @@ class Comparison:
 
     @property
     def within_tolerance(self) -> bool:
-        """Whether nothing is outside of the tolerance: the exit code 0 of the command."""
-        return not self.summary["outside"]
+        """Whether nothing is outside of the tolerance, and all that the dumps have could be read: the exit code 0 of the command."""
+        summary = self.summary
+        return not summary["outside"] and summary["judged"] > 0 and summary["unreadable"] == 0
 
     @property
     def differing(self) -> list[dict[str, Any]]:

@@ -260,8 +260,22 @@ Result<std::vector<Part>> parts_of(const CompareOptions& options, const Terminal
   return parts;
 }
 
-// Whether something is outside of the tolerance.
-Result<bool> compare_part(const CompareOptions& options, const Part& part, const Prepared& prepared, Terminal& terminal, std::string& csv) {
+// What could not be compared is no success, whatever the rest is.
+ExitCode exit_code_of(const ComparisonSummary& summary, const Terminal& terminal) {
+  if (summary.unreadable > 0) {
+    terminal.warn(printable(
+        fmt::format("a dump is damaged: the tensors of {} of {} records could not be read, only statistics are compared; the first: {}",
+                    summary.unreadable, summary.records, summary.first_unreadable)));
+  }
+  if (summary.outside()) return ExitCode::kFound;
+  if (summary.judged() > 0) return summary.unreadable > 0 ? ExitCode::kFailed : ExitCode::kFine;
+  terminal.error(printable(fmt::format("no pair of values could be compared; the first: {}", summary.first_reason)));
+  return ExitCode::kFailed;
+}
+
+// kFound when something is outside of the tolerance, kFailed when not all that the dumps have could be compared.
+Result<ExitCode> compare_part(const CompareOptions& options, const Part& part, const Prepared& prepared, Terminal& terminal,
+                              std::string& csv) {
   auto a = open_for_reading(terminal, part.a);
   if (!a.ok()) return as_failure(a.status());
   auto b = open_for_reading(terminal, part.b);
@@ -299,25 +313,25 @@ Result<bool> compare_part(const CompareOptions& options, const Part& part, const
   if (comparison.alignment().by_order()) {
     terminal.note("no step is in both dumps: they stand beside each other in their order (--steps says otherwise)");
   }
-  return comparison.summary().outside();
+  return exit_code_of(comparison.summary(), terminal);
 }
 
 Result<ExitCode> compare(const CompareOptions& options, Terminal& terminal) {
   Prepared prepared;
   TENSORTAP_RETURN_IF_ERROR(prepare(options, terminal, prepared));
   TENSORTAP_ASSIGN_OR_RETURN(const std::vector<Part> parts, parts_of(options, terminal));
-  bool outside = false;
+  ExitCode code = ExitCode::kFine;
   std::string csv;
   for (const Part& part : parts) {
-    TENSORTAP_ASSIGN_OR_RETURN(const bool found, compare_part(options, part, prepared, terminal, csv));
-    outside |= found;
+    TENSORTAP_ASSIGN_OR_RETURN(const ExitCode of_part, compare_part(options, part, prepared, terminal, csv));
+    if (code != ExitCode::kFound && of_part != ExitCode::kFine) code = of_part;
   }
   if (!options.csv.empty()) {
     std::string header = csv_header(options.style());
     if (options.replay && options.style() == CsvStyle::kOwn) header.insert(header.size() - 1, OwnErrors::csv_titles());
     TENSORTAP_RETURN_IF_ERROR(write_file_atomically(options.csv, header + csv, Access::kShared));
   }
-  return outside ? ExitCode::kFound : ExitCode::kFine;
+  return code;
 }
 
 }  // namespace

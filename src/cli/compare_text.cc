@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kMostNamed = 3;
 constexpr const char* kSame = "same statistics";
+constexpr const char* kNot = "not comparable";
 
 uint64_t number(const Json& json, const char* key) { return json.at(key).get<uint64_t>(); }
 
@@ -86,9 +87,8 @@ class Printer {
     Json others = verdicts;
     others.erase("equal");
     others.erase(kSame);
-    if (const std::string rest = counts_text(others); !rest.empty()) {
-      text += fmt::format("; {}; largest relative L2 {}", rest, error_text(summary_.at("largest_error")));
-    }
+    if (const std::string rest = counts_text(others); !rest.empty()) text += "; " + rest;
+    if (!summary_.at("first_differing").is_null()) text += "; largest relative L2 " + error_text(summary_.at("largest_error"));
     if (const Json& ratio = summary_.at("largest_noise_ratio"); ratio.is_number() && ratio.get<double>() > 0) {
       text += fmt::format(", {:.2g} times the noise", ratio.get<double>());
     }
@@ -112,13 +112,16 @@ class Printer {
     const Json& given = summary_.at("given");
     uint64_t all = 0;
     for (const auto& [name, count] : given.items()) all += count.get<uint64_t>();
-    const uint64_t equal = number(given, "equal") + number(given, kSame);
-    if (all == equal) return;
-    const Json& first = summary_.at("first_given");
-    line("given", fmt::format("{} of {} weights and inputs are not equal{}", all - equal, all,
-                              first.is_null() ? ""
-                                              : fmt::format("; the first: {}, relative L2 {}", member_text(first, "b"),
-                                                            error_text(first.at("error")))));
+    const uint64_t unknown = number(given, kNot);
+    const uint64_t differing = all - unknown - number(given, "equal") - number(given, kSame);
+    std::vector<std::string> parts;
+    if (differing > 0) {
+      const Json& first = summary_.at("first_given");
+      parts.push_back(fmt::format("{} of {} weights and inputs are not equal; the first: {}, relative L2 {}", differing, all,
+                                  member_text(first, "b"), error_text(first.at("error"))));
+    }
+    if (unknown > 0) parts.push_back(fmt::format("{} of {} weights and inputs are {}", unknown, all, kNot));
+    if (!parts.empty()) line("given", join(parts, "; "));
   }
 
   void print_first() {
@@ -170,18 +173,25 @@ class Printer {
     const Json& given = summary_.at("given");
     const uint64_t nonfinite = number(verdicts, "non-finite") + number(given, "non-finite");
     const uint64_t different = number(verdicts, "different") + number(given, "different");
+    const uint64_t other_sizes = number(summary_, "other_sizes");
     const size_t born = summary_.at("born").size();
-    if (nonfinite + different > 0) {
+    if (nonfinite + different + other_sizes > 0) {
       std::string text = fmt::format("different: {} outside of the tolerance", different);
       if (nonfinite > 0) text += fmt::format(", {} with NaN or Inf on one side only", nonfinite);
+      if (other_sizes > 0) text += fmt::format(", {} with another number of elements", other_sizes);
       line("verdict", palette.red(text));
+    } else if (number(summary_, "judged") == 0) {
+      line("verdict", palette.red("nothing was comparable"));
+    } else if (const uint64_t unknown = number(verdicts, kNot) + number(given, kNot); unknown > 0) {
+      line("verdict", palette.yellow(fmt::format("nothing that could be compared differs beyond the tolerance; {} of {} records could not",
+                                                 unknown, number(summary_, "records"))));
     } else if (number(verdicts, "noise") + number(verdicts, "tolerated") > 0) {
       const std::string where = born == 0 ? "" : fmt::format(", other rounding in {} {}", born, born == 1 ? "op" : "ops");
       line("verdict", palette.green("same computation" + where));
     } else if (number(verdicts, kSame) > 0) {
       line("verdict", palette.green("nothing differs in the statistics; whether all values are equal only tensors say"));
     } else {
-      line("verdict", number(verdicts, "equal") == 0 ? "nothing was comparable" : palette.green("equal"));
+      line("verdict", palette.green("equal"));
     }
   }
 

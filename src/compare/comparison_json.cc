@@ -119,6 +119,11 @@ Json summary_json(const DumpComparison& comparison) {
   json["inherited"] = summary.inherited;
   json["unknown"] = summary.unknown;
   json["largest_growth"] = place_json(comparison, summary.largest_growth);
+  json["judged"] = summary.judged();
+  json["other_sizes"] = summary.other_sizes;
+  json["unreadable"] = summary.unreadable;
+  json["first_unreadable"] = summary.first_unreadable.empty() ? Json(nullptr) : Json(summary.first_unreadable);
+  json["first_reason"] = summary.first_reason.empty() ? Json(nullptr) : Json(summary.first_reason);
   json["outside"] = summary.outside();
   return {{"summary", json}};
 }

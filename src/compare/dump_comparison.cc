@@ -45,7 +45,12 @@ bool ComparisonSummary::outside() const {
   for (size_t i = 0; i < kVerdicts; ++i) {
     if (is_outside(static_cast<Verdict>(i)) && verdicts[i] + given[i] > 0) return true;
   }
-  return false;
+  return other_sizes > 0;
+}
+
+uint64_t ComparisonSummary::judged() const {
+  constexpr auto kNot = static_cast<size_t>(Verdict::kNotComparable);
+  return records - verdicts[kNot] - given[kNot];
 }
 
 DumpComparison::DumpComparison(const DumpIndex& a, const DumpIndex& b, ComparisonOptions options)
@@ -204,11 +209,12 @@ ComparedValue DumpComparison::compare(uint32_t row_b) {
   }
   if (!difference.failure.ok()) {
     value.reason = difference.failure.message();
-    return value;
+    value.unreadable = difference.unreadable;
+    if (!value.unreadable) return value;
   }
   const StatisticsDifference statistics = compare_statistics(of_a, of_b);
   if (!statistics.any_known) {
-    value.reason = "neither data nor statistics of both";
+    if (value.reason.empty()) value.reason = "neither data nor statistics of both";
     return value;
   }
   value.statistics = statistics;
@@ -297,11 +303,18 @@ void DumpComparison::count_birth(const ComparedValue& value, const ComparisonSum
   }
 }
 
+void DumpComparison::count_not_comparable(const ComparedValue& value) {
+  if (summary_.first_reason.empty()) summary_.first_reason = value.reason;
+  if (a_.dump().rows()[value.row_a].numel != b_.dump().rows()[value.row_b].numel) ++summary_.other_sizes;
+}
+
 void DumpComparison::count(const ComparedValue& value) {
   ++summary_.records;
   const bool given = b_.at(b_.value_of(value.row_b)).given;
   ++(given ? summary_.given : summary_.verdicts)[static_cast<size_t>(value.verdict)];
   if (!given && value.basis.floor > 0) ++summary_.with_noise;
+  if (value.verdict == Verdict::kNotComparable) count_not_comparable(value);
+  if (value.unreadable && summary_.unreadable++ == 0) summary_.first_unreadable = value.reason;
   if (is_alike(value.verdict) || value.verdict == Verdict::kNotComparable) return;
   const std::optional<uint64_t> at = value.data ? value.data->first_differing : std::nullopt;
   const ComparisonSummary::Place place{value.row_a, value.row_b, value.error, at, value.growth()};

@@ -47,7 +47,8 @@ struct ComparedValue {
   Verdict verdict = Verdict::kNotComparable;
   std::optional<Difference> data;                  // both have their data
   std::optional<StatisticsDifference> statistics;  // one has not
-  std::string reason;                              // why it is not comparable
+  std::string reason;                              // why it is not comparable, or why its data are not
+  bool unreadable = false;                         // data of it could not be read: a dump is damaged. Statistics were compared
   VerdictBasis basis;
   ToleranceRule rule;
   double error = std::numeric_limits<double>::quiet_NaN();  // relative L2, or the largest difference of statistics; NaN when not compared
@@ -79,6 +80,10 @@ struct ComparisonSummary {
   double largest_error = 0;                    // of finite ones
   double largest_noise_ratio = 0;              // error to noise, where noise is known
   uint64_t with_noise = 0;                     // records of values that ops made, which the noise reaches
+  uint64_t other_sizes = 0;                    // records of one value that have other numbers of elements
+  uint64_t unreadable = 0;                     // records whose data could not be read
+  std::string first_unreadable;                // why, of the first of these
+  std::string first_reason;                    // why the first record that is not comparable is not
   Place first;                                 // the first that differs
   Place first_outside;                         // the first that is outside of the tolerance
   Place first_given;                           // the first weight or input that differs
@@ -89,7 +94,8 @@ struct ComparisonSummary {
 
   [[nodiscard]] uint64_t count(Verdict verdict) const { return verdicts[static_cast<size_t>(verdict)]; }
   [[nodiscard]] uint64_t differing() const;  // records of values that ops made
-  [[nodiscard]] bool outside() const;        // something is outside of the tolerance
+  [[nodiscard]] bool outside() const;        // something is outside of the tolerance, or has another number of elements
+  [[nodiscard]] uint64_t judged() const;     // records of which a verdict could be given, with the given ones
 };
 
 // Another run of one of the two programs, of inputs that differ in the last bit.
@@ -153,6 +159,7 @@ class DumpComparison {
   void look_at_input(uint32_t input, Inherited& found, std::vector<uint32_t>& waiting) const;
   void find_birth(ComparedValue& value) const;
   void count(const ComparedValue& value);
+  void count_not_comparable(const ComparedValue& value);
   void count_birth(const ComparedValue& value, const ComparisonSummary::Place& place);
 
   ComparisonOptions options_;

@@ -58,7 +58,8 @@ RowDifference compare_rows(const DumpIndex& a, uint32_t row_a, const DumpIndex& 
   const Result<RecordData> data_a = a.data(row_a);
   const Result<RecordData> data_b = b.data(row_b);
   if (!data_a.ok() || !data_b.ok()) {
-    answer.failure = data_a.ok() ? data_b.status() : data_a.status();
+    answer.failure = data_a.ok() ? data_b.status().with_context("B") : data_a.status().with_context("A");
+    answer.unreadable = true;
     return answer;
   }
   Result<Difference> difference = compare_in_order(ordered(of_a, *data_a), ordered(of_b, *data_b), order, options);

@@ -20,6 +20,7 @@ namespace tensortap {
 struct RowDifference {
   std::optional<Difference> data;  // both records have their data
   Status failure;                  // data could not be read or compared
+  bool unreadable = false;         // the former: a dump is damaged
 };
 
 // Reads both records and compares them. Data are held during the call only.

@@ -201,6 +201,58 @@ TEST_F(Compare, RanksStandBesideRanks) {
   EXPECT_EQ(at("compare job_b job_b").code, 0);
 }
 
+TEST_F(Compare, WhatCouldNotBeReadIsNoSuccess) {
+  const auto copy_cut_to = [](const std::string& name, double share) {
+    std::filesystem::copy(path("right"), path(name), std::filesystem::copy_options::recursive);
+    const std::string archive = path(name) + "/tensors.npz";
+    std::filesystem::resize_file(archive, static_cast<uintmax_t>(share * static_cast<double>(std::filesystem::file_size(archive))));
+  };
+  ASSERT_EQ(at("run right.onnx --describe --slots in,out --input x=x.npy --out described").code, 0);
+  copy_cut_to("nothing_left", 0);
+  copy_cut_to("half_left", 0.5);
+  struct Row {
+    std::string words;
+    int code;
+    std::string said;
+    std::string verdict;
+  };
+  const std::vector<Row> rows = {
+      {"compare nothing_left right", 3, "7 of 7 records could not be read, only statistics are compared; the first: A: w:out0: tensors.npz",
+       "0 bit by bit; 5 same statistics"},
+      {"compare right nothing_left", 3, "; the first: B: w:out0: tensors.npz", "0 bit by bit; 5 same statistics"},
+      {"compare half_left right", 3, "a dump is damaged: the tensors of ", "whether all values are equal only tensors say"},
+      {"compare half_left right --only differing", 3, " of 7 records could not be read", "same statistics"},
+      {"compare described right", 3, "error: no pair of values could be compared; the first: neither data nor statistics of both",
+       "nothing was comparable"}};
+  for (const Row& row : rows) {
+    const Done done = at(row.words);
+    EXPECT_EQ(done.code, row.code) << row.words << "\n" << done.said();
+    EXPECT_THAT(done.err, HasSubstr(row.said)) << row.words;
+    EXPECT_THAT(done.out, AllOf(HasSubstr(row.verdict), Not(HasSubstr("largest relative L2")), Not(HasSubstr("are not equal"))))
+        << row.words;
+    const Json answer = summary(row.words);
+    EXPECT_EQ(answer["unreadable"].get<uint64_t>() > 0, answer["judged"].get<uint64_t>() > 0) << row.words;
+    EXPECT_EQ(answer["judged"].get<uint64_t>() + answer["verdicts"]["not comparable"].get<uint64_t>() +
+                  answer["given"]["not comparable"].get<uint64_t>(),
+              answer["records"].get<uint64_t>());
+  }
+  // A difference that was found is one whatever else is lost.
+  EXPECT_EQ(at("compare half_left wrong").code, 1);
+  EXPECT_EQ(at("compare nothing_left bare").code, 0) << "no tensor was asked for";
+}
+
+TEST_F(Compare, AnotherNumberOfElementsIsADifference) {
+  write(path("open.onnx"), model({{"Floor", "floor_1", {"x"}, {"y"}}, {"Shape", "shape_1", {"y"}, {"z"}}}, {-1, 3}));
+  write(path("two.npy"), npy({2, 3}, {1, 2, 3, 4, 5, 6}));
+  write(path("three.npy"), npy({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  for (const std::string name : {"two", "three"}) {
+    ASSERT_EQ(at("run open.onnx --full --slots in,out --as-written --input x=" + name + ".npy --out " + name).code, 0);
+  }
+  const Done done = at("compare two three");
+  EXPECT_EQ(done.code, 1) << done.said();
+  EXPECT_THAT(done.out, HasSubstr("with another number of elements"));
+}
+
 TEST_F(Compare, NothingInCommonIsAFailure) {
   const Done done = at("compare other right");
   EXPECT_EQ(done.code, 3) << done.said();
