@@ -78,9 +78,9 @@ Json convert_json(const ConvertRequest& request, const ConvertReport& report) {
   for (const Loss& loss : report.losses) {
     losses.push_back({{"kind", loss.kind}, {"what", loss.what}, {"records", loss.records}, {"kept_beside", loss.kept_beside}});
   }
-  return {{"target", request.target}, {"to", request.to},           {"converted", report.sources},
-          {"files", report.written},  {"bytes", report.bytes},      {"losses", std::move(losses)},
-          {"notes", report.notes},    {"failed", std::move(failed)}};
+  return {{"target", request.target},    {"to", request.to},      {"converted", report.sources},
+          {"files", report.written},     {"bytes", report.bytes}, {"replaced", report.replaced},
+          {"losses", std::move(losses)}, {"notes", report.notes}, {"failed", std::move(failed)}};
 }
 
 void print_failures(const Terminal& terminal, const ConvertReport& report) {
@@ -127,7 +127,7 @@ Result<ExitCode> run_convert(const ConvertOptions& options, Terminal& terminal) 
   if (terminal.json) {
     terminal.json_line(convert_json(request, report));
   } else {
-    const std::string files = report.written > 0 ? fmt::format("{} files, ", report.written) : "";
+    const std::string files = report.written > 0 ? fmt::format("{} {}, ", report.written, report.written == 1 ? "file" : "files") : "";
     terminal.line(fmt::format("{}: {} converted, {}{}{}", request.target, report.sources, files, bytes_text(report.bytes),
                               report.failed.empty() ? "" : fmt::format(", {} failed", report.failed.size())));
   }

@@ -156,8 +156,29 @@ Status check_request(const ConvertRequest& request) {
   return {};
 }
 
-Status write_failed_list(const ConvertReport& report, TargetFolder& target) {
-  if (report.failed.empty()) return {};
+// A dump is written into a folder of its own: with what was there it would be a mixture of two.
+Status check_unused(const std::string& target) {
+  if (!is_directory(target)) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(const auto names, list_directory(target));
+  if (names.empty()) return {};
+  return invalid_argument(
+      concat(target, " is not empty (it holds ", quote(names.front()), names.size() > 1 ? ", ..." : "", "). Choose another, or remove it"));
+}
+
+Status check_values(const DumpIndex& dump, const std::string& source) {
+  if (std::ranges::any_of(dump.rows(), [](const RecordRow& row) { return (row.flags & kRecordHasData) != 0; })) return {};
+  return invalid_argument(concat(source, ": no record has its values, only statistics; capture tensors"));
+}
+
+// What was made of a target; where nothing was, nothing is left of it.
+Status finish(TargetFolder& target, ConvertReport& report) {
+  report.written = target.written();
+  report.bytes = target.bytes();
+  report.replaced = target.replaced();
+  if (report.replaced == 1) report.notes.emplace_back("1 file that was there was replaced");
+  if (report.replaced > 1) report.notes.push_back(concat(report.replaced, " files that were there were replaced"));
+  target.remove_if_unused();
+  if (report.failed.empty() || report.written == 0) return {};
   std::string text;
   for (const ConvertFailure& failure : report.failed) text += concat(failure.source, "\n");
   return target.write("", kFailedFileList, text.size(), [&](File& file) { return file.write(text); });
@@ -176,9 +197,8 @@ Status to_layout(const ConvertRequest& request, const Layout& layout, const Conv
     return invalid_argument(concat("a dump, not files, becomes a dump of the layout ", layout.name));
   }
   TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_dump(request.sources[0]));
+  if (!layout.shares_folder) TENSORTAP_RETURN_IF_ERROR(check_unused(request.target));
   TENSORTAP_RETURN_IF_ERROR(make_directories(request.target));
-  TENSORTAP_ASSIGN_OR_RETURN(const auto names, list_directory(request.target));
-  if (!names.empty() && !layout.shares_folder) return invalid_argument(concat(request.target, " is not empty"));
   for (const std::string& problem : dump->problems()) report.notes.push_back(problem);
   report.losses = losses_of(*dump, layout);
   for (std::string& note : loss_notes(report.losses, layout)) report.notes.push_back(std::move(note));
@@ -202,9 +222,7 @@ Status to_one_file(const ConvertRequest& request, const ConvertProgress& progres
   for (const std::string& problem : dump->problems()) report.notes.push_back(problem);
   TENSORTAP_RETURN_IF_ERROR(trace ? export_perfetto(*dump, request, file, progress, target, report)
                                   : export_node_data(*dump, request, file, target, report));
-  report.written = target.written();
-  report.bytes = target.bytes();
-  return {};
+  return finish(target, report);
 }
 
 Status to_step_files(const ConvertRequest& request, const ConvertProgress& progress, ConvertReport& report) {
@@ -212,11 +230,11 @@ Status to_step_files(const ConvertRequest& request, const ConvertProgress& progr
     return invalid_argument(concat(request.sources[0], ": a dump, not a file, is converted to ", request.to));
   }
   TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_dump(request.sources[0]));
-  const bool any_values = std::ranges::any_of(dump->rows(), [](const RecordRow& row) { return (row.flags & kRecordHasData) != 0; });
-  if (!any_values) return invalid_argument(concat(request.sources[0], ": no record has its values, only statistics; capture tensors"));
+  TENSORTAP_RETURN_IF_ERROR(check_values(*dump, request.sources[0]));
   const bool one_file = request.to == kPolygraphy && is_file_of(request.target, ".json");
+  if (!one_file) TENSORTAP_RETURN_IF_ERROR(check_unused(request.target));
   TargetFolder target(one_file ? parent_path(request.target) : request.target);
-  TENSORTAP_RETURN_IF_ERROR(make_directories(target.path()));
+  TENSORTAP_RETURN_IF_ERROR(target.make());
   for (const std::string& problem : dump->problems()) report.notes.push_back(problem);
   if (request.to == kSafetensors) {
     export_safetensors(*dump, request.part_bytes, progress, target, report);
@@ -226,9 +244,7 @@ Status to_step_files(const ConvertRequest& request, const ConvertProgress& progr
   } else {
     export_onnx_test_data(*dump, progress, target, report);
   }
-  report.written = target.written();
-  report.bytes = target.bytes();
-  return write_failed_list(report, target);
+  return finish(target, report);
 }
 
 Status to_files(const ConvertRequest& request, const ConvertProgress& progress, TargetFolder& target, ConvertReport& report) {
@@ -241,16 +257,22 @@ Status to_files(const ConvertRequest& request, const ConvertProgress& progress, 
   }
   report.failed = std::move(collector.failed);
   std::vector<SourceFile>& files = collector.files;
+  const auto nothing_to_convert = [&request] { return not_found(concat(request.sources[0], ": there is no file in it to convert")); };
   const bool any_dump_data =
       std::ranges::any_of(files, [](const SourceFile& file) { return !is_other_file(file) && begins_as_dump_data(file.path); });
   const bool tensors_of_dump_data = is_tensor_form(request.to) && (any_dump_data || request.to != "npy");
   if (tensors_of_dump_data) {
     if (folder) std::erase_if(files, is_other_file);
+    if (files.empty()) return nothing_to_convert();
+    TENSORTAP_RETURN_IF_ERROR(target.make());
     convert_dump_data(files, request, progress, target, report);
     return {};
   }
   if (folder && !any_dump_data && request.to == "npy") {
     if (const auto dump = open_dump(request.sources[0]); dump.ok()) {
+      TENSORTAP_RETURN_IF_ERROR(check_values(**dump, request.sources[0]));
+      TENSORTAP_RETURN_IF_ERROR(check_unused(request.target));
+      TENSORTAP_RETURN_IF_ERROR(target.make());
       export_records(**dump, progress, target, report);
       return {};
     }
@@ -259,6 +281,8 @@ Status to_files(const ConvertRequest& request, const ConvertProgress& progress, 
   for (const SourceFile& file : files) {
     if (!folder || !file.name.ends_with(".txt")) paths.push_back(file.path);
   }
+  if (paths.empty()) return nothing_to_convert();
+  TENSORTAP_RETURN_IF_ERROR(target.make());
   convert_tensor_files(paths, request, wants_one_file(request) ? file_name(request.target) : "", target, report);
   return {};
 }
@@ -293,11 +317,8 @@ Result<ConvertReport> convert(const ConvertRequest& request, const ConvertProgre
     return report;
   }
   TargetFolder target(wants_one_file(request) ? parent_path(request.target) : request.target);
-  TENSORTAP_RETURN_IF_ERROR(make_directories(target.path()));
   TENSORTAP_RETURN_IF_ERROR(to_files(request, progress, target, report));
-  report.written = target.written();
-  report.bytes = target.bytes();
-  TENSORTAP_RETURN_IF_ERROR(write_failed_list(report, target));
+  TENSORTAP_RETURN_IF_ERROR(finish(target, report));
   return report;
 }
 

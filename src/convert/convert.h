@@ -36,9 +36,10 @@ struct ConvertFailure {
 };
 
 struct ConvertReport {
-  uint64_t sources = 0;  // files or records that were converted wholly
-  uint64_t written = 0;  // files
-  uint64_t bytes = 0;    // written
+  uint64_t sources = 0;   // files or records that were converted wholly
+  uint64_t written = 0;   // files
+  uint64_t bytes = 0;     // written
+  uint64_t replaced = 0;  // files that were there before
   std::vector<ConvertFailure> failed;
   std::vector<Loss> losses;  // what the layout that was converted to has no place for
   std::vector<std::string> notes;
@@ -47,14 +48,15 @@ struct ConvertReport {
 // Told now and then, from one thread.
 using ConvertProgress = std::function<void(uint64_t done, uint64_t total)>;
 
-// Converts what it can and reports what it cannot. Errors, with nothing converted: kNotFound for sources that are not there,
-// kInvalidArgument for names and combinations that do not exist, kIo when the target cannot be made.
+// Converts what it can and reports what it cannot. Files are added to the target; a dump wants one that is not there or empty, except for
+// trees that hold several. Errors, with nothing converted: kNotFound for sources that are not there, kInvalidArgument for names and
+// combinations that do not exist and for a target of a dump that is not empty, kIo when the target cannot be made.
 Result<ConvertReport> convert(const ConvertRequest& request, const ConvertProgress& progress = {});
 
 // Every word that ConvertRequest::to may be.
 std::vector<std::string> conversion_targets();
 
-// Name of the file in the target folder that lists sources which could not be converted; there when there are any.
+// Name of the file in the target folder that lists sources which could not be converted; there when there are any, and others were.
 inline constexpr const char* kFailedFileList = "convert_failed_file_list.txt";
 
 }  // namespace tensortap

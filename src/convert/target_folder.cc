@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/controls.h"
 #include "base/folder.h"
@@ -32,6 +33,24 @@ std::string printable_path(std::string_view path) {
 
 }  // namespace
 
+Status TargetFolder::make() {
+  std::vector<std::string> missing;
+  for (size_t end = path_.find('/', 1);; end = path_.find('/', end + 1)) {
+    const std::string part = path_.substr(0, end);
+    if (!path_exists(part)) missing.push_back(part);
+    if (end == std::string::npos) break;
+  }
+  TENSORTAP_RETURN_IF_ERROR(make_directories(path_));
+  made_ = std::move(missing);
+  return {};
+}
+
+void TargetFolder::remove_if_unused() {
+  if (written_ > 0) return;
+  // A folder that somebody else put something into stays.
+  for (const std::string& folder : made_ | std::views::reverse) (void)::rmdir(folder.c_str());
+}
+
 Result<Folder> TargetFolder::folder_for(const std::string& below) const {
   TENSORTAP_ASSIGN_OR_RETURN(const Folder root, Folder::open(path_));
   return root.make_below(below, kFolderMode);
@@ -56,12 +75,14 @@ Status TargetFolder::write(const std::string& below, const std::string& name, ui
   TENSORTAP_ASSIGN_OR_RETURN(File file, folder.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL));
   Status status = fill(file);
   if (Status closed = file.close(); status.ok()) status = std::move(closed);
+  const bool replaces = folder.contains(stored);
   if (status.ok()) status = folder.rename(temporary, stored);
   if (!status.ok()) {
     (void)folder.remove(temporary);
     return status;
   }
   written_.fetch_add(1);
+  replaced_.fetch_add(replaces ? 1 : 0);
   bytes_.fetch_add(bytes);
   return {};
 }

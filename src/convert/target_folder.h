@@ -8,6 +8,8 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/files.h"
 #include "base/folder.h"
@@ -19,6 +21,11 @@ class TargetFolder {
  public:
   explicit TargetFolder(std::string path) : path_(std::move(path)) {}
 
+  // Makes the folder and its parents. Errors: kIo.
+  Status make();
+  // Removes what make() made when nothing was written.
+  void remove_if_unused();
+
   // Makes the file `name` in the folder `below` ("" = the target itself) of the `bytes` that `fill` writes. It appears when it is whole,
   // and replaces an earlier one. Characters that a terminal obeys, and '/', become '_'. A name that is too long is replaced by a
   // number that mapping.csv explains.
@@ -27,6 +34,8 @@ class TargetFolder {
   void count_bytes(uint64_t bytes) { bytes_.fetch_add(bytes); }
   [[nodiscard]] uint64_t written() const { return written_; }
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
+  // Files that were there before and are not any more.
+  [[nodiscard]] uint64_t replaced() const { return replaced_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
@@ -34,9 +43,11 @@ class TargetFolder {
   Status add_mapping(const Folder& folder, const std::string& stored, const std::string& name);
 
   std::string path_;
+  std::vector<std::string> made_;  // folders, the outermost first
   std::mutex mutex_;
   std::atomic<uint64_t> written_{0};
   std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> replaced_{0};
   std::atomic<uint64_t> next_{0};
 };
 
