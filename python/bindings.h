@@ -5,7 +5,11 @@
 
 #include <nanobind/nanobind.h>
 
+#include <memory>
+#include <string_view>
+
 #include "base/status.h"
+#include "trace/dump_index.h"
 
 namespace tensortap::python {
 
@@ -19,6 +23,14 @@ T value_or_throw(Result<T> result) {
   if (!result.ok()) throw StatusError{result.status()};
   return *std::move(result);
 }
+
+// Text of a dump, which may hold any bytes. What is no UTF-8 becomes U+FFFD, as in our JSON.
+nanobind::object to_str(std::string_view text);
+
+// The records of a dump as a table: a capsule with a stream of Arrow's C data interface (the method __arrow_c_stream__), which keeps the
+// dump; and a list of (name, numbers, objects): an array, and for texts and lists what its numbers stand for, otherwise None.
+nanobind::object arrow_stream_of(const std::shared_ptr<const DumpIndex>& dump);
+nanobind::list frame_of(const DumpIndex& dump);
 
 void bind_dump(nanobind::module_& module);
 void bind_run(nanobind::module_& module);

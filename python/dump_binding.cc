@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -39,11 +38,6 @@ namespace {
 
 using Bytes = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>>;
 using RowNumbers = nb::ndarray<nb::numpy, const uint32_t, nb::ndim<1>>;
-
-// Text of a dump, which may hold any bytes. What is no UTF-8 becomes U+FFFD, as in our JSON.
-nb::object to_str(std::string_view text) {
-  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-}
 
 // A path as Python's own functions take it.
 nb::object path_to_str(std::string_view path) {
@@ -79,6 +73,7 @@ class PythonDump {
   }
 
   [[nodiscard]] const DumpIndex& index() const { return *dump_; }
+  [[nodiscard]] const std::shared_ptr<const DumpIndex>& shared() const { return dump_; }
   [[nodiscard]] Bytes rows() const {
     const auto rows = dump_->rows();
     return borrowed_bytes(rows.data(), rows.size_bytes(), {dump_, nullptr});
@@ -182,27 +177,6 @@ RowNumbers select(const PythonDump& dump, const nb::dict& words, size_t offset, 
   return RowNumbers(kept.data(), {kept.size()}, owner);
 }
 
-// A column of texts or sizes, of every row. Equal texts are one object.
-nb::list column(const PythonDump& dump, const std::string& name) {
-  const RowColumn* found = find_column(name);
-  if (found == nullptr) throw StatusError{not_found("no such column: " + name)};
-  std::unordered_map<std::string, nb::object> texts;
-  nb::list values;
-  for (size_t row = 0; row < dump.index().rows().size(); ++row) {
-    const RowValue value = column_value(*found, dump.index(), row);
-    if (const auto* sizes = std::get_if<std::vector<int64_t>>(&value)) {
-      values.append(nb::cast(*sizes));
-    } else if (const auto* text = std::get_if<std::string>(&value)) {
-      const auto [known, is_new] = texts.try_emplace(*text);
-      if (is_new) known->second = to_str(*text);
-      values.append(known->second);
-    } else {
-      values.append(nb::none());
-    }
-  }
-  return values;
-}
-
 // The name of each column and the Stat bits that its values need.
 std::vector<std::tuple<std::string, uint32_t>> columns_of_rows() {
   std::vector<std::tuple<std::string, uint32_t>> columns;
@@ -272,6 +246,10 @@ nb::list problems_of(const PythonDump& dump) {
 
 }  // namespace
 
+nb::object to_str(std::string_view text) {
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
 void bind_dump(nb::module_& module) {
   module.def("row_columns", columns_of_rows);
   nb::class_<PythonDump>(module, "Dump")
@@ -283,7 +261,8 @@ void bind_dump(nb::module_& module) {
       .def("rows", &PythonDump::rows)
       .def("ops", all_ops)
       .def("select", select)
-      .def("column", column)
+      .def("arrow_stream", [](const PythonDump& dump) { return arrow_stream_of(dump.shared()); })
+      .def("frame", [](const PythonDump& dump) { return frame_of(dump.index()); })
       .def("find", find_row)
       .def("name", row_name)
       .def("file", [](const PythonDump& dump, size_t row) { return path_to_str(dump.index().file(dump.checked(row))); })

@@ -12,8 +12,8 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 TEXT_SUFFIXES = {".md", ".cc", ".h", ".c", ".py", ".txt", ".cmake", ".json", ".toml", ".sh", ".map", ".yaml", ""}
 # Registry table -> the folder where each of its rows has a page.
 DOCUMENTED = {"formats": "docs/formats"}
-# Files that hold no tensors are no rows: what models are made of, and what is made into models.
-NO_TENSORS = {"onnx_graph", "atb_topology"}
+# Files that hold no tensors are no rows: what models are made of, what is made into models, and tables.
+NO_TENSORS = {"onnx_graph", "atb_topology", "arrow", "parquet"}
 # Prose of a page and comments of code: what clang-format and ruff do not break.
 LONGEST_LINE = 140
 

@@ -22,23 +22,6 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-_NOT_VALUES = (
-    "shape",
-    "dims_count",
-    "digest",
-    "digest_kind",
-    "strides",
-    "strided",
-    "element_order",
-    "spare",
-    "reserved",
-    "valid",
-    "committed",
-    "data_header",
-    "min_integer",
-    "max_integer",
-)
-
 
 @functools.cache
 def _row_dtype() -> np.dtype[np.void]:
@@ -303,29 +286,20 @@ class Dump:
         """
         _analysis.save_workbook(self, path, overflow_value)
 
-    def _objects(self, name: str) -> NDArray[np.object_]:
-        """Give a column of texts or sizes."""
-        objects = np.empty(len(self), object)
-        objects[:] = self._core.column(name)
-        return objects
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand the table of `to_arrow` to another library; Polars, DuckDB and others ask for it by this name.
 
-    def _columns(self) -> dict[str, NDArray[Any]]:
-        """Give the records as plain columns, with names where the rows have numbers."""
-        rows = self.records
-        needed = dict(_core.row_columns())
-        columns: dict[str, NDArray[Any]] = {name: self._objects(name) for name in ("op", "type", "slot")}
-        for field in rows.dtype.names or ():
-            if field in _NOT_VALUES or field in columns or field in ("slot_kind", "slot_index"):
-                continue
-            if field in ("dtype", "phase"):
-                columns[field] = self._objects(field)
-                continue
-            values = np.ascontiguousarray(rows[field])
-            bits = np.uint32(needed.get(field, 0))
-            missing = rows["valid"] & bits != bits
-            columns[field] = np.where(missing, np.nan, values.astype(np.float64)) if missing.any() else values
-        columns["shape"] = self._objects("shape")
-        return columns
+        Parameters
+        ----------
+        requested_schema : object
+            Not looked at, as Arrow's rules allow: the columns have their own types.
+
+        Returns
+        -------
+        object
+            A capsule with a stream of Arrow's C data interface.
+        """
+        return self._core.arrow_stream()
 
     def to_pandas(self) -> pandas.DataFrame:
         """Make a pandas table of the records.
@@ -333,14 +307,17 @@ class Dump:
         Returns
         -------
         pandas.DataFrame
-            One row for each record; statistics that were not measured are NaN.
+            One row for each record; statistics that were not measured are NaN. Records of equal shape share one list.
 
         Raises
         ------
         Error
             When pandas is not installed.
         """
-        return optional_package("pandas", "to_pandas()").DataFrame(self._columns())
+        columns: dict[str, NDArray[Any]] = {}
+        for name, numbers, objects in self._core.frame():
+            columns[name] = numbers if objects is None else _objects(objects)[numbers]
+        return optional_package("pandas", "to_pandas()").DataFrame(columns, copy=False)
 
     def to_arrow(self) -> pyarrow.Table:
         """Make an Arrow table of the records.
@@ -355,10 +332,14 @@ class Dump:
         Error
             When pyarrow is not installed.
         """
-        pyarrow = optional_package("pyarrow", "to_arrow()")
-        return pyarrow.table(
-            {name: pyarrow.array(list(column) if column.dtype == object else column) for name, column in self._columns().items()}
-        )
+        return optional_package("pyarrow", "to_arrow()").table(self)
+
+
+def _objects(values: list[Any]) -> NDArray[np.object_]:
+    """Make an array of texts or lists, whatever their sizes."""
+    objects = np.empty(len(values), object)
+    objects[:] = values
+    return objects
 
 
 def open(path: str | os.PathLike[str]) -> Dump:  # the module's own word, as in tarfile.open

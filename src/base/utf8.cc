@@ -1,6 +1,23 @@
 #include "base/utf8.h"
 
+#include <algorithm>
+
 namespace tensortap {
+namespace {
+
+// Bytes of the longest beginning of a sequence at the beginning of `text`, which is not a whole one; at least 1.
+size_t broken_length(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  const size_t whole = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  for (size_t length = std::min(whole - 1, text.size()); length > 1; --length) {
+    std::string completed(text.substr(0, length));
+    completed.append(whole - length, '\x80');
+    if (utf8_length(completed) != 0) return length;
+  }
+  return 1;
+}
+
+}  // namespace
 
 size_t utf8_length(std::string_view text) {
   const auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -41,6 +58,22 @@ void append_utf8(uint32_t code, std::string& text) {
     tail(6);
     tail(0);
   }
+}
+
+std::string replace_broken_utf8(std::string_view text) {
+  std::string whole;
+  whole.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    const size_t taken = length != 0 ? length : broken_length(text);
+    if (length != 0) {
+      whole.append(text.substr(0, length));
+    } else {
+      append_utf8(0xfffd, whole);
+    }
+    text.remove_prefix(taken);
+  }
+  return whole;
 }
 
 }  // namespace tensortap

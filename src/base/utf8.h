@@ -15,6 +15,8 @@ size_t utf8_length(std::string_view text);
 // The code point of one whole sequence.
 uint32_t utf8_code(std::string_view sequence);
 void append_utf8(uint32_t code, std::string& text);
+// `text` with U+FFFD in the place of what is no UTF-8: one for each longest beginning of a sequence, as Python's "replace" has it.
+std::string replace_broken_utf8(std::string_view text);
 
 }  // namespace tensortap
 
