@@ -33,8 +33,19 @@ set(tensortap_libraries_tree ${LIBDEFLATE_LIBRARY})
 set(tensortap_libraries_system ${LIBDEFLATE_LIBRARY})
 set(tensortap_libraries_format ${LIBDEFLATE_LIBRARY})
 set(tensortap_libraries_capture Threads::Threads)
+set(tensortap_libraries_serve Threads::Threads)
 set(tensortap_plugin_modules format system)
 set(tensortap_not_modules cli source portable)
+
+# The page of the web view becomes a source of its own.
+set(tensortap_page ${PROJECT_SOURCE_DIR}/web/dist)
+set(tensortap_generated_serve ${PROJECT_BINARY_DIR}/page_files.cc)
+add_custom_command(OUTPUT ${tensortap_generated_serve}
+                   COMMAND ${CMAKE_COMMAND} -DOUTPUT=${tensortap_generated_serve} -DFOLDER=${tensortap_page} -P ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake
+                   DEPENDS ${tensortap_page}/index.html ${tensortap_page}/app.js ${tensortap_page}/app.css cmake/embed_files.cmake
+                   VERBATIM)
+# The one source that includes the header of cpp-httplib, which is compiled without our warnings.
+set_source_files_properties(src/serve/http_server.cc PROPERTIES COMPILE_OPTIONS "-isystem;${TENSORTAP_HTTPLIB_SOURCE}" SKIP_UNITY_BUILD_INCLUSION ON)
 
 # What reads files outside of a guest: the command and the Python reader. They link tensortap_<folder>_checked, which has libstdc++'s assertions; what goes
 # into a guest is compiled without, since an assertion that fails aborts the program. The folders of the second list are in both.
@@ -116,6 +127,7 @@ function(tensortap_add_modules)
       set(below ${tensortap_plugins})
     else()
       tensortap_sources(sources ${module} GLOB_RECURSE)
+      list(APPEND sources ${tensortap_generated_${module}})
       list(APPEND libraries tensortap_${module})
     endif()
     tensortap_add_module(tensortap_${module} "${sources}" "${below}")

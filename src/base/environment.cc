@@ -62,6 +62,8 @@ constexpr std::array kVariables = {
     EnvironmentVariable{"ATB_EXIT", "1: and end at the first one."},
     EnvironmentVariable{"ATB_HOME_PATH", "The installation of ATB whose programs `tensortap llm dump` captures."},
     EnvironmentVariable{"VIRTUAL_ENV", "A Python environment to search for the onnxruntime package."},
+    EnvironmentVariable{"DISPLAY", "There is a screen: `tensortap serve` opens the browser."},
+    EnvironmentVariable{"WAYLAND_DISPLAY", "The same."},
     EnvironmentVariable{"XDG_RUNTIME_DIR", "Where running captures can be found, in tensortap (docs/live_control.md); otherwise TMPDIR."},
     EnvironmentVariable{"NO_COLOR", "Any value: no colours."},
     EnvironmentVariable{"COLUMNS", "Width of the terminal, when it cannot be asked."},

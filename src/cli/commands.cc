@@ -80,6 +80,11 @@ constexpr std::array kCommands = {
   tensortap replay dump /encoder/MatMul --emit repro.py   a program that needs NumPy and onnxruntime alone
   tensortap replay dump --json)",
             true, declare_replay},
+    Command{"serve", "Show a dump, or two with their differences, in a browser",
+            R"(  tensortap serve dump                                    prints an address and opens the browser
+  tensortap serve new old                                 new, judged by old, as in `tensortap compare new old`
+  tensortap serve dump --no-open --port 8123              from another machine: ssh -L 8123:127.0.0.1:8123 HOST)",
+            false, declare_serve},
     Command{"convert", "Convert tensor files and dumps into other formats and layouts",
             R"(  tensortap convert dump/20260102030405 arrays            every tensor of every DumpData file as npy
   tensortap convert Conv2D.conv1.3.0.1763668800000000 arrays --data-format NCHW

@@ -12,6 +12,9 @@
 
 namespace tensortap::cli {
 
+// Says on stderr what was skipped while the dump was opened.
+void warn_of_problems(const Terminal& terminal, const DumpIndex& dump, const std::string& folder);
+
 // The dump in `folder`, of any layout; what was skipped while opening is said on stderr. Errors: kNotFound when there is no such folder,
 // kInvalidArgument when it is no dump, kCorrupt when nothing of it can be read.
 Result<std::unique_ptr<DumpIndex>> open_for_reading(const Terminal& terminal, const std::string& folder);

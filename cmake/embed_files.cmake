@@ -1,0 +1,15 @@
+# Run as a script: makes OUTPUT, the C++ source of src/serve/page_files.h, out of the files in FOLDER (web/dist).
+set(arrays "")
+set(branches "")
+set(number 0)
+foreach(name index.html app.js app.css)
+  file(READ ${FOLDER}/${name} bytes HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+  string(REGEX REPLACE "(................................................................................)" "\\1\n" bytes "${bytes}")
+  string(APPEND arrays "constexpr unsigned char kFile${number}[] = {\n${bytes}\n0};\n")
+  string(APPEND branches "  if (name == \"${name}\") return {reinterpret_cast<const char*>(kFile${number}), sizeof kFile${number} - 1};\n")
+  math(EXPR number "${number} + 1")
+endforeach()
+file(WRITE ${OUTPUT}.new "#include \"serve/page_files.h\"\n\nnamespace tensortap {\nnamespace {\n\n${arrays}\n}  // namespace\n\n"
+     "std::string_view page_file(std::string_view name) {\n${branches}  return {};\n}\n\n}  // namespace tensortap\n")
+file(RENAME ${OUTPUT}.new ${OUTPUT})

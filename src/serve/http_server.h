@@ -1,0 +1,51 @@
+// HttpServer: the server of a web view: HTTP on this machine, for those who know the token.
+
+#ifndef TENSORTAP_SERVE_HTTP_SERVER_H_
+#define TENSORTAP_SERVE_HTTP_SERVER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "serve/answer.h"
+
+namespace tensortap {
+
+// What the server asks for its answers, from several threads at a time.
+struct WebService {
+  std::function<Answer(std::string_view target)> get;
+  // Of a change. May be empty.
+  std::function<Answer(std::string_view target, std::string_view body)> post;
+  // Makes an event stream, whose function gives the next piece of it ("" = nothing new) until it gives nothing; it waits up to a moment
+  // itself. An empty function when the target is no stream. May be empty.
+  using Events = std::function<std::optional<std::string>()>;
+  std::function<Events(std::string_view target)> events;
+};
+
+class HttpServer {
+ public:
+  // Listens on 127.0.0.1 alone; `port` 0 = one that is free. Errors: kInvalidArgument for a port that is taken or may not be used; kIo.
+  static Result<std::unique_ptr<HttpServer>> listen(WebService service, uint16_t port);
+  virtual ~HttpServer() = default;
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  [[nodiscard]] virtual uint16_t port() const = 0;
+  // "http://127.0.0.1:PORT/?token=HEX"
+  [[nodiscard]] virtual std::string address() const = 0;
+  // Answers until stop(). Once.
+  virtual void run() = 0;
+  // Ends run(), from any thread, before or while it runs: closes all connections, and waits for answers that are being made.
+  virtual void stop() = 0;
+
+ protected:
+  HttpServer() = default;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SERVE_HTTP_SERVER_H_
