@@ -251,6 +251,52 @@ def test_one_call_becomes_a_program_of_its_own(tmp_path: Path) -> None:
     assert (ran.returncode, "differs" in ran.stdout) == (1, True)
 
 
+CUT = """
+import torch
+torch.set_num_threads(1)
+x = torch.arange(24.0).reshape(4, 6)
+y = torch.tensor([0.0, 0, 0, 1, 0, 0])
+torch.add(x, y, alpha=2)
+a, b = torch.arange(10.0).reshape(2, 5), torch.arange(15.0).reshape(3, 5)
+torch.addmm(torch.ones(3), a, b.t(), alpha=2)
+torch.layer_norm(x, [6], eps=1e-3)
+"""
+# What is left of each tensor: where it begins, and how much.
+PARTS = {
+    "add": {"in0": ([0, 3], [1, 1]), "in1": ([3], [1]), "out0": ([0, 3], [1, 1])},
+    "addmm": {"in0": ([0], [1]), "in1": ([0, 0], [1, 5]), "in2": ([0, 0], [5, 1]), "out0": ([0, 0], [1, 1])},
+    "native_layer_norm": {"in0": ([0, 0], [1, 6]), "out0": ([0, 0], [1, 6]), "out1": ([0, 0], [1, 1]), "out2": ([0, 0], [1, 1])},
+}
+
+
+def test_a_call_is_cut_down_to_what_differs(tmp_path: Path) -> None:
+    dump = made(tmp_path, CUT)
+    for op in PARTS:
+        equal = replay(tmp_path, dump, op, "--minimize", "--emit", "none.py")
+        assert (equal.returncode, "every bit comes out equal" in equal.stdout) == (0, True), equal.stderr
+    assert not (tmp_path / "none.py").exists()
+
+    def other_numbers(op: dict[str, Any]) -> None:
+        op["attributes"] = {**(op["attributes"] or {}), **({"alpha": 3} if op["type"].startswith("add") else {"eps": 1e-1})}
+
+    rewritten(dump, other_numbers)
+    for op, parts in PARTS.items():
+        done = replay(tmp_path, dump, op, "--minimize", "--json", "--emit", f"{op}.py")
+        assert done.returncode == 1, done.stderr
+        told = json.loads(done.stdout)
+        assert {one["slot"]: (one["first"], one["count"]) for one in told["tensors"]} == parts
+        assert told["differing"] > 0
+        arrays = np.load(tmp_path / f"{op}.npz")
+        assert {name: arrays[name].size for name in arrays.files} == {name: math.prod(count) for name, (_, count) in parts.items()}
+        ran = subprocess.run([PYTHON, str(tmp_path / f"{op}.py")], capture_output=True, text=True, timeout=120, check=False)
+        assert (ran.returncode, "differs" in ran.stdout) == (1, True), ran.stderr
+        again = replay(tmp_path, dump, op, "--minimize", "--emit", f"{op}.py")
+        assert (again.returncode, again.stdout, "exists already" in again.stderr) == (2, "", True)
+    shown = replay(tmp_path, dump, "add", "--minimize")
+    assert "in0           [1,1] from [0,3] on, of [4,6]" in shown.stdout
+    assert "1 of 1 elements of out0, by 1 at most" in shown.stdout
+
+
 def test_what_a_dump_may_not_ask_for_is_not_run(tmp_path: Path) -> None:
     program = "import torch\nx = torch.ones(4) + 1\nz = torch.zeros(3)\n"
     dump = made(tmp_path, program)
@@ -295,6 +341,9 @@ def test_a_dump_that_does_not_know_what_changed_says_so(tmp_path: Path) -> None:
         (["dump", "add@7"], 3, "the dump has no record of such a call"),
         (["dump", "--emit", "x.onnx"], 2, "--emit takes one op"),
         (["dump", "add", "--emit", "x.onnx"], 2, "a program FILE.py is written"),
+        (["dump", "--minimize"], 2, "--minimize takes one op"),
+        (["dump", "add", "--minimize", "--emit", "x.onnx"], 2, "a program FILE.py is written"),
+        (["dump", "ones", "--minimize", "--runtime"], 2, "unrecognized arguments: --runtime"),
         (["dump", "--threads", "0"], 2, "--threads 0: from 1 to 4096"),
         (["dump", "--fast"], 2, "unrecognized arguments: --fast"),
     ],

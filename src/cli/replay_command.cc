@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -15,6 +17,7 @@
 #include "cli/replay_runtime.h"
 #include "cli/replay_text.h"
 #include "cli/replay_torch.h"
+#include "replay/minimal_op.h"
 #include "replay/replay.h"
 #include "replay/replay_json.h"
 #include "replay/reproducer.h"
@@ -31,6 +34,7 @@ struct ReplayArguments {
   std::string with;
   std::vector<std::string> custom_ops;
   bool all = false;
+  bool minimize = false;
   std::string emit;
 };
 
@@ -63,6 +67,77 @@ Result<ExitCode> emit(const ReplayArguments& arguments, const DumpIndex& dump, c
   return ExitCode::kFine;
 }
 
+Json minimal_json(const RecordedOp& op, const DumpIndex& dump, const MinimalOp& minimal) {
+  Json tensors = Json::array();
+  for (const CutTensor& tensor : minimal.tensors) {
+    tensors.push_back({{"slot", tensor.slot}, {"shape", tensor.shape}, {"first", tensor.first}, {"count", tensor.count}});
+  }
+  const Difference& difference = minimal.difference;
+  return {{"op", recorded_op_name(dump, op)},
+          {"type", dump.ops()[op.op].type},
+          {"tensors", std::move(tensors)},
+          {"differing_slot", minimal.differing.slot},
+          {"differing", difference.differing},
+          {"compared", difference.compared},
+          {"max_abs", json_number(difference.max_abs)},
+          {"relative_l2", json_number(difference.relative_l2)},
+          {"runs", minimal.runs}};
+}
+
+// The first of the executions that gives other bits, cut down; nothing when none does. Errors: why none of them can be run.
+Result<std::optional<MinimalOp>> find_minimal(const DumpIndex& dump, const std::vector<RecordedOp>& ops, ReplayRuntime& runtime,
+                                              const Terminal& terminal, const RecordedOp*& found) {
+  Progress progress(terminal);
+  const auto tell = [&progress](size_t runs) { progress.update("runs of the op", runs, 0); };
+  Status refused;
+  bool any_equal = false;
+  for (const RecordedOp& op : ops) {
+    auto minimal = op.obstacle.empty() ? minimal_op(dump, op, runtime, tell) : Result<std::optional<MinimalOp>>(unsupported(op.obstacle));
+    if (!minimal.ok()) {
+      if (refused.ok()) refused = minimal.status().with_context(recorded_op_name(dump, op));
+      continue;
+    }
+    found = &op;
+    if (*minimal) return minimal;
+    any_equal = true;
+  }
+  if (any_equal) return std::optional<MinimalOp>();
+  return io_error(refused.message());
+}
+
+Result<ExitCode> minimize(const ReplayArguments& arguments, const DumpIndex& dump, const std::vector<RecordedOp>& ops,
+                          OnnxReplayRuntime& runtime, Terminal& terminal) {
+  if (!arguments.emit.empty()) TENSORTAP_RETURN_IF_ERROR(check_reproducer_path(arguments.emit));
+  const RecordedOp* op = nullptr;
+  TENSORTAP_ASSIGN_OR_RETURN(const std::optional<MinimalOp> minimal, find_minimal(dump, ops, runtime, terminal, op));
+  if (!minimal) {
+    if (terminal.json) {
+      terminal.json_line({{"op", arguments.op}, {"runtime", runtime.source()}, {"differing", 0}, {"files", Json::array()}});
+    } else {
+      terminal.line(
+          printable(fmt::format("{}: every bit comes out equal on {}; there is no difference to keep", arguments.op, runtime.source())));
+    }
+    return ExitCode::kFine;
+  }
+  std::vector<std::string> files;
+  if (!arguments.emit.empty()) {
+    auto written = write_reproducer(*minimal->dump, minimal->op, arguments.emit);
+    if (written.status().code() == StatusCode::kUnsupported) return io_error(written.status().message());
+    if (!written.ok()) return written.status();
+    files = *std::move(written);
+  }
+  Json json = minimal_json(*op, dump, *minimal);
+  json["runtime"] = runtime.source();
+  json["recorded"] = runtime_of(dump).source;
+  json["files"] = files;
+  if (terminal.json) {
+    terminal.json_line(json);
+  } else {
+    print_minimal(terminal, json);
+  }
+  return ExitCode::kFound;
+}
+
 Result<ExitCode> replay_onnx(const ReplayArguments& arguments, const DumpIndex& dump, const RuntimeOfDump& recorded, Terminal& terminal) {
   ReplaySelection selection;
   if (!arguments.op.empty()) {
@@ -71,11 +146,12 @@ Result<ExitCode> replay_onnx(const ReplayArguments& arguments, const DumpIndex& 
   const std::vector<RecordedOp> ops = find_recorded_ops(dump, selection);
   if (ops.empty())
     return io_error(fmt::format("{}: no output of {} is in the dump", arguments.dump, arguments.op.empty() ? "an op" : arguments.op));
-  if (!arguments.emit.empty()) return emit(arguments, dump, ops.front(), terminal);
+  if (!arguments.emit.empty() && !arguments.minimize) return emit(arguments, dump, ops.front(), terminal);
   TENSORTAP_ASSIGN_OR_RETURN(const auto runtime, open_runtime(arguments, recorded, terminal));
   if (recorded.opset.empty()) {
     terminal.note(fmt::format("the dump does not say its operator sets: {} is taken for ai.onnx", kAssumedOpset));
   }
+  if (arguments.minimize) return minimize(arguments, dump, ops, *runtime, terminal);
   Progress progress(terminal);
   ReplayOptions how;
   how.progress = [&progress](size_t done, size_t all) { progress.update("replaying", done, all); };
@@ -117,6 +193,7 @@ Result<ExitCode> replay_pytorch(const ReplayArguments& arguments, const Terminal
   if (!arguments.op.empty()) words.push_back(arguments.op);
   if (arguments.all) words.emplace_back("--all");
   if (terminal.json) words.emplace_back("--json");
+  if (arguments.minimize) words.emplace_back("--minimize");
   if (!arguments.emit.empty()) words.insert(words.end(), {"--emit", arguments.emit});
   return replay_torch(words, arguments.runtime);
 }
@@ -145,6 +222,8 @@ Action declare_replay(CLI::App& app) {
   add_repeated(app, "--custom-ops", arguments->custom_ops, "LIBRARY", "A library with custom operators of the model; repeatable");
   app.add_option("--emit", arguments->emit, "Write the op as a program (FILE.py, FILE.npz) or a model with test data (FILE.onnx) instead")
       ->type_name(kFile)
+      ->needs(op);
+  app.add_flag("--minimize", arguments->minimize, "Cut the op down to the smallest part that still gives other bits; --emit writes that")
       ->needs(op);
   return [arguments](Terminal& terminal) { return replay(*arguments, terminal); };
 }

@@ -58,6 +58,24 @@ void print_replay(Terminal& terminal, const Json& summary) {
   print_reasons(terminal, summary.at("reasons"));
 }
 
+void print_minimal(Terminal& terminal, const Json& minimal) {
+  titled(terminal, "runtime", fmt::format("{}; recorded on {}", member_text(minimal, "runtime"), member_text(minimal, "recorded")));
+  titled(terminal, "op", fmt::format("{} ({})", member_text(minimal, "op"), member_text(minimal, "type")));
+  for (const Json& tensor : minimal.at("tensors")) {
+    std::string text = tensor.at("shape").dump();
+    if (tensor.at("count") != tensor.at("shape")) {
+      text = fmt::format("{} from {} on, of {}", tensor.at("count").dump(), tensor.at("first").dump(), text);
+    }
+    titled(terminal, printable(member_text(tensor, "slot")), text);
+  }
+  titled(terminal, "differs",
+         fmt::format("{} of {} elements of {}, by {} at most (relative L2 {})", minimal.at("differing").dump(),
+                     minimal.at("compared").dump(), member_text(minimal, "differing_slot"), short_number(member(minimal, "max_abs")),
+                     short_number(member(minimal, "relative_l2"))));
+  titled(terminal, "runs", minimal.at("runs").dump());
+  for (const std::string& file : strings_in(minimal, "files")) titled(terminal, "written", printable(file));
+}
+
 void print_replayed(Terminal& terminal, std::span<const Json> values) {
   TablePrinter table(terminal, {{.title = "record", .may_shrink = true, .least = 12, .keeps_end = true},
                                 {.title = "type", .may_shrink = true},

@@ -16,10 +16,12 @@ struct NewFile {
   std::string content;
 };
 
+Status check_absent(const std::string& path) {
+  return path_exists(path) ? invalid_argument(concat(path, " is there already. Choose another name, or remove it")) : Status();
+}
+
 Status write_all(const std::vector<NewFile>& files) {
-  for (const NewFile& file : files) {
-    if (path_exists(file.path)) return invalid_argument(concat(file.path, " is there already. Choose another name, or remove it"));
-  }
+  for (const NewFile& file : files) TENSORTAP_RETURN_IF_ERROR(check_absent(file.path));
   for (const NewFile& file : files) {
     TENSORTAP_RETURN_IF_ERROR(make_directories(parent_path(file.path), Access::kShared));
     TENSORTAP_RETURN_IF_ERROR(write_file_atomically(file.path, file.content, Access::kShared));
@@ -123,9 +125,14 @@ Result<std::vector<NewFile>> program_files(const DumpIndex& dump, const Recorded
 
 }  // namespace
 
+Status check_reproducer_path(const std::string& path) {
+  if (!path.ends_with(".py") && !path.ends_with(".onnx")) return invalid_argument(concat(path, ": the file must end with .py or .onnx"));
+  return check_absent(path);
+}
+
 Result<std::vector<std::string>> write_reproducer(const DumpIndex& dump, const RecordedOp& op, const std::string& path) {
+  TENSORTAP_RETURN_IF_ERROR(check_reproducer_path(path));
   const bool is_program = path.ends_with(".py");
-  if (!is_program && !path.ends_with(".onnx")) return invalid_argument(concat(path, ": the file must end with .py or .onnx"));
   if (!op.obstacle.empty()) return unsupported(concat(recorded_op_name(dump, op), ": ", op.obstacle));
   const RecordedOp* const one = &op;
   TENSORTAP_ASSIGN_OR_RETURN(const ReplayModel model, make_replay_model(dump, runtime_of(dump), {&one, 1}));

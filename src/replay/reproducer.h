@@ -13,6 +13,9 @@
 
 namespace tensortap {
 
+// Errors of the name alone, before anything is run for it: another suffix, a file that is there.
+Status check_reproducer_path(const std::string& path);
+
 // Writes `path`, and beside it what it needs; the paths of all files. By the suffix of `path`:
 //   .py    a program that needs NumPy and the runtime, and FILE.npz with the model and its values
 //   .onnx  a model, and test_data_set_0/ with input_N.pb and output_N.pb, as ONNX's backend tests have them

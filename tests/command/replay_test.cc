@@ -6,6 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "command/command.h"
 #include "toy_engine.h"
@@ -120,6 +123,72 @@ TEST_F(Replay, WritesAnOpForOthers) {
   EXPECT_THAT(there.err, HasSubstr("is there already"));
   EXPECT_EQ(at("replay bare softmax_1 --emit bare.py").code, 3);
   EXPECT_FALSE(std::filesystem::exists(path("bare.npz")));
+}
+
+// What is left of each tensor: [slot, first, count].
+Json parts_of(const Json& minimal) {
+  Json parts = Json::array();
+  for (const Json& tensor : minimal["tensors"]) parts.push_back({tensor["slot"], tensor["first"], tensor["count"]});
+  return parts;
+}
+
+// Of x * w as recorded and x + w as replayed one element differs: where x is 1 and w is 0.
+TEST_F(Replay, KeepsTheOneElementThatDiffers) {
+  write(path("mul.onnx"), model({{"Mul", "mul_1", {"x", "w"}, {"y"}}}, {4, 6}, {{"w", {6}, {0, 0, 0, 0, 0, 0}}}));
+  std::vector<float> values(24, 0);
+  values[2 * 6 + 3] = 1;
+  write(path("ones.npy"), npy({4, 6}, values));
+  ASSERT_EQ(at("run mul.onnx --full --slots in,out --input x=ones.npy --out mul --as-written").code, 0);
+  EXPECT_THAT(at("replay mul mul_1 --minimize").out, HasSubstr("every bit comes out equal"));
+  const std::string text = read(path("mul/ops.jsonl"));
+  const std::string from = "\"type\": \"Mul\"";
+  write(path("mul/ops.jsonl"), std::string(text).replace(text.find(from), from.size(), "\"type\": \"Add\""));
+  const Done done = at("replay mul mul_1 --minimize --json --emit one/op.onnx");
+  EXPECT_EQ(done.code, 1) << done.said();
+  const Json minimal = done.object();
+  EXPECT_EQ(parts_of(minimal), Json::parse(R"([["in0", [2, 3], [1, 1]], ["in1", [3], [1]], ["out0", [2, 3], [1, 1]]])"));
+  EXPECT_EQ(minimal["differing"], 1);
+  EXPECT_EQ(minimal["compared"], 1);
+  EXPECT_EQ(minimal["max_abs"], 1);
+  ASSERT_EQ(minimal["files"].size(), 3U);
+  // What was written is that part: by itself it gives the sum.
+  ASSERT_EQ(at("run one/op.onnx --full --inputs one/test_data_set_0 --out one_run").code, 0);
+  ASSERT_EQ(at("convert one_run one_npy --to npy").code, 0);
+  const auto made = files_like(path("one_npy"), ".*Add\\..*output\\.0.*npy");
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(read_npy(path("one_npy/" + made[0])).floats(), std::vector<float>{1});
+  EXPECT_THAT(at("replay mul mul_1 --minimize").out,
+              AllOf(HasSubstr("in0           [1,1] from [2,3] on, of [4,6]"), HasSubstr("1 of 1 elements of out0, by 1 at most")));
+}
+
+TEST_F(Replay, CutsTheFactorsOfAProduct) {
+  write(path("gemm.onnx"),
+        model({{"Gemm", "gemm_1", {"x", "w", "b"}, {"y"}}}, {2, 3}, {{"w", {3, 4}, small_weights()}, {"b", {4}, small_bias()}}));
+  ASSERT_EQ(at("run gemm.onnx --full --slots in,out --input x=x.npy --out gemm --as-written").code, 0);
+  const std::string text = read(path("gemm/ops.jsonl"));
+  const std::string from = "{\"graph_outputs\"";
+  ASSERT_NE(text.find(from), std::string::npos) << text;
+  write(path("gemm/ops.jsonl"), std::string(text).replace(text.find(from), from.size(), "{\"alpha\": 2.0, \"graph_outputs\""));
+  const Json minimal = at("replay gemm gemm_1 --minimize --json").object();
+  EXPECT_EQ(parts_of(minimal),
+            Json::parse(R"([["in0", [0, 0], [1, 3]], ["in1", [0, 0], [3, 1]], ["in2", [0], [1]], ["out0", [0, 0], [1, 1]]])"));
+}
+
+TEST_F(Replay, RefusesToCutWhatCannotBe) {
+  for (const auto& [words, code, message] :
+       std::vector<std::tuple<std::string, int, std::string>>{{"replay dump --minimize", 2, "--minimize requires op"},
+                                                              {"replay dump softmax_2 --minimize", 2, "softmax_1"},
+                                                              {"replay bare softmax_1 --minimize", 3, "softmax_1"},
+                                                              {"replay dump softmax_1 --minimize --emit op.txt", 2, ".py or .onnx"},
+                                                              {"replay dump softmax_1 --minimize --emit m.onnx", 2, "is there already"}}) {
+    const Done done = at(words);
+    EXPECT_EQ(done.code, code) << words << done.said();
+    EXPECT_THAT(done.err, HasSubstr(message));
+    EXPECT_THAT(done.out, testing::IsEmpty());
+  }
+  const Done refused = at("replay unknown_type softmax_1 --minimize");
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_THAT(refused.err, HasSubstr("Strange"));
 }
 
 TEST_F(Replay, LoadsNoOtherLibraryThatADumpNames) {

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tensortap._replay.report import Summary, lines_of, print_json, print_text, printable
+from tensortap._replay.report import Summary, lines_of, print_json, print_minimal, print_text, printable
 
 if TYPE_CHECKING:
     from tensortap._replay.calls import Call
@@ -44,6 +44,7 @@ def _parser() -> _Parser:
     parser.add_argument("--json", action="store_true", help="one JSON object for each output, and a summary last")
     parser.add_argument("--threads", type=int, help="threads of torch for one operator (those of the recorded run)")
     parser.add_argument("--emit", metavar="FILE.py", help="write a program that makes this one call, and its tensors beside it")
+    parser.add_argument("--minimize", action="store_true", help="cut the call down to the smallest part that still gives other bits")
     return parser
 
 
@@ -132,6 +133,8 @@ def _replay(arguments: argparse.Namespace) -> int:
     if told.missing_from is not None:
         calls = (call for call in calls if call.step < told.missing_from)
     tensors = Tensors(dump)
+    if arguments.minimize:
+        return _minimize(calls, tensors, arguments, threads, {"runtime": here, "recorded": recorded})
     if arguments.emit:
         return _emit(list(calls), tensors, arguments, threads, emit)
     summary = Summary(arguments.all or bool(arguments.op))
@@ -151,16 +154,52 @@ def _replay(arguments: argparse.Namespace) -> int:
     return FOUND if summary.differing else FINE
 
 
+def _minimize(calls: Iterator[Call], tensors: Any, arguments: argparse.Namespace, threads: int, releases: dict[str, str]) -> int:
+    from tensortap._error import Error
+    from tensortap._replay.emit import check_target, emit
+    from tensortap._replay.minimal import minimal_part
+    from tensortap._replay.rebuild import SkippedError
+
+    target = Path(arguments.emit) if arguments.emit else None
+    if target is not None:
+        check_target(target)
+    refused, any_equal = "the dump has no record of such a call", False
+    for call in calls:
+        try:
+            part = minimal_part(call, tensors)
+        except (SkippedError, Error) as error:
+            refused = f"{call.name}: {error}"
+            continue
+        any_equal = True
+        if part is None:
+            continue
+        told = {**part.to_json(), **releases, "files": []}
+        if target is not None:
+            emit(part.call, part.tensors, target, threads)
+            told["files"] = [str(target), str(target.with_suffix(".npz"))]
+        (print_json if arguments.json else print_minimal)(told)
+        return FOUND
+    if not any_equal:
+        raise _EndedError(refused, FAILED)
+    if arguments.json:
+        print_json({"op": arguments.op, "runtime": releases["runtime"], "differing": 0, "files": []})
+    else:
+        print(printable(f"{arguments.op}: every bit comes out equal on {releases['runtime']}; there is no difference to keep"))
+    return FINE
+
+
 def _emit(calls: list[Call], tensors: Any, arguments: argparse.Namespace, threads: int, emit: Any) -> int:
     if not calls:
         raise _EndedError("the dump has no record of such a call", FAILED)
     if len({call.number for call in calls}) > 1 or not arguments.op:
         raise _EndedError("--emit takes one op: name it, with @STEP and #CALL if it ran more than once", USAGE)
     target = Path(arguments.emit)
-    if target.suffix != ".py":
-        raise _EndedError(f"--emit {arguments.emit}: of a PyTorch dump a program FILE.py is written", USAGE)
     emit(calls[0], tensors, target, threads)
-    print(f"wrote {target} and {target.with_suffix('.npz')} of {calls[0].name}")
+    files = [str(target), str(target.with_suffix(".npz"))]
+    if arguments.json:
+        print_json({"op": calls[0].name, "files": files})
+    else:
+        print("\n".join(files))
     return FINE
 
 
@@ -170,6 +209,8 @@ def main() -> int:
         arguments = _parser().parse_args()
         if arguments.threads is not None and not 1 <= arguments.threads <= 4096:
             raise _EndedError(f"--threads {arguments.threads}: from 1 to 4096", USAGE)
+        if arguments.minimize and not arguments.op:
+            raise _EndedError("--minimize takes one op: name it", USAGE)
         _modules()
         from tensortap._error import Error
 

@@ -120,6 +120,28 @@ def _program(call: Call, rebuilt: Rebuilt, names: _Names, threads: int, dump: st
     return head + "\n".join(lines) + "\n" + _TAIL
 
 
+def check_target(target: Path) -> Path:
+    """Refuse a program that cannot be written under that name; give where its tensors go.
+
+    Parameters
+    ----------
+    target : Path
+        The program.
+
+    Raises
+    ------
+    Error
+        For another suffix, and files that are there.
+    """
+    if target.suffix != ".py":
+        raise Error(f"--emit {target}: of a PyTorch dump a program FILE.py is written", "invalid_argument")
+    beside = target.with_suffix(".npz")
+    for path in (target, beside):
+        if path.exists():
+            raise Error(f"{path} exists already", "invalid_argument")
+    return beside
+
+
 def emit(call: Call, tensors: Tensors, target: Path, threads: int) -> None:
     """Write the program, and the tensors beside it.
 
@@ -139,10 +161,7 @@ def emit(call: Call, tensors: Tensors, target: Path, threads: int) -> None:
     Error
         When the call cannot be made again, or a file cannot be written.
     """
-    beside = target.with_suffix(".npz")
-    for path in (target, beside):
-        if path.exists():
-            raise Error(f"{path} exists already", "invalid_argument")
+    beside = check_target(target)
     try:
         rebuilt, names = _collect(call, tensors)
         recorded = recorded_outputs(call, tensors)

@@ -14,7 +14,7 @@ from tensortap._replay.rebuild import Rebuilt, SkippedError, Tensors, laid_out, 
 
 _MOST_FACTOR = 64
 # Outputs that a library uses as it likes, and fills in part.
-_SCRATCH = {("mkldnn_rnn_layer", 3)}
+SCRATCH = {("mkldnn_rnn_layer", 3)}
 
 
 @dataclass
@@ -80,8 +80,21 @@ class Outcome:
     scratch: list[Output] = field(default_factory=list)
 
 
-def _check_size(call: Call, tensors: Tensors) -> None:
-    """Refuse a factory that makes far more than the dump has of it: sizes in a dump may be anything."""
+def check_size(call: Call, tensors: Tensors) -> None:
+    """Refuse a factory that makes far more than the dump has of it: sizes in a dump may be anything.
+
+    Parameters
+    ----------
+    call : Call
+        The call.
+    tensors : Tensors
+        Of its dump.
+
+    Raises
+    ------
+    SkippedError
+        When it does.
+    """
     size = call.arguments.get("size")
     if not isinstance(size, list) or not all(isinstance(one, int) for one in size):
         return
@@ -104,13 +117,29 @@ def run(rebuilt: Rebuilt, gradients: bool) -> Any:
         return rebuilt.operator(*rebuilt.positional, **rebuilt.named)
 
 
-def _slots(rebuilt: Rebuilt, returned: Any) -> dict[int, Any]:
+def made_slots(rebuilt: Rebuilt, returned: Any) -> dict[int, Any]:
+    """Give what a call made by the slots of its outputs.
+
+    Parameters
+    ----------
+    rebuilt : Rebuilt
+        The call.
+    returned : object
+        Of `run`.
+    """
     count = len(rebuilt.operator._schema.returns)
     made = (returned,) if count == 1 else tuple(returned) if count > 1 else ()
     return dict(enumerate([*made, *rebuilt.written]))
 
 
-def _bits(tensor: torch.Tensor) -> Any:
+def bits(tensor: torch.Tensor) -> Any:
+    """Give the elements of a tensor as numbers of their bits.
+
+    Parameters
+    ----------
+    tensor : torch.Tensor
+        A dense one.
+    """
     width = tensor.dtype.itemsize
     flat = tensor.detach().resolve_conj().resolve_neg().contiguous().view(-1).view(torch.uint8).numpy()
     return flat.view("<u8").reshape(-1, 2) if width == 16 else flat.view(f"<u{width}")
@@ -143,7 +172,7 @@ def compared(made: Any, recorded: torch.Tensor, output: Output) -> Output:
     if made.layout != torch.strided or made.is_quantized:
         output.problem = "it makes a tensor that is not dense"
         return output
-    x, y = _bits(made), _bits(recorded)
+    x, y = bits(made), bits(recorded)
     unequal = x != y if x.ndim == 1 else (x != y).any(1)
     if not unequal.any():
         return output
@@ -202,20 +231,20 @@ def replay(call: Call, tensors: Tensors) -> Outcome:
     """
     outcome = Outcome(call)
     try:
-        _check_size(call, tensors)
+        check_size(call, tensors)
         rebuilt = rebuild(call, tensors.tensor)
         recorded = recorded_outputs(call, tensors)
     except SkippedError as skipped:
         outcome.reason = str(skipped)
         return outcome
     try:
-        made = _slots(rebuilt, run(rebuilt, call.gradients))
+        made = made_slots(rebuilt, run(rebuilt, call.gradients))
     except Exception as error:
         outcome.reason = "torch refuses the call"
         outcome.detail = str(error).splitlines()[0][:300] if str(error) else type(error).__name__
         return outcome
     for slot, element, tensor in recorded:
-        if (call.op.type, slot) in _SCRATCH:
+        if (call.op.type, slot) in SCRATCH:
             outcome.scratch.append(Output(slot, element))
             continue
         value = made.get(slot)

@@ -213,3 +213,25 @@ def print_text(summary: Summary, recorded: str, here: str) -> None:
             print(printable("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()))
     if summary.left_out:
         print(f"{summary.left_out} more; --all shows every output")
+
+
+def print_minimal(told: dict[str, Any]) -> None:
+    """Print what is left of a call that was cut down, for people.
+
+    Parameters
+    ----------
+    told : dict
+        As the line of JSON has it.
+    """
+    _titled("runtime", f"{told['runtime']}; recorded on {told['recorded']}")
+    _titled("op", f"{told['op']} ({told['type']})")
+    for tensor in told["tensors"]:
+        shape, count = (json.dumps(tensor[key], separators=(",", ":")) for key in ("shape", "count"))
+        _titled(
+            tensor["slot"], shape if shape == count else f"{count} from {json.dumps(tensor['first'], separators=(',', ':'))} on, of {shape}"
+        )
+    numbers = f"by {told['max_abs']:.3g} at most (relative L2 {told['relative_l2']:.3g})"
+    _titled("differs", f"{told['differing']} of {told['compared']} elements of {told['differing_slot']}, {numbers}")
+    _titled("runs", str(told["runs"]))
+    for path in told["files"]:
+        _titled("written", path)
