@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <tuple>
 #include <unordered_set>
 
@@ -9,6 +10,7 @@
 #include "find/record_roles.h"
 #include "find/step_series.h"
 #include "find/watch_values.h"
+#include "trace/overflowed_ops.h"
 
 namespace tensortap {
 namespace {
@@ -31,6 +33,17 @@ std::vector<uint32_t> previous_rows(const DumpIndex& dump) {
   return previous;
 }
 
+// Rows of ops that the dump itself lists.
+std::unordered_set<size_t> listed_overflows(const DumpIndex& dump) {
+  std::unordered_set<size_t> rows;
+  const std::set<OverflowedOp> ops = overflowed_ops(dump.manifest());
+  for (size_t i = 0; !ops.empty() && i < dump.rows().size(); ++i) {
+    const RecordRow& row = dump.rows()[i];
+    if (ops.contains({op_of(dump, row).name, row.step, row.call, row.rank})) rows.insert(i);
+  }
+  return rows;
+}
+
 class Watch {
  public:
   Watch(const DumpIndex& dump, std::span<const Watchpoint> watchpoints, size_t limit)
@@ -38,6 +51,8 @@ class Watch {
     if (std::ranges::any_of(watchpoints, &Watchpoint::needs_previous)) previous_ = previous_rows(dump);
     const auto asks_ops = [](const Watchpoint& one) { return one.condition->rule == WatchRule::kOperatorOverflow; };
     if (std::ranges::none_of(watchpoints, asks_ops)) return;
+    overflowed_ = listed_overflows(dump);
+    if (!overflowed_.empty()) return;
     for (const NonFiniteOrigin& origin : find_nonfinite(dump, kMostNonFinite).origins) {
       if (origin.kind == OriginKind::kOp) overflowed_.insert(origin.chain.back().row);
     }

@@ -20,6 +20,8 @@ using ::testing::IsEmpty;
 
 // relu, a weight and an op of the backward pass, with data and statistics.
 struct WatchedDump : VectorDumpIndex {
+  [[nodiscard]] std::string manifest() const override { return text; }
+  std::string text = "{}";
   WatchedDump() {
     add_named("relu", "Relu");
     add_named("fc.weight", std::string(kInitializerType));
@@ -161,6 +163,14 @@ TEST(Watchpoints, AnOpOverflowsThatMakesInfOfFiniteValues) {
   dump.add_values(2, 0, {INFINITY, 2});
   dump.add_values(1, 0, {INFINITY, 2});
   EXPECT_THAT(rows_of(ask(dump, "operator_overflow").hits), ElementsAre(1)) << "the others were given it, or are a weight";
+}
+
+TEST(Watchpoints, TheListOfADumpSaysWhichOpsOverflowed) {
+  WatchedDump dump;
+  dump.add_values(0, 0, {INFINITY, 2});
+  dump.add_values(2, 0, {65504, 2});
+  dump.text = R"({"overflowed_ops": [{"op": "Gradients/mul", "step": 0, "call": 0, "rank": 0}]})";
+  EXPECT_THAT(rows_of(ask(dump, "operator_overflow").hits), ElementsAre(1));
 }
 
 TEST(Watchpoints, ListsAreLimitedAndCountsAreNot) {

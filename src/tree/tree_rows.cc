@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "trace/overflowed_ops.h"
 
 namespace tensortap {
 
@@ -27,6 +28,15 @@ RecordRow tree_row(const TreeFolder& folder, OpId op, SlotKind kind, uint32_t sl
   row.slot_kind = static_cast<uint8_t>(kind);
   row.committed = 1;
   return row;
+}
+
+std::string with_overflows(std::string manifest, const TreeRows& rows) {
+  std::set<OverflowedOp> ops;
+  for (const uint32_t number : rows.overflowed) {
+    const RecordRow& row = rows.rows[number];
+    ops.insert({rows.ops[row.op].name, row.step, row.call, row.rank});
+  }
+  return with_overflowed_ops(std::move(manifest), ops);
 }
 
 void finish_ops(TreeRows& rows) {

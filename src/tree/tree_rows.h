@@ -20,6 +20,7 @@ struct TreeRows {
   std::vector<uint32_t> files;    // by row: in Tree::files, kNoFile for statistics only
   std::vector<uint32_t> folders;  // by row: in Tree::folders
   std::vector<OpInfo> ops;
+  std::vector<uint32_t> overflowed;   // rows of outputs that the tree lists as overflowed, in order
   std::vector<std::string> op_files;  // by op: what its files are called by; may be shorter, "" = not known
 
   // Adds a row behind the others and numbers it.
@@ -28,6 +29,9 @@ struct TreeRows {
 
 // The row of a tensor in a folder, so many microseconds after the first one of the tree. It has no description yet.
 RecordRow tree_row(const TreeFolder& folder, OpId op, SlotKind kind, uint32_t slot, uint64_t microseconds);
+
+// The manifest with what the tree lists of overflows (trace/overflowed_ops.h).
+std::string with_overflows(std::string manifest, const TreeRows& rows);
 
 // Makes the names of ops unique, by their graph where that is enough, and gives every slot that there is a record of a name.
 void finish_ops(TreeRows& rows);

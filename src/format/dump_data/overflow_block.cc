@@ -1,6 +1,7 @@
 #include "format/dump_data/overflow_block.h"
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,6 +85,20 @@ const std::vector<Kind>& kinds() {
   return kKinds;
 }
 
+// A number of a description; nothing for anything else.
+std::optional<uint64_t> number_in(const Json& place, const char* name) {
+  const auto found = place.find(name);
+  return found != place.end() && found->is_number_unsigned() ? std::optional(found->get<uint64_t>()) : std::nullopt;
+}
+
+std::optional<OverflowBlock> overflow_at(const Json& place) {
+  if (!place.is_object()) return std::nullopt;
+  const auto stream = number_in(place, "stream_id");
+  const auto task = number_in(place, "task_id");
+  if (!stream || !task) return std::nullopt;
+  return OverflowBlock{number_in(place, "model_id").value_or(0), *stream, *task};
+}
+
 }  // namespace
 
 std::array<std::byte, kOverflowBlockBytes> make_overflow_block(const OverflowBlock& overflow) {
@@ -122,6 +137,24 @@ Result<Json> overflow_block_json(std::span<const std::byte> block) {
                 {"rsv", word<uint32_t>(block, 16)},
                 {"data_len", word<uint32_t>(block, 20)},
                 {"data", data}}}};
+}
+
+std::vector<OverflowBlock> overflows_in(const Json& description) {
+  if (!description.is_object()) return {};
+  const auto add = [](const Json& place, std::vector<OverflowBlock>& all) {
+    if (const auto one = overflow_at(place)) all.push_back(*one);
+  };
+  std::vector<OverflowBlock> found;
+  if (const auto list = description.find("acc_list"); list != description.end()) {
+    if (list->is_object() && list->contains("data")) add(list->at("data"), found);
+    return found;
+  }
+  for (const char* name : {"DHA Atomic Add", "L2 Atomic Add", "AI Core"}) {
+    const auto place = description.find(name);
+    if (place != description.end() && place->is_object() && number_in(*place, "status").value_or(0) != 0) add(*place, found);
+  }
+  if (found.empty() && description.contains("AI Core")) add(description.at("AI Core"), found);
+  return found;
 }
 
 }  // namespace tensortap

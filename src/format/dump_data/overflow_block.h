@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/json_fwd.h"
 #include "base/status.h"
@@ -20,6 +21,7 @@ struct OverflowBlock {
   uint64_t model = 0;
   uint64_t stream = 0;
   uint64_t task = 0;
+  friend bool operator==(const OverflowBlock&, const OverflowBlock&) = default;
 };
 
 // As newer devices write it, for a computing core.
@@ -28,6 +30,10 @@ std::array<std::byte, kOverflowBlockBytes> make_overflow_block(const OverflowBlo
 // What a block says, of newer devices or of older ones. Errors: kCorrupt when it has another size, or says that it is of a kind that is not
 // known.
 Result<Json> overflow_block_json(std::span<const std::byte> block);
+
+// The ops that such JSON tells of, also MindSpore's files: where it describes three places, those with a state, or else the computing core.
+// Nothing for JSON of another kind.
+std::vector<OverflowBlock> overflows_in(const Json& description);
 
 }  // namespace tensortap
 

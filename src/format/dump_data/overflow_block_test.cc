@@ -80,5 +80,20 @@ TEST(OverflowBlock, OfOursSaysWhichOp) {
   EXPECT_EQ(data["task_id"], 5);
 }
 
+TEST(OverflowBlock, ADescriptionNamesTheOpsThatOverflowed) {
+  EXPECT_EQ(overflows_in(*overflow_block_json(make_overflow_block({3, 4, 5}))), (std::vector<OverflowBlock>{{3, 4, 5}}));
+  const auto in = [](const char* text) { return overflows_in(*parse_json(text, "text")); };
+  const std::string places = R"({"AI Core":{"model_id":1,"stream_id":2,"task_id":3,"status":0},)"
+                             R"("DHA Atomic Add":{"model_id":1,"stream_id":5,"task_id":6,"status":%},)"
+                             R"("L2 Atomic Add":{"model_id":0,"stream_id":0,"task_id":0,"status":0}})";
+  const auto with_status = [&](const char* status) { return std::string(places).replace(places.find('%'), 1, status); };
+  EXPECT_EQ(in(with_status("8").c_str()), (std::vector<OverflowBlock>{{1, 5, 6}}));
+  EXPECT_EQ(in(with_status("0").c_str()), (std::vector<OverflowBlock>{{1, 2, 3}})) << "no place has a state";
+  for (const char* other : {"3", "[]", "{}", R"({"AI Core":3})", R"({"AI Core":{"stream_id":-1,"task_id":1}})", R"({"acc_list":[]})",
+                            R"({"acc_list":{"data":{"stream_id":"1","task_id":2}}})"}) {
+    EXPECT_TRUE(in(other).empty()) << other;
+  }
+}
+
 }  // namespace
 }  // namespace tensortap

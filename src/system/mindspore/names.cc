@@ -99,6 +99,8 @@ bool is_dump_data_name(std::string_view file_name) {
   return take_run(file_name, fields);
 }
 
+bool is_overflow_name(std::string_view file_name) { return file_name.starts_with("Opdebug.") && file_name.ends_with(".json"); }
+
 bool is_number(std::string_view text) {
   return !text.empty() && text.size() <= kMostDigits && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }

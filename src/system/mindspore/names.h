@@ -32,6 +32,9 @@ inline constexpr std::string_view kParameterType = "Parameter";
 // Split from the right. Nothing when the name is no tensor's, or when its slot or time is larger than a record can hold.
 std::optional<TensorFileName> parse_tensor_file_name(std::string_view file_name);
 
+// "Opdebug.Node_OpDebug.5.3.1700000000000000.output.0.json"
+bool is_overflow_name(std::string_view file_name);
+
 // "TYPE.NAME.TASK.STREAM.TIME" without anything behind it: a file in the binary form DumpData.
 bool is_dump_data_name(std::string_view file_name);
 
@@ -53,6 +56,9 @@ NumberedName split_op_number(std::string_view name);
 uint64_t op_number(std::string_view name);  // 0 when it has none
 
 inline constexpr std::string_view kHostFormat = "DefaultFormat";
+// Of asynchronous dumps.
+inline constexpr std::string_view kFlatFormat = "ND";
+inline constexpr std::string_view kImageFormat = "NCHW";       // of four dimensions
 inline constexpr std::string_view kBlockedFormat = "NC1HWC0";  // channels in blocks, which are the last dimension
 
 // The fields of a name; the texts are borrowed.

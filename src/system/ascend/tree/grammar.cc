@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <span>
 #include <tuple>
 
@@ -23,10 +25,22 @@ namespace {
 // TreeFolder::level is one more than the number of folders in which files of a dump may be below, 0 where no name tells of a dump.
 constexpr size_t kTimeLevel = 6;
 constexpr size_t kExtraLevel = 3;
+constexpr size_t kRankLevel = 4;
 // TreeFolder::flags
 constexpr uint8_t kInModel = 1;
 constexpr uint8_t kHasStep = 2;  // its own name, or one above it, says the step
+constexpr uint8_t kInRank = 4;   // below a folder rank_R, or it
 constexpr std::string_view kExtraFolder = "extra-info";
+constexpr std::string_view kDebugFolder = "debug_files";
+// What lies in rank_R beside the nets.
+constexpr std::array<std::string_view, 3> kRankCompanions = {".dump_metadata", "graphs", "execution_order"};
+
+std::optional<int32_t> rank_of(std::string_view name) {
+  constexpr std::string_view kPrefix = "rank_";
+  uint64_t rank = 0;
+  if (!name.starts_with(kPrefix) || !parse_unsigned(name.substr(kPrefix.size()), rank) || rank > INT32_MAX) return std::nullopt;
+  return static_cast<int32_t>(rank);
+}
 
 // The last of the last `most` parts that `is` holds for; npos when there is none.
 template <class Is>
@@ -55,17 +69,40 @@ void read_names(std::span<const std::string> parts, TreeFolder& folder) {
   if (!parts.empty()) folder.model = parts[0];
 }
 
+// rank_R[/NET[/GRAPH[/STEP]]]
+void read_rank(std::span<const std::string> parts, TreeFolder& folder) {
+  folder.rank = rank_of(parts[0]).value_or(0);
+  folder.flags = kInRank;
+  folder.level = static_cast<uint8_t>(kRankLevel - (parts.size() - 1));
+  if (parts.size() < 2) return;
+  const bool in_model = parts[1] != kDebugFolder;
+  if (in_model) folder.flags |= kInModel;
+  if (in_model) folder.model = parts[1];
+  // The graph of a program that has one needs no name of its own.
+  if (in_model && parts.size() > 2) folder.graph = parts[2];
+  if (!folder.graph.empty() && folder.graph != "0") folder.model += concat("/", folder.graph);
+  const size_t step = in_model ? 3 : 2;
+  if (parts.size() <= step || !is_whole_number(parts[step]) || !parse_integer(parts[step], folder.step)) return;
+  folder.flags |= kHasStep;
+}
+
 // What the real names of a folder and those above it tell; without a TIME and data-dump what the folder is called, where it is a number.
 TreeFolder place(const std::string& path) {
   TreeFolder folder;
   const std::vector<std::string> parts = real_parts(path);
   const std::span<const std::string> all = parts;
   const size_t time = last_place(all, kTimeLevel, is_time_folder);
+  const size_t rank = last_place(all, kRankLevel, [](std::string_view name) { return rank_of(name).has_value(); });
   const size_t extra = last_place(all, kExtraLevel, [](std::string_view name) { return name == kExtraFolder; });
   if (time != std::string::npos) {
     folder.dump = parts[time];
     folder.level = static_cast<uint8_t>(kTimeLevel - (parts.size() - time - 1));
     read_names(after(all, time + 1), folder);
+    return folder;
+  }
+  if (rank != std::string::npos) {
+    folder.dump = parts[rank];
+    read_rank(after(all, rank), folder);
     return folder;
   }
   if (extra != std::string::npos) folder.level = static_cast<uint8_t>(kExtraLevel - (parts.size() - extra - 1));
@@ -95,6 +132,9 @@ void set_step_above(TreeFolder& folder) {
 
 FolderRole enter(const TreeFolder& above, std::string_view name, TreeFolder& below) {
   if (name == kManifestFolder) return FolderRole::kCompanion;
+  const bool in_rank = (above.flags & kInRank) != 0;
+  if (in_rank && above.level == kRankLevel && std::ranges::find(kRankCompanions, name) != kRankCompanions.end())
+    return FolderRole::kCompanion;
   TreeFolder found = place(below.path);
   if (above.level > 0) found.level = static_cast<uint8_t>(above.level - 1);  // a link may lead out of the tree
   found.path = std::move(below.path);
@@ -105,10 +145,11 @@ FolderRole enter(const TreeFolder& above, std::string_view name, TreeFolder& bel
   return below.level > 0 && !name.starts_with('.') ? FolderRole::kPart : FolderRole::kWalked;
 }
 
-FileRole role(const TreeFolder& /*folder*/, std::string_view name, EntryKind /*kind*/) {
+FileRole role(const TreeFolder& folder, std::string_view name, EntryKind /*kind*/) {
   if (name == kMappingFile) return FileRole::kMapping;
   if (parse_file_name(name)) return FileRole::kTensors;
   if (is_hashed_name(name)) return FileRole::kNumbered;
+  if ((folder.flags & kInRank) != 0 && name.ends_with(".npy")) return FileRole::kUnread;
   const bool is_config = name.starts_with("acl_dump_") && name.ends_with(".json");  // MindSpore's, beside the dump
   return name.starts_with('.') || is_config || CrashFile::is_name(name) ? FileRole::kCompanion : FileRole::kMaybeMapped;
 }
@@ -145,6 +186,9 @@ void tell(const TreeTrouble& trouble, TreeProblems& problems) {
   } else if (what == What::kAllForeign) {
     problems.add(Skipped::kForeign, concat(count, count == 1 ? " file has a name" : " files have names", " that no dump gives and ",
                                            count == 1 ? "is" : "are", " left out: ", path));
+  } else if (what == What::kUnread) {
+    problems.add(Skipped::kTensorFile,
+                 concat(path, ": ", count, count == 1 ? " npy file is" : " npy files are", " left out beside DumpData files: ", text));
   } else if (what != What::kNoFile && what != What::kForeign) {
     tell_usual(trouble, problems);
   }

@@ -77,6 +77,7 @@ Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
   if (nothing) return not_found(concat(folder, ": no file of a dump is here or below"));
   TreeRows rows = read_rows(tree, problems);
   std::string manifest = manifests.size() == 1 ? read_manifest(manifests[0]) : join_manifests(manifests);
+  manifest = with_overflows(std::move(manifest), rows);
   TreeContent content{std::move(tree), std::move(rows), std::move(manifest), problems.take()};
   return with_crashes(std::make_unique<Index>(std::move(content)), folder, kCrashAdvice);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,10 +13,12 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/spans.h"
 #include "base/text.h"
 #include "format/dump_data/dump_data_file.h"
 #include "format/dump_data/dump_data_numbers.h"
+#include "format/dump_data/overflow_block.h"
 #include "system/ascend/statistics.h"
 #include "system/ascend/tree/file_names.h"
 #include "system/ascend/tree/grammar.h"
@@ -64,6 +67,7 @@ class RowsReader {
     std::ranges::stable_sort(runs_, [&](const OpRun& a, const OpRun& b) { return key_of(a) < key_of(b); });
     uint64_t first_time = UINT64_MAX;
     for (const OpRun& run : runs_) first_time = std::min(first_time, run.time);
+    for (const OpRun& run : runs_) read_overflow(run);
     for (const OpRun& run : runs_) add_run(run, first_time);
     finish_ops(rows_);
     return std::move(rows_);
@@ -130,6 +134,19 @@ class RowsReader {
     if (!lines.empty()) run_of(i, name, stem).statistics = std::move(lines);
   }
 
+  // Which ops of its folder a file of an overflow tells of.
+  void read_overflow(const OpRun& run) {
+    if (run.name.type != kOverflowType || run.content.outputs.empty()) return;
+    const DumpDataTensor& block = run.content.outputs[0];
+    std::array<std::byte, kOverflowBlockBytes> bytes{};
+    const Result<File> file = File::open(path_of(run.file), O_RDONLY | O_NONBLOCK);
+    if (block.absent || block.size != bytes.size() || !file.ok() || !file->read_at(block.payload_at, bytes).ok()) return;
+    const Result<Json> description = overflow_block_json(bytes);
+    if (!description.ok()) return problems_.add(Skipped::kTensorFile, concat(shown(run.file), ": ", description.status().message()));
+    for (const OverflowBlock& one : overflows_in(*description)) overflows_.emplace(tree_.files[run.file].folder, one.task, one.stream);
+  }
+  bool overflowed(const OpRun& run) const { return overflows_.contains({tree_.files[run.file].folder, run.name.task, run.name.stream}); }
+
   OpId op_of_run(const OpRun& run) {
     const TreeFolder& folder = folder_of(run.file);
     const std::string full_name = run.content.op_name.empty() ? std::string(run.name.name) : run.content.op_name;
@@ -158,7 +175,12 @@ class RowsReader {
     return row;
   }
 
-  void add_row(const RecordRow& row, uint32_t file) { rows_.add(row, tree_.files[file].folder, file); }
+  void add_row(const OpRun& run, const RecordRow& row) {
+    const bool is_output = row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput);
+    if (is_output && run.name.type != kOverflowType && overflowed(run))
+      rows_.overflowed.push_back(static_cast<uint32_t>(rows_.rows.size()));
+    rows_.add(row, tree_.files[run.file].folder, run.file);
+  }
 
   // Which execution of its op in its step this is. One may be told by two files: what it read, and what it wrote.
   uint32_t call_of(const OpRun& run, OpId op) {
@@ -200,7 +222,7 @@ class RowsReader {
         if (line.is_input == is_input && line.slot == slot) row.stats = line.stats;
       }
       if (!is_input && !tensor.origin.name.empty()) add_original(op, tensor.origin.name);
-      add_row(row, run.file);
+      add_row(run, row);
     }
   }
 
@@ -213,7 +235,7 @@ class RowsReader {
       row.set_desc(line.desc);
       if (line.desc.dtype == DType::kUndefined) row.bytes = line.bytes;
       row.stats = line.stats;
-      add_row(row, run.file);
+      add_row(run, row);
     }
   }
 
@@ -249,6 +271,7 @@ class RowsReader {
   std::map<std::tuple<std::string, std::string, std::string>, OpId> ops_;
   std::map<std::tuple<OpId, int64_t, int32_t>, Execution> executions_;
   std::set<std::string> times_;
+  std::set<std::tuple<uint32_t, uint64_t, uint64_t>> overflows_;  // folder, task and stream
 };
 
 }  // namespace

@@ -154,7 +154,7 @@ FileRole role(const TreeFolder& folder, std::string_view name, EntryKind kind) {
   if (name == kStatisticFile) return FileRole::kStatistics;
   if (name.ends_with(".npy") && is_number(name.substr(0, name.size() - 4))) return FileRole::kMapped;
   if (name == kMappingFile) return FileRole::kMapping;
-  if (is_dump_data_name(name) || is_number(name) || name.starts_with("Opdebug.")) return FileRole::kUnread;
+  if (is_dump_data_name(name) || is_number(name)) return FileRole::kUnread;
   return is_numbered_json(name) ? FileRole::kCompanion : FileRole::kForeign;
 }
 
@@ -198,8 +198,7 @@ void tell(const TreeTrouble& trouble, TreeProblems& problems) {
   } else if (what == What::kUnmapped) {
     problems.add(Skipped::kTensorFile, concat(path, ": mapping.csv does not say whose tensor it is"));
   } else if (what == What::kUnread) {
-    problems.add(Skipped::kDumpData,
-                 concat(path, ": files in the form DumpData and overflow records are not read yet, ", count, " of them: ", text));
+    problems.add(Skipped::kDumpData, concat(path, ": DumpData files are left out among npy files, ", count, " of them: ", text));
   } else if (what == What::kNoFile || what == What::kForeign) {
     tell_usual(trouble, problems);
   }

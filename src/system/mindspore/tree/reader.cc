@@ -12,6 +12,7 @@
 #include "system/mindspore/statistics.h"
 #include "system/mindspore/tree/grammar.h"
 #include "system/mindspore/tree/rows.h"
+#include "tree/manifests.h"
 #include "tree/npy_mapped.h"
 #include "tree/tree_index.h"
 
@@ -50,7 +51,10 @@ void add_crash(const std::string& path, Json& manifest) {
 std::string read_metadata(const Tree& tree) {
   Json manifest = Json::object();
   const auto with_rank = std::ranges::find_if(tree.folders, [](const auto& folder) { return !folder.dump.empty(); });
-  if (with_rank == tree.folders.end()) return "{}";
+  if (with_rank == tree.folders.end()) {
+    const std::vector<std::string> manifests = manifests_of(tree);
+    return manifests.size() == 1 ? read_manifest(manifests[0]) : "{}";
+  }
   const std::string folder = join_path(with_rank->dump, ".dump_metadata");
   add_crash(join_path(folder, "tensortap_run.json"), manifest);
   for (const auto& [file, key] : {std::pair("config.json", "mindspore"), std::pair("data_dump.json", "config")}) {
@@ -77,6 +81,7 @@ Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
   Tree tree = walked.ok() ? *std::move(walked) : Tree();
   TreeRows rows = read_rows(tree, problems);
   std::string manifest = read_metadata(tree);
+  manifest = with_overflows(std::move(manifest), rows);
   TreeContent content{std::move(tree), std::move(rows), std::move(manifest), problems.take()};
   return with_crashes(std::make_unique<Index>(std::move(content)), folder, kTreeAdvice);
 }

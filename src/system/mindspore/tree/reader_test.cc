@@ -154,6 +154,23 @@ TEST_F(MindSporeTrees, KernelArgumentsAreAttributes) {
   EXPECT_THAT(dump->problems(), testing::UnorderedElementsAre(HasSubstr("Mul-op0.json: the dump has no op"), HasSubstr("Mul-op1.json")));
 }
 
+// M16
+TEST_F(MindSporeTrees, AnOverflowIsOfTheOpWithItsTaskAndStream) {
+  const std::string step = "0/20260102030405/0/net/1/0/";
+  write(step + "Exp.E-op0.4.7.1.output.0.ND.npy", tensor_file({1}));
+  write(step + "Neg.N-op1.5.7.2.output.0.ND.npy", tensor_file({1}));
+  write(step + "Opdebug.Node_OpDebug.9.7.3.output.0.json",
+        R"({"AI Core":{"status":1,"stream_id":7,"task_id":5},"DHA Atomic Add":{"status":0,"stream_id":7,"task_id":4}})");
+  write(".tensortap/20260102030405.0.net.json", R"({"records":2})");
+  const auto dump = open();
+  EXPECT_THAT(dump->problems(), IsEmpty());
+  EXPECT_EQ(op_of(*dump, dump->rows()[1]).type, "Neg");
+  EXPECT_EQ(dump->manifest(), R"({"records":2,"overflowed_ops":[{"op":"N-op1","step":0,"call":0,"rank":0}]})");
+  write(step + "Opdebug.Node_OpDebug.9.7.4.output.0.json", "[1]");
+  write(step + "Opdebug.Node_OpDebug.9.7.5.output.0.json", "{");
+  EXPECT_EQ(open()->problems().size(), 2U);
+}
+
 TEST_F(MindSporeTrees, AnEmptyIterationOfADumpIsAnEmptyDump) {
   write("rank_0/.dump_metadata/config.json", "{}");
   ASSERT_TRUE(make_directories(join_path(folder_.path(), "rank_0/Net/0/7")).ok());

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "format/dump_data/overflow_block.h"
 #include "system/mindspore/names.h"
 #include "system/mindspore/statistics.h"
 #include "system/mindspore/tree/grammar.h"
@@ -77,7 +78,13 @@ class RowMaker {
       items_.push_back(item);
     }
     if (!tree_.folders[folder].statistics.empty()) add_statistics(folder, first);
-    for (const std::string_view name : tree_.folders[folder].companions) add_arguments(folder, name);
+    for (const std::string_view name : tree_.folders[folder].companions) {
+      if (is_overflow_name(name)) {
+        add_overflows(folder, name);
+      } else {
+        add_arguments(folder, name);
+      }
+    }
     // Files that cannot be read are records only where statistics tell of them.
     const auto lost = [&](const Item& item) {
       if (item.file == kNoFile || heads_[item.file].damage.empty()) return false;
@@ -104,6 +111,19 @@ class RowMaker {
     } else if (!ops_.set_attributes(graphs_[folder], stem, json->is_null() ? "" : to_json_text(*json))) {
       problems_.add(Skipped::kForeign, concat(where, ": the dump has no op of this name"));
     }
+  }
+
+  // "Opdebug.….json": which ops of the folder overflowed.
+  void add_overflows(uint32_t folder, std::string_view name) {
+    constexpr uint64_t kLargest = uint64_t{1} << 20;
+    const auto text = read_file(join_path(tree_.folders[folder].path, name), kLargest);
+    const auto json = text.ok() ? parse_json(*text, name) : text.status();
+    const std::vector<OverflowBlock> overflows = json.ok() ? overflows_in(*json) : std::vector<OverflowBlock>();
+    if (overflows.empty()) {
+      const std::string why = json.ok() ? "it names no op that overflowed" : json.status().message();
+      problems_.add(Skipped::kForeign, concat(relative_to_tree(tree_.folders[folder], name), ": ", why));
+    }
+    for (const OverflowBlock& one : overflows) overflows_.emplace(folder, to_text(one.task), to_text(one.stream));
   }
 
   Item item_for(uint32_t folder, std::string_view type, std::string_view name, std::string_view full_name) {
@@ -165,6 +185,13 @@ class RowMaker {
     });
   }
 
+  // Rows of statistics alone do not say which task they are of.
+  [[nodiscard]] bool overflowed(const Item& item) const {
+    if (item.is_input || item.file == kNoFile || overflows_.empty()) return false;
+    const TensorFileName& fields = fields_[item.file];
+    return overflows_.contains({item.folder, std::string(fields.task), std::string(fields.stream)});
+  }
+
   void make_rows();
   RecordRow make_row(const Item& item);
   void set_data(const Item& item, RecordRow& row);
@@ -198,6 +225,7 @@ class RowMaker {
   std::vector<MappedFile> tables_;  // that the lines lead into
   std::map<std::pair<OpId, int32_t>, Call> calls_;
   std::map<int32_t, uint64_t> runs_;
+  std::set<std::tuple<uint32_t, std::string, std::string>> overflows_;  // folder, task and stream
   uint64_t first_time_ = 0;
   TreeRows result_;
 };
@@ -212,6 +240,7 @@ void RowMaker::make_rows() {
   for (auto& [rank, number] : runs_) number = run++;
   result_.rows.reserve(items_.size());
   for (const Item& item : items_) {
+    if (overflowed(item)) result_.overflowed.push_back(static_cast<uint32_t>(result_.rows.size()));
     result_.add(make_row(item), item.folder, item.file != kNoFile && heads_[item.file].damage.empty() ? item.file : kNoFile);
   }
 }
