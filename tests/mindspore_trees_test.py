@@ -307,7 +307,7 @@ def test_an_asynchronous_tree_is_read(tmp_path: Path) -> None:
     assert dump.layout == "mindspore"
     assert sorted((int(row["step"]), int(row["rank"])) for row in dump.records) == [(3, 0), (3, 1), (4, 0), (4, 1)]
     assert len(dump.problems) == 4
-    assert all("not read yet" in problem for problem in dump.problems)
+    assert all("left out among npy files" in problem for problem in dump.problems)
     for row, name in enumerate(dump):
         assert np.asarray(dump[name])[0, 0] == dump.records[row]["step"] + dump.records[row]["rank"]
 
@@ -344,6 +344,6 @@ def test_tensors_of_many_dimensions_keep_their_shape(unpacked: Path, tmp_path: P
     (name,) = (name for name in dump if "Reshape" in name)
     np.testing.assert_array_equal(dump[name], value)
     assert dump.record(name)["shape"] == list(value.shape)
-    assert list(value.shape) in dump._columns()["shape"].tolist()
+    assert list(value.shape) in dump.to_pandas()["shape"].tolist()
     listed = [record for record in command("ls", tree, "--json").objects if record["shape"] == list(value.shape)]
     assert len(listed) == 1

@@ -76,15 +76,20 @@ std::vector<Case> cases() {
     shared.spec.access = Access::kShared;
     all.push_back(std::move(shared));
   }
-  const std::pair<const char*, const char*> options[] = {
-      {"scene", "overflow"}, {"scene", "exception"},          {"scene", "watcher"},   {"portable_names", "true"},
-      {"weights", "none"},   {"stats_columns", "L2norm,Max"}, {"net_name", "Resnet"}, {"statistic_category", "md5,max,avg"},
-      {"links", "true"}};
+  const std::pair<const char*, const char*> options[] = {{"scene", "overflow"},  {"scene", "exception"},
+                                                         {"scene", "watcher"},   {"portable_names", "true"},
+                                                         {"weights", "none"},    {"stats_columns", "L2norm,Max"},
+                                                         {"net_name", "Resnet"}, {"statistic_category", "md5,max,avg"},
+                                                         {"links", "true"},      {"tree_form", "ge"},
+                                                         {"tree_form", "step"},  {"tree_form", "ops"},
+                                                         {"tree_form", "rank"},  {"scoped_names", "true"}};
   for (const auto& [key, value] : options) {
     for (const Layout& layout : layouts()) {
       if (std::ranges::find(layout.options, key, &LayoutOption::name) == layout.options.end()) continue;
       Case one{concat(layout.name, " ", key, "=", value), layout.name, spec_of(layout, Payload::kFull)};
       one.spec.layout_options[key] = value;
+      // Only folders of ranks have a place for these.
+      if (key == std::string_view("tree_form") && value != std::string_view("rank")) one.spec.extras = {};
       all.push_back(std::move(one));
     }
   }
@@ -203,7 +208,8 @@ std::string masked(std::string text, const std::map<std::string, std::string>& d
 
 // "name mode hash" of everything below a folder.
 std::vector<std::string> listing(const std::string& root) {
-  const auto drawn = drawn_names(root);
+  auto drawn = drawn_names(root);
+  drawn[root] = "DUMP";
   std::vector<std::string> lines;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
     const std::string path = entry.path().string();

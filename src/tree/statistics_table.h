@@ -36,6 +36,8 @@ struct StatisticRow {
   const RecordRow* record = nullptr;
   const StatisticDigests* digests = nullptr;
   bool finite_only = false;  // NaN and Inf are left out of all values
+  uint64_t task = 0;
+  uint64_t stream = 0;
 };
 
 // One row as read. The views lead into the text.

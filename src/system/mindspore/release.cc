@@ -125,7 +125,9 @@ Result<Profile> parse_profile(std::string_view text) {
 std::string_view dtype_name(const Profile& profile, DType dtype) {
   const DTypeInfo& info = dtype_info(dtype);
   if (info.dtype == DType::kUndefined) return "";
-  return profile.device->class_dtype_names ? kClassNames[static_cast<size_t>(info.dtype)] : info.name;
+  return profile.device->class_dtype_names ? class_dtype_name(info.dtype) : info.name;
 }
+
+std::string_view class_dtype_name(DType dtype) { return kClassNames[static_cast<size_t>(dtype_info(dtype).dtype)]; }
 
 }  // namespace tensortap::mindspore

@@ -84,6 +84,7 @@ std::string profile_name(const Profile& profile);  // "mindspore-2.10/cpu": alwa
 
 // As a file name says it: "Float32" or "float32". "" for what is no dtype.
 std::string_view dtype_name(const Profile& profile, DType dtype);
+std::string_view class_dtype_name(DType dtype);  // "Float32"
 
 }  // namespace tensortap::mindspore
 

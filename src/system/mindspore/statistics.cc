@@ -335,7 +335,10 @@ void StatisticTable::append_row(StatisticRow row, std::string& text) const {
   const RecordRow& record = *row.record;
   row.finite_only = finite_only();
   text += row.op_cells;
-  text += "0,0,";
+  for (const uint64_t number : {row.task, row.stream}) {
+    append_decimal(number, text);
+    text += ',';
+  }
   append_decimal(row.time_us, text);
   text += row.is_input ? ",input," : ",output,";
   append_decimal(row.slot, text);

@@ -4,7 +4,6 @@
 #include <array>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/controls.h"
 #include "base/text.h"
 
@@ -132,7 +131,5 @@ bool is_hashed_name(std::string_view file_name) { return is_whole_number(file_na
 bool is_whole_number(std::string_view text) {
   return !text.empty() && text.size() <= kMostNumberDigits && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
-
-std::string time_name() { return wall_clock_digits(wall_clock_us()).substr(0, kTimeFolderDigits); }
 
 }  // namespace tensortap::ascend

@@ -44,9 +44,6 @@ bool is_hashed_name(std::string_view file_name);
 
 bool is_whole_number(std::string_view text);  // one to twenty digits
 
-// YYYYmmddHHMMSS of now, in local time.
-std::string time_name();
-
 }  // namespace tensortap::ascend
 
 #endif  // TENSORTAP_SYSTEM_ASCEND_TREE_FILE_NAMES_H_

@@ -11,8 +11,8 @@
 
 namespace tensortap::ascend {
 
-// The `dump` of a TreeFolder is the name of its folder TIME or rank_R, "" = none; `graph` is the model's number. Companion folders are those
-// with manifests, and what lies beside the nets of a rank.
+// The `dump` of a TreeFolder is the name of its folder TIME or rank_R, "" = none; `graph` is the model's number. Companion folders are
+// those with manifests, and what lies beside the nets of a rank.
 extern const TreeGrammar kGrammar;
 
 // Whether the folder is not directly a device's.

@@ -27,12 +27,10 @@ uint64_t OpFiles::next_time() {
 }
 
 Result<std::shared_ptr<NamedFolder>> OpFiles::folder_of(const Op& op, const Execution& execution) {
-  std::string below = concat(options_.time_folder, "/", options_.device);
-  if (execution.failed) {
-    below = concat(kExceptionFolders, "/", options_.device);
-  } else if (!op.single) {
-    below += concat("/", options_.model, "/", execution.load ? options_.first_step : execution.step);
-  }
+  const int64_t step = execution.load ? options_.first_step : execution.step;
+  const std::string below =
+      execution.failed ? concat(kExceptionFolders, "/", options_.tree.device) : options_.tree.step_folder(step, op.single);
+  if (!execution.failed) last_step_ = step;
   if (const auto found = folders_.find(below); found != folders_.end()) return found->second;
   TENSORTAP_ASSIGN_OR_RETURN(auto folder, NamedFolder::create(options_.root, below, {.access = options_.access}));
   folders_[below] = folder;

@@ -42,6 +42,8 @@ class OpFiles {
     if (folders_.size() > kMostFolders) folders_.clear();
   }
   void close() { folders_.clear(); }
+  // The step of the file that was written last, -1 = none was.
+  [[nodiscard]] int64_t last_step() const { return last_step_; }
   [[nodiscard]] bool has_written() const { return !folders_.empty(); }
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
 
@@ -62,6 +64,7 @@ class OpFiles {
   DumpRoom room_;
   std::map<std::string, std::shared_ptr<NamedFolder>> folders_;
   uint64_t last_time_us_ = 0;
+  int64_t last_step_ = -1;
   LastPayload last_;
   std::atomic<uint64_t> bytes_written_{0};
 };

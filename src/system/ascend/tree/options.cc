@@ -6,11 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/files.h"
 #include "base/text.h"
 #include "layout/layout_option.h"
 #include "system/ascend/tree/file_names.h"
-#include "tree/folder_names.h"
 
 namespace tensortap::ascend {
 namespace {
@@ -24,6 +22,9 @@ Status one_of(std::span<const std::string_view> words, std::string_view text) {
 constexpr std::array<std::string_view, 4> kTreeScenes = {"model", "overflow", "exception", "watcher"};
 constexpr std::array<std::string_view, 2> kWeights = {"files", "none"};
 constexpr std::array<std::string_view, 2> kFlags = {"true", "false"};
+constexpr std::array<TreeForm, 5> kForms = {TreeForm::kAcl, TreeForm::kGe, TreeForm::kStep, TreeForm::kOps, TreeForm::kRank};
+
+Status check_flag(std::string_view value) { return one_of(kFlags, value); }
 
 Result<TreeScene> read_scene(const CaptureSpec& spec) {
   const std::string text = layout_option(spec, "scene");
@@ -43,16 +44,8 @@ Result<TreeScene> read_scene(const CaptureSpec& spec) {
   }
 }
 
-// The file's name without what stands behind its last dot.
-std::string stem_of(const std::string& path) {
-  const std::string name = file_name(path);
-  const size_t dot = name.rfind('.');
-  return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
-}
-
 std::string model_name(const DumpInfo& info, bool portable) {
-  const std::string name = info.model.empty() ? stem_of(info.program) : info.model;
-  if (name.empty()) return "model";
+  const std::string name = model_of(info);
   return portable ? portable_name(name) : clean_name(name);
 }
 
@@ -65,16 +58,20 @@ Result<bool> read_flag(const CaptureSpec& spec, const std::string& name) {
 
 }  // namespace
 
-const LayoutOption kLayoutOptions[4] = {
+const LayoutOption kLayoutOptions[7] = {
     {"scene", "model, overflow, exception or watcher", "", "What the folders and files are named for; without it, what \"trigger\" says.",
      [](std::string_view value) { return one_of(kTreeScenes, value); }},
     {"portable_names", "true or false", "false", "Names of files have letters, digits, _ and - only, as the vendor's tools want.",
-     [](std::string_view value) { return one_of(kFlags, value); }},
+     check_flag},
     {"stats_columns", "names of columns, such as Max,L2norm", "Max,Min,Avg,Nan,Negative Inf,Positive Inf",
      "The statistics of each row, separated by commas.",
      [](std::string_view value) { return StatisticTable::create(std::string(value)).status(); }},
     {"weights", "files or none", "files", "Whether weights get files of their own; the real system writes none.",
      [](std::string_view value) { return one_of(kWeights, value); }},
+    {"tree_form", "acl, ge, step, ops or rank", "acl", "Which folders there are: those of AscendCL, or of a MindSpore release.",
+     [](std::string_view value) { return parse_tree_form(value, kForms).status(); }},
+    {"scoped_names", "true or false", "false", "Ops have the names that MindSpore gives them, such as Default/conv1/Conv-op0.", check_flag},
+    {"net_name", kNetNameValues, "Net", "The folder of the net where tree_form is rank.", check_net_name},
 };
 
 Result<Options> writer_options(const DumpInfo& info, const CaptureSpec& spec) {
@@ -86,13 +83,17 @@ Result<Options> writer_options(const DumpInfo& info, const CaptureSpec& spec) {
     return invalid_argument("the layout ge has no place for descriptions; keep tensors, statistics or both");
   }
   options.root = info.folder;
-  options.time_folder = is_time_folder(info.timestamp) ? info.timestamp : time_name();
-  options.device = to_text(std::max(info.device, 0) + (info.device == 0 && info.world_size > 1 ? info.rank : 0));
   options.model_number = std::max(info.model_id, 1U);
   TENSORTAP_ASSIGN_OR_RETURN(options.portable_names, read_flag(spec, "portable_names"));
+  TENSORTAP_ASSIGN_OR_RETURN(options.scoped_names, read_flag(spec, "scoped_names"));
+  const std::string net = layout_option(spec, "net_name", "Net");
+  if (const Status status = check_net_name(net); !status.ok()) return status.with_context("net_name");
+  const Result<TreeForm> form = parse_tree_form(layout_option(spec, "tree_form", "acl"), kForms);
+  if (!form.ok()) return form.status().with_context("tree_form");
   const std::string model = model_name(info, options.portable_names);
-  options.model = concat(model, "/", options.model_number);
-  options.manifest = concat(options.device, ".", model.substr(0, 200), ".", options.model_number, ".json");
+  options.tree = asynchronous_tree(info, *form, model, net);
+  options.request = AclRequest(spec);
+  options.manifest = options.tree.manifest_place(concat(model.substr(0, 200), ".", options.model_number));
   options.weights = layout_option(spec, "weights") != kWeights[1];
   options.brief_exceptions = spec.exception_detail == ExceptionDetail::kBrief;
   options.only_with_records = spec.trigger != Trigger::kAlways || !spec.where.empty();

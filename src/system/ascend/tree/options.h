@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "layout/layout.h"
 #include "system/ascend/statistics.h"
+#include "tree/asynchronous_tree.h"
 
 namespace tensortap::ascend {
 
@@ -16,10 +17,9 @@ enum class TreeScene : uint8_t { kModel, kOverflow, kException, kWatcher };
 
 struct Options {
   std::string root;
-  std::string time_folder;  // "20261121080311"
-  std::string device;       // "0"
-  std::string model;        // "resnet50/1": below the device, for ops that belong to a model
-  std::string manifest;     // name of the file with what was captured
+  AsynchronousTree tree;
+  AclRequest request;
+  ManifestPlace manifest;  // of the file with what was captured
   uint32_t model_number = 0;
   TreeScene scene = TreeScene::kModel;
   bool tensors = true;
@@ -27,6 +27,7 @@ struct Options {
   bool weights = true;  // whether a weight has a file of its own: the real system writes none
   bool brief_exceptions = false;
   bool portable_names = false;     // files and folders have names that the vendor's tools take
+  bool scoped_names = false;       // ops have the names that MindSpore gives them
   bool only_with_records = false;  // the plan keeps some executions only
   int64_t first_step = 0;
   uint64_t max_bytes = 0;  // of the dump, 0 = no limit
@@ -36,7 +37,7 @@ struct Options {
 };
 
 // What this layout reads of CaptureSpec::layout_options.
-extern const LayoutOption kLayoutOptions[4];
+extern const LayoutOption kLayoutOptions[7];
 
 // Errors: kInvalidArgument for a spec that keeps neither tensors nor statistics, and for options that do not exist.
 Result<Options> writer_options(const DumpInfo& info, const CaptureSpec& spec);

@@ -71,6 +71,7 @@ class Writer : public LayoutWriter {
   Status add_piece(RecordRow& row, const TensorView* data);
   Status add_own(Piece piece, bool is_input, const RecordRow& row, bool read_later, Payload& payload);
   bool is_complete(const Execution& execution) const;
+  Status write_request() const;
   Op* find(OpId id) { return id < ops_.size() && ops_[id].known ? &ops_[id] : nullptr; }
 
   const Options options_;
@@ -78,6 +79,7 @@ class Writer : public LayoutWriter {
   std::mutex mutex_;  // all below
   std::vector<Op> ops_;
   uint64_t next_task_ = 0;
+  ScopedNames scoped_names_;
   std::unordered_map<std::string, uint64_t> tasks_;    // by the op's name
   std::map<std::string, std::string> portable_names_;  // the op that each belongs to
   Rows inputs_;
@@ -99,9 +101,10 @@ Status Writer::add_op(OpId id, const OpInfo& info) {
                                 : info.type == kInitializerType ? kConstType
                                                                 : std::string_view(info.type);
   op.type = options_.portable_names ? portable_name(type) : clean_name(type);
-  op.name = options_.portable_names ? own_portable_name(info.name) : clean_name(info.name);
-  op.full_name = info.name;
-  if (!info.originals.empty() && info.originals.front().name != info.name) op.original = info.originals.front().name;
+  op.full_name = options_.scoped_names ? scoped_names_.add(info) : info.name;
+  op.name = options_.portable_names ? own_portable_name(op.full_name) : clean_name(op.full_name);
+  if (!info.originals.empty() && info.originals.front().name != op.full_name) op.original = info.originals.front().name;
+  if (op.original.empty() && op.full_name != info.name) op.original = info.name;
   op.outputs = op.pseudo ? 1U : static_cast<uint32_t>(info.outputs.size());
   if (!op.pseudo) op.task = next_task_++;
   // What was seen after an op ran stands where that op does.
@@ -122,6 +125,7 @@ std::string Writer::own_portable_name(const std::string& name) {
 void Writer::pass_over_ops(uint32_t count) {
   const std::lock_guard lock(mutex_);
   next_task_ += count;
+  scoped_names_.pass_over(count);
 }
 
 void Writer::op_decided(OpId id, const OpDecision& decision) {
@@ -320,6 +324,14 @@ std::vector<std::string> Writer::file_names_of(OpId id) {
   return {concat(op->type, ".", op->full_name), concat(op->type, ".", op->name)};
 }
 
+// What the steps were asked for with, as the last of them left it.
+Status Writer::write_request() const {
+  if (!options_.tree.asks_each_step() || files_.last_step() < 0) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, NamedFolder::create(options_.root, "", {.access = options_.access, .read_only = true}));
+  return folder->replace(AclRequest::file_name(options_.tree),
+                         options_.request.text(join_path(options_.root, to_text(files_.last_step()))));
+}
+
 Status Writer::finish(std::string_view manifest) {
   const std::lock_guard lock(mutex_);
   while (!lanes_.empty()) noted_.note(finish_lane(Lane(lanes_.begin()->first)));
@@ -327,8 +339,9 @@ Status Writer::finish(std::string_view manifest) {
   inputs_.each_loaded([](Rows::Source& source) { source.place.reset(); });
   // A watch for failures that saw none leaves nothing.
   if (options_.scene != TreeScene::kException || files_.has_written() || !options_.failure.empty()) {
-    const auto folder = NamedFolder::create(options_.root, concat(options_.time_folder, "/", kManifestFolder), {.access = options_.access});
-    noted_.note(folder.ok() ? (*folder)->replace(options_.manifest, manifest) : folder.status());
+    const auto folder = NamedFolder::create(options_.root, options_.manifest.folder, {.access = options_.access});
+    noted_.note(folder.ok() ? (*folder)->replace(options_.manifest.file, manifest) : folder.status());
+    noted_.note(write_request());
   }
   files_.close();
   return noted_.take();

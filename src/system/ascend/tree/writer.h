@@ -12,8 +12,8 @@ namespace tensortap::ascend {
 
 // Writes below `info.folder`, which may hold earlier dumps; touches nothing before the first record or finish(). `spec` gives what is kept
 // and, in layout_options, "stats_columns" ("Max,Min,Avg,Nan,Negative Inf,Positive Inf"), "scene" ("model", "overflow", "exception",
-// "watcher") and "portable_names" ("true"). Errors: kInvalidArgument for a column or scene that does not exist, and for a spec that keeps
-// neither tensors nor statistics.
+// "watcher"), "portable_names" ("true") and what options.h lists. Errors: kInvalidArgument for a column or scene that does not exist, and
+// for a spec that keeps neither tensors nor statistics.
 Result<std::unique_ptr<LayoutWriter>> create_tree(const DumpInfo& info, const CaptureSpec& spec);
 
 }  // namespace tensortap::ascend

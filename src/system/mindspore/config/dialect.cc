@@ -1,6 +1,9 @@
 #include "system/mindspore/config/dialect.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -9,6 +12,7 @@
 #include "system/mindspore/config/settings.h"
 #include "system/mindspore/release.h"
 #include "system/mindspore/statistics.h"
+#include "tree/asynchronous_tree.h"
 
 namespace tensortap::mindspore {
 namespace {
@@ -69,10 +73,61 @@ void add_notes(const Settings& settings, CaptureSpec& spec) {
   if (settings.device_asked && settings.saved_data != "tensor") {
     spec.notes.emplace_back("stat_calc_mode \"device\": statistics are computed on the host, where the tensors are");
   }
-  if (settings.asynchronous) {
-    spec.notes.emplace_back(
-        "without e2e_dump_settings MindSpore leaves an Ascend dump to its graph engine; the synchronous tree is written instead");
+}
+
+// Statistics of DumpData files are tables of AscendCL's, which has fewer.
+void set_dump_data_statistics(CaptureSpec& spec) {
+  constexpr std::pair<std::string_view, std::string_view> kColumns[] = {
+      {"max", "Max"},
+      {"min", "Min"},
+      {"avg", "Avg"},
+      {"nan count", "Nan"},
+      {"negative inf count", "Negative Inf"},
+      {"positive inf count", "Positive Inf"},
+      {"l2norm", "L2norm"},
+  };
+  const auto asked = spec.layout_options.extract("statistic_category");
+  if (asked.empty()) return;
+  std::vector<std::string> columns;
+  std::vector<std::string> left_out;
+  for (const std::string_view item : split(asked.mapped(), ',')) {
+    const auto* const found = std::ranges::find(kColumns, item, [](const auto& column) { return column.first; });
+    (found == std::end(kColumns) ? left_out : columns).emplace_back(found == std::end(kColumns) ? item : found->second);
   }
+  if (!columns.empty()) spec.layout_options["stats_columns"] = join(columns, ",");
+  if (left_out.empty()) return;
+  spec.notes.push_back(concat("statistic_category: beside DumpData files (file_format \"bin\") there is no ", join(left_out, ", ")));
+}
+
+// Releases from 2.6 on write no such dump; theirs is that of the last one that did.
+TreeForm asynchronous_form(const Release& release) {
+  if (release.since < std::array{2, 3, 0}) return TreeForm::kRank;
+  return release.since < std::array{2, 4, 0} ? TreeForm::kGe : TreeForm::kStep;
+}
+
+// What the graph engine of an Ascend leaves: npy files are those of this layout in other folders, DumpData files AscendCL's.
+void set_asynchronous_tree(const Settings& settings, const Profile& profile, CaptureSpec& spec) {
+  const TreeForm form = asynchronous_form(*profile.release);
+  spec.layout_options["tree_form"] = tree_form_word(form);
+  if (profile.release->since >= std::array{2, 6, 0}) {
+    spec.notes.push_back(concat("without e2e_dump_settings an Ascend's dump is the graph engine's: MindSpore ", profile.release->name,
+                                " leaves none any more, and the tree is that of 2.5"));
+  }
+  // The order of elements is that of the program in both: we have no device with another one.
+  spec.plain_order = true;
+  spec.extras.attributes = false;
+  if (settings.npy && spec.trigger != Trigger::kException) {
+    spec.extras.graphs = spec.extras.execution_order = form == TreeForm::kRank;
+    spec.extras.constants = false;
+    return;
+  }
+  spec.layout = "ge";
+  spec.profile.clear();
+  spec.layout_options.erase("config");
+  spec.layout_options["scoped_names"] = "true";
+  spec.layout_options["weights"] = "none";
+  spec.extras = {.weights = spec.inputs, .read_inputs = true};
+  set_dump_data_statistics(spec);
 }
 
 CaptureSpec to_spec(Settings settings, const Profile& profile, std::string_view text) {
@@ -99,6 +154,7 @@ CaptureSpec to_spec(Settings settings, const Profile& profile, std::string_view 
   spec.layout_options["net_name"] = settings.net_name;
   spec.plain_order = settings.trans_flag;
   spec.layout_options["config"] = text;
+  if (settings.asynchronous) set_asynchronous_tree(settings, profile, spec);
   return spec;
 }
 

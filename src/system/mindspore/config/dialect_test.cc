@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "plan/capture_plan.h"
 #include "plan/spec_keys.h"
@@ -187,11 +189,46 @@ TEST(MindsporeDialect, WhatAsksForNothingCapturesNothingAndSaysSo) {
               HasSubstr("which MindSpore has on Ascend only"));
 }
 
-TEST(MindsporeDialect, AnAscendDumpOfTheGraphEngineIsWrittenAsASynchronousOne) {
+// M13, M15
+TEST(MindsporeDialect, AnAscendDumpOfTheGraphEngineIsAsynchronous) {
+  struct Case {
+    const char* profile;
+    const char* format;
+    int op_debug_mode;
+    const char* layout;
+    const char* form;
+  };
+  for (const auto& [profile, format, mode, layout, form] : {Case{"mindspore-2.0/ascend", "bin", 0, "ge", "rank"},
+                                                            {"mindspore-2.2.15/ascend", "npy", 3, "mindspore", "rank"},
+                                                            {"mindspore-2.3.0/ascend", "bin", 0, "ge", "ge"},
+                                                            {"mindspore-2.3.2/ascend", "npy", 0, "mindspore", "ge"},
+                                                            {"mindspore-2.4/ascend", "npy", 3, "mindspore", "step"},
+                                                            {"mindspore-2.4/ascend", "npy", 4, "ge", "step"},
+                                                            {"mindspore/ascend", "bin", 3, "ge", "step"},
+                                                            {"mindspore/ascend", "", 0, "ge", "step"}}) {
+    Json config = usual();
+    config.erase("e2e_dump_settings");
+    config["common_dump_settings"]["op_debug_mode"] = mode;
+    config["common_dump_settings"]["saved_data"] = "tensor";
+    if (*format != '\0') config["common_dump_settings"]["file_format"] = format;
+    CaptureSpec spec = spec_of(config, profile);
+    EXPECT_EQ(spec.layout, layout) << profile << format << mode;
+    EXPECT_EQ(spec.layout_options["tree_form"], form) << profile << format << mode;
+    EXPECT_EQ(spec.profile.empty(), spec.layout == "ge") << profile << format << mode;
+    const auto note = HasSubstr("leaves none any more");
+    EXPECT_EQ(std::ranges::any_of(spec.notes, [&](const auto& one) { return testing::Matches(note)(one); }),
+              std::string_view(profile) == "mindspore/ascend");
+  }
+}
+
+TEST(MindsporeDialect, BesideDumpDataFilesThereAreTheStatisticsOfAscendCL) {
   Json config = usual();
   config.erase("e2e_dump_settings");
+  config["common_dump_settings"]["saved_data"] = "full";
+  config["common_dump_settings"]["statistic_category"] = {"l2norm", "md5", "max"};
   CaptureSpec spec = spec_of(config, "mindspore/ascend");
-  EXPECT_THAT(spec.notes, Contains(HasSubstr("graph engine")));
+  EXPECT_EQ(spec.layout_options["stats_columns"], "L2norm,Max");
+  EXPECT_THAT(spec.notes, Contains(HasSubstr("there is no md5")));
 }
 
 TEST(MindsporeDialect, TheSpecReachesASourceAsJson) {

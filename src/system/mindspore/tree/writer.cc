@@ -3,67 +3,35 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "layout/dump_room.h"
 #include "system/mindspore/statistics.h"
+#include "system/mindspore/tree/metadata_files.h"
 #include "system/mindspore/tree/npy_tensor.h"
 #include "system/mindspore/tree/writer_companions.h"
+#include "system/mindspore/tree/writer_execution.h"
 #include "system/mindspore/tree/writer_folder.h"
 #include "system/mindspore/tree/writer_ops.h"
 #include "system/mindspore/tree/writer_options.h"
+#include "system/mindspore/tree/writer_place.h"
 #include "tree/input_rows.h"
 #include "tree/noted_failures.h"
 
 namespace tensortap::mindspore {
 namespace {
 
-using FolderPointer = std::shared_ptr<IterationFolder>;
-
-// Where a value's file went.
-struct Place {
-  enum class State : uint8_t {
-    kNone,        // no file
-    kSettled,     // stands under its own name
-    kForTheStep,  // a parameter's, until the step ends
-    kForReader,   // of an output that is kept only because an op reads it, until that op's turn
-  };
-  State state = State::kNone;
-  FolderPointer folder;
-  std::string stored;
-  uint64_t taken = 0;  // of the dump's room, by the file
-  StatisticDigests digests;
-
-  void clear(DumpRoom& room) {
-    if (state == State::kForReader) {
-      folder->files().remove(stored);
-      room.give_back(taken);
-    }
-    state = State::kNone;
-    folder.reset();
-  }
-};
-
-// Whether MindSpore's tree has a place for such a record at all.
-Status check_place(const RecordRow& row) {
-  const auto kind = static_cast<SlotKind>(row.slot_kind);
-  const bool is_input = kind == SlotKind::kInput;
-  if (!is_input && kind != SlotKind::kOutput) return unsupported("MindSpore's tree has no place for slots other than inputs and outputs");
-  if (row.desc().dtype == DType::kString) return unsupported("MindSpore's tree has no place for strings");
-  if (!is_input && row.moment == static_cast<uint8_t>(Moment::kBefore)) {
-    return unsupported("MindSpore's tree has no place for outputs from before an op");
-  }
-  return {};
-}
+constexpr int kImageRank = 4;
 
 class Writer : public LayoutWriter {
  public:
   Writer(WriterOptions options, StatisticTable table)
       : options_(std::move(options)),
         table_(std::move(table)),
-        ops_(options_.profile, options_.extras.constants),
+        ops_(options_.profile, options_.extras.constants, options_.tree.has_value()),
         inputs_(options_.only_with_records),
         companions_(options_),
         room_(options_.max_bytes) {}
@@ -89,10 +57,13 @@ class Writer : public LayoutWriter {
     bool is_input;
     uint32_t slot;
     uint64_t time_us;
+    uint64_t stream = 0;
     NamedFolder::Stage stage = NamedFolder::Stage::kFinal;
   };
 
   uint64_t next_time();
+  Piece piece_of(OpId op, int64_t step, bool is_input, uint32_t slot, const RecordRow& event);
+  Status describe_overflow(const Piece& piece, IterationFolder& folder, const RecordRow& row);
   [[nodiscard]] Result<FolderPointer> make_folder(const std::string& below) const;
   Result<FolderPointer> folder_of(int64_t step);
   Result<FolderPointer> folder_of(const RecordRow& row);
@@ -116,6 +87,8 @@ class Writer : public LayoutWriter {
   std::map<int64_t, FolderPointer> folders_;  // of the steps that have not ended
   FolderPointer constants_;
   NpyTensorWriter npy_;
+  Execution execution_;
+  uint32_t last_thread_ = 0;
   uint64_t last_time_us_ = 0;
   std::string name_;
   std::string line_;
@@ -128,6 +101,28 @@ uint64_t Writer::next_time() {
   return last_time_us_ = std::max(last_time_us_ + 1, time_us);
 }
 
+// A tensor's place among the files of its execution; `event` is the record that is being added.
+Writer::Piece Writer::piece_of(OpId op, int64_t step, bool is_input, uint32_t slot, const RecordRow& event) {
+  if (!options_.tree) return {ops_.find(op), is_input, slot, next_time()};
+  const uint64_t time_us = execution_.time_of(op, step, is_input, slot, event, [this] { return next_time(); });
+  return {ops_.find(op), is_input, slot, time_us, event.thread};
+}
+
+// The file that tells of an op with NaN or Inf in this output, once for each execution.
+Status Writer::describe_overflow(const Piece& piece, IterationFolder& folder, const RecordRow& row) {
+  const TensorStats& stats = row.stats;
+  const bool finite = (stats.valid & kStatNonFinite) == kStatNonFinite && stats.nan + stats.pos_inf + stats.neg_inf == 0;
+  if (!options_.overflow || finite || piece.op->parameter || !execution_.takes_overflow()) return {};
+  OverflowRecord record;
+  record.ai_core = {options_.model_number, piece.stream, piece.op->task, 0, 0, 0, 1};
+  const std::string text = overflow_text(record);
+  TENSORTAP_RETURN_IF_ERROR(room_.take(DumpRoom::of_file(text.size())));
+  Status status = folder.files().write_once(overflow_file_name(ops_.running(), piece.stream, piece.time_us, 0), text);
+  if (!status.ok()) room_.give_back(DumpRoom::of_file(text.size()));
+  if (status.ok()) bytes_written_.fetch_add(text.size(), std::memory_order_relaxed);
+  return status;
+}
+
 Result<FolderPointer> Writer::make_folder(const std::string& below) const {
   TENSORTAP_ASSIGN_OR_RETURN(auto files, NamedFolder::create(options_.root, below, tree_rules(options_.access)));
   return std::make_shared<IterationFolder>(std::move(files), table_.header());
@@ -136,7 +131,7 @@ Result<FolderPointer> Writer::make_folder(const std::string& below) const {
 Result<FolderPointer> Writer::folder_of(int64_t step) {
   const auto found = folders_.find(step);
   if (found != folders_.end()) return found->second;
-  const std::string below = concat(options_.rank, "/", options_.net, "/0/", step);
+  const std::string below = options_.tree ? options_.tree->step_folder(step, false) : concat(options_.rank, "/", options_.net, "/0/", step);
   TENSORTAP_ASSIGN_OR_RETURN(const FolderPointer folder, make_folder(below));
   // The title of statistic.csv, and the rest of its last block.
   if (options_.statistics) room_.use(DumpRoom::kBlock);
@@ -179,8 +174,14 @@ const std::string& Writer::name_of(const Piece& piece, const RecordRow& row) {
   name.time_us = piece.time_us;
   name.is_input = piece.is_input;
   name.slot = piece.slot;
+  const TensorDesc desc = row.desc();
+  name.dtype = options_.tree ? class_dtype_name(desc.dtype) : dtype_name(options_.profile, desc.dtype);
+  if (options_.tree) {
+    name.task = piece.op->task;
+    name.stream = piece.stream;
+    name.format = desc.shape.rank() == kImageRank ? kImageFormat : kFlatFormat;
+  }
   if ((row.flags & kRecordBlocked) != 0) name.format = kBlockedFormat;
-  name.dtype = dtype_name(options_.profile, row.desc().dtype);
   ops_.tensor_name(*piece.op, name, name_);
   return name_;
 }
@@ -205,7 +206,12 @@ Status Writer::write_tensor(const Piece& piece, const FolderPointer& folder, con
 
 Status Writer::add_statistic(const Piece& piece, IterationFolder& folder, const RecordRow& row, const StatisticDigests& digests) {
   line_.clear();
-  table_.append_row({piece.op->cells, piece.time_us, piece.is_input, piece.slot, &row, &digests}, line_);
+  StatisticRow cells{piece.op->cells, piece.time_us, piece.is_input, piece.slot, &row, &digests};
+  if (options_.tree) {
+    cells.task = piece.op->task;
+    cells.stream = piece.stream;
+  }
+  table_.append_row(cells, line_);
   TENSORTAP_RETURN_IF_ERROR(room_.take(line_.size()));
   Status status = folder.add_statistic(line_);
   if (!status.ok()) room_.give_back(line_.size());
@@ -239,6 +245,7 @@ Status Writer::add_piece(const Piece& piece, RecordRow& row, const TensorView* d
     row.data_bytes = row.bytes;
   }
   row.committed = 1;
+  if (with_statistic && !piece.is_input) noted_.note(describe_overflow(piece, *folder, row));
   return no_file;
 }
 
@@ -249,11 +256,11 @@ Status Writer::add_output(RecordRow& row, const TensorView* data) {
   if (row.element >= 0 && reader.op != kNoOp) return unsupported("MindSpore's tree has no place for sequences");
   const bool own = op.outputs && (row.flags & kRecordForReaders) == 0;
   if (!own && reader.op == kNoOp) return {};
-  Piece piece{&op, false, row.file_slot(), next_time()};
+  const bool at_once = own && (!op.parameter || op.constant);
+  Piece piece = at_once ? piece_of(row.op, row.step, false, row.file_slot(), row) : Piece{&op, false, row.file_slot(), next_time()};
   if (!own) piece = {ops_.find(reader.op), true, reader.slot, piece.time_us};
   op.see(row.slot_index, row.desc());
   Place place;
-  const bool at_once = own && (!op.parameter || op.constant);
   if (!at_once) piece.stage = NamedFolder::Stage::kStaged;
   const Status status = add_piece(piece, row, data, at_once, place);
   if (!status.ok() && status.code() != StatusCode::kUnsupported) return status;
@@ -290,8 +297,9 @@ Status Writer::settle(const Piece& piece, int64_t step, Rows::Source& source) {
 
 void Writer::begin_step(const RecordRow& row, Op& op) {
   noted_.note(companions_.begin(ops_));
-  inputs_.before(row, [this](const Rows::Input& input) {
-    noted_.note(settle({ops_.find(input.op), true, input.slot, next_time()}, input.step, *input.source));
+  last_thread_ = row.thread;
+  inputs_.before(row, [&](const Rows::Input& input) {
+    noted_.note(settle(piece_of(input.op, input.step, true, input.slot, row), input.step, *input.source));
   });
   if (!options_.extras.attributes || op.parameter || op.attributes_step == row.step) return;
   op.attributes_step = row.step;
@@ -311,7 +319,7 @@ Status Writer::add_record(RecordRow& row, const TensorView* data, const Exponent
   if (row.phase != static_cast<uint8_t>(Phase::kLoad)) begin_step(row, *op);
   if (row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput)) return add_output(row, data);
   Place place;
-  return add_piece({op, true, row.file_slot(), next_time()}, row, data, true, place);
+  return add_piece(piece_of(row.op, row.step, true, row.file_slot(), row), row, data, true, place);
 }
 
 void Writer::end_parameters(int64_t step, uint64_t run) {
@@ -336,8 +344,11 @@ Status Writer::flush_folders() {
 Status Writer::end_step(int64_t step, uint64_t run) {
   const std::lock_guard lock(mutex_);
   noted_.note(companions_.begin(ops_));
-  inputs_.end_step(step, run, [this](const Rows::Input& input) {
-    noted_.note(settle({ops_.find(input.op), true, input.slot, next_time()}, input.step, *input.source));
+  RecordRow end;
+  end.run = run;
+  end.thread = last_thread_;
+  inputs_.end_step(step, run, [&](const Rows::Input& input) {
+    noted_.note(settle(piece_of(input.op, input.step, true, input.slot, end), input.step, *input.source));
   });
   end_parameters(step, run);
   inputs_.forget(run, [this](Rows::Source& source) { source.place.clear(room_); });

@@ -1,5 +1,6 @@
 #include "system/mindspore/tree/writer_companions.h"
 
+#include "base/files.h"
 #include "base/text.h"
 #include "system/mindspore/tree/metadata_files.h"
 #include "system/mindspore/tree/writer_folder.h"
@@ -42,15 +43,17 @@ Status Companions::write_graphs(const Ops& ops) {
 
 Status Companions::begin(const Ops& ops) {
   if (begun_) return {};
-  if (options_.profile.device->metadata) TENSORTAP_RETURN_IF_ERROR(write_metadata());
+  const bool in_rank_of_tree = options_.tree && options_.has_rank();
+  if (options_.profile.device->metadata ? options_.has_rank() : in_rank_of_tree) TENSORTAP_RETURN_IF_ERROR(write_metadata());
   if (options_.extras.execution_order) TENSORTAP_RETURN_IF_ERROR(write_order(ops));
   begun_ = true;
   return {};
 }
 
 Status Companions::end_step(const Ops& ops, int64_t step) {
+  last_step_ = step;
   if (options_.extras.graphs && graphs_size_ == 0) TENSORTAP_RETURN_IF_ERROR(write_graphs(ops));
-  if (!options_.extras.execution_order || !options_.profile.device->global_order) return {};
+  if (!options_.extras.execution_order || (!options_.profile.device->global_order && !options_.tree)) return {};
   TENSORTAP_ASSIGN_OR_RETURN(const auto folder, make_folder(kOrder));
   return folder->append("ms_global_execution_order_graph_0.csv", concat(step, "\n"));
 }
@@ -58,8 +61,18 @@ Status Companions::end_step(const Ops& ops, int64_t step) {
 Status Companions::finish(const Ops& ops, std::string_view manifest) {
   if (ordered_ops_ != 0 && ordered_ops_ != ops.all().size()) TENSORTAP_RETURN_IF_ERROR(write_order(ops));
   if (graphs_size_ != 0 && graphs_size_ != ops.graph_size()) TENSORTAP_RETURN_IF_ERROR(write_graphs(ops));
+  if (!options_.has_rank()) return finish_tree(*options_.tree, manifest);
   TENSORTAP_ASSIGN_OR_RETURN(const auto folder, make_folder(kMetadata));
   return folder->replace("tensortap_run.json", manifest);
+}
+
+Status Companions::finish_tree(const AsynchronousTree& tree, std::string_view manifest) const {
+  const auto [below, file] = tree.manifest_above_times(options_.net);
+  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, NamedFolder::create(options_.root, below, {.access = options_.access}));
+  TENSORTAP_RETURN_IF_ERROR(folder->replace(file, manifest));
+  if (!tree.asks_each_step() || last_step_ < 0) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(const auto root, NamedFolder::create(options_.root, "", tree_rules(options_.access)));
+  return root->replace(AclRequest::file_name(tree), options_.request.text(join_path(options_.root, to_text(last_step_))));
 }
 
 Status Companions::write_attributes(NamedFolder& folder, const Op& op) const {

@@ -34,11 +34,14 @@ class Companions {
   Status write_metadata() const;
   Status write_order(const Ops& ops);
   Status write_graphs(const Ops& ops);
+  // The same as finish() where there is no folder of a rank.
+  Status finish_tree(const AsynchronousTree& tree, std::string_view manifest) const;
   // One of the folders of a rank, by its name.
   [[nodiscard]] Result<std::shared_ptr<NamedFolder>> make_folder(std::string_view name) const;
 
   const WriterOptions& options_;
   bool begun_ = false;
+  int64_t last_step_ = -1;  // that ended
   size_t graphs_size_ = 0;  // of what was written
   size_t ordered_ops_ = 0;
 };

@@ -51,7 +51,9 @@ void Ops::add(OpId id, const OpInfo& info) {
     const std::string cleaned = op.file_name;
     for (int i = 2; !parameter_names_.insert(op.file_name).second; ++i) op.file_name = concat(cleaned, "_", i);
   }
-  const bool full_name = rules.full_name_in_rows && !op.parameter;
+  if (!op.parameter) op.task = running_++;
+  // What writes asynchronous dumps knows the file's name only.
+  const bool full_name = rules.full_name_in_rows && !op.parameter && !asynchronous_;
   op.cells = concat(op.file_type, ",", full_name ? clean_cell(op.scoped_name) : op.file_name, ",");
 }
 

@@ -24,6 +24,7 @@ struct Op {
   std::string scoped_name;  // "Default/MatMul_1/MatMul-op12"; a parameter's own name
   std::string file_type;    // of file names
   std::string file_name;
+  uint64_t task = 0;  // the number at the end of the scoped name
   std::string cells;  // "MatMul,Default/MatMul_1/MatMul-op12,": of statistic.csv
   bool known = false;
   bool parameter = false;        // an input or weight of the graph
@@ -43,15 +44,21 @@ struct Op {
 // Value type; grows with add().
 class Ops {
  public:
-  explicit Ops(const Profile& profile, bool constants) : profile_(profile), constants_(constants && profile.writes_constants()) {}
+  explicit Ops(const Profile& profile, bool constants, bool asynchronous = false)
+      : profile_(profile), constants_(constants && profile.writes_constants()), asynchronous_(asynchronous) {}
 
   void add(OpId id, const OpInfo& op);
   // Ops that are not added, before the next one that is.
-  void pass_over(uint32_t ops) { scoped_names_.pass_over(ops); }
+  void pass_over(uint32_t ops) {
+    scoped_names_.pass_over(ops);
+    running_ += ops;
+  }
   void decide(OpId id, const OpDecision& decision);
   // Null when there is no such op.
   [[nodiscard]] Op* find(OpId id) { return id < ops_.size() && ops_[id].known ? &ops_[id] : nullptr; }
   [[nodiscard]] const std::vector<Op>& all() const { return ops_; }
+  // How many that run were added or passed over.
+  [[nodiscard]] uint64_t running() const { return running_; }
   // Sets `text` to the name of a tensor's file.
   void tensor_name(const Op& op, const TensorName& tensor, std::string& text) const;
   // Learns from a record what its op read, for graph(), where the ops do not tell. In the order of execution.
@@ -67,8 +74,10 @@ class Ops {
 
   Profile profile_;
   bool constants_;
+  bool asynchronous_;
   ScopedNames scoped_names_;
   uint32_t next_constant_ = 1;
+  uint64_t running_ = 0;
   std::vector<Op> ops_;
   ValueFlow flow_;
   std::set<std::string, std::less<>> parameter_names_;

@@ -1,32 +1,53 @@
 #include "system/mindspore/tree/writer_options.h"
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "base/text.h"
 #include "layout/layout_option.h"
+#include "system/mindspore/names.h"
 #include "system/mindspore/tree/metadata_files.h"
-#include "tree/named_folder.h"
 
 namespace tensortap::mindspore {
 namespace {
 
-// The name becomes a folder.
-Status check_net_name(std::string_view name) {
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-  };
-  if (!name.empty() && name.size() <= kLongestFileName && std::ranges::all_of(name, allowed)) return {};
-  return invalid_argument(concat(quote(name), " must be 1 to 255 letters, digits, '-' and '_'"));
+constexpr std::string_view kSynchronous = "synchronous";
+constexpr std::array<TreeForm, 4> kForms = {TreeForm::kGe, TreeForm::kStep, TreeForm::kOps, TreeForm::kRank};
+
+Status check_tree_form(std::string_view text) {
+  if (text.empty() || text == kSynchronous || parse_tree_form(text, kForms).ok()) return {};
+  std::vector<std::string> words = {std::string(kSynchronous)};
+  for (const TreeForm form : kForms) words.emplace_back(tree_form_word(form));
+  return invalid_argument(concat(quote(text), " is not valid; valid: ", join(words, ", "), ".", did_you_mean(text, words)));
+}
+
+// What an asynchronous dump has besides what every dump has.
+Status set_tree(const DumpInfo& info, const CaptureSpec& spec, WriterOptions& options) {
+  const std::string text = layout_option(spec, "tree_form", kSynchronous);
+  if (const Status status = check_tree_form(text); !status.ok()) return status.with_context("tree_form");
+  if (text.empty() || text == kSynchronous) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(const TreeForm form, parse_tree_form(text, kForms));
+  options.tree = asynchronous_tree(info, form, clean_op_type(model_of(info)), options.net);
+  options.model_number = std::max(info.model_id, 1U);
+  options.request = AclRequest(spec);
+  options.overflow = spec.trigger == Trigger::kOverflow;
+  const Extras& extras = spec.extras;
+  if (options.has_rank() || (!extras.graphs && !extras.execution_order && !extras.constants)) return {};
+  return invalid_argument(concat("the layout mindspore has no graphs, execution_order and constants where tree_form is ", text,
+                                 "; leave them out, or take the tree_form rank or synchronous"));
 }
 
 }  // namespace
 
-const LayoutOption kLayoutOptions[3] = {
-    {"net_name", "1 to 255 letters, digits, '-' and '_'", "Net", "The folder below that of the rank.", check_net_name},
+const LayoutOption kLayoutOptions[4] = {
+    {"net_name", kNetNameValues, "Net", "The folder below that of the rank.", check_net_name},
     {"statistic_category", "words of MindSpore's statistic_category, separated by commas", "max,min,l2norm",
      "The columns of statistic.csv, where the release lets its users choose them."},
     {"config", "the text of a MindSpore config", "",
      "What .dump_metadata/data_dump.json holds; without it, a config with the same selection."},
+    {"tree_form", "synchronous, ge, step, ops or rank", "synchronous",
+     "Which folders there are: of a synchronous dump, or of an asynchronous one of some release.", check_tree_form},
 };
 
 Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& spec) {
@@ -39,6 +60,7 @@ Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& sp
   if (!options.tensors && !options.statistics) {
     return invalid_argument("the layout mindspore has no place for descriptions; keep tensors, statistics or both");
   }
+  TENSORTAP_RETURN_IF_ERROR(set_tree(info, spec, options));
   options.root = info.folder;
   options.rank = concat("rank_", info.rank);
   options.categories = layout_option(spec, "statistic_category", "max,min,l2norm");

@@ -4,11 +4,13 @@
 #define TENSORTAP_SYSTEM_MINDSPORE_TREE_WRITER_OPTIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
 #include "layout/layout.h"
 #include "system/mindspore/release.h"
+#include "tree/asynchronous_tree.h"
 
 namespace tensortap::mindspore {
 
@@ -28,10 +30,18 @@ struct WriterOptions {
   uint64_t max_bytes = 0;          // of the dump, 0 = no limit
   Extras extras;
   Access access = Access::kPrivate;
+  // Of an asynchronous dump: where its files are, and what MindSpore asks of AscendCL for it.
+  std::optional<AsynchronousTree> tree;
+  AclRequest request;
+  uint64_t model_number = 1;
+  bool overflow = false;  // an op that made NaN or Inf gets a description of that, in an asynchronous dump
+
+  // Whether there is a folder rank_R with all that lies beside the tensors.
+  [[nodiscard]] bool has_rank() const { return !tree || tree->form == TreeForm::kRank; }
 };
 
 // What this layout reads of CaptureSpec::layout_options.
-extern const LayoutOption kLayoutOptions[3];
+extern const LayoutOption kLayoutOptions[4];
 
 // Errors as create_tree() has them.
 Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& spec);
