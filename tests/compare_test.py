@@ -19,7 +19,7 @@ from onnxruntime_models_test import REAL
 tensortap = pytest.importorskip("tensortap", reason="the module is not built")
 pytestmark = pytest.mark.skipif(not api.MODELS.is_dir() or not api.RUNTIMES.is_dir(), reason="no models or runtimes: run ./dev setup")
 
-MODELS = ("magika", "ocr_det", "ocr_rec", "basic_pitch", "smart_turn", "silero")
+MODELS = ("magika", "ocr_det", "ocr_rec", "ocr_cls", "basic_pitch", "smart_turn", "silero", "silero_half")
 
 
 def runtime(version: str) -> Path:
@@ -66,7 +66,7 @@ def test_the_authors_values_are_found_in_the_optimised_graph(name: str, tmp_path
     assert summary["unpaired_b"]["not explained"] == 0
     assert wrong_pairs(both, written, optimised) == []
     # What the optimised graph makes and its author's does not: conversions of layout, fused ops that begin in the middle of the author's.
-    assert summary["paired"] >= 0.75 * summary["values_b"]
+    assert summary["paired"] >= 0.75 * (summary["values_b"] - summary["unpaired_b"]["made by the runtime"])
     assert summary["paired"] + sum(summary["unpaired_b"].values()) == summary["values_b"]
     assert summary["verdicts"]["non-finite"] == 0
 

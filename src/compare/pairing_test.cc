@@ -235,13 +235,26 @@ TEST(Pairing, ReadsBlocksOfChannelsAsPlainOrder) {
     for (size_t p = 0; p < 6; ++p) blocked[(c / 4 * 6 + p) * 4 + c % 4] = plain[c * 6 + p];
   }
   const size_t row = a.gives(a.op("x", "Conv"), blocked, {1, 2, 2, 3, 4});
-  a.all_rows[row].flags |= kRecordBlocked;
   b.gives(b.op("x", "Conv"), plain, {1, 8, 2, 3});
-  const Paired paired(a, b);
-  EXPECT_EQ(paired.found(), (Found{{"x", "x by value name, unblocked"}}));
-  ASSERT_TRUE(paired.pairing.pairs.at(0).accepted.first.has_value());
-  EXPECT_EQ(paired.pairing.pairs[0].accepted.first->differing, 0U);
-  EXPECT_EQ(Paired(b, a).found(), (Found{{"x", "x by value name, unblocked"}}));
+  for (const bool said : {false, true}) {
+    if (said) a.all_rows[row].flags |= kRecordBlocked;
+    const Paired paired(a, b);
+    EXPECT_EQ(paired.found(), (Found{{"x", "x by value name, unblocked"}}));
+    ASSERT_TRUE(paired.pairing.pairs.at(0).accepted.first.has_value());
+    EXPECT_EQ(paired.pairing.pairs[0].accepted.first->differing, 0U);
+    EXPECT_EQ(Paired(b, a).found(), (Found{{"x", "x by value name, unblocked"}}));
+  }
+}
+
+TEST(Pairing, TakesNoBlocksOfChannelsWhereAReshapeHasTheValues) {
+  MadeDump a;
+  MadeDump b;
+  a.gives(a.op("x", "Reshape"), numbers(48, 1), {1, 2, 2, 3, 4});
+  b.gives(b.op("x", "Reshape"), numbers(48, 1), {1, 8, 2, 3});
+  EXPECT_EQ(Paired(a, b).found(), (Found{{"x", "x by value name, reshaped"}}));
+  b.gives(b.op("y", "Reshape"), numbers(48, 2), {1, 8, 2, 3});
+  a.gives(a.op("y", "Reshape"), numbers(48, 3), {1, 2, 2, 3, 4});
+  EXPECT_EQ(Paired(a, b).found().at("y"), "y by value name, reshaped") << "an author's name holds though the values are far";
 }
 
 TEST(Pairing, SaysWhyAValueHasNoPartner) {

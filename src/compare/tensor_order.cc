@@ -135,6 +135,9 @@ std::vector<TensorOrder> possible_orders(const OrderedTensor& a, const OrderedTe
   if (of_a == of_b) orders.emplace_back();
   for (std::vector<int>& permutation : permutations(of_a, of_b)) orders.push_back({std::move(permutation), 0, 0, false});
   if (of_a != of_b) orders.push_back({{}, 0, 0, true});
+  // An op that knows nothing of blocks may work on them: the runtime hands it the five dimensions.
+  if (is_blocked_form(of_b, of_a)) orders.push_back(unblocked_b(of_a));
+  if (is_blocked_form(of_a, of_b)) orders.push_back(unblocked_a(of_b));
   return orders;
 }
 

@@ -95,7 +95,9 @@ std::optional<Acceptance> ValueJudge::judge_statistics(const RecordRow& a, const
 std::optional<Acceptance> ValueJudge::judge_data(const OrderedTensor& a, const OrderedTensor& b, const ToleranceRule& tolerance,
                                                  Trust trust) {
   std::vector<TensorOrder> orders = possible_orders(a, b);
-  const bool trusted = trust == Trust::kProgram || (trust == Trust::kName && a.view.desc.shape == b.view.desc.shape) || orders.size() == 1;
+  const bool same_shape = a.view.desc.shape == b.view.desc.shape;
+  const bool only_reshaped = !orders.empty() && orders.front().reshaped;
+  const bool trusted = trust == Trust::kProgram || (trust == Trust::kName && same_shape) || orders.size() == 1 || only_reshaped;
   std::optional<Acceptance> plain;
   for (TensorOrder& order : orders) {
     const bool first = &order == &orders.front();
@@ -108,7 +110,7 @@ std::optional<Acceptance> ValueJudge::judge_data(const OrderedTensor& a, const O
     if (enough) return accepted;
     if (wanted) plain = std::move(accepted);
     // The author's own name with the author's own shape needs no other order.
-    if (plain && trust == Trust::kName) break;
+    if (plain && trust == Trust::kName && same_shape) break;
   }
   return plain;
 }
