@@ -29,6 +29,7 @@ target_include_directories(tensortap_flags SYSTEM INTERFACE ${NLOHMANN_JSON_INCL
 # What single folders need besides the folders below them.
 set(tensortap_libraries_plan tensortap_re2)
 set(tensortap_libraries_stats ${LIBMD_LIBRARY})
+set(tensortap_libraries_report ${LIBMD_LIBRARY})
 set(tensortap_libraries_tree ${LIBDEFLATE_LIBRARY})
 set(tensortap_libraries_system ${LIBDEFLATE_LIBRARY})
 set(tensortap_libraries_format ${LIBDEFLATE_LIBRARY})
@@ -49,7 +50,7 @@ set_source_files_properties(src/serve/http_server.cc PROPERTIES COMPILE_OPTIONS 
 
 # What reads files outside of a guest: the command and the Python reader. They link tensortap_<folder>_checked, which has libstdc++'s assertions; what goes
 # into a guest is compiled without, since an assertion that fails aborts the program. The folders of the second list are in both.
-set(tensortap_offline_modules query graph read convert find compare replay serve table)
+set(tensortap_offline_modules query graph read convert find compare replay serve report table)
 set(tensortap_checked_modules base tensor trace plan stats format layout tree system registry exec ${tensortap_offline_modules})
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   add_compile_definitions(_GLIBCXX_ASSERTIONS)  # builds for tests alone have them everywhere
