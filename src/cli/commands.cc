@@ -85,6 +85,10 @@ constexpr std::array kCommands = {
   tensortap serve new old                                 new, judged by old, as in `tensortap compare new old`
   tensortap serve dump --no-open --port 8123              from another machine: ssh -L 8123:127.0.0.1:8123 HOST)",
             false, declare_serve},
+    Command{"report", "Write what a dump says, or two with their differences, as one HTML file",
+            R"(  tensortap report dump --out report.html                 opens from disk in any browser, without a network
+  tensortap report new old --out report.html              new, judged by old, as in `tensortap compare new old`)",
+            false, declare_report},
     Command{"convert", "Convert tensor files and dumps into other formats and layouts",
             R"(  tensortap convert dump/20260102030405 arrays            every tensor of every DumpData file as npy
   tensortap convert Conv2D.conv1.3.0.1763668800000000 arrays --data-format NCHW

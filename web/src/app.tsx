@@ -100,7 +100,7 @@ export function App() {
   const [helping, setHelping] = useState(false);
   const which: Which = place.parameters.get('dump') === 'b' ? 'b' : 'a';
   const tabs = answer ? TABS.filter((tab) => tab.isThere(answer)) : [];
-  useKeys(tabs, { search: () => !isReport() && setSearching(true), help: () => setHelping(true) });
+  useKeys(tabs, { search: () => setSearching(true), help: () => setHelping(true) });
   const home = HOME[place.view] ?? place.view;
   useEffect(() => {
     const name = TABS.find((tab) => tab.view === home)?.name ?? '';
@@ -122,11 +122,9 @@ export function App() {
         </nav>
         {answer && answer.dumps.length > 1 && /^(graph|table|steps)$/.test(home) && <WhichDump which={which} />}
         <span class="spring" />
-        {!isReport() && (
-          <button type="button" class="search-button" onClick={() => setSearching(true)}>
-            Search <kbd>/</kbd>
-          </button>
-        )}
+        <button type="button" class="search-button" onClick={() => setSearching(true)}>
+          Search <kbd>/</kbd>
+        </button>
         <button type="button" class="quiet" title="Dark or light (t)" aria-label="Dark or light" onClick={switchTheme}>
           ◐
         </button>

@@ -1,6 +1,6 @@
 // A report is this page with answers in it: what was not asked for in exactly these words is made from what is there.
 
-import type { RecordRow } from './types';
+import type { List, RecordRow, SearchHit, SeriesAnswer } from './types';
 
 export const NON_FINITE = 'nan > 0 or pos_inf > 0 or neg_inf > 0';
 
@@ -15,6 +15,21 @@ export function keyOf(path: string, without: readonly string[] = []): string {
   return address + '?' + new URLSearchParams(parameters).toString();
 }
 
+// Of a series all of these are kept in one answer.
+const SERIES_KEYS = 'absmax,l2,mean,std,min,max,zero,nan';
+const MOST_HITS = 50;
+
+interface PairTable {
+  [pair: string]: unknown;
+}
+
+interface GraphNode {
+  op: number | null;
+  name: string;
+  path: string;
+  type: string;
+}
+
 export class Report {
   private readonly answers: Map<string, unknown>;
 
@@ -24,18 +39,58 @@ export class Report {
 
   // undefined: not part of the report.
   answer(path: string): unknown {
-    return this.answers.get(keyOf(path)) ?? this.part(path);
-  }
-
-  private part(path: string): unknown {
     const [address, query = ''] = path.split('?');
+    if (address === '/api/pairs') return this.pairs(path);
+    const exact = this.answers.get(keyOf(path));
+    if (exact !== undefined) return exact;
     const asked = new URLSearchParams(query);
     const dump = `dump=${asked.get('dump') ?? 'a'}`;
-    if (address === '/api/graph') return this.answers.get(keyOf(`${address}?open=all&${dump}`));
-    const exact = this.answers.get(keyOf(path, ['from', 'limit']));
-    if (isList(exact)) return cutTo(exact.items, asked);
+    if (address === '/api/graph') return this.graph(dump);
+    if (address === '/api/series') return this.series(asked, dump);
+    if (address === '/api/search') return this.search(asked, dump);
+    const list = this.answers.get(keyOf(path, ['from', 'limit']));
+    if (isList(list)) return cutTo(list.items, asked);
     const whole = this.answers.get(keyOf(`${address}?${dump}`));
     return address === '/api/records' && isList(whole) ? chosen(whole.items as RecordRow[], asked) : undefined;
+  }
+
+  private graph(dump: string): unknown {
+    const [all, first] = ['all', 'auto'].map((open) => this.answers.get(keyOf(`/api/graph?open=${open}&${dump}`)));
+    return all ?? first;
+  }
+
+  // Lists of pairs are numbers, and there is one table of what has a number.
+  private pairs(path: string): unknown {
+    const list = this.answers.get(keyOf(path, ['from', 'limit'])) as { pairs: number[] } | undefined;
+    const table = this.answers.get(keyOf('/api/pairs/table')) as PairTable | undefined;
+    if (!list || !table) return undefined;
+    const part = cutTo(list.pairs, new URLSearchParams(path.split('?')[1]));
+    return { ...part, items: part.items.map((pair) => table[String(pair)]) };
+  }
+
+  private series(asked: URLSearchParams, dump: string): unknown {
+    const answer = this.answers.get(keyOf(`/api/series?op=${asked.get('op') ?? ''}&key=${SERIES_KEYS}&${dump}`)) as
+      SeriesAnswer | undefined;
+    const slot = asked.get('slot') ?? '';
+    return answer && { ...answer, series: answer.series.filter((one) => slot === '' || one.slot === slot) };
+  }
+
+  // Ops by name, module, type or line of source, as far as the graph and the table of the report know them.
+  private search(asked: URLSearchParams, dump: string): unknown {
+    const wanted = (asked.get('q') ?? '').toLowerCase();
+    const of = dump === 'dump=b' ? '&dump=b' : '';
+    const hits = new Map<number, SearchHit>();
+    const add = (op: number | null, name: string, ...texts: unknown[]) => {
+      if (op === null || hits.has(op)) return;
+      if (![name, ...texts].some((text) => typeof text === 'string' && text.toLowerCase().includes(wanted))) return;
+      hits.set(op, { kind: 'op', name, op_id: op, group: null, fragment: `#graph?op=${op}${of}` });
+    };
+    const graph = this.graph(dump) as { nodes: GraphNode[] } | undefined;
+    graph?.nodes.forEach((node) => add(node.op, node.path || node.name, node.type));
+    const records = this.answers.get(keyOf(`/api/records?${dump}`));
+    if (isList(records)) (records.items as RecordRow[]).forEach((row) => add(row.op_id, row.op, row.type, row.source, row.module));
+    const found = [...hits.values()];
+    return { total: found.length, items: found.slice(0, MOST_HITS) };
   }
 }
 
@@ -47,7 +102,7 @@ function isList(value: unknown): value is AnyList {
   return typeof value === 'object' && value !== null && Array.isArray((value as Partial<AnyList>).items);
 }
 
-function cutTo(items: unknown[], asked: URLSearchParams): unknown {
+function cutTo<Item>(items: Item[], asked: URLSearchParams): List<Item> {
   const from = Number(asked.get('from') ?? 0);
   const limit = Number(asked.get('limit') ?? items.length);
   return { from, limit, total: items.length, items: items.slice(from, from + limit) };

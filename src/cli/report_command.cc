@@ -1,0 +1,51 @@
+// `tensortap report`: what the web view shows of a dump, or of two, as one HTML file.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/report_file.h"
+#include "serve/web_answers.h"
+
+namespace tensortap::cli {
+namespace {
+
+struct ReportOptions {
+  std::string a;
+  std::string b;
+  std::string out = "report.html";
+};
+
+Result<ExitCode> report(const ReportOptions& options, Terminal& terminal) {
+  TENSORTAP_RETURN_IF_ERROR(check_report_path(options.out).with_context("--out"));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto answers, WebAnswers::open(options.a, options.b));
+  for (const auto& dump : answers->dumps()) {
+    for (const std::string& problem : dump->index().problems()) terminal.warn(problem);
+  }
+  TENSORTAP_ASSIGN_OR_RETURN(const Json done, write_report(*answers, options.out, terminal));
+  if (terminal.json) {
+    terminal.json_line(done);
+    return ExitCode::kFine;
+  }
+  terminal.line(fmt::format("{}: {}", options.out, bytes_text(done.at("bytes").get<uint64_t>())));
+  for (const Json& sentence : done.at("left_out")) terminal.note(sentence.get<std::string>());
+  return ExitCode::kFine;
+}
+
+}  // namespace
+
+Action declare_report(CLI::App& app) {
+  const auto options = std::make_shared<ReportOptions>();
+  app.add_option("dump", options->a, "Folder of the dump; of two, the one that is judged")->type_name(kDump)->required();
+  app.add_option("reference", options->b, "Folder of the dump that is the reference")->type_name(kDump);
+  app.add_option("--out", options->out, "The file to write (report.html); one that is there is replaced")->type_name(kFile);
+  return [options](Terminal& terminal) { return report(*options, terminal); };
+}
+
+}  // namespace tensortap::cli

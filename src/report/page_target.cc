@@ -1,0 +1,59 @@
+#include "report/page_target.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+
+#include "base/text.h"
+
+namespace tensortap {
+namespace {
+
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  constexpr std::string_view kPlain = "-_.~";
+  std::string encoded;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x80 && std::isalnum(byte) != 0) || kPlain.find(c) != std::string_view::npos) {
+      encoded += c;
+    } else {
+      encoded += {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
+    }
+  }
+  return encoded;
+}
+
+}  // namespace
+
+std::string page_target(std::string_view address, const TargetParameters& parameters) {
+  std::string target(address);
+  char separator = '?';
+  for (const auto& [name, value] : parameters) {
+    if (value.empty()) continue;
+    target += concat(separator, name, "=", percent_encoded(value));
+    separator = '&';
+  }
+  return target;
+}
+
+ShownPart first_shown(std::span<const int64_t> shape) {
+  std::vector<size_t> order;
+  for (const bool wide : {false, true}) {
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if ((shape[i] > 1) == wide) order.push_back(i);
+    }
+  }
+  std::vector<size_t> free(order.end() - static_cast<std::ptrdiff_t>(std::min<size_t>(order.size(), 2)), order.end());
+  std::ranges::sort(free);
+  ShownPart part{"", "0:1", "0:1"};
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const bool is_free = std::ranges::find(free, i) != free.end();
+    part.at += concat(i == 0 ? "" : ",", is_free ? ":" : "0");
+  }
+  if (free.size() == 2) part.rows = concat("0:", shape[free[0]]);
+  if (!free.empty()) part.columns = concat("0:", shape[free.back()]);
+  return part;
+}
+
+}  // namespace tensortap

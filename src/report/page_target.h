@@ -1,0 +1,32 @@
+// The requests that the page makes, as it writes them.
+
+#ifndef TENSORTAP_REPORT_PAGE_TARGET_H_
+#define TENSORTAP_REPORT_PAGE_TARGET_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace tensortap {
+
+using TargetParameters = std::vector<std::pair<std::string_view, std::string>>;
+
+// "/api/records?where=nan%20%3E%200"; what is "" is left out.
+std::string page_target(std::string_view address, const TargetParameters& parameters);
+
+// Which part of a tensor the page shows first: the last two dimensions, those of one element last of all; of the others the element 0.
+struct ShownPart {
+  std::string at;    // "0,:,:"
+  std::string rows;  // "0:64"
+  std::string columns;
+};
+ShownPart first_shown(std::span<const int64_t> shape);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_REPORT_PAGE_TARGET_H_

@@ -1,0 +1,35 @@
+// Which answers of the server a report holds.
+
+#ifndef TENSORTAP_REPORT_REPORT_ANSWERS_H_
+#define TENSORTAP_REPORT_REPORT_ANSWERS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "report/embedded_answers.h"
+#include "serve/answer.h"
+
+namespace tensortap {
+
+inline constexpr size_t kMostReportRows = 5000;  // of a table
+
+// The server's answer to a GET; WebAnswers::get().
+using AskServer = std::function<Answer(std::string_view target)>;
+// Told now and then, from one thread.
+using ReportProgress = std::function<void(std::string_view stage, uint64_t done, uint64_t total)>;
+
+// Adds what a reader of the report may look at, the most important first: the start page, graphs and their colours, tables, what sentences
+// link to, tensors with NaN or Inf or the largest values and differences with pictures and histograms, curves; then, as long as there is
+// room, every op and record. `made` is a sentence on who made the report. Waits until the comparison of two dumps is ready.
+// Returns what was left out, one sentence each. Errors: what the server answers when it is asked for the dump, or the comparison fails.
+Result<std::vector<std::string>> add_report_answers(const AskServer& ask, const std::string& made, const ReportProgress& progress,
+                                                    EmbeddedAnswers& answers);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_REPORT_REPORT_ANSWERS_H_

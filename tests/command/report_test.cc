@@ -1,0 +1,125 @@
+// `tensortap report`: one file, what is in it, and what is wrong with the words of its command line.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "command/command.h"
+#include "toy_engine.h"
+
+namespace command {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class Report : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (!has_runtime()) return;
+    folder_ = new toy::TempFolder();
+    write(path("m.onnx"), small_model());
+    write(path("inf.onnx"), nonfinite_model());
+    write(path("zero.npy"), npy({2, 3}, {1, 2, 0, 4, 5, 6}));
+    ASSERT_EQ(at("run m.onnx --full --slots in,out --runs 2 --out dump").code, 0);
+    ASSERT_EQ(at("run inf.onnx --input x=zero.npy --out bare").code, 0);
+  }
+  static void TearDownTestSuite() {
+    delete folder_;
+    folder_ = nullptr;
+  }
+  void SetUp() override {
+    if (!has_runtime()) GTEST_SKIP() << "no ONNX Runtime";
+  }
+  static Done at(const std::string& words) { return tensortap(words, {folder_->path(), {{"COLUMNS", ""}}}); }
+  static std::string path(const std::string& name) { return *folder_ / name; }
+  // The answers that a report holds.
+  static Json answers_in(const std::string& name) {
+    const std::string page = read(path(name));
+    const std::string begin = R"(<script type="application/json" id="tensortap-data">)";
+    const size_t from = page.find(begin) + begin.size();
+    return Json::parse(page.substr(from, page.find("</script>", from) - from));
+  }
+  static toy::TempFolder* folder_;
+};
+
+toy::TempFolder* Report::folder_ = nullptr;
+
+TEST_F(Report, HoldsWhatLsSaysAndIsTheSameEachTime) {
+  const Done done = at("report dump --out r.html");
+  EXPECT_EQ(done.code, 0) << done.said();
+  EXPECT_THAT(done.out, testing::StartsWith("r.html: "));
+  const Json answers = answers_in("r.html");
+  EXPECT_THAT(answers.at("/api/dump").at("report").at("made").get<std::string>(), HasSubstr("tensortap"));
+  const std::vector<Json> listed = at("ls dump --json").objects();
+  const Json& items = answers.at("/api/records").at("items");
+  ASSERT_EQ(items.size(), listed.size());
+  for (size_t i = 0; i < listed.size(); ++i) {
+    for (const auto& [key, value] : listed[i].items()) EXPECT_EQ(items[i].at(key), value) << key;
+    EXPECT_TRUE(answers.contains("/api/record/" + std::to_string(i))) << i;
+  }
+  ASSERT_EQ(at("report dump --out again.html").code, 0);
+  EXPECT_EQ(read(path("again.html")), read(path("r.html")));
+}
+
+TEST_F(Report, ReplacesTheFileAndSaysSoAsJson) {
+  write(path("old.html"), "old");
+  const Done done = at("report bare --out old.html --json");
+  ASSERT_EQ(done.code, 0) << done.said();
+  EXPECT_EQ(done.object().at("report"), "old.html");
+  EXPECT_EQ(done.object().at("bytes"), std::filesystem::file_size(path("old.html")));
+  EXPECT_EQ(answers_in("old.html").size(), done.object().at("answers"));
+  EXPECT_TRUE(done.object().at("left_out").is_array());
+  EXPECT_EQ(at("report bare --quiet").code, 0);
+  EXPECT_TRUE(std::filesystem::exists(path("report.html"))) << "without --out";
+}
+
+TEST_F(Report, WhatIsWrongIsSaidAndNothingIsWritten) {
+  std::filesystem::create_directory(path("no_dump"));
+  write(path("no_dump/file.txt"), "text");
+  const struct {
+    std::string words;
+    int code;
+    std::string said;
+  } cases[] = {
+      {"report", 2, "tensortap report needs DUMP"},
+      {"report missing --out x.html", 2, "missing"},
+      {"report no_dump --out x.html", 2, "no_dump"},
+      {"report dump missing --out x.html", 2, "missing"},
+      {"report dump --out no/such/x.html", 2, "no such folder"},
+      {"report dump --out no_dump", 2, "a folder; name a file"},
+      {"report dump --oot x.html", 2, "--oot"},
+  };
+  for (const auto& one : cases) {
+    const Done done = at(one.words);
+    EXPECT_EQ(done.code, one.code) << one.words << "\n" << done.said();
+    EXPECT_THAT(done.err, HasSubstr(one.said)) << one.words;
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("x.html")));
+}
+
+TEST_F(Report, ADamagedDumpIsReportedAsFarAsItCanBeRead) {
+  std::filesystem::copy(path("dump"), path("damaged"), std::filesystem::copy_options::recursive);
+  std::filesystem::resize_file(path("damaged/tensors.npz"), 100);
+  const Done done = at("report damaged --out damaged.html");
+  EXPECT_EQ(done.code, 0) << done.said();
+  EXPECT_FALSE(answers_in("damaged.html").at("/api/records").at("items").empty());
+  std::filesystem::copy(path("dump"), path("empty"), std::filesystem::copy_options::recursive);
+  std::filesystem::resize_file(path("empty/records.npy"), 10);
+  EXPECT_THAT(at("report empty --out empty.html").said(), AllOf(HasSubstr("records.npy"), Not(HasSubstr("internal"))));
+}
+
+TEST_F(Report, NamesDoNotEndTheScript) {
+  write(path("hostile.onnx"), model({{"Relu", "</script><script>window.hurt = 1</script>\xe2\x80\xa8<!--", {"x"}, {"y"}}}));
+  ASSERT_EQ(at("run hostile.onnx --out hostile").code, 0);
+  ASSERT_EQ(at("report hostile --out hostile.html").code, 0);
+  const std::string page = read(path("hostile.html"));
+  EXPECT_THAT(page, Not(HasSubstr("<script>window.hurt")));
+  EXPECT_THAT(answers_in("hostile.html").dump(), HasSubstr("</script><script>window.hurt = 1</script>"));
+}
+
+}  // namespace
+}  // namespace command
