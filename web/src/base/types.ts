@@ -95,18 +95,26 @@ export interface SourceLines {
   lines: string[];
 }
 
+// record, shape and dtype are null where the tensor was not captured.
 export interface SlotLink {
-  record: number;
+  record: number | null;
   slot: string;
   name: string;
-  shape: number[];
-  dtype: string;
+  shape: number[] | null;
+  dtype: string | null;
+}
+
+export interface Reader {
+  record: number | null;
+  op_id: number | null;
+  op: string;
+  type: string;
 }
 
 export interface RecordAnswer extends RecordRow {
   inputs: SlotLink[];
   outputs: SlotLink[];
-  consumers: (SlotLink & { op?: string; op_id?: number })[];
+  consumers: Reader[];
   source_lines: SourceLines | null;
   originals: { name: string; type: string }[];
   has_data: boolean;

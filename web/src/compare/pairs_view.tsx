@@ -97,7 +97,7 @@ export function PairsView({ place, answer }: { place: Place; answer: DumpAnswer 
   const sort = place.parameters.get('sort') ?? 'error';
   const state = answer.compare;
   const isReady = state?.state === 'ready';
-  const rows = useRows<Pair>('/api/pairs', { only, sort, ready: isReady ? null : '0' });
+  const rows = useRows<Pair>(isReady ? '/api/pairs' : null, { only, sort });
   const focused = numberOf(place, 'row') ?? -1;
   const [a, b] = answer.dumps;
   if (!state) return <p class="empty">Open two dumps to compare them: tensortap serve A B</p>;

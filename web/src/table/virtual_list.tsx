@@ -29,7 +29,7 @@ class Pages<Item> {
   private readonly controller = new AbortController();
 
   constructor(
-    private readonly address: string,
+    private readonly address: string | null,
     private readonly parameters: Parameters,
     private readonly changed: () => void,
   ) {}
@@ -43,16 +43,17 @@ class Pages<Item> {
   }
 
   want(from: number, to: number): void {
+    if (this.address === null) return;
     for (let page = Math.floor(Math.max(from, 0) / PAGE); page <= Math.floor(Math.max(to, 0) / PAGE); page++) {
       if (this.total !== null && page > 0 && page * PAGE >= this.total) return;
-      if (!this.pages.has(page) && !this.asked.has(page) && this.error === null) void this.fetch(page);
+      if (!this.pages.has(page) && !this.asked.has(page) && this.error === null) void this.fetch(this.address, page);
     }
   }
 
-  private async fetch(page: number): Promise<void> {
+  private async fetch(address: string, page: number): Promise<void> {
     this.asked.add(page);
     try {
-      const path = pathOf(this.address, { ...this.parameters, from: page * PAGE, limit: PAGE });
+      const path = pathOf(address, { ...this.parameters, from: page * PAGE, limit: PAGE });
       const list = await get<List<Item>>(path, this.controller.signal);
       this.total = list.total;
       this.pages.set(page, list.items);
@@ -71,9 +72,10 @@ class Pages<Item> {
   }
 }
 
-export function useRows<Item>(address: string, parameters: Parameters): Rows<Item> {
+// An address of null asks for nothing yet.
+export function useRows<Item>(address: string | null, parameters: Parameters): Rows<Item> {
   const [, redraw] = useReducer((count: number) => count + 1, 0);
-  const key = pathOf(address, parameters);
+  const key = pathOf(address ?? '', parameters);
   const pages = useRef<{ key: string; pages: Pages<Item> } | null>(null);
   if (pages.current?.key !== key) {
     pages.current?.pages.close();

@@ -5,7 +5,7 @@ import { commandLine } from '../base/command_line';
 import { formatCount, formatShape, formatValue, isNonFinite } from '../base/format';
 import { CopyButton, Loading, Problem, Source } from '../base/parts';
 import { linkTo, numberOf, type Place } from '../base/place';
-import type { DumpAnswer, Histogram, RecordAnswer, SlotLink, Which } from '../base/types';
+import type { DumpAnswer, Histogram, Reader, RecordAnswer, SlotLink, Which } from '../base/types';
 import { useAnswer } from '../base/use_answer';
 import { HistogramView } from './histogram';
 import { parseAt } from './slice_model';
@@ -46,22 +46,51 @@ function Statistics({ record }: { record: RecordAnswer }) {
   );
 }
 
-function Links({ title, links, dump, here }: { title: string; links: (SlotLink & { op?: string })[]; dump: Which; here: number }) {
+const MOST_LINKS = 40;
+
+function Links({ title, links, dump, here }: { title: string; links: SlotLink[]; dump: Which; here: number }) {
   if (links.length === 0) return null;
   return (
     <>
       <h3>{title}</h3>
       <ul class="links">
-        {links.slice(0, 40).map((link) => (
-          <li key={link.record}>
-            {link.record === here ? <b>{link.slot}</b> : <a href={linkTo('tensor', { record: link.record, dump })}>{link.slot}</a>}{' '}
-            <span class="shape">
-              {link.dtype} {formatShape(link.shape)}
-            </span>{' '}
-            {link.op && <span class="path">{link.op}</span>}
+        {links.slice(0, MOST_LINKS).map((link, i) => (
+          <li key={i}>
+            {link.record === null || link.record === here ? (
+              <b>{link.slot}</b>
+            ) : (
+              <a href={linkTo('tensor', { record: link.record, dump })}>{link.slot}</a>
+            )}{' '}
+            <span class="shape">{link.dtype === null ? 'not captured' : `${link.dtype} ${formatShape(link.shape)}`}</span>
+            {link.name && <span class="path"> {link.name}</span>}
           </li>
         ))}
       </ul>
+      {links.length > MOST_LINKS && <p>and {links.length - MOST_LINKS} more</p>}
+    </>
+  );
+}
+
+function Readers({ readers, dump }: { readers: Reader[]; dump: Which }) {
+  if (readers.length === 0) return null;
+  return (
+    <>
+      <h3>Read by</h3>
+      <ul class="links">
+        {readers.slice(0, MOST_LINKS).map((reader, i) => (
+          <li key={i}>
+            <a
+              href={
+                reader.record === null ? linkTo('graph', { op: reader.op_id, dump }) : linkTo('tensor', { record: reader.record, dump })
+              }
+            >
+              {reader.op}
+            </a>{' '}
+            {reader.type}
+          </li>
+        ))}
+      </ul>
+      {readers.length > MOST_LINKS && <p>and {readers.length - MOST_LINKS} more</p>}
     </>
   );
 }
@@ -130,7 +159,7 @@ export function TensorView({ place, answer }: { place: Place; answer: DumpAnswer
         <Source source={record.source} lines={record.source_lines} />
         <Links title="Inputs of the op" links={record.inputs ?? []} dump={which} here={number} />
         <Links title="Outputs of the op" links={record.outputs ?? []} dump={which} here={number} />
-        <Links title="Read by" links={record.consumers ?? []} dump={which} here={number} />
+        <Readers readers={record.consumers ?? []} dump={which} />
       </aside>
       <main class="tensor-main">
         {record.has_data ? (
