@@ -42,3 +42,5 @@ cat <<PYTHON
 
 PYTHON
 python examples/magika_demo.py open "$dump"
+
+printf '\nThe same dump in a browser:\n\n    %s serve %s\n' "${TENSORTAP_COMMAND#"$PWD"/}" "$dump"

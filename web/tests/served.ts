@@ -17,7 +17,7 @@ export class Served {
   }
 
   static start(command: string, dumps: string[]): Promise<Served> {
-    const child = spawn(command, ['serve', ...dumps], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, ['serve', '--no-open', ...dumps], { stdio: ['ignore', 'pipe', 'pipe'] });
     return new Promise((done, failed) => {
       let said = '';
       const fail = (why: string) => {
