@@ -8,6 +8,7 @@
 #include "serve/dump_answers.h"
 #include "serve/record_answers.h"
 #include "serve/sentences.h"
+#include "serve/value_answers.h"
 
 namespace tensortap {
 
@@ -69,6 +70,10 @@ Result<Answer> WebAnswers::answer(const WebRequest& request) const {
     TENSORTAP_RETURN_IF_ERROR(request.check_names({"dump"}));
     TENSORTAP_ASSIGN_OR_RETURN(const size_t row, parse_row(*dump, parts[2]));
     return json_answer(whole_record_json(*dump, row));
+  }
+  if (is("record", 4)) {
+    TENSORTAP_ASSIGN_OR_RETURN(const size_t row, parse_row(*dump, parts[2]));
+    return values_answer(*dump, row, parts[3], request);
   }
   return not_found(concat(quote(request.path()), ": there is no such address"));
 }

@@ -117,9 +117,9 @@ export function PairView({ place }: { place: Place }) {
             at={parseAt(place.parameters.get('at'), pair.shape_a)}
             source={{
               address: `/api/pair/${number}/slice`,
-              findAddress: `/api/record/${pair.record_a}/find`,
+              findAddress: `/api/pair/${number}/find`,
               parameters: { of: view },
-              jumps: { difference: 'First difference', nonfinite: 'First NaN or Inf', largest: 'Largest of A' },
+              jumps: { difference: 'First difference', nonfinite: 'First NaN or Inf', largest: 'Largest' },
             }}
           />
         ) : (
