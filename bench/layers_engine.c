@@ -1,5 +1,5 @@
-/* layers_engine OPS STEPS FOLDER: an engine that reports the ops of bench/web_model.py's network, without computing anything, so that a dump
- * of 100,000 ops or a million records is made in seconds. */
+/* layers_engine OPS STEPS FOLDER: an engine that reports the ops of bench/web_model.py's network, without computing anything, so that a
+ * dump of 100,000 ops or a million records is made in seconds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tensortap/capture.h>

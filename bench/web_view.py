@@ -93,7 +93,7 @@ def measure_peers(folder: Path, viewers: Path) -> dict[str, dict[str, Any]]:
     web_model.save_onnx(NODES, model)
     web_model.save_model_explorer(NODES, graph)
     data = quote(json.dumps({"models": [{"url": str(graph)}]}))
-    explorer = ["--no_open_in_browser", "--skip_health_check", "--host", "127.0.0.1", "--port", "{port}", graph]
+    explorer: list[str | Path] = ["--no_open_in_browser", "--skip_health_check", "--host", "127.0.0.1", "--port", "{port}", graph]
     programs: dict[str, tuple[str, list[str | Path]]] = {
         "Netron": (NETRON_READY, ["http://127.0.0.1:{port}/", viewers / "netron", "--host", "127.0.0.1", "--port", "{port}", model]),
         "Model Explorer": (EXPLORER_READY, [f"http://127.0.0.1:{{port}}/?data={data}", viewers / "model-explorer", *explorer]),
@@ -137,8 +137,8 @@ def page(own: dict[str, dict[str, Any]], peers: dict[str, dict[str, Any]], machi
         "",
         "The flight goes from far away down to where ops can be read, along the graph, and away again, in 120 frames.",
         "",
-        f"The same network of {NODES:,} ops in other viewers. Time from the page's call to the graph; then turns of the wheel, from frame to",
-        "frame, 95 of 100:",
+        f"The same network of {NODES:,} ops in other viewers. Time from the page's call to the graph; then turns of the wheel, from frame",
+        "to frame, 95 of 100:",
         "",
         "| | graph | frame |",
         "|---|---|---|",

@@ -51,7 +51,7 @@ std::optional<FoundElement> find_element(const Elements& elements, std::string_v
 // The coordinates of an element.
 std::vector<int64_t> coordinates(const std::vector<int64_t>& shape, uint64_t flat);
 
-// {"kind": "linear", "edges", "counts", "zero", "nan", "pos_inf", "neg_inf"}: equal bins between the smallest and the largest finite number.
+// {"kind": "linear", "edges", "counts", "zero", "nan", "pos_inf", "neg_inf"}: equal bins between the smallest and largest finite number.
 Json linear_histogram_json(const Elements& elements, size_t bins);
 
 }  // namespace tensortap

@@ -1,9 +1,12 @@
 // `tensortap serve` as a child process: tells the address that it prints, and ends it.
 
 import { spawn, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
 
 const ADDRESS = /http:\/\/127\.0\.0\.1:\d+\/\?token=[0-9a-f]+/;
 const PATIENCE = 60_000;
+// Dumps of the project's own examples name their lines from here.
+const PROJECT = join(import.meta.dirname, '../..');
 
 export class Served {
   readonly address: string;
@@ -17,7 +20,7 @@ export class Served {
   }
 
   static start(command: string, dumps: string[]): Promise<Served> {
-    const child = spawn(command, ['serve', '--no-open', ...dumps], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, ['serve', '--no-open', ...dumps], { cwd: PROJECT, stdio: ['ignore', 'pipe', 'pipe'] });
     return new Promise((done, failed) => {
       let said = '';
       const fail = (why: string) => {
