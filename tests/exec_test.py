@@ -75,6 +75,16 @@ def test_a_child_with_an_empty_environment_runs_uncaptured(torch: FakeTorch) -> 
     assert NOTHING in done.err
 
 
+def test_a_watch_for_failures_that_saw_none_says_so(torch: FakeTorch) -> None:
+    config = torch.folder.parent / "failures.json"
+    config.write_text('{"trigger": "exception", "layout": "ge"}')
+    done = torch.exec(torch.program(RUN_OPERATORS), options=["--config", config])
+    assert (done.code, done.out) == (3, "right 5\n")
+    assert "failed in what the config watches" in done.err
+    assert "warning" not in done.err
+    assert not (torch.folder.parent / "dump").exists()
+
+
 # ---- how it ends
 
 

@@ -56,8 +56,16 @@ void note_other_users(const InstalledFiles& installed, const std::string& out, b
   terminal.note(printable(concat("processes that the program starts as another user are not captured: ", join(obstacles, "; "))));
 }
 
-void say_nothing_captured(const Terminal& terminal, const CapturedRun& run) {
+// `spec` is what was asked for: an answer to a question about failures may be that there were none.
+void say_nothing_captured(const Terminal& terminal, const CapturedRun& run, const CaptureSpec& spec) {
   const std::string& program = run.program.front();
+  if (spec.trigger == Trigger::kException && run.preload.empty()) {
+    terminal.note(
+        fmt::format("nothing was captured: no op of {} failed in what the config watches, or none could be seen, as it uses neither torch "
+                    "nor ONNX Runtime, no adapter fits its torch (said above), or it cleared LD_PRELOAD (env -i, sudo, a container)",
+                    quote(printable(program))));
+    return;
+  }
   if (!run.preload.empty()) {
     terminal.warn(fmt::format(
         "nothing was captured: no process of {} ran an operation of ATB that could be seen. Likely reasons: it uses another library than "
@@ -101,12 +109,12 @@ Status tell(const CapturedRun& run, const Json& summary, Terminal& terminal) {
 }
 
 // The summary for people on stderr, and for programs.
-Status report(const CapturedRun& run, const ExecPlace& place, const Json& summary, Terminal& terminal) {
+Status report(const CapturedRun& run, const CaptureSpec& spec, const ExecPlace& place, const Json& summary, Terminal& terminal) {
   if (!is_directory(place.path())) {
     terminal.error(
         fmt::format("output folder {} was removed or renamed while the program ran; the capture is lost", quote(printable(place.path()))));
   } else if (summary.at("dump").is_null()) {
-    say_nothing_captured(terminal, run);
+    say_nothing_captured(terminal, run, spec);
   } else {
     terminal.note(trim(summary_text(summary, terminal.error_palette())));
   }
@@ -167,7 +175,7 @@ Result<ExitCode> run_captured(const CapturedRun& run, const FoundProgram& found,
   summary["program"] = join(run.program, " ");
   summary["exit_code"] = end->exit_code;
   if (end->signal != 0) tell_signal(end->signal, summary);
-  if (const Status status = report(run, place, summary, terminal); !status.ok()) terminal.error(status.message());
+  if (const Status status = report(run, spec, place, summary, terminal); !status.ok()) terminal.error(status.message());
   if (summary["dump"].is_null()) place.give_back();
   return end->exit_code != 0 ? static_cast<ExitCode>(end->exit_code) : verdict(run, summary);
 }
