@@ -2,6 +2,8 @@
 
 // The header asks select(2) otherwise, which knows no descriptors from 1024 on.
 #define CPPHTTPLIB_USE_POLL
+// As long as WebRequest takes: the list of open groups is long.
+#define CPPHTTPLIB_REQUEST_URI_MAX_LENGTH 33000
 
 #include <arpa/inet.h>
 #include <httplib.h>

@@ -171,4 +171,10 @@ Result<Answer> records_answer(const ServedDump& dump, const WebRequest& request)
   return json_answer(list);
 }
 
+Result<Answer> record_answer(const AskedDump& asked, const std::string& number) {
+  TENSORTAP_RETURN_IF_ERROR(asked.request.check_names({"dump"}));
+  TENSORTAP_ASSIGN_OR_RETURN(const size_t row, parse_row(asked.dump, number));
+  return json_answer(whole_record_json(asked.dump, row));
+}
+
 }  // namespace tensortap

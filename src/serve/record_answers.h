@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "serve/answer.h"
+#include "serve/asked_dump.h"
 #include "serve/served_dump.h"
 #include "serve/web_request.h"
 
@@ -15,6 +16,9 @@ namespace tensortap {
 
 // The table of `ls`.
 Result<Answer> records_answer(const ServedDump& dump, const WebRequest& request);
+
+// One record, of the number in the path.
+Result<Answer> record_answer(const AskedDump& asked, const std::string& number);
 
 // A record as `ls --json` has it, with "record" (its row number) and "op_id".
 Json listed_record_json(const DumpIndex& dump, size_t row);

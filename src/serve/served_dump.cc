@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "find/find_report.h"
 #include "read/open_dump.h"
 
@@ -112,6 +113,37 @@ const Json& ServedDump::find_report() const {
 
 const TrendReport& ServedDump::trends() const {
   return trends_.get([this] { return find_trends(*index_); });
+}
+
+const NonFiniteFindings& ServedDump::nonfinite() const {
+  return nonfinite_.get([this] { return find_nonfinite(*index_); });
+}
+
+const GraphModel& ServedDump::graph() const {
+  return *graph_.get([this] { return std::make_unique<const GraphModel>(*index_); });
+}
+
+const NameSearch& ServedDump::names() const {
+  return *names_.get([this] { return std::make_unique<const NameSearch>(*index_, graph()); });
+}
+
+std::optional<OpId> ServedDump::op_named(std::string_view name) const {
+  const auto& ids = op_ids_.get([this] {
+    std::unordered_map<std::string_view, OpId> made;
+    for (OpId id = 0; id < index_->ops().size(); ++id) made.emplace(index_->ops()[id].name, id);
+    return made;
+  });
+  const auto found = ids.find(name);
+  return found == ids.end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<OpId> parse_op(const ServedDump& dump, const std::string& text) {
+  uint64_t number = 0;
+  if (!parse_unsigned(text, number)) return invalid_argument(concat("op ", quote(text), ": not a number"));
+  if (number >= dump.index().ops().size()) {
+    return not_found(concat("op ", number, ": the dump has ", dump.index().ops().size(), ", numbered from 0"));
+  }
+  return static_cast<OpId>(number);
 }
 
 }  // namespace tensortap

@@ -10,14 +10,19 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "base/status.h"
+#include "find/nonfinite_origins.h"
 #include "find/trends.h"
+#include "graph/graph_model.h"
 #include "query/op_facts.h"
 #include "query/record_lookup.h"
+#include "serve/name_search.h"
 #include "trace/dump_index.h"
 
 namespace tensortap {
@@ -61,6 +66,11 @@ class ServedDump {
   // What `find` says, with its own limit.
   [[nodiscard]] const Json& find_report() const;
   [[nodiscard]] const TrendReport& trends() const;
+  // Where NaN and Inf of the dump began, and what came of them.
+  [[nodiscard]] const NonFiniteFindings& nonfinite() const;
+  [[nodiscard]] const GraphModel& graph() const;
+  [[nodiscard]] const NameSearch& names() const;
+  [[nodiscard]] std::optional<OpId> op_named(std::string_view name) const;
 
   // When a file of the dump was last written to, as time of day; files that are newer are not what ran. Without files 0.
   [[nodiscard]] int64_t written_before_ns() const;
@@ -97,7 +107,14 @@ class ServedDump {
   MadeOnce<RecordLookup> lookup_;
   MadeOnce<Json> find_;
   MadeOnce<TrendReport> trends_;
+  MadeOnce<NonFiniteFindings> nonfinite_;
+  MadeOnce<std::unique_ptr<const GraphModel>> graph_;
+  MadeOnce<std::unique_ptr<const NameSearch>> names_;
+  MadeOnce<std::unordered_map<std::string_view, OpId>> op_ids_;
 };
+
+// The number of an op, as a text. Errors: kInvalidArgument; kNotFound for an op that is not there.
+Result<OpId> parse_op(const ServedDump& dump, const std::string& text);
 
 }  // namespace tensortap
 

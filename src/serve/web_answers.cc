@@ -1,16 +1,63 @@
 #include "serve/web_answers.h"
 
-#include <array>
+#include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "serve/asked_dump.h"
 #include "serve/dump_answers.h"
+#include "serve/flow_answers.h"
+#include "serve/graph_answers.h"
+#include "serve/heat_answers.h"
+#include "serve/op_answers.h"
 #include "serve/record_answers.h"
+#include "serve/search_answers.h"
 #include "serve/sentences.h"
+#include "serve/series_answers.h"
 #include "serve/value_answers.h"
 
 namespace tensortap {
+namespace {
+
+// "/api/NAME", or "/api/NAME/NUMBER" with "/PART" behind it where there is one.
+struct Route {
+  std::string_view name;
+  bool is_numbered;
+  std::string_view part;
+  Result<Answer> (*answer)(const AskedDump& asked, const std::string& number);
+};
+
+Result<Answer> record_values_answer(const AskedDump& asked, const std::string& number, std::string_view part) {
+  TENSORTAP_ASSIGN_OR_RETURN(const size_t row, parse_row(asked.dump, number));
+  return values_answer(asked.dump, row, part, asked.request);
+}
+
+constexpr Route kRoutes[] = {
+    {"records", false, "", [](const AskedDump& asked, const std::string&) { return records_answer(asked.dump, asked.request); }},
+    {"record", true, "", record_answer},
+    {"record", true, "slice", [](const AskedDump& asked, const std::string& row) { return record_values_answer(asked, row, "slice"); }},
+    {"record", true, "histogram",
+     [](const AskedDump& asked, const std::string& row) { return record_values_answer(asked, row, "histogram"); }},
+    {"record", true, "find", [](const AskedDump& asked, const std::string& row) { return record_values_answer(asked, row, "find"); }},
+    {"graph", false, "", [](const AskedDump& asked, const std::string&) { return graph_answer(asked); }},
+    {"graph.bin", false, "", [](const AskedDump& asked, const std::string&) { return binary_graph_answer(asked); }},
+    {"op", true, "", op_answer},
+    {"heat", false, "", [](const AskedDump& asked, const std::string&) { return heat_answer(asked); }},
+    {"search", false, "", [](const AskedDump& asked, const std::string&) { return search_answer(asked); }},
+    {"series", false, "", [](const AskedDump& asked, const std::string&) { return series_answer(asked); }},
+    {"trends", false, "", [](const AskedDump& asked, const std::string&) { return trends_answer(asked); }},
+    {"flow", false, "", [](const AskedDump& asked, const std::string&) { return flow_answer(asked); }},
+};
+
+bool fits(const Route& route, const std::vector<std::string>& parts) {
+  const size_t count = 2 + (route.is_numbered ? 1U : 0U) + (route.part.empty() ? 0U : 1U);
+  return parts.size() == count && parts[0] == "api" && parts[1] == route.name && (route.part.empty() || parts.back() == route.part);
+}
+
+}  // namespace
 
 WebAnswers::WebAnswers(Dump a, Dump b) : a_(std::move(a)), b_(std::move(b)) {}
 WebAnswers::~WebAnswers() = default;
@@ -51,31 +98,26 @@ Answer WebAnswers::get(std::string_view target) const {
   return *std::move(found);
 }
 
+Answer WebAnswers::describe() const {
+  Json json = {{"version", 1}, {"dumps", Json::array()}, {"compare", nullptr}, {"sentences", Json::array()}};
+  char side = 'a';
+  for (const Dump& dump : dumps()) {
+    json["dumps"].push_back(dump_info_json(*dump));
+    for (Json& sentence : sentences_json(*dump, side++)) json["sentences"].push_back(std::move(sentence));
+  }
+  return json_answer(json);
+}
+
 Result<Answer> WebAnswers::answer(const WebRequest& request) const {
   const std::vector<std::string>& parts = request.parts();
-  const auto is = [&](std::string_view a, size_t count) { return parts.size() == count && parts[0] == "api" && parts[1] == a; };
-  if (is("dump", 2)) {
+  if (parts.size() == 2 && parts[0] == "api" && parts[1] == "dump") {
     TENSORTAP_RETURN_IF_ERROR(request.check_names({}));
-    Json json = {{"version", 1}, {"dumps", Json::array()}, {"compare", nullptr}, {"sentences", Json::array()}};
-    char side = 'a';
-    for (const Dump& dump : dumps()) {
-      json["dumps"].push_back(dump_info_json(*dump));
-      for (Json& sentence : sentences_json(*dump, side++)) json["sentences"].push_back(std::move(sentence));
-    }
-    return json_answer(json);
+    return describe();
   }
+  const auto route = std::ranges::find_if(kRoutes, [&](const Route& one) { return fits(one, parts); });
+  if (route == std::end(kRoutes)) return not_found(concat(quote(request.path()), ": there is no such address"));
   TENSORTAP_ASSIGN_OR_RETURN(const Dump dump, chosen(request));
-  if (is("records", 2)) return records_answer(*dump, request);
-  if (is("record", 3)) {
-    TENSORTAP_RETURN_IF_ERROR(request.check_names({"dump"}));
-    TENSORTAP_ASSIGN_OR_RETURN(const size_t row, parse_row(*dump, parts[2]));
-    return json_answer(whole_record_json(*dump, row));
-  }
-  if (is("record", 4)) {
-    TENSORTAP_ASSIGN_OR_RETURN(const size_t row, parse_row(*dump, parts[2]));
-    return values_answer(*dump, row, parts[3], request);
-  }
-  return not_found(concat(quote(request.path()), ": there is no such address"));
+  return route->answer({*dump, request, dump == b_}, route->is_numbered ? parts[2] : std::string());
 }
 
 }  // namespace tensortap

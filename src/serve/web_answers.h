@@ -37,6 +37,7 @@ class WebAnswers {
 
  private:
   WebAnswers(Dump a, Dump b);
+  [[nodiscard]] Answer describe() const;
   [[nodiscard]] Result<Answer> answer(const WebRequest& request) const;
   // The dump that the parameter `dump` chooses. Errors: kInvalidArgument; kNotFound for b where there is none.
   [[nodiscard]] Result<Dump> chosen(const WebRequest& request) const;

@@ -62,14 +62,18 @@ Result<WebRequest> WebRequest::parse(std::string_view target) {
     const size_t equals = std::min(pair.find('='), pair.size());
     TENSORTAP_ASSIGN_OR_RETURN(std::string name, decode(pair.substr(0, equals), true));
     TENSORTAP_ASSIGN_OR_RETURN(std::string value, decode(pair.substr(std::min(equals + 1, pair.size())), true));
-    if (!request.parameters_.emplace(name, std::move(value)).second) return invalid_argument(concat(name, ": is given twice"));
+    request.parameters_.emplace(std::move(name), std::move(value));
   }
   return request;
 }
 
-Status WebRequest::check_names(std::initializer_list<std::string_view> known) const {
+Status WebRequest::check_names(std::initializer_list<std::string_view> known, std::initializer_list<std::string_view> repeatable) const {
   for (const auto& [name, value] : parameters_) {
-    if (std::ranges::find(known, std::string_view(name)) != known.end()) continue;
+    if (std::ranges::find(known, std::string_view(name)) != known.end()) {
+      const bool is_repeatable = std::ranges::find(repeatable, std::string_view(name)) != repeatable.end();
+      if (!is_repeatable && parameters_.count(name) > 1) return invalid_argument(concat(name, ": is given twice"));
+      continue;
+    }
     const std::vector<std::string> names(known.begin(), known.end());
     return invalid_argument(concat(quote(name), ": no parameter of ", path_, ".", did_you_mean(name, names)));
   }
@@ -79,6 +83,13 @@ Status WebRequest::check_names(std::initializer_list<std::string_view> known) co
 std::string WebRequest::text(std::string_view name) const {
   const auto found = parameters_.find(name);
   return found == parameters_.end() ? std::string() : found->second;
+}
+
+std::vector<std::string> WebRequest::texts(std::string_view name) const {
+  std::vector<std::string> texts;
+  const auto [begin, end] = parameters_.equal_range(name);
+  for (auto one = begin; one != end; ++one) texts.push_back(one->second);
+  return texts;
 }
 
 Result<int64_t> WebRequest::number(std::string_view name, int64_t fallback, int64_t least, int64_t most) const {

@@ -16,24 +16,26 @@
 
 namespace tensortap {
 
-inline constexpr size_t kMostTargetBytes = 8192;
+inline constexpr size_t kMostTargetBytes = size_t{32} << 10;
 
 // Immutable. Messages of errors begin with the name of the parameter.
 class WebRequest {
  public:
-  // Of "/api/records?where=nan%20%3E%200". Errors: kInvalidArgument for what is no path, for a bad escape, a byte 0, text that is no UTF-8,
-  // a parameter that is given twice.
+  // Of "/api/records?where=nan%20%3E%200". Errors: kInvalidArgument for what is no path, for a bad escape, a byte 0, text that is no UTF-8.
   static Result<WebRequest> parse(std::string_view target);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   // The parts of the path between its slashes: "api", "record", "3", "slice".
   [[nodiscard]] const std::vector<std::string>& parts() const { return parts_; }
 
-  // Errors: kInvalidArgument, naming the nearest, when there is a parameter that is none of these.
-  [[nodiscard]] Status check_names(std::initializer_list<std::string_view> known) const;
+  // Errors: kInvalidArgument when there is a parameter that is none of `known`, naming the nearest, or is given twice and not `repeatable`.
+  [[nodiscard]] Status check_names(std::initializer_list<std::string_view> known,
+                                   std::initializer_list<std::string_view> repeatable = {}) const;
 
   // "" when it is not given.
   [[nodiscard]] std::string text(std::string_view name) const;
+  // Each time that it is given, in order.
+  [[nodiscard]] std::vector<std::string> texts(std::string_view name) const;
   [[nodiscard]] bool has(std::string_view name) const { return parameters_.contains(name); }
   // `fallback` when it is not given. Errors: kInvalidArgument when it is no number within the bounds.
   [[nodiscard]] Result<int64_t> number(std::string_view name, int64_t fallback, int64_t least, int64_t most) const;
@@ -50,7 +52,7 @@ class WebRequest {
  private:
   std::string path_;
   std::vector<std::string> parts_;
-  std::map<std::string, std::string, std::less<>> parameters_;
+  std::multimap<std::string, std::string, std::less<>> parameters_;
 };
 
 }  // namespace tensortap

@@ -1,0 +1,17 @@
+// /api/graph and /api/graph.bin: what is drawn of the graph when some of its groups are open.
+
+#ifndef TENSORTAP_SERVE_GRAPH_ANSWERS_H_
+#define TENSORTAP_SERVE_GRAPH_ANSWERS_H_
+
+#include "base/status.h"
+#include "serve/answer.h"
+#include "serve/asked_dump.h"
+
+namespace tensortap {
+
+Result<Answer> graph_answer(const AskedDump& asked);
+Result<Answer> binary_graph_answer(const AskedDump& asked);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SERVE_GRAPH_ANSWERS_H_

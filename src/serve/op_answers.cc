@@ -1,0 +1,65 @@
+#include "serve/op_answers.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/json.h"
+#include "graph/graph_model.h"
+#include "serve/program_lines.h"
+
+namespace tensortap {
+namespace {
+
+Json name_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json forward_json(const ServedDump& dump, const OpInfo& op) {
+  const std::string name = attribute_text(op, kForwardOp);
+  if (name.empty()) return nullptr;
+  const std::optional<OpId> found = dump.op_named(name);
+  if (!found) return {{"op", name}, {"op_id", nullptr}, {"module", nullptr}, {"source", nullptr}};
+  const OpInfo& forward = dump.index().ops()[*found];
+  return {{"op", name}, {"op_id", *found}, {"module", name_or_null(forward.module)}, {"source", name_or_null(forward.source_location)}};
+}
+
+Json steps_json(const ServedDump& dump, std::span<const uint32_t> rows) {
+  std::vector<int64_t> steps;
+  for (const uint32_t row : rows) {
+    const RecordRow& record = dump.rows()[row];
+    if (record.phase != static_cast<uint8_t>(Phase::kLoad)) steps.push_back(record.step);
+  }
+  if (steps.empty()) return nullptr;
+  std::ranges::sort(steps);
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  return {{"first", steps.front()}, {"last", steps.back()}, {"count", steps.size()}};
+}
+
+}  // namespace
+
+Result<Answer> op_answer(const AskedDump& asked, const std::string& number) {
+  TENSORTAP_RETURN_IF_ERROR(asked.request.check_names({"dump"}));
+  const ServedDump& dump = asked.dump;
+  TENSORTAP_ASSIGN_OR_RETURN(const OpId id, parse_op(dump, number));
+  const OpInfo& op = dump.index().ops()[id];
+  const auto rows = dump.rows_of(id);
+  Json json;
+  json["op_id"] = id;
+  json["name"] = op.name;
+  json["type"] = op.type;
+  json["module"] = name_or_null(op.module);
+  json["graph"] = name_or_null(op.graph);
+  json["attributes"] = name_or_null(op.attributes);
+  json["phase"] = rows.empty() ? Json(nullptr) : Json(phase_name(static_cast<Phase>(dump.rows()[rows.front()].phase)));
+  json["source"] = name_or_null(op.source_location);
+  json["source_lines"] = program_lines_json(op.source_location, dump.written_before_ns());
+  json["captured"] = !rows.empty();
+  json["reason"] = dump.graph().reason(id);
+  json["forward"] = forward_json(dump, op);
+  json["originals"] = Json::array();
+  for (const OriginalNode& node : op.originals) json["originals"].push_back({{"name", node.name}, {"type", node.type}});
+  json["inserted_by_runtime"] = op.inserted_by_runtime;
+  json["steps"] = steps_json(dump, rows);
+  json["records"] = rows.size();
+  return json_answer(json);
+}
+
+}  // namespace tensortap
