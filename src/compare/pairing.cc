@@ -1,6 +1,7 @@
 #include "compare/pairing.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -27,6 +28,11 @@ class Pairer {
     by_key(PairRule::kName, &PairingKeys::value_name, pairing_.same_program ? Trust::kProgram : Trust::kName);
     by_key(PairRule::kIdentity, &PairingKeys::identity, pairing_.same_program ? Trust::kProgram : Trust::kValues);
     by_key(PairRule::kOriginal, &PairingKeys::last_original, Trust::kValues);
+    // Two ops of one module are alike, such as a convolution and the one that a normalisation was folded into: what is nearly equal first.
+    closest_ = kNearlyEqual;
+    by_scope();
+    by_topology();
+    closest_ = kAny;
     by_scope();
     by_topology();
     by_key(PairRule::kContent, &PairingKeys::content, Trust::kValues, 1);
@@ -37,6 +43,8 @@ class Pairer {
 
  private:
   using KeyOf = std::string (PairingKeys::*)(ValueId) const;
+  static constexpr double kNearlyEqual = 1e-4;  // relative L2
+  static constexpr double kAny = std::numeric_limits<double>::infinity();
 
   static std::unordered_set<std::string> identities(const PairingKeys& keys) {
     std::unordered_set<std::string> all;
@@ -44,6 +52,7 @@ class Pairer {
     return all;
   }
   [[nodiscard]] bool is_free_a(ValueId id) const { return pairing_.pair_of_a[id] == Pairing::kNoPair; }
+  [[nodiscard]] bool is_strict() const { return closest_ != kAny; }
   [[nodiscard]] bool is_free_b(ValueId id) const { return pairing_.pair_of_b[id] == Pairing::kNoPair; }
 
   bool propose(PairRule rule, ValueId a, ValueId b, Trust trust) {
@@ -51,6 +60,7 @@ class Pairer {
     const std::optional<Alignment::RowPair> first = judge_.first_rows(a, b);
     if (!first) return false;
     std::optional<Acceptance> accepted = judge_.judge(a, *first, trust);
+    if (is_strict() && (!accepted || !accepted->first || !(accepted->first->relative_l2 <= closest_))) return false;
     if (!accepted) {
       ++pairing_.refused[static_cast<size_t>(rule)];
       return false;
@@ -97,7 +107,9 @@ class Pairer {
 
   void by_scope();
   void pair_in_scope(const std::vector<ValueId>& a, const std::vector<ValueId>& b);
-  void pair_ends_of_scopes(const Keys& a, const std::vector<std::string>& order, const Keys& b);
+  void pair_ends_of_scopes();
+  using Ends = std::unordered_map<std::string, ValueId>;
+  [[nodiscard]] static std::pair<Ends, std::vector<std::string>> ends_of_scopes(const PairingKeys& keys, bool of_outer);
   void by_topology();
   void by_place();
   [[nodiscard]] bool contradicts(ValueId a, ValueId b) const;
@@ -126,6 +138,8 @@ class Pairer {
     }
     if (readers.empty()) return "";
     std::ranges::sort(readers);
+    // Whatever op made it: equal enough to be the same value.
+    if (is_strict() && keys.table().at(id).slot == 0) return join(readers, "|");
     return concat(PairingKeys::family(keys.table().op(id)), "|", keys.table().at(id).slot, "|", join(readers, "|"));
   }
 
@@ -134,6 +148,7 @@ class Pairer {
   const ValueJudge& judge_;
   const PairingOptions& options_;
   Pairing pairing_;
+  double closest_ = kAny;  // relative L2 at most
 };
 
 void Pairer::by_topology() {
@@ -160,14 +175,31 @@ void Pairer::pair_in_scope(const std::vector<ValueId>& a, const std::vector<Valu
   }
 }
 
+// The last value of each module, in the order in which the modules end; with `of_outer` also of those around it.
+std::pair<Pairer::Ends, std::vector<std::string>> Pairer::ends_of_scopes(const PairingKeys& keys, bool of_outer) {
+  std::pair<Ends, std::vector<std::string>> found;
+  for (ValueId id = 0; id < keys.table().values().size(); ++id) {
+    if (keys.table().at(id).slot != 0) continue;
+    std::string scope = keys.scope(id);
+    while (!scope.empty()) {
+      if (found.first.insert_or_assign(scope, id).second) found.second.push_back(scope);
+      const size_t end = scope.rfind('/');
+      if (!of_outer || end == std::string::npos || end == 0 || scope[end - 1] == ' ') break;
+      scope.resize(end);
+    }
+  }
+  return found;
+}
+
 // What a module gives out is one value, by whatever ops it was made.
-void Pairer::pair_ends_of_scopes(const Keys& a, const std::vector<std::string>& order, const Keys& b) {
+void Pairer::pair_ends_of_scopes() {
+  const auto [in_a, order] = ends_of_scopes(a_, is_strict());
+  const Ends in_b = ends_of_scopes(b_, is_strict()).first;
   for (const std::string& scope : order) {
-    const auto found = b.find(scope);
-    if (found == b.end()) continue;
-    const ValueId last = a.at(scope).back();
-    const ValueId other = found->second.back();
-    if (is_free_a(last) && is_free_b(other)) propose(PairRule::kScope, last, other, Trust::kValues);
+    const auto found = in_b.find(scope);
+    if (found == in_b.end()) continue;
+    const ValueId last = in_a.at(scope);
+    if (is_free_a(last) && is_free_b(found->second)) propose(PairRule::kScope, last, found->second, Trust::kValues);
   }
 }
 
@@ -185,10 +217,7 @@ void Pairer::by_scope() {
   for (const std::string& key : order) {
     if (const auto found = in_b.find(key); found != in_b.end()) pair_in_scope(in_a.at(key), found->second);
   }
-  const auto scope = [](const PairingKeys& keys, ValueId id) { return keys.scope(id); };
-  const auto any = [](ValueId /*id*/) { return true; };
-  const auto [ends_a, scopes] = free_keys(a_, scope, any);
-  pair_ends_of_scopes(ends_a, scopes, free_keys(b_, scope, any).first);
+  pair_ends_of_scopes();
 }
 
 // Whether two ops read values that have other partners.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "stats/digest.h"
@@ -81,6 +82,10 @@ constexpr auto kFamilies = std::to_array<std::pair<std::string_view, std::string
     {"reducemean", "mean"},
     {"reducesum", "sum"},
     {"tocopy", "cast"},
+    {"globalaveragepool", "mean"},
+    {"adaptiveavgpool2d", "mean"},
+    {"hardtanh", "clip"},
+    {"clamp", "clip"},
     {"relugrad", "relu gradient"},
     {"thresholdbackward", "relu gradient"},
     {"maxpoolgrad", "max pool gradient"},
@@ -118,6 +123,24 @@ std::string scope_of_scoped_name(std::string_view name, std::string_view type) {
   return path.empty() ? "/" : path;
 }
 
+// "/features/6/0" of "/features/features.6/features.6.0/Conv": torch's exporter names a part of a sequence by the whole sequence, with
+// dots within it.
+std::string scope_of_exported_name(std::string_view name) {
+  name = name.substr(0, name.rfind('/'));
+  if (name.empty()) return "/";
+  std::vector<std::string_view> kept;
+  for (const std::string_view part : split(name.substr(1), '/')) {
+    const bool repeats =
+        !kept.empty() && part.size() > kept.back().size() && part.starts_with(kept.back()) && part[kept.back().size()] == '.';
+    if (repeats) kept.pop_back();
+    kept.push_back(part);
+  }
+  std::string path;
+  for (const std::string_view part : kept) path += concat('/', part);
+  std::ranges::replace(path, '.', '/');
+  return path;
+}
+
 std::string module_path(const OpInfo& op) {
   if (!op.module.empty()) {
     // The first part is the model's class, which an exported graph does not name.
@@ -127,8 +150,7 @@ std::string module_path(const OpInfo& op) {
     return path.empty() ? "/" : path;
   }
   if (!op.name.starts_with('/')) return scope_of_scoped_name(op.name, op.type);
-  const std::string path = op.name.substr(0, op.name.rfind('/'));
-  return path.empty() ? "/" : path;
+  return scope_of_exported_name(op.name);
 }
 
 }  // namespace

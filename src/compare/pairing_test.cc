@@ -295,6 +295,9 @@ TEST(Pairing, TheScopeOfAModuleIsOneInAllFrameworks) {
     EXPECT_EQ(scope_of(name, "Conv2D"), "/conv1") << name;
   }
   EXPECT_EQ(scope_of("any", "convolution", "LeNet.conv1"), "/conv1");
+  EXPECT_EQ(scope_of("/features/features.6/block/block.0/block.0.2/HardSwish", "HardSwish"), "/features/6/block/0/2");
+  EXPECT_EQ(scope_of("any", "hardswish_", "Net.features.6.block.0.2"), "/features/6/block/0/2");
+  EXPECT_EQ(scope_of("/block/block2/Add", "Add"), "/block/block2") << "a name that only begins alike";
   EXPECT_EQ(scope_of("Default/network-ResNet/layer1-SequentialCell/0-ResidualBlock/conv1-Conv2d/Conv2D-op3", "Conv2D"), "/layer1/0/conv1");
   EXPECT_EQ(scope_of("Default/Add-op0", "Add"), "/");
   EXPECT_EQ(scope_of("Default/fc/MatMul_1/MatMul-op12", "MatMul"), "/fc") << "an op in a scope of its own";
@@ -317,6 +320,34 @@ TEST(Pairing, AModuleIsPairedAcrossFrameworksAndItsPartsAreFused) {
   EXPECT_EQ(paired.found(), (Found{{"Default/conv1-Conv2d/BiasAdd-op0", "Net.conv1/convolution by scope"},
                                    {"Default/relu-ReLU/ReLU-op0", "Net.relu/relu by scope"}}));
   EXPECT_EQ(paired.unpaired_a(), (Found{{"Default/conv1-Conv2d/Conv2D-op0", "fused into Net.conv1/convolution"}}));
+}
+
+// An exporter folds a normalisation into the convolution before it, whose module it then names.
+TEST(Pairing, TheEndOfModulesIsPairedThoughItsOpIsNamedAsAnEarlierOne) {
+  const std::vector<float> normalised = numbers(40, 2);
+  const std::vector<float> activated = numbers(40, 3);
+  MadeDump a;
+  a.gives(a.op("conv", "convolution"), scaled(normalised, 0.9995F));
+  const OpId norm = a.op("norm", "native_batch_norm", {0});
+  a.gives(norm, normalised);
+  RecordRow saved = a.all_rows.back();
+  saved.slot_index = 1;
+  a.set_data(a.add(saved), numbers(40, 7));
+  a.gives(a.op("relu", "relu", {1}), activated);
+  a.at(0).module = "Net.features.0.0";
+  a.at(1).module = "Net.features.0.1";
+  a.at(2).module = "Net.features.1";
+  MadeDump b;
+  b.gives(b.op("/features/features.0/features.0.0/Conv", "Conv"), normalised);
+  b.gives(b.op("/features/features.1/Relu", "Relu", {0}), activated);
+  const Paired paired(a, b);
+  EXPECT_EQ(paired.found(),
+            (Found{{"norm", "/features/features.0/features.0.0/Conv by scope"}, {"relu", "/features/features.1/Relu by scope"}}));
+  const auto unpaired = explain_unpaired(paired.keys_a, paired.pairing.pair_of_a, paired.keys_b, paired.pairing.pair_of_b);
+  ASSERT_EQ(unpaired.size(), 2U);
+  EXPECT_EQ(unpaired[0].why, Absence::kFused);
+  EXPECT_EQ(unpaired[0].by, "/features/features.0/features.0.0/Conv");
+  EXPECT_EQ(unpaired[1].why, Absence::kRemoved) << "an output that nothing reads";
 }
 
 TEST(Pairing, PhasesCountOnlyWhereBothDumpsTellThem) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <unordered_map>
 
 namespace tensortap {
@@ -11,11 +12,17 @@ namespace {
 constexpr std::array<std::string_view, 19> kKnownTypes = {
     "Constant", "Shape",  "Size",  "ConstantOfShape", "empty",    "empty_like", "zeros",         "zeros_like", "ones",     "ones_like",
     "full",     "arange", "zero_", "fill_",           "uniform_", "normal_",    "scalar_tensor", "new_empty",  "new_zeros"};
+// What is drawn at random; a program's inputs may be.
+constexpr std::array<std::string_view, 8> kDrawn = {"rand",    "rand_like", "randn",      "randn_like",
+                                                    "randint", "randperm",  "bernoulli_", "random_"};
 // What an op of these gives out is what it read, in another form.
 constexpr std::array<std::string_view, 26> kHandsOn = {
     "detach_",        "Identity",         "Dropout",   "Cast",     "Transpose", "Reshape",      "Flatten",    "Squeeze",   "Unsqueeze",
     "QuantizeLinear", "DequantizeLinear", "detach",    "alias",    "view",      "_unsafe_view", "t",          "transpose", "permute",
     "expand",         "squeeze",          "unsqueeze", "_to_copy", "clone",     "reshape",      "lift_fresh", "copy_"};
+
+// Values on the way to an op of the other dump that are looked at.
+constexpr size_t kMostLooks = 64;
 
 bool is_one_of(const auto& names, std::string_view type) { return std::ranges::find(names, type) != names.end(); }
 
@@ -44,10 +51,10 @@ class Explainer {
     if (op.inserted_by_runtime || (knows_originals_ && op.originals.empty())) {
       one.why = Absence::kRuntime;
     } else if (!find_implementation(id, one)) {
-      if (is_constant_[id] || is_one_of(kHandsOn, op.type)) {
+      if (is_constant_[id] || is_one_of(kHandsOn, op.type) || is_one_of(kDrawn, op.type)) {
         one.why = Absence::kRemoved;
-      } else {
-        find_module_part(id, one);
+      } else if (!find_module_part(id, one) && !find_inside(id, one) && is_extra_output(id)) {
+        one.why = Absence::kRemoved;
       }
     }
     return one;
@@ -90,9 +97,9 @@ class Explainer {
 
   // Whether the value is inside of one op of the other dump: what reads it belongs to the same module and is paired with an op all of
   // whose inputs are known, so that there is none in between.
-  void find_module_part(ValueId id, Unpaired& one) const {
+  bool find_module_part(ValueId id, Unpaired& one) const {
     const std::string scope = mine_.scope(id);
-    if (scope.empty()) return;
+    if (scope.empty()) return false;
     for (const PairingKeys::Reader& reader : mine_.readers(id)) {
       const uint32_t pair = pair_of_mine_[reader.value];
       const ValueId partner = pair == Pairing::kNoPair ? kNoValue : of_pair_[pair];
@@ -104,8 +111,68 @@ class Explainer {
       if (!std::ranges::all_of(other_.inputs(partner), is_known)) continue;
       one.by = other_.table().op(partner).name;
       one.why = Absence::kFused;
-      return;
+      return true;
     }
+    return false;
+  }
+
+  [[nodiscard]] ValueId partner_of(ValueId id) const {
+    const uint32_t pair = pair_of_mine_[id];
+    return pair == Pairing::kNoPair ? kNoValue : of_pair_[pair];
+  }
+
+  // Whether the value is on the way from what one op of the other dump reads to what it gives out.
+  bool find_inside(ValueId id, Unpaired& one) const {
+    std::vector<ValueId> behind = {id};
+    for (size_t i = 0; i < behind.size() && behind.size() < kMostLooks; ++i) {
+      for (const PairingKeys::Reader& reader : mine_.readers(behind[i])) {
+        const ValueId partner = partner_of(reader.value);
+        if (partner == kNoValue) {
+          if (std::ranges::find(behind, reader.value) == behind.end()) behind.push_back(reader.value);
+        } else if (reads_all_of(partner, id)) {
+          one.by = other_.table().op(partner).name;
+          one.why = Absence::kFused;
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+  // Whether an op of the other dump reads all that a value is made of: what was given is the op's own.
+  [[nodiscard]] bool reads_all_of(ValueId partner, ValueId id) const {
+    std::vector<ValueId> before = {id};
+    bool any = false;
+    for (size_t i = 0; i < before.size(); ++i) {
+      if (before.size() > kMostLooks) return false;
+      for (const ValueId input : mine_.inputs(before[i])) {
+        if (input == kNoValue) return false;
+        const ValueId read = partner_of(input);
+        if (read != kNoValue && std::ranges::find(other_.inputs(partner), read) != other_.inputs(partner).end()) {
+          any = true;
+        } else if (!mine_.table().at(input).given && !is_constant_[input]) {
+          if (read != kNoValue) return false;
+          if (std::ranges::find(before, input) == before.end()) before.push_back(input);
+        }
+      }
+    }
+    const auto is_given = [&](ValueId input) { return input == kNoValue || other_.table().at(input).given; };
+    return any || std::ranges::all_of(other_.inputs(partner), is_given);
+  }
+
+  // Whether nothing reads the value, and the op of the other dump that makes the first one of its op has no such output.
+  [[nodiscard]] bool is_extra_output(ValueId id) const {
+    const ValueTable& table = mine_.table();
+    const Value& value = table.at(id);
+    if (value.slot == 0 || !mine_.readers(id).empty()) return false;
+    ValueId first = id;
+    while (first > 0 && table.at(first - 1).op == value.op) --first;
+    const ValueId partner = table.at(first).slot == 0 ? partner_of(first) : kNoValue;
+    if (partner == kNoValue) return true;
+    const std::span<const Value> theirs = other_.table().values();
+    for (ValueId other = partner; other < theirs.size() && theirs[other].op == theirs[partner].op; ++other) {
+      if (theirs[other].slot == value.slot) return false;
+    }
+    return true;
   }
 
   const PairingKeys& mine_;
