@@ -15,6 +15,8 @@ c_library=(-Wl,--as-needed -l:libm.so.6 -l:libdl.so.2 -l:libpthread.so.0 -Wl,--n
 all=(-Wl,--start-group "$before" "$(of_compiler "$1" libstdc++.a)" "${c_library[@]}" -Wl,--as-needed "$libgcc_s"
   "$(of_compiler "$1" libgcc.a)" "$loader" -Wl,--end-group)
 case $kind in
+  # libstdc++ is that of the program's torch, as far as the stub has it; torch's own functions come from the process.
+  adapter) exec "$@" "${common[@]}" "$stubs/libstdc++.so.6" "${all[@]}" ;;
   library) exec "$@" "${common[@]}" "${all[@]}" -Wl,-z,defs ;;
   module) exec "$@" "${common[@]}" "${all[@]}" ;;
   stub) exec "$@" "${common[@]}" -Wl,--as-needed -l:libdl.so.2 -Wl,--no-as-needed -l:libc.so.6 "$loader" ;;

@@ -165,8 +165,8 @@ def test_a_library_without_hardening_is_found(tmp_path: Path, options: list[str]
     ("source", "complaint"),
     [
         ("int hold(pthread_mutex_t* mutex) { return pthread_mutex_lock(mutex); }", ""),
-        ("int find(void** found) { return _dl_find_object(0, found); }", "some.so asks for glibc 2.35"),
-        ("const char* name(int signal) { return sigabbrev_np(signal); }", "some.so asks for glibc 2.32"),
+        ("int find(void** found) { return _dl_find_object(0, found); }", "some.so asks for GLIBC_2.35"),
+        ("const char* name(int signal) { return sigabbrev_np(signal); }", "some.so asks for GLIBC_2.32"),
     ],
 )
 def test_what_asks_for_a_young_glibc_is_found(tmp_path: Path, source: str, complaint: str) -> None:
@@ -181,6 +181,24 @@ def test_a_shared_runtime_in_a_portable_build_is_found(tmp_path: Path) -> None:
     code.write_text("int* f() { return new int; }\n")
     subprocess.run(["g++", "-shared", "-fPIC", str(code), "-o", str(library)], check=True)
     assert tool("check_symbols").portable_problems(library) == ["some.so needs libstdc++, which it should contain"]
+
+
+def test_an_adapter_for_a_young_torch_alone_is_found(tmp_path: Path) -> None:
+    torch, adapter = tmp_path / "libtorch_cpu.so", tmp_path / "tensortap_torch_2.8_1.so"
+    subprocess.run(["gcc", "-shared", "-x", "c", "/dev/null", "-Wl,-soname,libtorch_cpu.so", "-o", str(torch)], check=True)
+    code = tmp_path / "adapter.cc"
+    code.write_text(
+        "#include <charconv>\n#include <cstring>\nvoid leak() {}\n"
+        'extern "C" char* tensortap_torch_adapter_attach(const char* from, double number) {\n'
+        "  static char text[64]; char copy[64]; strcpy(copy, from); std::to_chars(text, text + 64, number); text[9] = copy[number > 1];\n"
+        "  return text;\n}\n"
+    )
+    command = ["g++", "-std=c++20", "-shared", "-fPIC", *HARDENED, str(code), "-Wl,--no-as-needed", str(torch), "-o", str(adapter)]
+    subprocess.run(command, check=True)
+    said = tool("check_symbols").adapter_problems(adapter)
+    young = "tensortap_torch_2.8_1.so asks for GLIBCXX_3.4.29"
+    exported = "tensortap_torch_2.8_1.so exports _Z4leakv"
+    assert said == [exported, young, "tensortap_torch_2.8_1.so needs libtorch_cpu.so"]
 
 
 @each_row("line", ["see " + "/" + "home/somebody/x", "trailing ", 'open("' + "/" + 'work/main/x")'])

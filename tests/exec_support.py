@@ -64,18 +64,20 @@ class FakeTorch:
             check=True,
             cwd=self.folder.parent,
         )
-        return Path(json.loads(done.stdout)["adapters"][0])
+        return Path(json.loads(done.stdout)["adapters"][-1])  # behind that of the package
 
     def adapter(self, *definitions: str, name: str = ADAPTER) -> Path:
         """Compile an adapter into the user's cache."""
         wanted = definitions if any("FAKE_RELEASE" in one for one in definitions) else (*definitions, f'-DFAKE_RELEASE="{RELEASE}.0"')
         return compile_c(ROOT / "tests/fake_adapter.c", self.adapter_folder() / name, "-shared", *wanted)
 
-    def exec(self, *words: str | Path, options: Sequence[str | Path] = (), environment: dict[str, str] | None = None) -> Done:
+    def exec(
+        self, *words: str | Path, options: Sequence[str | Path] = (), environment: dict[str, str] | None = None, command: Path = COMMAND
+    ) -> Done:
         """Run a program under `tensortap exec` with the dump in ./dump."""
-        command = [str(COMMAND), "exec", "--out", "dump", *map(str, options), "--", *map(str, words)]
+        line = [str(command), "exec", "--out", "dump", *map(str, options), "--", *map(str, words)]
         done = subprocess.run(
-            command,
+            line,
             cwd=self.folder.parent,
             env={**os.environ, "XDG_CACHE_HOME": str(self.cache), **(environment or {})},
             capture_output=True,

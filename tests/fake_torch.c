@@ -1,6 +1,7 @@
 /*
  * Stands for libtorch_cpu.so where a test is about getting into a process, not about operators: the function that every operator calls, and
- * what tells release and string ABI. FAKE_ABI_VERSION 0 leaves the release to the files beside the library.
+ * what tells release and string ABI. FAKE_ABI_VERSION 0 leaves the release to the files beside the library. FAKE_ENTRY names that function
+ * otherwise: releases before 2.4 lack it.
  */
 #include <stdint.h>
 
@@ -13,6 +14,9 @@
 #ifndef FAKE_ABI_VERSION
 #define FAKE_ABI_VERSION 1
 #endif
+#ifndef FAKE_ENTRY
+#define FAKE_ENTRY "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE"
+#endif
 #ifndef FAKE_STRING_ABI
 #define FAKE_STRING_ABI 1
 #endif
@@ -21,7 +25,7 @@ struct callbacks {
   uint64_t words[8]; /* too large for registers: the caller gives the place, as for torch's std::optional */
 };
 
-struct callbacks step_callbacks(int32_t scope) __asm__("_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE");
+struct callbacks step_callbacks(int32_t scope) __asm__(FAKE_ENTRY);
 struct callbacks step_callbacks(int32_t scope) {
   struct callbacks result = {{0}};
   for (int i = 0; i < 8; ++i) result.words[i] = (uint64_t)scope * 100 + (uint64_t)i;

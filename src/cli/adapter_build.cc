@@ -62,10 +62,15 @@ std::vector<std::string> compile_command(const std::vector<std::string>& compile
   for (const std::string& file : sources.files) words.insert(words.end(), {"-include", file});
   words.insert(words.end(), {"-x", "c++", "/dev/null", "-x", "none"});
   // Bound to torch by the names of its libraries: they are in the process already, wherever they came from.
-  const std::string folder = parent_path(torch.library);
-  words.push_back(concat("-L", folder));
-  words.push_back(concat("-l:", file_name(torch.library)));
-  words.emplace_back("-l:libc10.so");
+  if (torch.library.empty()) {
+    words.emplace_back("-Wl,--auxiliary=libtorch_cpu.so,--auxiliary=libc10.so");
+  } else {
+    const std::string folder = parent_path(torch.library);
+    words.push_back(concat("-L", folder));
+    words.push_back(concat("-l:", file_name(torch.library)));
+    words.emplace_back("-l:libc10.so");
+  }
+  words.push_back(concat("-Wl,--version-script=", join_path(installed.adapter_sources, "source/pytorch/adapter/exports.map")));
   words.emplace_back("-Wl,--unresolved-symbols=ignore-all,--exclude-libs,ALL");
   return words;
 }
@@ -120,6 +125,10 @@ Result<std::string> try_in_python(const TorchInstallation& torch, const Installe
 
 // Sets what came of the self-test.
 void try_adapter(const TorchInstallation& torch, const InstalledFiles& installed, const std::string& adapter, BuiltAdapter& built) {
+  if (torch.library.empty()) {
+    built.untried = "there are headers alone";
+    return;
+  }
   const Result<std::string> text = torch.python.empty() ? in_own_process([&] { return try_natively(torch, installed, adapter); })
                                                         : try_in_python(torch, installed, adapter);
   const Result<Json> answer = text.ok() ? parse_json(*text, "the self-test") : Result<Json>(text.status());
@@ -175,7 +184,32 @@ Status compile(std::vector<std::string> words, const std::string& into, const To
                                  words.front(), answer.exit_code, first_errors(answer.errors)));
 }
 
+Status adopt(const InstalledFiles& installed, const TorchInstallation& torch, const std::string& prebuilt) {
+  TENSORTAP_ASSIGN_OR_RETURN(const AdapterSources sources, find_adapter_sources(installed));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string place, adapter_cache(sources));
+  const OnlyWeWrite only_we_write;
+  TENSORTAP_RETURN_IF_ERROR(make_directories(place, Access::kShared));
+  const Workshop workshop(place);
+  TENSORTAP_RETURN_IF_ERROR(workshop.status());
+  const std::string copy = join_path(workshop.path(), file_name(prebuilt));
+  std::error_code error;
+  if (!std::filesystem::copy_file(prebuilt, copy, error)) return io_error(concat(copy, ": ", error.message()));
+  BuiltAdapter built;
+  try_adapter(torch, installed, copy, built);
+  if (!built.problem.empty()) return unsupported(built.problem);
+  if (!built.untried.empty()) return unsupported(built.untried);
+  const std::string kept = join_path(place, file_name(prebuilt));
+  if (rename(copy.c_str(), kept.c_str()) != 0) return errno_status(kept, errno);
+  return {};
+}
+
 }  // namespace
+
+bool adopt_prebuilt_adapter(const InstalledFiles& installed, const TorchInstallation& torch) {
+  const std::string name = torch_adapter_file(torch.release.major, torch.release.minor, torch.string_abi);
+  const std::string prebuilt = join_path(installed.adapters, name);
+  return path_exists(prebuilt) && trusted_code_file(prebuilt, installed.libraries).ok() && adopt(installed, torch, prebuilt).ok();
+}
 
 Result<BuiltAdapter> build_adapter(const InstalledFiles& installed, const TorchInstallation& torch, const std::string& folder,
                                    const Terminal& terminal) {

@@ -24,8 +24,13 @@ struct BuiltAdapter {
 // removed; one for a torch that cannot be loaded on this machine is kept untried. Errors: kNotFound without compiler, sources or headers;
 // kInvalidArgument for a folder where an adapter would be refused (base/code_file.h); kUnsupported when it does not compile, with the
 // compiler's first errors.
+// For headers alone the adapter is bound to libraries of the usual names, and kept untried.
 Result<BuiltAdapter> build_adapter(const InstalledFiles& installed, const TorchInstallation& torch, const std::string& folder,
                                    const Terminal& terminal);
+
+// For a torch that is no release of PyTorch's own: tries the adapter that came with the package for this minor release, if there is one,
+// in a process of its own, and keeps one that works in the cache, as one that was compiled. Whether there is one now.
+bool adopt_prebuilt_adapter(const InstalledFiles& installed, const TorchInstallation& torch);
 
 }  // namespace tensortap::cli
 

@@ -19,9 +19,13 @@ struct BuildAdapterOptions {
   std::string python;
   std::string libtorch;
   std::string out;
+  std::string headers;
+  std::string release;
+  int string_abi = 1;
 };
 
 Result<TorchInstallation> chosen_torch(const BuildAdapterOptions& options) {
+  if (!options.headers.empty()) return torch_headers(options.headers, options.release, options.string_abi);
   if (!options.libtorch.empty()) return torch_in(options.libtorch);
   return torch_of_python(options.python.empty() ? "python3" : options.python);
 }
@@ -34,7 +38,7 @@ Result<ExitCode> build(const BuildAdapterOptions& options, Terminal& terminal) {
   if (terminal.json) {
     terminal.json_line({{"torch", torch.release.text},
                         {"string_abi", torch.string_abi},
-                        {"libtorch", torch.library},
+                        {"libtorch", torch.library.empty() ? Json() : Json(torch.library)},
                         {"adapter", works ? Json(built.path) : Json()},
                         {"seconds", json_number(built.seconds)},
                         {"problem", works ? Json() : Json(built.problem)},
@@ -57,6 +61,18 @@ Action declare_build_adapter(CLI::App& app) {
   app.add_option("--libtorch", options->libtorch, "A torch by its folder: the package `torch` of a Python, or the C++ distribution")
       ->type_name(kDirectory)
       ->excludes(python);
+  CLI::Option* headers = app.add_option("--headers", options->headers, "The include folder of a torch that is not here, with --release")
+                             ->type_name(kDirectory)
+                             ->excludes(python)
+                             ->excludes("--libtorch");
+  CLI::Option* release = app.add_option("--release", options->release, "The release that --headers are of, such as 2.8.0")
+                             ->type_name("RELEASE")
+                             ->needs(headers);
+  headers->needs(release);
+  app.add_option("--string-abi", options->string_abi,
+                 "1 = std::__cxx11::string, as in the packages of torch 2.7 and later; 0 = the older one")
+      ->check(CLI::IsMember({0, 1}))
+      ->needs(headers);
   app.add_option("--out", options->out, "Put the adapter there instead of into the user's cache")->type_name(kDirectory);
   return [options](Terminal& terminal) { return build(*options, terminal); };
 }

@@ -134,10 +134,14 @@ void add_torch(const Json& pytorch, std::vector<Check>& checks) {
   const std::string files =
       fmt::format("{}, {}, {}", text_of(pytorch, "preload"), text_of(pytorch, "library"), text_of(pytorch, "onnxruntime_library"));
   checks.push_back({state_of(problem.empty()), false, "exec", problem.empty() ? files : problem});
-  std::string adapters;
-  for (const Json& one : pytorch["adapters"])
+  const std::string releases = text_of(pytorch, "releases");
+  std::string adapters = releases.empty() ? "" : fmt::format("torch {} (prebuilt)", releases);
+  const std::string prebuilt = join_path(parent_path(text_of(pytorch, "library")), "adapters");
+  for (const Json& one : pytorch["adapters"]) {
+    if (text_of(one, "folder") == prebuilt) continue;
     adapters += (adapters.empty() ? "" : ", ") + text_of(one, "folder") + "/" + text_of(one, "file");
-  checks.push_back({State::kGood, false, "adapters", adapters.empty() ? "none yet" : adapters});
+  }
+  checks.push_back({State::kGood, !releases.empty(), "adapters", adapters.empty() ? "none yet" : adapters});
   const Json& torch = pytorch["torch"];
   if (torch.is_null()) {
     checks.push_back({State::kAbsent, true, "torch", text_of(pytorch, "torch_problem")});

@@ -4,10 +4,14 @@
 #include <tensortap/capture.h>
 
 #include <filesystem>
+#include <iterator>
+#include <set>
+#include <utility>
 
 #include "base/environment.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "exec/torch_files.h"
 
 namespace tensortap::cli {
 namespace {
@@ -132,12 +136,28 @@ Result<std::string> adapter_cache(const AdapterSources& sources) {
 }
 
 std::vector<std::string> adapter_folders(const InstalledFiles& installed) {
-  std::vector<std::string> folders;
+  std::vector<std::string> folders = {installed.adapters};
   if (const auto sources = find_adapter_sources(installed); sources.ok()) {
     if (auto cache = adapter_cache(*sources); cache.ok()) folders.push_back(*std::move(cache));
   }
-  folders.push_back(installed.adapters);
   return folders;
+}
+
+std::string adapter_releases(const InstalledFiles& installed) {
+  const auto names = list_directory(installed.adapters);
+  std::set<std::pair<int, int>> releases;
+  for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
+    const auto release = torch_release_of_adapter(name);
+    if (release) releases.emplace(release->major, release->minor);
+  }
+  std::vector<std::string> parts;
+  for (auto at = releases.begin(); at != releases.end(); ++at) {
+    const auto first = at;
+    while (std::next(at) != releases.end() && std::next(at)->first == at->first && std::next(at)->second == at->second + 1) ++at;
+    parts.push_back(concat(first->first, ".", first->second));
+    if (at != first) parts.back() += concat(at == std::next(first) ? ", " : " to ", at->first, ".", at->second);
+  }
+  return join(parts, ", ");
 }
 
 }  // namespace tensortap::cli

@@ -59,8 +59,11 @@ Result<std::string> user_cache_folder();
 // The folder where adapters built from these sources are kept: below XDG_CACHE_HOME, or ~/.cache. Errors: kNotFound without a home.
 Result<std::string> adapter_cache(const AdapterSources& sources);
 
-// The folders that are searched for adapters, in order.
+// The folders that are searched for adapters, in order: that of the package, which serves PyTorch's own releases alone; the user's cache.
 std::vector<std::string> adapter_folders(const InstalledFiles& installed);
+
+// "2.4 to 2.15": the releases of torch that adapters came with the package for, "" = none.
+std::string adapter_releases(const InstalledFiles& installed);
 
 }  // namespace tensortap::cli
 

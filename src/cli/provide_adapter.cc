@@ -17,16 +17,27 @@ std::string other_ways(const InstalledFiles& installed, const TorchInstallation&
   const auto cache = sources.ok() ? adapter_cache(*sources) : Result<std::string>(sources.status());
   const std::string name = torch_adapter_file(torch.release.major, torch.release.minor, torch.string_abi);
   return fmt::format(
-      "What else works: compile it on another machine with this tensortap and torch {0}.{1} (`tensortap build-adapter --out .`) and copy "
+      "What else works: update tensortap or install a torch that it has an adapter for; compile it on another machine with this tensortap "
+      "and torch {0}.{1} (`tensortap build-adapter --out .`) and copy "
       "{2} into {3}; "
       "or, if the program does not use torch (ONNX Runtime needs no adapter), start it with `tensortap exec --no-torch`",
       torch.release.major, torch.release.minor, name, cache.ok() ? *cache : installed.adapters);
 }
 
+// Why none of those that came along is used; "" when none did.
+std::string known_releases(const InstalledFiles& installed, const TorchInstallation& torch) {
+  const std::string known = adapter_releases(installed);
+  if (known.empty()) return {};
+  const char* build = is_torch_release(torch.release.text) ? "" : ", a build of its own that none of them fits";
+  return fmt::format("tensortap {} has adapters for torch {}; this is {}{}; to compile one: ", TENSORTAP_VERSION, known, torch.release.text,
+                     build);
+}
+
 Status compile_adapter(const InstalledFiles& installed, const TorchInstallation& torch, const Terminal& terminal) {
   const auto built = build_adapter(installed, torch, {}, terminal);
   if (!built.ok() && built.status().code() == StatusCode::kNotFound) {
-    return invalid_argument(fmt::format("{}. {}", built.status().message(), other_ways(installed, torch)));
+    return invalid_argument(
+        fmt::format("{}{}. {}", known_releases(installed, torch), built.status().message(), other_ways(installed, torch)));
   }
   if (!built.ok()) return invalid_argument(concat(built.status().message(), release_note(torch.release)));
   if (built->problem.empty()) return {};
@@ -43,9 +54,10 @@ Status provide_adapter(AdapterPolicy policy, const InstalledFiles& installed, co
     if (torch.status().code() != StatusCode::kNotFound) terminal.warn(printable(torch.status().message()));
     return {};
   }
-  const auto adapter = adapter_for(*torch, adapter_folders(installed), installed.libraries);
+  const auto adapter = adapter_for(*torch, installed);
   if (adapter.ok()) return {};
   if (adapter.status().code() != StatusCode::kNotFound) return invalid_argument(adapter.status().message());
+  if (adopt_prebuilt_adapter(installed, *torch)) return {};
   const std::string missing = fmt::format("there is no adapter for torch {} of {}", torch->release.text, interpreter);
   if (policy == AdapterPolicy::kRefuse) return invalid_argument(fmt::format("{}. Build it once: `{}`", missing, build_command(*torch)));
   return compile_adapter(installed, *torch, terminal);

@@ -28,7 +28,7 @@ Json adapters_in(const std::vector<std::string>& folders) {
     const auto names = list_directory(folder);
     if (!names.ok()) continue;
     for (const std::string& name : *names) {
-      if (name.starts_with("tensortap_torch_") && name.ends_with(".so")) found.push_back({{"folder", folder}, {"file", name}});
+      if (torch_release_of_adapter(name)) found.push_back({{"folder", folder}, {"file", name}});
     }
   }
   return found;
@@ -37,8 +37,9 @@ Json adapters_in(const std::vector<std::string>& folders) {
 }  // namespace
 
 Json examine_torch(const std::string& python) {
-  Json report = {{"preload", nullptr},        {"library", nullptr}, {"onnxruntime_library", nullptr}, {"problem", nullptr},
-                 {"adapters", Json::array()}, {"torch", nullptr},   {"torch_problem", nullptr}};
+  Json report = {{"preload", nullptr}, {"library", nullptr},        {"onnxruntime_library", nullptr},
+                 {"problem", nullptr}, {"adapters", Json::array()}, {"releases", ""},
+                 {"torch", nullptr},   {"torch_problem", nullptr}};
   const auto installed = find_installed_files();
   if (!installed.ok()) {
     report["problem"] = installed.status().message();
@@ -52,12 +53,13 @@ Json examine_torch(const std::string& python) {
   }
   const auto folders = adapter_folders(*installed);
   report["adapters"] = adapters_in(folders);
+  report["releases"] = adapter_releases(*installed);
   const auto torch = torch_of_python(python);
   if (!torch.ok()) {
     report["torch_problem"] = torch.status().message();
     return report;
   }
-  const auto adapter = adapter_for(*torch, folders, installed->libraries);
+  const auto adapter = adapter_for(*torch, *installed);
   const bool none = adapter.status().code() == StatusCode::kNotFound;
   report["torch"] = {{"python", python},
                      {"version", torch->release.text},

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMajor = 2;
 constexpr int kOldestMinor = 4;   // the oldest release with the function that capture enters through
-constexpr int kNewestMinor = 14;  // the newest release whose headers the tests compile adapters with
+constexpr int kNewestMinor = 15;  // the newest release that the wheel has an adapter for (tools/torch_releases.py)
 constexpr std::string_view kLibrary = "libtorch_cpu.so";
 constexpr const char* kEntry = "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE";
 
@@ -78,6 +78,21 @@ Result<TorchInstallation> torch_in(const std::string& folder) {
   return torch;
 }
 
+Result<TorchInstallation> torch_headers(const std::string& includes, const std::string& release, int string_abi) {
+  TorchInstallation torch;
+  std::error_code error;
+  torch.folder = std::filesystem::absolute(includes, error).lexically_normal().string();
+  torch.includes = torch.folder;
+  torch.string_abi = string_abi;
+  const auto parsed = parse_torch_release(release);
+  if (!parsed) return invalid_argument(concat("--release ", quote(release), " is no release of torch, such as 2.8.0"));
+  torch.release = *parsed;
+  if (!path_exists(join_path(torch.includes, "ATen/record_function.h"))) {
+    return invalid_argument(concat("there are no headers of torch (ATen/record_function.h) in ", torch.includes));
+  }
+  return torch;
+}
+
 Result<TorchInstallation> torch_of_python(const std::string& python) {
   const auto answer = ask_program({python, "-c", kQuestion});
   if (!answer.ok()) return not_found(concat("the interpreter ", quote(python), " cannot be started: ", answer.status().message()));
@@ -92,12 +107,13 @@ Result<TorchInstallation> torch_of_python(const std::string& python) {
   return torch;
 }
 
-Result<std::string> adapter_for(const TorchInstallation& torch, const std::vector<std::string>& folders, const std::string& own_folder) {
+Result<std::string> adapter_for(const TorchInstallation& torch, const InstalledFiles& installed) {
   const std::string name = torch_adapter_file(torch.release.major, torch.release.minor, torch.string_abi);
-  for (const std::string& folder : folders) {
+  for (const std::string& folder : adapter_folders(installed)) {
+    if (folder == installed.adapters && !is_torch_release(torch.release.text)) continue;
     const std::string path = join_path(folder, name);
     if (!path_exists(path)) continue;
-    const Result<std::string> trusted = trusted_code_file(path, own_folder);
+    const Result<std::string> trusted = trusted_code_file(path, installed.libraries);
     if (!trusted.ok()) return unsupported(concat("the adapter ", path, " is not used: ", trusted.status().message()));
     return path;
   }

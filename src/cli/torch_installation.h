@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "base/status.h"
+#include "cli/installed_files.h"
 #include "exec/torch_files.h"
 
 namespace tensortap::cli {
 
 struct TorchInstallation {
   std::string folder;    // of the wheel or the C++ distribution
-  std::string library;   // libtorch_cpu.so in it
+  std::string library;   // libtorch_cpu.so in it, "" = headers alone
   std::string includes;  // "" when it has no headers
   std::string python;    // the interpreter that has it, "" = found by folder
   TorchRelease release;
@@ -24,13 +25,18 @@ struct TorchInstallation {
 // or when its release is unknown; kUnsupported for a torch without the function that the capture enters by.
 Result<TorchInstallation> torch_in(const std::string& folder);
 
+// The headers of a release, its include folder, without the rest. Errors: kInvalidArgument when these are no headers, or `release` is no
+// release with a minor number.
+Result<TorchInstallation> torch_headers(const std::string& includes, const std::string& release, int string_abi);
+
 // The torch that `python` would import, asked for without importing it. Errors: kNotFound when it has none or when there is no such
 // interpreter.
 Result<TorchInstallation> torch_of_python(const std::string& python);
 
-// The first adapter file for it in `folders`; `own_folder` is that of our libraries. Errors: kNotFound when there is none; kUnsupported
-// when another user could have written it (base/code_file.h).
-Result<std::string> adapter_for(const TorchInstallation& torch, const std::vector<std::string>& folders, const std::string& own_folder);
+// The first adapter file for it in adapter_folders(); of a torch that is no release of PyTorch's own, only what was compiled for it or
+// tried with it, which is in the cache. Errors: kNotFound when there is none; kUnsupported when another user could have written it
+// (base/code_file.h).
+Result<std::string> adapter_for(const TorchInstallation& torch, const InstalledFiles& installed);
 
 // A sentence, with a space before it, for a release that is older or newer than those that adapters are tested with; "" for one between
 // them.

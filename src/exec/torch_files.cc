@@ -1,5 +1,6 @@
 #include "exec/torch_files.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/files.h"
@@ -9,6 +10,7 @@ namespace tensortap {
 namespace {
 
 constexpr uint64_t kMostBytes = 65536;
+constexpr std::string_view kAdapterPrefix = "tensortap_torch_";
 constexpr std::string_view kLibraryName = "libtorch_cpu.so.";
 
 // Reads decimal digits at the front of `text` and takes them away.
@@ -47,6 +49,22 @@ std::optional<TorchRelease> parse_torch_release(std::string_view text) {
   return release;
 }
 
+bool is_torch_release(std::string_view text) {
+  constexpr std::array<std::string_view, 4> kBuilds = {"cpu", "cu", "rocm", "xpu"};
+  const std::string_view public_part = text.substr(0, text.find('+'));
+  const auto numbers = split(public_part, '.');
+  int number = 0;
+  for (std::string_view part : numbers) {
+    if (!take_number(part, number) || !part.empty()) return false;
+  }
+  if (numbers.size() != 3) return false;
+  if (public_part.size() == text.size()) return true;
+  const std::string_view build = text.substr(public_part.size() + 1);
+  return std::ranges::any_of(kBuilds, [build](std::string_view name) {
+    return build.starts_with(name) && build.find_first_not_of("0123456789.", name.size()) == std::string_view::npos;
+  });
+}
+
 Result<TorchRelease> torch_release_beside(const std::string& library) {
   const std::string folder = parent_path(library);
   if (const auto text = read_file(join_path(folder, "../version.py"), kMostBytes); text.ok()) {
@@ -65,7 +83,16 @@ Result<TorchRelease> torch_release_beside(const std::string& library) {
 }
 
 std::string torch_adapter_file(int major, int minor, int string_abi) {
-  return concat("tensortap_torch_", major, ".", minor, "_", string_abi, ".so");
+  return concat(kAdapterPrefix, major, ".", minor, "_", string_abi, ".so");
+}
+
+std::optional<TorchRelease> torch_release_of_adapter(std::string_view file) {
+  if (!file.starts_with(kAdapterPrefix)) return std::nullopt;
+  auto release = parse_torch_release(file.substr(kAdapterPrefix.size()));
+  for (const int string_abi : {0, 1}) {
+    if (release && torch_adapter_file(release->major, release->minor, string_abi) == file) return release;
+  }
+  return std::nullopt;
 }
 
 }  // namespace tensortap

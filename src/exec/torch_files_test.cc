@@ -20,6 +20,15 @@ TEST(TorchFiles, ReadsTheFirstTwoNumbersOfARelease) {
   for (const char* wrong : {"", "2", "2.", ".13", "two.three", "-2.3", "99999999999.1"}) EXPECT_FALSE(parse_torch_release(wrong)) << wrong;
 }
 
+TEST(TorchFiles, TellsReleasesFromBuildsOfOthers) {
+  for (const char* text : {"2.13.0", "2.4.1+cpu", "2.8.0+cu128", "2.5.1+rocm6.2", "2.10.0+xpu"})
+    EXPECT_TRUE(is_torch_release(text)) << text;
+  for (const char* text : {"", "2.13", "2.8.0a0+git1234", "2.4.1.post100", "2.8.0a0", "2.9.0.dev20250901+cpu", "2.8.0+", "2.8.0+vendor",
+                           "2.8.0+cpuvendor", "2.8.0a0+34c6371d24.nv25.8", "2.7.1rc2", "x.1.2"}) {
+    EXPECT_FALSE(is_torch_release(text)) << text;
+  }
+}
+
 class Installation : public testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(make_directories(library_folder()).ok()); }

@@ -4,11 +4,14 @@
 #include <link.h>
 
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "base/code_file.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "exec/torch_files.h"
+#include "source/pytorch/adapter_places.h"
 
 namespace tensortap::pytorch {
 namespace {
@@ -92,10 +95,12 @@ Result<TorchVersion> torch_version(void* library, const std::string& path) {
     version.major = static_cast<int>(packed >> 56);
     version.minor = static_cast<int>(packed >> 48 & 255);
   }
+  const Result<TorchRelease> beside = torch_release_beside(path);
+  version.released = beside.ok() && is_torch_release(beside->text);
   if (version.major == 0) {
-    TENSORTAP_ASSIGN_OR_RETURN(const TorchRelease release, torch_release_beside(path));
-    version.major = release.major;
-    version.minor = release.minor;
+    TENSORTAP_RETURN_IF_ERROR(beside.status());
+    version.major = beside->major;
+    version.minor = beside->minor;
   }
   if (dlsym(library, kTorchStringAbiOne) != nullptr) {
     version.string_abi = 1;
@@ -153,7 +158,10 @@ Status load_adapter_file(const TorchVersion& version, const std::string& path, c
 Status load_adapter(const TorchVersion& version, const std::vector<std::string>& folders, const tensortap_torch_tracker& tracker,
                     tensortap_torch_adapter& adapter) {
   const std::string name = adapter_file_name(version);
+  const std::string prebuilt = package_adapters();
   for (const std::string& folder : folders) {
+    std::error_code none_there;
+    if (!version.released && std::filesystem::equivalent(folder, prebuilt, none_there)) continue;
     const std::string path = join_path(folder, name);
     if (path_exists(path)) return load_adapter_file(version, path, tracker, adapter);
   }

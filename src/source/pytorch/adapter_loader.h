@@ -15,6 +15,7 @@ struct TorchVersion {
   int major = 0;
   int minor = 0;
   int string_abi = 1;                    // 1: std::__cxx11::string
+  bool released = false;                 // it is a build of PyTorch's own releases, which prebuilt adapters fit
   std::string build_id;                  // GNU build id of libtorch_cpu.so in hex, "" when it has none
   std::string library;                   // path of libtorch_cpu.so
   int (*number_of_threads)() = nullptr;  // at::get_num_threads(), null when it has none
@@ -26,10 +27,10 @@ Result<TorchVersion> torch_version(void* library, const std::string& path);
 // "tensortap_torch_2.13_1.so"
 std::string adapter_file_name(const TorchVersion& version);
 
-// Loads the first file of that name in `folders` and fills *adapter, which stays as it is on failure. kNotFound with the command that
-// builds one; kUnsupported when others than the user and root could have written the file (base/code_file.h) and, with the same
-// command, when the file is no adapter or was built for another interface or release. Never unloads an
-// adapter that was attached.
+// Loads the first file of that name in `folders`, of which the one beside this library is for PyTorch's own releases alone, and fills
+// *adapter, which stays as it is on failure. kNotFound with the command that builds one; kUnsupported when others than the user and root
+// could have written the file (base/code_file.h) and, with the same command, when the file is no adapter or was built for another interface
+// or release. Never unloads an adapter that was attached.
 Status load_adapter(const TorchVersion& version, const std::vector<std::string>& folders, const tensortap_torch_tracker& tracker,
                     tensortap_torch_adapter& adapter);
 

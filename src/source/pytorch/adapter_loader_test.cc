@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/temporary_folder.h"
+#include "source/pytorch/adapter_places.h"
 
 // TENSORTAP_FAKES: the folder where CMake puts the builds of tests/fake_torch.c and tests/fake_adapter.c.
 namespace tensortap::pytorch {
@@ -21,7 +22,7 @@ class AdapterLoader : public testing::Test {
     std::filesystem::copy_file(std::string(TENSORTAP_FAKES) + "/" + fake + ".so", path);
     return path;
   }
-  [[nodiscard]] TorchVersion version() const { return {2, 13, 1, "", folder_.path() + "/torch/lib/libtorch_cpu.so"}; }
+  [[nodiscard]] TorchVersion version() const { return {2, 13, 1, true, "", folder_.path() + "/torch/lib/libtorch_cpu.so"}; }
   Status load(const std::string& fake) {
     install(fake, adapter_file_name(version()));
     return load_adapter(version(), {folder_.path() + "/none", folder_.path()}, tracker_, adapter_);
@@ -60,6 +61,7 @@ TEST_F(AdapterLoader, AsksTheLibraryForItsRelease) {
   EXPECT_EQ(found->minor, 13);
   EXPECT_EQ(found->string_abi, 1);
   EXPECT_EQ(found->library, path);
+  EXPECT_FALSE(found->released) << "nothing beside it says so";
   EXPECT_EQ(found->build_id, "00112233445566778899aabbccddeeff");  // CMake has the linker set it
 }
 
@@ -74,6 +76,7 @@ TEST_F(AdapterLoader, AsksTheFilesWhereTheLibraryDoesNotTell) {
   const auto found = torch_version(library.handle, path);
   ASSERT_TRUE(found.ok()) << found.status().message();
   EXPECT_EQ(adapter_file_name(*found), "tensortap_torch_2.4_0.so");
+  EXPECT_TRUE(found->released);
   EXPECT_EQ(found->build_id, "");
 }
 
@@ -96,6 +99,22 @@ TEST_F(AdapterLoader, WithoutAnAdapterSaysTheCommandThatBuildsOne) {
   EXPECT_NE(status.message().find("torch 2.13"), std::string::npos) << status.message();
   EXPECT_NE(status.message().find("`tensortap build-adapter --libtorch " + folder_.path() + "/torch`"), std::string::npos)
       << status.message();
+}
+
+TEST_F(AdapterLoader, UsesThePrebuiltOneForReleasesAlone) {
+  // Beside the code that searches; here that is the test program.
+  const std::string prebuilt = package_adapters();
+  ASSERT_TRUE(make_directories(prebuilt).ok());
+  TorchVersion of_others = version();
+  of_others.minor = 98;
+  of_others.released = false;
+  const std::string path = prebuilt + "/" + adapter_file_name(of_others);
+  ASSERT_TRUE(write_file_atomically(path, "not an ELF file").ok());
+  const auto code = [&] { return load_adapter(of_others, {prebuilt}, tracker_, adapter_).code(); };
+  EXPECT_EQ(code(), StatusCode::kNotFound);
+  of_others.released = true;
+  EXPECT_EQ(code(), StatusCode::kUnsupported);
+  std::filesystem::remove(path);
 }
 
 TEST_F(AdapterLoader, RefusesAnotherInterface) { expect_refused("fake_adapter_interface", "interface 999"); }

@@ -45,10 +45,15 @@ std::string loaded_libtorch() {
   return path;
 }
 
+std::string package_adapters() {
+  static const int here = 0;
+  const std::string own = folder_of_code(&here);
+  return own.empty() ? "" : join_path(own, "adapters");
+}
+
 std::vector<std::string> adapter_places() {
   std::vector<std::string> places;
-  static const int here = 0;
-  if (const std::string own = folder_of_code(&here); !own.empty()) places.push_back(join_path(own, "adapters"));
+  if (std::string own = package_adapters(); !own.empty()) places.push_back(std::move(own));
   const std::string cache = cache_folder();
   const auto names = list_directory(cache);
   if (cache.empty() || !names.ok()) return places;

@@ -11,7 +11,10 @@ namespace tensortap::pytorch {
 // Path of the libtorch_cpu that is loaded, "" when none is.
 std::string loaded_libtorch();
 
-// The folder `adapters` beside this library, then those of the user's cache that were built for this interface, the latest first.
+// The folder beside this library with the adapters that came with it, "" when its place is unknown.
+std::string package_adapters();
+
+// package_adapters(), then those of the user's cache that were built for this interface, the latest first.
 std::vector<std::string> adapter_places();
 
 }  // namespace tensortap::pytorch
