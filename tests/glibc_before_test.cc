@@ -12,12 +12,14 @@
 extern "C" {
 #define sigabbrev_np abbreviation_before
 #define pthread_cond_clockwait clockwait_before
+#define arc4random random_before
 #define __libc_single_threaded single_threaded_before  // NOLINT: the name that is replaced
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #include "portable/glibc_before.c"
 #pragma GCC diagnostic pop
 #undef __libc_single_threaded
+#undef arc4random
 #undef pthread_cond_clockwait
 #undef sigabbrev_np
 }
@@ -65,6 +67,18 @@ TEST_F(Waiting, EndsAtTheTimeOfEitherClock) {
 }
 
 TEST_F(Waiting, OnAnotherClockIsRefusedAsTheYoungOneDoes) { EXPECT_EQ(wait(CLOCK_PROCESS_CPUTIME_ID, timespec{}), EINVAL); }
+
+TEST(GlibcBefore, DrawsEveryBitAtRandom) {
+  unsigned ever = 0;
+  unsigned always = ~0U;
+  for (int i = 0; i < 200; ++i) {  // a bit that never changes among 200 draws has a chance of 2 to the power of -199
+    const unsigned drawn = random_before();
+    ever |= drawn;
+    always &= drawn;
+  }
+  EXPECT_EQ(ever, ~0U);
+  EXPECT_EQ(always, 0U);
+}
 
 TEST(GlibcBefore, TakesAProcessToHaveThreads) { EXPECT_EQ(single_threaded_before, 0); }
 

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <sys/random.h>
 #include <time.h>
 
 /* A process is taken to have several threads: whoever asks then uses atomic operations, which are always right. */
@@ -37,4 +39,15 @@ int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
     ++wall.tv_sec;
   }
   return pthread_cond_timedwait(condition, mutex, &wall);
+}
+
+/* What std::random_device asks for on machines without an instruction of their own. */
+unsigned int arc4random(void) {
+  unsigned int number = 0;
+  while (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) {
+    if (errno != EINTR) {
+      abort(); /* as the young one does: a number that is not random would be worse */
+    }
+  }
+  return number;
 }
