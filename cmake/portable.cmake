@@ -1,7 +1,7 @@
 # TENSORTAP_PORTABLE: what is installed runs on any Linux since glibc 2.28. The objects are the same as otherwise; only the link differs:
 # against that glibc's symbols (tools/make_glibc_stubs.sh), with libstdc++ inside, hidden. libgcc_s stays shared: a static one needs glibc 2.35.
 option(TENSORTAP_PORTABLE "Link what is installed against glibc 2.28, with libstdc++ inside" OFF)
-set(TENSORTAP_GLIBC_STUBS ${PROJECT_SOURCE_DIR}/build/glibc-2.28 CACHE PATH "What tools/make_glibc_stubs.sh made")
+set(TENSORTAP_GLIBC_STUBS ${PROJECT_SOURCE_DIR}/build/glibc-2.28-${CMAKE_SYSTEM_PROCESSOR} CACHE PATH "What tools/make_glibc_stubs.sh made")
 
 if(TENSORTAP_PORTABLE)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR TENSORTAP_SANITIZE)
