@@ -166,6 +166,21 @@ TENSORTAP_API int tensortap_onnxruntime_model_end_capture(tensortap_onnxruntime_
  * is fine. */
 TENSORTAP_API int tensortap_onnxruntime_model_close(tensortap_onnxruntime_model* model) TENSORTAP_NOEXCEPT;
 
+/* ---- what a program that uses ONNX Runtime itself chooses to have captured (MindSpore's set_dump) ----------------------------------- */
+
+/* Turns the capture of ops on or off. Counts under the trigger "on-request" ("dump_mode": 2 of a MindSpore config), where nothing is
+ * captured before; from the ops that run next on. `session`: the program's OrtSession. `name`: of an op as the dump has it, of a node of
+ * the model or of a value, with all ops below it; a scope, the beginning of such names up to a "/"; or else a type of ops. Null or "" =
+ * every op. Sessions of one model are one dump and share the choice. Without a capture nothing happens, so that the call may stay in the
+ * program; a program not started by `tensortap exec` is not captured. Returns TENSORTAP_INVALID_ARGUMENT for an unknown name, or for what
+ * is no session, and writes a message (what, the nearest names) to `message`, cut to `capacity` bytes and always terminated; it may be
+ * null. Link with -ltensortap_onnxruntime of the installation whose `tensortap exec` starts the program. */
+TENSORTAP_API int tensortap_onnxruntime_set_dump(const void* session, const char* name, int enabled, char* message,
+                                                 size_t capacity) TENSORTAP_NOEXCEPT;
+/* The same for a session of tensortap_onnxruntime_capture(). */
+TENSORTAP_API int tensortap_onnxruntime_request(void* session, const char* name, int enabled, char* message,
+                                                size_t capacity) TENSORTAP_NOEXCEPT;
+
 #ifdef __cplusplus
 }
 #endif

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _LIBRARY = "libtensortap_pytorch.so"
 _SIDE = "_tensortap_torch"
+_ONNXRUNTIME_SIDE = "_tensortap_onnxruntime"
 
 
 class CaptureOptions(TypedDict, total=False):
@@ -121,24 +122,36 @@ def capture(
 
 
 def set_dump(target: Any, enabled: bool = True) -> None:
-    """Switch the capture of a module, a class of modules or an operator on or off, backward included.
+    """Switch the capture of a module, a class of modules or an operator on or off, backward included, or that of ops of an ONNX model.
 
     Counts for a capture whose config leaves the choice to the program (``dump_mode`` 2 of a MindSpore config). Without a capture nothing
     happens, so that it may stay in the program.
 
     Parameters
     ----------
-    target : torch.nn.Module, class of modules, operator or str
-        A module with all that it holds; every module of a class; ``torch.ops.aten.add``, ``"aten::add"`` or ``"softmax"``.
+    target : torch.nn.Module, class of modules, operator, str, onnxruntime.InferenceSession or tuple
+        A module with all that it holds; every module of a class; ``torch.ops.aten.add``, ``"aten::add"`` or ``"softmax"``; every op of a
+        session; a tuple of a session and a name or a list of names: of an op, of a node of the model or of a value, of a scope with all
+        that is below it, or of a type of ops.
     enabled : bool
         On or off.
 
     Raises
     ------
     ValueError
-        When the target is none of these, or `enabled` no bool.
+        When the target is none of these, when the model has nothing of a name, or when `enabled` is no bool.
     """
-    _side().set_dump(target, enabled)
+    session, names = _session_target(target)
+    if session is None:
+        _side().set_dump(target, enabled)
+        return
+    if not isinstance(enabled, bool):
+        raise ValueError('The "enabled" parameter must be bool.')
+    side = sys.modules.get(_ONNXRUNTIME_SIDE)
+    if side is None:
+        return
+    for name in names:
+        side.set_dump(session, name, enabled)
 
 
 def step() -> None:
@@ -178,6 +191,20 @@ def round(*, phase: Literal["prefill", "decode", "train"]) -> Iterator[None]:
     rounds = importlib.import_module(f"{_SIDE}.rounds")
     with rounds.said(1 + phases.index(phase)):
         yield
+
+
+def _session_target(target: Any) -> tuple[Any, list[str]]:
+    """Give the session of ONNX Runtime that a target of ``set_dump`` is about, None for other targets, and names in it ("" = all)."""
+    runtime = sys.modules.get("onnxruntime")
+    session, names = target if isinstance(target, tuple) and len(target) == 2 else (target, "")
+    if runtime is None or not isinstance(session, getattr(runtime, "InferenceSession", ())):
+        return None, []
+    listed = [names] if isinstance(names, str) else names
+    if not isinstance(listed, list | tuple) or not all(isinstance(name, str) for name in listed):
+        raise ValueError(f"Beside a session there must be a name or a list of names, but got an instance of {type(names)}.")
+    if isinstance(target, tuple) and "" in listed:
+        raise ValueError("A name beside a session is empty; give the session alone for all of its ops.")
+    return session, list(listed)
 
 
 def _side() -> ModuleType:

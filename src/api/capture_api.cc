@@ -13,12 +13,12 @@
 #include <type_traits>
 
 #include "api/config_follower.h"
-#include "api/report_status.h"
 #include "api/session_control.h"
 #include "api/session_handle.h"
 #include "base/environment.h"
 #include "base/job_rank.h"
 #include "base/message.h"
+#include "base/report_status.h"
 #include "base/text.h"
 #include "capture/capture_session.h"
 #include "capture/event_view.h"
@@ -276,7 +276,11 @@ int tensortap_replace_plan(tensortap_session* session, const char* config, const
 
 void tensortap_request_op(tensortap_session* session, tensortap_op_id op, int enabled) noexcept {
   tensortap::CaptureSession* open = session_of(session);
-  if (open != nullptr) open->request_op(op, enabled != 0);
+  if (open == nullptr) return;
+  guarded<bool>(open, false, [=] {
+    open->request_op(op, enabled != 0);
+    return true;
+  });
 }
 
 void tensortap_not_captured(tensortap_session* session, tensortap_op_id op, const char* reason) noexcept {

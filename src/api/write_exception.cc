@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "api/report_status.h"
+#include "base/report_status.h"
 #include "base/text.h"
 #include "capture/capture_session.h"
 #include "format/dump_data/dump_data_numbers.h"

@@ -30,6 +30,10 @@ constexpr std::array kVariables = {
                         "Where built adapters and the folder of `doctor --acl-home` are kept, in tensortap; otherwise ~/.cache."},
     EnvironmentVariable{"MINDSPORE_DUMP_CONFIG", "A dump config of MindSpore, when the command line names no config."},
     EnvironmentVariable{"MS_DIAGNOSTIC_DATA_PATH", "The folder in whose debug_dump a MindSpore config without a path dumps."},
+    EnvironmentVariable{
+        "ENABLE_MS_GE_DUMP",
+        "1: a MindSpore config for an Ascend without e2e_dump_settings is that of the graph engine, on profiles 2.3.0 to 2.5."},
+    EnvironmentVariable{"MS_ACL_DUMP_CFG_PATH", "Set: such a config is AscendCL's, on profiles 2.3.0 to 2.4.9."},
     EnvironmentVariable{"TENSORTAP_ACL_ATC",
                         "For AscendCL programs: the command line of atc that made the model, for its open dimensions (docs/acl.md)."},
     EnvironmentVariable{"ASCEND_DUMP_SCENE",

@@ -150,10 +150,7 @@ Status CaptureSession::flush() {
 
 Status CaptureSession::close() {
   if (problems_.is_off_for(SessionProblems::kLeftAlone)) return {};
-  if (bind_failed_) {
-    discard();
-    return {};
-  }
+  if (bind_failed_) return discard(), Status();
   sink_.stop();
   last_ops_.stop();
   // The report counts what cannot be written now.
@@ -307,7 +304,7 @@ bool CaptureSession::wants(OpId op, int64_t step) {
     const OpDecision* decision = ops_.decision_of(op, *entry, generation);
     if (!(decision->wanted || decision->watcher)) return false;
   }
-  if (ops_.plan().on_request && !last_ops_.has_ring() && !follows_.executions && !entry->requested.load(std::memory_order_relaxed))
+  if (ops_.plan().on_request && !last_ops_.has_ring() && !follows_.executions && !entry->is_requested(ops_.plan().spec.inputs))
     return false;
   return admission_.wants(op, *entry, number) || follows_.executions;
 }
@@ -351,7 +348,8 @@ std::optional<uint32_t> CaptureSession::take(const tensortap_op_event& event) {
   if (!(decision->wanted || decision->watcher)) return {};
   const ActivePlan& plan = ops_.plan(generation);
   if (!Admission::moment_wanted(plan, event)) return {};
-  if (plan.on_request && !last_ops_.has_ring() && !op->requested.load(std::memory_order_relaxed)) return {};
+  const bool on_request = plan.on_request && !last_ops_.has_ring();
+  if (on_request && !op->is_requested(plan.spec.inputs) && event.phase != TENSORTAP_PHASE_LOAD) return {};
   if (overflow_.has_value() && !whole && overflow_->passes_by(event, *op, *decision)) return {};
   const int64_t now_ns = monotonic_ns();
   Execution execution = admission_.admit(plan, event, *op, now_ns);
@@ -360,6 +358,7 @@ std::optional<uint32_t> CaptureSession::take(const tensortap_op_event& event) {
     const Governor::Thinning thinning = admission_.governor().thinning(now_ns);
     TakenEvent taken{event, *op, plan, decision, shared_row(event, admission_.step_of(event), options_.rank), thinning};
     taken.execution = execution;
+    taken.for_readers = on_request && !op->requested.load(std::memory_order_relaxed);
     taken.row.time_ns = now_ns - origin_.opened_ns;
     taken.row.call = execution.call;
     if (last_ops_.has_ring()) taken.ring_only = is_for_ring(event, *op, *decision, plan.spec.trigger);

@@ -97,7 +97,7 @@ class CaptureSession {
 
   OpId register_op(OpInfo info);
   Status bind();
-  void request_op(OpId op, bool enabled) noexcept { ops_.request(op, enabled); }
+  void request_op(OpId op, bool enabled) { ops_.request(op, enabled, !options_.before_moment); }
   void not_captured(OpId op, std::string_view reason);
   bool wants_op(OpId op);
   // What tensortap_wants_reads() returns.

@@ -127,15 +127,30 @@ void OpRegistry::decide_rest() {
   }
 }
 
-void OpRegistry::request(OpId op, bool enabled) noexcept {
+void OpRegistry::request_inputs_locked(const OpInfo& op, bool enabled) {
+  for (const OpInput& input : op.inputs) {
+    OpEntry* producer = table_.find(input.producer);
+    if (producer == nullptr) continue;
+    const uint64_t bit = OpEntry::output_bit(input.producer_slot);
+    uint32_t& reads = requested_reads_[{input.producer, bit}];
+    reads += enabled ? 1 : -1;
+    if (reads == 0) producer->requested_outputs.fetch_and(~bit, std::memory_order_relaxed);
+    if (reads > 0) producer->requested_outputs.fetch_or(bit, std::memory_order_relaxed);
+  }
+}
+
+void OpRegistry::request(OpId op, bool enabled, bool with_producers) {
   if (!plan().on_request) {
     requested_in_vain_.store(true, std::memory_order_relaxed);
     return;
   }
   OpEntry* entry = table_.find(op);
   if (entry == nullptr) return;
-  entry->requested.store(enabled, std::memory_order_relaxed);
   if (enabled) entry->mark(kOpRequested);
+  if (!with_producers) return entry->requested.store(enabled, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  const bool changed = entry->requested.exchange(enabled, std::memory_order_relaxed) != enabled;
+  if (changed) request_inputs_locked(entry->info, enabled);
 }
 
 void OpRegistry::not_captured(OpId op, std::string_view reason) {

@@ -5,10 +5,12 @@
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json_fwd.h"
@@ -67,8 +69,8 @@ class OpRegistry {
   // Decides for ops that never ran, so that the final report distinguishes them. The layout is not informed.
   void decide_rest();
 
-  // Turns an op's capture on or off on behalf of the program.
-  void request(OpId op, bool enabled) noexcept;
+  // Turns an op's capture on or off on behalf of the program. `with_producers`: what the op reads comes as outputs of the ops that make it.
+  void request(OpId op, bool enabled, bool with_producers);
   void not_captured(OpId op, std::string_view reason);
 
   // The members of run.json that describe the plan: "plan", "notes", "unmatched".
@@ -96,6 +98,7 @@ class OpRegistry {
   const OpDecision* decide_now(OpId id, OpEntry& entry, uint8_t generation);
   void decide_locked(OpId id, uint8_t generation, OpDecision decision);
   void apply_locked(StepGate& gate);
+  void request_inputs_locked(const OpInfo& op, bool enabled);
   [[nodiscard]] std::vector<OpInfo> infos_locked() const;
 
   LayoutWriter& layout_;
@@ -111,6 +114,7 @@ class OpRegistry {
   std::vector<std::string> matches_;            // explain_match() of bind()
   bool bound_ = false;
   Waiting waiting_;
+  std::map<std::pair<OpId, uint64_t>, uint32_t> requested_reads_;  // by op and output bit: inputs of requested ops that read it
   std::vector<std::unique_ptr<const ActivePlan>> owned_;
 };
 

@@ -98,7 +98,7 @@ TEST(OpRegistry, SaysThatARequestHadNoEffect) {
   FakeParts parts(FakeParts::spec());
   const OpId op = parts.add("op");
   EXPECT_TRUE(parts.ops.explain_plan()["notes"].empty());
-  parts.ops.request(op, true);
+  parts.ops.request(op, true, false);
   EXPECT_EQ(parts.ops.explain_plan()["notes"].size(), 1U);
   EXPECT_FALSE(parts.ops.find(op)->has(kOpRequested));
 }

@@ -72,6 +72,8 @@ struct alignas(64) OpEntry {
   CallCounter calls;
   OpInfo info;
   std::vector<std::string> reasons;  // of tensortap_not_captured(); guarded by the registration lock
+  // Bit per output: an op that the program asked for reads it; the last bit stands for all outputs from 63 on.
+  std::atomic<uint64_t> requested_outputs{0};
 
   void mark(uint32_t bits) {
     if ((state.load(std::memory_order_relaxed) & bits) != bits) state.fetch_or(bits, std::memory_order_relaxed);
@@ -80,6 +82,11 @@ struct alignas(64) OpEntry {
   [[nodiscard]] bool reads(SlotKind kind, uint32_t slot) const {
     return kind != SlotKind::kInput || slot >= 64 || (overwritten >> slot & 1U) == 0;
   }
+  // Whether something of the op is kept on behalf of the program: the op itself or, where inputs are kept, a value for an op that reads it.
+  [[nodiscard]] bool is_requested(bool inputs) const {
+    return requested.load(std::memory_order_relaxed) || (inputs && requested_outputs.load(std::memory_order_relaxed) != 0);
+  }
+  static constexpr uint64_t output_bit(uint32_t slot) { return uint64_t{1} << (slot < 63 ? slot : 63); }
   [[nodiscard]] bool has(uint32_t bits) const { return (state.load(std::memory_order_relaxed) & bits) != 0; }
 };
 

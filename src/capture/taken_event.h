@@ -50,8 +50,9 @@ struct TakenEvent {
   std::vector<QueuedRecord> held{};  // for the overflow gate
   Execution execution{};
   AtGate at_gate = AtGate::kWaits;
-  bool ring_only = false;  // nothing is written before a trigger fires
-  bool fires = false;      // a record met the condition that the ring waits for
+  bool for_readers = false;  // the program asked for an op that reads it, not for the op
+  bool ring_only = false;    // nothing is written before a trigger fires
+  bool fires = false;        // a record met the condition that the ring waits for
 
   [[nodiscard]] bool wants_data() const { return plan.keeps_data || decision == nullptr; }
 };

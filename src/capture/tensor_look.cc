@@ -86,6 +86,13 @@ void TensorLook::describe_all(const tensortap_op_event& event, RecordRow row) {
 bool TensorLook::looks_at(TakenEvent& event, const tensortap_tensor& tensor) const {
   if (event.decision == nullptr) return true;
   event.row.flags &= static_cast<uint8_t>(~kRecordForReaders);
+  if (event.for_readers) {
+    event.row.flags |= kRecordForReaders;
+    // A weight comes before the program asks for anything.
+    const bool asked = event.c.phase == TENSORTAP_PHASE_LOAD ||
+                       (event.op.requested_outputs.load(std::memory_order_relaxed) & OpEntry::output_bit(tensor.slot_index)) != 0;
+    return asked && slot_kind_of(tensor) == SlotKind::kOutput && event.decision->wants_slot(SlotKind::kOutput, tensor.slot_index);
+  }
   if (event.decision->wants_slot(slot_kind_of(tensor), tensor.slot_index)) return has_its_moment(event, tensor);
   if (event.ring_only && event.plan.spec.trigger == Trigger::kWatch) return slot_kind_of(tensor) == SlotKind::kOutput;
   // The gate has to know what the op reads, asked for or not.

@@ -258,7 +258,9 @@ void InputRows<Place>::before(const RecordRow& row, Emit&& emit) {
   const bool failed = (row.flags & kRecordFailedOp) != 0;
   // A failure may be told after the step's end, when the others' inputs are long told.
   if (only_with_records_ || (failed && !begun)) progress.next = row.op;
-  emit_up_to(run, op.graph, of_input ? row.op : row.op + 1, emit);
+  // What is kept for a reader is no record of the op's own.
+  const bool for_reader = only_with_records_ && (row.flags & kRecordForReaders) != 0;
+  emit_up_to(run, op.graph, of_input || for_reader ? row.op : row.op + 1, emit);
   progress.next = row.op + 1;
   if (failed) run.stopped = true;
 }

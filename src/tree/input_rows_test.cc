@@ -43,6 +43,7 @@ class InputRowsTest : public testing::Test {
     row.run = run;
     row.phase = static_cast<uint8_t>(phase);
     row.slot_index = slot;
+    row.flags = flags_;
     rows_.before(row, [this](const auto& input) { note(input); });
     seen_ += concat("out ", names_[op], " ");
     ++number_;
@@ -59,6 +60,7 @@ class InputRowsTest : public testing::Test {
   std::vector<std::string> names_;
   std::string seen_;
   int number_ = 0;
+  uint8_t flags_ = 0;  // of what record() records
 };
 
 TEST_F(InputRowsTest, InputsComeRightBeforeTheFirstOutput) {
@@ -97,6 +99,21 @@ TEST_F(InputRowsTest, OpsWithoutRecordsComeBeforeTheNextOneOrAtTheEnd) {
   EXPECT_EQ(seen(), "out x in a.0=x@3 in c.0=x@3 end ");
   EXPECT_EQ(rows_.first_reader(x, 0).op, a);
   EXPECT_EQ(rows_.first_reader(c, 0).op, kNoOp);
+}
+
+TEST_F(InputRowsTest, WhatIsKeptForAReaderIsNoExecutionOfItsOpWhereSomeExecutionsAreKept) {
+  rows_ = InputRows<int>(true);
+  const OpId w = add("w", "Initializer", {});
+  const OpId a = add("a", "Relu", {{"w", w, 0}});
+  const OpId b = add("b", "Relu", {{"a", a, 0}});
+  decide_all();
+  record(w, 0, 0, 0, Phase::kLoad);
+  flags_ = kRecordForReaders;
+  record(a);
+  flags_ = 0;
+  record(b);
+  end();
+  EXPECT_EQ(seen(), "out w out a in b.0=a@2 out b end ");
 }
 
 TEST_F(InputRowsTest, EveryExecutionOfALoopBodyHasItsInputs) {

@@ -34,6 +34,13 @@ def install(library: str) -> None:
         sys.meta_path.insert(0, _Finder(loaded))
 
 
+def set_dump(session: Any, name: str, enabled: bool) -> None:
+    """Switch the capture of ops of a session on or off (`sessions.set_dump`)."""
+    from . import sessions
+
+    sessions.set_dump(session, name, enabled)
+
+
 def _wrap(module: ModuleType, library: Library) -> None:
     from . import sessions
 

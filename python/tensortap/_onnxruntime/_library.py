@@ -44,6 +44,15 @@ class Library:
         self.answer = _typed(library.tensortap_onnxruntime_answer, None, ctypes.c_char_p, ctypes.c_uint64)
         self.runs_plain = _typed(library.tensortap_onnxruntime_runs_plain, None, ctypes.POINTER(Maker))
         self.release = _typed(library.tensortap_onnxruntime_release, None, ctypes.c_void_p)
+        self.request = _typed(
+            library.tensortap_onnxruntime_request,
+            ctypes.c_int,
+            ctypes.c_void_p,
+            ctypes.c_char_p,
+            ctypes.c_int,
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+        )
         self.run_begins = _typed(
             library.tensortap_onnxruntime_run_begins, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.POINTER(ctypes.c_int)
         )

@@ -173,8 +173,36 @@ class Handle:
         self.kinds = Kinds()
         self._library = library
 
+    def set_dump(self, name: str, enabled: bool) -> None:
+        """Switch the capture of ops on or off."""
+        message = ctypes.create_string_buffer(4096)
+        if self._library.request(self.number, name.encode(), enabled, message, len(message)):
+            raise ValueError(message.value.decode(errors="replace") or "there is not enough memory")
+
     def __del__(self) -> None:
         self._library.release(self.number)
+
+
+def set_dump(session: Any, name: str, enabled: bool) -> None:
+    """Switch the capture of ops of a session on or off; of one that is not captured nothing.
+
+    Parameters
+    ----------
+    session : InferenceSession
+        Of the program.
+    name : str
+        Of an op, of a scope or of a type; "" = every op.
+    enabled : bool
+        On or off.
+
+    Raises
+    ------
+    ValueError
+        When the model has nothing of this name.
+    """
+    handle = session.__dict__.get(HANDLE)
+    if handle is not None:
+        handle.set_dump(name, enabled)
 
 
 def wrap(module: Any, library: Library) -> None:

@@ -6,6 +6,7 @@
 #include "source/onnxruntime/channel_block.h"
 #include "source/onnxruntime/executed_graph.h"
 #include "source/onnxruntime/external_files.h"
+#include "source/onnxruntime/graph_constants.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -90,7 +91,9 @@ Status PreparedModel::trace() {
     return std::move(lower.bytes);
   };
   const int32_t level = options_.as_written ? abi::kOptimizeNone : options_.level;
-  ops_ = build_op_table(executed_, find_origins(executed_, author(), level, optimise), channel_block_);
+  const std::vector<NodeOrigin> origins = find_origins(executed_, author(), level, optimise);
+  ops_ = build_op_table(executed_, origins, channel_block_);
+  mark_constants(author(), origins, ops_);
   return {};
 }
 

@@ -4,8 +4,10 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/message.h"
+#include "base/report_status.h"
 #include "base/silenced.h"
 #include "base/text.h"
 #include "source/onnxruntime/called_maker.h"
@@ -67,6 +69,13 @@ void start() {
              ". Models that Python runs with ONNX Runtime are not captured."));
 }
 
+std::string_view text_of(const char* text) { return text == nullptr ? std::string_view() : std::string_view(text); }
+
+template <class Call>
+int answer_status(char* message, size_t capacity, Call&& call) noexcept {
+  return silenced(static_cast<int>(TENSORTAP_INTERNAL), [&] { return report_status(call(), message, capacity); });
+}
+
 }  // namespace
 }  // namespace tensortap::onnxruntime
 
@@ -89,6 +98,16 @@ void* tensortap_onnxruntime_capture(const tensortap_onnxruntime_maker* maker) no
     CalledMaker calls(*maker);
     SharedSession session = ForeignSession::make(calls, model.get(), reason_of_thread());
     return session == nullptr ? nullptr : new SharedSession(std::move(session));
+  });
+}
+
+int tensortap_onnxruntime_set_dump(const void* session, const char* name, int enabled, char* message, size_t capacity) noexcept {
+  return answer_status(message, capacity, [=] { return set_dump_of_session(session, text_of(name), enabled != 0); });
+}
+
+int tensortap_onnxruntime_request(void* session, const char* name, int enabled, char* message, size_t capacity) noexcept {
+  return answer_status(message, capacity, [=] {
+    return session == nullptr ? tensortap::Status() : (*static_cast<SharedSession*>(session))->set_dump(text_of(name), enabled != 0);
   });
 }
 

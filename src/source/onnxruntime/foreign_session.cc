@@ -9,6 +9,7 @@
 #include "source/onnxruntime/executed_graph.h"
 #include "source/onnxruntime/external_files.h"
 #include "source/onnxruntime/failure_finder.h"
+#include "source/onnxruntime/graph_constants.h"
 #include "source/onnxruntime/origins.h"
 #include "source/onnxruntime/plain_twin.h"
 #include "source/onnxruntime/runtime_library.h"
@@ -74,7 +75,9 @@ Status name_ops(SessionMaker& maker, ExecutedGraph& graph) {
     TENSORTAP_ASSIGN_OR_RETURN(OptimizedModel pass, optimise(maker, level, graph.author.weights_dropped()));
     return std::move(pass.bytes);
   };
-  graph.ops = build_op_table(graph.executed, find_origins(graph.executed, graph.author.model, kProgramLevel, lower), graph.channel_block);
+  const std::vector<NodeOrigin> origins = find_origins(graph.executed, graph.author.model, kProgramLevel, lower);
+  graph.ops = build_op_table(graph.executed, origins, graph.channel_block);
+  mark_constants(graph.author.model, origins, graph.ops);
   return {};
 }
 

@@ -57,6 +57,9 @@ class ForeignSession {
   // Lets the maker make the session with taps. Null, and why, when that cannot be: the program is to get its plain session then.
   static std::shared_ptr<ForeignSession> make(SessionMaker& maker, const ForeignModel& model, Uncaptured& why);
 
+  // ModelDump::set_dump(): sessions of one model share it.
+  Status set_dump(std::string_view name, bool enabled) { return dump_->set_dump(name, enabled); }
+
   // Whether the maker made a twin, for runs whose goes_to_twin() is true.
   [[nodiscard]] bool has_twin() const { return has_twin_; }
 

@@ -37,9 +37,8 @@ ModelDump::ModelDump(std::unique_ptr<Parts> parts, OpIds ids, const SenderOption
     : EventSender(parts->session.get(), parts->numbers, std::move(ids), options), parts_(std::move(parts)) {}
 
 std::shared_ptr<ModelDump> ModelDump::create(OwnedSession session, const OpTable& ops, uint32_t channel_block) {
-  auto parts = std::make_unique<Parts>();
   OpIds ids = register_ops(session.get(), ops);
-  parts->session = std::move(session);
+  auto parts = std::make_unique<Parts>(Parts{.session = std::move(session), .numbers = {}, .names = {}, .nodes = {}, .named = {ops, ids}});
   parts->numbers.by_node = ops.by_node;
   parts->numbers.by_input = ops.by_input;
   for (size_t i = 0; i < ops.entries.size(); ++i) {
@@ -73,6 +72,14 @@ void ModelDump::value_not_captured(const UntappedValue& value) {
 
 void ModelDump::send_weights(const OpTable& ops, const std::string& external_folder) {
   onnxruntime::send_weights(session(), ops, ids(), external_folder);
+}
+
+Status ModelDump::set_dump(std::string_view name, bool enabled) {
+  const Inside inside(*this);
+  if (!inside) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(const OpIds found, parts_->named.find(name));
+  for (const tensortap_op_id op : found) tensortap_request_op(session(), op, enabled ? 1 : 0);
+  return {};
 }
 
 bool ModelDump::wants(const Tap& tap, const Run& run) {

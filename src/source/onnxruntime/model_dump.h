@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "source/onnxruntime/event_sender.h"
+#include "source/onnxruntime/named_ops.h"
 #include "source/onnxruntime/plain_twin.h"
 #include "source/onnxruntime/registered_ops.h"
 #include "source/onnxruntime/session_calls.h"
@@ -42,6 +43,9 @@ class ModelDump final : public EventSender {
   // are ignored.
   void run_failed(const Run& run, uint32_t last_node, std::string_view message);
 
+  // Turns the capture of ops on or off on behalf of the program, by a name as NamedOps knows them. Errors: NamedOps::find().
+  Status set_dump(std::string_view name, bool enabled);
+
   // Which session takes the runs that are not captured.
   [[nodiscard]] TwinAccount& twins() { return twins_; }
 
@@ -60,6 +64,7 @@ class ModelDump final : public EventSender {
     OpTable numbers;                 // the lists of numbers alone
     std::vector<std::string> names;  // of all ops, with their types
     std::vector<NodeOp> nodes;
+    NamedOps named;
   };
   class Inside;
 

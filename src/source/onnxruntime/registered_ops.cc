@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kGraphOutputs = "graph_outputs";
 constexpr std::string_view kChannelBlock = "channel_block";
 constexpr std::string_view kOverridable = "overridable";
+constexpr std::string_view kConstant = "constant";
 constexpr int64_t kFirstIrWithConstants = 4;  // before it, weights have to be listed as inputs
 
 struct Producer {
@@ -225,6 +226,13 @@ tensortap_op_id register_node(tensortap_session* session, const OpEntry& entry, 
   return tensortap_register_op(session, &op);
 }
 
+std::string pseudo_attributes(const OpEntry& entry) {
+  Json attributes = Json::object();
+  if (entry.overridable) attributes[std::string(kOverridable)] = true;
+  if (entry.constant) attributes[std::string(kConstant)] = true;
+  return attributes.empty() ? "" : to_json_text(attributes);
+}
+
 tensortap_op_id register_pseudo(tensortap_session* session, const OpEntry& entry, const OpIds& ids, uint32_t flags) {
   const std::string type(entry.type);
   const std::string value(entry.value);
@@ -236,7 +244,12 @@ tensortap_op_id register_pseudo(tensortap_session* session, const OpEntry& entry
   op.graph = entry.graph.c_str();
   op.outputs = &output;
   op.output_count = 1;
-  const std::string attributes = entry.overridable ? concat("{\"", kOverridable, "\": true}") : "";
+  const auto originals = pointers(entry.originals);
+  const auto original_types = pointers(entry.original_types);
+  op.originals = originals.data();
+  op.original_count = originals.size();
+  op.original_types = original_types.data();
+  const std::string attributes = pseudo_attributes(entry);
   op.attributes = attributes.c_str();
   op.flags = flags;
   op.parent = entry.parent == kNoEntry ? TENSORTAP_NO_OP : ids[entry.parent];

@@ -31,6 +31,7 @@ struct OpEntry {
   bool inserted = false;
   uint32_t channel_block = 0;           // channels of a block in the images that the node makes, 0 = they are in no blocks
   bool overridable = false;             // of a kInitializer: a run may give another value
+  bool constant = false;                // of a kInitializer: no weight, but a constant of the author's graph (graph_constants.h)
   std::vector<uint32_t> graph_outputs;  // numbers of the outputs that the graph hands out
   std::vector<uint32_t> producers;      // for each input of the node: number of an entry, or kNoEntry
   std::vector<uint32_t> producer_slots;

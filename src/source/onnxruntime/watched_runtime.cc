@@ -1,6 +1,5 @@
 #include "source/onnxruntime/watched_runtime.h"
 
-#include <link.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "source/onnxruntime/channel_block.h"
 #include "source/onnxruntime/exec_capture.h"
 #include "source/onnxruntime/foreign_session.h"
+#include "source/onnxruntime/loaded_segment.h"
 #include "source/onnxruntime/model_file.h"
 #include "source/onnxruntime/plain_twin.h"
 #include "source/onnxruntime/program_options.h"
@@ -306,27 +306,7 @@ void replace(Table& table, const Function<Signature>& function, Signature* ours)
   table.at(function.slot) = pointer.data;
 }
 
-// Bytes from `address` to the end of the loaded segment that holds it: the length of the table is stated nowhere.
-size_t bytes_behind(const void* address) {
-  struct Place {
-    uintptr_t address;
-    size_t bytes = 0;
-  } place{reinterpret_cast<uintptr_t>(address)};
-  const auto look = [](dl_phdr_info* object, size_t, void* context) {
-    auto& wanted = *static_cast<Place*>(context);
-    for (int i = 0; i < object->dlpi_phnum; ++i) {
-      const auto& segment = object->dlpi_phdr[i];
-      const uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
-      if (segment.p_type != PT_LOAD || wanted.address < begin || wanted.address >= begin + segment.p_memsz) continue;
-      wanted.bytes = begin + segment.p_memsz - wanted.address;
-      return 1;
-    }
-    return 0;
-  };
-  dl_iterate_phdr(look, &place);
-  return place.bytes;
-}
-
+// The length of the real table is stated nowhere.
 Result<Table> watched_table(const void* real) {
   const size_t count = std::min(bytes_behind(real) / sizeof(void*), kMostSlots);
   const auto* slots = static_cast<const void* const*>(real);
@@ -387,6 +367,19 @@ const abi::ApiBase* watch_runtime(const abi::ApiBase* real) noexcept {
     return real;
   }
   return real;
+}
+
+Status set_dump_of_session(const void* session, std::string_view name, bool enabled) {
+  if (the_watched.load(std::memory_order_acquire) == nullptr) return {};
+  WatchedRuntime& runtime = watched();
+  std::shared_ptr<ForeignSession> captured;
+  {
+    const std::lock_guard lock(runtime.mutex);
+    const auto found = runtime.sessions.find(static_cast<const abi::Session*>(session));
+    if (found == runtime.sessions.end()) return invalid_argument("this is no session that the program made with ONNX Runtime");
+    captured = found->second.captured;
+  }
+  return captured == nullptr ? Status() : captured->set_dump(name, enabled);
 }
 
 const abi::ApiBase* unwatched(const abi::ApiBase* base) noexcept {

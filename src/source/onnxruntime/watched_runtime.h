@@ -4,6 +4,9 @@
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_WATCHED_RUNTIME_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_WATCHED_RUNTIME_H_
 
+#include <string_view>
+
+#include "base/status.h"
 #include "source/onnxruntime/ort_interface.h"
 
 namespace tensortap::onnxruntime {
@@ -15,6 +18,10 @@ const abi::ApiBase* watch_runtime(const abi::ApiBase* real) noexcept;
 
 // The library's own for one that watch_runtime() gave; any other comes back.
 const abi::ApiBase* unwatched(const abi::ApiBase* base) noexcept;
+
+// ModelDump::set_dump() for a session that the program has of the watched library. Nothing happens when none is watched, or when the
+// session is not captured. Errors: kInvalidArgument for what is no session, and those of NamedOps::find().
+Status set_dump_of_session(const void* session, std::string_view name, bool enabled);
 
 }  // namespace tensortap::onnxruntime
 

@@ -26,7 +26,9 @@ constexpr ConfigRules k2_0 = {.needs_enable = true,
                               .kernel_regexes = false,
                               .ascend_e2e_statistics = false,
                               .repeated_categories = false,
-                              .non_finite = "skip-nonfinite"};
+                              .non_finite = "skip-nonfinite",
+                              .acl_variable = false,
+                              .ge_variable = false};
 
 constexpr ConfigRules k2_2_15 = [] {
   ConfigRules rules = k2_0;
@@ -34,8 +36,15 @@ constexpr ConfigRules k2_2_15 = [] {
   return rules;
 }();
 
-constexpr ConfigRules k2_3_2 = [] {
+constexpr ConfigRules k2_3_0 = [] {
   ConfigRules rules = k2_2_15;
+  rules.acl_variable = true;
+  rules.ge_variable = true;
+  return rules;
+}();
+
+constexpr ConfigRules k2_3_2 = [] {
+  ConfigRules rules = k2_3_0;
   rules.e2e_reads_op_debug_mode = true;
   rules.op_debug_modes = {0, kRefused, kRefused, 3, 4};
   rules.kernel_regexes = true;
@@ -53,8 +62,20 @@ constexpr ConfigRules k2_4 = [] {
   return rules;
 }();
 
-constexpr ConfigRules k2_7_0 = [] {
+constexpr ConfigRules k2_4_10 = [] {
   ConfigRules rules = k2_4;
+  rules.acl_variable = false;
+  return rules;
+}();
+
+constexpr ConfigRules k2_6 = [] {
+  ConfigRules rules = k2_4_10;
+  rules.ge_variable = false;
+  return rules;
+}();
+
+constexpr ConfigRules k2_7_0 = [] {
+  ConfigRules rules = k2_6;
   rules.overflow_keeps_both = true;
   return rules;
 }();
@@ -69,9 +90,11 @@ constexpr ConfigRules k2_10 = [] {
 constexpr Release kReleases[] = {
     {"2.0", {1, 3, 0}, k2_0, {"2.0.0", false, false, kTenCategories, false, false, false, true, true}},
     {"2.2.15", {2, 2, 15}, k2_2_15, {"2.2.15", false, false, kElevenCategories, false, false, false, true, true}},
-    {"2.3.0", {2, 3, 0}, k2_2_15, {"2.3.0", true, false, kElevenCategories, false, false, false, false, false}},
+    {"2.3.0", {2, 3, 0}, k2_3_0, {"2.3.0", true, false, kElevenCategories, false, false, false, false, false}},
     {"2.3.2", {2, 3, 1}, k2_3_2, {"2.3.2", true, false, "", false, false, false, false, false}},
     {"2.4", {2, 4, 0}, k2_4, {"2.4.0", true, true, "", false, false, false, false, false}},
+    {"2.4.10", {2, 4, 10}, k2_4_10, {"2.4.10", true, true, "", false, false, false, false, false}},
+    {"2.6", {2, 6, 0}, k2_6, {"2.6.0", true, true, "", false, false, false, false, false}},
     {"2.7.0", {2, 7, 0}, k2_7_0, {"2.7.0", true, true, "", false, false, false, false, false}},
     {"2.10", {2, 7, 1}, k2_10, {"2.10.0", true, true, "", true, true, true, false, false}},
 };

@@ -29,6 +29,8 @@ struct ConfigRules {
   bool ascend_e2e_statistics;            // strict: statistics beside e2e_dump_settings on Ascend
   bool repeated_categories;              // a statistic that occurs twice is two columns
   std::string_view non_finite;           // CaptureSpec::non_finite
+  bool acl_variable;                     // MS_ACL_DUMP_CFG_PATH leaves the dump of a graph to AscendCL
+  bool ge_variable;                      // ENABLE_MS_GE_DUMP=1 leaves it to the graph engine
 };
 
 // What tree a release writes.

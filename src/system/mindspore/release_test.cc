@@ -26,7 +26,7 @@ TEST(MindsporeRelease, ProfilesAreCompletedWithTheNewestVersionAndCpu) {
   EXPECT_EQ(complete("mindspore"), "mindspore-2.10/cpu");
   EXPECT_EQ(complete("mindspore/gpu"), "mindspore-2.10/gpu");
   EXPECT_EQ(complete("mindspore-2.7.0"), "mindspore-2.7.0/cpu");
-  for (const char* version : {"2.10", "2.7.0", "2.4", "2.3.2", "2.3.0", "2.2.15", "2.0"}) {
+  for (const char* version : {"2.10", "2.7.0", "2.6", "2.4.10", "2.4", "2.3.2", "2.3.0", "2.2.15", "2.0"}) {
     for (const char* device : {"cpu", "gpu", "ascend"}) {
       const std::string name = concat("mindspore-", version, "/", device);
       EXPECT_EQ(complete(name), name);
@@ -36,8 +36,8 @@ TEST(MindsporeRelease, ProfilesAreCompletedWithTheNewestVersionAndCpu) {
 
 TEST(MindsporeRelease, AReleaseWithoutARowIsReadAsTheRowThatStandsForIt) {
   const std::pair<const char*, const char*> releases[] = {{"1.3.0", "2.0"},     {"2.0.0", "2.0"},  {"2.2", "2.0"},     {"2.2.14", "2.0"},
-                                                          {"2.2.16", "2.2.15"}, {"2.3", "2.3.0"},  {"2.3.1", "2.3.2"}, {"2.4.10", "2.4"},
-                                                          {"2.5", "2.4"},       {"2.6.0", "2.4"},  {"2.7", "2.7.0"},   {"2.7.1", "2.10"},
+                                                          {"2.2.16", "2.2.15"}, {"2.3", "2.3.0"},  {"2.3.1", "2.3.2"}, {"2.4.2", "2.4"},
+                                                          {"2.5", "2.4.10"},    {"2.6.1", "2.6"},  {"2.7", "2.7.0"},   {"2.7.1", "2.10"},
                                                           {"2.10.0", "2.10"},   {"2.8.0", "2.10"}, {"3.0", "2.10"}};
   for (const auto& [release, row] : releases) EXPECT_EQ(complete(concat("mindspore-", release, "/gpu")), concat("mindspore-", row, "/gpu"));
 }

@@ -202,6 +202,9 @@ Status read_op_debug_mode(Value value, Reading& reading) {
     return value.error(concat(settings.op_debug_mode, " is not known to MindSpore ", reading.release().name,
                               "; use 0 for no debugging, 3 for overflow or leave --profile-strict out"));
   }
+  if (counts_as == kException && reading.strict && settings.graph_dump == GraphDump::kByGraphEngine) {
+    return value.error("4 is not for the dump of the graph engine; unset ENABLE_MS_GE_DUMP, use 0 or 3, or leave --profile-strict out");
+  }
   settings.op_debug_mode = static_cast<uint64_t>(counts_as);
   if (settings.op_debug_mode == kException && settings.e2e) {
     if (settings.iteration != "all") reading.note(value, "4 looks at every iteration; \"iteration\" has no effect");

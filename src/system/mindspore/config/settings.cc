@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "base/environment.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "system/mindspore/config/key_values.h"
@@ -13,6 +14,10 @@ namespace tensortap::mindspore {
 namespace {
 
 bool has(Value section, std::string_view key) { return section.json().is_object() && section.json().contains(std::string(key)); }
+
+constexpr std::string_view kGeVariable = "ENABLE_MS_GE_DUMP";
+constexpr std::string_view kAclVariable = "MS_ACL_DUMP_CFG_PATH";
+constexpr std::string_view kNoGraph = "no effect: it chooses who dumps the graph of an Ascend, and only without e2e_dump_settings";
 
 struct KeyRow {
   ConfigKey key;
@@ -71,7 +76,7 @@ constexpr std::array kRows = {
     KeyRow{{kCommon, "saved_data", "text", "\"tensor\", \"statistic\", \"full\"", "\"tensor\"", "What is kept of a tensor; full = both.",
             "2.0"},
            read_saved_data},
-    KeyRow{{kCommon, "initial_iteration", "whole number", "from 0", "0", "Number of the first iteration.", "2.7.0"},
+    KeyRow{{kCommon, "initial_iteration", "whole number", "from 0", "0", "Number of the first iteration.", "2.6"},
            [](Value v, Into r) { return v.read_whole(r.settings.initial_iteration, 0, kMostNumber); }},
     KeyRow{{kCommon, "statistic_category", "list of texts", "below", "[\"max\", \"min\", \"l2norm\"]",
             "The columns of statistic.csv, in this order.", "2.3.2"},
@@ -191,8 +196,32 @@ void note_repeated(const std::vector<std::string>& repeated, std::string_view na
   }
 }
 
+// The variables with which releases up to 2.5 chose who dumps a graph on an Ascend.
+void read_variables(Reading& reading) {
+  const std::string_view release = reading.release().name;
+  Settings& settings = reading.settings;
+  if (environment_value(kGeVariable) == "1") {
+    if (!reading.rules().ge_variable) {
+      settings.notes.push_back(concat(kGeVariable, ": no effect on MindSpore ", release, "; it has been deprecated since 2.6"));
+    } else if (!settings.asynchronous) {
+      settings.notes.push_back(concat(kGeVariable, ": ", kNoGraph));
+    } else {
+      settings.graph_dump = GraphDump::kByGraphEngine;
+    }
+  }
+  if (!environment_value(kAclVariable)) return;
+  if (!reading.rules().acl_variable) {
+    settings.notes.push_back(concat(kAclVariable, ": no effect on MindSpore ", release, "; 2.3.0 to 2.4.9 obey it"));
+  } else if (!settings.asynchronous) {
+    settings.notes.push_back(concat(kAclVariable, ": ", kNoGraph));
+  } else if (settings.graph_dump == GraphDump::kOfRelease) {
+    settings.graph_dump = GraphDump::kByAcl;
+  }
+}
+
 Status read_all(Value root, Reading& reading) {
   TENSORTAP_RETURN_IF_ERROR(read_e2e(root, reading));
+  read_variables(reading);
   if (!has(root, kCommon)) {
     return invalid_argument(
         concat(root.position(), ": ", kCommon, ": is missing; give an object with dump_mode, path, net_name and so on"));

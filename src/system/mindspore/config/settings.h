@@ -20,9 +20,13 @@ namespace tensortap::mindspore {
 // In the order in which they are checked.
 std::span<const ConfigKey> keys();
 
+// Who dumps the graph of an Ascend without e2e_dump_settings, as far as the environment says.
+enum class GraphDump : uint8_t { kOfRelease, kByGraphEngine, kByAcl };
+
 // The effective settings: after defaults, forced values and the order of things. Value type.
 struct Settings {
   bool asynchronous = false;  // Ascend without e2e_dump_settings: the graph engine dumps
+  GraphDump graph_dump = GraphDump::kOfRelease;
   bool e2e = false;
   bool synchronous = false;  // "enable": true
   uint64_t dump_mode = 0;
@@ -51,7 +55,8 @@ struct Settings {
 
 // Reads a config. `strict`: refuses what that version refuses on that device, and knows only the keys that it knew; otherwise the keys of
 // the newest version, and what it allows on any device. Errors: kInvalidArgument "name:line:column: key: what; how to mend it" for the
-// first fault in the order of keys(). Looks at MS_DIAGNOSTIC_DATA_PATH when the config has no path.
+// first fault in the order of keys(). Looks at MS_DIAGNOSTIC_DATA_PATH when the config has no path, and at
+// ENABLE_MS_GE_DUMP and MS_ACL_DUMP_CFG_PATH: notes say what they do.
 Result<Settings> read_settings(std::string_view text, std::string_view name, const Profile& profile, bool strict);
 
 }  // namespace tensortap::mindspore

@@ -322,6 +322,53 @@ TEST(MindsporeSettings, ThePathComesFromTheEnvironmentWhenThereIsNone) {
   }
 }
 
+// M1: as the releases read the two, MS_ACL_DUMP_CFG_PATH to before 2.4.10, ENABLE_MS_GE_DUMP to before 2.6.
+TEST(MindsporeSettings, VariablesChooseWhoDumpsAGraphWhereTheReleaseObeysThem) {
+  struct Row {
+    const char* profile;
+    const char* ge;
+    const char* acl;
+    GraphDump chosen;
+    const char* said;  // "" = no note about a variable
+  };
+  constexpr GraphDump kRelease = GraphDump::kOfRelease, kGe = GraphDump::kByGraphEngine, kAcl = GraphDump::kByAcl;
+  constexpr Row kRows[] = {
+      {"2.2.15/ascend", "1", "", kRelease, "ENABLE_MS_GE_DUMP: no effect on MindSpore 2.2.15"},
+      {"2.3.0/ascend", "1", "", kGe, ""},
+      {"2.3.0/ascend", "", "/c.json", kAcl, ""},
+      {"2.3.2/ascend", "1", "/c.json", kGe, ""},
+      {"2.4.2/ascend", "", "/c.json", kAcl, ""},
+      {"2.4.10/ascend", "", "/c.json", kRelease, "MS_ACL_DUMP_CFG_PATH: no effect on MindSpore 2.4.10"},
+      {"2.5/ascend", "1", "", kGe, ""},
+      {"2.5/ascend", "0", "", kRelease, ""},
+      {"2.6/ascend", "1", "", kRelease, "ENABLE_MS_GE_DUMP: no effect on MindSpore 2.6; it has been deprecated since 2.6"},
+      {"2.10/ascend", "1", "/c.json", kRelease, "MS_ACL_DUMP_CFG_PATH: no effect on MindSpore 2.10"},
+      {"2.5/cpu", "1", "", kRelease, "ENABLE_MS_GE_DUMP: no effect: it chooses who dumps the graph of an Ascend"},
+      {"2.3.2/gpu", "", "/c.json", kRelease, "MS_ACL_DUMP_CFG_PATH: no effect: it chooses"}};
+  const auto variable_note = AnyOf(HasSubstr("ENABLE_MS_GE_DUMP"), HasSubstr("MS_ACL_DUMP_CFG_PATH"));
+  Json config = base();
+  config.erase("e2e_dump_settings");
+  for (const Row& row : kRows) {
+    ::setenv("ENABLE_MS_GE_DUMP", row.ge, 1);
+    ::setenv("MS_ACL_DUMP_CFG_PATH", row.acl, 1);
+    const Settings settings = settings_of(config, concat("mindspore-", row.profile));
+    EXPECT_EQ(settings.graph_dump, row.chosen) << row.profile;
+    if (*row.said != '\0') {
+      EXPECT_THAT(settings.notes, Contains(HasSubstr(row.said))) << row.profile;
+    } else {
+      EXPECT_THAT(settings.notes, Not(Contains(variable_note))) << row.profile;
+    }
+  }
+  ::unsetenv("MS_ACL_DUMP_CFG_PATH");
+  ::setenv("ENABLE_MS_GE_DUMP", "1", 1);
+  config["common_dump_settings"]["op_debug_mode"] = 4;
+  EXPECT_THAT(error_of(config, "mindspore-2.5/ascend"), HasSubstr("op_debug_mode: 4 is not for the dump of the graph engine"));
+  EXPECT_EQ(settings_of(config, "mindspore-2.5/ascend").op_debug_mode, 4U);
+  EXPECT_EQ(error_of(config, "mindspore-2.6/ascend"), "");
+  ::unsetenv("ENABLE_MS_GE_DUMP");
+  EXPECT_EQ(error_of(config, "mindspore-2.5/ascend"), "");
+}
+
 TEST(MindsporeSettings, WhatIsIgnoredOrForcedIsSaid) {
   Json config = base();
   config["common_dump_settings"]["iterationn"] = "0";

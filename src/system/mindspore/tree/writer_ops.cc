@@ -11,11 +11,14 @@ namespace tensortap::mindspore {
 namespace {
 
 constexpr std::string_view kConstantType = "Constant";
+// Attribute of an Initializer (docs/capture_api.md), true: it holds no weight.
+constexpr std::string_view kIsConstant = "constant";
 
 // Made by the runtime or by a node of that type, not a weight that the author named.
 bool is_constant(const OpInfo& op) {
   if (op.type != kInitializerType) return false;
-  return op.inserted_by_runtime || std::ranges::any_of(op.originals, [](const OriginalNode& node) { return node.type == kConstantType; });
+  return op.inserted_by_runtime || attribute_is_set(op, kIsConstant) ||
+         std::ranges::any_of(op.originals, [](const OriginalNode& node) { return node.type == kConstantType; });
 }
 
 // Of a graph that was known before it ran.

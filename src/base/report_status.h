@@ -1,7 +1,7 @@
 // How a function of the C interface gives a status and its message.
 
-#ifndef TENSORTAP_API_REPORT_STATUS_H_
-#define TENSORTAP_API_REPORT_STATUS_H_
+#ifndef TENSORTAP_BASE_REPORT_STATUS_H_
+#define TENSORTAP_BASE_REPORT_STATUS_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -23,4 +23,4 @@ inline int report_status(const Status& status, char* message, size_t capacity) {
 
 }  // namespace tensortap
 
-#endif  // TENSORTAP_API_REPORT_STATUS_H_
+#endif  // TENSORTAP_BASE_REPORT_STATUS_H_
