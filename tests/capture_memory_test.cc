@@ -411,6 +411,49 @@ TEST_F(CaptureMemory, OpsAreCapturedWhileTheProgramAsksForThem) {
   EXPECT_EQ(report_["ops"]["not_captured"][0]["reason"], "never requested");
 }
 
+// M12
+TEST_F(CaptureMemory, WhatARequestedOpReadsIsWhatItsProducerMadeWhereASourceReportsOutputsOnly) {
+  path_ = folder_ / "outputs_only";
+  const std::string config =
+      nlohmann::json{{"trigger", "on-request"}, {"slots", {"in", "out"}}, {"limits", {{"keep_free", 0}}}, {"out", path_}}.dump();
+  tensortap_session_options options{};
+  options.size = sizeof(options);
+  options.version = TENSORTAP_CAPTURE_VERSION;
+  options.config = config.c_str();
+  options.flags = TENSORTAP_SESSION_AFTER_ONLY;
+  ASSERT_EQ(tensortap_session_open(&options, &session_, nullptr, 0), TENSORTAP_OK);
+  MemoryEngine engine(session_);
+  const tensortap_op_id split = toy::add_op(session_, "split");
+  const uint32_t second = 1;
+  const char* value = "value";
+  tensortap_op reader{};
+  reader.size = sizeof(reader);
+  reader.type = "Toy";
+  reader.inputs = &value;
+  reader.producers = &split;
+  reader.producer_slots = &second;
+  reader.input_count = 1;
+  reader.parent = TENSORTAP_NO_OP;
+  std::vector<tensortap_op_id> readers;
+  for (const char* name : {"one", "other"}) {
+    reader.name = name;
+    readers.push_back(tensortap_register_op(session_, &reader));
+  }
+  ASSERT_EQ(tensortap_bind(session_, nullptr, 0), TENSORTAP_OK);
+  for (engine.step = 0; engine.step < 6; ++engine.step) {
+    if (engine.step == 1 || engine.step == 5) tensortap_request_op(session_, readers[0], engine.step == 1 ? 1 : 0);
+    if (engine.step == 2 || engine.step == 3) tensortap_request_op(session_, readers[1], engine.step == 2 ? 1 : 0);
+    if (engine.step == 4) tensortap_request_op(session_, readers[0], 1);  // it is asked for already
+    EXPECT_EQ(tensortap_wants(session_, split, engine.step), engine.step >= 1 && engine.step <= 4 ? 1 : 0) << engine.step;
+    engine.makes(split, {engine.make({1}), engine.make({2}), engine.make({3})});
+    for (const tensortap_op_id op : readers) engine.makes(op, {engine.make({4})});
+  }
+  const auto dump = close();
+  EXPECT_THAT(names(*dump), ElementsAre("split:out1@1", "one:out0@1", "split:out1@2", "one:out0@2", "other:out0@2", "split:out1@3",
+                                        "one:out0@3", "split:out1@4", "one:out0@4"));
+  for (const RecordRow& row : dump->rows()) EXPECT_EQ((row.flags & kRecordForReaders) != 0, row.op == split);
+}
+
 TEST_F(CaptureMemory, ARequestChangesNothingUnderOtherTriggers) {
   MemoryEngine engine = open({});
   const tensortap_op_id op = toy::add_op(session_, "f");

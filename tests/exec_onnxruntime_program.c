@@ -7,8 +7,9 @@
  * LIBRARY is loaded, or "linked" when the program is linked to it. DIMS are like 1x2048. Words: "bytes" makes the session of the model's
  * bytes, "binding" runs by an IO binding, "threads" runs on four threads at the same time, "fork" runs in the parent, then in a child of
  * fork(), then in the parent, "twice" makes the session twice, "level=N" sets the optimisation level, "write=PATH" has the optimised model
- * written, "bad" gives a wrong name in the last run. Functions of the library are called by their place in its table
- * (src/source/onnxruntime/ort_interface.h).
+ * written, "bad" gives a wrong name in the last run, "mark=NAME" has the ops of this name captured in the runs 1 and 2 ("@": those of what
+ * is no session), where the program was made with CHOOSES and linked to libtensortap_onnxruntime. Functions of the library are called by
+ * their place in its table (src/source/onnxruntime/ort_interface.h).
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -18,6 +19,10 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#ifdef CHOOSES
+#include "tensortap/onnxruntime.h"
+#endif
 
 struct api_base {
   void* const* (*get_api)(uint32_t);
@@ -136,6 +141,16 @@ static int open_session(const char* model) {
   return failed;
 }
 
+static void choose(const char* name, int enabled) {
+#ifdef CHOOSES
+  char message[512];
+  const int wrong = strcmp(name, "@") == 0;
+  const int status =
+      tensortap_onnxruntime_set_dump(wrong ? (const void*)name : session, wrong ? NULL : name, enabled, message, sizeof(message));
+  if (status != TENSORTAP_OK) printf("%d: %s\n", status, message);
+#endif
+}
+
 static void print_runs(int runs) {
   if (word("threads")) {
     run_threads(runs);
@@ -143,6 +158,7 @@ static void print_runs(int runs) {
   }
   for (int i = 0; i < runs; ++i) {
     const int wrong = word("bad") && i == runs - 1;
+    if (word("mark=") && (i == 1 || i == 3)) choose(word("mark="), i == 1);
     printf("%016llx\n", (unsigned long long)run(i, wrong ? "no such input" : input_name));
   }
   fflush(stdout);
