@@ -100,14 +100,16 @@ void set_dump_data_statistics(CaptureSpec& spec) {
 }
 
 // Releases from 2.6 on write no such dump; theirs is that of the last one that did.
-TreeForm asynchronous_form(const Release& release) {
+TreeForm asynchronous_form(const Release& release, GraphDump dumped) {
   if (release.since < std::array{2, 3, 0}) return TreeForm::kRank;
-  return release.since < std::array{2, 4, 0} ? TreeForm::kGe : TreeForm::kStep;
+  if (dumped == GraphDump::kByGraphEngine) return TreeForm::kGe;
+  if (release.since >= std::array{2, 4, 0}) return TreeForm::kStep;
+  return dumped == GraphDump::kByAcl ? TreeForm::kOps : TreeForm::kGe;
 }
 
 // What the graph engine of an Ascend leaves: npy files are those of this layout in other folders, DumpData files AscendCL's.
 void set_asynchronous_tree(const Settings& settings, const Profile& profile, CaptureSpec& spec) {
-  const TreeForm form = asynchronous_form(*profile.release);
+  const TreeForm form = asynchronous_form(*profile.release, settings.graph_dump);
   spec.layout_options["tree_form"] = tree_form_word(form);
   if (profile.release->since >= std::array{2, 6, 0}) {
     spec.notes.push_back(concat("without e2e_dump_settings an Ascend's dump is the graph engine's: MindSpore ", profile.release->name,

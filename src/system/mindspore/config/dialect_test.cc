@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/json.h"
 #include "plan/capture_plan.h"
@@ -218,6 +219,30 @@ TEST(MindsporeDialect, AnAscendDumpOfTheGraphEngineIsAsynchronous) {
     const auto note = HasSubstr("leaves none any more");
     EXPECT_EQ(std::ranges::any_of(spec.notes, [&](const auto& one) { return testing::Matches(note)(one); }),
               std::string_view(profile) == "mindspore/ascend");
+  }
+}
+
+// M1
+TEST(MindsporeDialect, VariablesChooseTheFoldersOfAnAsynchronousDump) {
+  struct Case {
+    const char* profile;
+    const char* variable;
+    const char* form;
+  };
+  Json config = usual();
+  config.erase("e2e_dump_settings");
+  for (const auto& [profile, variable, form] : {Case{"mindspore-2.2.15/ascend", "ENABLE_MS_GE_DUMP", "rank"},
+                                                {"mindspore-2.3.2/ascend", "ENABLE_MS_GE_DUMP", "ge"},
+                                                {"mindspore-2.3.2/ascend", "MS_ACL_DUMP_CFG_PATH", "ops"},
+                                                {"mindspore-2.4/ascend", "MS_ACL_DUMP_CFG_PATH", "step"},
+                                                {"mindspore-2.5/ascend", "ENABLE_MS_GE_DUMP", "ge"},
+                                                {"mindspore-2.6/ascend", "ENABLE_MS_GE_DUMP", "step"}}) {
+    ::setenv(variable, "1", 1);
+    for (const char* format : {"bin", "npy"}) {
+      config["common_dump_settings"]["file_format"] = format;
+      EXPECT_EQ(spec_of(config, profile).layout_options["tree_form"], form) << profile << format;
+    }
+    ::unsetenv(variable);
   }
 }
 
