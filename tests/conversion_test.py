@@ -16,8 +16,10 @@ import onnx
 import onnxruntime as ort
 import onnxruntime_api as api
 import pytest
+import tensortap as reader
 from case_table import each_row
 from cli_support import COMMAND, ROOT, save, small_model, tensortap
+from dump_data_support import CLASSES, make_file
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime_models_test import REAL
 from safetensors import deserialize, safe_open
@@ -256,6 +258,27 @@ def test_asynchronous_trees_of_a_framework_are_read(dumps: dict[str, Path], tmp_
         assert "warning" not in done.err
         found = {(one["op"], one["slot"], one["step"]): one["max"] for one in records(tmp_path / tree) if one["type"] != "Initializer"}
         assert found == expected, tree
+
+
+@pytest.mark.parametrize("to", (*TREES, "tap"))
+def test_each_rank_of_a_dump_has_its_records(to: str, tmp_path: Path) -> None:
+    wanted = {(rank, step): np.array([rank, step], np.float32) for rank in (0, 3) for step in (0, 1)}
+    for (rank, step), value in wanted.items():
+        message = CLASSES["DumpData"](version="2.0", dump_time=1767323045000000, op_name="a")
+        message.output.add(data_type=1, format=2, size=value.nbytes).shape.dim.extend(value.shape)
+        folder = tmp_path / f"before/20260102030405/{rank}/m/1/{step}"
+        folder.mkdir(parents=True)
+        (folder / f"Add.a.0.0.176732304500000{step}").write_bytes(make_file(message, [value.tobytes()]))
+    convert(tmp_path / "before", tmp_path / "after", to)
+    for with_origin in (True, False):
+        after = reader.open(tmp_path / "after")
+        assert not after.problems
+        found = {(record["rank"], record["step"]): after[row] for row in range(len(after)) for record in [after.record(row)]}
+        assert found.keys() == wanted.keys()
+        for key, value in wanted.items():
+            np.testing.assert_array_equal(found[key], value)
+        if with_origin and to != "tap":
+            shutil.rmtree(tmp_path / "after/.tensortap/origin")
 
 
 # M25

@@ -1,8 +1,11 @@
 #include "convert/dump_records.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -10,6 +13,8 @@
 #include "convert/kept_origin.h"
 #include "convert/npy_values.h"
 #include "stats/stats.h"
+#include "tree/asynchronous_tree.h"
+#include "tree/folder_names.h"
 
 namespace tensortap {
 namespace {
@@ -41,58 +46,70 @@ std::string part_of_name(std::string_view text) {
 
 class DumpCopy {
  public:
-  DumpCopy(const DumpIndex& dump, const Layout& layout, LayoutWriter& writer, bool measures, ConvertReport& report)
-      : dump_(dump), layout_(layout), writer_(writer), measures_(measures), report_(report) {}
-
-  Status add_ops() {
+  DumpCopy(const DumpIndex& dump, const Layout& layout, bool measures, ConvertReport& report)
+      : dump_(dump), layout_(layout), measures_(measures), report_(report) {
     // What an op read is a record of its own, or that of its maker.
-    std::set<OpId> has_inputs;
     for (const RecordRow& row : dump_.rows()) {
-      if (row.slot_kind == static_cast<uint8_t>(SlotKind::kInput)) has_inputs.insert(row.op);
+      if (row.slot_kind == static_cast<uint8_t>(SlotKind::kInput)) has_inputs_.insert(row.op);
     }
-    const auto ops = dump_.ops();
-    for (OpId id = 0; id < ops.size(); ++id) {
-      TENSORTAP_RETURN_IF_ERROR(writer_.add_op(id, ops[id]));
-      OpDecision decision;
-      decision.wanted = decision.outputs = decision.weights = true;
-      decision.inputs = layout_.copies_inputs && !has_inputs.contains(id);
-      writer_.op_decided(id, decision);
-    }
-    return {};
   }
 
-  // What the tree has no place for, beside it. A tree without that is whole, too.
+  // The rows with these numbers, which are in order, and all ops.
+  Status write(LayoutWriter& writer, std::span<const size_t> rows, const ConvertProgress& progress) {
+    writer_ = &writer;
+    // Another tree keeps what the attributes say as text.
+    if (const std::string_view bytes = dump_.attribute_bytes(); !bytes.empty()) {
+      const Status kept = writer.add_attributes(bytes);
+      if (kept.code() != StatusCode::kUnsupported) TENSORTAP_RETURN_IF_ERROR(kept);
+    }
+    TENSORTAP_RETURN_IF_ERROR(add_ops());
+    return add_rows(rows, progress);
+  }
+
+  // What the tree that was written last has no place for, beside it. A tree without that is whole, too.
   void keep_beside(const std::string& folder) {
     std::vector<std::vector<std::string>> files;
-    for (OpId id = 0; id < dump_.ops().size(); ++id) files.push_back(writer_.file_names_of(id));
+    for (OpId id = 0; id < dump_.ops().size(); ++id) files.push_back(writer_->file_names_of(id));
     if (std::ranges::all_of(files, [](const auto& names) { return names.empty(); })) return;
+    std::ranges::sort(kept_, {}, &KeptRecord::row);
     const Status kept = keep_origin(dump_, kept_, files, layout_.name, folder);
     if (!kept.ok())
       report_.notes.push_back(concat("names and statistics of this dump do not come back when the tree is read: ", kept.message()));
   }
 
-  Status add_rows(const ConvertProgress& progress) {
+ private:
+  Status add_ops() {
+    const auto ops = dump_.ops();
+    for (OpId id = 0; id < ops.size(); ++id) {
+      TENSORTAP_RETURN_IF_ERROR(writer_->add_op(id, ops[id]));
+      OpDecision decision;
+      decision.wanted = decision.outputs = decision.weights = true;
+      decision.inputs = layout_.copies_inputs && !has_inputs_.contains(id);
+      writer_->op_decided(id, decision);
+    }
+    return {};
+  }
+
+  Status add_rows(std::span<const size_t> numbers, const ConvertProgress& progress) {
     std::map<uint64_t, int64_t> steps;  // by run
-    const auto rows = dump_.rows();
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (progress) progress(i, rows.size());
-      const RecordRow& row = rows[i];
+    for (const size_t i : numbers) {
+      if (progress) progress(done_++, dump_.rows().size());
+      const RecordRow& row = dump_.rows()[i];
       if (row.op >= dump_.ops().size()) continue;
       const bool load = row.phase == static_cast<uint8_t>(Phase::kLoad);
       const auto [step, is_new] = steps.try_emplace(row.run, row.step);
       if (!load && step->second != row.step) {
-        if (writer_.follows_steps()) TENSORTAP_RETURN_IF_ERROR(note(i, writer_.end_step(step->second, row.run)));
+        if (writer_->follows_steps()) TENSORTAP_RETURN_IF_ERROR(note(i, writer_->end_step(step->second, row.run)));
         step->second = row.step;
       }
       TENSORTAP_RETURN_IF_ERROR(add_row(i));
     }
     for (const auto& [run, step] : steps) {
-      if (writer_.follows_steps()) TENSORTAP_RETURN_IF_ERROR(writer_.end_step(step, run));
+      if (writer_->follows_steps()) TENSORTAP_RETURN_IF_ERROR(writer_->end_step(step, run));
     }
     return {};
   }
 
- private:
   // Failures of one record are reported; a full disk ends the copy.
   Status note(size_t i, const Status& status) {
     if (status.ok()) return {};
@@ -126,7 +143,7 @@ class DumpCopy {
     if (!layout_.copies_inputs) row.flags &= static_cast<uint8_t>(~kRecordForReaders);
     ExponentHistogram histogram;
     const bool has_histogram = histogram_of(dump_, i, histogram);
-    const Status status = writer_.add_record(row, data.ok() ? &data->view : nullptr, has_histogram ? &histogram : nullptr);
+    const Status status = writer_->add_record(row, data.ok() ? &data->view : nullptr, has_histogram ? &histogram : nullptr);
     if (!status.ok()) return note(i, status);
     if (!has_data || data.ok()) ++report_.sources;
     return {};
@@ -134,11 +151,22 @@ class DumpCopy {
 
   const DumpIndex& dump_;
   const Layout& layout_;
-  LayoutWriter& writer_;
   bool measures_;
   ConvertReport& report_;
+  LayoutWriter* writer_ = nullptr;
+  std::set<OpId> has_inputs_;
   std::vector<KeptRecord> kept_;
+  size_t done_ = 0;
 };
+
+// The numbers of the rows of each rank. A layout of one rank has a column for it, and takes all rows at once.
+std::map<int32_t, std::vector<size_t>> rows_by_rank(const DumpIndex& dump, const Layout& layout) {
+  std::map<int32_t, std::vector<size_t>> ranks;
+  const auto rows = dump.rows();
+  for (size_t i = 0; i < rows.size(); ++i) ranks[layout.shares_folder ? std::max(rows[i].rank, 0) : 0].push_back(i);
+  if (ranks.empty()) ranks[0];
+  return ranks;
+}
 
 }  // namespace
 
@@ -160,19 +188,21 @@ Status copy_dump(const DumpIndex& dump, const std::string& source, const Layout&
   // A layout that keeps the moments of its records gets those that it wrote.
   if (dump.layout() == layout.name) spec.moment = MomentChoice::kBoth;
   spec.extras.graphs = spec.extras.execution_order = true;
-  TENSORTAP_ASSIGN_OR_RETURN(const auto writer, layout.create(info, spec));
-  // Another tree keeps what the attributes say as text.
-  if (const std::string_view bytes = dump.attribute_bytes(); !bytes.empty()) {
-    const Status kept = writer->add_attributes(bytes);
-    if (kept.code() != StatusCode::kUnsupported) TENSORTAP_RETURN_IF_ERROR(kept);
+  if (!is_time_folder(info.timestamp)) info.timestamp = time_folder_name();
+  DumpCopy copy(dump, layout, measures, report);
+  const auto ranks = rows_by_rank(dump, layout);
+  const int32_t last = ranks.rbegin()->first;
+  info.world_size = last == INT32_MAX ? last : last + 1;
+  for (const auto& [rank, rows] : ranks) {
+    info.rank = info.device = rank;
+    TENSORTAP_ASSIGN_OR_RETURN(const auto writer, layout.create(info, spec));
+    Status status = copy.write(*writer, rows, progress);
+    if (status.ok() && rank == last) copy.keep_beside(folder);
+    Status finished = writer->finish(dump.manifest());
+    report.bytes += writer->bytes_written();
+    TENSORTAP_RETURN_IF_ERROR(status.ok() ? std::move(finished) : std::move(status));
   }
-  DumpCopy copy(dump, layout, *writer, measures, report);
-  TENSORTAP_RETURN_IF_ERROR(copy.add_ops());
-  const Status status = copy.add_rows(progress);
-  if (status.ok()) copy.keep_beside(folder);
-  const Status finished = writer->finish(dump.manifest());
-  report.bytes = writer->bytes_written();
-  return status.ok() ? finished : status;
+  return {};
 }
 
 void export_records(const DumpIndex& dump, const ConvertProgress& progress, TargetFolder& target, ConvertReport& report) {

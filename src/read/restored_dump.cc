@@ -102,7 +102,7 @@ class Restorer {
 
  private:
   // Records of one slot of an op in one step; what is recorded when a model is loaded stands in any.
-  using Key = std::tuple<OpId, int64_t, uint8_t, uint32_t>;
+  using Key = std::tuple<OpId, int32_t, int64_t, uint8_t, uint32_t>;
   static constexpr int64_t kAnyStep = std::numeric_limits<int64_t>::min();
 
   bool read_files(const Json& manifest) {
@@ -125,10 +125,17 @@ class Restorer {
   }
 
   [[nodiscard]] Key key_of(OpId op, const RecordRow& row) const {
-    return {op, loaded_.contains(op) ? kAnyStep : row.step, row.slot_kind, row.file_slot()};
+    return {op, tells_ranks_ ? row.rank : 0, loaded_.contains(op) ? kAnyStep : row.step, row.slot_kind, row.file_slot()};
+  }
+
+  static std::set<int32_t> ranks_of(const DumpIndex& dump) {
+    std::set<int32_t> ranks;
+    for (const RecordRow& row : dump.rows()) ranks.insert(row.rank);
+    return ranks;
   }
 
   bool join_rows() {
+    tells_ranks_ = ranks_of(tree_) == ranks_of(origin_);
     for (const RecordRow& row : origin_.rows()) {
       if (row.op < origin_.ops().size() && row.phase == static_cast<uint8_t>(Phase::kLoad)) loaded_.insert(row.op);
     }
@@ -241,6 +248,7 @@ class Restorer {
   const DumpIndex& origin_;
   std::vector<OpId> op_of_tree_;  // by the tree's op: the origin's, or a new one
   size_t new_ops_ = 0;
+  bool tells_ranks_ = false;  // the tree, of each record
   std::set<OpId> loaded_;
   RestoredContent content_;
 };
