@@ -232,6 +232,15 @@ def test_finished_wheels_have_tags_licences_and_a_list_that_is_right(tmp_path: P
                 assert (digest, size) == (f"sha256={computed}", str(len(files[name]))), name
 
 
+def test_a_file_that_names_the_folder_of_the_build_is_found(tmp_path: Path) -> None:
+    wheel = small_wheel(tmp_path)
+    find = tool("check_wheel").folder_problems
+    assert find(wheel, tmp_path) == []
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.writestr("tensortap/lib/adapters/some.so", b"\0" + str(tmp_path / "build/ATen/core/ivalue.h").encode() + b"\0")
+    assert find(wheel, tmp_path) == [f"tensortap/lib/adapters/some.so names {tmp_path}"]
+
+
 def test_the_same_input_makes_the_same_bytes(tmp_path: Path) -> None:
     made = []
     for name in ("first", "second"):

@@ -1,4 +1,4 @@
-"""Checks that auditwheel calls a wheel fit for a platform: that it brings or may expect every library and symbol that it needs.
+"""Checks a wheel: that auditwheel calls it fit for a platform, and that no file in it names the folder that it was built in.
 
 usage: check_wheel.py PLATFORM WHEEL
 
@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
 from typing import Any
 
-from project_files import report
+from project_files import ROOT, report
 
 
 def problems_in(audit: dict[str, Any], platform: str) -> list[str]:
@@ -25,6 +27,12 @@ def problems_in(audit: dict[str, Any], platform: str) -> list[str]:
     return [f"auditwheel calls it {found}, not {platform}; libraries that are not in it: {foreign}; versions it asks for: {symbols}"]
 
 
+def folder_problems(wheel: Path, folder: Path) -> list[str]:
+    """Find files of a wheel that name a folder."""
+    with zipfile.ZipFile(wheel) as archive:
+        return [f"{name} names {folder}" for name in archive.namelist() if str(folder).encode() in archive.read(name)]
+
+
 def main() -> int:
     """Check one wheel."""
     platform, wheel = sys.argv[1:]
@@ -32,7 +40,7 @@ def main() -> int:
     shown = subprocess.run(command, check=False, capture_output=True, text=True)
     if shown.returncode != 0:
         return report("wheel", [f"auditwheel cannot read {wheel}: {shown.stderr.strip()}"])
-    return report("wheel", problems_in(json.loads(shown.stdout), platform))
+    return report("wheel", problems_in(json.loads(shown.stdout), platform) + folder_problems(Path(wheel), ROOT / "build"))
 
 
 if __name__ == "__main__":

@@ -50,8 +50,13 @@ class Workshop:
         tools = [ROOT / "src/cli/adapter_build.cc", *(Path(word) for word in self.compiler if Path(word).is_file())]
         stubs = [path for word in self.compiler if Path(word).is_dir() for path in sorted(Path(word).glob("*.so*"))]
         options = [word for word in self.compiler if not Path(word).exists()]
-        words = f"{release} {string_abi} {shlex.join(options)} {version}"
+        words = f"{release} {string_abi} {shlex.join([*options, *self.names(Path('headers'))])} {version}"
         return content_key(*files, *tools, *stubs, words=words)
+
+    def names(self, headers: Path) -> list[str]:
+        """Give the options that keep folders of this machine out of messages about lines of headers and sources."""
+        places = {headers: "torch/include", self.sources: "tensortap/adapter"}
+        return [f"-ffile-prefix-map={folder}={name}" for folder, name in places.items()]
 
     def make(self, release: Release, string_abi: int) -> Path:
         """Give one adapter, compiled if the cache has none of this content."""
@@ -63,7 +68,7 @@ class Workshop:
         with tempfile.TemporaryDirectory(dir=self.cache) as scratch:
             # The command takes a compiler's words apart at blanks, which folders may have.
             compiler = Path(scratch) / "compiler"
-            compiler.write_text(f'#!/bin/sh\nexec {shlex.join(self.compiler)} "$@"\n')
+            compiler.write_text(f'#!/bin/sh\nexec {shlex.join([*self.compiler, *self.names(headers)])} "$@"\n')
             compiler.chmod(0o755)
             words = [str(self.command), "build-adapter", "--json", "--headers", str(headers), "--release", release.version]
             words += ["--string-abi", str(string_abi), "--out", str(folder)]
