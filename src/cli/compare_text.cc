@@ -164,6 +164,9 @@ class Printer {
     if (const uint64_t left = number(*replay, "not_replayed"); left > 0) {
       const Json& reason = replay->at("reasons").at(0);
       line("", fmt::format("{} ops were not replayed, the first: {}", left, member_text(reason, "reason")));
+    } else if (const Json& verdicts = summary_.at("verdicts");
+               kernels.empty() && number(verdicts, "noise") + number(verdicts, "tolerated") + number(verdicts, "different") > 0) {
+      line("", "no kernel changed: B runs other ops, or the same in another layout, or on other inputs");
     }
   }
 

@@ -18,6 +18,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class Replay : public testing::Test {
  protected:
@@ -211,7 +212,11 @@ TEST_F(Replay, GivesEachOpOfAComparisonItsOwnError) {
       EXPECT_EQ(line["own"]["outcome"], "equal") << line;
     }
   }
-  EXPECT_THAT(at("compare dump dump --replay").out, HasSubstr("replay      4 of 4 outputs of A come out equal"));
+  EXPECT_THAT(at("compare dump dump --replay").out,
+              AllOf(HasSubstr("replay      4 of 4 outputs of A come out equal"), Not(HasSubstr("no kernel changed"))));
+  write(path("other.npy"), npy({2, 3}, {0.5F, -1, 2, 1.5F, 0.25F, 0.75F}));
+  ASSERT_EQ(at("run m.onnx --full --slots in,out --input x=other.npy --runs 2 --out other_input").code, 0);
+  EXPECT_THAT(at("compare dump other_input --replay").out, HasSubstr("no kernel changed"));
   ASSERT_EQ(at("compare dump dump --replay --csv table.csv").code, 0);
   EXPECT_THAT(lines_of(read(path("table.csv")))[0], HasSubstr(",own,own_relative_l2,own_max_abs"));
   EXPECT_EQ(at("compare bare bare --replay").code, 3);
