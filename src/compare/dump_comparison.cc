@@ -166,6 +166,7 @@ void DumpComparison::find_partners() {
 void DumpComparison::run(const std::function<void(const ComparedValue&)>& visit) {
   size_t done = 0;
   for (const size_t row : rows_in_time_order(b_.dump())) {
+    if (options_.stop != nullptr && *options_.stop) return;
     if (options_.progress) options_.progress("comparing", done++, b_.dump().rows().size());
     const auto row_b = static_cast<uint32_t>(row);
     if (partner_[row_b] == kNoRow) continue;

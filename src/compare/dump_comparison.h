@@ -4,6 +4,7 @@
 #define TENSORTAP_COMPARE_DUMP_COMPARISON_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -113,6 +114,8 @@ struct ComparisonOptions {
   std::vector<NoiseDump> noise;
   // How far the work is; may be empty.
   std::function<void(std::string_view stage, size_t done, size_t all)> progress;
+  // Set by another thread: run() ends before its next pair. May be null.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 // Borrows the dumps and the rules. One thread.

@@ -8,11 +8,14 @@
 
 namespace tensortap {
 
+class ServedComparison;
+
 // Borrowed for the call.
 struct AskedDump {
   const ServedDump& dump;
   const WebRequest& request;
-  bool is_b = false;  // of two
+  bool is_b = false;                             // of two
+  const ServedComparison* comparison = nullptr;  // null where one dump is open
 };
 
 }  // namespace tensortap

@@ -1,4 +1,4 @@
-// /api/flow: the way of a NaN or an Inf, from the op that made it to what the program saw.
+// /api/flow: the way of a NaN or an Inf, from the op that made it to what the program saw; of an error, from the op that it was born in.
 
 #ifndef TENSORTAP_SERVE_FLOW_ANSWERS_H_
 #define TENSORTAP_SERVE_FLOW_ANSWERS_H_

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "query/op_facts.h"
+#include "serve/pair_answers.h"
 #include "tensor/number_formats.h"
 
 namespace tensortap {
@@ -105,7 +106,10 @@ Result<Answer> heat_answer(const AskedDump& asked) {
   constexpr int64_t kLeastStep = std::numeric_limits<int64_t>::min();
   TENSORTAP_ASSIGN_OR_RETURN(const int64_t number, asked.request.number("step", 0, kLeastStep, std::numeric_limits<int64_t>::max()));
   const std::optional<int64_t> step = asked.request.text("step").empty() ? std::nullopt : std::optional(number);
-  if (by == "error" || by == "own") return not_found("only one dump is open: there are no errors");
+  if (by == "error" || by == "own") {
+    TENSORTAP_ASSIGN_OR_RETURN(const std::vector<double> heat, error_heat(asked, by == "own", step));
+    return heat_of(heat);
+  }
   return heat_of(measured_heat(asked.dump, *std::ranges::find(kKeys, by, &HeatKey::name), step));
 }
 

@@ -12,6 +12,7 @@
 #include "query/row_query.h"
 #include "read/record_histogram.h"
 #include "serve/program_lines.h"
+#include "serve/served_comparison.h"
 
 namespace tensortap {
 namespace {
@@ -174,7 +175,12 @@ Result<Answer> records_answer(const ServedDump& dump, const WebRequest& request)
 Result<Answer> record_answer(const AskedDump& asked, const std::string& number) {
   TENSORTAP_RETURN_IF_ERROR(asked.request.check_names({"dump"}));
   TENSORTAP_ASSIGN_OR_RETURN(const size_t row, parse_row(asked.dump, number));
-  return json_answer(whole_record_json(asked.dump, row));
+  Json json = whole_record_json(asked.dump, row);
+  const Result<const ComparedPairs*> pairs = asked.comparison == nullptr ? not_found("one dump") : asked.comparison->pairs();
+  if (pairs.ok()) {
+    if (const auto pair = (*pairs)->pair_of(static_cast<uint32_t>(row), asked.is_b)) json["pair"] = *pair;
+  }
+  return json_answer(json);
 }
 
 }  // namespace tensortap

@@ -7,12 +7,15 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "read/dump_parts.h"
+#include "read/open_dump.h"
 #include "serve/asked_dump.h"
 #include "serve/dump_answers.h"
 #include "serve/flow_answers.h"
 #include "serve/graph_answers.h"
 #include "serve/heat_answers.h"
 #include "serve/op_answers.h"
+#include "serve/pair_answers.h"
 #include "serve/record_answers.h"
 #include "serve/search_answers.h"
 #include "serve/sentences.h"
@@ -49,6 +52,12 @@ constexpr Route kRoutes[] = {
     {"search", false, "", [](const AskedDump& asked, const std::string&) { return search_answer(asked); }},
     {"series", false, "", [](const AskedDump& asked, const std::string&) { return series_answer(asked); }},
     {"trends", false, "", [](const AskedDump& asked, const std::string&) { return trends_answer(asked); }},
+    {"compare", false, "", [](const AskedDump& asked, const std::string&) { return compare_answer(asked); }},
+    {"pairs", false, "", [](const AskedDump& asked, const std::string&) { return pairs_answer(asked); }},
+    {"pair", true, "", pair_answer},
+    {"pair", true, "slice", pair_slice_answer},
+    {"pair", true, "find", pair_find_answer},
+    {"unpaired", false, "", [](const AskedDump& asked, const std::string&) { return unpaired_answer(asked); }},
     {"flow", false, "", [](const AskedDump& asked, const std::string&) { return flow_answer(asked); }},
 };
 
@@ -59,18 +68,32 @@ bool fits(const Route& route, const std::vector<std::string>& parts) {
 
 }  // namespace
 
-WebAnswers::WebAnswers(Dump a, Dump b) : a_(std::move(a)), b_(std::move(b)) {}
+WebAnswers::WebAnswers(Dump a, Dump b, ComparisonOptions options) : a_(std::move(a)), b_(std::move(b)) {
+  if (b_ != nullptr) comparison_ = std::make_unique<ServedComparison>(a_, b_, std::move(options));
+}
 WebAnswers::~WebAnswers() = default;
 
-Result<std::unique_ptr<WebAnswers>> WebAnswers::open(const std::string& a, const std::string& b) {
+Result<std::unique_ptr<WebAnswers>> WebAnswers::open(const std::string& a, const std::string& b, std::optional<ComparisonOptions> options) {
   TENSORTAP_ASSIGN_OR_RETURN(Dump first, ServedDump::open(a));
   if (b.empty()) return of(std::move(first), nullptr);
   TENSORTAP_ASSIGN_OR_RETURN(Dump second, ServedDump::open(b));
-  return of(std::move(first), std::move(second));
+  if (options) return of(std::move(first), std::move(second), *std::move(options));
+  std::vector<std::unique_ptr<DumpIndex>> noise;
+  ComparisonOptions found;
+  for (const auto& [path, side] : {std::pair(&a, NoiseDump::Of::kA), {&b, NoiseDump::Of::kB}}) {
+    for (const std::string& folder : noise_dumps(*path)) {
+      TENSORTAP_ASSIGN_OR_RETURN(auto dump, open_dump(folder));
+      found.noise.push_back({dump.get(), side});
+      noise.push_back(std::move(dump));
+    }
+  }
+  auto answers = of(std::move(first), std::move(second), std::move(found));
+  answers->noise_ = std::move(noise);
+  return answers;
 }
 
-std::unique_ptr<WebAnswers> WebAnswers::of(Dump a, Dump b) {
-  return std::unique_ptr<WebAnswers>(new WebAnswers(std::move(a), std::move(b)));
+std::unique_ptr<WebAnswers> WebAnswers::of(Dump a, Dump b, ComparisonOptions options) {
+  return std::unique_ptr<WebAnswers>(new WebAnswers(std::move(a), std::move(b), std::move(options)));
 }
 
 std::vector<WebAnswers::Dump> WebAnswers::dumps() const {
@@ -100,6 +123,10 @@ Answer WebAnswers::get(std::string_view target) const {
 
 Answer WebAnswers::describe() const {
   Json json = {{"version", 1}, {"dumps", Json::array()}, {"compare", nullptr}, {"sentences", Json::array()}};
+  if (comparison_ != nullptr) {
+    json["compare"] = comparison_->state_json();
+    json["sentences"] = comparison_sentences(*comparison_);
+  }
   char side = 'a';
   for (const Dump& dump : dumps()) {
     json["dumps"].push_back(dump_info_json(*dump));
@@ -117,7 +144,7 @@ Result<Answer> WebAnswers::answer(const WebRequest& request) const {
   const auto route = std::ranges::find_if(kRoutes, [&](const Route& one) { return fits(one, parts); });
   if (route == std::end(kRoutes)) return not_found(concat(quote(request.path()), ": there is no such address"));
   TENSORTAP_ASSIGN_OR_RETURN(const Dump dump, chosen(request));
-  return route->answer({*dump, request, dump == b_}, route->is_numbered ? parts[2] : std::string());
+  return route->answer({*dump, request, dump == b_, comparison_.get()}, route->is_numbered ? parts[2] : std::string());
 }
 
 }  // namespace tensortap

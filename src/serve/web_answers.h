@@ -5,12 +5,15 @@
 #define TENSORTAP_SERVE_WEB_ANSWERS_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "compare/dump_comparison.h"
 #include "serve/answer.h"
+#include "serve/served_comparison.h"
 #include "serve/served_dump.h"
 #include "serve/web_request.h"
 
@@ -21,10 +24,12 @@ class WebAnswers {
  public:
   using Dump = std::shared_ptr<const ServedDump>;
 
-  // `b` "" = one dump. Otherwise `a` is judged and `b` is the reference, as in `tensortap compare A B`. Errors are those of open_dump().
-  static Result<std::unique_ptr<WebAnswers>> open(const std::string& a, const std::string& b);
+  // `b` "" = one dump. Otherwise `a` is judged and `b` is the reference, as in `tensortap compare A B`, in the background; what `options`
+  // borrows must outlive this, and without them the noise that lies in the folders of the two is used. Errors are those of open_dump().
+  static Result<std::unique_ptr<WebAnswers>> open(const std::string& a, const std::string& b,
+                                                  std::optional<ComparisonOptions> options = std::nullopt);
   // Of dumps that are open; `b` may be null.
-  static std::unique_ptr<WebAnswers> of(Dump a, Dump b);
+  static std::unique_ptr<WebAnswers> of(Dump a, Dump b, ComparisonOptions options = {});
   ~WebAnswers();
   WebAnswers(const WebAnswers&) = delete;
   WebAnswers& operator=(const WebAnswers&) = delete;
@@ -36,7 +41,7 @@ class WebAnswers {
   [[nodiscard]] std::vector<Dump> dumps() const;
 
  private:
-  WebAnswers(Dump a, Dump b);
+  WebAnswers(Dump a, Dump b, ComparisonOptions options);
   [[nodiscard]] Answer describe() const;
   [[nodiscard]] Result<Answer> answer(const WebRequest& request) const;
   // The dump that the parameter `dump` chooses. Errors: kInvalidArgument; kNotFound for b where there is none.
@@ -44,6 +49,8 @@ class WebAnswers {
 
   Dump a_;
   Dump b_;
+  std::vector<std::unique_ptr<DumpIndex>> noise_;  // which the comparison borrows
+  std::unique_ptr<ServedComparison> comparison_;   // null where one dump is open
 };
 
 }  // namespace tensortap

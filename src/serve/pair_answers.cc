@@ -1,0 +1,196 @@
+#include "serve/pair_answers.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "base/counted.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "compare/comparison_json.h"
+#include "query/op_facts.h"
+#include "serve/elements.h"
+#include "serve/pair_elements.h"
+#include "serve/slice.h"
+
+namespace tensortap {
+namespace {
+
+constexpr size_t kMostBorn = 5;
+constexpr size_t kLongestWay = 100'000;
+
+Result<const ComparedPairs*> pairs_of(const AskedDump& asked) {
+  if (asked.comparison == nullptr) return not_found("only one dump is open: there is nothing to compare it with");
+  return asked.comparison->pairs();
+}
+
+struct NumberedPair {
+  const ComparedPairs* pairs = nullptr;
+  uint32_t number = 0;
+  [[nodiscard]] const ComparedValue& value() const { return pairs->values()[number]; }
+};
+
+Result<NumberedPair> pair_numbered(const AskedDump& asked, const std::string& text) {
+  TENSORTAP_ASSIGN_OR_RETURN(const ComparedPairs* pairs, pairs_of(asked));
+  uint64_t number = 0;
+  if (!parse_unsigned(text, number)) return invalid_argument(concat("pair ", quote(text), ": not a number"));
+  if (number >= pairs->values().size()) return not_found(concat("pair ", number, ": there are ", pairs->values().size()));
+  return NumberedPair{pairs, static_cast<uint32_t>(number)};
+}
+
+// What `of` of the request asks for.
+Result<std::unique_ptr<Elements>> elements_of(const AskedDump& asked, const NumberedPair& pair) {
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string of, asked.request.choice("of", {"difference", "a", "b", "ulp"}));
+  const DumpComparison& comparison = pair.pairs->comparison();
+  const auto read = [](const DumpIndex& dump, uint32_t row) -> Result<RecordData> {
+    if ((dump.rows()[row].flags & kRecordHasData) != 0) return dump.data(row);
+    return not_found("of this record the dump has statistics only");
+  };
+  if (of == "a" || of == "b") {
+    const ComparedValue& value = pair.value();
+    TENSORTAP_ASSIGN_OR_RETURN(RecordData data, of == "a" ? read(comparison.a(), value.row_a) : read(comparison.b(), value.row_b));
+    return tensor_elements(std::move(data));
+  }
+  const std::string order = comparison.pairing().pairs[pair.value().pair].accepted.order.text();
+  if (!order.empty())
+    return not_found(concat("the elements of B stand in another order (", order, "): there is no picture of the difference"));
+  TENSORTAP_ASSIGN_OR_RETURN(RecordData a, read(comparison.a(), pair.value().row_a));
+  TENSORTAP_ASSIGN_OR_RETURN(RecordData b, read(comparison.b(), pair.value().row_b));
+  return of == "ulp" ? ulp_elements(std::move(a), std::move(b)) : difference_elements(std::move(a), std::move(b));
+}
+
+std::string error_text(double error) { return to_json_text(json_number(error)); }
+
+// A sentence on one place of the comparison, with a link that shows it in the graph of A.
+Json place_sentence(const ComparedPairs& pairs, const ComparisonSummary::Place& place, std::string_view kind, std::string_view begin) {
+  const DumpIndex& a = pairs.comparison().a();
+  const RecordRow& row = a.rows()[place.row_a];
+  const OpInfo& op = op_of(a, row);
+  std::string text = concat(begin, record_name_of(a, place.row_a), " (", op.type, "): error ", error_text(place.error));
+  if (place.growth > 0) text += concat(", ", error_text(place.growth), " times what it read");
+  return {{"kind", kind}, {"text", text + "."}, {"link", concat("#graph?op=", row.op, "&heat=error&flow=", place.row_a, "&way=error")}};
+}
+
+}  // namespace
+
+Result<Answer> compare_answer(const AskedDump& asked) {
+  TENSORTAP_RETURN_IF_ERROR(asked.request.check_names({}));
+  if (asked.comparison == nullptr) return not_found("only one dump is open: there is nothing to compare it with");
+  return json_answer(asked.comparison->state_json());
+}
+
+Result<Answer> pairs_answer(const AskedDump& asked) {
+  const WebRequest& request = asked.request;
+  TENSORTAP_RETURN_IF_ERROR(request.check_names({"only", "sort", "from", "limit", "ready"}));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string only, request.choice("only", {"all", "differing", "first"}));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string sort, request.choice("sort", {"error", "own", "order"}));
+  TENSORTAP_ASSIGN_OR_RETURN(const WebRequest::Page page, request.page());
+  TENSORTAP_ASSIGN_OR_RETURN(const ComparedPairs* pairs, pairs_of(asked));
+  const std::vector<uint32_t>& list = pairs->list(only == "all"     ? PairsOnly::kAll
+                                                  : only == "first" ? PairsOnly::kFirst
+                                                                    : PairsOnly::kDiffering,
+                                                  sort == "error" ? PairsSort::kError
+                                                  : sort == "own" ? PairsSort::kOwn
+                                                                  : PairsSort::kOrder);
+  Json json = list_json(page.from, page.limit, list.size());
+  for (size_t i = page.from; i < list.size() && i - page.from < page.limit; ++i) json["items"].push_back(pairs->pair_json(list[i]));
+  return json_answer(json);
+}
+
+Result<Answer> unpaired_answer(const AskedDump& asked) {
+  TENSORTAP_RETURN_IF_ERROR(asked.request.check_names({"of", "from", "limit"}));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string of, asked.request.choice("of", {"a", "b"}));
+  TENSORTAP_ASSIGN_OR_RETURN(const WebRequest::Page page, asked.request.page());
+  TENSORTAP_ASSIGN_OR_RETURN(const ComparedPairs* pairs, pairs_of(asked));
+  const std::vector<Unpaired>& list = pairs->unpaired(of == "b");
+  Json json = list_json(page.from, page.limit, list.size());
+  for (size_t i = page.from; i < list.size() && i - page.from < page.limit; ++i) {
+    json["items"].push_back(unpaired_json(pairs->comparison(), list[i], of == "a"));
+  }
+  return json_answer(json);
+}
+
+Result<Answer> pair_answer(const AskedDump& asked, const std::string& number) {
+  TENSORTAP_RETURN_IF_ERROR(asked.request.check_names({}));
+  TENSORTAP_ASSIGN_OR_RETURN(const NumberedPair pair, pair_numbered(asked, number));
+  return json_answer(pair.pairs->pair_json(pair.number));
+}
+
+Result<Answer> pair_slice_answer(const AskedDump& asked, const std::string& number) {
+  TENSORTAP_RETURN_IF_ERROR(asked.request.check_names({"of", "at", "rows", "cols", "reduce"}));
+  TENSORTAP_ASSIGN_OR_RETURN(const NumberedPair pair, pair_numbered(asked, number));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<Elements> elements, elements_of(asked, pair));
+  return slice_answer(*elements, asked.request);
+}
+
+Result<Answer> pair_find_answer(const AskedDump& asked, const std::string& number) {
+  TENSORTAP_RETURN_IF_ERROR(asked.request.check_names({"of", "what", "after"}));
+  TENSORTAP_ASSIGN_OR_RETURN(const NumberedPair pair, pair_numbered(asked, number));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<Elements> elements, elements_of(asked, pair));
+  return find_answer(*elements, asked.request);
+}
+
+Result<std::vector<double>> error_heat(const AskedDump& asked, bool own, std::optional<int64_t> step) {
+  TENSORTAP_ASSIGN_OR_RETURN(const ComparedPairs* pairs, pairs_of(asked));
+  std::vector<double> heat(asked.dump.index().ops().size(), std::numeric_limits<double>::quiet_NaN());
+  for (const ComparedValue& value : pairs->values()) {
+    const RecordRow& row = asked.dump.rows()[asked.is_b ? value.row_b : value.row_a];
+    if (row.op >= heat.size() || is_input(row) || (step && row.step != *step) || (own && value.birth != Birth::kBorn)) continue;
+    const double error = value.verdict == Verdict::kNonFinite ? std::numeric_limits<double>::infinity() : value.error;
+    if (!std::isnan(error) && !(heat[row.op] >= error)) heat[row.op] = error;
+  }
+  return heat;
+}
+
+std::vector<uint32_t> way_of_error(const AskedDump& asked, uint32_t row) {
+  std::vector<uint32_t> way;
+  const auto pairs = pairs_of(asked);
+  if (!pairs.ok()) return way;
+  std::optional<uint32_t> pair = (*pairs)->pair_of(row, asked.is_b);
+  // Each source ran before what read it, so the way ends; a damaged dump could say otherwise.
+  while (pair && way.size() < kLongestWay) {
+    const ComparedValue& value = (*pairs)->values()[*pair];
+    if (value.birth == Birth::kNone) break;
+    way.push_back(asked.is_b ? value.row_b : value.row_a);
+    pair = value.source == kNoRow || value.source == value.row_b ? std::nullopt : (*pairs)->pair_of(value.source, true);
+  }
+  std::ranges::reverse(way);
+  return way;
+}
+
+Json comparison_sentences(const ServedComparison& comparison) {
+  Json list = Json::array();
+  const auto add = [&list](std::string text, const Json& link) {
+    list.push_back({{"kind", "compare"}, {"text", std::move(text)}, {"link", link}});
+  };
+  const auto done = comparison.pairs();
+  if (!done.ok()) {
+    add(concat(done.status().message(), "."), "#pairs");
+    return list;
+  }
+  const ComparedPairs& pairs = **done;
+  const ComparisonSummary& summary = pairs.comparison().summary();
+  if (summary.first_outside.row_b != kNoRow) {
+    list.push_back(place_sentence(pairs, summary.first_outside, "compare", "The first difference outside of the tolerance is of "));
+  }
+  for (size_t i = 0; i < std::min(summary.born.size(), kMostBorn); ++i) {
+    list.push_back(place_sentence(pairs, summary.born[i], "born", ""));
+  }
+  if (summary.born.size() > kMostBorn)
+    add(concat("Differences are born in ", summary.born.size() - kMostBorn, " more ops."), "#pairs?sort=own");
+  std::string text = concat(summary.paired, " of ", counted(summary.values_a, "value"), " of A have a partner in B: ");
+  std::string_view separator;
+  for (size_t i = 0; i < kVerdicts; ++i) {
+    if (summary.verdicts[i] == 0) continue;
+    text += concat(separator, summary.verdicts[i], " ", verdict_name(static_cast<Verdict>(i)));
+    separator = ", ";
+  }
+  add(text + ".", summary.differing() > 0 ? "#pairs?only=differing" : "#pairs");
+  return list;
+}
+
+}  // namespace tensortap
