@@ -33,6 +33,7 @@ nanobind::object arrow_stream_of(const std::shared_ptr<const DumpIndex>& dump);
 nanobind::list frame_of(const DumpIndex& dump);
 
 void bind_dump(nanobind::module_& module);
+void bind_report(nanobind::module_& module);
 void bind_run(nanobind::module_& module);
 void bind_topology(nanobind::module_& module);
 

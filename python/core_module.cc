@@ -78,6 +78,7 @@ NB_MODULE(_core, module) {
   module.def("dtype_table", dtype_table);
   module.def("record_fields", record_columns);
   bind_dump(module);
+  bind_report(module);
   bind_run(module);
   bind_topology(module);
 }

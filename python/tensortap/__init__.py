@@ -18,6 +18,7 @@ from tensortap._dump import Dump, open  # tensortap.open is its name
 from tensortap._error import Error
 from tensortap._notebook import Record
 from tensortap._ops import Op, OpInput, Original
+from tensortap._report import report
 from tensortap._run import RunOptions, RunResult, run
 from tensortap._topology import atb_json_to_onnx
 
@@ -38,6 +39,7 @@ __all__ = [
     "compare",
     "find",
     "open",
+    "report",
     "round",
     "run",
     "set_dump",

@@ -22,12 +22,15 @@
 #include "cli/compare_text.h"
 #include "cli/dump_access.h"
 #include "cli/own_errors.h"
+#include "cli/report_file.h"
 #include "compare/comparison_csv.h"
 #include "compare/comparison_json.h"
 #include "compare/dump_comparison.h"
 #include "compare/name_map.h"
 #include "compare/tolerance_rules.h"
 #include "read/dump_parts.h"
+#include "report/write_report.h"
+#include "serve/web_answers.h"
 
 namespace tensortap::cli {
 namespace {
@@ -51,6 +54,7 @@ struct CompareOptions {
   std::string csv_style = "tensortap";
   bool replay = false;
   std::string runtime;
+  std::string report;
   [[nodiscard]] CsvStyle style() const { return csv_style == "msprobe" ? CsvStyle::kMsprobe : CsvStyle::kOwn; }
   // Those that lie in the folders of A and B measure what they are compared by, unless something else is to.
   [[nodiscard]] bool without_noise() const { return noise.size() == 1 && noise.front() == kNoNoise; }
@@ -274,6 +278,14 @@ ExitCode exit_code_of(const ComparisonSummary& summary, const Terminal& terminal
 }
 
 // kFound when something is outside of the tolerance, kFailed when not all that the dumps have could be compared.
+// The same comparison as a page.
+Status report_part(const CompareOptions& options, const Part& part, const ComparisonOptions& asked, Terminal& terminal) {
+  TENSORTAP_ASSIGN_OR_RETURN(const auto answers, WebAnswers::open(part.a, part.b, asked));
+  TENSORTAP_ASSIGN_OR_RETURN(const Json done, write_report_file(*answers, options.report, terminal));
+  terminal.note(report_line(done));
+  return {};
+}
+
 Result<ExitCode> compare_part(const CompareOptions& options, const Part& part, const Prepared& prepared, Terminal& terminal,
                               std::string& csv) {
   auto a = open_for_reading(terminal, part.a);
@@ -287,6 +299,7 @@ Result<ExitCode> compare_part(const CompareOptions& options, const Part& part, c
     TENSORTAP_RETURN_IF_ERROR(as_failure(add_found_noise(part.a, NoiseDump::Of::kA, terminal, noise, asked)));
     TENSORTAP_RETURN_IF_ERROR(as_failure(add_found_noise(part.b, NoiseDump::Of::kB, terminal, noise, asked)));
   }
+  const ComparisonOptions again = asked;
   asked.progress = [&progress](std::string_view stage, size_t done, size_t all) { progress.update(stage, done, all); };
   auto made = DumpComparison::make(**a, **b, std::move(asked));
   progress.finish();
@@ -313,13 +326,19 @@ Result<ExitCode> compare_part(const CompareOptions& options, const Part& part, c
   if (comparison.alignment().by_order()) {
     terminal.note("no step is in both dumps: they stand beside each other in their order (--steps says otherwise)");
   }
+  if (!options.report.empty()) TENSORTAP_RETURN_IF_ERROR(report_part(options, part, again, terminal));
   return exit_code_of(comparison.summary(), terminal);
 }
 
 Result<ExitCode> compare(const CompareOptions& options, Terminal& terminal) {
   Prepared prepared;
+  if (!options.report.empty()) TENSORTAP_RETURN_IF_ERROR(check_report_path(options.report).with_context("--report"));
   TENSORTAP_RETURN_IF_ERROR(prepare(options, terminal, prepared));
   TENSORTAP_ASSIGN_OR_RETURN(const std::vector<Part> parts, parts_of(options, terminal));
+  if (!options.report.empty() && parts.size() > 1) {
+    return invalid_argument(fmt::format("--report shows one pair of dumps, and these have {}: compare {} with {}, and so on", parts.size(),
+                                        parts.front().a, parts.front().b));
+  }
   ExitCode code = ExitCode::kFine;
   std::string csv;
   for (const Part& part : parts) {
@@ -358,6 +377,7 @@ Action declare_compare(CLI::App& app) {
       ->check(in_range(1, kMostListed));
   auto* csv = app.add_option("--csv", options->csv, "Write what is shown into this file, all columns")->type_name(kFile);
   add_choice(app, "--csv-style", options->csv_style, {"tensortap", "msprobe"}, "Columns of that file")->needs(csv);
+  app.add_option("--report", options->report, "Write the comparison as one HTML file, too")->type_name(kFile);
   auto* replay = app.add_flag("--replay", options->replay, "Run each op of A again, on the runtime of B: its own error, exactly");
   app.add_option("--runtime", options->runtime, "The libonnxruntime for --replay, or the folder that holds it (the one that made B)")
       ->type_name(kPath)

@@ -1,16 +1,15 @@
 // `tensortap report`: what the web view shows of a dump, or of two, as one HTML file.
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
 #include "base/json.h"
-#include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/dump_access.h"
 #include "cli/report_file.h"
+#include "report/write_report.h"
 #include "serve/web_answers.h"
 
 namespace tensortap::cli {
@@ -25,16 +24,13 @@ struct ReportOptions {
 Result<ExitCode> report(const ReportOptions& options, Terminal& terminal) {
   TENSORTAP_RETURN_IF_ERROR(check_report_path(options.out).with_context("--out"));
   TENSORTAP_ASSIGN_OR_RETURN(const auto answers, WebAnswers::open(options.a, options.b));
-  for (const auto& dump : answers->dumps()) {
-    for (const std::string& problem : dump->index().problems()) terminal.warn(problem);
-  }
-  TENSORTAP_ASSIGN_OR_RETURN(const Json done, write_report(*answers, options.out, terminal));
+  for (const auto& dump : answers->dumps()) warn_of_problems(terminal, dump->index(), dump->path());
+  TENSORTAP_ASSIGN_OR_RETURN(const Json done, write_report_file(*answers, options.out, terminal));
   if (terminal.json) {
     terminal.json_line(done);
-    return ExitCode::kFine;
+  } else {
+    terminal.line(report_line(done));
   }
-  terminal.line(fmt::format("{}: {}", options.out, bytes_text(done.at("bytes").get<uint64_t>())));
-  for (const Json& sentence : done.at("left_out")) terminal.note(sentence.get<std::string>());
   return ExitCode::kFine;
 }
 

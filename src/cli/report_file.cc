@@ -1,26 +1,25 @@
 #include "cli/report_file.h"
 
-#include "base/files.h"
+#include <cstdint>
+
 #include "base/json.h"
 #include "base/text.h"
-#include "report/make_report.h"
+#include "report/write_report.h"
 
 namespace tensortap::cli {
 
-Status check_report_path(const std::string& path) {
-  if (is_directory(path)) return invalid_argument(concat(path, ": a folder; name a file, such as report.html"));
-  const std::string folder = parent_path(path);
-  return is_directory(folder) ? Status() : not_found(concat(folder, ": no such folder"));
-}
-
-Result<Json> write_report(const WebAnswers& answers, const std::string& path, const Terminal& terminal) {
+Result<Json> write_report_file(const WebAnswers& answers, const std::string& path, const Terminal& terminal) {
   Progress progress(terminal);
   const auto tell = [&progress](std::string_view stage, uint64_t done, uint64_t total) { progress.update(stage, done, total); };
-  const auto ask = [&answers](std::string_view target) { return answers.get(target); };
-  TENSORTAP_ASSIGN_OR_RETURN(const Report report, make_report(ask, "Made by tensortap " TENSORTAP_VERSION ".", tell));
+  auto done = write_report(answers, path, tell);
   progress.finish();
-  TENSORTAP_RETURN_IF_ERROR(write_file_atomically(path, report.page, Access::kShared));
-  return Json{{"report", path}, {"bytes", report.page.size()}, {"answers", report.answers}, {"left_out", report.left_out}};
+  if (!done.ok()) return done;
+  for (const Json& sentence : done->at("left_out")) terminal.note(sentence.get<std::string>());
+  return done;
+}
+
+std::string report_line(const Json& done) {
+  return concat(done.at("report").get<std::string>(), ": ", bytes_text(done.at("bytes").get<uint64_t>()));
 }
 
 }  // namespace tensortap::cli

@@ -1,4 +1,4 @@
-// The report of one dump or two, as a file: what `report` and `compare --report` write.
+// Writing a report and saying so: what `report` and `compare --report` share.
 
 #ifndef TENSORTAP_CLI_REPORT_FILE_H_
 #define TENSORTAP_CLI_REPORT_FILE_H_
@@ -12,12 +12,11 @@
 
 namespace tensortap::cli {
 
-// Whether a report can be written there, asked before any work. Errors: kInvalidArgument for a folder, kNotFound when the folder that it is
-// to lie in is missing.
-Status check_report_path(const std::string& path);
+// write_report(), with its progress; then a line on stderr for each part that was left out.
+Result<Json> write_report_file(const WebAnswers& answers, const std::string& path, const Terminal& terminal);
 
-// Writes the file under a temporary name, then renames it. Gives {"report", "bytes", "answers", "left_out"}.
-Result<Json> write_report(const WebAnswers& answers, const std::string& path, const Terminal& terminal);
+// "report.html: 146 kB", of what that gave.
+std::string report_line(const Json& done);
 
 }  // namespace tensortap::cli
 

@@ -107,7 +107,7 @@ Status ReportAnswers::wait_for_comparison() const {
     const auto state = collector_.look("/api/compare");
     if (!state || !state->is_object()) return {};  // of one dump
     const std::string word = state->value("state", "");
-    if (word == "failed") return invalid_argument(state->value("error", "the dumps cannot be compared"));
+    if (word == "failed") return corrupt(state->value("error", "the dumps cannot be compared"));
     if (word != "running") return {};
     tell("comparing", number_in(*state, "done").value_or(0), number_in(*state, "all").value_or(0));
     std::this_thread::sleep_for(kBetweenQuestions);

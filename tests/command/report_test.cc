@@ -112,6 +112,24 @@ TEST_F(Report, ADamagedDumpIsReportedAsFarAsItCanBeRead) {
   EXPECT_THAT(at("report empty --out empty.html").said(), AllOf(HasSubstr("records.npy"), Not(HasSubstr("internal"))));
 }
 
+TEST_F(Report, OfTwoDumpsTheComparisonIsInIt) {
+  ASSERT_EQ(at("run m.onnx --full --slots in,out --runs 2 --as-written --out other").code, 0);
+  EXPECT_EQ(at("report other dump --out two.html").code, 0);
+  const Json answers = answers_in("two.html");
+  const Json summary = at("compare other dump --json").objects().back().at("summary");
+  EXPECT_EQ(answers.at("/api/compare").at("summary"), summary);
+  EXPECT_EQ(answers.at("/api/dump").at("dumps").size(), 2U);
+  EXPECT_EQ(answers.at("/api/pairs?only=all&sort=order").at("pairs").size(), summary.at("records"));
+  const Done done = at("compare other dump --report beside.html");
+  EXPECT_EQ(done.code, 0) << done.said();
+  EXPECT_THAT(done.err, HasSubstr("beside.html: "));
+  EXPECT_EQ(read(path("beside.html")), read(path("two.html")));
+  const Done nothing = at("report dump bare --out nothing.html");
+  EXPECT_EQ(nothing.code, 3) << "they share nothing";
+  EXPECT_FALSE(std::filesystem::exists(path("nothing.html")));
+  EXPECT_EQ(at("compare other dump --report no/such/x.html").code, 2);
+}
+
 TEST_F(Report, NamesDoNotEndTheScript) {
   write(path("hostile.onnx"), model({{"Relu", "</script><script>window.hurt = 1</script>\xe2\x80\xa8<!--", {"x"}, {"y"}}}));
   ASSERT_EQ(at("run hostile.onnx --out hostile").code, 0);

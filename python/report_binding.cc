@@ -1,0 +1,33 @@
+// tensortap._core.report: the report of one dump or two, as a file.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <string>
+
+#include "base/json.h"
+#include "bindings.h"
+#include "report/write_report.h"
+#include "serve/web_answers.h"
+
+namespace nb = nanobind;
+
+namespace tensortap::python {
+namespace {
+
+// Paths may be any bytes; `reference` b"" = none. What `tensortap report --json` prints.
+std::string report(const nb::bytes& dump, const nb::bytes& reference, const nb::bytes& out) {
+  const std::string a(dump.c_str(), dump.size());
+  const std::string b(reference.c_str(), reference.size());
+  const std::string path(out.c_str(), out.size());
+  const nb::gil_scoped_release release;
+  if (const Status status = check_report_path(path); !status.ok()) throw StatusError{status};
+  const auto answers = value_or_throw(WebAnswers::open(a, b));
+  return to_json_text(value_or_throw(write_report(*answers, path, nullptr)));
+}
+
+}  // namespace
+
+void bind_report(nb::module_& module) { module.def("report", report); }
+
+}  // namespace tensortap::python

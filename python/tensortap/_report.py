@@ -1,0 +1,41 @@
+"""Dumps as one HTML file."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, cast
+
+from tensortap import _core
+from tensortap._dump import Dump
+
+
+def report(
+    dump: Dump | str | os.PathLike[str],
+    reference: Dump | str | os.PathLike[str] | None = None,
+    *,
+    out: str | os.PathLike[str] = "report.html",
+) -> dict[str, Any]:
+    """Write what a dump says, or two with their differences, as one HTML file that opens from disk in any browser.
+
+    Parameters
+    ----------
+    dump : Dump, str or path
+        The dump; of two, the one that is judged.
+    reference : Dump, str or path, optional
+        The dump that it is judged by.
+    out : str or path
+        The file, of at most 20 MB. One that is there is replaced.
+
+    Returns
+    -------
+    dict
+        What ``tensortap report --json`` prints: ``report``, ``bytes``, ``answers``, and ``left_out``, a list of sentences.
+
+    Raises
+    ------
+    Error
+        When a dump cannot be read, the two cannot be compared, or the file cannot be written; then nothing is written.
+    """
+    a, b = (b"" if one is None else os.fsencode(one.path if isinstance(one, Dump) else one) for one in (dump, reference))
+    return cast("dict[str, Any]", json.loads(_core.report(a, b, os.fsencode(out))))
