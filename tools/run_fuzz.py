@@ -1,8 +1,8 @@
-"""Runs the built fuzz targets one after the other over corpora made from the models and dumps that are there.
+"""Runs the built fuzz targets, one for each processor at a time, over corpora made from the models and dumps that are there.
 
 What they found earlier and is kept (fuzz/findings) is run, too.
 
-usage: run_fuzz.py [SECONDS] [TARGET...]
+usage: run_fuzz.py BUILD_FOLDER [SECONDS] [TARGET...]
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from project_files import ROOT
 
-BUILD = ROOT / "build" / "fuzz"
+# Corpora and crashes, whichever build the targets are of.
+KEPT = ROOT / "build" / "fuzz"
 # What a target found, FINDINGS/<target>/: kept, so that it is not found again.
 FINDINGS = ROOT / "fuzz" / "findings"
 SEED_LIMIT_BYTES = 256 * 1024
@@ -48,7 +50,7 @@ def seed_files() -> list[Path]:
 
 def make_corpus(target: str, seeds: list[Path]) -> Path:
     """Fill the corpus folder of a target, at most 500 seeds; what earlier runs found stays."""
-    corpus = BUILD / "corpus" / target
+    corpus = KEPT / "corpus" / target
     corpus.mkdir(parents=True, exist_ok=True)
     wanted = next((suffixes for word, suffixes in SEEDS.items() if word in target), None)
     chosen = [path for path in seeds if wanted is None or path.suffix in wanted]
@@ -61,14 +63,14 @@ def make_corpus(target: str, seeds: list[Path]) -> Path:
 
 def run_target(program: Path, seeds: list[Path], seconds: int) -> bool:
     """Run one target over its corpus and its kept findings; print what it did and say whether it came through."""
-    crashes = BUILD / "crashes"
+    crashes = KEPT / "crashes"
     crashes.mkdir(parents=True, exist_ok=True)
     corpora = [make_corpus(program.name, seeds), FINDINGS / program.name.removesuffix("_fuzz")]
     command = [str(program), *(str(folder) for folder in corpora if folder.is_dir())]
     command += [f"-max_total_time={seconds}", f"-artifact_prefix={crashes}/{program.name}-"]
     command += ["-rss_limit_mb=2048", "-timeout=60", "-print_final_stats=1", "-verbosity=0"]
     environment = {**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=1"}
-    done = subprocess.run(command, check=False, env=environment, cwd=BUILD, stderr=subprocess.PIPE, text=True, errors="replace")
+    done = subprocess.run(command, check=False, env=environment, cwd=KEPT, stderr=subprocess.PIPE, text=True, errors="replace")
     executed = re.search(r"number_of_executed_units: (\d+)", done.stderr)
     print(
         f"run_fuzz: {program.name}, {seconds} s: {executed[1] if executed else 0} inputs{', FAILED' if done.returncode else ''}", flush=True
@@ -80,9 +82,13 @@ def run_target(program: Path, seeds: list[Path], seconds: int) -> bool:
 
 def main() -> int:
     """Run the targets that the command line names, or all."""
-    arguments = sys.argv[1:]
+    if len(sys.argv) < 2:
+        print("run_fuzz: which build folder?", file=sys.stderr)
+        return 2
+    build = Path(sys.argv[1]).resolve()
+    arguments = sys.argv[2:]
     seconds = int(arguments.pop(0)) if arguments and arguments[0].isdigit() else 30
-    programs = sorted(path for path in (BUILD / "fuzz").glob("*_fuzz") if os.access(path, os.X_OK))
+    programs = sorted(path for path in (build / "fuzz").glob("*_fuzz") if os.access(path, os.X_OK))
     known = {path.name.removesuffix("_fuzz") for path in programs}
     wanted = {name.removesuffix("_fuzz") for name in arguments}
     if not programs or wanted - known:
@@ -90,9 +96,11 @@ def main() -> int:
         return 2
     programs = [path for path in programs if not wanted or path.name.removesuffix("_fuzz") in wanted]
     seeds = seed_files()
-    failed = [program.name for program in programs if not run_target(program, seeds, seconds)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        passed = list(pool.map(lambda program: run_target(program, seeds, seconds), programs))
+    failed = [program.name for program, came_through in zip(programs, passed, strict=True) if not came_through]
     for name in failed:
-        print(f"run_fuzz: {name} failed; its input is in {(BUILD / 'crashes').relative_to(ROOT)}; keep it in fuzz/findings")
+        print(f"run_fuzz: {name} failed; its input is in {(KEPT / 'crashes').relative_to(ROOT)}; keep it in fuzz/findings")
     print(f"{len(programs) - len(failed)} passed, {len(failed)} failed")
     return 1 if failed else 0
 
