@@ -64,7 +64,8 @@ class Workshop:
         kept = folder / f"tensortap_torch_{release.minor}_{string_abi}.so"
         if kept.exists():
             return kept
-        headers = headers_of(release, self.sources, self.cache / "headers")
+        # The compiler calls a header by the name that it has behind links.
+        headers = headers_of(release, self.sources, self.cache / "headers").resolve()
         with tempfile.TemporaryDirectory(dir=self.cache) as scratch:
             # The command takes a compiler's words apart at blanks, which folders may have.
             compiler = Path(scratch) / "compiler"
