@@ -14,6 +14,8 @@ from cli_support import nonfinite_model, save, small_model, tensortap
 from onnx import helper
 from web_support import needs_browser, scenarios
 
+tensortap_module = pytest.importorskip("tensortap", reason="the module is not built")
+
 MOST = 20_000_000
 HOSTILE = "</script><script>window.hurt=1</script><!--\u2028<img src=x onerror=window.hurt=1>\"'"
 
@@ -60,9 +62,9 @@ class Case:
     records: int
     op: str
     views: list[str]
-    values: bool = False
+    values: bool = True
     note: str = "tensortap"
-    cut: bool = True
+    cut: bool = False
 
 
 def made_report(folder: Path, name: str, *dumps: Path) -> Path:
@@ -92,14 +94,24 @@ def cases(folder: Path) -> list[Case]:
     zero = folder / "zero.npy"
     np.save(zero, np.array([[1, 2, 0], [4, 5, 6]], np.float32))
     hostile = save([helper.make_node("Relu", ["x"], ["y"], name=HOSTILE)], folder / "hostile.onnx")
+    small = small_model(folder / "m.onnx")
+    inputs = ["--full", "--slots", "in,out", "--runs", "3"]
     made = {
-        "values": captured(small_model(folder / "m.onnx"), folder / "values", "--full", "--slots", "in,out", "--runs", "3"),
-        "statistics": captured(nonfinite_model(folder / "inf.onnx"), folder / "statistics", "--input", f"x={zero}"),
-        "hostile": captured(hostile, folder / "hostile", "--full"),
+        "values": ([captured(small, folder / "values", *inputs)], ["steps"]),
+        "statistics": ([captured(nonfinite_model(folder / "inf.onnx"), folder / "statistics", "--input", f"x={zero}")], []),
+        "hostile": ([captured(hostile, folder / "hostile", "--full")], []),
+        "two": ([captured(small, folder / "two", *inputs, "--as-written"), folder / "values"], ["steps", "pairs"]),
     }
     return [
-        Case(name, str(made_report(folder, name, dump)), len(listed(dump)), listed(dump)[-1]["op"], ["start", "table", "tensor"])
-        for name, dump in made.items()
+        Case(
+            name,
+            str(made_report(folder, name, *dumps)),
+            len(listed(dumps[0])),
+            next(row["op"] for row in listed(dumps[0]) if row["slot"] == "out0"),
+            ["start", "table", "tensor", "graph", *views],
+            values=name != "statistics",
+        )
+        for name, (dumps, views) in made.items()
     ]
 
 
@@ -113,6 +125,21 @@ def test_the_report_has_the_same_numbers_as_ls_and_asks_for_nothing(folder: Path
         assert [{key: row[key] for key in one} for row, one in zip(rows, listed(folder / case.name), strict=True)] == listed(
             folder / case.name
         )
+
+
+def test_python_writes_the_same_report(folder: Path, cases: list[Case]) -> None:  # B13
+    out = folder / "python.html"
+    done = tensortap_module.report(folder / "two", folder / "values", out=out)
+    assert done["bytes"] == out.stat().st_size
+    assert done["left_out"] == []
+    assert out.read_bytes() == (folder / "two.html").read_bytes()
+    opened = tensortap_module.open(folder / "values")
+    tensortap_module.report(opened, out=out)
+    assert Page(out).answers["/api/records"] == Page(folder / "values.html").answers["/api/records"]
+    for wrong in (folder / "missing", folder / "statistics"):
+        with pytest.raises(tensortap_module.Error):
+            tensortap_module.report(opened, wrong, out=folder / "wrong.html")
+    assert not (folder / "wrong.html").exists()
 
 
 @needs_browser

@@ -160,14 +160,18 @@ void ReportCollector::keep_pair(uint64_t pair) {
   const std::string address = concat("/api/pair/", pair);
   const auto known = keep(address);
   if (!known || !known->contains("shape_a")) return;
-  for (const std::string_view view : kPairViews) keep_slice(address + "/slice", {{"of", std::string(view)}}, known->at("shape_a"));
+  for (const std::string_view view : kPairViews) {
+    keep_slice(address + "/slice", {{"of", std::string(view)}}, known->at("shape_a"));
+    for (const std::string_view what : {"difference", "nonfinite", "largest"}) {
+      keep(page_target(address + "/find", {{"of", std::string(view)}, {"what", std::string(what)}}));
+    }
+  }
   for (const auto& [member, side] : {std::pair("record_a", ""), {"record_b", "b"}}) {
     if (!known->contains(member) || !known->at(member).is_number_unsigned()) continue;
     ReportedDump dump;
     dump.side = side;
     const auto record = known->at(member).get<uint64_t>();
     keep_tensor(dump, record);
-    if (dump.side.empty()) keep(page_target(concat("/api/record/", record, "/find"), {{"what", "difference"}}));
   }
 }
 

@@ -182,7 +182,7 @@ Json comparison_sentences(const ServedComparison& comparison) {
   }
   if (summary.born.size() > kMostBorn)
     add(concat("Differences are born in ", summary.born.size() - kMostBorn, " more ops."), "#pairs?sort=own");
-  std::string text = concat(summary.paired, " of ", counted(summary.values_a, "value"), " of A have a partner in B: ");
+  std::string text = concat(summary.paired, " of ", counted(summary.values_a, "value"), " of A have a partner in B; their records: ");
   std::string_view separator;
   for (size_t i = 0; i < kVerdicts; ++i) {
     if (summary.verdicts[i] == 0) continue;

@@ -130,7 +130,11 @@ Answer WebAnswers::describe() const {
   char side = 'a';
   for (const Dump& dump : dumps()) {
     json["dumps"].push_back(dump_info_json(*dump));
-    for (Json& sentence : sentences_json(*dump, side++)) json["sentences"].push_back(std::move(sentence));
+    for (Json& sentence : sentences_json(*dump, side)) {
+      if (b_ != nullptr) sentence["text"] = concat(side == 'a' ? "A: " : "B: ", sentence["text"].get<std::string>());
+      json["sentences"].push_back(std::move(sentence));
+    }
+    ++side;
   }
   return json_answer(json);
 }

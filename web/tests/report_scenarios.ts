@@ -105,6 +105,7 @@ async function pairs(visitor: Visitor, one: Case): Promise<void> {
   for (const only of ['all', 'differing', 'first']) {
     for (const sort of ['error', 'own', 'order']) await checkSound(visitor, one, `#pairs?only=${only}&sort=${sort}`);
   }
+  await goTo(visitor, '#pairs');
   await visitor.page.locator('.row').first().dblclick();
   await visitor.until("location.hash.startsWith('#pair?')");
   const pair = new URLSearchParams(new URL(visitor.page.url()).hash.split('?')[1]).get('pair');

@@ -23,7 +23,8 @@ export function Chart(properties: Properties) {
   const plane = useRef<Plane | null>(null);
   const paint = useRef(() => undefined as void);
   paint.current = () => {
-    const element = canvas.current!;
+    const element = canvas.current;
+    if (!element) return; // the observer of its size may come after it went
     const box = element.getBoundingClientRect();
     if (box.width < 120 || box.height < 80) return;
     element.width = Math.round(box.width * devicePixelRatio);

@@ -93,7 +93,8 @@ function Picture(properties: PictureProperties) {
   const scale = useMemo(() => sliceScale(slice), [slice]);
   const paint = useRef(() => undefined as void);
   paint.current = () => {
-    const element = canvas.current!;
+    const element = canvas.current;
+    if (!element) return; // the observer of its size may come after it went
     const box = element.getBoundingClientRect();
     if (box.width === 0) return;
     element.width = Math.round(box.width * devicePixelRatio);
