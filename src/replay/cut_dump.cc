@@ -11,6 +11,20 @@ Box whole_box(const Shape& shape) {
   return {std::vector<int64_t>(static_cast<size_t>(shape.rank()), 0), {shape.dims().begin(), shape.dims().end()}};
 }
 
+namespace {
+
+// A damaged file may hold a tensor of another shape.
+bool contains(const Shape& shape, const Box& box) {
+  if (static_cast<size_t>(shape.rank()) != box.count.size()) return false;
+  for (int i = 0; i < shape.rank(); ++i) {
+    const auto axis = static_cast<size_t>(i);
+    if (box.first[axis] + box.count[axis] > shape[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool can_be_cut(DType dtype) {
   const DTypeInfo& info = dtype_info(dtype);
   return info.bits > 0 && info.bits % 8 == 0;
@@ -44,6 +58,7 @@ Result<RecordData> CutDump::data(size_t row) const {
   TENSORTAP_ASSIGN_OR_RETURN(RecordData whole, dump_.data(numbers_[row]));
   const Box& box = boxes_[row];
   if (std::ranges::equal(whole.view.desc.shape.dims(), box.count) || !whole.view.is_contiguous()) return whole;
+  if (!contains(whole.view.desc.shape, box)) return corrupt("a tensor has not the shape that its record says");
   auto bytes = std::make_shared<const std::vector<std::byte>>(cut_elements(whole.view, box));
   return RecordData{{{whole.view.desc.dtype, Shape(box.count)}, bytes->data(), nullptr}, bytes};
 }

@@ -95,12 +95,15 @@ class Minimiser {
 
   // Of the whole op: which output differs first.
   Status find_difference() {
+    for (size_t i = 0; i < op_.outputs.size(); ++i) {
+      const Tensor& tensor = tensors_[outputs_begin_ + i];
+      if (tensor.may_be_cut && (whole_[i].desc.dtype != tensor.desc.dtype || whole_[i].desc.shape != tensor.desc.shape)) {
+        return unsupported(concat(tensor.slot, " has another type or shape now, which no part of it explains"));
+      }
+    }
     for (size_t i = 0; i < op_.outputs.size() && !differs_; ++i) {
       const Tensor& tensor = tensors_[outputs_begin_ + i];
       if (!tensor.may_be_cut) continue;
-      if (whole_[i].desc.dtype != tensor.desc.dtype || whole_[i].desc.shape != tensor.desc.shape) {
-        return unsupported(concat(tensor.slot, " has another type or shape now, which no part of it explains"));
-      }
       TENSORTAP_ASSIGN_OR_RETURN(const RecordData recorded, dump_.data(tensor.row));
       TENSORTAP_ASSIGN_OR_RETURN(difference_, compare_tensors(whole_[i].view(), recorded.view, DifferenceOptions()));
       differs_ = !difference_.bit_equal;
