@@ -31,6 +31,9 @@ struct PairVectors {
   WideVector a_low, a_high, b_low, b_high, difference_low, difference_high;
   UnsignedVector ulp;
 
+  // Not = default: GCC would make that one behind the part of the file that is for this instruction set, and could not inline it there.
+  HWY_INLINE PairVectors() {}
+
   HWY_INLINE void set(FloatVector a, FloatVector b) {
     const hn::Half<FloatTag> half;
     a_low = hn::PromoteTo(WideTag(), hn::LowerHalf(half, a));
