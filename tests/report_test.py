@@ -12,12 +12,27 @@ import numpy as np
 import pytest
 from cli_support import nonfinite_model, save, small_model, tensortap
 from onnx import helper
+from torch_support import capture
 from web_support import needs_browser, scenarios
 
 tensortap_module = pytest.importorskip("tensortap", reason="the module is not built")
 
 MOST = 20_000_000
 HOSTILE = "</script><script>window.hurt=1</script><!--\u2028<img src=x onerror=window.hurt=1>\"'"
+
+
+TRAINING = """
+import torch
+torch.manual_seed(0)
+torch.set_num_threads(1)
+model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(4):
+    optimizer.zero_grad()
+    loss = model(torch.randn(2, 4)).square().mean()
+    loss.backward()
+    optimizer.step()
+"""
 
 
 class Page(HTMLParser):
@@ -61,6 +76,7 @@ class Case:
     file: str
     records: int
     op: str
+    record: int
     views: list[str]
     values: bool = True
     note: str = "tensortap"
@@ -94,25 +110,25 @@ def cases(folder: Path) -> list[Case]:
     zero = folder / "zero.npy"
     np.save(zero, np.array([[1, 2, 0], [4, 5, 6]], np.float32))
     hostile = save([helper.make_node("Relu", ["x"], ["y"], name=HOSTILE)], folder / "hostile.onnx")
+    trained = capture(folder, TRAINING, options=["--full"])
+    assert trained.code == 0, trained.err
     small = small_model(folder / "m.onnx")
     inputs = ["--full", "--slots", "in,out", "--runs", "3"]
     made = {
         "values": ([captured(small, folder / "values", *inputs)], ["steps"]),
         "statistics": ([captured(nonfinite_model(folder / "inf.onnx"), folder / "statistics", "--input", f"x={zero}")], []),
         "hostile": ([captured(hostile, folder / "hostile", "--full")], []),
+        "dump": ([folder / "dump"], ["steps"]),
         "two": ([captured(small, folder / "two", *inputs, "--as-written"), folder / "values"], ["steps", "pairs"]),
     }
-    return [
-        Case(
-            name,
-            str(made_report(folder, name, *dumps)),
-            len(listed(dumps[0])),
-            next(row["op"] for row in listed(dumps[0]) if row["slot"] == "out0"),
-            ["start", "table", "tensor", "graph", *views],
-            values=name != "statistics",
-        )
-        for name, (dumps, views) in made.items()
-    ]
+    found = []
+    for name, (dumps, views) in made.items():
+        rows = listed(dumps[0])
+        record = next(i for i, row in enumerate(rows) if row["slot"] == "out0" and row["absmax"] is not None)
+        path = str(made_report(folder, name, *dumps))
+        shown = ["start", "table", "tensor", "graph", *views]
+        found.append(Case(name, path, len(rows), rows[record]["op"], record, shown, values=name != "statistics"))
+    return found
 
 
 def test_the_report_has_the_same_numbers_as_ls_and_asks_for_nothing(folder: Path, cases: list[Case]) -> None:  # B13

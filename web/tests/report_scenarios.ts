@@ -12,6 +12,8 @@ interface Case {
   records: number;
   // The name of an op with records, as it was recorded.
   op: string;
+  // One of its records, with statistics.
+  record: number;
   // Of the functions below.
   views: (keyof typeof VIEWS)[];
   // Whether the pictures of tensors are there.
@@ -73,7 +75,7 @@ async function table(visitor: Visitor, one: Case): Promise<void> {
 }
 
 async function tensor(visitor: Visitor, one: Case): Promise<void> {
-  await checkSound(visitor, one, '#tensor?record=0');
+  await checkSound(visitor, one, `#tensor?record=${one.record}`);
   await visitor.page.waitForSelector('.statistics');
   if (one.values) await visitor.page.waitForSelector('.slice-view canvas');
   await visitor.picture(`report ${one.name} tensor`);
