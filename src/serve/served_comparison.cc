@@ -91,13 +91,14 @@ void ServedComparison::work(ComparisonOptions options) {
   options.progress = [this](std::string_view stage, size_t done, size_t all) { tell(stage, done, all); };
   options.stop = &stop_;
   auto made = DumpComparison::make(a_->index(), b_->index(), std::move(options));
+  const Status outcome = made.status();
   std::unique_ptr<ComparedPairs> pairs;
-  if (made.ok()) {
+  if (outcome.ok()) {
     pairs = std::make_unique<ComparedPairs>(*std::move(made));
     pairs->run();
   }
   const std::lock_guard lock(mutex_);
-  outcome_ = made.status();
+  outcome_ = outcome;
   pairs_ = std::move(pairs);
 }
 
