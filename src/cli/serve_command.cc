@@ -13,9 +13,9 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/dump_access.h"
+#include "cli/live_answers.h"
 #include "cli/open_browser.h"
 #include "serve/http_server.h"
-#include "serve/web_answers.h"
 
 namespace tensortap::cli {
 namespace {
@@ -53,15 +53,15 @@ void warn_of_problems(const Terminal& terminal, const WebAnswers& answers) {
 }
 
 Result<ExitCode> serve(const ServeOptions& options, Terminal& terminal) {
-  TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<WebAnswers> answers, WebAnswers::open(options.a, options.b));
-  warn_of_problems(terminal, *answers);
+  TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<LiveAnswers> answers, LiveAnswers::open(options.a, options.b));
+  warn_of_problems(terminal, *answers->answers());
   const EndSignals signals;
-  WebService service;
-  service.get = [&answers](std::string_view target) { return answers->get(target); };
-  auto listening = HttpServer::listen(std::move(service), options.port);
+  auto listening = HttpServer::listen(answers->service(), options.port);
   if (!listening.ok()) return listening.status();
   HttpServer& server = **listening;
   std::thread thread([&server] { server.run(); });
+  // What the page asks first takes longest: it is begun before the browser is there.
+  std::thread ahead([&answers] { static_cast<void>(answers->answers()->get("/api/dump")); });
   if (terminal.json) {
     terminal.json_line({{"address", server.address()}, {"port", server.port()}});
   } else {
@@ -77,6 +77,7 @@ Result<ExitCode> serve(const ServeOptions& options, Terminal& terminal) {
   signals.wait();
   server.stop();
   thread.join();
+  ahead.join();
   return ExitCode::kFine;
 }
 

@@ -75,8 +75,8 @@ Json dump_info_json(const ServedDump& dump) {
   json["source"] = member_or_null(manifest, "source");
   json["overhead"] = overhead_json(manifest);
   json["find"] = dump.find_report();
-  json["changed"] = dump.changed();
-  json["live"] = false;
+  json["changed"] = !dump.is_live() && dump.changed();
+  json["live"] = dump.is_live();
   return json;
 }
 

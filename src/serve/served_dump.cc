@@ -23,10 +23,12 @@ ServedDump::ServedDump(std::string path, std::string folder, std::unique_ptr<Dum
   manifest_ = manifest.ok() && manifest->is_object() ? *std::move(manifest) : Json::object();
 }
 
-Result<std::shared_ptr<const ServedDump>> ServedDump::open(const std::string& path) {
+Result<std::shared_ptr<const ServedDump>> ServedDump::open(const std::string& path, bool is_live) {
   TENSORTAP_ASSIGN_OR_RETURN(auto index, open_dump(path));
   const auto found = locate_dump(path);
-  return std::shared_ptr<const ServedDump>(new ServedDump(path, found.ok() ? found->folder : path, std::move(index)));
+  std::shared_ptr<ServedDump> dump(new ServedDump(path, found.ok() ? found->folder : path, std::move(index)));
+  dump->is_live_ = is_live;
+  return std::shared_ptr<const ServedDump>(std::move(dump));
 }
 
 std::shared_ptr<const ServedDump> ServedDump::of(std::string name, std::unique_ptr<DumpIndex> index) {

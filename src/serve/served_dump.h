@@ -45,8 +45,8 @@ class MadeOnce {
 // Thread-safe; what it holds is that of the files when they were opened.
 class ServedDump {
  public:
-  // As read/open_dump.h opens it.
-  static Result<std::shared_ptr<const ServedDump>> open(const std::string& path);
+  // As read/open_dump.h opens it. `is_live`: it is still being written.
+  static Result<std::shared_ptr<const ServedDump>> open(const std::string& path, bool is_live = false);
   // Of a dump that is open, for tests. `name` stands where the path does otherwise.
   static std::shared_ptr<const ServedDump> of(std::string name, std::unique_ptr<DumpIndex> index);
   ServedDump(const ServedDump&) = delete;
@@ -74,6 +74,7 @@ class ServedDump {
 
   // When a file of the dump was last written to, as time of day; files that are newer are not what ran. Without files 0.
   [[nodiscard]] int64_t written_before_ns() const;
+  [[nodiscard]] bool is_live() const { return is_live_; }
   // Whether a file of the dump changed, or went away, since it was opened.
   [[nodiscard]] bool changed() const;
 
@@ -98,6 +99,7 @@ class ServedDump {
 
   std::string path_;
   std::string folder_;  // "" = there are no files
+  bool is_live_ = false;
   std::unique_ptr<DumpIndex> index_;
   Json manifest_;
   std::vector<FileState> files_;

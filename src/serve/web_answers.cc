@@ -1,6 +1,7 @@
 #include "serve/web_answers.h"
 
 #include <algorithm>
+#include <future>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -92,6 +93,11 @@ Result<std::unique_ptr<WebAnswers>> WebAnswers::open(const std::string& a, const
   return answers;
 }
 
+Result<std::unique_ptr<WebAnswers>> WebAnswers::open_growing(const std::string& path) {
+  TENSORTAP_ASSIGN_OR_RETURN(Dump dump, ServedDump::open(path, true));
+  return of(std::move(dump), nullptr);
+}
+
 std::unique_ptr<WebAnswers> WebAnswers::of(Dump a, Dump b, ComparisonOptions options) {
   return std::unique_ptr<WebAnswers>(new WebAnswers(std::move(a), std::move(b), std::move(options)));
 }
@@ -122,6 +128,10 @@ Answer WebAnswers::get(std::string_view target) const {
 }
 
 Answer WebAnswers::describe() const {
+  // Beside the rest, which is about as much work.
+  const auto trends = std::async(std::launch::async, [this] {
+    for (const Dump& dump : dumps()) static_cast<void>(dump->trends());
+  });
   Json json = {{"version", 1}, {"dumps", Json::array()}, {"compare", nullptr}, {"sentences", Json::array()}};
   if (comparison_ != nullptr) {
     json["compare"] = comparison_->state_json();

@@ -28,6 +28,8 @@ class WebAnswers {
   // borrows must outlive this, and without them the noise that lies in the folders of the two is used. Errors are those of open_dump().
   static Result<std::unique_ptr<WebAnswers>> open(const std::string& a, const std::string& b,
                                                   std::optional<ComparisonOptions> options = std::nullopt);
+  // Of a dump that a program is still writing, as it is now.
+  static Result<std::unique_ptr<WebAnswers>> open_growing(const std::string& path);
   // Of dumps that are open; `b` may be null.
   static std::unique_ptr<WebAnswers> of(Dump a, Dump b, ComparisonOptions options = {});
   ~WebAnswers();

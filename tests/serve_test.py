@@ -1,0 +1,244 @@
+"""`tensortap serve`: a real server, asked over HTTP; what it answers is held against what the commands print. B13."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import numpy as np
+import onnx
+import pytest
+from cli_support import COMMAND, nonfinite_model, save, small_model, tensortap
+
+HOSTILE = "<img src=x onerror=alert(1)>\u202e"
+
+
+@dataclass
+class Server:
+    """A server that runs, and the way to ask it."""
+
+    process: subprocess.Popen[str]
+    address: str
+
+    @property
+    def port(self) -> int:
+        port = urlsplit(self.address).port
+        assert port is not None
+        return port
+
+    @property
+    def cookie(self) -> str:
+        return f"tensortap_{self.port}={self.address.partition('=')[2]}"
+
+    def ask(self, target: str, method: str = "GET", headers: dict[str, str] | None = None, body: str | None = None) -> tuple[int, bytes]:
+        """Ask with the cookie; `headers` win over ours."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection.request(method, target, body, {"Cookie": self.cookie, **(headers or {})})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+    def json(self, target: str) -> Any:
+        status, body = self.ask(target)
+        assert status == 200, (target, body)
+        return json.loads(body)
+
+    def error(self, target: str) -> tuple[int, str]:
+        status, body = self.ask(target)
+        return status, json.loads(body)["error"]
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(120)
+
+
+@contextmanager
+def serving(*words: str | Path, environment: dict[str, str] | None = None) -> Iterator[Server]:
+    """Start a server; it is ended afterwards, and has to end with 0."""
+    process = subprocess.Popen(
+        [str(COMMAND), "serve", *(str(word) for word in words)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **(environment or {})},
+    )
+    assert process.stdout is not None
+    server = Server(process, process.stdout.readline().strip())
+    assert server.address.startswith("http://127.0.0.1:"), server.address
+    try:
+        yield server
+    finally:
+        assert server.end() == 0
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three runs of y = exp(1 / x), with all tensors; x holds a zero."""
+    folder = tmp_path_factory.mktemp("serve")
+    nonfinite_model(folder / "m.onnx")
+    np.save(folder / "x.npy", np.array([[1, 2, 0], [4, -5, 6]], dtype=np.float32))
+    done = tensortap(
+        "run",
+        folder / "m.onnx",
+        "--input",
+        f"x={folder / 'x.npy'}",
+        "--runs",
+        "3",
+        "--full",
+        "--optimize",
+        "none",
+        "--out",
+        folder / "dump",
+    )
+    assert done.code in (0, 1), done.err
+    return folder / "dump"
+
+
+@pytest.fixture(scope="module")
+def server(dump: Path) -> Iterator[Server]:
+    with serving(dump, "--no-open") as server:
+        yield server
+
+
+def test_numbers_are_those_of_the_commands(server: Server, dump: Path) -> None:
+    listed = tensortap("ls", dump, "--json").objects
+    items = server.json("/api/records?limit=1000")["items"]
+    assert [{key: item[key] for key in row} for item, row in zip(items, listed, strict=True)] == listed
+    where = "pos_inf > 0"
+    chosen = tensortap("ls", dump, "--json", "--where", where, "--sort", "-max").objects
+    items = server.json(f"/api/records?where={quote(where)}&sort=-max")["items"]
+    assert chosen and [{key: item[key] for key in row} for item, row in zip(items, chosen, strict=True)] == chosen
+    assert server.json("/api/dump")["dumps"][0]["find"] == tensortap("find", dump, "--json").object
+    trends = server.json("/api/trends?limit=10")
+    for trend in trends["trends"]:
+        del trend["op_id"]
+    assert trends == tensortap("find", dump, "--trends", "--json").object
+    for row, item in enumerate(server.json("/api/records")["items"]):
+        name = f"{item['op']}:{item['slot']}@{item['step']}"
+        shown = tensortap("show", dump, name, "--json").object
+        record = server.json(f"/api/record/{row}")
+        assert {key: record[key] for key in shown if key not in ("values", "at")} == {
+            key: value for key, value in shown.items() if key not in ("values", "at")
+        }, name
+
+
+def test_mistakes_are_the_words_of_the_command(server: Server, dump: Path) -> None:
+    for parameter, value in (("where", "nann > 0"), ("sort", "absmaxx"), ("slot", "up0"), ("step", "x"), ("op", "(")):
+        status, sentence = server.error(f"/api/records?{parameter}={quote(value)}")
+        said = tensortap("ls", dump, f"--{parameter}", value).err
+        assert status == 400 and sentence.partition(": ")[2].split(".")[0] in said, (sentence, said)
+
+
+def test_a_nan_leads_to_the_program(server: Server) -> None:
+    sentences = server.json("/api/dump")["sentences"]
+    first = next(sentence for sentence in sentences if sentence["kind"] == "nonfinite")
+    assert "div_1" in first["text"] and first["link"].startswith("#graph?op=")
+    record = int(first["link"].partition("flow=")[2])
+    flow = server.json(f"/api/flow?record={record}")
+    names = [server.json(f"/api/op/{op}")["name"] for op in flow["ops"]]
+    assert names[0] == "div_1"
+
+
+def test_strangers_are_kept_out(server: Server) -> None:
+    port = server.port
+    other = {"Cookie": f"tensortap_{port}={'0' * 32}"}
+    refused: list[tuple[str, dict[str, str], int]] = [
+        ("GET", {"Cookie": ""}, 401),
+        ("GET", other, 401),
+        ("GET", {"Host": f"evil.example:{port}"}, 403),
+        ("GET", {"Origin": "http://evil.example"}, 403),
+        ("HEAD", {}, 405),
+        ("DELETE", {}, 405),
+        ("POST", {}, 403),
+        ("POST", {"Origin": f"http://127.0.0.1:{port}", "X-Tensortap": "1"}, 404),
+    ]
+    for method, headers, wanted in refused:
+        target = "/api/live/set" if method == "POST" else "/api/records"
+        assert server.ask(target, method, headers, "{}" if method == "POST" else None)[0] == wanted, (method, headers)
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.2", port), 60)
+
+
+def test_names_of_a_dump_are_texts(tmp_path: Path) -> None:
+    node = onnx.helper.make_node("Neg", ["x"], ["y"], name=HOSTILE)
+    save([node], tmp_path / "m.onnx")
+    assert tensortap("run", tmp_path / "m.onnx", "--out", tmp_path / "dump").code == 0
+    with serving(tmp_path / "dump", "--no-open") as server:
+        assert HOSTILE in {node["path"] for node in server.json("/api/graph?open=all")["nodes"]}
+        assert server.json(f"/api/search?q={quote('<img')}")["items"][0]["name"] == HOSTILE
+
+
+def test_a_dump_that_vanishes_or_is_damaged(dump: Path, tmp_path: Path) -> None:
+    shutil.copytree(dump, tmp_path / "gone")
+    with serving(tmp_path / "gone", "--no-open") as server:
+        before = server.json("/api/records")
+        assert server.json("/api/dump")["dumps"][0]["changed"] is False
+        shutil.rmtree(tmp_path / "gone")
+        assert server.json("/api/records") == before
+        assert server.json("/api/dump")["dumps"][0]["changed"] is True
+    shutil.copytree(dump, tmp_path / "cut")
+    with (tmp_path / "cut/records.npy").open("r+b") as file:
+        file.truncate(4096 + 3 * 512 + 100)
+    with serving(tmp_path / "cut", "--no-open") as server:
+        info = server.json("/api/dump")["dumps"][0]
+        assert info["records"] == 3 and info["problems"]
+    (tmp_path / "empty").mkdir()
+    for words in (["nowhere"], [str(tmp_path / "empty")], [str(dump), str(tmp_path / "empty")]):
+        done = tensortap("serve", *words, "--no-open", cwd=tmp_path)
+        assert (done.code, done.out) == (2, "") and done.err.count("\n") == 1, done
+
+
+def test_a_port_that_is_taken_is_named(server: Server, dump: Path) -> None:
+    done = tensortap("serve", dump, "--no-open", "--port", str(server.port))
+    assert done.code == 2 and f"port {server.port}: another program listens there" in done.err
+
+
+def test_the_browser_gets_a_private_page(dump: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "run").mkdir(mode=0o700)
+    opener = tmp_path / "bin/xdg-open"
+    script = f'#!/bin/sh\nstat -c %a "$1" > {tmp_path}/mode\ncat "$1" > {tmp_path}/page.new\nmv {tmp_path}/page.new {tmp_path}/page\n'
+    opener.write_text(script)
+    opener.chmod(0o755)
+    environment = {"DISPLAY": ":9", "PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "XDG_RUNTIME_DIR": str(tmp_path / "run")}
+    with serving(dump, environment=environment) as server:
+        until = time.monotonic() + 120
+        while not (tmp_path / "page").exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        assert server.address in (tmp_path / "page").read_text()
+        assert (tmp_path / "mode").read_text() == "600\n"
+    assert not list((tmp_path / "run").rglob("serve-*"))
+    (tmp_path / "page").unlink()
+    with serving(dump, environment={**environment, "DISPLAY": "", "WAYLAND_DISPLAY": ""}):
+        pass
+    assert not (tmp_path / "page").exists()
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGHUP])
+def test_signals_end_it(dump: Path, sent: signal.Signals) -> None:
+    with serving(dump, "--no-open") as server:
+        connection = socket.create_connection(("127.0.0.1", server.port), 60)  # one that waits does not hold it up
+        server.process.send_signal(sent)
+        assert server.process.wait(120) == 0
+        connection.close()
+
+
+def test_a_small_model_has_its_graph(tmp_path: Path) -> None:
+    small_model(tmp_path / "m.onnx")
+    assert tensortap("run", tmp_path / "m.onnx", "--optimize", "none", "--out", tmp_path / "dump").code == 0
+    with serving(tmp_path / "dump", "--no-open") as server:
+        graph = server.json("/api/graph?open=all")
+        names = [node["path"] for node in graph["nodes"]]
+        edges = {(names[edge["from"]], names[edge["to"]]) for edge in graph["edges"]}
+        assert {("matmul_1", "add_1"), ("add_1", "relu_1"), ("relu_1", "softmax_1")} <= edges
