@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import http.client
 import json
-import sys
+import os
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cli_support import tensortap
-from live_control_test import inference, started
+from cli_support import COMMAND, small_model, tensortap
 from serve_test import Server, serving
 
 
@@ -29,9 +30,12 @@ def events_of(server: Server) -> Iterator[tuple[str, dict[str, Any]]]:
             yield name, json.loads(line.removeprefix("data: "))
 
 
+def marks(server: Server) -> dict[str, str]:
+    return {"Origin": f"http://127.0.0.1:{server.port}", "X-Tensortap": "1"}
+
+
 def change(server: Server, request: dict[str, Any]) -> dict[str, Any]:
-    headers = {"Origin": f"http://127.0.0.1:{server.port}", "X-Tensortap": "1"}
-    status, body = server.ask("/api/live/set", "POST", headers, json.dumps(request))
+    status, body = server.ask("/api/live/set", "POST", marks(server), json.dumps(request))
     assert status == 200, body
     answer = json.loads(body)
     assert isinstance(answer, dict)
@@ -39,32 +43,48 @@ def change(server: Server, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_program_is_watched_and_told(tmp_path: Path) -> None:
-    program = inference(tmp_path)
-    with started(tmp_path, sys.executable, program) as running:
-        dump = running.sessions()[0]["dump"]
-        running.wait_for(3)
-        with serving(dump, "--no-open", environment=running.environment) as server:
-            assert server.json("/api/dump")["dumps"][0]["live"] is True
-            events = events_of(server)
-            totals: list[int] = []
-            while len(totals) < 3:
-                name, data = next(events)
-                if name == "records":
-                    totals.append(data["total"])
-                else:
-                    assert data["on"] is True and data["pid"] == running.sessions()[0]["pid"]
-            assert totals == sorted(set(totals)), "records come"
-            refused = change(server, {"config": {"where": "nann > 0"}})
-            assert refused["accepted"] is False and "nann" in refused["reason"]
-            paused = change(server, {"on": False})
-            assert paused["accepted"] is True and isinstance(paused["from_step"], int)
-            running.wait_for(paused["from_step"] + 5)
-            assert running.sessions()[0]["state"] == "off"
-            assert running.end().code == 0
-            *_, (name, last) = events
-            assert (name, last["state"]) == ("state", "ended")
-            info = server.json("/api/dump")["dumps"][0]
-            assert info["live"] is False
-            assert info["records"] == len(tensortap("ls", dump, "--json").objects)
-            assert max(info["steps"]) == paused["from_step"] - 1
-            assert server.error("/api/live")[0] == 404
+    (tmp_path / "runtime").mkdir(mode=0o700)
+    environment = {"XDG_RUNTIME_DIR": str(tmp_path / "runtime")}  # other captures of this user may run
+    small_model(tmp_path / "m.onnx")
+    words = [str(COMMAND), "run", "m.onnx", "--runs", "1000000000", "--out", "dump"]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(words, cwd=tmp_path, env={**os.environ, **environment}, stdout=quiet, stderr=quiet) as program:
+        try:
+            wait_for_capture(environment)
+            watch_and_tell(tmp_path / "dump", program, environment)
+        finally:
+            program.kill()
+
+
+def wait_for_capture(environment: dict[str, str]) -> None:
+    until = time.monotonic() + 120
+    while not any(row["source"] for row in tensortap("ps", "--json", environment=environment).objects):
+        assert time.monotonic() < until, "no capture runs"
+        time.sleep(0.05)
+
+
+def watch_and_tell(dump: Path, program: subprocess.Popen[bytes], environment: dict[str, str]) -> None:
+    with serving(dump, "--no-open", environment=environment) as server:
+        assert server.json("/api/dump")["dumps"][0]["live"] is True
+        events = events_of(server)
+        totals: list[int] = []
+        while len(totals) < 3:
+            name, data = next(events)
+            if name == "records":
+                totals.append(data["total"])
+            else:
+                assert data["on"] is True and data["pid"] == program.pid
+        assert totals == sorted(set(totals)), "records come"
+        refused = change(server, {"config": {"where": "nann > 0"}})
+        assert refused["accepted"] is False and "nann" in refused["reason"]
+        assert server.ask("/api/live/set", "POST", marks(server), "[]")[0] == 400
+        paused = change(server, {"on": False})
+        assert paused["accepted"] is True and isinstance(paused["from_step"], int)
+        assert tensortap("ps", "--json", environment=environment).objects[0]["state"] == "off"
+        program.kill()
+        *_, (name, last) = events
+        assert (name, last["state"]) == ("state", "ended")
+        info = server.json("/api/dump")["dumps"][0]
+        assert info["live"] is False
+        assert info["steps"][-1] == paused["from_step"] - 1, "a pause holds from the step on that was named"
+        assert server.error("/api/live")[0] == 404

@@ -30,7 +30,7 @@ Json reply_json(const std::vector<ControlAnswer>& answers) {
     }
     json["accepted"] = false;
     json["from_step"] = nullptr;
-    json["reason"] = answer.kind == ControlAnswer::Kind::kRefused ? answer.reason
+    json["reason"] = answer.kind == ControlAnswer::Kind::kRefused ? text_in(answer.reply, "reason")
                      : answer.kind == ControlAnswer::Kind::kEnded ? "the program ended before it took the change"
                                                                   : "no step began within 5 s; the change is taken at the next step";
   }
