@@ -150,7 +150,7 @@ TEST(WebGraph, TheBinaryFormSaysTheSame) {
     std::string name = node.at("name");
     if (is_group) name += std::string(1, '\0') + node.at("id").get<std::string>();
     EXPECT_EQ(texts.substr(offsets[i], lengths[i]), name);
-    EXPECT_EQ(texts.substr(types[2 * i], types[2 * i + 1]), node.at("type"));
+    EXPECT_EQ(texts.substr(types[2 * i], types[2 * i + 1]), node.at("type").get<std::string>());
   }
   for (size_t i = 0; i < header[3]; ++i) EXPECT_EQ(edges[4 * i + 1], json.at("edges")[i].at("to").get<uint32_t>());
   const auto count = numbers_at<uint32_t>(binary.body, at, 1);
