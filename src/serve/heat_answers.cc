@@ -21,7 +21,7 @@ constexpr uint32_t kHeatMagic = 0x54484554;
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
 // What one record says; NaN = it does not.
-using Measure = double (*)(const RecordRow& row);
+using HeatMeasure = double (*)(const RecordRow& row);
 
 double measured(const RecordRow& row, uint32_t bits, double value) { return (row.stats.valid & bits) == bits ? value : kNothing; }
 
@@ -43,7 +43,7 @@ enum class Joined { kSum, kLargest, kLeast };
 
 struct HeatKey {
   std::string_view name;
-  Measure measure;
+  HeatMeasure measure;
   Joined joined;
 };
 constexpr HeatKey kKeys[] = {
