@@ -38,7 +38,8 @@ list(APPEND re2_sources ${TENSORTAP_RE2_SOURCE}/util/rune ${TENSORTAP_RE2_SOURCE
 list(TRANSFORM re2_sources APPEND .cc)
 add_library(tensortap_re2 STATIC ${re2_sources})
 set_target_properties(tensortap_re2 PROPERTIES UNITY_BUILD OFF EXPORT_COMPILE_COMMANDS OFF)
-target_compile_options(tensortap_re2 PRIVATE -w)
+# It names its sources in messages; where they are on this machine is nobody's business.
+target_compile_options(tensortap_re2 PRIVATE -w -ffile-prefix-map=${TENSORTAP_RE2_SOURCE}=re2)
 target_include_directories(tensortap_re2 SYSTEM PUBLIC ${TENSORTAP_RE2_SOURCE})
 target_link_libraries(tensortap_re2 PUBLIC Threads::Threads)
 
