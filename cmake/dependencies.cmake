@@ -32,15 +32,17 @@ if(NOT EXISTS ${TENSORTAP_RE2_SOURCE}/re2/unicode_groups.cc)
   message(FATAL_ERROR "tensortap: RE2's sources are not in ${TENSORTAP_RE2_SOURCE}. Run `tools/fetch_sources.sh build` (or ./dev setup), "
                       "or give another folder with -DTENSORTAP_RE2_SOURCE=FOLDER.")
 endif()
+file(REAL_PATH ${TENSORTAP_RE2_SOURCE} re2_folder)
 set(re2_sources bitstate compile dfa nfa onepass parse perl_groups prog re2 regexp simplify stringpiece tostring unicode_casefold unicode_groups)
-list(TRANSFORM re2_sources PREPEND ${TENSORTAP_RE2_SOURCE}/re2/)
-list(APPEND re2_sources ${TENSORTAP_RE2_SOURCE}/util/rune ${TENSORTAP_RE2_SOURCE}/util/strutil)
+list(TRANSFORM re2_sources PREPEND ${re2_folder}/re2/)
+list(APPEND re2_sources ${re2_folder}/util/rune ${re2_folder}/util/strutil)
 list(TRANSFORM re2_sources APPEND .cc)
 add_library(tensortap_re2 STATIC ${re2_sources})
 set_target_properties(tensortap_re2 PROPERTIES UNITY_BUILD OFF EXPORT_COMPILE_COMMANDS OFF)
-# It names its sources in messages; where they are on this machine is nobody's business.
-target_compile_options(tensortap_re2 PRIVATE -w -ffile-prefix-map=${TENSORTAP_RE2_SOURCE}=re2)
-target_include_directories(tensortap_re2 SYSTEM PUBLIC ${TENSORTAP_RE2_SOURCE})
+# It names its sources in messages; where they are on this machine is nobody's business. ccache may shorten their paths.
+file(RELATIVE_PATH re2_from_build ${PROJECT_BINARY_DIR} ${re2_folder})
+target_compile_options(tensortap_re2 PRIVATE -w -ffile-prefix-map=${re2_folder}=re2 -ffile-prefix-map=${re2_from_build}=re2)
+target_include_directories(tensortap_re2 SYSTEM PUBLIC ${re2_folder})
 target_link_libraries(tensortap_re2 PUBLIC Threads::Threads)
 
 # The header of cpp-httplib is compiled into the command alone, in one translation unit (src/serve/http_server.cc).

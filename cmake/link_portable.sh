@@ -10,7 +10,8 @@ of_compiler() { "$1" "-print-file-name=$2"; }
 libgcc_s=$(of_compiler "$1" libgcc_s.so.1)
 loader=$(of_compiler "$1" "$(cat "$stubs/loader")")
 
-common=(-nodefaultlibs -Wl,--gc-sections "-L$stubs")
+# Debug information is that of zig's parts of glibc, and names the folder that they were compiled in.
+common=(-nodefaultlibs -Wl,--gc-sections -Wl,--strip-debug "-L$stubs")
 c_library=(-Wl,--as-needed -l:libm.so.6 -l:libdl.so.2 -l:libpthread.so.0 -Wl,--no-as-needed -l:libc.so.6 "$stubs/libc_nonshared.a")
 all=(-Wl,--start-group "$before" "$(of_compiler "$1" libstdc++.a)" "${c_library[@]}" -Wl,--as-needed "$libgcc_s"
   "$(of_compiler "$1" libgcc.a)" "$loader" -Wl,--end-group)
