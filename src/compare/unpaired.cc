@@ -101,8 +101,7 @@ class Explainer {
     const std::string scope = mine_.scope(id);
     if (scope.empty()) return false;
     for (const PairingKeys::Reader& reader : mine_.readers(id)) {
-      const uint32_t pair = pair_of_mine_[reader.value];
-      const ValueId partner = pair == Pairing::kNoPair ? kNoValue : of_pair_[pair];
+      const ValueId partner = partner_of(reader.value);
       if (partner == kNoValue || mine_.scope(reader.value) != scope) continue;
       const auto is_known = [&](ValueId input) {
         return input == kNoValue || other_.table().at(input).given || pair_of_other_[input] != Pairing::kNoPair ||
