@@ -132,6 +132,33 @@ def made_slots(rebuilt: Rebuilt, returned: Any) -> dict[int, Any]:
     return dict(enumerate([*made, *rebuilt.written]))
 
 
+def made_value(made: dict[int, Any], slot: int, element: int) -> Any:
+    """Give one of the things that a call made; None when there is no such thing.
+
+    Parameters
+    ----------
+    made : dict
+        Of `made_slots`.
+    slot, element : int
+        Of the output; the element of a list, negative for no list.
+    """
+    value = made.get(slot)
+    if element < 0:
+        return value
+    return value[element] if isinstance(value, list | tuple) and element < len(value) else None
+
+
+def refusal(error: Exception) -> str:
+    """Give in one line why torch refuses a call.
+
+    Parameters
+    ----------
+    error : Exception
+        Torch's own.
+    """
+    return (str(error).splitlines() or [type(error).__name__])[0][:300]
+
+
 def bits(tensor: torch.Tensor) -> Any:
     """Give the elements of a tensor as numbers of their bits.
 
@@ -241,14 +268,11 @@ def replay(call: Call, tensors: Tensors) -> Outcome:
         made = made_slots(rebuilt, run(rebuilt, call.gradients))
     except Exception as error:
         outcome.reason = "torch refuses the call"
-        outcome.detail = str(error).splitlines()[0][:300] if str(error) else type(error).__name__
+        outcome.detail = refusal(error)
         return outcome
     for slot, element, tensor in recorded:
         if (call.op.type, slot) in SCRATCH:
             outcome.scratch.append(Output(slot, element))
             continue
-        value = made.get(slot)
-        if element >= 0:
-            value = value[element] if isinstance(value, list | tuple) and element < len(value) else None
-        outcome.outputs.append(compared(value, tensor, Output(slot, element)))
+        outcome.outputs.append(compared(made_value(made, slot, element), tensor, Output(slot, element)))
     return outcome

@@ -11,7 +11,7 @@ import torch
 
 from tensortap._error import Error
 from tensortap._replay.calls import Call
-from tensortap._replay.measure import SCRATCH, Output, bits, check_size, compared, made_slots, run
+from tensortap._replay.measure import SCRATCH, Output, bits, check_size, compared, made_slots, made_value, refusal, run
 from tensortap._replay.rebuild import SkippedError, Tensors, laid_out, rebuild
 
 _MOST_RUNS = 400
@@ -227,13 +227,7 @@ class _Cutter:
         self.runs += 1
         rebuilt = rebuild(self.call, CutTensors(self.whole, boxes).tensor)
         slots = made_slots(rebuilt, run(rebuilt, self.call.gradients))
-        values = []
-        for one in self.outputs:
-            value = slots.get(one.slot)
-            if one.element >= 0:
-                value = value[one.element] if isinstance(value, list | tuple) and one.element < len(value) else None
-            values.append(value)
-        return values
+        return [made_value(slots, one.slot, one.element) for one in self.outputs]
 
     def measured(self, one: _Made, value: Any, boxes: dict[int, Box]) -> Output:
         dtype, shape, raw = CutTensors(self.whole, boxes).raw(one.row)
@@ -352,7 +346,7 @@ def minimal_part(call: Call, tensors: Tensors) -> Part | None:
     except SkippedError:
         raise
     except Exception as error:
-        raise Error(f"torch refuses the call: {(str(error).splitlines() or [type(error).__name__])[0][:300]}", "unsupported") from error
+        raise Error(f"torch refuses the call: {refusal(error)}", "unsupported") from error
     if not differs:
         return None
     for _ in range(_MOST_PASSES):
