@@ -173,10 +173,8 @@ def _minimize(calls: Iterator[Call], tensors: Any, arguments: argparse.Namespace
         any_equal = True
         if part is None:
             continue
-        told = {**part.to_json(), **releases, "files": []}
-        if target is not None:
-            emit(part.call, part.tensors, target, threads)
-            told["files"] = [str(target), str(target.with_suffix(".npz"))]
+        files = [] if target is None else emit(part.call, part.tensors, target, threads)
+        told = {**part.to_json(), **releases, "files": files}
         (print_json if arguments.json else print_minimal)(told)
         return FOUND
     if not any_equal:
@@ -193,9 +191,7 @@ def _emit(calls: list[Call], tensors: Any, arguments: argparse.Namespace, thread
         raise _EndedError("the dump has no record of such a call", FAILED)
     if len({call.number for call in calls}) > 1 or not arguments.op:
         raise _EndedError("--emit takes one op: name it, with @STEP and #CALL if it ran more than once", USAGE)
-    target = Path(arguments.emit)
-    emit(calls[0], tensors, target, threads)
-    files = [str(target), str(target.with_suffix(".npz"))]
+    files: list[str] = emit(calls[0], tensors, Path(arguments.emit), threads)
     if arguments.json:
         print_json({"op": calls[0].name, "files": files})
     else:

@@ -142,7 +142,7 @@ def check_target(target: Path) -> Path:
     return beside
 
 
-def emit(call: Call, tensors: Tensors, target: Path, threads: int) -> None:
+def emit(call: Call, tensors: Tensors, target: Path, threads: int) -> list[str]:
     """Write the program, and the tensors beside it.
 
     Parameters
@@ -155,6 +155,11 @@ def emit(call: Call, tensors: Tensors, target: Path, threads: int) -> None:
         The program; the tensors have its name and ``.npz``. Neither may be there.
     threads : int
         How many the program uses.
+
+    Returns
+    -------
+    list of str
+        The paths of the files.
 
     Raises
     ------
@@ -177,6 +182,7 @@ def emit(call: Call, tensors: Tensors, target: Path, threads: int) -> None:
     dotted = f"{operator.namespace}.{operator._schema.name.split('::')[1]}.{call.overload}"
     text = text.replace("{operator}", dotted).replace("{gradients}", str(call.gradients)).replace("{made}", "{" + ", ".join(places) + "}")
     _write(target, beside, text, names.arrays)
+    return [str(target), str(beside)]
 
 
 def _bytes_of(value: torch.Tensor) -> Any:
