@@ -36,6 +36,15 @@ bool is_time_folder(std::string_view name) {
   return name.size() == kDigits && is_digits(name) && (name.starts_with("20") || name.starts_with("19"));
 }
 
+std::optional<int32_t> parse_rank_folder(std::string_view name) {
+  constexpr std::string_view kPrefix = "rank_";
+  constexpr size_t kMostDigits = 19;
+  uint64_t rank = 0;
+  if (!name.starts_with(kPrefix) || name.size() > kPrefix.size() + kMostDigits) return std::nullopt;
+  if (!parse_unsigned(name.substr(kPrefix.size()), rank) || rank > INT32_MAX) return std::nullopt;
+  return static_cast<int32_t>(rank);
+}
+
 std::vector<std::string> FolderNames::folders() const {
   std::vector<std::string> found;
   for (const FolderEntry& entry : entries) {

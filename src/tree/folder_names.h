@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,9 @@ bool in_number_order(std::string_view a, std::string_view b);
 
 // 20240131235959: fourteen digits that begin with a year.
 bool is_time_folder(std::string_view name);
+
+// rank_3 gives 3. Nothing for anything else, for more than 19 digits and for what an int32 does not hold.
+std::optional<int32_t> parse_rank_folder(std::string_view name);
 
 // At most `most` names, in the order of the file system. Errors: kIo, kNotFound.
 Result<FolderNames> read_folder(const std::string& path, size_t most = SIZE_MAX);

@@ -105,15 +105,6 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.size() <= kMostDigits && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-std::optional<int32_t> parse_rank_folder(std::string_view name) {
-  constexpr std::string_view kPrefix = "rank_";
-  uint64_t rank = 0;
-  if (!name.starts_with(kPrefix) || !read_number(name.substr(kPrefix.size()), std::numeric_limits<int32_t>::max(), rank)) {
-    return std::nullopt;
-  }
-  return static_cast<int32_t>(rank);
-}
-
 std::string clean_name(std::string_view full_name) {
   std::string name(full_name);
   std::ranges::replace_if(

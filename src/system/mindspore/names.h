@@ -39,8 +39,6 @@ bool is_overflow_name(std::string_view file_name);
 bool is_dump_data_name(std::string_view file_name);
 
 bool is_number(std::string_view text);  // one to nineteen digits
-// The number behind `prefix`: rank_3 gives 3. Nothing for anything else, and for what an int32 does not hold.
-std::optional<int32_t> parse_rank_folder(std::string_view name);
 
 // A full name as file names have it: '/', '\\', '.' and ' ' become '_' (from 2.3 on).
 std::string clean_name(std::string_view full_name);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <span>
 #include <tuple>
 
@@ -34,13 +33,6 @@ constexpr std::string_view kExtraFolder = "extra-info";
 constexpr std::string_view kDebugFolder = "debug_files";
 // What lies in rank_R beside the nets.
 constexpr std::array<std::string_view, 3> kRankCompanions = {".dump_metadata", "graphs", "execution_order"};
-
-std::optional<int32_t> rank_of(std::string_view name) {
-  constexpr std::string_view kPrefix = "rank_";
-  uint64_t rank = 0;
-  if (!name.starts_with(kPrefix) || !parse_unsigned(name.substr(kPrefix.size()), rank) || rank > INT32_MAX) return std::nullopt;
-  return static_cast<int32_t>(rank);
-}
 
 // The last of the last `most` parts that `is` holds for; npos when there is none.
 template <class Is>
@@ -71,7 +63,7 @@ void read_names(std::span<const std::string> parts, TreeFolder& folder) {
 
 // rank_R[/NET[/GRAPH[/STEP]]]
 void read_rank(std::span<const std::string> parts, TreeFolder& folder) {
-  folder.rank = rank_of(parts[0]).value_or(0);
+  folder.rank = parse_rank_folder(parts[0]).value_or(0);
   folder.flags = kInRank;
   folder.level = static_cast<uint8_t>(kRankLevel - (parts.size() - 1));
   if (parts.size() < 2) return;
@@ -92,7 +84,7 @@ TreeFolder place(const std::string& path) {
   const std::vector<std::string> parts = real_parts(path);
   const std::span<const std::string> all = parts;
   const size_t time = last_place(all, kTimeLevel, is_time_folder);
-  const size_t rank = last_place(all, kRankLevel, [](std::string_view name) { return rank_of(name).has_value(); });
+  const size_t rank = last_place(all, kRankLevel, [](std::string_view name) { return parse_rank_folder(name).has_value(); });
   const size_t extra = last_place(all, kExtraLevel, [](std::string_view name) { return name == kExtraFolder; });
   if (time != std::string::npos) {
     folder.dump = parts[time];
