@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "layout/layout_option.h"
 #include "tree/folder_names.h"
 #include "tree/manifests.h"
 #include "tree/named_folder.h"
@@ -31,9 +32,9 @@ std::string_view tree_form_word(TreeForm form) { return kFormWords[static_cast<s
 Result<TreeForm> parse_tree_form(std::string_view text, std::span<const TreeForm> forms) {
   const auto found = std::ranges::find(forms, text, tree_form_word);
   if (found != forms.end()) return *found;
-  std::vector<std::string> words;
-  for (const TreeForm form : forms) words.emplace_back(tree_form_word(form));
-  return invalid_argument(concat(quote(text), " is not valid; valid: ", join(words, ", "), ".", did_you_mean(text, words)));
+  std::vector<std::string_view> words;
+  for (const TreeForm form : forms) words.push_back(tree_form_word(form));
+  return check_option_word(text, words);
 }
 
 Status check_net_name(std::string_view name) {

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <string_view>
-#include <vector>
 
 #include "base/text.h"
 #include "layout/layout_option.h"
@@ -13,23 +11,17 @@
 namespace tensortap::ascend {
 namespace {
 
-Status one_of(std::span<const std::string_view> words, std::string_view text) {
-  if (std::ranges::find(words, text) != words.end()) return {};
-  const std::vector<std::string> valid(words.begin(), words.end());
-  return invalid_argument(concat(quote(text), " is not valid; valid: ", join(valid, ", "), ".", did_you_mean(text, valid)));
-}
-
 constexpr std::array<std::string_view, 4> kTreeScenes = {"model", "overflow", "exception", "watcher"};
 constexpr std::array<std::string_view, 2> kWeights = {"files", "none"};
 constexpr std::array<std::string_view, 2> kFlags = {"true", "false"};
 constexpr std::array<TreeForm, 5> kForms = {TreeForm::kAcl, TreeForm::kGe, TreeForm::kStep, TreeForm::kOps, TreeForm::kRank};
 
-Status check_flag(std::string_view value) { return one_of(kFlags, value); }
+Status check_flag(std::string_view value) { return check_option_word(value, kFlags); }
 
 Result<TreeScene> read_scene(const CaptureSpec& spec) {
   const std::string text = layout_option(spec, "scene");
   if (!text.empty()) {
-    if (const Status status = one_of(kTreeScenes, text); !status.ok()) return status.with_context("scene");
+    if (const Status status = check_option_word(text, kTreeScenes); !status.ok()) return status.with_context("scene");
     return static_cast<TreeScene>(std::ranges::find(kTreeScenes, text) - kTreeScenes.begin());
   }
   switch (spec.trigger) {
@@ -60,14 +52,14 @@ Result<bool> read_flag(const CaptureSpec& spec, const std::string& name) {
 
 const LayoutOption kLayoutOptions[7] = {
     {"scene", "model, overflow, exception or watcher", "", "What the folders and files are named for; without it, what \"trigger\" says.",
-     [](std::string_view value) { return one_of(kTreeScenes, value); }},
+     [](std::string_view value) { return check_option_word(value, kTreeScenes); }},
     {"portable_names", "true or false", "false", "Names of files have letters, digits, _ and - only, as the vendor's tools want.",
      check_flag},
     {"stats_columns", "names of columns, such as Max,L2norm", "Max,Min,Avg,Nan,Negative Inf,Positive Inf",
      "The statistics of each row, separated by commas.",
      [](std::string_view value) { return StatisticTable::create(std::string(value)).status(); }},
     {"weights", "files or none", "files", "Whether weights get files of their own; the real system writes none.",
-     [](std::string_view value) { return one_of(kWeights, value); }},
+     [](std::string_view value) { return check_option_word(value, kWeights); }},
     {"tree_form", "acl, ge, step, ops or rank", "acl", "Which folders there are: those of AscendCL, or of a MindSpore release.",
      [](std::string_view value) { return parse_tree_form(value, kForms).status(); }},
     {"scoped_names", "true or false", "false", "Ops have the names that MindSpore gives them, such as Default/conv1/Conv-op0.", check_flag},

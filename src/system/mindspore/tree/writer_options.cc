@@ -16,10 +16,10 @@ constexpr std::string_view kSynchronous = "synchronous";
 constexpr std::array<TreeForm, 4> kForms = {TreeForm::kGe, TreeForm::kStep, TreeForm::kOps, TreeForm::kRank};
 
 Status check_tree_form(std::string_view text) {
-  if (text.empty() || text == kSynchronous || parse_tree_form(text, kForms).ok()) return {};
-  std::vector<std::string> words = {std::string(kSynchronous)};
-  for (const TreeForm form : kForms) words.emplace_back(tree_form_word(form));
-  return invalid_argument(concat(quote(text), " is not valid; valid: ", join(words, ", "), ".", did_you_mean(text, words)));
+  if (text.empty()) return {};
+  std::vector<std::string_view> words = {kSynchronous};
+  for (const TreeForm form : kForms) words.push_back(tree_form_word(form));
+  return check_option_word(text, words);
 }
 
 // What an asynchronous dump has besides what every dump has.
