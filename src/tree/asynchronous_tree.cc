@@ -11,7 +11,6 @@
 #include "layout/layout_option.h"
 #include "tree/folder_names.h"
 #include "tree/manifests.h"
-#include "tree/named_folder.h"
 
 namespace tensortap {
 namespace {
@@ -99,8 +98,13 @@ AclRequest::AclRequest(const CaptureSpec& spec) : trigger_(spec.trigger) {
   }
 }
 
-std::string AclRequest::file_name(const AsynchronousTree& tree) { return concat("acl_dump_", tree.device, ".json"); }
+Status AclRequest::write(const AsynchronousTree& tree, const std::string& root, int64_t last_step, FolderRules rules) const {
+  if (!tree.asks_each_step() || last_step < 0) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, NamedFolder::create(root, "", rules));
+  return folder->replace(concat("acl_dump_", tree.device, ".json"), text(join_path(root, to_text(last_step))));
+}
 
+// For the dump in `folder`.
 std::string AclRequest::text(std::string_view folder) const {
   nlohmann::json dump = {{"dump_path", folder}, {"dump_mode", mode_}, {"dump_op_switch", "on"}, {"dump_list", nlohmann::json::array()}};
   if (!layers_.empty()) dump["dump_list"].push_back({{"layer", layers_}});

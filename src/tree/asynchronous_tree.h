@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "layout/layout.h"
+#include "tree/named_folder.h"
 
 namespace tensortap {
 
@@ -68,12 +69,13 @@ class AclRequest {
   AclRequest() = default;
   explicit AclRequest(const CaptureSpec& spec);
 
-  // "acl_dump_0.json"
-  static std::string file_name(const AsynchronousTree& tree);
-  // Its text, for the dump in `folder`.
-  [[nodiscard]] std::string text(std::string_view folder) const;
+  // Leaves it in `root` as acl_dump_0.json, as the last step asked. Nothing where a form does not ask for each step, and before the first
+  // step (-1).
+  [[nodiscard]] Status write(const AsynchronousTree& tree, const std::string& root, int64_t last_step, FolderRules rules) const;
 
  private:
+  [[nodiscard]] std::string text(std::string_view folder) const;
+
   Trigger trigger_ = Trigger::kAlways;
   std::string_view mode_ = "all";
   std::vector<std::string> layers_;

@@ -71,7 +71,6 @@ class Writer : public LayoutWriter {
   Status add_piece(RecordRow& row, const TensorView* data);
   Status add_own(Piece piece, bool is_input, const RecordRow& row, bool read_later, Payload& payload);
   bool is_complete(const Execution& execution) const;
-  Status write_request() const;
   Op* find(OpId id) { return id < ops_.size() && ops_[id].known ? &ops_[id] : nullptr; }
 
   const Options options_;
@@ -324,14 +323,6 @@ std::vector<std::string> Writer::file_names_of(OpId id) {
   return {concat(op->type, ".", op->full_name), concat(op->type, ".", op->name)};
 }
 
-// What the steps were asked for with, as the last of them left it.
-Status Writer::write_request() const {
-  if (!options_.tree.asks_each_step() || files_.last_step() < 0) return {};
-  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, NamedFolder::create(options_.root, "", {.access = options_.access, .read_only = true}));
-  return folder->replace(AclRequest::file_name(options_.tree),
-                         options_.request.text(join_path(options_.root, to_text(files_.last_step()))));
-}
-
 Status Writer::finish(std::string_view manifest) {
   const std::lock_guard lock(mutex_);
   while (!lanes_.empty()) noted_.note(finish_lane(Lane(lanes_.begin()->first)));
@@ -341,7 +332,8 @@ Status Writer::finish(std::string_view manifest) {
   if (options_.scene != TreeScene::kException || files_.has_written() || !options_.failure.empty()) {
     const auto folder = NamedFolder::create(options_.root, options_.manifest.folder, {.access = options_.access});
     noted_.note(folder.ok() ? (*folder)->replace(options_.manifest.file, manifest) : folder.status());
-    noted_.note(write_request());
+    const FolderRules rules{.access = options_.access, .read_only = true};
+    noted_.note(options_.request.write(options_.tree, options_.root, files_.last_step(), rules));
   }
   files_.close();
   return noted_.take();

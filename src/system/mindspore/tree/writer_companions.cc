@@ -1,6 +1,5 @@
 #include "system/mindspore/tree/writer_companions.h"
 
-#include "base/files.h"
 #include "base/text.h"
 #include "system/mindspore/tree/metadata_files.h"
 #include "system/mindspore/tree/writer_folder.h"
@@ -70,9 +69,7 @@ Status Companions::finish_tree(const AsynchronousTree& tree, std::string_view ma
   const auto [below, file] = tree.manifest_above_times(options_.net);
   TENSORTAP_ASSIGN_OR_RETURN(const auto folder, NamedFolder::create(options_.root, below, {.access = options_.access}));
   TENSORTAP_RETURN_IF_ERROR(folder->replace(file, manifest));
-  if (!tree.asks_each_step() || last_step_ < 0) return {};
-  TENSORTAP_ASSIGN_OR_RETURN(const auto root, NamedFolder::create(options_.root, "", tree_rules(options_.access)));
-  return root->replace(AclRequest::file_name(tree), options_.request.text(join_path(options_.root, to_text(last_step_))));
+  return options_.request.write(tree, options_.root, last_step_, tree_rules(options_.access));
 }
 
 Status Companions::write_attributes(NamedFolder& folder, const Op& op) const {
