@@ -277,7 +277,6 @@ ExitCode exit_code_of(const ComparisonSummary& summary, const Terminal& terminal
   return ExitCode::kFailed;
 }
 
-// kFound when something is outside of the tolerance, kFailed when not all that the dumps have could be compared.
 // The same comparison as a page.
 Status report_part(const CompareOptions& options, const Part& part, const ComparisonOptions& asked, Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(const auto answers, WebAnswers::open(part.a, part.b, asked));
@@ -286,6 +285,7 @@ Status report_part(const CompareOptions& options, const Part& part, const Compar
   return {};
 }
 
+// kFound when something is outside of the tolerance, kFailed when not all that the dumps have could be compared.
 Result<ExitCode> compare_part(const CompareOptions& options, const Part& part, const Prepared& prepared, Terminal& terminal,
                               std::string& csv) {
   auto a = open_for_reading(terminal, part.a);

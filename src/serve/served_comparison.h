@@ -39,7 +39,7 @@ class ComparedPairs {
   [[nodiscard]] std::optional<uint32_t> pair_of(uint32_t row, bool is_b) const;
   // As compare --json has it, with "pair", "record_a", "record_b", "op_a" and "op_b".
   [[nodiscard]] Json pair_json(uint32_t pair) const;
-  // {"from", ...} of the values without a partner: as compare --json has them.
+  // Values of one of the two dumps without a partner in the other.
   [[nodiscard]] const std::vector<Unpaired>& unpaired(bool of_b) const;
 
  private:
