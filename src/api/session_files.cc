@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/job_rank.h"
 #include "base/json.h"
+#include "base/json_members.h"
 #include "base/process.h"
 #include "base/running_captures.h"
 #include "base/text.h"
@@ -20,7 +21,6 @@ namespace {
 
 std::atomic<unsigned> sessions{0};  // of this process, to tell them apart
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 }  // namespace
 

@@ -24,6 +24,8 @@ inline Json member_or_null(const Json& object, const char* key) {
   return value == nullptr ? Json(nullptr) : *value;
 }
 
+inline Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
 // A text as it is, anything else as JSON; "" when there is none.
 inline std::string text_in(const Json& object, const char* key) {
   const Json* value = member(object, key);

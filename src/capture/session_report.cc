@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/job_rank.h"
 #include "base/json.h"
+#include "base/json_members.h"
 #include "base/text.h"
 
 namespace tensortap {
@@ -92,7 +93,6 @@ void count(const OpEntry& op, bool wanted, bool on_request, const std::string& s
   if (op.has(kOpLost)) counted.partly.add("a record was lost (see losses)", op.info.name);
 }
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 }  // namespace
 

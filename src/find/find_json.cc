@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "base/json_members.h"
 #include "find/nonfinite_counts.h"
 
 namespace tensortap {
@@ -11,7 +12,6 @@ namespace {
 
 constexpr size_t kMostPlaces = 100;
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json number_or_null(const std::optional<double>& number) { return number ? json_number(*number) : Json(nullptr); }
 
 Json stat(const TensorStats& stats, Stat bit, double value) { return (stats.valid & bit) != 0 ? json_number(value) : Json(nullptr); }

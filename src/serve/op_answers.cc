@@ -4,13 +4,13 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/json_members.h"
 #include "graph/graph_model.h"
 #include "serve/program_lines.h"
 
 namespace tensortap {
 namespace {
 
-Json name_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json forward_json(const ServedDump& dump, const OpInfo& op) {
   const std::string name = attribute_text(op, kForwardOp);
@@ -18,7 +18,7 @@ Json forward_json(const ServedDump& dump, const OpInfo& op) {
   const std::optional<OpId> found = dump.op_named(name);
   if (!found) return {{"op", name}, {"op_id", nullptr}, {"module", nullptr}, {"source", nullptr}};
   const OpInfo& forward = dump.index().ops()[*found];
-  return {{"op", name}, {"op_id", *found}, {"module", name_or_null(forward.module)}, {"source", name_or_null(forward.source_location)}};
+  return {{"op", name}, {"op_id", *found}, {"module", text_or_null(forward.module)}, {"source", text_or_null(forward.source_location)}};
 }
 
 Json steps_json(const ServedDump& dump, std::span<const uint32_t> rows) {
@@ -45,11 +45,11 @@ Result<Answer> op_answer(const AskedDump& asked, const std::string& number) {
   json["op_id"] = id;
   json["name"] = op.name;
   json["type"] = op.type;
-  json["module"] = name_or_null(op.module);
-  json["graph"] = name_or_null(op.graph);
-  json["attributes"] = name_or_null(op.attributes);
+  json["module"] = text_or_null(op.module);
+  json["graph"] = text_or_null(op.graph);
+  json["attributes"] = text_or_null(op.attributes);
   json["phase"] = rows.empty() ? Json(nullptr) : Json(phase_name(static_cast<Phase>(dump.rows()[rows.front()].phase)));
-  json["source"] = name_or_null(op.source_location);
+  json["source"] = text_or_null(op.source_location);
   json["source_lines"] = program_lines_json(op.source_location, dump.written_before_ns());
   json["captured"] = !rows.empty();
   json["reason"] = dump.graph().reason(id);

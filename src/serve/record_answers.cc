@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/json_members.h"
 #include "base/text.h"
 #include "query/record_json.h"
 #include "query/row_query.h"
@@ -19,7 +20,6 @@ namespace {
 
 constexpr size_t kMostBeside = 100;  // inputs, outputs or consumers of one record
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json op_or_null(const DumpIndex& dump, OpId op) { return op < dump.ops().size() ? Json(op) : Json(nullptr); }
 
 std::string value_name(const OpInfo& op, const RecordRow& row) {
