@@ -1,30 +1,12 @@
 #include "report/page_target.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 
 #include "base/text.h"
+#include "serve/web_request.h"
 
 namespace tensortap {
-namespace {
-
-std::string percent_encoded(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  constexpr std::string_view kPlain = "-_.~";
-  std::string encoded;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x80 && std::isalnum(byte) != 0) || kPlain.find(c) != std::string_view::npos) {
-      encoded += c;
-    } else {
-      encoded += {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
-    }
-  }
-  return encoded;
-}
-
-}  // namespace
 
 std::string page_target(std::string_view address, const TargetParameters& parameters) {
   std::string target(address);

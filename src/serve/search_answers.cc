@@ -11,28 +11,9 @@ namespace {
 
 constexpr size_t kMostHits = 50;
 
-// As a fragment of an address has it.
-std::string escaped(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_plain = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '-' ||
-                          byte == '_' || byte == '.' || byte == '~';
-    if (is_plain) {
-      result += c;
-    } else {
-      result += '%';
-      result += kDigits[byte >> 4U];
-      result += kDigits[byte & 15U];
-    }
-  }
-  return result;
-}
-
 std::string fragment_of(const AskedDump& asked, const NameSearch::Hit& hit) {
   std::string fragment = hit.op == kNoOp ? std::string("#graph") : concat("#graph?op=", hit.op);
-  if (hit.kind == NameSearch::Kind::kType) fragment = concat("#table?type=", escaped(hit.name));
+  if (hit.kind == NameSearch::Kind::kType) fragment = concat("#table?type=", percent_encoded(hit.name));
   if (asked.is_b) fragment += concat(fragment.find('?') == std::string::npos ? "?" : "&", "dump=b");
   return fragment;
 }

@@ -49,6 +49,22 @@ Result<std::string> decode(std::string_view text, bool is_parameter) {
 
 }  // namespace
 
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  constexpr std::string_view kPlain = "-_.~";
+  std::string encoded;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (is_letter || (c >= '0' && c <= '9') || kPlain.find(c) != std::string_view::npos) {
+      encoded += c;
+    } else {
+      encoded += {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
+    }
+  }
+  return encoded;
+}
+
 Result<WebRequest> WebRequest::parse(std::string_view target) {
   if (target.size() > kMostTargetBytes) return invalid_argument(concat("the address has more than ", kMostTargetBytes, " bytes"));
   if (target.empty() || target.front() != '/') return invalid_argument("the address is no path");

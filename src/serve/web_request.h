@@ -18,6 +18,9 @@ namespace tensortap {
 
 inline constexpr size_t kMostTargetBytes = size_t{32} << 10;
 
+// A text as a parameter of a target or of an address' fragment has it; WebRequest reads it back.
+std::string percent_encoded(std::string_view text);
+
 // Immutable. Messages of errors begin with the name of the parameter.
 class WebRequest {
  public:
