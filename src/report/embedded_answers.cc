@@ -27,8 +27,13 @@ bool EmbeddedAnswers::add(std::string_view target, std::string_view safe) {
   const size_t bytes = key.size() + safe.size() + 2;
   if (has(target) || this->bytes() + bytes + held_back_ > most_) return false;
   text_ += concat(text_.empty() ? "" : ",", key, ":", safe);
-  targets_.emplace(target);
+  targets_.emplace(target, Place{text_.size() - safe.size(), safe.size()});
   return true;
+}
+
+std::string_view EmbeddedAnswers::find(std::string_view target) const {
+  const auto found = targets_.find(std::string(target));
+  return found == targets_.end() ? std::string_view() : std::string_view(text_).substr(found->second.begin, found->second.size);
 }
 
 bool EmbeddedAnswers::add_json(std::string_view target, std::string_view json) { return add(target, script_safe(json)); }

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 
 namespace tensortap {
 
@@ -29,6 +29,8 @@ class EmbeddedAnswers {
   void hold_back(uint64_t bytes) { held_back_ = bytes; }
 
   [[nodiscard]] bool has(std::string_view target) const { return targets_.contains(std::string(target)); }
+  // The answer as it was kept, valid until the next is added; "" when there is none.
+  [[nodiscard]] std::string_view find(std::string_view target) const;
   [[nodiscard]] size_t count() const { return targets_.size(); }
   [[nodiscard]] uint64_t bytes() const { return text_.size() + 2; }
   [[nodiscard]] uint64_t most_bytes() const { return most_; }
@@ -36,12 +38,17 @@ class EmbeddedAnswers {
   [[nodiscard]] std::string text() const;
 
  private:
+  struct Place {
+    size_t begin;
+    size_t size;
+  };
+
   bool add(std::string_view target, std::string_view safe);
 
   uint64_t most_;
   uint64_t held_back_ = 0;
   std::string text_;
-  std::unordered_set<std::string> targets_;
+  std::unordered_map<std::string, Place> targets_;  // where in text_ each answer is
 };
 
 }  // namespace tensortap

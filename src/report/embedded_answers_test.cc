@@ -39,6 +39,8 @@ TEST(EmbeddedAnswers, WhatDoesNotFitIsLeftOut) {
   EXPECT_EQ(answers.count(), 2U);
   EXPECT_EQ(answers.text(), R"({"/a":1,"/c":1234567890})");
   EXPECT_EQ(answers.bytes(), answers.text().size());
+  EXPECT_EQ(answers.find("/c"), "1234567890");
+  EXPECT_EQ(answers.find("/b"), "");
 }
 
 }  // namespace

@@ -46,6 +46,11 @@ std::optional<Json> ReportCollector::look(const std::string& target) const {
   return json.ok() ? std::optional(*std::move(json)) : std::nullopt;
 }
 
+std::optional<Json> ReportCollector::kept(const std::string& target) const {
+  auto json = parse_json(answers_.find(target), target);
+  return json.ok() ? std::optional(*std::move(json)) : std::nullopt;
+}
+
 std::optional<Json> ReportCollector::keep(const std::string& target, double share) {
   if (answers_.has(target)) return std::nullopt;
   const Answer answer = ask_(target);
@@ -127,7 +132,7 @@ void ReportCollector::keep_op(const ReportedDump& dump, uint64_t op) {
 bool ReportCollector::keep_tensor(const ReportedDump& dump, uint64_t record) {
   const std::string address = concat("/api/record/", record);
   const std::string target = page_target(address, {{"dump", dump.side}});
-  const auto known = answers_.has(target) ? look(target) : keep(target);
+  const auto known = answers_.has(target) ? kept(target) : keep(target);
   if (!known) return false;
   keep(page_target(address + "/histogram", {{"dump", dump.side}, {"bins", "64"}}));
   if (!known->value("has_data", false) || !known->contains("shape")) return true;

@@ -26,6 +26,7 @@ struct ReportedDump {
   std::string name;
   uint64_t ops = 0;
   uint64_t records = 0;
+  bool has_data = true;  // some record has its values, not statistics alone
   std::vector<int64_t> steps;
   Json rows = Json::array();  // of its table
 };
@@ -42,6 +43,8 @@ class ReportCollector {
   bool keep_bytes(const std::string& target);
   // Asks, and keeps nothing.
   [[nodiscard]] std::optional<Json> look(const std::string& target) const;
+  // The JSON that was kept for this target.
+  [[nodiscard]] std::optional<Json> kept(const std::string& target) const;
 
   // A list of at most kMostReportRows items under `address` with these parameters; a sentence is noted when it is cut. `what`: "records of
   // dump". Gives the items.
