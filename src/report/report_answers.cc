@@ -38,6 +38,10 @@ std::optional<uint64_t> number_in(const Json& one, const char* name) {
   return one.at(name).get<uint64_t>();
 }
 
+std::string first_and_those_that_matter(uint64_t count) {
+  return count == 0 ? "those that matter alone" : concat("the first ", count, " and those that matter");
+}
+
 // Adds one part after the other.
 class ReportAnswers {
  public:
@@ -122,6 +126,7 @@ void ReportAnswers::read_dumps(const Json& start) {
     dump.name = one.value("name", "");
     dump.ops = number_in(one, "ops").value_or(0);
     dump.records = number_in(one, "records").value_or(0);
+    dump.has_data = one.value("has_data", true);
     for (const Json& step : one.contains("steps") ? one.at("steps") : Json::array()) {
       if (step.is_number_integer()) dump.steps.push_back(step.get<int64_t>());
     }
@@ -149,7 +154,7 @@ void ReportAnswers::keep_comparison() {
       lists.add(page_target("/api/pairs", parameters), collector_.read_list("/api/pairs", parameters, "pairs of records"));
     }
   }
-  if (!lists.keep(answers_) || lists.left_out() > 0) collector_.note("Not all pairs of records did fit.");
+  if (!lists.keep(answers_) || lists.left_out() > 0) collector_.note("Not all pairs of records fit in here.");
   for (const char* of : {"a", "b"}) collector_.keep_list("/api/unpaired", {{"of", of}}, concat("values without a partner of ", of));
   const std::vector<uint64_t> pairs = lists.first(kMostPairs);
   for (size_t i = 0; i < pairs.size() && collector_.has_room(kTensors); ++i) {
@@ -261,7 +266,7 @@ void ReportAnswers::fill_records(const ReportedDump& dump) {
     }
   }
   if (filled < dump.rows.size()) {
-    collector_.note(concat("Of the records of ", dump.name, " the first ", filled, " can be opened, and those that matter."));
+    collector_.note(concat("Records of ", dump.name, " that can be opened: ", first_and_those_that_matter(filled), "."));
   }
   uint64_t elements = 0;
   for (size_t i = 0; i < filled; ++i) {
@@ -270,7 +275,8 @@ void ReportAnswers::fill_records(const ReportedDump& dump) {
     elements += std::min(number_in(dump.rows[i], "numel").value_or(0), kMostFilledElements);
     tell("tensors", i, filled);
     if (elements > kMostFilledElements || !collector_.has_room(kPictures) || !collector_.keep_tensor(dump, *record)) {
-      return collector_.note(concat("The values of ", dump.name, " are here of the first ", i, " records, and of those that matter."));
+      if (dump.has_data) collector_.note(concat("Records of ", dump.name, " with their values: ", first_and_those_that_matter(i), "."));
+      return;
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
@@ -26,6 +27,7 @@ class FakeServer {
   uint64_t ops = 20;
   uint64_t records = 60;
   uint64_t pairs = 0;             // 0 = one dump
+  bool has_data = true;           // false = statistics alone
   size_t padding = 100;           // bytes of an item
   uint32_t side = 4;              // of each tensor, which has two dimensions
   size_t whole_graph = 1000;      // bytes of the graph with everything open
@@ -54,7 +56,7 @@ class FakeServer {
 
  private:
   [[nodiscard]] Json start() const {
-    const Json dump = {{"name", "made"}, {"ops", ops}, {"records", records}, {"steps", {0, 1}}};
+    const Json dump = {{"name", "made"}, {"ops", ops}, {"records", records}, {"steps", {0, 1}}, {"has_data", has_data}};
     Json answer = {{"dumps", {dump}},
                    {"sentences", {{{"text", "NaN"}, {"link", "#tensor?record=41"}}, {{"text", "-"}, {"link", nullptr}}}}};
     if (pairs > 0) answer["dumps"].push_back(dump);
@@ -78,7 +80,7 @@ class FakeServer {
     for (uint64_t i = 0; i < std::min<uint64_t>(ops, 300); ++i) nodes.push_back({{"kind", "op"}, {"op", i}});
     return {{"nodes", nodes}, {"padding", std::string(open == "all" ? whole_graph : 0, 'g')}};
   }
-  [[nodiscard]] Json one() const { return {{"has_data", true}, {"shape", {side, side}}, {"padding", std::string(padding, 'p')}}; }
+  [[nodiscard]] Json one() const { return {{"has_data", has_data}, {"shape", {side, side}}, {"padding", std::string(padding, 'p')}}; }
   [[nodiscard]] std::string slice() const {
     const std::array<uint32_t, 10> header = {0x534c4943, side, side, 1, 1, side, side, 0, 0, 0};
     std::string bytes(sizeof header + sizeof(float) * side * side, '\0');
@@ -138,6 +140,19 @@ TEST(ReportAnswers, WhatIsLinkedComesFirstAndTheRestIsSaidToBeLeftOut) {
   EXPECT_THAT(*report.notes, Contains(HasSubstr("of the first ")));
   const std::string cut = report.kept.at("/api/dump").at("report").at("cut");
   for (const std::string& note : *report.notes) EXPECT_THAT(cut, HasSubstr(note));
+}
+
+TEST(ReportAnswers, ValuesAreMissedOnlyWhereADumpHasThem) {
+  for (const bool has_data : {true, false}) {
+    FakeServer server;
+    server.records = 300;
+    server.padding = 1000;
+    server.has_data = has_data;
+    const Made report = made(server, 500'000);
+    ASSERT_TRUE(report.notes.ok());
+    const auto of_values = [](const std::string& note) { return note.find(" with their values: ") != std::string::npos; };
+    EXPECT_EQ(std::ranges::count_if(*report.notes, of_values), has_data ? 1 : 0) << testing::PrintToString(*report.notes);
+  }
 }
 
 TEST(ReportAnswers, FitsIntoLittleRoomAndFailsWithoutAny) {
