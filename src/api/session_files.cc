@@ -21,7 +21,6 @@ namespace {
 
 std::atomic<unsigned> sessions{0};  // of this process, to tell them apart
 
-
 }  // namespace
 
 Json counts_to_json(const SessionCounts& counts) {

@@ -93,7 +93,6 @@ void count(const OpEntry& op, bool wanted, bool on_request, const std::string& s
   if (op.has(kOpLost)) counted.partly.add("a record was lost (see losses)", op.info.name);
 }
 
-
 }  // namespace
 
 void SessionReport::add_coverage(Json& json) const {

@@ -11,7 +11,6 @@
 namespace tensortap {
 namespace {
 
-
 Json forward_json(const ServedDump& dump, const OpInfo& op) {
   const std::string name = attribute_text(op, kForwardOp);
   if (name.empty()) return nullptr;
