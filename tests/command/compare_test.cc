@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "command/command.h"
-#include "toy_engine.h"
+#include "command/suite_folder.h"
 
 namespace command {
 namespace {
@@ -32,11 +32,9 @@ std::string softmax_model(float fault) {
 }
 
 // The same model twice, once with one weight 1 % off, and what else the tests need.
-class Compare : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    if (!has_runtime()) return;
-    folder_ = new toy::TempFolder();
+class Compare : public SuiteFolder<Compare> {
+ public:
+  static void make() {
     write(path("right.onnx"), softmax_model(1));
     write(path("wrong.onnx"), softmax_model(1.01F));
     write(path("other.onnx"), nonfinite_model());
@@ -50,20 +48,10 @@ class Compare : public testing::Test {
     ASSERT_EQ(at("run right.onnx --input x=x.npy --out bare").code, 0);
     ASSERT_EQ(at("run other.onnx --full --input x=x.npy --out other").code, 0);
   }
-  static void TearDownTestSuite() {
-    delete folder_;
-    folder_ = nullptr;
-  }
-  void SetUp() override {
-    if (!has_runtime()) GTEST_SKIP() << "no ONNX Runtime";
-  }
-  static Done at(const std::string& words) { return tensortap(words, {folder_->path(), {{"COLUMNS", ""}}}); }
-  static std::string path(const std::string& name) { return *folder_ / name; }
-  static Json summary(const std::string& words) { return at(words + " --json").objects().back().at("summary"); }
-  static toy::TempFolder* folder_;
-};
 
-toy::TempFolder* Compare::folder_ = nullptr;
+ protected:
+  static Json summary(const std::string& words) { return at(words + " --json").objects().back().at("summary"); }
+};
 
 TEST_F(Compare, EqualDumpsAreEqual) {
   const Done done = at("compare right right");

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "command/command.h"
-#include "toy_engine.h"
+#include "command/suite_folder.h"
 
 namespace command {
 namespace {
@@ -19,12 +19,10 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class Dumps : public testing::Test {
- protected:
+class Dumps : public SuiteFolder<Dumps> {
+ public:
   // One dump for all tests: none of them writes into it.
-  static void SetUpTestSuite() {
-    if (!has_runtime()) return;
-    folder_ = new toy::TempFolder;
+  static void make() {
     write(*folder_ / "model.onnx", small_model());
     write(*folder_ / "nonfinite.onnx", nonfinite_model());
     write(*folder_ / "x.npy", npy({2, 3}, {0.5F, -1, 2, 1.5F, 0.25F, -0.75F}));
@@ -36,16 +34,12 @@ class Dumps : public testing::Test {
     ASSERT_EQ(tensortap("run model.onnx --input x=x.npy --full --runs 2 --out dump", {folder_->path()}).code, 0);
     ASSERT_EQ(tensortap("run deep.onnx --stats --out deep", {folder_->path()}).code, 0);
   }
-  static void TearDownTestSuite() { delete folder_; }
-  void SetUp() override {
-    if (folder_ == nullptr) GTEST_SKIP() << "TENSORTAP_ONNXRUNTIME is not set";
-  }
+
+ protected:
   static Done at(const std::vector<std::string>& words, const std::string& columns = "") {
     return tensortap(words, {folder_->path(), {{"COLUMNS", columns}}});
   }
-  static Done at(const std::string& words, const std::string& columns = "") {
-    return tensortap(words, {folder_->path(), {{"COLUMNS", columns}}});
-  }
+  using SuiteFolder::at;
   static std::vector<Json> records(std::vector<std::string> more = {}) {
     more.insert(more.begin(), {"ls", "dump", "--json"});
     return at(more).objects();
@@ -60,11 +54,7 @@ class Dumps : public testing::Test {
     for (const Json& record : all) values.push_back(record[name]);
     return values;
   }
-  static std::string path(const std::string& name) { return *folder_ / name; }
-  static toy::TempFolder* folder_;
 };
-
-toy::TempFolder* Dumps::folder_ = nullptr;
 
 // --- ls -------------------------------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "command/command.h"
-#include "toy_engine.h"
+#include "command/suite_folder.h"
 
 namespace command {
 namespace {
@@ -16,26 +16,16 @@ using testing::HasSubstr;
 using testing::Not;
 
 // y = 1.5 (x + x), which is the next step's x: three times as much in each step. b is -1.
-class FindQuestions : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    if (!has_runtime()) return;
-    folder_ = new toy::TempFolder;
+class FindQuestions : public SuiteFolder<FindQuestions> {
+ public:
+  static void make() {
     write(*folder_ / "m.onnx",
           model({{"Add", "net/sum", {"x", "x"}, {"s"}}, {"Mul", "net/product", {"s", "w"}, {"y"}}}, {2, 3}, {{"w", {}, {1.5F}}}));
     write(*folder_ / "x.npy", npy({2, 3}, {1, 0, 2, -3, 0.5F, 1}));
     ASSERT_EQ(tensortap("run m.onnx --input x=x.npy --runs 12 --carry y=x --stats --optimize none --out grows", {folder_->path()}).code, 0);
     ASSERT_EQ(tensortap("run m.onnx --input x=x.npy --runs 12 --full --optimize none --out same", {folder_->path()}).code, 0);
   }
-  static void TearDownTestSuite() { delete folder_; }
-  void SetUp() override {
-    if (folder_ == nullptr) GTEST_SKIP() << "TENSORTAP_ONNXRUNTIME is not set";
-  }
-  static Done at(const std::string& words) { return tensortap(words, {folder_->path()}); }
-  static toy::TempFolder* folder_;
 };
-
-toy::TempFolder* FindQuestions::folder_ = nullptr;
 
 // B4
 TEST_F(FindQuestions, TrendsNameWhatGrowsAndHowFast) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "command/command.h"
-#include "toy_engine.h"
+#include "command/suite_folder.h"
 
 namespace command {
 namespace {
@@ -20,11 +20,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-class Replay : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    if (!has_runtime()) return;
-    folder_ = new toy::TempFolder();
+class Replay : public SuiteFolder<Replay> {
+ public:
+  static void make() {
     write(path("m.onnx"), model({{"MatMul", "matmul_1", {"x", "w"}, {"a"}}, {"Softmax", "softmax_1", {"a"}, {"y"}}}, {2, 3},
                                 {{"w", {3, 4}, small_weights()}}));
     write(path("x.npy"), npy({2, 3}, {0.5F, -1, 2, 1.5F, 0.25F, -0.75F}));
@@ -32,15 +30,8 @@ class Replay : public testing::Test {
     ASSERT_EQ(at("run m.onnx --full --input x=x.npy --out outputs").code, 0);
     ASSERT_EQ(at("run m.onnx --input x=x.npy --out bare").code, 0);
   }
-  static void TearDownTestSuite() {
-    delete folder_;
-    folder_ = nullptr;
-  }
-  void SetUp() override {
-    if (!has_runtime()) GTEST_SKIP() << "no ONNX Runtime";
-  }
-  static Done at(const std::string& words) { return tensortap(words, {folder_->path(), {{"COLUMNS", ""}}}); }
-  static std::string path(const std::string& name) { return *folder_ / name; }
+
+ protected:
   // A copy of the dump in which one text of a file is another.
   static std::string changed(const std::string& name, const std::string& file, const std::string& from, const std::string& to) {
     std::filesystem::copy(path("dump"), path(name), std::filesystem::copy_options::recursive);
@@ -50,10 +41,7 @@ class Replay : public testing::Test {
     write(path(name + "/" + file), text.replace(at, from.size(), to));
     return name;
   }
-  static toy::TempFolder* folder_;
 };
-
-toy::TempFolder* Replay::folder_ = nullptr;
 
 TEST_F(Replay, GivesTheSameBitsOnTheSameRuntime) {
   const Done done = at("replay dump");

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "command/command.h"
-#include "toy_engine.h"
+#include "command/suite_folder.h"
 
 namespace command {
 namespace {
@@ -16,26 +16,17 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-class Report : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    if (!has_runtime()) return;
-    folder_ = new toy::TempFolder();
+class Report : public SuiteFolder<Report> {
+ public:
+  static void make() {
     write(path("m.onnx"), small_model());
     write(path("inf.onnx"), nonfinite_model());
     write(path("zero.npy"), npy({2, 3}, {1, 2, 0, 4, 5, 6}));
     ASSERT_EQ(at("run m.onnx --full --slots in,out --runs 2 --out dump").code, 0);
     ASSERT_EQ(at("run inf.onnx --input x=zero.npy --out bare").code, 0);
   }
-  static void TearDownTestSuite() {
-    delete folder_;
-    folder_ = nullptr;
-  }
-  void SetUp() override {
-    if (!has_runtime()) GTEST_SKIP() << "no ONNX Runtime";
-  }
-  static Done at(const std::string& words) { return tensortap(words, {folder_->path(), {{"COLUMNS", ""}}}); }
-  static std::string path(const std::string& name) { return *folder_ / name; }
+
+ protected:
   // The answers that a report holds.
   static Json answers_in(const std::string& name) {
     const std::string page = read(path(name));
@@ -43,10 +34,7 @@ class Report : public testing::Test {
     const size_t from = page.find(begin) + begin.size();
     return Json::parse(page.substr(from, page.find("</script>", from) - from));
   }
-  static toy::TempFolder* folder_;
 };
-
-toy::TempFolder* Report::folder_ = nullptr;
 
 TEST_F(Report, HoldsWhatLsSaysAndIsTheSameEachTime) {
   const Done done = at("report dump --out r.html");
