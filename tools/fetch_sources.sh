@@ -10,13 +10,10 @@ set -euo pipefail
 
 readonly RE2_VERSION=20220601+dfsg-1
 readonly HTTPLIB_VERSION=0.11.4+ds-1+deb12u1
-readonly KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
 readonly UNICODE=/usr/share/unicode
 
-fail() {
-  echo "fetch_sources.sh: $*" >&2
-  exit 2
-}
+# shellcheck source=tools/private_apt.sh
+source "$(dirname "${BASH_SOURCE[0]}")/private_apt.sh"
 
 folder=$(realpath -m "${1:?"usage: fetch_sources.sh FOLDER [re2|httplib]..."}")
 shift
@@ -31,20 +28,7 @@ prepare_apt() {
     fail "this is no Debian: docs/dependencies.md says which sources to unpack, and how to give their folders to CMake"
   mkdir -p "$folder"
   work=$(mktemp -d "$folder/sources-XXXXXX")
-  apt-get indextargets --format "deb-src [signed-by=$KEYS] \$(REPO_URI) \$(RELEASE) \$(COMPONENT)" \
-    'Created-By: Packages' 'Origin: Debian' 'Component: main' | sort -u >"$work/sources.list"
-  [[ -s $work/sources.list ]] || fail "apt knows no Debian mirror: run apt-get update (as root) first"
-  mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
-  # root downloads itself: apt's own user has no way into most build folders.
-  cat >"$work/apt.conf" <<CONF
-Dir::Etc::SourceList "$work/sources.list";
-Dir::Etc::SourceParts "/dev/null";
-Dir::State::Lists "$work/lists";
-Dir::Cache "$work/cache";
-APT::Sandbox::User "root";
-CONF
-  export APT_CONFIG=$work/apt.conf
-  apt-get update -qq
+  private_apt "$work" "deb-src [signed-by=$KEYS] \$(REPO_URI) \$(RELEASE) \$(COMPONENT)" "" 'Component: main'
 }
 
 # unpack PACKAGE VERSION: its original sources into $work/PACKAGE, Debian's own folder beside it.
