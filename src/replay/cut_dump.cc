@@ -7,14 +7,14 @@
 
 namespace tensortap {
 
-Box whole_box(const Shape& shape) {
+TensorBox whole_box(const Shape& shape) {
   return {std::vector<int64_t>(static_cast<size_t>(shape.rank()), 0), {shape.dims().begin(), shape.dims().end()}};
 }
 
 namespace {
 
 // A damaged file may hold a tensor of another shape.
-bool contains(const Shape& shape, const Box& box) {
+bool contains(const Shape& shape, const TensorBox& box) {
   if (static_cast<size_t>(shape.rank()) != box.count.size()) return false;
   for (int i = 0; i < shape.rank(); ++i) {
     const auto axis = static_cast<size_t>(i);
@@ -30,7 +30,7 @@ bool can_be_cut(DType dtype) {
   return info.bits > 0 && info.bits % 8 == 0;
 }
 
-std::vector<std::byte> cut_elements(const TensorView& view, const Box& box) {
+std::vector<std::byte> cut_elements(const TensorView& view, const TensorBox& box) {
   const std::span<const int64_t> dims = view.desc.shape.dims();
   std::vector<int64_t> strides(dims.size(), 1);
   for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
@@ -44,7 +44,7 @@ std::vector<std::byte> cut_elements(const TensorView& view, const Box& box) {
   return bytes;
 }
 
-CutDump::CutDump(const DumpIndex& dump, std::span<const uint32_t> rows, std::vector<Box> boxes)
+CutDump::CutDump(const DumpIndex& dump, std::span<const uint32_t> rows, std::vector<TensorBox> boxes)
     : dump_(dump), numbers_(rows.begin(), rows.end()), boxes_(std::move(boxes)) {
   for (size_t i = 0; i < numbers_.size(); ++i) {
     RecordRow row = dump.rows()[numbers_[i]];
@@ -56,7 +56,7 @@ CutDump::CutDump(const DumpIndex& dump, std::span<const uint32_t> rows, std::vec
 
 Result<RecordData> CutDump::data(size_t row) const {
   TENSORTAP_ASSIGN_OR_RETURN(RecordData whole, dump_.data(numbers_[row]));
-  const Box& box = boxes_[row];
+  const TensorBox& box = boxes_[row];
   if (std::ranges::equal(whole.view.desc.shape.dims(), box.count) || !whole.view.is_contiguous()) return whole;
   if (!contains(whole.view.desc.shape, box)) return corrupt("a tensor has not the shape that its record says");
   auto bytes = std::make_shared<const std::vector<std::byte>>(cut_elements(whole.view, box));

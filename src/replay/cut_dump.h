@@ -16,20 +16,20 @@
 namespace tensortap {
 
 // A part of a tensor: for each dimension where it begins and how much is left.
-struct Box {
+struct TensorBox {
   std::vector<int64_t> first;
   std::vector<int64_t> count;
 };
-Box whole_box(const Shape& shape);
+TensorBox whole_box(const Shape& shape);
 // Whether a part of such a tensor can be taken: elements of whole bytes.
 bool can_be_cut(DType dtype);
 // The elements of a contiguous tensor that are in the box, packed.
-std::vector<std::byte> cut_elements(const TensorView& view, const Box& box);
+std::vector<std::byte> cut_elements(const TensorView& view, const TensorBox& box);
 
 // Borrows `dump`. Row n is row rows[n] of it, cut to boxes[n].
 class CutDump : public DumpIndex {
  public:
-  CutDump(const DumpIndex& dump, std::span<const uint32_t> rows, std::vector<Box> boxes);
+  CutDump(const DumpIndex& dump, std::span<const uint32_t> rows, std::vector<TensorBox> boxes);
   [[nodiscard]] std::string_view layout() const override { return dump_.layout(); }
   [[nodiscard]] std::span<const RecordRow> rows() const override { return rows_; }
   [[nodiscard]] std::span<const OpInfo> ops() const override { return dump_.ops(); }
@@ -44,7 +44,7 @@ class CutDump : public DumpIndex {
   const DumpIndex& dump_;
   std::vector<uint32_t> numbers_;  // of dump_
   std::vector<RecordRow> rows_;
-  std::vector<Box> boxes_;
+  std::vector<TensorBox> boxes_;
 };
 
 }  // namespace tensortap

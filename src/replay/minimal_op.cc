@@ -76,7 +76,7 @@ class Minimiser {
   }
 
   // The runtime's values of the outputs, of these parts of the inputs.
-  Status run(const std::vector<Box>& boxes, std::vector<Value>& values) {
+  Status run(const std::vector<TensorBox>& boxes, std::vector<Value>& values) {
     progress_(runs_++);
     const CutDump part(dump_, rows_, boxes);
     const RecordedOp* const one = &op_;
@@ -113,7 +113,7 @@ class Minimiser {
   }
 
   // Whether these parts give the bits of the whole, and these are not what was recorded.
-  bool takes(const std::vector<Box>& boxes) {
+  bool takes(const std::vector<TensorBox>& boxes) {
     if (runs_ >= kMostRuns) return false;
     std::vector<Value> values;
     if (!run(boxes, values).ok()) return false;
@@ -133,7 +133,7 @@ class Minimiser {
   }
 
   bool try_part(const Cut& cut, int64_t first, int64_t count) {
-    std::vector<Box> boxes = boxes_;
+    std::vector<TensorBox> boxes = boxes_;
     for (const Axis& axis : cut) {
       boxes[axis.tensor].first[axis.axis] += first;
       boxes[axis.tensor].count[axis.axis] = count;
@@ -251,8 +251,8 @@ class Minimiser {
   size_t main_ = 0;       // the output that differs
   bool differs_ = false;  // whether one does
   std::vector<Value> whole_;
-  std::vector<Box> boxes_;  // what is left
-  Difference difference_;   // of that
+  std::vector<TensorBox> boxes_;  // what is left
+  Difference difference_;         // of that
   size_t runs_ = 0;
 };
 
