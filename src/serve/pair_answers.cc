@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -63,7 +65,12 @@ Result<std::unique_ptr<Elements>> elements_of(const AskedDump& asked, const Numb
   return of == "ulp" ? ulp_elements(std::move(a), std::move(b)) : difference_elements(std::move(a), std::move(b));
 }
 
-std::string error_text(double error) { return to_json_text(json_number(error)); }
+// Four digits, as `compare` prints them.
+std::string error_text(double error) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.4g", error);
+  return text.data();
+}
 
 // A sentence on one place of the comparison, with a link that shows it in the graph of A.
 Json place_sentence(const ComparedPairs& pairs, const ComparisonSummary::Place& place, std::string_view kind, std::string_view begin) {

@@ -84,7 +84,7 @@ void Sentences::add_first(const Json& first, const Json& report) {
   Json named = first;  // nonfinite_json has no "record"
   named["record"] = concat(text_in(first, "op"), ":", text_in(first, "slot"), "@", text_in(first, "step"));
   const auto row = row_of(named);
-  const std::string flow = row ? concat("&flow=", *row) : std::string();
+  const std::string flow = row ? concat("&step=", text_in(first, "step"), "&flow=", *row) : std::string();
   add("nonfinite",
       concat("The first value that is not finite is of ", text_in(first, "op"), " (", text_in(first, "type"), ") in step ",
              text_in(first, "step"), ", ", text_in(first, "slot"), ": ", counts_of(first), place_of(first), "."),

@@ -18,10 +18,11 @@ const browser = new TestBrowser(folder);
 
 const seconds = (since: number) => (performance.now() - since) / 1000;
 
-function memory(process_: number): { now: number; most: number } {
+// Its own, and that of files, whose pages it shares with the system's cache; in MiB.
+function memory(process_: number): { own: number; files: number } {
   const status = readFileSync(`/proc/${process_}/status`, 'utf8');
   const mebibytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
-  return { now: mebibytes('VmRSS'), most: mebibytes('VmHWM') };
+  return { own: mebibytes('RssAnon'), files: mebibytes('RssFile') };
 }
 
 // By the browser's own protocol: pages that forbid eval, such as Netron's, know of no other way.
@@ -71,7 +72,7 @@ async function benchServe(visitor: Visitor, command: string, dump: string) {
   await paint(visitor);
   const start = seconds(begin);
   const before = performance.now();
-  await visitor.page.goto(server.at('#graph'));
+  await visitor.page.goto(server.at('#graph?open=all'));
   await visitor.until('window.tensortapFrames?.frames > 0');
   await paint(visitor);
   const graph = seconds(before);
@@ -110,8 +111,13 @@ async function benchPeer(visitor: Visitor, ready: string, program: string[]) {
       await new Promise((done) => setTimeout(done, 50));
     }
     const listening = seconds(begin);
+    // Netron would ask for consent to this cookie first.
+    await visitor.page.context().addCookies([{ name: 'consent', value: String(Date.now()), url: address }]);
     await visitor.page.goto(address);
-    if (!(await comesTrue(visitor, ready))) return { listening, graph: null, wheel: null };
+    if (!(await comesTrue(visitor, ready))) {
+      await visitor.page.screenshot({ path: `${folder}/peer.png` });
+      return { listening, graph: null, wheel: null };
+    }
     await paint(visitor);
     const graph = seconds(begin) - listening;
     await visitor.page.screenshot({ path: `${folder}/peer.png` });

@@ -16,7 +16,7 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
 ];
-const PATIENCE = 60_000;
+const PATIENCE = Number(process.env.TENSORTAP_TEST_PATIENCE ?? 60_000);
 
 export interface Look {
   width: number;
@@ -54,6 +54,12 @@ export class Visitor {
     await this.until("!document.querySelector('.busy, .loading')");
     await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     await this.page.screenshot({ path: join(this.pictures, `${name}.png`) });
+  }
+
+  // Waits for the first frame of a graph.
+  async graph(): Promise<void> {
+    await this.page.waitForSelector('.graph-canvas');
+    await this.until('window.tensortapFrames?.frames > 0');
   }
 
   failurePath(name: string): string {

@@ -15,8 +15,6 @@ interface Facts {
   digits: { dump: string; origin: string; source: string; text: string; nonFinite: number; curve: { op: string; record: number } };
   // A model with all its tensors; the record of one, and where its largest value is.
   demo: { dump: string; record: number; largest: number[]; value: number };
-  // The same model with a fault in one weight, and without.
-  pair: { wrong: string; right: string; born: string };
 }
 
 const LIGHT_4K: Look = { width: 3840, height: 2160, scheme: 'light' };
@@ -24,16 +22,7 @@ const DARK: Look = { width: 1280, height: 720, scheme: 'dark' };
 
 const facts = JSON.parse(readFileSync(process.argv[3], 'utf8')) as Facts;
 const start = (...dumps: string[]) => Served.start(facts.command, dumps);
-const [digits, demo, pair] = await Promise.all([
-  start(facts.digits.dump),
-  start(facts.demo.dump),
-  start(facts.pair.wrong, facts.pair.right),
-]);
-
-async function graphIsThere(visitor: Visitor): Promise<void> {
-  await visitor.page.waitForSelector('.graph-canvas');
-  await visitor.until('window.tensortapFrames?.frames > 0');
-}
+const [digits, demo] = await Promise.all([start(facts.digits.dump), start(facts.demo.dump)]);
 
 // From the start page to the line of source: one click.
 async function findTheNan(visitor: Visitor, look: string): Promise<void> {
@@ -93,17 +82,21 @@ const heat: Scenario = {
   name: 'the graph is coloured, its groups open, and the address brings all of it back',
   async run(visitor) {
     await visitor.open(demo.at('#graph?heat=absmax'));
-    await graphIsThere(visitor);
+    await visitor.graph();
     await visitor.page.waitForSelector('.legend .ramp');
     await visitor.picture('demo graph');
     await visitor.page.keyboard.press('ArrowDown');
     await visitor.page.keyboard.press('ArrowDown');
     await visitor.until(`/[?&](op|group)=/.test(location.hash)`);
     await visitor.page.keyboard.press('+');
-    await visitor.until(`location.hash.includes('k=')`);
+    // The address follows when the graph stands still.
+    await visitor.until(`(() => {
+      const { x, k } = window.tensortapViewport.view;
+      return location.hash.includes('x=' + x.toFixed(1)) && location.hash.includes('k=' + k.toPrecision(4));
+    })()`);
     const [address, view] = [visitor.page.url(), await visitor.page.evaluate('JSON.stringify(window.tensortapViewport.view)')];
     await visitor.open(address);
-    await graphIsThere(visitor);
+    await visitor.graph();
     const again = JSON.parse((await visitor.page.evaluate('JSON.stringify(window.tensortapViewport.view)')) as string) as object;
     for (const [name, value] of Object.entries(JSON.parse(view as string) as Record<string, number>)) {
       const now = (again as Record<string, number>)[name];
@@ -131,7 +124,7 @@ const search: Scenario = {
   name: 'ops, modules and lines of source are found',
   async run(visitor) {
     await visitor.open(digits.at('#graph'));
-    await graphIsThere(visitor);
+    await visitor.graph();
     await visitor.page.keyboard.press('/');
     await visitor.page.keyboard.type(facts.digits.source.replace(/^.*\//, ''));
     await visitor.page.waitForSelector('.hit');
@@ -150,52 +143,12 @@ const keys: Scenario = {
   name: 'n goes to the op that made the first NaN or Inf',
   async run(visitor) {
     await visitor.open(digits.at('#graph'));
-    await graphIsThere(visitor);
+    await visitor.graph();
     await visitor.until(`document.querySelector('.legend')`);
     await visitor.until(`!document.querySelector('.busy')`);
     await visitor.page.keyboard.press('n');
     await visitor.page.waitForSelector('.panel td.bad');
     await visitor.picture('digits next');
-  },
-};
-
-const compared: Scenario = {
-  name: 'two dumps: the op in which the error is born is said, shown and drawn',
-  async run(visitor) {
-    await visitor.open(pair.at(''));
-    await visitor.until(
-      `[...document.querySelectorAll('.finding-text')].some((one) => one.textContent.includes(${JSON.stringify(facts.pair.born)}))`,
-    );
-    await visitor.picture('pair start');
-    await visitor.open(pair.at('#graph?heat=error'));
-    await graphIsThere(visitor);
-    await visitor.until(`!document.querySelector('.busy')`);
-    await visitor.page.keyboard.press('d');
-    await visitor.page.waitForSelector('.panel .op-name');
-    equal(await visitor.text('.panel .op-name'), facts.pair.born, 'the op that d goes to');
-    await visitor.picture('pair graph');
-    await visitor.page.click('label.check');
-    await visitor.until(`document.querySelectorAll('.graph-canvas').length === 2`);
-    await visitor.picture('pair side by side');
-  },
-};
-
-const pairs: Scenario = {
-  name: 'pairs of tensors, and the values of one as differences',
-  async run(visitor) {
-    await visitor.open(pair.at('#pairs?sort=own&only=differing'));
-    await visitor.page.waitForSelector('.row');
-    check((await visitor.text('.row')).includes(facts.pair.born), `the pair with the largest own error is not of ${facts.pair.born}`);
-    await visitor.picture('pairs');
-    await visitor.page.locator('.list').focus();
-    await visitor.page.keyboard.press('Home');
-    await visitor.page.keyboard.press('Enter');
-    await visitor.page.waitForSelector('.picture');
-    await visitor.picture('pair difference');
-    await visitor.page.click('a:text("The way of the error")');
-    await graphIsThere(visitor);
-    await visitor.until(`location.hash.includes('way=error')`);
-    await visitor.picture('pair way');
   },
 };
 
@@ -223,8 +176,8 @@ const vanished: Scenario = {
 
 const browser = new TestBrowser(process.argv[2]);
 try {
-  await runScenarios(browser, [nan, nanDark, nan4K, table, tensor, heat, steps, search, keys, compared, pairs, stranger, vanished]);
+  await runScenarios(browser, [nan, nanDark, nan4K, table, tensor, heat, steps, search, keys, stranger, vanished]);
 } finally {
   await browser.close();
-  for (const server of [digits, demo, pair]) server.stop();
+  for (const server of [digits, demo]) server.stop();
 }

@@ -88,7 +88,7 @@ const filter: Scenario = {
     await visitor.until(`document.querySelector('.row')?.firstElementChild.textContent === '${RECORDS - 1}'`);
     equal(visitor.fragment().get('sort'), '-absmax', 'the order in the address');
     equal(
-      await visitor.page.locator('button:text("Copy as command line")').getAttribute('title'),
+      await visitor.page.locator('button:text("Copy as command")').getAttribute('title'),
       `tensortap ls made --where 'absmax > 1' --sort -absmax`,
       'the command',
     );

@@ -21,6 +21,11 @@ try {
   await visitor.picture('web_nan');
   await visitor.open(servers[1].at('#graph?heat=absmax'));
   await visitor.page.waitForSelector('.legend .ramp');
+  await visitor.page.keyboard.press('/');
+  await visitor.page.keyboard.type('ApplyActivation_1/AddV2');
+  await visitor.page.waitForSelector('.hit.chosen');
+  await visitor.page.keyboard.press('Enter');
+  await visitor.page.waitForSelector('.panel .op-name');
   await visitor.picture('web_graph');
 } finally {
   await browser.close();

@@ -1,5 +1,7 @@
 // Blue to yellow, which people who confuse red and green also tell apart. Red means "not finite" and nothing else.
 
+import { formatNumber } from './format';
+
 const STOPS = [
   [0, 34, 78],
   [35, 62, 108],
@@ -44,6 +46,9 @@ export interface Scale {
   smallest: number;
   largest: number;
   logarithmic: boolean;
+  // Whether values lie beyond an end; they have the colour of that end.
+  isCutBelow?: boolean;
+  isCutAbove?: boolean;
 }
 
 // Logarithmic where all values are positive and the largest is more than a thousand times the smallest.
@@ -57,6 +62,33 @@ export function shareOf(value: number, scale: Scale): number {
   if (!scale.logarithmic) return (value - scale.smallest) / (scale.largest - scale.smallest);
   if (value <= scale.smallest) return 0;
   return Math.log(value / scale.smallest) / Math.log(scale.largest / scale.smallest);
+}
+
+const FAR = 0.75;
+
+// Few values that are far away do not take the colours of all others: `share` of them, at each end, may lie beyond the scale.
+export function cutScale(scale: Scale, values: Float32Array, share: number): Scale {
+  const shares = values.filter(Number.isFinite);
+  shares.forEach((value, i) => (shares[i] = shareOf(value, scale)));
+  shares.sort();
+  const cut = Math.floor(shares.length * share);
+  if (cut === 0) return scale;
+  const [low, high] = [shares[cut], shares[shares.length - 1 - cut]];
+  const isCutBelow = high > low && low > FAR * (high - low);
+  const isCutAbove = high > low && 1 - high > FAR * (high - low);
+  return {
+    ...scale,
+    smallest: isCutBelow ? valueAt(low, scale) : scale.smallest,
+    largest: isCutAbove ? valueAt(high, scale) : scale.largest,
+    isCutBelow,
+    isCutAbove,
+  };
+}
+
+// The ends of the scale in words.
+export function endTexts(scale: Scale, digits: number): [string, string] {
+  const [smallest, largest] = [formatNumber(scale.smallest, digits), formatNumber(scale.largest, digits)];
+  return [scale.isCutBelow ? `≤ ${smallest}` : smallest, scale.isCutAbove ? `≥ ${largest}` : largest];
 }
 
 // The value at a share of the scale, for the legend.

@@ -2,7 +2,7 @@
 
 import type { Value } from './types';
 
-// Four digits, as `tensortap ls` prints them; whole numbers in full.
+// Four digits; whole numbers in full.
 export function formatValue(value: unknown, digits = 4): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
@@ -16,7 +16,8 @@ export function formatNumber(value: number, digits = 4): string {
   if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf';
   if (value === 0) return Object.is(value, -0) ? '-0' : '0';
   const size = Math.abs(value);
-  const text = size >= 1e-4 && size < 10 ** digits ? value.toPrecision(digits) : value.toExponential(digits - 1);
+  if (size >= 10 ** digits && size < 1e5) return String(Math.round(value));
+  const text = size >= 1e-3 && size < 10 ** digits ? value.toPrecision(digits) : value.toExponential(digits - 1);
   const [mantissa, exponent] = text.split('e');
   const short = mantissa.includes('.') ? mantissa.replace(/\.?0+$/, '') : mantissa;
   return exponent === undefined ? short : `${short}e${exponent.replace('+', '')}`;

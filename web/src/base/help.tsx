@@ -1,6 +1,6 @@
 // The keys and the pointer, on one page.
 
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 const KEYS: [string, string][] = [
   ['/', 'search for an op, a module, a type, a line of source'],
@@ -40,7 +40,7 @@ function Rows({ rows }: { rows: [string, string][] }) {
 
 export function Help({ onClose }: { onClose(): void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current!.showModal(), []);
+  useLayoutEffect(() => dialog.current!.showModal(), []);
   return (
     <dialog ref={dialog} class="help" aria-label="Help" onClose={onClose} onClick={(event) => event.target === dialog.current && onClose()}>
       <button type="button" class="quiet close" aria-label="Close" onClick={onClose}>

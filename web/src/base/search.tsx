@@ -1,8 +1,8 @@
 // The search box: ops, modules, types, lines of source.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { pathOf } from './api';
-import { go } from './place';
+import { change, go, readPlace } from './place';
 import type { SearchHit, Which } from './types';
 import { useAnswer } from './use_answer';
 
@@ -11,7 +11,8 @@ export function Search({ which, onClose }: { which: Which; onClose(): void }) {
   const [asked, setAsked] = useState('');
   const [chosen, setChosen] = useState(0);
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current!.showModal(), []);
+  // Before the next key is pressed, which belongs into the field.
+  useLayoutEffect(() => dialog.current!.showModal(), []);
   useEffect(() => {
     const timer = setTimeout(() => setAsked(typed.trim()), 60);
     return () => clearTimeout(timer);
@@ -21,7 +22,11 @@ export function Search({ which, onClose }: { which: Which; onClose(): void }) {
   useEffect(() => setChosen(0), [answer.value]);
   const open = (hit: SearchHit) => {
     onClose();
-    go(hit.fragment.startsWith('#') ? hit.fragment : '#' + hit.fragment);
+    const found = readPlace(hit.fragment);
+    const isHere = found.view === 'graph' && readPlace(location.hash).view === 'graph';
+    // Within the graph, colours and open groups stay.
+    if (isHere) change({ op: found.parameters.get('op'), group: found.parameters.get('group'), flow: null, way: null });
+    else go('#' + hit.fragment.replace(/^#/, ''));
   };
   const press = (event: KeyboardEvent) => {
     if (event.key === 'ArrowDown') setChosen(Math.min(chosen + 1, hits.length - 1));
@@ -39,7 +44,7 @@ export function Search({ which, onClose }: { which: Which; onClose(): void }) {
       onClick={(event) => event.target === dialog.current && onClose()}
     >
       <input
-        type="search"
+        type="text"
         name="search"
         aria-label="Search for"
         placeholder="Op, module, type, or file:line"

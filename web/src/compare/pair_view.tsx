@@ -15,7 +15,7 @@ const VIEWS: Record<string, string> = { difference: 'A − B', a: 'A', b: 'B', u
 const MEASURES: [string, string][] = [
   ['error', 'error'],
   ['tolerance', 'tolerance'],
-  ['birth', 'own error'],
+  ['birth', 'birth'],
   ['growth', 'growth'],
   ['noise', 'noise'],
   ['max_abs', 'max absolute'],

@@ -8,7 +8,7 @@ import type { CompareState, DumpAnswer, Pair } from '../base/types';
 import { useRows, VirtualList } from '../table/virtual_list';
 
 const ONLY = { all: 'all pairs', differing: 'what differs', first: 'the first outside of the tolerance' };
-const SORT = { error: 'largest error', own: 'largest own error', order: 'as they ran' };
+const SORT = { error: 'largest error', own: 'most added by the op', order: 'as they ran' };
 
 interface Column {
   name: string;
@@ -22,15 +22,16 @@ function number(name: keyof Pair & string, title = name, width = '6.6rem'): Colu
 }
 
 const COLUMNS: Column[] = [
-  { name: 'verdict', width: '9rem', isNumber: false, text: (pair) => pair.verdict },
-  { name: 'of A', width: 'minmax(16rem, 3fr)', isNumber: false, text: (pair) => pair.a },
-  { name: 'of B', width: 'minmax(10rem, 2fr)', isNumber: false, text: (pair) => (pair.a === pair.b ? 'same name' : pair.b) },
+  { name: 'verdict', width: '7rem', isNumber: false, text: (pair) => pair.verdict },
+  { name: 'of A', width: 'minmax(14rem, 3fr)', isNumber: false, text: (pair) => pair.a },
+  { name: 'of B', width: 'minmax(7rem, 2fr)', isNumber: false, text: (pair) => (pair.a === pair.b ? 'same name' : pair.b) },
   { name: 'type', width: 'minmax(6rem, 1fr)', isNumber: false, text: (pair) => pair.type_a },
-  { name: 'shape', width: 'minmax(6rem, 1fr)', isNumber: false, text: (pair) => formatShape(pair.shape_a) },
+  { name: 'shape', width: 'minmax(8rem, 1fr)', isNumber: false, text: (pair) => formatShape(pair.shape_a) },
   number('step_a', 'step', '4rem'),
   number('error'),
   number('tolerance'),
-  number('birth', 'own error'),
+  { name: 'birth', width: '5.6rem', isNumber: false, text: (pair) => formatValue(pair.birth) },
+  number('growth', 'growth', '5rem'),
   number('max_abs', 'max abs'),
   number('max_ulp', 'max ULP'),
   number('cosine'),
@@ -114,9 +115,10 @@ export function PairsView({ place, answer }: { place: Place; answer: DumpAnswer 
     if (pair) go(linkTo('pair', { pair: pair.pair }));
   };
   const focusedPair = focused >= 0 ? rows.at(focused) : undefined;
+  const look = focusedPair ? 'button' : 'button hidden';
   return (
     <div class="table-view">
-      <div class="toolbar" role="toolbar" aria-label="Pairs">
+      <div class="toolbar one-line" role="toolbar" aria-label="Pairs">
         <Choice
           label="Show"
           value={only}
@@ -131,17 +133,16 @@ export function PairsView({ place, answer }: { place: Place; answer: DumpAnswer 
         />
         <Summary state={state} />
         <span class="spring" />
-        {focusedPair && (
-          <>
-            <a class="button" href={linkTo('pair', { pair: focusedPair.pair })}>
-              Values
-            </a>
-            <a class="button" href={linkTo('graph', { op: focusedPair.op_a, heat: 'error', flow: focusedPair.record_a, way: 'error' })}>
-              In the graph
-            </a>
-          </>
-        )}
-        <CopyButton text={commandLine(['tensortap', 'compare', a.name, b.name], { only, sort })}>Copy as command line</CopyButton>
+        <a class={look} href={focusedPair && linkTo('pair', { pair: focusedPair.pair })}>
+          Values
+        </a>
+        <a
+          class={look}
+          href={focusedPair && linkTo('graph', { op: focusedPair.op_a, heat: 'error', flow: focusedPair.record_a, way: 'error' })}
+        >
+          In the graph
+        </a>
+        <CopyButton text={commandLine(['tensortap', 'compare', a.name, b.name], { only, sort })}>Copy as command</CopyButton>
       </div>
       <Problem text={rows.error} />
       {rows.error === null && (

@@ -1,7 +1,7 @@
 // The numbers that colour the graph: one for each op, then of each group and tile the largest inside.
 
 import { ApiError } from '../base/api';
-import { scaleOf, shareOf, type Scale } from '../base/colours';
+import { cutScale, scaleOf, shareOf, type Scale } from '../base/colours';
 import type { Graph } from './graph_model';
 import { NO_OP } from './graph_model';
 import type { Tiles } from './tiles';
@@ -36,7 +36,7 @@ export function heatFrom(data: ArrayBuffer, by: string): Heat {
   const values = new Float32Array(data, 16, count);
   let smallestPositive = Infinity;
   for (const value of values) if (value > 0 && value < smallestPositive) smallestPositive = value;
-  return { by, values, scale: scaleOf(numbers[2], numbers[3], smallestPositive) };
+  return { by, values, scale: cutScale(scaleOf(numbers[2], numbers[3], smallestPositive), values, 0.05) };
 }
 
 // Of each item: the share of the scale (-1: nothing measured), and whether something in it is not finite or was not captured.

@@ -1,7 +1,7 @@
 // What the colours of the graph mean.
 
 import { useEffect, useRef } from 'preact/hooks';
-import { heatChannels, valueAt } from '../base/colours';
+import { endTexts, heatChannels, valueAt } from '../base/colours';
 import { formatNumber } from '../base/format';
 import { HEAT_KEYS, PAIR_KEYS, type Heat } from './heat';
 
@@ -28,9 +28,9 @@ export function Legend({ heat, flow, flowIsError }: { heat: Heat | null; flow: b
           </div>
           <Ramp />
           <div class="legend-ends">
-            <span>{formatNumber(heat.scale.smallest, 3)}</span>
+            <span>{endTexts(heat.scale, 3)[0]}</span>
             <span>{formatNumber(valueAt(0.5, heat.scale), 3)}</span>
-            <span>{formatNumber(heat.scale.largest, 3)}</span>
+            <span>{endTexts(heat.scale, 3)[1]}</span>
           </div>
         </div>
       )}

@@ -5,6 +5,7 @@ import { cssColour, interfaceScale } from '../base/theme';
 import { fontOf, LetterWidths } from './fitted';
 import type { ItemHeat } from './heat';
 import { Scene, type Size, type View } from './scene';
+import type { Tiles } from './tiles';
 
 export const MOST_LABELS = 300;
 const TEXT_FROM = 0.35;
@@ -195,16 +196,16 @@ export class Painter {
     const { graph, tiles } = scene;
     const look = this.fillOf(item);
     const middle = tiles.top[item] + graph.height[item] / 2;
-    const at = { x: tiles.left[item] + 8, y: middle, width: graph.width[item] - 16 };
+    const at = { x: tiles.left[item] + 6, y: middle, width: graph.width[item] - 12 };
     const name = graph.name(item);
     if (view.k < TWO_LINES_FROM) {
       // Small boxes: the name alone, as large as the box lets it be.
-      this.label(name, at, { colour: look.text, size: Math.min(graph.height[item] * 0.6, Math.max(12, 8 / view.k)), isBold: true });
+      this.label(name, at, { colour: look.text, size: Math.min(graph.height[item] * 0.6, Math.max(11, 8 / view.k)), isBold: false });
       return;
     }
     const type = graph.type(item);
-    const second = type && type !== name && graph.height[item] >= 30;
-    this.label(name, { ...at, y: second ? middle - 7 : middle }, { colour: look.text, size: 12, isBold: true });
+    const second = type !== '' && type !== name && graph.height[item] >= 30;
+    this.label(name, { ...at, y: second ? middle - 7 : middle }, { colour: look.text, size: 11.5, isBold: second });
     if (second) this.label(type, { ...at, y: middle + 8 }, { colour: look.muted, size: 11, isBold: false });
   }
 
@@ -279,25 +280,34 @@ export class Painter {
     context.strokeStyle = marked.flowIsError ? colours.error : colours.bad;
     context.lineWidth = (3.5 * scale) / view.k;
     context.lineJoin = context.lineCap = 'round';
+    const leaps: [number, number][] = [];
     context.beginPath();
     for (let i = 1; i < marked.flow.length; i++) {
       const from = marked.flow[i - 1];
       const to = marked.flow[i];
       if (from === to) continue;
-      const x0 = (tiles.left[from] + tiles.right[from]) / 2;
-      const x1 = (tiles.left[to] + tiles.right[to]) / 2;
-      const edge = edgeBetween(scene, from, to);
-      if (edge >= 0) {
-        this.trace(graph.points, graph.pointStart[edge], graph.pointStart[edge + 1]);
-      } else {
-        const down = tiles.top[to] > tiles.bottom[from];
-        const y0 = down ? tiles.bottom[from] : tiles.top[from];
-        const y1 = down ? tiles.top[to] : tiles.bottom[to];
-        context.moveTo(x0, y0);
-        context.bezierCurveTo(x0, (y0 + y1) / 2, x1, (y0 + y1) / 2, x1, y1);
-      }
+      const edges = edgesBetween(scene, from, to);
+      for (const edge of edges) this.trace(graph.points, graph.pointStart[edge], graph.pointStart[edge + 1]);
+      if (edges.length === 0) leaps.push([from, to]);
     }
     context.stroke();
+    // From one step to the next, or through memory: no line of the graph leads there.
+    context.lineWidth /= 2;
+    context.setLineDash([6 / view.k, 6 / view.k]);
+    context.beginPath();
+    for (const [from, to] of leaps) this.leap(tiles, from, to);
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  private leap(tiles: Tiles, from: number, to: number): void {
+    const x0 = (tiles.left[from] + tiles.right[from]) / 2;
+    const x1 = (tiles.left[to] + tiles.right[to]) / 2;
+    const down = tiles.top[to] > tiles.bottom[from];
+    const y0 = down ? tiles.bottom[from] : tiles.top[from];
+    const y1 = down ? tiles.top[to] : tiles.bottom[to];
+    this.context.moveTo(x0, y0);
+    this.context.bezierCurveTo(x0, (y0 + y1) / 2, x1, (y0 + y1) / 2, x1, y1);
   }
 
   // The ops on the way, the origin more strongly.
@@ -330,9 +340,32 @@ export class Painter {
   }
 }
 
-export function edgeBetween(scene: Scene, from: number, to: number): number {
-  for (const edge of scene.edgesOf(from)) {
-    if (scene.graph.edgeFrom[edge] === from && scene.graph.edgeTo[edge] === to) return edge;
+const MOST_EDGES_BETWEEN = 4;
+const MOST_NODES_LOOKED_AT = 200;
+
+// The shortest way from one node to another along few lines: ops that only hand a value on are not on its way. Empty when there is none.
+export function edgesBetween(scene: Scene, from: number, to: number): number[] {
+  const { graph } = scene;
+  const cameBy = new Map<number, number>([[from, -1]]);
+  let nodes = [from];
+  for (let length = 0; length < MOST_EDGES_BETWEEN && nodes.length > 0 && cameBy.size < MOST_NODES_LOOKED_AT; length++) {
+    const next: number[] = [];
+    for (const node of nodes) {
+      for (const edge of scene.edgesOf(node)) {
+        const reader = graph.edgeTo[edge];
+        if (graph.edgeFrom[edge] !== node || cameBy.has(reader)) continue;
+        cameBy.set(reader, edge);
+        if (reader === to) return edgesBackFrom(scene, to, cameBy);
+        next.push(reader);
+      }
+    }
+    nodes = next;
   }
-  return -1;
+  return [];
+}
+
+function edgesBackFrom(scene: Scene, node: number, cameBy: Map<number, number>): number[] {
+  const edges: number[] = [];
+  for (let edge = cameBy.get(node)!; edge >= 0; edge = cameBy.get(scene.graph.edgeFrom[edge])!) edges.push(edge);
+  return edges;
 }

@@ -50,6 +50,8 @@ function useLive(): Live {
     stream.addEventListener('state', (event) => {
       const state = JSON.parse((event as MessageEvent<string>).data) as Record<string, unknown>;
       setLive((old) => ({ ...old, state, error: null }));
+      // The browser would ask again for a stream that ends.
+      if (state.state === 'ended') stream.close();
     });
     stream.onerror = () => setLive((old) => ({ ...old, error: 'The program has ended, or the server does not answer.' }));
     return () => stream.close();
@@ -60,11 +62,12 @@ function useLive(): Live {
 function Facts({ live }: { live: Live }) {
   const state = live.state ?? {};
   const overhead = state.overhead;
+  const steps = state.steps as { seen: number; captured: number } | undefined;
   const facts: [string, string][] = [
     ['records', formatCount(live.total)],
-    ['steps seen', formatValue(state.steps_seen ?? (state.steps as { seen?: number })?.seen)],
-    ['steps captured', formatValue(state.steps_captured ?? (state.steps as { captured?: number })?.captured)],
-    ['capture', state.on === false ? 'paused' : 'on'],
+    ['steps seen', steps ? formatCount(steps.seen) : ''],
+    ['steps captured', steps ? formatCount(steps.captured) : ''],
+    ['capture', state.state === 'ended' ? 'ended' : state.on === false ? 'paused' : 'on'],
     ['overhead so far', typeof overhead === 'number' ? `${(100 * (overhead - 1)).toFixed(1)} %` : 'not measured'],
     ['process', formatValue(state.pid)],
   ];

@@ -82,7 +82,7 @@ function DumpFacts({ dump, title, which }: { dump: DumpInfo; title: string; whic
         {dump.ranks.length > 1 && <Fact name="Ranks">{formatSteps(dump.ranks)}</Fact>}
         {dump.phases.length > 1 && <Fact name="Phases">{dump.phases.join(', ')}</Fact>}
         <Fact name="Layout">{dump.layout}</Fact>
-        <Fact name="Size">{formatBytes(dump.bytes)}</Fact>
+        {dump.has_data && <Fact name="Tensors">{formatBytes(dump.bytes)}</Fact>}
         {overhead && <Fact name="Overhead">{overhead}</Fact>}
         <Fact name="Lost">
           {lost === 0 ? 'nothing' : dump.losses.map((loss) => `${counted(loss.count, 'record')}: ${loss.reason}`).join('; ')}

@@ -25,22 +25,22 @@ function text(name: string, width: string, canSort = true): Column {
 }
 
 const COLUMNS: Column[] = [
-  { ...number('row', '5rem'), canSort: false, text: (row) => String(row.record ?? row.row) },
-  number('step', '4rem'),
-  text('op', 'minmax(14rem, 3fr)'),
+  { ...number('row', '4.6rem'), canSort: false, text: (row) => String(row.record ?? row.row) },
+  number('step', '3.6rem'),
+  text('op', 'minmax(12rem, 3fr)'),
   text('type', 'minmax(6rem, 1fr)'),
-  text('slot', '3.6rem'),
+  text('slot', '3.4rem'),
   text('dtype', '5rem'),
-  { ...text('shape', 'minmax(6rem, 1fr)', false), text: (row) => formatShape(row.shape) },
+  { ...text('shape', 'minmax(9rem, 1fr)', false), text: (row) => formatShape(row.shape) },
   number('min'),
   number('max'),
   number('mean'),
   number('std'),
   number('absmax'),
-  number('zero', '5rem'),
-  number('nan', '5rem'),
-  { ...number('inf', '5rem'), canSort: false, text: (row) => formatValue(Number(row.pos_inf ?? 0) + Number(row.neg_inf ?? 0)) },
-  { ...text('source', 'minmax(7rem, 1fr)', false), text: (row) => (row.source ? shortSource(row.source) : '') },
+  number('zero', '4.4rem'),
+  number('nan', '4.4rem'),
+  { ...number('inf', '4rem'), canSort: false, text: (row) => formatValue(Number(row.pos_inf ?? 0) + Number(row.neg_inf ?? 0)) },
+  { ...text('source', 'minmax(9rem, 1fr)', false), text: (row) => (row.source ? shortSource(row.source) : '') },
 ];
 const TEMPLATE = COLUMNS.map((column) => column.width).join(' ');
 
@@ -129,13 +129,15 @@ export function TableView({ place, answer }: { place: Place; answer: DumpAnswer 
   const focusedRow = focused >= 0 ? rows.at(focused) : undefined;
   const opName = filter.op !== '' ? rows.at(0)?.op : undefined;
   const command = commandLine(['tensortap', 'ls', dump.name], { ...filter, op: opName ? exactly(opName) : null });
+  // They keep their place while no row is chosen: what moved under the pointer would take the second click.
+  const look = focusedRow ? 'button' : 'button hidden';
   const open = (index: number) => {
     const row = rows.at(index);
     if (row) go(linkTo('tensor', { record: row.record ?? row.row, dump: which }));
   };
   return (
     <div class="table-view">
-      <div class="toolbar" role="toolbar" aria-label="Table">
+      <div class="toolbar one-line" role="toolbar" aria-label="Table">
         <Filter name="where" label="Where" hint="nan > 0 or absmax > 6e4" value={filter.where} wide />
         <Filter name="type" label="Type" hint="Conv,Gemm" value={filter.type} />
         <Filter name="step" label="Steps" hint="0,3-5" value={filter.step} />
@@ -149,17 +151,13 @@ export function TableView({ place, answer }: { place: Place; answer: DumpAnswer 
         <span class="count" role="status">
           {summary(rows.total, dump.records)}
         </span>
-        {focusedRow && (
-          <>
-            <a class="button" href={linkTo('tensor', { record: focusedRow.record ?? focusedRow.row, dump: which })}>
-              Tensor
-            </a>
-            <a class="button" href={linkTo('graph', { op: focusedRow.op_id, dump: which })}>
-              In the graph
-            </a>
-          </>
-        )}
-        <CopyButton text={command}>Copy as command line</CopyButton>
+        <a class={look} href={focusedRow && linkTo('tensor', { record: focusedRow.record ?? focusedRow.row, dump: which })}>
+          Tensor
+        </a>
+        <a class={look} href={focusedRow && linkTo('graph', { op: focusedRow.op_id, dump: which })}>
+          In the graph
+        </a>
+        <CopyButton text={command}>Copy as command</CopyButton>
       </div>
       <Problem text={rows.error} />
       {rows.error === null && (

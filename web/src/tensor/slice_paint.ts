@@ -1,6 +1,6 @@
 // Paints a slice: colours while cells are small, numbers as well when they are large.
 
-import { heatChannels, heatColour, shareOf, textOnHeat, type Scale } from '../base/colours';
+import { cutScale, heatChannels, heatColour, shareOf, textOnHeat, type Scale } from '../base/colours';
 import { formatNumber } from '../base/format';
 import { cssColour, interfaceScale } from '../base/theme';
 import type { Slice } from './slice_model';
@@ -28,7 +28,7 @@ export function sliceScale(slice: Slice): Scale {
     if (value < smallest) smallest = value;
     if (value > largest) largest = value;
   }
-  return { smallest, largest, logarithmic: false };
+  return cutScale({ smallest, largest, logarithmic: false }, slice.values, 0.005);
 }
 
 // Where the picture is in the canvas: as large as fits with square cells, unless that makes it very flat or narrow.

@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, getBinary, pathOf } from '../base/api';
+import { endTexts } from '../base/colours';
 import { formatNumber } from '../base/format';
 import { Choice, Problem } from '../base/parts';
 import { change } from '../base/place';
@@ -53,7 +54,7 @@ function Sliders({ shape, at, onChange }: { shape: number[]; at: At; onChange(at
       <Choice label="Columns" value={String(columns)} options={names} onChange={(value) => choose('columns', Number(value))} />
       {shape.map((size, i) => {
         const place = at[i];
-        if (place === ':') return null;
+        if (place === ':' || size < 2) return null;
         const set = (value: number) => onChange(at.map((part, k) => (k === i ? Math.min(Math.max(value, 0), size - 1) : part)));
         return (
           <label key={i} class="slider">
@@ -121,9 +122,9 @@ function Picture(properties: PictureProperties) {
     <div class="picture-area">
       <canvas ref={canvas} class="picture" tabIndex={0} role="img" aria-label="Values as colours; + and - zoom, arrows move" />
       <div class="picture-scale" aria-label="Scale">
-        <span>{formatNumber(scale.largest)}</span>
+        <span>{endTexts(scale, 4)[1]}</span>
         <i class="ramp-down" />
-        <span>{formatNumber(scale.smallest)}</span>
+        <span>{endTexts(scale, 4)[0]}</span>
       </div>
     </div>
   );

@@ -1,0 +1,55 @@
+// The page before two dumps: pair_scenarios.ts FOLDER_OF_PICTURES COMMAND JUDGED REFERENCE BORN
+// BORN is the op in which the difference of the two is born.
+
+import { TestBrowser } from './browser.ts';
+import { check, equal, runScenarios, type Scenario } from './scenarios.ts';
+import { Served } from './served.ts';
+
+const [folder, command, judged, reference, born] = process.argv.slice(2);
+const pair = await Served.start(command, [judged, reference]);
+
+const compared: Scenario = {
+  name: 'two dumps: the op in which the error is born is said, shown and drawn',
+  async run(visitor) {
+    await visitor.open(pair.at(''));
+    await visitor.until(`[...document.querySelectorAll('.finding-text')].some((one) => one.textContent.includes(${JSON.stringify(born)}))`);
+    await visitor.picture('pair start');
+    await visitor.open(pair.at('#graph?heat=error'));
+    await visitor.graph();
+    await visitor.until(`!document.querySelector('.busy')`);
+    await visitor.page.keyboard.press('d');
+    await visitor.page.waitForSelector('.panel .op-name');
+    equal(await visitor.text('.panel .op-name'), born, 'the op that d goes to');
+    await visitor.picture('pair graph');
+    await visitor.page.click('label.check');
+    await visitor.until(`document.querySelectorAll('.graph-canvas').length === 2`);
+    await visitor.picture('pair side by side');
+  },
+};
+
+const pairs: Scenario = {
+  name: 'pairs of tensors, and the values of one as differences',
+  async run(visitor) {
+    await visitor.open(pair.at('#pairs?sort=order&only=differing'));
+    await visitor.page.waitForSelector('.row');
+    check((await visitor.text('.row')).includes(born), `the first pair that differs is not of ${born}`);
+    await visitor.picture('pairs');
+    await visitor.page.locator('.list').focus();
+    await visitor.page.keyboard.press('Home');
+    await visitor.page.keyboard.press('Enter');
+    await visitor.page.waitForSelector('.picture');
+    await visitor.picture('pair difference');
+    await visitor.page.click('a:text("The way of the error")');
+    await visitor.graph();
+    await visitor.until(`location.hash.includes('way=error')`);
+    await visitor.picture('pair way');
+  },
+};
+
+const browser = new TestBrowser(folder);
+try {
+  await runScenarios(browser, [compared, pairs]);
+} finally {
+  await browser.close();
+  pair.stop();
+}
