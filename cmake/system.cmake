@@ -1,6 +1,6 @@
 # tensortap_check_system(SYSTEM MACHINE TARGET): refuses what tensortap is not for. TARGET is the compiler's word for what it compiles for.
 function(tensortap_check_system system machine target)
-  set(works "it runs on Linux with glibc, and has a wheel that needs no compiler for x86_64 (glibc 2.28, Python 3.11 and newer)")
+  set(works "it runs on Linux with glibc, and has a wheel that needs no compiler for x86_64 and aarch64 (glibc 2.28, Python 3.11 and newer)")
   if(NOT system STREQUAL "Linux")
     message(FATAL_ERROR "tensortap: this is ${system}; ${works}.")
   elseif(target MATCHES "musl")

@@ -90,11 +90,11 @@ def test_an_architecture_without_a_wheel_is_refused(tmp_path: Path, monkeypatch:
     stubs = tmp_path / "stubs"
     done = subprocess.run([str(ROOT / "tools/make_glibc_stubs.sh"), "python3", str(stubs)], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == "make_glibc_stubs.sh: there is no wheel for riscv64: x86_64 has one\n"
+    assert done.stderr == "make_glibc_stubs.sh: there is no wheel for riscv64: x86_64 and aarch64 have one\n"
     assert not stubs.exists()
 
 
-SUPPORTED = "it runs on Linux with glibc, and has a wheel that needs no compiler for x86_64 (glibc 2.28, Python 3.11 and newer)."
+SUPPORTED = "it runs on Linux with glibc, and has a wheel that needs no compiler for x86_64 and aarch64 (glibc 2.28, Python 3.11 and newer)."
 
 
 @each_row(

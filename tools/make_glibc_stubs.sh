@@ -24,7 +24,7 @@ if [[ -e $folder/libstdc++.so.6 ]]; then exit 0; fi
 case $machine in
   x86_64) loader=ld-linux-x86-64.so.2 ;;
   aarch64) loader=ld-linux-aarch64.so.1 ;;
-  *) fail "there is no wheel for $machine: x86_64 has one" ;;
+  *) fail "there is no wheel for $machine: x86_64 and aarch64 have one" ;;
 esac
 mkdir -p "$(dirname "$folder")"
 work=$(mktemp -d "$folder-XXXXXX")
