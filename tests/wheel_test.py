@@ -94,7 +94,9 @@ def test_an_architecture_without_a_wheel_is_refused(tmp_path: Path, monkeypatch:
     assert not stubs.exists()
 
 
-SUPPORTED = "it runs on Linux with glibc, and has a wheel that needs no compiler for x86_64 and aarch64 (glibc 2.28, Python 3.11 and newer)."
+SUPPORTED = (
+    "it runs on Linux with glibc, and has a wheel that needs no compiler for x86_64 and aarch64 (glibc 2.28, Python 3.11 and newer)."
+)
 
 
 @each_row(
@@ -113,6 +115,29 @@ def test_building_for_a_foreign_system_is_told_what_works(tmp_path: Path, system
     text = re.sub(r"CMake \w+ at .*:|Call Stack[^\n]*\n[^\n]*", "", done.stderr)
     assert " ".join(text.split()).removeprefix("tensortap: ") == said
     assert (done.returncode == 0) == said.endswith("goes on")
+
+
+@each_row(
+    ("loaders", "refused"),
+    [
+        (["lib/ld-musl-x86_64.so.1"], True),
+        (["lib/ld-musl-x86_64.so.1", "lib64/ld-linux-x86-64.so.2"], False),  # Debian with the package musl
+        (["lib64/ld64.so.2"], False),
+        ([], False),
+    ],
+)
+def test_a_system_of_musl_is_told_what_works_before_a_compiler_is_missed(tmp_path: Path, loaders: list[str], *, refused: bool) -> None:
+    for loader in loaders:
+        (tmp_path / loader).parent.mkdir(exist_ok=True)
+        (tmp_path / loader).touch()
+    script = tmp_path / "say.cmake"
+    script.write_text(f'include({ROOT}/cmake/system.cmake)\ntensortap_check_c_library("{tmp_path}")\n')
+    done = subprocess.run(["cmake", "-P", str(script)], capture_output=True, text=True, check=False)
+    assert (done.returncode != 0) == refused
+    said = f"tensortap: the C library of this system is musl ({tmp_path}/{loaders[0]}); {SUPPORTED}" if refused else ""
+    assert said in " ".join(done.stderr.split())
+    project = (ROOT / "CMakeLists.txt").read_text()
+    assert project.index("tensortap_check_c_library") < project.index("project(tensortap")
 
 
 def test_an_old_python_is_told_which_it_takes(tmp_path: Path) -> None:
