@@ -199,6 +199,25 @@ def test_a_dump_that_vanishes_or_is_damaged(dump: Path, tmp_path: Path) -> None:
         assert (done.code, done.out) == (2, "") and done.err.count("\n") == 1, done
 
 
+def test_dumps_that_share_nothing_are_served_without_a_comparison(dump: Path, tmp_path: Path) -> None:
+    small_model(tmp_path / "m.onnx")
+    assert tensortap("run", tmp_path / "m.onnx", "--full", "--quiet", "--out", tmp_path / "stranger").code == 0
+    refused = tensortap("compare", dump, tmp_path / "stranger")
+    assert refused.code == 3
+    sentence = refused.err.strip().removeprefix("error: ")
+    with serving(dump, tmp_path / "stranger", "--no-open") as server:
+        wait = time.monotonic() + 120
+        while (compared := server.json("/api/compare"))["state"] == "running":
+            assert time.monotonic() < wait
+        assert (compared["state"], compared["error"], compared["summary"]) == ("failed", sentence, None)
+        answer = server.json("/api/dump")
+        assert [one["text"] for one in answer["sentences"] if sentence in one["text"]] == [f"There is no comparison: {sentence}."]
+        for target in ("pairs", "unpaired?of=b", "pair/0", "pair/0/slice", "heat?by=error", "heat?by=own&dump=b"):
+            assert server.error(f"/api/{target}") == (404, sentence)
+        names = [{item["op"] for item in server.json(f"/api/records?dump={which}")["items"]} for which in "ab"]
+        assert [{"div_1", "exp_1"} <= names[0], "softmax_1" in names[1]] == [True, True]
+
+
 def test_a_port_that_is_taken_is_named(server: Server, dump: Path) -> None:
     done = tensortap("serve", dump, "--no-open", "--port", str(server.port))
     assert done.code == 2 and f"port {server.port}: another program listens there" in done.err

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime_api as api
 import pytest
-from cli_support import COMMAND, NativeDump, tensortap
+from cli_support import COMMAND, NativeDump, small_model, tensortap
 from onnx import numpy_helper
 from onnxruntime_models_test import REAL
 from web_support import needs_browser, scenarios
@@ -44,9 +44,16 @@ def captured_pair(folder: Path) -> tuple[Path, Path, str]:
     return folder / "wrong", folder / "right", born[0]
 
 
+def stranger_of(folder: Path) -> Path:
+    """Capture another model, of which nothing is in the dumps of the pair."""
+    small_model(folder / "stranger.onnx")
+    assert tensortap("run", folder / "stranger.onnx", "--full", "--quiet", "--out", folder / "stranger").code == 0
+    return folder / "stranger"
+
+
 @needs_browser
 @pytest.mark.skipif(not api.MODELS.is_dir(), reason="no models: run ./dev setup")
 def test_the_page_shows_where_a_difference_is_born(tmp_path: Path) -> None:  # B13
-    results = scenarios("pair_scenarios.ts", COMMAND, *captured_pair(tmp_path))
-    assert len(results) >= 2
+    results = scenarios("pair_scenarios.ts", COMMAND, *captured_pair(tmp_path), stranger_of(tmp_path))
+    assert len(results) == 3
     assert {name: problem for name, problem in results.items() if problem is not None} == {}

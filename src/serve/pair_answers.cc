@@ -176,7 +176,7 @@ Json comparison_sentences(const ServedComparison& comparison) {
   };
   const auto done = comparison.pairs();
   if (!done.ok()) {
-    add(concat(done.status().message(), "."), "#pairs");
+    add(concat("There is no comparison: ", done.status().message(), "."), "#pairs");
     return list;
   }
   const ComparedPairs& pairs = **done;

@@ -1,12 +1,12 @@
-// The page before two dumps: pair_scenarios.ts FOLDER_OF_PICTURES COMMAND JUDGED REFERENCE BORN
-// BORN is the op in which the difference of the two is born.
+// The page before two dumps: pair_scenarios.ts FOLDER_OF_PICTURES COMMAND JUDGED REFERENCE BORN STRANGER
+// BORN is the op in which the difference of the two is born; STRANGER is a dump that shares nothing with REFERENCE.
 
 import { TestBrowser } from './browser.ts';
 import { check, equal, runScenarios, type Scenario } from './scenarios.ts';
 import { Served } from './served.ts';
 
-const [folder, command, judged, reference, born] = process.argv.slice(2);
-const pair = await Served.start(command, [judged, reference]);
+const [folder, command, judged, reference, born, stranger] = process.argv.slice(2);
+const [pair, strangers] = await Promise.all([Served.start(command, [judged, reference]), Served.start(command, [stranger, reference])]);
 
 const compared: Scenario = {
   name: 'two dumps: the op in which the error is born is said, shown and drawn',
@@ -46,10 +46,35 @@ const pairs: Scenario = {
   },
 };
 
+const NOTHING = 'no value could be paired';
+
+const nothing: Scenario = {
+  name: 'two dumps that share nothing: one sentence says it, and each can be seen',
+  async run(visitor) {
+    await visitor.open(strangers.at(''));
+    await visitor.until(`document.body.textContent.includes(${JSON.stringify(NOTHING)})`);
+    equal((await visitor.text('body')).split(NOTHING).length - 1, 1, 'how often it is said');
+    check((await visitor.text('.finding.first')).includes(NOTHING), 'it is not said first');
+    await visitor.picture('strangers start');
+    await visitor.page.click('.finding.first');
+    await visitor.until(`document.querySelector('.empty .problem')?.textContent.includes(${JSON.stringify(NOTHING)})`);
+    await visitor.picture('strangers pairs');
+    await visitor.open(strangers.at('#graph?heat=error'));
+    await visitor.graph();
+    await visitor.until(`document.querySelector('.graph-view .problem')?.textContent.includes(${JSON.stringify(NOTHING)})`);
+    await visitor.picture('strangers graph');
+    await visitor.page.click('label.check');
+    await visitor.until(`document.querySelectorAll('.graph-canvas').length === 2`);
+    await visitor.until(`!document.querySelector('.busy')`);
+    await visitor.picture('strangers side by side');
+  },
+};
+
 const browser = new TestBrowser(folder);
 try {
-  await runScenarios(browser, [compared, pairs]);
+  await runScenarios(browser, [compared, pairs, nothing]);
 } finally {
   await browser.close();
   pair.stop();
+  strangers.stop();
 }

@@ -107,7 +107,6 @@ function Comparison({ state }: { state: CompareState }) {
           Comparing: {state.stage} <progress value={state.done} max={Math.max(state.all, 1)} />
         </p>
       )}
-      {state.error && <p class="problem">{state.error}</p>}
       {state.summary && (
         <dl class="facts">
           <Fact name="Pairs">
@@ -165,7 +164,8 @@ export function StartView({ answer }: { answer: DumpAnswer }) {
         </nav>
       </main>
       <div class="start-side">
-        {answer.compare && <Comparison state={answer.compare} />}
+        {/* Why a comparison failed is among the sentences. */}
+        {answer.compare && answer.compare.state !== 'failed' && <Comparison state={answer.compare} />}
         {answer.dumps.map((dump, i) => (
           <DumpFacts
             key={i}
