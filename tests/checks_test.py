@@ -74,6 +74,31 @@ def test_a_cycle_of_layers_is_found() -> None:
     assert tool("check_layers").cycle_in({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == ["a", "b", "c"]
 
 
+@each_row(
+    ("one", "other", "complaint"),
+    [
+        ("struct Box { int x; };", "class Box final : public Base<int> {};", "a::Box is defined in one.cc, too"),
+        ("enum class Box : int { kOne };", "template <typename T>\nunion Box {};", "a::Box is defined in one.cc, too"),
+        (
+            'const char* text = "{" R"x({"{)x"; char letter = \'"\';  // {\nstruct Box {};',
+            "struct Box {};",
+            "a::Box is defined in one.cc, too",
+        ),
+        ("struct Box {};", "namespace {\nstruct Box {};\n}", ""),
+        ("struct Box {};", "namespace b { struct Box {}; }", ""),
+        ("struct Box {};", "void f() { struct Box {}; }", ""),
+        ("struct Box {};", "struct Outer { struct Box {}; };", ""),
+        ("struct Box {};", "struct Box;\nstruct Box f() { return {}; }", ""),
+        ("struct Box {};", "template <>\nstruct Box<int> {};", ""),
+    ],
+)
+def test_a_type_that_is_defined_twice_is_found(one: str, other: str, complaint: str) -> None:
+    texts = [(Path(f"{name}.cc"), f"namespace a {{\n{text}\n}}\n") for name, text in (("one", one), ("other", other))]
+    problems = tool("check_types").repeated_types(texts)
+    assert len(problems) == (complaint != "")
+    assert complaint in "".join(problems)
+
+
 def test_a_long_function_is_found(tmp_path: Path) -> None:
     source = tmp_path / "long.cc"
     source.write_text("int f() {\n  int x = 0;\n" + "  ++x;\n" * 90 + "  return x;\n}\n")

@@ -79,6 +79,7 @@ def main() -> int:
         ("format (clang-format)", clang_format),
         ("layers", script("check_layers.py")),
         ("sizes", script("check_sizes.py")),
+        ("names of types", script("check_types.py")),
         ("text", script("check_text.py")),
         ("documents against code", script("check_documents.py")),
         ("Python style (ruff)", ruff),

@@ -1,0 +1,65 @@
+"""Checks that a type of the C++ sources has a name of its own.
+
+Two types of one name in one namespace, in files that never see each other, are one for the linker: it keeps one of their functions, which
+then works on the other's memory. What is inside of an anonymous namespace, a function or another type cannot meet anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from check_sizes import bare
+from project_files import ROOT, files_with, report
+
+# Namespace::Type -> why two of that name never come into one program.
+REPEATED = {
+    **dict.fromkeys(["atb::Probe", "atb_speed::SpeedProbe"], "tests/atb declares what its programs look for, as programs over ATB do"),
+}
+NAMESPACE = re.compile(r"\bnamespace\b\s*([\w:]*)\s*$")
+TYPE = re.compile(
+    r"\b(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(?:\[\[[^\]]*\]\]\s*|alignas\([^)]*\)\s*)*(\w+)(?:\s+final)?(?:\s*:(?!:)[^;{}]*)?\s*$"
+)
+
+
+def types_in(text: str) -> set[str]:
+    """List the types that a C++ file defines in namespaces that have names, each with its namespace."""
+    found = set()
+    around: list[str | None] = []  # the name of each namespace, None for any other brace
+    begin = 0
+    text = bare(text)
+    for brace in re.finditer(r"[{};]", text):
+        before, begin = text[begin : brace.start()], brace.end()
+        if brace[0] == "}":
+            around = around[:-1]
+        elif brace[0] == "{":
+            names = [name for name in around if name is not None]
+            if len(names) == len(around) and (defined := TYPE.search(before)):
+                found.add("::".join([*names, defined[1]]))
+            namespace = NAMESPACE.search(before)
+            around.append(namespace[1] or None if namespace else None)
+    return found
+
+
+def repeated_types(texts: Iterable[tuple[Path, str]]) -> list[str]:
+    """Say which types are defined in two files."""
+    places: dict[str, list[Path]] = {}
+    for path, text in texts:
+        for name in types_in(text):
+            places.setdefault(name, []).append(path)
+    return [
+        f"{files[-1]}: {name} is defined in {files[0]}, too; give it another name or put it into an anonymous namespace"
+        for name, files in sorted(places.items())
+        if len(files) > 1 and name not in REPEATED
+    ]
+
+
+def main() -> int:
+    """Check every C++ file of the project."""
+    paths = files_with(".cc", ".h", under=("src", "include", "tests", "fuzz", "bench", "python"))
+    return report("types", repeated_types((path, (ROOT / path).read_text()) for path in paths))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
