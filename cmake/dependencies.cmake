@@ -23,6 +23,8 @@ tensortap_require_header(LIBDEFLATE_INCLUDE libdeflate.h libdeflate-dev)
 tensortap_require_library(LIBDEFLATE_LIBRARY libdeflate.a libdeflate-dev)
 tensortap_require_header(LIBMD_INCLUDE md5.h libmd-dev)
 tensortap_require_library(LIBMD_LIBRARY libmd.a libmd-dev)
+tensortap_require_header(ZSTD_INCLUDE zstd.h libzstd-dev)
+tensortap_require_library(ZSTD_LIBRARY libzstd.a libzstd-dev)
 tensortap_require_header(CLI11_INCLUDE CLI/CLI.hpp libcli11-dev)
 tensortap_require_header(FMT_INCLUDE fmt/format.h libfmt-dev)
 

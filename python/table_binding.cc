@@ -66,6 +66,7 @@ nb::object array_of(Column column) {
 nb::object numbers_of(ColumnType type, Column column) {
   switch (type) {
     case ColumnType::kUInt8:
+    case ColumnType::kFlag:
       return array_of<uint8_t>(std::move(column));
     case ColumnType::kUInt16:
       return array_of<uint16_t>(std::move(column));

@@ -104,3 +104,42 @@ def expected_frame(rows: Rows, ops: Sequence[dict[str, Any]]) -> dict[str, list[
         missing = (rows["valid"] & BITS[name]) == 0 if name in BITS else np.zeros(len(rows), bool)
         columns[name] = np.where(missing, np.nan, values.astype(np.float64)) if missing.any() else values
     return cast("dict[str, list[Any] | NDArray[Any]]", columns)
+
+
+def expected_export(rows: Rows, dump: str, job_ops: Sequence[int]) -> dict[str, list[Any]]:
+    """Give the columns that `tensortap export` writes for the records of one rank, ordered by step, op of the job and row."""
+    order = sorted(range(len(rows)), key=lambda number: (rows["step"][number], job_ops[rows["op"][number]], number))
+    sizes, kinds = [0, 16, 16, 20], [None, "xxh3", "md5", "sha1"]
+    plain = ["step", "call", "run", "slot_index", "numel", "bytes", "count", "sequence", "thread", "time_ns", "flags"]
+
+    def where(name: str, has: Callable[[Any], object]) -> Callable[[Any], object]:
+        return lambda row: row[name].item() if has(row) else None
+
+    def measured(bit: int) -> Callable[[Any], object]:
+        return lambda row: row["valid"] & bit
+
+    made: dict[str, Callable[[Any], object]] = {name: where(name, lambda _: True) for name in plain}
+    made |= {name: where(name, measured(bit)) for name, bit in BITS.items()}
+    made |= {
+        "job_op": lambda row: job_ops[row["op"]],
+        "op": lambda row: row["op"].item(),
+        "slot": lambda row: f"{NAMES[row['slot_kind']]}{row['slot_index']}",
+        "slot_kind": lambda row: NAMES[row["slot_kind"]],
+        "element": lambda row: row["element"].item() if row["element"] >= 0 else None,
+        "phase": lambda row: PHASES[row["phase"]],
+        "moment": lambda row: ["after", "before"][row["moment"]],
+        "dtype": lambda _: "float32",
+        "shape": lambda row: "x".join(str(size) for size in row["shape"][: row["dims_count"]]),
+        "sampled": lambda row: bool(row["valid"] & (1 << 30)),
+        "first_nonfinite": lambda row: row["first_nonfinite"].item() if row["first_nonfinite"] >= 0 else None,
+        "duration_ns": lambda row: row["duration_ns"].item() if row["duration_ns"] >= 0 else None,
+        "digest": lambda row: bytes(row["digest"])[: sizes[row["digest_kind"]]] if row["digest_kind"] else None,
+        "digest_kind": lambda row: kinds[row["digest_kind"]],
+        "storage": where("storage", lambda row: row["storage"]),
+        "version": where("version", lambda row: row["storage"]),
+        "dump": lambda _: dump,
+        "file": lambda row: "tensors.npz" if row["flags"] & 1 else None,
+        **{name: where(name, lambda row: row["flags"] & 1) for name in ("member", "data_offset", "data_bytes")},
+    }
+    columns = {name: [value(rows[number]) for number in order] for name, value in made.items()}
+    return columns | {"row": order}

@@ -13,7 +13,7 @@ TEXT_SUFFIXES = {".md", ".cc", ".h", ".c", ".py", ".txt", ".cmake", ".json", ".t
 # Registry table -> the folder where each of its rows has a page.
 DOCUMENTED = {"formats": "docs/formats"}
 # Files that hold no tensors are no rows: what models are made of, what is made into models, and tables.
-NO_TENSORS = {"onnx_graph", "atb_topology", "arrow"}
+NO_TENSORS = {"onnx_graph", "atb_topology", "arrow", "parquet"}
 # Prose of a page and comments of code: what clang-format and ruff do not break.
 LONGEST_LINE = 140
 

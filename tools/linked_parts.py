@@ -67,6 +67,7 @@ PARTS = [
     Part("highway", "Apache-2.0", "debian libhwy-dev"),
     Part("xxHash", "BSD-2-Clause", "debian libxxhash-dev"),
     Part("libdeflate", "MIT", "debian libdeflate-dev"),
+    Part("zstd", "BSD-3-Clause", "debian libzstd-dev"),
     Part("RE2", "BSD-3-Clause", "source re2"),
     Part("libmd", "BSD-3-Clause", "debian libmd-dev"),
     Part("CLI11", "BSD-3-Clause", "debian libcli11-dev"),

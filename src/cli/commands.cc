@@ -101,6 +101,11 @@ constexpr std::array kCommands = {
   tensortap convert --losses                              what each layout has no place for
   tensortap convert Add.a.0.0.1763668800000000.output.0.npy files --to dump_data)",
             false, declare_convert},
+    Command{"export", "Write the records of a job as tables for analysis engines",
+            R"(  tensortap export dump --out tables                      Parquet files for DuckDB, Polars, Spark, Ray and others
+  tensortap export job --out tables                       all ranks of a job below one folder
+  tensortap export first second --to arrow --out tables)",
+            false, declare_export},
     Command{"watch-diff", "Say who wrote into the watched tensors of a dump",
             R"(  tensortap watch-diff dump                               exit code 1 when a tensor was overwritten
   tensortap watch-diff dump --json)",

@@ -1,4 +1,4 @@
-// How the columns of records are made.
+// How the columns of records are made: shared by the tables of Python and those that are exported.
 
 #ifndef TENSORTAP_TABLE_COLUMN_MAKERS_H_
 #define TENSORTAP_TABLE_COLUMN_MAKERS_H_
@@ -32,6 +32,15 @@ void add_numbers(const RecordBlock& block, Column& column, const Row& value_of, 
   const std::span<Value> values = column.extend<Value>(block.rows.size());
   const std::span<const RecordRow> rows = block.dump.rows();
   for (size_t i = 0; i < values.size(); ++i) values[i] = value_of(rows[block.rows[i]]);
+}
+
+// Marks the rows for which `has` holds as those with a value.
+template <class Has>
+void add_presence(const RecordBlock& block, Column& column, const Has& has) {
+  const size_t before = column.present.size();
+  column.present.resize(before + block.rows.size());
+  const std::span<const RecordRow> rows = block.dump.rows();
+  for (size_t i = 0; i < block.rows.size(); ++i) column.present[before + i] = has(rows[block.rows[i]]) ? 1 : 0;
 }
 
 // Adds texts that depend on a number of the record alone: each number is turned into text once for a column.
@@ -68,10 +77,10 @@ class TextByNumber {
 // A column of texts of the number that `key` gives for a row.
 template <class Key, class Text>
 RecordColumn text_column(std::string name, Key key, Text text) {
-  return {{std::move(name), ColumnType::kText}, TextByNumber<Key, Text>(std::move(key), std::move(text))};
+  return {{std::move(name), ColumnType::kText, false}, TextByNumber<Key, Text>(std::move(key), std::move(text))};
 }
 
-// "out0", "float32", "backward".
+// Text columns that both tables have: "out0", "float32", "backward".
 RecordColumn slot_column();
 RecordColumn dtype_column();
 RecordColumn phase_column();

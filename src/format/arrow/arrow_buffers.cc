@@ -10,6 +10,15 @@ namespace {
 
 constexpr uint64_t kMostOffset = std::numeric_limits<int32_t>::max();
 
+template <class Row>
+std::vector<std::byte> bits_of(size_t rows, const Row& is_set) {
+  std::vector<std::byte> bits((rows + 7) / 8);
+  for (size_t row = 0; row < rows; ++row) {
+    if (is_set(row)) bits[row / 8] |= std::byte{1} << (row % 8);
+  }
+  return bits;
+}
+
 // The buffers of 32-bit offsets and of what they lead into. `part_of(row)` gives the elements of a row as bytes, `unit` bytes each.
 template <class Part>
 Status add_parts(size_t rows, size_t unit, const Part& part_of_row, ArrowBuffers& made) {
@@ -31,9 +40,11 @@ Status add_parts(size_t rows, size_t unit, const Part& part_of_row, ArrowBuffers
   return {};
 }
 
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
+
 Status add_texts(const Column& column, size_t rows, ArrowBuffers& made) {
   const std::span<const uint32_t> places = column.numbers<uint32_t>();
-  const auto text = [&](size_t row) { return std::as_bytes(std::span(column.texts[places[row]])); };
+  const auto text = [&](size_t row) { return column.has(row) ? bytes_of(column.texts[places[row]]) : std::span<const std::byte>(); };
   return add_parts(rows, 1, text, made);
 }
 
@@ -54,6 +65,8 @@ Status add_lists(const Column& column, size_t rows, ArrowBuffers& made) {
 
 std::string_view arrow_format(ColumnType type) {
   switch (type) {
+    case ColumnType::kFlag:
+      return "b";
     case ColumnType::kUInt8:
       return "C";
     case ColumnType::kUInt16:
@@ -70,6 +83,8 @@ std::string_view arrow_format(ColumnType type) {
       return "g";
     case ColumnType::kText:
       return "u";
+    case ColumnType::kBytes:
+      return "z";
     default:
       return "+l";
   }
@@ -79,10 +94,19 @@ Result<ArrowBuffers> arrow_buffers(ColumnType type, Column column) {
   const size_t rows = column.values.size() / column_width(type);
   ArrowBuffers made;
   made.length = rows;
+  made.nulls = column.nulls();
   made.buffers.emplace_back();
+  if (made.nulls > 0) made.buffers.front() = bits_of(rows, [&column](size_t row) { return column.has(row); });
   switch (type) {
+    case ColumnType::kFlag:
+      made.buffers.push_back(bits_of(rows, [&column](size_t row) { return column.values[row] != std::byte{0}; }));
+      break;
     case ColumnType::kText:
       TENSORTAP_RETURN_IF_ERROR(add_texts(column, rows, made));
+      break;
+    case ColumnType::kBytes:
+      TENSORTAP_RETURN_IF_ERROR(add_parts(
+          rows, 1, [&column](size_t row) { return bytes_of(column.bytes_of(row)); }, made));
       break;
     case ColumnType::kSizes:
       TENSORTAP_RETURN_IF_ERROR(add_lists(column, rows, made));

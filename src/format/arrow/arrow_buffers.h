@@ -1,4 +1,4 @@
-// Columns in Arrow's memory layout.
+// Columns in Arrow's memory layout, which its C data interface and its files share.
 
 #ifndef TENSORTAP_FORMAT_ARROW_ARROW_BUFFERS_H_
 #define TENSORTAP_FORMAT_ARROW_ARROW_BUFFERS_H_
@@ -16,7 +16,8 @@ namespace tensortap {
 // The buffers of one array. Of a list there are two arrays: the list itself and its child.
 struct ArrowBuffers {
   uint64_t length = 0;
-  std::vector<std::vector<std::byte>> buffers;  // the first would say which rows have a value; it is empty: all have one
+  uint64_t nulls = 0;
+  std::vector<std::vector<std::byte>> buffers;  // the first says which rows have a value: a bit each, empty = all
   std::vector<ArrowBuffers> children;
 };
 

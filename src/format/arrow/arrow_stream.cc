@@ -70,10 +70,11 @@ void fill_array(ArrowBuffers content, ArrowArray& array) {
   owner->content = std::move(content);
   for (size_t i = 0; i < owner->content.buffers.size(); ++i) {
     const std::vector<std::byte>& buffer = owner->content.buffers[i];
-    owner->buffers.push_back(i == 0 ? nullptr : buffer.data());
+    const bool is_all_valid = i == 0 && owner->content.nulls == 0;
+    owner->buffers.push_back(is_all_valid ? nullptr : buffer.data());
   }
   array = {static_cast<int64_t>(owner->content.length),
-           0,
+           static_cast<int64_t>(owner->content.nulls),
            0,
            static_cast<int64_t>(owner->buffers.size()),
            static_cast<int64_t>(owner->places.size()),
