@@ -20,7 +20,7 @@ case $kind in
   adapter) exec "$@" "${common[@]}" "$stubs/libstdc++.so.6" "${all[@]}" ;;
   library) exec "$@" "${common[@]}" "${all[@]}" -Wl,-z,defs ;;
   module) exec "$@" "${common[@]}" "${all[@]}" ;;
-  stub) exec "$@" "${common[@]}" -Wl,--as-needed -l:libdl.so.2 -Wl,--no-as-needed -l:libc.so.6 "$(of_compiler "$1" libgcc.a)" "$loader" ;;
+  stub) exec "$@" "${common[@]}" -Wl,--as-needed -l:libdl.so.2 -Wl,--no-as-needed -l:libc.so.6 "$loader" ;;
   program)
     # The start of a program is the old glibc's, too: one of 2.34 or newer leaves the calling of constructors to a young libc.
     compiler=$1
