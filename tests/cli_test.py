@@ -52,7 +52,9 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 def test_bash_completes_commands_options_values_and_files(folder: Path) -> None:
-    assert bash_replies("tensortap r", folder) == ["run", "replay", "repair"]
+    named = re.findall(r"^  (r[a-z-]+) ", tensortap("--help").out, re.MULTILINE)
+    assert {"run", "replay", "report", "repair"} <= set(named)
+    assert bash_replies("tensortap r", folder) == named
     assert "--optimize" in bash_replies("tensortap run --opt", folder)
     assert bash_replies("tensortap run --optimize e", folder) == ["extended"]
     assert "model.onnx" in bash_replies("tensortap run mod", folder)
