@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -23,6 +22,7 @@
 #include "cli/dump_access.h"
 #include "cli/own_errors.h"
 #include "cli/report_file.h"
+#include "compare/chosen_values.h"
 #include "compare/comparison_csv.h"
 #include "compare/comparison_json.h"
 #include "compare/dump_comparison.h"
@@ -30,6 +30,8 @@
 #include "compare/tolerance_rules.h"
 #include "read/dump_parts.h"
 #include "report/write_report.h"
+#include "serve/served_comparison.h"
+#include "serve/served_dump.h"
 #include "serve/web_answers.h"
 
 namespace tensortap::cli {
@@ -59,6 +61,12 @@ struct CompareOptions {
   // Those that lie in the folders of A and B measure what they are compared by, unless something else is to.
   [[nodiscard]] bool without_noise() const { return noise.size() == 1 && noise.front() == kNoNoise; }
   [[nodiscard]] bool finds_noise() const { return noise.empty() && tolerance == kAutomatic; }
+  [[nodiscard]] PairsOnly which() const {
+    return only == "differing" ? PairsOnly::kDiffering : only == "first" ? PairsOnly::kFirst : PairsOnly::kAll;
+  }
+  [[nodiscard]] PairsSort order() const {
+    return sort == "error" ? PairsSort::kError : sort == "own" ? PairsSort::kOwn : PairsSort::kOrder;
+  }
   [[nodiscard]] bool wants_table() const { return !ops.empty() || !only.empty() || !sort.empty() || limit > 0; }
 };
 
@@ -115,18 +123,14 @@ class Chosen {
     friend bool operator<(const One& a, const One& b) { return a.key != b.key ? a.key < b.key : a.number < b.number; }
   };
 
-  [[nodiscard]] bool is_sorted() const { return options_.sort == "error" || options_.sort == "own"; }
+  [[nodiscard]] bool is_sorted() const { return options_.order() != PairsSort::kOrder; }
   [[nodiscard]] size_t limit() const {
-    if (options_.only == "first") return 1;
+    if (options_.which() == PairsOnly::kFirst) return 1;
     if (options_.limit > 0) return options_.limit;
     return terminal_.json || !options_.csv.empty() ? 0 : kTableLines;
   }
-  // What the op did itself: all of the error where nothing was inherited, and what is beyond that otherwise.
   [[nodiscard]] double key_of(const ComparedValue& value) const {
-    if (!is_sorted() || std::isnan(value.error)) return is_sorted() ? 1 : 0;
-    if (options_.sort == "error") return -value.error;
-    if (own_ != nullptr) return -own_->error_of(value.row_a).value_or(-1);
-    return -std::max(0.0, value.error - value.inherited);
+    return order_key(value, options_.order(), own_ == nullptr ? own_error(value) : own_->error_of(value.row_a).value_or(-1));
   }
   [[nodiscard]] std::string csv_text(const ComparedValue& value) const {
     std::string line = csv_line(options_.style(), comparison_, value);
@@ -138,9 +142,7 @@ class Chosen {
         !RE2::PartialMatch(record_name_of(comparison_.b(), value.row_b), *pattern_)) {
       return false;
     }
-    if (options_.only == "differing") return !is_alike(value.verdict);
-    if (options_.only == "first") return is_outside(value.verdict);
-    return true;
+    return is_chosen(value, options_.which());
   }
   void give_out(One one) {
     if (terminal_.json) {
@@ -277,9 +279,12 @@ ExitCode exit_code_of(const ComparisonSummary& summary, const Terminal& terminal
   return ExitCode::kFailed;
 }
 
-// The same comparison as a page.
-Status report_part(const CompareOptions& options, const Part& part, const ComparisonOptions& asked, Terminal& terminal) {
-  TENSORTAP_ASSIGN_OR_RETURN(const auto answers, WebAnswers::open(part.a, part.b, asked));
+using Dump = std::unique_ptr<DumpIndex>;
+
+// The same comparison as a page: it takes the dumps that were compared.
+Status report_part(const CompareOptions& options, const Part& part, Dump a, Dump b, std::unique_ptr<ComparedPairs> pairs,
+                   Terminal& terminal) {
+  const auto answers = WebAnswers::of(ServedDump::opened(part.a, std::move(a)), ServedDump::opened(part.b, std::move(b)), std::move(pairs));
   TENSORTAP_ASSIGN_OR_RETURN(const Json done, write_report_file(*answers, options.report, terminal));
   terminal.note(report_line(done));
   return {};
@@ -299,19 +304,21 @@ Result<ExitCode> compare_part(const CompareOptions& options, const Part& part, c
     TENSORTAP_RETURN_IF_ERROR(as_failure(add_found_noise(part.a, NoiseDump::Of::kA, terminal, noise, asked)));
     TENSORTAP_RETURN_IF_ERROR(as_failure(add_found_noise(part.b, NoiseDump::Of::kB, terminal, noise, asked)));
   }
-  const ComparisonOptions again = asked;
   asked.progress = [&progress](std::string_view stage, size_t done, size_t all) { progress.update(stage, done, all); };
   auto made = DumpComparison::make(**a, **b, std::move(asked));
   progress.finish();
   if (!made.ok()) return made.status();
   DumpComparison& comparison = **made;
+  std::unique_ptr<ComparedPairs> kept;
+  if (!options.report.empty()) kept = std::make_unique<ComparedPairs>(*std::move(made));
   std::optional<OwnErrors> own;
   if (options.replay) {
     TENSORTAP_ASSIGN_OR_RETURN(own, OwnErrors::measure(**a, **b, options.runtime, terminal));
   }
   Chosen chosen(options, comparison, own ? &*own : nullptr, terminal, csv);
   TENSORTAP_RETURN_IF_ERROR(chosen.status());
-  comparison.run([&](const ComparedValue& value) { chosen.add(value); });
+  const auto visit = [&](const ComparedValue& value) { chosen.add(value); };
+  kept != nullptr ? kept->run(visit) : comparison.run(visit);
   progress.finish();
   Json summary = summary_json(comparison);
   if (own) summary["summary"]["replay"] = own->summary();
@@ -326,8 +333,9 @@ Result<ExitCode> compare_part(const CompareOptions& options, const Part& part, c
   if (comparison.alignment().by_order()) {
     terminal.note("no step is in both dumps: they stand beside each other in their order (--steps says otherwise)");
   }
-  if (!options.report.empty()) TENSORTAP_RETURN_IF_ERROR(report_part(options, part, again, terminal));
-  return exit_code_of(comparison.summary(), terminal);
+  const ExitCode code = exit_code_of(comparison.summary(), terminal);
+  if (kept != nullptr) TENSORTAP_RETURN_IF_ERROR(report_part(options, part, *std::move(a), *std::move(b), std::move(kept), terminal));
+  return code;
 }
 
 Result<ExitCode> compare(const CompareOptions& options, Terminal& terminal) {

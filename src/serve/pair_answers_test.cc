@@ -159,7 +159,7 @@ TEST_F(PairAnswers, WhatIsWrongIsSaid) {
 TEST(ServedComparison, DumpsThatShareNothingAreAFailure) {
   auto other = std::make_unique<MadeDump>();
   other->gives(other->op("z", "Conv"), numbers(7, 3));
-  const ServedComparison comparison(ServedDump::of("a", chain(0)), ServedDump::of("b", std::move(other)), {});
+  const ServedComparison comparison(ServedDump::of("a", chain(0)), ServedDump::of("b", std::move(other)), ComparisonOptions{});
   while (comparison.state_json().at("state") == "running") std::this_thread::yield();
   EXPECT_EQ(comparison.state_json().at("state"), "failed");
   EXPECT_FALSE(comparison.state_json().at("error").get<std::string>().empty());
@@ -167,8 +167,23 @@ TEST(ServedComparison, DumpsThatShareNothingAreAFailure) {
   EXPECT_EQ(comparison_sentences(comparison).size(), 1U);
 }
 
+TEST(ServedComparison, OneThatWasMadeBeforeIsReadyAtOnce) {
+  const auto a = ServedDump::of("a", chain(1));
+  const auto b = ServedDump::of("b", chain(0));
+  auto pairs = std::make_unique<ComparedPairs>(*DumpComparison::make(a->index(), b->index(), {}));
+  size_t seen = 0;
+  pairs->run([&seen](const ComparedValue& value) { seen += value.data.has_value() ? 1 : 0; });
+  EXPECT_EQ(seen, 5U);
+  const ServedComparison comparison(a, b, std::move(pairs));
+  const Json state = comparison.state_json();
+  EXPECT_EQ(state.at("state"), "ready");
+  EXPECT_EQ(state.at("summary").at("born").size(), 1U);
+  ASSERT_TRUE(comparison.pairs().ok());
+  EXPECT_EQ((*comparison.pairs())->list(PairsOnly::kDiffering, PairsSort::kOrder).size(), 3U);
+}
+
 TEST(ServedComparison, AnUnfinishedOneEndsWithItsOwner) {
-  const ServedComparison comparison(ServedDump::of("a", chain(0)), ServedDump::of("b", chain(1)), {});
+  const ServedComparison comparison(ServedDump::of("a", chain(0)), ServedDump::of("b", chain(1)), ComparisonOptions{});
 }
 
 }  // namespace

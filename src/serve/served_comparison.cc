@@ -1,7 +1,6 @@
 #include "serve/served_comparison.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -12,31 +11,17 @@
 namespace tensortap {
 namespace {
 
-// What an op did itself: all of the error where nothing was inherited, and what is beyond that otherwise.
-double own_error(const ComparedValue& value) { return std::max(0.0, value.error - value.inherited); }
-
-bool is_chosen(const ComparedValue& value, PairsOnly only) {
-  if (only == PairsOnly::kDiffering) return !is_alike(value.verdict);
-  return only == PairsOnly::kAll || is_outside(value.verdict);
-}
-
-// The smallest stands first.
-double key_of(const ComparedValue& value, PairsSort sort) {
-  if (sort == PairsSort::kOrder) return 0;
-  if (std::isnan(value.error)) return 1;
-  return sort == PairsSort::kError ? -value.error : -own_error(value);
-}
-
 void note_pair(std::vector<uint32_t>& pairs, uint32_t row, size_t pair) {
   if (row < pairs.size() && pairs[row] == kNoRow) pairs[row] = static_cast<uint32_t>(pair);
 }
 
 }  // namespace
 
-void ComparedPairs::run() {
+void ComparedPairs::run(const std::function<void(const ComparedValue&)>& visit) {
   pairs_of_a_.assign(comparison_->a().rows().size(), kNoRow);
   pairs_of_b_.assign(comparison_->b().rows().size(), kNoRow);
-  comparison_->run([this](const ComparedValue& value) {
+  comparison_->run([this, &visit](const ComparedValue& value) {
+    if (visit) visit(value);
     note_pair(pairs_of_a_, value.row_a, values_.size());
     note_pair(pairs_of_b_, value.row_b, values_.size());
     values_.push_back(value);
@@ -52,7 +37,7 @@ const std::vector<uint32_t>& ComparedPairs::list(PairsOnly only, PairsSort sort)
     for (size_t pair = 0; pair < values_.size(); ++pair) {
       if (is_chosen(values_[pair], only)) pairs.push_back(static_cast<uint32_t>(pair));
     }
-    std::ranges::stable_sort(pairs, {}, [&](uint32_t pair) { return key_of(values_[pair], sort); });
+    std::ranges::stable_sort(pairs, {}, [&](uint32_t pair) { return order_key(values_[pair], sort, own_error(values_[pair])); });
     if (only == PairsOnly::kFirst && pairs.size() > 1) pairs.resize(1);
     return pairs;
   });
@@ -82,9 +67,12 @@ ServedComparison::ServedComparison(Dump a, Dump b, ComparisonOptions options) : 
   thread_ = std::thread([this, options = std::move(options)]() mutable { work(std::move(options)); });
 }
 
+ServedComparison::ServedComparison(Dump a, Dump b, std::unique_ptr<ComparedPairs> pairs)
+    : a_(std::move(a)), b_(std::move(b)), outcome_(Status()), pairs_(std::move(pairs)) {}
+
 ServedComparison::~ServedComparison() {
   stop_ = true;
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void ServedComparison::work(ComparisonOptions options) {

@@ -1,4 +1,4 @@
-// ServedComparison: what `compare` says of two open dumps, made once, in the background.
+// ServedComparison: what `compare` says of two open dumps, made once, in the background or before.
 
 #ifndef TENSORTAP_SERVE_SERVED_COMPARISON_H_
 #define TENSORTAP_SERVE_SERVED_COMPARISON_H_
@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,18 +18,19 @@
 
 #include "base/json_fwd.h"
 #include "base/status.h"
+#include "compare/chosen_values.h"
 #include "compare/dump_comparison.h"
 #include "serve/served_dump.h"
 
 namespace tensortap {
 
-enum class PairsOnly : uint8_t { kAll, kDiffering, kFirst };
-enum class PairsSort : uint8_t { kError, kOwn, kOrder };
-
-// The pairs of a comparison that is done. A pair is known by its position in values(). Thread-safe.
+// The pairs of a comparison that is done. A pair is known by its position in values(). Thread-safe once it has run.
 class ComparedPairs {
  public:
   explicit ComparedPairs(std::unique_ptr<DumpComparison> comparison) : comparison_(std::move(comparison)) {}
+
+  // Runs the comparison, before anything else is asked. `visit` sees each value with all that is known of it; it may be empty.
+  void run(const std::function<void(const ComparedValue&)>& visit = {});
 
   [[nodiscard]] const DumpComparison& comparison() const { return *comparison_; }
   // As they ran in B. Of many pairs the first kMostMeasured have all measures of their difference, the others verdict and error.
@@ -43,10 +45,7 @@ class ComparedPairs {
   [[nodiscard]] const std::vector<Unpaired>& unpaired(bool of_b) const;
 
  private:
-  friend class ServedComparison;
   static constexpr size_t kMostMeasured = 100'000;
-
-  void run();
 
   std::unique_ptr<DumpComparison> comparison_;
   std::vector<ComparedValue> values_;
@@ -62,6 +61,8 @@ class ServedComparison {
 
   // Begins. What `options` borrows must outlive this; its `progress` and `stop` are not used.
   ServedComparison(Dump a, Dump b, ComparisonOptions options);
+  // Of pairs of these two dumps that have run.
+  ServedComparison(Dump a, Dump b, std::unique_ptr<ComparedPairs> pairs);
   // Stops what is not done.
   ~ServedComparison();
   ServedComparison(const ServedComparison&) = delete;
@@ -85,7 +86,7 @@ class ServedComparison {
   size_t all_ = 0;
   std::optional<Status> outcome_;  // when it has ended
   std::unique_ptr<ComparedPairs> pairs_;
-  std::thread thread_;
+  std::thread thread_;  // none where it was done before
 };
 
 }  // namespace tensortap

@@ -25,10 +25,14 @@ ServedDump::ServedDump(std::string path, std::string folder, std::unique_ptr<Dum
 
 Result<std::shared_ptr<const ServedDump>> ServedDump::open(const std::string& path, bool is_live) {
   TENSORTAP_ASSIGN_OR_RETURN(auto index, open_dump(path));
+  return opened(path, std::move(index), is_live);
+}
+
+std::shared_ptr<const ServedDump> ServedDump::opened(const std::string& path, std::unique_ptr<DumpIndex> index, bool is_live) {
   const auto found = locate_dump(path);
   std::shared_ptr<ServedDump> dump(new ServedDump(path, found.ok() ? found->folder : path, std::move(index)));
   dump->is_live_ = is_live;
-  return std::shared_ptr<const ServedDump>(std::move(dump));
+  return dump;
 }
 
 std::shared_ptr<const ServedDump> ServedDump::of(std::string name, std::unique_ptr<DumpIndex> index) {

@@ -47,6 +47,8 @@ class ServedDump {
  public:
   // As read/open_dump.h opens it. `is_live`: it is still being written.
   static Result<std::shared_ptr<const ServedDump>> open(const std::string& path, bool is_live = false);
+  // Of a dump that was opened as `path`.
+  static std::shared_ptr<const ServedDump> opened(const std::string& path, std::unique_ptr<DumpIndex> index, bool is_live = false);
   // Of a dump that is open, for tests. `name` stands where the path does otherwise.
   static std::shared_ptr<const ServedDump> of(std::string name, std::unique_ptr<DumpIndex> index);
   ServedDump(const ServedDump&) = delete;

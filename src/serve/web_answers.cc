@@ -69,16 +69,14 @@ bool fits(const Route& route, const std::vector<std::string>& parts) {
 
 }  // namespace
 
-WebAnswers::WebAnswers(Dump a, Dump b, ComparisonOptions options) : a_(std::move(a)), b_(std::move(b)) {
-  if (b_ != nullptr) comparison_ = std::make_unique<ServedComparison>(a_, b_, std::move(options));
-}
+WebAnswers::WebAnswers(Dump a, Dump b, std::unique_ptr<ServedComparison> comparison)
+    : a_(std::move(a)), b_(std::move(b)), comparison_(std::move(comparison)) {}
 WebAnswers::~WebAnswers() = default;
 
-Result<std::unique_ptr<WebAnswers>> WebAnswers::open(const std::string& a, const std::string& b, std::optional<ComparisonOptions> options) {
+Result<std::unique_ptr<WebAnswers>> WebAnswers::open(const std::string& a, const std::string& b) {
   TENSORTAP_ASSIGN_OR_RETURN(Dump first, ServedDump::open(a));
   if (b.empty()) return of(std::move(first), nullptr);
   TENSORTAP_ASSIGN_OR_RETURN(Dump second, ServedDump::open(b));
-  if (options) return of(std::move(first), std::move(second), *std::move(options));
   std::vector<std::unique_ptr<DumpIndex>> noise;
   ComparisonOptions found;
   for (const auto& [path, side] : {std::pair(&a, NoiseDump::Of::kA), {&b, NoiseDump::Of::kB}}) {
@@ -99,7 +97,13 @@ Result<std::unique_ptr<WebAnswers>> WebAnswers::open_growing(const std::string& 
 }
 
 std::unique_ptr<WebAnswers> WebAnswers::of(Dump a, Dump b, ComparisonOptions options) {
-  return std::unique_ptr<WebAnswers>(new WebAnswers(std::move(a), std::move(b), std::move(options)));
+  auto comparison = b == nullptr ? nullptr : std::make_unique<ServedComparison>(a, b, std::move(options));
+  return std::unique_ptr<WebAnswers>(new WebAnswers(std::move(a), std::move(b), std::move(comparison)));
+}
+
+std::unique_ptr<WebAnswers> WebAnswers::of(Dump a, Dump b, std::unique_ptr<ComparedPairs> pairs) {
+  auto comparison = std::make_unique<ServedComparison>(a, b, std::move(pairs));
+  return std::unique_ptr<WebAnswers>(new WebAnswers(std::move(a), std::move(b), std::move(comparison)));
 }
 
 std::vector<WebAnswers::Dump> WebAnswers::dumps() const {

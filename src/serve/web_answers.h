@@ -5,7 +5,6 @@
 #define TENSORTAP_SERVE_WEB_ANSWERS_H_
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,14 +23,15 @@ class WebAnswers {
  public:
   using Dump = std::shared_ptr<const ServedDump>;
 
-  // `b` "" = one dump. Otherwise `a` is judged and `b` is the reference, as in `tensortap compare A B`, in the background; what `options`
-  // borrows must outlive this, and without them the noise that lies in the folders of the two is used. Errors are those of open_dump().
-  static Result<std::unique_ptr<WebAnswers>> open(const std::string& a, const std::string& b,
-                                                  std::optional<ComparisonOptions> options = std::nullopt);
+  // `b` "" = one dump. Otherwise `a` is judged and `b` is the reference, as in `tensortap compare A B`, in the background, with the noise
+  // that lies in their folders. Errors are those of open_dump().
+  static Result<std::unique_ptr<WebAnswers>> open(const std::string& a, const std::string& b);
   // Of a dump that a program is still writing, as it is now.
   static Result<std::unique_ptr<WebAnswers>> open_growing(const std::string& path);
   // Of dumps that are open; `b` may be null.
   static std::unique_ptr<WebAnswers> of(Dump a, Dump b, ComparisonOptions options = {});
+  // Of two dumps that were compared: `pairs` has run. What its comparison borrows must outlive this.
+  static std::unique_ptr<WebAnswers> of(Dump a, Dump b, std::unique_ptr<ComparedPairs> pairs);
   ~WebAnswers();
   WebAnswers(const WebAnswers&) = delete;
   WebAnswers& operator=(const WebAnswers&) = delete;
@@ -43,7 +43,7 @@ class WebAnswers {
   [[nodiscard]] std::vector<Dump> dumps() const;
 
  private:
-  WebAnswers(Dump a, Dump b, ComparisonOptions options);
+  WebAnswers(Dump a, Dump b, std::unique_ptr<ServedComparison> comparison);
   [[nodiscard]] Answer describe() const;
   [[nodiscard]] Result<Answer> answer(const WebRequest& request) const;
   // The dump that the parameter `dump` chooses. Errors: kInvalidArgument; kNotFound for b where there is none.

@@ -53,6 +53,17 @@ TEST_F(Report, HoldsWhatLsSaysAndIsTheSameEachTime) {
   EXPECT_EQ(read(path("again.html")), read(path("r.html")));
 }
 
+TEST_F(Report, CompareWritesWhatItHasFound) {
+  write(path("loose.txt"), ".* 9 9\n");
+  const Done done = at("compare bare dump --tolerance loose.txt --report c.html --json");
+  EXPECT_EQ(done.code, 0) << done.said();
+  const Json answers = answers_in("c.html");
+  EXPECT_EQ(answers.at("/api/dump").at("compare").at("summary"), done.objects().back().at("summary"));
+  ASSERT_EQ(at("compare dump dump --report c.html").code, 0);
+  ASSERT_EQ(at("report dump dump --out r.html").code, 0);
+  EXPECT_EQ(read(path("c.html")), read(path("r.html")));
+}
+
 TEST_F(Report, ReplacesTheFileAndSaysSoAsJson) {
   write(path("old.html"), "old");
   const Done done = at("report bare --out old.html --json");
