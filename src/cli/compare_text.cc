@@ -59,6 +59,8 @@ class Printer {
     print_first();
     print_born();
     print_replay();
+    print_early_end("A", summary_.at("ended_early_a"));
+    print_early_end("B", summary_.at("ended_early_b"));
     print_verdict();
   }
 
@@ -168,6 +170,24 @@ class Printer {
                kernels.empty() && number(verdicts, "noise") + number(verdicts, "tolerated") + number(verdicts, "different") > 0) {
       line("", "no kernel changed: B runs other ops, or the same in another layout, or on other inputs");
     }
+  }
+
+  // What came later is in one dump only.
+  void print_early_end(std::string_view side, const Json& end) {
+    if (end.is_null()) return;
+    const Json* op = member(end, "op");
+    std::string text;
+    if (op != nullptr) {
+      const Json* step = member(end, "step");
+      text = fmt::format("{}: op {} ({}) failed{}: {}", side, member_text(end, "op"), member_text(end, "type"),
+                         step == nullptr ? "" : fmt::format(" in step {}", step->dump()), member_text(end, "error"));
+    } else {
+      text = fmt::format("{}: {}", side, member_text(end, "error"));
+      if (member(end, "last_op") != nullptr) {
+        text += fmt::format("; the last record is of {} in step {}", member_text(end, "last_op"), member_text(end, "last_step"));
+      }
+    }
+    line("ended early", terminal_.out_palette().yellow(text));
   }
 
   void print_verdict() {

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "compare/difference_json.h"
+#include "compare/early_end.h"
 
 namespace tensortap {
 namespace {
@@ -125,6 +126,8 @@ Json summary_json(const DumpComparison& comparison) {
   json["first_unreadable"] = summary.first_unreadable.empty() ? Json(nullptr) : Json(summary.first_unreadable);
   json["first_reason"] = summary.first_reason.empty() ? Json(nullptr) : Json(summary.first_reason);
   json["outside"] = summary.outside();
+  json["ended_early_a"] = early_end_json(comparison.a());
+  json["ended_early_b"] = early_end_json(comparison.b());
   return {{"summary", json}};
 }
 

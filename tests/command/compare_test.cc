@@ -80,6 +80,21 @@ TEST_F(Compare, OtherInputsAreNamedAndNoOpIsBlamed) {
   EXPECT_THAT(done.out, AllOf(HasSubstr("given       1 of "), HasSubstr("born in     0 ops")));
 }
 
+TEST_F(Compare, ARunThatEndedEarlyIsNamedWithItsOp) {
+  write(path("open.onnx"), model({{"Neg", "neg_1", {"x"}, {"n"}}, {"Add", "add_1", {"n", "w"}, {"y"}}}, {-1, 3},
+                                 {{"w", {2, 3}, {1, 2, 3, 4, 5, 6}}}));
+  write(path("tall.npy"), npy({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  ASSERT_EQ(at("run open.onnx --full --input x=x.npy --out whole").code, 0);
+  ASSERT_EQ(at("run open.onnx --full --input x=tall.npy --out cut").code, 3);
+  EXPECT_THAT(at("compare cut whole").out, AllOf(HasSubstr("ended early A: op add_1 (Add) failed in step 0: "), Not(HasSubstr("early B"))));
+  const Json answer = summary("compare whole cut");
+  EXPECT_EQ(answer["ended_early_a"], nullptr);
+  EXPECT_EQ(answer["ended_early_b"]["op"], "add_1");
+  EXPECT_EQ(answer["ended_early_b"]["step"], 0);
+  std::filesystem::remove(path("cut/run.json"));
+  EXPECT_THAT(at("compare cut whole").out, HasSubstr("ended early A: the capture did not come to its end; the last record is of "));
+}
+
 TEST_F(Compare, StatisticsAloneAreTolerated) {
   const Done done = at("compare bare right --json");
   EXPECT_EQ(done.code, 0) << done.said();

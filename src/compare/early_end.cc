@@ -1,0 +1,45 @@
+#include "compare/early_end.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/json.h"
+#include "base/json_members.h"
+
+namespace tensortap {
+namespace {
+
+// Why no op is named; "" where the capture came to its end, as far as its manifest says.
+std::string reason_of(const DumpIndex& dump, const Json& manifest) {
+  if (const Json* crash = member(manifest, "crash"); crash != nullptr) return text_in(*crash, "text");
+  // Only our own layout has a manifest without fail.
+  const bool unknown = manifest.empty() && dump.layout() == "tap";
+  const Json* complete = member(manifest, "complete");
+  const bool cut = complete != nullptr && complete->is_boolean() && !complete->get<bool>();
+  return unknown || cut ? "the capture did not come to its end" : "";
+}
+
+}  // namespace
+
+Json early_end_json(const DumpIndex& dump) {
+  const auto parsed = parse_json(dump.manifest(), "the manifest");
+  const Json manifest = parsed.ok() && parsed->is_object() ? *parsed : Json::object();
+  const Json* failed = member(manifest, "failed_op");
+  const std::string error = failed != nullptr && failed->is_object() ? text_in(*failed, "error") : reason_of(dump, manifest);
+  if (error.empty()) return nullptr;
+  Json json = {{"op", nullptr}, {"type", nullptr}, {"step", nullptr}, {"error", error}, {"last_op", nullptr}, {"last_step", nullptr}};
+  if (failed != nullptr && failed->is_object()) {
+    json["op"] = text_or_null(text_in(*failed, "name"));
+    json["type"] = text_or_null(text_in(*failed, "type"));
+    if (const Json* step = member(*failed, "step"); step != nullptr && step->is_number_integer()) json["step"] = *step;
+  }
+  const auto rows = dump.rows();
+  const auto last = std::ranges::max_element(rows, {}, &RecordRow::sequence);
+  if (last != rows.end()) {
+    json["last_op"] = op_of(dump, *last).name;
+    json["last_step"] = last->step;
+  }
+  return json;
+}
+
+}  // namespace tensortap

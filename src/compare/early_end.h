@@ -1,0 +1,17 @@
+// What ended the program behind a dump before its time: a comparison sees only what came before.
+
+#ifndef TENSORTAP_COMPARE_EARLY_END_H_
+#define TENSORTAP_COMPARE_EARLY_END_H_
+
+#include "base/json_fwd.h"
+#include "trace/dump_index.h"
+
+namespace tensortap {
+
+// Null where the capture came to its end without an op that failed, or where the dump does not tell. Otherwise {"op", "type", "step",
+// "error"}: of the op that failed, or null but for "error" where none is known; and {"last_op", "last_step"} of the last record, or null.
+Json early_end_json(const DumpIndex& dump);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_COMPARE_EARLY_END_H_
