@@ -118,7 +118,7 @@ void print_trends(Terminal& terminal, const Json& report) {
   } else if (trends.empty()) {
     terminal.line(terminal.out_palette().green("no trend stands out") + fmt::format(" ({})", judged));
   }
-  if (const uint64_t nonfinite = count_in(report, "nonfinite"); nonfinite > 0) {
+  if (const uint64_t nonfinite = count_in(report, "nonfinite") - count_in(report, "harmless"); nonfinite > 0) {
     terminal.line(terminal.out_palette().red(fmt::format("{} of them end with NaN or Inf", nonfinite)) +
                   ": `tensortap find` without --trends says where that began");
   }

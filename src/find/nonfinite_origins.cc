@@ -28,6 +28,7 @@ class Origins {
 
   [[nodiscard]] NonFiniteOrigin walk_back(size_t row) const;
   [[nodiscard]] NonFiniteFindings find(size_t limit) const;
+  [[nodiscard]] std::vector<bool> harmful(std::span<const size_t> rows) const;
 
  private:
   static std::vector<Holding> holdings(const DumpIndex& dump) {
@@ -53,6 +54,7 @@ class Origins {
     std::vector<bool> matters;               // rows that something came of
     std::unordered_set<size_t> meant_badly;  // of them rows of intended infinities that are what is wrong
   };
+  Judged judge(NonFiniteFindings& found) const;
   void find_seen(const NonfiniteFlow& flow, NonFiniteFindings& found, Judged& judged) const;
   [[nodiscard]] bool is_origin(size_t row) const;
   void find_origins(size_t limit, const Judged& judged, NonFiniteFindings& found) const;
@@ -218,14 +220,36 @@ void Origins::find_origins(size_t limit, const Judged& judged, NonFiniteFindings
   }
 }
 
-NonFiniteFindings Origins::find(size_t limit) const {
-  NonFiniteFindings found;
+Origins::Judged Origins::judge(NonFiniteFindings& found) const {
   found.judged = lookup_.knows_memory();
   const NonfiniteFlow flow(dump_, lookup_, facts_, nonfinite_);
   Judged judged{std::vector<bool>(dump_.rows().size()), {}};
   find_seen(flow, found, judged);
+  return judged;
+}
+
+NonFiniteFindings Origins::find(size_t limit) const {
+  NonFiniteFindings found;
+  const Judged judged = judge(found);
   find_origins(limit, judged, found);
   return found;
+}
+
+std::vector<bool> Origins::harmful(std::span<const size_t> rows) const {
+  NonFiniteFindings found;
+  const Judged judged = judge(found);
+  std::vector<bool> answers;
+  for (const size_t row : rows) {
+    bool harms = nonfinite_[row] && (!found.judged || judged.matters[row]);
+    // NaN is never there on purpose.
+    if (harms && !has_nan(row)) {
+      const NonFiniteOrigin origin = walk_back(row);
+      const bool is_mask = !found.judged && origin.kind == OriginKind::kWeight && origin.chain.size() == 1;
+      harms = !is_mask && (origin.kind != OriginKind::kIntended || judged.meant_badly.contains(origin.chain.back().row));
+    }
+    answers.push_back(harms);
+  }
+  return answers;
 }
 
 }  // namespace
@@ -233,5 +257,7 @@ NonFiniteFindings Origins::find(size_t limit) const {
 NonFiniteOrigin trace_nonfinite(const DumpIndex& dump, size_t row) { return Origins(dump).walk_back(row); }
 
 NonFiniteFindings find_nonfinite(const DumpIndex& dump, size_t limit) { return Origins(dump).find(limit); }
+
+std::vector<bool> harmful_rows(const DumpIndex& dump, std::span<const size_t> rows) { return Origins(dump).harmful(rows); }
 
 }  // namespace tensortap

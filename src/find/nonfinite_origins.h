@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,10 @@ struct NonFiniteFindings {
 };
 // At most `limit` origins. Linear in the records.
 NonFiniteFindings find_nonfinite(const DumpIndex& dump, size_t limit = 100);
+
+// For each of these rows, whether it holds NaN or Inf that is neither harmless nor there on purpose, by the rule of find_nonfinite(): where
+// harm can not be judged, all that is not there on purpose. Linear in the records, beside the ways back from these rows.
+std::vector<bool> harmful_rows(const DumpIndex& dump, std::span<const size_t> rows);
 
 }  // namespace tensortap
 

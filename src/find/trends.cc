@@ -5,8 +5,11 @@
 #include <functional>
 #include <limits>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/spans.h"
+#include "find/nonfinite_origins.h"
 #include "find/record_roles.h"
 #include "find/robust_line.h"
 #include "tensor/number_formats.h"
@@ -232,15 +235,33 @@ class Trends {
       const std::vector<StepPoint> points = step_points(dump_, series);
       if (static_cast<size_t>(std::ranges::count_if(points, is_known)) < kLeastSteps) continue;
       ++report_.judged;
-      report_.nonfinite += points.back().nonfinite ? 1 : 0;
+      if (points.back().nonfinite) note_nonfinite(series);
       judge(dump_.rows()[series.front().row], points);
     }
     std::ranges::stable_sort(report_.trends, std::less<>(), [](const Trend& trend) { return std::tuple(trend.kind, -trend.evidence); });
     report_.depth = gradient_depth(dump_);
+    count_harmless();
     return std::move(report_);
   }
 
  private:
+  void note_nonfinite(std::span<const SeriesEntry> series) {
+    for (const SeriesEntry& entry : series) {
+      if (entry.step == series.back().step) endings_.emplace_back(report_.nonfinite, entry.row);
+    }
+    ++report_.nonfinite;
+  }
+  void count_harmless() {
+    if (endings_.empty()) return;
+    std::vector<size_t> rows;
+    for (const auto& [series, row] : endings_) rows.push_back(row);
+    const std::vector<bool> harms = harmful_rows(dump_, rows);
+    std::vector<bool> harmed(report_.nonfinite);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (harms[i]) harmed[endings_[i].first] = true;
+    }
+    report_.harmless = static_cast<uint64_t>(std::ranges::count(harmed, false));
+  }
   // What an op read is judged where its producer wrote it.
   [[nodiscard]] bool is_judged(const RecordRow& record) const {
     if (!is_floating(static_cast<DType>(record.dtype)) || record.numel == 0) return false;
@@ -278,6 +299,7 @@ class Trends {
   bool has_outputs_ = false;
   bool is_training_ = false;
   TrendReport report_;
+  std::vector<std::pair<uint64_t, size_t>> endings_;  // of series that end with NaN or Inf: number of the series, row
 };
 
 }  // namespace

@@ -56,11 +56,8 @@ Json trends_json(const DumpIndex& dump, const TrendReport& report, size_t limit)
   for (const Trend& trend : report.trends) {
     if (counts[static_cast<size_t>(trend.kind)]++ < limit) list.push_back(trend_json(dump, trend));
   }
-  Json json = {{"steps", report.steps},
-               {"series", report.series},
-               {"judged", report.judged},
-               {"nonfinite", report.nonfinite},
-               {"counts", Json::object()}};
+  Json json = {{"steps", report.steps},         {"series", report.series},     {"judged", report.judged},
+               {"nonfinite", report.nonfinite}, {"harmless", report.harmless}, {"counts", Json::object()}};
   for (size_t kind = 0; kind < kKinds; ++kind) json["counts"][std::string(trend_name(static_cast<TrendKind>(kind)))] = counts[kind];
   json["trends"] = std::move(list);
   json["depth"] = report.depth ? depth_json(*report.depth) : Json(nullptr);

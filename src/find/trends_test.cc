@@ -210,6 +210,22 @@ TEST(Trends, WhatIsNaNFromAStepOnIsNotFrozen) {
   EXPECT_EQ(trends_json(dump, report, 2)["nonfinite"], 1);
 }
 
+TEST(Trends, AMaskEndsWithInfinitiesThatDoNoHarm) {
+  SeriesDump dump;
+  const auto infinite = [](RecordRow& row) { row.stats.neg_inf = 4; };
+  OpInfo fill;
+  fill.name = "mask";
+  fill.type = "aten::masked_fill";
+  fill.attributes = R"({"intended_inf": true})";
+  dump.add_steps(dump.add_op(std::move(fill)), 0, 20, steady, infinite);
+  EXPECT_EQ(trends_json(dump, find_trends(dump), 2)["harmless"], 1);
+  dump.add_steps(dump.op("divide", "Div"), 0, 20, steady, infinite);
+  const TrendReport report = find_trends(dump);
+  EXPECT_EQ(report.nonfinite, 2U);
+  EXPECT_EQ(report.harmless, 1U) << "find says that the infinities of the division are the first";
+  EXPECT_EQ(find_report(dump, 10)["first_nonfinite"]["op"], "divide");
+}
+
 TEST(Trends, AParameterThatTrainingNeverChangesIsFrozen) {
   for (const bool trains : {false, true}) {
     SeriesDump dump;

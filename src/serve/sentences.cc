@@ -166,6 +166,22 @@ void Sentences::add_headroom(const Json& report) {
       record_link(first));
 }
 
+std::string trend_text(const Trend& trend) {
+  switch (trend.kind) {
+    case TrendKind::kExploding:
+      return concat("explodes from step ", trend.since, " on");
+    case TrendKind::kSpike:
+      return concat("spikes at step ", trend.since);
+    case TrendKind::kVanishing:
+      return concat("vanishes from step ", trend.since, " on");
+    case TrendKind::kDead:
+      return concat("is all but zero from step ", trend.since, " on");
+    case TrendKind::kFrozen:
+      return concat("does not change from step ", trend.since, " on");
+  }
+  return {};
+}
+
 void Sentences::add_trends() {
   const auto& trends = dump_.trends().trends;
   if (trends.empty()) return;
@@ -174,8 +190,8 @@ void Sentences::add_trends() {
   const std::string slot = slot_name(static_cast<SlotKind>(row.slot_kind), row.slot_index);
   const std::string key = first.measure == Measure::kAbsMax ? "absmax" : "l2";
   add("trend",
-      concat(counted(trends.size(), "trend"), " over the steps; the first: ", op_of(dump_.index(), row).name, " ", slot, " is ",
-             trend_name(first.kind), " since step ", first.since, "."),
+      concat(counted(trends.size(), "trend"), " over the steps; the first: ", op_of(dump_.index(), row).name, " ", slot, " ",
+             trend_text(first), "."),
       concat("#steps?op=", row.op, "&slot=", slot, "&key=", key));
 }
 
