@@ -105,7 +105,18 @@ Alignment::Key Alignment::key_of_b(const RecordRow& row) const {
   return {is_load(row), is_load(row) ? 0 : row.step, ranks_b_ ? row.rank : 0, phase_of(row), row.call};
 }
 
+// A weight that one program took when it was loaded may be a constant of the other's graph, which is there in every step.
+std::optional<Alignment::RowPair> Alignment::weight_and_constant(const Value& a, const Value& b) const {
+  const RecordRow& of_b = b_.dump().rows()[b.rows.front()];
+  if (!a.given || !b.given || is_load(a_.dump().rows()[a.rows.front()]) == is_load(of_b)) return std::nullopt;
+  for (const uint32_t row : a.rows) {
+    if (has_step(a_.dump().rows()[row])) return RowPair{row, b.rows.front()};
+  }
+  return std::nullopt;
+}
+
 std::vector<Alignment::RowPair> Alignment::rows(const Value& a, const Value& b) const {
+  if (const auto weight = weight_and_constant(a, b)) return {*weight};
   std::vector<std::pair<Key, uint32_t>> of_a;
   std::vector<std::pair<Key, uint32_t>> of_b;
   for (const uint32_t row : a.rows) {

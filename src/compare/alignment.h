@@ -57,6 +57,7 @@ class Alignment {
   static bool takes_part(const ValueTable& table, const Value& value, const std::set<int64_t>& steps);
   [[nodiscard]] bool has_step(const RecordRow& row) const;
   [[nodiscard]] uint8_t phase_of(const RecordRow& row) const { return phases_ ? row.phase : uint8_t{0}; }
+  [[nodiscard]] std::optional<RowPair> weight_and_constant(const Value& a, const Value& b) const;
   [[nodiscard]] Key key_of_a(const RecordRow& row) const;
   [[nodiscard]] Key key_of_b(const RecordRow& row) const;
 

@@ -187,7 +187,7 @@ ComparedValue DumpComparison::compare(uint32_t row_b) {
   const RecordRow& of_a = a_.dump().rows()[value.row_a];
   const RecordRow& of_b = b_.dump().rows()[row_b];
   value.rule = rules_[value.pair];
-  value.basis = {options_.rules != nullptr, tolerances_[value.pair], floors_.empty() ? std::nan("") : double{floors_[row_b]}};
+  value.basis = {options_.rules != nullptr, tolerances_[value.pair].at(of_b.call), floors_.empty() ? std::nan("") : double{floors_[row_b]}};
   if (of_a.numel != of_b.numel) {
     value.reason = concat(of_a.numel, " elements of A against ", of_b.numel, " of B");
     return value;
@@ -239,7 +239,7 @@ void DumpComparison::look_at_input(uint32_t input, Inherited& found, std::vector
   if (error == 0) return;
   const ValueId id = b_.value_of(input);
   const RecordRow& row = b_.dump().rows()[input];
-  if (id != kNoValue && b_.at(id).given && (op_of(b_.dump(), row).type == kInitializerType || facts_b_.is_parameter(row))) {
+  if (id != kNoValue && b_.at(id).given && (is_weight_op(op_of(b_.dump(), row)) || facts_b_.is_parameter(row))) {
     found.weight = input;
     return;
   }

@@ -22,6 +22,7 @@
 #include "compare/pairing.h"
 #include "compare/pairing_keys.h"
 #include "compare/quantised_value.h"
+#include "compare/tolerance_model.h"
 #include "compare/tolerance_rules.h"
 #include "compare/unpaired.h"
 #include "compare/value_table.h"
@@ -173,8 +174,8 @@ class DumpComparison {
   OpFactsTable facts_b_;
   std::unique_ptr<Alignment> alignment_;
   Pairing pairing_;
-  std::vector<double> tolerances_;    // by pair
-  std::vector<ToleranceRule> rules_;  // by pair
+  std::vector<ModelTolerance> tolerances_;  // by pair
+  std::vector<ToleranceRule> rules_;        // by pair
   std::vector<Unpaired> unpaired_a_;
   std::vector<Unpaired> unpaired_b_;
   std::vector<uint32_t> first_rows_;                                  // by pair: of B, the one that was looked at for the pair

@@ -325,5 +325,41 @@ TEST(DumpComparison, WritesTablesWithAsManyCellsAsColumns) {
   EXPECT_TRUE(line.starts_with("\"'=exp \"\"a\"\", b:out0\",")) << line;
 }
 
+// A loop's graph of two ops, that runs 4 times, behind one op and before another.
+TEST(DumpComparison, TheModelOfRoundingCountsEveryExecutionOfALoop) {
+  MadeDump dump;
+  const OpId before = dump.op("before", "Neg");
+  const OpId loop = dump.op("loop", "Loop", {before});
+  const OpId first = dump.op("loop/body/first", "Exp");
+  const OpId second = dump.op("loop/body/second", "Sqrt", {first});
+  const OpId behind = dump.op("behind", "Floor", {loop});
+  for (const OpId id : {first, second}) {
+    dump.at(id).graph = "loop/body";
+    dump.at(id).parent = loop;
+  }
+  dump.gives(before, numbers(20, 1));
+  for (uint32_t call = 0; call < 4; ++call) {
+    for (const OpId id : {first, second}) dump.gives(id, numbers(20, id + call), Shape({20}), {0, call});
+  }
+  dump.gives(loop, numbers(20, 9));
+  dump.gives(behind, numbers(20, 10));
+  const Compared compared(dump, dump);
+  std::map<std::string, int> depths;
+  for (const ComparedValue& value : compared.values) {
+    depths[record_name_of(dump, value.row_b)] = static_cast<int>(std::lround(std::pow(value.basis.relative_l2 / 0x1p-20, 2)));
+  }
+  EXPECT_EQ(depths, (std::map<std::string, int>{{"before:out0", 1},
+                                                {"loop/body/first:out0", 2},
+                                                {"loop/body/second:out0", 3},
+                                                {"loop/body/first:out0#1", 4},
+                                                {"loop/body/second:out0#1", 5},
+                                                {"loop/body/first:out0#2", 6},
+                                                {"loop/body/second:out0#2", 7},
+                                                {"loop/body/first:out0#3", 8},
+                                                {"loop/body/second:out0#3", 9},
+                                                {"loop:out0", 10},
+                                                {"behind:out0", 11}}));
+}
+
 }  // namespace
 }  // namespace tensortap

@@ -114,19 +114,21 @@ class Pairer {
   void by_place();
   [[nodiscard]] bool contradicts(ValueId a, ValueId b) const;
 
-  // What a value was made of, in numbers of pairs; "" where something has no pair.
+  // What a value was made of, in numbers of pairs; "" where something has no pair. Constants at the end do not count: what is an input of
+  // one framework's op (an axis, a number of elements) is an attribute of another's.
   [[nodiscard]] std::string makers_key(const PairingKeys& keys, ValueId id, const std::vector<uint32_t>& pair_of) const {
     if (keys.table().at(id).given || keys.inputs(id).empty()) return "";
     std::string key = concat(PairingKeys::family(keys.table().op(id)), "|", keys.table().at(id).slot);
-    bool any = false;
+    size_t end = 0;
     for (const ValueId input : keys.inputs(id)) {
       const uint32_t pair = input == kNoValue ? Pairing::kNoPair : pair_of[input];
-      const bool given = input == kNoValue || keys.table().at(input).given;
+      const bool given = input == kNoValue || keys.table().at(input).given || keys.is_constant(input);
       if (pair == Pairing::kNoPair && !given) return "";
-      any |= pair != Pairing::kNoPair;
       key += pair == Pairing::kNoPair ? "|?" : concat("|", pair);
+      if (pair != Pairing::kNoPair) end = key.size();
     }
-    return any ? key : "";
+    key.resize(end);
+    return key;
   }
 
   // What read a value, in numbers of pairs; "" where nothing that has one did.

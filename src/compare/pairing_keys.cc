@@ -14,6 +14,10 @@
 namespace tensortap {
 namespace {
 
+// What an op of these gives out is known without the values that it reads, or is one of them.
+constexpr std::array<std::string_view, 19> kKnownTypes = {
+    "Constant", "Shape",  "Size",  "ConstantOfShape", "empty",    "empty_like", "zeros",         "zeros_like", "ones",     "ones_like",
+    "full",     "arange", "zero_", "fill_",           "uniform_", "normal_",    "scalar_tensor", "new_empty",  "new_zeros"};
 constexpr char kSeparator = '\x1f';
 constexpr uint64_t kLeastContent = 5;      // elements
 constexpr uint64_t kLeastStatistics = 16;  // elements
@@ -164,6 +168,18 @@ PairingKeys::PairingKeys(const ValueTable& table) : table_(table), inputs_(table
       if (input != kNoValue) readers_[input].push_back({id, static_cast<uint32_t>(inputs_[id].size())});
       inputs_[id].push_back(input);
     }
+  }
+  find_constants();
+}
+
+void PairingKeys::find_constants() {
+  is_constant_.assign(table_.values().size(), false);
+  // In the order of execution: what an op reads was looked at before it.
+  for (ValueId id = 0; id < is_constant_.size(); ++id) {
+    const OpInfo& op = table_.op(id);
+    const auto is_known = [this](ValueId input) { return input != kNoValue && is_constant_[input]; };
+    const bool of_known = !table_.at(id).given && !inputs_[id].empty() && std::ranges::all_of(inputs_[id], is_known);
+    is_constant_[id] = of_known || op.type == kInitializerType || std::ranges::find(kKnownTypes, op.type) != kKnownTypes.end();
   }
 }
 

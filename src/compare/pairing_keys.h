@@ -43,12 +43,17 @@ class PairingKeys {
     uint32_t position;
   };
   [[nodiscard]] const std::vector<Reader>& readers(ValueId id) const { return readers_[id]; }
+  // Known without the program's inputs: a weight or a constant, or made of such alone, or of shapes.
+  [[nodiscard]] bool is_constant(ValueId id) const { return is_constant_[id]; }
   [[nodiscard]] const ValueTable& table() const { return table_; }
 
  private:
   [[nodiscard]] bool is_runtime_name(const std::string& name) const;
 
+  void find_constants();
+
   const ValueTable& table_;
+  std::vector<bool> is_constant_;
   std::vector<std::vector<ValueId>> inputs_;
   std::vector<std::vector<Reader>> readers_;
   std::unordered_set<std::string> numbered_;  // names that the runtime numbers: "reorder" of "reorder_token_7"

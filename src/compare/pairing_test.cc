@@ -371,5 +371,55 @@ TEST(Pairing, StatisticsAreTakenFromTensorsThatHaveNone) {
   EXPECT_EQ(Paired(a, b).found(), (Found{{"one", "two by statistics"}}));
 }
 
+// An input of one framework's op is an attribute of another's; here it is a constant that goes through a cast.
+TEST(Pairing, ConstantsBehindTheLastInputDoNotCount) {
+  MadeDump a;
+  const OpId weight = a.op("k", std::string(kInitializerType));
+  const OpId cast = a.op("cast", "Cast", {weight});
+  const OpId neg = a.op("neg", "Neg");
+  const OpId top = a.op("best", "TopK", {neg, cast});
+  a.gives(weight, {3});
+  a.gives(cast, {3});
+  a.gives(neg, numbers(20, 1));
+  a.gives(top, numbers(3, 2));
+  MadeDump b;
+  b.gives(b.op("neg", "Neg"), numbers(20, 1));
+  b.gives(b.op("largest", "topk", {0}), numbers(3, 2));
+  EXPECT_EQ(Paired(a, b).found(), (Found{{"neg", "neg by value name"}, {"best", "largest by topology"}}));
+  EXPECT_EQ(Paired(a, b).unpaired_a(), (Found{{"cast", "removed"}}));
+}
+
+TEST(Pairing, AConstantOfOneGraphIsAWeightOfTheOther) {
+  MadeDump a;
+  a.op("c", "Constant");
+  for (const int64_t step : {4, 5}) a.gives(0, numbers(6, 1), Shape({6}), {step, 0});
+  a.gives(a.op("neg", "Neg", {0}), numbers(6, 2), Shape({6}), {4, 0});
+  MadeDump b;
+  b.gives(b.op("c", std::string(kInitializerType)), numbers(6, 1));
+  b.all_rows[0].phase = static_cast<uint8_t>(Phase::kLoad);
+  b.gives(b.op("neg", "Neg", {0}), numbers(6, 2), Shape({6}), {4, 0});
+  for (const bool swapped : {false, true}) {
+    const Paired paired(swapped ? b : a, swapped ? a : b);
+    EXPECT_EQ(paired.found(), (Found{{"c", "c by value name"}, {"neg", "neg by value name"}})) << swapped;
+    EXPECT_TRUE(paired.unpaired_a().empty());
+  }
+}
+
+TEST(Pairing, WhatNothingReadsIsRemovedWhereTheGraphsResultsAreKnown) {
+  for (const bool known : {true, false}) {
+    MadeDump a;
+    const OpId neg = a.op("neg", "Neg");
+    const OpId dead = a.op("dead", "Add", {neg});
+    const OpId behind = a.op("behind", "Floor", {dead});
+    const OpId result = a.op("result", "Exp", {neg});
+    if (known) a.at(result).attributes = R"({"graph_outputs": [0]})";
+    for (const OpId id : {neg, dead, behind, result}) a.gives(id, numbers(20, id + 1));
+    MadeDump b;
+    b.gives(b.op("neg", "Neg"), numbers(20, 1));
+    const std::string why = known ? "removed" : "not explained";
+    EXPECT_EQ(Paired(a, b).unpaired_a(), (Found{{"dead", why}, {"behind", why}, {"result", "not explained"}}));
+  }
+}
+
 }  // namespace
 }  // namespace tensortap

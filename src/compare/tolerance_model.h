@@ -14,9 +14,16 @@ namespace tensortap {
 // The distance from 1 to the next number of a type of real numbers; 0 for others.
 double unit_roundoff(DType dtype);
 
-// Relative L2 that is tolerated in each pair: 8 eps sqrt(K) behind K ops, eps that of the coarsest type on the way, in either dump. What
-// quantising ops make has a step of 1/256 of its range. 0 for values that are no rounded numbers: integers and truth values.
-std::vector<double> model_tolerances(const PairingKeys& a, const PairingKeys& b, const Pairing& pairing);
+// Relative L2 that is tolerated of a value: 8 eps sqrt(K) behind K ops, eps that of the coarsest type on the way.
+struct ModelTolerance {
+  double unit = 0;        // 8 eps; 0 of values that are no rounded numbers: integers and truth values
+  double ops = 1;         // in depth, of its first execution
+  double ops_a_call = 0;  // that each further execution adds: the depth of the graph that a loop runs again
+  [[nodiscard]] double at(uint32_t call) const;
+};
+
+// Of each pair, from both dumps. What quantising ops make has a step of 1/256 of its range.
+std::vector<ModelTolerance> model_tolerances(const PairingKeys& a, const PairingKeys& b, const Pairing& pairing);
 
 }  // namespace tensortap
 

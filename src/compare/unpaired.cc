@@ -8,10 +8,6 @@
 namespace tensortap {
 namespace {
 
-// What an op of these gives out is known without the values that it reads, or is one of them.
-constexpr std::array<std::string_view, 19> kKnownTypes = {
-    "Constant", "Shape",  "Size",  "ConstantOfShape", "empty",    "empty_like", "zeros",         "zeros_like", "ones",     "ones_like",
-    "full",     "arange", "zero_", "fill_",           "uniform_", "normal_",    "scalar_tensor", "new_empty",  "new_zeros"};
 // What is drawn at random; a program's inputs may be.
 constexpr std::array<std::string_view, 8> kDrawn = {"rand",    "rand_like", "randn",      "randn_like",
                                                     "randint", "randperm",  "bernoulli_", "random_"};
@@ -23,6 +19,7 @@ constexpr std::array<std::string_view, 26> kHandsOn = {
 
 // Values on the way to an op of the other dump that are looked at.
 constexpr size_t kMostLooks = 64;
+constexpr std::string_view kGraphOutputs = "graph_outputs";  // attribute: numbers of the outputs that the op's graph hands out
 
 bool is_one_of(const auto& names, std::string_view type) { return std::ranges::find(names, type) != names.end(); }
 
@@ -42,7 +39,7 @@ class Explainer {
       for (const OriginalNode& node : table.op(id).originals) implemented_[node.name].push_back(id);
     }
     for (ValueId id = 0; id < mine.table().values().size(); ++id) knows_originals_ |= !mine.table().op(id).originals.empty();
-    find_constants();
+    find_dead();
   }
 
   [[nodiscard]] Unpaired explain(ValueId id) const {
@@ -51,7 +48,7 @@ class Explainer {
     if (op.inserted_by_runtime || (knows_originals_ && op.originals.empty())) {
       one.why = Absence::kRuntime;
     } else if (!find_implementation(id, one)) {
-      if (is_constant_[id] || is_one_of(kHandsOn, op.type) || is_one_of(kDrawn, op.type)) {
+      if (mine_.is_constant(id) || is_dead_[id] || is_one_of(kHandsOn, op.type) || is_one_of(kDrawn, op.type)) {
         one.why = Absence::kRemoved;
       } else if (!find_module_part(id, one) && !find_inside(id, one) && is_extra_output(id)) {
         one.why = Absence::kRemoved;
@@ -61,16 +58,18 @@ class Explainer {
   }
 
  private:
-  void find_constants() {
+  // What only such values read that nothing reads, and that no graph hands out, in dumps that say what those are.
+  void find_dead() {
     const ValueTable& table = mine_.table();
-    is_constant_.assign(table.values().size(), false);
-    // In the order of execution: what an op reads was looked at before it.
-    for (ValueId id = 0; id < table.values().size(); ++id) {
-      const OpInfo& op = table.op(id);
-      const std::vector<ValueId>& inputs = mine_.inputs(id);
-      const auto is_known = [&](ValueId input) { return input != kNoValue && is_constant_[input]; };
-      is_constant_[id] = table.at(id).given ? op.type == kInitializerType
-                                            : is_one_of(kKnownTypes, op.type) || (!inputs.empty() && std::ranges::all_of(inputs, is_known));
+    is_dead_.assign(table.values().size(), false);
+    const auto hands_out = [](const OpInfo& op) { return attribute_slots(op, kGraphOutputs); };
+    bool known = false;
+    for (const OpInfo& op : table.dump().ops()) known |= hands_out(op) != 0;
+    if (!known) return;
+    for (ValueId id = static_cast<ValueId>(is_dead_.size()); id-- > 0;) {
+      const Value& value = table.at(id);
+      const bool handed_out = value.slot >= 64 || (hands_out(table.op(id)) >> value.slot & 1U) != 0;
+      is_dead_[id] = !handed_out && std::ranges::all_of(mine_.readers(id), [this](const auto& reader) { return is_dead_[reader.value]; });
     }
   }
 
@@ -148,7 +147,7 @@ class Explainer {
         const ValueId read = partner_of(input);
         if (read != kNoValue && std::ranges::find(other_.inputs(partner), read) != other_.inputs(partner).end()) {
           any = true;
-        } else if (!mine_.table().at(input).given && !is_constant_[input]) {
+        } else if (!mine_.table().at(input).given && !mine_.is_constant(input)) {
           if (read != kNoValue) return false;
           if (std::ranges::find(before, input) == before.end()) before.push_back(input);
         }
@@ -180,7 +179,7 @@ class Explainer {
   const std::vector<uint32_t>& pair_of_other_;
   std::vector<ValueId> of_pair_;  // the value of the other dump
   std::unordered_map<std::string_view, std::vector<ValueId>> implemented_;
-  std::vector<bool> is_constant_;
+  std::vector<bool> is_dead_;
   bool knows_originals_ = false;
 };
 

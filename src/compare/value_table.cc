@@ -41,7 +41,8 @@ ValueTable::ValueTable(const DumpIndex& dump) : dump_(dump), value_of_row_(dump.
     if (row.slot_kind != static_cast<uint8_t>(SlotKind::kOutput) || row.moment != static_cast<uint8_t>(Moment::kAfter)) continue;
     if (row.storage != 0) made_rows_[content].push_back(number);
     knows_memory_ |= row.storage != 0;
-    add(number, is_pseudo_op(dump.ops()[row.op]));
+    const OpInfo& op = dump.ops()[row.op];
+    add(number, is_pseudo_op(op) || is_constant_op(op));
   }
   if (!knows_memory_) learn_graph();
 }

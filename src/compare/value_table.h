@@ -22,13 +22,17 @@ using ValueId = uint32_t;  // position in ValueTable::values()
 inline constexpr ValueId kNoValue = std::numeric_limits<uint32_t>::max();
 inline constexpr uint32_t kNoRow = std::numeric_limits<uint32_t>::max();
 
+// The author's way to put a weight into a graph, which others write as an initializer.
+inline bool is_constant_op(const OpInfo& op) { return op.type == "Constant" && op.inputs.empty(); }
+inline bool is_weight_op(const OpInfo& op) { return op.type == kInitializerType || is_constant_op(op); }
+
 // An output of an op, or an element of one that is a sequence, with the records of all its executions.
 struct Value {
   OpId op = kNoOp;
   uint16_t slot = 0;
   SlotKind kind = SlotKind::kOutput;  // kInput: what an op read and no recorded op made
   int64_t element = -1;
-  bool given = false;          // a graph's input, a weight, or what no recorded op made
+  bool given = false;          // a graph's input, a weight or constant, or what no recorded op made
   std::vector<uint32_t> rows;  // in the order of execution, never empty
 };
 
