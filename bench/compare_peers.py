@@ -26,6 +26,7 @@ from machine import LoadMeter, machine_class, own_seconds
 from safetensors.numpy import load_file
 
 ROOT = Path(__file__).resolve().parent.parent
+KERNELS = ROOT / "build/bench/bench/compare_bench"
 MODEL = ROOT / "build/assets/models/rapidocr/rapidocr/models/PP-OCRv6_det_small.onnx"
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -167,6 +168,32 @@ def by_msprobe(folder: Path, rounds: int, size: int) -> Cost | None:
     return cost
 
 
+def kernel_speeds() -> dict[str, dict[int, float]]:
+    """Run the kernel on tensors in memory: GB of both sides a second of one core, by what it compares and the bytes of one side."""
+    if not KERNELS.is_file():
+        return {}
+    chosen = r"--benchmark_filter=^memcmp/|/float32/(equal|close)/"
+    results = json.loads(run(KERNELS, "--benchmark_format=json", "--benchmark_min_time=0.5", chosen, codes=(0,)))["benchmarks"]
+    speeds: dict[str, dict[int, float]] = {}
+    for result in results:
+        name, _, size = str(result["name"]).rpartition("/")
+        speeds.setdefault(name, {})[int(size)] = result["bytes_per_second"] / 1e9
+    return speeds
+
+
+def kernel_table(speeds: dict[str, dict[int, float]]) -> str:
+    """Write a row for each instruction set and kind of pair."""
+    if not speeds:
+        return "Not measured in this run."
+    sizes = sorted(next(iter(speeds.values())))
+    heading = [f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB" for size in sizes]
+    lines = [f"| GB/s of both sides, one core | {' | '.join(heading)} |", "|---|" + "--:|" * len(sizes)]
+    for name, row in speeds.items():
+        words = name.replace("/float32/equal", ", equal values").replace("/float32/close", ", values that differ")
+        lines.append(f"| {words} | {' | '.join(f'{row[size]:.1f}' for size in sizes)} |")
+    return "\n".join(lines)
+
+
 def page(rows: list[tuple[str, str, Cost | None]], facts: dict[str, Any], load: str) -> str:
     """Write the page."""
     table = "\n".join(
@@ -195,6 +222,13 @@ tensortap's line is the whole command: it opens both dumps, finds the pairs by i
 the files of its own dumps, whose names match; it starts worker processes. Polygraphy's and NumPy's are of arrays that are in memory
 already, under equal names: reading files is not in them. The measures of the NumPy line are maximum, mean, relative maximum and mean, RMSE,
 relative L2, cosine, the two shares of msprobe, and minimum and maximum of both.
+
+## The kernel alone
+
+All measures of two tensors of float32 that are in memory already, by the size of one of them and the instruction set; `memcmp` beside it.
+A second is one of the core's own time, which other processes do not use, but they use caches and the memory bus.
+
+{kernel_table(facts["kernels"])}
 """
 
 
@@ -228,6 +262,7 @@ def main() -> None:
             "size": options.size,
             "tensors": len(a),
             "megabytes": size / 1e6,
+            "kernels": kernel_speeds(),
             "differing": differing,
             "pairs": sum(summary["verdicts"].values()),
         }
