@@ -68,7 +68,9 @@ ServedComparison::ServedComparison(Dump a, Dump b, ComparisonOptions options) : 
 }
 
 ServedComparison::ServedComparison(Dump a, Dump b, std::unique_ptr<ComparedPairs> pairs)
-    : a_(std::move(a)), b_(std::move(b)), outcome_(Status()), pairs_(std::move(pairs)) {}
+    : a_(std::move(a)), b_(std::move(b)), outcome_(Status()), pairs_(std::move(pairs)) {
+  done_ = all_ = pairs_->values().size();
+}
 
 ServedComparison::~ServedComparison() {
   stop_ = true;
@@ -88,6 +90,7 @@ void ServedComparison::work(ComparisonOptions options) {
   const std::lock_guard lock(mutex_);
   outcome_ = outcome;
   pairs_ = std::move(pairs);
+  if (pairs_) done_ = all_ = pairs_->values().size();
 }
 
 void ServedComparison::tell(std::string_view stage, size_t done, size_t all) {

@@ -81,11 +81,15 @@ TEST_F(Compare, OtherInputsAreNamedAndNoOpIsBlamed) {
 }
 
 TEST_F(Compare, ARunThatEndedEarlyIsNamedWithItsOp) {
-  write(path("open.onnx"), model({{"Neg", "neg_1", {"x"}, {"n"}}, {"Add", "add_1", {"n", "w"}, {"y"}}}, {-1, 3},
-                                 {{"w", {2, 3}, {1, 2, 3, 4, 5, 6}}}));
+  // What is added has a row, and then two where x has three.
+  for (const int64_t rows : {1, 2}) {
+    write(path(rows == 1 ? "fits.onnx" : "fails.onnx"),
+          model({{"Neg", "neg_1", {"x"}, {"n"}}, {"Add", "add_1", {"n", "w"}, {"y"}}}, {-1, 3},
+                {{"w", {rows, 3}, std::vector<float>(static_cast<size_t>(3 * rows), 1)}}));
+  }
   write(path("tall.npy"), npy({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}));
-  ASSERT_EQ(at("run open.onnx --full --input x=x.npy --out whole").code, 0);
-  ASSERT_EQ(at("run open.onnx --full --input x=tall.npy --out cut").code, 3);
+  ASSERT_EQ(at("run fits.onnx --full --input x=tall.npy --out whole").code, 0);
+  ASSERT_EQ(at("run fails.onnx --full --input x=tall.npy --out cut").code, 3);
   EXPECT_THAT(at("compare cut whole").out, AllOf(HasSubstr("ended early A: op add_1 (Add) failed in step 0: "), Not(HasSubstr("early B"))));
   const Json answer = summary("compare whole cut");
   EXPECT_EQ(answer["ended_early_a"], nullptr);
