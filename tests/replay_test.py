@@ -65,6 +65,41 @@ def test_the_authors_own_graph_replays(name: str, tmp_path: Path) -> None:
     assert summary["not_replayed"] == 0, summary["reasons"]
 
 
+def test_sequences_and_optionals_are_made_again(tmp_path: Path) -> None:
+    node = helper.make_node
+    nodes = [
+        node("SplitToSequence", ["x", "sizes"], ["parts"], name="split", axis=0),
+        node("SequenceConstruct", ["x", "w"], ["pair"], name="construct"),
+        node("SequenceInsert", ["parts", "w", "one"], ["more"], name="insert"),
+        node("SequenceErase", ["more", "one"], ["less"], name="erase"),
+        node("SequenceAt", ["more", "one"], ["at"], name="at"),
+        node("SequenceLength", ["pair"], ["length"], name="length"),
+        node("ConcatFromSequence", ["less"], ["joined"], name="concat", axis=0),
+        node("Optional", ["joined"], ["maybe"], name="optional"),
+        node("OptionalGetElement", ["maybe"], ["got"], name="get"),
+        node("Add", ["got", "at"], ["y"], name="add"),
+    ]
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    weights = [
+        numpy_helper.from_array(np.array([1, 3]), "sizes"),
+        numpy_helper.from_array(np.ones((1, 3), np.float32), "w"),
+        numpy_helper.from_array(np.array(1), "one"),
+    ]
+    info = helper.make_tensor_value_info
+    outputs = [info("y", TensorProto.FLOAT, None), info("length", TensorProto.INT64, [])]
+    graph = helper.make_graph(nodes, "g", [info("x", TensorProto.FLOAT, [4, 3])], outputs, weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "m.onnx")
+    dump = capture(tmp_path / "m.onnx", {"x": x}, tmp_path / "dump", runtime=runtime(api.NEWEST))
+    summary = replay(dump)
+    assert (summary["not_replayed"], summary["differing"]) == (0, 0), summary
+    assert summary["equal"] == outputs_of_ops(dump) > len(nodes), "an output for each element"
+    emitted = tmp_path / "insert.py"
+    done = command("replay", dump, "insert", "--emit", emitted)
+    assert done.code == 0, done.err
+    assert subprocess.run([sys.executable, emitted], check=False, timeout=300).returncode == 0
+
+
 # B11: what a comparison of whole runs hides behind inherited error.
 @each_row(
     "case", [("magika", {"Sqrt"}), ("basic_pitch", {"Sqrt", "Log"}), ("smart_turn", {"LayerNormalization", "SkipLayerNormalization"})]

@@ -39,6 +39,8 @@ struct Value {
   [[nodiscard]] TensorView view() const { return {desc, bytes.data(), nullptr}; }
 };
 
+std::string element_suffix(int64_t element) { return element < 0 ? std::string() : concat("[", element, "]"); }
+
 class Minimiser {
  public:
   Minimiser(const DumpIndex& dump, const RecordedOp& op, ReplayRuntime& runtime, const std::function<void(size_t)>& progress)
@@ -48,7 +50,7 @@ class Minimiser {
     for (RecordedInput& input : op_.weights) number(input, input.name);
     outputs_begin_ = tensors_.size();
     for (RecordedOutput& output : op_.outputs) {
-      add(output.row, concat("out", output.slot), false);
+      add(output.row, concat("out", output.slot, element_suffix(output.element)), false);
       output.row = static_cast<uint32_t>(tensors_.size() - 1);
     }
     for (const Tensor& tensor : tensors_) boxes_.push_back(whole_box(tensor.desc.shape));
@@ -71,8 +73,12 @@ class Minimiser {
   }
   void number(RecordedInput& input, std::string slot) {
     if (!input.row) return;
-    add(*input.row, std::move(slot), input.name.empty());
-    input.row = static_cast<uint32_t>(tensors_.size() - 1);
+    for (size_t i = 0; i < input.elements.size(); ++i) {
+      add(input.elements[i], concat(slot, element_suffix(static_cast<int64_t>(i))), input.name.empty());
+      input.elements[i] = static_cast<uint32_t>(tensors_.size() - 1);
+    }
+    if (input.elements.empty()) add(*input.row, std::move(slot), input.name.empty());
+    input.row = input.elements.empty() ? static_cast<uint32_t>(tensors_.size() - 1) : input.elements.front();
   }
 
   // The runtime's values of the outputs, of these parts of the inputs.

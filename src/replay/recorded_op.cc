@@ -30,6 +30,10 @@ bool is_pseudo(const OpInfo& op) { return op.type == kInputType || op.type == kI
 
 bool is_random(const OpInfo& op) { return std::ranges::find(kRandomTypes, op.type) != kRandomTypes.end(); }
 
+bool makes_optional(const OpInfo& op) { return op.domain.empty() && op.type == "Optional"; }
+// A record does not say whether its value was an optional.
+bool reads_optional(const OpInfo& op) { return op.domain.empty() && (op.type == "OptionalGetElement" || op.type == "OptionalHasElement"); }
+
 bool has_values(const RecordRow& row) { return (row.flags & kRecordHasData) != 0; }
 
 // Which ops make what kernels take for a weight: weights, and under a runtime that optimised the graph with its taps also what it computed
@@ -62,6 +66,7 @@ class Constants {
 class Finder {
  public:
   explicit Finder(const DumpIndex& dump) : dump_(dump), facts_(dump), lookup_(dump, facts_), constants_(dump), blocks_(dump.ops().size()) {
+    learn_sequences();
     for (OpId id = 0; id < dump.ops().size(); ++id) {
       const OpInfo& op = dump.ops()[id];
       blocks_[id] = block_of(op);
@@ -76,8 +81,8 @@ class Finder {
     std::vector<RecordedOp> found;
     for (const size_t number : rows_in_time_order(dump_)) {
       const RecordRow& row = dump_.rows()[number];
-      if (!is_chosen(row, selection)) continue;
-      const auto [place, is_new] = numbers.try_emplace({row.op, row.step, row.run, row.call}, found.size());
+      if (!is_chosen(number, selection)) continue;
+      const auto [place, is_new] = numbers.try_emplace({row.op, row.step, row.run, call_of(number)}, found.size());
       if (is_new) found.push_back(execution_of(static_cast<uint32_t>(number)));
       add_output(static_cast<uint32_t>(number), found[place->second]);
     }
@@ -95,12 +100,13 @@ class Finder {
     return op.domain == kBlockedDomain && op.type != "ReorderOutput" ? kSomeBlock : 0;
   }
 
-  [[nodiscard]] bool is_chosen(const RecordRow& row, const ReplaySelection& selection) const {
+  [[nodiscard]] bool is_chosen(size_t number, const ReplaySelection& selection) const {
+    const RecordRow& row = dump_.rows()[number];
     if (row.slot_kind != static_cast<uint8_t>(SlotKind::kOutput) || row.op >= dump_.ops().size()) return false;
     const OpInfo& op = dump_.ops()[row.op];
     if (is_pseudo(op) || row.phase == static_cast<uint8_t>(Phase::kLoad) || (row.flags & kRecordFailedOp) != 0) return false;
     return (selection.op.empty() || selection.op == op.name) && (!selection.step || *selection.step == row.step) &&
-           (!selection.call || *selection.call == row.call);
+           (!selection.call || *selection.call == call_of(number));
   }
 
   RecordedOp execution_of(uint32_t number) {
@@ -109,7 +115,7 @@ class Finder {
     RecordedOp op;
     op.op = row.op;
     op.step = row.step;
-    op.call = row.call;
+    op.call = call_of(number);
     if (is_random(info)) {
       op.obstacle = "it draws random numbers";
       return op;
@@ -134,6 +140,7 @@ class Finder {
       const std::optional<size_t> row = next < reads.size() ? reads[next].row : std::nullopt;
       ++next;
       take(row, concat("in", slot), input.producer, recorded, op);
+      recorded.optional = reads_optional(info);
     }
   }
 
@@ -143,13 +150,43 @@ class Finder {
       return;
     }
     const RecordRow& record = dump_.rows()[*row];
-    if (record.element >= 0) fail(op, concat(what, " is a sequence"));
     input.row = static_cast<uint32_t>(*row);
+    if (record.element >= 0) return take_sequence(*input.row, what, input, op);
     if (producer < dump_.ops().size()) {
       input.constant = constants_.has(producer);
       if (record.dims_count == kBlockedRank) input.block = blocks_[producer];
     }
     op.bytes += record.bytes;
+  }
+
+  void take_sequence(uint32_t one, const std::string& what, RecordedInput& input, RecordedOp& op) {
+    input.elements = sequences_.at(first_elements_.at(one));
+    for (size_t i = 0; i < input.elements.size(); ++i) {
+      const RecordRow& row = dump_.rows()[input.elements[i]];
+      if (row.element != static_cast<int64_t>(i) || !has_values(row)) {
+        return fail(op, concat("the dump has not every element of the sequence ", what, " (capture with --full --slots in,out)"));
+      }
+      op.bytes += row.bytes;
+    }
+    input.row = input.elements.front();
+  }
+
+  // Where elements of a sequence were recorded each counts as a call of its own: they are of the call of the first.
+  void learn_sequences() {
+    std::map<std::tuple<OpId, uint8_t, uint16_t, int64_t, uint64_t>, uint32_t> firsts;
+    for (const size_t place : rows_in_time_order(dump_)) {
+      const auto number = static_cast<uint32_t>(place);
+      const RecordRow& row = dump_.rows()[number];
+      if (row.element < 0) continue;
+      const auto first = firsts.try_emplace({row.op, row.slot_kind, row.slot_index, row.step, row.run}, number).first;
+      if (row.element == 0) first->second = number;
+      first_elements_[number] = first->second;
+      sequences_[first->second].push_back(number);
+    }
+  }
+  [[nodiscard]] uint32_t call_of(size_t number) const {
+    const auto first = first_elements_.find(static_cast<uint32_t>(number));
+    return dump_.rows()[first == first_elements_.end() ? number : size_t{first->second}].call;
   }
 
   static void fail(RecordedOp& op, std::string why) {
@@ -214,10 +251,9 @@ class Finder {
   void add_output(uint32_t number, RecordedOp& op) const {
     const RecordRow& row = dump_.rows()[number];
     const std::string what = slot_name(SlotKind::kOutput, row.slot_index);
-    if (row.element >= 0) return fail(op, concat(what, " is a sequence"));
     if (!has_values(row)) return fail(op, concat("the values of ", what, " are not in the dump (capture with --full)"));
     const uint32_t block = row.dims_count == kBlockedRank ? blocks_[row.op] : 0;
-    op.outputs.push_back({number, row.slot_index, block});
+    op.outputs.push_back({number, row.slot_index, block, row.element, makes_optional(dump_.ops()[row.op])});
   }
 
   const DumpIndex& dump_;
@@ -227,6 +263,8 @@ class Finder {
   std::vector<uint32_t> blocks_;  // by op
   std::unordered_map<std::string, std::vector<Maker>> makers_;
   std::map<std::pair<OpId, uint32_t>, std::vector<size_t>> outputs_;  // made when it is first needed
+  std::unordered_map<uint32_t, uint32_t> first_elements_;             // of each element of a sequence, the first of it
+  std::unordered_map<uint32_t, std::vector<uint32_t>> sequences_;     // by that, all of them in time order
 };
 
 bool knows_op(const DumpIndex& dump, std::string_view name) {

@@ -82,8 +82,9 @@ class ModelWriter {
   // The name of the value that the op reads. Ops that read the same record share it.
   Result<std::string> value_of(const RecordedInput& input) {
     if (!input.row.has_value()) return std::string();
-    std::string name = concat("replay/", input.constant ? "weight" : "value", *input.row);
-    TENSORTAP_RETURN_IF_ERROR(add_value(name, input, false));
+    std::string name = concat("replay/", !input.elements.empty() ? "sequence" : input.constant ? "weight" : "value", *input.row);
+    TENSORTAP_RETURN_IF_ERROR(input.elements.empty() ? add_value(name, input, false) : add_sequence(name, input));
+    if (input.optional) return optional_of(name);
     if (input.block == 0) return name;
     std::string blocked = name + "_blocked";
     if (!blocked_.insert(blocked).second) return blocked;
@@ -92,7 +93,29 @@ class ModelWriter {
     return blocked;
   }
 
-  Status add_outer(const RecordedInput& input) { return add_value(input.name, input, true); }
+  Status add_outer(const RecordedInput& input) {
+    return input.elements.empty() ? add_value(input.name, input, true) : add_sequence(input.name, input);
+  }
+
+  // Elements are inputs of the model; sequences are made of them in it.
+  Status add_sequence(const std::string& name, const RecordedInput& input) {
+    if (!values_.insert(name).second) return {};
+    NodeText node{"SequenceConstruct", name, {}, {name}};
+    for (const uint32_t row : input.elements) {
+      RecordedInput element;
+      element.row = row;
+      TENSORTAP_ASSIGN_OR_RETURN(std::string value, value_of(element));
+      node.inputs.push_back(std::move(value));
+    }
+    append(onnx_field::graph::kNode, node_bytes(node));
+    return {};
+  }
+
+  std::string optional_of(const std::string& name) {
+    std::string optional = name + "_optional";
+    if (values_.insert(optional).second) append(onnx_field::graph::kNode, node_bytes({"Optional", optional, {name}, {optional}}));
+    return optional;
+  }
 
   Status add_value(const std::string& name, const RecordedInput& input, bool has_graphs) {
     if (!values_.insert(name).second) return {};
@@ -120,15 +143,30 @@ class ModelWriter {
       return corrupt(concat("the dump lists no output ", output.slot, " of it"));
     }
     TENSORTAP_ASSIGN_OR_RETURN(const int32_t type, onnx_type(row));
-    const std::string name = node.outputs[output.slot];
+    const std::string name = concat(node.outputs[output.slot], output.element < 0 ? "" : concat("_", output.element));
     append(onnx_field::graph::kOutput, value_info(name, type, row));
     model_.outputs.push_back({name, number, place});
+    if (output.element >= 0) return take_element(name, node.outputs[output.slot], output.element);
+    if (output.optional) {
+      node.outputs[output.slot] += "_optional";
+      after_.push_back(node_bytes({"OptionalGetElement", name + "_value", {node.outputs[output.slot]}, {name}}));
+    }
     if (output.block == 0) return {};
     std::string& blocked = node.outputs[output.slot];
     blocked += "_blocked";
     const std::vector<std::string> channels = {int_attribute("channels", row.shape[1])};
     after_.push_back(node_bytes({"ReorderOutput", name + "_order", {blocked}, {name}, channels, kReorderDomain}));
     domains_.emplace(kReorderDomain);
+    return {};
+  }
+
+  Status take_element(const std::string& name, const std::string& sequence, int64_t element) {
+    const std::string number = concat("replay/number", element);
+    if (values_.insert(number).second) {
+      TENSORTAP_ASSIGN_OR_RETURN(const std::string proto, onnx_tensor_bytes(number, {{DType::kInt64, Shape()}, &element, nullptr}));
+      append(onnx_field::graph::kInitializer, proto);
+    }
+    after_.push_back(node_bytes({"SequenceAt", name + "_at", {sequence, number}, {name}}));
     return {};
   }
 
