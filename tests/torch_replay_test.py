@@ -396,6 +396,7 @@ def test_run_json_tells_of_the_groups_and_placements_of_a_job(tmp_path: Path) ->
         "pair = dist.new_group([0, 1], backend='gloo'); alone = dist.new_group([1])\n"
         "x = torch.ones(3) * dist.get_rank()\n"
         "dist.all_reduce(x, group=pair); y = x + 1\n"
+        "for group in (pair, None): dist.broadcast(x, 0, group=group)\n"
         "from torch.distributed.device_mesh import init_device_mesh\n"
         "from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_module, distribute_tensor\n"
         "mesh = init_device_mesh('cpu', (2,), mesh_dim_names=('tp',))\n"
@@ -425,6 +426,14 @@ def test_run_json_tells_of_the_groups_and_placements_of_a_job(tmp_path: Path) ->
         assert [(group["backend"], group["rank"], group["ranks"]) for group in groups[:2]] == [("gloo", rank, [0, 1])] * 2
         assert len({group["name"] for group in groups}) == len(groups)
         assert [group["ranks"] for group in groups[2:]] == ([[1]] if rank == 1 else [])
+        assert runtime["job"] == {"rank": rank, "local_rank": rank, "group_rank": 0, "world_size": 2, "local_world_size": 2}
+        ops = {op["id"]: op for op in map(json.loads, (dump / "ops.jsonl").read_text().splitlines())}
+        collectives = {op["name"]: op for op in ops.values() if op["domain"] == "c10d"}
+        reduced, sent = (collectives[name]["attributes"]["process_group"] for name in ("c10d.allreduce_", "c10d.broadcast_"))
+        assert reduced == sent == {"not_kept": "a process group", "name": groups[1]["name"]}
+        calls = [json.loads(line) for line in (dump / "calls.jsonl").read_text().splitlines()]
+        told = [call["arguments"]["process_group"]["name"] for call in calls if ops[call["op"]]["name"] == "c10d.broadcast_"]
+        assert told == [groups[0]["name"]], "the second call of this line is for all ranks"
         lines, summary = lines_of(replay(tmp_path, dump, "--json"))
         assert summary["differing"] == 0
         assert {line["reason"] for line in lines if line["function"].startswith("c10d::")} == {"a collective, which needs the other ranks"}

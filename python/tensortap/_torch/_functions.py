@@ -125,6 +125,8 @@ class Functions:
         ``set_dump(number of a module, op, enabled)``: op "" is the module and what it holds, module 0 is any.
     add_fact
         ``add_fact(name, JSON text)``: something that is so for the whole process or its job: a member of ``runtime`` in run.json.
+    names_groups
+        ``names_groups()``: whether the operator ``tensortap::name_group`` is there, which tells the name of a process group.
     """
 
     enter: Callable[[object], int]
@@ -178,3 +180,4 @@ class Functions:
     optimizer_made: Callable[[], None]
     set_dump: Callable[[int, str, bool], None]
     add_fact: Callable[[str, str], None]
+    names_groups: Callable[[], bool]

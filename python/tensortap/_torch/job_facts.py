@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import sys
 from typing import Any
 
@@ -12,10 +13,13 @@ import torch
 from ._functions import Functions
 
 GROUPS_MODULE = "torch.distributed.distributed_c10d"
+MOST_DIGITS = 10
+# What launchers tell the processes of a job.
+PLACES = ("rank", "local_rank", "group_rank", "world_size", "local_world_size")
 
 
 def tell(functions: Functions) -> None:
-    """Tell of the interpreter and the processor, and of process groups, those that are there and those to come.
+    """Tell of the interpreter and the processor, of the process's place in its job, and of process groups, those to come too.
 
     Parameters
     ----------
@@ -26,7 +30,16 @@ def tell(functions: Functions) -> None:
     capability = getattr(torch.backends.cpu, "get_cpu_capability", None)
     if capability is not None:
         functions.add_fact("cpu_capability", json.dumps(capability()))
+    _tell_place(functions)
     _follow_groups(functions)
+
+
+def _tell_place(functions: Functions) -> None:
+    """Tell what the launcher says; a program that starts its processes itself says it before it makes groups."""
+    given = {name: os.environ.get(name.upper(), "") for name in PLACES}
+    place = {name: int(text) for name, text in given.items() if text.isascii() and text.isdigit() and len(text) < MOST_DIGITS}
+    if place:
+        functions.add_fact("job", json.dumps(place))
 
 
 def _follow_groups(functions: Functions) -> None:
@@ -52,8 +65,21 @@ def _tell_groups(functions: Functions, module: Any) -> None:
         groups = [_described(world, group) for group in world.pg_map]
     except Exception:
         return
-    if groups:
-        functions.add_fact("process_groups", json.dumps(groups))
+    if not groups:
+        return
+    _tell_place(functions)
+    functions.add_fact("process_groups", json.dumps(groups))
+    _name_groups(functions, world)
+
+
+def _name_groups(functions: Functions, world: Any) -> None:
+    """Have the calls of collectives tell their group by its name."""
+    try:
+        if functions.names_groups():
+            for group, name in world.pg_names.items():
+                torch.ops.tensortap.name_group(group.boxed(), name)
+    except Exception:  # of this release, or a group that is no torch's own
+        return
 
 
 def _described(world: Any, group: Any) -> dict[str, object]:

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* Changes with anything in this file; an adapter of another number is not loaded. */
-#define TENSORTAP_ADAPTER_INTERFACE_VERSION 6
+#define TENSORTAP_ADAPTER_INTERFACE_VERSION 7
 
 /* What an operator is, from its schema; described once. */
 enum {
@@ -159,9 +159,10 @@ typedef struct tensortap_torch_adapter {
   size_t (*attributes)(const tensortap_torch_call* call, char* text, size_t capacity);
   /* Runs known tensors through the whole adapter; returns null, or what went wrong. Not while operators of the program run. */
   const char* (*self_test)(void);
-  /* Registers the operator tensortap::dump(Tensor(a!)[] tensors, int site) -> (), once; it calls tracker->dump_node(). Returns nonzero when
-   * that fails. Null in an adapter that has none. */
-  int (*define_dump)(void);
+  /* Registers operators of ours, once: tensortap::dump(Tensor(a!)[] tensors, int site) -> (), which calls tracker->dump_node(), and
+   * tensortap::name_group(Any group, str name) -> (), after which attributes() tells a process group that is an argument by this name.
+   * Returns nonzero when that fails. Null in an adapter that has none. */
+  int (*define_operators)(void);
   /* The tracker's number of an operator by its schema's names ("aten::add", "Tensor"), described first if it is new; -1 = there is none. */
   int64_t (*find_op)(const char* name, const char* overload);
   /* Between begin and end no operator of this thread is reported: a graph reports its nodes itself. Nests. Gives torch's number of the

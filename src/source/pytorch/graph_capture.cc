@@ -22,7 +22,7 @@ bool takes_nodes() {
   // What a node calls, and what it was called by, torch's own callbacks show alone.
   if (!capture || capture->levels != 1U << TENSORTAP_LEVEL_OP || capture->identities.calls_apart()) return false;
   const tensortap_torch_adapter& adapter = capture->runtime.adapter;
-  return adapter.define_dump != nullptr && adapter.define_dump() == 0;
+  return adapter.define_operators != nullptr && adapter.define_operators() == 0;
 }
 
 uint32_t add_node(GraphNode told) {
@@ -52,7 +52,7 @@ int level_of_call(bool is_root) {
 
 uint32_t add_module(ModuleId module, const std::string& type, uint32_t level) {
   const EnteredCapture capture;
-  if (!capture || capture->runtime.adapter.define_dump == nullptr || capture->runtime.adapter.define_dump() != 0) return 0;
+  if (!capture || capture->runtime.adapter.define_operators == nullptr || capture->runtime.adapter.define_operators() != 0) return 0;
   GraphNode told;
   told.op = type;
   told.module = module;

@@ -74,7 +74,7 @@ uint32_t open_graph(const ModelGraphOptions& given, std::string& problem) {
     problem = "this process was forked from one whose graphs are dumped";
     return 0;
   }
-  if (runtime.adapter.define_dump == nullptr || runtime.adapter.define_dump() != 0) {
+  if (runtime.adapter.define_operators == nullptr || runtime.adapter.define_operators() != 0) {
     problem = "the adapter for this torch has no dump nodes; build it again with `tensortap build-adapter`";
     return 0;
   }

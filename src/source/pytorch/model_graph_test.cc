@@ -20,7 +20,7 @@ class ModelGraphs : public testing::Test {
     tensortap_torch_adapter& adapter = torch_runtime().adapter;
     set_endless_storages(adapter);
     adapter.find_op = [](const char*, const char*) { return int64_t{-1}; };
-    adapter.define_dump = [] { return 0; };
+    adapter.define_operators = [] { return 0; };
     adapter.torch_version = "0.0.0";
   }
   uint32_t open() {
@@ -135,7 +135,7 @@ TEST_F(ModelGraphs, TakesNothingOnceItIsClosed) {
 }
 
 TEST_F(ModelGraphs, NeedAnAdapterWithDumpNodes) {
-  torch_runtime().adapter.define_dump = nullptr;
+  torch_runtime().adapter.define_operators = nullptr;
   std::string problem;
   EXPECT_EQ(model_events().open({}, problem), 0U);
   EXPECT_NE(problem.find("tensortap build-adapter"), std::string::npos);

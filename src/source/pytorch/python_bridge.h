@@ -60,7 +60,9 @@ struct PythonEvents {
   const char* (*close)() = nullptr;  // the report as JSON text
   void (*enable)(bool enabled) = nullptr;
   void (*add_fact)(const char* name, const char* json) = nullptr;  // of the process or its job: tensortap_add_fact()
-  void (*worker_begins)() = nullptr;                               // this process is a worker of a DataLoader
+  // Whether torch has the operator tensortap::name_group (adapter_interface.h).
+  bool (*names_groups)() = nullptr;
+  void (*worker_begins)() = nullptr;  // this process is a worker of a DataLoader
   const GraphEvents* graphs = nullptr;
   const ModelEvents* models = nullptr;
 };

@@ -293,6 +293,12 @@ PyObject* add_fact(PyObject*, Arguments arguments, ptrdiff_t) {
   return python_none();
 }
 
+// names_groups() -> whether the operator that names process groups is there
+PyObject* names_groups_function(PyObject*, Arguments, ptrdiff_t) {
+  const auto function = python_events().names_groups;
+  return PyBool_FromLong(function != nullptr && function() ? 1 : 0);
+}
+
 constinit std::array methods = {
     python_method<enter, 1>("enter"),
     python_method<leave, 1>("leave"),
@@ -322,6 +328,7 @@ constinit std::array methods = {
     python_method<optimizer_made, 0>("optimizer_made"),
     python_method<set_dump, 3>("set_dump"),
     python_method<add_fact, 2>("add_fact"),
+    python_method<names_groups_function, 0>("names_groups"),
 };
 
 bool add_methods(PyObject* dictionary, std::span<PyMethodDef> definitions) {

@@ -71,6 +71,11 @@ void add_fact(const char* name, const char* json) {
   if (capture) tensortap_add_fact(capture->session, name, json);
 }
 
+bool names_groups() {
+  const tensortap_torch_adapter& adapter = torch_runtime().adapter;
+  return adapter.define_operators != nullptr && adapter.define_operators() == 0;
+}
+
 TorchCapture::TorchCapture(tensortap_session* opened, TorchRuntime& given)
     : TorchSession(opened, given, on_step, this),
       shows_reads(tensortap_wants_reads(opened) != 0),

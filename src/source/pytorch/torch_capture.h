@@ -66,6 +66,8 @@ void discard_capture();
 [[nodiscard]] bool capture_is_open();
 // Something that is so for the whole process or its job, for run.json: in the capture that runs and in those to come.
 void add_fact(const char* name, const char* json);
+// Whether the operator tensortap::name_group is there, from now on.
+bool names_groups();
 // Forgets the capture in a child of fork().
 void drop_capture_after_fork();
 

@@ -150,6 +150,7 @@ void follow_python(const char* (*open)(const char* config, const char* config_na
   events.optimizer_made = optimizer_made;
   events.set_dump = set_dump;
   events.add_fact = add_fact;
+  events.names_groups = names_groups;
   events.enable = enable;
   events.graphs = &graph_events();
   events.models = &model_events();

@@ -34,9 +34,9 @@ void parallel_for(void* /*pool*/, void (*task)(void* context, size_t index), siz
   });
 }
 
-int define_dump_guarded() {
+int define_operators_guarded() {
   try {
-    define_dump();
+    define_operators();
     return 0;
   } catch (...) {
     return 1;
@@ -80,7 +80,7 @@ extern "C" __attribute__((visibility("default"))) int tensortap_torch_adapter_at
   adapter->attributes = write_attributes;
   adapter->arguments_digest = arguments_digest;
   adapter->self_test = self_test;
-  adapter->define_dump = define_dump_guarded;
+  adapter->define_operators = define_operators_guarded;
   adapter->find_op = find_op_guarded;
   adapter->graph_begin = begin_graph;
   adapter->graph_end = end_graph;

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "source/pytorch/adapter/dump_node.h"
 #include "source/pytorch/adapter/operator_facts.h"
 #include "source/pytorch/adapter/tensor_facts.h"
 
@@ -58,6 +59,16 @@ void append_complex(c10::complex<double> number, std::string& json) {
   json += ", ";
   append_number(number.imag(), json);
   json += "]}";
+}
+
+// A process group is not made again, but told by the name under which run.json has its members.
+bool append_group(const c10::IValue& value, std::string& json) {
+  const std::string name = group_name(value);
+  if (name.empty()) return false;
+  json += R"({"not_kept": "a process group", "name": )";
+  append_text(name, json);
+  json += '}';
+  return true;
 }
 
 // What cannot be made again of text.
@@ -150,7 +161,7 @@ void append_value(const c10::IValue& value, c10::TypeKind kind, std::string& jso
     append_text(value.toDevice().str(), json);
   } else if (value.isList()) {
     append_list(value, json, depth);
-  } else {
+  } else if (!append_group(value, json)) {
     append_not_kept(value.isGenerator() ? std::string("a generator of random numbers") : value.tagKind(), json);
   }
 }
@@ -316,6 +327,9 @@ void digest_value(const c10::IValue& value, Digest& digest, int depth) {
   } else if (value.isComplexDouble()) {
     digest.add(kComplex);
     digest.add_complex(value.toComplexDouble());
+  } else if (value.isObject()) {
+    digest.add(kOther);
+    digest.add_text(group_name(value));
   } else if (value.isTensorList() || !value.isList() || depth == kDeepestList) {
     digest.add(kOther);
   } else {

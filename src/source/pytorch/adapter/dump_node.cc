@@ -24,6 +24,41 @@ void tell(at::TensorList tensors, int64_t site) {
   dump_tracker->dump_node(site, frames->tensors.data(), static_cast<uint32_t>(frames->tensors.size()));
 }
 
+struct NamedGroup {
+  const void* group;
+  std::string name;
+};
+
+std::mutex groups_mutex;
+
+std::vector<NamedGroup>& named_groups() {
+  static auto& groups = *new std::vector<NamedGroup>;
+  return groups;
+}
+
+// What Python and C++ both hold of an object: its address. Null for what is no object of a class that C++ registered.
+const void* object_of(const c10::IValue& value) {
+  if (!value.isObject() || !value.isCustomClass()) return nullptr;
+  return value.toObject()->getSlot(0).toCapsule().get();
+}
+
+void add_name(const void* group, const std::string& name) {
+  if (group == nullptr) return;
+  const std::lock_guard lock(groups_mutex);
+  for (NamedGroup& known : named_groups()) {
+    if (known.group != group) continue;
+    known.name = name;  // another one was there before
+    return;
+  }
+  named_groups().push_back({group, name});
+}
+
+void name_group(const c10::OperatorHandle& /*handle*/, torch::jit::Stack* stack) {
+  const std::string name = torch::jit::pop(*stack).toStringRef();
+  const c10::IValue group = torch::jit::pop(*stack);
+  add_name(object_of(group), name);
+}
+
 // The program's graph must not fail for our sake.
 void dump(at::TensorList tensors, int64_t site) {
   try {
@@ -34,9 +69,19 @@ void dump(at::TensorList tensors, int64_t site) {
 
 }  // namespace
 
+std::string group_name(const c10::IValue& value) {
+  const void* group = object_of(value);
+  if (group == nullptr) return "";
+  const std::lock_guard lock(groups_mutex);
+  for (const NamedGroup& known : named_groups()) {
+    if (known.group == group) return known.name;
+  }
+  return "";
+}
+
 void set_tracker_for_dumps(const tensortap_torch_tracker* tracker) { dump_tracker = tracker; }
 
-void define_dump() {
+void define_operators() {
   static std::mutex mutex;
   static bool is_defined = false;
   const std::lock_guard lock(mutex);
@@ -48,6 +93,7 @@ void define_dump() {
     auto* kernel = new torch::Library(torch::Library::IMPL, "tensortap", key, __FILE__, __LINE__);
     kernel->impl("dump", dump);
   }
+  definition->def("name_group(Any group, str name) -> ()", torch::CppFunction::makeFromBoxedFunction<&name_group>());
   is_defined = true;
 }
 

@@ -1,4 +1,4 @@
-// The operator that graphs of torch.compile call to hand over their values.
+// Our operators: the one that graphs of torch.compile call to hand over their values, and the one by which Python names process groups.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_ADAPTER_DUMP_NODE_H_
 #define TENSORTAP_SOURCE_PYTORCH_ADAPTER_DUMP_NODE_H_
@@ -7,13 +7,17 @@
 
 namespace tensortap::torch_adapter {
 
-// Where its calls go; before define_dump().
+// Where its calls go; before define_operators().
 void set_tracker_for_dumps(const tensortap_torch_tracker* tracker);
 
 // Registers tensortap::dump(Tensor(a!)[] tensors, int site) -> () for every backend. It changes nothing: the schema says that it
 // writes, since compilers drop what has no result and no effect. Dispatch modes do not see it, and tensors without values (tracing) are
-// told as such. Throws what torch throws when the name is taken; the second call does nothing.
-void define_dump();
+// told as such. Registers tensortap::name_group(Any group, str name) -> (), too. Throws what torch throws when a name is taken; the second
+// call does nothing.
+void define_operators();
+
+// The name that tensortap::name_group() gave to this process group; "" for what has none, and for all else.
+std::string group_name(const c10::IValue& value);
 
 // Suspends the callbacks of this thread while a graph runs that reports its nodes itself. When somebody else, such as the profiler, has
 // callbacks on this thread, those go on and only ours do nothing. Calls nest. Gives torch's number of the thread, and the sequence number
