@@ -139,8 +139,8 @@ function(tensortap_add_modules)
     if(module IN_LIST tensortap_offline_modules)
       set_target_properties(tensortap_${module} PROPERTIES EXCLUDE_FROM_ALL ON)
     endif()
-    if(TENSORTAP_SANITIZE AND sources AND module MATCHES "^(tensor|stats)$")
-      target_compile_options(tensortap_${module} PRIVATE -O1)  # the kernels: too slow to test without
+    if(TENSORTAP_SANITIZE AND sources AND module MATCHES "^(tensor|stats|graph|find)$")
+      target_compile_options(tensortap_${module} PRIVATE -O1)  # what tests spend their time in: kernels, large graphs, long runs
     endif()
     list(APPEND modules ${module})
   endforeach()
