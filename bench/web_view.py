@@ -137,6 +137,8 @@ def page(own: dict[str, dict[str, Any]], peers: dict[str, dict[str, Any]], machi
         "Frames are those of a flight from far away down to where ops can be read, along the graph, and away again. Rows of the dump are",
         "mapped from its file, whose pages the server shares with the system's cache: they are not counted.",
         "",
+        f"What is said of a million records was there {number(own['1,000,000 records']['sentences'], 's')} after the command began.",
+        "",
         f"The same network of {NODES:,} ops in other viewers. Time from the page's call to the graph; then turns of the wheel, from frame",
         "to frame, 95 of 100:",
         "",

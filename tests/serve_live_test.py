@@ -50,15 +50,18 @@ def test_a_program_is_watched_and_told(tmp_path: Path) -> None:
     quiet = subprocess.DEVNULL
     with subprocess.Popen(words, cwd=tmp_path, env={**os.environ, **environment}, stdout=quiet, stderr=quiet) as program:
         try:
-            wait_for_capture(environment)
+            wait_for_capture(tmp_path / "dump", environment)
             watch_and_tell(tmp_path / "dump", program, environment)
         finally:
             program.kill()
 
 
-def wait_for_capture(environment: dict[str, str]) -> None:
+def wait_for_capture(dump: Path, environment: dict[str, str]) -> None:
+    """Wait until a capture is there to be controlled, and a dump to be opened."""
     until = time.monotonic() + 120
-    while not any(row["source"] for row in tensortap("ps", "--json", environment=environment).objects):
+    while tensortap("ls", dump, "--limit", "1").code != 0 or not any(
+        row["source"] for row in tensortap("ps", "--json", environment=environment).objects
+    ):
         assert time.monotonic() < until, "no capture runs"
         time.sleep(0.05)
 

@@ -120,6 +120,7 @@ def test_numbers_are_those_of_the_commands(server: Server, dump: Path) -> None:
     items = server.json(f"/api/records?where={quote(where)}&sort=-max")["items"]
     assert chosen and [{key: item[key] for key in row} for item, row in zip(items, chosen, strict=True)] == chosen
     assert server.json("/api/dump")["dumps"][0]["find"] == tensortap("find", dump, "--json").object
+    assert server.json("/api/dump?wait=no") == server.json("/api/dump"), "all is known by now"
     trends = server.json("/api/trends?limit=10")
     for trend in trends["trends"]:
         del trend["op_id"]

@@ -21,7 +21,7 @@ def test_the_page_watches_a_program_and_tells_it(tmp_path: Path, monkeypatch: py
     quiet = subprocess.DEVNULL
     with subprocess.Popen(words, cwd=tmp_path, env=os.environ, stdout=quiet, stderr=quiet) as program:
         try:
-            wait_for_capture({})
+            wait_for_capture(tmp_path / "dump", {})
             results = scenarios("live_scenarios.ts", COMMAND, tmp_path / "dump", str(program.pid))
         finally:
             program.kill()

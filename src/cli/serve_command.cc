@@ -61,7 +61,7 @@ Result<ExitCode> serve(const ServeOptions& options, Terminal& terminal) {
   HttpServer& server = **listening;
   std::thread thread([&server] { server.run(); });
   // What the page asks first takes longest: it is begun before the browser is there.
-  std::thread ahead([&answers] { static_cast<void>(answers->answers()->get("/api/dump")); });
+  std::thread ahead([&answers] { static_cast<void>(answers->answers()->get("/api/dump?wait=no")); });
   if (terminal.json) {
     terminal.json_line({{"address", server.address()}, {"port", server.port()}});
   } else {

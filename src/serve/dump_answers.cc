@@ -1,7 +1,6 @@
 #include "serve/dump_answers.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 
 #include "base/json_members.h"
@@ -10,26 +9,6 @@ namespace tensortap {
 namespace {
 
 constexpr size_t kMostProblems = 100;
-
-// What is counted over all rows in one pass.
-struct RowCounts {
-  std::set<int32_t> ranks;
-  std::set<uint8_t> phases;
-  uint64_t data_bytes = 0;
-  bool has_data = false;
-};
-
-RowCounts count_rows(const ServedDump& dump) {
-  RowCounts counts;
-  for (const RecordRow& row : dump.rows()) {
-    counts.ranks.insert(row.rank);
-    counts.phases.insert(row.phase);
-    if ((row.flags & kRecordHasData) == 0) continue;
-    counts.has_data = true;
-    counts.data_bytes += row.data_bytes != 0 ? row.data_bytes : row.bytes;
-  }
-  return counts;
-}
 
 Json losses_json(const Json& manifest) {
   Json list = Json::array();
@@ -52,16 +31,16 @@ Json overhead_json(const Json& manifest) {
 
 }  // namespace
 
-Json dump_info_json(const ServedDump& dump) {
+Json dump_info_json(const ServedDump& dump, bool is_complete) {
   const Json& manifest = dump.manifest();
-  const RowCounts counts = count_rows(dump);
+  const ServedDump::RowCounts& counts = dump.counts();
   const auto problems = dump.index().problems();
   Json json;
   json["name"] = dump.path();
   json["layout"] = dump.index().layout();
   json["records"] = dump.rows().size();
   json["ops"] = dump.index().ops().size();
-  json["steps"] = dump.steps();
+  json["steps"] = counts.steps;
   json["ranks"] = counts.ranks;
   json["phases"] = Json::array();
   for (const uint8_t phase : counts.phases) json["phases"].push_back(phase_name(static_cast<Phase>(phase)));
@@ -74,7 +53,7 @@ Json dump_info_json(const ServedDump& dump) {
   json["program"] = member_or_null(manifest, "program");
   json["source"] = member_or_null(manifest, "source");
   json["overhead"] = overhead_json(manifest);
-  json["find"] = dump.find_report();
+  json["find"] = is_complete ? dump.find_report() : Json(nullptr);
   json["changed"] = !dump.is_live() && dump.changed();
   json["live"] = dump.is_live();
   return json;

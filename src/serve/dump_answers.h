@@ -8,8 +8,8 @@
 
 namespace tensortap {
 
-// DUMPINFO of docs/web_api.md.
-Json dump_info_json(const ServedDump& dump);
+// One of "dumps" of /api/dump (docs/web_api.md); without what `find` says unless `is_complete`.
+Json dump_info_json(const ServedDump& dump, bool is_complete);
 
 }  // namespace tensortap
 

@@ -197,13 +197,15 @@ void Sentences::add_trends() {
 
 }  // namespace
 
-Json sentences_json(const ServedDump& dump, char side) {
+Json sentences_json(const ServedDump& dump, char side, bool is_complete) {
   Sentences sentences(dump, side);
-  const Json& report = dump.find_report();
   sentences.add_failure();
-  sentences.add_nonfinite(report);
-  sentences.add_trends();
-  sentences.add_headroom(report);
+  if (is_complete) {
+    const Json& report = dump.find_report();
+    sentences.add_nonfinite(report);
+    sentences.add_trends();
+    sentences.add_headroom(report);
+  }
   sentences.add_coverage();
   sentences.add_losses();
   return sentences.take();

@@ -8,8 +8,9 @@
 
 namespace tensortap {
 
-// [{"kind", "text", "link"}] of one dump, what matters most first. `side` is "a" or "b"; links of b choose it.
-Json sentences_json(const ServedDump& dump, char side);
+// [{"kind", "text", "link"}] of one dump, what matters most first. `side` is "a" or "b"; links of b choose it. Unless
+// `is_complete` without those for which all records are looked through.
+Json sentences_json(const ServedDump& dump, char side, bool is_complete);
 
 }  // namespace tensortap
 

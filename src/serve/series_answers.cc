@@ -80,7 +80,7 @@ Json series_json(const ServedDump& dump, const Series& series, const std::vector
 // Steps between the first and the last of the dump of which it has no record.
 Json gaps_json(const ServedDump& dump) {
   Json gaps = Json::array();
-  const std::vector<int64_t>& steps = dump.steps();
+  const std::vector<int64_t>& steps = dump.counts().steps;
   for (size_t i = 1; i < steps.size(); ++i) {
     for (int64_t step = steps[i - 1] + 1; step < steps[i] && gaps.size() < kMostGaps; ++step) gaps.push_back(step);
   }

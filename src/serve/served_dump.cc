@@ -92,17 +92,27 @@ std::span<const uint32_t> ServedDump::rows_of(OpId op) const {
   return std::span(sorted.rows).subspan(sorted.begins[op], sorted.begins[op + 1] - sorted.begins[op]);
 }
 
-const std::vector<int64_t>& ServedDump::steps() const {
-  return steps_.get([this] {
-    std::vector<int64_t> steps;
-    for (const RecordRow& row : rows()) {
-      // Rows of one step mostly lie together.
-      if (row.phase != static_cast<uint8_t>(Phase::kLoad) && (steps.empty() || steps.back() != row.step)) steps.push_back(row.step);
-    }
-    std::ranges::sort(steps);
-    steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
-    return steps;
-  });
+ServedDump::RowCounts ServedDump::count_rows() const {
+  RowCounts counts;
+  std::vector<int64_t>& steps = counts.steps;
+  const RecordRow* before = nullptr;
+  for (const RecordRow& row : rows()) {
+    // Rows of one rank, phase or step mostly lie together.
+    if (before == nullptr || before->rank != row.rank) counts.ranks.insert(row.rank);
+    if (before == nullptr || before->phase != row.phase) counts.phases.insert(row.phase);
+    if (row.phase != static_cast<uint8_t>(Phase::kLoad) && (steps.empty() || steps.back() != row.step)) steps.push_back(row.step);
+    before = &row;
+    if ((row.flags & kRecordHasData) == 0) continue;
+    counts.has_data = true;
+    counts.data_bytes += row.data_bytes != 0 ? row.data_bytes : row.bytes;
+  }
+  std::ranges::sort(steps);
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  return counts;
+}
+
+const ServedDump::RowCounts& ServedDump::counts() const {
+  return counts_.get([this] { return count_rows(); });
 }
 
 const OpFactsTable& ServedDump::facts() const {

@@ -3,11 +3,13 @@
 #ifndef TENSORTAP_SERVE_SERVED_DUMP_H_
 #define TENSORTAP_SERVE_SERVED_DUMP_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,13 +35,18 @@ class MadeOnce {
  public:
   template <class Make>
   const T& get(const Make& make) const {
-    std::call_once(once_, [&] { value_.emplace(make()); });
+    std::call_once(once_, [&] {
+      value_.emplace(make());
+      is_made_ = true;
+    });
     return *value_;
   }
+  [[nodiscard]] bool is_made() const { return is_made_; }
 
  private:
   mutable std::once_flag once_;
   mutable std::optional<T> value_;
+  mutable std::atomic<bool> is_made_ = false;
 };
 
 // Thread-safe; what it holds is that of the files when they were opened.
@@ -61,13 +68,22 @@ class ServedDump {
 
   // Rows of an op, in the order of the dump.
   [[nodiscard]] std::span<const uint32_t> rows_of(OpId op) const;
-  // Every number once, rising. Rows of the phase kLoad belong to no step.
-  [[nodiscard]] const std::vector<int64_t>& steps() const;
+  // What one pass over all rows tells.
+  struct RowCounts {
+    std::set<int32_t> ranks;
+    std::set<uint8_t> phases;
+    std::vector<int64_t> steps;  // every number once, rising; rows of the phase kLoad belong to no step
+    uint64_t data_bytes = 0;
+    bool has_data = false;
+  };
+  [[nodiscard]] const RowCounts& counts() const;
   [[nodiscard]] const RecordLookup& lookup() const;
   [[nodiscard]] const OpFactsTable& facts() const;
   // What `find` says, with its own limit.
   [[nodiscard]] const Json& find_report() const;
   [[nodiscard]] const TrendReport& trends() const;
+  // Whether both are there, so that nobody waits for them.
+  [[nodiscard]] bool is_looked_through() const { return find_.is_made() && trends_.is_made(); }
   // Where NaN and Inf of the dump began, and what came of them.
   [[nodiscard]] const NonFiniteFindings& nonfinite() const;
   [[nodiscard]] const GraphModel& graph() const;
@@ -98,6 +114,7 @@ class ServedDump {
   ServedDump(std::string path, std::string folder, std::unique_ptr<DumpIndex> index);
   [[nodiscard]] std::vector<FileState> look() const;
   [[nodiscard]] RowsByOp sort_rows() const;
+  [[nodiscard]] RowCounts count_rows() const;
 
   std::string path_;
   std::string folder_;  // "" = there are no files
@@ -106,7 +123,7 @@ class ServedDump {
   Json manifest_;
   std::vector<FileState> files_;
   MadeOnce<RowsByOp> by_op_;
-  MadeOnce<std::vector<int64_t>> steps_;
+  MadeOnce<RowCounts> counts_;
   MadeOnce<OpFactsTable> facts_;
   MadeOnce<RecordLookup> lookup_;
   MadeOnce<Json> find_;

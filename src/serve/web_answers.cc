@@ -1,7 +1,6 @@
 #include "serve/web_answers.h"
 
 #include <algorithm>
-#include <future>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -131,20 +130,33 @@ Answer WebAnswers::get(std::string_view target) const {
   return *std::move(found);
 }
 
-Answer WebAnswers::describe() const {
-  // Beside the rest, which is about as much work.
-  const auto trends = std::async(std::launch::async, [this] {
-    for (const Dump& dump : dumps()) static_cast<void>(dump->trends());
+void WebAnswers::look_through() const {
+  std::call_once(begun_, [this] {
+    looking_ = std::async(std::launch::async, [dumps = dumps()] {
+      // Beside the rest, which is about as much work.
+      const auto trends = std::async(std::launch::async, [&dumps] {
+        for (const Dump& dump : dumps) static_cast<void>(dump->trends());
+      });
+      for (const Dump& dump : dumps) static_cast<void>(dump->find_report());
+    });
   });
-  Json json = {{"version", 1}, {"dumps", Json::array()}, {"compare", nullptr}, {"sentences", Json::array()}};
+}
+
+Answer WebAnswers::describe(bool waits) const {
+  look_through();
+  const std::vector<Dump> open = dumps();
+  // A dump that grows is opened again and again: of it there would never be a complete answer.
+  const bool is_complete =
+      waits || std::ranges::all_of(open, [](const Dump& dump) { return dump->is_live() || dump->is_looked_through(); });
+  Json json = {{"version", 1}, {"complete", is_complete}, {"dumps", Json::array()}, {"compare", nullptr}, {"sentences", Json::array()}};
   if (comparison_ != nullptr) {
     json["compare"] = comparison_->state_json();
     json["sentences"] = comparison_sentences(*comparison_);
   }
   char side = 'a';
-  for (const Dump& dump : dumps()) {
-    json["dumps"].push_back(dump_info_json(*dump));
-    for (Json& sentence : sentences_json(*dump, side)) {
+  for (const Dump& dump : open) {
+    json["dumps"].push_back(dump_info_json(*dump, is_complete));
+    for (Json& sentence : sentences_json(*dump, side, is_complete)) {
       if (b_ != nullptr) sentence["text"] = concat(side == 'a' ? "A: " : "B: ", sentence["text"].get<std::string>());
       json["sentences"].push_back(std::move(sentence));
     }
@@ -156,8 +168,9 @@ Answer WebAnswers::describe() const {
 Result<Answer> WebAnswers::answer(const WebRequest& request) const {
   const std::vector<std::string>& parts = request.parts();
   if (parts.size() == 2 && parts[0] == "api" && parts[1] == "dump") {
-    TENSORTAP_RETURN_IF_ERROR(request.check_names({}));
-    return describe();
+    TENSORTAP_RETURN_IF_ERROR(request.check_names({"wait"}));
+    TENSORTAP_ASSIGN_OR_RETURN(const std::string waits, request.choice("wait", {"yes", "no"}));
+    return describe(waits == "yes");
   }
   const auto route = std::ranges::find_if(kRoutes, [&](const Route& one) { return fits(one, parts); });
   if (route == std::end(kRoutes)) return not_found(concat(quote(request.path()), ": there is no such address"));

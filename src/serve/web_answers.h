@@ -4,7 +4,9 @@
 #ifndef TENSORTAP_SERVE_WEB_ANSWERS_H_
 #define TENSORTAP_SERVE_WEB_ANSWERS_H_
 
+#include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,7 +46,10 @@ class WebAnswers {
 
  private:
   WebAnswers(Dump a, Dump b, std::unique_ptr<ServedComparison> comparison);
-  [[nodiscard]] Answer describe() const;
+  // Begins what takes longest, in the background: what the start page says of the records.
+  void look_through() const;
+  // What the start page shows; unless it `waits`, of what is known by now.
+  [[nodiscard]] Answer describe(bool waits) const;
   [[nodiscard]] Result<Answer> answer(const WebRequest& request) const;
   // The dump that the parameter `dump` chooses. Errors: kInvalidArgument; kNotFound for b where there is none.
   [[nodiscard]] Result<Dump> chosen(const WebRequest& request) const;
@@ -53,6 +58,8 @@ class WebAnswers {
   Dump b_;
   std::vector<std::unique_ptr<DumpIndex>> noise_;  // which the comparison borrows
   std::unique_ptr<ServedComparison> comparison_;   // null where one dump is open
+  mutable std::once_flag begun_;
+  mutable std::future<void> looking_;
 };
 
 }  // namespace tensortap

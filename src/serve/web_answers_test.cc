@@ -50,6 +50,20 @@ TEST(WebAnswers, TheDumpIsDescribed) {
   EXPECT_FALSE(answer.at("sentences").empty());
 }
 
+TEST(WebAnswers, WhatIsKnownIsThereBeforeTheRecordsAreLookedThrough) {
+  const auto made = answers();
+  const Json early = Json::parse(made->get("/api/dump?wait=no").body);
+  const Json whole = Json::parse(made->get("/api/dump").body);
+  EXPECT_EQ(whole.at("complete"), true);
+  EXPECT_EQ(early.at("dumps")[0].at("steps"), whole.at("dumps")[0].at("steps"));
+  if (early.at("complete") == false) {
+    EXPECT_TRUE(early.at("dumps")[0].at("find").is_null());
+    EXPECT_LT(early.at("sentences").size(), whole.at("sentences").size());
+  }
+  EXPECT_EQ(Json::parse(made->get("/api/dump?wait=no").body), whole);
+  EXPECT_THAT(asked("/api/dump?wait=maybe", 400).at("error"), HasSubstr("not one of yes, no"));
+}
+
 TEST(WebAnswers, ListsArePages) {
   const Json page = asked("/api/records?where=min%20%3C%200&from=2&limit=3");
   EXPECT_EQ(page.at("total"), 7) << "one record has no statistics";

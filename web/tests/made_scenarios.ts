@@ -1,5 +1,6 @@
 // The page before made answers: made_scenarios.ts FOLDER_OF_PICTURES
 
+import { join } from 'node:path';
 import { TestBrowser } from './browser.ts';
 import { fly } from './flight.ts';
 import { HOSTILE } from './made_graph.ts';
@@ -51,6 +52,24 @@ const hostile: Scenario = {
     await visitor.until(`document.querySelector('.hit-name')?.textContent === ${JSON.stringify(HOSTILE)}`);
     check(!(await visitor.page.evaluate('window.hurt')), 'a name was run as a script');
     equal(await visitor.page.locator('img').count(), 0, 'pictures made by names');
+  },
+};
+
+const early: Scenario = {
+  name: 'what the dump holds is shown before its records are looked through',
+  async run(visitor) {
+    serve(10_000, true);
+    const found = server.look();
+    await visitor.open(address);
+    await visitor.page.waitForSelector('.start-view .facts');
+    check((await visitor.text('.looking')).includes('Looking through'), 'it is not said that more comes');
+    equal(await visitor.page.locator('.finding').count(), 0, 'sentences before they are known');
+    check(!(await visitor.text('main')).includes('Nothing to report'), 'nothing is reported too early');
+    // picture() would wait for what is loading.
+    await visitor.page.screenshot({ path: join(process.argv[2], 'early.png') });
+    found();
+    await visitor.page.waitForSelector('.finding.first');
+    equal(await visitor.page.locator('.looking').count(), 0, 'it is still said that more comes');
   },
 };
 
@@ -199,6 +218,7 @@ try {
     flight(100_000, true),
     flight(100_000, false),
     hostile,
+    early,
     million,
     filter,
     keyboard,

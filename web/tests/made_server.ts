@@ -19,6 +19,8 @@ export class MadeServer {
   grouped: boolean;
   changed = false;
   isLive = false;
+  // Who waits for all that is said of the dump; null: nobody has to.
+  private waiting: (() => void)[] | null = null;
   readonly posted: unknown[] = [];
   private readonly server: Server;
   private readonly graphs = new Map<string, ReturnType<typeof madeGraph>>();
@@ -51,10 +53,24 @@ export class MadeServer {
     });
   }
 
+  // Begins to look through the records, until what it gives is called.
+  look(): () => void {
+    const waiting: (() => void)[] = [];
+    this.waiting = waiting;
+    return () => {
+      this.waiting = null;
+      waiting.forEach((answer) => answer());
+    };
+  }
+
   private answer(
     url: URL,
     response: { statusCode: number; setHeader(name: string, value: string): void; end(body: string | Buffer): void },
   ) {
+    if (url.pathname === '/api/dump' && url.searchParams.get('wait') !== 'no' && this.waiting) {
+      this.waiting.push(() => this.answer(url, response));
+      return;
+    }
     try {
       const answer = this.find(url.pathname, url.searchParams);
       response.setHeader('Content-Type', Buffer.isBuffer(answer) ? 'application/octet-stream' : 'application/json');
@@ -89,6 +105,7 @@ export class MadeServer {
     const nothing = { coverage: null, losses: [], problems: [], program: null, source: 'made 1.0', overhead: null };
     return {
       version: '0',
+      complete: this.waiting === null,
       dumps: [
         {
           ...nothing,
@@ -106,7 +123,7 @@ export class MadeServer {
         },
       ],
       compare: null,
-      sentences: [{ kind: 'nonfinite', text: `${HOSTILE} made the first NaN.`, link: `#graph?op=${BAD_OP}&flow=1` }],
+      sentences: this.waiting ? [] : [{ kind: 'nonfinite', text: `${HOSTILE} made the first NaN.`, link: `#graph?op=${BAD_OP}&flow=1` }],
     };
   }
 

@@ -63,6 +63,8 @@ export interface CompareSummary {
 
 export interface DumpAnswer {
   version: string;
+  // false: the records are still being looked through, for what is said of them.
+  complete: boolean;
   dumps: DumpInfo[];
   compare: CompareState | null;
   sentences: Sentence[];

@@ -1,34 +1,45 @@
-// What is open. Asked again now and then: a comparison goes on, files may change, a dump may still be written.
+// What is open: at first what is known at once, then all. Asked again now and then: a comparison goes on, files may change, a dump may still be written.
 
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { get, isReport } from './api';
 import type { DumpAnswer } from './types';
 import { messageOf } from './use_answer';
 
+const WHOLE = '/api/dump';
 const SOON = 1000;
 const LATER = 10000;
 
-export interface OpenDump {
+interface State {
   answer: DumpAnswer | null;
   error: string | null;
+}
+
+export interface OpenDump extends State {
   reload(): void;
 }
 
 export function useDump(): OpenDump {
-  const [state, setState] = useState<{ answer: DumpAnswer | null; error: string | null }>({ answer: null, error: null });
+  const [state, setState] = useState<State>({ answer: null, error: null });
   const [turn, setTurn] = useState(0);
   const reload = useCallback(() => setTurn((count) => count + 1), []);
   useEffect(() => {
     let timer = 0;
     let gone = false;
+    const load = async (path: string) => {
+      const answer = await get<DumpAnswer>(path);
+      // The same answer is the same object, so that nothing is drawn again.
+      const next = (old: State) =>
+        old.error === null && JSON.stringify(old.answer) === JSON.stringify(answer) ? old : { answer, error: null };
+      if (!gone) setState(next);
+      return answer;
+    };
     const ask = async () => {
       let wait = LATER;
       try {
-        const answer = await get<DumpAnswer>('/api/dump');
+        let answer = await load(isReport() ? WHOLE : `${WHOLE}?wait=no`);
+        if (!answer.complete && !gone) answer = await load(WHOLE);
         if (gone) return;
         if (answer.compare?.state === 'running') wait = SOON;
-        // The same answer is the same object, so that nothing is drawn again.
-        setState((old) => (old.error === null && JSON.stringify(old.answer) === JSON.stringify(answer) ? old : { answer, error: null }));
       } catch (problem) {
         if (gone) return;
         setState((old) => ({ answer: old.answer, error: messageOf(problem) }));

@@ -125,6 +125,7 @@ function Comparison({ state }: { state: CompareState }) {
 
 export function StartView({ answer }: { answer: DumpAnswer }) {
   const isPair = answer.dumps.length > 1;
+  const records = answer.dumps.reduce((sum, dump) => sum + dump.records, 0);
   return (
     <div class="start-view">
       <main>
@@ -134,10 +135,15 @@ export function StartView({ answer }: { answer: DumpAnswer }) {
             {answer.report.made} {answer.report.cut}
           </p>
         )}
-        {answer.sentences.length === 0 && <p>Nothing to report: no NaN, no Inf, nothing lost.</p>}
+        {!answer.complete && (
+          <p class="looking loading" role="status">
+            Looking through {counted(records, 'record')} …
+          </p>
+        )}
+        {answer.complete && answer.sentences.length === 0 && <p>Nothing to report: no NaN, no Inf, nothing lost.</p>}
         <ol class="findings">
           {answer.sentences.map((sentence, i) => (
-            <Finding key={i} sentence={sentence} first={i === 0} />
+            <Finding key={i} sentence={sentence} first={i === 0 && answer.complete} />
           ))}
         </ol>
         <nav class="ways" aria-label="Where to go on">
