@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { interfaceScale } from '../base/theme';
 import { Choice, Loading, Problem, StepChoice } from '../base/parts';
-import { change, numberOf, type Place } from '../base/place';
+import { change, numberOf, readPlace, type Place } from '../base/place';
 import type { DumpAnswer, Which } from '../base/types';
 import './frame_counts';
 import { GraphCanvas } from './graph_canvas';
@@ -88,6 +88,8 @@ function useViewInPlace(viewport: Viewport) {
     const keep = () => {
       clearTimeout(timer);
       timer = window.setTimeout(() => {
+        // The fragment may already name another view, while this one is still there.
+        if (readPlace(location.hash).view !== 'graph') return;
         const { x, y, k } = viewport.view;
         change({ x: x.toFixed(1), y: y.toFixed(1), k: k.toPrecision(4) }, true);
       }, 400);
