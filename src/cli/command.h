@@ -66,6 +66,7 @@ Action declare_serve(CLI::App& app);
 Action declare_report(CLI::App& app);
 Action declare_convert(CLI::App& app);
 Action declare_export(CLI::App& app);
+Action declare_ranks(CLI::App& app);
 Action declare_watch_diff(CLI::App& app);
 Action declare_repair(CLI::App& app);
 Action declare_doctor(CLI::App& app);

@@ -106,6 +106,11 @@ constexpr std::array kCommands = {
   tensortap export job --out tables                       all ranks of a job below one folder
   tensortap export first second --to arrow --out tables)",
             false, declare_export},
+    Command{"ranks", "Compare the ranks of a job: which rank, op and step was first wrong",
+            R"(  tensortap ranks job                                     exit code 1 when something is wrong
+  tensortap ranks job --groups dp=0-3,4-7                 ranks that must hold the same weights
+  tensortap ranks job --json | jq .nonfinite)",
+            false, declare_ranks},
     Command{"watch-diff", "Say who wrote into the watched tensors of a dump",
             R"(  tensortap watch-diff dump                               exit code 1 when a tensor was overwritten
   tensortap watch-diff dump --json)",

@@ -47,40 +47,6 @@ constexpr size_t kLimit = 10;
 constexpr size_t kSuspectsLimit = 100;
 constexpr size_t kShownOfList = 3;
 
-std::string record_text(const Json& one) { return fmt::format("{} ({})", member_text(one, "record"), member_text(one, "type")); }
-
-std::string index_text(const Json& one) {
-  const Json index = one.value("index", Json());
-  return index.is_array() && !index.empty() ? fmt::format(", the first at {}", index.dump()) : "";
-}
-
-std::string_view kind_text(std::string_view kind) {
-  if (kind == "op") return "made by an op";
-  if (kind == "graph input") return "given as an input";
-  if (kind == "weight") return "held by a weight";
-  if (kind == "intended") return "made on purpose, as masks are";
-  if (kind == "uninitialised memory") return "read from memory that nothing was written to";
-  return "made by something that was not captured";
-}
-
-// One origin with the way from the value that was seen back to the op that made it.
-void print_origin(Terminal& terminal, const Json& origin) {
-  const Json& chain = origin.at("chain");
-  const std::string certain = origin.value("certain", false) ? "" : ", as far as was captured";
-  terminal.line(fmt::format("  {}{}", kind_text(member_text(origin, "kind")), certain));
-  for (auto step = chain.rbegin(); step != chain.rend(); ++step) {
-    terminal.line(
-        fmt::format("    step {}, {}: {}{}", member_text(*step, "step"), record_text(*step), counts_text(*step), index_text(*step)));
-    if (const std::string place = place_text(*step); !place.empty()) terminal.line("      " + place);
-    for (const Json& input : step->value("inputs", Json::array())) {
-      terminal.line("      " + read_text(input));
-    }
-    for (const Json& missing : step->value("missing", Json::array())) {
-      terminal.line(fmt::format("      not captured: {}", printable(missing.get<std::string>())));
-    }
-  }
-}
-
 bool is_harmless(const Json& origin) { return origin.value("harmless", false); }
 
 bool begin_alike(const Json& a, const Json& b) { return a.at("chain").back() == b.at("chain").back(); }

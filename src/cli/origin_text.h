@@ -10,6 +10,8 @@
 
 namespace tensortap::cli {
 
+// "conv:out0@3 (Conv)" of an object with "record" and "type".
+std::string record_text(const Json& one);
 // "train.py:41, module Net.norm, backward of rsqrt, module Net.norm, line net.py:17" of an object with "source", "module" and "forward".
 std::string place_text(const Json& one);
 // "2 +Inf, 1 -Inf" of an object with these counts, without those that are 0.
@@ -19,6 +21,8 @@ std::string read_text(const Json& input);
 // Of the chosen origin of a summary: the op with its place, what it made and read, and where that was seen; lines without
 // an indent. "" when there is none.
 std::string origin_text(const Json& summary, const Palette& palette);
+// Prints one origin (origin_json() of find) with the way from the value that was seen back to the op that made it.
+void print_origin(Terminal& terminal, const Json& origin);
 
 }  // namespace tensortap::cli
 

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "find/find_json.h"
+#include "find/first_to_mend.h"
 #include "find/lead.h"
 #include "find/trends_json.h"
 
@@ -30,21 +31,6 @@ Json origin_list(const DumpIndex& dump, const std::vector<NonFiniteOrigin>& orig
   Json list = Json::array();
   for (const NonFiniteOrigin& origin : origins) list.push_back(origin_json(dump, origin));
   return list;
-}
-
-// The op to fix: the origin of the value that the program saw. If that is unknown, the earliest one, without
-// intended infinities.
-std::optional<NonFiniteRecord> first_to_mend(const DumpIndex& dump, const std::optional<NonFiniteRecord>& first_in_time,
-                                             const NonFiniteFindings& found) {
-  const auto& [seen, origins, judged] = found;
-  if (seen) return nonfinite_in(dump, seen->chain.back().row);
-  if (judged) return std::nullopt;
-  const bool some_intended = std::ranges::any_of(origins, [](const auto& origin) { return origin.kind == OriginKind::kIntended; });
-  if (!some_intended) return first_in_time;
-  for (const NonFiniteOrigin& origin : origins) {
-    if (origin.kind != OriginKind::kIntended && origin.kind != OriginKind::kWeight) return nonfinite_in(dump, origin.chain.back().row);
-  }
-  return std::nullopt;
 }
 
 // How the values of the op to mend grew before, its own and those that it read.

@@ -189,7 +189,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 std::string npy(std::string_view descr, const std::vector<int64_t>& shape, std::string_view raw) {
   std::string dims;
   for (const int64_t size : shape) dims += std::to_string(size) + ",";
-  std::string header = "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (" + dims + "), }";
+  const std::string quote = descr.starts_with("[") ? "" : "'";
+  std::string header = "{'descr': " + quote + std::string(descr) + quote + ", 'fortran_order': False, 'shape': (" + dims + "), }";
   constexpr size_t kPlace = 10;
   header.append((64 - (kPlace + header.size() + 1) % 64) % 64, ' ');
   header += '\n';

@@ -52,7 +52,7 @@ std::vector<std::string> lines_of(const std::string& text);
 
 // --- arrays ---------------------------------------------------------------------------------------------------------------------------
 
-// A file of NumPy, version 1.0.
+// A file of NumPy, version 1.0. `descr` as in Array.
 std::string npy(std::string_view descr, const std::vector<int64_t>& shape, std::string_view raw);
 std::string npy(const std::vector<int64_t>& shape, const std::vector<float>& values);
 

@@ -16,9 +16,10 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-const std::vector<std::string> kCommands = {
-    "run",    "exec",  "llm",    "build-adapter", "ps",     "set",        "explain", "ls",     "show",       "find",          "compare",
-    "replay", "serve", "report", "convert",       "export", "watch-diff", "repair",  "doctor", "completion", "install-alias", "version"};
+const std::vector<std::string> kCommands = {"run",     "exec",   "llm",        "build-adapter", "ps",      "set",
+                                            "explain", "ls",     "show",       "find",          "compare", "replay",
+                                            "serve",   "report", "convert",    "export",        "ranks",   "watch-diff",
+                                            "repair",  "doctor", "completion", "install-alias", "version"};
 
 std::set<std::string> all_of(const std::string& text, const std::string& pattern) {
   const std::regex expression(pattern, std::regex::multiline);

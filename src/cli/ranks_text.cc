@@ -1,0 +1,310 @@
+#include "cli/ranks_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/counted.h"
+#include "base/json.h"
+#include "cli/member_text.h"
+#include "cli/origin_text.h"
+#include "cli/summary_text.h"
+#include "ranks/rank_job.h"
+
+namespace tensortap::cli {
+namespace {
+
+constexpr size_t kShownExamples = 3;
+constexpr double kSlow = 1.1;  // times the middle rank
+
+double number_in(const Json& object, const char* key) {
+  const Json* value = member(object, key);
+  return value != nullptr && value->is_number() ? value->get<double>() : 0;
+}
+
+// "rank 3", "ranks 0-3, 7".
+std::string rank_words(const Json& ranks) {
+  const auto numbers = ranks.get<std::vector<int64_t>>();
+  return concat(numbers.size() == 1 ? "rank " : "ranks ", ranks_text(numbers));
+}
+
+std::string op_text(const Json& one) {
+  std::string text = fmt::format("{} ({})", member_text(one, "op"), member_text(one, "type"));
+  const std::string module = member_text(one, "module");
+  return module.empty() || text.starts_with(module) ? text : fmt::format("{}, module {}", text, module);
+}
+
+// Prints the answers one after the other.
+class Answers {
+ public:
+  Answers(Terminal& terminal, const Json& report) : terminal_(terminal), report_(report) {}
+  void print();
+
+ private:
+  void answer(std::string_view question, bool wrong, std::string_view text) {
+    const Palette& palette = terminal_.out_palette();
+    terminal_.line(fmt::format("{}: {}", palette.bold(question), wrong ? palette.red(text) : std::string(text)));
+  }
+  // Beginnings of a list; `line` gives the words for one.
+  template <class Line>
+  void examples(const Json& list, uint64_t count, const Line& line) {
+    for (size_t i = 0; i < std::min(list.size(), kShownExamples); ++i) terminal_.line("  " + line(list[i]));
+    if (count > kShownExamples) terminal_.line(fmt::format("  and {} more (--json)", count - kShownExamples));
+  }
+  [[nodiscard]] bool one_rank() const { return report_.at("ranks").size() < 2; }
+  [[nodiscard]] bool found(std::string_view name) const {
+    const Json& names = report_.at("found");
+    return std::ranges::find(names, Json(std::string(name))) != names.end();
+  }
+  void troubles();
+  void nonfinite();
+  void apart();
+  void replicas();
+  void gradients();
+  void trends();
+  void missing();
+  void shapes();
+  void durations();
+  void coverage();
+  void progress();
+
+  Terminal& terminal_;
+  const Json& report_;
+};
+
+void Answers::troubles() {
+  const Json& ranks = report_.at("ranks");
+  for (const Json& one : report_.at("unread")) {
+    const std::string dump = member_text(one, "dump");
+    const std::string reason = member_text(one, "reason");
+    terminal_.warn(reason.starts_with(dump) ? reason : concat(dump, ": ", reason));
+  }
+  for (const Json& rank : ranks) {
+    for (const std::string& note : strings_in(rank, "notes"))
+      terminal_.warn(concat("rank ", member_text(rank, "rank"), ": ", printable(note)));
+  }
+  if (const Json& lacking = report_.at("missing_ranks"); !lacking.empty()) terminal_.warn(rank_words(lacking) + ": no dump");
+  const Json& steps = report_.at("steps");
+  std::string text = fmt::format("{}, {}, {}", counted(ranks.size(), "rank"), counted(count_in(report_, "job_ops"), "op"),
+                                 counted(count_in(steps, "count"), "step"));
+  if (count_in(steps, "count") > 0) text += fmt::format(" ({} to {})", member_text(steps, "first"), member_text(steps, "last"));
+  terminal_.line(text);
+}
+
+void Answers::nonfinite() {
+  const Json& first = report_.at("nonfinite").at("first");
+  const std::string_view question = "first NaN or Inf";
+  if (!first.is_object()) {
+    const size_t ranks = report_.at("nonfinite").at("ranks").size();
+    return answer(question, false,
+                  ranks == 0 ? "none" : fmt::format("none, but what did no harm or is there on purpose, in {}", counted(ranks, "rank")));
+  }
+  answer(question, true, fmt::format("rank {}, {}", member_text(first, "rank"), nonfinite_text(first)));
+  const Json& alike = first.at("ranks");
+  if (alike.size() > 1) terminal_.line(fmt::format("  at the same place in {}", rank_words(alike)));
+  if (first.at("origin").is_object()) print_origin(terminal_, first.at("origin"));
+}
+
+void Answers::apart() {
+  const Json& apart = report_.at("apart");
+  const Json& ranks = apart.at("ranks");
+  const std::string_view question = "apart from the other ranks";
+  if (count_in(apart, "judged") == 0) return answer(question, false, "not judged: it takes a tensor with an l2 in three ranks or more");
+  const double usual = number_in(apart, "usual");
+  if (ranks.empty()) return answer(question, false, fmt::format("none; ranks are {:.2g} from their median", usual));
+  answer(question, true, counted(ranks.size(), "rank"));
+  examples(ranks, ranks.size(), [usual](const Json& rank) {
+    std::string text = fmt::format("rank {}: {:.3g} from the median of the ranks, where {:.2g} is usual", member_text(rank, "rank"),
+                                   number_in(rank, "distance"), usual);
+    const Json& since = rank.at("since");
+    if (since.is_object()) text += fmt::format("; since step {}, {}", member_text(since, "step"), op_text(since));
+    return text;
+  });
+}
+
+void Answers::replicas() {
+  const Json& replicas = report_.at("replicas");
+  const Json& unequal = replicas.at("unequal");
+  const std::string_view question = "replicas";
+  if (one_rank()) return answer(question, false, "one rank");
+  if (replicas.at("groups").empty()) return answer(question, false, "the dumps do not say which ranks hold the same; --groups does");
+  const uint64_t compared = count_in(replicas, "compared");
+  if (compared == 0) return answer(question, false, "no weight and no reduced gradient of two ranks was captured");
+  const uint64_t never = count_in(replicas, "never_equal");
+  const std::string shards = never == 0 ? "" : fmt::format("; {} never were, as shards", never);
+  if (unequal.empty()) {
+    return answer(question, false,
+                  fmt::format("equal: {} of weights, gradients and optimizer states{}", counted(compared - never, "tensor"), shards));
+  }
+  answer(question, true,
+         fmt::format("{} of {} not equal any more{}", count_in(replicas, "unequal_tensors"), counted(compared, "tensor"), shards));
+  examples(unequal, count_in(replicas, "unequal_tensors"), [](const Json& one) {
+    return fmt::format("step {}, {} ({}), {}: {} not as in {}", member_text(one, "step"), member_text(one, "record"),
+                       member_text(one, "type"), member_text(one, "role"), rank_words(one.at("ranks")), rank_words(one.at("others")));
+  });
+}
+
+void Answers::gradients() {
+  const Json& gradients = report_.at("gradients");
+  const std::string_view question = "gradients";
+  if (!gradients.is_object()) return answer(question, false, "none captured");
+  const Json& norms = gradients.at("global");
+  const Json& steps = gradients.at("steps");
+  const auto at = [&](size_t i) {
+    return fmt::format("{:.3g} in step {}", norms[i].is_number() ? norms[i].get<double>() : NAN, to_json_text(steps[i]));
+  };
+  std::string text = "norm " + at(0);
+  if (norms.size() > 1) text += ", " + at(norms.size() - 1);
+  std::string most;
+  const Json& layers = gradients.at("layers");
+  for (size_t i = 0; i < std::min(layers.size(), kShownExamples); ++i) {
+    const std::string layer = member_text(layers[i], "layer");
+    most += fmt::format("{}{} ({:.0f} %)", most.empty() ? "" : ", ", layer.empty() ? "layers that are not known" : layer,
+                        100 * number_in(layers[i], "share"));
+  }
+  answer(question, false, fmt::format("{}; most of it from {}", text, most));
+}
+
+void Answers::trends() {
+  const Json& trends = report_.at("trends");
+  const std::string_view question = "trends";
+  if (count_in(trends, "judged") == 0) return answer(question, false, "nothing to judge: no series has statistics of 8 steps");
+  if (!found("trends")) return answer(question, false, "none stands out");
+  const auto count = [&](const char* sort) { return count_in(trends.at(sort), "count"); };
+  answer(question, true, fmt::format("{} in all ranks, {} in some, {} in one", count("in_all"), count("in_some"), count("in_one")));
+  for (const char* sort : {"in_one", "in_some", "in_all"}) {
+    examples(trends.at(sort).at("trends"), count(sort), [](const Json& one) {
+      return fmt::format("{}: {} {} ({}) since step {}", rank_words(one.at("ranks")), member_text(one, "kind"), member_text(one, "record"),
+                         member_text(one, "type"), member_text(one, "since"));
+    });
+  }
+}
+
+void Answers::missing() {
+  const Json& missing = report_.at("missing");
+  const Json& ops = missing.at("ops");
+  const Json& steps = missing.at("steps");
+  const uint64_t executions = count_in(missing, "lacking_executions");
+  const std::string_view question = "ops and steps that ranks lack";
+  if (one_rank()) return answer(question, false, "one rank");
+  if (ops.empty() && steps.empty() && executions == 0) return answer(question, false, "none");
+  uint64_t some = 0;
+  for (const Json& group : ops) some += count_in(group, "ops");
+  answer(question, found("missing"),
+         fmt::format("{} not in all ranks, {} of steps, {} where others ran", counted(some, "op"), counted(steps.size(), "gap"),
+                     counted(executions, "execution")));
+  examples(ops, ops.size(), [](const Json& group) {
+    const uint64_t count = count_in(group, "ops");
+    const std::string first = op_text(group.at("first"));
+    const std::string what = count == 1 ? first : fmt::format("{} ops, {} first", count, first);
+    return fmt::format("{}: in {} only", what, rank_words(group.at("ranks")));
+  });
+  examples(steps, steps.size(), [](const Json& gap) {
+    const std::string first = member_text(gap, "first");
+    const std::string what =
+        first == member_text(gap, "last") ? "step " + first : fmt::format("steps {} to {}", first, member_text(gap, "last"));
+    return fmt::format("{}: no records in {}", what, rank_words(gap.at("lacking")));
+  });
+  examples(missing.at("executions"), executions, [](const Json& one) {
+    return fmt::format("step {}, {}, call {}: not in {}", member_text(one, "step"), op_text(one), member_text(one, "call"),
+                       rank_words(one.at("lacking")));
+  });
+}
+
+void Answers::shapes() {
+  const Json& shapes = report_.at("shapes");
+  const uint64_t tensors = count_in(shapes, "tensors");
+  const uint64_t wrong = count_in(shapes, "wrong");
+  const std::string_view question = "shapes";
+  if (one_rank()) return answer(question, false, "one rank");
+  if (tensors == 0) return answer(question, false, "nothing differs");
+  answer(question, wrong > 0,
+         wrong > 0 ? fmt::format("{} of another shape in some rank, {} of which should not be", counted(tensors, "tensor"), wrong)
+                   : fmt::format("{} of other shapes, as batches of other sizes have", counted(tensors, "tensor")));
+  examples(shapes.at("shapes"), tensors, [](const Json& one) {
+    std::string text;
+    for (const Json& shape : one.at("shapes")) {
+      const std::string dims = member_text(shape, "shape");
+      text += fmt::format("{}{} {} in {}", text.empty() ? "" : ", ", member_text(shape, "dtype"), dims.empty() ? "scalar" : dims,
+                          rank_words(shape.at("ranks")));
+    }
+    return fmt::format("step {}, {} ({}): {}", member_text(one, "step"), member_text(one, "record"), member_text(one, "type"), text);
+  });
+}
+
+void Answers::durations() {
+  const Json& durations = report_.at("durations");
+  const Json& slowest = durations.at("slowest");
+  const std::string_view question = "slowest rank";
+  if (!slowest.is_object()) return answer(question, false, one_rank() ? "one rank" : "no durations of an op in two ranks");
+  if (number_in(slowest, "ratio") < kSlow) return answer(question, false, "none takes a tenth longer than the middle one");
+  std::string text =
+      fmt::format("rank {}, {:.3g} times the time of the middle rank, the slowest in {} of {}", member_text(slowest, "rank"),
+                  number_in(slowest, "ratio"), member_text(slowest, "slowest_in"), counted(count_in(durations, "ops"), "op"));
+  const Json& spread = durations.at("spread");
+  if (!spread.empty()) {
+    text += fmt::format("; most time lost in {}, rank {}: {:.3g} times", op_text(spread[0]), member_text(spread[0], "rank"),
+                        number_in(spread[0], "ratio"));
+  }
+  answer(question, false, text);
+}
+
+void Answers::coverage() {
+  std::vector<std::string> lines;
+  size_t unknown = 0;
+  for (const Json& rank : report_.at("coverage")) {
+    const Json& ops = rank.at("ops");
+    unknown += rank.at("lost").is_null() ? 1 : 0;
+    const uint64_t lost = count_in(rank, "lost");
+    const bool partly = count_in(ops, "captured") < count_in(ops, "expected");
+    if (lost == 0 && !partly) continue;
+    lines.push_back(fmt::format("rank {}: {} lost, {} of {} captured", member_text(rank, "rank"), counted(lost, "record"),
+                                count_in(ops, "captured"), counted(count_in(ops, "expected"), "op")));
+  }
+  const std::string known = unknown == 0 ? "" : fmt::format("; {} without a manifest do not say", counted(unknown, "rank"));
+  answer("losses", !lines.empty(), lines.empty() ? "none" + known : counted(lines.size(), "rank") + known);
+  for (size_t i = 0; i < std::min(lines.size(), kShownExamples); ++i) terminal_.line("  " + lines[i]);
+  if (lines.size() > kShownExamples) terminal_.line(fmt::format("  and {} more (--json)", lines.size() - kShownExamples));
+}
+
+void Answers::progress() {
+  std::vector<const Json*> behind;
+  for (const Json& rank : report_.at("progress")) {
+    if (count_in(rank, "behind") > 0) behind.push_back(&rank);
+  }
+  std::ranges::stable_sort(behind, [](const Json* a, const Json* b) { return count_in(*a, "behind") > count_in(*b, "behind"); });
+  const std::string last = member_text(report_.at("steps"), "last");
+  if (behind.empty()) return answer("last step", false, last.empty() ? "no steps" : fmt::format("{} in every rank", last));
+  answer("last step", true, fmt::format("{}; {} stopped before", last, counted(behind.size(), "rank")));
+  for (size_t i = 0; i < std::min(behind.size(), kShownExamples); ++i) {
+    const std::string own = member_text(*behind[i], "last");
+    terminal_.line(fmt::format("  rank {}: {}", member_text(*behind[i], "rank"), own.empty() ? "no step" : "step " + own));
+  }
+  if (behind.size() > kShownExamples) terminal_.line(fmt::format("  and {} more (--json)", behind.size() - kShownExamples));
+}
+
+void Answers::print() {
+  troubles();
+  nonfinite();
+  apart();
+  replicas();
+  gradients();
+  trends();
+  missing();
+  shapes();
+  durations();
+  coverage();
+  progress();
+}
+
+}  // namespace
+
+bool finds_any(const Json& report) { return !report.at("found").empty(); }
+
+void print_ranks(Terminal& terminal, const Json& report) { Answers(terminal, report).print(); }
+
+}  // namespace tensortap::cli

@@ -1,0 +1,154 @@
+#include "ranks/job_cells.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "find/record_roles.h"
+
+namespace tensortap {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+uint64_t mixed_in(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
+  return hash ^ (hash >> 29);
+}
+
+// Sums differ in their last bits between kinds of processors; extremes and counts do not.
+uint64_t content_of(const RecordRow& row) {
+  uint64_t hash = mixed_in(row.numel, row.dtype);
+  if (row.digest_kind != 0) {
+    hash = mixed_in(hash, row.digest_kind);
+    for (const uint8_t byte : row.digest) hash = mixed_in(hash, byte);
+    return hash | 1U;
+  }
+  const TensorStats& stats = row.stats;
+  if ((stats.valid & kStatL2) == 0) return 0;
+  const auto number = [&](Stat bit, double value) {
+    if ((stats.valid & bit) != 0) hash = mixed_in(hash, std::bit_cast<uint64_t>(value) ^ bit);
+  };
+  number(kStatMin, stats.min);
+  number(kStatMax, stats.max);
+  number(kStatAbsMax, stats.absmax);
+  if ((stats.valid & kStatNonFinite) == kStatNonFinite) hash = mixed_in(mixed_in(mixed_in(hash, stats.nan), stats.pos_inf), stats.neg_inf);
+  return hash | 1U;
+}
+
+bool is_varied(const RecordRow& row) {
+  const bool extremes = (row.stats.valid & (kStatMin | kStatMax)) == (kStatMin | kStatMax);
+  return row.numel == 1 || !extremes || row.stats.min != row.stats.max;
+}
+
+bool is_phase(const RecordRow& row, Phase phase) { return row.phase == static_cast<uint8_t>(phase); }
+
+// Adds all ranks' values, in place. One that goes on while the program runs shows what was there before, or something between.
+bool reduces_over_ranks(const OpInfo& op) {
+  const std::string type = plain_type(op.type);
+  return type.find("allreduce") != std::string::npos && !attribute_is_set(op, "async_op");
+}
+
+// What each record of a dump is for.
+class RolesOfDump {
+ public:
+  explicit RolesOfDump(const OpenRankDump& open) : open_(open) {
+    std::unordered_map<uint64_t, int64_t> first_steps;
+    const std::span<const RecordRow> rows = open.dump.rows();
+    const bool one_step = std::ranges::all_of(rows, [&](const RecordRow& row) { return row.step == rows.front().step; });
+    for (const RecordRow& row : rows) {
+      has_outputs_ = has_outputs_ || !is_input(row);
+      if (row.storage == 0 || !open.roles.is_weight(row)) continue;
+      // An op reads parameters at a slot in some of its calls: in others what lies there is gone after the step.
+      const int64_t first = first_steps.try_emplace(row.storage, row.step).first->second;
+      if (one_step || first != row.step) weights_.insert(row.storage);
+    }
+    for (const OpInfo& op : open.dump.ops()) reduces_.push_back(reduces_over_ranks(op));
+  }
+  [[nodiscard]] CellRole role_of(const RecordRow& row) const {
+    if (!is_floating(static_cast<DType>(row.dtype)) || row.numel == 0) return CellRole::kOther;
+    if (open_.roles.is_weight(row) && (row.storage == 0 || weights_.contains(row.storage))) return CellRole::kWeight;
+    const bool update = is_phase(row, Phase::kUpdate);
+    if (update && weights_.contains(row.storage)) return CellRole::kWeight;
+    if (update) return is_input(row) ? CellRole::kGradient : CellRole::kState;
+    const bool reduced = !is_input(row) && row.op < reduces_.size() && reduces_[row.op];
+    return reduced || row.slot_kind == static_cast<uint8_t>(SlotKind::kGradient) ? CellRole::kGradient : CellRole::kOther;
+  }
+  // What an op read is looked at where its producer wrote it.
+  [[nodiscard]] bool is_wanted(const RecordRow& row, CellRole role) const {
+    return !is_input(row) || role != CellRole::kOther || !has_outputs_;
+  }
+
+  [[nodiscard]] bool has_outputs() const { return has_outputs_; }
+
+ private:
+  const OpenRankDump& open_;
+  std::unordered_set<uint64_t> weights_;  // blocks of memory that weights are in
+  std::vector<bool> reduces_;
+  bool has_outputs_ = false;
+};
+
+}  // namespace
+
+std::string_view role_name(CellRole role) {
+  constexpr std::string_view kNames[] = {"value", "weight", "gradient", "optimizer state"};
+  return kNames[static_cast<size_t>(role)];
+}
+
+uint32_t JobCells::slot_of(const RecordRow& row) {
+  const uint64_t bits = uint64_t{row.slot_kind} << 32 | uint64_t{row.moment} << 24 | uint64_t{row.phase} << 16 | row.slot_index;
+  const auto [found, is_new] = slot_numbers_.try_emplace({bits, row.element}, static_cast<uint32_t>(slots_.size()));
+  if (is_new) slots_.push_back({static_cast<SlotKind>(row.slot_kind), row.slot_index, row.element});
+  return found->second;
+}
+
+uint32_t JobCells::shape_of(const RecordRow& row) {
+  const TensorDesc desc = row.desc();
+  std::string dims;
+  for (const int64_t dimension : desc.shape.dims()) dims += concat(dims.empty() ? "" : "x", dimension);
+  const auto [found, is_new] = shape_numbers_.try_emplace({row.dtype, dims}, static_cast<uint32_t>(shapes_.size()));
+  if (is_new) shapes_.push_back({row.dtype, dims, row.dims_count});
+  return found->second;
+}
+
+void JobCells::add(const OpenRankDump& open, uint32_t first, uint32_t last) {
+  const RolesOfDump roles(open);
+  for (const RecordRow& row : open.dump.rows()) {
+    const uint32_t step = job_.step_place(row.step);
+    const uint32_t place = open.place_of(row);
+    const uint32_t job_op = open.job_op_of(row);
+    if (step < first || step >= last || place == kNowhere || job_op == kNoOp || (row.flags & kRecordUnwritten) != 0) continue;
+    const CellRole role = roles.role_of(row);
+    if (!roles.is_wanted(row, role)) continue;
+    const bool has_l2 = is_floating(static_cast<DType>(row.dtype)) && (row.stats.valid & kStatL2) != 0 && std::isfinite(row.stats.l2);
+    cells_.push_back({{step, job_op, row.call, slot_of(row)},
+                      place,
+                      shape_of(row),
+                      has_l2 ? row.stats.l2 : kUnknown,
+                      content_of(row),
+                      role,
+                      row.digest_kind != 0,
+                      is_varied(row),
+                      is_input(row) && roles.has_outputs()});
+  }
+}
+
+void JobCells::each(const std::function<void(std::span<const RankCell>)>& look) {
+  std::ranges::sort(cells_, [](const RankCell& a, const RankCell& b) { return a.key != b.key ? a.key < b.key : a.place < b.place; });
+  const auto alike = [](const RankCell& a, const RankCell& b) { return a.key == b.key && a.place == b.place; };
+  cells_.erase(std::unique(cells_.begin(), cells_.end(), alike), cells_.end());
+  for (size_t begin = 0; begin < cells_.size();) {
+    size_t end = begin + 1;
+    while (end < cells_.size() && cells_[end].key == cells_[begin].key) ++end;
+    look(std::span<const RankCell>(&cells_[begin], end - begin));
+    begin = end;
+  }
+  cells_.clear();
+}
+
+}  // namespace tensortap

@@ -1,0 +1,89 @@
+// What the ranks of a job have of one tensor of one execution, beside each other.
+
+#ifndef TENSORTAP_RANKS_JOB_CELLS_H_
+#define TENSORTAP_RANKS_JOB_CELLS_H_
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ranks/rank_job.h"
+
+namespace tensortap {
+
+// What a tensor is for, as far as replicas are concerned.
+enum class CellRole : uint8_t { kOther, kWeight, kGradient, kState };
+std::string_view role_name(CellRole role);  // "value", "weight", "gradient", "optimizer state"
+
+// The place of a record in the job; the order is that of the job.
+struct CellKey {
+  uint32_t step = 0;  // position among the job's steps
+  uint32_t job_op = 0;
+  uint32_t call = 0;
+  uint32_t slot = 0;  // JobCells::slot()
+  friend auto operator<=>(const CellKey&, const CellKey&) = default;
+};
+
+// What one rank has there.
+struct RankCell {
+  CellKey key;
+  uint32_t place = 0;    // of the rank
+  uint32_t shape = 0;    // JobCells::shape()
+  double l2 = 0;         // NaN = not known, or not finite
+  uint64_t content = 0;  // equal for equal digests, or else for equal extremes and counts; 0 = not known
+  CellRole role = CellRole::kOther;
+  bool has_digest = false;
+  bool varies = false;   // has elements that differ, or one only
+  bool is_read = false;  // an input, which stands beside the output that made it
+};
+
+struct CellSlot {
+  SlotKind kind = SlotKind::kOutput;
+  uint16_t index = 0;
+  int64_t element = -1;
+};
+
+// Of a tensor, dtype and dimensions.
+struct CellShape {
+  uint8_t dtype = 0;
+  std::string dims;  // "4x768"
+  uint8_t dims_count = 0;
+};
+
+// The cells of some steps. One thread.
+class JobCells {
+ public:
+  // `job` is borrowed.
+  explicit JobCells(const RankJob& job) : job_(job) {}
+
+  // Takes those records of a dump whose step is at a position from `first` to before `last`: outputs, and what says how training goes on.
+  void add(const OpenRankDump& open, uint32_t first, uint32_t last);
+  // Calls `look` with the cells of each key, in the order of the job, one for each rank that has it, by place; of several
+  // processes of a rank that have an op alike, one counts. Forgets them.
+  void each(const std::function<void(std::span<const RankCell>)>& look);
+
+  [[nodiscard]] const CellSlot& slot(uint32_t number) const { return slots_[number]; }
+  [[nodiscard]] const CellShape& shape(uint32_t number) const { return shapes_[number]; }
+  [[nodiscard]] const RankJob& job() const { return job_; }
+
+ private:
+  uint32_t slot_of(const RecordRow& row);
+  uint32_t shape_of(const RecordRow& row);
+
+  const RankJob& job_;
+  std::vector<RankCell> cells_;
+  std::vector<CellSlot> slots_;
+  std::map<std::pair<uint64_t, int64_t>, uint32_t> slot_numbers_;
+  std::vector<CellShape> shapes_;
+  std::map<std::pair<uint8_t, std::string>, uint32_t> shape_numbers_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_RANKS_JOB_CELLS_H_

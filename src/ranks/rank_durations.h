@@ -1,0 +1,46 @@
+// Which rank takes longest.
+
+#ifndef TENSORTAP_RANKS_RANK_DURATIONS_H_
+#define TENSORTAP_RANKS_RANK_DURATIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "ranks/rank_job.h"
+
+namespace tensortap {
+
+// Durations of ops are compared, which need no common clock; an op of a rank counts by the mean of its executions.
+class RankDurations {
+ public:
+  explicit RankDurations(const RankJob& job) : job_(job), sums_(job.ranks().size() * job.ops().size()) {}
+  void add(const OpenRankDump& open);
+  // {"ops": that two ranks or more have a duration of, "slowest": {"rank", "ops": in which it is the slowest, "ratio": of its time to the
+  // median of the ranks} or null, "ranks": [{"rank", "slowest_in", "ratio"}], "spread": [{"op", ..., "rank", "mean_ns", "median_ns",
+  // "ratio"}]}: at most `limit` ops, those that lose most time first.
+  [[nodiscard]] Json report(size_t limit) const;
+
+ private:
+  struct Sum {
+    double nanoseconds = 0;
+    uint64_t executions = 0;
+    [[nodiscard]] double mean() const { return nanoseconds / static_cast<double>(executions); }
+  };
+  struct Slowest {
+    uint32_t job_op = 0;
+    uint32_t place = 0;
+    double mean = 0;
+    double median = 0;
+    double excess = 0;  // nanoseconds in all executions
+  };
+  [[nodiscard]] const Sum& sum(uint32_t place, uint32_t op) const { return sums_[place * job_.ops().size() + op]; }
+
+  const RankJob& job_;
+  std::vector<Sum> sums_;  // by place and op
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_RANKS_RANK_DURATIONS_H_

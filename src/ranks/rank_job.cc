@@ -1,0 +1,249 @@
+#include "ranks/rank_job.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/json.h"
+#include "base/json_members.h"
+#include "base/text.h"
+#include "read/open_dump.h"
+
+namespace tensortap {
+namespace {
+
+constexpr size_t kMostNotes = 5;  // of a dump's own problems
+constexpr int64_t kMostRanks = int64_t{1} << 20;
+
+void add_coverage(RankCoverage& sum, const Json& manifest) {
+  const auto part = [&manifest](const char* object, const char* name) {
+    const Json* found = member(manifest, object);
+    return found == nullptr ? 0 : count_in(*found, name);
+  };
+  sum.is_known = true;
+  sum.lost += count_in(manifest, "lost");
+  sum.ops_expected += part("ops", "expected");
+  sum.ops_captured += part("ops", "captured");
+  sum.steps_seen += part("steps", "seen");
+  sum.steps_captured += part("steps", "captured");
+  const Json* losses = member(manifest, "losses");
+  if (losses == nullptr || !losses->is_array()) return;
+  for (const Json& loss : *losses) sum.losses.push_back(to_json_text(loss));
+}
+
+std::vector<int64_t> group_of(const Json& group) {
+  std::set<int64_t> members;
+  const Json* ranks = member(group, "ranks");
+  if (ranks == nullptr || !ranks->is_array()) return {};
+  for (const Json& rank : *ranks) {
+    if (rank.is_number_unsigned()) members.insert(rank.get<int64_t>());
+  }
+  return {members.begin(), members.end()};
+}
+
+}  // namespace
+
+uint32_t OpenRankDump::place_of(const RecordRow& row) const {
+  if (only_place_) return *only_place_;
+  const auto found = places_.find(row.rank);
+  return found == places_.end() ? kNowhere : found->second;
+}
+
+Result<RankJob> RankJob::open(std::span<const std::string> paths) {
+  RankJob job;
+  TENSORTAP_ASSIGN_OR_RETURN(std::vector<JobDump> found, find_job_dumps(paths));
+  std::vector<Scan> scans;
+  for (JobDump& place : found) {
+    const auto dump = open_dump(place.path);
+    if (!dump.ok()) {
+      job.unread_.push_back({place.path, dump.status().message()});
+      continue;
+    }
+    scans.push_back(scanned(**dump));
+    Dump& added = job.dumps_.emplace_back();
+    for (const auto& [rank, records] : scans.back().records) added.ranks.push_back(rank);
+    if (added.ranks.empty()) added.ranks.push_back(rank_of(place, **dump));
+    // The folder knows better than records that were made without an environment of a job; of a tree that ranks share the records know.
+    if (added.ranks.size() == 1) added.only = place.rank.value_or(added.ranks.front());
+    added.found = std::move(place);
+    job.ops_.add((*dump)->ops());
+  }
+  if (job.dumps_.empty()) return corrupt(concat(job.unread_.front().dump, ": ", job.unread_.front().reason));
+  job.ops_.finish();
+  job.number_alike(paths);
+  job.settle(scans);
+  return job;
+}
+
+RankJob::Scan RankJob::scanned(const DumpIndex& dump) {
+  Scan scan;
+  int32_t rank = 0;
+  int64_t step = 0;
+  uint64_t* of_step = nullptr;
+  for (const RecordRow& row : dump.rows()) {
+    if (of_step == nullptr || row.rank != rank || row.step != step) {
+      rank = row.rank;
+      step = row.step;
+      of_step = &scan.steps[rank][step];
+    }
+    ++*of_step;
+  }
+  for (const auto& [number, steps] : scan.steps) {
+    for (const auto& [one, records] : steps) scan.records[number] += records;
+  }
+  scan.manifest = dump.manifest();
+  const auto problems = dump.problems();
+  for (const std::string& problem : problems) {
+    if (scan.problems.size() < kMostNotes) scan.problems.push_back(problem);
+  }
+  if (problems.size() > kMostNotes) scan.problems.push_back(concat("and ", problems.size() - kMostNotes, " more like these"));
+  return scan;
+}
+
+void RankJob::number_alike(std::span<const std::string> paths) {
+  std::set<int64_t> numbers;
+  for (const Dump& dump : dumps_) {
+    if (dump.found.rank || !dump.only) return;
+    numbers.insert(*dump.only);
+  }
+  if (paths.size() < 2 || numbers.size() == dumps_.size() || paths.size() != dumps_.size()) return;
+  for (size_t i = 0; i < dumps_.size(); ++i) dumps_[i].only = static_cast<int64_t>(i);
+}
+
+void RankJob::settle(const std::vector<Scan>& scans) {
+  std::map<int64_t, RankOfJob> by_rank;
+  std::map<int64_t, std::set<int64_t>> steps_of;
+  std::map<int64_t, uint64_t> steps;
+  for (size_t i = 0; i < dumps_.size(); ++i) {
+    const Dump& dump = dumps_[i];
+    const Scan& scan = scans[i];
+    for (const int64_t own : dump.ranks) {
+      const int64_t number = dump.only.value_or(own);
+      RankOfJob& rank = by_rank[number];
+      rank.rank = number;
+      rank.dumps.push_back(dump.found.path);
+      const auto records = scan.records.find(own);
+      if (records == scan.records.end()) continue;
+      rank.records += records->second;
+      for (const auto& [step, count] : scan.steps.at(own)) {
+        steps_of[number].insert(step);
+        steps[step] += count;
+      }
+    }
+    RankOfJob& first = by_rank[dump.only.value_or(dump.ranks.front())];
+    for (const std::string& problem : scan.problems) first.notes.push_back(problem);
+    add_manifest(first, scan.manifest);
+  }
+  for (auto& [number, rank] : by_rank) {
+    rank.steps.assign(steps_of[number].begin(), steps_of[number].end());
+    if (rank.records == 0) rank.notes.emplace_back("has no records");
+    places_[number] = static_cast<uint32_t>(ranks_.size());
+    ranks_.push_back(std::move(rank));
+  }
+  for (const auto& [step, records] : steps) {
+    steps_.push_back(step);
+    records_of_steps_.push_back(records);
+  }
+  note_releases();
+}
+
+void RankJob::add_manifest(RankOfJob& rank, const std::string& text) {
+  const auto parsed = parse_json(text, "run.json");
+  if (!parsed.ok() || !parsed->is_object() || parsed->empty()) return;
+  const Json& manifest = *parsed;
+  add_coverage(rank.coverage, manifest);
+  const Json* complete = member(manifest, "complete");
+  if (complete != nullptr && *complete == Json(false)) rank.notes.emplace_back("its capture did not end: it runs, or was killed");
+  rank.release = text_in(manifest, "tensortap");
+  rank.source = text_in(manifest, "source");
+  world_size_ = std::max(world_size_, count_in(manifest, "world_size"));
+  const Json* runtime = member(manifest, "runtime");
+  const Json* groups = runtime == nullptr ? nullptr : member(*runtime, "process_groups");
+  if (groups == nullptr || !groups->is_array()) return;
+  for (const Json& group : *groups) {
+    std::vector<int64_t> members = group_of(group);
+    if (members.size() > 1 && std::ranges::find(groups_, members) == groups_.end()) groups_.push_back(std::move(members));
+  }
+}
+
+// What most ranks have is right.
+void RankJob::note_releases() {
+  for (const auto& [part, words] : {std::pair(&RankOfJob::release, "tensortap "), std::pair(&RankOfJob::source, "")}) {
+    std::map<std::string, size_t> counts;
+    for (const RankOfJob& rank : ranks_) counts[rank.*part] += 1;
+    counts.erase("");
+    if (counts.size() < 2) continue;
+    const std::string usual = std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; })->first;
+    for (RankOfJob& rank : ranks_) {
+      if (!(rank.*part).empty() && rank.*part != usual) {
+        rank.notes.push_back(concat("was captured with ", words, rank.*part, ", other ranks with ", words, usual));
+      }
+    }
+  }
+}
+
+uint32_t RankJob::step_place(int64_t step) const {
+  const auto found = std::ranges::lower_bound(steps_, step);
+  return found == steps_.end() || *found != step ? kNowhere : static_cast<uint32_t>(found - steps_.begin());
+}
+
+std::optional<uint32_t> RankJob::place_of_rank(int64_t rank) const {
+  const auto found = places_.find(rank);
+  return found == places_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<int64_t> RankJob::missing_ranks() const {
+  const int64_t named = static_cast<int64_t>(std::min<uint64_t>(world_size_, kMostRanks)) - 1;
+  const int64_t last = std::min(std::max(ranks_.back().rank, named), kMostRanks);
+  std::vector<int64_t> missing;
+  for (int64_t rank = 0; rank <= last; ++rank) {
+    if (!places_.contains(rank)) missing.push_back(rank);
+  }
+  return missing;
+}
+
+std::vector<std::vector<bool>> RankJob::ranks_of_ops() const {
+  std::vector<std::vector<bool>> ranks(ops_.ops().size(), std::vector<bool>(ranks_.size()));
+  for (size_t i = 0; i < dumps_.size(); ++i) {
+    for (const int64_t own : dumps_[i].ranks) {
+      const uint32_t place = places_.at(dumps_[i].only.value_or(own));
+      for (const uint32_t op : ops_.numbers(i)) ranks[op][place] = true;
+    }
+  }
+  return ranks;
+}
+
+bool RankJob::visit_one(size_t dump, const std::function<void(const OpenRankDump&, size_t)>& look) {
+  const Dump& place = dumps_[dump];
+  const uint32_t rank = places_.at(place.only.value_or(place.ranks.front()));
+  const auto opened = open_dump(place.found.path);
+  const bool same = opened.ok() && (*opened)->ops().size() == ops_.numbers(dump).size();
+  if (!same) {
+    const std::string note = concat(place.found.path, ": changed while it was read");
+    if (std::ranges::find(ranks_[rank].notes, note) == ranks_[rank].notes.end()) ranks_[rank].notes.push_back(note);
+    return false;
+  }
+  const OpenRankDump open(**opened, ops_.numbers(dump), places_, place.only ? std::optional(rank) : std::nullopt);
+  look(open, dump);
+  return true;
+}
+
+void RankJob::visit(const std::function<void(const OpenRankDump&, size_t)>& look) {
+  for (size_t i = 0; i < dumps_.size(); ++i) visit_one(i, look);
+}
+
+std::string ranks_text(std::span<const int64_t> ranks) {
+  std::string text;
+  for (size_t i = 0; i < ranks.size();) {
+    size_t end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    text += concat(text.empty() ? "" : ", ", ranks[i]);
+    if (end - i > 1) text += concat(end - i > 2 ? "-" : ", ", ranks[end - 1]);
+    i = end;
+  }
+  return text;
+}
+
+}  // namespace tensortap

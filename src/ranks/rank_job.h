@@ -1,0 +1,140 @@
+// The ranks of a job: the dumps that they left, what each holds, and passes over their records, one dump at a time.
+
+#ifndef TENSORTAP_RANKS_RANK_JOB_H_
+#define TENSORTAP_RANKS_RANK_JOB_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "find/record_roles.h"
+#include "table/job_dumps.h"
+#include "table/job_ops.h"
+#include "trace/dump_index.h"
+
+namespace tensortap {
+
+// In place of a position, for what the job did not have when it was opened: its programs may still run.
+inline constexpr uint32_t kNowhere = 0xffffffffU;
+
+// What the manifests of a rank say was captured, summed over its dumps.
+struct RankCoverage {
+  bool is_known = false;
+  uint64_t lost = 0;
+  uint64_t ops_expected = 0;
+  uint64_t ops_captured = 0;
+  uint64_t steps_seen = 0;
+  uint64_t steps_captured = 0;
+  std::vector<std::string> losses;  // as JSON
+};
+
+// What one rank left.
+struct RankOfJob {
+  int64_t rank = 0;
+  std::vector<std::string> dumps;
+  uint64_t records = 0;
+  std::vector<int64_t> steps;  // with records, rising
+  std::string release;         // of tensortap; "" = not said
+  std::string source;          // "pytorch 2.13.0"; "" = not said
+  RankCoverage coverage;
+  std::vector<std::string> notes;  // what its dumps lack, a sentence each
+};
+
+struct UnreadDump {
+  std::string dump;
+  std::string reason;
+};
+
+// One dump while it is open. A "place" is the position of a rank in RankJob::ranks().
+class OpenRankDump {
+ public:
+  OpenRankDump(const DumpIndex& open_dump, std::span<const uint32_t> numbers, const std::map<int64_t, uint32_t>& places,
+               std::optional<uint32_t> only_place)
+      : dump(open_dump), roles(open_dump), job_ops_(numbers), places_(places), only_place_(only_place) {}
+
+  // kNoOp for a record that names no op.
+  [[nodiscard]] uint32_t job_op_of(const RecordRow& row) const { return row.op < job_ops_.size() ? job_ops_[row.op] : kNoOp; }
+  // kNowhere for a record of a rank that came after the job was opened.
+  [[nodiscard]] uint32_t place_of(const RecordRow& row) const;
+
+  const DumpIndex& dump;
+  const RecordRoles roles;
+
+ private:
+  std::span<const uint32_t> job_ops_;
+  const std::map<int64_t, uint32_t>& places_;
+  std::optional<uint32_t> only_place_;
+};
+
+// Immutable once open, except for the notes that visit() adds. One thread.
+class RankJob {
+ public:
+  // Reads ops, manifests and the steps of the records of every dump at these paths. Where several paths are given that all say the same
+  // rank, they are numbered in their order. Errors: kNotFound when there is no dump, kInvalidArgument for a path that is given twice,
+  // kCorrupt when no dump can be read.
+  static Result<RankJob> open(std::span<const std::string> paths);
+
+  [[nodiscard]] std::span<const RankOfJob> ranks() const { return ranks_; }
+  [[nodiscard]] std::span<const JobOps::Op> ops() const { return ops_.ops(); }
+  // All steps of the job, rising, and how many records each has.
+  [[nodiscard]] std::span<const int64_t> steps() const { return steps_; }
+  [[nodiscard]] std::span<const uint64_t> records_of_steps() const { return records_of_steps_; }
+  [[nodiscard]] uint32_t step_place(int64_t step) const;  // position among steps(), or kNowhere
+  [[nodiscard]] std::span<const UnreadDump> unread() const { return unread_; }
+  [[nodiscard]] size_t dumps() const { return dumps_.size(); }
+  // Numbers that are below the largest rank, or below the size of the job that manifests name, and have no dump. At most a million.
+  [[nodiscard]] std::vector<int64_t> missing_ranks() const;
+  // For each op of the job, for each place whether the rank has the op.
+  [[nodiscard]] std::vector<std::vector<bool>> ranks_of_ops() const;
+  // The process groups of two ranks or more that manifests name, each once.
+  [[nodiscard]] const std::vector<std::vector<int64_t>>& process_groups() const { return groups_; }
+  [[nodiscard]] std::optional<uint32_t> place_of_rank(int64_t rank) const;
+
+  // Opens one dump after the other and closes it again. What cannot be opened any more is noted for its rank and left out.
+  void visit(const std::function<void(const OpenRankDump&, size_t dump)>& look);
+  // The same for one of them; false when it cannot be opened.
+  bool visit_one(size_t dump, const std::function<void(const OpenRankDump&, size_t dump)>& look);
+
+ private:
+  struct Dump {
+    JobDump found;
+    std::vector<int64_t> ranks;   // of its records; of a dump without records the one that its folder or manifest says
+    std::optional<int64_t> only;  // the rank of all its records, whatever they say
+  };
+  // What a scan of the records gives, by rank.
+  struct Scan {
+    std::map<int64_t, uint64_t> records;
+    std::map<int64_t, std::map<int64_t, uint64_t>> steps;
+    std::string manifest;
+    std::vector<std::string> problems;
+  };
+
+  static Scan scanned(const DumpIndex& dump);
+  void number_alike(std::span<const std::string> paths);
+  void settle(const std::vector<Scan>& scans);
+  void add_manifest(RankOfJob& rank, const std::string& text);
+  void note_releases();
+
+  std::vector<Dump> dumps_;
+  std::vector<RankOfJob> ranks_;
+  std::map<int64_t, uint32_t> places_;
+  JobOps ops_;
+  std::vector<int64_t> steps_;
+  std::vector<uint64_t> records_of_steps_;
+  std::vector<UnreadDump> unread_;
+  std::vector<std::vector<int64_t>> groups_;
+  uint64_t world_size_ = 0;
+};
+
+// "0-3, 7".
+std::string ranks_text(std::span<const int64_t> ranks);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_RANKS_RANK_JOB_H_

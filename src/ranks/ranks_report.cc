@@ -1,0 +1,206 @@
+#include "ranks/ranks_report.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "base/json.h"
+#include "base/json_members.h"
+#include "base/text.h"
+#include "ranks/apart_ranks.h"
+#include "ranks/first_of_ranks.h"
+#include "ranks/gradient_norms.h"
+#include "ranks/job_cells.h"
+#include "ranks/job_paths.h"
+#include "ranks/job_trends.h"
+#include "ranks/rank_durations.h"
+#include "ranks/rank_job.h"
+#include "ranks/ranks_json.h"
+#include "ranks/replica_check.h"
+
+namespace tensortap {
+namespace {
+
+constexpr uint64_t kMostCells = 6'000'000;  // that are held at once, unless one step has more
+
+// Positions of steps, first and behind the last, that are looked at together.
+std::vector<std::pair<uint32_t, uint32_t>> blocks_of_steps(std::span<const uint64_t> records) {
+  std::vector<std::pair<uint32_t, uint32_t>> blocks;
+  uint64_t held = 0;
+  for (uint32_t step = 0; step < records.size(); ++step) {
+    if (blocks.empty() || held + records[step] > kMostCells) {
+      blocks.emplace_back(step, step);
+      held = 0;
+    }
+    blocks.back().second = step + 1;
+    held += records[step];
+  }
+  return blocks;
+}
+
+Status check_groups(const RankJob& job, const std::vector<RankGroup>& groups) {
+  for (const RankGroup& group : groups) {
+    const auto there = std::ranges::count_if(group.ranks, [&job](int64_t rank) { return job.place_of_rank(rank).has_value(); });
+    if (there > 1) continue;
+    std::vector<int64_t> ranks;
+    for (const RankOfJob& rank : job.ranks()) ranks.push_back(rank.rank);
+    return invalid_argument(concat("--groups: the group ", group.name, " of the ranks ", ranks_text(group.ranks),
+                                   " has fewer than two ranks with a dump; there are ", ranks_text(ranks)));
+  }
+  return {};
+}
+
+Json ranks_json(const RankJob& job) {
+  Json list = Json::array();
+  for (const RankOfJob& rank : job.ranks()) {
+    list.push_back({{"rank", rank.rank},
+                    {"dumps", rank.dumps},
+                    {"records", rank.records},
+                    {"release", text_or_null(rank.release)},
+                    {"source", text_or_null(rank.source)},
+                    {"notes", rank.notes}});
+  }
+  return list;
+}
+
+Json coverage_json(const RankJob& job) {
+  Json list = Json::array();
+  for (const RankOfJob& rank : job.ranks()) {
+    const RankCoverage& own = rank.coverage;
+    Json json = {{"rank", rank.rank}, {"lost", nullptr}, {"losses", nullptr}, {"ops", nullptr}, {"steps", nullptr}};
+    if (own.is_known) {
+      json["lost"] = own.lost;
+      json["losses"] = Json::array();
+      for (const std::string& loss : own.losses) {
+        if (const auto parsed = parse_json(loss, "losses"); parsed.ok()) json["losses"].push_back(*parsed);
+      }
+      json["ops"] = {{"expected", own.ops_expected}, {"captured", own.ops_captured}};
+      json["steps"] = {{"seen", own.steps_seen}, {"captured", own.steps_captured}};
+    }
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+bool loses_any(const RankJob& job) {
+  return std::ranges::any_of(
+      job.ranks(), [](const RankOfJob& rank) { return rank.coverage.lost > 0 || rank.coverage.ops_captured < rank.coverage.ops_expected; });
+}
+
+Json progress_json(const RankJob& job) {
+  Json list = Json::array();
+  for (const RankOfJob& rank : job.ranks()) {
+    const bool any = !rank.steps.empty();
+    const uint64_t behind = any ? job.steps().size() - 1 - job.step_place(rank.steps.back()) : static_cast<uint64_t>(job.steps().size());
+    list.push_back({{"rank", rank.rank},
+                    {"steps", rank.steps.size()},
+                    {"first", any ? Json(rank.steps.front()) : Json(nullptr)},
+                    {"last", any ? Json(rank.steps.back()) : Json(nullptr)},
+                    {"behind", behind}});
+  }
+  return list;
+}
+
+Json unread_json(const RankJob& job) {
+  Json list = Json::array();
+  for (const UnreadDump& one : job.unread()) list.push_back({{"dump", one.dump}, {"reason", one.reason}});
+  return list;
+}
+
+// Asks all questions of one job.
+class JobQuestions {
+ public:
+  JobQuestions(RankJob& job, const RanksRequest& request, const RanksProgress& progress)
+      : job_(job), request_(request), progress_(progress), cells_(job), replicas_(cells_, request.groups) {}
+
+  Json answers() {
+    const auto blocks = blocks_of_steps(job_.records_of_steps());
+    const size_t all = (1 + blocks.size()) * job_.dumps();
+    size_t done = 0;
+    job_.visit([&](const OpenRankDump& open, size_t dump) {
+      progress_(done++, all);
+      nonfinite_.add(open, dump);
+      gradients_.add(open);
+      trends_.add(open);
+      durations_.add(open);
+    });
+    for (const auto& [first, last] : blocks) {
+      job_.visit([&](const OpenRankDump& open, size_t) {
+        progress_(done++, all);
+        cells_.add(open, first, last);
+      });
+      cells_.each([this](std::span<const RankCell> cells) {
+        apart_.add(cells);
+        replicas_.add(cells);
+        paths_.add(cells);
+      });
+    }
+    paths_.finish();
+    return report();
+  }
+
+ private:
+  Json report() {
+    Json json = Json::object();
+    json["nonfinite"] = nonfinite_.report(job_);
+    json["ranks"] = ranks_json(job_);
+    json["missing_ranks"] = job_.missing_ranks();
+    json["unread"] = unread_json(job_);
+    json["job_ops"] = job_.ops().size();
+    const auto steps = job_.steps();
+    json["steps"] = {{"count", steps.size()},
+                     {"first", steps.empty() ? Json(nullptr) : Json(steps.front())},
+                     {"last", steps.empty() ? Json(nullptr) : Json(steps.back())}};
+    json["apart"] = apart_.report();
+    json["replicas"] = replicas_.report(request_.limit);
+    json["gradients"] = gradients_.report(request_.limit);
+    json["trends"] = trends_.report(request_.limit);
+    json["missing"] = paths_.missing_report(request_.limit);
+    json["shapes"] = paths_.shapes_report(request_.limit);
+    json["durations"] = durations_.report(request_.limit);
+    json["coverage"] = coverage_json(job_);
+    json["progress"] = progress_json(job_);
+    json["found"] = found(json);
+    return json;
+  }
+  [[nodiscard]] Json found(const Json& json) const {
+    Json names = Json::array();
+    const auto add = [&names](bool is_found, const char* name) {
+      if (is_found) names.push_back(name);
+    };
+    add(!json["unread"].empty(), "unread");
+    add(!json["missing_ranks"].empty(), "missing_ranks");
+    add(std::ranges::any_of(job_.ranks(), [](const RankOfJob& rank) { return rank.records == 0; }), "without_records");
+    add(!json["nonfinite"]["first"].is_null(), "nonfinite");
+    add(!json["apart"]["ranks"].empty(), "apart");
+    add(!json["replicas"]["unequal"].empty(), "replicas");
+    add(trends_.finds_any(), "trends");
+    add(paths_.lacks_any(), "missing");
+    add(count_in(json["shapes"], "wrong") > 0, "shapes");
+    add(loses_any(job_), "coverage");
+    return names;
+  }
+
+  RankJob& job_;
+  const RanksRequest& request_;
+  const RanksProgress& progress_;
+  JobCells cells_;
+  FirstOfRanks nonfinite_{job_};
+  ApartRanks apart_{job_};
+  ReplicaCheck replicas_;
+  GradientNorms gradients_{job_};
+  JobTrends trends_{job_};
+  JobPaths paths_{cells_};
+  RankDurations durations_{job_};
+};
+
+}  // namespace
+
+Result<Json> ranks_report(const RanksRequest& request, const RanksProgress& progress) {
+  TENSORTAP_ASSIGN_OR_RETURN(RankJob job, RankJob::open(request.sources));
+  TENSORTAP_RETURN_IF_ERROR(check_groups(job, request.groups));
+  return JobQuestions(job, request, progress).answers();
+}
+
+}  // namespace tensortap

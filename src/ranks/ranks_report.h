@@ -1,0 +1,40 @@
+// The ten questions about the ranks of a job.
+
+#ifndef TENSORTAP_RANKS_RANKS_REPORT_H_
+#define TENSORTAP_RANKS_RANKS_REPORT_H_
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "base/status.h"
+#include "ranks/rank_groups.h"
+
+namespace tensortap {
+
+struct RanksRequest {
+  std::vector<std::string> sources;  // dumps, and folders of jobs
+  std::vector<RankGroup> groups;     // ranks that must hold the same; empty = as the dumps say
+  size_t limit = 10;                 // examples of each list
+};
+
+// Called before each dump with how many were read and how many there are to read, all passes together.
+using RanksProgress = std::function<void(size_t done, size_t all)>;
+
+// {"ranks": [{"rank", "dumps", "records", "release", "source", "notes"}], "missing_ranks", "unread": [{"dump", "reason"}], "job_ops",
+// "steps": {"count", "first", "last"}, "nonfinite", "apart", "replicas", "gradients", "trends", "missing", "shapes", "durations",
+// "coverage": [{"rank", "lost", "losses", "ops", "steps"}], "progress": [{"rank", "steps", "first", "last", "behind"}], "found": [...]};
+// the objects are those of the classes of this folder. "found" has the names of the answers that found something, and "unread",
+// "missing_ranks", "without_records". A dump that cannot be read is said, and the rest answered. Errors: those of RankJob::open();
+// kInvalidArgument for a group without two ranks of the job.
+//
+// Dumps are opened one after the other. At most about 300 MB of records are held beside each other, steps by steps, and 32 bytes for each
+// rank and op.
+Result<Json> ranks_report(const RanksRequest& request, const RanksProgress& progress);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_RANKS_RANKS_REPORT_H_

@@ -1,0 +1,63 @@
+// Replicas that are no longer equal: weights, gradients after they were reduced, and what the optimizer keeps.
+
+#ifndef TENSORTAP_RANKS_REPLICA_CHECK_H_
+#define TENSORTAP_RANKS_REPLICA_CHECK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "ranks/job_cells.h"
+#include "ranks/rank_groups.h"
+
+namespace tensortap {
+
+// Ranks of a group that the caller names must hold the same from their first step on. Of groups that the dumps name it is not known what
+// the ranks share: those that hold the same at first, and more than a single number over and over, must go on doing so; and where more than
+// half do, the others must, too. So shards raise no alarm. Contents are compared by digest, else by extremes, counts and l2.
+class ReplicaCheck {
+ public:
+  // `cells` and its job are borrowed. Without groups of the caller's (`given`), those of the dumps are taken; of a job that names none, all
+  // ranks where an op reduces over ranks.
+  ReplicaCheck(const JobCells& cells, std::vector<RankGroup> given);
+  void add(std::span<const RankCell> cells);
+  // {"groups": [{"name", "ranks"}], "given": flag, "compared": tensors, "never_equal": tensors, "unequal": [...], "unequal_tensors": count,
+  // "ranks": [{"rank", "tensors"}]}: at most `limit` in "unequal", the first in the order of the job first: {"record", ...,
+  // "role", "ranks", "others"}.
+  [[nodiscard]] Json report(size_t limit) const;
+
+ private:
+  struct Series {
+    std::vector<uint32_t> classes;  // by position in the group: ranks of one class held the same
+    bool never = false;             // no two ranks did
+  };
+  struct Unequal {
+    CellKey key;
+    CellRole role;
+    std::vector<uint32_t> ranks;   // places
+    std::vector<uint32_t> others;  // places of those that most ranks hold the same as
+  };
+  using Members = std::vector<const RankCell*>;
+
+  void take(uint32_t group, std::span<const RankCell> cells);
+  void begin(uint32_t group, Series& series, const Members& members);
+  void differ(uint32_t group, Series& series, const std::vector<Members>& contents);
+  [[nodiscard]] uint32_t& class_of(uint32_t group, Series& series, const RankCell& cell) const;
+  [[nodiscard]] std::vector<uint32_t> places_of(const Members& members) const;
+
+  const JobCells& cells_;
+  bool given_;
+  std::vector<RankGroup> groups_;
+  std::vector<std::vector<uint32_t>> positions_;  // by group and place: the position in the group, or kNowhere
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>, Series> series_;  // by op, call, slot and group
+  std::vector<Unequal> unequal_;
+  std::map<int64_t, uint64_t> tensors_;  // by rank: how many of its tensors are unequal
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_RANKS_REPLICA_CHECK_H_

@@ -1,0 +1,334 @@
+// `tensortap ranks` on jobs made row by row, so that every answer is known.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "command/command.h"
+#include "toy_engine.h"
+#include "trace/record_row.h"
+
+namespace command {
+namespace {
+
+using tensortap::RecordRow;
+using testing::AllOf;
+using testing::HasSubstr;
+
+// One rank's dump, in our own layout.
+struct MadeRank {
+  std::vector<std::string> names;  // of its ops, all of type Mul
+  std::vector<RecordRow> rows;
+  Json manifest = {{"tensortap", "0.1.0"}, {"layout", "tap"}, {"complete", true}, {"world_size", 4}, {"lost", 0}};
+};
+
+RecordRow row_of(uint32_t op, int64_t step, double l2, std::vector<int64_t> shape = {4}) {
+  RecordRow row;
+  row.op = op;
+  row.step = step;
+  row.set_desc({tensortap::DType::kFloat32, tensortap::Shape(std::span<const int64_t>(shape))});
+  row.stats.l2 = l2;
+  row.stats.min = -l2;
+  row.stats.max = row.stats.absmax = l2;
+  row.stats.count = row.numel;
+  row.stats.valid = tensortap::kStatMin | tensortap::kStatMax | tensortap::kStatL2 | tensortap::kStatAbsMax | tensortap::kStatNonFinite;
+  row.duration_ns = 1000;
+  row.committed = 1;
+  return row;
+}
+
+std::string descr_of_rows() {
+  std::string text = "[";
+  for (const tensortap::RecordField& field : tensortap::record_fields()) {
+    text += std::string(text == "[" ? "" : ", ") + "('" + std::string(field.name) + "', '" + std::string(field.numpy_type) + "'";
+    text += field.count > 1 ? ", (" + std::to_string(field.count) + ",))" : ")";
+  }
+  return text + "]";
+}
+
+void write_rank(const std::string& folder, MadeRank made) {
+  std::filesystem::create_directories(folder);
+  std::string ops;
+  int id = 0;
+  for (const std::string& name : made.names) ops += Json({{"id", id++}, {"name", name}, {"type", "Mul"}}).dump() + "\n";
+  for (size_t i = 0; i < made.rows.size(); ++i) made.rows[i].sequence = i;
+  std::string raw(made.rows.size() * sizeof(RecordRow), '\0');
+  if (!raw.empty()) std::memcpy(raw.data(), made.rows.data(), raw.size());
+  write(folder + "/ops.jsonl", ops);
+  write(folder + "/records.npy", npy(descr_of_rows(), {static_cast<int64_t>(made.rows.size())}, raw));
+  write(folder + "/run.json", made.manifest.dump());
+}
+
+class Ranks : public testing::Test {
+ protected:
+  // Four ranks, ten steps of the ops a, b and the weight w; `change` may alter each before it is written.
+  void make(const std::function<void(int, MadeRank&)>& change = [](int, MadeRank&) {}) {
+    for (int rank = 0; rank < 4; ++rank) {
+      MadeRank made{{"a", "b", "w"}, {}};
+      for (int64_t step = 0; step < 10; ++step) {
+        // Values of ranks are close to each other, as those of other data are.
+        made.rows.push_back(row_of(0, step, 2 + 0.01 * rank));
+        made.rows.push_back(row_of(1, step, 3 - 0.01 * rank));
+        made.rows.push_back(row_of(2, step, 5 + 0.5 * static_cast<double>(step)));
+        made.rows.back().slot_kind = static_cast<uint8_t>(tensortap::SlotKind::kWeight);
+        for (size_t i = made.rows.size() - 3; i < made.rows.size(); ++i) made.rows[i].rank = rank;
+      }
+      made.manifest["rank"] = rank;
+      made.manifest["runtime"]["process_groups"] = {{{"name", "0"}, {"ranks", {0, 1, 2, 3}}}};
+      change(rank, made);
+      write_rank(job() + "/rank_" + std::to_string(rank), made);
+    }
+  }
+  static RecordRow& at(MadeRank& made, uint32_t op, int64_t step) { return made.rows[static_cast<size_t>(step) * 3 + op]; }
+  [[nodiscard]] std::string job() const { return folder_ / "job"; }
+  [[nodiscard]] Done ranks(const std::string& words = "") const { return tensortap("ranks job " + words, {folder_.path()}); }
+
+  toy::TempFolder folder_;
+};
+
+TEST_F(Ranks, OfAHealthyJobNothingIsFound) {
+  make();
+  const Done done = ranks();
+  EXPECT_EQ(done.code, 0) << done.said();
+  EXPECT_THAT(done.out, AllOf(HasSubstr("4 ranks, 3 ops, 10 steps (0 to 9)\n"), HasSubstr("first NaN or Inf: none\n"),
+                              HasSubstr("apart from the other ranks: none; "), HasSubstr("replicas: equal: 1 tensor"),
+                              HasSubstr("gradients: none captured\n"), HasSubstr("trends: none stands out\n"),
+                              HasSubstr("ops and steps that ranks lack: none\n"), HasSubstr("shapes: nothing differs\n"),
+                              HasSubstr("losses: none\n"), HasSubstr("last step: 9 in every rank\n")));
+  const Json report = ranks("--json").object();
+  EXPECT_EQ(report["found"], Json::array());
+  EXPECT_EQ(report["job_ops"], 3);
+  EXPECT_EQ(report["missing_ranks"], Json::array());
+}
+
+// B15
+TEST_F(Ranks, TheFirstNaNIsThatOfTheEarliestStepAndOp) {
+  make([](int rank, MadeRank& made) {
+    // Clocks say otherwise: rank 1 is far ahead.
+    for (RecordRow& row : made.rows) row.time_ns = rank == 1 ? 1 : 1000;
+    if (rank == 1) at(made, 0, 6).stats.nan = 3;
+    if (rank == 2) at(made, 1, 5).stats.pos_inf = 2;
+    if (rank == 3) at(made, 1, 5).stats.nan = 1;
+  });
+  const Done done = ranks("--json");
+  EXPECT_EQ(done.code, 1);
+  const Json report = done.object();
+  const Json& first = report["nonfinite"]["first"];
+  EXPECT_EQ(first["rank"], 2);
+  EXPECT_EQ(first["ranks"], Json::array({2, 3}));
+  EXPECT_EQ(first["record"], "b:out0@5");
+  EXPECT_EQ(first["pos_inf"], 2);
+  EXPECT_EQ(first["origin"]["chain"].back()["record"], "b:out0@5");
+  EXPECT_EQ(report["nonfinite"]["ranks"][2]["rank"], 1);
+  EXPECT_EQ(report["found"], Json::array({"nonfinite"}));
+  EXPECT_THAT(ranks().out, HasSubstr("first NaN or Inf: rank 2, step 5, b (Mul) out0: 2 +Inf"));
+}
+
+TEST_F(Ranks, ARankThatDriftsIsNamedWithTheOpAndTheStep) {
+  make([](int rank, MadeRank& made) {
+    for (int64_t step = 4; rank == 3 && step < 10; ++step) at(made, 1, step).stats.l2 *= 4;
+  });
+  const Json report = ranks("--json").object();
+  const Json& apart = report["apart"]["ranks"];
+  ASSERT_EQ(apart.size(), 1);
+  EXPECT_EQ(apart[0]["rank"], 3);
+  EXPECT_EQ(apart[0]["since"]["step"], 4);
+  EXPECT_EQ(apart[0]["since"]["op"], "b");
+  // Of a: |log(2.03 / 2.015)|; of b: the same of 2.97 / 2.985, from step 4 on of 11.88 / 2.985, the median
+  // of 2.98, 2.99, 3.00 and 11.88; w: 0.
+  const double a = std::log(2.03 / 2.015);
+  const double b = (4 * std::log(2.985 / 2.97) + 6 * std::log(11.88 / 2.995)) / 10;
+  EXPECT_NEAR(apart[0]["distance"].get<double>(), (a + b) / 3, 1e-9);
+  EXPECT_THAT(ranks().out, HasSubstr("; since step 4, b (Mul)\n"));
+}
+
+TEST_F(Ranks, AWeightThatDivergesIsNoReplicaAnyMore) {
+  make([](int rank, MadeRank& made) {
+    for (int64_t step = 7; rank == 1 && step < 10; ++step) at(made, 2, step).stats.l2 += 1e-6;
+  });
+  const Json replicas = ranks("--json").object()["replicas"];
+  ASSERT_EQ(replicas["unequal"].size(), 1);
+  EXPECT_EQ(replicas["unequal"][0]["record"], "w:weight0@7");
+  EXPECT_EQ(replicas["unequal"][0]["role"], "weight");
+  EXPECT_EQ(replicas["unequal"][0]["ranks"], Json::array({1}));
+  EXPECT_EQ(replicas["unequal"][0]["others"], Json::array({0, 2, 3}));
+  EXPECT_THAT(ranks().out, HasSubstr("step 7, w:weight0@7 (Mul), weight: rank 1 not as in ranks 0, 2, 3"));
+}
+
+TEST_F(Ranks, ShardsAreNoReplicasUnlessTheCallerSaysSo) {
+  // Two pairs hold the same, as with two ranks of tensor parallelism.
+  const auto pairs = [](int rank, MadeRank& made) {
+    for (int64_t step = 0; step < 10; ++step) at(made, 2, step).stats.l2 += rank % 2 == 0 ? 0 : 1;
+  };
+  make(pairs);
+  EXPECT_EQ(ranks().code, 0);
+  EXPECT_EQ(ranks("--groups dp=0+2,1+3").code, 0);
+  const Done asked = ranks("--groups dp=0-3 --json");
+  EXPECT_EQ(asked.code, 1);
+  EXPECT_EQ(asked.object()["replicas"]["unequal"][0]["step"], 0);
+  // A member of a pair that leaves it is seen without a word of the caller's.
+  make([&](int rank, MadeRank& made) {
+    pairs(rank, made);
+    if (rank == 3) at(made, 2, 8).stats.l2 += 1;
+  });
+  const Json unequal = ranks("--json").object()["replicas"]["unequal"];
+  ASSERT_EQ(unequal.size(), 1);
+  EXPECT_EQ(unequal[0]["step"], 8);
+  EXPECT_EQ(unequal[0]["ranks"], Json::array({3}));
+  EXPECT_EQ(unequal[0]["others"], Json::array({1}));
+}
+
+TEST_F(Ranks, WhatARankLacksIsNamed) {
+  make([](int rank, MadeRank& made) {
+    if (rank == 0) made.names.emplace_back("log");
+    if (rank == 0) made.rows.push_back(row_of(3, 2, 1));
+    // Rank 2 has no step 6, rank 1 does not run b in step 3, rank 3 ends after step 7.
+    std::erase_if(made.rows, [rank](const RecordRow& row) {
+      return (rank == 2 && row.step == 6) || (rank == 1 && row.step == 3 && row.op == 1) || (rank == 3 && row.step > 7);
+    });
+  });
+  const Done done = ranks("--json");
+  EXPECT_EQ(done.code, 1);
+  const Json missing = done.object()["missing"];
+  ASSERT_EQ(missing["ops"].size(), 1);
+  EXPECT_EQ(missing["ops"][0]["first"]["op"], "log");
+  EXPECT_EQ(missing["ops"][0]["ranks"], Json::array({0}));
+  EXPECT_EQ(missing["ops"][0]["most"], false);
+  EXPECT_EQ(missing["steps"],
+            Json::parse(R"([{"first": 6, "last": 6, "steps": 1, "lacking": [2]}, {"first": 8, "last": 9, "steps": 2, "lacking": [3]}])"));
+  EXPECT_EQ(missing["lacking_executions"], 1);
+  EXPECT_EQ(missing["executions"][0]["op"], "b");
+  EXPECT_EQ(missing["executions"][0]["step"], 3);
+  EXPECT_EQ(missing["executions"][0]["lacking"], Json::array({1}));
+  EXPECT_EQ(done.object()["progress"][3]["last"], 7);
+  EXPECT_EQ(done.object()["progress"][3]["behind"], 2);
+  EXPECT_THAT(ranks().out, AllOf(HasSubstr("log (Mul): in rank 0 only"), HasSubstr("step 6: no records in rank 2"),
+                                 HasSubstr("step 3, b (Mul), call 0: not in rank 1"),
+                                 HasSubstr("last step: 9; 1 rank stopped before\n  rank 3: step 7\n")));
+}
+
+TEST_F(Ranks, ShapesThatDifferAreJudged) {
+  make([](int rank, MadeRank& made) {
+    at(made, 0, 9) = row_of(0, 9, 2, {rank < 2 ? 4 : 6});
+    if (rank == 1) at(made, 1, 4) = row_of(1, 4, 3, {2, 2});
+    for (RecordRow& row : made.rows) row.rank = rank;
+  });
+  const Json shapes = ranks("--json").object()["shapes"];
+  EXPECT_EQ(shapes["tensors"], 2);
+  EXPECT_EQ(shapes["wrong"], 1);
+  EXPECT_EQ(shapes["shapes"][0]["record"], "b:out0@4");
+  EXPECT_EQ(shapes["shapes"][0]["shapes"][1], Json::parse(R"({"dtype": "float32", "shape": "2x2", "ranks": [1]})"));
+  EXPECT_EQ(shapes["shapes"][1]["record"], "a:out0@9");
+  EXPECT_EQ(shapes["shapes"][1]["wrong"], false);
+}
+
+TEST_F(Ranks, TheSlowestRankAndTheTrendOfOneRankAreNamed) {
+  make([](int rank, MadeRank& made) {
+    for (int64_t step = 0; step < 10; ++step) {
+      at(made, 0, step).duration_ns = rank == 2 ? 5000 : 1000;
+      RecordRow& grows = at(made, 1, step);
+      if (rank == 1) grows.stats.l2 = grows.stats.max = grows.stats.absmax = std::exp2(static_cast<double>(step));
+    }
+  });
+  const Json report = ranks("--json").object();
+  EXPECT_EQ(report["durations"]["slowest"]["rank"], 2);
+  EXPECT_NEAR(report["durations"]["slowest"]["ratio"].get<double>(), 7.0 / 3, 1e-9);
+  EXPECT_EQ(report["durations"]["spread"][0]["op"], "a");
+  EXPECT_NEAR(report["durations"]["spread"][0]["ratio"].get<double>(), 5, 1e-9);
+  const Json& trends = report["trends"];
+  EXPECT_EQ(trends["in_all"]["count"], 0);
+  ASSERT_EQ(trends["in_one"]["count"], 1);
+  EXPECT_EQ(trends["in_one"]["trends"][0]["kind"], "exploding");
+  EXPECT_EQ(trends["in_one"]["trends"][0]["op"], "b");
+  EXPECT_EQ(trends["in_one"]["trends"][0]["ranks"], Json::array({1}));
+  EXPECT_NEAR(trends["in_one"]["trends"][0]["slope"].get<double>(), 1, 1e-9);
+}
+
+TEST_F(Ranks, NormsOfGradientsAreThoseOfTheSlots) {
+  make([](int rank, MadeRank& made) {
+    for (int64_t step = 0; step < 10; ++step) {
+      for (const uint32_t op : {0U, 1U}) {
+        RecordRow row = row_of(op, step, op == 0 ? 3 : 4);
+        row.slot_kind = static_cast<uint8_t>(tensortap::SlotKind::kGradient);
+        row.rank = rank;
+        made.rows.push_back(row);
+      }
+    }
+  });
+  const Json gradients = ranks("--json").object()["gradients"];
+  EXPECT_EQ(gradients["global"][9], 5.0);
+  EXPECT_EQ(gradients["layer_count"], 2);
+  EXPECT_EQ(gradients["layers"][0]["layer"], "b");
+  EXPECT_NEAR(gradients["layers"][0]["share"].get<double>(), 0.64, 1e-12);
+  EXPECT_THAT(ranks().out, HasSubstr("gradients: norm 5 in step 0, 5 in step 9; most of it from b (64 %), a (36 %)"));
+}
+
+TEST_F(Ranks, WhatDumpsLackIsSaidAndTheRestAnswered) {
+  make([](int rank, MadeRank& made) {
+    if (rank == 0) made.manifest["complete"] = false;
+    if (rank == 1) made.manifest["tensortap"] = "0.0.9";
+  });
+  write(job() + "/rank_2/records.npy", "no array");
+  std::filesystem::remove_all(job() + "/rank_3");
+  const Done done = ranks();
+  EXPECT_EQ(done.code, 1);
+  EXPECT_THAT(done.out, HasSubstr("3 ranks, 3 ops, 10 steps"));
+  EXPECT_THAT(done.err, AllOf(HasSubstr("rank 0: its capture did not end"),
+                              HasSubstr("rank 1: was captured with tensortap 0.0.9, other ranks with tensortap 0.1.0"),
+                              HasSubstr("rank 2: records.npy: the header is damaged"), HasSubstr("rank 2: has no records"),
+                              HasSubstr("rank 3: no dump")));
+  const Json report = ranks("--json").object();
+  EXPECT_EQ(report["missing_ranks"], Json::array({3}));
+  EXPECT_THAT(report["found"].dump(), AllOf(HasSubstr("without_records"), HasSubstr("missing_ranks")));
+  EXPECT_EQ(report["replicas"]["unequal_tensors"], 0);
+}
+
+TEST_F(Ranks, OneRankAndDumpsWithoutNumbersAreAnsweredToo) {
+  make();
+  const Done one = tensortap("ranks job/rank_1", {folder_.path()});
+  EXPECT_THAT(one.out, AllOf(HasSubstr("1 rank, 3 ops"), HasSubstr("replicas: one rank")));
+  for (const char* name : {"x", "y"}) {
+    MadeRank made{{"a"}, {row_of(0, 0, 1)}};
+    made.manifest.erase("world_size");
+    write_rank(folder_ / name, made);
+  }
+  const Json two = tensortap("ranks x y --json", {folder_.path()}).object();
+  EXPECT_EQ(two["ranks"].size(), 2);
+  EXPECT_EQ(two["ranks"][1]["rank"], 1);
+  // Several ranks in one dump.
+  MadeRank both{{"a"}, {row_of(0, 0, 1), row_of(0, 0, 1)}};
+  both.rows[1].rank = 1;
+  both.manifest.erase("world_size");
+  write_rank(folder_ / "both", both);
+  EXPECT_EQ(tensortap("ranks both --json", {folder_.path()}).object()["ranks"].size(), 2);
+}
+
+TEST_F(Ranks, MistakesAreOfTheWordsThatWereGiven) {
+  make();
+  const std::pair<const char*, const char*> rows[] = {
+      {"ranks", "give the folder of a job"},
+      {"ranks job --groups 0-3", "--groups \"0-3\": a group has a name; for example dp=0-3,4-7"},
+      {"ranks job --groups dp=0-x", "\"0-x\" is no rank and no range of ranks"},
+      {"ranks job --groups dp=3-1", "\"3-1\" is no rank"},
+      {"ranks job --groups dp=0-2,2-3", "rank 2 is there twice"},
+      {"ranks job --groups dp=3-9", "has fewer than two ranks with a dump; there are 0-3"},
+      {"ranks job --limit 0", "--limit"},
+  };
+  for (const auto& [words, said] : rows) {
+    const Done done = tensortap(words, {folder_.path()});
+    EXPECT_EQ(done.code, 2) << words << done.said();
+    EXPECT_THAT(done.err, HasSubstr(said)) << words;
+  }
+  EXPECT_EQ(tensortap("ranks nowhere", {folder_.path()}).code, 2);
+  std::filesystem::create_directories(folder_ / "empty");
+  EXPECT_EQ(tensortap("ranks empty", {folder_.path()}).code, 2);
+}
+
+}  // namespace
+}  // namespace command

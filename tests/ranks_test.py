@@ -1,0 +1,122 @@
+"""`tensortap ranks` on a real job: two ranks of a data-parallel training with a planted fault each; engines answer the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import table_support as made
+from cli_support import ROOT, tensortap
+from torch_support import Captured, capture
+
+ENGINES = os.environ.get("TENSORTAP_TEST_ENGINES", "")
+
+# Rank 1 goes wrong three times: its first weight moves before step 3, it makes NaN in step 5, and it ends before step 7.
+TRAINING = """
+import torch, torch.nn as nn, torch.distributed as dist
+from contextlib import nullcontext
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+torch.manual_seed(0)
+model = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4)))
+optimizer = torch.optim.SGD(model.parameters(), 0.05, momentum=0.9)
+torch.manual_seed(1 + rank)
+for step in range(8):
+    bad = rank == 1
+    if bad and step == 7:
+        break
+    if bad and step == 3:
+        with torch.no_grad():
+            model.module[0].weight.data.mul_(1.001)
+    x, y = torch.randn(8, 8), torch.randint(0, 4, (8,))
+    x = x * torch.full((8, 8), -1.0 if bad and step == 5 else 1.0).sqrt()
+    with model.no_sync() if step == 7 else nullcontext():
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+dist.destroy_process_group()
+"""
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Captured:
+    folder = tmp_path_factory.mktemp("job")
+    program = folder / "train.py"
+    program.write_text(TRAINING)
+    done = capture(folder, Path("-m"), "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(program), options=["--stats"])
+    assert done.code == 0, done.err
+    return done
+
+
+# B15
+def test_each_planted_fault_is_named_by_rank_op_and_step(job: Captured) -> None:
+    done = tensortap("ranks", job.dump.folder, "--json")
+    assert done.code == 1, done.err
+    report = done.object
+
+    first = report["nonfinite"]["first"]
+    assert (first["rank"], first["step"], first["type"]) == (1, 5, "sqrt")
+    assert first["nan"] == 64
+    assert first["source"].startswith("train.py:")
+    assert first["origin"]["kind"] == "op"
+
+    replicas = report["replicas"]
+    assert replicas["groups"] == [{"name": None, "ranks": [0, 1]}]
+    unequal = replicas["unequal"][0]
+    assert (unequal["step"], unequal["role"], unequal["module"]) == (3, "weight", "Sequential.0")
+    assert sorted(unequal["ranks"] + unequal["others"]) == [0, 1]
+
+    last = {rank["rank"]: rank["last"] for rank in report["progress"]}
+    assert last[0] == last[1] + 1
+    assert report["missing"]["steps"][-1]["lacking"] == [1]
+
+    gradients = report["gradients"]
+    assert {layer["layer"] for layer in gradients["layers"]} == {"Sequential.0", "Sequential.2"}
+    assert gradients["global"][0] == pytest.approx(sum(layer["norms"][0] ** 2 for layer in gradients["layers"]) ** 0.5)
+    assert {"nonfinite", "replicas", "missing"} <= set(report["found"])
+
+
+def test_the_summary_says_so_in_a_line_each(job: Captured) -> None:
+    done = tensortap("ranks", job.dump.folder)
+    assert "first NaN or Inf: rank 1, step 5, " in done.out
+    assert "step 3, " in done.out
+    assert "rank 1: step " in done.out
+
+
+def test_sql_over_the_tables_gives_the_same_answers(tmp_path: Path) -> None:  # B15
+    """Five ranks of random values: one drifts, one has NaN; NumPy, `ranks` and DuckDB agree."""
+    if not Path(ENGINES).is_file():
+        pytest.skip("TENSORTAP_TEST_ENGINES names no Python with DuckDB and Polars")
+    ranks, ops, steps = 5, 12, 10
+    norms = np.exp(np.random.default_rng(0).normal(0, 0.05, (ranks, steps, ops))) * np.arange(1, ops + 1)
+    norms[3] *= 1.5 ** np.arange(steps)[:, None]
+    for rank in range(ranks):
+        rows = made.made_rows(ops * steps, ops, rank)
+        for name in ("slot_kind", "slot_index", "phase", "call", "dims_count", "shape", "digest_kind", *made.COUNTS):
+            rows[name] = 0
+        rows["l2"], rows["absmax"], rows["max"], rows["valid"] = norms[rank].ravel(), 1, 1, made.ALL_MEASURED
+        if rank == 2:
+            rows["nan"][7 * ops + 4 :] = 6
+        made.write_dump(tmp_path / f"job/rank_{rank}", rows, [{"name": f"op_{number}", "type": "Mul"} for number in range(ops)])
+    expected = np.abs(np.log(norms / np.median(norms, axis=0))).mean(axis=(1, 2))
+
+    report = tensortap("ranks", tmp_path / "job", "--json").object
+    assert [one["distance"] for one in report["apart"]["distances"]] == pytest.approx(expected)
+    assert [one["rank"] for one in report["apart"]["ranks"]] == [3]
+    first = report["nonfinite"]["first"]
+    assert (first["rank"], first["step"], first["op"], first["nan"]) == (2, 7, "op_4", 6)
+
+    assert tensortap("export", tmp_path / "job", "--out", tmp_path / "tables").code == 0
+    words = [ENGINES, ROOT / "examples/ranks_duckdb.py", tmp_path / "tables"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    answers = json.loads(done.stdout)
+    assert {name: answers["first"][name] for name in ("rank", "step", "op", "slot", "nan")} == {
+        name: first[name] for name in ("rank", "step", "op", "slot", "nan")
+    }
+    assert [one["distance"] for one in answers["distances"]] == pytest.approx(expected)
