@@ -1,6 +1,7 @@
 """Which rank of a job had NaN or Inf first, and how far ranks are from each other, asked of the tables of a job in SQL.
 
-Run `tensortap export JOB --out TABLES` first; the answers are those of `tensortap ranks JOB --json`.
+Run `tensortap export JOB --out TABLES` first. The distances are those of `tensortap ranks JOB --json`; the first NaN or Inf is the first
+that an op wrote, of which `ranks` leaves out what does no harm or is there on purpose.
 
     python ranks_duckdb.py TABLES
 """
@@ -12,10 +13,11 @@ import sys
 
 import duckdb
 
+# What ops read may be memory that nothing was written to yet.
 FIRST = """
     select rank, step, name as op, slot, nan, pos_inf, neg_inf
     from records join job_ops using (job_op)
-    where nan > 0 or pos_inf > 0 or neg_inf > 0
+    where slot_kind <> 'in' and (nan > 0 or pos_inf > 0 or neg_inf > 0)
     order by step, job_op, rank limit 1"""
 
 # The distance of a tensor of a rank is |ln(l2 / median)| over the ranks; of a rank, the mean over its tensors.
