@@ -49,10 +49,7 @@ bool is_varied(const RecordRow& row) {
 bool is_phase(const RecordRow& row, Phase phase) { return row.phase == static_cast<uint8_t>(phase); }
 
 // Adds all ranks' values, in place. One that goes on while the program runs shows what was there before, or something between.
-bool reduces_over_ranks(const OpInfo& op) {
-  const std::string type = plain_type(op.type);
-  return type.find("allreduce") != std::string::npos && !attribute_is_set(op, "async_op");
-}
+bool reduces_over_ranks(const OpInfo& op) { return is_all_reduce(op.type) && !attribute_is_set(op, "async_op"); }
 
 // What each record of a dump is for.
 class RolesOfDump {
@@ -99,6 +96,8 @@ std::string_view role_name(CellRole role) {
   constexpr std::string_view kNames[] = {"value", "weight", "gradient", "optimizer state"};
   return kNames[static_cast<size_t>(role)];
 }
+
+bool is_all_reduce(std::string_view type) { return plain_type(type).find("allreduce") != std::string::npos; }
 
 uint32_t JobCells::slot_of(const RecordRow& row) {
   const uint64_t bits = uint64_t{row.slot_kind} << 32 | uint64_t{row.moment} << 24 | uint64_t{row.phase} << 16 | row.slot_index;

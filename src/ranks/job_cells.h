@@ -21,6 +21,9 @@ namespace tensortap {
 enum class CellRole : uint8_t { kOther, kWeight, kGradient, kState };
 std::string_view role_name(CellRole role);  // "value", "weight", "gradient", "optimizer state"
 
+// Whether ops of this type give every rank the sum, or another reduction, of what all ranks have.
+bool is_all_reduce(std::string_view type);
+
 // The place of a record in the job; the order is that of the job.
 struct CellKey {
   uint32_t step = 0;  // position among the job's steps

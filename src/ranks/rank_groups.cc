@@ -9,15 +9,13 @@
 namespace tensortap {
 namespace {
 
-constexpr int64_t kMostRank = 1 << 20;
-
 // "3" or "0-3".
 bool parse_range(std::string_view text, int64_t& first, int64_t& last) {
   const size_t dash = text.find('-');
   const std::string_view begin = text.substr(0, dash);
   const std::string_view end = dash == std::string_view::npos ? begin : text.substr(dash + 1);
   return is_digits(begin) && is_digits(end) && parse_integer(begin, first) && parse_integer(end, last) && first <= last &&
-         last <= kMostRank;
+         last <= kMostRanks;
 }
 
 }  // namespace

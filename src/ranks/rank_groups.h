@@ -13,6 +13,9 @@
 
 namespace tensortap {
 
+// What a number of a rank or of a group's ranks may be at most: larger ones are taken for damage or a slip.
+inline constexpr int64_t kMostRanks = int64_t{1} << 20;
+
 struct RankGroup {
   std::string name;            // "dp"; "" = the dumps name it
   std::vector<int64_t> ranks;  // rising

@@ -9,13 +9,13 @@
 #include "base/json.h"
 #include "base/json_members.h"
 #include "base/text.h"
+#include "ranks/rank_groups.h"
 #include "read/open_dump.h"
 
 namespace tensortap {
 namespace {
 
 constexpr size_t kMostNotes = 5;  // of a dump's own problems
-constexpr int64_t kMostRanks = int64_t{1} << 20;
 
 void add_coverage(RankCoverage& sum, const Json& manifest) {
   const auto part = [&manifest](const char* object, const char* name) {

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "find/record_roles.h"
-
 namespace tensortap {
 namespace {
 
@@ -30,8 +28,6 @@ std::vector<std::vector<const RankCell*>> by_content(const std::vector<const Ran
   return contents;
 }
 
-bool reduces_over_ranks_by_name(const JobOps::Op& op) { return plain_type(op.type).find("allreduce") != std::string::npos; }
-
 // The groups that a job names, those that lie within another one left out: whether it is they that share is seen from what they hold.
 std::vector<RankGroup> groups_of_job(const RankJob& job) {
   std::vector<RankGroup> groups;
@@ -41,7 +37,7 @@ std::vector<RankGroup> groups_of_job(const RankJob& job) {
         std::ranges::any_of(named, [&](const auto& other) { return other.size() > group.size() && std::ranges::includes(other, group); });
     if (!inner) groups.push_back({"", group});
   }
-  if (!groups.empty() || std::ranges::none_of(job.ops(), reduces_over_ranks_by_name)) return groups;
+  if (!groups.empty() || std::ranges::none_of(job.ops(), [](const JobOps::Op& op) { return is_all_reduce(op.type); })) return groups;
   RankGroup& all = groups.emplace_back();
   for (const RankOfJob& rank : job.ranks()) all.ranks.push_back(rank.rank);
   return groups;

@@ -65,7 +65,13 @@ class Constants {
 // Finds the executions and what they read.
 class Finder {
  public:
-  explicit Finder(const DumpIndex& dump) : dump_(dump), facts_(dump), lookup_(dump, facts_), constants_(dump), blocks_(dump.ops().size()) {
+  explicit Finder(const DumpIndex& dump)
+      : dump_(dump),
+        in_time_order_(rows_in_time_order(dump)),
+        facts_(dump),
+        lookup_(dump, facts_),
+        constants_(dump),
+        blocks_(dump.ops().size()) {
     learn_sequences();
     for (OpId id = 0; id < dump.ops().size(); ++id) {
       const OpInfo& op = dump.ops()[id];
@@ -79,7 +85,7 @@ class Finder {
   std::vector<RecordedOp> find(const ReplaySelection& selection) {
     std::map<std::tuple<OpId, int64_t, uint64_t, uint32_t>, size_t> numbers;
     std::vector<RecordedOp> found;
-    for (const size_t number : rows_in_time_order(dump_)) {
+    for (const size_t number : in_time_order_) {
       const RecordRow& row = dump_.rows()[number];
       if (!is_chosen(number, selection)) continue;
       const auto [place, is_new] = numbers.try_emplace({row.op, row.step, row.run, call_of(number)}, found.size());
@@ -174,7 +180,7 @@ class Finder {
   // Where elements of a sequence were recorded each counts as a call of its own: they are of the call of the first.
   void learn_sequences() {
     std::map<std::tuple<OpId, uint8_t, uint16_t, int64_t, uint64_t>, uint32_t> firsts;
-    for (const size_t place : rows_in_time_order(dump_)) {
+    for (const size_t place : in_time_order_) {
       const auto number = static_cast<uint32_t>(place);
       const RecordRow& row = dump_.rows()[number];
       if (row.element < 0) continue;
@@ -234,7 +240,7 @@ class Finder {
 
   std::optional<size_t> last_before(const Maker& maker, const RecordRow& reader) {
     if (outputs_.empty()) {
-      for (const size_t number : rows_in_time_order(dump_)) {
+      for (const size_t number : in_time_order_) {
         const RecordRow& row = dump_.rows()[number];
         if (row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput)) outputs_[{row.op, row.slot_index}].push_back(number);
       }
@@ -257,6 +263,7 @@ class Finder {
   }
 
   const DumpIndex& dump_;
+  const std::vector<size_t> in_time_order_;
   OpFactsTable facts_;
   RecordLookup lookup_;
   Constants constants_;
