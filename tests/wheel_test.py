@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import csv
 import email
@@ -19,6 +20,7 @@ import tomllib
 from case_table import each_row
 from checks_test import tool
 from cli_support import COMMAND, ROOT
+from packaging.requirements import Requirement
 
 HEADINGS = "# Changelog\n\nText of 9.9.9.\n\n{}\n\n- text of 8.8.8\n\n## 0.1.0 (2026-01-01)\n"
 
@@ -151,6 +153,21 @@ def test_an_old_python_is_told_which_it_takes(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "1.2.3 Requires-Python >=3.11" in done.stderr
+
+
+def test_building_with_an_old_python_is_told_which_it_takes() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    system = project["build-system"]
+    assert not [one for one in system["requires"] if Requirement(one).marker is None]
+    assert not [one for one in map(Requirement, system["requires"]) if one.marker and one.marker.evaluate({"python_version": "3.10"})]
+    folder = ROOT / system["backend-path"][0]
+    ast.parse((folder / f"{system['build-backend']}.py").read_text(), feature_version=(3, 6))
+    old = f"import sys; sys.version_info = (3, 10, 13); sys.path.insert(0, {str(folder)!r}); import {system['build-backend']}"
+    done = subprocess.run([sys.executable, "-c", old], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    oldest = project["project"]["requires-python"].removeprefix(">=")
+    assert done.stderr.startswith(f"tensortap: this is Python 3.10; tensortap needs Python {oldest} or newer")
+    assert done.stderr.count("\n") == 1
 
 
 def test_the_command_says_the_version_of_the_changelog() -> None:

@@ -13,7 +13,7 @@ namespace tensortap::cli {
 namespace {
 
 constexpr int kMajor = 2;
-constexpr int kOldestMinor = 4;   // the oldest release with the function that capture enters through
+constexpr int kOldestMinor = 4;   // the oldest release that the wheel has an adapter for; one compiled for 2.3 may work
 constexpr int kNewestMinor = 15;  // the newest release that the wheel has an adapter for (tools/torch_releases.py)
 constexpr std::string_view kLibrary = "libtorch_cpu.so";
 constexpr const char* kEntry = "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE";
