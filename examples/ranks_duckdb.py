@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
+from typing import Any
 
 import duckdb
 
 # What ops read may be memory that nothing was written to yet.
 FIRST = """
-    select rank, step, name as op, slot, nan, pos_inf, neg_inf
+    select rank, step, job_op, name as op, slot, nan, pos_inf, neg_inf
     from records join job_ops using (job_op)
     where slot_kind <> 'in' and (nan > 0 or pos_inf > 0 or neg_inf > 0)
     order by step, job_op, rank limit 1"""
@@ -35,21 +37,42 @@ DISTANCES = """
     group by rank order by rank"""
 
 
-def answers(tables: str) -> dict[str, object]:
-    """Ask both questions of a folder of tables."""
+def folder_of_tables(words: list[str]) -> str:
+    """Give the folder that the words of the command line name; ends the program where it has no tables."""
+    if len(words) != 2:
+        problem = f"give the folder of the tables: python {Path(words[0]).name} TABLES"
+    elif not Path(words[1]).is_dir():
+        problem = f"there is no folder {words[1]}"
+    elif not any(Path(words[1]).glob("records/rank=*/*.parquet")):
+        problem = f"{words[1]} has no tables: make them with `tensortap export JOB --to parquet --out {words[1]}`"
+    else:
+        return words[1]
+    print(problem, file=sys.stderr)
+    raise SystemExit(2)
+
+
+def engine_over(files: str, tables: str) -> duckdb.DuckDBPyConnection:
+    """Make an engine with the views `records`, of these files, and `job_ops`."""
     engine = duckdb.connect()
-    quoted = tables.replace("'", "''")
-    engine.execute(f"create view records as select * from read_parquet('{quoted}/records/*/*.parquet', hive_partitioning = true)")
-    engine.execute(f"create view job_ops as select * from read_parquet('{quoted}/job_ops.parquet')")
+    for view, path in (("records", files), ("job_ops", f"{tables}/job_ops.parquet")):
+        quoted = path.replace("'", "''")
+        engine.execute(f"create view {view} as select * from read_parquet('{quoted}', hive_partitioning = true)")
+    return engine
+
+
+def first_of(engine: duckdb.DuckDBPyConnection) -> dict[str, Any] | None:
+    """Ask for the first NaN or Inf."""
     found = engine.execute(FIRST)
-    columns = [column[0] for column in found.description or []]
     row = found.fetchone()
+    return dict(zip([column[0] for column in found.description or []], row, strict=True)) if row else None
+
+
+def answers(tables: str) -> dict[str, Any]:
+    """Ask both questions of a folder of tables."""
+    engine = engine_over(f"{tables}/records/*/*.parquet", tables)
     distances = engine.execute(DISTANCES).fetchall()
-    return {
-        "first": dict(zip(columns, row, strict=True)) if row else None,
-        "distances": [{"rank": rank, "distance": distance} for rank, distance in distances],
-    }
+    return {"first": first_of(engine), "distances": [{"rank": rank, "distance": distance} for rank, distance in distances]}
 
 
 if __name__ == "__main__":
-    print(json.dumps(answers(sys.argv[1])))
+    print(json.dumps(answers(folder_of_tables(sys.argv))))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,10 @@ from cli_support import ROOT, tensortap
 from torch_support import Captured, capture
 
 ENGINES = os.environ.get("TENSORTAP_TEST_ENGINES", "")
+EXAMPLES = ["duckdb", "dask", "ray"]
+SAME = ["rank", "step", "op", "slot", "nan"]
+"""What the examples and the command say alike of the first NaN or Inf."""
+FIRST_OF_MADE = {"rank": 2, "step": 7, "op": "op_4", "slot": "out0", "nan": 6}
 
 # Rank 1 goes wrong three times: its first weight moves before step 3, it makes NaN in step 5, and it ends before step 7.
 TRAINING = """
@@ -50,6 +56,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Captured:
     program.write_text(TRAINING)
     done = capture(folder, Path("-m"), "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(program), options=["--stats"])
     assert done.code == 0, done.err
+    assert sorted(path.name for path in done.dump.folder.glob("rank_*")) == ["rank_0", "rank_1"], done.err
     return done
 
 
@@ -88,10 +95,61 @@ def test_the_summary_says_so_in_a_line_each(job: Captured) -> None:
     assert "rank 1: step " in done.out
 
 
-def test_sql_over_the_tables_gives_the_same_answers(tmp_path: Path) -> None:  # B15
-    """Five ranks of random values: one drifts, one has NaN; NumPy, `ranks` and DuckDB agree."""
+def has_package(name: str) -> bool:
+    """Whether the Python of the engines has a package."""
     if not Path(ENGINES).is_file():
-        pytest.skip("TENSORTAP_TEST_ENGINES names no Python with DuckDB and Polars")
+        return False
+    found = f"import sys, importlib.util; sys.exit(importlib.util.find_spec({name!r}) is None)"
+    return subprocess.run([ENGINES, "-c", found], check=False).returncode == 0
+
+
+def ask_example(engine: str, tables: Path) -> dict[str, Any]:
+    """Run the example of an engine."""
+    words = [ENGINES, ROOT / f"examples/ranks_{engine}.py", tables]
+    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
+    environment.pop("RAY_ADDRESS", None)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, env=environment)
+    assert done.returncode == 0, done.stderr
+    answers = json.loads(done.stdout)
+    assert isinstance(answers, dict)
+    return answers
+
+
+@pytest.fixture(params=EXAMPLES)
+def example(request: pytest.FixtureRequest) -> str:
+    name = str(request.param)
+    if not has_package(name):
+        pytest.skip(f"TENSORTAP_TEST_ENGINES names no Python with {name}")
+    return name
+
+
+@pytest.fixture(scope="module")
+def tables_of_job(job: Captured, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    tables = tmp_path_factory.mktemp("tables") / "t"
+    assert tensortap("export", job.dump.folder, "--to", "parquet", "--out", tables).code == 0
+    return tables
+
+
+def test_the_examples_find_the_nan_of_the_job(job: Captured, tables_of_job: Path, example: str) -> None:  # B15
+    first = tensortap("ranks", job.dump.folder, "--json").object["nonfinite"]["first"]
+    answers = ask_example(example, tables_of_job)
+    assert {name: answers["first"][name] for name in SAME} == {name: first[name] for name in SAME}
+    assert answers["distances"] == []  # which take three ranks
+
+
+@dataclass(frozen=True)
+class MadeJob:
+    """A job made of random values, and the distances of its ranks by NumPy."""
+
+    folder: Path
+    tables: Path
+    distances: list[float]
+
+
+@pytest.fixture(scope="module")
+def made_job(tmp_path_factory: pytest.TempPathFactory) -> MadeJob:
+    """Make five ranks: one drifts, one has NaN."""
+    folder = tmp_path_factory.mktemp("made")
     ranks, ops, steps = 5, 12, 10
     norms = np.exp(np.random.default_rng(0).normal(0, 0.05, (ranks, steps, ops))) * np.arange(1, ops + 1)
     norms[3] *= 1.5 ** np.arange(steps)[:, None]
@@ -102,21 +160,34 @@ def test_sql_over_the_tables_gives_the_same_answers(tmp_path: Path) -> None:  # 
         rows["l2"], rows["absmax"], rows["max"], rows["valid"] = norms[rank].ravel(), 1, 1, made.ALL_MEASURED
         if rank == 2:
             rows["nan"][7 * ops + 4 :] = 6
-        made.write_dump(tmp_path / f"job/rank_{rank}", rows, [{"name": f"op_{number}", "type": "Mul"} for number in range(ops)])
-    expected = np.abs(np.log(norms / np.median(norms, axis=0))).mean(axis=(1, 2))
+        made.write_dump(folder / f"job/rank_{rank}", rows, [{"name": f"op_{number}", "type": "Mul"} for number in range(ops)])
+    assert tensortap("export", folder / "job", "--out", folder / "tables").code == 0
+    distances = np.abs(np.log(norms / np.median(norms, axis=0))).mean(axis=(1, 2))
+    return MadeJob(folder / "job", folder / "tables", list(distances))
 
-    report = tensortap("ranks", tmp_path / "job", "--json").object
-    assert [one["distance"] for one in report["apart"]["distances"]] == pytest.approx(expected)
+
+def test_of_a_made_job_the_answers_are_those_of_numpy(made_job: MadeJob) -> None:  # B15
+    report = tensortap("ranks", made_job.folder, "--json").object
+    assert [one["distance"] for one in report["apart"]["distances"]] == pytest.approx(made_job.distances)
     assert [one["rank"] for one in report["apart"]["ranks"]] == [3]
-    first = report["nonfinite"]["first"]
-    assert (first["rank"], first["step"], first["op"], first["nan"]) == (2, 7, "op_4", 6)
+    assert {name: report["nonfinite"]["first"][name] for name in SAME} == FIRST_OF_MADE
 
-    assert tensortap("export", tmp_path / "job", "--out", tmp_path / "tables").code == 0
-    words = [ENGINES, ROOT / "examples/ranks_duckdb.py", tmp_path / "tables"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stderr
-    answers = json.loads(done.stdout)
-    assert {name: answers["first"][name] for name in ("rank", "step", "op", "slot", "nan")} == {
-        name: first[name] for name in ("rank", "step", "op", "slot", "nan")
-    }
-    assert [one["distance"] for one in answers["distances"]] == pytest.approx(expected)
+
+def test_the_examples_say_of_a_made_job_what_ranks_says(made_job: MadeJob, example: str) -> None:  # B15
+    answers = ask_example(example, made_job.tables)
+    assert {name: answers["first"][name] for name in SAME} == FIRST_OF_MADE
+    assert [one["rank"] for one in answers["distances"]] == [0, 1, 2, 3, 4]
+    assert [one["distance"] for one in answers["distances"]] == pytest.approx(made_job.distances)
+
+
+def test_the_examples_refuse_what_has_no_tables(tmp_path: Path, example: str) -> None:
+    for words, said in (
+        ([], "give the folder of the tables: "),
+        (["nowhere"], "there is no folder nowhere"),
+        (["."], ". has no tables: make "),
+    ):
+        command = [ENGINES, ROOT / f"examples/ranks_{example}.py", *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(said)
+        assert done.stderr.count("\n") == 1

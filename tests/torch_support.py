@@ -71,6 +71,21 @@ class Captured:
     dump: TorchDump
 
 
+def end_all(process: subprocess.Popen[str]) -> str:
+    """End a program and its children, which would go on and slow everything else down; gives what they wrote to standard error."""
+    left: Any = ""
+    # The workers of a launcher are in sessions of their own: it ends them when it is asked to end.
+    for sent in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, sent)
+            return process.communicate(timeout=30)[1]
+        except subprocess.TimeoutExpired as still:
+            left = still.stderr or ""
+        except ProcessLookupError:
+            break
+    return left.decode(errors="replace") if isinstance(left, bytes) else str(left)
+
+
 def capture(
     folder: Path,
     program: str | Path,
@@ -97,9 +112,7 @@ def capture(
     try:
         printed, said = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
-        # The program and its children, too: they would go on, and slow everything else down.
-        os.killpg(process.pid, signal.SIGKILL)
-        raise
+        raise AssertionError(f"the program still ran after {timeout:.0f} s; until then it said:\n{end_all(process)}") from None
     return Captured(process.returncode, printed, said, TorchDump(out))
 
 
