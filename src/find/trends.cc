@@ -53,6 +53,12 @@ std::vector<double> heights(std::span<const Point> points) {
   return found;
 }
 
+double lowest_of(std::span<const Point> points) {
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const Point& point : points) lowest = std::min(lowest, point.y);
+  return lowest;
+}
+
 double early_median(std::span<const Point> points) { return median_of(heights(first_of(points, std::max<size_t>(1, points.size() / 4)))); }
 
 bool is_steep(const RobustLine& line, double change) {
@@ -85,9 +91,10 @@ std::optional<Slope> last_slope(std::span<const Point> points) {
   std::optional<Slope> best;
   const auto judge = [&](size_t count) {
     const auto window = after(points, points.size() - count);
-    const RobustLine line = robust_line(thinned(window, kMostPoints));
     const double from = early_median(window);
     const double change = points.back().y - from;
+    if (std::abs(change) < kLeastChange) return std::optional<Slope>();  // no line is steep then, and lines take long
+    const RobustLine line = robust_line(thinned(window, kMostPoints));
     return is_steep(line, change) ? std::optional(Slope{count, line, from, change}) : std::nullopt;
   };
   for (size_t count = kLeastSteps; count / 2 < points.size(); count *= 2) {
@@ -132,19 +139,23 @@ std::optional<Trend> spike_of(std::span<const StepPoint> points, Measure measure
   const Logarithms logarithms = logarithms_of(points, measure);
   const std::span<const Point> all = logarithms.points;
   std::optional<Trend> best;
+  const double lowest = lowest_of(all);
   // A series begins with steps unlike the others.
   for (size_t i = 2; i < all.size(); ++i) {
     const size_t begin = i < kSpikeReach ? 0 : i - kSpikeReach;
-    std::vector<double> around = heights(first_of(after(all, begin), i - begin));
-    const std::vector<double> later = heights(first_of(after(all, i + 1), kSpikeReach));
-    around.insert(around.end(), later.begin(), later.end());
-    if (around.size() + 1 < kLeastSteps) break;
+    const std::span<const Point> earlier = first_of(after(all, begin), i - begin);
+    const std::span<const Point> later = first_of(after(all, i + 1), kSpikeReach);
+    if (earlier.size() + later.size() + 1 < kLeastSteps) break;
+    const double wanted = best ? best->evidence : kLeastChange;
+    if (all[i].y - lowest < wanted) continue;  // most steps of most series, without their middles
+    std::vector<double> around = heights(earlier);
+    for (const Point& point : later) around.push_back(point.y);
     const double middle = median_of(around);
-    for (double& value : around) value = std::abs(value - middle);
     const double distance = all[i].y - middle;
+    if (distance < kLeastChange || (best && distance <= best->evidence)) continue;
+    for (double& value : around) value = std::abs(value - middle);
     const double deviation = std::max(kLeastDeviation, median_of(std::move(around)));
-    if (distance <= kSpikeDeviations * deviation || distance < kLeastChange) continue;
-    if (best && distance <= best->evidence) continue;
+    if (distance <= kSpikeDeviations * deviation) continue;
     const StepPoint& point = points[logarithms.places[i]];
     best = Trend{.kind = TrendKind::kSpike,
                  .measure = measure,
