@@ -42,7 +42,7 @@ struct PairSums {
   double max_rel = 0;
   uint64_t within_1e_3 = 0;
   uint64_t within_5e_3 = 0;
-  uint64_t differing = 0;
+  uint64_t differing = 0;  // left alone by kernels of types that a float holds: there it is what has another ULP bin than 0
   uint64_t zero_a_only = 0;
   uint64_t zero_b_only = 0;
   uint64_t max_ulp = 0;  // left alone where the pairs come decoded, since their piece says it

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "compare/rounding.h"
 #include "tensor/number_formats.h"
@@ -373,6 +374,11 @@ void PairReducer::finish_narrowed() {
   if (result_.narrowed.has_value()) result_.narrowed->relative_l2 = relative_of(narrowed_squares_, narrowed_squares_b_);
 }
 
+// Two values of one type differ when there is a way from one to the other.
+uint64_t PairReducer::differing_by_bins() const {
+  return std::accumulate(result_.ulp_histogram.begin() + 1, result_.ulp_histogram.end(), uint64_t{0});
+}
+
 Difference PairReducer::finish() {
   fold_bins();
   for (size_t bin = 0; bin < kBins; ++bin) {
@@ -380,6 +386,7 @@ Difference PairReducer::finish() {
     result_.ulp_histogram[bin % kUlpBins] += counted_[bin];
   }
   result_.tolerance_histogram.back() += without_ulp_;
+  if (direct_ != nullptr) result_.differing = without_ulp_ + differing_by_bins();
   result_.outside = result_.outside_at(0);
   finish_sums();
   finish_narrowed();

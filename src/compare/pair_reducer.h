@@ -60,6 +60,7 @@ class PairReducer {
   void note_differing(uint64_t position);
   void note_maxima(uint64_t i, uint64_t position);
   bool note_places(const PairSums& sums, uint64_t first, uint64_t count);
+  [[nodiscard]] uint64_t differing_by_bins() const;
   void finish_sums();
   void finish_narrowed();
 
