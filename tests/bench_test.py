@@ -7,6 +7,7 @@ import math
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from case_table import each_row
 
@@ -16,6 +17,8 @@ import bars  # noqa: E402  # the folder of the bench
 import budget  # noqa: E402
 import children  # noqa: E402
 import machine  # noqa: E402
+import made_job  # noqa: E402
+import many_ranks  # noqa: E402
 import overhead  # noqa: E402
 import overhead_page  # noqa: E402
 import torch_overhead  # noqa: E402
@@ -24,6 +27,18 @@ import torch_page  # noqa: E402
 import bench  # noqa: E402
 from plan import Plan  # noqa: E402
 
+ROW_OF_BENCH = {
+    **dict.fromkeys(
+        ["sequence", "numel", "bytes", "time_ns", "count", "storage", "data_bytes", "step", "element", "first_nonfinite"], "<i8"
+    ),
+    **dict.fromkeys(["nan", "pos_inf", "neg_inf", "zero", "neg_zero", "positive", "negative", "duration_ns"], "<i8"),
+    **dict.fromkeys(["op", "call", "rank"], "<i4"),
+    **dict.fromkeys(["slot_kind", "slot_index", "phase", "dims_count", "digest_kind", "flags"], "<u2"),
+    **dict.fromkeys(["l2", "absmax", "max", "min", "mean", "std"], "<f8"),
+    "shape": "(8,)<i8",
+    "digest": "(20,)u1",
+}
+"""Fields of a record that a made job sets."""
 RATIO = bars.Bar("x", 1.8, 1.6)
 SHARE = bars.Bar("x", 0.75, 0.8, at_least=True, unit="share")
 POINTS = bars.Bar("x", 0.01, unit="points")
@@ -211,3 +226,26 @@ def test_a_child_gives_its_last_object_or_why_it_has_none(script: str, answer: o
         return
     with pytest.raises(RuntimeError, match=str(answer)):
         children.report_of(["sh", "-c", script], 0.2 if "sleep" in script else 60)
+
+
+def test_a_made_job_that_the_disk_has_no_room_for_is_refused_beforehand() -> None:
+    size = made_job.JobSize(ranks=1000, ops=10_000, steps=100)
+    needed = size.rows * (512 + 100 + 50)  # a record, its row in the tables, what an engine spills
+    assert many_ranks.refusal(size, Path("/place"), needed) == ""
+    said = many_ranks.refusal(size, Path("/place"), needed - 1)
+    assert said.startswith("bench: 1,000,000,000 records need 662.0 GB in /place, which has 662.0 GB free; ")
+
+
+def test_faults_of_a_made_job_are_where_they_were_planted() -> None:
+    size = made_job.JobSize(ranks=8, ops=40, steps=10)
+    faults = made_job.faults_of(size)
+    example = np.zeros(1, [(name, kind) for name, kind in ROW_OF_BENCH.items()])
+    common = made_job.common_rows(size, example)
+    rows = [made_job.rows_of(rank, size, common) for rank in range(size.ranks)]
+    with_nan = [(rank, int(one["step"][at]), int(one["op"][at])) for rank, one in enumerate(rows) for at in np.flatnonzero(one["nan"])[:1]]
+    assert with_nan == [(faults.rank, faults.step, faults.op)]
+    norms = np.array([one["l2"] for one in rows])
+    distances = np.abs(np.log(norms / np.median(norms, axis=0))).mean(axis=1)
+    assert int(np.argmax(distances)) == faults.drifting
+    weights = [one["digest"][one["slot_kind"] == made_job.WEIGHT].tobytes() for one in rows]
+    assert len(set(weights)) == 1
