@@ -27,18 +27,20 @@ def distances_of(records: pd.DataFrame) -> pd.DataFrame:
     judged = (norms.transform("size") >= 3) & (norms.transform("count") == norms.transform("size"))
     judged &= (norms.transform("min") > 0) & np.isfinite(norms.transform("max"))
     judged &= (tensors["shape"].transform("nunique") == 1) & (tensors["dtype"].transform("nunique") == 1)
-    distance = np.log(records["l2"] / norms.transform("median")).abs()
-    return records.assign(distance=distance)[judged].groupby("rank")["distance"].agg(["sum", "count"]).reset_index()
+    near = records.assign(middle=norms.transform("median"))[judged]
+    return near.assign(distance=np.log(near["l2"] / near["middle"]).abs()).groupby("rank")["distance"].agg(["sum", "count"]).reset_index()
 
 
 def answers(tables: str) -> dict[str, Any]:
     """Ask both questions of a folder of tables."""
-    columns = [*TENSOR, *COUNTS, "slot_kind", "shape", "dtype", "l2", "rank"]
+    columns = [*TENSOR, *COUNTS, "slot_kind", "shape", "dtype", "flags", "l2", "rank"]
     records = dask.dataframe.read_parquet(f"{tables}/records", columns=columns)
     written = records[(records["slot_kind"] != "in") & records["job_op"].notnull()]
     written = written.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(["rank", "job_op", *COUNTS], "int64"))
     bad = written[(written[COUNTS] > 0).any(axis=1)].nsmallest(1, ["step", "job_op", "rank"])
-    sums = written.shuffle(on="step").map_partitions(distances_of, meta={"rank": "int64", "sum": "float64", "count": "int64"})
+    # Without tokens and the like, and memory that nothing was written to yet.
+    judged = written[written["dtype"].str.contains("float|complex") & (written["flags"] & 32 == 0)]
+    sums = judged.shuffle(on="step").map_partitions(distances_of, meta={"rank": "int64", "sum": "float64", "count": "int64"})
     found, parts = dask.compute(bad, sums)
 
     names = pd.read_parquet(f"{tables}/job_ops.parquet").set_index("job_op")["name"]

@@ -22,18 +22,20 @@ FIRST = """
     where slot_kind <> 'in' and (nan > 0 or pos_inf > 0 or neg_inf > 0)
     order by step, job_op, rank limit 1"""
 
-# The distance of a tensor of a rank is |ln(l2 / median)| over the ranks; of a rank, the mean over its tensors.
+# The distance of a tensor of a rank is |ln(l2 / median)| over the ranks; of a rank, the mean over its tensors. Tokens and the like are left
+# out, and so is memory that nothing was written to yet (flag 32).
 DISTANCES = """
-    with tensors as (
+    with judged as (select * from records where slot_kind <> 'in' and regexp_matches(dtype, 'float|complex') and flags & 32 = 0),
+    tensors as (
         select step, job_op, call, slot, element, phase, moment, median(l2) as middle
-        from records where slot_kind <> 'in'
+        from judged
         group by all
         having count(*) >= 3 and count(l2) = count(*) and min(l2) > 0 and isfinite(max(l2))
            and count(distinct shape) = 1 and count(distinct dtype) = 1)
     select rank, avg(abs(ln(l2 / middle))) as distance
-    from records join tensors
-      on records.step = tensors.step and records.job_op = tensors.job_op and records.call = tensors.call and records.slot = tensors.slot
-     and records.element is not distinct from tensors.element and records.phase = tensors.phase and records.moment = tensors.moment
+    from judged join tensors
+      on judged.step = tensors.step and judged.job_op = tensors.job_op and judged.call = tensors.call and judged.slot = tensors.slot
+     and judged.element is not distinct from tensors.element and judged.phase = tensors.phase and judged.moment = tensors.moment
     group by rank order by rank"""
 
 

@@ -20,7 +20,7 @@ import ranks_duckdb
 import ray
 
 # What the distances need of a record.
-COLUMNS = "rank, step, job_op, call, slot, slot_kind, element, phase, moment, shape, dtype, l2"
+COLUMNS = "rank, step, job_op, call, slot, slot_kind, element, phase, moment, shape, dtype, flags, l2"
 
 
 @ray.remote

@@ -19,6 +19,8 @@ ENGINES = os.environ.get("TENSORTAP_TEST_ENGINES", "")
 EXAMPLES = ["duckdb", "dask", "ray"]
 SAME = ["rank", "step", "op", "slot", "nan"]
 """What the examples and the command say alike of the first NaN or Inf."""
+INT64 = made.dtype_number("int64")
+NOT_WRITTEN_TO = 32
 FIRST_OF_MADE = {"rank": 2, "step": 7, "op": "op_4", "slot": "out0", "nan": 6}
 
 # Rank 1 goes wrong three times: its first weight moves before step 3, it makes NaN in step 5, and it ends before step 7.
@@ -148,7 +150,7 @@ class MadeJob:
 
 @pytest.fixture(scope="module")
 def made_job(tmp_path_factory: pytest.TempPathFactory) -> MadeJob:
-    """Make five ranks: one drifts, one has NaN."""
+    """Make five ranks: one drifts, one has NaN, one has memory that nothing was written to; the last op gives integers."""
     folder = tmp_path_factory.mktemp("made")
     ranks, ops, steps = 5, 12, 10
     norms = np.exp(np.random.default_rng(0).normal(0, 0.05, (ranks, steps, ops))) * np.arange(1, ops + 1)
@@ -158,11 +160,16 @@ def made_job(tmp_path_factory: pytest.TempPathFactory) -> MadeJob:
         for name in ("slot_kind", "slot_index", "phase", "call", "dims_count", "shape", "digest_kind", *made.COUNTS):
             rows[name] = 0
         rows["l2"], rows["absmax"], rows["max"], rows["valid"] = norms[rank].ravel(), 1, 1, made.ALL_MEASURED
+        rows["dtype"][rows["op"] == 11] = INT64
         if rank == 2:
             rows["nan"][7 * ops + 4 :] = 6
+        if rank == 4:
+            rows["flags"][3 * ops + 6] |= NOT_WRITTEN_TO
         made.write_dump(folder / f"job/rank_{rank}", rows, [{"name": f"op_{number}", "type": "Mul"} for number in range(ops)])
     assert tensortap("export", folder / "job", "--out", folder / "tables").code == 0
-    distances = np.abs(np.log(norms / np.median(norms, axis=0))).mean(axis=(1, 2))
+    norms[4, 3, 6] = np.nan
+    judged = norms[:, :, :11]
+    distances = np.nanmean(np.abs(np.log(judged / np.nanmedian(judged, axis=0))), axis=(1, 2))
     return MadeJob(folder / "job", folder / "tables", list(distances))
 
 

@@ -15,7 +15,14 @@ COUNTS = ("nan", "pos_inf", "neg_inf", "zero", "neg_zero", "positive", "negative
 NUMBERS = ("min", "max", "mean", "std", "l2", "absmax")
 BITS = {name: 1 << place for place, name in enumerate(NUMBERS + COUNTS)}
 ALL_MEASURED = (1 << 13) - 1
-FLOAT32 = [row[0] for row in tensortap._core.dtype_table()].index("float32")
+
+
+def dtype_number(name: str) -> int:
+    """Give the number that a dtype has in records."""
+    return [row[0] for row in tensortap._core.dtype_table()].index(name)
+
+
+FLOAT32 = dtype_number("float32")
 NAMES = ["out", "in", "weight", "grad"]
 PHASES = ["inference", "forward", "backward", "update", "load"]
 HEADER_SIZE = 4096
