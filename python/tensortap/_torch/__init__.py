@@ -19,6 +19,8 @@ functions: Functions | None = None
 names: Any = None
 """The `naming.Names`, likewise."""
 _targets = DumpTargets()
+_meshes: Any = None
+"""The `job_facts.Meshes`, likewise."""
 
 
 def install(table: dict[str, Any]) -> None:
@@ -29,13 +31,14 @@ def install(table: dict[str, Any]) -> None:
     table : dict
         What ``tensortap_pytorch_python_functions`` gives.
     """
-    global functions, names
+    global functions, names, _meshes
     if functions is not None:
         return
     from . import compile_routes, job_facts, loader_workers, module_calls, module_events, naming, optimizers, source_files
 
     given = Functions(**table)
     placements = job_facts.Placements(given)
+    _meshes = job_facts.Meshes(given)
 
     def named(module: torch.nn.Module, number: int) -> None:
         _targets.named(module, given, number)
@@ -52,6 +55,22 @@ def install(table: dict[str, Any]) -> None:
     job_facts.tell(given)
     functions = given
     _targets.installed(given)
+
+
+def placement_of(tensor: Any) -> str:
+    """Tell how a DTensor is placed: what the adapter asks when an op becomes known.
+
+    Parameters
+    ----------
+    tensor : object
+        A tensor of a Python class.
+
+    Returns
+    -------
+    str
+        Where its local part lies, a space, and the placement as JSON; "" for what is no DTensor.
+    """
+    return "" if _meshes is None else str(_meshes.placement_of(tensor))
 
 
 def set_dump(target: Any, enabled: bool) -> None:

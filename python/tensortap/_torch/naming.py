@@ -220,7 +220,7 @@ class Names:
             storage = self._storages.setdefault(address, _Storage())
             storage.parameters.append(parameter)
             parameter.address = address
-            parameter.offset = tensor.storage_offset()
+            parameter.offset = getattr(tensor, "_local_tensor", tensor).storage_offset()
             self._tell(address, storage)
         return had_one
 
@@ -262,6 +262,8 @@ def _tree(root: Module) -> Iterator[tuple[str, Module]]:
 
 def _storage_address(tensor: Any) -> int:
     """Give the data pointer of a plain tensor's storage; 0 when it has none, or when asking would run code of a subclass."""
+    if type(tensor).__name__ == "DTensor":  # its own part
+        tensor = getattr(tensor, "_local_tensor", None)
     if type(tensor) not in (torch.nn.Parameter, torch.Tensor):
         return 0
     try:

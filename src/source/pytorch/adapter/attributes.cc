@@ -17,6 +17,7 @@
 
 #include "source/pytorch/adapter/dump_node.h"
 #include "source/pytorch/adapter/operator_facts.h"
+#include "source/pytorch/adapter/placements.h"
 #include "source/pytorch/adapter/tensor_facts.h"
 
 namespace tensortap::torch_adapter {
@@ -209,27 +210,29 @@ bool is_infinite(const c10::IValue& value) {
   return value.isDouble() && std::isinf(value.toDouble());
 }
 
-bool is_parameter(const c10::IValue& value) {
-  bool is = false;
+bool is_parameter(const CallArguments& arguments, uint32_t slot) {
+  const c10::IValue& value = arguments.values[slot];
+  bool is = holds_parameter(arguments, slot);
   for_each_tensor(value, [&is](const at::Tensor& tensor, int32_t element) {
-    if (element <= 0 && kind_of(tensor) != TENSORTAP_TORCH_UNDEFINED) is = tensor.requires_grad() && tensor.is_leaf();
+    if (element <= 0 && kind_of(tensor) != TENSORTAP_TORCH_UNDEFINED) is = is || (tensor.requires_grad() && tensor.is_leaf());
   });
   return is;
 }
 
-bool is_quantized(const c10::IValue& value) {
+bool is_quantized(const CallArguments& arguments, uint32_t slot) {
   bool is = false;
-  for_each_tensor(value, [&is](const at::Tensor& tensor, int32_t /*element*/) {
+  for_each_tensor(arguments.values[slot], [&is](const at::Tensor& tensor, int32_t /*element*/) {
     if (kind_of(tensor) != TENSORTAP_TORCH_UNDEFINED) is = is || tensor.is_quantized();
   });
   return is;
 }
 
-// The slots of values for which `holds` is true, as a list under a name, if there are any.
-void append_slots(const CallArguments& arguments, std::string_view name, bool (*holds)(const c10::IValue& value), std::string& json) {
+// The slots for which `holds` is true, as a list under a name, if there are any.
+void append_slots(const CallArguments& arguments, std::string_view name, bool (*holds)(const CallArguments& arguments, uint32_t slot),
+                  std::string& json) {
   std::string slots;
-  for (size_t i = 0; i < arguments.values.size(); ++i) {
-    if (holds(arguments.values[i])) slots += (slots.empty() ? "" : ", ") + std::to_string(i);
+  for (uint32_t i = 0; i < arguments.values.size(); ++i) {
+    if (holds(arguments, i)) slots += (slots.empty() ? "" : ", ") + std::to_string(i);
   }
   if (slots.empty()) return;
   if (json.size() > 1) json += ", ";
@@ -244,6 +247,10 @@ void append_facts(const CallArguments& arguments, std::string& json) {
   }
   append_slots(arguments, "parameters", is_parameter, json);
   append_slots(arguments, "quantized", is_quantized, json);
+  const std::string placements = placements_of(arguments);
+  if (placements.empty()) return;
+  if (json.size() > 1) json += ", ";
+  json += R"("placements": )" + placements;
 }
 
 void append_argument(const c10::IValue& value, const c10::Argument& described, std::string& json) {

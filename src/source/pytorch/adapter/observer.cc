@@ -16,6 +16,7 @@
 #include "source/pytorch/adapter/canonical.h"
 #include "source/pytorch/adapter/collectives.h"
 #include "source/pytorch/adapter/operator_facts.h"
+#include "source/pytorch/adapter/placements.h"
 #include "source/pytorch/adapter/tensor_facts.h"
 #include "source/pytorch/adapter/thread_frames.h"
 
@@ -100,6 +101,7 @@ void begin_operator(ThreadFrames& frames, const at::RecordFunction& record) {
   frame.is_operator = !below && is_operator(*frame.facts, arguments_of(record, *frame.facts));
   if (frame.is_operator) ++frames.operators;
   if (!frame.facts->has_schema) return;
+  if (!frame.is_operator && !below) note_wrapped(frame, arguments_of(record, *frame.facts));
   if (frame.is_operator) {
     report_begin(frames, frame, record, frames.apis == 0 ? TENSORTAP_TORCH_CALL_DIRECT : 0U);
   } else if (below) {
@@ -258,6 +260,7 @@ void on_end(const at::RecordFunction& record, at::ObserverContext* /*context*/) 
   if (is_kernel && frame.facts->computes) report_kernel(*frames, frame, record);
   frame.written.clear();
   frame.read.clear();
+  frame.wrapped.clear();
 }
 
 // Nothing that we do may reach the program as an exception: torch would print it, or the operator would fail.

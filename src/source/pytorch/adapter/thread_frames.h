@@ -36,6 +36,7 @@ struct Frame {
   bool is_node = false;                           // an autograd node, told to the tracker
   std::vector<KeptArgument<at::Tensor>> written;  // that it does not return
   std::vector<KeptArgument<WeakTensor>> read;     // to be looked at when it ended; weak, so that nothing lives longer for us
+  std::vector<KeptArgument<WeakTensor>> wrapped;  // arguments of a Python class, of a call that is looked through
 };
 
 // Calls begin and end strictly nested within a thread, so that a stack and a counter suffice.

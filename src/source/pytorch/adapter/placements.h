@@ -1,0 +1,30 @@
+// How the tensors of an operator are spread over the job's devices, where the program called it with DTensors.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_ADAPTER_PLACEMENTS_H_
+#define TENSORTAP_SOURCE_PYTORCH_ADAPTER_PLACEMENTS_H_
+
+#include <ATen/core/ivalue.h>
+#include <c10/util/ArrayRef.h>
+
+#include <cstdint>
+#include <string>
+
+#include "source/pytorch/adapter/attributes.h"
+#include "source/pytorch/adapter/thread_frames.h"
+
+namespace tensortap::torch_adapter {
+
+// Keeps the arguments that are tensors of a Python class for the calls below, whose arguments are what these hold.
+void note_wrapped(Frame& frame, c10::ArrayRef<const c10::IValue> arguments);
+
+// Of a call that begins on this thread, below one of the same operator on DTensors: a JSON object, "in0" or "in0[3]" to how that argument
+// is placed, as the Python package tells it; "" when nothing is known. Takes the GIL. What was sent to another placement in between is not
+// among them.
+std::string placements_of(const CallArguments& arguments);
+
+// Whether an argument of such a call is what a parameter holds: a leaf that requires a gradient.
+bool holds_parameter(const CallArguments& arguments, uint32_t slot);
+
+}  // namespace tensortap::torch_adapter
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_ADAPTER_PLACEMENTS_H_
