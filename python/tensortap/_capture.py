@@ -267,6 +267,8 @@ def _open(library: ctypes.CDLL, functions: Any, config: str, name: str, out: str
         status = opens(config.encode(), out.encode() or None, message, ctypes.c_size_t(len(message)))
         problem = message.value.decode(errors="replace") or "the library gave no reason" if status else ""
         code = _CODES[status] if 0 <= status < len(_CODES) else "internal"
+        if not problem:
+            _side().opened()
     if problem:
         raise Error(problem, code)
 

@@ -63,7 +63,8 @@ Json FirstOfRanks::report(RankJob& job) const {
       const auto record = first_to_mend(open.dump, first_nonfinite(open.dump, false), found);
       if (!record) return;
       const RecordRow& row = open.dump.rows()[record->row];
-      const Place place = place_of(open, row);
+      Place place = place_of(open, row);
+      place.received = is_collective(op_of(open.dump, row).type);
       const uint32_t own = open.place_of(row);
       if (place >= best || own == kNowhere) return;
       best = place;
@@ -80,7 +81,7 @@ Json FirstOfRanks::report(RankJob& job) const {
     Json json = {{"rank", job_.ranks()[rank].rank}, {"step", job_.steps()[place.step]}};
     if (place.job_op != kNoOp) json.update(job_op_json(job_, place.job_op));
     ranks.push_back(std::move(json));
-    if (!first.is_null() && (place == best || job_.ranks()[rank].rank == first["rank"])) first["ranks"].push_back(job_.ranks()[rank].rank);
+    if (!first.is_null() && ((place.step == best.step && place.job_op == best.job_op) || job_.ranks()[rank].rank == first["rank"])) first["ranks"].push_back(job_.ranks()[rank].rank);
   }
   return {{"first", std::move(first)}, {"ranks", std::move(ranks)}};
 }
@@ -212,7 +213,7 @@ Json JobPaths::missing_report(size_t limit) const {
     json["others"] = ranks_at(cells_.job(), one.others);
     executions.push_back(std::move(json));
   }
-  return {{"ops", op_groups()}, {"steps", step_gaps()}, {"lacking_executions", executions_}, {"executions", std::move(executions)}};
+  return {{"ops", op_groups()}, {"stages", stages_}, {"steps", step_gaps()}, {"lacking_executions", executions_}, {"executions", std::move(executions)}};
 }
 
 Json JobPaths::shapes_report(size_t limit) const {

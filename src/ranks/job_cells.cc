@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <unordered_map>
 #include <unordered_set>
@@ -99,6 +100,18 @@ std::string_view role_name(CellRole role) {
 
 bool is_all_reduce(std::string_view type) { return plain_type(type).find("allreduce") != std::string::npos; }
 
+bool is_between_two(std::string_view type) {
+  const std::string plain = plain_type(type);
+  return std::ranges::any_of(std::initializer_list<std::string_view>{"send", "recv", "receive", "recvanysource"},
+                             [&](std::string_view one) { return plain == one || plain == concat("c10d.", one); });
+}
+
+bool is_collective(std::string_view type) {
+  const std::string plain = plain_type(type);
+  return plain.starts_with("c10d.") || is_all_reduce(type) || is_between_two(type) || plain.find("allgather") != std::string::npos ||
+         plain.find("reducescatter") != std::string::npos || plain.find("alltoall") != std::string::npos || plain == "broadcast";
+}
+
 uint32_t JobCells::slot_of(const RecordRow& row) {
   const uint64_t bits = uint64_t{row.slot_kind} << 32 | uint64_t{row.moment} << 24 | uint64_t{row.phase} << 16 | row.slot_index;
   const auto [found, is_new] = slot_numbers_.try_emplace({bits, row.element}, static_cast<uint32_t>(slots_.size()));
@@ -127,6 +140,7 @@ void JobCells::add(const OpenRankDump& open, uint32_t first, uint32_t last) {
     const bool has_l2 = is_floating(static_cast<DType>(row.dtype)) && (row.stats.valid & kStatL2) != 0 && std::isfinite(row.stats.l2);
     cells_.push_back({{step, job_op, row.call, slot_of(row)},
                       place,
+                      0,
                       shape_of(row),
                       has_l2 ? row.stats.l2 : kUnknown,
                       content_of(row),
@@ -137,8 +151,20 @@ void JobCells::add(const OpenRankDump& open, uint32_t first, uint32_t last) {
   }
 }
 
+// Of cells that are in order.
+void JobCells::count_calls() {
+  for (size_t begin = 0; begin < cells_.size();) {
+    const CellKey& first = cells_[begin].key;
+    size_t end = begin + 1;
+    while (end < cells_.size() && cells_[end].key.step == first.step && cells_[end].key.job_op == first.job_op) ++end;
+    const uint32_t calls = cells_[end - 1].key.call + 1;
+    for (; begin < end; ++begin) cells_[begin].calls = calls;
+  }
+}
+
 void JobCells::each(const std::function<void(std::span<const RankCell>)>& look) {
   std::ranges::sort(cells_, [](const RankCell& a, const RankCell& b) { return a.key != b.key ? a.key < b.key : a.place < b.place; });
+  count_calls();
   const auto alike = [](const RankCell& a, const RankCell& b) { return a.key == b.key && a.place == b.place; };
   cells_.erase(std::unique(cells_.begin(), cells_.end(), alike), cells_.end());
   for (size_t begin = 0; begin < cells_.size();) {

@@ -23,6 +23,10 @@ std::string_view role_name(CellRole role);  // "value", "weight", "gradient", "o
 
 // Whether ops of this type give every rank the sum, or another reduction, of what all ranks have.
 bool is_all_reduce(std::string_view type);
+// Whether what ops of this type give comes from other ranks, too.
+bool is_collective(std::string_view type);
+// Whether ops of this type send to one rank or receive from one, as stages of a pipeline do.
+bool is_between_two(std::string_view type);
 
 // The place of a record in the job; the order is that of the job.
 struct CellKey {
@@ -37,6 +41,7 @@ struct CellKey {
 struct RankCell {
   CellKey key;
   uint32_t place = 0;    // of the rank
+  uint32_t calls = 0;    // how often the op ran in this step, in the rank where it ran most often: a call is the same tensor's in equal ones
   uint32_t shape = 0;    // JobCells::shape()
   double l2 = 0;         // NaN = not known, or not finite
   uint64_t content = 0;  // equal for equal digests, or else for equal extremes and counts; 0 = not known
@@ -76,6 +81,7 @@ class JobCells {
   [[nodiscard]] const RankJob& job() const { return job_; }
 
  private:
+  void count_calls();
   uint32_t slot_of(const RecordRow& row);
   uint32_t shape_of(const RecordRow& row);
 

@@ -1,15 +1,17 @@
 #include "ranks/job_paths.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tensortap {
 namespace {
 
-constexpr size_t kMostKept = 1000;  // examples
+constexpr size_t kMostKept = 10000;  // executions that some ranks lack
 
 }  // namespace
 
 JobPaths::JobPaths(const JobCells& cells) : cells_(cells), ranks_of_ops_(cells.job().ranks_of_ops()) {
+  stages_ = std::ranges::any_of(cells.job().ops(), [](const JobOps::Op& op) { return is_between_two(op.type); });
   for (const RankOfJob& rank : cells.job().ranks()) {
     auto& steps = steps_of_.emplace_back(cells.job().steps().size());
     for (const int64_t step : rank.steps) steps[cells.job().step_place(step)] = true;
@@ -26,21 +28,74 @@ void JobPaths::add(std::span<const RankCell> cells) {
   look_at_shapes(cells);
 }
 
+// What an asynchronous collective gives comes when it is complete: of the last step perhaps after the capture.
+bool JobPaths::ends_with_it(uint32_t place) const {
+  const std::vector<int64_t>& steps = cells_.job().ranks()[place].steps;
+  return steps.back() == cells_.job().steps()[execution_.step] && is_collective(cells_.job().ops()[execution_.job_op].type);
+}
+
 void JobPaths::close_execution() {
   if (present_.empty()) return;
+  Habit& habit = habits_[{execution_.job_op, execution_.call}];
+  ++habit.steps;
   Lacking lacking{execution_, {}, {present_.begin(), present_.end()}};
   for (uint32_t place = 0; place < steps_of_.size(); ++place) {
-    if (ranks_of_ops_[execution_.job_op][place] && steps_of_[place][execution_.step] && !present_.contains(place)) {
+    if (ranks_of_ops_[execution_.job_op][place] && steps_of_[place][execution_.step] && !present_.contains(place) && !ends_with_it(place)) {
       lacking.places.push_back(place);
     }
   }
   present_.clear();
   if (lacking.places.empty()) return;
-  ++executions_;
+  habit.lacking.resize(steps_of_.size());
+  for (const uint32_t place : lacking.places) ++habit.lacking[place];
   if (lacking_.size() < kMostKept) lacking_.push_back(std::move(lacking));
 }
 
-void JobPaths::finish() { close_execution(); }
+void JobPaths::finish() {
+  close_execution();
+  judge_executions();
+}
+
+// Ops that every rank that has them lacks equally often: each has all of them, but not in the same steps, as threads of a library do.
+std::set<uint32_t> JobPaths::evenly_lacking() const {
+  std::map<uint32_t, std::vector<uint64_t>> by_op;
+  for (const auto& [execution, habit] : habits_) {
+    if (habit.lacking.empty()) continue;
+    std::vector<uint64_t>& counts = by_op[execution.first];
+    counts.resize(steps_of_.size());
+    for (size_t place = 0; place < counts.size(); ++place) counts[place] += habit.lacking[place];
+  }
+  std::set<uint32_t> even;
+  for (const auto& [op, counts] : by_op) {
+    std::set<uint64_t> different;
+    for (size_t place = 0; place < counts.size(); ++place) {
+      if (ranks_of_ops_[op][place]) different.insert(counts[place]);
+    }
+    if (different.size() == 1) even.insert(op);
+  }
+  return even;
+}
+
+// Leaves those ranks that usually have what they lack here. Where none does, and few ranks have it at all, all others lack it.
+void JobPaths::judge(Lacking& lacking) const {
+  const Habit& habit = habits_.at({lacking.key.job_op, lacking.key.call});
+  const bool only_step = cells_.job().steps().size() == 1 && !stages_ && lacking.others.size() > lacking.places.size();
+  const auto usual = [&](uint32_t place) { return only_step || has_most(habit.steps - habit.lacking[place], habit.steps); };
+  std::vector<uint32_t> usually;
+  std::ranges::copy_if(lacking.places, std::back_inserter(usually), usual);
+  const bool rare = habit.steps * 2 < cells_.job().steps().size() && lacking.key.step > 0;
+  const bool extra = rare && lacking.others.size() < lacking.places.size();
+  if (!extra) lacking.places = std::move(usually);
+}
+
+void JobPaths::judge_executions() {
+  const std::set<uint32_t> even = evenly_lacking();
+  for (Lacking& lacking : lacking_) {
+    even.contains(lacking.key.job_op) ? lacking.places.clear() : judge(lacking);
+  }
+  std::erase_if(lacking_, [](const Lacking& one) { return one.places.empty(); });
+  executions_ = lacking_.size();
+}
 
 void JobPaths::look_at_shapes(std::span<const RankCell> cells) {
   if (std::ranges::all_of(cells, [&](const RankCell& cell) { return cell.shape == cells.front().shape; })) return;
@@ -56,7 +111,7 @@ void JobPaths::look_at_shapes(std::span<const RankCell> cells) {
     other.wrong = other.wrong || one.dtype != first.dtype || one.dims_count != first.dims_count;
   }
   const bool one_alone = other.shapes.size() == 2 && other.shapes[1].second.size() == 1 && cells.size() > 2;
-  other.wrong = other.wrong || one_alone;
+  other.wrong = (other.wrong || one_alone) && !stages_;
   shapes_.push_back(std::move(other));
 }
 
@@ -73,7 +128,8 @@ bool JobPaths::lacks_any() const {
   for (uint32_t step = 0; step < cells_.job().steps().size(); ++step) {
     if (!lacking_step(step).empty()) return true;
   }
-  return std::ranges::any_of(ranks_of_ops_, [](const std::vector<bool>& ranks) {
+  // Stages of a pipeline have ops of their own.
+  return !stages_ && std::ranges::any_of(ranks_of_ops_, [](const std::vector<bool>& ranks) {
     const auto having = static_cast<size_t>(std::ranges::count(ranks, true));
     return having < ranks.size() && has_most(having, ranks.size());
   });

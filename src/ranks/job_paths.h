@@ -24,12 +24,15 @@ class JobPaths {
   // After the last add().
   void finish();
 
-  // {"ops": [{"ops": count, "first": op, "ranks", "lacking", "most": whether more than half of the ranks have them}], "steps": [{"first",
-  // "last", "steps", "lacking"}], "lacking_executions": count, "executions": [{"step", "op", ..., "call", "lacking", "others"}]}. An
-  // execution lacks in a rank that has the op in another step, and has records of this step.
+  // {"ops": [{"ops": count, "first": op, "ranks", "lacking", "most": whether more than half of the ranks have them}], "stages": whether
+  // ranks send to single others, "steps": [{"first", "last", "steps", "lacking"}], "lacking_executions": count, "executions": [{"step",
+  // "op", ..., "call", "lacking", "others"}]}. An execution lacks in a rank that has records of the step and has such executions in most
+  // steps; or, after the first step, in all ranks where few have it, in few steps. None: where all ranks lack equally many of an op, which
+  // some have in another step than others; of a collective in a rank's last step, whose end was not waited for.
   [[nodiscard]] Json missing_report(size_t limit) const;
   // {"tensors": count, "wrong": count, "shapes": [{"record", ..., "wrong", "shapes": [{"dtype", "shape", "ranks"}]}]}: wrong are those of
-  // another dtype or number of dimensions, those of weights and gradients, and where one rank alone has another shape than all others.
+  // another dtype or number of dimensions, those of weights and gradients, and where one rank alone has another shape than all others; none in
+  // a job of stages.
   [[nodiscard]] Json shapes_report(size_t limit) const;
   [[nodiscard]] bool lacks_any() const;  // what most ranks have
 
@@ -44,8 +47,17 @@ class JobPaths {
     std::vector<std::pair<uint32_t, std::vector<uint32_t>>> shapes;  // with places, those of most ranks first
     bool wrong = false;
   };
+  // How regularly ranks have an execution of a number in a step.
+  struct Habit {
+    uint32_t steps = 0;             // in which any rank has it
+    std::vector<uint32_t> lacking;  // by place; empty while none has lacked it
+  };
   static bool has_most(size_t having, size_t ranks) { return having * 2 > ranks; }
   void close_execution();
+  [[nodiscard]] bool ends_with_it(uint32_t place) const;
+  void judge_executions();
+  void judge(Lacking& lacking) const;
+  [[nodiscard]] std::set<uint32_t> evenly_lacking() const;
   void look_at_shapes(std::span<const RankCell> cells);
   [[nodiscard]] Json op_groups() const;
   [[nodiscard]] Json step_gaps() const;
@@ -57,7 +69,9 @@ class JobPaths {
   CellKey execution_;
   std::set<uint32_t> present_;
   std::vector<Lacking> lacking_;
+  std::map<std::pair<uint32_t, uint32_t>, Habit> habits_;  // by op and call
   uint64_t executions_ = 0;
+  bool stages_ = false;
   std::map<std::pair<uint32_t, uint32_t>, size_t> shape_series_;  // op and slot: once each
   std::vector<OtherShapes> shapes_;
 };

@@ -78,7 +78,7 @@ void ReplicaCheck::take(uint32_t group, std::span<const RankCell> cells) {
   }
   if (members.size() < 2) return;
   const CellKey& key = cells.front().key;
-  Series& series = series_[{key.job_op, key.call, key.slot, group}];
+  Series& series = series_[{key.job_op, cells.front().calls, key.call, key.slot, group}];
   if (series.never) return;
   if (series.classes.empty()) series.classes.assign(groups_[group].ranks.size(), given_ ? 0 : kNew);
   if (!given_) begin(group, series, members);

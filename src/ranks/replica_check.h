@@ -53,7 +53,8 @@ class ReplicaCheck {
   bool given_;
   std::vector<RankGroup> groups_;
   std::vector<std::vector<uint32_t>> positions_;  // by group and place: the position in the group, or kNowhere
-  std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>, Series> series_;  // by op, call, slot and group
+  // By op, how often it runs in a step, call, slot and group: where an op runs more often than before, its calls are of other tensors.
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>, Series> series_;
   std::vector<Unequal> unequal_;
   std::map<int64_t, uint64_t> tensors_;  // by rank: how many of its tensors are unequal
 };

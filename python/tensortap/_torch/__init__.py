@@ -57,6 +57,14 @@ def install(table: dict[str, Any]) -> None:
     _targets.installed(given)
 
 
+def opened() -> None:
+    """Tell the process's facts once more: a library that takes no capture yet, when `install` runs, keeps none."""
+    from . import job_facts
+
+    if functions is not None:
+        job_facts.tell_facts(functions)
+
+
 def placement_of(tensor: Any) -> str:
     """Tell how a DTensor is placed: what the adapter asks when an op becomes known.
 

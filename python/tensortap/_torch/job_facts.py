@@ -19,7 +19,19 @@ PLACES = ("rank", "local_rank", "group_rank", "world_size", "local_world_size")
 
 
 def tell(functions: Functions) -> None:
-    """Tell of the interpreter and the processor, of the process's place in its job, and of process groups, those to come too.
+    """Tell what `tell_facts` does, and of process groups to come.
+
+    Parameters
+    ----------
+    functions : Functions
+        Of the library.
+    """
+    tell_facts(functions)
+    _follow_groups(functions)
+
+
+def tell_facts(functions: Functions) -> None:
+    """Tell of the interpreter and the processor, of the process's place in its job, and of its process groups.
 
     Parameters
     ----------
@@ -31,7 +43,9 @@ def tell(functions: Functions) -> None:
     if capability is not None:
         functions.add_fact("cpu_capability", json.dumps(capability()))
     _tell_place(functions)
-    _follow_groups(functions)
+    module: Any = sys.modules.get(GROUPS_MODULE)
+    if module is not None:
+        _tell_groups(functions, module)
 
 
 def _tell_place(functions: Functions) -> None:
@@ -55,7 +69,6 @@ def _follow_groups(functions: Functions) -> None:
         return made
 
     module._new_process_group_helper = _new_process_group_helper
-    _tell_groups(functions, module)
 
 
 def _tell_groups(functions: Functions, module: Any) -> None:

@@ -19,8 +19,8 @@ bool starts_with(std::string_view text, std::string_view prefix) { return text.s
 // Operators whose schema hides what they write; found by running PyTorch's own samples of every operator, of the oldest and of
 // newer releases. Whatever is not PyTorch's own may do the same.
 bool writes_undeclared(std::string_view operator_name, std::string_view argument) {
-  const bool own =
-      starts_with(operator_name, "aten::") || starts_with(operator_name, "prims::") || starts_with(operator_name, "quantized::");
+  const bool own = starts_with(operator_name, "aten::") || starts_with(operator_name, "prims::") ||
+                   starts_with(operator_name, "quantized::") || starts_with(operator_name, "fsdp::");
   return !own || argument == "running_mean" || argument == "running_var" || argument == "noise";
 }
 
@@ -59,10 +59,13 @@ bool holds(const List& list, std::string_view name) {
   return false;
 }
 
-// Outputs of collectives are arguments that no schema declares as such; of fsdp's own operators likewise.
+// Outputs of collectives are arguments that no schema declares as such; of fsdp's own operators likewise, one of which gathers what
+// another one splits.
 bool is_output_by_name(std::string_view operator_name, std::string_view argument) {
-  const bool collective = starts_with(operator_name, "c10d::") || starts_with(operator_name, "fsdp::");
-  if (!collective) return false;
+  if (starts_with(operator_name, "fsdp::")) {
+    return starts_with(argument, "output") || (operator_name == "fsdp::all_gather_copy_in" && argument == "all_gather_output");
+  }
+  if (!starts_with(operator_name, "c10d::")) return false;
   const bool receives = starts_with(operator_name, "c10d::recv") && argument == "tensors";
   return receives || starts_with(argument, "output") || argument == "all_gather_output";
 }
@@ -145,7 +148,7 @@ void fill_from_schema(const c10::OperatorHandle& handle, OperatorFacts& facts) {
   facts.returns = static_cast<uint32_t>(schema.returns().size());
   for (const c10::Argument& argument : schema.arguments()) {
     const bool declared = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
-    const bool written = declared || writes_undeclared(facts.name, argument.name());
+    const bool written = declared || writes_undeclared(facts.name, argument.name()) || is_output_by_name(facts.name, argument.name());
     facts.written.push_back(written ? 1 : 0);
     if (written && !is_returned(schema, argument)) facts.reads_back = true;
   }

@@ -1,0 +1,138 @@
+"""Four kinds of jobs over four ranks, each captured once as it should be and once with a planted fault; run by torchrun.
+
+usage: torchrun --nproc-per-node 4 rank_jobs_program.py OUT JOB...
+
+A job is "ddp", "fsdp", "tensor" or "pipeline", with "-fault" behind it where its fault is planted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+import tensortap
+
+STEPS = 6
+
+
+class Block(nn.Module):
+    """Two layers of which the first can be cut by columns and the second by rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = nn.Linear(8, 16)
+        self.down = nn.Linear(16, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.down(torch.tanh(self.up(x)))
+
+
+class Net(nn.Module):
+    """Two blocks, and a layer that is never cut."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = Block()
+        self.second = Block()
+        self.head = nn.Linear(8, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.second(self.first(x)))
+
+
+def step_on(model: nn.Module, optimizer: torch.optim.Optimizer, samples: int, seed: int) -> None:
+    """Take one step on random samples that the seed gives."""
+    generator = torch.Generator().manual_seed(seed)
+    x, y = torch.randn(samples, 8, generator=generator), torch.randint(0, 4, (samples,), generator=generator)
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+
+
+def ddp(fault: bool) -> None:
+    """Data parallel; rank 2 has random numbers of its own for a layer that it makes anew after the weights were made equal."""
+    model = nn.parallel.DistributedDataParallel(Net())
+    if fault and dist.get_rank() == 2:
+        torch.manual_seed(99)
+        model.module.head.reset_parameters()
+    optimizer = torch.optim.SGD(model.parameters(), 0.05, momentum=0.9)
+    for step in range(STEPS):
+        step_on(model, optimizer, 4, 100 * step + dist.get_rank())
+
+
+def fsdp(fault: bool) -> None:
+    """Sharded data parallel; the shard of rank 1 gets a NaN before step 3."""
+    model = Net()
+    for part in (model.first, model.second, model):
+        fully_shard(part, mesh=WORLD)
+    optimizer = torch.optim.AdamW(model.parameters(), 0.01)
+    for step in range(STEPS):
+        if fault and step == 3 and dist.get_rank() == 1:
+            with torch.no_grad():
+                model.second.up.weight.to_local()[0, 0] = float("nan")
+        step_on(model, optimizer, 4, 100 * step + dist.get_rank())
+
+
+def tensor(fault: bool) -> None:
+    """Tensor parallel over pairs of ranks, data parallel over the pairs; the norm of rank 3's shard grows from step 2 on."""
+    model = Net()
+    plan = {f"{block}.{layer}": kind() for block in ("first", "second") for layer, kind in (("up", ColwiseParallel), ("down", RowwiseParallel))}
+    parallelize_module(model, PAIRS["tp"], plan)
+    optimizer = torch.optim.SGD(model.parameters(), 0.05)
+    for step in range(STEPS):
+        if fault and step >= 2 and dist.get_rank() == 3:
+            with torch.no_grad():
+                model.second.down.weight.to_local().mul_(1.3)
+        step_on(model, optimizer, 4, step)
+
+
+def pipeline(fault: bool) -> None:
+    """Four stages; rank 2 leaves out its optimizer in step 3."""
+    rank = dist.get_rank()
+    torch.manual_seed(rank)
+    model = Block() if rank < dist.get_world_size() - 1 else nn.Linear(8, 4)
+    stage = PipelineStage(model, rank, dist.get_world_size(), torch.device("cpu"))
+    schedule = ScheduleGPipe(stage, 2, loss_fn=nn.functional.cross_entropy)
+    optimizer = torch.optim.SGD(model.parameters(), 0.05)
+    for step in range(STEPS):
+        generator = torch.Generator().manual_seed(step)
+        x, y = torch.randn(8, 8, generator=generator), torch.randint(0, 4, (8,), generator=generator)
+        optimizer.zero_grad()
+        schedule.step(*([x] if rank == 0 else []), **({"target": y} if rank == dist.get_world_size() - 1 else {}))
+        if not (fault and rank == 2 and step == 3):
+            optimizer.step()
+
+
+JOBS: dict[str, Callable[[bool], None]] = {"ddp": ddp, "fsdp": fsdp, "tensor": tensor, "pipeline": pipeline}
+WORLD: DeviceMesh
+PAIRS: DeviceMesh
+
+
+def main() -> None:
+    """Run the jobs that were asked for, each into a folder of its own."""
+    global WORLD, PAIRS
+    out, *jobs = sys.argv[1:]
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    WORLD = init_device_mesh("cpu", (dist.get_world_size(),), mesh_dim_names=("shards",))
+    PAIRS = init_device_mesh("cpu", (dist.get_world_size() // 2, 2), mesh_dim_names=("dp", "tp"))
+    for job in jobs:
+        name, _, fault = job.partition("-")
+        torch.manual_seed(0)
+        with tensortap.capture(payload="stats", slots="in,out", out=Path(out) / job):
+            JOBS[name](bool(fault))
+        dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
