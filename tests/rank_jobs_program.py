@@ -2,24 +2,25 @@
 
 usage: torchrun --nproc-per-node 4 rank_jobs_program.py OUT JOB...
 
-A job is "ddp", "fsdp", "tensor" or "pipeline", with "-fault" behind it where its fault is planted.
+A job is "ddp", "fsdp", "tensor" or "pipeline", with "-fault" behind it where its fault is planted; or "shards", of whose tensors the values
+are kept, which also runs in one process, without torchrun.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import tensortap
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
-
-import tensortap
 
 STEPS = 6
 
@@ -59,7 +60,7 @@ def step_on(model: nn.Module, optimizer: torch.optim.Optimizer, samples: int, se
 
 
 def ddp(fault: bool) -> None:
-    """Data parallel; rank 2 has random numbers of its own for a layer that it makes anew after the weights were made equal."""
+    """Train data parallel; rank 2 makes a layer anew from a seed of its own, after the weights were made equal."""
     model = nn.parallel.DistributedDataParallel(Net())
     if fault and dist.get_rank() == 2:
         torch.manual_seed(99)
@@ -70,10 +71,11 @@ def ddp(fault: bool) -> None:
 
 
 def fsdp(fault: bool) -> None:
-    """Sharded data parallel; the shard of rank 1 gets a NaN before step 3."""
+    """Train sharded data parallel; the shard of rank 1 gets a NaN before step 3."""
     model = Net()
+    mesh = init_device_mesh("cpu", (dist.get_world_size(),), mesh_dim_names=("shards",))
     for part in (model.first, model.second, model):
-        fully_shard(part, mesh=WORLD)
+        fully_shard(part, mesh=mesh)
     optimizer = torch.optim.AdamW(model.parameters(), 0.01)
     for step in range(STEPS):
         if fault and step == 3 and dist.get_rank() == 1:
@@ -83,10 +85,11 @@ def fsdp(fault: bool) -> None:
 
 
 def tensor(fault: bool) -> None:
-    """Tensor parallel over pairs of ranks, data parallel over the pairs; the norm of rank 3's shard grows from step 2 on."""
+    """Train tensor parallel over pairs of ranks; a shard of rank 3 grows from step 2 on."""
     model = Net()
-    plan = {f"{block}.{layer}": kind() for block in ("first", "second") for layer, kind in (("up", ColwiseParallel), ("down", RowwiseParallel))}
-    parallelize_module(model, PAIRS["tp"], plan)
+    mesh = init_device_mesh("cpu", (dist.get_world_size() // 2, 2), mesh_dim_names=("dp", "tp"))
+    for block in (model.first, model.second):
+        parallelize_module(block, mesh["tp"], {"up": ColwiseParallel(), "down": RowwiseParallel()})
     optimizer = torch.optim.SGD(model.parameters(), 0.05)
     for step in range(STEPS):
         if fault and step >= 2 and dist.get_rank() == 3:
@@ -96,7 +99,7 @@ def tensor(fault: bool) -> None:
 
 
 def pipeline(fault: bool) -> None:
-    """Four stages; rank 2 leaves out its optimizer in step 3."""
+    """Train four stages of a pipeline; rank 2 leaves out its optimizer in step 3."""
     rank = dist.get_rank()
     torch.manual_seed(rank)
     model = Block() if rank < dist.get_world_size() - 1 else nn.Linear(8, 4)
@@ -112,26 +115,37 @@ def pipeline(fault: bool) -> None:
             optimizer.step()
 
 
-JOBS: dict[str, Callable[[bool], None]] = {"ddp": ddp, "fsdp": fsdp, "tensor": tensor, "pipeline": pipeline}
-WORLD: DeviceMesh
-PAIRS: DeviceMesh
+def shards(_fault: bool) -> None:
+    """Train two steps tensor parallel over all ranks, or in one process."""
+    model = Net()
+    if dist.is_initialized():
+        mesh = init_device_mesh("cpu", (dist.get_world_size(),), mesh_dim_names=("tp",))
+        for block in (model.first, model.second):
+            parallelize_module(block, mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()})
+    optimizer = torch.optim.SGD(model.parameters(), 0.05)
+    for step in range(2):
+        step_on(model, optimizer, 4, step)
+
+
+JOBS: dict[str, Callable[[bool], None]] = {"ddp": ddp, "fsdp": fsdp, "tensor": tensor, "pipeline": pipeline, "shards": shards}
 
 
 def main() -> None:
     """Run the jobs that were asked for, each into a folder of its own."""
-    global WORLD, PAIRS
     out, *jobs = sys.argv[1:]
     torch.set_num_threads(1)
-    dist.init_process_group("gloo")
-    WORLD = init_device_mesh("cpu", (dist.get_world_size(),), mesh_dim_names=("shards",))
-    PAIRS = init_device_mesh("cpu", (dist.get_world_size() // 2, 2), mesh_dim_names=("dp", "tp"))
+    in_job = "RANK" in os.environ
+    if in_job:
+        dist.init_process_group("gloo")
     for job in jobs:
         name, _, fault = job.partition("-")
         torch.manual_seed(0)
-        with tensortap.capture(payload="stats", slots="in,out", out=Path(out) / job):
+        with tensortap.capture(payload="full" if name == "shards" else "stats", slots="in,out", out=Path(out) / job):
             JOBS[name](bool(fault))
-        dist.barrier()
-    dist.destroy_process_group()
+        if in_job:
+            dist.barrier()
+    if in_job:
+        dist.destroy_process_group()
 
 
 if __name__ == "__main__":

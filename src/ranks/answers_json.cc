@@ -81,7 +81,8 @@ Json FirstOfRanks::report(RankJob& job) const {
     Json json = {{"rank", job_.ranks()[rank].rank}, {"step", job_.steps()[place.step]}};
     if (place.job_op != kNoOp) json.update(job_op_json(job_, place.job_op));
     ranks.push_back(std::move(json));
-    if (!first.is_null() && ((place.step == best.step && place.job_op == best.job_op) || job_.ranks()[rank].rank == first["rank"])) first["ranks"].push_back(job_.ranks()[rank].rank);
+    if (!first.is_null() && ((place.step == best.step && place.job_op == best.job_op) || job_.ranks()[rank].rank == first["rank"]))
+      first["ranks"].push_back(job_.ranks()[rank].rank);
   }
   return {{"first", std::move(first)}, {"ranks", std::move(ranks)}};
 }
@@ -213,7 +214,11 @@ Json JobPaths::missing_report(size_t limit) const {
     json["others"] = ranks_at(cells_.job(), one.others);
     executions.push_back(std::move(json));
   }
-  return {{"ops", op_groups()}, {"stages", stages_}, {"steps", step_gaps()}, {"lacking_executions", executions_}, {"executions", std::move(executions)}};
+  return {{"ops", op_groups()},
+          {"stages", stages_},
+          {"steps", step_gaps()},
+          {"lacking_executions", executions_},
+          {"executions", std::move(executions)}};
 }
 
 Json JobPaths::shapes_report(size_t limit) const {

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "find/record_roles.h"
+#include "query/slot_placements.h"
 
 namespace tensortap {
 namespace {
@@ -50,7 +51,9 @@ bool is_varied(const RecordRow& row) {
 bool is_phase(const RecordRow& row, Phase phase) { return row.phase == static_cast<uint8_t>(phase); }
 
 // Adds all ranks' values, in place. One that goes on while the program runs shows what was there before, or something between.
-bool reduces_over_ranks(const OpInfo& op) { return is_all_reduce(op.type) && !attribute_is_set(op, "async_op"); }
+bool reduces_over_ranks(const OpInfo& op) {
+  return is_all_reduce(op.type) && !attribute_is_set(op, "async_op") && !op.type.starts_with("_c10d_functional.");
+}
 
 // What each record of a dump is for.
 class RolesOfDump {
@@ -66,7 +69,10 @@ class RolesOfDump {
       const int64_t first = first_steps.try_emplace(row.storage, row.step).first->second;
       if (one_step || first != row.step) weights_.insert(row.storage);
     }
-    for (const OpInfo& op : open.dump.ops()) reduces_.push_back(reduces_over_ranks(op));
+    for (const OpInfo& op : open.dump.ops()) {
+      reduces_.push_back(reduces_over_ranks(op));
+      shards_.push_back(reads_shards(op));
+    }
   }
   [[nodiscard]] CellRole role_of(const RecordRow& row) const {
     if (!is_floating(static_cast<DType>(row.dtype)) || row.numel == 0) return CellRole::kOther;
@@ -82,12 +88,14 @@ class RolesOfDump {
     return !is_input(row) || role != CellRole::kOther || !has_outputs_;
   }
 
+  [[nodiscard]] bool is_shard(const RecordRow& row) const { return row.op < shards_.size() && shards_[row.op]; }
   [[nodiscard]] bool has_outputs() const { return has_outputs_; }
 
  private:
   const OpenRankDump& open_;
   std::unordered_set<uint64_t> weights_;  // blocks of memory that weights are in
   std::vector<bool> reduces_;
+  std::vector<bool> shards_;
   bool has_outputs_ = false;
 };
 
@@ -147,6 +155,8 @@ void JobCells::add(const OpenRankDump& open, uint32_t first, uint32_t last) {
                       role,
                       row.digest_kind != 0,
                       is_varied(row),
+                      row.numel == 1,
+                      roles.is_shard(row),
                       is_input(row) && roles.has_outputs()});
   }
 }

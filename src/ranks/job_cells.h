@@ -40,15 +40,17 @@ struct CellKey {
 // What one rank has there.
 struct RankCell {
   CellKey key;
-  uint32_t place = 0;    // of the rank
-  uint32_t calls = 0;    // how often the op ran in this step, in the rank where it ran most often: a call is the same tensor's in equal ones
-  uint32_t shape = 0;    // JobCells::shape()
-  double l2 = 0;         // NaN = not known, or not finite
+  uint32_t place = 0;  // of the rank
+  uint32_t calls = 0;  // how often the op ran in this step, in the rank where it ran most often: a call is the same tensor's in equal ones
+  uint32_t shape = 0;  // JobCells::shape()
+  double l2 = 0;       // NaN = not known, or not finite
   uint64_t content = 0;  // equal for equal digests, or else for equal extremes and counts; 0 = not known
   CellRole role = CellRole::kOther;
   bool has_digest = false;
-  bool varies = false;   // has elements that differ, or one only
-  bool is_read = false;  // an input, which stands beside the output that made it
+  bool varies = false;     // has elements that differ, or one only
+  bool is_single = false;  // one element
+  bool is_shard = false;   // its op works on shards, as its source says
+  bool is_read = false;    // an input, which stands beside the output that made it
 };
 
 struct CellSlot {

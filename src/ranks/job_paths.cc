@@ -11,6 +11,7 @@ constexpr size_t kMostKept = 10000;  // executions that some ranks lack
 }  // namespace
 
 JobPaths::JobPaths(const JobCells& cells) : cells_(cells), ranks_of_ops_(cells.job().ranks_of_ops()) {
+  knows_sources_ = std::ranges::any_of(cells.job().ops(), &JobOps::Op::has_source);
   stages_ = std::ranges::any_of(cells.job().ops(), [](const JobOps::Op& op) { return is_between_two(op.type); });
   for (const RankOfJob& rank : cells.job().ranks()) {
     auto& steps = steps_of_.emplace_back(cells.job().steps().size());
@@ -28,6 +29,11 @@ void JobPaths::add(std::span<const RankCell> cells) {
   look_at_shapes(cells);
 }
 
+bool JobPaths::is_of_program(uint32_t job_op) const {
+  const JobOps::Op& op = cells_.job().ops()[job_op];
+  return !knows_sources_ || op.has_source || !op.module.empty();
+}
+
 // What an asynchronous collective gives comes when it is complete: of the last step perhaps after the capture.
 bool JobPaths::ends_with_it(uint32_t place) const {
   const std::vector<int64_t>& steps = cells_.job().ranks()[place].steps;
@@ -36,6 +42,7 @@ bool JobPaths::ends_with_it(uint32_t place) const {
 
 void JobPaths::close_execution() {
   if (present_.empty()) return;
+  if (!is_of_program(execution_.job_op)) return present_.clear();
   Habit& habit = habits_[{execution_.job_op, execution_.call}];
   ++habit.steps;
   Lacking lacking{execution_, {}, {present_.begin(), present_.end()}};

@@ -27,12 +27,13 @@ class JobPaths {
   // {"ops": [{"ops": count, "first": op, "ranks", "lacking", "most": whether more than half of the ranks have them}], "stages": whether
   // ranks send to single others, "steps": [{"first", "last", "steps", "lacking"}], "lacking_executions": count, "executions": [{"step",
   // "op", ..., "call", "lacking", "others"}]}. An execution lacks in a rank that has records of the step and has such executions in most
-  // steps; or, after the first step, in all ranks where few have it, in few steps. None: where all ranks lack equally many of an op, which
-  // some have in another step than others; of a collective in a rank's last step, whose end was not waited for.
+  // steps; or, after the first step, in all ranks where few have it, in few steps. None is lacking where all ranks lack equally many of
+  // an op, which some have in another step than others; of a collective in a rank's last step, whose end was not waited for; of an op
+  // without module and line where others have lines: a library's own thread ran it.
   [[nodiscard]] Json missing_report(size_t limit) const;
   // {"tensors": count, "wrong": count, "shapes": [{"record", ..., "wrong", "shapes": [{"dtype", "shape", "ranks"}]}]}: wrong are those of
-  // another dtype or number of dimensions, those of weights and gradients, and where one rank alone has another shape than all others; none in
-  // a job of stages.
+  // another dtype or number of dimensions, those of weights and gradients, and where one rank alone has another shape than all others;
+  // none in a job of stages.
   [[nodiscard]] Json shapes_report(size_t limit) const;
   [[nodiscard]] bool lacks_any() const;  // what most ranks have
 
@@ -58,6 +59,7 @@ class JobPaths {
   void judge_executions();
   void judge(Lacking& lacking) const;
   [[nodiscard]] std::set<uint32_t> evenly_lacking() const;
+  [[nodiscard]] bool is_of_program(uint32_t job_op) const;
   void look_at_shapes(std::span<const RankCell> cells);
   [[nodiscard]] Json op_groups() const;
   [[nodiscard]] Json step_gaps() const;
@@ -72,6 +74,7 @@ class JobPaths {
   std::map<std::pair<uint32_t, uint32_t>, Habit> habits_;  // by op and call
   uint64_t executions_ = 0;
   bool stages_ = false;
+  bool knows_sources_ = false;
   std::map<std::pair<uint32_t, uint32_t>, size_t> shape_series_;  // op and slot: once each
   std::vector<OtherShapes> shapes_;
 };

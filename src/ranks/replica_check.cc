@@ -96,7 +96,8 @@ void ReplicaCheck::take(uint32_t group, std::span<const RankCell> cells) {
 void ReplicaCheck::begin(uint32_t group, Series& series, const Members& members) {
   const bool all_known = std::ranges::none_of(members, [&](const RankCell* one) { return class_of(group, series, *one) == kNew; });
   // Shards of what is all zeros, or ones, are equal at first, too.
-  if (all_known || std::ranges::none_of(members, &RankCell::varies)) return;
+  const bool shards = std::ranges::any_of(members, &RankCell::is_shard);
+  if (all_known || std::ranges::none_of(members, [&](const RankCell* one) { return one->varies && !(shards && one->is_single); })) return;
   const bool first = std::ranges::all_of(series.classes, [](uint32_t one) { return one == kNew; });
   const std::vector<Members> contents = by_content(members);
   for (const Members& content : contents) {
@@ -110,7 +111,7 @@ void ReplicaCheck::begin(uint32_t group, Series& series, const Members& members)
   }
   if (!first) return;
   series.never = contents.front().size() == 1;
-  if (contents.size() > 1 && contents.front().size() * 2 > members.size()) differ(group, series, contents);
+  if (!shards && contents.size() > 1 && contents.front().size() * 2 > members.size()) differ(group, series, contents);
 }
 
 void ReplicaCheck::differ(uint32_t group, Series& series, const std::vector<Members>& contents) {

@@ -12,10 +12,12 @@ uint32_t JobOps::known(const OpInfo& op) {
   }
   const auto [found, is_new] = places_.try_emplace(std::move(key), static_cast<uint32_t>(ops_.size() + 1));
   if (is_new) {
-    ops_.push_back({op.name, op.type, op.module, op.graph, 0, static_cast<uint32_t>(dumps_.size())});
+    ops_.push_back({op.name, op.type, op.module, op.graph, 0, static_cast<uint32_t>(dumps_.size()), false});
     next_.push_back(0);
     previous_.push_back(0);
   }
+  Op& known = ops_[found->second - 1];
+  known.has_source = known.has_source || !op.source_location.empty();
   return found->second;
 }
 

@@ -25,6 +25,7 @@ class JobOps {
     std::string graph;
     uint32_t dumps = 0;       // that have it
     uint32_t first_dump = 0;  // number of the first of them
+    bool has_source = false;  // a line of the program is known, in any of them
   };
 
   // Adds the ops of the next dump.

@@ -1,0 +1,101 @@
+"""`tensortap ranks` on jobs of four ranks under torchrun, sound and with a planted fault each."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_support import ROOT, Done, package_alone, tensortap
+from torch_support import PYTHON, capture
+
+PROGRAM = ROOT / "tests/rank_jobs_program.py"
+KINDS = ("ddp", "fsdp", "tensor", "pipeline")
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run all of them in one job: four processes that import torch once."""
+    folder = tmp_path_factory.mktemp("jobs")
+    # Compiles the adapter where the installation has none.
+    assert capture(folder, "import torch\ntorch.ones(1) + 1\n").code == 0
+    names = [f"{kind}{fault}" for kind in KINDS for fault in ("", "-fault")]
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=4"]
+    for words in ([*torchrun, str(PROGRAM), str(folder), *names],):
+        done = subprocess.run(
+            [PYTHON, *words],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(package_alone(folder)), "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            timeout=400,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def answers(jobs: Path, name: str) -> tuple[Done, dict[str, Any]]:
+    done = tensortap("ranks", jobs / name, "--json")
+    return done, done.object
+
+
+def test_a_sound_job_raises_no_alarm(jobs: Path) -> None:  # B15
+    for kind in KINDS:
+        done, report = answers(jobs, kind)
+        assert (done.code, report["found"]) == (0, []), (kind, report)
+        assert [rank["rank"] for rank in report["ranks"]] == [0, 1, 2, 3]
+
+
+def test_a_layer_of_another_seed_is_no_replica(jobs: Path) -> None:  # B15
+    done, report = answers(jobs, "ddp-fault")
+    first = report["replicas"]["unequal"][0]
+    assert done.code == 1
+    assert (first["ranks"], first["others"]) == ([2], [0, 1, 3])
+    assert (first["step"], first["role"], first["module"]) == (0, "weight", "Net.head")
+
+
+def test_a_nan_in_a_shard_is_that_of_its_rank_though_all_ranks_gather_it(jobs: Path) -> None:  # B15
+    done, report = answers(jobs, "fsdp-fault")
+    first = report["nonfinite"]["first"]
+    line = next(number for number, text in enumerate(PROGRAM.read_text().splitlines(), 1) if 'float("nan")' in text)
+    assert done.code == 1
+    assert (first["rank"], first["step"]) == (1, 3)
+    assert first["source"].endswith(f"{PROGRAM.name}:{line}")
+    assert len(report["nonfinite"]["ranks"]) == 4
+
+
+def test_a_shard_that_moves_away_from_its_copy_is_named(jobs: Path) -> None:  # B15
+    done, report = answers(jobs, "tensor-fault")
+    weights = [one for one in report["replicas"]["unequal"] if one["role"] == "weight"]
+    assert done.code == 1
+    assert (weights[0]["step"], weights[0]["module"]) == (2, "Net.second.down")
+    assert (weights[0]["ranks"], weights[0]["others"]) == ([3], [1])
+
+
+def test_a_stage_that_leaves_out_a_step_is_named(jobs: Path) -> None:  # B15
+    done, report = answers(jobs, "pipeline-fault")
+    assert done.code == 1
+    assert report["found"] == ["missing"]
+    assert [rank["behind"] for rank in report["progress"]] == [0, 0, 1, 0]
+    first = report["missing"]["executions"][0]
+    assert (first["step"], first["others"]) == (3, [2])
+
+
+def test_ops_on_distributed_tensors_tell_their_placements(jobs: Path) -> None:
+    manifest = json.loads((jobs / "tensor/rank_3/run.json").read_text())
+    mesh = next(number for number, one in enumerate(manifest["runtime"]["meshes"]) if one == {"dims": ["tp"], "ranks": [2, 3]})
+    ops = [json.loads(line) for line in (jobs / "tensor/rank_3/ops.jsonl").read_text().splitlines()]
+    placed = {op["name"]: op["attributes"]["placements"] for op in ops if "placements" in (op["attributes"] or {})}
+    column, row = placed["Net.first.up/addmm"], placed["Net.first.down/addmm"]
+    assert column["in1"] == {"mesh": mesh, "placements": ["R"], "shape": [4, 8]}
+    assert column["in2"] == {"mesh": mesh, "placements": ["S(1)"], "shape": [8, 16]}
+    assert row["in1"] == {"mesh": mesh, "placements": ["S(1)"], "shape": [4, 16]}
+    assert row["in2"] == {"mesh": mesh, "placements": ["S(0)"], "shape": [16, 8]}
+    names = [slot["name"] for op in ops if op["name"] == "Net.first.up/addmm" for slot in op["inputs"]]
+    assert names[0] == "first.up.bias"
+    done = tensortap("show", jobs / "tensor/rank_3", "Net.first.up/addmm", "--json")
+    assert "S(1)" in done.out
