@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,9 @@ using testing::HasSubstr;
 
 // One rank's dump, in our own layout.
 struct MadeRank {
-  std::vector<std::string> names;  // of its ops, all of type Mul
+  std::vector<std::string> names;  // of its ops, of type Mul where `types` says no other
   std::vector<RecordRow> rows;
+  std::map<std::string, std::string> types = {};
   Json manifest = {{"tensortap", "0.1.0"}, {"layout", "tap"}, {"complete", true}, {"world_size", 4}, {"lost", 0}};
 };
 
@@ -56,7 +58,10 @@ void write_rank(const std::string& folder, MadeRank made) {
   std::filesystem::create_directories(folder);
   std::string ops;
   int id = 0;
-  for (const std::string& name : made.names) ops += Json({{"id", id++}, {"name", name}, {"type", "Mul"}}).dump() + "\n";
+  for (const std::string& name : made.names) {
+    const auto type = made.types.find(name);
+    ops += Json({{"id", id++}, {"name", name}, {"type", type == made.types.end() ? "Mul" : type->second}}).dump() + "\n";
+  }
   for (size_t i = 0; i < made.rows.size(); ++i) made.rows[i].sequence = i;
   std::string raw(made.rows.size() * sizeof(RecordRow), '\0');
   if (!raw.empty()) std::memcpy(raw.data(), made.rows.data(), raw.size());
@@ -211,6 +216,63 @@ TEST_F(Ranks, WhatARankLacksIsNamed) {
   EXPECT_THAT(ranks().out, AllOf(HasSubstr("log (Mul): in rank 0 only"), HasSubstr("step 6: no records in rank 2"),
                                  HasSubstr("step 3, b (Mul), call 0: not in rank 1"),
                                  HasSubstr("last step: 9; 1 rank stopped before\n  rank 3: step 7\n")));
+}
+
+// B15
+TEST_F(Ranks, StagesOfAPipelineHaveOpsAndShapesOfTheirOwn) {
+  for (const bool sends : {true, false}) {
+    make([sends](int rank, MadeRank& made) {
+      made.names.emplace_back("next");
+      made.types["next"] = sends ? "c10d.send" : "Mul";
+      made.rows.push_back(row_of(3, 0, 1));
+      if (rank < 3) made.names.emplace_back("inner");
+      if (rank < 3) made.rows.push_back(row_of(4, 0, 1));
+      if (rank == 3) at(made, 1, 0).set_desc({tensortap::DType::kFloat32, tensortap::Shape({2, 2})});
+    });
+    const Json expected = sends ? Json::array() : Json::array({"missing", "shapes"});
+    EXPECT_EQ(ranks("--json").object()["found"], expected);
+  }
+}
+
+TEST_F(Ranks, AnOpThatRanksRunInOtherStepsEquallyOftenIsNotLacking) {
+  for (const bool twice : {true, false}) {
+    make([twice](int rank, MadeRank& made) {
+      if (rank != 1) return;
+      RecordRow& moved = at(made, 1, 3);
+      moved.step = 4;
+      moved.call = 1;
+      if (!twice) std::erase_if(made.rows, [](const RecordRow& row) { return row.call == 1; });
+    });
+    EXPECT_EQ(ranks("--json").object()["found"], twice ? Json::array() : Json::array({"missing"}));
+  }
+}
+
+TEST_F(Ranks, WhereAnOpRunsMoreOftenItsCallsAreOfOtherTensors) {
+  make([](int rank, MadeRank& made) {
+    // From step 1 on the first call is that of a shard, and what was the first is the second.
+    for (int64_t step = 1; step < 10; ++step) {
+      RecordRow replica = at(made, 2, step);
+      replica.call = 1;
+      at(made, 2, step) = row_of(2, step, 7 + rank);
+      at(made, 2, step).slot_kind = replica.slot_kind;
+      at(made, 2, step).rank = rank;
+      made.rows.push_back(replica);
+    }
+  });
+  const Json report = ranks("--json").object();
+  EXPECT_EQ(report["replicas"]["unequal"], Json::array());
+  EXPECT_EQ(report["replicas"]["never_equal"], 1);
+}
+
+TEST_F(Ranks, WhatARankWasSentComesAfterWhatItMade) {
+  make([](int rank, MadeRank& made) {
+    made.types["a"] = "c10d.allreduce_";
+    if (rank != 2) at(made, 0, 5).stats.nan = 1;
+    if (rank == 2) at(made, 1, 5).stats.nan = 1;
+  });
+  const Json first = ranks("--json").object()["nonfinite"]["first"];
+  EXPECT_EQ(first["rank"], 2);
+  EXPECT_EQ(first["op"], "b");
 }
 
 TEST_F(Ranks, ShapesThatDifferAreJudged) {

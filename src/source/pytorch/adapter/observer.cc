@@ -81,7 +81,7 @@ void report_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& 
   gather_arguments(frames, frame, arguments.values);
   tensortap_torch_call call = call_of(frames, frame);
   call.arguments = &arguments;
-  call.sequence_number = record.seqNr();
+  call.sequence_number = record.seqNr() >= 0 ? record.seqNr() : outer_sequence_number(*frame.facts);
   frame.token = tracker->begin(&call, record.threadId());
   frame.is_reported = true;
 }
@@ -101,7 +101,10 @@ void begin_operator(ThreadFrames& frames, const at::RecordFunction& record) {
   frame.is_operator = !below && is_operator(*frame.facts, arguments_of(record, *frame.facts));
   if (frame.is_operator) ++frames.operators;
   if (!frame.facts->has_schema) return;
-  if (!frame.is_operator && !below) note_wrapped(frame, arguments_of(record, *frame.facts));
+  if (!frame.is_operator && !below) {
+    frame.sequence_number = record.seqNr();
+    note_wrapped(frame, arguments_of(record, *frame.facts));
+  }
   if (frame.is_operator) {
     report_begin(frames, frame, record, frames.apis == 0 ? TENSORTAP_TORCH_CALL_DIRECT : 0U);
   } else if (below) {

@@ -163,6 +163,11 @@ std::string placements_of(const CallArguments& arguments) {
   return json.empty() ? json : json + "}";
 }
 
+int64_t outer_sequence_number(const OperatorFacts& facts) {
+  const Frame* outer = outer_call(facts);
+  return outer == nullptr ? -1 : outer->sequence_number;
+}
+
 bool holds_parameter(const CallArguments& arguments, uint32_t slot) {
   const Frame* outer = outer_call(arguments.facts);
   if (outer == nullptr) return false;

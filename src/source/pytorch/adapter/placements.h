@@ -14,6 +14,8 @@
 
 namespace tensortap::torch_adapter {
 
+struct OperatorFacts;
+
 // Keeps the arguments that are tensors of a Python class for the calls below, whose arguments are what these hold.
 void note_wrapped(Frame& frame, c10::ArrayRef<const c10::IValue> arguments);
 
@@ -21,6 +23,9 @@ void note_wrapped(Frame& frame, c10::ArrayRef<const c10::IValue> arguments);
 // is placed, as the Python package tells it; "" when nothing is known. Takes the GIL. What was sent to another placement in between is not
 // among them.
 std::string placements_of(const CallArguments& arguments);
+
+// The number by which autograd knows such a call, -1 when there is none: below DTensors it has no other.
+int64_t outer_sequence_number(const OperatorFacts& facts);
 
 // Whether an argument of such a call is what a parameter holds: a leaf that requires a gradient.
 bool holds_parameter(const CallArguments& arguments, uint32_t slot);

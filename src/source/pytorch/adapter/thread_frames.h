@@ -29,6 +29,7 @@ struct Frame {
   void* token = nullptr;                          // of the tracker, null = not reported
   uint32_t flags = 0;                             // TENSORTAP_TORCH_CALL_*
   int exceptions = 0;                             // under way when the call began
+  int64_t sequence_number = -1;                   // of autograd, of a call that is looked through
   bool is_operator = false;                       // calls below it are its own affair
   bool is_reported = false;                       // the tracker was notified, whether it cares or not
   bool is_api = false;                            // a call of the program that is made of several operators
