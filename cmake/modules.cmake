@@ -51,7 +51,7 @@ set_source_files_properties(src/serve/http_server.cc PROPERTIES COMPILE_OPTIONS 
 
 # What reads files outside of a guest: the command and the Python reader. They link tensortap_<folder>_checked, which has libstdc++'s assertions; what goes
 # into a guest is compiled without, since an assertion that fails aborts the program. The folders of the second list are in both.
-set(tensortap_offline_modules query graph read convert find compare replay serve report table ranks)
+set(tensortap_offline_modules query graph read convert find compare replay serve report table ranks shards)
 set(tensortap_checked_modules base tensor trace plan stats format layout tree system registry exec ${tensortap_offline_modules})
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   add_compile_definitions(_GLIBCXX_ASSERTIONS)  # builds for tests alone have them everywhere

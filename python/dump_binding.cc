@@ -27,8 +27,11 @@
 #include "query/record_json.h"
 #include "query/row_columns.h"
 #include "query/row_query.h"
+#include "ranks/rank_groups.h"
 #include "read/dump_parts.h"
 #include "read/open_dump.h"
+#include "shards/joined_dump.h"
+#include "shards/shard_file.h"
 #include "trace/dump_index.h"
 
 namespace nb = nanobind;
@@ -66,6 +69,7 @@ Bytes borrowed_bytes(const void* data, size_t size, Lifetime lifetime) {
 
 class PythonDump {
  public:
+  explicit PythonDump(std::shared_ptr<const DumpIndex> made) : dump_(std::move(made)) {}
   explicit PythonDump(const nb::bytes& path) {
     const std::string folder(path.c_str(), path.size());
     nb::gil_scoped_release release;
@@ -231,6 +235,17 @@ nb::tuple compare_with(const PythonDump& a, const PythonDump& b, const std::vect
   return nb::make_tuple(rows, unpaired, summary);
 }
 
+// A job whose ranks hold shards as one dump. `file` is the text of --shards, "" for none.
+PythonDump join_job(const nb::bytes& job, const nb::str& file, const nb::str& name, const std::vector<std::string>& groups,
+                    const PythonDump& reference) {
+  std::optional<ShardFile> shards;
+  if (const std::string text = from_str(file); !text.empty()) shards = value_or_throw(ShardFile::parse(text, from_str(name)));
+  const ShardRequest request{shards ? &*shards : nullptr, value_or_throw(parse_rank_groups(groups))};
+  const std::string folder(job.c_str(), job.size());
+  const nb::gil_scoped_release release;
+  return PythonDump(std::shared_ptr<const DumpIndex>(value_or_throw(join_shards(folder, request, reference.index()))));
+}
+
 // (maker, output, reader) of ops
 std::vector<std::tuple<OpId, uint32_t, OpId>> edges_of(const PythonDump& dump) {
   std::vector<std::tuple<OpId, uint32_t, OpId>> edges;
@@ -274,6 +289,7 @@ void bind_dump(nb::module_& module) {
       .def("watch_report", watch_in)
       .def("edges", edges_of);
   module.def("compare", compare_with);
+  module.def("join_shards", join_job);
   module.def("noise_dumps", [](const nb::bytes& path) {
     nb::list folders;
     for (const std::string& folder : noise_dumps({path.c_str(), path.size()})) folders.append(nb::bytes(folder.data(), folder.size()));

@@ -24,7 +24,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert capture(folder, "import torch\ntorch.ones(1) + 1\n").code == 0
     names = [f"{kind}{fault}" for kind in KINDS for fault in ("", "-fault")]
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=4"]
-    for words in ([*torchrun, str(PROGRAM), str(folder), *names],):
+    for words in ([*torchrun, str(PROGRAM), str(folder), *names, "shards"], [str(PROGRAM), str(folder / "one"), "shards"]):
         done = subprocess.run(
             [PYTHON, *words],
             cwd=folder,
@@ -99,3 +99,56 @@ def test_ops_on_distributed_tensors_tell_their_placements(jobs: Path) -> None:
     assert names[0] == "first.up.bias"
     done = tensortap("show", jobs / "tensor/rank_3", "Net.first.up/addmm", "--json")
     assert "S(1)" in done.out
+
+
+def compared(*words: str | Path) -> tuple[Done, list[dict[str, Any]], dict[str, Any]]:
+    done = tensortap("compare", *words, "--json")
+    lines = done.objects
+    return done, [line for line in lines if "verdict" in line], lines[-1]["summary"]
+
+
+def test_shards_are_the_tensors_of_one_process(jobs: Path) -> None:  # B15
+    """Every pair of a tensor-parallel training lies within the tolerance, put together as DTensor and the shapes say."""
+    done, rows, summary = compared(jobs / "shards", jobs / "one/shards")
+    assert done.code == 0, (done.err, [row for row in rows if row["verdict"] not in ("equal", "tolerated")])
+    cut = {row["b"]: row for row in rows}
+    # Columns, rows, sums of both passes, and weights as the optimizer leaves them.
+    for name, shape in (
+        ("Net.first.up/addmm:out0", [4, 16]),
+        ("Net.first/tanh:out0", [4, 16]),
+        ("Net.first.down/addmm:in1", [4, 16]),
+        ("Net.second.down/addmm:out0", [4, 8]),
+    ):
+        assert cut[name]["shape_a"] == shape, cut.get(name)
+    assert summary["judged"] == len(rows)
+
+
+def test_a_file_says_how_shards_lie(jobs: Path, tmp_path: Path) -> None:  # B15
+    lines = tmp_path / "shards.txt"
+    lines.write_text("# of rows\n.*down/addmm:out0  b h (tp,sum)\n.*up/addmm:out0  b h(tp)\n")
+    done, rows, _ = compared(jobs / "shards", jobs / "one/shards", "--shards", lines, "--groups", "tp=0-3")
+    assert done.code == 0, done.err
+    shapes = {row["b"]: row["shape_a"] for row in rows}
+    assert shapes["Net.first.up/addmm:out0"] == [4, 16]
+    assert shapes["Net.first.down/addmm:out0"] == [4, 8]
+    # The same columns in the order of zigzag are not those of one process.
+    lines.write_text(".*first.up/addmm:out0  b h(tp,zigzag)\n")
+    done, rows, _ = compared(jobs / "shards", jobs / "one/shards", "--shards", lines)
+    wrong = [row["b"] for row in rows if row["verdict"] == "different"]
+    assert (done.code, "Net.first.up/addmm:out0" in wrong) == (1, True)
+
+
+def test_mistakes_in_the_file_are_named_with_their_place(jobs: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "shards.txt"
+    for text, said in (
+        ("(  b\n", "shards.txt:1:1: "),
+        (".*\n", "no dimensions"),
+        ("x  b h(tp,sums)\n", 'shards.txt:1:10: "sums" is no way to cut'),
+        ("\nx  b h(tp\n", "shards.txt:2:5: "),
+        ("x  (tp)\n", "only a sum"),
+        (".*up/addmm:out0  b s h(tp)\n", "names 3 dimensions"),
+        (".*up/addmm:out0  b h(cp)\n", 'no group is called "cp"; known: tp'),
+    ):
+        lines.write_text(text)
+        done = tensortap("compare", jobs / "shards", jobs / "one/shards", "--shards", lines)
+        assert (done.code, said in done.err) == (2, True), (text, done.err)

@@ -125,6 +125,8 @@ def compare(
     tolerance: str | os.PathLike[str] | Sequence[tuple[str, float, float]] = "auto",
     noise: Sequence[AnyDump] | None = None,
     steps: str | Mapping[int, int] | Sequence[int] = "",
+    shards: str | os.PathLike[str] | bool = False,
+    groups: Sequence[str] = (),
 ) -> Comparison:
     """Put the values of a dump beside those of a reference.
 
@@ -143,6 +145,11 @@ def compare(
         in the folders of `a` and `b`, where the tolerance is ``auto``; an empty list is none.
     steps : str, mapping or list
         Steps that stand beside each other: ``3:4,0-2``, ``{3: 4}``, or equal ones.
+    shards : str, path or bool
+        `a` is the folder of a job whose ranks hold parts of tensors, which are put together: a file as ``--shards`` takes it, or true, as
+        the dumps tell.
+    groups : list of str
+        Ranks that hold the parts, as ``--groups`` takes them: ``tp=0-1,2-3``. By default those of the meshes that the dumps tell.
 
     Returns
     -------
@@ -163,8 +170,15 @@ def compare(
     else:
         rules_text, rules_name = "".join(f"{pattern} {x!r} {y!r}\n" for pattern, x, y in tolerance), "tolerance"
     words = {"map": map_text, "map_name": map_name, "rules": rules_text, "rules_name": rules_name, "steps": _steps_text(steps)}
-    first, second = _opened(a), _opened(b)
-    beside = [(side, _core.noise_dumps(os.fsencode(dump.path))) for side, dump in (("a", first), ("b", second))]
+    second = _opened(b)
+    if shards or groups:
+        judged = os.fspath(a.path if isinstance(a, Dump) else a)
+        shards_text, shards_name = _file_or_text(None if isinstance(shards, bool) else shards, "", "")
+        core_a = _core.join_shards(os.fsencode(judged), shards_text, shards_name, list(groups), second._core)
+    else:
+        first = _opened(a)
+        judged, core_a = first.path, first._core
+    beside = [(side, _core.noise_dumps(os.fsencode(path))) for side, path in (("a", judged), ("b", second.path))]
     found = [(os.fsdecode(folder), side) for side, folders in beside for folder in folders]
     if noise is None:
         chosen: list[tuple[AnyDump, str]] = list(found) if not rules_name else []
@@ -172,4 +186,4 @@ def compare(
         places = {os.path.realpath(folder): side for folder, side in found}
         chosen = [(one, places.get(os.path.realpath(one.path if isinstance(one, Dump) else one), "")) for one in noise]
     others = [(_opened(one)._core, side) for one, side in chosen]
-    return Comparison(*_core.compare(first._core, second._core, others, words))
+    return Comparison(*_core.compare(core_a, second._core, others, words))

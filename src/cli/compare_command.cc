@@ -22,6 +22,7 @@
 #include "cli/dump_access.h"
 #include "cli/own_errors.h"
 #include "cli/report_file.h"
+#include "cli/shard_dumps.h"
 #include "compare/chosen_values.h"
 #include "compare/comparison_csv.h"
 #include "compare/comparison_json.h"
@@ -57,6 +58,7 @@ struct CompareOptions {
   bool replay = false;
   std::string runtime;
   std::string report;
+  ShardOptions shards;
   [[nodiscard]] CsvStyle style() const { return csv_style == "msprobe" ? CsvStyle::kMsprobe : CsvStyle::kOwn; }
   // Those that lie in the folders of A and B measure what they are compared by, unless something else is to.
   [[nodiscard]] bool without_noise() const { return noise.size() == 1 && noise.front() == kNoNoise; }
@@ -166,7 +168,8 @@ class Chosen {
   size_t shown_ = 0;
 };
 
-using Opened = std::vector<std::unique_ptr<DumpIndex>>;
+using Dump = std::unique_ptr<DumpIndex>;
+using Opened = std::vector<Dump>;
 
 // The files and dumps that a comparison needs beside A and B.
 struct Prepared {
@@ -236,6 +239,7 @@ struct Part {
   std::string name;  // the folder below those that were given, "" of these
   std::string a;
   std::string b;
+  bool of_shards = false;  // A is the job whose ranks hold parts
 };
 
 std::string name_below(const std::string& folder, const std::string& path) {
@@ -245,9 +249,10 @@ std::string name_below(const std::string& folder, const std::string& path) {
 
 // Errors: kCorrupt when both are of several parts, and none of one is called as one of the other.
 Result<std::vector<Part>> parts_of(const CompareOptions& options, const Terminal& terminal) {
+  if (joins_shards(options.shards, options.a, options.b)) return std::vector<Part>{{"", options.a, options.b, true}};
   const std::vector<std::string> of_a = dump_parts(options.a);
   const std::vector<std::string> of_b = dump_parts(options.b);
-  if (of_a.size() < 2 || of_b.size() < 2) return std::vector<Part>{{"", options.a, options.b}};
+  if (of_a.size() < 2 || of_b.size() < 2) return std::vector<Part>{{"", options.a, options.b, false}};
   std::map<std::string, std::string> others;
   for (const std::string& path : of_b) others[name_below(options.b, path)] = path;
   std::vector<Part> parts;
@@ -258,7 +263,7 @@ Result<std::vector<Part>> parts_of(const CompareOptions& options, const Terminal
       terminal.warn(fmt::format("{} has no counterpart in {}", path, options.b));
       continue;
     }
-    parts.push_back({name, path, found->second});
+    parts.push_back({name, path, found->second, false});
     others.erase(found);
   }
   for (const auto& [name, path] : others) terminal.warn(fmt::format("{} has no counterpart in {}", path, options.a));
@@ -279,8 +284,6 @@ ExitCode exit_code_of(const ComparisonSummary& summary, const Terminal& terminal
   return ExitCode::kFailed;
 }
 
-using Dump = std::unique_ptr<DumpIndex>;
-
 // The same comparison as a page: it takes the dumps that were compared.
 Status report_part(const CompareOptions& options, const Part& part, Dump a, Dump b, std::unique_ptr<ComparedPairs> pairs,
                    Terminal& terminal) {
@@ -293,10 +296,10 @@ Status report_part(const CompareOptions& options, const Part& part, Dump a, Dump
 // kFound when something is outside of the tolerance, kFailed when not all that the dumps have could be compared.
 Result<ExitCode> compare_part(const CompareOptions& options, const Part& part, const Prepared& prepared, Terminal& terminal,
                               std::string& csv) {
-  auto a = open_for_reading(terminal, part.a);
-  if (!a.ok()) return as_failure(a.status());
   auto b = open_for_reading(terminal, part.b);
   if (!b.ok()) return as_failure(b.status());
+  auto a = part.of_shards ? open_shards(terminal, options.shards, part.a, **b) : open_for_reading(terminal, part.a);
+  if (!a.ok()) return part.of_shards ? a.status() : as_failure(a.status());
   Progress progress(terminal);
   ComparisonOptions asked = prepared.options;
   Opened noise;
@@ -374,6 +377,7 @@ Action declare_compare(CLI::App& app) {
       ->type_name("auto|FILE");
   add_repeated(app, "--noise", options->noise, kDump,
                "A run of one of the programs, of inputs moved by their last bit; or none (what `run --noise` left in A and B)");
+  add_shard_options(app, options->shards);
   app.add_option("--steps", options->steps, "Steps beside each other, such as 3:4 (A:B), 0-5")->type_name("STEPS");
   app.add_option("--ops", options->ops, "Show only values whose names match this regular expression")->type_name("REGEX");
   add_choice(app, "--only", options->only, {"differing", "first", "all"},
