@@ -113,7 +113,9 @@ void Answers::apart() {
   const Json& apart = report_.at("apart");
   const Json& ranks = apart.at("ranks");
   const std::string_view question = "apart from the other ranks";
-  if (count_in(apart, "judged") == 0) return answer(question, false, "not judged: it takes a tensor with an l2 in three ranks or more");
+  if (count_in(apart, "judged") == 0)
+    return answer(question, false,
+                  "not judged: it takes a tensor with an l2 in three ranks or more, none of which is a stage of a pipeline");
   const double usual = number_in(apart, "usual");
   if (ranks.empty()) return answer(question, false, fmt::format("none; ranks are {:.2g} from their median", usual));
   answer(question, true, counted(ranks.size(), "rank"));

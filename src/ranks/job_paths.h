@@ -36,6 +36,8 @@ class JobPaths {
   // none in a job of stages.
   [[nodiscard]] Json shapes_report(size_t limit) const;
   [[nodiscard]] bool lacks_any() const;  // what most ranks have
+  // Whether ranks send to single others: they may run other programs.
+  [[nodiscard]] bool has_stages() const { return stages_; }
 
  private:
   struct Lacking {

@@ -131,7 +131,7 @@ class JobQuestions {
         cells_.add(open, first, last);
       });
       cells_.each([this](std::span<const RankCell> cells) {
-        apart_.add(cells);
+        if (!paths_.has_stages()) apart_.add(cells);
         replicas_.add(cells);
         paths_.add(cells);
       });
