@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/json.h"
 #include "base/text.h"
 
 namespace tensortap {

@@ -58,7 +58,7 @@ Result<RankJob> RankJob::open(std::span<const std::string> paths) {
   for (JobDump& place : found) {
     const auto dump = open_dump(place.path);
     if (!dump.ok()) {
-      job.unread_.push_back({place.path, dump.status().message()});
+      job.unread_.push_back({place.path, dump.status().message(), place.rank});
       continue;
     }
     scans.push_back(scanned(**dump));
@@ -197,9 +197,11 @@ std::optional<uint32_t> RankJob::place_of_rank(int64_t rank) const {
 std::vector<int64_t> RankJob::missing_ranks() const {
   const int64_t named = static_cast<int64_t>(std::min<uint64_t>(world_size_, kMostRanks)) - 1;
   const int64_t last = std::min(std::max(ranks_.back().rank, named), kMostRanks);
+  std::set<int64_t> unread;
+  for (const UnreadDump& one : unread_) unread.insert(one.rank.value_or(-1));
   std::vector<int64_t> missing;
   for (int64_t rank = 0; rank <= last; ++rank) {
-    if (!places_.contains(rank)) missing.push_back(rank);
+    if (!unread.contains(rank) && !places_.contains(rank)) missing.push_back(rank);
   }
   return missing;
 }

@@ -49,6 +49,7 @@ struct RankOfJob {
 struct UnreadDump {
   std::string dump;
   std::string reason;
+  std::optional<int64_t> rank;  // that its folder names
 };
 
 // One dump while it is open. A "place" is the position of a rank in RankJob::ranks().
@@ -88,7 +89,8 @@ class RankJob {
   [[nodiscard]] uint32_t step_place(int64_t step) const;  // position among steps(), or kNowhere
   [[nodiscard]] std::span<const UnreadDump> unread() const { return unread_; }
   [[nodiscard]] size_t dumps() const { return dumps_.size(); }
-  // Numbers that are below the largest rank, or below the size of the job that manifests name, and have no dump. At most a million.
+  // Numbers that are below the largest rank, or below the size of the job that manifests name, and have no dump, read or
+  // not. At most a million.
   [[nodiscard]] std::vector<int64_t> missing_ranks() const;
   // For each op of the job, for each place whether the rank has the op.
   [[nodiscard]] std::vector<std::vector<bool>> ranks_of_ops() const;

@@ -104,7 +104,9 @@ Json progress_json(const RankJob& job) {
 
 Json unread_json(const RankJob& job) {
   Json list = Json::array();
-  for (const UnreadDump& one : job.unread()) list.push_back({{"dump", one.dump}, {"reason", one.reason}});
+  for (const UnreadDump& one : job.unread()) {
+    list.push_back({{"rank", one.rank ? Json(*one.rank) : Json(nullptr)}, {"dump", one.dump}, {"reason", one.reason}});
+  }
   return list;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -21,6 +22,7 @@ namespace {
 using tensortap::RecordRow;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 // One rank's dump, in our own layout.
 struct MadeRank {
@@ -68,6 +70,13 @@ void write_rank(const std::string& folder, MadeRank made) {
   write(folder + "/ops.jsonl", ops);
   write(folder + "/records.npy", npy(descr_of_rows(), {static_cast<int64_t>(made.rows.size())}, raw));
   write(folder + "/run.json", made.manifest.dump());
+}
+
+// Takes the mark off the last row that says that it is whole.
+void make_uncommitted(const std::string& file) {
+  std::string bytes = read(file);
+  bytes[bytes.size() - sizeof(RecordRow) + offsetof(RecordRow, committed)] = '\0';
+  write(file, bytes);
 }
 
 class Ranks : public testing::Test {
@@ -349,6 +358,67 @@ TEST_F(Ranks, WhatDumpsLackIsSaidAndTheRestAnswered) {
   EXPECT_EQ(report["missing_ranks"], Json::array({3}));
   EXPECT_THAT(report["found"].dump(), AllOf(HasSubstr("without_records"), HasSubstr("missing_ranks")));
   EXPECT_EQ(report["replicas"]["unequal_tensors"], 0);
+}
+
+// B15
+TEST_F(Ranks, ADumpThatCannotBeReadIsNamedWithItsRank) {
+  make();
+  // Of a release with other columns.
+  write(job() + "/rank_2/records.npy", npy("[('step', '<i8'), ('norm', '<f8')]", {1}, std::string(16, '\0')));
+  const Done done = ranks();
+  EXPECT_EQ(done.code, 1);
+  EXPECT_THAT(done.err,
+              AllOf(HasSubstr("rank_2: records.npy: the columns are not those of this version of tensortap"), Not(HasSubstr("no dump"))));
+  EXPECT_THAT(done.out, AllOf(HasSubstr("3 ranks, 3 ops, 10 steps"), HasSubstr("last step: 9 in every rank\n")));
+  const Json report = ranks("--json").object();
+  ASSERT_EQ(report["unread"].size(), 1);
+  EXPECT_EQ(report["unread"][0]["rank"], 2);
+  EXPECT_EQ(report["unread"][0]["dump"], "job/rank_2");
+  EXPECT_EQ(report["missing_ranks"], Json::array());
+  EXPECT_EQ(report["found"], Json::array({"unread"}));
+}
+
+TEST_F(Ranks, AJobOfWhichNothingCanBeReadFails) {
+  make();
+  for (int rank = 0; rank < 4; ++rank) {
+    write(job() + "/rank_" + std::to_string(rank) + "/records.npy", npy("[('step', '<i8'), ('norm', '<f8')]", {1}, std::string(16, '\0')));
+  }
+  const Done done = ranks();
+  EXPECT_EQ(done.code, 3);
+  EXPECT_EQ(done.out, "");
+  EXPECT_THAT(done.err, HasSubstr("rank_0: records.npy: the columns are not those of this version"));
+  EXPECT_EQ(lines_of(done.err).size(), 1) << done.err;
+}
+
+TEST_F(Ranks, RowsThatWereBeingWrittenAreLeftOutAndSaid) {
+  // The process was killed while it wrote: rank 1 in the middle of a row of step 8, rank 3 before its last row was whole.
+  make();
+  const std::string file = job() + "/rank_1/records.npy";
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 5 * sizeof(RecordRow) - 100);
+  make_uncommitted(job() + "/rank_3/records.npy");
+  std::filesystem::remove(job() + "/rank_3/run.json");  // which is written last
+  const Done done = ranks("--json");
+  EXPECT_EQ(done.code, 1);
+  const Json report = done.object();
+  EXPECT_EQ(report["ranks"][1]["records"], 24);
+  EXPECT_THAT(report["ranks"][1]["notes"].dump(), HasSubstr("records.npy"));
+  EXPECT_EQ(report["ranks"][3]["records"], 29);
+  EXPECT_EQ(report["progress"][1]["last"], 7);
+  EXPECT_EQ(report["progress"][3]["last"], 9);
+  EXPECT_EQ(report["nonfinite"]["first"], nullptr);
+  EXPECT_EQ(report["found"], Json::array({"missing"}));
+}
+
+TEST_F(Ranks, ClocksThatAreApartAndOtherFrameworksChangeNoAnswer) {
+  make([](int rank, MadeRank& made) {
+    made.manifest["source"] = rank == 3 ? "pytorch 2.15.0" : "pytorch 2.13.0";
+    made.manifest["started"] = "20" + std::to_string(10 + 20 * rank) + "-01-01T00:00:00Z";
+    for (RecordRow& row : made.rows) row.time_ns += (rank - 2) * 1'000'000'000'000'000;
+  });
+  const Done done = ranks();
+  EXPECT_EQ(done.code, 0) << done.said();
+  EXPECT_THAT(done.err, HasSubstr("rank 3: was captured with pytorch 2.15.0, other ranks with pytorch 2.13.0"));
+  EXPECT_EQ(ranks("--json").object()["found"], Json::array());
 }
 
 TEST_F(Ranks, OneRankAndDumpsWithoutNumbersAreAnsweredToo) {

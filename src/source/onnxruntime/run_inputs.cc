@@ -154,6 +154,8 @@ Json describe(const ValueInfo& info, Json shape) {
 
 }  // namespace
 
+RunInputs::RunInputs() : description_(std::make_shared<Json>(Json::array())) {}
+
 Result<RunInputs::GivenByStep> RunInputs::collect(const InputOptions& options) {
   GivenByStep given;
   for (uint64_t i = 0; i < options.given_count; ++i) {
@@ -186,7 +188,7 @@ void RunInputs::describe_given(const ValueInfo& info, const GivenByStep& given) 
                 : origins.size() == 1 ? origins.front()
                                       : concat(origins.front(), " and ", origins.size() - 1, " more");
   line["seed"] = nullptr;
-  description_.push_back(std::move(line));
+  description_->push_back(std::move(line));
 }
 
 Status RunInputs::make_missing(const Api& api, const InputOptions& options, const ValueInfo& info) {
@@ -215,7 +217,7 @@ Status RunInputs::make_missing(const Api& api, const InputOptions& options, cons
   line["made"] = true;
   line["how"] = made_text(info.element_type, range);
   line["seed"] = options.seed;
-  description_.push_back(std::move(line));
+  description_->push_back(std::move(line));
   return {};
 }
 
@@ -243,7 +245,7 @@ Result<RunInputs> RunInputs::create(const std::shared_ptr<const RuntimeLibrary>&
     if (!options.all_from.empty()) return missing_in(options, info);
     TENSORTAP_RETURN_IF_ERROR(inputs.make_missing(library->api(), options, info));
   }
-  TENSORTAP_RETURN_IF_ERROR(check_ranges_used(options, inputs.description_));
+  TENSORTAP_RETURN_IF_ERROR(check_ranges_used(options, *inputs.description_));
   inputs.noise_ = options.noise;
   if (inputs.noise_) TENSORTAP_RETURN_IF_ERROR(inputs.move_all(library->api()));
   return inputs;
@@ -262,7 +264,7 @@ Status RunInputs::move_all(const Api& api) {
   for (auto& [key, value] : of_one_step_) {
     TENSORTAP_ASSIGN_OR_RETURN(value, moved_by_last_bit(api, std::move(value), noise_of(key.second, key.first)));
   }
-  for (Json& line : description_) line["noise_seed"] = *noise_;
+  for (Json& line : *description_) line["noise_seed"] = *noise_;
   return {};
 }
 

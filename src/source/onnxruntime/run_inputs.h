@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
+#include "base/status.h"
 #include "source/onnxruntime/index_uses.h"
 #include "source/onnxruntime/inference_session.h"
 #include "source/onnxruntime/input_maker.h"
@@ -37,6 +38,7 @@ struct InputOptions {
 // Inputs of all steps. Immutable once made, except carried values.
 class RunInputs {
  public:
+  RunInputs();
   // Errors: kInvalidArgument for inputs of a wrong name, shape or type, with the expected one, for unknown names of dimensions and ranges,
   // and for ranges that an input does not take.
   static Result<RunInputs> create(const std::shared_ptr<const RuntimeLibrary>& library, const InputOptions& options);
@@ -48,7 +50,7 @@ class RunInputs {
   Status carry(const Api& api, const std::string& name, int64_t step, OwnedValue value);
   // How each input came to be, in the order of the model: [{"name", "kind", "dtype", "shape", "made", "how", "seed"}], and
   // "noise_seed" where they were moved; docs/command_line.md.
-  [[nodiscard]] const Json& description() const { return description_; }
+  [[nodiscard]] const Json& description() const { return *description_; }
   [[nodiscard]] bool any_made() const { return any_made_; }
 
  private:
@@ -70,7 +72,7 @@ class RunInputs {
   std::map<std::string, OwnedValue> every_step_;
   std::map<std::pair<int64_t, std::string>, OwnedValue> of_one_step_;
   std::map<std::string, OwnedValue> carried_;
-  Json description_ = Json::array();
+  std::shared_ptr<Json> description_;  // elsewhere, so that this header needs no definition of Json
   bool any_made_ = false;
   std::optional<uint64_t> noise_;
 };

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "system/mindspore/tree/writer_golden.h"
+#include "system/mindspore/tree/golden_lines.h"
 #include "trace/scoped_name.h"
 
 namespace tensortap::mindspore {

@@ -10,7 +10,7 @@
 #include "format/npy/npy_header.h"
 #include "stats/stats.h"
 #include "system/mindspore/names.h"
-#include "system/mindspore/tree/writer_golden.h"
+#include "system/mindspore/tree/golden_lines.h"
 #include "tensor/number_formats.h"
 
 namespace tensortap::mindspore {

@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "base/temporary_folder.h"
 #include "stats/digest.h"
+#include "system/mindspore/tree/golden_lines.h"
 #include "system/mindspore/tree/writer_folder.h"
-#include "system/mindspore/tree/writer_golden.h"
 #include "tensor/number_formats.h"
 
 namespace tensortap::mindspore {

@@ -5,28 +5,15 @@
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/files.h"
-#include "base/json.h"
 #include "base/text.h"
 
 namespace tensortap::mindspore {
 
 inline std::string golden_path(std::string_view name) { return concat(TENSORTAP_TESTDATA, "/golden/mindspore/", name); }
-
-// The lines of a .jsonl file.
-inline std::vector<Json> golden_lines(std::string_view name) {
-  std::vector<Json> lines;
-  const auto text = read_file(golden_path(name));
-  if (!text.ok()) return lines;
-  for (const std::string_view line : split(*text, '\n')) {
-    if (line.empty()) continue;
-    auto parsed = parse_json(line, name);
-    if (parsed.ok()) lines.push_back(*std::move(parsed));
-  }
-  return lines;
-}
 
 // The names of the trees: "2.10.0-train".
 inline std::vector<std::string> golden_trees() {
