@@ -48,6 +48,8 @@ add_custom_command(OUTPUT ${tensortap_generated_serve}
 set_source_files_properties(${tensortap_generated_serve} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # clang-tidy reads units that nothing has built
 # The one source that includes the header of cpp-httplib, which is compiled without our warnings.
 set_source_files_properties(src/serve/http_server.cc PROPERTIES COMPILE_OPTIONS "-isystem;${TENSORTAP_HTTPLIB_SOURCE}" SKIP_UNITY_BUILD_INCLUSION ON)
+# Highway compiles one source of a unit for every instruction set; the other one with kernels is stats/block_kernels.cc.
+set_source_files_properties(src/stats/sketch_kernels.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 # What reads files outside of a guest: the command and the Python reader. They link tensortap_<folder>_checked, which has libstdc++'s assertions; what goes
 # into a guest is compiled without, since an assertion that fails aborts the program. The folders of the second list are in both.

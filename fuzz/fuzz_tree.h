@@ -51,6 +51,7 @@ inline size_t fuzz_read(const DumpIndex& dump) {
     (void)record_name(dump.rows()[row], op_of(dump, dump.rows()[row]).name);
     (void)dump.file(row);
     (void)dump.histogram(row);
+    (void)dump.sketch(row);
     const auto data = dump.data(row);
     if (!data.ok()) continue;
     fuzz_touch(data->view);

@@ -1,5 +1,6 @@
 // Any bytes as the files of a native dump: opened, read, mended, opened and read again. The input is a row of files: for each of
-// records.npy, ops.jsonl, tensors.npz, histograms.npy and run.json four bytes of size, then the content; what is left over is dropped.
+// records.npy, ops.jsonl, tensors.npz, histograms.npy, run.json, sketches.npy and sketch_channels.npy four bytes of size, then the content;
+// what is left over is dropped.
 //
 // Inputs that do not begin with an npy header get a right one in front of records.npy, so that rows are reached at once.
 
@@ -34,6 +35,12 @@ void run(std::string_view input) {
   const std::string_view manifest = fuzz_take<uint32_t>(input);
   std::remove(join_path(folder, tap::kRunFile).c_str());
   if (!manifest.empty()) fuzz_write(folder, tap::kRunFile, manifest);
+  for (const std::string_view name : {tap::kSketchesFile, tap::kChannelsFile}) {
+    std::string content(fuzz_take<uint32_t>(input));
+    // Rows are reached at once.
+    if (!content.empty() && !content.starts_with("\x93NUMPY")) content.insert(0, tap::kSketchesBegin, ' ');
+    fuzz_write(folder, name, content);
+  }
   const size_t before = read_all(*kLayout, folder);
   const auto report = kLayout->repair(folder, false);
   if (!report.ok()) return;

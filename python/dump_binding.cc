@@ -112,6 +112,21 @@ nb::tuple PythonDump::data(size_t row) const {
   return nb::make_tuple(number, shape, borrowed_bytes(copy->data(), size, {dump_, copy}));
 }
 
+// Axis (-1: no channels), elements of a channel, rows of sketch_channels.npy as bytes, size of a block (0: no blocks), counts of blocks.
+nb::object sketch_of(const PythonDump& dump, size_t row) {
+  const SketchState state{dump.index().rows()[dump.checked(row)].sketch};
+  if (!has_sketch(state)) return nb::none();
+  const Result<TensorSketch> found = dump.index().sketch(row);
+  if (found.status().code() == StatusCode::kNotFound && state != SketchState::kThere) return nb::none();
+  const TensorSketch sketch = value_or_throw(found);
+  const nb::bytes channels(reinterpret_cast<const char*>(sketch.channels.data()), sketch.channels.size() * sizeof(ChannelSums));
+  const BlockCounts& counts = sketch.blocks;
+  std::vector<uint64_t> numbers(std::begin(counts.bins), std::end(counts.bins));
+  numbers.insert(numbers.end(), {counts.zero, counts.nan, counts.inf, counts.nonzero});
+  numbers.insert(numbers.end(), std::begin(counts.underflow), std::end(counts.underflow));
+  return nb::make_tuple(sketch.axis, sketch.channel_elements, channels, sketch.block, numbers);
+}
+
 nb::object id_or_none(OpId id) { return id == kNoOp ? nb::none() : nb::cast(id); }
 
 nb::dict op_fields(const OpInfo& op) {
@@ -267,6 +282,11 @@ nb::object to_str(std::string_view text) {
 
 void bind_dump(nb::module_& module) {
   module.def("row_columns", columns_of_rows);
+  module.def("underflow_formats", [] {
+    std::vector<std::string> names;
+    for (const UnderflowFormat& format : kUnderflowFormats) names.emplace_back(format.name);
+    return names;
+  });
   nb::class_<PythonDump>(module, "Dump")
       .def(nb::init<const nb::bytes&>())
       .def_prop_ro("layout", [](const PythonDump& dump) { return std::string(dump.index().layout()); })
@@ -283,6 +303,7 @@ void bind_dump(nb::module_& module) {
       .def("file", [](const PythonDump& dump, size_t row) { return path_to_str(dump.index().file(dump.checked(row))); })
       .def("record", [](const PythonDump& dump, size_t row) { return to_json_text(record_json(dump.index(), dump.checked(row))); })
       .def("histogram", [](const PythonDump& dump, size_t row) { return dump.index().histogram(dump.checked(row)); })
+      .def("sketch", sketch_of)
       .def("data", &PythonDump::data)
       .def("find_report", find_in)
       .def("trends_report", trends_in)

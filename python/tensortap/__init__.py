@@ -20,6 +20,7 @@ from tensortap._notebook import Record
 from tensortap._ops import Op, OpInput, Original
 from tensortap._report import report
 from tensortap._run import RunOptions, RunResult, run
+from tensortap._sketch import Sketch, merge_sketches
 from tensortap._topology import atb_json_to_onnx
 
 __all__ = [
@@ -33,11 +34,13 @@ __all__ = [
     "Record",
     "RunOptions",
     "RunResult",
+    "Sketch",
     "__version__",
     "atb_json_to_onnx",
     "capture",
     "compare",
     "find",
+    "merge_sketches",
     "open",
     "report",
     "round",

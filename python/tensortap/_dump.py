@@ -16,6 +16,7 @@ from tensortap._error import Error
 from tensortap._notebook import Record, dump_html
 from tensortap._ops import Op, made_op, read_object
 from tensortap._optional import optional_package
+from tensortap._sketch import Sketch, read_sketch
 from tensortap._tensors import to_array
 
 if TYPE_CHECKING:
@@ -152,6 +153,27 @@ class Dump:
         row = self._core.find(record) if isinstance(record, str) else range(len(self))[record]
         counts = self._core.histogram(row)
         return np.array(counts, np.uint64) if counts else None
+
+    def sketch(self, record: str | int) -> Sketch | None:
+        """Give what a record holds by channel and by block.
+
+        Parameters
+        ----------
+        record : str or int
+            Name or row.
+
+        Returns
+        -------
+        Sketch or None
+            None when the record has none; the column ``sketch`` of `records` says why (docs/layouts/tap.md).
+
+        Raises
+        ------
+        Error
+            When the files of the dump do not hold what the record says.
+        """
+        row = self._core.find(record) if isinstance(record, str) else range(len(self))[record]
+        return read_sketch(self, row)
 
     def select(
         self,

@@ -15,6 +15,11 @@ CaptureSpec completed(CaptureSpec spec, bool keeps_data) {
   return spec;
 }
 
+SketchOptions sketch_options(const CaptureSpec& spec) {
+  const bool statistics = spec.payload == Payload::kStatistics || spec.payload == Payload::kFull;
+  return statistics ? SketchOptions{spec.sketch_axis, spec.sketch_block} : SketchOptions{};
+}
+
 StatsOptions stats_options(const CaptureSpec& spec, const WhereExpression* where) {
   uint32_t wanted = kStatNonFinite | (where != nullptr ? where->needed_stats() : 0);
   if (spec.payload == Payload::kStatistics || spec.payload == Payload::kFull) wanted |= spec.stats == 0 ? kStatFull : spec.stats;
@@ -41,6 +46,7 @@ ActivePlan::ActivePlan(std::unique_ptr<CapturePlan> compiled, const LayoutWriter
       on_request(spec.trigger == Trigger::kOnRequest),
       writing_fires(spec.limits.ring_ops > 0 && (spec.trigger == Trigger::kAlways || spec.trigger == Trigger::kOnRequest)),
       stats(stats_options(spec, where)),
+      sketch(sketch_options(spec)),
       digest(*digest_from_name(spec.digest)),
       shares_statistics(content_known),
       shares_data(content_known && keeps_data && spec.trigger != Trigger::kOverflow && layout.takes_references()),

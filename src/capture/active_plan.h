@@ -36,6 +36,7 @@ class ActivePlan {
   const bool on_request;
   const bool writing_fires;  // a record that is written fires the ring
   const StatsOptions stats;
+  const SketchOptions sketch;
   const DigestKind digest;
   const bool shares_statistics;  // of equal contents
   const bool shares_data;

@@ -74,6 +74,15 @@ void RecordSink::take(RecordRow& row, const TensorView* data, std::unique_ptr<Ex
   }
 }
 
+void RecordSink::add_sketch(RecordRow& row, const TensorSketch& sketch) {
+  if (disk_for_rows_.allows(sizeof(sketch) + sketch.channels.size() * sizeof(ChannelSums), 0)) {
+    writer_.add_sketch(row, sketch);
+  } else {
+    row.sketch = static_cast<uint8_t>(SketchState::kNotWritten);
+    writer_.lose_to_full_disk(row, options_.limits.keep_free);
+  }
+}
+
 // Whether limits and disk let the data in; the loss is counted when they do not. The layout holds "max_bytes", to the byte; here nothing is
 // copied that it would refuse in any case.
 bool RecordSink::room_for_data(const RecordRow& row, uint64_t bytes) {

@@ -52,6 +52,8 @@ class RecordSink {
   // Queues the record, writes it directly, or counts it as lost. `data`, null for a record without values, is read during the call only.
   // `row` gets what the layout fills in where it is written directly; `known`, what is known of the data, learns which record keeps it.
   void take(RecordRow& row, const TensorView* data, std::unique_ptr<ExponentHistogram> histogram, KnownContent& known);
+  // Writes the sketch of a record that take() gets next, at once; row.sketch says when there was no room.
+  void add_sketch(RecordRow& row, const TensorSketch& sketch);
   // A record with a copy of its data (null: without) for a gate or a ring. Never waits for memory: without any the record is marked
   // kRecordDataLost.
   QueuedRecord hold(const RecordRow& row, const TensorView* data, std::unique_ptr<ExponentHistogram> histogram);

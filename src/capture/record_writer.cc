@@ -63,6 +63,14 @@ void RecordWriter::write_row(RecordRow& row, const TensorView* data, const Expon
   if (row.committed != 0 || (row.flags & kRecordUnwritten) == 0) count(row);
 }
 
+void RecordWriter::add_sketch(RecordRow& row, const TensorSketch& sketch) {
+  const Status status = parts_.layout.add_sketch(row, sketch);
+  if (status.ok()) return;
+  row.sketch = static_cast<uint8_t>(SketchState::kNotWritten);
+  lose(reason_of(status), row);
+  parts_.problems.note_failure(status);
+}
+
 void RecordWriter::write_data(QueuedRecord& record, const TensorView* data) {
   write_row(record.row, data, record.histogram.get(), record.counted);
   if (record.number == 0) return;

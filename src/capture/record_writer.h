@@ -39,6 +39,8 @@ class RecordWriter {
   void write_data(QueuedRecord& record, const TensorView* data);
   // A record whose elements an earlier one has.
   void write_reference(QueuedRecord& record);
+  // The sketch of a record that is written later. Any thread at any time.
+  void add_sketch(RecordRow& row, const TensorSketch& sketch);
   // `counted`: a loss of this record is counted already. `row` gets what the layout fills in.
   void write_row(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram, bool counted);
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "capture/active_plan.h"
@@ -15,6 +16,7 @@
 #include "capture/op_table.h"
 #include "capture/record_queue.h"
 #include "capture/thread_number.h"
+#include "tensor/tensor_sketch.h"
 #include "trace/record_row.h"
 
 namespace tensortap {
@@ -46,8 +48,9 @@ struct TakenEvent {
   Governor::Thinning thinning;
   uint64_t elements = 0;
   uint64_t skipped_elements = 0;
-  uint64_t tensors = 0;              // wanted ones
-  std::vector<QueuedRecord> held{};  // for the overflow gate
+  uint64_t tensors = 0;                    // wanted ones
+  std::vector<QueuedRecord> held{};        // for the overflow gate
+  std::unique_ptr<TensorSketch> sketch{};  // of the tensor that is looked at
   Execution execution{};
   AtGate at_gate = AtGate::kWaits;
   bool for_readers = false;  // the program asked for an op that reads it, not for the op

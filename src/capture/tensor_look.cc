@@ -117,6 +117,8 @@ void TensorLook::take(TakenEvent& event, const tensortap_tensor& tensor) {
   take_head(event, view, row);
   row.sequence = next_sequence();
   KnownContent known = blocked ? KnownContent{} : recall(event, tensor, view, row);
+  event.sketch.reset();
+  if (view.data == nullptr && row.numel > 0 && event.plan.sketch.asked()) row.sketch = static_cast<uint8_t>(SketchState::kNoNumbers);
   if (view.data == nullptr && row.numel > 0 && (row.flags & kRecordUnwritten) == 0) {
     event.op.mark(kOpDescriptionOnly);
   } else {
@@ -190,7 +192,8 @@ bool TensorLook::describe(const TakenEvent& event, const tensortap_tensor& tenso
 
 std::unique_ptr<std::byte[]> TensorLook::put_in_order(const TakenEvent& event, uint32_t block, RecordRow& row, TensorView& view) {
   // Most statistics do not ask for the order.
-  const bool order_counts = event.wants_data() || event.plan.digest != DigestKind::kNone || event.plan.spec.sampling.head != 0;
+  const bool order_counts =
+      event.wants_data() || event.plan.sketch.asked() || event.plan.digest != DigestKind::kNone || event.plan.spec.sampling.head != 0;
   if (!order_counts) return nullptr;
   std::unique_ptr<std::byte[]> plain(new (std::nothrow) std::byte[std::max<uint64_t>(row.bytes, 1)]);
   if (plain == nullptr) {
@@ -264,8 +267,24 @@ void TensorLook::look_for_nonfinite(TakenEvent& event, const RecordRow& row) {
   first_nonfinite_.look(row, !first && !event.execution.read_infinity && !event.op.intended_infinities);
 }
 
+std::unique_ptr<SketchBuilder> TensorLook::begin_sketch(const TakenEvent& event, const TensorView& view, RecordRow& row) {
+  if (event.decision == nullptr || !event.plan.sketch.asked()) return nullptr;
+  SketchState state = sketch_state(view.desc, event.plan.sketch);
+  if (view.data == nullptr && row.numel > 0) state = SketchState::kNoNumbers;
+  if (has_sketch(state) && event.thinning.sample_limit != 0 && row.numel > event.thinning.sample_limit) state = SketchState::kSampled;
+  row.sketch = static_cast<uint8_t>(state);
+  if (!has_sketch(state) || (state != SketchState::kThere && event.plan.sketch.block == 0)) return nullptr;
+  try {
+    return std::make_unique<SketchBuilder>(view.desc, event.plan.sketch);
+  } catch (const std::bad_alloc&) {
+    row.sketch = static_cast<uint8_t>(SketchState::kNotWritten);
+    return nullptr;
+  }
+}
+
 void TensorLook::measure(TakenEvent& event, const TensorView& view, RecordRow& row, KnownContent& known) {
-  if (known.found && known.content.measured) {
+  const std::unique_ptr<SketchBuilder> sketch = begin_sketch(event, view, row);
+  if (known.found && known.content.measured && sketch == nullptr) {
     row.stats = known.content.stats;
     look_for_nonfinite(event, row);
     return;
@@ -276,7 +295,9 @@ void TensorLook::measure(TakenEvent& event, const TensorView& view, RecordRow& r
   }
   if (event.decision == nullptr) options.sample_limit = 0;
   options.parallel_for = {event.c.parallel_for, event.c.pool};
+  options.sketch = sketch.get();
   row.stats = compute_stats(view, options);
+  if (sketch != nullptr) event.sketch = std::make_unique<TensorSketch>(sketch->finish());
   event.elements += row.stats.count;
   if (known.key.valid() && options.sample_limit == event.plan.stats.sample_limit) {
     known.content.stats = row.stats;
@@ -332,6 +353,7 @@ void TensorLook::keep(TakenEvent& event, const TensorView& view, RecordRow& row,
     parts_.governor.count_data_left_out();
     data = nullptr;
   }
+  if (event.sketch != nullptr) parts_.sink.add_sketch(row, *event.sketch);
   parts_.sink.take(row, data, std::move(histogram), known);
 }
 

@@ -68,6 +68,7 @@ class TensorLook {
   KnownContent recall(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, const RecordRow& row);
   bool recall_reordered(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, KnownContent& known);
   void check_content(const TakenEvent& event, const TensorView& view, const RecordRow& row, KnownContent& known);
+  static std::unique_ptr<SketchBuilder> begin_sketch(const TakenEvent& event, const TensorView& view, RecordRow& row);
   void look_for_nonfinite(TakenEvent& event, const RecordRow& row);
   static void add_digest(const TakenEvent& event, const TensorView& view, RecordRow& row, KnownContent& known);
   [[nodiscard]] bool passes_condition(const TakenEvent& event, const RecordRow& row) const;

@@ -28,6 +28,14 @@ void add_payload_options(CLI::App& app, CaptureOptions& options) {
   CLI::Option* full = app.add_flag("--full", options.full, "Statistics and tensors")->group(group);
   CLI::Option* describe = app.add_flag("--describe", options.describe, "Only dtype and shape")->group(group);
   const std::vector<CLI::Option*> payloads = {stats, tensors, full, describe};
+  app.add_option("--channels", options.channels,
+                 "Also absmax, sum of squares and zeros of each channel along this axis; -1 is the last one")
+      ->type_name("AXIS")
+      ->group(group);
+  app.add_option("--blocks", options.blocks,
+                 "Also counts of blocks of 16, 32 or 128 elements of the last axis: what scaling them to fp8 or fp4 would lose")
+      ->type_name("SIZE")
+      ->group(group);
   for (CLI::Option* one : payloads) {
     for (CLI::Option* other : payloads) {
       if (one != other) one->excludes(other);

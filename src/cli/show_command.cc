@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/dump_access.h"
 #include "cli/gather.h"
+#include "cli/sketch_text.h"
 #include "cli/values_json.h"
 #include "query/record_json.h"
 #include "read/print_tensor.h"
@@ -151,6 +152,7 @@ Json answer_json(const DumpIndex& dump, size_t index, const Result<RecordData>& 
   Json answer = shown_record_json(dump, index);
   const auto histogram = histogram_of(dump, index, data);
   answer["histogram"] = histogram.empty() ? Json() : Json(histogram);
+  answer["sketch"] = sketch_json(dump, index);
   const bool few = data.ok() && data->view.desc.shape.numel().value_or(kMostJsonValues + 1) <= kMostJsonValues;
   answer["values"] = few ? values_json(data->view) : Json();
   return answer;
@@ -204,6 +206,7 @@ Result<ExitCode> show(const ShowOptions& options, Terminal& terminal) {
   }
   print_description(terminal, *dump, index);
   print_statistics(terminal, dump->rows()[index]);
+  for (const auto& [name, text] : sketch_lines(*dump, index)) field(terminal, name, text);
   print_histogram(terminal, histogram_of(*dump, index, data));
   terminal.line(terminal.out_palette().bold("values") + (options.at.empty() ? "" : fmt::format(" at [{}]", options.at)));
   terminal.line(data.ok() ? print_tensor(whole_tensor(data->view)) : "not recorded: capture with --tensors or --full to keep values");

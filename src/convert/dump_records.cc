@@ -141,6 +141,7 @@ class DumpCopy {
     kept_.push_back({i, row});
     // Nothing is a record for its readers alone where these get no inputs.
     if (!layout_.copies_inputs) row.flags &= static_cast<uint8_t>(~kRecordForReaders);
+    copy_sketch(dump_, i, row, *writer_);
     ExponentHistogram histogram;
     const bool has_histogram = histogram_of(dump_, i, histogram);
     const Status status = writer_->add_record(row, data.ok() ? &data->view : nullptr, has_histogram ? &histogram : nullptr);

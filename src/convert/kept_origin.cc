@@ -30,6 +30,7 @@ Status write_records(const DumpIndex& dump, std::span<const KeptRecord> records,
     const bool has_histogram = histogram_of(dump, number, histogram);
     // Lost here, until the tree gives them back.
     if ((dump.rows()[number].flags & (kRecordHasData | kRecordDataLost)) != 0) row.flags |= kRecordDataLost;
+    copy_sketch(dump, number, row, writer);
     TENSORTAP_RETURN_IF_ERROR(writer.add_record(row, nullptr, has_histogram ? &histogram : nullptr));
   }
   return {};
@@ -45,6 +46,12 @@ bool histogram_of(const DumpIndex& dump, size_t row, ExponentHistogram& histogra
   histogram.nan = numbers[ExponentHistogram::kBins + 1];
   histogram.inf = numbers[ExponentHistogram::kBins + 2];
   return true;
+}
+
+void copy_sketch(const DumpIndex& dump, size_t number, RecordRow& row, LayoutWriter& writer) {
+  if (!has_sketch(static_cast<SketchState>(row.sketch))) return;
+  const Result<TensorSketch> sketch = dump.sketch(number);
+  if (!sketch.ok() || !writer.add_sketch(row, *sketch).ok()) row.sketch = static_cast<uint8_t>(SketchState::kNotWritten);
 }
 
 Status keep_origin(const DumpIndex& dump, std::span<const KeptRecord> records, std::span<const std::vector<std::string>> files,

@@ -48,6 +48,7 @@ constexpr Property kProperties[] = {
     {[](const Layout& layout) { return !layout.tells_calls_apart; }, "order", "the order in which ops ran"},
     {[](const Layout& layout) { return layout.keeps.threads; }, "calls", "threads, and how often an op had run"},
     {[](const Layout& layout) { return layout.keeps.histogram; }, "histograms", "histograms"},
+    {[](const Layout& layout) { return layout.keeps.sketches; }, "sketches", "sketches by channel and block"},
     {[](const Layout& layout) { return layout.keeps.names; }, "lists", "elements of sequences: they are tensors of their own"},
     {[](const Layout& layout) { return layout.keeps.scalars; }, "scalars", "tensors without dimensions: they are vectors of one element"},
     {[](const Layout& layout) { return layout.keeps.empty_tensors; }, "empty", "tensors without elements: they have no file"},
@@ -83,6 +84,7 @@ Found look_at(const DumpIndex& dump) {
     found.kinds["scalars"] += row.dims_count == 0 ? 1 : 0;
     found.kinds["empty"] += row.numel == 0 ? 1 : 0;
     found.kinds["histograms"] += row.histogram != 0 ? 1 : 0;
+    found.kinds["sketches"] += has_sketch(static_cast<SketchState>(row.sketch)) ? 1 : 0;
   }
   return found;
 }

@@ -226,7 +226,7 @@ bool CrashFile::take_tensor(std::span<const std::byte> bytes) {
   if (!read_at(bytes, 0, tensor)) return false;
   RecordRow row = tensor.row;
   row.flags &= static_cast<uint8_t>(~(kRecordHasData | kRecordDataLost | kRecordRaw));
-  row.data_offset = row.data_bytes = row.member = row.histogram = row.data_header = 0;
+  row.data_offset = row.data_bytes = row.member = row.histogram = row.data_header = row.sketch = 0;
   row.stats = {};
   const TensorDesc desc = row.desc();
   row.set_desc(desc);

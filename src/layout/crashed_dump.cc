@@ -67,6 +67,9 @@ class CrashedDump : public DumpIndex {
   std::vector<uint64_t> histogram(size_t row) const override {
     return row < dump_->rows().size() ? dump_->histogram(row) : std::vector<uint64_t>();
   }
+  Result<TensorSketch> sketch(size_t row) const override {
+    return row < dump_->rows().size() ? dump_->sketch(row) : DumpIndex::sketch(row);
+  }
 
  private:
   struct Left {

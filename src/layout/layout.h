@@ -102,6 +102,12 @@ class LayoutWriter {
   // On success `row` holds what the layout filled in (data_offset, member, committed).
   virtual Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) = 0;
 
+  // Keeps a record's sketch, before the record itself; `row.sketch` says that it is there. Any thread at any time. Errors: kUnsupported where
+  // a layout has no place for sketches (Keeps::sketches), kIo, kExhausted, no room in "max_bytes".
+  virtual Status add_sketch(const RecordRow& /*row*/, const TensorSketch& /*sketch*/) {
+    return unsupported("this layout has no place for sketches");
+  }
+
   // Records that add_record() took and that did not come to be in the dump after all, since the last call: of an op whose file holds
   // several. Their failure is that of the call that told one. On the thread of add_record() with data.
   virtual uint64_t take_lost() { return 0; }
@@ -183,6 +189,7 @@ struct Keeps {
   uint32_t stats = kStatFull;  // Stat bits of the statistics that its options keep if nothing is said
   int digits = 0;              // of statistics that are no counts, 0 = all
   bool histogram = true;
+  bool sketches = false;
   bool names = true;    // of ops, whatever characters they have
   bool threads = true;  // and how often an op had run, each record of its own
 };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -143,7 +144,9 @@ struct CaptureSpec {
   std::string non_finite = "skip-nan";  // policy: "skip-nan", "propagate", "skip-nonfinite"
   std::string digest = "none";          // "none", "xxh3", "md5", "sha1"
   bool histogram = false;
-  bool plain_order = true;  // what a runtime holds in blocks is put back into the order of its dims
+  std::optional<int32_t> sketch_axis;  // sums by channel along this axis, from the last one where it is negative
+  uint32_t sketch_block = 0;           // > 0: counts by blocks of so many elements of the last axis
+  bool plain_order = true;             // what a runtime holds in blocks is put back into the order of its dims
   std::vector<std::string> levels = {"op"};
   Trigger trigger = Trigger::kAlways;
   OverflowOps overflow_ops = OverflowOps::kMakers;
@@ -169,6 +172,7 @@ struct CaptureSpec {
   std::string dialect = "tensortap";
   std::map<std::string, std::string> layout_options;  // what only one layout understands
   std::vector<std::string> notes;                     // what reading the config had to say to people; not part of the JSON form
+  [[nodiscard]] bool asks_for_sketch() const { return sketch_axis.has_value() || sketch_block != 0; }
   friend bool operator==(const CaptureSpec&, const CaptureSpec&) = default;
 };
 

@@ -115,6 +115,9 @@ void say_form(const CaptureSpec& spec, std::vector<std::string>& lines) {
   if (spec.sampling.head > 0)
     lines.push_back(concat("Tensors of more than ", spec.sampling.head, " elements are reduced to their first ", spec.sampling.head, "."));
   if (spec.histogram) lines.push_back("Values are also counted by binary exponent.");
+  if (spec.sketch_axis) lines.push_back(concat("Sums are also kept of each channel along axis ", *spec.sketch_axis, "."));
+  if (spec.sketch_block != 0)
+    lines.push_back(concat("Blocks of ", spec.sketch_block, " elements are also counted by their largest magnitude."));
   if (spec.digest != "none") lines.push_back(concat("Each tensor's bytes are digested with ", spec.digest, "."));
   if (!spec.where.empty()) lines.push_back(concat("A record is kept only if this holds for it: ", spec.where));
 }

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "plan/spec_keys.h"
 #include "plan/where.h"
+#include "tensor/tensor.h"
+#include "tensor/tensor_sketch.h"
 
 namespace tensortap {
 namespace {
@@ -113,6 +115,23 @@ Status read_payload(const CaptureOptions& options, CaptureSpec& spec) {
   return {};
 }
 
+Status read_sketch(const CaptureOptions& options, CaptureSpec& spec) {
+  if (options.channels) {
+    int64_t axis = 0;
+    if (!parse_integer(trim(*options.channels), axis) || axis < -kMaxRank || axis >= kMaxRank) {
+      return wrong("--channels", concat(quote(*options.channels), " is not an axis; write a number from ", -kMaxRank, " to ", kMaxRank - 1,
+                                        ", such as 1, or -1 for the last one"));
+    }
+    spec.sketch_axis = static_cast<int32_t>(axis);
+  }
+  if (!options.blocks) return {};
+  uint64_t block = 0;
+  if (!parse_unsigned(trim(*options.blocks), block) || std::ranges::find(kSketchBlocks, block) == kSketchBlocks.end())
+    return wrong("--blocks", concat(quote(*options.blocks), " is not a size of blocks; write 16, 32 or 128"));
+  spec.sketch_block = static_cast<uint32_t>(block);
+  return {};
+}
+
 Status read_budget(const CaptureOptions& options, CaptureSpec& spec) {
   if (!options.budget) return {};
   std::string_view text = trim(*options.budget);
@@ -186,6 +205,7 @@ Result<CaptureSpec> spec_from_options(const CaptureOptions& options) {
   TENSORTAP_RETURN_IF_ERROR(read_levels(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_where(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_payload(options, spec));
+  TENSORTAP_RETURN_IF_ERROR(read_sketch(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_budget(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_limits(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_texts(options, spec));

@@ -21,6 +21,8 @@ struct CaptureOptions {
   std::optional<std::string> slots;
   std::vector<std::string> levels;
   std::optional<std::string> where;
+  std::optional<std::string> channels;  // --channels AXIS
+  std::optional<std::string> blocks;    // --blocks 16|32|128
   bool stats = false;
   bool tensors = false;
   bool full = false;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "plan/spec_keys.h"
+#include "tensor/tensor_sketch.h"
 
 namespace tensortap {
 namespace {
@@ -63,6 +64,21 @@ Status check_payload(const CaptureSpec& spec) {
                                       "use \"statistics\" or \"full\", or leave one of the two out");
   if (spec.stats != 0 && !statistics) return invalid_argument(concat("\"stats\"", conflict));
   if (spec.histogram && !statistics) return invalid_argument(concat("\"histogram\"", conflict));
+  if (spec.asks_for_sketch() && !statistics) return invalid_argument(concat("\"sketch\"", conflict));
+  return {};
+}
+
+Status check_sketch(const CaptureSpec& spec) {
+  if (!spec.asks_for_sketch()) return {};
+  if (spec.sketch_block != 0 && std::ranges::find(kSketchBlocks, spec.sketch_block) == kSketchBlocks.end())
+    return invalid_argument(concat("\"sketch\": \"blocks\" must be 16, 32 or 128, not ", spec.sketch_block));
+  if (spec.trigger == Trigger::kOverflow || spec.trigger == Trigger::kWatch)
+    return invalid_argument(concat("\"sketch\" contradicts \"trigger\": ", quote(trigger_name(spec.trigger)),
+                                   ", which holds records back before they are written; leave one of the two out"));
+  if (spec.limits.ring_ops > 0)
+    return invalid_argument("\"sketch\" contradicts \"limits\": \"ring_ops\", which holds records back; leave one of the two out");
+  if (spec.sampling.elements > 0 || spec.sampling.head > 0)
+    return invalid_argument("\"sketch\" contradicts \"sampling\": a sketch is of whole tensors; leave one of the two out");
   return {};
 }
 
@@ -108,6 +124,7 @@ Status check_spec(const CaptureSpec& spec, const PlanEnvironment& environment) {
   TENSORTAP_RETURN_IF_ERROR(check_levels(spec, environment));
   TENSORTAP_RETURN_IF_ERROR(check_target(spec, environment));
   TENSORTAP_RETURN_IF_ERROR(check_payload(spec));
+  TENSORTAP_RETURN_IF_ERROR(check_sketch(spec));
   TENSORTAP_RETURN_IF_ERROR(check_numbers(spec));
   TENSORTAP_RETURN_IF_ERROR(check_words(spec));
   return check_exclusions(spec);

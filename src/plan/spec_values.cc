@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "plan/spec_keys.h"
 #include "plan/where.h"
+#include "tensor/tensor.h"
+#include "tensor/tensor_sketch.h"
 #include "tensor/tensor_stats.h"
 
 namespace tensortap::spec_values {
@@ -60,6 +62,26 @@ Status read_slots(const SpecValue& value, CaptureSpec& spec) {
   if (!chosen[0] && !chosen[1]) return value.error("chooses no slot, so nothing would be captured; list \"in\", \"out\" or both");
   spec.inputs = chosen[0];
   spec.outputs = chosen[1];
+  return {};
+}
+
+Status read_sketch_axis(const SpecValue& value, CaptureSpec& spec) {
+  spec.sketch_axis.reset();
+  if (value.json().is_null()) return {};
+  if (!value.json().is_number_integer()) return value.wrong_type(concat("an axis from ", -kMaxRank, " to ", kMaxRank - 1));
+  const bool large = value.json().is_number_unsigned() && value.json().get<uint64_t>() >= kMaxRank;
+  const int64_t axis = large ? kMaxRank : value.json().get<int64_t>();
+  if (axis < -kMaxRank || axis >= kMaxRank) return value.error(concat("must be an axis from ", -kMaxRank, " to ", kMaxRank - 1));
+  spec.sketch_axis = static_cast<int32_t>(axis);
+  return {};
+}
+
+Status read_sketch_block(const SpecValue& value, CaptureSpec& spec) {
+  uint64_t block = 0;
+  TENSORTAP_RETURN_IF_ERROR(value.read_whole(block, 0, kSketchBlocks.back()));
+  if (block != 0 && std::ranges::find(kSketchBlocks, block) == kSketchBlocks.end())
+    return value.error(concat("must be 16, 32 or 128 elements, or 0 for none, not ", block));
+  spec.sketch_block = static_cast<uint32_t>(block);
   return {};
 }
 

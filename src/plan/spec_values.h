@@ -42,6 +42,8 @@ Status read_stop_after(const SpecValue& value, CaptureSpec& spec);
 Status read_max_bytes(const SpecValue& value, CaptureSpec& spec);
 Status read_pool_bytes(const SpecValue& value, CaptureSpec& spec);
 Status read_budget(const SpecValue& value, CaptureSpec& spec);
+Status read_sketch_axis(const SpecValue& value, CaptureSpec& spec);
+Status read_sketch_block(const SpecValue& value, CaptureSpec& spec);
 Status read_layout(const SpecValue& value, CaptureSpec& spec);
 Status read_out(const SpecValue& value, CaptureSpec& spec);
 Status read_dialect(const SpecValue& value, CaptureSpec& spec);

@@ -93,6 +93,9 @@ Status check_target(const CaptureSpec& spec, std::string_view text, std::string_
   }
   for (const auto& [option, value] : spec.layout_options) TENSORTAP_RETURN_IF_ERROR(check_option(*layout, option, value, config));
   TENSORTAP_RETURN_IF_ERROR(check_extras(*layout, spec.extras, config));
+  if (spec.asks_for_sketch() && !layout->keeps.sketches)
+    return wrong_key(config, "sketch", "",
+                     concat("the layout ", quote(layout->name), " has no place for sketches; use \"tap\", or leave it out"));
   return check_profile(*layout, spec.profile, config);
 }
 

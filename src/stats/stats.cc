@@ -35,7 +35,7 @@ constexpr double kDoubleCancellation = 1024;
 // Everything that is the same for all blocks of a tensor.
 struct Job {
   Job(const TensorView& tensor, const StatsOptions& options, const KernelTable& kernels, uint64_t numel)
-      : view(tensor), plan(numel, options.sample_limit), info(dtype_info(tensor.desc.dtype)) {
+      : view(tensor), plan(numel, options.sample_limit), info(dtype_info(tensor.desc.dtype)), sketch(options.sketch) {
     is_contiguous = view.is_contiguous();
     is_complex = info.kind == DTypeKind::kComplex;
     is_unsigned = info.kind == DTypeKind::kUnsigned || info.kind == DTypeKind::kBool;
@@ -50,6 +50,7 @@ struct Job {
   const TensorView& view;
   BlockPlan plan;
   const DTypeInfo& info;
+  SketchBuilder* sketch;  // null when none is wanted
   BlockKernel fast;
   BlockKernel careful;
   bool is_contiguous;
@@ -84,11 +85,13 @@ class BlockReducer {
 
   void add(const BlockRange& block) {
     for_each_piece(job_, block, [&](const std::byte* data, uint64_t count, uint64_t begin) {
+      double absmax = -1;
       if (job_.is_complex) {
         add_complex(data, count, begin);
       } else {
-        add_piece(data, count, begin);
+        absmax = add_piece(data, count, begin);
       }
+      if (job_.sketch != nullptr) job_.sketch->add(data, count, absmax);
     });
   }
 
@@ -103,7 +106,8 @@ class BlockReducer {
     }
   }
 
-  void add_piece(const void* data, uint64_t count, uint64_t begin) {
+  // The largest magnitude, -1 where not all elements are finite.
+  double add_piece(const void* data, uint64_t count, uint64_t begin) {
     BlockSums sums = measure(data, count);
     if (job_.needs_counts && sums.deviations < 0 && cancels(sums)) {
       const double mean = shift_ + sums.sum / static_cast<double>(sums.finite);
@@ -113,6 +117,7 @@ class BlockReducer {
     const uint64_t nonfinite = sums.nan + sums.pos_inf + sums.neg_inf;
     if (nonfinite > 0 && state_.first_nonfinite < 0) find_nonfinite(data, count, begin);
     add_block(sums, shift_, job_.is_unsigned, state_);
+    return nonfinite > 0 || sums.finite == 0 ? -1 : std::max(std::abs(sums.min), std::abs(sums.max));
   }
 
   [[nodiscard]] BlockSums measure(const void* data, uint64_t count) {
@@ -174,7 +179,10 @@ int64_t first_nonfinite_in_order(const Job& job, uint64_t first_block, uint64_t 
 void count_codes(const Job& job, uint64_t first_block, uint64_t end_block, StatsState& state) {
   CodeCounts counts(job.info.dtype);
   for (uint64_t b = first_block; b < end_block; ++b) {
-    for_each_piece(job, job.plan.block(b), [&](const std::byte* data, uint64_t count, uint64_t) { counts.add(data, count); });
+    for_each_piece(job, job.plan.block(b), [&](const std::byte* data, uint64_t count, uint64_t) {
+      counts.add(data, count);
+      if (job.sketch != nullptr) job.sketch->add(data, count, -1);
+    });
   }
   state = counts.state();
   if (state.count > state.finite) state.first_nonfinite = first_nonfinite_in_order(job, first_block, end_block);
@@ -203,7 +211,7 @@ struct Parts {
 };
 
 uint64_t part_count(const Job& job, const ParallelFor& parallel_for) {
-  if (parallel_for.run == nullptr || job.plan.blocks() < 2) return 1;
+  if (parallel_for.run == nullptr || job.plan.blocks() < 2 || job.sketch != nullptr) return 1;
   const uint64_t bytes = job.plan.blocks() * job.plan.block(0).count * job.info.bits / 8;
   return std::min({(bytes + kParallelBytes - 1) / kParallelBytes, job.plan.blocks(), kMaxParts});
 }
@@ -214,6 +222,14 @@ void reduce(const Job& job, const ParallelFor& parallel_for, StatsState& state) 
   Parts parts{job, count, {}};
   parallel_for.run(parallel_for.pool, &Parts::run, count, &parts);
   for (uint64_t i = 0; i < count; ++i) merge(parts.states[i], job.is_unsigned, state);
+}
+
+// Where the reference measures.
+void sketch_alone(const TensorView& view, const StatsOptions& options, uint64_t numel) {
+  const Job job(view, options, KernelTable{}, numel);
+  for (uint64_t b = 0; b < job.plan.blocks(); ++b) {
+    for_each_piece(job, job.plan.block(b), [&](const std::byte* data, uint64_t count, uint64_t) { options.sketch->add(data, count, -1); });
+  }
 }
 
 }  // namespace
@@ -230,10 +246,12 @@ TensorStats compute_stats(const TensorView& view, const StatsOptions& options) {
   const KernelTable* kernels = kernels_in_use();
   const auto numel = view.desc.shape.numel();
   if (kernels == nullptr || !numel || *numel == 0 || view.data == nullptr || dtype_info(view.desc.dtype).bits == 0) {
+    if (options.sketch != nullptr && view.data != nullptr && dtype_info(view.desc.dtype).bits != 0)
+      sketch_alone(view, options, numel.value_or(0));
     return compute_stats_reference(view, options);
   }
   // No statistic but the place of the first non-finite value depends on the order. A sample does.
-  const bool any_order = options.sample_limit == 0 && dtype_info(view.desc.dtype).kind != DTypeKind::kComplex;
+  const bool any_order = options.sample_limit == 0 && options.sketch == nullptr && dtype_info(view.desc.dtype).kind != DTypeKind::kComplex;
   const std::optional<TensorView> reordered = any_order ? in_memory_order(view) : std::nullopt;
   const Job job(reordered.has_value() ? *reordered : view, options, *kernels, *numel);
   StatsState state;

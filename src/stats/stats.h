@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "stats/histogram.h"
+#include "stats/sketch.h"
 #include "tensor/tensor.h"
 #include "tensor/tensor_stats.h"
 
@@ -36,6 +37,7 @@ struct StatsOptions {
   NonFinitePolicy policy = NonFinitePolicy::kSkipNan;
   uint64_t sample_limit = 0;  // > 0: look at no more than about this many elements, in evenly spread blocks (kStatSampled is set)
   ParallelFor parallel_for;
+  SketchBuilder* sketch = nullptr;  // gets all elements in the same pass, on one thread; not with a sample
 };
 
 // Computes the wanted statistics. `view` may have any strides, any alignment and no elements (then counts are 0 and the others NaN).

@@ -49,6 +49,8 @@ class DumpIndex {
   [[nodiscard]] virtual std::string_view attribute_bytes() const { return {}; }
   // Exponent histogram of a record as 283 numbers (bins, zero, nan, inf); empty when none was taken.
   virtual std::vector<uint64_t> histogram(size_t row) const = 0;
+  // The sketch of a record of which has_sketch() is true. kNotFound when there is none, kCorrupt when the files do not hold it.
+  [[nodiscard]] virtual Result<TensorSketch> sketch(size_t /*row*/) const { return not_found("the record has no sketch"); }
 
  protected:
   DumpIndex() = default;

@@ -72,6 +72,7 @@ constexpr RecordField kFields[] = {
     {"strides", "<i4", offsetof(RecordRow, strides), kRowDims},
     TENSORTAP_COLUMN(strided, "|u1"),
     TENSORTAP_COLUMN(element_order, "|u1"),
+    TENSORTAP_COLUMN(sketch, "|u1"),
     {"spare", "|u1", offsetof(RecordRow, spare), sizeof(RecordRow::spare)},
 };
 

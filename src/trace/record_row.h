@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tensor/tensor.h"
+#include "tensor/tensor_sketch.h"
 #include "tensor/tensor_stats.h"
 #include "trace/op_info.h"
 
@@ -74,7 +75,8 @@ struct RecordRow {
   int32_t strides[kRowDims] = {};  // in elements, for each of the dimensions; use strides_of()
   uint8_t strided = 0;             // Strided
   uint8_t element_order = 0;       // 2 + the number by which the runtime calls the order of the elements, 0 = not known
-  uint8_t spare[2] = {};
+  uint8_t sketch = 0;              // SketchState
+  uint8_t spare[1] = {};
 
   // Whether set_desc() keeps every dimension. False only for more than kRowDims of them, one of which needs more than 32 bits.
   [[nodiscard]] static bool holds(const Shape& shape);

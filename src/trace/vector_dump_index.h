@@ -54,10 +54,17 @@ class VectorDumpIndex : public DumpIndex {
     return found == all_histograms.end() ? std::vector<uint64_t>() : found->second;
   }
 
+  [[nodiscard]] Result<TensorSketch> sketch(size_t row) const override {
+    const auto found = all_sketches.find(row);
+    if (found == all_sketches.end()) return not_found("the record has no sketch");
+    return found->second;
+  }
+
   std::vector<OpInfo> all_ops;
   std::vector<RecordRow> all_rows;
   std::map<size_t, std::shared_ptr<const std::vector<std::byte>>> all_data;
   std::map<size_t, std::vector<uint64_t>> all_histograms;
+  std::map<size_t, TensorSketch> all_sketches;
   std::vector<std::string> all_problems;
 };
 

@@ -14,7 +14,7 @@
 namespace tensortap::tap {
 namespace {
 
-constexpr std::array kOwnFiles = {kRunFile, kOpsFile, kRecordsFile, kTensorsFile, kHistogramsFile};
+constexpr std::array kOwnFiles = {kRunFile, kOpsFile, kRecordsFile, kTensorsFile, kHistogramsFile, kSketchesFile, kChannelsFile};
 
 bool is_document_name(std::string_view name) {
   return is_document_path(name) && name.find('/') == std::string_view::npos && std::ranges::find(kOwnFiles, name) == kOwnFiles.end();

@@ -33,6 +33,14 @@ constexpr size_t kMostNames = 10;
 constexpr uint64_t kRowsPerWrite = 2048;
 constexpr int kLockTries = 25;
 
+// A file of equal rows behind a header that counts them.
+struct Table {
+  std::string_view name;
+  uint64_t begin;
+  uint64_t row_bytes;
+  std::string (*header)(uint64_t rows);
+};
+
 class Repair {
  public:
   Repair(Folder folder, bool dry_run) : folder_(std::move(folder)), dry_run_(dry_run) {}
@@ -44,7 +52,9 @@ class Repair {
     TENSORTAP_RETURN_IF_ERROR(mend_tensors());
     TENSORTAP_RETURN_IF_ERROR(mend_rows());
     if (!dry_run_ && lock_.is_open()) remove_ring(lock_);
-    TENSORTAP_RETURN_IF_ERROR(mend_histograms());
+    TENSORTAP_RETURN_IF_ERROR(mend_table({kHistogramsFile, kHistogramsBegin, sizeof(ExponentHistogram), make_histograms_header}));
+    TENSORTAP_RETURN_IF_ERROR(mend_table({kSketchesFile, kSketchesBegin, sizeof(SketchRow), make_sketches_header}));
+    TENSORTAP_RETURN_IF_ERROR(mend_table({kChannelsFile, kSketchesBegin, sizeof(ChannelSums), make_channels_header}));
     TENSORTAP_RETURN_IF_ERROR(mend_manifest());
     report_.healthy = report_.actions.empty() && report_.lost.empty();
     return report_;
@@ -61,7 +71,7 @@ class Repair {
   Status mend_tensors();
   Status mend_rows();
   Status rewrite_rows();
-  Status mend_histograms();
+  Status mend_table(const Table& table);
   Status mend_manifest();
   // A file of the dump as it is now; empty when it is not there.
   [[nodiscard]] Result<MappedFile> map_if_there(std::string_view name) const {
@@ -88,7 +98,7 @@ class Repair {
 // A writer holds a lock on records.npy for as long as it lives.
 Status Repair::lock() {
   // Nothing is mended of a dump of which a part cannot be.
-  for (const std::string_view name : {kOpsFile, kTensorsFile, kHistogramsFile, kRunFile}) {
+  for (const std::string_view name : {kOpsFile, kTensorsFile, kHistogramsFile, kSketchesFile, kChannelsFile, kRunFile}) {
     if (folder_.contains(name)) TENSORTAP_RETURN_IF_ERROR(folder_.open_file(name, O_RDONLY).status());
   }
   if (!folder_.contains(kRecordsFile)) return {};
@@ -280,16 +290,16 @@ Status Repair::rewrite_rows() {
   return folder_.rename(temporary, kRecordsFile);
 }
 
-Status Repair::mend_histograms() {
-  if (!folder_.contains(kHistogramsFile)) return {};
-  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, map_if_there(kHistogramsFile));
+Status Repair::mend_table(const Table& table) {
+  if (!folder_.contains(table.name)) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, map_if_there(table.name));
   const uint64_t size = map.bytes().size();
-  const uint64_t rows = size < kHistogramsBegin ? 0 : (size - kHistogramsBegin) / sizeof(ExponentHistogram);
-  const std::string header = make_histograms_header(rows);
-  const uint64_t whole = kHistogramsBegin + rows * sizeof(ExponentHistogram);
+  const uint64_t rows = size < table.begin ? 0 : (size - table.begin) / table.row_bytes;
+  const std::string header = table.header(rows);
+  const uint64_t whole = table.begin + rows * table.row_bytes;
   if (size == whole && map.text().starts_with(header)) return {};
-  if (!act(concat("histograms.npy: cut to its ", rows, " complete rows"))) return {};
-  TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(kHistogramsFile, O_WRONLY));
+  if (!act(concat(table.name, ": cut to its ", rows, " complete rows"))) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(table.name, O_WRONLY));
   TENSORTAP_RETURN_IF_ERROR(file.write_at(0, std::as_bytes(std::span(header))));
   return file.truncate(whole);
 }

@@ -58,6 +58,21 @@ std::string make_histograms_header(uint64_t rows) {
   return make_npy_header("'<u8'", shape, {.total = kHistogramsBegin, .count_width = 16});
 }
 
+std::string make_sketches_header(uint64_t rows) {
+  const std::array<int64_t, 1> shape = {static_cast<int64_t>(rows)};
+  constexpr std::string_view kType =
+      "[('sequence', '<u8'), ('first_channel', '<u8'), ('channels', '<u8'), ('channel_elements', '<u8'), ('axis', '<i4'), ('block', "
+      "'<u4'), "
+      "('bins', '<u8', (280,)), ('zero', '<u8'), ('nan', '<u8'), ('inf', '<u8'), ('nonzero', '<u8'), ('underflow', '<u8', (3,))]";
+  return make_npy_header(kType, shape, {.total = kSketchesBegin, .count_width = 16});
+}
+
+std::string make_channels_header(uint64_t rows) {
+  const std::array<int64_t, 1> shape = {static_cast<int64_t>(rows)};
+  constexpr std::string_view kType = "[('absmax', '<f8'), ('squares', '<f8'), ('zero', '<u8'), ('nonfinite', '<u8')]";
+  return make_npy_header(kType, shape, {.total = kSketchesBegin, .count_width = 16});
+}
+
 std::string member_name(const RecordRow& row, std::string_view op_name) {
   const std::string suffix = record_name(row, "") + std::string(kExtension);
   return encode_path(op_name, kLongestMemberName - kRoomForNumber - suffix.size()) + suffix;

@@ -23,6 +23,23 @@ inline constexpr uint64_t kHistogramNumbers = ExponentHistogram::kBins + 3;  // 
 inline constexpr uint64_t kHistogramsBegin = 128;                            // of histograms.npy: the size of its header
 std::string make_histograms_header(uint64_t rows);
 
+inline constexpr std::string_view kSketchesFile = "sketches.npy";
+inline constexpr std::string_view kChannelsFile = "sketch_channels.npy";
+// A row of sketches.npy, byte for byte.
+struct SketchRow {
+  uint64_t sequence = 0;       // of the record
+  uint64_t first_channel = 0;  // row of sketch_channels.npy
+  uint64_t channels = 0;
+  uint64_t channel_elements = 0;
+  int32_t axis = -1;
+  uint32_t block = 0;
+  BlockCounts blocks;
+};
+static_assert(sizeof(SketchRow) == 2336);
+inline constexpr uint64_t kSketchesBegin = 512;  // of both files: the size of the header
+std::string make_sketches_header(uint64_t rows);
+std::string make_channels_header(uint64_t rows);
+
 // Name of a record's member, ".npy" included: the record's name with what a path must not hold percent-encoded, at most
 // kLongestMemberName bytes of valid UTF-8, relative, without empty, "." and ".." parts. Names may still be equal for different records.
 inline constexpr size_t kLongestMemberName = 1000;

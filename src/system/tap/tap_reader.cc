@@ -11,6 +11,7 @@
 #include "layout/crashed_dump.h"
 #include "system/tap/ops_file.h"
 #include "system/tap/ring_memory.h"
+#include "system/tap/sketches_file.h"
 #include "system/tap/tap_files.h"
 #include "system/tap/tap_members.h"
 #include "system/tap/tap_rows.h"
@@ -50,6 +51,8 @@ class Index : public DumpIndex {
   explicit Index(const std::string& folder)
       : tensors_(join_path(folder, kTensorsFile)),
         histograms_(join_path(folder, kHistogramsFile)),
+        sketches_(join_path(folder, kSketchesFile)),
+        channels_(join_path(folder, kChannelsFile)),
         attributes_(join_path(folder, kAttributesFile)) {}
 
   Status open(const std::string& folder);
@@ -63,6 +66,7 @@ class Index : public DumpIndex {
   std::span<const std::string> problems() const override { return problems_; }
   std::string_view attribute_bytes() const override;
   std::vector<uint64_t> histogram(size_t row) const override;
+  Result<TensorSketch> sketch(size_t row) const override;
 
  private:
   void read_manifest(const std::string& folder);
@@ -78,7 +82,11 @@ class Index : public DumpIndex {
   std::vector<std::string> problems_;
   LazyMap tensors_;
   LazyMap histograms_;
+  LazyMap sketches_;
+  LazyMap channels_;
   LazyMap attributes_;
+  mutable std::once_flag sketches_once_;
+  mutable SketchIndex sketch_index_;
   mutable std::once_flag checked_once_;
   mutable std::unique_ptr<std::atomic<bool>[]> checked_;  // by row: the CRC was right
 };
@@ -182,6 +190,20 @@ std::vector<uint64_t> Index::histogram(size_t row) const {
   std::vector<uint64_t> numbers(kHistogramNumbers);
   std::memcpy(numbers.data(), bytes->data() + kHistogramsBegin + number * kRowBytes, kRowBytes);
   return numbers;
+}
+
+Result<TensorSketch> Index::sketch(size_t row) const {
+  if (row >= rows_.rows.size() || !has_sketch(static_cast<SketchState>(rows_.rows[row].sketch))) return DumpIndex::sketch(row);
+  TENSORTAP_RETURN_IF_ERROR(records_.check_still_whole());
+  const RecordRow record = rows_.rows[row];
+  TENSORTAP_ASSIGN_OR_RETURN(const std::span<const std::byte> rows, sketches_.bytes());
+  // Sketches of blocks alone have no file of channels.
+  const Result<std::span<const std::byte>> channels = channels_.bytes();
+  if (!channels.ok() && channels.status().code() != StatusCode::kNotFound) return channels.status();
+  std::call_once(sketches_once_, [&] { sketch_index_ = SketchIndex(rows, channels.ok() ? *channels : std::span<const std::byte>()); });
+  Result<TensorSketch> sketch = sketch_index_.find(record.sequence);
+  if (!sketch.ok()) return sketch.status().with_context(record_name(record, op_of(*this, record).name));
+  return sketch;
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ inline constexpr Layout kLayouts[] = {
      .recognise = recognise_dump,
      .open = open_dump_folder,
      .repair = repair_dump,
+     .keeps = {.sketches = true},
      .takes_plan_changes = true,
      .keeps_arguments = true},
 };

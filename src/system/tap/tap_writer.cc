@@ -12,6 +12,7 @@
 #include "system/tap/documents.h"
 #include "system/tap/ops_file.h"
 #include "system/tap/records_file.h"
+#include "system/tap/sketches_file.h"
 #include "system/tap/tap_files.h"
 #include "system/tap/tensors_file.h"
 
@@ -52,6 +53,7 @@ class Writer : public LayoutWriter {
         room_(spec.limits.max_bytes),
         ops_(std::move(ops)),
         records_(std::move(records)),
+        sketches_(folder_, access_, room_),
         documents_(folder_, access_, room_) {}
 
   Status add_op(OpId id, const OpInfo& op) override;
@@ -60,6 +62,7 @@ class Writer : public LayoutWriter {
   [[nodiscard]] bool takes_references() const override { return true; }
   uint64_t take_lost() override { return records_->take_lost(); }
   Status add_reference(RecordRow& row, const ExponentHistogram* histogram) override;
+  Status add_sketch(const RecordRow& row, const TensorSketch& sketch) override { return sketches_.add(row.sequence, sketch); }
   Status add_document(std::string_view path, std::string_view content, bool append) override {
     return documents_.add(path, content, append);
   }
@@ -92,6 +95,7 @@ class Writer : public LayoutWriter {
   std::mutex histograms_mutex_;
   File histograms_;
   std::atomic<uint64_t> histogram_rows_{0};
+  SketchesFile sketches_;
   Documents documents_;
 };
 
@@ -227,6 +231,7 @@ Status Writer::flush() {
     TENSORTAP_RETURN_IF_ERROR(write_ops());
   }
   TENSORTAP_RETURN_IF_ERROR(update_histograms());
+  TENSORTAP_RETURN_IF_ERROR(sketches_.flush());
   return records_->flush();
 }
 
@@ -244,7 +249,7 @@ Status Writer::finish(std::string_view manifest) {
 uint64_t Writer::bytes_written() const {
   const TensorsFile* tensors = tensors_seen_.load(std::memory_order_acquire);
   return kRowsBegin + records_->rows() * sizeof(RecordRow) + (tensors != nullptr ? tensors->bytes_written() : 0) +
-         histogram_rows_.load() * sizeof(ExponentHistogram) + documents_.bytes_written();
+         histogram_rows_.load() * sizeof(ExponentHistogram) + sketches_.bytes_written() + documents_.bytes_written();
 }
 
 }  // namespace

@@ -1,0 +1,59 @@
+// Makes sketches: sums by channel and counts by block, beside the statistics and in the same pass.
+
+#ifndef TENSORTAP_STATS_SKETCH_H_
+#define TENSORTAP_STATS_SKETCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/status.h"
+#include "tensor/tensor.h"
+#include "tensor/tensor_sketch.h"
+
+namespace tensortap {
+
+struct SketchOptions {
+  std::optional<int32_t> axis;  // of the channels; negative ones count from the last
+  uint32_t block = 0;           // one of kSketchBlocks, 0 = none
+  [[nodiscard]] bool asked() const { return axis.has_value() || block != 0; }
+  friend bool operator==(const SketchOptions&, const SketchOptions&) = default;
+};
+
+// What a tensor of this description gets: kThere, kNoAxis, kTooManyChannels or kNoNumbers; kNotAsked when nothing is asked.
+SketchState sketch_state(const TensorDesc& desc, const SketchOptions& options);
+
+class SketchPart;
+
+// Takes the elements of one tensor, piece by piece in logical order. Complex numbers count by modulus. Thread-compatible.
+class SketchBuilder {
+ public:
+  // For a tensor of which sketch_state() says that it has numbers.
+  SketchBuilder(const TensorDesc& desc, const SketchOptions& options);
+  ~SketchBuilder();  // where SketchPart is known
+  SketchBuilder(const SketchBuilder&) = delete;
+  SketchBuilder& operator=(const SketchBuilder&) = delete;
+
+  // The next `count` packed elements; `data` may have any alignment, and of types narrower than a byte begins a byte. `absmax`: their
+  // largest magnitude if it is known and all of them are finite, negative = not known.
+  void add(const void* data, uint64_t count, double absmax);
+  // Once, when all elements are in.
+  TensorSketch finish();
+
+ private:
+  const DType dtype_;
+  const bool is_wide_;                    // numbers are doubles on their way, not floats
+  std::unique_ptr<SketchPart> channels_;  // null when not asked, or when there are none
+  std::unique_ptr<SketchPart> blocks_;
+};
+
+// The sketch alone; `view` as in compute_stats(). Empty where sketch_state() says that there is none.
+TensorSketch compute_sketch(const TensorView& view, const SketchOptions& options);
+
+// Adds another sketch: of another step, of another rank, of another part. Errors: kInvalidArgument when the two do not have the same
+// axis, number of channels and size of blocks; then `sketch` is as it was. Both may lack channels, or blocks.
+Status merge_sketch(const TensorSketch& other, TensorSketch& sketch);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_STATS_SKETCH_H_
