@@ -2,7 +2,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstring>
+#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
@@ -96,6 +98,64 @@ void run_tiny(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(compute_stats(view, {}));
 }
 
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// Statistics alone and with a sketch, in turn. Counter: how many times as much processor time the second takes; the time is that of both.
+void run_sketch(benchmark::State& state, DType dtype, const Shape& shape, SketchOptions sketch) {
+  const auto bytes = *packed_bytes(dtype, *shape.numel());
+  const std::vector<std::byte> data = make_data(dtype, bytes);
+  const TensorView view{{dtype, shape}, data.data(), nullptr};
+  std::vector<double> plain;
+  std::vector<double> both;
+  for (auto _ : state) {
+    const double begin = thread_seconds();
+    benchmark::DoNotOptimize(compute_stats(view, {}));
+    const double middle = thread_seconds();
+    SketchBuilder builder(view.desc, sketch);
+    StatsOptions options;
+    options.sketch = &builder;
+    benchmark::DoNotOptimize(compute_stats(view, options));
+    benchmark::DoNotOptimize(builder.finish());
+    const double end = thread_seconds();
+    plain.push_back(middle - begin);
+    both.push_back(end - middle);
+  }
+  const auto median = [](std::vector<double>& times) {
+    std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
+    return times[times.size() / 2];
+  };
+  state.counters["ratio"] = median(both) / median(plain);
+}
+
+void register_sketches() {
+  struct Kind {
+    const char* name;
+    Shape shape;
+    SketchOptions sketch;
+  };
+  const Kind kinds[] = {
+      {"channels last, 256 KiB", Shape{16, 4096}, {1, 0}},
+      {"channels last, 64 MiB", Shape{4096, 4096}, {1, 0}},
+      {"channels first, 784 KiB", Shape{1, 64, 56, 56}, {1, 0}},
+      {"channels first, 64 MiB", Shape{16, 64, 128, 128}, {1, 0}},
+      {"blocks of 16, 64 MiB", Shape{4096, 4096}, {std::nullopt, 16}},
+      {"blocks of 32, 256 KiB", Shape{16, 4096}, {std::nullopt, 32}},
+      {"blocks of 32, 64 MiB", Shape{4096, 4096}, {std::nullopt, 32}},
+      {"blocks of 128, 64 MiB", Shape{4096, 4096}, {std::nullopt, 128}},
+      {"channels and blocks of 32, 64 MiB", Shape{4096, 4096}, {1, 32}},
+  };
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
+    for (const Kind& kind : kinds) {
+      const std::string name = "sketch/" + std::string(dtype_name(dtype)) + "/" + kind.name;
+      benchmark::RegisterBenchmark(name.c_str(), run_sketch, dtype, kind.shape, kind.sketch);
+    }
+  }
+}
+
 void add_sizes(benchmark::internal::Benchmark* benchmark) {
   for (const int64_t bytes :
        {int64_t{4} << 10, int64_t{16} << 10, int64_t{64} << 10, int64_t{1} << 20, int64_t{16} << 20, int64_t{512} << 20})
@@ -112,6 +172,7 @@ int register_all() {
     add_sizes(benchmark::RegisterBenchmark((name + "/full").c_str(), run_stats, dtype, kStatFull));
   }
   benchmark::RegisterBenchmark("float32 with -0/full", run_minus_zeros)->Arg(4 << 10)->Arg(16 << 10)->Arg(64 << 10)->Arg(1 << 20);
+  register_sketches();
   benchmark::RegisterBenchmark("tiny", run_tiny)->Arg(1)->Arg(10)->Arg(100)->Arg(1000);
   return 0;
 }

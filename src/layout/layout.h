@@ -102,8 +102,8 @@ class LayoutWriter {
   // On success `row` holds what the layout filled in (data_offset, member, committed).
   virtual Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) = 0;
 
-  // Keeps a record's sketch, before the record itself; `row.sketch` says that it is there. Any thread at any time. Errors: kUnsupported where
-  // a layout has no place for sketches (Keeps::sketches), kIo, kExhausted, no room in "max_bytes".
+  // Keeps a record's sketch, before the record itself; `row.sketch` says that it is there. Any thread at any time. Errors: kUnsupported
+  // where a layout has no place for sketches (Keeps::sketches), kIo, kExhausted, no room in "max_bytes".
   virtual Status add_sketch(const RecordRow& /*row*/, const TensorSketch& /*sketch*/) {
     return unsupported("this layout has no place for sketches");
   }

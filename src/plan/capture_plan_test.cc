@@ -228,6 +228,15 @@ TEST(CapturePlan, ContradictionsNameBothSides) {
   EXPECT_EQ(refusal("{\"include\": [{\"type\": \"Conv\"}],\n\"exclude\": [{\"type\": \"Conv\"}]}"),
             "the type \"Conv\" (c.json:1:14) is asked for, and the type \"Conv\" (c.json:2:13) is left out; keep one of the two");
   EXPECT_THAT(refusal(R"({"payload": "tensor", "stats": ["min"]})"), HasSubstr("\"stats\" contradicts \"payload\": \"tensor\""));
+  const std::vector<std::pair<const char*, const char*>> with_sketch = {
+      {R"("payload": "tensor")", "\"sketch\" contradicts \"payload\": \"tensor\""},
+      {R"("trigger": "overflow")", "\"sketch\" contradicts \"trigger\": \"overflow\""},
+      {R"("trigger": "watch")", "\"sketch\" contradicts \"trigger\": \"watch\""},
+      {R"("where": "nan > 0", "limits": {"ring_ops": 3})", "\"sketch\" contradicts \"limits\": \"ring_ops\""},
+      {R"("sampling": {"elements": 9})", "\"sketch\" contradicts \"sampling\""},
+  };
+  for (const auto& [other, message] : with_sketch)
+    EXPECT_THAT(refusal(concat(R"({"sketch": {"blocks": 16}, )", other, "}")), HasSubstr(message));
   EXPECT_THAT(refusal(R"({"payload": "description", "histogram": true})"),
               HasSubstr("\"histogram\" contradicts \"payload\": \"description\""));
   EXPECT_EQ(refusal(R"({"include": [{"type": "Conv"}], "exclude": [{"type": "Conv", "slots": ["in0"]}]})"), "");

@@ -71,6 +71,15 @@ TEST(Selection, OptionsWinOverTheConfig) {
   EXPECT_EQ(spec->out, "x");
 }
 
+TEST(Selection, SketchesWinOverTheConfigOneByOne) {
+  CaptureOptions options;
+  options.config = *spec_from_json(R"({"sketch": {"channels": 3, "blocks": 16}})", "c.json");
+  options.channels = " -1";
+  const Result<CaptureSpec> spec = spec_from_options(options);
+  EXPECT_EQ(spec->sketch_axis, -1);
+  EXPECT_EQ(spec->sketch_block, 16U);
+}
+
 TEST(Selection, WhatIsWrongNamesItsOption) {
   CaptureOptions both;
   both.stats = true;
@@ -102,6 +111,16 @@ TEST(Selection, WhatIsWrongNamesItsOption) {
     CaptureOptions options;
     options.stop_after = count;
     EXPECT_TRUE(problem(options).starts_with("--stop-after: ")) << count;
+  }
+  for (const std::string axis : {"x", "", "1.5", "32", "-33"}) {
+    CaptureOptions options;
+    options.channels = axis;
+    EXPECT_TRUE(problem(options).starts_with("--channels: \"" + axis + "\" is not an axis")) << axis;
+  }
+  for (const std::string blocks : {"x", "", "0", "17", "64"}) {
+    CaptureOptions options;
+    options.blocks = blocks;
+    EXPECT_TRUE(problem(options).starts_with("--blocks: \"" + blocks + "\" is not a size of blocks")) << blocks;
   }
   CaptureOptions ops;
   ops.ops = {""};

@@ -32,7 +32,7 @@ TEST(SpecJson, ReadsEveryKey) {
                 {"full_regex": "a.*", "optional": true}, {"scoped_type": "relu"}, {"every": "single", "of_model": "m"}, {"operation_type": "lin"}],
     "exclude": [{"name": "z", "slots": ["in0", "out2", "out3"]}],
     "steps": "0|3-5", "first_step": 7, "slots": ["in"], "moment": "both", "payload": "full", "stats": ["min", "nan"], "non_finite": "propagate", "digest": "sha1",
-    "histogram": true, "plain_order": false, "levels": ["op", "kernel"], "trigger": "exception", "where": "nan > 0", "sampling": {"elements": 1000, "head": 50},
+    "histogram": true, "sketch": {"channels": -2, "blocks": 32}, "plain_order": false, "levels": ["op", "kernel"], "trigger": "exception", "where": "nan > 0", "sampling": {"elements": 1000, "head": 50},
     "limits": {"max_bytes": "4 GiB", "keep_free": 5, "stop_after": 9, "max_records": 8, "max_triggers": 4, "ring_ops": 6, "pool_bytes": "1MB"},
     "extras": {"weights": false, "graph_inputs": false, "graphs": true, "execution_order": true, "attributes": true, "constants": true,
                "topology": true, "read_inputs": true},
@@ -54,6 +54,8 @@ TEST(SpecJson, ReadsEveryKey) {
   EXPECT_EQ(spec->exclude[0].output_slots, (std::vector<uint32_t>{2, 3}));
   EXPECT_EQ(spec->steps.to_text(), "0,3-5");
   EXPECT_TRUE(spec->inputs && !spec->outputs && spec->histogram && spec->strict && !spec->plain_order);
+  EXPECT_EQ(spec->sketch_axis, -2);
+  EXPECT_EQ(spec->sketch_block, 32U);
   EXPECT_EQ(spec->moment, MomentChoice::kBoth);
   EXPECT_EQ(spec->follow, (FollowedConfig{"f.json", "{}"}));
   EXPECT_EQ(spec->payload, Payload::kFull);
@@ -101,9 +103,10 @@ std::string document(std::string_view key, std::string_view value, std::string& 
 TEST(SpecJson, EveryKeyOfTheWrongTypeIsRefusedWithItsPlace) {
   const std::vector<std::string> wrong = {"null", "true", "-1", "1.5", "\"~\"", "[1]", "[null]", "{\"a\": 1}", "[[]]", "-9e99", "[\"~\"]"};
   // What is of the right type all the same.
-  const std::set<std::string> fine = {"limits.stop_after null", "profile \"~\"",     "out \"~\"",        "dialect \"~\"",
-                                      "layout \"~\"",           "devices [1]",       "include [\"~\"]",  "exclude [\"~\"]",
-                                      "watchers [\"~\"]",       "follow.path \"~\"", "follow.over \"~\""};
+  const std::set<std::string> fine = {"limits.stop_after null", "profile \"~\"",     "out \"~\"",         "dialect \"~\"",
+                                      "layout \"~\"",           "devices [1]",       "include [\"~\"]",   "exclude [\"~\"]",
+                                      "watchers [\"~\"]",       "follow.path \"~\"", "follow.over \"~\"", "sketch.channels null",
+                                      "sketch.channels -1"};
   for (const ConfigKey& key : spec_keys()) {
     for (const std::string& value : wrong) {
       if (fine.contains(concat(key.name, " ", value)) || (key.type == "true or false" && value == "true")) continue;
@@ -158,6 +161,10 @@ TEST(SpecJson, ValuesOutOfRangeAreRefused) {
       {"trigger", "\"often\"", "is not one of"},
       {"where", "\"nan >\"", "column 6: expected"},
       {"sampling.elements", "-1", "not a whole number"},
+      {"sketch.channels", "32", "must be an axis from -32 to 31"},
+      {"sketch.channels", "-33", "must be an axis from -32 to 31"},
+      {"sketch.channels", "18446744073709551615", "must be an axis from -32 to 31"},
+      {"sketch.blocks", "17", "must be 16, 32 or 128 elements, or 0 for none, not 17"},
       {"sampling.elements", "9007199254740993", "not a whole number from 0 to 9007199254740992"},
       {"limits.max_bytes", "\"4 parsecs\"", "is not a number of bytes"},
       {"limits.keep_free", "-4", "not a whole number"},
@@ -231,6 +238,8 @@ RC_GTEST_PROP(SpecJson, ReadsBackWhatItWrites, ()) {
   spec.payload = static_cast<Payload>(*rc::gen::inRange(0, 4));
   spec.stats = static_cast<uint32_t>(*rc::gen::inRange(0, 1 << 13));
   spec.histogram = *rc::gen::arbitrary<bool>();
+  if (*rc::gen::arbitrary<bool>()) spec.sketch_axis = *rc::gen::inRange(-32, 32);
+  spec.sketch_block = *rc::gen::element<uint32_t>(0, 16, 32, 128);
   spec.budget = *rc::gen::inRange(0, 100) / 100.0;
   spec.limits.max_bytes = static_cast<uint64_t>(*rc::gen::inRange<int64_t>(0, int64_t{1} << 60));
   spec.limits.stop_after = *rc::gen::element<int64_t>(-1, 1, 50);

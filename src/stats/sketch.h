@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/status.h"
 #include "tensor/tensor.h"
@@ -41,10 +42,14 @@ class SketchBuilder {
   TensorSketch finish();
 
  private:
+  void take(const void* numbers, uint64_t count, double absmax);
+
   const DType dtype_;
   const bool is_wide_;                    // numbers are doubles on their way, not floats
   std::unique_ptr<SketchPart> channels_;  // null when not asked, or when there are none
   std::unique_ptr<SketchPart> blocks_;
+  std::vector<float> narrow_;  // decoded
+  std::vector<double> wide_;
 };
 
 // The sketch alone; `view` as in compute_stats(). Empty where sketch_state() says that there is none.

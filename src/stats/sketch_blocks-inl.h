@@ -181,6 +181,15 @@ HWY_NOINLINE void count_rare_underflow(const T* data, uint32_t block, T absmax, 
   }
 }
 
+// block_bin(), without the way over double.
+HWY_INLINE int bin_of_lane(float magnitude) {
+  uint32_t bits;
+  std::memcpy(&bits, &magnitude, sizeof(bits));
+  const int exponent = static_cast<int>(bits >> 23);
+  return exponent > 0 ? exponent - 127 - BlockCounts::kLowestExponent : block_bin(static_cast<double>(magnitude));
+}
+HWY_INLINE int bin_of_lane(double magnitude) { return block_bin(magnitude); }
+
 template <class T, uint32_t kBlock>
 void sketch_blocks_of(const T* data, uint64_t blocks, BlockCounts& counts) {
   using D = hn::ScalableTag<T>;
@@ -209,7 +218,7 @@ void sketch_blocks_of(const T* data, uint64_t blocks, BlockCounts& counts) {
       ++counts.zero;
       continue;
     }
-    ++counts.bins[block_bin(static_cast<double>(absmax))];
+    ++counts.bins[bin_of_lane(absmax)];
     if (!hn::AllFalse(tag, hn::Le(hn::Mul(least, rare_factor), most))) count_rare_underflow(data, kBlock, absmax, counts);
   }
   const auto sum = [](hn::Vec<I> lanes_of) HWY_ATTR { return static_cast<uint64_t>(-int64_t{hn::GetLane(hn::SumOfLanes(I(), lanes_of))}); };

@@ -316,18 +316,24 @@ std::string former_header(uint64_t rows, const std::string& former) {
   std::string header = make_records_header(rows);
   const std::string_view now =
       "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('position', '<u4'), ('strides', '<i4', (16,)), "
-      "('strided', '|u1'), ('element_order', '|u1'), ('spare', '|u1', (2,))";
+      "('strided', '|u1'), ('element_order', '|u1'), ('sketch', '|u1'), ('spare', '|u1')";
   const size_t at = header.find(now);
   EXPECT_NE(at, std::string::npos);
   header.replace(at, now.size(), former);
-  header.insert(header.size() - 1, now.size() - former.size(), ' ');
+  if (former.size() <= now.size()) {
+    header.insert(header.size() - 1, now.size() - former.size(), ' ');
+  } else {
+    header.erase(header.size() - 1 - (former.size() - now.size()), former.size() - now.size());
+  }
   return header;
 }
 
 TEST(TapDamage, DumpsOfVersionsBeforeHaveColumnsThatAreZero) {
   for (const char* former : {"('spare', '|u1', (96,))", "('storage', '<u8'), ('version', '<u8'), ('spare', '|u1', (80,))",
                              "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('spare', '|u1', (72,))",
-                             "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('position', '<u4'), ('spare', '|u1', (68,))"}) {
+                             "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('position', '<u4'), ('spare', '|u1', (68,))",
+                             "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('position', '<u4'), ('strides', '<i4', (16,)), "
+                             "('strided', '|u1'), ('element_order', '|u1'), ('spare', '|u1', (2,))"}) {
     const TemporaryFolder folder;
     write_dump(folder.path(), true);
     {
@@ -345,6 +351,7 @@ TEST(TapDamage, DumpsOfVersionsBeforeHaveColumnsThatAreZero) {
     EXPECT_EQ((*dump)->rows()[1].storage, 0U);
     EXPECT_EQ((*dump)->rows()[1].view, 0U);
     EXPECT_TRUE((*dump)->rows()[1].strides_of().empty());
+    EXPECT_EQ((*dump)->rows()[1].sketch, 0);
     const auto report = repair_dump(folder.path(), true);
     ASSERT_TRUE(report.ok());
     EXPECT_TRUE(report->healthy) << testing::PrintToString(report->actions);
