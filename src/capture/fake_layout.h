@@ -27,6 +27,8 @@ class FakeLayout : public LayoutWriter {
   Status answer;              // to every record
   bool refuses_data = false;  // `answer` goes to records with data only
   bool rows_anywhere = true;  // takes_statistics_on_any_thread()
+  Status sketch_answer;       // to every sketch
+  std::vector<TensorSketch> sketches;
   std::vector<std::string> added;
   std::vector<bool> wanted;  // by op_decided()
   std::vector<std::pair<int64_t, uint64_t>> steps;
@@ -49,6 +51,10 @@ class FakeLayout : public LayoutWriter {
     }
     written_.push_back(std::move(one));
     return {};
+  }
+  Status add_sketch(const RecordRow& /*row*/, const TensorSketch& sketch) override {
+    if (sketch_answer.ok()) sketches.push_back(sketch);
+    return sketch_answer;
   }
   Status end_step(int64_t step, uint64_t run) override {
     steps.emplace_back(step, run);

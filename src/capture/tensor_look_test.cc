@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <limits>
+#include <vector>
 
 #include "capture/active_plan.h"
 #include "capture/fake_layout.h"
@@ -67,6 +70,51 @@ TEST(TensorLook, HoldsRecordsForTheGateAndKeepsThoseOfTheRing) {
   ASSERT_EQ(parts.layout.written().size(), 1U) << "of the ring alone";
   EXPECT_NE(parts.layout.written()[0].row.flags & kRecordFromRing, 0);
   taken.held.clear();
+}
+
+TEST(TensorLook, SketchesGoBeforeTheirRecordsWhichSayWhyThereIsNone) {
+  CaptureSpec spec = FakeParts::spec();
+  spec.sketch_axis = 0;
+  FakeParts parts(spec);
+  const FakeEvent whole(parts.add("whole"), {1, -2, 0});
+  FakeEvent scalar(parts.add("scalar"), {5});
+  scalar.tensor.rank = 0;
+  FakeEvent described(parts.add("described"), {1});
+  described.tensor.data = nullptr;
+  for (const FakeEvent* event : {&whole, static_cast<const FakeEvent*>(&scalar), static_cast<const FakeEvent*>(&described)}) {
+    TakenEvent taken = parts.taken(event->event);
+    parts.look.take_all(taken);
+  }
+  parts.layout.sketch_answer = io_error("the disk is gone").with_system_error(EIO);
+  TakenEvent lost = parts.taken(whole.event);
+  parts.look.take_all(lost);
+  parts.sink.flush();
+  ASSERT_EQ(parts.layout.sketches.size(), 1U);
+  ASSERT_EQ(parts.layout.sketches[0].channels.size(), 3U);
+  EXPECT_EQ(parts.layout.sketches[0].channels[1], (ChannelSums{2, 4, 0, 0}));
+  EXPECT_EQ(parts.layout.sketches[0].channels[2].zero, 1U);
+  std::vector<uint8_t> states;
+  for (const FakeLayout::Written& one : parts.layout.written()) states.push_back(one.row.sketch);
+  std::ranges::sort(states);
+  const auto number = [](SketchState state) { return static_cast<uint8_t>(state); };
+  EXPECT_EQ(states, (std::vector<uint8_t>{number(SketchState::kThere), number(SketchState::kNoAxis), number(SketchState::kNoNumbers),
+                                          number(SketchState::kNotWritten)}));
+  EXPECT_EQ(parts.sink.writer().losses().count("write failed: Input/output error"), 1U);
+}
+
+TEST(TensorLook, AContentThatWasMeasuredBeforeIsSketchedAgain) {
+  CaptureSpec spec = FakeParts::spec();
+  spec.sketch_block = 16;
+  FakeParts parts(spec);
+  FakeEvent event(parts.add("op"), std::vector<float>(10000, 3));
+  event.tensor.storage = 7;
+  for (int i = 0; i < 3; ++i) {
+    TakenEvent taken = parts.taken(event.event);
+    parts.look.take_all(taken);
+  }
+  ASSERT_EQ(parts.layout.sketches.size(), 3U);
+  EXPECT_EQ(parts.layout.sketches[0].blocks.bins[151], 625U);
+  EXPECT_EQ(parts.layout.sketches[2], parts.layout.sketches[0]);
 }
 
 TEST(ActivePlan, WatchesMemoryByDigestWhereNoElementsAreKept) {

@@ -142,6 +142,10 @@ TEST_P(EveryLayout, BringsBackTheStatisticsThatItKeepsAndNoOthers) {
     const TensorView view{row.desc(), values, nullptr};
     ExponentHistogram histogram;
     add_to_histogram(view, histogram);
+    TensorSketch sketch;
+    sketch.block = 16;
+    EXPECT_EQ(writer->add_sketch(row, sketch).ok(), keeps.sketches);
+    row.sketch = static_cast<uint8_t>(SketchState::kThere);
     ASSERT_TRUE(writer->add_record(row, &view, &histogram).ok());
     finish(*writer);
   }
@@ -164,6 +168,7 @@ TEST_P(EveryLayout, BringsBackTheStatisticsThatItKeepsAndNoOthers) {
   EXPECT_EQ(stats.positive, (keeps.stats & kStatPositive) != 0 ? 1U : 0U);
   EXPECT_EQ(stats.negative, (keeps.stats & kStatNegative) != 0 ? 1U : 0U);
   EXPECT_EQ(!dump->histogram(0).empty(), keeps.histogram);
+  EXPECT_EQ(dump->sketch(0).ok(), keeps.sketches);
 }
 
 TEST_P(EveryLayout, HostileNamesComeBackAndStayInsideTheFolder) {
