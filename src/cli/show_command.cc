@@ -19,6 +19,7 @@
 #include "cli/sketch_text.h"
 #include "cli/values_json.h"
 #include "query/record_json.h"
+#include "query/sketch_json.h"
 #include "read/print_tensor.h"
 #include "read/record_histogram.h"
 #include "read/tensor_file.h"

@@ -4,21 +4,11 @@
 
 #include <algorithm>
 
-#include "base/json.h"
 #include "base/text.h"
+#include "query/sketch_json.h"
 
 namespace tensortap::cli {
 namespace {
-
-SketchState state_of(const DumpIndex& dump, size_t row) { return static_cast<SketchState>(dump.rows()[row].sketch); }
-
-// Why something is not there; "" when all is.
-std::string missing_text(const DumpIndex& dump, size_t row, const Result<TensorSketch>& sketch) {
-  const SketchState state = state_of(dump, row);
-  if (!sketch.ok() && (state == SketchState::kThere || sketch.status().code() != StatusCode::kNotFound)) return sketch.status().message();
-  const std::string_view text = sketch_state_text(state);
-  return text.empty() && state != SketchState::kThere ? "this version of tensortap does not know why" : std::string(text);
-}
 
 std::string channels_text(const TensorSketch& sketch) {
   const auto& channels = sketch.channels;
@@ -65,30 +55,10 @@ std::string underflow_text(const BlockCounts& counts) {
   return fmt::format("scaled by block, of the values other than 0 become 0: {}", join(parts, ", "));
 }
 
-Json channels_json(const TensorSketch& sketch) {
-  Json json = {{"axis", sketch.axis}, {"elements", sketch.channel_elements}};
-  for (const char* name : {"absmax", "squares", "zero", "nonfinite"}) json[name] = Json::array();
-  for (const ChannelSums& sums : sketch.channels) {
-    json["absmax"].push_back(json_number(sums.absmax));
-    json["squares"].push_back(json_number(sums.squares));
-    json["zero"].push_back(sums.zero);
-    json["nonfinite"].push_back(sums.nonfinite);
-  }
-  return json;
-}
-
-Json blocks_json(const TensorSketch& sketch) {
-  const BlockCounts& counts = sketch.blocks;
-  Json json = {{"size", sketch.block}, {"bins", counts.bins}, {"zero", counts.zero},
-               {"nan", counts.nan},    {"inf", counts.inf},   {"nonzero", counts.nonzero}};
-  for (size_t i = 0; i < kUnderflowFormats.size(); ++i) json["underflow"][std::string(kUnderflowFormats[i].name)] = counts.underflow[i];
-  return json;
-}
-
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> sketch_lines(const DumpIndex& dump, size_t row) {
-  if (state_of(dump, row) == SketchState::kNotAsked) return {};
+  if (sketch_state_of(dump, row) == SketchState::kNotAsked) return {};
   std::vector<std::pair<std::string, std::string>> lines;
   const Result<TensorSketch> sketch = dump.sketch(row);
   if (sketch.ok() && sketch->axis >= 0) lines.emplace_back("channels", channels_text(*sketch));
@@ -96,22 +66,11 @@ std::vector<std::pair<std::string, std::string>> sketch_lines(const DumpIndex& d
     lines.emplace_back("blocks", blocks_text(*sketch));
     if (std::string text = underflow_text(sketch->blocks); !text.empty()) lines.emplace_back("", std::move(text));
   }
-  if (const std::string missing = missing_text(dump, row, sketch); !missing.empty()) {
+  if (const std::string missing = what_lacks_of_sketch(dump, row, sketch); !missing.empty()) {
     const bool blocks_alone = sketch.ok() && sketch->block > 0;
     lines.emplace_back(blocks_alone ? "channels" : "sketch", concat("none: ", missing));
   }
   return lines;
-}
-
-Json sketch_json(const DumpIndex& dump, size_t row) {
-  if (state_of(dump, row) == SketchState::kNotAsked) return {};
-  const Result<TensorSketch> sketch = dump.sketch(row);
-  Json json = {{"channels", nullptr}, {"blocks", nullptr}};
-  if (sketch.ok() && sketch->axis >= 0) json["channels"] = channels_json(*sketch);
-  if (sketch.ok() && sketch->block > 0) json["blocks"] = blocks_json(*sketch);
-  const std::string missing = missing_text(dump, row, sketch);
-  json["missing"] = missing.empty() ? Json() : Json(missing);
-  return json;
 }
 
 }  // namespace tensortap::cli

@@ -7,16 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/json_fwd.h"
 #include "trace/dump_index.h"
 
 namespace tensortap::cli {
 
 // Lines of a name and a text; none where no sketch was asked for.
 std::vector<std::pair<std::string, std::string>> sketch_lines(const DumpIndex& dump, size_t row);
-
-// Null where no sketch was asked for; "missing" says why there is none, or why a part of it is not there.
-Json sketch_json(const DumpIndex& dump, size_t row);
 
 }  // namespace tensortap::cli
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "query/record_json.h"
 #include "query/row_query.h"
+#include "query/sketch_json.h"
 #include "read/record_histogram.h"
 #include "serve/program_lines.h"
 #include "serve/served_comparison.h"
@@ -145,6 +146,7 @@ Json whole_record_json(const ServedDump& dump, size_t row) {
   json["data_lost"] = (record.flags & kRecordDataLost) != 0;
   const auto histogram = histogram_of(index, row, has_data ? index.data(row) : Result<RecordData>(not_found("")));
   json["histogram"] = histogram.empty() ? Json() : Json(histogram);
+  json["sketch"] = sketch_json(index, row);
   json["inputs"] = inputs_json(dump, row);
   json["outputs"] = outputs_json(dump, row);
   json["consumers"] = consumers_json(dump, row);
