@@ -16,6 +16,7 @@ import sys
 import tempfile
 import textwrap
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -29,6 +30,7 @@ FIRST_PICTURE_SECONDS = 1.5
 FRAME_MILLISECONDS = 17
 SCRIPT_MILLISECONDS = 4
 MEMORY_MIB = 300
+PEERS_HEADING = "## Other viewers"
 # Netron is welcoming until the graph is there.
 NETRON_READY = "document.querySelectorAll('.node').length > 1000 && !document.body.classList.contains('welcome')"
 EXPLORER_READY = "document.querySelector('webgl-renderer canvas') !== null && !document.querySelector('.loading')"
@@ -121,8 +123,32 @@ def number(value: float | None, unit: str) -> str:
     return "none in 4 minutes" if value is None else f"{value:.3g} {unit}"
 
 
-def page(own: dict[str, dict[str, Any]], peers: dict[str, dict[str, Any]], machine: str) -> str:
-    """Write docs/overhead_web.md."""
+def peers_section(own: dict[str, dict[str, Any]], peers: dict[str, dict[str, Any]], machine: str) -> str:
+    """Write the part of the page about other viewers, which are measured less often than the rest."""
+    lines = [
+        PEERS_HEADING,
+        "",
+        *textwrap.wrap(f"Measured on {datetime.now(timezone.utc):%Y-%m-%d}. {machine}", 140),
+        "",
+        f"The same network of {NODES:,} ops. Time from the page's call to the graph; then turns of the wheel, from frame to frame, 95 of 100:",
+        "",
+        "| | graph | frame |",
+        "|---|---|---|",
+        f"| tensortap | {number(own['10,000 ops']['graph'], 's')} | {number(own['10,000 ops']['wheel'], 'ms')} |",
+        *(f"| {name} | {number(one['graph'], 's')} | {number(one['wheel'], 'ms')} |" for name, one in peers.items()),
+    ]
+    return "\n".join(lines)
+
+
+def kept_section(page_before: Path) -> str:
+    """Give the part about other viewers of a page that was made before, with its own day and load, or a line that there is none."""
+    text = page_before.read_text() if page_before.is_file() else ""
+    at = text.find(PEERS_HEADING)
+    return f"{PEERS_HEADING}\n\nNot measured (`--no-peers`)." if at < 0 else text[at:].rstrip("\n")
+
+
+def page(own: dict[str, dict[str, Any]], peers: str, machine: str) -> str:
+    """Write docs/overhead_web.md; `peers` is its last part."""
     lines = [
         "# What the web view costs",
         "",
@@ -139,13 +165,7 @@ def page(own: dict[str, dict[str, Any]], peers: dict[str, dict[str, Any]], machi
         "",
         f"What is said of a million records was there {number(own['1,000,000 records']['sentences'], 's')} after the command began.",
         "",
-        f"The same network of {NODES:,} ops in other viewers. Time from the page's call to the graph; then turns of the wheel, from frame",
-        "to frame, 95 of 100:",
-        "",
-        "| | graph | frame |",
-        "|---|---|---|",
-        f"| tensortap | {number(own['10,000 ops']['graph'], 's')} | {number(own['10,000 ops']['wheel'], 'ms')} |",
-        *(f"| {name} | {number(one['graph'], 's')} | {number(one['wheel'], 'ms')} |" for name, one in peers.items()),
+        peers,
     ]
     return "\n".join(lines) + "\n"
 
@@ -154,14 +174,16 @@ def main() -> int:
     """Measure and write the page; 1 when a limit is not kept."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=ROOT / "docs/overhead_web.md")
-    parser.add_argument("--no-peers", action="store_true", help="without the other viewers")
+    parser.add_argument("--no-peers", action="store_true", help="without the other viewers: what the page says of them stays")
     options = parser.parse_args()
     meter = LoadMeter()
     with tempfile.TemporaryDirectory() as name:
         own = measure_own(Path(name))
         peers = {} if options.no_peers else measure_peers(Path(name), Path(os.environ["TENSORTAP_VIEWERS"]))
     bars = bars_of(own)
-    options.output.write_text(page(own, peers, meter.load().sentence()))
+    machine = meter.load().sentence()
+    last = kept_section(options.output) if options.no_peers else peers_section(own, peers, machine)
+    options.output.write_text(page(own, last, machine))
     for bar in bars:
         print(bar.line())
     return 0 if all(bar.holds for bar in bars) else 1

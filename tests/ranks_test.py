@@ -152,20 +152,13 @@ class MadeJob:
 def made_job(tmp_path_factory: pytest.TempPathFactory) -> MadeJob:
     """Make five ranks: one drifts, one has NaN, one has memory that nothing was written to; the last op gives integers."""
     folder = tmp_path_factory.mktemp("made")
-    ranks, ops, steps = 5, 12, 10
-    norms = np.exp(np.random.default_rng(0).normal(0, 0.05, (ranks, steps, ops))) * np.arange(1, ops + 1)
-    norms[3] *= 1.5 ** np.arange(steps)[:, None]
-    for rank in range(ranks):
-        rows = made.made_rows(ops * steps, ops, rank)
-        for name in ("slot_kind", "slot_index", "phase", "call", "dims_count", "shape", "digest_kind", *made.COUNTS):
-            rows[name] = 0
-        rows["l2"], rows["absmax"], rows["max"], rows["valid"] = norms[rank].ravel(), 1, 1, made.ALL_MEASURED
+
+    def change(rank: int, rows: made.Rows) -> None:
         rows["dtype"][rows["op"] == 11] = INT64
-        if rank == 2:
-            rows["nan"][7 * ops + 4 :] = 6
         if rank == 4:
-            rows["flags"][3 * ops + 6] |= NOT_WRITTEN_TO
-        made.write_dump(folder / f"job/rank_{rank}", rows, [{"name": f"op_{number}", "type": "Mul"} for number in range(ops)])
+            rows["flags"][3 * 12 + 6] |= NOT_WRITTEN_TO
+
+    norms = made.write_job(folder / "job", change)
     assert tensortap("export", folder / "job", "--out", folder / "tables").code == 0
     norms[4, 3, 6] = np.nan
     judged = norms[:, :, :11]

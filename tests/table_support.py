@@ -74,6 +74,23 @@ def write_dump(folder: Path, rows: Rows, ops: Sequence[dict[str, Any]], manifest
     return folder
 
 
+def write_job(folder: Path, change: Callable[[int, Rows], None] = lambda rank, rows: None) -> NDArray[np.float64]:
+    """Write five ranks, ten steps of twelve ops: rank 3 drifts, rank 2 has NaN from step 7, op_4 on; give the l2 by rank, step and op."""
+    ranks, ops, steps = 5, 12, 10
+    norms = np.exp(np.random.default_rng(0).normal(0, 0.05, (ranks, steps, ops))) * np.arange(1, ops + 1)
+    norms[3] *= 1.5 ** np.arange(steps)[:, None]
+    for rank in range(ranks):
+        rows = made_rows(ops * steps, ops, rank)
+        for name in ("slot_kind", "slot_index", "phase", "call", "dims_count", "shape", "digest_kind", *COUNTS):
+            rows[name] = 0
+        rows["l2"], rows["absmax"], rows["max"], rows["valid"] = norms[rank].ravel(), 1, 1, ALL_MEASURED
+        if rank == 2:
+            rows["nan"][7 * ops + 4 :] = 6
+        change(rank, rows)
+        write_dump(folder / f"rank_{rank}", rows, [{"name": f"op_{number}", "type": "Mul"} for number in range(ops)])
+    return norms
+
+
 def made_ops(count: int) -> list[dict[str, Any]]:
     """Make ops, the first of them with names that a table has to survive."""
     hostile = ["", 'a "quoted", name', "new\nline", "caf\u00e9 \U0001f600", "\udcff broken", "x" * 5000]

@@ -26,7 +26,10 @@ Result<ExitCode> run_ranks(const RanksOptions& options, Terminal& terminal) {
   RanksRequest request{options.dumps, {}, options.limit};
   TENSORTAP_ASSIGN_OR_RETURN(request.groups, parse_rank_groups(options.groups));
   Progress progress(terminal);
-  const auto tell = [&progress](size_t done, size_t all) { progress.update("reading dumps", done, all); };
+  const auto tell = [&progress](size_t done, size_t all) {
+    progress.update("reading dumps", done, all);
+    return true;
+  };
   TENSORTAP_ASSIGN_OR_RETURN(const Json report, ranks_report(request, tell));
   progress.finish();
   terminal.json ? terminal.json_line(report) : print_ranks(terminal, report);

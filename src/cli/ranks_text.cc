@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/counted.h"
@@ -38,29 +40,48 @@ std::string op_text(const Json& one) {
   return module.empty() || text.starts_with(module) ? text : fmt::format("{}, module {}", text, module);
 }
 
-// Prints the answers one after the other.
+int64_t rank_in(const Json& one, const char* key) { return one.at(key).get<int64_t>(); }
+
+// Collects the answers.
 class Answers {
  public:
-  Answers(Terminal& terminal, const Json& report) : terminal_(terminal), report_(report) {}
-  void print();
+  explicit Answers(const Json& report) : report_(report) {}
+  std::vector<RanksAnswer> all();
 
  private:
-  void answer(std::string_view question, bool wrong, std::string_view text) {
-    const Palette& palette = terminal_.out_palette();
-    terminal_.line(fmt::format("{}: {}", palette.bold(question), wrong ? palette.red(text) : std::string(text)));
+  void answer(std::string_view question, bool wrong, std::string text) {
+    answers_.push_back({std::string(question), wrong, sentence_of(std::move(text)), {}});
   }
   // Beginnings of a list; `line` gives the words for one.
   template <class Line>
   void examples(const Json& list, uint64_t count, const Line& line) {
-    for (size_t i = 0; i < std::min(list.size(), kShownExamples); ++i) terminal_.line("  " + line(list[i]));
-    if (count > kShownExamples) terminal_.line(fmt::format("  and {} more (--json)", count - kShownExamples));
+    for (size_t i = 0; i < std::min(list.size(), kShownExamples); ++i) answers_.back().examples.push_back(line(list[i]));
+    add_more(count);
+  }
+  void add_more(uint64_t count) {
+    if (count <= kShownExamples) return;
+    answers_.back().examples.push_back(sentence_of(fmt::format("and {} more", count - kShownExamples)));
+    answers_.back().examples.back().kind = RanksSentence::Kind::kMore;
+  }
+  // A sentence about what a rank has; `about` may have "record", "op" and "step".
+  static RanksSentence sentence_of(std::string text, std::optional<int64_t> rank, const Json& about) {
+    RanksSentence one = sentence_of(std::move(text));
+    one.rank = rank;
+    one.record = text_in(about, "record");
+    one.op = text_in(about, "op");
+    if (const Json* step = member(about, "step"); step != nullptr && step->is_number_integer()) one.step = step->get<int64_t>();
+    return one;
+  }
+  static RanksSentence sentence_of(std::string text) {
+    RanksSentence one;
+    one.text = std::move(text);
+    return one;
   }
   [[nodiscard]] bool one_rank() const { return report_.at("ranks").size() < 2; }
   [[nodiscard]] bool found(std::string_view name) const {
     const Json& names = report_.at("found");
     return std::ranges::find(names, Json(std::string(name))) != names.end();
   }
-  void troubles();
   void nonfinite();
   void apart();
   void replicas();
@@ -72,28 +93,9 @@ class Answers {
   void coverage();
   void progress();
 
-  Terminal& terminal_;
   const Json& report_;
+  std::vector<RanksAnswer> answers_;
 };
-
-void Answers::troubles() {
-  const Json& ranks = report_.at("ranks");
-  for (const Json& one : report_.at("unread")) {
-    const std::string dump = member_text(one, "dump");
-    const std::string reason = member_text(one, "reason");
-    terminal_.warn(reason.starts_with(dump) ? reason : concat(dump, ": ", reason));
-  }
-  for (const Json& rank : ranks) {
-    for (const std::string& note : strings_in(rank, "notes"))
-      terminal_.warn(concat("rank ", member_text(rank, "rank"), ": ", printable(note)));
-  }
-  if (const Json& lacking = report_.at("missing_ranks"); !lacking.empty()) terminal_.warn(rank_words(lacking) + ": no dump");
-  const Json& steps = report_.at("steps");
-  std::string text = fmt::format("{}, {}, {}", counted(ranks.size(), "rank"), counted(count_in(report_, "job_ops"), "op"),
-                                 counted(count_in(steps, "count"), "step"));
-  if (count_in(steps, "count") > 0) text += fmt::format(" ({} to {})", member_text(steps, "first"), member_text(steps, "last"));
-  terminal_.line(text);
-}
 
 void Answers::nonfinite() {
   const Json& first = report_.at("nonfinite").at("first");
@@ -103,10 +105,12 @@ void Answers::nonfinite() {
     return answer(question, false,
                   ranks == 0 ? "none" : fmt::format("none, but what did no harm or is there on purpose, in {}", counted(ranks, "rank")));
   }
-  answer(question, true, fmt::format("rank {}, {}", member_text(first, "rank"), nonfinite_text(first)));
+  answer(question, true, "");
+  answers_.back().sentence =
+      sentence_of(fmt::format("rank {}, {}", member_text(first, "rank"), nonfinite_text(first)), rank_in(first, "rank"), first);
+  answers_.back().sentence.kind = RanksSentence::Kind::kNonFinite;
   const Json& alike = first.at("ranks");
-  if (alike.size() > 1) terminal_.line(fmt::format("  at the same place in {}", rank_words(alike)));
-  if (first.at("origin").is_object()) print_origin(terminal_, first.at("origin"));
+  if (alike.size() > 1) answers_.back().examples.push_back(sentence_of(fmt::format("at the same place in {}", rank_words(alike))));
 }
 
 void Answers::apart() {
@@ -124,7 +128,7 @@ void Answers::apart() {
                                    number_in(rank, "distance"), usual);
     const Json& since = rank.at("since");
     if (since.is_object()) text += fmt::format("; since step {}, {}", member_text(since, "step"), op_text(since));
-    return text;
+    return sentence_of(std::move(text), rank_in(rank, "rank"), since);
   });
 }
 
@@ -145,8 +149,10 @@ void Answers::replicas() {
   answer(question, true,
          fmt::format("{} of {} not equal any more{}", count_in(replicas, "unequal_tensors"), counted(compared, "tensor"), shards));
   examples(unequal, count_in(replicas, "unequal_tensors"), [](const Json& one) {
-    return fmt::format("step {}, {} ({}), {}: {} not as in {}", member_text(one, "step"), member_text(one, "record"),
-                       member_text(one, "type"), member_text(one, "role"), rank_words(one.at("ranks")), rank_words(one.at("others")));
+    return sentence_of(
+        fmt::format("step {}, {} ({}), {}: {} not as in {}", member_text(one, "step"), member_text(one, "record"), member_text(one, "type"),
+                    member_text(one, "role"), rank_words(one.at("ranks")), rank_words(one.at("others"))),
+        one.at("ranks").at(0).get<int64_t>(), one);
   });
 }
 
@@ -180,8 +186,9 @@ void Answers::trends() {
   answer(question, true, fmt::format("{} in all ranks, {} in some, {} in one", count("in_all"), count("in_some"), count("in_one")));
   for (const char* sort : {"in_one", "in_some", "in_all"}) {
     examples(trends.at(sort).at("trends"), count(sort), [](const Json& one) {
-      return fmt::format("{}: {} {} ({}) since step {}", rank_words(one.at("ranks")), member_text(one, "kind"), member_text(one, "record"),
-                         member_text(one, "type"), member_text(one, "since"));
+      return sentence_of(fmt::format("{}: {} {} ({}) since step {}", rank_words(one.at("ranks")), member_text(one, "kind"),
+                                     member_text(one, "record"), member_text(one, "type"), member_text(one, "since")),
+                         one.at("ranks").at(0).get<int64_t>(), one);
     });
   }
 }
@@ -203,17 +210,19 @@ void Answers::missing() {
     const uint64_t count = count_in(group, "ops");
     const std::string first = op_text(group.at("first"));
     const std::string what = count == 1 ? first : fmt::format("{} ops, {} first", count, first);
-    return fmt::format("{}: in {} only", what, rank_words(group.at("ranks")));
+    return sentence_of(fmt::format("{}: in {} only", what, rank_words(group.at("ranks"))), group.at("ranks").at(0).get<int64_t>(),
+                       group.at("first"));
   });
   examples(steps, steps.size(), [](const Json& gap) {
     const std::string first = member_text(gap, "first");
     const std::string what =
         first == member_text(gap, "last") ? "step " + first : fmt::format("steps {} to {}", first, member_text(gap, "last"));
-    return fmt::format("{}: no records in {}", what, rank_words(gap.at("lacking")));
+    return sentence_of(fmt::format("{}: no records in {}", what, rank_words(gap.at("lacking"))));
   });
   examples(missing.at("executions"), executions, [](const Json& one) {
-    return fmt::format("step {}, {}, call {}: not in {}", member_text(one, "step"), op_text(one), member_text(one, "call"),
-                       rank_words(one.at("lacking")));
+    return sentence_of(fmt::format("step {}, {}, call {}: not in {}", member_text(one, "step"), op_text(one), member_text(one, "call"),
+                                   rank_words(one.at("lacking"))),
+                       one.at("others").at(0).get<int64_t>(), one);
   });
 }
 
@@ -234,7 +243,9 @@ void Answers::shapes() {
       text += fmt::format("{}{} {} in {}", text.empty() ? "" : ", ", member_text(shape, "dtype"), dims.empty() ? "scalar" : dims,
                           rank_words(shape.at("ranks")));
     }
-    return fmt::format("step {}, {} ({}): {}", member_text(one, "step"), member_text(one, "record"), member_text(one, "type"), text);
+    return sentence_of(
+        fmt::format("step {}, {} ({}): {}", member_text(one, "step"), member_text(one, "record"), member_text(one, "type"), text),
+        one.at("shapes").back().at("ranks").at(0).get<int64_t>(), one);
   });
 }
 
@@ -253,10 +264,11 @@ void Answers::durations() {
                         number_in(spread[0], "ratio"));
   }
   answer(question, false, text);
+  if (!spread.empty()) answers_.back().sentence = sentence_of(std::move(text), rank_in(spread[0], "rank"), spread[0]);
 }
 
 void Answers::coverage() {
-  std::vector<std::string> lines;
+  std::vector<RanksSentence> lines;
   size_t unknown = 0;
   for (const Json& rank : report_.at("coverage")) {
     const Json& ops = rank.at("ops");
@@ -264,13 +276,14 @@ void Answers::coverage() {
     const uint64_t lost = count_in(rank, "lost");
     const bool partly = count_in(ops, "captured") < count_in(ops, "expected");
     if (lost == 0 && !partly) continue;
-    lines.push_back(fmt::format("rank {}: {} lost, {} of {} captured", member_text(rank, "rank"), counted(lost, "record"),
-                                count_in(ops, "captured"), counted(count_in(ops, "expected"), "op")));
+    lines.push_back(sentence_of(fmt::format("rank {}: {} lost, {} of {} captured", member_text(rank, "rank"), counted(lost, "record"),
+                                            count_in(ops, "captured"), counted(count_in(ops, "expected"), "op")),
+                                rank_in(rank, "rank"), Json()));
   }
   const std::string known = unknown == 0 ? "" : fmt::format("; {} without a manifest do not say", counted(unknown, "rank"));
   answer("losses", !lines.empty(), lines.empty() ? "none" + known : counted(lines.size(), "rank") + known);
-  for (size_t i = 0; i < std::min(lines.size(), kShownExamples); ++i) terminal_.line("  " + lines[i]);
-  if (lines.size() > kShownExamples) terminal_.line(fmt::format("  and {} more (--json)", lines.size() - kShownExamples));
+  for (size_t i = 0; i < std::min(lines.size(), kShownExamples); ++i) answers_.back().examples.push_back(lines[i]);
+  add_more(lines.size());
 }
 
 void Answers::progress() {
@@ -284,13 +297,14 @@ void Answers::progress() {
   answer("last step", true, fmt::format("{}; {} stopped before", last, counted(behind.size(), "rank")));
   for (size_t i = 0; i < std::min(behind.size(), kShownExamples); ++i) {
     const std::string own = member_text(*behind[i], "last");
-    terminal_.line(fmt::format("  rank {}: {}", member_text(*behind[i], "rank"), own.empty() ? "no step" : "step " + own));
+    answers_.back().examples.push_back(
+        sentence_of(fmt::format("rank {}: {}", member_text(*behind[i], "rank"), own.empty() ? "no step" : "step " + own),
+                    rank_in(*behind[i], "rank"), Json()));
   }
-  if (behind.size() > kShownExamples) terminal_.line(fmt::format("  and {} more (--json)", behind.size() - kShownExamples));
+  add_more(behind.size());
 }
 
-void Answers::print() {
-  troubles();
+std::vector<RanksAnswer> Answers::all() {
   nonfinite();
   apart();
   replicas();
@@ -301,12 +315,52 @@ void Answers::print() {
   durations();
   coverage();
   progress();
+  return std::move(answers_);
 }
 
 }  // namespace
 
 bool finds_any(const Json& report) { return !report.at("found").empty(); }
 
-void print_ranks(Terminal& terminal, const Json& report) { Answers(terminal, report).print(); }
+std::string job_text(const Json& report) {
+  const Json& steps = report.at("steps");
+  std::string text = fmt::format("{}, {}, {}", counted(report.at("ranks").size(), "rank"), counted(count_in(report, "job_ops"), "op"),
+                                 counted(count_in(steps, "count"), "step"));
+  if (count_in(steps, "count") > 0) text += fmt::format(" ({} to {})", member_text(steps, "first"), member_text(steps, "last"));
+  return text;
+}
+
+std::vector<std::string> job_troubles(const Json& report) {
+  std::vector<std::string> troubles;
+  for (const Json& one : report.at("unread")) {
+    const std::string dump = member_text(one, "dump");
+    const std::string reason = member_text(one, "reason");
+    troubles.push_back(reason.starts_with(dump) ? reason : concat(dump, ": ", reason));
+  }
+  for (const Json& rank : report.at("ranks")) {
+    for (const std::string& note : strings_in(rank, "notes")) {
+      troubles.push_back(concat("rank ", member_text(rank, "rank"), ": ", printable(note)));
+    }
+  }
+  if (const Json& lacking = report.at("missing_ranks"); !lacking.empty()) troubles.push_back(rank_words(lacking) + ": no dump");
+  return troubles;
+}
+
+std::vector<RanksAnswer> ranks_answers(const Json& report) { return Answers(report).all(); }
+
+void print_ranks(Terminal& terminal, const Json& report) {
+  for (const std::string& trouble : job_troubles(report)) terminal.warn(trouble);
+  terminal.line(job_text(report));
+  const Palette& palette = terminal.out_palette();
+  for (const RanksAnswer& answer : ranks_answers(report)) {
+    const std::string& text = answer.sentence.text;
+    terminal.line(fmt::format("{}: {}", palette.bold(answer.question), answer.is_wrong ? palette.red(text) : text));
+    for (const RanksSentence& example : answer.examples) {
+      terminal.line(concat("  ", example.text, example.kind == RanksSentence::Kind::kMore ? " (--json)" : ""));
+    }
+    if (answer.sentence.kind != RanksSentence::Kind::kNonFinite) continue;
+    if (const Json& origin = report.at("nonfinite").at("first").at("origin"); origin.is_object()) print_origin(terminal, origin);
+  }
+}
 
 }  // namespace tensortap::cli

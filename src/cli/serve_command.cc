@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -13,6 +14,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/dump_access.h"
+#include "cli/job_answers.h"
 #include "cli/live_answers.h"
 #include "cli/open_browser.h"
 #include "serve/http_server.h"
@@ -52,16 +54,14 @@ void warn_of_problems(const Terminal& terminal, const WebAnswers& answers) {
   for (const auto& dump : answers.dumps()) warn_of_problems(terminal, dump->index(), dump->path());
 }
 
-Result<ExitCode> serve(const ServeOptions& options, Terminal& terminal) {
-  TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<LiveAnswers> answers, LiveAnswers::open(options.a, options.b));
-  warn_of_problems(terminal, *answers->answers());
-  const EndSignals signals;
-  auto listening = HttpServer::listen(answers->service(), options.port);
+// Answers until a signal ends it. `first` is what the page asks first, which takes longest: it is begun before the browser is there.
+Result<ExitCode> answer_until_ended(const WebService& service, const std::function<void()>& first, const ServeOptions& options,
+                                    const EndSignals& signals, Terminal& terminal) {
+  auto listening = HttpServer::listen(service, options.port);
   if (!listening.ok()) return listening.status();
   HttpServer& server = **listening;
   std::thread thread([&server] { server.run(); });
-  // What the page asks first takes longest: it is begun before the browser is there.
-  std::thread ahead([&answers] { static_cast<void>(answers->answers()->get("/api/dump?wait=no")); });
+  std::thread ahead(first);
   if (terminal.json) {
     terminal.json_line({{"address", server.address()}, {"port", server.port()}});
   } else {
@@ -81,11 +81,24 @@ Result<ExitCode> serve(const ServeOptions& options, Terminal& terminal) {
   return ExitCode::kFine;
 }
 
+Result<ExitCode> serve(const ServeOptions& options, Terminal& terminal) {
+  if (options.b.empty() && JobAnswers::is_job(options.a)) {
+    const EndSignals signals;
+    TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<JobAnswers> job, JobAnswers::open(options.a));
+    return answer_until_ended(job->service(), [] {}, options, signals, terminal);
+  }
+  TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<LiveAnswers> answers, LiveAnswers::open(options.a, options.b));
+  warn_of_problems(terminal, *answers->answers());
+  const EndSignals signals;
+  return answer_until_ended(
+      answers->service(), [&answers] { static_cast<void>(answers->answers()->get("/api/dump?wait=no")); }, options, signals, terminal);
+}
+
 }  // namespace
 
 Action declare_serve(CLI::App& app) {
   const auto options = std::make_shared<ServeOptions>();
-  app.add_option("A", options->a, "Folder of the dump")->type_name(kDump)->required();
+  app.add_option("A", options->a, "Folder of the dump, or of a job with the dumps of its ranks")->type_name(kDump)->required();
   app.add_option("B", options->b, "Folder of a dump to compare it with: the reference")->type_name(kDump);
   app.add_option("--port", options->port, "Listen on this port (default: one that is free)")->type_name("N")->check(in_range(0, 65535));
   app.add_flag("--no-open", options->no_open, "Print the address, and leave the browser alone");

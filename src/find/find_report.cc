@@ -18,13 +18,16 @@ namespace {
 
 constexpr size_t kMostOrigins = 1000;  // that are looked through for one that is not intended
 
-Json headroom_list(const DumpIndex& dump, DType target, size_t limit) {
-  Json list = Json::array();
-  for (const Headroom& headroom : find_headroom(dump, target)) {
-    if (list.size() == limit) break;
-    list.push_back(headroom_json(dump, headroom, dtype_name(target)));
+Json headroom_lists(const DumpIndex& dump, size_t limit) {
+  constexpr DType kTargets[] = {DType::kFloat16, DType::kBFloat16};
+  const auto found = find_headrooms(dump, kTargets);
+  Json lists = Json::object();
+  for (size_t i = 0; i < found.size(); ++i) {
+    const std::string target(dtype_name(kTargets[i]));
+    Json& list = lists[target] = Json::array();
+    for (size_t one = 0; one < std::min(limit, found[i].size()); ++one) list.push_back(headroom_json(dump, found[i][one], target));
   }
-  return list;
+  return lists;
 }
 
 Json origin_list(const DumpIndex& dump, const std::vector<NonFiniteOrigin>& origins) {
@@ -69,8 +72,7 @@ Json find_report(const DumpIndex& dump, size_t limit) {
   report["seen"] = seen ? origin_json(dump, *seen) : Json();
   report["harmless"] = static_cast<uint64_t>(std::ranges::count(origins, true, &NonFiniteOrigin::harmless));
   report["origins"] = origin_list(dump, {origins.begin(), origins.begin() + static_cast<ptrdiff_t>(std::min(limit, origins.size()))});
-  report["headroom"] = {{"float16", headroom_list(dump, DType::kFloat16, limit)},
-                        {"bfloat16", headroom_list(dump, DType::kBFloat16, limit)}};
+  report["headroom"] = headroom_lists(dump, limit);
   report["dead_outputs"] = dead_list(dump, limit);
   report["gradients"] = gradients_json(dump, find_gradients(dump));
   return report;

@@ -252,6 +252,28 @@ TEST(Headroom, InfIsSetAside) {
   EXPECT_DOUBLE_EQ(*half[0].absmax, 300);
 }
 
+TEST(Headroom, OfOneRecordIsWhatTheListSays) {
+  ADump dump(std::vector<uint64_t>{0, 0, 0, 0});
+  const double absmax[] = {4000, 0, kInf, kInf};
+  for (size_t i = 0; i < 4; ++i) dump.all_rows[i] = row_of(static_cast<OpId>(i), absmax[i]);
+  dump.all_rows[2].stats.pos_inf = dump.all_rows[3].stats.pos_inf = 1;
+  dump.set_data<float>(3, {1, 2, INFINITY, -300, NAN, 4});
+  EXPECT_DOUBLE_EQ(*headroom_binades(dump, 0, DType::kFloat16), std::log2(65504.0 / 4000));
+  EXPECT_FALSE(headroom_binades(dump, 1, DType::kFloat16)) << "all zero";
+  EXPECT_EQ(headroom_binades(dump, 2, DType::kFloat16), -kInf) << "only Inf is known";
+  EXPECT_DOUBLE_EQ(*headroom_binades(dump, 3, DType::kFloat16), std::log2(65504.0 / 300)) << "of the finite values";
+  constexpr DType kBoth[] = {DType::kFloat16, DType::kBFloat16};
+  const auto found = find_headrooms(dump, kBoth);
+  ASSERT_EQ(found.size(), 2U);
+  for (size_t i = 0; i < 2; ++i) {
+    for (const Headroom& one : found[i]) {
+      if (one.absmax) EXPECT_EQ(one.binades, headroom_binades(dump, one.row, kBoth[i])) << one.row;
+    }
+  }
+  dump.all_rows[0].dtype = static_cast<uint8_t>(DType::kInt32);
+  EXPECT_FALSE(headroom_binades(dump, 0, DType::kFloat16)) << "no floating type";
+}
+
 TEST(Headroom, SharesComeFromTheHistogram) {
   ADump dump(std::vector<uint64_t>{0});
   ExponentHistogram histogram;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 
 #include "stats/stats.h"
 
@@ -50,8 +51,13 @@ std::optional<double> finite_absmax_of_data(const DumpIndex& dump, size_t row) {
   return stats.absmax;
 }
 
+std::vector<uint64_t> histogram_of(const DumpIndex& dump, size_t row) {
+  const RecordRow& record = dump.rows()[row];
+  return record.histogram > 0 || record.stats.valid == 0 ? dump.histogram(row) : std::vector<uint64_t>();
+}
+
 // The largest finite magnitude: from the statistics, else from the data, else bounded by the histogram.
-std::optional<double> finite_absmax(const DumpIndex& dump, size_t row, const std::vector<uint64_t>& histogram) {
+std::optional<double> finite_absmax(const DumpIndex& dump, size_t row) {
   const TensorStats& stats = dump.rows()[row].stats;
   if ((stats.valid & kStatAbsMax) != 0 && std::isfinite(stats.absmax)) return stats.absmax;
   constexpr uint32_t kExtremes = kStatMin | kStatMax;
@@ -59,10 +65,33 @@ std::optional<double> finite_absmax(const DumpIndex& dump, size_t row, const std
     return std::max(std::abs(stats.min), std::abs(stats.max));
   }
   if (const std::optional<double> absmax = finite_absmax_of_data(dump, row)) return absmax;
+  const std::vector<uint64_t> histogram = histogram_of(dump, row);
   for (int bin = histogram.size() == kHistogramNumbers ? ExponentHistogram::kBins - 1 : -1; bin >= 0; --bin) {
     if (histogram[static_cast<size_t>(bin)] > 0) return std::ldexp(1.0, bin + ExponentHistogram::kLowestExponent + 1);
   }
   return std::nullopt;
+}
+
+// What is known of a record's magnitudes, whatever they are held against.
+struct Magnitudes {
+  std::optional<double> absmax;  // of the finite values
+  bool holds_inf = false;
+};
+
+// Nothing when the record has no floating values, or nothing is known of them.
+std::optional<Magnitudes> magnitudes_of(const DumpIndex& dump, size_t row) {
+  const RecordRow& record = dump.rows()[row];
+  if (!is_floating(static_cast<DType>(record.dtype)) || record.numel == 0) return std::nullopt;
+  const bool counted = (record.stats.valid & (kStatPosInf | kStatNegInf)) == (kStatPosInf | kStatNegInf);
+  Magnitudes found;
+  found.holds_inf = (counted && record.stats.pos_inf + record.stats.neg_inf > 0) || std::isinf(record.stats.absmax);
+  found.absmax = finite_absmax(dump, row);
+  return found.absmax || found.holds_inf ? std::optional(found) : std::nullopt;
+}
+
+std::optional<double> binades_to(const TypeRange& range, const Magnitudes& magnitudes) {
+  if (!magnitudes.absmax || !(*magnitudes.absmax > 0)) return std::nullopt;
+  return std::log2(range.largest / *magnitudes.absmax);
 }
 
 void set_shares(const std::vector<uint64_t>& histogram, const TypeRange& range, Headroom& headroom) {
@@ -75,21 +104,15 @@ void set_shares(const std::vector<uint64_t>& histogram, const TypeRange& range, 
   headroom.zero_share = count_between(histogram, ExponentHistogram::kLowestExponent, range.zero_below_exponent) / all;
 }
 
-// False when nothing is known about the record's magnitudes.
-bool measure(const DumpIndex& dump, size_t row, const TypeRange& range, Headroom& headroom) {
-  const RecordRow& record = dump.rows()[row];
-  const std::vector<uint64_t> histogram = record.histogram > 0 || record.stats.valid == 0 ? dump.histogram(row) : std::vector<uint64_t>();
-  const bool counted = (record.stats.valid & (kStatPosInf | kStatNegInf)) == (kStatPosInf | kStatNegInf);
+Headroom measured(size_t row, const Magnitudes& magnitudes, const std::vector<uint64_t>& histogram, const TypeRange& range) {
+  Headroom headroom;
   headroom.row = row;
-  headroom.holds_inf = (counted && record.stats.pos_inf + record.stats.neg_inf > 0) || std::isinf(record.stats.absmax);
-  headroom.absmax = finite_absmax(dump, row, histogram);
-  if (!headroom.absmax && !headroom.holds_inf) return false;
-  if (headroom.absmax && *headroom.absmax > 0) {
-    headroom.binades = std::log2(range.largest / *headroom.absmax);
-    headroom.overflows = *headroom.absmax >= range.becomes_inf;
-  }
+  headroom.absmax = magnitudes.absmax;
+  headroom.holds_inf = magnitudes.holds_inf;
+  headroom.binades = binades_to(range, magnitudes);
+  headroom.overflows = headroom.binades && *headroom.absmax >= range.becomes_inf;
   set_shares(histogram, range, headroom);
-  return true;
+  return headroom;
 }
 
 // Less is worse. Only Inf known is the worst, all zero the best.
@@ -98,31 +121,60 @@ double badness_order(const Headroom& headroom) {
   return headroom.binades.value_or(std::numeric_limits<double>::infinity());
 }
 
-}  // namespace
-
-std::vector<Headroom> find_headroom(const DumpIndex& dump, DType target) {
-  const TypeRange range = range_of(target);
-  const std::span<const RecordRow> rows = dump.rows();
-  std::vector<Headroom> found;
-  std::unordered_map<uint64_t, size_t> places;
-  for (size_t row = 0; row < rows.size(); ++row) {
-    if (!is_floating(static_cast<DType>(rows[row].dtype)) || rows[row].numel == 0) continue;
-    Headroom headroom;
-    if (!measure(dump, row, range, headroom)) continue;
-    const uint64_t key = uint64_t{rows[row].op} << 32 | uint64_t{rows[row].slot_kind} << 16 | rows[row].slot_index;
-    const auto [place, is_new] = places.emplace(key, found.size());
+// The worst record of each slot.
+class WorstOfSlots {
+ public:
+  explicit WorstOfSlots(DType target) : range_(range_of(target)) {}
+  void add(const RecordRow& record, size_t row, const Magnitudes& magnitudes, const std::vector<uint64_t>& histogram) {
+    Headroom headroom = measured(row, magnitudes, histogram, range_);
+    const uint64_t key = uint64_t{record.op} << 32 | uint64_t{record.slot_kind} << 16 | record.slot_index;
+    const auto [place, is_new] = places_.emplace(key, found_.size());
     if (is_new) {
       headroom.records = 1;
-      found.push_back(headroom);
-      continue;
+      found_.push_back(headroom);
+      return;
     }
-    Headroom& worst = found[place->second];
-    headroom.records = worst.records + 1;
-    worst.records = headroom.records;
+    Headroom& worst = found_[place->second];
+    headroom.records = ++worst.records;
     if (badness_order(headroom) < badness_order(worst)) worst = headroom;
   }
-  std::ranges::stable_sort(found, {}, badness_order);
+  std::vector<Headroom> take() {
+    std::ranges::stable_sort(found_, {}, badness_order);
+    return std::move(found_);
+  }
+
+ private:
+  TypeRange range_;
+  std::vector<Headroom> found_;
+  std::unordered_map<uint64_t, size_t> places_;
+};
+
+}  // namespace
+
+std::vector<std::vector<Headroom>> find_headrooms(const DumpIndex& dump, std::span<const DType> targets) {
+  std::vector<WorstOfSlots> worst;
+  for (const DType target : targets) worst.emplace_back(target);
+  const std::span<const RecordRow> rows = dump.rows();
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const std::optional<Magnitudes> magnitudes = magnitudes_of(dump, row);
+    if (!magnitudes) continue;
+    const std::vector<uint64_t> histogram = histogram_of(dump, row);
+    for (WorstOfSlots& one : worst) one.add(rows[row], row, *magnitudes, histogram);
+  }
+  std::vector<std::vector<Headroom>> found;
+  for (WorstOfSlots& one : worst) found.push_back(one.take());
   return found;
+}
+
+std::vector<Headroom> find_headroom(const DumpIndex& dump, DType target) {
+  return std::move(find_headrooms(dump, std::span(&target, 1)).front());
+}
+
+std::optional<double> headroom_binades(const DumpIndex& dump, size_t row, DType target) {
+  const std::optional<Magnitudes> magnitudes = magnitudes_of(dump, row);
+  if (!magnitudes) return std::nullopt;
+  if (!magnitudes->absmax) return -std::numeric_limits<double>::infinity();
+  return binades_to(range_of(target), *magnitudes);
 }
 
 }  // namespace tensortap

@@ -3,8 +3,10 @@
 #ifndef TENSORTAP_FIND_HEADROOM_H_
 #define TENSORTAP_FIND_HEADROOM_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "tensor/dtype.h"
@@ -26,9 +28,14 @@ struct Headroom {
   std::optional<double> zero_share;       // of these, those that become 0
 };
 
-// Every slot with records of a floating type and a known absmax or histogram, the least headroom first; slots of which only Inf is known
-// come first. `target` is kFloat16 or kBFloat16.
+// For each target, every slot with records of a floating type and a known absmax or histogram, the least headroom first; slots of which only
+// Inf is known come first. Targets are kFloat16 and kBFloat16. Looks at each record once.
+std::vector<std::vector<Headroom>> find_headrooms(const DumpIndex& dump, std::span<const DType> targets);
+// The same for one target.
 std::vector<Headroom> find_headroom(const DumpIndex& dump, DType target);
+
+// Headroom::binades of one record: -infinity where only Inf is known, nothing where find_headrooms() leaves the record out or all is 0.
+std::optional<double> headroom_binades(const DumpIndex& dump, size_t row, DType target);
 
 }  // namespace tensortap
 

@@ -62,11 +62,13 @@ class Suspects {
   }
 
   void add_headroom() {
-    for (const DType target : {DType::kFloat16, DType::kBFloat16}) {
-      for (const Headroom& headroom : find_headroom(dump_, target)) {
+    constexpr DType kTargets[] = {DType::kFloat16, DType::kBFloat16};
+    const auto found = find_headrooms(dump_, kTargets);
+    for (size_t i = 0; i < found.size(); ++i) {
+      for (const Headroom& headroom : found[i]) {
         const bool is_half = dump_.rows()[headroom.row].dtype == static_cast<uint8_t>(DType::kFloat16);
-        if (is_half != (target == DType::kFloat16) || !headroom.binades || *headroom.binades >= kLeastBinades) continue;
-        add(headroom.row, concat(slot_of(headroom.row), " comes within a factor of two of the largest ", dtype_name(target)));
+        if (is_half != (kTargets[i] == DType::kFloat16) || !headroom.binades || *headroom.binades >= kLeastBinades) continue;
+        add(headroom.row, concat(slot_of(headroom.row), " comes within a factor of two of the largest ", dtype_name(kTargets[i])));
       }
     }
   }

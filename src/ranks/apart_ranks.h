@@ -13,13 +13,17 @@
 
 namespace tensortap {
 
-// The distance of a tensor of a rank is |log(l2 / median of the ranks' l2)|, where three ranks or more have it in one shape. A rank is
-// apart when the mean of its distances is far above what is usual among the ranks. It began at the first op, in the order of the job, that
-// was far from the others in every step from then on.
+// How far each of these cells is from the others: |log(l2 / median of the ranks' l2)|, where three ranks or more have the tensor in one
+// shape; nothing where they do not.
+std::vector<double> distances_from_median(std::span<const RankCell> cells);
+
+// A rank is apart when the mean of its distances is far above what is usual among the ranks. It began at the first op, in the order of the
+// job, that was far from the others in every step from then on.
 class ApartRanks {
  public:
   explicit ApartRanks(const RankJob& job);
-  void add(std::span<const RankCell> cells);
+  // `distances` of these cells, in their order.
+  void add(std::span<const RankCell> cells, std::span<const double> distances);
   // {"judged": values, "usual": distance, "ranks": [{"rank", "distance", "since": {"step", "op", "type", "module"} or null, "far_ops"}]},
   // the farthest first; "distances": [{"rank", "distance"}] of all.
   [[nodiscard]] Json report() const;

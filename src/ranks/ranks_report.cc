@@ -16,6 +16,7 @@
 #include "ranks/job_trends.h"
 #include "ranks/rank_durations.h"
 #include "ranks/rank_job.h"
+#include "ranks/rank_map.h"
 #include "ranks/ranks_json.h"
 #include "ranks/replica_check.h"
 
@@ -116,33 +117,42 @@ class JobQuestions {
   JobQuestions(RankJob& job, const RanksRequest& request, const RanksProgress& progress)
       : job_(job), request_(request), progress_(progress), cells_(job), replicas_(cells_, request.groups) {}
 
-  Json answers() {
+  Result<Json> answers() {
     const auto blocks = blocks_of_steps(job_.records_of_steps());
     const size_t all = (1 + blocks.size()) * job_.dumps();
     size_t done = 0;
     job_.visit([&](const OpenRankDump& open, size_t dump) {
-      progress_(done++, all);
+      if (!goes_on(done++, all)) return;
       nonfinite_.add(open, dump);
       gradients_.add(open);
+      map_.count(open);
       trends_.add(open);
       durations_.add(open);
     });
     for (const auto& [first, last] : blocks) {
       job_.visit([&](const OpenRankDump& open, size_t) {
-        progress_(done++, all);
-        cells_.add(open, first, last);
+        if (goes_on(done++, all)) cells_.add(open, first, last);
       });
       cells_.each([this](std::span<const RankCell> cells) {
-        if (!paths_.has_stages()) apart_.add(cells);
+        if (!paths_.has_stages()) {
+          const std::vector<double> distances = distances_from_median(cells);
+          apart_.add(cells, distances);
+          map_.add(cells, distances);
+        }
         replicas_.add(cells);
         paths_.add(cells);
       });
     }
+    if (has_ended_) return not_found("the report was ended");
     paths_.finish();
     return report();
   }
 
  private:
+  bool goes_on(size_t done, size_t all) {
+    has_ended_ = has_ended_ || !progress_(done, all);
+    return !has_ended_;
+  }
   Json report() {
     Json json = Json::object();
     json["nonfinite"] = nonfinite_.report(job_);
@@ -163,6 +173,7 @@ class JobQuestions {
     json["durations"] = durations_.report(request_.limit);
     json["coverage"] = coverage_json(job_);
     json["progress"] = progress_json(job_);
+    json["map"] = map_.report();
     json["found"] = found(json);
     return json;
   }
@@ -190,11 +201,13 @@ class JobQuestions {
   JobCells cells_;
   FirstOfRanks nonfinite_{job_};
   ApartRanks apart_{job_};
+  RankMap map_{job_};
   ReplicaCheck replicas_;
   GradientNorms gradients_{job_};
   JobTrends trends_{job_};
   JobPaths paths_{cells_};
   RankDurations durations_{job_};
+  bool has_ended_ = false;
 };
 
 }  // namespace

@@ -21,16 +21,16 @@ struct RanksRequest {
   size_t limit = 10;                 // examples of each list
 };
 
-// Called before each dump with how many were read and how many there are to read, all passes together.
-using RanksProgress = std::function<void(size_t done, size_t all)>;
+// Called before each dump with how many were read and how many there are to read, all passes together. False ends the report.
+using RanksProgress = std::function<bool(size_t done, size_t all)>;
 
 // {"ranks": [{"rank", "dumps", "records", "release", "source", "notes"}], "missing_ranks", "unread": [{"rank", "dump", "reason"}],
 // "job_ops", "steps": {"count", "first", "last"}, "nonfinite", "apart", "replicas", "gradients", "trends", "missing", "shapes",
 // "durations", "coverage": [{"rank", "lost", "losses", "ops", "steps"}],
-// "progress": [{"rank", "steps", "first", "last", "behind"}], "found": [...]};
+// "progress": [{"rank", "steps", "first", "last", "behind"}], "map", "found": [...]};
 // the objects are those of the classes of this folder. "found" has the names of the answers that found something, and "unread",
 // "missing_ranks", "without_records". A dump that cannot be read is said, and the rest answered. Errors: those of RankJob::open();
-// kInvalidArgument for a group without two ranks of the job.
+// kInvalidArgument for a group without two ranks of the job; kNotFound when `progress` ended it.
 //
 // Dumps are opened one after the other. At most about 300 MB of records are held beside each other, steps by steps, and 32 bytes for each
 // rank and op.

@@ -10,9 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "find/headroom.h"
 #include "query/op_facts.h"
 #include "serve/pair_answers.h"
-#include "tensor/number_formats.h"
+#include "tensor/dtype.h"
 
 namespace tensortap {
 namespace {
@@ -20,22 +21,24 @@ namespace {
 constexpr uint32_t kHeatMagic = 0x54484554;
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
-// What one record says; NaN = it does not.
-using HeatMeasure = double (*)(const RecordRow& row);
+// What one record, of this number, says; NaN = it does not.
+using HeatMeasure = double (*)(const RecordRow& row, const DumpIndex& dump, size_t number);
 
 double measured(const RecordRow& row, uint32_t bits, double value) { return (row.stats.valid & bits) == bits ? value : kNothing; }
 
-double nonfinite_count(const RecordRow& row) {
+double nonfinite_count(const RecordRow& row, const DumpIndex& /*dump*/, size_t /*number*/) {
   return measured(row, kStatNonFinite, static_cast<double>(row.stats.nan + row.stats.pos_inf + row.stats.neg_inf));
 }
-double zero_share(const RecordRow& row) {
+double zero_share(const RecordRow& row, const DumpIndex& /*dump*/, size_t /*number*/) {
   return row.stats.count == 0 ? kNothing
                               : measured(row, kStatZero, static_cast<double>(row.stats.zero) / static_cast<double>(row.stats.count));
 }
-// As `find` has it: how often the largest magnitude can double before float16 has no number for it.
-double float16_headroom(const RecordRow& row) {
-  if (!is_floating(static_cast<DType>(row.dtype)) || !(row.stats.absmax > 0)) return kNothing;
-  return measured(row, kStatAbsMax, std::log2(float_limits(DType::kFloat16).largest / row.stats.absmax));
+double float16_headroom(const RecordRow& /*row*/, const DumpIndex& dump, size_t number) {
+  return headroom_binades(dump, number, DType::kFloat16).value_or(kNothing);
+}
+template <Stat kBit, double TensorStats::* kMember>
+double statistic(const RecordRow& row, const DumpIndex& /*dump*/, size_t /*number*/) {
+  return measured(row, kBit, row.stats.*kMember);
 }
 
 // How the numbers of an op's records become one.
@@ -48,12 +51,12 @@ struct HeatKey {
 };
 constexpr HeatKey kKeys[] = {
     {"nonfinite", nonfinite_count, Joined::kSum},
-    {"absmax", [](const RecordRow& row) { return measured(row, kStatAbsMax, row.stats.absmax); }, Joined::kLargest},
-    {"std", [](const RecordRow& row) { return measured(row, kStatStd, row.stats.std); }, Joined::kLargest},
+    {"absmax", statistic<kStatAbsMax, &TensorStats::absmax>, Joined::kLargest},
+    {"std", statistic<kStatStd, &TensorStats::std>, Joined::kLargest},
     {"zero", zero_share, Joined::kLargest},
     {"headroom", float16_headroom, Joined::kLeast},
-    {"l2", [](const RecordRow& row) { return measured(row, kStatL2, row.stats.l2); }, Joined::kLargest},
-    {"mean", [](const RecordRow& row) { return measured(row, kStatMean, row.stats.mean); }, Joined::kLargest},
+    {"l2", statistic<kStatL2, &TensorStats::l2>, Joined::kLargest},
+    {"mean", statistic<kStatMean, &TensorStats::mean>, Joined::kLargest},
 };
 
 void join(double& joined, double value, Joined how) {
@@ -70,9 +73,10 @@ void join(double& joined, double value, Joined how) {
 
 std::vector<double> measured_heat(const ServedDump& dump, const HeatKey& key, std::optional<int64_t> step) {
   std::vector<double> heat(dump.index().ops().size(), kNothing);
-  for (const RecordRow& row : dump.rows()) {
+  for (size_t number = 0; number < dump.rows().size(); ++number) {
+    const RecordRow& row = dump.rows()[number];
     const bool belongs = !step || row.step == *step || row.phase == static_cast<uint8_t>(Phase::kLoad);
-    if (row.op < heat.size() && belongs && !is_input(row)) join(heat[row.op], key.measure(row), key.joined);
+    if (row.op < heat.size() && belongs && !is_input(row)) join(heat[row.op], key.measure(row, dump.index(), number), key.joined);
   }
   return heat;
 }

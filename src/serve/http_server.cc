@@ -193,7 +193,7 @@ class WebServer : public HttpServer {
     const AccessRules::Decision decision =
         rules_.judge({request.method, request.target, values_of(request, "Host"), values_of(request, "Origin"),
                       values_of(request, "Cookie"), request.get_header_value("X-Tensortap") == "1"});
-    const std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
+    const std::string_view path = path_of_page(std::string_view(request.target).substr(0, request.target.find('?')));
     if (decision.status != 0) {
       put(error_answer(decision.status, decision.sentence), response);
     } else if (decision.is_entrance) {
@@ -207,6 +207,13 @@ class WebServer : public HttpServer {
       put(page_answer(path), response);
     }
     return true;
+  }
+
+  // Without the dump whose page asks.
+  [[nodiscard]] std::string_view path_of_page(std::string_view path) const {
+    size_t number = 0;
+    std::string_view rest;
+    return split_dump_target(path, number, rest) && number < service_.pages ? rest : path;
   }
 
   void enter(const httplib::Request& request, httplib::Response& response) const {
@@ -253,6 +260,18 @@ Status port_error(uint16_t port, int error) {
 }
 
 }  // namespace
+
+bool split_dump_target(std::string_view target, size_t& number, std::string_view& rest) {
+  constexpr std::string_view kBegin = "/dump/";
+  if (!target.starts_with(kBegin)) return false;
+  target.remove_prefix(kBegin.size());
+  const size_t end = target.find('/');
+  uint64_t found = 0;
+  if (end == std::string_view::npos || !parse_unsigned(target.substr(0, end), found)) return false;
+  number = found;
+  rest = target.substr(end);
+  return true;
+}
 
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(WebService service, uint16_t port) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_SERVE_HTTP_SERVER_H_
 #define TENSORTAP_SERVE_HTTP_SERVER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,7 +25,12 @@ struct WebService {
   // itself. An empty function when the target is no stream. May be empty.
   using Events = std::function<std::optional<std::string>()>;
   std::function<Events(std::string_view target)> events;
+  // How many dumps have a page of their own, below "/dump/0/" and so on; targets of their answers begin so.
+  size_t pages = 0;
 };
+
+// The number of the dump in "/dump/3/api/dump", and what comes behind it: "/api/dump". Number and rest are untouched when it has none.
+bool split_dump_target(std::string_view target, size_t& number, std::string_view& rest);
 
 class HttpServer {
  public:

@@ -39,6 +39,7 @@ class HttpServerTest : public testing::Test {
         return ++pieces_ > 3 ? std::nullopt : std::optional(pieces_ == 2 ? "" : concat("data: ", pieces_.load(), "\n\n"));
       };
     };
+    service.pages = 2;
     auto listening = HttpServer::listen(std::move(service), 0);
     EXPECT_TRUE(listening.ok()) << listening.status().message();
     server_ = *std::move(listening);
@@ -95,6 +96,16 @@ TEST_F(HttpServerTest, TheAddressLeadsToThePage) {
   EXPECT_THAT(page, testing::EndsWith(std::string(page_file("index.html"))));
   EXPECT_THAT(ask("GET /app.js", cookie()), HasSubstr("Content-Type: text/javascript"));
   EXPECT_THAT(ask("GET /other.js", cookie()), StartsWith("HTTP/1.1 404"));
+}
+
+TEST_F(HttpServerTest, DumpsOfAJobHavePagesOfTheirOwn) {
+  EXPECT_THAT(ask("GET /dump/1/", cookie()), testing::EndsWith(std::string(page_file("index.html"))));
+  EXPECT_THAT(ask("GET /dump/1/app.js", cookie()), HasSubstr("Content-Type: text/javascript"));
+  EXPECT_THAT(ask("GET /dump/1/api/dump?wait=no", cookie()), HasSubstr("\r\n\r\ngot /dump/1/api/dump?wait=no"));
+  EXPECT_THAT(ask("GET /dump/1/"), StartsWith("HTTP/1.1 401"));
+  for (const char* other : {"/dump/2/", "/dump/1", "/dump/-1/", "/dump//", "/dump/99999999999999999999/", "/dump/1/dump/1/"}) {
+    EXPECT_THAT(ask(concat("GET ", other), cookie()), StartsWith("HTTP/1.1 404")) << other;
+  }
 }
 
 TEST_F(HttpServerTest, APageOfAnotherSiteIsLedByAPage) {

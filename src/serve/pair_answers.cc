@@ -1,9 +1,7 @@
 #include "serve/pair_answers.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <string>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "base/four_digits.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "compare/comparison_json.h"
@@ -48,28 +47,21 @@ Result<NumberedPair> pair_numbered(const AskedDump& asked, const std::string& te
 Result<std::unique_ptr<Elements>> elements_of(const AskedDump& asked, const NumberedPair& pair) {
   TENSORTAP_ASSIGN_OR_RETURN(const std::string of, asked.request.choice("of", {"difference", "a", "b", "ulp"}));
   const DumpComparison& comparison = pair.pairs->comparison();
-  const auto read = [](const DumpIndex& dump, uint32_t row) -> Result<RecordData> {
+  const auto read = [](const ServedDump& dump, uint32_t row) -> Result<RecordData> {
     if ((dump.rows()[row].flags & kRecordHasData) != 0) return dump.data(row);
     return not_found("of this record the dump has statistics only");
   };
   if (of == "a" || of == "b") {
     const ComparedValue& value = pair.value();
-    TENSORTAP_ASSIGN_OR_RETURN(RecordData data, of == "a" ? read(comparison.a(), value.row_a) : read(comparison.b(), value.row_b));
+    TENSORTAP_ASSIGN_OR_RETURN(RecordData data, of == "a" ? read(asked.comparison->a(), value.row_a) : read(asked.comparison->b(), value.row_b));
     return tensor_elements(std::move(data));
   }
   const std::string order = comparison.pairing().pairs[pair.value().pair].accepted.order.text();
   if (!order.empty())
     return not_found(concat("the elements of B stand in another order (", order, "): there is no picture of the difference"));
-  TENSORTAP_ASSIGN_OR_RETURN(RecordData a, read(comparison.a(), pair.value().row_a));
-  TENSORTAP_ASSIGN_OR_RETURN(RecordData b, read(comparison.b(), pair.value().row_b));
+  TENSORTAP_ASSIGN_OR_RETURN(RecordData a, read(asked.comparison->a(), pair.value().row_a));
+  TENSORTAP_ASSIGN_OR_RETURN(RecordData b, read(asked.comparison->b(), pair.value().row_b));
   return of == "ulp" ? ulp_elements(std::move(a), std::move(b)) : difference_elements(std::move(a), std::move(b));
-}
-
-// Four digits, as `compare` prints them.
-std::string error_text(double error) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.4g", error);
-  return text.data();
 }
 
 // A sentence on one place of the comparison, with a link that shows it in the graph of A.
@@ -77,8 +69,8 @@ Json place_sentence(const ComparedPairs& pairs, const ComparisonSummary::Place& 
   const DumpIndex& a = pairs.comparison().a();
   const RecordRow& row = a.rows()[place.row_a];
   const OpInfo& op = op_of(a, row);
-  std::string text = concat(begin, record_name_of(a, place.row_a), " (", op.type, "): error ", error_text(place.error));
-  if (place.growth > 0) text += concat(", ", error_text(place.growth), " times what it read");
+  std::string text = concat(begin, record_name_of(a, place.row_a), " (", op.type, "): error ", four_digits(place.error));
+  if (place.growth > 0) text += concat(", ", four_digits(place.growth), " times what it read");
   return {{"kind", kind}, {"text", text + "."}, {"link", concat("#graph?op=", row.op, "&heat=error&flow=", place.row_a, "&way=error")}};
 }
 
@@ -92,7 +84,7 @@ Result<Answer> compare_answer(const AskedDump& asked) {
 
 Result<Answer> pairs_answer(const AskedDump& asked) {
   const WebRequest& request = asked.request;
-  TENSORTAP_RETURN_IF_ERROR(request.check_names({"only", "sort", "from", "limit", "ready"}));
+  TENSORTAP_RETURN_IF_ERROR(request.check_names({"only", "sort", "from", "limit"}));
   TENSORTAP_ASSIGN_OR_RETURN(const std::string only, request.choice("only", {"all", "differing", "first"}));
   TENSORTAP_ASSIGN_OR_RETURN(const std::string sort, request.choice("sort", {"error", "own", "order"}));
   TENSORTAP_ASSIGN_OR_RETURN(const WebRequest::Page page, request.page());

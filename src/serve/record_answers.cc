@@ -144,7 +144,7 @@ Json whole_record_json(const ServedDump& dump, size_t row) {
   json["attributes"] = text_or_null(op.attributes);
   json["has_data"] = has_data;
   json["data_lost"] = (record.flags & kRecordDataLost) != 0;
-  const auto histogram = histogram_of(index, row, has_data ? index.data(row) : Result<RecordData>(not_found("")));
+  const auto histogram = histogram_of(index, row, has_data ? dump.data(row) : Result<RecordData>(not_found("")));
   json["histogram"] = histogram.empty() ? Json() : Json(histogram);
   json["sketch"] = sketch_json(index, row);
   json["inputs"] = inputs_json(dump, row);

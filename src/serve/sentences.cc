@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/counted.h"
+#include "base/four_digits.h"
 #include "base/json_members.h"
 #include "base/text.h"
 
@@ -60,6 +61,12 @@ std::string counts_of(const Json& one) {
   return text;
 }
 
+// As a person reads it.
+std::string short_number_in(const Json& one, const char* key) {
+  const Json* value = member(one, key);
+  return value != nullptr && value->is_number() ? four_digits(value->get<double>()) : text_in(one, key);
+}
+
 // ", module Net.norm, line net.py:17": where an op of find's JSON comes from.
 std::string place_of(const Json& one) {
   std::string text;
@@ -100,8 +107,8 @@ void Sentences::add_first(const Json& first, const Json& report) {
   }
   if (const Json* lead = member(report, "lead"); lead != nullptr) {
     add("trend",
-        concat("Before that, ", text_in(*lead, "measure"), " of ", text_in(*lead, "record"), " went from ", text_in(*lead, "from"), " to ",
-               text_in(*lead, "to"), " in ", counted(count_in(*lead, "steps"), "step"), "."),
+        concat("Before that, ", text_in(*lead, "measure"), " of ", text_in(*lead, "record"), " went from ", short_number_in(*lead, "from"), " to ",
+               short_number_in(*lead, "to"), " in ", counted(count_in(*lead, "steps"), "step"), "."),
         record_link(*lead));
   }
 }
@@ -157,7 +164,7 @@ void Sentences::add_headroom(const Json& report) {
   const Json& list = report.at("headroom").at("float16");
   if (list.empty()) return;
   const Json& first = list.front();
-  const std::string absmax = text_in(first, "absmax");
+  const std::string absmax = short_number_in(first, "absmax");
   if (absmax.empty()) return;
   const bool overflows = first.value("overflows", false);
   add("headroom",

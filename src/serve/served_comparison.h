@@ -68,6 +68,9 @@ class ServedComparison {
   ServedComparison(const ServedComparison&) = delete;
   ServedComparison& operator=(const ServedComparison&) = delete;
 
+  // The dump that is judged, and the reference.
+  [[nodiscard]] const ServedDump& a() const { return *a_; }
+  [[nodiscard]] const ServedDump& b() const { return *b_; }
   // COMPARESTATE of docs/web_api.md.
   [[nodiscard]] Json state_json() const;
   // Errors: kNotFound while it is not done, or when it failed, with the reason.

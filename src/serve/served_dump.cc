@@ -86,6 +86,10 @@ ServedDump::RowsByOp ServedDump::sort_rows() const {
   return sorted;
 }
 
+Result<RecordData> ServedDump::data(size_t row) const {
+  return recent_.get(row, [&] { return index_->data(row); });
+}
+
 std::span<const uint32_t> ServedDump::rows_of(OpId op) const {
   const RowsByOp& sorted = by_op_.get([this] { return sort_rows(); });
   if (op + size_t{1} >= sorted.begins.size()) return {};

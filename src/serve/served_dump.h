@@ -25,6 +25,7 @@
 #include "query/op_facts.h"
 #include "query/record_lookup.h"
 #include "serve/name_search.h"
+#include "serve/recent_data.h"
 #include "trace/dump_index.h"
 
 namespace tensortap {
@@ -65,6 +66,9 @@ class ServedDump {
   [[nodiscard]] const DumpIndex& index() const { return *index_; }
   [[nodiscard]] std::span<const RecordRow> rows() const { return index_->rows(); }
   [[nodiscard]] const Json& manifest() const { return manifest_; }  // an object
+
+  // As DumpIndex::data(); what was read last is not read again.
+  [[nodiscard]] Result<RecordData> data(size_t row) const;
 
   // Rows of an op, in the order of the dump.
   [[nodiscard]] std::span<const uint32_t> rows_of(OpId op) const;
@@ -132,6 +136,7 @@ class ServedDump {
   MadeOnce<std::unique_ptr<const GraphModel>> graph_;
   MadeOnce<std::unique_ptr<const NameSearch>> names_;
   MadeOnce<std::unordered_map<std::string_view, OpId>> op_ids_;
+  mutable RecentData recent_;
 };
 
 // The number of an op, as a text. Errors: kInvalidArgument; kNotFound for an op that is not there.

@@ -20,7 +20,7 @@ constexpr int64_t kUsualBins = 64;
 constexpr int64_t kMostBins = 512;
 
 Result<std::unique_ptr<Elements>> elements_of(const ServedDump& dump, size_t row) {
-  TENSORTAP_ASSIGN_OR_RETURN(RecordData data, dump.index().data(row));
+  TENSORTAP_ASSIGN_OR_RETURN(RecordData data, dump.data(row));
   return tensor_elements(std::move(data));
 }
 

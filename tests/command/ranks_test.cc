@@ -441,6 +441,36 @@ TEST_F(Ranks, OneRankAndDumpsWithoutNumbersAreAnsweredToo) {
   EXPECT_EQ(tensortap("ranks both --json", {folder_.path()}).object()["ranks"].size(), 2);
 }
 
+TEST_F(Ranks, TheMapHasEachRankAndStep) {
+  make([](int rank, MadeRank& made) {
+    if (rank == 1) at(made, 0, 6).stats.nan = 3;
+    if (rank == 3) made.rows.resize(3 * 8);
+  });
+  const Json map = ranks("--json").object()["map"];
+  ASSERT_EQ(map["steps"].size(), 10U);
+  EXPECT_EQ(map["steps"][9], Json({{"first", 9}, {"last", 9}}));
+  EXPECT_EQ(map["ranks"][1]["nonfinite"], Json({0, 0, 0, 0, 0, 0, 1, 0, 0, 0}));
+  EXPECT_EQ(map["ranks"][3]["records"], Json({3, 3, 3, 3, 3, 3, 3, 3, 0, 0}));
+  EXPECT_EQ(map["ranks"][3]["distances"][9], nullptr);
+  // a: 2 to 2.03, median 2.015; b: 3 down to 2.97, median 2.985; the weight is what ranks read alike.
+  const double distance = (std::abs(std::log(2 / 2.015)) + std::abs(std::log(3 / 2.985))) / 2;
+  EXPECT_NEAR(map["ranks"][0]["distances"][0].get<double>(), distance, 1e-9);
+}
+
+TEST_F(Ranks, OfManyStepsSeveralStandTogether) {
+  const auto made = [](double shift) {
+    MadeRank one{{"a"}, {}};
+    for (int64_t step = 0; step < 1203; ++step) one.rows.push_back(row_of(0, step, step % 3 == 0 ? 2 + shift : 2));
+    return one;
+  };
+  for (int rank = 0; rank < 3; ++rank) write_rank(job() + "/rank_" + std::to_string(rank), made(rank == 2 ? 1 : 0));
+  const Json map = ranks("--json").object()["map"];
+  ASSERT_EQ(map["steps"].size(), 401U);
+  EXPECT_EQ(map["steps"][400], Json({{"first", 1200}, {"last", 1202}}));
+  EXPECT_EQ(map["ranks"][0]["records"][400], 3);
+  EXPECT_NEAR(map["ranks"][2]["distances"][0].get<double>(), std::log(1.5) / 3, 1e-9);
+}
+
 TEST_F(Ranks, MistakesAreOfTheWordsThatWereGiven) {
   make();
   const std::pair<const char*, const char*> rows[] = {

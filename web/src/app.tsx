@@ -1,7 +1,7 @@
 // The frame of the page: the bar with the views, and the view that the fragment names.
 
 import { useEffect, useState } from 'preact/hooks';
-import { isReport } from './base/api';
+import { DUMP_PAGE, isReport } from './base/api';
 import { Help } from './base/help';
 import { Loading } from './base/parts';
 import { change, go, linkTo, usePlace, type Place } from './base/place';
@@ -14,6 +14,7 @@ import { PairsView } from './compare/pairs_view';
 import { GraphView } from './graph/graph_view';
 import { isTyping } from './graph/graph_keys';
 import { LiveView } from './live/live_view';
+import { RanksView } from './ranks/ranks_view';
 import { StartView } from './start/start_view';
 import { StepsView } from './steps/steps_view';
 import { TableView } from './table/table_view';
@@ -26,18 +27,22 @@ interface Tab {
 }
 
 const TABS: Tab[] = [
-  { view: 'start', name: 'Start', isThere: () => true },
-  { view: 'graph', name: 'Graph', isThere: () => true },
-  { view: 'table', name: 'Table', isThere: () => true },
+  { view: 'ranks', name: 'Ranks', isThere: (answer) => answer.job !== undefined },
+  { view: 'start', name: 'Start', isThere: (answer) => answer.dumps.length > 0 },
+  { view: 'graph', name: 'Graph', isThere: (answer) => answer.dumps.length > 0 },
+  { view: 'table', name: 'Table', isThere: (answer) => answer.dumps.length > 0 },
   { view: 'steps', name: 'Steps', isThere: (answer) => answer.dumps.some((dump) => dump.steps.length > 1) },
   { view: 'pairs', name: 'Pairs', isThere: (answer) => answer.dumps.length > 1 },
-  { view: 'live', name: 'Live', isThere: (answer) => answer.dumps[0].live && !isReport() },
+  { view: 'live', name: 'Live', isThere: (answer) => answer.dumps[0]?.live === true && !isReport() },
 ];
 // Views of one record or pair belong to the tab of their list.
 const HOME: Record<string, string> = { tensor: 'table', pair: 'pairs' };
 
+const ALL_RANKS = '/#ranks';
+
 function View({ place, answer }: { place: Place; answer: DumpAnswer }) {
-  switch (place.view) {
+  if (answer.job && /^(start|ranks)$/.test(place.view)) return <RanksView place={place} job={answer.job.name} />;
+  switch (answer.job ? '' : place.view) {
     case 'start':
       return <StartView answer={answer} />;
     case 'graph':
@@ -57,7 +62,7 @@ function View({ place, answer }: { place: Place; answer: DumpAnswer }) {
   }
   return (
     <div class="empty">
-      There is no view “{place.view}”. <a href="#start">Go to the start.</a>
+      There is no view “{place.view}”{answer.job ? ' of a job; open one of its ranks' : ''}. <a href="#start">Go to the start.</a>
     </div>
   );
 }
@@ -70,13 +75,14 @@ function useKeys(tabs: Tab[], show: { search(): void; help(): void }) {
       if (event.key === '/') show.search();
       else if (event.key === '?') show.help();
       else if (event.key === 't') switchTheme();
+      else if (event.key === 'r' && DUMP_PAGE) location.href = ALL_RANKS;
       else if (tab) go(linkTo(tab.view));
       else return;
       event.preventDefault();
     };
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);
-  }, [tabs.length]);
+  }, [tabs.length, tabs[0]?.view]);
 }
 
 // The same view of the other dump. Numbers of ops and records mean something else there.
@@ -100,11 +106,12 @@ export function App() {
   const [helping, setHelping] = useState(false);
   const which: Which = place.parameters.get('dump') === 'b' ? 'b' : 'a';
   const tabs = answer ? TABS.filter((tab) => tab.isThere(answer)) : [];
-  useKeys(tabs, { search: () => setSearching(true), help: () => setHelping(true) });
-  const home = HOME[place.view] ?? place.view;
+  useKeys(tabs, { search: () => setSearching(!answer?.job), help: () => setHelping(true) });
+  const home = answer?.job ? 'ranks' : (HOME[place.view] ?? place.view);
   useEffect(() => {
     const name = TABS.find((tab) => tab.view === home)?.name ?? '';
-    document.title = answer ? `${name} · ${answer.dumps.map((dump) => dump.name).join(' | ')}` : 'tensortap';
+    const names = answer?.job ? [answer.job.name] : answer?.dumps.map((dump) => dump.name);
+    document.title = names ? `${name} · ${names.join(' | ')}` : 'tensortap';
   }, [answer, home]);
   const changed = answer?.dumps.find((dump) => dump.changed && !dump.live);
   return (
@@ -114,6 +121,11 @@ export function App() {
           tensortap
         </a>
         <nav aria-label="Views">
+          {DUMP_PAGE && (
+            <a class="tab" href={ALL_RANKS} title="All ranks of the job (r)">
+              ‹ Ranks
+            </a>
+          )}
           {tabs.map((tab) => (
             <a key={tab.view} class="tab" href={linkTo(tab.view, { dump: which })} aria-current={home === tab.view ? 'page' : undefined}>
               {tab.name}
@@ -122,9 +134,11 @@ export function App() {
         </nav>
         {answer && answer.dumps.length > 1 && /^(graph|table|steps)$/.test(home) && <WhichDump which={which} />}
         <span class="spring" />
-        <button type="button" class="search-button" onClick={() => setSearching(true)}>
-          Search <kbd>/</kbd>
-        </button>
+        {answer && !answer.job && (
+          <button type="button" class="search-button" onClick={() => setSearching(true)}>
+            Search <kbd>/</kbd>
+          </button>
+        )}
         <button type="button" class="quiet" title="Dark or light (t)" aria-label="Dark or light" onClick={switchTheme}>
           ◐
         </button>

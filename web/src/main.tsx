@@ -6,6 +6,7 @@ import './table/table.css';
 import './tensor/tensor.css';
 import './steps/steps.css';
 import './compare/compare.css';
+import './ranks/ranks.css';
 import { App } from './app';
 import { applyTheme } from './base/theme';
 

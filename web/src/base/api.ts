@@ -11,6 +11,9 @@ export class ApiError extends Error {
   }
 }
 
+// The dumps of a job have pages of their own, at /dump/0/ and so on.
+export const DUMP_PAGE = /^\/dump\/\d+(?=\/)/.exec(location.pathname)?.[0] ?? '';
+
 let report: Report | null | undefined;
 
 function embedded(): Report | null {
@@ -45,7 +48,7 @@ async function refusal(response: Response): Promise<ApiError> {
 async function ask(path: string, options: RequestInit): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(path, { ...options, credentials: 'same-origin' });
+    response = await fetch(DUMP_PAGE + path, { ...options, credentials: 'same-origin' });
   } catch (problem) {
     if (options.signal?.aborted) throw problem;
     throw new ApiError('The server does not answer. Is `tensortap serve` still running?', 0);

@@ -13,6 +13,7 @@ const KEYS: [string, string][] = [
   ['Enter', 'open or close the selected group; open the selected row'],
   ['Esc', 'close the panel, the search or this page'],
   ['1 … 6', 'the views, in the order of the bar'],
+  ['r', 'from one rank of a job to all of them'],
   ['t', 'dark or light'],
   ['?', 'this page'],
 ];

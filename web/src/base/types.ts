@@ -69,6 +69,44 @@ export interface DumpAnswer {
   compare: CompareState | null;
   sentences: Sentence[];
   report?: { made: string; cut: string | null };
+  // Of a job: `dumps` is empty.
+  job?: { name: string; dumps: number };
+}
+
+export interface RankSentence {
+  text: string;
+  link: string | null;
+}
+
+export interface RankAnswer extends RankSentence {
+  question: string;
+  wrong: boolean;
+  examples: RankSentence[];
+}
+
+export interface RankMap {
+  steps: { first: number; last: number }[];
+  ranks: { rank: number; distances: (number | null)[]; nonfinite: number[]; records: number[] }[];
+}
+
+export interface RanksReport {
+  ranks: { rank: number; records: number; notes: string[] }[];
+  apart: { usual: Value; ranks: { rank: number }[]; distances: { rank: number; distance: Value }[] };
+  progress: { rank: number; steps: number; first: number | null; last: number | null; behind: number }[];
+  coverage: { rank: number; lost: number | null }[];
+  map: RankMap;
+}
+
+export interface RanksAnswer {
+  state: 'running' | 'ready' | 'failed';
+  done: number;
+  all: number;
+  error: string | null;
+  report: RanksReport | null;
+  summary: string | null;
+  answers: RankAnswer[];
+  troubles: string[];
+  dumps: { number: number; name: string; ranks: number[] }[];
 }
 
 export interface RecordRow {

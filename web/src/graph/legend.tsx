@@ -5,7 +5,7 @@ import { endTexts, heatChannels, valueAt } from '../base/colours';
 import { formatNumber } from '../base/format';
 import { HEAT_KEYS, PAIR_KEYS, type Heat } from './heat';
 
-function Ramp() {
+export function Ramp() {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
     const pen = canvas.current!.getContext('2d')!;
@@ -39,6 +39,7 @@ export function Legend({ heat, flow, flowIsError }: { heat: Heat | null; flow: b
         <span class="key missing">not captured</span>
         <span class="key plain">{isScale ? 'not measured' : 'finite'}</span>
         {flow && <span class={flowIsError ? 'key way error' : 'key way'}>{flowIsError ? "the error's way" : "the value's way"}</span>}
+        {flow && <span class={flowIsError ? 'key leap error' : 'key leap'}>through memory or to another step</span>}
       </div>
     </aside>
   );

@@ -14,14 +14,14 @@ const KINDS: Record<string, { word: string; level: string }> = {
   headroom: { word: 'Headroom', level: 'warn' },
   trend: { word: 'Trend', level: 'warn' },
   coverage: { word: 'Coverage', level: 'note' },
-  plain: { word: '', level: 'note' },
+  plain: { word: 'NaN or Inf', level: 'note' },
 };
 
 function Finding({ sentence, first }: { sentence: Sentence; first: boolean }) {
   const kind = KINDS[sentence.kind] ?? KINDS.plain;
   const body = (
     <>
-      {kind.word && <span class="finding-kind">{kind.word}</span>}
+      <span class="finding-kind">{kind.word}</span>
       <span class="finding-text">{sentence.text}</span>
       {sentence.link && <span class="finding-go">{first && kind.level === 'bad' ? 'Show it in the graph →' : '→'}</span>}
     </>

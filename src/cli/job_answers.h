@@ -1,0 +1,69 @@
+// JobAnswers: the answers of a web view about a job: what `tensortap ranks` says, and the dumps of its ranks, each with a page of its own.
+
+#ifndef TENSORTAP_CLI_JOB_ANSWERS_H_
+#define TENSORTAP_CLI_JOB_ANSWERS_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/status.h"
+#include "cli/ranks_text.h"
+#include "serve/http_server.h"
+#include "serve/web_answers.h"
+#include "table/job_dumps.h"
+
+namespace tensortap::cli {
+
+// Thread-safe. The ranks are looked through once, in the background; a dump is opened when its page is asked for.
+class JobAnswers {
+ public:
+  // Whether dumps of several ranks, in folders of their own, lie at this path or below it.
+  static bool is_job(const std::string& path);
+  // Errors: those of find_job_dumps().
+  static Result<std::unique_ptr<JobAnswers>> open(const std::string& path);
+  // Ends the look at the ranks.
+  ~JobAnswers();
+  JobAnswers(const JobAnswers&) = delete;
+  JobAnswers& operator=(const JobAnswers&) = delete;
+
+  // The answer to a GET: of the job, or of one of its dumps, which begins with "/dump/N".
+  [[nodiscard]] Answer get(std::string_view target) const;
+  // What the server asks; borrows this object.
+  [[nodiscard]] WebService service() const;
+
+ private:
+  using Opened = Result<std::unique_ptr<WebAnswers>>;
+
+  JobAnswers(std::string path, std::vector<JobDump> dumps);
+  [[nodiscard]] Result<Json> look() const;
+  // Null while the ranks are being looked through.
+  [[nodiscard]] const Result<Json>* report() const;
+  [[nodiscard]] const Opened& dump(size_t number) const;
+  [[nodiscard]] Result<Answer> answer(const WebRequest& request) const;
+  [[nodiscard]] Json ranks_json() const;
+  [[nodiscard]] Json dumps_json(const Json* report) const;
+  [[nodiscard]] Json sentences_json(const Json& report) const;
+  // Where in the page of a rank's dump something can be looked at; null when no dump has it.
+  [[nodiscard]] Json link_to(const Json& report, const RanksSentence& sentence) const;
+  [[nodiscard]] std::vector<size_t> dumps_of(const Json& report, int64_t rank) const;
+
+  const std::string path_;
+  const std::vector<JobDump> dumps_;
+  const std::vector<MadeOnce<Opened>> opened_;  // by number of the dump
+  MadeOnce<Json> sentences_;
+  mutable std::atomic<bool> stop_ = false;
+  mutable std::atomic<size_t> done_ = 0;
+  mutable std::atomic<size_t> all_ = 0;
+  std::shared_future<Result<Json>> report_;  // the last, since it uses the others
+};
+
+}  // namespace tensortap::cli
+
+#endif  // TENSORTAP_CLI_JOB_ANSWERS_H_
