@@ -14,9 +14,9 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/dump_access.h"
-#include "cli/job_answers.h"
 #include "cli/live_answers.h"
 #include "cli/open_browser.h"
+#include "cli/web_job.h"
 #include "serve/http_server.h"
 
 namespace tensortap::cli {
@@ -82,10 +82,11 @@ Result<ExitCode> answer_until_ended(const WebService& service, const std::functi
 }
 
 Result<ExitCode> serve(const ServeOptions& options, Terminal& terminal) {
-  if (options.b.empty() && JobAnswers::is_job(options.a)) {
+  if (options.b.empty() && WebJob::is_job(options.a)) {
     const EndSignals signals;
-    TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<JobAnswers> job, JobAnswers::open(options.a));
-    return answer_until_ended(job->service(), [] {}, options, signals, terminal);
+    TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<WebJob> job, WebJob::open(options.a));
+    return answer_until_ended(
+        job->service(), [] {}, options, signals, terminal);
   }
   TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<LiveAnswers> answers, LiveAnswers::open(options.a, options.b));
   warn_of_problems(terminal, *answers->answers());

@@ -41,7 +41,8 @@ Json RankMap::report() const {
   }
   Json ranks = Json::array();
   for (size_t place = 0; place < job_.ranks().size(); ++place) {
-    Json rank = {{"rank", job_.ranks()[place].rank}, {"distances", Json::array()}, {"nonfinite", Json::array()}, {"records", Json::array()}};
+    Json rank = {
+        {"rank", job_.ranks()[place].rank}, {"distances", Json::array()}, {"nonfinite", Json::array()}, {"records", Json::array()}};
     for (size_t column = 0; column < columns_; ++column) {
       const Cell& cell = cells_[place * columns_ + column];
       rank["distances"].push_back(cell.judged == 0 ? Json(nullptr) : json_number(cell.distances / static_cast<double>(cell.judged)));

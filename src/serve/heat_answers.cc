@@ -36,7 +36,7 @@ double zero_share(const RecordRow& row, const DumpIndex& /*dump*/, size_t /*numb
 double float16_headroom(const RecordRow& /*row*/, const DumpIndex& dump, size_t number) {
   return headroom_binades(dump, number, DType::kFloat16).value_or(kNothing);
 }
-template <Stat kBit, double TensorStats::* kMember>
+template <Stat kBit, double TensorStats::*kMember>
 double statistic(const RecordRow& row, const DumpIndex& /*dump*/, size_t /*number*/) {
   return measured(row, kBit, row.stats.*kMember);
 }

@@ -53,7 +53,8 @@ Result<std::unique_ptr<Elements>> elements_of(const AskedDump& asked, const Numb
   };
   if (of == "a" || of == "b") {
     const ComparedValue& value = pair.value();
-    TENSORTAP_ASSIGN_OR_RETURN(RecordData data, of == "a" ? read(asked.comparison->a(), value.row_a) : read(asked.comparison->b(), value.row_b));
+    TENSORTAP_ASSIGN_OR_RETURN(RecordData data,
+                               of == "a" ? read(asked.comparison->a(), value.row_a) : read(asked.comparison->b(), value.row_b));
     return tensor_elements(std::move(data));
   }
   const std::string order = comparison.pairing().pairs[pair.value().pair].accepted.order.text();

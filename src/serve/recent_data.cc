@@ -1,7 +1,10 @@
 #include "serve/recent_data.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+
+#include "tensor/dtype.h"
 
 namespace tensortap {
 
@@ -12,7 +15,11 @@ Result<RecordData> RecentData::get(size_t row, const std::function<Result<Record
     if (found != kept_.end()) return found->data;
   }
   auto data = read();
-  if (data.ok() && data->owner != nullptr) keep({row, data->view.desc.bytes().value_or(kMostBytes), *data});
+  if (!data.ok() || data->owner == nullptr) return data;
+  const TensorDesc& desc = data->view.desc;
+  const auto elements = desc.shape.numel();
+  const auto bytes = elements ? packed_bytes(desc.dtype, *elements) : std::nullopt;
+  keep({row, bytes.value_or(kMostBytes), *data});
   return data;
 }
 

@@ -107,8 +107,8 @@ void Sentences::add_first(const Json& first, const Json& report) {
   }
   if (const Json* lead = member(report, "lead"); lead != nullptr) {
     add("trend",
-        concat("Before that, ", text_in(*lead, "measure"), " of ", text_in(*lead, "record"), " went from ", short_number_in(*lead, "from"), " to ",
-               short_number_in(*lead, "to"), " in ", counted(count_in(*lead, "steps"), "step"), "."),
+        concat("Before that, ", text_in(*lead, "measure"), " of ", text_in(*lead, "record"), " went from ", short_number_in(*lead, "from"),
+               " to ", short_number_in(*lead, "to"), " in ", counted(count_in(*lead, "steps"), "step"), "."),
         record_link(*lead));
   }
 }

@@ -24,17 +24,17 @@ function number(name: keyof Pair & string, title = name, width = '6.6rem'): Colu
 const COLUMNS: Column[] = [
   { name: 'verdict', width: '7rem', isNumber: false, text: (pair) => pair.verdict },
   { name: 'of A', width: 'minmax(14rem, 3fr)', isNumber: false, text: (pair) => pair.a },
-  { name: 'of B', width: 'minmax(7rem, 2fr)', isNumber: false, text: (pair) => (pair.a === pair.b ? 'same name' : pair.b) },
-  { name: 'type', width: 'minmax(6rem, 1fr)', isNumber: false, text: (pair) => pair.type_a },
-  { name: 'shape', width: 'minmax(8rem, 1fr)', isNumber: false, text: (pair) => formatShape(pair.shape_a) },
+  { name: 'of B', width: 'minmax(6.5rem, 1fr)', isNumber: false, text: (pair) => (pair.a === pair.b ? 'same name' : pair.b) },
+  { name: 'type', width: 'minmax(6.5rem, 1fr)', isNumber: false, text: (pair) => pair.type_a },
+  { name: 'shape', width: 'minmax(9rem, 1fr)', isNumber: false, text: (pair) => formatShape(pair.shape_a) },
   number('step_a', 'step', '4rem'),
   number('error'),
-  number('tolerance'),
+  number('tolerance', 'tolerance', '6.2rem'),
   { name: 'birth', width: '5.6rem', isNumber: false, text: (pair) => formatValue(pair.birth) },
   number('growth', 'growth', '5rem'),
   number('max_abs', 'max abs'),
   number('max_ulp', 'max ULP'),
-  number('cosine'),
+  number('cosine', 'cosine', '5rem'),
 ];
 const TEMPLATE = COLUMNS.map((column) => column.width).join(' ');
 

@@ -11,7 +11,7 @@ const KINDS: Record<string, { word: string; level: string }> = {
   born: { word: 'Error born here', level: 'warn' },
   compare: { word: 'Comparison', level: 'note' },
   losses: { word: 'Not recorded', level: 'warn' },
-  headroom: { word: 'Headroom', level: 'warn' },
+  headroom: { word: 'Headroom', level: 'note' },
   trend: { word: 'Trend', level: 'warn' },
   coverage: { word: 'Coverage', level: 'note' },
   plain: { word: 'NaN or Inf', level: 'note' },

@@ -1,7 +1,7 @@
-// JobAnswers: the answers of a web view about a job: what `tensortap ranks` says, and the dumps of its ranks, each with a page of its own.
+// WebJob: the answers of a web view about a job: what `tensortap ranks` says, and the dumps of its ranks, each with a page of its own.
 
-#ifndef TENSORTAP_CLI_JOB_ANSWERS_H_
-#define TENSORTAP_CLI_JOB_ANSWERS_H_
+#ifndef TENSORTAP_CLI_WEB_JOB_H_
+#define TENSORTAP_CLI_WEB_JOB_H_
 
 #include <atomic>
 #include <cstddef>
@@ -22,16 +22,16 @@
 namespace tensortap::cli {
 
 // Thread-safe. The ranks are looked through once, in the background; a dump is opened when its page is asked for.
-class JobAnswers {
+class WebJob {
  public:
   // Whether dumps of several ranks, in folders of their own, lie at this path or below it.
   static bool is_job(const std::string& path);
   // Errors: those of find_job_dumps().
-  static Result<std::unique_ptr<JobAnswers>> open(const std::string& path);
+  static Result<std::unique_ptr<WebJob>> open(const std::string& path);
   // Ends the look at the ranks.
-  ~JobAnswers();
-  JobAnswers(const JobAnswers&) = delete;
-  JobAnswers& operator=(const JobAnswers&) = delete;
+  ~WebJob();
+  WebJob(const WebJob&) = delete;
+  WebJob& operator=(const WebJob&) = delete;
 
   // The answer to a GET: of the job, or of one of its dumps, which begins with "/dump/N".
   [[nodiscard]] Answer get(std::string_view target) const;
@@ -41,7 +41,7 @@ class JobAnswers {
  private:
   using Opened = Result<std::unique_ptr<WebAnswers>>;
 
-  JobAnswers(std::string path, std::vector<JobDump> dumps);
+  WebJob(std::string path, std::vector<JobDump> dumps);
   [[nodiscard]] Result<Json> look() const;
   // Null while the ranks are being looked through.
   [[nodiscard]] const Result<Json>* report() const;
@@ -66,4 +66,4 @@ class JobAnswers {
 
 }  // namespace tensortap::cli
 
-#endif  // TENSORTAP_CLI_JOB_ANSWERS_H_
+#endif  // TENSORTAP_CLI_WEB_JOB_H_

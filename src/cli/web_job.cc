@@ -1,4 +1,4 @@
-#include "cli/job_answers.h"
+#include "cli/web_job.h"
 
 #include <algorithm>
 #include <chrono>
@@ -37,7 +37,7 @@ std::string fragment_of(const ServedDump& dump, const RanksSentence& sentence) {
 
 }  // namespace
 
-bool JobAnswers::is_job(const std::string& path) {
+bool WebJob::is_job(const std::string& path) {
   const auto dumps = find_job_dumps(std::span(&path, 1));
   if (!dumps.ok()) return false;
   std::set<std::optional<int64_t>> ranks;
@@ -45,23 +45,23 @@ bool JobAnswers::is_job(const std::string& path) {
   return ranks.size() > 1;
 }
 
-Result<std::unique_ptr<JobAnswers>> JobAnswers::open(const std::string& path) {
+Result<std::unique_ptr<WebJob>> WebJob::open(const std::string& path) {
   TENSORTAP_ASSIGN_OR_RETURN(auto dumps, find_job_dumps(std::span(&path, 1)));
-  return std::unique_ptr<JobAnswers>(new JobAnswers(path, std::move(dumps)));
+  return std::unique_ptr<WebJob>(new WebJob(path, std::move(dumps)));
 }
 
-JobAnswers::JobAnswers(std::string path, std::vector<JobDump> dumps)
+WebJob::WebJob(std::string path, std::vector<JobDump> dumps)
     : path_(std::move(path)),
       dumps_(std::move(dumps)),
       opened_(dumps_.size()),
       report_(std::async(std::launch::async, [this] { return look(); }).share()) {}
 
-JobAnswers::~JobAnswers() {
+WebJob::~WebJob() {
   stop_ = true;
   report_.wait();
 }
 
-Result<Json> JobAnswers::look() const {
+Result<Json> WebJob::look() const {
   return ranks_report({{path_}, {}}, [this](size_t done, size_t all) {
     done_ = done;
     all_ = all;
@@ -69,15 +69,15 @@ Result<Json> JobAnswers::look() const {
   });
 }
 
-const Result<Json>* JobAnswers::report() const {
+const Result<Json>* WebJob::report() const {
   return report_.wait_for(std::chrono::seconds(0)) == std::future_status::ready ? &report_.get() : nullptr;
 }
 
-const JobAnswers::Opened& JobAnswers::dump(size_t number) const {
+const WebJob::Opened& WebJob::dump(size_t number) const {
   return opened_[number].get([&] { return WebAnswers::open(dumps_[number].path, ""); });
 }
 
-std::vector<size_t> JobAnswers::dumps_of(const Json& report, int64_t rank) const {
+std::vector<size_t> WebJob::dumps_of(const Json& report, int64_t rank) const {
   std::vector<size_t> numbers;
   for (const Json& one : report.at("ranks")) {
     if (one.at("rank") != rank) continue;
@@ -89,7 +89,7 @@ std::vector<size_t> JobAnswers::dumps_of(const Json& report, int64_t rank) const
   return numbers;
 }
 
-Json JobAnswers::link_to(const Json& report, const RanksSentence& sentence) const {
+Json WebJob::link_to(const Json& report, const RanksSentence& sentence) const {
   if (!sentence.rank) return nullptr;
   for (const size_t number : dumps_of(report, *sentence.rank)) {
     const Opened& opened = dump(number);
@@ -99,7 +99,7 @@ Json JobAnswers::link_to(const Json& report, const RanksSentence& sentence) cons
   return nullptr;
 }
 
-Json JobAnswers::sentences_json(const Json& report) const {
+Json WebJob::sentences_json(const Json& report) const {
   Json list = Json::array();
   for (const RanksAnswer& answer : ranks_answers(report)) {
     Json json = {{"question", answer.question}, {"wrong", answer.is_wrong}, {"text", answer.sentence.text}};
@@ -111,7 +111,7 @@ Json JobAnswers::sentences_json(const Json& report) const {
   return list;
 }
 
-Json JobAnswers::dumps_json(const Json* report) const {
+Json WebJob::dumps_json(const Json* report) const {
   Json list = Json::array();
   for (size_t number = 0; number < dumps_.size(); ++number) {
     list.push_back({{"number", number}, {"name", dumps_[number].path}, {"ranks", Json::array()}});
@@ -123,10 +123,12 @@ Json JobAnswers::dumps_json(const Json* report) const {
   return list;
 }
 
-Json JobAnswers::ranks_json() const {
+Json WebJob::ranks_json() const {
   const Result<Json>* found = report();
   const bool is_ready = found != nullptr && found->ok();
-  Json json = {{"state", is_ready ? "ready" : found == nullptr ? "running" : "failed"},
+  Json json = {{"state", is_ready           ? "ready"
+                         : found == nullptr ? "running"
+                                            : "failed"},
                {"done", done_.load()},
                {"all", all_.load()},
                {"error", nullptr},
@@ -144,7 +146,7 @@ Json JobAnswers::ranks_json() const {
   return json;
 }
 
-Result<Answer> JobAnswers::answer(const WebRequest& request) const {
+Result<Answer> WebJob::answer(const WebRequest& request) const {
   const std::string& path = request.path();
   if (path != "/api/dump" && path != "/api/ranks") {
     if (path.starts_with("/api/")) return not_found(concat(quote(path), ": ask the dump of a rank, such as /dump/0", path));
@@ -164,7 +166,7 @@ Result<Answer> JobAnswers::answer(const WebRequest& request) const {
                       {"job", {{"name", path_}, {"dumps", dumps_.size()}}}});
 }
 
-Answer JobAnswers::get(std::string_view target) const {
+Answer WebJob::get(std::string_view target) const {
   size_t number = 0;
   std::string_view rest;
   if (split_dump_target(target, number, rest)) {
@@ -178,7 +180,7 @@ Answer JobAnswers::get(std::string_view target) const {
   return found.ok() ? *found : error_answer(found.status());
 }
 
-WebService JobAnswers::service() const {
+WebService WebJob::service() const {
   WebService service;
   service.get = [this](std::string_view target) { return get(target); };
   service.pages = dumps_.size();
