@@ -22,7 +22,11 @@ async function said(visitor: Visitor, name: string): Promise<void> {
   await visitor.page.waitForSelector('.rank-cells canvas');
   const finding = await visitor.text('.finding.bad');
   check(finding.includes(`rank ${first.rank}, step ${first.step}, ${first.op}`), `the page begins with: ${finding}`);
-  equal(await visitor.text('.rank-list .apart'), await visitor.text(`.rank-list tr:nth-child(${facts.apart.ranks[0].rank + 1}) .apart`), 'the rank that drifts');
+  equal(
+    await visitor.text('.rank-list .apart'),
+    await visitor.text(`.rank-list tr:nth-child(${facts.apart.ranks[0].rank + 1}) .apart`),
+    'the rank that drifts',
+  );
   await visitor.picture(`ranks ${name}`);
 }
 
