@@ -68,7 +68,7 @@ def test_links_lead_to_the_rank(server: Server, job: Path) -> None:
 
 def test_mistakes_are_said(server: Server) -> None:
     for target, status, words in (
-        ("/dump/5/api/dump", 404, "numbered from 0"),
+        ("/dump/5/api/dump", 404, "no such address"),
         ("/dump/5/", 404, "no such address"),
         ("/dump/x/api/dump", 404, "no such address"),
         ("/api/records", 404, "ask the dump of a rank"),

@@ -50,9 +50,16 @@ function paint(canvas: HTMLCanvasElement, map: RankMap, scale: Scale | null, cho
     });
   });
   if (!chosen) return;
-  pen.strokeStyle = colourOf('--accent');
-  pen.lineWidth = 2;
-  pen.strokeRect(chosen.column * wide - 1, chosen.row * high - 1, wide + 2 - gap, high + 2 - gap);
+  // Two lines, one of which stands out from any colour; around small cells, within others.
+  const side = Math.min(wide, high) < 10 ? -1 : 1;
+  for (const [colour, inner] of [
+    ['--accent', side],
+    ['--background', 3 * side],
+  ] as const) {
+    pen.strokeStyle = colourOf(colour);
+    pen.lineWidth = 2;
+    pen.strokeRect(chosen.column * wide + inner, chosen.row * high + inner, wide - gap - 2 * inner, high - gap - 2 * inner);
+  }
 }
 
 // Pixels of the page for one of the font, so that 4K screens get larger rows.
