@@ -23,7 +23,8 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def distances(job: Path) -> Any:
-    return made.write_job(job)
+    norms = made.write_job(job)
+    return np.abs(np.log(norms / np.median(norms, axis=0)))
 
 
 @pytest.fixture(scope="module")
