@@ -146,7 +146,7 @@ Json WebJob::ranks_json() const {
   return json;
 }
 
-Result<Answer> WebJob::answer(const WebRequest& request) const {
+Result<tensortap::Answer> WebJob::answer(const WebRequest& request) const {
   const std::string& path = request.path();
   if (path != "/api/dump" && path != "/api/ranks") {
     if (path.starts_with("/api/")) return not_found(concat(quote(path), ": ask the dump of a rank, such as /dump/0", path));
@@ -166,7 +166,7 @@ Result<Answer> WebJob::answer(const WebRequest& request) const {
                       {"job", {{"name", path_}, {"dumps", dumps_.size()}}}});
 }
 
-Answer WebJob::get(std::string_view target) const {
+tensortap::Answer WebJob::get(std::string_view target) const {
   size_t number = 0;
   std::string_view rest;
   if (split_dump_target(target, number, rest)) {

@@ -34,7 +34,7 @@ class WebJob {
   WebJob& operator=(const WebJob&) = delete;
 
   // The answer to a GET: of the job, or of one of its dumps, which begins with "/dump/N".
-  [[nodiscard]] Answer get(std::string_view target) const;
+  [[nodiscard]] tensortap::Answer get(std::string_view target) const;
   // What the server asks; borrows this object.
   [[nodiscard]] WebService service() const;
 
@@ -46,7 +46,7 @@ class WebJob {
   // Null while the ranks are being looked through.
   [[nodiscard]] const Result<Json>* report() const;
   [[nodiscard]] const Opened& dump(size_t number) const;
-  [[nodiscard]] Result<Answer> answer(const WebRequest& request) const;
+  [[nodiscard]] Result<tensortap::Answer> answer(const WebRequest& request) const;
   [[nodiscard]] Json ranks_json() const;
   [[nodiscard]] Json dumps_json(const Json* report) const;
   [[nodiscard]] Json sentences_json(const Json& report) const;
