@@ -92,8 +92,8 @@ void DumpComparison::explain() {
       return of_a ? !alignment.takes_part_of_a(table.at(one.id)) : !alignment.takes_part_of_b(table.at(one.id));
     };
   };
-  unpaired_a_ = explain_unpaired(keys_a_, pairing_.pair_of_a, keys_b_, pairing_.pair_of_b);
-  unpaired_b_ = explain_unpaired(keys_b_, pairing_.pair_of_b, keys_a_, pairing_.pair_of_a);
+  unpaired_a_ = explain_unpaired(keys_a_, pairing_.pair_of_a, keys_b_, pairing_.pair_of_b, pairing_.pairs);
+  unpaired_b_ = explain_unpaired(keys_b_, pairing_.pair_of_b, keys_a_, pairing_.pair_of_a, pairing_.pairs);
   std::erase_if(unpaired_a_, not_compared(a_, true, *alignment_));
   std::erase_if(unpaired_b_, not_compared(b_, false, *alignment_));
   for (const Unpaired& one : unpaired_a_) ++summary_.absent_a[static_cast<size_t>(one.why)];

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.h"
+#include "compare/tolerance_model.h"
+#include "compare/values_by_size.h"
 
 namespace tensortap {
 namespace {
@@ -29,10 +32,12 @@ class Pairer {
     by_key(PairRule::kIdentity, &PairingKeys::identity, pairing_.same_program ? Trust::kProgram : Trust::kValues);
     by_key(PairRule::kOriginal, &PairingKeys::last_original, Trust::kValues);
     // Two ops of one module are alike, such as a convolution and the one that a normalisation was folded into: what is nearly equal first.
-    closest_ = kNearlyEqual;
+    is_strict_ = true;
     by_scope();
     by_topology();
-    closest_ = kAny;
+    by_nearest_values();
+    by_topology();
+    is_strict_ = false;
     by_scope();
     by_topology();
     by_key(PairRule::kContent, &PairingKeys::content, Trust::kValues, 1);
@@ -44,7 +49,6 @@ class Pairer {
  private:
   using KeyOf = std::string (PairingKeys::*)(ValueId) const;
   static constexpr double kNearlyEqual = 1e-4;  // relative L2
-  static constexpr double kAny = std::numeric_limits<double>::infinity();
 
   static std::unordered_set<std::string> identities(const PairingKeys& keys) {
     std::unordered_set<std::string> all;
@@ -52,7 +56,6 @@ class Pairer {
     return all;
   }
   [[nodiscard]] bool is_free_a(ValueId id) const { return pairing_.pair_of_a[id] == Pairing::kNoPair; }
-  [[nodiscard]] bool is_strict() const { return closest_ != kAny; }
   [[nodiscard]] bool is_free_b(ValueId id) const { return pairing_.pair_of_b[id] == Pairing::kNoPair; }
 
   bool propose(PairRule rule, ValueId a, ValueId b, Trust trust) {
@@ -60,14 +63,26 @@ class Pairer {
     const std::optional<Alignment::RowPair> first = judge_.first_rows(a, b);
     if (!first) return false;
     std::optional<Acceptance> accepted = judge_.judge(a, *first, trust);
-    if (is_strict() && (!accepted || !accepted->first || !(accepted->first->relative_l2 <= closest_))) return false;
+    if (is_strict_ && (!accepted || !(error_of(*accepted) <= most_of_near(a, b)))) return false;
     if (!accepted) {
       ++pairing_.refused[static_cast<size_t>(rule)];
       return false;
     }
-    pairing_.pair_of_a[a] = pairing_.pair_of_b[b] = static_cast<uint32_t>(pairing_.pairs.size());
-    pairing_.pairs.push_back({a, b, rule, *std::move(accepted)});
+    take(rule, a, b, *std::move(accepted));
     return true;
+  }
+  void take(PairRule rule, ValueId a, ValueId b, Acceptance accepted) {
+    pairing_.pair_of_a[a] = pairing_.pair_of_b[b] = static_cast<uint32_t>(pairing_.pairs.size());
+    pairing_.pairs.push_back({a, b, rule, std::move(accepted)});
+  }
+  static double error_of(const Acceptance& accepted) {
+    if (!accepted.first) return std::numeric_limits<double>::infinity();
+    return accepted.first->differing == 0 ? 0 : accepted.first->relative_l2;
+  }
+  // The relative L2 of values that are nearly equal: by rounding to the narrower type alone.
+  static double most_of_near(double unit) { return std::max(kNearlyEqual, 4 * unit); }
+  [[nodiscard]] double most_of_near(ValueId a, ValueId b) const {
+    return most_of_near(std::max(unit_roundoff(a_.table().dtype(a)), unit_roundoff(b_.table().dtype(b))));
   }
 
   template <class KeyOfValue, class IsFree>
@@ -111,6 +126,10 @@ class Pairer {
   using Ends = std::unordered_map<std::string, ValueId>;
   [[nodiscard]] static std::pair<Ends, std::vector<std::string>> ends_of_scopes(const PairingKeys& keys, bool of_outer);
   void by_topology();
+  struct Nearest;
+  void by_nearest_values();
+  [[nodiscard]] std::optional<Nearest> nearest(const ValuesBySize::Entry& entry, const ValuesBySize& in_b, bool of_makers) const;
+  [[nodiscard]] bool has_nearer(const Nearest& found, ValueId a, const Magnitudes& magnitudes, const ValuesBySize& in_a) const;
   void by_place();
   [[nodiscard]] bool contradicts(ValueId a, ValueId b) const;
 
@@ -141,7 +160,7 @@ class Pairer {
     if (readers.empty()) return "";
     std::ranges::sort(readers);
     // Whatever op made it: equal enough to be the same value.
-    if (is_strict() && keys.table().at(id).slot == 0) return join(readers, "|");
+    if (is_strict_ && keys.table().at(id).slot == 0) return join(readers, "|");
     return concat(PairingKeys::family(keys.table().op(id)), "|", keys.table().at(id).slot, "|", join(readers, "|"));
   }
 
@@ -150,7 +169,7 @@ class Pairer {
   const ValueJudge& judge_;
   const PairingOptions& options_;
   Pairing pairing_;
-  double closest_ = kAny;  // relative L2 at most
+  bool is_strict_ = false;  // only what is nearly equal
 };
 
 void Pairer::by_topology() {
@@ -195,8 +214,8 @@ std::pair<Pairer::Ends, std::vector<std::string>> Pairer::ends_of_scopes(const P
 
 // What a module gives out is one value, by whatever ops it was made.
 void Pairer::pair_ends_of_scopes() {
-  const auto [in_a, order] = ends_of_scopes(a_, is_strict());
-  const Ends in_b = ends_of_scopes(b_, is_strict()).first;
+  const auto [in_a, order] = ends_of_scopes(a_, is_strict_);
+  const Ends in_b = ends_of_scopes(b_, is_strict_).first;
   for (const std::string& scope : order) {
     const auto found = in_b.find(scope);
     if (found == in_b.end()) continue;
@@ -220,6 +239,65 @@ void Pairer::by_scope() {
     if (const auto found = in_b.find(key); found != in_b.end()) pair_in_scope(in_a.at(key), found->second);
   }
   pair_ends_of_scopes();
+}
+
+// A value of B that a value of A may be.
+struct Pairer::Nearest {
+  ValueId b = kNoValue;
+  Acceptance accepted;
+  double error = 0;
+  // Of those that are as near: an op of the same kind, the same shape, the first in the order of execution.
+  [[nodiscard]] auto rank() const { return std::tuple(other_family, !accepted.order.text().empty(), b); }
+  bool other_family = false;
+};
+
+std::optional<Pairer::Nearest> Pairer::nearest(const ValuesBySize::Entry& entry, const ValuesBySize& in_b, bool of_makers) const {
+  constexpr double kAsNear = 1.5;       // times the least error
+  constexpr double kRoundingOf = 1e-6;  // sums in another order
+  std::vector<Nearest> near;
+  double least = std::numeric_limits<double>::infinity();
+  const double widest = most_of_near(std::max(in_b.coarsest(), unit_roundoff(a_.table().dtype(entry.id))));
+  for (const ValueId b : in_b.near(entry.magnitudes, widest)) {
+    const OpInfo& op = b_.table().op(b);
+    if (!is_free_b(b) || (of_makers && PairingKeys::hands_on(op))) continue;
+    const std::optional<Alignment::RowPair> first = judge_.first_rows(entry.id, b);
+    std::optional<Acceptance> accepted = first ? judge_.judge(entry.id, *first, Trust::kValues) : std::nullopt;
+    const double error = accepted ? error_of(*accepted) : std::numeric_limits<double>::infinity();
+    if (!(error <= most_of_near(entry.id, b))) continue;
+    least = std::min(least, error);
+    near.push_back({b, *std::move(accepted), error, a_.role(entry.id) != b_.role(b)});
+  }
+  std::erase_if(near, [&](const Nearest& one) { return one.error > kAsNear * least + kRoundingOf; });
+  if (near.empty()) return std::nullopt;
+  return *std::ranges::min_element(near, {}, [](const Nearest& one) { return one.rank(); });
+}
+
+// Whether another value of A is nearer to what was found, as the sum behind a branch that adds little is to the sum before it.
+bool Pairer::has_nearer(const Nearest& found, ValueId a, const Magnitudes& magnitudes, const ValuesBySize& in_a) const {
+  if (found.error <= kNearlyEqual) return false;
+  for (const ValueId other : in_a.near(magnitudes, 2 * found.error)) {
+    const auto first = other == a || !is_free_a(other) ? std::nullopt : judge_.first_rows(other, found.b);
+    const auto accepted = first ? judge_.judge(other, *first, Trust::kValues) : std::nullopt;
+    if (accepted && error_of(*accepted) < found.error / 2) return true;
+  }
+  return false;
+}
+
+// What is nearly the same, whatever made it: first what ops made, then what others handed on.
+void Pairer::by_nearest_values() {
+  if (pairing_.same_program) return;
+  const ValuesBySize in_a(a_, [this](ValueId id) { return is_free_a(id); });
+  const ValuesBySize in_b(b_, [this](ValueId id) { return is_free_b(id); });
+  for (const bool of_makers : {true, false}) {
+    size_t done = 0;
+    for (const ValuesBySize::Entry& entry : in_a.entries()) {
+      if (options_.progress) options_.progress(pair_rule_name(PairRule::kContent), done++, in_a.entries().size());
+      if (!is_free_a(entry.id) || (of_makers && PairingKeys::hands_on(a_.table().op(entry.id)))) continue;
+      std::optional<Nearest> found = nearest(entry, in_b, of_makers);
+      if (!found || has_nearer(*found, entry.id, entry.magnitudes, in_a)) continue;
+      take(PairRule::kContent, entry.id, found->b, std::move(found->accepted));
+    }
+  }
 }
 
 // Whether two ops read values that have other partners.

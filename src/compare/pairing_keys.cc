@@ -18,6 +18,12 @@ namespace {
 constexpr std::array<std::string_view, 19> kKnownTypes = {
     "Constant", "Shape",  "Size",  "ConstantOfShape", "empty",    "empty_like", "zeros",         "zeros_like", "ones",     "ones_like",
     "full",     "arange", "zero_", "fill_",           "uniform_", "normal_",    "scalar_tensor", "new_empty",  "new_zeros"};
+// What an op of these gives out is what it read, in another form.
+constexpr std::array<std::string_view, 29> kHandsOn = {
+    "detach_", "Identity",       "Dropout",          "Cast",    "Transpose", "Reshape",  "Flatten",      "Squeeze", "Unsqueeze",
+    "Expand",  "QuantizeLinear", "DequantizeLinear", "detach",  "alias",     "view",     "_unsafe_view", "t",       "transpose",
+    "permute", "dropout",        "expand",           "squeeze", "unsqueeze", "_to_copy", "clone",        "reshape", "lift_fresh",
+    "copy_",   "contiguous"};
 constexpr char kSeparator = '\x1f';
 constexpr uint64_t kLeastContent = 5;      // elements
 constexpr uint64_t kLeastStatistics = 16;  // elements
@@ -170,6 +176,23 @@ PairingKeys::PairingKeys(const ValueTable& table) : table_(table), inputs_(table
     }
   }
   find_constants();
+  find_later_readers();
+}
+
+void PairingKeys::find_later_readers() {
+  later_readers_.resize(table_.values().size());
+  for (ValueId id = 0; id < table_.values().size(); ++id) {
+    const std::vector<uint32_t>& rows = table_.at(id).rows;
+    const auto step_of = [this](uint32_t row) { return table_.dump().rows()[row].step; };
+    for (size_t i = 1; i < rows.size() && step_of(rows[i]) == step_of(rows.front()); ++i) {
+      for (const uint32_t row : table_.inputs_of(rows[i])) {
+        const ValueId input = row == kNoRow ? kNoValue : table_.value_of(row);
+        // One reader stands once, but for those between whose executions others ran.
+        if (input == kNoValue || (!later_readers_[input].empty() && later_readers_[input].back() == id)) continue;
+        later_readers_[input].push_back(id);
+      }
+    }
+  }
 }
 
 void PairingKeys::find_constants() {
@@ -253,19 +276,26 @@ std::string PairingKeys::content(ValueId id) const {
 }
 
 std::string PairingKeys::statistics(ValueId id) const {
+  const std::optional<Magnitudes> known = magnitudes(id);
+  if (!known || known->numel < kLeastStatistics) return "";
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.1e %.1e", known->l2, known->absmax);
+  return key_of(known->numel, std::string_view(text.data()));
+}
+
+std::optional<Magnitudes> PairingKeys::magnitudes(ValueId id) const {
   const RecordRow& row = table_.first_row(id);
   constexpr uint32_t kNeeded = kStatL2 | kStatAbsMax;
-  if (row.numel < kLeastStatistics) return "";
   TensorStats stats = row.stats;
   // Trees of tensors alone have none.
   if ((stats.valid & kNeeded) != kNeeded && (row.flags & kRecordHasData) != 0) {
     const Result<RecordData> data = table_.dump().data(table_.at(id).rows.front());
     if (data.ok()) stats = compute_stats(data->view, {});
   }
-  if ((stats.valid & kNeeded) != kNeeded || !(stats.l2 > 0)) return "";
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.1e %.1e", stats.l2, stats.absmax);
-  return key_of(row.numel, std::string_view(text.data()));
+  if ((stats.valid & kNeeded) != kNeeded || !(stats.l2 > 0)) return std::nullopt;
+  return Magnitudes{row.numel, stats.l2, stats.absmax};
 }
+
+bool PairingKeys::hands_on(const OpInfo& op) { return std::ranges::find(kHandsOn, op.type) != kHandsOn.end(); }
 
 }  // namespace tensortap

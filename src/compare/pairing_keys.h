@@ -3,6 +3,8 @@
 #ifndef TENSORTAP_COMPARE_PAIRING_KEYS_H_
 #define TENSORTAP_COMPARE_PAIRING_KEYS_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -11,6 +13,13 @@
 #include "compare/value_table.h"
 
 namespace tensortap {
+
+// How many elements a value has, and how large they are.
+struct Magnitudes {
+  uint64_t numel = 0;
+  double l2 = 0;
+  double absmax = 0;
+};
 
 // All keys are "" where the rule has nothing to say.
 class PairingKeys {
@@ -29,12 +38,16 @@ class PairingKeys {
   [[nodiscard]] std::string scope(ValueId id) const;
   // What kind of op it is, under one name for all frameworks.
   [[nodiscard]] static std::string family(const OpInfo& op);
+  // Whether what an op of this type gives out is what it read, in another form.
+  [[nodiscard]] static bool hands_on(const OpInfo& op);
   // The op's family and what its slot is in it.
   [[nodiscard]] std::string role(ValueId id) const;
   // Digest of type and elements of the first record, where there are more than 4 of them. Reads data.
   [[nodiscard]] std::string content(ValueId id) const;
   // Number of elements, and l2 and absmax to two digits. Reads data where the record has no statistics.
   [[nodiscard]] std::string statistics(ValueId id) const;
+  // Of the first record; nothing where that is all zeros or not known. Reads data where the record has no statistics.
+  [[nodiscard]] std::optional<Magnitudes> magnitudes(ValueId id) const;
 
   // Values that the first execution read, kNoValue where that was not captured.
   [[nodiscard]] const std::vector<ValueId>& inputs(ValueId id) const { return inputs_[id]; }
@@ -43,6 +56,8 @@ class PairingKeys {
     uint32_t position;
   };
   [[nodiscard]] const std::vector<Reader>& readers(ValueId id) const { return readers_[id]; }
+  // What read a value in further executions within the step of the first: where one op of a program runs several times in it.
+  [[nodiscard]] const std::vector<ValueId>& later_readers(ValueId id) const { return later_readers_[id]; }
   // Known without the program's inputs: a weight or a constant, or made of such alone, or of shapes.
   [[nodiscard]] bool is_constant(ValueId id) const { return is_constant_[id]; }
   [[nodiscard]] const ValueTable& table() const { return table_; }
@@ -51,11 +66,13 @@ class PairingKeys {
   [[nodiscard]] bool is_runtime_name(const std::string& name) const;
 
   void find_constants();
+  void find_later_readers();
 
   const ValueTable& table_;
   std::vector<bool> is_constant_;
   std::vector<std::vector<ValueId>> inputs_;
   std::vector<std::vector<Reader>> readers_;
+  std::vector<std::vector<ValueId>> later_readers_;
   std::unordered_set<std::string> numbered_;  // names that the runtime numbers: "reorder" of "reorder_token_7"
   bool knows_originals_ = false;
 };

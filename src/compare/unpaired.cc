@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 
 namespace tensortap {
@@ -11,12 +13,6 @@ namespace {
 // What is drawn at random; a program's inputs may be.
 constexpr std::array<std::string_view, 8> kDrawn = {"rand",    "rand_like", "randn",      "randn_like",
                                                     "randint", "randperm",  "bernoulli_", "random_"};
-// What an op of these gives out is what it read, in another form.
-constexpr std::array<std::string_view, 26> kHandsOn = {
-    "detach_",        "Identity",         "Dropout",   "Cast",     "Transpose", "Reshape",      "Flatten",    "Squeeze",   "Unsqueeze",
-    "QuantizeLinear", "DequantizeLinear", "detach",    "alias",    "view",      "_unsafe_view", "t",          "transpose", "permute",
-    "expand",         "squeeze",          "unsqueeze", "_to_copy", "clone",     "reshape",      "lift_fresh", "copy_"};
-
 // Values on the way to an op of the other dump that are looked at.
 constexpr size_t kMostLooks = 64;
 constexpr std::string_view kGraphOutputs = "graph_outputs";  // attribute: numbers of the outputs that the op's graph hands out
@@ -26,7 +22,7 @@ bool is_one_of(const auto& names, std::string_view type) { return std::ranges::f
 class Explainer {
  public:
   Explainer(const PairingKeys& mine, const std::vector<uint32_t>& pair_of_mine, const PairingKeys& other,
-            const std::vector<uint32_t>& pair_of_other)
+            const std::vector<uint32_t>& pair_of_other, const std::vector<ValuePair>& pairs)
       : mine_(mine), other_(other), pair_of_mine_(pair_of_mine), pair_of_other_(pair_of_other) {
     const ValueTable& table = other.table();
     for (ValueId id = 0; id < table.values().size(); ++id) {
@@ -40,6 +36,7 @@ class Explainer {
     }
     for (ValueId id = 0; id < mine.table().values().size(); ++id) knows_originals_ |= !mine.table().op(id).originals.empty();
     find_dead();
+    find_ways(pairs);
   }
 
   [[nodiscard]] Unpaired explain(ValueId id) const {
@@ -48,28 +45,75 @@ class Explainer {
     if (op.inserted_by_runtime || (knows_originals_ && op.originals.empty())) {
       one.why = Absence::kRuntime;
     } else if (!find_implementation(id, one)) {
-      if (mine_.is_constant(id) || is_dead_[id] || is_one_of(kHandsOn, op.type) || is_one_of(kDrawn, op.type)) {
+      if (mine_.is_constant(id) || is_dead_[id] || PairingKeys::hands_on(op) || is_one_of(kDrawn, op.type)) {
         one.why = Absence::kRemoved;
-      } else if (!find_module_part(id, one) && !find_inside(id, one) && is_extra_output(id)) {
-        one.why = Absence::kRemoved;
+      } else if (!find_module_part(id, one) && !find_inside(id, one)) {
+        if (is_extra_output(id) || has_paired_twin(id)) {
+          one.why = Absence::kRemoved;
+        } else if (ways_[id].end != kNoValue && !ways_[id].differs) {
+          one.why = Absence::kOtherWay;
+          one.by = other_.table().op(ways_[id].end).name;
+        }
       }
     }
     return one;
   }
 
  private:
-  // What only such values read that nothing reads, and that no graph hands out, in dumps that say what those are.
+  // What only such values read that nothing reads, and that no graph hands out. Of a program that does not say what it hands out, what is
+  // paired with that of the other.
   void find_dead() {
-    const ValueTable& table = mine_.table();
-    is_dead_.assign(table.values().size(), false);
-    const auto hands_out = [](const OpInfo& op) { return attribute_slots(op, kGraphOutputs); };
-    bool known = false;
-    for (const OpInfo& op : table.dump().ops()) known |= hands_out(op) != 0;
-    if (!known) return;
-    for (ValueId id = static_cast<ValueId>(is_dead_.size()); id-- > 0;) {
-      const Value& value = table.at(id);
-      const bool handed_out = value.slot >= 64 || (hands_out(table.op(id)) >> value.slot & 1U) != 0;
-      is_dead_[id] = !handed_out && std::ranges::all_of(mine_.readers(id), [this](const auto& reader) { return is_dead_[reader.value]; });
+    const size_t count = mine_.table().values().size();
+    is_dead_.assign(count, false);
+    const bool known = knows_results(mine_);
+    if (!known && !(knows_results(other_) && has_all_results())) return;
+    for (auto id = static_cast<ValueId>(count); id-- > 0;) {
+      const ValueId partner = partner_of(id);
+      const bool handed_out = known ? is_result(mine_, id) : partner != kNoValue && is_result(other_, partner);
+      const auto is_dead = [this](ValueId reader) { return is_dead_[reader]; };
+      is_dead_[id] = !handed_out && std::ranges::all_of(mine_.readers(id), is_dead, &PairingKeys::Reader::value) &&
+                     std::ranges::all_of(mine_.later_readers(id), is_dead);
+    }
+  }
+  static bool knows_results(const PairingKeys& keys) {
+    return std::ranges::any_of(keys.table().dump().ops(), [](const OpInfo& op) { return attribute_slots(op, kGraphOutputs) != 0; });
+  }
+  static bool is_result(const PairingKeys& keys, ValueId id) {
+    const uint16_t slot = keys.table().at(id).slot;
+    return slot >= 64 || (attribute_slots(keys.table().op(id), kGraphOutputs) >> slot & 1U) != 0;
+  }
+  // Whether each result of the other program has a partner.
+  [[nodiscard]] bool has_all_results() const {
+    bool any = false;
+    for (ValueId id = 0; id < pair_of_other_.size(); ++id) {
+      if (other_.table().at(id).given || !is_result(other_, id)) continue;
+      if (pair_of_other_[id] == Pairing::kNoPair) return false;
+      any = true;
+    }
+    return any;
+  }
+
+  // Where a value without a partner leads to: the values made of it that have one.
+  struct Way {
+    ValueId end = kNoValue;  // the first of them, of the other dump
+    bool differs = false;    // whether any of them is far from its partner, or not known
+  };
+  void find_ways(const std::vector<ValuePair>& pairs) {
+    constexpr double kClose = 0.05;  // relative L2
+    ways_.assign(mine_.table().values().size(), {});
+    // Readers come behind what they read, but for what a loop carries on.
+    for (auto id = static_cast<ValueId>(ways_.size()); id-- > 0;) {
+      const auto follow = [&](ValueId reader) {
+        Way next = ways_[reader];
+        if (const uint32_t pair = pair_of_mine_[reader]; pair != Pairing::kNoPair) {
+          const std::optional<Difference>& first = pairs[pair].accepted.first;
+          next = {of_pair_[pair], !first || (first->differing != 0 && !(first->relative_l2 <= kClose))};
+        }
+        if (ways_[id].end == kNoValue) ways_[id].end = next.end;
+        ways_[id].differs |= next.differs;
+      };
+      for (const PairingKeys::Reader& reader : mine_.readers(id)) follow(reader.value);
+      for (const ValueId reader : mine_.later_readers(id)) follow(reader);
     }
   }
 
@@ -88,7 +132,7 @@ class Explainer {
       // One node on both sides is no fusion: the same value would have been accepted. One of other channels, filled up, is another value.
       const bool alone = nodes.size() == 1 && by.originals.size() == 1 && pair_of_other_[other] == Pairing::kNoPair;
       const bool same_size = mine_.table().first_row(id).numel == other_.table().first_row(other).numel;
-      one.why = alone && same_size && !is_one_of(kHandsOn, op.type) ? Absence::kUnexplained : Absence::kFused;
+      one.why = alone && same_size && !PairingKeys::hands_on(op) ? Absence::kUnexplained : Absence::kFused;
       return true;
     }
     return false;
@@ -104,7 +148,7 @@ class Explainer {
       if (partner == kNoValue || mine_.scope(reader.value) != scope) continue;
       const auto is_known = [&](ValueId input) {
         return input == kNoValue || other_.table().at(input).given || pair_of_other_[input] != Pairing::kNoPair ||
-               is_one_of(kHandsOn, other_.table().op(input).type);
+               PairingKeys::hands_on(other_.table().op(input));
       };
       if (!std::ranges::all_of(other_.inputs(partner), is_known)) continue;
       one.by = other_.table().op(partner).name;
@@ -157,6 +201,22 @@ class Explainer {
     return any || std::ranges::all_of(other_.inputs(partner), is_given);
   }
 
+  // Whether the program makes the same value twice, of which the other one makes a single one.
+  [[nodiscard]] bool has_paired_twin(ValueId id) const {
+    const RecordRow& row = mine_.table().first_row(id);
+    const auto magnitudes = [](const RecordRow& of) {
+      return std::tuple(of.numel, of.dtype, of.stats.valid, of.stats.l2, of.stats.absmax);
+    };
+    std::string content;
+    for (ValueId other = 0; other < pair_of_mine_.size(); ++other) {
+      if (pair_of_mine_[other] == Pairing::kNoPair || magnitudes(mine_.table().first_row(other)) != magnitudes(row)) continue;
+      if (content.empty()) content = mine_.content(id);
+      if (content.empty()) return false;
+      if (mine_.content(other) == content) return true;
+    }
+    return false;
+  }
+
   // Whether nothing reads the value, and the op of the other dump that makes the first one of its op has no such output.
   [[nodiscard]] bool is_extra_output(ValueId id) const {
     const ValueTable& table = mine_.table();
@@ -180,20 +240,21 @@ class Explainer {
   std::vector<ValueId> of_pair_;  // the value of the other dump
   std::unordered_map<std::string_view, std::vector<ValueId>> implemented_;
   std::vector<bool> is_dead_;
+  std::vector<Way> ways_;
   bool knows_originals_ = false;
 };
 
 }  // namespace
 
 std::string_view absence_name(Absence absence) {
-  constexpr std::array<std::string_view, kAbsences> kNames = {"fused", "made by the runtime", "removed", "not explained"};
+  constexpr std::array<std::string_view, kAbsences> kNames = {"fused", "made by the runtime", "removed", "another way", "not explained"};
   return kNames[static_cast<size_t>(absence)];
 }
 
 std::vector<Unpaired> explain_unpaired(const PairingKeys& mine, const std::vector<uint32_t>& pair_of_mine, const PairingKeys& other,
-                                       const std::vector<uint32_t>& pair_of_other) {
+                                       const std::vector<uint32_t>& pair_of_other, const std::vector<ValuePair>& pairs) {
   std::vector<Unpaired> all;
-  const Explainer explainer(mine, pair_of_mine, other, pair_of_other);
+  const Explainer explainer(mine, pair_of_mine, other, pair_of_other, pairs);
   for (ValueId id = 0; id < mine.table().values().size(); ++id) {
     if (pair_of_mine[id] == Pairing::kNoPair && !mine.table().at(id).given) all.push_back(explainer.explain(id));
   }

@@ -18,20 +18,24 @@ enum class Absence : uint8_t {
   kFused,        // an op of the other dump implements the author's node, and gives out another value; or the op and its reader together
   kRuntime,      // the runtime made it: a conversion of layout or type, a copy
   kRemoved,      // known before the program runs, or drawn or filled in at random, or only handed on
+  kOtherWay,     // a step on the way to a value that is the same in both dumps, which the other program makes by other steps
   kUnexplained,  // none of these
 };
-inline constexpr size_t kAbsences = 4;
-std::string_view absence_name(Absence absence);  // "fused", "made by the runtime", "removed", "not explained"
+inline constexpr size_t kAbsences = 5;
+std::string_view absence_name(Absence absence);  // "fused", "made by the runtime", "removed", "another way", "not explained"
 
 struct Unpaired {
   ValueId id = kNoValue;
   Absence why = Absence::kUnexplained;
-  std::string by;  // kFused: name of the op of the other dump; kUnexplained: of the op that implements the same, but holds other values
+  // kFused: name of the op of the other dump; kOtherWay: of the one that makes the value behind it; kUnexplained: of the one that implements
+  // the same, but holds other values
+  std::string by;
 };
 
-// The values that ops of `mine` made, that take part and have no pair, in the order of execution. `pair_of_other` is of the other dump.
+// The values that ops of `mine` made, that take part and have no pair, in the order of execution. `pair_of_other` is of the other dump,
+// `pairs` what both are numbers of.
 std::vector<Unpaired> explain_unpaired(const PairingKeys& mine, const std::vector<uint32_t>& pair_of_mine, const PairingKeys& other,
-                                       const std::vector<uint32_t>& pair_of_other);
+                                       const std::vector<uint32_t>& pair_of_other, const std::vector<ValuePair>& pairs);
 
 }  // namespace tensortap
 

@@ -49,6 +49,7 @@ class ValueTable {
   [[nodiscard]] const Value& at(ValueId id) const { return values_[id]; }
   [[nodiscard]] const OpInfo& op(ValueId id) const { return op_of(dump_, first_row(id)); }
   [[nodiscard]] const RecordRow& first_row(ValueId id) const { return dump_.rows()[values_[id].rows.front()]; }
+  [[nodiscard]] DType dtype(ValueId id) const { return static_cast<DType>(first_row(id).dtype); }
   // The value that a record belongs to; kNoValue for one that is none.
   [[nodiscard]] ValueId value_of(uint32_t row) const { return value_of_row_[row]; }
   // What an op calls its value, "" when it has no name.
