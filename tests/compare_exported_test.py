@@ -88,6 +88,19 @@ HALF = """
 net, x = net.bfloat16(), x.bfloat16()
 """
 
+IN_BOTH = (
+    ".conv3/convolution",
+    "/silu",
+    ".norm/native_layer_norm",
+    ".attention.all/addmm",
+    ".attention/_scaled_dot_product_flash_attention_for_cpu",
+    ".attention/_softmax",
+    ".attention.out/addmm",
+    ".mlp.0/addmm",
+    ".mlp.1/gelu",
+    "/_softmax",
+)
+
 
 def without_modules(model: Any) -> Any:
     """Rename nodes and values as exporters do that know no modules."""
@@ -146,11 +159,7 @@ def test_every_value_has_its_partner_or_a_reason(program: str, most: float, mode
     assert wrong == []
     partners = {row["a"] for row in pairs}
     # What is no step of a way, and no form of another value, is in both.
-    missing = {
-        f"Net{name}:out0"
-        for name in (".conv3/convolution", "/silu", ".norm/native_layer_norm", ".attention.all/addmm", ".attention/_softmax")
-        + (".attention/_scaled_dot_product_flash_attention_for_cpu", ".attention.out/addmm", ".mlp.0/addmm", ".mlp.1/gelu", "/_softmax")
-    } - partners
+    missing = {f"Net{name}:out0" for name in IN_BOTH} - partners
     assert missing == set()
     steps = {one["value"]: one["by"] for one in both.unpaired if one["why"] == "another way"}
     assert all(steps.values())
