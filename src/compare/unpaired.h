@@ -27,8 +27,8 @@ std::string_view absence_name(Absence absence);  // "fused", "made by the runtim
 struct Unpaired {
   ValueId id = kNoValue;
   Absence why = Absence::kUnexplained;
-  // kFused: name of the op of the other dump; kOtherWay: of the one that makes the value behind it; kUnexplained: of the one that implements
-  // the same, but holds other values
+  // kFused: name of the op of the other dump; kOtherWay: of the one that makes the value behind it; kUnexplained: of the one that
+  // implements the same, but holds other values
   std::string by;
 };
 

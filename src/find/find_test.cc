@@ -267,7 +267,9 @@ TEST(Headroom, OfOneRecordIsWhatTheListSays) {
   ASSERT_EQ(found.size(), 2U);
   for (size_t i = 0; i < 2; ++i) {
     for (const Headroom& one : found[i]) {
-      if (one.absmax) EXPECT_EQ(one.binades, headroom_binades(dump, one.row, kBoth[i])) << one.row;
+      if (one.absmax) {
+        EXPECT_EQ(one.binades, headroom_binades(dump, one.row, kBoth[i])) << one.row;
+      }
     }
   }
   dump.all_rows[0].dtype = static_cast<uint8_t>(DType::kInt32);

@@ -28,8 +28,8 @@ struct Headroom {
   std::optional<double> zero_share;       // of these, those that become 0
 };
 
-// For each target, every slot with records of a floating type and a known absmax or histogram, the least headroom first; slots of which only
-// Inf is known come first. Targets are kFloat16 and kBFloat16. Looks at each record once.
+// For each target, every slot with records of a floating type and a known absmax or histogram, the least headroom first; slots of which
+// only Inf is known come first. Targets are kFloat16 and kBFloat16. Looks at each record once.
 std::vector<std::vector<Headroom>> find_headrooms(const DumpIndex& dump, std::span<const DType> targets);
 // The same for one target.
 std::vector<Headroom> find_headroom(const DumpIndex& dump, DType target);

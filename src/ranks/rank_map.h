@@ -23,8 +23,8 @@ class RankMap {
   // `distances` of these cells, in their order, as distances_from_median() gives them.
   void add(std::span<const RankCell> cells, std::span<const double> distances);
   // {"steps": [{"first", "last"}], "ranks": [{"rank", "distances", "nonfinite", "records"}]}: for each of these spans of steps the mean
-  // distance of the rank's values, null where none was judged; how many of its records have NaN or Inf by their statistics; how many records
-  // it has.
+  // distance of the rank's values, null where none was judged; how many of its records have NaN or Inf by their statistics; how many
+  // records it has.
   [[nodiscard]] Json report() const;
 
  private:

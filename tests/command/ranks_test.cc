@@ -452,8 +452,8 @@ TEST_F(Ranks, TheMapHasEachRankAndStep) {
   EXPECT_EQ(map["ranks"][1]["nonfinite"], Json({0, 0, 0, 0, 0, 0, 1, 0, 0, 0}));
   EXPECT_EQ(map["ranks"][3]["records"], Json({3, 3, 3, 3, 3, 3, 3, 3, 0, 0}));
   EXPECT_EQ(map["ranks"][3]["distances"][9], nullptr);
-  // a: 2 to 2.03, median 2.015; b: 3 down to 2.97, median 2.985; the weight is what ranks read alike.
-  const double distance = (std::abs(std::log(2 / 2.015)) + std::abs(std::log(3 / 2.985))) / 2;
+  // a: 2 to 2.03, median 2.015; b: 3 down to 2.97, median 2.985; the weight is alike in all.
+  const double distance = (std::abs(std::log(2 / 2.015)) + std::abs(std::log(3 / 2.985))) / 3;
   EXPECT_NEAR(map["ranks"][0]["distances"][0].get<double>(), distance, 1e-9);
 }
 
