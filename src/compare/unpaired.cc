@@ -99,22 +99,32 @@ class Explainer {
     bool differs = false;    // whether any of them is far from its partner, or not known
   };
   void find_ways(const std::vector<ValuePair>& pairs) {
-    constexpr double kClose = 0.05;  // relative L2
     ways_.assign(mine_.table().values().size(), {});
-    // Readers come behind what they read, but for what a loop carries on.
+    // Readers come behind what they read, but for what a loop carries on, and for those of an op that runs more than once.
+    for (size_t looks = 0; looks < kMostLooks && lengthen_ways(pairs); ++looks) {
+    }
+  }
+  // Whether any way came to be known better.
+  bool lengthen_ways(const std::vector<ValuePair>& pairs) {
+    constexpr double kClose = 0.05;  // relative L2
+    bool any = false;
     for (auto id = static_cast<ValueId>(ways_.size()); id-- > 0;) {
+      Way way = ways_[id];
       const auto follow = [&](ValueId reader) {
         Way next = ways_[reader];
         if (const uint32_t pair = pair_of_mine_[reader]; pair != Pairing::kNoPair) {
           const std::optional<Difference>& first = pairs[pair].accepted.first;
           next = {of_pair_[pair], !first || (first->differing != 0 && !(first->relative_l2 <= kClose))};
         }
-        if (ways_[id].end == kNoValue) ways_[id].end = next.end;
-        ways_[id].differs |= next.differs;
+        if (way.end == kNoValue) way.end = next.end;
+        way.differs |= next.differs;
       };
       for (const PairingKeys::Reader& reader : mine_.readers(id)) follow(reader.value);
       for (const ValueId reader : mine_.later_readers(id)) follow(reader);
+      any |= way.end != ways_[id].end || way.differs != ways_[id].differs;
+      ways_[id] = way;
     }
+    return any;
   }
 
   // Whether an op of the other dump implements one of the author's nodes behind this value.
