@@ -99,6 +99,9 @@ def test_ops_on_distributed_tensors_tell_their_placements(jobs: Path) -> None:
     assert names[0] == "first.up.bias"
     done = tensortap("show", jobs / "tensor/rank_3", "Net.first.up/addmm:out0")
     assert "S(1)" in done.out, done.err
+    shown = tensortap("show", jobs / "tensor/rank_3", "Net.first.up/addmm:out0", "--json").object
+    assert shown["placements"] == column
+    assert "placements" not in tensortap("show", jobs / "ddp/rank_3", "0", "--json").object
 
 
 def compared(*words: str | Path) -> tuple[Done, list[dict[str, Any]], dict[str, Any]]:
@@ -120,6 +123,22 @@ def test_shards_are_the_tensors_of_one_process(jobs: Path) -> None:  # B15
     ):
         assert cut[name]["shape_a"] == shape, cut.get(name)
     assert summary["judged"] == len(rows)
+    # What ranks send each other is no value of one process.
+    assert summary["unpaired_a"]["not explained"] == summary["unpaired_b"]["not explained"] == 0
+    assert summary["unpaired_a"]["made by the runtime"] > 0
+
+
+def test_a_report_shows_the_shards_put_together(jobs: Path, tmp_path: Path) -> None:  # B15
+    lines, page = tmp_path / "shards.txt", tmp_path / "r.html"
+    lines.write_text(".*first.up/addmm:out0  b h(tp)\n")
+    done = tensortap("compare", jobs / "shards", jobs / "one/shards", "--shards", lines, "--groups", "tp=0-3", "--report", page)
+    assert done.code == 0, done.err
+    with page.open("rb") as file:
+        assert file.read(15).lower() == b"<!doctype html>"
+    page.unlink()
+    lines.write_text(".*up/addmm:out0  b h(cp)\n")
+    done = tensortap("compare", jobs / "shards", jobs / "one/shards", "--shards", lines, "--report", page)
+    assert (done.code, page.exists(), len(done.err.splitlines())) == (2, False, 1), done.err
 
 
 def test_a_file_says_how_shards_lie(jobs: Path, tmp_path: Path) -> None:  # B15

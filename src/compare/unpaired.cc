@@ -13,11 +13,17 @@ namespace {
 // What is drawn at random; a program's inputs may be.
 constexpr std::array<std::string_view, 8> kDrawn = {"rand",    "rand_like", "randn",      "randn_like",
                                                     "randint", "randperm",  "bernoulli_", "random_"};
+// Namespaces of ops that move tensors between processes.
+constexpr std::array<std::string_view, 3> kBetweenProcesses = {"c10d.", "_c10d_functional.", "_c10d_functional_autograd."};
 // Values on the way to an op of the other dump that are looked at.
 constexpr size_t kMostLooks = 64;
 constexpr std::string_view kGraphOutputs = "graph_outputs";  // attribute: numbers of the outputs that the op's graph hands out
 
 bool is_one_of(const auto& names, std::string_view type) { return std::ranges::find(names, type) != names.end(); }
+
+bool moves_between_processes(const OpInfo& op) {
+  return std::ranges::any_of(kBetweenProcesses, [&op](std::string_view prefix) { return op.type.starts_with(prefix); });
+}
 
 class Explainer {
  public:
@@ -35,6 +41,7 @@ class Explainer {
       for (const OriginalNode& node : table.op(id).originals) implemented_[node.name].push_back(id);
     }
     for (ValueId id = 0; id < mine.table().values().size(); ++id) knows_originals_ |= !mine.table().op(id).originals.empty();
+    alone_in_job_ = std::ranges::none_of(other.table().dump().ops(), moves_between_processes);
     find_dead();
     find_ways(pairs);
   }
@@ -42,7 +49,8 @@ class Explainer {
   [[nodiscard]] Unpaired explain(ValueId id) const {
     const OpInfo& op = mine_.table().op(id);
     Unpaired one{id, Absence::kUnexplained, ""};
-    if (op.inserted_by_runtime || (knows_originals_ && op.originals.empty())) {
+    const bool of_job = alone_in_job_ && moves_between_processes(op);
+    if (of_job || op.inserted_by_runtime || (knows_originals_ && op.originals.empty())) {
       one.why = Absence::kRuntime;
     } else if (!find_implementation(id, one)) {
       if (mine_.is_constant(id) || is_dead_[id] || PairingKeys::hands_on(op) || is_one_of(kDrawn, op.type)) {
@@ -252,6 +260,7 @@ class Explainer {
   std::vector<bool> is_dead_;
   std::vector<Way> ways_;
   bool knows_originals_ = false;
+  bool alone_in_job_ = false;  // the other program runs in one process
 };
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "query/record_json.h"
 
+#include <utility>
+
 #include "base/json.h"
 #include "query/row_columns.h"
+#include "query/slot_placements.h"
 
 namespace tensortap {
 namespace {
@@ -32,6 +35,7 @@ Json shown_record_json(const DumpIndex& dump, size_t row) {
   json["originals"] = Json::array();
   for (const OriginalNode& node : op.originals) json["originals"].push_back({{"name", node.name}, {"type", node.type}});
   json["inserted_by_runtime"] = op.inserted_by_runtime;
+  if (Json placements = placements_json(op); placements.is_object()) json["placements"] = std::move(placements);
   return json;
 }
 

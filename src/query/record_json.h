@@ -16,7 +16,7 @@ namespace tensortap {
 // `row` is a valid row number.
 Json record_json(const DumpIndex& dump, size_t row);
 
-// The same with "originals": [{"name", "type"}] and "inserted_by_runtime" of the op.
+// The same with "originals": [{"name", "type"}] and "inserted_by_runtime" of the op, and its "placements" where it reads DTensors.
 Json shown_record_json(const DumpIndex& dump, size_t row);
 
 }  // namespace tensortap

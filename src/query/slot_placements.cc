@@ -59,13 +59,18 @@ bool SlotPlacement::is_shard() const {
   return std::ranges::any_of(placements, [](const std::string& one) { return one.starts_with("S(") || one.starts_with("_S"); });
 }
 
-std::vector<SlotPlacement> placements_of(const OpInfo& op) {
-  std::vector<SlotPlacement> all;
-  if (op.attributes.find(kPlacements) == std::string::npos) return all;
+Json placements_json(const OpInfo& op) {
+  if (op.attributes.find(kPlacements) == std::string::npos) return {};
   const auto attributes = parse_json(op.attributes, "attributes");
   const Json* told = attributes.ok() ? found(*attributes, kPlacements) : nullptr;
-  if (told == nullptr || !told->is_object()) return all;
-  for (const auto& [place, one] : told->items()) {
+  return told == nullptr ? Json() : *told;
+}
+
+std::vector<SlotPlacement> placements_of(const OpInfo& op) {
+  std::vector<SlotPlacement> all;
+  const Json told = placements_json(op);
+  if (!told.is_object()) return all;
+  for (const auto& [place, one] : told.items()) {
     SlotPlacement placement;
     const Json* mesh = found(one, "mesh");
     if (mesh == nullptr || !mesh->is_number_unsigned() || !parse_place(place, placement)) continue;

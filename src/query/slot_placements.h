@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_fwd.h"
 #include "trace/op_info.h"
 
 namespace tensortap {
@@ -24,6 +25,8 @@ struct SlotPlacement {
   [[nodiscard]] bool is_shard() const;
 };
 
+// What the op's attributes say of them, by slot: {"in1": {"mesh", "placements", "shape"}}; null where they say nothing.
+Json placements_json(const OpInfo& op);
 // Those of an op; empty where nothing is said, or it cannot be read.
 std::vector<SlotPlacement> placements_of(const OpInfo& op);
 // Whether any of them is a shard.

@@ -61,7 +61,7 @@ Json FirstOfRanks::report(RankJob& job) const {
     job.visit_one(firsts_[rank].dump, [&](const OpenRankDump& open, size_t) {
       const NonFiniteFindings found = find_nonfinite(open.dump, kMostOriginsOfRank);
       const auto record = first_to_mend(open.dump, first_nonfinite(open.dump, false), found);
-      if (!record) return;
+      if (!record || lacks_name(open.dump, open.dump.rows()[record->row])) return;
       const RecordRow& row = open.dump.rows()[record->row];
       Place place = place_of(open, row);
       place.received = is_collective(op_of(open.dump, row).type);

@@ -12,8 +12,8 @@ void FirstOfRanks::add(const OpenRankDump& open, size_t dump) {
     const uint32_t rank = open.place_of(rows[row]);
     const Place place = place_of(open, rows[row]);
     // Counting may need the tensor: only where it would come first.
-    if (rank == kNowhere || place.step == kNowhere || place >= firsts_[rank].place || open.roles.facts().is_overwritten(rows[row]))
-      continue;
+    if (rank == kNowhere || place.step == kNowhere || place >= firsts_[rank].place) continue;
+    if (lacks_name(open.dump, rows[row]) || open.roles.facts().is_overwritten(rows[row])) continue;
     if (holding_of(open.dump, row) == Holding::kSome) firsts_[rank] = {place, dump};
   }
 }

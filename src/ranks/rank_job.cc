@@ -1,6 +1,7 @@
 #include "ranks/rank_job.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -33,6 +34,16 @@ void add_coverage(RankCoverage& sum, const Json& manifest) {
   for (const Json& loss : *losses) sum.losses.push_back(to_json_text(loss));
 }
 
+// Why the records of a dump cannot be told apart; empty when they can.
+std::string unnamed_reason(const DumpIndex& dump) {
+  const auto rows = dump.rows();
+  if (!dump.ops().empty() || !std::ranges::any_of(rows, [](const RecordRow& row) { return row.op != kNoOp; })) return {};
+  const auto problems = dump.problems();
+  const auto said = std::ranges::find_if(problems, [](const std::string& problem) { return problem.find("ops") != std::string::npos; });
+  return concat("damaged: it has ", rows.size(), rows.size() == 1 ? " record" : " records", " and no names of their ops",
+                said == problems.end() ? "" : concat(" (", *said, ")"));
+}
+
 std::vector<int64_t> group_of(const Json& group) {
   std::set<int64_t> members;
   const Json* ranks = member(group, "ranks");
@@ -44,6 +55,10 @@ std::vector<int64_t> group_of(const Json& group) {
 }
 
 }  // namespace
+
+bool lacks_name(const DumpIndex& dump, const RecordRow& row) {
+  return row.op != kNoOp && (row.op >= dump.ops().size() || dump.ops()[row.op].name.empty());
+}
 
 uint32_t OpenRankDump::place_of(const RecordRow& row) const {
   if (only_place_) return *only_place_;
@@ -61,6 +76,10 @@ Result<RankJob> RankJob::open(std::span<const std::string> paths) {
       job.unread_.push_back({place.path, dump.status().message(), place.rank});
       continue;
     }
+    if (const std::string reason = unnamed_reason(**dump); !reason.empty()) {
+      job.unread_.push_back({place.path, reason, rank_of(place, **dump)});
+      continue;
+    }
     scans.push_back(scanned(**dump));
     Dump& added = job.dumps_.emplace_back();
     for (const auto& [rank, records] : scans.back().records) added.ranks.push_back(rank);
@@ -68,13 +87,33 @@ Result<RankJob> RankJob::open(std::span<const std::string> paths) {
     // The folder knows better than records that were made without an environment of a job; of a tree that ranks share the records know.
     if (added.ranks.size() == 1) added.only = place.rank.value_or(added.ranks.front());
     added.found = std::move(place);
-    job.ops_.add((*dump)->ops());
+    job.add_ops(added, (*dump)->ops());
   }
   if (job.dumps_.empty()) return corrupt(concat(job.unread_.front().dump, ": ", job.unread_.front().reason));
-  job.ops_.finish();
+  job.number_ops();
   job.number_alike(paths);
   job.settle(scans);
   return job;
+}
+
+// An op without a name is not the same as any other.
+void RankJob::add_ops(Dump& added, std::span<const OpInfo> ops) {
+  std::vector<OpInfo> named;
+  for (const OpInfo& op : ops) added.named.push_back(!op.name.empty());
+  if (std::ranges::find(added.named, false) == added.named.end()) {
+    added.named.clear();
+    return ops_.add(ops);
+  }
+  std::ranges::copy_if(ops, std::back_inserter(named), [](const OpInfo& op) { return !op.name.empty(); });
+  ops_.add(named);
+}
+
+void RankJob::number_ops() {
+  ops_.finish();
+  for (size_t i = 0; i < dumps_.size(); ++i) {
+    auto next = ops_.numbers(i).begin();
+    for (const bool has_name : dumps_[i].named) dumps_[i].numbers.push_back(has_name ? *next++ : kNoOp);
+  }
 }
 
 RankJob::Scan RankJob::scanned(const DumpIndex& dump) {
@@ -89,6 +128,7 @@ RankJob::Scan RankJob::scanned(const DumpIndex& dump) {
       of_step = &scan.steps[rank][step];
     }
     ++*of_step;
+    scan.unnamed += lacks_name(dump, row) ? 1 : 0;
   }
   for (const auto& [number, steps] : scan.steps) {
     for (const auto& [one, records] : steps) scan.records[number] += records;
@@ -99,6 +139,10 @@ RankJob::Scan RankJob::scanned(const DumpIndex& dump) {
     if (scan.problems.size() < kMostNotes) scan.problems.push_back(problem);
   }
   if (problems.size() > kMostNotes) scan.problems.push_back(concat("and ", problems.size() - kMostNotes, " more like these"));
+  if (scan.unnamed > 0) {
+    scan.problems.push_back(concat(scan.unnamed, scan.unnamed == 1 ? " record is of an op" : " records are of ops",
+                                   " that the dump does not name; no answer counts ", scan.unnamed == 1 ? "it" : "them"));
+  }
   return scan;
 }
 
@@ -221,13 +265,13 @@ bool RankJob::visit_one(size_t dump, const std::function<void(const OpenRankDump
   const Dump& place = dumps_[dump];
   const uint32_t rank = places_.at(place.only.value_or(place.ranks.front()));
   const auto opened = open_dump(place.found.path);
-  const bool same = opened.ok() && (*opened)->ops().size() == ops_.numbers(dump).size();
+  const bool same = opened.ok() && (*opened)->ops().size() == numbers_of(dump).size();
   if (!same) {
     const std::string note = concat(place.found.path, ": changed while it was read");
     if (std::ranges::find(ranks_[rank].notes, note) == ranks_[rank].notes.end()) ranks_[rank].notes.push_back(note);
     return false;
   }
-  const OpenRankDump open(**opened, ops_.numbers(dump), places_, place.only ? std::optional(rank) : std::nullopt);
+  const OpenRankDump open(**opened, numbers_of(dump), places_, place.only ? std::optional(rank) : std::nullopt);
   look(open, dump);
   return true;
 }

@@ -52,6 +52,9 @@ struct UnreadDump {
   std::optional<int64_t> rank;  // that its folder names
 };
 
+// The record names an op that the dump does not know: its line of ops.jsonl is damaged. It is in no answer.
+bool lacks_name(const DumpIndex& dump, const RecordRow& row);
+
 // One dump while it is open. A "place" is the position of a rank in RankJob::ranks().
 class OpenRankDump {
  public:
@@ -59,7 +62,7 @@ class OpenRankDump {
                std::optional<uint32_t> only_place)
       : dump(open_dump), roles(open_dump), job_ops_(numbers), places_(places), only_place_(only_place) {}
 
-  // kNoOp for a record that names no op.
+  // kNoOp for a record that names no op, or one that the dump does not know.
   [[nodiscard]] uint32_t job_op_of(const RecordRow& row) const { return row.op < job_ops_.size() ? job_ops_[row.op] : kNoOp; }
   // kNowhere for a record of a rank that came after the job was opened.
   [[nodiscard]] uint32_t place_of(const RecordRow& row) const;
@@ -106,8 +109,10 @@ class RankJob {
  private:
   struct Dump {
     JobDump found;
-    std::vector<int64_t> ranks;   // of its records; of a dump without records the one that its folder or manifest says
-    std::optional<int64_t> only;  // the rank of all its records, whatever they say
+    std::vector<int64_t> ranks;     // of its records; of a dump without records the one that its folder or manifest says
+    std::optional<int64_t> only;    // the rank of all its records, whatever they say
+    std::vector<bool> named;        // by op; empty where all have a name
+    std::vector<uint32_t> numbers;  // in the job, kNoOp of ops without a name; empty where all have one
   };
   // What a scan of the records gives, by rank.
   struct Scan {
@@ -115,8 +120,14 @@ class RankJob {
     std::map<int64_t, std::map<int64_t, uint64_t>> steps;
     std::string manifest;
     std::vector<std::string> problems;
+    uint64_t unnamed = 0;  // records that lacks_name() is true of
   };
 
+  void add_ops(Dump& added, std::span<const OpInfo> ops);
+  void number_ops();
+  [[nodiscard]] std::span<const uint32_t> numbers_of(size_t dump) const {
+    return dumps_[dump].named.empty() ? ops_.numbers(dump) : std::span<const uint32_t>(dumps_[dump].numbers);
+  }
   static Scan scanned(const DumpIndex& dump);
   void number_alike(std::span<const std::string> paths);
   void settle(const std::vector<Scan>& scans);

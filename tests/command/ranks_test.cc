@@ -378,6 +378,43 @@ TEST_F(Ranks, ADumpThatCannotBeReadIsNamedWithItsRank) {
   EXPECT_EQ(report["found"], Json::array({"unread"}));
 }
 
+// B15
+TEST_F(Ranks, ADumpWithoutNamesOfItsOpsIsDamagedAndNoAnswerNamesIt) {
+  const auto with_nan = [](int rank, MadeRank& made) {
+    if (rank == 1) at(made, 0, 1).stats.nan = 1;
+    if (rank == 3) at(made, 1, 4).stats.nan = 1;
+  };
+  for (const bool is_there : {false, true}) {
+    make(with_nan);
+    if (is_there) write(job() + "/rank_1/ops.jsonl", std::string(200, '\0'));
+    if (!is_there) std::filesystem::remove(job() + "/rank_1/ops.jsonl");
+    const Done done = ranks();
+    EXPECT_EQ(done.code, 1);
+    EXPECT_THAT(done.err, AllOf(HasSubstr("rank_1: damaged: it has 30 records and no names of their ops"), HasSubstr("ops.jsonl")));
+    EXPECT_THAT(done.out, HasSubstr("3 ranks, 3 ops, 10 steps"));
+    const Json report = ranks("--json").object();
+    EXPECT_EQ(report["unread"][0]["rank"], 1);
+    EXPECT_EQ(report["missing_ranks"], Json::array());
+    EXPECT_EQ(report["nonfinite"]["first"]["rank"], 3);
+    EXPECT_EQ(report["nonfinite"]["first"]["op"], "b");
+    EXPECT_EQ(report["found"], Json::array({"unread", "nonfinite"}));
+  }
+  // One line of three.
+  make(with_nan);
+  const std::string ops = read(job() + "/rank_1/ops.jsonl");
+  write(job() + "/rank_1/ops.jsonl", "{]" + ops.substr(ops.find('\n')));
+  const Done done = ranks("--json");
+  const Json report = done.object();
+  EXPECT_EQ(done.code, 1);
+  EXPECT_THAT(report["ranks"][1]["notes"].dump(),
+              AllOf(HasSubstr("ops.jsonl:1"), HasSubstr("10 records are of ops that the dump does not name")));
+  EXPECT_EQ(report["nonfinite"]["first"]["rank"], 3);
+  EXPECT_EQ(report["nonfinite"]["ranks"].size(), 1);
+  EXPECT_THAT(report.dump(), Not(HasSubstr(R"("op":"")")));
+  EXPECT_EQ(report["job_ops"], 3);
+  EXPECT_EQ(report["found"], Json::array({"nonfinite", "missing"}));
+}
+
 TEST_F(Ranks, AJobOfWhichNothingCanBeReadFails) {
   make();
   for (int rank = 0; rank < 4; ++rank) {
