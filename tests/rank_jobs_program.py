@@ -2,8 +2,8 @@
 
 usage: torchrun --nproc-per-node 4 rank_jobs_program.py OUT JOB...
 
-A job is "ddp", "fsdp", "tensor" or "pipeline", with "-fault" behind it where its fault is planted; or "shards", of whose tensors the values
-are kept, which also runs in one process, without torchrun.
+A job is "ddp", "fsdp", "tensor" or "pipeline", with "-fault" behind it where its fault is planted; or "shards" or "uneven", of whose tensors
+the values are kept, and which also run in one process, without torchrun.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
+from torch.distributed.tensor import Shard, distribute_tensor
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 
 STEPS = 6
@@ -130,7 +131,43 @@ def shards(_fault: bool) -> None:
         step_on(model, optimizer, 4, step)
 
 
-JOBS: dict[str, Callable[[bool], None]] = {"ddp": ddp, "fsdp": fsdp, "tensor": tensor, "pipeline": pipeline, "shards": shards}
+class Wave(nn.Module):
+    """Computes something of each element."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(x) * 2
+
+
+def uneven(_fault: bool) -> None:
+    """Cut dimensions that the ranks do not divide, of which some ranks have nothing, and by two dimensions of a mesh at once."""
+    model = nn.ModuleDict({"up": nn.Linear(8, 10), "down": nn.Linear(10, 8), "few": nn.Linear(8, 3), "back": nn.Linear(3, 4)})
+    waves = {name: Wave() for name in ("rows", "rows_and_columns", "columns_and_rows")}
+    model.update(waves)
+    x, y = torch.randn(4, 8), torch.randint(0, 4, (4,))
+    given = {name: torch.randn(10, 6) for name in waves}
+    if dist.is_initialized():
+        ranks = dist.get_world_size()
+        plan = {"up": ColwiseParallel(use_local_output=False), "down": RowwiseParallel()}
+        plan |= {"few": ColwiseParallel(use_local_output=False), "back": RowwiseParallel()}
+        parallelize_module(model, init_device_mesh("cpu", (ranks,), mesh_dim_names=("tp",)), plan)
+        mesh = init_device_mesh("cpu", (ranks // 2, 2), mesh_dim_names=("outer", "inner"))
+        for (name, one), cut in zip(given.items(), ([0, 0], [0, 1], [1, 0]), strict=True):
+            given[name] = distribute_tensor(one, mesh, [Shard(cut[0]), Shard(cut[1])])
+    for name, wave in waves.items():
+        wave(given[name])
+    hidden = model["down"](torch.relu(model["up"](x)))
+    nn.functional.cross_entropy(model["back"](torch.tanh(model["few"](hidden))), y).backward()
+
+
+JOBS: dict[str, Callable[[bool], None]] = {
+    "ddp": ddp,
+    "fsdp": fsdp,
+    "tensor": tensor,
+    "pipeline": pipeline,
+    "shards": shards,
+    "uneven": uneven,
+}
+WITH_VALUES = ("shards", "uneven")
 
 
 def main() -> None:
@@ -143,7 +180,7 @@ def main() -> None:
     for job in jobs:
         name, _, fault = job.partition("-")
         torch.manual_seed(0)
-        with tensortap.capture(payload="full" if name == "shards" else "stats", slots="in,out", out=Path(out) / job):
+        with tensortap.capture(payload="full" if name in WITH_VALUES else "stats", slots="in,out", out=Path(out) / job):
             JOBS[name](bool(fault))
         if in_job:
             dist.barrier()

@@ -24,7 +24,8 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert capture(folder, "import torch\ntorch.ones(1) + 1\n").code == 0
     names = [f"{kind}{fault}" for kind in KINDS for fault in ("", "-fault")]
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=4"]
-    for words in ([*torchrun, str(PROGRAM), str(folder), *names, "shards"], [str(PROGRAM), str(folder / "one"), "shards"]):
+    cut = ("shards", "uneven")
+    for words in ([*torchrun, str(PROGRAM), str(folder), *names, *cut], [str(PROGRAM), str(folder / "one"), *cut]):
         done = subprocess.run(
             [PYTHON, *words],
             cwd=folder,
@@ -126,6 +127,18 @@ def test_shards_are_the_tensors_of_one_process(jobs: Path) -> None:  # B15
     # What ranks send each other is no value of one process.
     assert summary["unpaired_a"]["not explained"] == summary["unpaired_b"]["not explained"] == 0
     assert summary["unpaired_a"]["made by the runtime"] > 0
+
+
+def test_shards_of_other_lengths_and_of_two_dimensions_of_a_mesh_are_put_together(jobs: Path) -> None:  # B15
+    """3, 3, 3 and 1 of 10 columns; 1, 1, 1 and none of 3; rows cut twice, rows and columns, columns and rows."""
+    done, rows, _ = compared(jobs / "uneven", jobs / "one/uneven")
+    assert done.code == 0, (done.err, [row for row in rows if row["verdict"] not in ("equal", "tolerated")])
+    found = {(row["type_a"], tuple(row["shape_a"]), row["verdict"]) for row in rows}
+    assert {("addmm", shape, "tolerated") for shape in ((4, 10), (4, 8), (4, 3), (4, 4))} <= found
+    whole = [row for row in rows if row["a"].startswith("Wave") and row["type_a"] == "tanh"]
+    assert [(row["a"].split("/")[0], row["shape_a"], row["verdict"]) for row in whole] == [
+        (name, [10, 6], "equal") for name in ("Wave", "Wave#1", "Wave#2")
+    ]
 
 
 def test_a_report_shows_the_shards_put_together(jobs: Path, tmp_path: Path) -> None:  # B15

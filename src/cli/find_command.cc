@@ -92,7 +92,7 @@ void print_nonfinite(Terminal& terminal, const Json& report) {
   if (first.is_object() && !(first.at("module").is_null() && first.at("forward").is_null())) terminal.line("  " + place_text(first));
   if (const Json* lead = member(report, "lead"); lead != nullptr) terminal.line("  " + lead_text(*lead, first));
   if (report.contains("first_in_time") && first.is_object())
-    terminal.line("first in time, but not where that came from: " + nonfinite_text(report.at("first_in_time")));
+    terminal.line("first in time, but there on purpose or without effect: " + nonfinite_text(report.at("first_in_time")));
   if (const Json& seen = report.at("seen"); seen.is_object()) {
     terminal.line(palette.bold("the way from there to what the program saw"));
     print_origin(terminal, seen);
