@@ -2,8 +2,8 @@
 
 usage: torchrun --nproc-per-node 4 rank_jobs_program.py OUT JOB...
 
-A job is "ddp", "fsdp", "tensor" or "pipeline", with "-fault" behind it where its fault is planted; or "shards" or "uneven", of whose tensors
-the values are kept, and which also run in one process, without torchrun.
+A job is "ddp", "fsdp", "tensor" or "pipeline", with "-fault" behind it where its fault is planted; or "shards" or "uneven", of whose
+tensors the values are kept, and which also run in one process, without torchrun.
 """
 
 from __future__ import annotations
