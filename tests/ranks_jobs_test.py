@@ -69,6 +69,12 @@ def test_a_nan_in_a_shard_is_that_of_its_rank_though_all_ranks_gather_it(jobs: P
     assert len(report["nonfinite"]["ranks"]) == 4
 
 
+def test_a_module_that_is_sharded_has_the_name_of_its_class(jobs: Path) -> None:
+    ops = (jobs / "fsdp/rank_0/ops.jsonl").read_text()
+    assert '"module": "Net.second"' in ops
+    assert "FSDPNet" not in ops
+
+
 def test_a_shard_that_moves_away_from_its_copy_is_named(jobs: Path) -> None:  # B15
     done, report = answers(jobs, "tensor-fault")
     weights = [one for one in report["replicas"]["unequal"] if one["role"] == "weight"]

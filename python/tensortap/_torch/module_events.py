@@ -10,6 +10,7 @@ import torch
 
 from ._functions import Functions
 from .dynamo_frames import leave_alone, undisturbed
+from .naming import class_name_of
 from .nested_tensors import tensors_in
 from .rounds import Rounds
 
@@ -75,7 +76,7 @@ class ModuleEvents:
                 self._begin_operation(begun, module, is_root, arguments)
             else:
                 level = self._functions.level_of_call(is_root)
-                begun.node = self._node(self._functions.module_id(module), type(module).__name__, level) if level >= 0 else 0
+                begun.node = self._node(self._functions.module_id(module), class_name_of(module), level) if level >= 0 else 0
             if begun.node:
                 begun.phase = _FORWARD if torch.is_grad_enabled() else _INFERENCE
                 self._dump(begun, _FIRST, _INPUT, arguments)
@@ -88,7 +89,7 @@ class ModuleEvents:
         if is_root:
             self._functions.round_begins(self._functions.module_id(module), rounds.begin(module, arguments))
         if not rounds.is_container(module):
-            kind = rounds.layer_type(module) or type(module).__name__
+            kind = rounds.layer_type(module) or class_name_of(module)
             begun.node = self._node(self._functions.module_id(module), kind, _MODULE)
         begun.running_before = self._functions.operation_begins(begun.node, False)
 

@@ -13,6 +13,8 @@ from ._functions import Functions
 
 _WRAPPERS = {"OptimizedModule": "_orig_mod", "DistributedDataParallel": "module"}
 """Modules that wrap another one and have its name."""
+_MIXED_IN = ("FSDPModule", "FSDP")
+"""What ``fully_shard`` puts before the class of a module; torch 2.4 has the second."""
 _CHECKED = 4
 """How many parameters are looked up again at each call of a root."""
 
@@ -92,13 +94,13 @@ class Names:
             self._bind(module, self._modules[id(wrapped)].path)
             return
         inner = wrapped if wrapped is not None else module
-        class_name = type(inner).__name__
-        path = f"{caller}.{class_name}" if caller else self._root_name(class_name)
+        kind = class_name_of(inner)
+        path = f"{caller}.{kind}" if caller else self._root_name(kind)
         reference = self._name_tree(inner, path)
         if wrapped is not None:
             reference = self._bind(module, path)
         if not caller and reference is not None:
-            self._take_root_name(path, class_name, reference)
+            self._take_root_name(path, kind, reference)
 
     def root_called(self, module: Module) -> None:
         """Look whether parameters have moved (``.to()``, ``.data =``): some of them at each call.
@@ -240,6 +242,24 @@ class Names:
             self._functions.forget_parameter(address)
         if not storage.parameters:
             del self._storages[address]
+
+
+def class_name_of(module: Module) -> str:
+    """Name the class that a module was written as.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        ``fully_shard`` gives each module that it shards a class of its own, ``FSDP`` with the name of the first one behind it.
+
+    Returns
+    -------
+    str
+        Without the module that it is defined in.
+    """
+    kind = type(module)
+    bases = kind.__bases__
+    return bases[1].__name__ if len(bases) == 2 and bases[0].__name__ in _MIXED_IN else kind.__name__
 
 
 def _wrapped(module: Module) -> Module | None:
