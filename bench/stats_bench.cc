@@ -22,12 +22,15 @@ double activation(std::mt19937& random) {
   return random() % 3 == 0 ? 0 : value;
 }
 
-std::vector<std::byte> make_data(DType dtype, uint64_t bytes) {
+std::vector<std::byte> make_data(DType dtype, uint64_t bytes, bool zeros = true) {
   const uint64_t size = dtype_info(dtype).bits / 8;
   std::vector<std::byte> data(bytes);
   std::mt19937 random(1);
   const uint64_t pattern = std::min<uint64_t>(bytes, 1 << 20);
-  for (uint64_t i = 0; i < pattern; i += size) store_number(dtype, activation(random), data.data() + i);
+  for (uint64_t i = 0; i < pattern; i += size) {
+    const double number = activation(random);
+    store_number(dtype, number == 0 && !zeros ? 0.5 : number, data.data() + i);
+  }
   for (uint64_t i = pattern; i < bytes; i += pattern) std::memcpy(data.data() + i, data.data(), std::min(pattern, bytes - i));
   return data;
 }
@@ -105,9 +108,9 @@ double thread_seconds() {
 }
 
 // Statistics alone and with a sketch, in turn. Counter: how many times as much processor time the second takes; the time is that of both.
-void run_sketch(benchmark::State& state, DType dtype, const Shape& shape, SketchOptions sketch) {
+void run_sketch(benchmark::State& state, DType dtype, const Shape& shape, SketchOptions sketch, bool zeros) {
   const auto bytes = *packed_bytes(dtype, *shape.numel());
-  const std::vector<std::byte> data = make_data(dtype, bytes);
+  const std::vector<std::byte> data = make_data(dtype, bytes, zeros);
   const TensorView view{{dtype, shape}, data.data(), nullptr};
   std::vector<double> plain;
   std::vector<double> both;
@@ -136,22 +139,25 @@ void register_sketches() {
     const char* name;
     Shape shape;
     SketchOptions sketch;
+    bool zeros = true;
   };
   const Kind kinds[] = {
-      {"channels last, 256 KiB", Shape{16, 4096}, {1, 0}},
-      {"channels last, 64 MiB", Shape{4096, 4096}, {1, 0}},
-      {"channels first, 784 KiB", Shape{1, 64, 56, 56}, {1, 0}},
-      {"channels first, 64 MiB", Shape{16, 64, 128, 128}, {1, 0}},
-      {"blocks of 16, 64 MiB", Shape{4096, 4096}, {std::nullopt, 16}},
-      {"blocks of 32, 256 KiB", Shape{16, 4096}, {std::nullopt, 32}},
-      {"blocks of 32, 64 MiB", Shape{4096, 4096}, {std::nullopt, 32}},
-      {"blocks of 128, 64 MiB", Shape{4096, 4096}, {std::nullopt, 128}},
-      {"channels and blocks of 32, 64 MiB", Shape{4096, 4096}, {1, 32}},
+      {"channels last, 64 Ki numbers", Shape{16, 4096}, {1, 0}},
+      {"channels last, 16 Mi numbers", Shape{4096, 4096}, {1, 0}},
+      {"channels first, 196 Ki numbers", Shape{1, 64, 56, 56}, {1, 0}},
+      {"channels first, 16 Mi numbers", Shape{16, 64, 128, 128}, {1, 0}},
+      {"blocks of 16, 16 Mi numbers", Shape{4096, 4096}, {std::nullopt, 16}},
+      {"blocks of 32, 64 Ki numbers", Shape{16, 4096}, {std::nullopt, 32}},
+      {"blocks of 32, 16 Mi numbers", Shape{4096, 4096}, {std::nullopt, 32}},
+      {"blocks of 128, 16 Mi numbers", Shape{4096, 4096}, {std::nullopt, 128}},
+      {"channels and blocks of 32, 16 Mi numbers", Shape{4096, 4096}, {1, 32}},
+      {"channels last, 16 Mi numbers, no zeros", Shape{4096, 4096}, {1, 0}, false},
+      {"blocks of 32, 16 Mi numbers, no zeros", Shape{4096, 4096}, {std::nullopt, 32}, false},
   };
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
     for (const Kind& kind : kinds) {
       const std::string name = "sketch/" + std::string(dtype_name(dtype)) + "/" + kind.name;
-      benchmark::RegisterBenchmark(name.c_str(), run_sketch, dtype, kind.shape, kind.sketch);
+      benchmark::RegisterBenchmark(name.c_str(), run_sketch, dtype, kind.shape, kind.sketch, kind.zeros);
     }
   }
 }

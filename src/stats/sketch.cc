@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "base/text.h"
@@ -14,8 +15,8 @@
 namespace tensortap {
 namespace {
 
-// Elements that are decoded at a time: a block of the statistics.
-constexpr uint64_t kDecoded = 16384;
+// Elements that are converted at a time: a block of the statistics.
+constexpr uint64_t kConverted = 16384;
 
 std::optional<int32_t> axis_of(const TensorDesc& desc, const SketchOptions& options) {
   if (!options.axis.has_value()) return std::nullopt;
@@ -25,39 +26,68 @@ std::optional<int32_t> axis_of(const TensorDesc& desc, const SketchOptions& opti
 }
 
 // The largest magnitude, -1 where a number is not finite.
-template <class T>
-double finite_absmax(const T* values, uint64_t count) {
-  T absmax = 0;
+template <class Elements>
+double finite_absmax(const void* data, uint64_t count) {
+  const auto* elements = static_cast<const typename Elements::Element*>(data);
+  double absmax = 0;
   bool finite = true;
   for (uint64_t i = 0; i < count; ++i) {
-    const T magnitude = std::abs(values[i]);
-    finite = finite && magnitude <= std::numeric_limits<T>::max();
+    const double magnitude = std::abs(Elements::number(elements[i]));
+    finite = finite && magnitude <= std::numeric_limits<double>::max();
     absmax = magnitude > absmax ? magnitude : absmax;
   }
-  return finite ? static_cast<double>(absmax) : -1;
+  return finite ? absmax : -1;
 }
 
-bool needs_doubles(DType dtype) {
-  const DTypeInfo& info = dtype_info(dtype);
-  return info.kind == DTypeKind::kComplex || info.bits > 32 || (info.bits == 32 && info.kind != DTypeKind::kFloat);
-}
-
-void decode(DType dtype, const void* data, uint64_t begin, uint64_t count, float* values) {
-  const auto* bytes = static_cast<const std::byte*>(data);
-  if (dtype == DType::kFloat16) {
-    sketch_kernels_in_use().decode_float16(bytes + begin * 2, count, values);
-  } else if (dtype == DType::kBFloat16) {
-    sketch_kernels_in_use().decode_bfloat16(bytes + begin * 2, count, values);
-  } else {
-    to_float32(dtype, data, begin, count, values);
+double finite_absmax(SketchElements elements, const void* data, uint64_t count) {
+  switch (elements) {
+    case SketchElements::kFloat16:
+      return finite_absmax<Float16Elements>(data, count);
+    case SketchElements::kBFloat16:
+      return finite_absmax<BFloat16Elements>(data, count);
+    case SketchElements::kFloat64:
+      return finite_absmax<Float64Elements>(data, count);
+    default:
+      return finite_absmax<Float32Elements>(data, count);
   }
 }
 
-void decode(DType dtype, const void* data, uint64_t begin, uint64_t count, double* values) {
-  if (dtype_info(dtype).kind == DTypeKind::kComplex) {
-    to_moduli(dtype, data, begin, count, values);
+SketchElements elements_of(DType dtype) {
+  if (dtype == DType::kFloat16) return SketchElements::kFloat16;
+  if (dtype == DType::kBFloat16) return SketchElements::kBFloat16;
+  const DTypeInfo& info = dtype_info(dtype);
+  const bool needs_double = info.kind == DTypeKind::kComplex || info.bits > 32 || (info.bits == 32 && info.kind != DTypeKind::kFloat);
+  return needs_double ? SketchElements::kFloat64 : SketchElements::kFloat32;
+}
+
+size_t bytes_of(SketchElements elements) {
+  switch (elements) {
+    case SketchElements::kFloat16:
+    case SketchElements::kBFloat16:
+      return sizeof(uint16_t);
+    case SketchElements::kFloat64:
+      return sizeof(double);
+    default:
+      return sizeof(float);
+  }
+}
+
+// Whether elements are kept as kernels read them.
+bool is_read_as_it_is(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
+}
+
+// Elements from index `begin` on, as those of `elements`.
+void convert(DType dtype, const void* data, uint64_t begin, uint64_t count, SketchElements elements, void* converted) {
+  if (is_read_as_it_is(dtype)) {
+    const size_t bytes = bytes_of(elements);
+    std::memcpy(converted, static_cast<const std::byte*>(data) + begin * bytes, count * bytes);
+  } else if (dtype_info(dtype).kind == DTypeKind::kComplex) {
+    to_moduli(dtype, data, begin, count, static_cast<double*>(converted));
+  } else if (elements == SketchElements::kFloat64) {
+    to_float64(dtype, data, begin, count, static_cast<double*>(converted));
   } else {
-    to_float64(dtype, data, begin, count, values);
+    to_float32(dtype, data, begin, count, static_cast<float*>(converted));
   }
 }
 
@@ -73,39 +103,31 @@ SketchState sketch_state(const TensorDesc& desc, const SketchOptions& options) {
 }
 
 SketchBuilder::SketchBuilder(const TensorDesc& desc, const SketchOptions& options)
-    : dtype_(desc.dtype), is_wide_(needs_doubles(desc.dtype)) {
+    : dtype_(desc.dtype), elements_(elements_of(desc.dtype)) {
   const std::optional<int32_t> axis = axis_of(desc, options);
-  if (axis.has_value() && sketch_state(desc, options) == SketchState::kThere) channels_ = make_channel_part(is_wide_, desc, *axis);
-  if (options.block != 0) blocks_ = make_block_part(is_wide_, desc, options.block);
+  if (axis.has_value() && sketch_state(desc, options) == SketchState::kThere) channels_ = make_channel_part(elements_, desc, *axis);
+  if (options.block != 0) blocks_ = make_block_part(elements_, desc, options.block);
 }
 
 SketchBuilder::~SketchBuilder() = default;
 
-void SketchBuilder::take(const void* numbers, uint64_t count, double absmax) {
-  if (absmax < 0) {
-    absmax =
-        is_wide_ ? finite_absmax(static_cast<const double*>(numbers), count) : finite_absmax(static_cast<const float*>(numbers), count);
-  }
-  if (channels_ != nullptr) channels_->add(numbers, count, absmax);
-  if (blocks_ != nullptr) blocks_->add(numbers, count, absmax);
+void SketchBuilder::take(const void* numbers, uint64_t count, SketchPiece piece) {
+  if (piece.absmax < 0) piece.absmax = finite_absmax(elements_, numbers, count);
+  if (channels_ != nullptr) channels_->add(numbers, count, piece);
+  if (blocks_ != nullptr) blocks_->add(numbers, count, piece);
 }
 
-void SketchBuilder::add(const void* data, uint64_t count, double absmax) {
-  const bool as_they_are = dtype_ == (is_wide_ ? DType::kFloat64 : DType::kFloat32);
-  if (as_they_are && reinterpret_cast<uintptr_t>(data) % (is_wide_ ? alignof(double) : alignof(float)) == 0)
-    return take(data, count, absmax);
-  for (uint64_t begin = 0; begin < count; begin += kDecoded) {
-    const uint64_t some = std::min(kDecoded, count - begin);
-    if (is_wide_) {
-      wide_.resize(some);
-      decode(dtype_, data, begin, some, wide_.data());
-    } else {
-      narrow_.resize(some);
-      decode(dtype_, data, begin, some, narrow_.data());
-    }
-    take(is_wide_ ? static_cast<const void*>(wide_.data()) : narrow_.data(), some, absmax);
+void SketchBuilder::add(const void* data, uint64_t count, const SketchPiece& piece) {
+  if (is_read_as_it_is(dtype_) && reinterpret_cast<uintptr_t>(data) % bytes_of(elements_) == 0) return take(data, count, piece);
+  for (uint64_t begin = 0; begin < count; begin += kConverted) {
+    const uint64_t some = std::min(kConverted, count - begin);
+    converted_.resize((some * bytes_of(elements_) + sizeof(double) - 1) / sizeof(double));
+    convert(dtype_, data, begin, some, elements_, converted_.data());
+    take(converted_.data(), some, piece);
   }
 }
+
+uint64_t SketchBuilder::wanted_elements() const { return channels_ == nullptr ? 1 : channels_->wanted_elements(); }
 
 TensorSketch SketchBuilder::finish() {
   TensorSketch sketch;

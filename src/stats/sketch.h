@@ -24,7 +24,14 @@ struct SketchOptions {
 // What a tensor of this description gets: kThere, kNoAxis, kTooManyChannels or kNoNumbers; kNotAsked when nothing is asked.
 SketchState sketch_state(const TensorDesc& desc, const SketchOptions& options);
 
+// What is known of elements before a sketch takes them.
+struct SketchPiece {
+  double absmax = -1;  // at least their largest magnitude if all are finite; negative = not known, or not finite
+  bool zeros = true;   // whether some may be 0
+};
+
 class SketchPart;
+enum class SketchElements : uint8_t;
 
 // Takes the elements of one tensor, piece by piece in logical order. Complex numbers count by modulus. Thread-compatible.
 class SketchBuilder {
@@ -35,21 +42,21 @@ class SketchBuilder {
   SketchBuilder(const SketchBuilder&) = delete;
   SketchBuilder& operator=(const SketchBuilder&) = delete;
 
-  // The next `count` packed elements; `data` may have any alignment, and of types narrower than a byte begins a byte. `absmax`: their
-  // largest magnitude if it is known and all of them are finite, negative = not known.
-  void add(const void* data, uint64_t count, double absmax);
+  // The next `count` packed elements; `data` may have any alignment, and of types narrower than a byte begins a byte.
+  void add(const void* data, uint64_t count, const SketchPiece& piece);
+  // Elements that it takes with advantage at a time.
+  [[nodiscard]] uint64_t wanted_elements() const;
   // Once, when all elements are in.
   TensorSketch finish();
 
  private:
-  void take(const void* numbers, uint64_t count, double absmax);
+  void take(const void* numbers, uint64_t count, SketchPiece piece);
 
   const DType dtype_;
-  const bool is_wide_;                    // numbers are doubles on their way, not floats
+  const SketchElements elements_;         // what the numbers are on their way
   std::unique_ptr<SketchPart> channels_;  // null when not asked, or when there are none
   std::unique_ptr<SketchPart> blocks_;
-  std::vector<float> narrow_;  // decoded
-  std::vector<double> wide_;
+  std::vector<double> converted_;  // bytes of `elements_`
 };
 
 // The sketch alone; `view` as in compute_stats(). Empty where sketch_state() says that there is none.

@@ -18,16 +18,19 @@
 
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 #include "stats/sketch_blocks-inl.h"
+#include "stats/sketch_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tensortap {
 namespace HWY_NAMESPACE {
 
-inline constexpr SketchKernelTable kSketchTable = {TENSORTAP_TARGET_NAME,
-                                                   {sketch_columns<float>, sketch_run<float>, sketch_blocks<float>},
-                                                   {sketch_columns<double>, sketch_run<double>, sketch_blocks<double>},
-                                                   decode_halves<Float16Loader>,
-                                                   decode_halves<BFloat16Loader>};
+template <class Lanes, class Blocks>
+inline constexpr SketchKernels<typename Lanes::Element> kSketchKernels = {sketch_columns<Lanes>, sketch_run<Lanes>, sketch_blocks<Blocks>};
+
+inline constexpr SketchKernelTable kSketchTable = {TENSORTAP_TARGET_NAME, kSketchKernels<PlainLanes<float>, PlainBlocks<float>>,
+                                                   kSketchKernels<PlainLanes<double>, PlainBlocks<double>>,
+                                                   kSketchKernels<HalfLanes<Float16Loader>, HalfBlocks<Float16Loader>>,
+                                                   kSketchKernels<HalfLanes<BFloat16Loader>, HalfBlocks<BFloat16Loader>>};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tensortap
@@ -38,56 +41,61 @@ HWY_AFTER_NAMESPACE();
 namespace tensortap {
 namespace {
 
-template <class T>
-void scalar_columns(const T* data, uint64_t rows, uint64_t stride, uint64_t width, const ColumnSums<T>& sums) {
-  for (uint64_t r = 0; r < rows; ++r) {
-    for (uint64_t c = 0; c < width; ++c) {
-      const T value = data[r * stride + c];
-      sums.absmax[c] = std::max(sums.absmax[c], std::abs(value));
-      sums.squares[c] += value * value;
-      sums.zeros[c] += value == 0 ? 1 : 0;
-    }
-  }
-}
+template <class Elements>
+struct ScalarSketch {
+  using Element = typename Elements::Element;
+  using Number = SquareOf<Element>;
 
-template <class T>
-void scalar_run(const T* data, uint64_t count, RunSums& sums) {
-  sums = {};
-  for (uint64_t i = 0; i < count; ++i) {
-    const auto value = static_cast<double>(data[i]);
-    sums.absmax = std::max(sums.absmax, std::abs(value));
-    sums.squares += value * value;
-    sums.zeros += value == 0 ? 1 : 0;
-  }
-}
+  static Number number(Element element) { return static_cast<Number>(Elements::number(element)); }
+  static Number magnitude(Element element) { return std::abs(number(element)); }
 
-template <class T>
-void scalar_blocks(const T* data, uint64_t blocks, uint32_t block, BlockCounts& counts) {
-  for (uint64_t b = 0; b < blocks; ++b, data += block) {
-    T absmax = 0;
-    for (uint32_t i = 0; i < block; ++i) absmax = std::max(absmax, std::abs(data[i]));
-    if (absmax == 0) {
-      ++counts.zero;
-      continue;
-    }
-    ++counts.bins[block_bin(static_cast<double>(absmax))];
-    for (uint32_t i = 0; i < block; ++i) {
-      if (data[i] == 0) continue;
-      ++counts.nonzero;
-      for (size_t f = 0; f < kUnderflowFormats.size(); ++f) {
-        counts.underflow[f] += std::abs(data[i]) * static_cast<T>(kUnderflowFormats[f].factor) <= absmax ? 1 : 0;
+  static void columns(const Element* data, uint64_t rows, uint64_t stride, uint64_t width, bool /*zeros*/,
+                      const ColumnSums<Element>& sums) {
+    for (uint64_t r = 0; r < rows; ++r) {
+      for (uint64_t c = 0; c < width; ++c) {
+        const Element element = data[r * stride + c];
+        const Number value = number(element);
+        if (std::abs(value) > magnitude(sums.absmax[c])) sums.absmax[c] = element;
+        sums.squares[c] += value * value;
+        sums.zeros[c] += value == 0 ? 1 : 0;
       }
     }
   }
-}
 
-constexpr SketchKernelTable kScalarSketches = {
-    "scalar",
-    {scalar_columns<float>, scalar_run<float>, scalar_blocks<float>},
-    {scalar_columns<double>, scalar_run<double>, scalar_blocks<double>},
-    [](const void* data, uint64_t count, float* values) { to_float32(DType::kFloat16, data, 0, count, values); },
-    [](const void* data, uint64_t count, float* values) { to_float32(DType::kBFloat16, data, 0, count, values); },
+  static void run(const Element* data, uint64_t count, bool /*zeros*/, RunSums& sums) {
+    sums = {};
+    for (uint64_t i = 0; i < count; ++i) {
+      const double value = Elements::number(data[i]);
+      sums.absmax = std::max(sums.absmax, std::abs(value));
+      sums.squares += value * value;
+      sums.zeros += value == 0 ? 1 : 0;
+    }
+  }
+
+  static void blocks(const Element* data, uint64_t blocks, uint32_t block, bool /*zeros*/, double /*absmax*/, BlockTally& tally) {
+    for (uint64_t b = 0; b < blocks; ++b, data += block) {
+      Number absmax = 0;
+      for (uint32_t i = 0; i < block; ++i) absmax = std::max(absmax, magnitude(data[i]));
+      if (absmax == 0) {
+        ++tally.zero;
+        continue;
+      }
+      ++tally.bins[0][block_bin(static_cast<double>(absmax))];
+      for (uint32_t i = 0; i < block; ++i) {
+        if (number(data[i]) == 0) continue;
+        ++tally.nonzero;
+        for (size_t f = 0; f < kUnderflowFormats.size(); ++f) {
+          tally.underflow[f] += magnitude(data[i]) * static_cast<Number>(kUnderflowFormats[f].factor) <= absmax ? 1 : 0;
+        }
+      }
+    }
+  }
+
+  static constexpr SketchKernels<Element> kKernels = {columns, run, blocks};
 };
+
+constexpr SketchKernelTable kScalarSketches = {"scalar", ScalarSketch<Float32Elements>::kKernels, ScalarSketch<Float64Elements>::kKernels,
+                                               ScalarSketch<Float16Elements>::kKernels, ScalarSketch<BFloat16Elements>::kKernels};
 
 // Without vectors there is this one alone.
 constexpr const SketchKernelTable* kSketchTables[] = {TENSORTAP_OF_ALL_TARGETS(kSketchTable) & kScalarSketches};

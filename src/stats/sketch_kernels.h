@@ -7,16 +7,44 @@
 #include <bit>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
+#include "tensor/number_formats.h"
 #include "tensor/tensor_sketch.h"
 
 namespace tensortap {
 
+// The elements that kernels read as they are. `Element` is how they are stored; patterns of halves without a sign have the order of the
+// numbers.
+struct Float32Elements {
+  using Element = float;
+  static double number(float element) { return static_cast<double>(element); }
+};
+struct Float64Elements {
+  using Element = double;
+  static double number(double element) { return element; }
+};
+struct Float16Elements {
+  using Element = uint16_t;
+  static double number(uint16_t pattern) { return static_cast<double>(float16_to_float(pattern)); }
+};
+struct BFloat16Elements {
+  using Element = uint16_t;
+  static double number(uint16_t pattern) { return static_cast<double>(bfloat16_to_float(pattern)); }
+};
+
+// Squares are summed in double for doubles, else in float.
+template <class Element>
+using SquareOf = std::conditional_t<std::is_same_v<Element, double>, double, float>;
+
+// The most rows of columns that are summed up in float before the sums must go over to double (docs/statistics.md).
+inline constexpr uint64_t kMostSketchRows = 64;
+
 // Sums of neighbouring columns, one number for each.
-template <class T>
+template <class Element>
 struct ColumnSums {
-  T* absmax;
-  T* squares;
+  Element* absmax;
+  SquareOf<Element>* squares;
   uint32_t* zeros;
 };
 
@@ -26,24 +54,45 @@ struct RunSums {
   uint64_t zeros = 0;
 };
 
-// Pointers may have any alignment.
-template <class T>
+// What blocks add up to.
+struct BlockTally {
+  // Four of them, of which neighbouring blocks take different ones: most have the same bin, and one waits for the other. The sum counts.
+  uint64_t bins[4][BlockCounts::kBins] = {};
+  uint64_t zero = 0;
+  uint64_t nonzero = 0;
+  uint64_t underflow[kUnderflowFormats.size()] = {};
+};
+
+// Elements are aligned as their type is. `zeros`: whether some may be 0; without, a kernel is faster and leaves their counts alone.
+template <class Element>
 struct SketchKernels {
-  // Adds `rows` rows of `width` numbers, `stride` apart, to the sums of their columns.
-  void (*columns)(const T* data, uint64_t rows, uint64_t stride, uint64_t width, const ColumnSums<T>& sums);
+  // Adds `rows` rows of `width` numbers, `stride` apart, to the sums of their columns; kMostSketchRows at most.
+  void (*columns)(const Element* data, uint64_t rows, uint64_t stride, uint64_t width, bool zeros, const ColumnSums<Element>& sums);
   // Sets `sums` to those of `count` numbers.
-  void (*run)(const T* data, uint64_t count, RunSums& sums);
-  // Counts `blocks` whole blocks of `block` numbers, one of kSketchBlocks.
-  void (*blocks)(const T* data, uint64_t blocks, uint32_t block, BlockCounts& counts);
+  void (*run)(const Element* data, uint64_t count, bool zeros, RunSums& sums);
+  // Counts `blocks` whole blocks of `block` numbers, one of kSketchBlocks. No magnitude is above `absmax`.
+  void (*blocks)(const Element* data, uint64_t blocks, uint32_t block, bool zeros, double absmax, BlockTally& tally);
 };
 
 struct SketchKernelTable {
   std::string_view name;
-  SketchKernels<float> floats;
-  SketchKernels<double> doubles;
-  // `count` elements of two bytes, as floats.
-  void (*decode_float16)(const void* data, uint64_t count, float* values);
-  void (*decode_bfloat16)(const void* data, uint64_t count, float* values);
+  SketchKernels<float> float32;
+  SketchKernels<double> float64;
+  SketchKernels<uint16_t> float16;
+  SketchKernels<uint16_t> bfloat16;
+
+  template <class Elements>
+  [[nodiscard]] const auto& of() const {
+    if constexpr (std::is_same_v<Elements, Float32Elements>) {
+      return float32;
+    } else if constexpr (std::is_same_v<Elements, Float64Elements>) {
+      return float64;
+    } else if constexpr (std::is_same_v<Elements, Float16Elements>) {
+      return float16;
+    } else {
+      return bfloat16;
+    }
+  }
 };
 
 // The bin of a finite magnitude other than 0.

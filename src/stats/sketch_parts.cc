@@ -1,7 +1,6 @@
 #include "stats/sketch_parts.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -13,13 +12,16 @@
 namespace tensortap {
 namespace {
 
-// Additions in float before squares go over to double (docs/statistics.md).
-constexpr uint64_t kMostAdditions = 64;
 // Narrower rows are joined, and shorter runs taken as columns.
 constexpr uint64_t kLeastColumns = 64;
 constexpr uint64_t kLeastRun = 32;
 // Columns count zeros in 32 bits.
 constexpr uint64_t kMostRows = uint64_t{1} << 31;
+// So many rows are worth the way of their sums into registers and back; more elements leave the cache before they are seen again.
+constexpr uint64_t kWantedRows = 16;
+constexpr uint64_t kMostWanted = 65536;
+// Blocks that are set aside until there are so many: those that rows end in, and those of rows with fewer.
+constexpr uint64_t kStagedBlocks = 32;
 
 // Whether squares of numbers up to this can be summed in T. Below the smaller limit they would lose bits.
 template <class T>
@@ -29,21 +31,15 @@ bool can_square(double absmax) {
   return absmax == 0 || (absmax >= kLeast && absmax <= kMost);
 }
 
-template <class T>
-const SketchKernels<T>& kernels_for() {
-  if constexpr (std::is_same_v<T, float>) {
-    return sketch_kernels_in_use().floats;
-  } else {
-    return sketch_kernels_in_use().doubles;
-  }
-}
-
 // Sums by channel. Where runs of one channel are short, the numbers are rows of columns: `width_` neighbours in memory, after which the
 // channels come again.
-template <class T>
+template <class Elements>
 class ChannelPart : public SketchPart {
+  using Element = typename Elements::Element;
+  using Square = SquareOf<Element>;
+
  public:
-  ChannelPart(const TensorDesc& desc, int32_t axis) : axis_(axis), kernels_(kernels_for<T>()) {
+  ChannelPart(const TensorDesc& desc, int32_t axis) : axis_(axis), kernels_(sketch_kernels_in_use().of<Elements>()) {
     for (int i = axis + 1; i < desc.shape.rank(); ++i) run_ *= static_cast<uint64_t>(desc.shape[i]);
     totals_.resize(static_cast<size_t>(desc.shape[axis]));
     const uint64_t numel = desc.shape.numel().value_or(0);
@@ -56,9 +52,10 @@ class ChannelPart : public SketchPart {
     zeros_.resize(width_);
   }
 
-  void add(const void* values, uint64_t count, double absmax) override {
-    const auto* numbers = static_cast<const T*>(values);
-    if (absmax < 0 || !can_square<T>(absmax)) {
+  void add(const void* elements, uint64_t count, const SketchPiece& piece) override {
+    const auto* numbers = static_cast<const Element*>(elements);
+    has_zeros_ = piece.zeros;
+    if (piece.absmax < 0 || !can_square<Square>(piece.absmax)) {
       add_carefully(numbers, count);
     } else if (width_ > 0) {
       add_columns(numbers, count);
@@ -66,6 +63,8 @@ class ChannelPart : public SketchPart {
       add_runs(numbers, count);
     }
   }
+
+  [[nodiscard]] uint64_t wanted_elements() const override { return std::min(kWantedRows * width_, kMostWanted); }
 
   void finish(TensorSketch& sketch) override {
     fold();
@@ -77,12 +76,12 @@ class ChannelPart : public SketchPart {
  private:
   [[nodiscard]] uint64_t channel() const { return position_ / run_ % totals_.size(); }
 
-  void add_carefully(const T* numbers, uint64_t count) {
+  void add_carefully(const Element* numbers, uint64_t count) {
     uint64_t at = channel();
     uint64_t in_run = position_ % run_;
     for (uint64_t i = 0; i < count; ++i) {
       ChannelSums& sums = totals_[at];
-      const auto value = static_cast<double>(numbers[i]);
+      const double value = Elements::number(numbers[i]);
       if (std::isfinite(value)) {
         sums.absmax = std::max(sums.absmax, std::abs(value));
         sums.squares += value * value;
@@ -97,14 +96,14 @@ class ChannelPart : public SketchPart {
     position_ += count;
   }
 
-  void add_runs(const T* numbers, uint64_t count) {
+  void add_runs(const Element* numbers, uint64_t count) {
     uint64_t at = channel();
     uint64_t in_run = position_ % run_;
     position_ += count;
     while (count > 0) {
       const uint64_t some = std::min(count, run_ - in_run);
       RunSums found;
-      kernels_.run(numbers, some, found);
+      kernels_.run(numbers, some, has_zeros_, found);
       ChannelSums& sums = totals_[at];
       sums.absmax = std::max(sums.absmax, found.absmax);
       sums.squares += found.squares;
@@ -116,7 +115,7 @@ class ChannelPart : public SketchPart {
     }
   }
 
-  void add_columns(const T* numbers, uint64_t count) {
+  void add_columns(const Element* numbers, uint64_t count) {
     const uint64_t begin = position_ % width_;
     position_ += count;
     if (begin != 0) {
@@ -126,7 +125,7 @@ class ChannelPart : public SketchPart {
       count -= some;
     }
     while (count >= width_) {
-      const uint64_t rows = std::min(count / width_, kMostAdditions);
+      const uint64_t rows = std::min(count / width_, kMostSketchRows);
       add_rows(numbers, rows, 0, width_);
       numbers += rows * width_;
       count -= rows * width_;
@@ -134,17 +133,17 @@ class ChannelPart : public SketchPart {
     if (count > 0) add_rows(numbers, 1, 0, count);
   }
 
-  void add_rows(const T* numbers, uint64_t rows, uint64_t begin, uint64_t width) {
-    if (additions_ + rows > kMostAdditions) widen();
+  void add_rows(const Element* numbers, uint64_t rows, uint64_t begin, uint64_t width) {
+    if (additions_ + rows > kMostSketchRows) widen();
     additions_ += rows;
     if (rows_ + rows > kMostRows) fold();
     rows_ += rows;
-    kernels_.columns(numbers, rows, width_, width, {absmax_.data() + begin, squares_.data() + begin, zeros_.data() + begin});
+    kernels_.columns(numbers, rows, width_, width, has_zeros_, {absmax_.data() + begin, squares_.data() + begin, zeros_.data() + begin});
   }
 
   void widen() {
     additions_ = 0;
-    if constexpr (std::is_same_v<T, float>) {
+    if constexpr (std::is_same_v<Square, float>) {
       wide_squares_.resize(width_);
       for (size_t i = 0; i < width_; ++i) {
         wide_squares_[i] += static_cast<double>(squares_[i]);
@@ -160,57 +159,54 @@ class ChannelPart : public SketchPart {
     uint64_t in_run = 0;
     for (size_t i = 0; i < width_; ++i) {
       ChannelSums& sums = totals_[at];
-      sums.absmax = std::max(sums.absmax, static_cast<double>(absmax_[i]));
+      sums.absmax = std::max(sums.absmax, std::abs(Elements::number(absmax_[i])));
       sums.squares += static_cast<double>(squares_[i]);
       sums.zero += zeros_[i];
       if (++in_run < run_) continue;
       in_run = 0;
       at = at + 1 == totals_.size() ? 0 : at + 1;
     }
-    std::ranges::fill(squares_, T{0});
+    std::ranges::fill(squares_, Square{0});
     std::ranges::fill(zeros_, 0U);
     for (size_t i = 0; i < wide_squares_.size(); ++i) totals_[i / run_ % totals_.size()].squares += wide_squares_[i];
     wide_squares_.clear();
   }
 
   const int32_t axis_;
-  const SketchKernels<T>& kernels_;
+  const SketchKernels<Element>& kernels_;
   uint64_t run_ = 1;  // neighbours of one channel
   uint64_t width_ = 0;
   uint64_t elements_ = 0;   // of each channel
   uint64_t position_ = 0;   // of the next element
   uint64_t additions_ = 0;  // to any of `squares_`, at most
   uint64_t rows_ = 0;
+  bool has_zeros_ = true;  // what is being added
   std::vector<ChannelSums> totals_;
-  std::vector<T> absmax_;
-  std::vector<T> squares_;
+  std::vector<Element> absmax_;
+  std::vector<Square> squares_;
   std::vector<uint32_t> zeros_;
   std::vector<double> wide_squares_;  // what went over to double; empty when nothing did
 };
 
-template <class T>
+template <class Elements>
 class BlockPart : public SketchPart {
+  using Element = typename Elements::Element;
+
  public:
   BlockPart(const TensorDesc& desc, uint32_t block)
       : block_(block),
         row_(desc.shape.rank() == 0 ? 1 : static_cast<uint64_t>(desc.shape[desc.shape.rank() - 1])),
-        kernels_(kernels_for<T>()) {}
+        kernels_(sketch_kernels_in_use().of<Elements>()),
+        staged_(kStagedBlocks * block) {}
 
-  void add(const void* values, uint64_t count, double absmax) override {
-    const auto* numbers = static_cast<const T*>(values);
+  void add(const void* elements, uint64_t count, const SketchPiece& piece) override {
+    const auto* numbers = static_cast<const Element*>(elements);
     while (count > 0) {
-      const uint64_t in_block = column_ % block_;
-      uint64_t some = 0;
-      if (in_block == 0 && absmax >= 0) {
-        const uint64_t whole = (row_ % block_ == 0 ? count : std::min(count, row_ - column_)) / block_;
-        if (whole > 0) kernels_.blocks(numbers, whole, block_, counts_);
-        some = whole * block_;
-      }
-      if (some == 0) {
-        const uint64_t rest = std::min(block_ - in_block, row_ - column_);
-        some = std::min(count, rest);
-        std::memcpy(begun_.data() + in_block, numbers, some * sizeof(T));
-        if (some == rest) finish_block(in_block + some);
+      uint64_t some = whole_blocks(count, piece) * block_;
+      if (some > 0) {
+        kernels_.blocks(numbers, some / block_, static_cast<uint32_t>(block_), piece.zeros, piece.absmax, tally_);
+      } else {
+        some = stage(numbers, count);
       }
       numbers += some;
       count -= some;
@@ -219,41 +215,94 @@ class BlockPart : public SketchPart {
   }
 
   void finish(TensorSketch& sketch) override {
+    count_staged();
     sketch.block = static_cast<uint32_t>(block_);
+    for (const auto& bins : tally_.bins) {
+      for (int i = 0; i < BlockCounts::kBins; ++i) counts_.bins[i] += bins[i];
+    }
+    counts_.zero = tally_.zero;
+    counts_.nonzero = tally_.nonzero;
+    std::ranges::copy(tally_.underflow, counts_.underflow);
     sketch.blocks = counts_;
   }
 
  private:
-  void finish_block(uint64_t size) {
-    const auto end = begun_.begin() + static_cast<std::ptrdiff_t>(size);
-    if (std::any_of(begun_.begin(), end, [](T value) { return std::isnan(value); })) {
+  // Blocks that begin here and are counted where they are; 0 = too few.
+  [[nodiscard]] uint64_t whole_blocks(uint64_t count, const SketchPiece& piece) const {
+    if (column_ % block_ != 0 || piece.absmax < 0) return 0;
+    const uint64_t whole = (row_ % block_ == 0 ? count : std::min(count, row_ - column_)) / block_;
+    return whole < kStagedBlocks / 2 ? 0 : whole;
+  }
+
+  // Sets elements of one block aside and says how many.
+  uint64_t stage(const Element* numbers, uint64_t count) {
+    const uint64_t in_block = column_ % block_;
+    const uint64_t rest = std::min(block_ - in_block, row_ - column_);
+    const uint64_t some = std::min(count, rest);
+    std::memcpy(staged_.data() + staged_blocks_ * block_ + in_block, numbers, some * sizeof(Element));
+    if (some == rest) end_block(in_block + some);
+    return some;
+  }
+
+  void end_block(uint64_t size) {
+    Element* const block = staged_.data() + staged_blocks_ * block_;
+    double absmax = 0;
+    bool has_nan = false;
+    for (uint64_t i = 0; i < size; ++i) {
+      const double value = std::abs(Elements::number(block[i]));
+      has_nan = has_nan || std::isnan(value);
+      absmax = value > absmax ? value : absmax;
+    }
+    if (has_nan) {
       ++counts_.nan;
-    } else if (std::any_of(begun_.begin(), end, [](T value) { return std::isinf(value); })) {
+    } else if (std::isinf(absmax)) {
       ++counts_.inf;
     } else {
-      std::fill(end, begun_.end(), T{0});
-      kernels_.blocks(begun_.data(), 1, static_cast<uint32_t>(block_), counts_);
+      std::fill(block + size, block + block_, Element{0});
+      staged_absmax_ = std::max(staged_absmax_, absmax);
+      if (++staged_blocks_ == kStagedBlocks) count_staged();
     }
+  }
+
+  void count_staged() {
+    if (staged_blocks_ > 0) kernels_.blocks(staged_.data(), staged_blocks_, static_cast<uint32_t>(block_), true, staged_absmax_, tally_);
+    staged_blocks_ = 0;
+    staged_absmax_ = 0;
   }
 
   const uint64_t block_;
   const uint64_t row_;
-  const SketchKernels<T>& kernels_;
+  const SketchKernels<Element>& kernels_;
   uint64_t column_ = 0;
-  std::array<T, kSketchBlocks.back()> begun_{};
-  BlockCounts counts_;
+  std::vector<Element> staged_;  // finite blocks, and perhaps one that is not whole yet
+  uint64_t staged_blocks_ = 0;
+  double staged_absmax_ = 0;
+  BlockTally tally_;
+  BlockCounts counts_;  // what tally_ does not count
 };
+
+template <template <class> class Part, class... Arguments>
+std::unique_ptr<SketchPart> make_part(SketchElements elements, const TensorDesc& desc, Arguments... arguments) {
+  switch (elements) {
+    case SketchElements::kFloat16:
+      return std::make_unique<Part<Float16Elements>>(desc, arguments...);
+    case SketchElements::kBFloat16:
+      return std::make_unique<Part<BFloat16Elements>>(desc, arguments...);
+    case SketchElements::kFloat64:
+      return std::make_unique<Part<Float64Elements>>(desc, arguments...);
+    default:
+      return std::make_unique<Part<Float32Elements>>(desc, arguments...);
+  }
+}
 
 }  // namespace
 
-std::unique_ptr<SketchPart> make_channel_part(bool wide, const TensorDesc& desc, int32_t axis) {
-  if (wide) return std::make_unique<ChannelPart<double>>(desc, axis);
-  return std::make_unique<ChannelPart<float>>(desc, axis);
+std::unique_ptr<SketchPart> make_channel_part(SketchElements elements, const TensorDesc& desc, int32_t axis) {
+  return make_part<ChannelPart>(elements, desc, axis);
 }
 
-std::unique_ptr<SketchPart> make_block_part(bool wide, const TensorDesc& desc, uint32_t block) {
-  if (wide) return std::make_unique<BlockPart<double>>(desc, block);
-  return std::make_unique<BlockPart<float>>(desc, block);
+std::unique_ptr<SketchPart> make_block_part(SketchElements elements, const TensorDesc& desc, uint32_t block) {
+  return make_part<BlockPart>(elements, desc, block);
 }
 
 }  // namespace tensortap

@@ -6,28 +6,34 @@
 #include <cstdint>
 #include <memory>
 
+#include "stats/sketch.h"
 #include "tensor/tensor.h"
 #include "tensor/tensor_sketch.h"
 
 namespace tensortap {
 
-// Takes the numbers of a tensor in order: doubles where it was made for `wide` ones, else floats. Thread-compatible.
+// Takes the elements of a tensor in order, as those of kernels (sketch_kernels.h). Thread-compatible.
 class SketchPart {
  public:
   SketchPart() = default;
   virtual ~SketchPart() = default;
   SketchPart(const SketchPart&) = delete;
   SketchPart& operator=(const SketchPart&) = delete;
-  // `absmax`: at least the largest magnitude; -1 where a number is not finite.
-  virtual void add(const void* values, uint64_t count, double absmax) = 0;
+  // `piece.absmax`: -1 where a number is not finite.
+  virtual void add(const void* elements, uint64_t count, const SketchPiece& piece) = 0;
+  // Elements that it takes with advantage at a time.
+  [[nodiscard]] virtual uint64_t wanted_elements() const { return 1; }
   // Once.
   virtual void finish(TensorSketch& sketch) = 0;
 };
 
+// What kernels read a tensor as: halves, floats and doubles as they are, other numbers as floats where those hold them, else as doubles.
+enum class SketchElements : uint8_t { kFloat32, kFloat64, kFloat16, kBFloat16 };
+
 // `axis` from 0, of at most kMostChannels.
-std::unique_ptr<SketchPart> make_channel_part(bool wide, const TensorDesc& desc, int32_t axis);
+std::unique_ptr<SketchPart> make_channel_part(SketchElements elements, const TensorDesc& desc, int32_t axis);
 // `block`: one of kSketchBlocks.
-std::unique_ptr<SketchPart> make_block_part(bool wide, const TensorDesc& desc, uint32_t block);
+std::unique_ptr<SketchPart> make_block_part(SketchElements elements, const TensorDesc& desc, uint32_t block);
 
 }  // namespace tensortap
 

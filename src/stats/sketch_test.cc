@@ -82,7 +82,17 @@ std::string sketch_difference(const TensorSketch& expected, const TensorSketch& 
     if (a.squares != b.squares && !(std::abs(a.squares - b.squares) <= tolerance * a.squares)) return "squares" + where;
   }
   if (expected.block != sketch.block) return "block";
-  return expected.blocks == sketch.blocks ? "" : "blocks";
+  const BlockCounts& a = expected.blocks;
+  const BlockCounts& b = sketch.blocks;
+  for (int i = 0; i < BlockCounts::kBins; ++i) {
+    if (a.bins[i] != b.bins[i]) return "bin " + std::to_string(i) + ": " + std::to_string(a.bins[i]) + ", " + std::to_string(b.bins[i]);
+  }
+  for (size_t f = 0; f < kUnderflowFormats.size(); ++f) {
+    if (a.underflow[f] != b.underflow[f])
+      return "underflow " + std::to_string(f) + ": " + std::to_string(a.underflow[f]) + ", " + std::to_string(b.underflow[f]);
+  }
+  if (a.nonzero != b.nonzero) return "nonzero: " + std::to_string(a.nonzero) + ", " + std::to_string(b.nonzero);
+  return a == b ? "" : "blocks";
 }
 
 // What bytes mean as numbers, complex ones by modulus.
@@ -101,6 +111,7 @@ const Shape kSketchShapes[] = {{1},        {5},        {3, 7},     {64, 3},    {
                                {33, 1025}, {300, 128}, {2, 20000}, {70, 16, 5}};
 
 class Sketch : public testing::TestWithParam<DType> {};
+class OrdinarySketch : public testing::TestWithParam<DType> {};
 
 TEST_P(Sketch, SaysWhatTheDefinitionSaysOnEveryInstructionSet) {
   const DType dtype = GetParam();
@@ -132,28 +143,91 @@ INSTANTIATE_TEST_SUITE_P(All, Sketch,
                                          DType::kInt32, DType::kUInt64, DType::kFloat8E5M2, DType::kInt4, DType::kBool, DType::kComplex64),
                          [](const auto& parameter) { return std::string(dtype_name(parameter.param)); });
 
-// Values of an ordinary tensor, where the fast kernels serve.
-TEST(TensorSketch, OrdinaryNumbersOfEveryShapeOnEveryInstructionSet) {
-  std::mt19937 random(7);
-  std::normal_distribution<float> normal(0, 3);
+// Elements of these numbers, rounded to the type.
+std::vector<std::byte> elements_of_numbers(DType dtype, const std::vector<double>& values) {
+  const size_t bytes = dtype_info(dtype).bits / 8;
+  std::vector<std::byte> elements(values.size() * bytes);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto narrow = static_cast<float>(values[i]);
+    const uint16_t half = dtype == DType::kFloat16 ? float_to_float16(narrow) : float_to_bfloat16(narrow);
+    const void* from = &half;
+    if (dtype == DType::kFloat64) from = &values[i];
+    if (dtype == DType::kFloat32) from = &narrow;
+    std::memcpy(elements.data() + i * bytes, from, bytes);
+  }
+  return elements;
+}
+
+// The sketch beside all statistics, which say where there are no zeros.
+TensorSketch sketch_beside_statistics(const TensorView& view, const SketchOptions& options) {
+  SketchBuilder builder(view.desc, options);
+  StatsOptions statistics;
+  statistics.sketch = &builder;
+  compute_stats(view, statistics);
+  return builder.finish();
+}
+
+void expect_sketches_by_definition(DType dtype, const Shape& shape, const std::vector<double>& values, const std::string& what) {
+  const std::vector<std::byte> elements = elements_of_numbers(dtype, values);
+  const std::vector<double> stored = numbers_of(dtype, elements.data(), values.size());
+  const TensorView view{{dtype, shape}, elements.data(), nullptr};
+  const bool in_double = dtype == DType::kFloat64;
   const std::string before(stats_target());
-  for (const Shape& shape : kSketchShapes) {
-    std::vector<float> values(*shape.numel());
-    for (float& value : values) value = random() % 3 == 0 ? 0 : normal(random) * (random() % 50 == 0 ? 1e-8F : 1.0F);
-    const std::vector<double> wide(values.begin(), values.end());
-    for (int axis = 0; axis < shape.rank(); ++axis) {
-      for (const uint32_t block : kSketchBlocks) {
-        const TensorSketch expected = sketch_by_definition(wide, shape, axis, block, false);
-        for (const std::string_view target : stats_targets()) {
-          ASSERT_TRUE(set_stats_target(target));
-          const TensorSketch sketch = compute_sketch({{DType::kFloat32, shape}, values.data(), nullptr}, {axis - shape.rank(), block});
-          EXPECT_EQ(sketch_difference(expected, sketch, 0x1p-17), "") << target << " " << shape.to_text() << " axis " << axis;
-        }
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    for (const uint32_t block : kSketchBlocks) {
+      const TensorSketch expected = sketch_by_definition(stored, shape, axis, block, in_double);
+      for (const std::string_view target : stats_targets()) {
+        ASSERT_TRUE(set_stats_target(target));
+        const TensorSketch sketch = sketch_beside_statistics(view, {axis - shape.rank(), block});
+        EXPECT_EQ(sketch_difference(expected, sketch, in_double ? 0x1p-40 : 0x1p-17), "")
+            << target << " " << shape.to_text() << " axis " << axis << " block " << block << " " << what;
       }
     }
   }
   set_stats_target(before);
 }
+
+// Numbers of an ordinary tensor, where the fast kernels serve; large and small ones, where squares do not fit.
+TEST_P(OrdinarySketch, SaysWhatTheDefinitionSaysOfEveryShape) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal(0, 3);
+  for (const Shape& shape : kSketchShapes) {
+    for (const double scale : {1.0, 1e-6, 1e-39, 3e4}) {
+      for (const bool has_zeros : {true, false}) {
+        std::vector<double> values(*shape.numel());
+        for (double& value : values) {
+          value = normal(random) * (random() % 50 == 0 ? 1e-8 : 1.0) * scale;
+          if (has_zeros && random() % 3 == 0) value = random() % 2 == 0 ? 0.0 : -0.0;
+        }
+        expect_sketches_by_definition(GetParam(), shape, values, (has_zeros ? "zeros, " : "") + std::to_string(scale));
+      }
+    }
+  }
+}
+
+// Elements that lie on the limits up to which they become 0, and next to them.
+TEST_P(OrdinarySketch, LimitsOfUnderflowAreExact) {
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> mantissa(1, 2);
+  const Shape shape{64, 256};
+  const double unit = GetParam() == DType::kFloat64   ? 0x1p-52
+                      : GetParam() == DType::kFloat32 ? 0x1p-23
+                      : GetParam() == DType::kFloat16 ? 0x1p-10
+                                                      : 0x1p-7;
+  for (const int exponent : {0, 9, -8, -100, -126, -130, 100}) {
+    std::vector<double> values(*shape.numel());
+    double most = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (i % 16 == 0) most = std::ldexp(mantissa(random), exponent);
+      const double off = (static_cast<double>(random() % 7) - 3) * unit;
+      values[i] = i % 16 == 0 ? most : most / kUnderflowFormats[random() % 3].factor * (1 + off) * (random() % 2 == 0 ? 1 : -1);
+    }
+    expect_sketches_by_definition(GetParam(), shape, values, "exponent " + std::to_string(exponent));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OrdinarySketch, testing::Values(DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16),
+                         [](const auto& parameter) { return std::string(dtype_name(parameter.param)); });
 
 TEST(TensorSketch, StatisticsBesideItAreThoseWithoutIt) {
   std::vector<float> values(100000);

@@ -85,17 +85,39 @@ class BlockReducer {
 
   void add(const BlockRange& block) {
     for_each_piece(job_, block, [&](const std::byte* data, uint64_t count, uint64_t begin) {
-      double absmax = -1;
+      SketchPiece piece;
       if (job_.is_complex) {
         add_complex(data, count, begin);
       } else {
-        absmax = add_piece(data, count, begin);
+        piece = add_piece(data, count, begin);
       }
-      if (job_.sketch != nullptr) job_.sketch->add(data, count, absmax);
+      if (job_.sketch != nullptr) sketch(data, count, piece);
     });
   }
 
+  // When all blocks are in.
+  void finish() {
+    if (waiting_ > 0) job_.sketch->add(waiting_data_, waiting_, waiting_piece_);
+    waiting_ = 0;
+  }
+
  private:
+  // Gives the sketch several pieces at once where it wants so many elements and they are next to each other.
+  void sketch(const std::byte* data, uint64_t count, const SketchPiece& piece) {
+    if (!job_.is_contiguous) return job_.sketch->add(data, count, piece);
+    const bool is_known = piece.absmax >= 0;
+    if (waiting_ > 0 && is_known != (waiting_piece_.absmax >= 0)) finish();
+    if (waiting_ == 0) {
+      waiting_data_ = data;
+      waiting_piece_ = piece;
+    } else {
+      waiting_piece_.absmax = std::max(waiting_piece_.absmax, piece.absmax);
+      waiting_piece_.zeros = waiting_piece_.zeros || piece.zeros;
+    }
+    waiting_ += count;
+    if (waiting_ >= job_.sketch->wanted_elements()) finish();
+  }
+
   void add_complex(const std::byte* data, uint64_t count, uint64_t begin) {
     constexpr uint64_t kPiece = 512;
     alignas(64) std::array<double, kPiece> moduli;
@@ -106,8 +128,8 @@ class BlockReducer {
     }
   }
 
-  // The largest magnitude, -1 where not all elements are finite.
-  double add_piece(const void* data, uint64_t count, uint64_t begin) {
+  // What a sketch is told of it.
+  SketchPiece add_piece(const void* data, uint64_t count, uint64_t begin) {
     BlockSums sums = measure(data, count);
     if (job_.needs_counts && sums.deviations < 0 && cancels(sums)) {
       const double mean = shift_ + sums.sum / static_cast<double>(sums.finite);
@@ -117,7 +139,8 @@ class BlockReducer {
     const uint64_t nonfinite = sums.nan + sums.pos_inf + sums.neg_inf;
     if (nonfinite > 0 && state_.first_nonfinite < 0) find_nonfinite(data, count, begin);
     add_block(sums, shift_, job_.is_unsigned, state_);
-    return nonfinite > 0 || sums.finite == 0 ? -1 : std::max(std::abs(sums.min), std::abs(sums.max));
+    if (nonfinite > 0 || sums.finite == 0) return {};
+    return {std::max(std::abs(sums.min), std::abs(sums.max)), !job_.needs_counts || sums.zero > 0};
   }
 
   [[nodiscard]] BlockSums measure(const void* data, uint64_t count) {
@@ -160,6 +183,10 @@ class BlockReducer {
   const Job& job_;
   double shift_ = 0;
   StatsState& state_;
+  // What the sketch does not have yet.
+  const std::byte* waiting_data_ = nullptr;
+  uint64_t waiting_ = 0;
+  SketchPiece waiting_piece_;
 };
 
 int64_t first_nonfinite_in_order(const Job& job, uint64_t first_block, uint64_t end_block) {
@@ -181,7 +208,7 @@ void count_codes(const Job& job, uint64_t first_block, uint64_t end_block, Stats
   for (uint64_t b = first_block; b < end_block; ++b) {
     for_each_piece(job, job.plan.block(b), [&](const std::byte* data, uint64_t count, uint64_t) {
       counts.add(data, count);
-      if (job.sketch != nullptr) job.sketch->add(data, count, -1);
+      if (job.sketch != nullptr) job.sketch->add(data, count, {});
     });
   }
   state = counts.state();
@@ -193,6 +220,7 @@ void reduce_blocks(const Job& job, uint64_t first_block, uint64_t end_block, Sta
   if (CodeCounts::serves(job.info.dtype)) return count_codes(job, first_block, end_block, state);
   BlockReducer reducer(job, state);
   for (uint64_t b = first_block; b < end_block; ++b) reducer.add(job.plan.block(b));
+  reducer.finish();
 }
 
 // The parts of a tensor that go to different threads, and what each found.
@@ -228,7 +256,7 @@ void reduce(const Job& job, const ParallelFor& parallel_for, StatsState& state) 
 void sketch_alone(const TensorView& view, const StatsOptions& options, uint64_t numel) {
   const Job job(view, options, KernelTable{}, numel);
   for (uint64_t b = 0; b < job.plan.blocks(); ++b) {
-    for_each_piece(job, job.plan.block(b), [&](const std::byte* data, uint64_t count, uint64_t) { options.sketch->add(data, count, -1); });
+    for_each_piece(job, job.plan.block(b), [&](const std::byte* data, uint64_t count, uint64_t) { options.sketch->add(data, count, {}); });
   }
 }
 
