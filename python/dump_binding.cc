@@ -203,23 +203,29 @@ std::vector<std::tuple<std::string, uint32_t>> columns_of_rows() {
   return columns;
 }
 
+// An answer says how far it holds.
+std::string with_state(Json answer, const PythonDump& dump) {
+  answer["dump"] = completeness_json(dump.index().completeness());
+  return to_json_text(answer);
+}
+
 std::string find_in(const PythonDump& dump, const nb::str& source, size_t limit) {
   const std::string place = from_str(source);
-  if (place.empty()) return to_json_text(find_report(dump.index(), limit));
-  return to_json_text(value_or_throw(find_source(dump.index(), place)));
+  if (place.empty()) return with_state(find_report(dump.index(), limit), dump);
+  return with_state(value_or_throw(find_source(dump.index(), place)), dump);
 }
 
 // Without the lock of the interpreter: data may be read for long.
 std::string trends_in(const PythonDump& dump, uint64_t last, size_t limit) {
   const nb::gil_scoped_release release;
-  return to_json_text(trends_json(dump.index(), find_trends(dump.index(), last), limit));
+  return with_state(trends_json(dump.index(), find_trends(dump.index(), last), limit), dump);
 }
 
 std::string watch_in(const PythonDump& dump, const nb::list& conditions, const nb::str& ops, const nb::str& steps, size_t limit) {
   WatchQuestion question{{}, from_str(ops), from_str(steps)};
   for (const nb::handle condition : conditions) question.conditions.push_back(from_str(nb::cast<nb::str>(condition)));
   const nb::gil_scoped_release release;
-  return to_json_text(value_or_throw(watch_json(dump.index(), question, limit)));
+  return with_state(value_or_throw(watch_json(dump.index(), question, limit)), dump);
 }
 
 // Rows, values without a partner and the summary, as JSON.
@@ -245,7 +251,10 @@ nb::tuple compare_with(const PythonDump& a, const PythonDump& b, const std::vect
     comparison->run([&](const ComparedValue& value) { rows.push_back(to_json_text(compared_json(*comparison, value))); });
     for (const Unpaired& one : comparison->unpaired_a()) unpaired.push_back(to_json_text(unpaired_json(*comparison, one, true)));
     for (const Unpaired& one : comparison->unpaired_b()) unpaired.push_back(to_json_text(unpaired_json(*comparison, one, false)));
-    summary = to_json_text(summary_json(*comparison));
+    Json of_both = summary_json(*comparison);
+    const NamedCompleteness states[] = {{"A", a.index().completeness()}, {"B", b.index().completeness()}};
+    of_both["summary"]["dump"] = completeness_json(states);
+    summary = to_json_text(of_both);
   }
   return nb::make_tuple(rows, unpaired, summary);
 }
@@ -291,6 +300,8 @@ void bind_dump(nb::module_& module) {
       .def(nb::init<const nb::bytes&>())
       .def_prop_ro("layout", [](const PythonDump& dump) { return std::string(dump.index().layout()); })
       .def_prop_ro("manifest", [](const PythonDump& dump) { return to_str(dump.index().manifest()); })
+      .def_prop_ro("completeness",
+                   [](const PythonDump& dump) { return to_str(to_json_text(completeness_json(dump.index().completeness()))); })
       .def_prop_ro("problems", problems_of)
       .def_prop_ro("row_count", [](const PythonDump& dump) { return dump.index().rows().size(); })
       .def("rows", &PythonDump::rows)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from case_table import each_row
-from cli_support import COMMAND, Done, save, small_model
+from cli_support import COMMAND, Done, save, small_model, tensortap
 from onnx import helper, numpy_helper
 from torch_support import capture
 
@@ -66,6 +66,23 @@ def test_a_dump_that_is_gone_is_a_failure(change: str, model: Path, tmp_path: Pa
     assert "records     0, " in err
 
 
+def test_a_file_that_is_removed_meanwhile_ends_run_with_3(model: Path, tmp_path: Path) -> None:
+    dump = tmp_path / "dump"
+    words = [str(COMMAND), "run", str(model), "--runs", "30000", "--full", "--json", "--out", str(dump)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not (dump / "tensors.npz").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        (dump / "tensors.npz").unlink()
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 3, err
+    assert "was removed by another program" in err
+    (loss,) = json.loads(out)["losses"]
+    assert (loss["reason"], loss["kind"]) == ("a file of the dump was removed while running", "failure")
+    assert loss["examples"] == ["tensors.npz"]
+    assert loss["count"] > 1000
+
+
 def test_a_write_that_failed_ends_run_with_3_and_its_reason(tmp_path: Path) -> None:
     large_model(tmp_path / "model.onnx")
     done = run_limited(3 << 20, "run", tmp_path / "model.onnx", "--full", "--out", tmp_path / "dump", "--json")
@@ -109,6 +126,47 @@ def test_a_program_keeps_its_exit_code_when_its_dump_is_gone(strict: bool, tmp_p
     assert done.code == (1 if strict else 0), done.err
     assert "removed or renamed while the program ran" in done.err
     assert "none lost" not in done.err
+
+
+TAKEN = """
+import os, sys, time, torch
+how, file = sys.argv[1], os.path.join("dump", sys.argv[2])
+x = torch.ones(3) + 1
+while not os.path.exists(file) or os.path.getsize(file) == 0:
+    time.sleep(0.01)
+    x = x + 1
+if how == "removed":
+    os.remove(file)
+elif how == "replaced":
+    open("other", "w").write("x" * 100_000)
+    os.replace("other", file)
+else:
+    os.truncate(file, 0)
+x = x + 1
+print("alive")
+"""
+
+
+@each_row(
+    "how, file, strict",
+    [
+        ("removed", "records.npy", True),
+        ("removed", "tensors.npz", False),
+        ("removed", "ops.jsonl", True),
+        ("replaced", "tensors.npz", True),
+        ("cut", "tensors.npz", True),
+        ("cut", "ops.jsonl", False),
+    ],
+)
+def test_a_file_that_is_taken_away_meanwhile_is_a_loss_with_its_reason(how: str, file: str, strict: bool, tmp_path: Path) -> None:
+    done = capture(tmp_path, TAKEN, how, file, options=["--full", *(["--strict"] if strict else [])])
+    assert done.code == (1 if strict else 0), done.err
+    assert done.out == "alive\n"
+    assert f"a file of the dump was {how} while running ({file}" in done.err
+    assert "none lost" not in done.err
+    found = tensortap("find", tmp_path / "dump")
+    assert found.code == 3, found
+    assert found.out.startswith("incomplete dump"), found
 
 
 LIMITED = """

@@ -47,9 +47,10 @@ class Comparison:
 
     @property
     def within_tolerance(self) -> bool:
-        """Whether nothing is outside of the tolerance, and all that the dumps have could be read: the exit code 0 of the command."""
+        """Whether nothing is outside of the tolerance, and both dumps are whole and could be read: the exit code 0 of the command."""
         summary = self.summary
-        return not summary["outside"] and summary["judged"] > 0 and summary["unreadable"] == 0
+        whole = summary["unreadable"] == 0 and summary["dump"]["complete"] is not False
+        return not summary["outside"] and summary["judged"] > 0 and whole
 
     @property
     def differing(self) -> list[dict[str, Any]]:

@@ -86,6 +86,15 @@ class Dump:
         """The dump's own account of itself (run.json): program, versions, coverage, losses."""
         return read_object(self._core.manifest, f"the manifest of {self.path!r}")
 
+    @functools.cached_property
+    def completeness(self) -> dict[str, Any]:
+        """Whether the dump holds all that its capture wrote.
+
+        ``complete`` is True, False, or None where nothing tells; ``state`` is ``complete``, ``running``, ``incomplete`` or ``unknown``;
+        ``found`` and ``written`` count records, tensors, ops and steps; ``reasons`` say what is missing.
+        """
+        return read_object(self._core.completeness, f"the state of {self.path!r}")
+
     @property
     def problems(self) -> list[str]:
         """What was skipped while opening, one sentence each; empty for a whole dump."""

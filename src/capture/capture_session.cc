@@ -155,7 +155,7 @@ Status CaptureSession::close() {
   last_ops_.stop();
   // The report counts what cannot be written now.
   sink_.writer().flush();
-  if (!folder_.still_there()) sink_.writer().lose_folder();
+  sink_.writer().end_files(folder_.still_there());
   ops_.decide_rest();
   problems_.note_error(layout_->finish(to_json_text(manifest(true))));
   problems_.switch_off(SessionProblems::kClosed);

@@ -34,6 +34,9 @@ inline constexpr std::string_view kRank = "more than 32 dimensions";
 inline constexpr std::string_view kWideShape = "more than 16 dimensions, one of them of 2^32 or more";
 inline constexpr std::string_view kUnknownType = "unknown element type";
 inline constexpr std::string_view kFolderGone = "output folder was removed or renamed while running";
+inline constexpr std::string_view kFileRemoved = "a file of the dump was removed while running";
+inline constexpr std::string_view kFileReplaced = "a file of the dump was replaced while running";
+inline constexpr std::string_view kFileCut = "a file of the dump was cut while running";
 }  // namespace loss
 
 // Whether a loss was asked for.

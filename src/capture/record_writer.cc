@@ -153,6 +153,19 @@ void RecordWriter::lose_folder() {
   parts_.problems.note_error(io_error(concat("output folder ", folder, " was removed or renamed while running; the capture is lost")));
 }
 
+void RecordWriter::end_files(bool folder_is_there) {
+  if (!folder_is_there) return lose_folder();
+  for (const GoneFile& gone : parts_.layout.end_files()) {
+    const std::string_view reason = gone.how == "removed" ? loss::kFileRemoved : gone.how == "cut" ? loss::kFileCut : loss::kFileReplaced;
+    losses_.add(
+        reason, [&gone] { return gone.name; }, std::max<uint64_t>(gone.records, 1));
+    const std::string path = join_path(folder_, gone.name);
+    parts_.problems.note_error(
+        io_error(concat(path, " was ", gone.how, " by another program while the capture ran; what it held is lost")));
+  }
+  lose_earlier(io_error("rows could not be written when the capture ended"));
+}
+
 void RecordWriter::count(const RecordRow& row) {
   records_.fetch_add(1, std::memory_order_relaxed);
   if ((row.flags & kRecordHasData) != 0) bytes_.fetch_add(row.data_bytes, std::memory_order_relaxed);

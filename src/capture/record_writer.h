@@ -52,6 +52,9 @@ class RecordWriter {
   void lose_to_full_disk(const RecordRow& row, uint64_t kept_free);
   // Notes that all records are gone with the folder.
   void lose_folder();
+  // Ends the files of the layout, and counts the records of files that another program removed, replaced or cut as lost; lose_folder()
+  // unless the folder is there.
+  void end_files(bool folder_is_there);
 
   [[nodiscard]] uint64_t records() const { return records_.load(); }
   [[nodiscard]] uint64_t bytes() const { return bytes_.load(); }  // of data

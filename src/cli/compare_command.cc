@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +17,7 @@
 #include "base/json.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/compare_parts.h"
 #include "cli/compare_text.h"
 #include "cli/dump_access.h"
 #include "cli/own_errors.h"
@@ -234,43 +234,6 @@ void print_unpaired(Terminal& terminal, const DumpComparison& comparison) {
   for (const Unpaired& one : comparison.unpaired_b()) terminal.json_line(unpaired_json(comparison, one, false));
 }
 
-// Two dumps that stand beside each other: of one rank, process or model.
-struct Part {
-  std::string name;  // the folder below those that were given, "" of these
-  std::string a;
-  std::string b;
-  bool of_shards = false;  // A is the job whose ranks hold parts
-};
-
-std::string name_below(const std::string& folder, const std::string& path) {
-  const size_t begin = path.find_first_not_of('/', folder.size());
-  return begin == std::string::npos ? "" : path.substr(begin);
-}
-
-// Errors: kCorrupt when both are of several parts, and none of one is called as one of the other.
-Result<std::vector<Part>> parts_of(const CompareOptions& options, const Terminal& terminal) {
-  if (joins_shards(options.shards, options.a, options.b)) return std::vector<Part>{{"", options.a, options.b, true}};
-  const std::vector<std::string> of_a = dump_parts(options.a);
-  const std::vector<std::string> of_b = dump_parts(options.b);
-  if (of_a.size() < 2 || of_b.size() < 2) return std::vector<Part>{{"", options.a, options.b, false}};
-  std::map<std::string, std::string> others;
-  for (const std::string& path : of_b) others[name_below(options.b, path)] = path;
-  std::vector<Part> parts;
-  for (const std::string& path : of_a) {
-    const std::string name = name_below(options.a, path);
-    const auto found = others.find(name);
-    if (found == others.end()) {
-      terminal.warn(fmt::format("{} has no counterpart in {}", path, options.b));
-      continue;
-    }
-    parts.push_back({name, path, found->second, false});
-    others.erase(found);
-  }
-  for (const auto& [name, path] : others) terminal.warn(fmt::format("{} has no counterpart in {}", path, options.a));
-  if (parts.empty()) return corrupt(fmt::format("no part of {} is called as one of {}", options.a, options.b));
-  return parts;
-}
-
 // What could not be compared is no success, whatever the rest is.
 ExitCode exit_code_of(const ComparisonSummary& summary, const Terminal& terminal) {
   if (summary.unreadable > 0) {
@@ -285,7 +248,7 @@ ExitCode exit_code_of(const ComparisonSummary& summary, const Terminal& terminal
 }
 
 // The same comparison as a page: it takes the dumps that were compared.
-Status report_part(const CompareOptions& options, const Part& part, Dump a, Dump b, std::unique_ptr<ComparedPairs> pairs,
+Status report_part(const CompareOptions& options, const ComparedPart& part, Dump a, Dump b, std::unique_ptr<ComparedPairs> pairs,
                    Terminal& terminal) {
   const auto answers = WebAnswers::of(ServedDump::opened(part.a, std::move(a)), ServedDump::opened(part.b, std::move(b)), std::move(pairs));
   TENSORTAP_ASSIGN_OR_RETURN(const Json done, write_report_file(*answers, options.report, terminal));
@@ -294,12 +257,15 @@ Status report_part(const CompareOptions& options, const Part& part, Dump a, Dump
 }
 
 // kFound when something is outside of the tolerance, kFailed when not all that the dumps have could be compared.
-Result<ExitCode> compare_part(const CompareOptions& options, const Part& part, const Prepared& prepared, Terminal& terminal,
+Result<ExitCode> compare_part(const CompareOptions& options, const ComparedPart& part, const Prepared& prepared, Terminal& terminal,
                               std::string& csv) {
+  AnsweredDumps dumps;
   auto b = open_for_reading(terminal, part.b);
   if (!b.ok()) return as_failure(b.status());
   auto a = part.of_shards ? open_shards(terminal, options.shards, part.a, **b) : open_for_reading(terminal, part.a);
   if (!a.ok()) return part.of_shards ? a.status() : as_failure(a.status());
+  dumps.add(part.a, (*a)->completeness());
+  dumps.add(part.b, (*b)->completeness());
   Progress progress(terminal);
   ComparisonOptions asked = prepared.options;
   Opened noise;
@@ -325,7 +291,9 @@ Result<ExitCode> compare_part(const CompareOptions& options, const Part& part, c
   progress.finish();
   Json summary = summary_json(comparison);
   if (own) summary["summary"]["replay"] = own->summary();
+  summary["summary"]["dump"] = dumps.json();
   if (!part.name.empty()) summary["part"] = part.name;
+  dumps.print_state(terminal);
   if (!terminal.json && !part.name.empty()) terminal.line(terminal.out_palette().bold(part.name));
   if (!terminal.json) print_comparison(terminal, summary.at("summary"));
   chosen.finish();
@@ -336,7 +304,7 @@ Result<ExitCode> compare_part(const CompareOptions& options, const Part& part, c
   if (comparison.alignment().by_order()) {
     terminal.note("no step is in both dumps: they stand beside each other in their order (--steps says otherwise)");
   }
-  const ExitCode code = exit_code_of(comparison.summary(), terminal);
+  const ExitCode code = dumps.code_of(exit_code_of(comparison.summary(), terminal));
   if (kept != nullptr) TENSORTAP_RETURN_IF_ERROR(report_part(options, part, *std::move(a), *std::move(b), std::move(kept), terminal));
   return code;
 }
@@ -345,14 +313,14 @@ Result<ExitCode> compare(const CompareOptions& options, Terminal& terminal) {
   Prepared prepared;
   if (!options.report.empty()) TENSORTAP_RETURN_IF_ERROR(check_report_path(options.report).with_context("--report"));
   TENSORTAP_RETURN_IF_ERROR(prepare(options, terminal, prepared));
-  TENSORTAP_ASSIGN_OR_RETURN(const std::vector<Part> parts, parts_of(options, terminal));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::vector<ComparedPart> parts, compared_parts(options.a, options.b, options.shards, terminal));
   if (!options.report.empty() && parts.size() > 1) {
     return invalid_argument(fmt::format("--report shows one pair of dumps, and these have {}: compare {} with {}, and so on", parts.size(),
                                         parts.front().a, parts.front().b));
   }
   ExitCode code = ExitCode::kFine;
   std::string csv;
-  for (const Part& part : parts) {
+  for (const ComparedPart& part : parts) {
     TENSORTAP_ASSIGN_OR_RETURN(const ExitCode of_part, compare_part(options, part, prepared, terminal, csv));
     if (code != ExitCode::kFound && of_part != ExitCode::kFine) code = of_part;
   }

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/dump_access.h"
 #include "convert/convert.h"
 #include "convert/layout_losses.h"
 #include "convert/node_data.h"
@@ -78,9 +79,11 @@ Json convert_json(const ConvertRequest& request, const ConvertReport& report) {
   for (const Loss& loss : report.losses) {
     losses.push_back({{"kind", loss.kind}, {"what", loss.what}, {"records", loss.records}, {"kept_beside", loss.kept_beside}});
   }
-  return {{"target", request.target},    {"to", request.to},      {"converted", report.sources},
-          {"files", report.written},     {"bytes", report.bytes}, {"replaced", report.replaced},
-          {"losses", std::move(losses)}, {"notes", report.notes}, {"failed", std::move(failed)}};
+  return {{"target", request.target},    {"to", request.to},
+          {"converted", report.sources}, {"files", report.written},
+          {"bytes", report.bytes},       {"replaced", report.replaced},
+          {"losses", std::move(losses)}, {"notes", report.notes},
+          {"failed", std::move(failed)}, {"dump", report.source ? completeness_json(*report.source) : Json(nullptr)}};
 }
 
 void print_failures(const Terminal& terminal, const ConvertReport& report) {
@@ -122,6 +125,9 @@ Result<ExitCode> run_convert(const ConvertOptions& options, Terminal& terminal) 
   const auto tell = [&progress](uint64_t done, uint64_t total) { progress.update("converting", done, total); };
   TENSORTAP_ASSIGN_OR_RETURN(const ConvertReport report, convert(request, tell));
   progress.finish();
+  AnsweredDumps dumps;
+  if (report.source) dumps.add(request.sources.front(), *report.source);
+  dumps.print_state(terminal);
   print_failures(terminal, report);
   for (const std::string& note : report.notes) terminal.note(printable(note));
   if (terminal.json) {

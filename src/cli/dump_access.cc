@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "base/json.h"
 #include "read/open_dump.h"
 
 namespace tensortap::cli {
@@ -21,5 +25,34 @@ Result<std::unique_ptr<DumpIndex>> open_for_reading(const Terminal& terminal, co
   warn_of_problems(terminal, *dump, folder);
   return dump;
 }
+
+Result<std::unique_ptr<DumpIndex>> AnsweredDumps::open(const Terminal& terminal, const std::string& folder) {
+  TENSORTAP_ASSIGN_OR_RETURN(auto dump, open_for_reading(terminal, folder));
+  add(folder, dump->completeness());
+  return dump;
+}
+
+void AnsweredDumps::add(std::string name, Completeness completeness) { dumps_.push_back({std::move(name), std::move(completeness)}); }
+
+void AnsweredDumps::add(std::vector<NamedCompleteness> dumps) {
+  for (NamedCompleteness& one : dumps) dumps_.push_back(std::move(one));
+}
+
+bool AnsweredDumps::hold_all() const {
+  return std::ranges::all_of(dumps_, [](const NamedCompleteness& one) { return one.completeness.holds_all(); });
+}
+
+void AnsweredDumps::print_state(Terminal& terminal) const {
+  if (terminal.json) return;
+  for (const std::string& line : completeness_lines(dumps_)) terminal.line(terminal.out_palette().yellow(printable(line)));
+}
+
+void AnsweredDumps::warn_of_state(const Terminal& terminal) const {
+  for (const std::string& line : completeness_lines(dumps_)) terminal.warn(printable(line));
+}
+
+Json AnsweredDumps::json() const { return completeness_json(dumps_); }
+
+ExitCode AnsweredDumps::code_of(ExitCode code) const { return code == ExitCode::kFine && !hold_all() ? ExitCode::kFailed : code; }
 
 }  // namespace tensortap::cli

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/dump_access.h"
 #include "table/export_job.h"
 
 namespace tensortap::cli {
@@ -38,7 +39,8 @@ Json export_json(const ExportRequest& request, const ExportReport& report) {
           {"files", report.files},
           {"bytes", report.bytes},
           {"problems", report.problems},
-          {"failed", std::move(failed)}};
+          {"failed", std::move(failed)},
+          {"dump", completeness_json(report.states)}};
 }
 
 void print_troubles(const Terminal& terminal, const ExportReport& report) {
@@ -64,6 +66,9 @@ Result<ExitCode> run_export(const ExportOptions& options, Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(const ExportReport report, export_job(request, tell));
   progress.finish();
   print_troubles(terminal, report);
+  AnsweredDumps dumps;
+  dumps.add(report.states);
+  dumps.print_state(terminal);
   if (terminal.json) {
     terminal.json_line(export_json(request, report));
   } else {

@@ -89,6 +89,8 @@ void print_nonfinite(Terminal& terminal, const Json& report) {
   const Palette& palette = terminal.out_palette();
   const Json& first = report.at("first_nonfinite");
   terminal.line(first.is_object() ? palette.red("first non-finite value: ") + nonfinite_text(first) : palette.green(healthy_text(report)));
+  if (first.is_object() && first.contains("told_by"))
+    terminal.line(fmt::format("  told by {}: the record itself is not in the dump", member_text(first, "told_by")));
   if (first.is_object() && !(first.at("module").is_null() && first.at("forward").is_null())) terminal.line("  " + place_text(first));
   if (const Json* lead = member(report, "lead"); lead != nullptr) terminal.line("  " + lead_text(*lead, first));
   if (report.contains("first_in_time") && first.is_object())
@@ -195,11 +197,19 @@ Result<Json> full_capture_config(const Json& suspects, const std::string& dialec
   return invalid_argument(fmt::format("--dialect {}: configs are proposed in {} and {}", dialect, join(offered, ", "), last));
 }
 
-Result<ExitCode> suspects(const DumpIndex& dump, const FindOptions& options, Terminal& terminal) {
+// A dump whose questions are answered, and how far the answers hold.
+struct AskedDump {
+  const DumpIndex& index;
+  const AnsweredDumps& state;
+};
+
+Result<ExitCode> suspects(const AskedDump& asked, const FindOptions& options, Terminal& terminal) {
+  const DumpIndex& dump = asked.index;
   Json answer = suspects_json(dump, find_suspects(dump, options.limit == 0 ? kSuspectsLimit : options.limit));
   TENSORTAP_ASSIGN_OR_RETURN(const Json config, full_capture_config(answer.at("suspects"), options.dialect));
   const bool found = !answer.at("suspects").empty();
   answer["config"] = found ? config : Json(nullptr);
+  answer["dump"] = asked.state.json();
   if (found && !options.config_out.empty()) {
     TENSORTAP_RETURN_IF_ERROR(write_file_atomically(options.config_out, config.dump(2) + "\n", Access::kShared));
   }
@@ -211,33 +221,45 @@ Result<ExitCode> suspects(const DumpIndex& dump, const FindOptions& options, Ter
   return found ? ExitCode::kFound : ExitCode::kFine;
 }
 
-Result<ExitCode> trends(const DumpIndex& dump, const FindOptions& options, Terminal& terminal) {
-  const Json report = trends_json(dump, find_trends(dump, options.last), options.limit == 0 ? kLimit : options.limit);
+Result<ExitCode> trends(const AskedDump& asked, const FindOptions& options, Terminal& terminal) {
+  Json report = trends_json(asked.index, find_trends(asked.index, options.last), options.limit == 0 ? kLimit : options.limit);
+  report["dump"] = asked.state.json();
   terminal.json ? terminal.json_line(report) : print_trends(terminal, report);
   return report.at("trends").empty() && report.at("depth").is_null() ? ExitCode::kFine : ExitCode::kFound;
 }
 
-Result<ExitCode> watch(const DumpIndex& dump, const FindOptions& options, Terminal& terminal) {
-  const auto report = watch_json(dump, options.watch, options.limit == 0 ? kLimit : options.limit);
+Result<ExitCode> watch(const AskedDump& asked, const FindOptions& options, Terminal& terminal) {
+  auto report = watch_json(asked.index, options.watch, options.limit == 0 ? kLimit : options.limit);
   if (!report.ok()) return Status(report.status().code(), concat("--", report.status().message()));
+  (*report)["dump"] = asked.state.json();
   terminal.json ? terminal.json_line(*report) : print_watch(terminal, *report);
   return report->at("hits") == 0 ? ExitCode::kFine : ExitCode::kFound;
 }
 
-Result<ExitCode> find(const FindOptions& options, Terminal& terminal) {
-  if (const Status known = check_conditions(options.watch); !known.ok()) return Status(known.code(), concat("--", known.message()));
-  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_for_reading(terminal, options.dump));
+Result<ExitCode> answer(const AskedDump& asked, const FindOptions& options, Terminal& terminal) {
   if (!options.source.empty()) {
-    TENSORTAP_ASSIGN_OR_RETURN(const Json answer, find_source(*dump, options.source));
+    TENSORTAP_ASSIGN_OR_RETURN(Json answer, find_source(asked.index, options.source));
+    answer["dump"] = asked.state.json();
     terminal.json ? terminal.json_line(answer) : print_source(terminal, answer);
     return ExitCode::kFine;
   }
-  if (options.suspects) return suspects(*dump, options, terminal);
-  if (options.trends) return trends(*dump, options, terminal);
-  if (!options.watch.conditions.empty()) return watch(*dump, options, terminal);
-  const Json report = find_report(*dump, options.limit == 0 ? kLimit : options.limit);
+  if (options.suspects) return suspects(asked, options, terminal);
+  if (options.trends) return trends(asked, options, terminal);
+  if (!options.watch.conditions.empty()) return watch(asked, options, terminal);
+  Json report = find_report(asked.index, options.limit == 0 ? kLimit : options.limit);
+  report["dump"] = asked.state.json();
   terminal.json ? terminal.json_line(report) : print_report(terminal, report, options.all || options.limit > 0);
   return report.at("first_nonfinite").is_null() ? ExitCode::kFine : ExitCode::kFound;
+}
+
+Result<ExitCode> find(const FindOptions& options, Terminal& terminal) {
+  if (const Status known = check_conditions(options.watch); !known.ok()) return Status(known.code(), concat("--", known.message()));
+  AnsweredDumps dumps;
+  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, dumps.open(terminal, options.dump));
+  dumps.print_state(terminal);
+  TENSORTAP_ASSIGN_OR_RETURN(const ExitCode code, answer({*dump, dumps}, options, terminal));
+  // Where ops come from is no verdict about their values.
+  return options.source.empty() ? dumps.code_of(code) : code;
 }
 
 }  // namespace

@@ -34,7 +34,9 @@ std::string count_text(size_t shown, size_t all, const std::vector<std::string>&
 
 Result<ExitCode> list(const LsOptions& options, Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(const auto columns, choose_columns(options.columns, sort_key(options.query.sort)));
-  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_for_reading(terminal, options.dump));
+  AnsweredDumps dumps;
+  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, dumps.open(terminal, options.dump));
+  dumps.warn_of_state(terminal);
   const auto selected = select_rows(*dump, options.query);
   // The words of a query are the options of this command.
   if (!selected.ok()) return Status(selected.status().code(), concat("--", selected.status().message()));
@@ -42,6 +44,8 @@ Result<ExitCode> list(const LsOptions& options, Terminal& terminal) {
   std::vector<std::string> left_out;
   if (terminal.json) {
     for (const uint32_t index : chosen) terminal.json_line(record_json(*dump, index));
+    // One line more would be no record: it comes only where the records are not all.
+    if (!dumps.hold_all()) terminal.json_line({{"dump", dumps.json()}});
   } else if (!chosen.empty()) {
     left_out = print_rows(terminal, *dump, chosen, columns, !options.columns.empty());
   }

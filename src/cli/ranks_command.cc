@@ -3,11 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/dump_access.h"
 #include "cli/ranks_text.h"
 #include "ranks/rank_groups.h"
 #include "ranks/ranks_report.h"
@@ -30,10 +32,14 @@ Result<ExitCode> run_ranks(const RanksOptions& options, Terminal& terminal) {
     progress.update("reading dumps", done, all);
     return true;
   };
-  TENSORTAP_ASSIGN_OR_RETURN(const Json report, ranks_report(request, tell));
+  std::vector<NamedCompleteness> states;
+  TENSORTAP_ASSIGN_OR_RETURN(const Json report, ranks_report(request, tell, &states));
   progress.finish();
+  AnsweredDumps dumps;
+  dumps.add(std::move(states));
+  dumps.print_state(terminal);
   terminal.json ? terminal.json_line(report) : print_ranks(terminal, report);
-  return finds_any(report) ? ExitCode::kFound : ExitCode::kFine;
+  return dumps.code_of(finds_any(report) ? ExitCode::kFound : ExitCode::kFine);
 }
 
 }  // namespace

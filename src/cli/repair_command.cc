@@ -30,6 +30,7 @@ Json report_json(const RepairReport& report, bool dry_run) {
           {"tensors_kept", report.tensors_kept},
           {"tensors_lost", report.tensors_lost},
           {"lost", report.lost},
+          {"missing", report.missing},
           {"actions", report.actions}};
 }
 
@@ -43,6 +44,7 @@ RepairReport sum_of(const std::vector<RepairedPart>& parts) {
     sum.records_lost += part.report.records_lost;
     sum.tensors_kept += part.report.tensors_kept;
     sum.tensors_lost += part.report.tensors_lost;
+    for (const std::string& text : part.report.missing) sum.missing.push_back(fmt::format("{}: {}", part.folder, text));
     for (const std::string& name : part.report.lost) sum.lost.push_back(fmt::format("{}: {}", part.folder, name));
     for (const std::string& action : part.report.actions) sum.actions.push_back(fmt::format("{}: {}", part.folder, action));
   }
@@ -65,7 +67,9 @@ std::string counts_text(uint64_t records, uint64_t tensors) { return concat(coun
 
 void print_repair(Terminal& terminal, const RepairReport& report, bool dry_run) {
   if (report.healthy) {
-    terminal.line(fmt::format("whole: {}; nothing to mend", counts_text(report.records_kept, report.tensors_kept)));
+    const char* state = report.missing.empty() ? "whole" : "incomplete for good";
+    terminal.line(fmt::format("{}: {}; nothing to mend", state, counts_text(report.records_kept, report.tensors_kept)));
+    for (const std::string& text : report.missing) terminal.line("  " + printable(text));
     return;
   }
   terminal.line(fmt::format("{}: {}", dry_run ? "would keep" : "kept", counts_text(report.records_kept, report.tensors_kept)));

@@ -49,6 +49,12 @@ Result<std::unique_ptr<OnnxReplayRuntime>> open_runtime(const ReplayArguments& a
   return open_replay_runtime(options, maker, terminal);
 }
 
+// The dump whose ops run again, and how far the answer holds.
+struct ReplayedDump {
+  const DumpIndex& index;
+  const AnsweredDumps& state;
+};
+
 ExitCode verdict_of(const ReplaySummary& summary) {
   if (summary.replayed() == 0) return ExitCode::kFailed;
   return summary.differing() > 0 ? ExitCode::kFound : ExitCode::kFine;
@@ -105,14 +111,19 @@ Result<std::optional<MinimalOp>> find_minimal(const DumpIndex& dump, const std::
   return io_error(refused.message());
 }
 
-Result<ExitCode> minimize(const ReplayArguments& arguments, const DumpIndex& dump, const std::vector<RecordedOp>& ops,
+Result<ExitCode> minimize(const ReplayArguments& arguments, const ReplayedDump& replayed, const std::vector<RecordedOp>& ops,
                           OnnxReplayRuntime& runtime, Terminal& terminal) {
+  const DumpIndex& dump = replayed.index;
   if (!arguments.emit.empty()) TENSORTAP_RETURN_IF_ERROR(check_reproducer_path(arguments.emit));
   const RecordedOp* op = nullptr;
   TENSORTAP_ASSIGN_OR_RETURN(const std::optional<MinimalOp> minimal, find_minimal(dump, ops, runtime, terminal, op));
   if (!minimal) {
     if (terminal.json) {
-      terminal.json_line({{"op", arguments.op}, {"runtime", runtime.source()}, {"differing", 0}, {"files", Json::array()}});
+      terminal.json_line({{"op", arguments.op},
+                          {"runtime", runtime.source()},
+                          {"differing", 0},
+                          {"files", Json::array()},
+                          {"dump", replayed.state.json()}});
     } else {
       terminal.line(
           printable(fmt::format("{}: every bit comes out equal on {}; there is no difference to keep", arguments.op, runtime.source())));
@@ -129,6 +140,7 @@ Result<ExitCode> minimize(const ReplayArguments& arguments, const DumpIndex& dum
   Json json = minimal_json(*op, dump, *minimal);
   json["runtime"] = runtime.source();
   json["recorded"] = runtime_of(dump).source;
+  json["dump"] = replayed.state.json();
   json["files"] = files;
   if (terminal.json) {
     terminal.json_line(json);
@@ -138,7 +150,9 @@ Result<ExitCode> minimize(const ReplayArguments& arguments, const DumpIndex& dum
   return ExitCode::kFound;
 }
 
-Result<ExitCode> replay_onnx(const ReplayArguments& arguments, const DumpIndex& dump, const RuntimeOfDump& recorded, Terminal& terminal) {
+Result<ExitCode> replay_onnx(const ReplayArguments& arguments, const ReplayedDump& replayed, const RuntimeOfDump& recorded,
+                             Terminal& terminal) {
+  const DumpIndex& dump = replayed.index;
   ReplaySelection selection;
   if (!arguments.op.empty()) {
     TENSORTAP_ASSIGN_OR_RETURN(selection, parse_replay_selection(dump, arguments.op));
@@ -151,7 +165,7 @@ Result<ExitCode> replay_onnx(const ReplayArguments& arguments, const DumpIndex& 
   if (recorded.opset.empty()) {
     terminal.note(fmt::format("the dump does not say its operator sets: {} is taken for ai.onnx", kAssumedOpset));
   }
-  if (arguments.minimize) return minimize(arguments, dump, ops, *runtime, terminal);
+  if (arguments.minimize) return minimize(arguments, replayed, ops, *runtime, terminal);
   Progress progress(terminal);
   ReplayOptions how;
   how.progress = [&progress](size_t done, size_t all) { progress.update("replaying", done, all); };
@@ -172,6 +186,7 @@ Result<ExitCode> replay_onnx(const ReplayArguments& arguments, const DumpIndex& 
   Json json = summary.to_json();
   json["runtime"] = runtime->source();
   json["recorded"] = recorded.source;
+  json["dump"] = replayed.state.json();
   if (terminal.json) {
     terminal.json_line({{"summary", json}});
     return verdict_of(summary);
@@ -199,12 +214,22 @@ Result<ExitCode> replay_pytorch(const ReplayArguments& arguments, const Terminal
 }
 
 Result<ExitCode> replay(const ReplayArguments& arguments, Terminal& terminal) {
-  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_for_reading(terminal, arguments.dump));
+  AnsweredDumps dumps;
+  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, dumps.open(terminal, arguments.dump));
   const RuntimeOfDump recorded = runtime_of(*dump);
-  if (is_of_onnxruntime(recorded)) return replay_onnx(arguments, *dump, recorded, terminal);
-  if (recorded.source.starts_with("pytorch ")) return replay_pytorch(arguments, terminal);
-  return io_error(fmt::format("{}: made by {}; only dumps of ONNX Runtime and PyTorch can be replayed", arguments.dump,
-                              recorded.source.empty() ? "a runtime that it does not name" : quote(recorded.source)));
+  const bool by_onnxruntime = is_of_onnxruntime(recorded);
+  if (!by_onnxruntime && !recorded.source.starts_with("pytorch ")) {
+    return io_error(fmt::format("{}: made by {}; only dumps of ONNX Runtime and PyTorch can be replayed", arguments.dump,
+                                recorded.source.empty() ? "a runtime that it does not name" : quote(recorded.source)));
+  }
+  dumps.print_state(terminal);
+  // The other program prints, too.
+  if (!by_onnxruntime) terminal.flush();
+  // Files that were asked for are no verdict.
+  const bool judges = arguments.emit.empty() || arguments.minimize;
+  TENSORTAP_ASSIGN_OR_RETURN(const ExitCode code, by_onnxruntime ? replay_onnx(arguments, {*dump, dumps}, recorded, terminal)
+                                                                 : replay_pytorch(arguments, terminal));
+  return judges ? dumps.code_of(code) : code;
 }
 
 }  // namespace

@@ -24,8 +24,14 @@ struct ReportOptions {
 Result<ExitCode> report(const ReportOptions& options, Terminal& terminal) {
   TENSORTAP_RETURN_IF_ERROR(check_report_path(options.out).with_context("--out"));
   TENSORTAP_ASSIGN_OR_RETURN(const auto answers, WebAnswers::open(options.a, options.b));
-  for (const auto& dump : answers->dumps()) warn_of_problems(terminal, dump->index(), dump->path());
-  TENSORTAP_ASSIGN_OR_RETURN(const Json done, write_report_file(*answers, options.out, terminal));
+  AnsweredDumps dumps;
+  for (const auto& dump : answers->dumps()) {
+    warn_of_problems(terminal, dump->index(), dump->path());
+    dumps.add(dump->path(), dump->index().completeness());
+  }
+  dumps.print_state(terminal);
+  TENSORTAP_ASSIGN_OR_RETURN(Json done, write_report_file(*answers, options.out, terminal));
+  done["dump"] = dumps.json();
   if (terminal.json) {
     terminal.json_line(done);
   } else {

@@ -195,14 +195,18 @@ Result<size_t> find_row(const DumpIndex& dump, const std::string& text) {
 }
 
 Result<ExitCode> show(const ShowOptions& options, Terminal& terminal) {
-  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_for_reading(terminal, options.dump));
+  AnsweredDumps dumps;
+  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, dumps.open(terminal, options.dump));
+  dumps.warn_of_state(terminal);
   TENSORTAP_ASSIGN_OR_RETURN(const size_t index, find_row(*dump, options.record));
   const Result<RecordData> data = read_values(options, *dump, index);
   const bool values_wanted = !options.at.empty() || !options.npy.empty();
   if (!data.ok() && (values_wanted || data.status().code() != StatusCode::kNotFound)) return data.status();
   if (!options.npy.empty()) TENSORTAP_RETURN_IF_ERROR(write_npy(terminal, options.npy, data->view));
   if (terminal.json) {
-    terminal.json_line(answer_json(*dump, index, data));
+    Json answer = answer_json(*dump, index, data);
+    answer["dump"] = dumps.json();
+    terminal.json_line(answer);
     return ExitCode::kFine;
   }
   print_description(terminal, *dump, index);

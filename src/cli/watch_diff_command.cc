@@ -52,19 +52,25 @@ void print_report(Terminal& terminal, const Json& report) {
 }
 
 Result<ExitCode> watch_difference(const std::string& folder, Terminal& terminal) {
-  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_for_reading(terminal, folder));
+  AnsweredDumps dumps;
+  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, dumps.open(terminal, folder));
   const WatchReport found = watch_diff(*dump);
+  dumps.print_state(terminal);
+  if (found.looks == 0 && !dumps.hold_all()) {
+    return io_error(fmt::format("{}: the dump is incomplete, and the records that it has hold no look at a watched tensor", folder));
+  }
   if (found.looks == 0) {
     return invalid_argument(fmt::format(
         "{}: no tensor of this dump was looked at again. Capture with \"trigger\": \"watch\", or AscendCL's dump_scene watcher", folder));
   }
-  const Json report = watch_diff_json(*dump, found);
+  Json report = watch_diff_json(*dump, found);
+  report["dump"] = dumps.json();
   if (terminal.json) {
     terminal.json_line(report);
   } else {
     print_report(terminal, report);
   }
-  return report.at("overwritten").empty() ? ExitCode::kFine : ExitCode::kFound;
+  return dumps.code_of(report.at("overwritten").empty() ? ExitCode::kFine : ExitCode::kFound);
 }
 
 }  // namespace

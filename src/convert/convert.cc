@@ -192,6 +192,12 @@ bool wants_one_file(const ConvertRequest& request) {
   return format != nullptr && request.target.ends_with(format->extension);
 }
 
+// Reports the problems and the completeness of the dump that is converted.
+void tell_source(const DumpIndex& dump, ConvertReport& report) {
+  for (const std::string& problem : dump.problems()) report.notes.push_back(problem);
+  report.source = dump.completeness();
+}
+
 Status to_layout(const ConvertRequest& request, const Layout& layout, const ConvertProgress& progress, ConvertReport& report) {
   if (request.sources.size() != 1 || !is_directory(request.sources[0])) {
     return invalid_argument(concat("a dump, not files, becomes a dump of the layout ", layout.name));
@@ -199,7 +205,7 @@ Status to_layout(const ConvertRequest& request, const Layout& layout, const Conv
   TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_dump(request.sources[0]));
   if (!layout.shares_folder) TENSORTAP_RETURN_IF_ERROR(check_unused(request.target));
   TENSORTAP_RETURN_IF_ERROR(make_directories(request.target));
-  for (const std::string& problem : dump->problems()) report.notes.push_back(problem);
+  tell_source(*dump, report);
   report.losses = losses_of(*dump, layout);
   for (std::string& note : loss_notes(report.losses, layout)) report.notes.push_back(std::move(note));
   return copy_dump(*dump, request.sources[0], layout, request.target, progress, report);
@@ -219,7 +225,7 @@ Status to_one_file(const ConvertRequest& request, const ConvertProgress& progres
   const bool one_file = is_file_of(request.target, trace ? ".pftrace" : ".json");
   const std::string file = one_file ? file_name(request.target) : "";
   TargetFolder target(one_file ? parent_path(request.target) : request.target);
-  for (const std::string& problem : dump->problems()) report.notes.push_back(problem);
+  tell_source(*dump, report);
   TENSORTAP_RETURN_IF_ERROR(trace ? export_perfetto(*dump, request, file, progress, target, report)
                                   : export_node_data(*dump, request, file, target, report));
   return finish(target, report);
@@ -235,7 +241,7 @@ Status to_step_files(const ConvertRequest& request, const ConvertProgress& progr
   if (!one_file) TENSORTAP_RETURN_IF_ERROR(check_unused(request.target));
   TargetFolder target(one_file ? parent_path(request.target) : request.target);
   TENSORTAP_RETURN_IF_ERROR(target.make());
-  for (const std::string& problem : dump->problems()) report.notes.push_back(problem);
+  tell_source(*dump, report);
   if (request.to == kSafetensors) {
     export_safetensors(*dump, request.part_bytes, progress, target, report);
   } else if (request.to == kPolygraphy) {
@@ -273,6 +279,7 @@ Status to_files(const ConvertRequest& request, const ConvertProgress& progress, 
       TENSORTAP_RETURN_IF_ERROR(check_values(**dump, request.sources[0]));
       TENSORTAP_RETURN_IF_ERROR(check_unused(request.target));
       TENSORTAP_RETURN_IF_ERROR(target.make());
+      report.source = (*dump)->completeness();
       export_records(**dump, progress, target, report);
       return {};
     }

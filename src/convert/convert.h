@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "convert/layout_losses.h"
 #include "tensor/data_order.h"
+#include "trace/completeness.h"
 
 namespace tensortap {
 
@@ -43,6 +44,7 @@ struct ConvertReport {
   std::vector<ConvertFailure> failed;
   std::vector<Loss> losses;  // what the layout that was converted to has no place for
   std::vector<std::string> notes;
+  std::optional<Completeness> source;  // where a dump was converted as one
 };
 
 // Told now and then, from one thread.

@@ -199,7 +199,7 @@ Status copy_dump(const DumpIndex& dump, const std::string& source, const Layout&
     TENSORTAP_ASSIGN_OR_RETURN(const auto writer, layout.create(info, spec));
     Status status = copy.write(*writer, rows, progress);
     if (status.ok() && rank == last) copy.keep_beside(folder);
-    Status finished = writer->finish(dump.manifest());
+    Status finished = writer->finish(manifest_of_copy(dump));
     report.bytes += writer->bytes_written();
     TENSORTAP_RETURN_IF_ERROR(status.ok() ? std::move(finished) : std::move(status));
   }

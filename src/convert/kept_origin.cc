@@ -14,7 +14,7 @@ namespace tensortap {
 namespace {
 
 std::string origin_manifest(const DumpIndex& dump, std::span<const std::vector<std::string>> files, std::string_view layout) {
-  Result<Json> parsed = parse_json(dump.manifest(), "manifest");
+  Result<Json> parsed = parse_json(manifest_of_copy(dump), "manifest");
   Json manifest = parsed.ok() && parsed->is_object() ? *std::move(parsed) : Json::object();
   Json names = Json::array();
   for (const std::vector<std::string>& of_op : files) names.push_back(of_op);
@@ -37,6 +37,16 @@ Status write_records(const DumpIndex& dump, std::span<const KeptRecord> records,
 }
 
 }  // namespace
+
+std::string manifest_of_copy(const DumpIndex& dump) {
+  const Completeness state = dump.completeness();
+  if (state.holds_all()) return dump.manifest();
+  Result<Json> parsed = parse_json(dump.manifest(), "manifest");
+  Json manifest = parsed.ok() && parsed->is_object() ? *std::move(parsed) : Json::object();
+  manifest[kIncompleteMember] = state.reasons;
+  if (state.reasons.empty()) manifest[kIncompleteMember].push_back("the dump was copied while a program still wrote it");
+  return to_json_text(manifest);
+}
 
 bool histogram_of(const DumpIndex& dump, size_t row, ExponentHistogram& histogram) {
   const std::vector<uint64_t> numbers = dump.histogram(row);

@@ -26,6 +26,9 @@ struct KeptRecord {
 Status keep_origin(const DumpIndex& dump, std::span<const KeptRecord> records, std::span<const std::vector<std::string>> files,
                    std::string_view layout, const std::string& folder);
 
+// The manifest for a copy of the dump. The copy of an incomplete dump stays known as incomplete.
+std::string manifest_of_copy(const DumpIndex& dump);
+
 // Hands the sketch of a record on to a writer, before `row`, which says that it has none where the writer has no place for it.
 void copy_sketch(const DumpIndex& dump, size_t number, RecordRow& row, LayoutWriter& writer);
 

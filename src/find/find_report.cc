@@ -11,6 +11,7 @@
 #include "find/find_json.h"
 #include "find/first_to_mend.h"
 #include "find/lead.h"
+#include "find/told_nonfinite.h"
 #include "find/trends_json.h"
 
 namespace tensortap {
@@ -66,7 +67,7 @@ Json find_report(const DumpIndex& dump, size_t limit) {
   const NonFiniteFindings found = find_nonfinite(dump, std::max(limit, kMostOrigins));
   const auto& [seen, origins, judged] = found;
   const auto first = first_to_mend(dump, first_in_time, found);
-  report["first_nonfinite"] = first ? nonfinite_json(dump, *first) : Json();
+  report["first_nonfinite"] = first ? nonfinite_json(dump, *first) : told_nonfinite(dump);
   report["lead"] = first ? lead_of(dump, first->row, found) : Json();
   if (first_in_time && (!first || first->row != first_in_time->row)) report["first_in_time"] = nonfinite_json(dump, *first_in_time);
   report["seen"] = seen ? origin_json(dump, *seen) : Json();

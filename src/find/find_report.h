@@ -19,6 +19,7 @@ namespace tensortap {
 // In dumps that say which memory tensors are in, "seen" is the way back from the value that matters most (see NonFiniteFindings), as one of
 // the origins, and "first_nonfinite" is where it ends. Both are null when all NaN and Inf was harmless; "harmless" counts such origins.
 // "lead" is the trend, of what the op made or of what it read, that the first non-finite value ended, if there was one.
+// When an incomplete dump lacks that record, "first_nonfinite" comes from its manifest (find/told_nonfinite.h).
 // "first_in_time" is there when the first record that holds any is another one. In other dumps the first origin counts that is not
 // intended.
 Json find_report(const DumpIndex& dump, size_t limit);

@@ -50,6 +50,13 @@ class CrashedDump : public DumpIndex {
   std::string manifest() const override { return manifest_; }
   std::string_view attribute_bytes() const override { return dump_->attribute_bytes(); }
   std::span<const std::string> problems() const override { return problems_; }
+  Completeness completeness() const override {
+    Completeness completeness = dump_->completeness();
+    for (const Left& left : crashes_) completeness.lack(left.crash->text());
+    completeness.found.records = rows_.size();
+    completeness.count_steps(rows_);
+    return completeness;
+  }
 
   Result<RecordData> data(size_t row) const override {
     size_t number = 0;

@@ -43,6 +43,13 @@ struct DumpInfo {
   bool kernels = false;   // whether ops of the level kernel are told apart from ops
 };
 
+// A file of a dump that another program removed, replaced or cut while the dump was written.
+struct GoneFile {
+  std::string name;
+  std::string_view how;  // "removed", "replaced", "cut"
+  uint64_t records = 0;  // that lost their row, their values or their name with it
+};
+
 // Writes one dump. Created in an existing, empty folder.
 class LayoutWriter {
  public:
@@ -138,6 +145,10 @@ class LayoutWriter {
   // kinds; none where the layout keeps the op's own name.
   [[nodiscard]] virtual std::vector<std::string> file_names_of(OpId /*op*/) { return {}; }
 
+  // Ends all files but the manifest, and returns those that another program changed. At most once, after the last record and before
+  // finish(), which returns the failures of this call.
+  virtual std::vector<GoneFile> end_files() { return {}; }
+
   // Ends the dump. `manifest` is the JSON text of run.json. Called once, last; also after errors.
   virtual Status finish(std::string_view manifest) = 0;
 
@@ -156,6 +167,7 @@ struct RepairReport {
   uint64_t tensors_kept = 0;
   uint64_t tensors_lost = 0;         // of records that are kept with their statistics
   std::vector<std::string> lost;     // names of the first of these, and what else nothing brings back
+  std::vector<std::string> missing;  // what the dump lacks for good, whether this repair dropped it or an earlier one; sentences
   std::vector<std::string> actions;  // what was mended, one sentence each
 };
 

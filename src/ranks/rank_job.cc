@@ -73,13 +73,14 @@ Result<RankJob> RankJob::open(std::span<const std::string> paths) {
   for (JobDump& place : found) {
     const auto dump = open_dump(place.path);
     if (!dump.ok()) {
-      job.unread_.push_back({place.path, dump.status().message(), place.rank});
+      job.leave_out(place, dump.status().message(), place.rank);
       continue;
     }
     if (const std::string reason = unnamed_reason(**dump); !reason.empty()) {
-      job.unread_.push_back({place.path, reason, rank_of(place, **dump)});
+      job.leave_out(place, reason, rank_of(place, **dump));
       continue;
     }
+    job.states_.push_back({place.path, (*dump)->completeness()});
     scans.push_back(scanned(**dump));
     Dump& added = job.dumps_.emplace_back();
     for (const auto& [rank, records] : scans.back().records) added.ranks.push_back(rank);
@@ -94,6 +95,12 @@ Result<RankJob> RankJob::open(std::span<const std::string> paths) {
   job.number_alike(paths);
   job.settle(scans);
   return job;
+}
+
+void RankJob::leave_out(const JobDump& place, const std::string& reason, std::optional<int64_t> rank) {
+  unread_.push_back({place.path, reason, rank});
+  NamedCompleteness& state = states_.emplace_back(place.path);
+  state.completeness.lack(reason);
 }
 
 // An op without a name is not the same as any other.

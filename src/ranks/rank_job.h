@@ -92,6 +92,8 @@ class RankJob {
   [[nodiscard]] uint32_t step_place(int64_t step) const;  // position among steps(), or kNowhere
   [[nodiscard]] std::span<const UnreadDump> unread() const { return unread_; }
   [[nodiscard]] size_t dumps() const { return dumps_.size(); }
+  // Of every dump, those that cannot be read included.
+  [[nodiscard]] const std::vector<NamedCompleteness>& states() const { return states_; }
   // Numbers that are below the largest rank, or below the size of the job that manifests name, and have no dump, read or
   // not. At most a million.
   [[nodiscard]] std::vector<int64_t> missing_ranks() const;
@@ -123,6 +125,7 @@ class RankJob {
     uint64_t unnamed = 0;  // records that lacks_name() is true of
   };
 
+  void leave_out(const JobDump& place, const std::string& reason, std::optional<int64_t> rank);
   void add_ops(Dump& added, std::span<const OpInfo> ops);
   void number_ops();
   [[nodiscard]] std::span<const uint32_t> numbers_of(size_t dump) const {
@@ -141,6 +144,7 @@ class RankJob {
   std::vector<int64_t> steps_;
   std::vector<uint64_t> records_of_steps_;
   std::vector<UnreadDump> unread_;
+  std::vector<NamedCompleteness> states_;
   std::vector<std::vector<int64_t>> groups_;
   uint64_t world_size_ = 0;
 };

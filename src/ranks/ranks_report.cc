@@ -175,6 +175,7 @@ class JobQuestions {
     json["progress"] = progress_json(job_);
     json["map"] = map_.report();
     json["found"] = found(json);
+    json["dump"] = completeness_json(job_.states());
     return json;
   }
   [[nodiscard]] Json found(const Json& json) const {
@@ -212,8 +213,9 @@ class JobQuestions {
 
 }  // namespace
 
-Result<Json> ranks_report(const RanksRequest& request, const RanksProgress& progress) {
+Result<Json> ranks_report(const RanksRequest& request, const RanksProgress& progress, std::vector<NamedCompleteness>* dumps) {
   TENSORTAP_ASSIGN_OR_RETURN(RankJob job, RankJob::open(request.sources));
+  if (dumps != nullptr) *dumps = job.states();
   TENSORTAP_RETURN_IF_ERROR(check_groups(job, request.groups));
   return JobQuestions(job, request, progress).answers();
 }

@@ -12,6 +12,7 @@
 #include "base/json_fwd.h"
 #include "base/status.h"
 #include "ranks/rank_groups.h"
+#include "trace/completeness.h"
 
 namespace tensortap {
 
@@ -27,14 +28,14 @@ using RanksProgress = std::function<bool(size_t done, size_t all)>;
 // {"ranks": [{"rank", "dumps", "records", "release", "source", "notes"}], "missing_ranks", "unread": [{"rank", "dump", "reason"}],
 // "job_ops", "steps": {"count", "first", "last"}, "nonfinite", "apart", "replicas", "gradients", "trends", "missing", "shapes",
 // "durations", "coverage": [{"rank", "lost", "losses", "ops", "steps"}],
-// "progress": [{"rank", "steps", "first", "last", "behind"}], "map", "found": [...]};
+// "progress": [{"rank", "steps", "first", "last", "behind"}], "map", "found": [...], "dump": completeness_json()};
 // the objects are those of the classes of this folder. "found" has the names of the answers that found something, and "unread",
 // "missing_ranks", "without_records". A dump that cannot be read is said, and the rest answered. Errors: those of RankJob::open();
 // kInvalidArgument for a group without two ranks of the job; kNotFound when `progress` ended it.
 //
 // Dumps are opened one after the other. At most about 300 MB of records are held beside each other, steps by steps, and 32 bytes for each
-// rank and op.
-Result<Json> ranks_report(const RanksRequest& request, const RanksProgress& progress);
+// rank and op. `dumps`, not null, gets how complete each of them is.
+Result<Json> ranks_report(const RanksRequest& request, const RanksProgress& progress, std::vector<NamedCompleteness>* dumps = nullptr);
 
 }  // namespace tensortap
 

@@ -33,6 +33,7 @@ struct RestoredContent {
   std::vector<Joined> joined;  // by row
   std::vector<std::string> problems;
   std::string manifest;
+  Completeness completeness;
 };
 
 class RestoredDump : public DumpIndex {
@@ -46,6 +47,7 @@ class RestoredDump : public DumpIndex {
   std::span<const OpInfo> ops() const override { return content_.ops; }
   std::string manifest() const override { return content_.manifest; }
   std::span<const std::string> problems() const override { return content_.problems; }
+  Completeness completeness() const override { return content_.completeness; }
 
   Result<RecordData> data(size_t row) const override {
     if (row >= content_.rows.size()) return tree_->data(kNoRow);
@@ -90,7 +92,9 @@ class Restorer {
     content_.manifest = to_json_text(*manifest);
     if (!join_rows()) return false;
     add_ops();
+    content_.completeness = origin_.completeness();
     make_rows();
+    for (const std::string& reason : tree_.completeness().reasons) content_.completeness.lack(reason);
     return true;
   }
   // What it is without.
@@ -100,6 +104,7 @@ class Restorer {
     content_.joined.clear();
     for (size_t i = 0; i < content_.rows.size(); ++i) content_.joined.push_back({i, kNoRow, i});
     content_.manifest = tree_.manifest();
+    content_.completeness = tree_.completeness();
     content_.problems.push_back(problem);
   }
   RestoredContent take() { return std::move(content_); }
@@ -220,8 +225,9 @@ class Restorer {
       row.sequence = content_.rows.size();
       content_.rows.push_back(row);
     }
-    if (gone > 0)
-      content_.problems.push_back(concat("the tree has no values of ", gone, " records of the dump that it was converted from"));
+    if (gone == 0) return;
+    content_.problems.push_back(concat("the tree has no values of ", gone, " records of the dump that it was converted from"));
+    content_.completeness.lack(content_.problems.back());
   }
 
   // What is only in the tree belongs to the run of what follows it there.

@@ -37,6 +37,7 @@ class CutDump : public DumpIndex {
   [[nodiscard]] std::string file(size_t /*row*/) const override { return ""; }
   [[nodiscard]] std::string manifest() const override { return dump_.manifest(); }
   [[nodiscard]] std::span<const std::string> problems() const override { return {}; }
+  [[nodiscard]] Completeness completeness() const override { return dump_.completeness(); }
   [[nodiscard]] std::string_view attribute_bytes() const override { return dump_.attribute_bytes(); }
   [[nodiscard]] std::vector<uint64_t> histogram(size_t /*row*/) const override { return {}; }
 

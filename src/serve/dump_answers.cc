@@ -48,6 +48,7 @@ Json dump_info_json(const ServedDump& dump, bool is_complete) {
   json["bytes"] = counts.data_bytes;
   json["coverage"] = coverage_json(manifest);
   json["losses"] = losses_json(manifest);
+  json["dump"] = completeness_json(dump.index().completeness());
   json["problems"] = Json::array();
   for (size_t i = 0; i < std::min(problems.size(), kMostProblems); ++i) json["problems"].push_back(problems[i]);
   json["program"] = member_or_null(manifest, "program");

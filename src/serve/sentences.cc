@@ -38,6 +38,7 @@ class Sentences {
     return row ? concat("#tensor?record=", *row) : std::string();
   }
 
+  void add_state();
   void add_nonfinite(const Json& report);
   void add_failure();
   void add_coverage();
@@ -111,6 +112,12 @@ void Sentences::add_first(const Json& first, const Json& report) {
                " to ", short_number_in(*lead, "to"), " in ", counted(count_in(*lead, "steps"), "step"), "."),
         record_link(*lead));
   }
+}
+
+// What stands before everything else: how far the rest holds.
+void Sentences::add_state() {
+  const std::string text = completeness_text(dump_.index().completeness());
+  if (!text.empty()) add("losses", concat(text, "."));
 }
 
 void Sentences::add_nonfinite(const Json& report) {
@@ -206,6 +213,7 @@ void Sentences::add_trends() {
 
 Json sentences_json(const ServedDump& dump, char side, bool is_complete) {
   Sentences sentences(dump, side);
+  sentences.add_state();
   sentences.add_failure();
   if (is_complete) {
     const Json& report = dump.find_report();

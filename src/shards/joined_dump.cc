@@ -51,6 +51,11 @@ class JoinedDump final : public DumpIndex {
   [[nodiscard]] std::string file(size_t row) const override { return dumps_.at(sources_[row].rank).dump->file(sources_[row].row); }
   [[nodiscard]] std::string manifest() const override { return first().manifest(); }
   [[nodiscard]] std::span<const std::string> problems() const override { return problems_; }
+  [[nodiscard]] Completeness completeness() const override {
+    std::vector<NamedCompleteness> ranks;
+    for (const auto& [rank, shard] : dumps_) ranks.push_back({concat("rank ", rank), shard.dump->completeness()});
+    return sum_of(ranks);
+  }
   [[nodiscard]] std::vector<uint64_t> histogram(size_t row) const override {
     const ShardSource& source = sources_[row];
     return source.cuts.empty() ? dumps_.at(source.rank).dump->histogram(source.row) : std::vector<uint64_t>();

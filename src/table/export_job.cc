@@ -136,6 +136,7 @@ class Export {
       for (const std::string& problem : (*dump)->problems()) {
         if (report_.problems.size() < kMostProblems) report_.problems.push_back(problem);
       }
+      report_.states.push_back({place.path, (*dump)->completeness()});
       job_ops_.add((*dump)->ops());
       ++report_.dumps;
       return false;

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "table/table_file.h"
+#include "trace/completeness.h"
 
 namespace tensortap {
 
@@ -33,8 +34,9 @@ struct ExportReport {
   uint64_t job_ops = 0;
   uint64_t files = 0;
   uint64_t bytes = 0;
-  std::vector<std::string> problems;  // what dumps lack, one sentence each
-  std::vector<ExportFailure> failed;  // dumps that cannot be read
+  std::vector<std::string> problems;      // what dumps lack, one sentence each
+  std::vector<ExportFailure> failed;      // dumps that cannot be read
+  std::vector<NamedCompleteness> states;  // of those that were read
 };
 
 // Called with the number of records that were written.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "trace/completeness.h"
 #include "trace/op_info.h"
 #include "trace/record_row.h"
 
@@ -44,6 +45,8 @@ class DumpIndex {
   virtual std::string manifest() const = 0;
   // What was skipped while opening (damaged rows, foreign files), one sentence each. Empty for a whole dump.
   virtual std::span<const std::string> problems() const = 0;
+  // Whether the dump holds all that its capture wrote. Unknown where nothing tells.
+  [[nodiscard]] virtual Completeness completeness() const { return {}; }
   // Serialised values of attributes, to which OpInfo::attributes refer as {"ref": [offset, size]} (docs/layouts/tap.md); borrowed, empty
   // where there are none.
   [[nodiscard]] virtual std::string_view attribute_bytes() const { return {}; }

@@ -21,8 +21,12 @@ class TreeProblems {
  public:
   // Kept as it is while there are few of its kind, then only counted.
   void add(Skipped kind, std::string sentence) {
+    if (loses_records(kind) && damage_.size() < kMostOfAKind) damage_.push_back(sentence);
     if (++counts_[kind] <= kMostOfAKind) sentences_.push_back(std::move(sentence));
   }
+
+  // The sentences about records that could not be read, the first ones. take() leaves them.
+  [[nodiscard]] const std::vector<std::string>& damage() const { return damage_; }
 
   // All sentences, with what was only counted at the end.
   std::vector<std::string> take() {
@@ -37,8 +41,13 @@ class TreeProblems {
   }
 
  private:
+  // Foreign files, doubts, names and graphs take no record away.
+  static constexpr bool loses_records(Skipped kind) {
+    return kind == Skipped::kTensorFile || kind == Skipped::kDumpData || kind == Skipped::kFolder || kind == Skipped::kStatistics;
+  }
   static constexpr size_t kMostOfAKind = 50;
   std::map<Skipped, size_t> counts_;
+  std::vector<std::string> damage_;
   std::vector<std::string> sentences_;
 };
 

@@ -24,13 +24,14 @@ struct TreeContent {
   TreeRows rows;
   std::string manifest;  // JSON
   std::vector<std::string> problems;
+  std::vector<std::string> damage{};  // the problems that cost records
 };
 
 // A layout supplies the data of a row. Immutable. Thread-safe.
 class TreeIndex : public DumpIndex {
  public:
   // `layout` outlives the index.
-  TreeIndex(std::string_view layout, TreeContent content) : layout_(layout), content_(std::move(content)) {}
+  TreeIndex(std::string_view layout, TreeContent content);
 
   std::string_view layout() const final { return layout_; }
   std::span<const RecordRow> rows() const final { return content_.rows.rows; }
@@ -40,6 +41,8 @@ class TreeIndex : public DumpIndex {
   }
   std::string manifest() const final { return content_.manifest; }
   std::span<const std::string> problems() const final { return content_.problems; }
+  // Unknown, unless a file is damaged or the manifest names a gap: no list of the files exists.
+  Completeness completeness() const final { return completeness_; }
   std::vector<uint64_t> histogram(size_t /*row*/) const final { return {}; }
   Result<RecordData> data(size_t row) const final {
     if (row < rows().size()) return map(row, rows()[row]);
@@ -67,6 +70,7 @@ class TreeIndex : public DumpIndex {
 
   std::string_view layout_;
   TreeContent content_;
+  Completeness completeness_;
 };
 
 }  // namespace tensortap

@@ -134,7 +134,8 @@ def _replay(arguments: argparse.Namespace) -> int:
         calls = (call for call in calls if call.step < told.missing_from)
     tensors = Tensors(dump)
     if arguments.minimize:
-        return _minimize(calls, tensors, arguments, threads, {"runtime": here, "recorded": recorded})
+        facts = {"runtime": here, "recorded": recorded, "dump": dump.completeness}
+        return _minimize(calls, tensors, arguments, threads, facts)
     if arguments.emit:
         return _emit(list(calls), tensors, arguments, threads, emit)
     summary = Summary(arguments.all or bool(arguments.op))
@@ -146,7 +147,8 @@ def _replay(arguments: argparse.Namespace) -> int:
     if summary.calls == 0:
         raise _EndedError("the dump has no record of such a call", FAILED)
     if arguments.json:
-        print_json({"summary": {**summary.to_json(), "runtime": here, "recorded": recorded, "threads": threads}})
+        facts = {"runtime": here, "recorded": recorded, "threads": threads, "dump": dump.completeness}
+        print_json({"summary": {**summary.to_json(), **facts}})
     else:
         print_text(summary, recorded, here)
     if summary.outputs == 0:
@@ -154,7 +156,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     return FOUND if summary.differing else FINE
 
 
-def _minimize(calls: Iterator[Call], tensors: Any, arguments: argparse.Namespace, threads: int, releases: dict[str, str]) -> int:
+def _minimize(calls: Iterator[Call], tensors: Any, arguments: argparse.Namespace, threads: int, facts: dict[str, Any]) -> int:
     from tensortap._error import Error
     from tensortap._replay.emit import check_target, emit
     from tensortap._replay.minimal import minimal_part
@@ -174,15 +176,15 @@ def _minimize(calls: Iterator[Call], tensors: Any, arguments: argparse.Namespace
         if part is None:
             continue
         files = [] if target is None else emit(part.call, part.tensors, target, threads)
-        told = {**part.to_json(), **releases, "files": files}
+        told = {**part.to_json(), **facts, "files": files}
         (print_json if arguments.json else print_minimal)(told)
         return FOUND
     if not any_equal:
         raise _EndedError(refused, FAILED)
     if arguments.json:
-        print_json({"op": arguments.op, "runtime": releases["runtime"], "differing": 0, "files": []})
+        print_json({"op": arguments.op, "runtime": facts["runtime"], "differing": 0, "files": [], "dump": facts["dump"]})
     else:
-        print(printable(f"{arguments.op}: every bit comes out equal on {releases['runtime']}; there is no difference to keep"))
+        print(printable(f"{arguments.op}: every bit comes out equal on {facts['runtime']}; there is no difference to keep"))
     return FINE
 
 

@@ -22,6 +22,10 @@ bool is_document_name(std::string_view name) {
 
 }  // namespace
 
+void Documents::tell_files(std::vector<WrittenFile>& files) const {
+  for (const auto& [name, document] : documents_) files.push_back({name, &document.file, document.bytes, 0, document.cut.seen(), 0});
+}
+
 Status Documents::add(std::string_view name, std::string_view content, bool append) {
   if (!is_document_name(name)) return invalid_argument(concat(quote(name), " is no name of a file beside the tensors of a dump"));
   const std::lock_guard lock(mutex_);
@@ -40,6 +44,7 @@ Status Documents::add(std::string_view name, std::string_view content, bool appe
     found = documents_.emplace(std::string(name), Document{*std::move(file)}).first;
   }
   Document& document = found->second;
+  document.cut.look(document.file, document.bytes);
   if (Status status = document.file.write_at(document.bytes, std::as_bytes(std::span(content))); !status.ok()) {
     static_cast<void>(document.file.truncate(document.bytes));
     room_.give_back(content.size());

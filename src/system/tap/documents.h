@@ -9,10 +9,12 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/files.h"
 #include "base/status.h"
 #include "layout/dump_room.h"
+#include "system/tap/written_files.h"
 
 namespace tensortap::tap {
 
@@ -27,11 +29,14 @@ class Documents {
   // kExhausted.
   Status add(std::string_view name, std::string_view content, bool append);
   [[nodiscard]] uint64_t bytes_written() const { return bytes_.load(std::memory_order_relaxed); }
+  // The files as they are now; without other calls at the same time.
+  void tell_files(std::vector<WrittenFile>& files) const;
 
  private:
   struct Document {
     File file;
     uint64_t bytes = 0;
+    CutWatch cut{};
   };
   static constexpr size_t kMost = 64;
 

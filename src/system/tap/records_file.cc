@@ -177,6 +177,7 @@ Status RecordsFile::finish() {
   notice_cut_locked();
   rows = std::min(rows, first_gone_);
   TENSORTAP_RETURN_IF_ERROR(compact(rows));
+  finished_rows_ = rows;
   TENSORTAP_RETURN_IF_ERROR(file_.truncate(kRowsBegin + rows * sizeof(RecordRow)));
   TENSORTAP_RETURN_IF_ERROR(write_header(rows));
   return written;

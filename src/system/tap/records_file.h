@@ -40,6 +40,9 @@ class RecordsFile {
   Status flush();
   // Removes gaps, cuts the file to its rows and writes the header. Once, last, without other calls at the same time.
   Status finish();
+  [[nodiscard]] const File& file() const { return file_; }
+  // Rows that finish() left in the file.
+  [[nodiscard]] uint64_t finished_rows() const { return finished_rows_; }
   // Rows appended so far.
   [[nodiscard]] uint64_t rows() const { return ring_.taken(); }
   // Rows that append() took and that could not be written later, or that went when the file was cut; counts from 0 again.
@@ -63,6 +66,7 @@ class RecordsFile {
   Status refused_;         // why it had none when it was last asked
   int64_t refused_until_ns_ = 0;
   WrittenRows written_;
+  uint64_t finished_rows_ = 0;
   uint64_t first_gone_ = UINT64_MAX;  // from here on the file has gaps, because it was cut
   bool ends_ = false;
   std::condition_variable end_;

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -25,6 +26,7 @@
 #include "system/tap/tap_files.h"
 #include "system/tap/tap_members.h"
 #include "system/tap/tap_rows.h"
+#include "system/tap/written_files.h"
 
 namespace tensortap::tap {
 namespace {
@@ -32,6 +34,7 @@ namespace {
 constexpr size_t kMostNames = 10;
 constexpr uint64_t kRowsPerWrite = 2048;
 constexpr int kLockTries = 25;
+constexpr std::array kMendedFiles = {kRecordsFile, kOpsFile, kTensorsFile, kHistogramsFile, kSketchesFile, kChannelsFile};
 
 // A file of equal rows behind a header that counts them.
 struct Table {
@@ -46,6 +49,8 @@ class Repair {
   Repair(Folder folder, bool dry_run) : folder_(std::move(folder)), dry_run_(dry_run) {}
 
   Result<RepairReport> run() {
+    // The state that readers report before the repair.
+    if (const auto dump = open_dump_folder(folder_.path()); dump.ok()) before_ = (*dump)->completeness();
     TENSORTAP_RETURN_IF_ERROR(lock());
     TENSORTAP_RETURN_IF_ERROR(look());
     TENSORTAP_RETURN_IF_ERROR(mend_ops());
@@ -56,6 +61,7 @@ class Repair {
     TENSORTAP_RETURN_IF_ERROR(mend_table({kSketchesFile, kSketchesBegin, sizeof(SketchRow), make_sketches_header}));
     TENSORTAP_RETURN_IF_ERROR(mend_table({kChannelsFile, kSketchesBegin, sizeof(ChannelSums), make_channels_header}));
     TENSORTAP_RETURN_IF_ERROR(mend_manifest());
+    if (before_.state == DumpState::kIncomplete) report_.missing = before_.reasons;
     report_.healthy = report_.actions.empty() && report_.lost.empty();
     return report_;
   }
@@ -73,6 +79,9 @@ class Repair {
   Status rewrite_rows();
   Status mend_table(const Table& table);
   Status mend_manifest();
+  [[nodiscard]] Json short_manifest() const;
+  Status add_gaps(Json& manifest) const;
+  [[nodiscard]] Result<uint64_t> rows_of(std::string_view name, const MappedFile& map) const;
   // A file of the dump as it is now; empty when it is not there.
   [[nodiscard]] Result<MappedFile> map_if_there(std::string_view name) const {
     if (!folder_.contains(name)) return MappedFile();
@@ -86,6 +95,7 @@ class Repair {
 
   const Folder folder_;
   const bool dry_run_;
+  Completeness before_;
   RepairReport report_;
   File lock_;
   MappedFile records_;
@@ -304,23 +314,73 @@ Status Repair::mend_table(const Table& table) {
   return file.truncate(whole);
 }
 
-// Last: a dump with a manifest is taken as finished.
-Status Repair::mend_manifest() {
-  const bool is_there = folder_.contains(kRunFile);
-  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile text, map_if_there(kRunFile));
-  if (is_there && Json::accept(text.text())) return {};
-  if (!act(is_there ? "run.json: damaged, replaced" : "run.json: was never written; a short one takes its place")) return {};
+// For a program that did not come to its end.
+Json Repair::short_manifest() const {
   Json manifest;
   manifest["complete"] = false;
-  manifest["repaired"] = true;
   for (const std::string& name : CrashFile::names_in(folder_.path())) {
     const Result<std::unique_ptr<CrashFile>> crash = CrashFile::read(join_path(folder_.path(), name));
     if (crash.ok() && !manifest.contains("crash")) manifest["crash"] = (*crash)->to_json();
   }
   manifest["records"] = report_.records_kept;
+  return manifest;
+}
+
+// Lines, members or rows of a file as it is now.
+Result<uint64_t> Repair::rows_of(std::string_view name, const MappedFile& map) const {
+  if (name == kRecordsFile) return rows_.rows.size();
+  if (name == kOpsFile) return static_cast<uint64_t>(std::ranges::count(map.text(), '\n'));
+  if (name != kTensorsFile) return uint64_t{0};
+  TENSORTAP_ASSIGN_OR_RETURN(const auto members, read_zip_directory(map.bytes()));
+  return members.size();
+}
+
+// Adds the reasons why the dump is incomplete for good, and the state of its files after the repair.
+Status Repair::add_gaps(Json& manifest) const {
+  manifest["repaired"] = true;
   manifest["records_lost"] = report_.records_lost;
   manifest["tensors"] = report_.tensors_kept;
   manifest["tensors_lost"] = report_.tensors_lost;
+  if (!manifest.contains(kWrittenMember)) manifest[kWrittenMember] = counts_json(before_.written);
+  manifest[kIncompleteMember] = before_.reasons;
+  std::vector<File> open;
+  std::vector<WrittenFile> files;
+  open.reserve(kMendedFiles.size());
+  for (const std::string_view name : kMendedFiles) {
+    if (!folder_.contains(name)) continue;
+    TENSORTAP_ASSIGN_OR_RETURN(open.emplace_back(), folder_.open_file(name, O_RDONLY));
+    TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, MappedFile::map(open.back()));
+    TENSORTAP_ASSIGN_OR_RETURN(const uint64_t rows, rows_of(name, map));
+    files.push_back({std::string(name), &open.back(), map.bytes().size(), rows});
+  }
+  // Those of documents, which nothing mends, stay as they were told.
+  Json told = manifest.value(kFilesMember, Json::object());
+  if (!told.is_object()) told = Json::object();
+  for (const std::string_view name : kMendedFiles) told.erase(std::string(name));
+  told.update(files_json(files));
+  manifest[kFilesMember] = std::move(told);
+  return {};
+}
+
+// Last: a dump with a manifest is taken as finished. After a repair the manifest keeps the reasons for ever.
+Status Repair::mend_manifest() {
+  const bool is_there = folder_.contains(kRunFile);
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile text, map_if_there(kRunFile));
+  const Result<Json> told = parse_json(text.text(), kRunFile);
+  const bool is_whole = is_there && told.ok() && told->is_object();
+  if (is_whole && report_.actions.empty()) {
+    // A repair cannot bring back a file that is missing or was replaced.
+    Completeness files;
+    check_written_files(folder_.path(), *told, files);
+    if (report_.lost.empty()) report_.lost = files.reasons;
+    return {};
+  }
+  const char* what = is_whole   ? "run.json: lists from now on what is missing"
+                     : is_there ? "run.json: damaged, replaced"
+                                : "run.json: was never written; a short one takes its place";
+  if (!act(what)) return {};
+  Json manifest = is_whole ? *told : short_manifest();
+  TENSORTAP_RETURN_IF_ERROR(add_gaps(manifest));
   return folder_.replace_file(kRunFile, to_json_text(manifest) + "\n", access_of(join_path(folder_.path(), kRecordsFile)));
 }
 

@@ -52,6 +52,7 @@ Status SketchesFile::add_locked(uint64_t sequence, const TensorSketch& sketch) {
     if (!channels_file_.is_open()) {
       TENSORTAP_ASSIGN_OR_RETURN(channels_file_, create_table(join_path(folder_, kChannelsFile), access_, make_channels_header(0)));
     }
+    channels_cut_.look(channels_file_, kSketchesBegin + channels_ * sizeof(ChannelSums));
     TENSORTAP_RETURN_IF_ERROR(append_rows(channels_file_, channels_, sizeof(ChannelSums), std::as_bytes(std::span(sketch.channels))));
   }
   SketchRow row;
@@ -62,6 +63,7 @@ Status SketchesFile::add_locked(uint64_t sequence, const TensorSketch& sketch) {
   row.axis = sketch.axis;
   row.block = sketch.block;
   row.blocks = sketch.blocks;
+  rows_cut_.look(rows_file_, kSketchesBegin + rows_ * sizeof(SketchRow));
   Status status = append_rows(rows_file_, rows_, sizeof(SketchRow), std::as_bytes(std::span(&row, 1)));
   if (!status.ok()) {
     if (channels_file_.is_open()) (void)channels_file_.truncate(kSketchesBegin + channels_ * sizeof(ChannelSums));
@@ -70,6 +72,14 @@ Status SketchesFile::add_locked(uint64_t sequence, const TensorSketch& sketch) {
   ++rows_;
   channels_ += sketch.channels.size();
   return {};
+}
+
+void SketchesFile::tell_files(std::vector<WrittenFile>& files) const {
+  if (rows_file_.is_open())
+    files.push_back({std::string(kSketchesFile), &rows_file_, kSketchesBegin + rows_ * sizeof(SketchRow), rows_, rows_cut_.seen(), rows_});
+  if (channels_file_.is_open())
+    files.push_back({std::string(kChannelsFile), &channels_file_, kSketchesBegin + channels_ * sizeof(ChannelSums), channels_,
+                     channels_cut_.seen(), rows_});
 }
 
 Status SketchesFile::flush() {

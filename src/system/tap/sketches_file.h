@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/status.h"
 #include "layout/dump_room.h"
+#include "system/tap/written_files.h"
 #include "tensor/tensor_sketch.h"
 
 namespace tensortap::tap {
@@ -29,6 +30,8 @@ class SketchesFile {
   // Writes the numbers of rows into the headers.
   Status flush();
   [[nodiscard]] uint64_t bytes_written() const { return bytes_.load(std::memory_order_relaxed); }
+  // The files as they are now; without other calls at the same time.
+  void tell_files(std::vector<WrittenFile>& files) const;
 
  private:
   Status add_locked(uint64_t sequence, const TensorSketch& sketch);
@@ -41,6 +44,8 @@ class SketchesFile {
   File channels_file_;  // made with the first sketch that has channels
   uint64_t rows_ = 0;
   uint64_t channels_ = 0;
+  CutWatch rows_cut_;
+  CutWatch channels_cut_;
   std::atomic<uint64_t> bytes_{0};
 };
 

@@ -1,12 +1,17 @@
 #include <fcntl.h>
+#include <sys/file.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <mutex>
 
+#include "base/counted.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/json_members.h"
 #include "base/text.h"
 #include "layout/crashed_dump.h"
 #include "system/tap/ops_file.h"
@@ -15,6 +20,7 @@
 #include "system/tap/tap_files.h"
 #include "system/tap/tap_members.h"
 #include "system/tap/tap_rows.h"
+#include "system/tap/written_files.h"
 
 namespace tensortap::tap {
 namespace {
@@ -64,11 +70,15 @@ class Index : public DumpIndex {
   std::string file(size_t row) const override;
   std::string manifest() const override { return manifest_; }
   std::span<const std::string> problems() const override { return problems_; }
+  Completeness completeness() const override { return completeness_; }
   std::string_view attribute_bytes() const override;
   std::vector<uint64_t> histogram(size_t row) const override;
   Result<TensorSketch> sketch(size_t row) const override;
 
  private:
+  void judge(const std::string& folder);
+  void judge_files(const std::string& folder);
+  void judge_counts(const std::string& folder, const Json& manifest);
   void read_manifest(const std::string& folder);
   void read_ops(const std::string& folder);
   Status read_records(const std::string& folder);
@@ -79,7 +89,9 @@ class Index : public DumpIndex {
   std::vector<OpInfo> ops_;
   std::string manifest_ = "{}";
   bool finished_ = false;
+  bool is_running_ = false;
   std::vector<std::string> problems_;
+  Completeness completeness_;
   LazyMap tensors_;
   LazyMap histograms_;
   LazyMap sketches_;
@@ -91,21 +103,73 @@ class Index : public DumpIndex {
   mutable std::unique_ptr<std::atomic<bool>[]> checked_;  // by row: the CRC was right
 };
 
+// A writer holds a lock on records.npy for as long as it lives.
+bool is_being_written(const std::string& folder) {
+  const Result<File> file = File::open(join_path(folder, kRecordsFile), O_RDONLY);
+  return file.ok() && ::flock(file->fd(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 Status Index::open(const std::string& folder) {
-  if (!path_exists(join_path(folder, kRecordsFile)) && !path_exists(join_path(folder, kOpsFile))) {
+  if (recognise_dump(folder) == Confidence::kNo) {
     return not_found(concat(folder, ": no dump of tensortap: neither ", kRecordsFile, " nor ", kOpsFile, " is there"));
   }
   read_manifest(folder);
   read_ops(folder);
-  return read_records(folder);
+  TENSORTAP_RETURN_IF_ERROR(read_records(folder));
+  judge(folder);
+  return {};
+}
+
+void Index::judge(const std::string& folder) {
+  completeness_.found.records = rows_.rows.size();
+  completeness_.found.ops = static_cast<uint64_t>(std::ranges::count_if(ops_, [](const OpInfo& op) { return !op.name.empty(); }));
+  if (is_running_) {
+    completeness_.state = DumpState::kRunning;
+  } else {
+    judge_files(folder);
+  }
+  if (completeness_.holds_all()) {
+    completeness_.found.steps = completeness_.written.steps;
+  } else {
+    completeness_.count_steps(rows_.rows);
+  }
+}
+
+// For dumps of older versions, whose manifest does not describe each file.
+void Index::judge_counts(const std::string& folder, const Json& manifest) {
+  const bool has_tensors = count_in(manifest, "bytes") == 0 || path_exists(join_path(folder, kTensorsFile));
+  if (!has_tensors) completeness_.lack(concat(kTensorsFile, " is missing"));
+  const uint64_t written = completeness_.written.records.value_or(0);
+  if (const uint64_t found = rows_.rows.size(); found < written) {
+    completeness_.lack(concat(kRecordsFile, " has ", grouped(found), " of ", grouped(written), " records"));
+  }
+}
+
+// Records that could not be read are missing too, whatever the manifest says.
+void Index::judge_files(const std::string& folder) {
+  completeness_.state = DumpState::kComplete;
+  const Result<Json> manifest = parse_json(manifest_, kRunFile);
+  if (manifest.ok()) {
+    add_manifest(*manifest, completeness_);
+    check_written_files(folder, *manifest, completeness_);
+    if (!manifest->contains(kFilesMember)) judge_counts(folder, *manifest);
+  }
+  for (const std::string& problem : problems_) completeness_.lack(problem);
 }
 
 void Index::read_manifest(const std::string& folder) {
-  Result<std::string> text = read_file(join_path(folder, kRunFile), kLargestManifest);
+  const std::string path = join_path(folder, kRunFile);
+  Result<std::string> text = read_file(path, kLargestManifest);
   if (!text.ok()) {
-    problems_.emplace_back(text.status().code() == StatusCode::kNotFound
-                               ? "run.json is missing: the dump is still being written, or its program died (tensortap repair mends that)"
-                               : text.status().message());
+    is_running_ = is_being_written(folder);
+    // The writer may have come to its end meanwhile.
+    if (!is_running_ && path_exists(path)) text = read_file(path, kLargestManifest);
+  }
+  if (!text.ok()) {
+    const bool is_missing = text.status().code() == StatusCode::kNotFound;
+    problems_.emplace_back(!is_missing   ? text.status().message()
+                           : is_running_ ? "run.json is missing: a program still writes the dump"
+                                         : "run.json is missing: the program died before its capture ended, or the file was removed");
     return;
   }
   finished_ = true;
@@ -212,7 +276,9 @@ Confidence recognise_dump(const std::string& folder) {
   const bool records = path_exists(join_path(folder, kRecordsFile));
   const bool ops = path_exists(join_path(folder, kOpsFile));
   if (records && ops) return Confidence::kCertain;
-  return records || ops ? Confidence::kMaybe : Confidence::kNo;
+  // The two may be gone.
+  const bool rest = path_exists(join_path(folder, kRunFile)) && path_exists(join_path(folder, kTensorsFile));
+  return records || ops || rest ? Confidence::kMaybe : Confidence::kNo;
 }
 
 Result<std::unique_ptr<DumpIndex>> open_dump_folder(const std::string& folder) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "format/npy/npy_header.h"
 #include "system/tap/documents.h"
@@ -15,6 +16,7 @@
 #include "system/tap/sketches_file.h"
 #include "system/tap/tap_files.h"
 #include "system/tap/tensors_file.h"
+#include "system/tap/written_files.h"
 
 namespace tensortap::tap {
 namespace {
@@ -68,6 +70,7 @@ class Writer : public LayoutWriter {
   }
   Status add_attributes(std::string_view bytes) override { return documents_.add(kAttributesFile, bytes, false); }
   Status flush() override;
+  std::vector<GoneFile> end_files() override;
   Status finish(std::string_view manifest) override;
   [[nodiscard]] uint64_t bytes_written() const override;
 
@@ -78,6 +81,8 @@ class Writer : public LayoutWriter {
   Status take_row(const RecordRow& row, uint64_t bytes);
   std::string name_of(OpId op);
   Status update_histograms();
+  [[nodiscard]] std::vector<WrittenFile> written_files() const;
+  [[nodiscard]] std::string with_files(std::string_view manifest) const;
 
   const std::string folder_;
   const Access access_;
@@ -86,6 +91,8 @@ class Writer : public LayoutWriter {
   File ops_;
   std::string ops_waiting_;  // lines that are not in the file yet, because the disk was full
   uint64_t ops_bytes_ = 0;
+  uint64_t ops_lines_ = 0;
+  CutWatch ops_cut_;
   std::vector<std::string> names_;  // by op id, for the names of members
   std::vector<OpId> left_out_;      // ops whose line has no room; rising
   std::atomic<bool> has_left_out_{false};
@@ -95,6 +102,11 @@ class Writer : public LayoutWriter {
   std::mutex histograms_mutex_;
   File histograms_;
   std::atomic<uint64_t> histogram_rows_{0};
+  CutWatch histograms_cut_;
+  std::atomic<uint64_t> data_rows_{0};  // that have values
+  bool has_ended_ = false;
+  Status end_status_;
+  Json files_;  // for the manifest
   SketchesFile sketches_;
   Documents documents_;
 };
@@ -110,11 +122,13 @@ Status Writer::add_op(OpId id, const OpInfo& op) {
     return status;
   }
   ops_waiting_ += line;
+  ++ops_lines_;
   return write_ops();
 }
 
 Status Writer::write_ops() {
   if (ops_waiting_.empty()) return {};
+  ops_cut_.look(ops_, ops_bytes_);
   if (Status status = ops_.write_at(ops_bytes_, std::as_bytes(std::span(ops_waiting_))); !status.ok()) {
     (void)ops_.truncate(ops_bytes_);
     return status;
@@ -152,6 +166,7 @@ Status Writer::add_histogram(RecordRow& row, const ExponentHistogram* histogram)
   static_assert(sizeof(ExponentHistogram) == kHistogramNumbers * sizeof(uint64_t));
   const uint64_t number = histogram_rows_.load();
   const uint64_t offset = kHistogramsBegin + number * sizeof(ExponentHistogram);
+  histograms_cut_.look(histograms_, offset);
   if (Status status = histograms_.write_at(offset, std::as_bytes(std::span(histogram, 1))); !status.ok()) {
     (void)histograms_.truncate(offset);
     return status;
@@ -186,6 +201,7 @@ Status Writer::add_data(RecordRow& row, const TensorView& data) {
     tensors_->undo(place);
     return status;
   }
+  ++data_rows_;
   return {};
 }
 
@@ -211,7 +227,9 @@ Status Writer::add_reference(RecordRow& row, const ExponentHistogram* histogram)
   const Filled before(row);
   Status status = add_histogram(row, histogram);
   if (status.ok()) status = records_->append(row);
-  if (!status.ok()) {
+  if (status.ok()) {
+    data_rows_ += (row.flags & kRecordHasData) != 0 ? 1 : 0;
+  } else {
     before.put_back(row);
     room_.give_back(bytes);
   }
@@ -235,15 +253,56 @@ Status Writer::flush() {
   return records_->flush();
 }
 
-Status Writer::finish(std::string_view manifest) {
-  Status first = flush();
-  const auto keep_first = [&first](Status status) {
-    if (first.ok()) first = std::move(status);
+std::vector<WrittenFile> Writer::written_files() const {
+  const uint64_t rows = records_->finished_rows();
+  std::vector<WrittenFile> files;
+  files.push_back({std::string(kRecordsFile), &records_->file(), kRowsBegin + rows * sizeof(RecordRow), rows, false, rows});
+  files.push_back({std::string(kOpsFile), &ops_, ops_bytes_, ops_lines_, ops_cut_.seen(), rows});
+  if (tensors_ != nullptr) {
+    const uint64_t gone = tensors_->gone();
+    files.push_back({std::string(kTensorsFile), &tensors_->file(), tensors_->bytes_written(), tensors_->members(), gone > 0,
+                     gone > 0 ? gone : data_rows_.load()});
+  }
+  if (histograms_.is_open()) {
+    const uint64_t count = histogram_rows_.load();
+    files.push_back({std::string(kHistogramsFile), &histograms_, kHistogramsBegin + count * sizeof(ExponentHistogram), count,
+                     histograms_cut_.seen(), count});
+  }
+  sketches_.tell_files(files);
+  documents_.tell_files(files);
+  return files;
+}
+
+std::vector<GoneFile> Writer::end_files() {
+  has_ended_ = true;
+  end_status_ = flush();
+  const auto keep_first = [this](Status status) {
+    if (end_status_.ok()) end_status_ = std::move(status);
   };
   if (tensors_ != nullptr) keep_first(tensors_->finish());
   keep_first(records_->finish());
-  keep_first(write_file_atomically(join_path(folder_, kRunFile), manifest, access_));
-  return first;
+  const std::vector<WrittenFile> files = written_files();
+  files_ = files_json(files);
+  std::vector<GoneFile> gone;
+  for (const WrittenFile& one : files) {
+    const std::string_view how = what_became_of(one, folder_);
+    if (!how.empty()) gone.push_back({one.name, how, one.records});
+  }
+  return gone;
+}
+
+// A manifest that is no object stays as it is.
+std::string Writer::with_files(std::string_view manifest) const {
+  Result<Json> json = parse_json(manifest, kRunFile);
+  if (!json.ok() || !json->is_object()) return std::string(manifest);
+  (*json)[kFilesMember] = files_;
+  return to_json_text(*json);
+}
+
+Status Writer::finish(std::string_view manifest) {
+  if (!has_ended_) end_files();
+  const Status written = write_file_atomically(join_path(folder_, kRunFile), with_files(manifest), access_);
+  return end_status_.ok() ? written : end_status_;
 }
 
 uint64_t Writer::bytes_written() const {

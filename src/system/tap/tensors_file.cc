@@ -77,7 +77,16 @@ Status TensorsFile::write(ZipMember& member, std::string_view npy_header, std::s
   return write_small(member, npy_header, data);
 }
 
+// Called before anything makes the file longer, which would hide that another program cut it.
+void TensorsFile::notice_cut() {
+  const Result<uint64_t> size = file_.size();
+  if (!size.ok() || *size >= end_.load(std::memory_order_relaxed)) return;
+  const auto first = std::ranges::upper_bound(ends_, *size) - ends_.begin();
+  std::fill(gone_.begin() + first, gone_.end(), true);
+}
+
 Result<TensorsFile::Place> TensorsFile::append(std::string_view name, std::string_view npy_header, std::span<const std::byte> data) {
+  notice_cut();
   if (has_last_) directory_.add(last_);
   has_last_ = false;
   last_name_ = unique_name(name);
@@ -104,6 +113,8 @@ Result<TensorsFile::Place> TensorsFile::append(std::string_view name, std::strin
   last_ = member;
   has_last_ = true;
   end_.store(content + member.size, std::memory_order_relaxed);
+  ends_.push_back(content + member.size);
+  gone_.push_back(false);
   start_writing_back();
   return Place{begin, content + npy_header.size(), directory_.count()};
 }
@@ -124,9 +135,12 @@ void TensorsFile::undo(const Place& place) {
   end_.store(place.header_offset, std::memory_order_relaxed);
   names_.erase(std::hash<std::string_view>{}(last_name_));
   has_last_ = false;
+  ends_.pop_back();
+  gone_.pop_back();
 }
 
 Status TensorsFile::finish() {
+  notice_cut();
   if (has_last_) directory_.add(last_);
   has_last_ = false;
   const uint64_t end = end_.load(std::memory_order_relaxed);

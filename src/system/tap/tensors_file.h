@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_SYSTEM_TAP_TENSORS_FILE_H_
 #define TENSORTAP_SYSTEM_TAP_TENSORS_FILE_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "base/files.h"
 #include "base/status.h"
@@ -37,12 +39,17 @@ class TensorsFile {
   void undo(const Place& place);
   // Writes the central directory. Once, last.
   Status finish();
+  [[nodiscard]] uint64_t members() const { return directory_.count() + (has_last_ ? 1 : 0); }
+  // Members that went when another program cut the file.
+  [[nodiscard]] uint64_t gone() const { return static_cast<uint64_t>(std::ranges::count(gone_, true)); }
+  [[nodiscard]] const File& file() const { return file_; }
   [[nodiscard]] uint64_t bytes_written() const { return end_.load(std::memory_order_relaxed); }
 
  private:
   TensorsFile(File file, DumpRoom& room) : file_(std::move(file)), room_(room) {}
   Status write(ZipMember& member, std::string_view npy_header, std::span<const std::byte> data);
   std::string unique_name(std::string_view name);
+  void notice_cut();
   void start_writing_back();
   Status write_small(const ZipMember& member, std::string_view npy_header, std::span<const std::byte> data);
   Status write_large(ZipMember& member, std::string_view npy_header, std::span<const std::byte> data);
@@ -57,6 +64,8 @@ class TensorsFile {
   uint64_t last_taken_ = 0;    // of the room
   uint64_t written_back_ = 0;  // up to where the disk was asked to write
   bool has_last_ = false;
+  std::vector<uint64_t> ends_;  // of the members, rising
+  std::vector<bool> gone_;      // by member
 };
 
 }  // namespace tensortap::tap

@@ -82,7 +82,7 @@ Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
   TreeRows rows = read_rows(tree, problems);
   std::string manifest = read_metadata(tree);
   manifest = with_overflows(std::move(manifest), rows);
-  TreeContent content{std::move(tree), std::move(rows), std::move(manifest), problems.take()};
+  TreeContent content{std::move(tree), std::move(rows), std::move(manifest), problems.take(), problems.damage()};
   return with_crashes(std::make_unique<Index>(std::move(content)), folder, kTreeAdvice);
 }
 

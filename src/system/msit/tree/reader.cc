@@ -69,7 +69,7 @@ Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
   if (!tree.ok()) return tree.status();
   TreeRows rows = read_rows(*tree, problems);
   std::string manifest = manifest_of(*tree);
-  TreeContent content{*std::move(tree), std::move(rows), std::move(manifest), problems.take()};
+  TreeContent content{*std::move(tree), std::move(rows), std::move(manifest), problems.take(), problems.damage()};
   return with_crashes(std::make_unique<Index>(std::move(content)), folder);
 }
 

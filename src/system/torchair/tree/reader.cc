@@ -30,7 +30,7 @@ Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
   TreeProblems problems;
   TENSORTAP_ASSIGN_OR_RETURN(Tree tree, walk_tree(kGrammar, folder, problems));
   TreeRows rows = read_rows(tree, problems);
-  TreeContent content{std::move(tree), std::move(rows), "{}", problems.take()};
+  TreeContent content{std::move(tree), std::move(rows), "{}", problems.take(), problems.damage()};
   return std::unique_ptr<DumpIndex>(std::make_unique<FxIndex>(std::move(content)));
 }
 

@@ -1,0 +1,53 @@
+// The files of a native dump as its writer left them, told in run.json ("files"), so that a reader knows whether they still are.
+
+#ifndef TENSORTAP_SYSTEM_TAP_WRITTEN_FILES_H_
+#define TENSORTAP_SYSTEM_TAP_WRITTEN_FILES_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+#include "base/json_fwd.h"
+#include "trace/completeness.h"
+
+namespace tensortap::tap {
+
+inline constexpr const char* kFilesMember = "files";
+
+// A file that is open, with what its writer put into it.
+struct WrittenFile {
+  std::string name;
+  const File* file;  // borrowed
+  uint64_t bytes = 0;
+  uint64_t rows = 0;  // records, members or lines; 0 for what has none
+  bool was_cut = false;
+  uint64_t records = 0;  // that have their row, their values or their name in it
+};
+
+// Notices that another program cuts a file which only grows: what is written next would hide it. Thread-compatible.
+class CutWatch {
+ public:
+  // Before each write to a file that holds `bytes` now.
+  void look(const File& file, uint64_t bytes);
+  [[nodiscard]] bool seen() const { return seen_; }
+
+ private:
+  bool seen_ = false;
+};
+
+// What somebody else did to the file since it was made: "" = nothing; "removed", "replaced", "cut".
+std::string_view what_became_of(const WrittenFile& written, const std::string& folder);
+
+// {"records.npy": {"bytes", "rows", "digest"}, ...}. The digest covers a file of up to 256 KiB as a whole, and pieces of a longer one. A file
+// that cannot be read is left out.
+Json files_json(std::span<const WrittenFile> files);
+
+// Compares the files in `folder` with what the manifest tells: what is missing, too short or another file is a lack. Takes what was written
+// from the manifest, and the number of tensors found where their file is whole. Does nothing for a manifest without "files". Untrusted.
+void check_written_files(const std::string& folder, const Json& manifest, Completeness& completeness);
+
+}  // namespace tensortap::tap
+
+#endif  // TENSORTAP_SYSTEM_TAP_WRITTEN_FILES_H_
