@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "plan/where_fields.h"
 #include "plan/where_program.h"
 
 namespace tensortap {
@@ -54,16 +55,15 @@ double stat_value(const TensorStats& stats, WhereField field) {
 
 StackValue field_value(const RecordRow& row, WhereField field, WhereScope scope) {
   if (!in_scope(scope, row)) return {0, false};
-  if (field < WhereField::kNonFinite) {
-    const uint32_t bit = 1U << static_cast<uint32_t>(field);
-    return {stat_value(row.stats, field), (row.stats.valid & bit) != 0};
-  }
+  const uint32_t needed = stats_of(field);
+  const bool measured = (row.stats.valid & needed) == needed;
+  if (field < WhereField::kInf) return {stat_value(row.stats, field), measured};
+  const double infinities = static_cast<double>(row.stats.pos_inf) + static_cast<double>(row.stats.neg_inf);
   switch (field) {
-    case WhereField::kNonFinite: {
-      const double count =
-          static_cast<double>(row.stats.nan) + static_cast<double>(row.stats.pos_inf) + static_cast<double>(row.stats.neg_inf);
-      return {count, (row.stats.valid & kStatNonFinite) == kStatNonFinite};
-    }
+    case WhereField::kInf:
+      return {infinities, measured};
+    case WhereField::kNonFinite:
+      return {static_cast<double>(row.stats.nan) + infinities, measured};
     case WhereField::kNumel:
       return {static_cast<double>(row.numel), true};
     case WhereField::kBytes:

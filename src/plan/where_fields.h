@@ -31,6 +31,7 @@ inline constexpr std::array kWhereFields = {
     FieldName{"neg_zero", WhereField::kNegZero},
     FieldName{"positive", WhereField::kPositive},
     FieldName{"negative", WhereField::kNegative},
+    FieldName{"inf", WhereField::kInf},
     FieldName{"nonfinite", WhereField::kNonFinite},
     FieldName{"numel", WhereField::kNumel},
     FieldName{"bytes", WhereField::kBytes},
@@ -49,7 +50,8 @@ inline constexpr std::array kWhereFields = {
 
 // The Stat bits that a field needs; 0 = none.
 inline uint32_t stats_of(WhereField field) {
-  if (field < WhereField::kNonFinite) return 1U << static_cast<uint32_t>(field);
+  if (field < WhereField::kInf) return 1U << static_cast<uint32_t>(field);
+  if (field == WhereField::kInf) return kStatPosInf | kStatNegInf;
   return field == WhereField::kNonFinite ? kStatNonFinite : 0;
 }
 

@@ -22,6 +22,8 @@ struct Operand {
   size_t begin = 0;
   WhereField field = WhereField::kOp;
   WhereScope scope = WhereScope::kAny;
+  bool names_field = false;                // anything that a record has; else it is the same for every record
+  std::optional<WhereField> only_field{};  // of a number that is a field alone
   std::string literal;
 };
 
@@ -64,9 +66,14 @@ class Parser {
     if (operand.kind == Operand::Kind::kNumber) return {};
     return error(operand.begin, operand.kind == Operand::Kind::kCondition ? "a condition is no number" : "a text is no number");
   }
+  Status same_for_all(size_t offset) const {
+    return error(offset, "this is the same for every record; name something that a record has, as in nan > 0");
+  }
+
   // Any number is a condition: "is not 0".
   Status require_condition(const Operand& operand) {
     if (operand.kind == Operand::Kind::kCondition) return {};
+    if (operand.kind == Operand::Kind::kNumber && !operand.names_field) return same_for_all(operand.begin);
     if (operand.kind != Operand::Kind::kNumber) return error(operand.begin, "a text alone is no condition; compare it with == or !=");
     emit({.code = WhereCode::kNumber}, 1);
     emit({.code = WhereCode::kNotEqual}, -1);
@@ -130,6 +137,7 @@ class Parser {
     TENSORTAP_RETURN_IF_ERROR(is_text(result) || is_text(right) ? compare_texts(result, right, code, sign)
                                                                 : compare_numbers(result, right, code));
     result.kind = Operand::Kind::kCondition;
+    result.only_field.reset();
     if (at_comparison(code)) return error(token_.begin, "comparisons do not chain; write a < b and b < c");
     return {};
   }
@@ -138,9 +146,17 @@ class Parser {
     return operand.kind == Operand::Kind::kTextField || operand.kind == Operand::Kind::kTextLiteral;
   }
 
+  static bool is_count_of_infinities(const Operand& operand) { return operand.only_field == WhereField::kInf; }
+  static bool is_value(const Operand& operand) { return operand.only_field && *operand.only_field <= WhereField::kAbsMax; }
+
   Status compare_numbers(const Operand& left, const Operand& right, WhereCode code) {
     TENSORTAP_RETURN_IF_ERROR(require_number(left));
     TENSORTAP_RETURN_IF_ERROR(require_number(right));
+    if (!left.names_field && !right.names_field) return same_for_all(left.begin);
+    for (const auto& [count, value] : {std::pair(&left, &right), {&right, &left}}) {
+      if (!is_count_of_infinities(*count) || !is_value(*value)) continue;
+      return error(count->begin, "`inf` counts the infinite elements; write `infinity` for the number");
+    }
     emit({.code = code}, -1);
     return {};
   }
@@ -226,13 +242,15 @@ class Parser {
   }
 
   // The sign and right side of `left + right` and the like.
-  Status parse_right(const Operand& left, WhereCode code) {
+  Status parse_right(Operand& left, WhereCode code) {
     TENSORTAP_RETURN_IF_ERROR(require_number(left));
     TENSORTAP_RETURN_IF_ERROR(advance());
     Operand right;
     const bool additive = code == WhereCode::kAdd || code == WhereCode::kSubtract;
     TENSORTAP_RETURN_IF_ERROR(additive ? parse_product(right) : parse_unary(right));
     TENSORTAP_RETURN_IF_ERROR(require_number(right));
+    left.names_field = left.names_field || right.names_field;
+    left.only_field.reset();
     emit({.code = code}, -1);
     return {};
   }
@@ -291,7 +309,7 @@ class Parser {
 
   Status parse_name(Operand& result) {
     if (at("abs") || at("log2")) return parse_function(result, at("abs") ? WhereCode::kAbs : WhereCode::kLog2);
-    if (at("inf")) {
+    if (at("infinity")) {
       emit({.code = WhereCode::kNumber, .number = std::numeric_limits<double>::infinity()}, 1);
       return advance();
     }
@@ -307,6 +325,8 @@ class Parser {
     if (row->field >= WhereField::kOp) {
       result.kind = Operand::Kind::kTextField;
     } else {
+      result.names_field = true;
+      result.only_field = row->field;
       program_.needed_stats |= stats_of(row->field);
       emit({.code = WhereCode::kField, .field = row->field, .scope = result.scope}, 1);
     }
@@ -316,7 +336,7 @@ class Parser {
   Status unknown_name() const {
     if (token_.kind != WhereTokenKind::kName) return unexpected("a name");
     if (at("and") || at("or") || at("not")) return unexpected("a number, a name or \"(\"");
-    std::vector<std::string> known = {"and", "or", "not", "abs", "log2", "inf", "out", "in"};
+    std::vector<std::string> known = {"and", "or", "not", "abs", "log2", "infinity", "out", "in"};
     std::string fields;
     for (const FieldName& row : kWhereFields) {
       known.emplace_back(row.name);
@@ -338,6 +358,7 @@ class Parser {
     if (!at(")")) return unexpected(concat("\")\" after the argument of ", name));
     --nesting_;
     result.kind = Operand::Kind::kNumber;
+    result.names_field = argument.names_field;
     emit({.code = code}, 0);
     return advance();
   }

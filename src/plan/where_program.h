@@ -51,6 +51,7 @@ enum class WhereField : uint8_t {
   kNegZero,
   kPositive,
   kNegative,
+  kInf,
   kNonFinite,
   kNumel,
   kBytes,

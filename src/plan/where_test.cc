@@ -58,19 +58,32 @@ TEST(Where, ComparesStatistics) {
   EXPECT_TRUE(holds("nonfinite == 3"));
   EXPECT_TRUE(holds("max - min == 10 and (max + min) * 2 / 3 == 4"));
   EXPECT_TRUE(holds("-min == 2 and abs(min) == 2 and log2(max) == 3"));
-  EXPECT_TRUE(holds("max < inf"));
+  EXPECT_TRUE(holds("max < infinity and min > -infinity"));
   EXPECT_TRUE(holds("not nan > 1"));
   EXPECT_TRUE(holds("nan")) << "a number alone means that it is not 0";
   EXPECT_FALSE(holds("neg_inf"));
-  EXPECT_TRUE(holds("1 + 2 * 3 == 7 and 10 - 4 - 3 == 3 and 8 / 4 / 2 == 1"));
+  EXPECT_TRUE(holds("step - 3 + 1 + 2 * 3 == 7 and 10 - 4 - step == 3 and max / 4 / 2 == 1"));
   EXPECT_TRUE(holds("step >= 3 and call == 1 and numel == 1e2 and bytes/numel == 4 and rank == 0"));
 }
 
 TEST(Where, AndBindsTighterThanOr) {
-  EXPECT_TRUE(holds("1 == 1 or 1 == 1 and 1 == 2"));
-  EXPECT_FALSE(holds("(1 == 1 or 1 == 1) and 1 == 2"));
-  EXPECT_TRUE(holds("not 1 == 2 and 1 == 1"));
-  EXPECT_FALSE(holds("not (1 == 2 or 1 == 1)"));
+  EXPECT_TRUE(holds("call == 1 or call == 1 and call == 2"));
+  EXPECT_FALSE(holds("(call == 1 or call == 1) and call == 2"));
+  EXPECT_TRUE(holds("not call == 2 and call == 1"));
+  EXPECT_FALSE(holds("not (call == 2 or call == 1)"));
+}
+
+// As in the tables of ls and in its JSON.
+TEST(Where, InfCounts) {
+  EXPECT_TRUE(holds("inf == 2 and out.inf > 1 and inf + nan == nonfinite"));
+  EXPECT_TRUE(holds("inf"));
+  RecordRow row = a_row();
+  row.stats.neg_inf = 3;
+  EXPECT_TRUE(holds("inf == 5", row));
+  row.stats.pos_inf = row.stats.neg_inf = 0;
+  EXPECT_FALSE(holds("inf > 0", row));
+  EXPECT_TRUE(holds("max == infinity or absmax < infinity", row));
+  EXPECT_EQ((*WhereExpression::parse("inf > 0"))->needed_stats(), kStatPosInf | kStatNegInf);
 }
 
 TEST(Where, ComparesTexts) {
@@ -139,6 +152,14 @@ TEST(Where, MistakesAreShownWhereTheyAre) {
       {"out > 1", 5, "\".\" and a name"},
       {"abs nan > 1", 5, "\"(\" after abs"},
       {"nan > and", 7, "expected a number"},
+      {"1 < 2", 1, "the same for every record"},
+      {"infinity > 0", 1, "the same for every record"},
+      {"nan > 0 or -log2(4) + 1 == abs(3)", 12, "the same for every record"},
+      {"nan > 0 and 1", 13, "the same for every record"},
+      {"not (2 > 1)", 6, "the same for every record"},
+      {"max < inf", 7, "write `infinity`"},
+      {"-inf != min", 1, "write `infinity`"},
+      {"infinite > 0", 1, "\"infinity\""},
       {std::string(60, '(') + "nan" + std::string(60, ')'), 41, "nested more than"},
       {std::string(200, '-') + "1", 41, "nested more than"},
   };
@@ -194,7 +215,9 @@ Tree random_condition(const RecordRow& row, int depth) {
     return {same ? "type == 'Conv'" : "'Conv' != type", std::nullopt, same};
   }
   if (kind <= 2) {
-    const Tree a = random_number(row, 2);
+    Tree a = random_number(row, 2);
+    a.text = concat("(absmax + ", a.text, ")");  // what names nothing of the record is an error
+    if (a.number) *a.number += row.stats.absmax;
     const Tree b = random_number(row, 2);
     const std::string sign = *rc::gen::elementOf(std::vector<std::string>{"<", "<=", ">", ">=", "==", "!="});
     Tree both{a.text + sign + b.text, std::nullopt};
