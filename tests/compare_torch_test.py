@@ -145,3 +145,43 @@ def test_a_narrower_type_is_within_what_its_rounding_allows(right: Path, tmp_pat
     assert both.within_tolerance, [(row["b"], row["error"], row["tolerance"]) for row in made if row["verdict"] == "different"]
     assert all(row["narrowed"]["dtype"] == "bfloat16" for row in made if row["dtype_b"] == "float32" and "narrowed" in row)
     assert both.summary["paired"] >= 0.9 * both.summary["values_b"]
+
+
+# Two programs that name and divide the same computation otherwise; the argument is the scale of the second.
+ATTENTIONS = """
+import sys, torch
+torch.manual_seed(0)
+weights = [torch.randn(32, 32) / 6 for _ in range(4)]
+x = torch.randn(6, 32)
+class Separate(torch.nn.Module):
+    def forward(self, x):
+        q, k, v = ((x @ weight).view(1, 6, 4, 8).transpose(1, 2) for weight in weights[:3])
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(6, 32) @ weights[3]
+class Fused(torch.nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.weight, self.scale = torch.cat(weights[:3], 1), scale
+    def forward(self, x):
+        parts = [part.transpose(0, 1)[None] for part in (x @ self.weight).view(6, 3, 4, 8).unbind(1)]
+        made = torch.nn.functional.scaled_dot_product_attention(*parts, scale=self.scale)
+        return made[0].transpose(0, 1).reshape(6, 32) @ weights[3] * 1.0
+with torch.no_grad():
+    (Fused(float(sys.argv[1])) if len(sys.argv) > 1 else Separate())(x)
+"""
+
+
+def test_programs_whose_results_have_no_partner_are_not_called_equal(tmp_path: Path) -> None:
+    dumps = {}
+    for name, arguments in (("reference", []), ("wrong", ["0.2"])):
+        (tmp_path / name).mkdir()
+        done = capture(tmp_path / name, ATTENTIONS, *arguments, options=["--full", "--quiet", "--ops", "(Separate|Fused).*"])
+        assert done.code == 0, done.err
+        dumps[name] = done.dump.folder
+    both = tensortap.compare(dumps["wrong"], dumps["reference"])
+    assert not both.within_tolerance
+    done = command("compare", dumps["wrong"], dumps["reference"])
+    assert done.code in (1, 3), done.out
+    assert "equal" not in done.out.splitlines()[-1]
+    if done.code == 3:
+        assert both.summary["results_a"]["open"] > 0
+        assert [one for one in both.unpaired if one["open_end"]]

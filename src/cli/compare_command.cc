@@ -242,7 +242,7 @@ ExitCode exit_code_of(const ComparisonSummary& summary, const Terminal& terminal
                     summary.unreadable, summary.records, summary.first_unreadable)));
   }
   if (summary.outside()) return ExitCode::kFound;
-  if (summary.judged() > 0) return summary.unreadable > 0 ? ExitCode::kFailed : ExitCode::kFine;
+  if (summary.judged() > 0) return summary.unreadable > 0 || summary.has_open_ends() ? ExitCode::kFailed : ExitCode::kFine;
   terminal.error(printable(fmt::format("no pair of values could be compared; the first: {}", summary.first_reason)));
   return ExitCode::kFailed;
 }

@@ -53,6 +53,7 @@ class Printer {
     print_rules();
     print_unpaired("only in A", summary_.at("unpaired_a"));
     print_unpaired("only in B", summary_.at("unpaired_b"));
+    print_results();
     print_equal();
     print_noise();
     print_given();
@@ -80,6 +81,20 @@ class Printer {
 
   void print_unpaired(std::string_view title, const Json& counts) {
     if (const std::string text = counts_text(counts); !text.empty()) line(title, text);
+  }
+
+  // Results are what the programs are run for: what is said of the other values counts for little without them.
+  void print_results() {
+    const Json& a = summary_.at("results_a");
+    const Json& b = summary_.at("results_b");
+    std::string text = fmt::format("{} paired", number(b, "paired"));
+    for (const auto& [side, count] : {std::pair("A", &a), std::pair("B", &b)}) {
+      if (number(*count, "open") == 0) continue;
+      text += fmt::format("; {} {} of {} and all that is made of {} have no partner, the first: {}", number(*count, "open"),
+                          number(*count, "open") == 1 ? "value" : "values", side, number(*count, "open") == 1 ? "it" : "them",
+                          member_text(*count, "first_open"));
+    }
+    line("results", text);
   }
 
   void print_equal() {
@@ -205,6 +220,8 @@ class Printer {
       line("verdict", palette.red(text));
     } else if (number(summary_, "judged") == 0) {
       line("verdict", palette.red("nothing was comparable"));
+    } else if (number(summary_.at("results_a"), "open") + number(summary_.at("results_b"), "open") > 0) {
+      line("verdict", palette.yellow("unknown: what could be compared agrees, but results have no partner"));
     } else if (const uint64_t unknown = number(verdicts, kNot) + number(given, kNot); unknown > 0) {
       line("verdict", palette.yellow(fmt::format("nothing that could be compared differs beyond the tolerance; {} of {} records could not",
                                                  unknown, number(summary_, "records"))));

@@ -38,6 +38,13 @@ Json by_name(const std::array<Count, N>& counts, std::string_view (*name)(Enum))
   return json;
 }
 
+Json results_json(const ValueTable& table, const ComparisonSummary::ResultCount& count) {
+  const bool any = count.first_open != kNoValue;
+  return {{"paired", count.paired},
+          {"open", count.open},
+          {"first_open", any ? Json(record_name_of(table.dump(), table.at(count.first_open).rows.front())) : Json(nullptr)}};
+}
+
 }  // namespace
 
 std::string record_name_of(const DumpIndex& dump, uint32_t row) {
@@ -90,7 +97,8 @@ Json unpaired_json(const DumpComparison& comparison, const Unpaired& one, bool o
           {"value", record_name_of(table.dump(), table.at(one.id).rows.front())},
           {"type", table.op(one.id).type},
           {"why", absence_name(one.why)},
-          {"by", one.by.empty() ? Json(nullptr) : Json(one.by)}};
+          {"by", one.by.empty() ? Json(nullptr) : Json(one.by)},
+          {"open_end", one.is_open_end}};
 }
 
 Json summary_json(const DumpComparison& comparison) {
@@ -103,6 +111,8 @@ Json summary_json(const DumpComparison& comparison) {
   json["refused"] = by_name(comparison.pairing().refused, pair_rule_name);
   json["unpaired_a"] = by_name(summary.absent_a, absence_name);
   json["unpaired_b"] = by_name(summary.absent_b, absence_name);
+  json["results_a"] = results_json(comparison.table_a(), summary.results_a);
+  json["results_b"] = results_json(comparison.table_b(), summary.results_b);
   json["steps"] = comparison.alignment().steps();
   json["steps_by_order"] = comparison.alignment().by_order();
   json["records"] = summary.records;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "compare/results.h"
 #include "compare/tolerance_model.h"
 #include "query/record_lookup.h"
 #include "trace/scoped_name.h"
@@ -103,8 +104,25 @@ void DumpComparison::explain() {
     ++summary_.paired;
     ++summary_.by_rule[static_cast<size_t>(pair.rule)];
   }
+  count_results();
   summary_.values_a = summary_.paired + unpaired_a_.size();
   summary_.values_b = summary_.paired + unpaired_b_.size();
+}
+
+void DumpComparison::count_results() {
+  const Results of_a(keys_a_);
+  const Results of_b(keys_b_);
+  for (const ValuePair& pair : pairing_.pairs) {
+    summary_.results_a.paired += of_a.contains(pair.a) ? 1 : 0;
+    summary_.results_b.paired += of_b.contains(pair.b) ? 1 : 0;
+  }
+  const auto count_open = [](const std::vector<Unpaired>& unpaired, ComparisonSummary::ResultCount& count) {
+    for (const Unpaired& one : unpaired) {
+      if (one.is_open_end && count.open++ == 0) count.first_open = one.id;
+    }
+  };
+  count_open(unpaired_a_, summary_.results_a);
+  count_open(unpaired_b_, summary_.results_b);
 }
 
 void DumpComparison::measure_noise() {

@@ -76,6 +76,14 @@ struct ComparisonSummary {
   std::array<size_t, kPairRules> by_rule{};  // of these
   std::array<size_t, kAbsences> absent_a{};  // of the others
   std::array<size_t, kAbsences> absent_b{};
+  // Results of a program, and values without a partner that lead to none that has one (Unpaired::is_open_end).
+  struct ResultCount {
+    size_t paired = 0;
+    size_t open = 0;
+    ValueId first_open = kNoValue;
+  };
+  ResultCount results_a;
+  ResultCount results_b;
   std::array<uint64_t, kVerdicts> verdicts{};  // of records of values that ops made
   std::array<uint64_t, kVerdicts> given{};     // of weights and inputs
   uint64_t records = 0;                        // that were compared, with the given ones
@@ -98,6 +106,8 @@ struct ComparisonSummary {
   [[nodiscard]] uint64_t differing() const;  // records of values that ops made
   [[nodiscard]] bool outside() const;        // something is outside of the tolerance, or has another number of elements
   [[nodiscard]] uint64_t judged() const;     // records of which a verdict could be given, with the given ones
+  // Whether a part of what the programs compute has no partner and leads to none: then nothing can be said of their results.
+  [[nodiscard]] bool has_open_ends() const { return results_a.open + results_b.open > 0; }
 };
 
 // Another run of one of the two programs, of inputs that differ in the last bit.
@@ -154,6 +164,7 @@ class DumpComparison {
   DumpComparison(const DumpIndex& a, const DumpIndex& b, ComparisonOptions options);
   Status pair();
   void explain();
+  void count_results();
   void measure_noise();
   void add_noise(const NoiseDump& noise);
   void find_partners();

@@ -299,6 +299,33 @@ TEST(DumpComparison, NamesWhatAMapDoesNotFind) {
   EXPECT_EQ(made.status().message(), "names.txt:3: nothing in A is called \"expp\". Did you mean \"exp\"?");
 }
 
+TEST(DumpComparison, CountsWhatHasNoPartnerAndLeadsToNone) {
+  Chain a;
+  Chain b;
+  a.run({1, 1, 1, 1, 1});
+  b.run({1, 1, 1, 1});
+  b.at(4).name = "product";
+  b.at(4).type = "ReduceProd";
+  b.gives(4, numbers(30, 99));
+  const Compared compared(a, b);
+  const ComparisonSummary& summary = compared.summary();
+  EXPECT_FALSE(summary.outside());
+  EXPECT_TRUE(summary.has_open_ends());
+  EXPECT_EQ(summary.results_a.open, 1U);
+  EXPECT_EQ(summary.results_b.open, 1U);
+  EXPECT_EQ(summary.results_b.paired, 0U);
+  EXPECT_EQ(summary_json(*compared.comparison).at("summary").at("results_b").at("first_open"), "product:out0");
+
+  // The same step within the program leads to a result that both have.
+  for (Chain* chain : {&a, &b}) {
+    const OpId last = chain->op("last", "Floor", {4});
+    chain->gives(last, numbers(30, 77));
+  }
+  const Compared led(a, b);
+  EXPECT_FALSE(led.summary().has_open_ends());
+  EXPECT_EQ(led.summary().results_b.paired, 1U);
+}
+
 TEST(DumpComparison, WritesTablesWithAsManyCellsAsColumns) {
   Chain a;
   Chain b;

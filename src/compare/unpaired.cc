@@ -7,6 +7,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "compare/results.h"
+
 namespace tensortap {
 namespace {
 
@@ -17,7 +19,6 @@ constexpr std::array<std::string_view, 8> kDrawn = {"rand",    "rand_like", "ran
 constexpr std::array<std::string_view, 3> kBetweenProcesses = {"c10d.", "_c10d_functional.", "_c10d_functional_autograd."};
 // Values on the way to an op of the other dump that are looked at.
 constexpr size_t kMostLooks = 64;
-constexpr std::string_view kGraphOutputs = "graph_outputs";  // attribute: numbers of the outputs that the op's graph hands out
 
 bool is_one_of(const auto& names, std::string_view type) { return std::ranges::find(names, type) != names.end(); }
 
@@ -29,7 +30,7 @@ class Explainer {
  public:
   Explainer(const PairingKeys& mine, const std::vector<uint32_t>& pair_of_mine, const PairingKeys& other,
             const std::vector<uint32_t>& pair_of_other, const std::vector<ValuePair>& pairs)
-      : mine_(mine), other_(other), pair_of_mine_(pair_of_mine), pair_of_other_(pair_of_other) {
+      : mine_(mine), other_(other), pair_of_mine_(pair_of_mine), pair_of_other_(pair_of_other), results_(mine), other_results_(other) {
     const ValueTable& table = other.table();
     for (ValueId id = 0; id < table.values().size(); ++id) {
       const uint32_t pair = pair_of_other[id];
@@ -64,37 +65,33 @@ class Explainer {
         }
       }
     }
+    one.is_open_end = one.why == Absence::kUnexplained && (ways_[id].end == kNoValue || is_declared_result(id));
     return one;
   }
 
  private:
+  [[nodiscard]] bool is_declared_result(ValueId id) const { return results_.are_declared() && results_.contains(id); }
+
   // What only such values read that nothing reads, and that no graph hands out. Of a program that does not say what it hands out, what is
   // paired with that of the other.
   void find_dead() {
     const size_t count = mine_.table().values().size();
     is_dead_.assign(count, false);
-    const bool known = knows_results(mine_);
-    if (!known && !(knows_results(other_) && has_all_results())) return;
+    const bool known = results_.are_declared();
+    if (!known && !(other_results_.are_declared() && has_all_results())) return;
     for (auto id = static_cast<ValueId>(count); id-- > 0;) {
       const ValueId partner = partner_of(id);
-      const bool handed_out = known ? is_result(mine_, id) : partner != kNoValue && is_result(other_, partner);
+      const bool handed_out = known ? results_.contains(id) : partner != kNoValue && other_results_.contains(partner);
       const auto is_dead = [this](ValueId reader) { return is_dead_[reader]; };
       is_dead_[id] = !handed_out && std::ranges::all_of(mine_.readers(id), is_dead, &PairingKeys::Reader::value) &&
                      std::ranges::all_of(mine_.later_readers(id), is_dead);
     }
   }
-  static bool knows_results(const PairingKeys& keys) {
-    return std::ranges::any_of(keys.table().dump().ops(), [](const OpInfo& op) { return attribute_slots(op, kGraphOutputs) != 0; });
-  }
-  static bool is_result(const PairingKeys& keys, ValueId id) {
-    const uint16_t slot = keys.table().at(id).slot;
-    return slot >= 64 || (attribute_slots(keys.table().op(id), kGraphOutputs) >> slot & 1U) != 0;
-  }
   // Whether each result of the other program has a partner.
   [[nodiscard]] bool has_all_results() const {
     bool any = false;
     for (ValueId id = 0; id < pair_of_other_.size(); ++id) {
-      if (other_.table().at(id).given || !is_result(other_, id)) continue;
+      if (other_.table().at(id).given || !other_results_.contains(id)) continue;
       if (pair_of_other_[id] == Pairing::kNoPair) return false;
       any = true;
     }
@@ -255,6 +252,8 @@ class Explainer {
   const PairingKeys& other_;
   const std::vector<uint32_t>& pair_of_mine_;
   const std::vector<uint32_t>& pair_of_other_;
+  const Results results_;
+  const Results other_results_;
   std::vector<ValueId> of_pair_;  // the value of the other dump
   std::unordered_map<std::string_view, std::vector<ValueId>> implemented_;
   std::vector<bool> is_dead_;

@@ -30,6 +30,8 @@ struct Unpaired {
   // kFused: name of the op of the other dump; kOtherWay: of the one that makes the value behind it; kUnexplained: of the one that
   // implements the same, but holds other values
   std::string by;
+  // kUnexplained, and no value that is made of it has a partner, or a graph hands it out: results of the program were not compared.
+  bool is_open_end = false;
 };
 
 // The values that ops of `mine` made, that take part and have no pair, in the order of execution. `pair_of_other` is of the other dump,

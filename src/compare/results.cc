@@ -1,0 +1,24 @@
+#include "compare/results.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace tensortap {
+namespace {
+
+constexpr std::string_view kGraphOutputs = "graph_outputs";  // attribute: numbers of the outputs that the op's graph hands out
+constexpr uint16_t kMostSlots = 64;                          // that the attribute can tell
+
+}  // namespace
+
+Results::Results(const PairingKeys& keys) : keys_(keys) {
+  are_declared_ = std::ranges::any_of(keys.table().dump().ops(), [](const OpInfo& op) { return attribute_slots(op, kGraphOutputs) != 0; });
+}
+
+bool Results::contains(ValueId id) const {
+  const Value& value = keys_.table().at(id);
+  if (are_declared_) return value.slot >= kMostSlots || (attribute_slots(keys_.table().op(id), kGraphOutputs) >> value.slot & 1U) != 0;
+  return !value.given && keys_.readers(id).empty() && keys_.later_readers(id).empty();
+}
+
+}  // namespace tensortap
