@@ -64,6 +64,43 @@ def how(done: Done) -> dict[str, str]:
     return {given["name"]: given["how"] for given in done.object["inputs"]}
 
 
+def open_dims(path: Path) -> Path:
+    """Save a model of three inputs whose dimensions have names, two of them the same."""
+    inputs = [info("a", FLOAT, ["N", 3]), info("b", FLOAT, [2, "N"]), info("c", FLOAT, ["N", "M"])]
+    nodes = [helper.make_node("MatMul", ["b", "a"], ["y"]), helper.make_node("MatMul", ["b", "c"], ["z"])]
+    return save(path, nodes, inputs, [info("y", FLOAT, [2, 3]), info("z", FLOAT, [2, "M"])])
+
+
+@each_row(
+    ("words", "n", "m"),
+    [
+        ((), 1, 16),
+        (("--dim", "N=6"), 6, 16),
+        (("--dim", "b.1=4"), 4, 16),
+        (("--input", "b=b7.npy"), 7, 16),
+        (("--input", "c=c59.npy"), 5, 9),
+        (("--input", "c=c59.npy", "--dim", "M=9"), 5, 9),
+    ],
+)
+def test_a_dimension_with_a_name_has_one_size_in_all_inputs(words: tuple[str, ...], n: int, m: int, tmp_path: Path) -> None:
+    model = open_dims(tmp_path / "m.onnx")
+    np.save(tmp_path / "b7.npy", np.ones((2, 7), np.float32))
+    np.save(tmp_path / "c59.npy", np.ones((5, 9), np.float32))
+    done = run(model, *words)
+    assert done.code == 0, done.err
+    assert [seen(model, name).shape for name in "abc"] == [(n, 3), (2, n), (n, m)]
+
+
+@each_row("words", [("--input", "b=b7.npy", "--dim", "N=6"), ("--input", "b=b7.npy", "--input", "c=c59.npy")])
+def test_two_sizes_of_one_dimension_are_refused_where_an_input_is_made(words: tuple[str, ...], tmp_path: Path) -> None:
+    model = open_dims(tmp_path / "m.onnx")
+    np.save(tmp_path / "b7.npy", np.ones((2, 7), np.float32))
+    np.save(tmp_path / "c59.npy", np.ones((5, 9), np.float32))
+    done = run(model, *words)
+    assert done.code == 2, done.out
+    assert 'input "a"' in done.err and '"N"' in done.err and '7 by input "b"' in done.err
+
+
 def plain(path: Path) -> Path:
     """Save a model of a float input, an integer one and a byte one, none of which shows what it is for."""
     inputs = [info("x", FLOAT, [200]), info("n", INT64, [200]), info("b", TensorProto.UINT8, [200])]

@@ -13,7 +13,6 @@
 namespace tensortap::onnxruntime {
 namespace {
 
-constexpr int64_t kDefaultDimension = 16;
 constexpr size_t kMadeElements = 2;  // of a sequence
 
 std::vector<std::string> names_of(const std::vector<ValueInfo>& infos) {
@@ -32,25 +31,6 @@ Result<const ValueInfo*> find_input(const std::vector<ValueInfo>& infos, const t
   const auto names = names_of(infos);
   return invalid_argument(
       concat("the model has no input ", quote(tensor.name), ". Its inputs are ", join(names, ", "), ".", did_you_mean(tensor.name, names)));
-}
-
-// Dimensions that the model leaves open: those named with --dim, 1 for the first (the batch), 16 for the rest.
-std::vector<int64_t> concrete_dims(const ValueInfo& info, const std::map<std::string, int64_t>& dims) {
-  std::vector<int64_t> result;
-  for (size_t axis = 0; axis < info.dims.size(); ++axis) {
-    const auto by_name = dims.find(std::string(info.dims[axis].name));
-    const auto by_place = dims.find(concat(info.name, ".", axis));
-    if (by_place != dims.end()) {
-      result.push_back(by_place->second);
-    } else if (info.dims[axis].size >= 0) {
-      result.push_back(info.dims[axis].size);
-    } else if (by_name != dims.end()) {
-      result.push_back(by_name->second);
-    } else {
-      result.push_back(axis == 0 ? 1 : kDefaultDimension);
-    }
-  }
-  return result;
 }
 
 Status check_dim_names(const std::vector<ValueInfo>& infos, const std::map<std::string, int64_t>& dims) {
@@ -191,12 +171,12 @@ void RunInputs::describe_given(const ValueInfo& info, const GivenByStep& given) 
   description_->push_back(std::move(line));
 }
 
-Status RunInputs::make_missing(const Api& api, const InputOptions& options, const ValueInfo& info) {
+Status RunInputs::make_missing(const Api& api, const InputOptions& options, const SymbolSizes& symbols, const ValueInfo& info) {
   const std::string name(info.name);
   if (!can_be_made(info)) {
     return unsupported(concat("input ", quote(name), " is a ", to_text(info.kind), ", which cannot be made up: give it"));
   }
-  const std::vector<int64_t> dims = concrete_dims(info, options.dims);
+  TENSORTAP_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, symbols.dims_of(info));
   TENSORTAP_ASSIGN_OR_RETURN(const MadeRange range, range_of(options, info));
   std::vector<OwnedValue> values;
   for (size_t i = 0; i < (info.kind == ValueKind::kSequence ? kMadeElements : 1); ++i) {
@@ -235,6 +215,12 @@ Result<RunInputs> RunInputs::create(const std::shared_ptr<const RuntimeLibrary>&
     }
     (key.first < 0 ? inputs.every_step_[key.second] : inputs.of_one_step_[key]) = *std::move(made);
   }
+  SymbolSizes symbols(*options.model_inputs, options.dims);
+  for (const auto& [key, value] : given) {
+    for (const tensortap_onnxruntime_input& part : value.parts) {
+      if (part.kind == TENSORTAP_INPUT_TENSOR || part.kind == TENSORTAP_INPUT_ELEMENT) symbols.learn(*value.info, part.tensor);
+    }
+  }
   for (const ValueInfo& info : *options.model_inputs) {
     const std::string name(info.name);
     // A value given for the first step only is enough when later ones are carried; of_step() falls back to it.
@@ -243,7 +229,7 @@ Result<RunInputs> RunInputs::create(const std::shared_ptr<const RuntimeLibrary>&
       continue;
     }
     if (!options.all_from.empty()) return missing_in(options, info);
-    TENSORTAP_RETURN_IF_ERROR(inputs.make_missing(library->api(), options, info));
+    TENSORTAP_RETURN_IF_ERROR(inputs.make_missing(library->api(), options, symbols, info));
   }
   TENSORTAP_RETURN_IF_ERROR(check_ranges_used(options, *inputs.description_));
   inputs.noise_ = options.noise;

@@ -17,6 +17,7 @@
 #include "source/onnxruntime/inference_session.h"
 #include "source/onnxruntime/input_maker.h"
 #include "source/onnxruntime/onnx_model.h"
+#include "source/onnxruntime/symbol_sizes.h"
 #include "tensortap/onnxruntime.h"
 
 namespace tensortap::onnxruntime {
@@ -64,7 +65,7 @@ class RunInputs {
   static Result<GivenByStep> collect(const InputOptions& options);
   Status move_all(const Api& api);
   [[nodiscard]] uint64_t noise_of(const std::string& name, int64_t step) const;
-  Status make_missing(const Api& api, const InputOptions& options, const ValueInfo& info);
+  Status make_missing(const Api& api, const InputOptions& options, const SymbolSizes& symbols, const ValueInfo& info);
   [[nodiscard]] const abi::Value* value_of(const std::string& name, int64_t step) const;
   void describe_given(const ValueInfo& info, const GivenByStep& given);
 
