@@ -184,6 +184,11 @@ Result<std::string> trusted_code_folder(const std::string& path, const std::stri
   return folder.path();
 }
 
+Status check_library_file(const std::string& path) {
+  if (is_directory(path)) return invalid_argument(concat(path, " is a folder"));
+  return File::open(path, O_RDONLY).status();
+}
+
 std::string folder_of_code(const void* address) {
   Dl_info info{};
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};

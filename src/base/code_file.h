@@ -25,6 +25,9 @@ Result<std::string> trusted_code_file(const std::string& path, const std::string
 // The same of a folder that is to hold such files.
 Result<std::string> trusted_code_folder(const std::string& path, const std::string& own_folder);
 
+// Whether the loader of libraries will not wait for this path: kNotFound, and the errors of File::open() for pipes, devices and folders.
+Status check_library_file(const std::string& path);
+
 // The folder of the library or program that `address` is in, as the loader knows it; "" when that is unknown.
 std::string folder_of_code(const void* address);
 

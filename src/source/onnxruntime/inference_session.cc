@@ -1,18 +1,37 @@
 #include "source/onnxruntime/inference_session.h"
 
+#include "base/code_file.h"
 #include "base/files.h"
 #include "base/text.h"
 
 namespace tensortap::onnxruntime {
 namespace {
 
+constexpr std::string_view kPythonHint =
+    "This library needs a process of Python. tensortap.run(MODEL, custom_ops=[LIBRARY]) in Python loads it, and so does a program under "
+    "tensortap exec.";
+
+// Whether the loader lacks functions that a Python interpreter has.
+bool needs_python(std::string_view message) {
+  constexpr std::string_view kUndefined = "undefined symbol: ";
+  const size_t at = message.find(kUndefined);
+  if (at == std::string_view::npos) return false;
+  const std::string_view symbol = message.substr(at + kUndefined.size());
+  return symbol.starts_with("Py") || symbol.starts_with("_Py");
+}
+
 // The library stays loaded: its operators are in use until the last session is gone.
 Status add_custom_ops(const Api& api, abi::SessionOptions* options, const std::string& library) {
   if (!path_exists(library)) return not_found(concat("custom operators: no such library: ", library));
+  TENSORTAP_RETURN_IF_ERROR(check_library_file(library).with_context("custom operators"));
   // The loader would look for a name without a folder elsewhere.
   const std::string path = library.find('/') == std::string::npos ? concat("./", library) : library;
   void* handle = nullptr;
-  return api.call(ort::kRegisterCustomOpsLibrary, options, path.c_str(), &handle).with_context(concat("custom operators of ", library));
+  const Status loaded = api.call(ort::kRegisterCustomOpsLibrary, options, path.c_str(), &handle);
+  if (!loaded.ok() && needs_python(loaded.message())) {
+    return invalid_argument(concat("custom operators of ", library, ": ", loaded.message(), ". ", kPythonHint));
+  }
+  return loaded.with_context(concat("custom operators of ", library));
 }
 
 Status add_extras(const Api& api, abi::SessionOptions* options, const SessionExtras& extras) {

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/code_file.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "source/onnxruntime/watched_runtime.h"
@@ -18,6 +19,10 @@ constexpr const char* kGetOne = "Install one (pip install onnxruntime), or name 
 
 Result<void*> open_library(const std::string& path) {
   if (path.find('/') != std::string::npos && !path_exists(path)) return not_found(concat("no such file: ", path, ". ", kGetOne));
+  if (path.find('/') != std::string::npos) {
+    if (const Status readable = check_library_file(path); !readable.ok())
+      return invalid_argument(concat(readable.message(), ". ", kGetOne));
+  }
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle != nullptr) return handle;
   const char* reason = dlerror();
