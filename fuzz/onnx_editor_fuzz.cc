@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "format/onnx_tensor/tensor_proto.h"
+#include "source/onnxruntime/blocked_graph.h"
+#include "source/onnxruntime/lower_levels.h"
 #include "source/onnxruntime/node_attributes.h"
 #include "source/onnxruntime/onnx_model.h"
 #include "source/onnxruntime/origins.h"
 #include "source/onnxruntime/tapped_model.h"
+#include "source/onnxruntime/weight_reader.h"
 
 namespace {
 
@@ -24,10 +27,22 @@ void read_weights(const Graph& graph) {
   }
 }
 
+void put_weights_in_order(const BlockedGraph& blocks) {
+  std::string storage;
+  for (const auto& [initializer, weight] : blocks.weights) {
+    auto tensor = tensortap::read_tensor_proto(initializer->bytes, storage);
+    std::string memory;
+    if (tensor.ok()) static_cast<void>(put_in_order(weight, blocks.block, memory, *tensor));
+  }
+}
+
 void check_edited(const Model& model, TapStyle style) {
   TypeRemedies remedies;
   if (!model.graph.nodes.empty() && !model.graph.nodes[0].outputs.empty()) remedies[std::string(model.graph.nodes[0].outputs[0])] = {26, 3};
-  const auto tapped = add_taps(model, remedies, {.style = style, .inputs = true, .reads = true});
+  LowerLevels none(-1, [](int32_t) { return tensortap::Result<std::string>(tensortap::internal_error("none")); });
+  const BlockedGraph blocks = find_blocks(model, model, none, 8);
+  put_weights_in_order(blocks);
+  const auto tapped = add_taps(model, remedies, {.style = style, .inputs = true, .reads = true, .blocks = &blocks});
   if (!tapped.ok()) return;
   // Every node is still there. (A graph nested as deep as is allowed gets one level deeper by its taps and is then refused.)
   const auto edited = read_model(tapped->bytes, "edited");

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from case_table import each_row
-from exec_onnxruntime_support import compare, write_program
+from exec_onnxruntime_support import Dump, compare, write_program
 from onnx import helper, numpy_helper
 
 pytest.importorskip("onnxruntime")
@@ -51,3 +51,50 @@ def test_large_weights_leave_nothing_in_the_folder_for_temporary_files(place: st
     assert "uncaptured" not in captured.err
     of_weight = dump.rows[dump.rows["op"] == next(number for number, op in dump.ops.items() if op["name"] == "w")]
     assert (of_weight["min"][0], of_weight["max"][0]) == (0.5, 0.5)
+
+
+def scaling_model(path: Path, value: float) -> Path:
+    """Save y = x @ w with every weight equal."""
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"], name="mm")],
+        "g",
+        [helper.make_tensor_value_info("x", 1, [1, 4])],
+        [helper.make_tensor_value_info("y", 1, [1, 4])],
+        [numpy_helper.from_array(np.full((4, 4), value, np.float32), "w")],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+PROGRAMS = {
+    "a file that is written again": "import shutil\n"
+    "for name in ('one', 'two', 'one'):\n"
+    "    shutil.copy(name + '.onnx', 'model.onnx'); sessions.append(ort.InferenceSession('model.onnx'))\n",
+    "bytes": "for name in ('one', 'two', 'one'):\n    sessions.append(ort.InferenceSession(open(name + '.onnx', 'rb').read()))\n",
+    "add_initializer": "for value in (1, 2, 1):\n"
+    "    options = ort.SessionOptions()\n"
+    "    kept.append(ort.OrtValue.ortvalue_from_numpy(np.full((4, 4), value, np.float32)))\n"
+    "    if value == 2: options.add_initializer('w', kept[-1])\n"
+    "    sessions.append(ort.InferenceSession('one.onnx', options))\n",
+}
+
+
+@each_row("text", PROGRAMS)
+def test_sessions_with_other_weights_have_dumps_of_their_own(text: str, tmp_path: Path) -> None:
+    scaling_model(tmp_path / "one.onnx", 1)
+    scaling_model(tmp_path / "two.onnx", 2)
+    program = write_program(
+        tmp_path,
+        f"sessions, kept = [], []\n{PROGRAMS[text]}"
+        "for session in sessions: show(session.run(None, {'x': np.ones((1, 4), np.float32)}))\n",
+    )
+    compare(program, options=["--full", "--slots", "in,out"])
+    dumps = [Dump(place.parent) for place in sorted(tmp_path.glob("dump/**/records.npy"))]
+    assert len(dumps) == 2
+    held = []
+    for dump in dumps:
+        numbers = {op["name"]: number for number, op in dump.ops.items()}
+        of_weight, of_result = (dump.rows[dump.rows["op"] == numbers[name]] for name in ("w", "mm"))
+        assert set(of_result["max"]) == {4 * of_weight["max"][0]}, "the weight is what the op read"
+        held.append((of_weight["max"][0], len(of_result)))
+    assert sorted(held) == [(1, 2), (2, 1)], "equal weights share a dump"

@@ -201,7 +201,7 @@ std::unique_ptr<std::byte[]> TensorLook::put_in_order(const TakenEvent& event, u
     view.data = nullptr;
     return nullptr;
   }
-  unblock_channels(view, block, plain.get());
+  unblock_channels(view, block, static_cast<uint64_t>(view.desc.shape[1]), plain.get());
   view.data = plain.get();
   return plain;
 }

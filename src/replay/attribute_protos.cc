@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -17,6 +18,8 @@ using protozero::pbf_reader;
 // What the source adds to the attributes of the node.
 constexpr std::string_view kGraphOutputs = "graph_outputs";
 constexpr std::string_view kChannelBlock = "channel_block";
+constexpr std::string_view kFilterOrder = "filter_order";
+constexpr std::string_view kFilterBlock = "filter_block";
 constexpr int kMostNested = 64;
 
 std::string_view name_in(pbf_reader reader, uint32_t tag) {
@@ -208,15 +211,28 @@ Result<std::string> kept_attribute(std::string_view name, const Json& place, std
   return std::string(bytes.substr(offset, size));
 }
 
+// The op's attributes, and the one that is the size of a block; 0 = it has none.
+std::pair<Json, uint32_t> block_size(const OpInfo& op, std::string_view name) {
+  if (op.attributes.find(name) == std::string::npos) return {Json::object(), 0};
+  Result<Json> attributes = parse_json(op.attributes, "");
+  if (!attributes.ok() || !attributes->is_object()) return {Json::object(), 0};
+  const auto block = attributes->find(name);
+  const bool is_size = block != attributes->end() && block->is_number_unsigned() && block->get<uint64_t>() < 256;
+  const uint32_t size = is_size ? block->get<uint32_t>() : 0;
+  return {*std::move(attributes), size};
+}
+
 }  // namespace
 
-uint32_t channel_block_of(const OpInfo& op) {
-  if (op.attributes.find(kChannelBlock) == std::string::npos) return 0;
-  const Result<Json> attributes = parse_json(op.attributes, "");
-  if (!attributes.ok() || !attributes->is_object()) return 0;
-  const auto block = attributes->find(kChannelBlock);
-  const bool is_size = block != attributes->end() && block->is_number_unsigned() && block->get<uint64_t>() < 256;
-  return is_size ? block->get<uint32_t>() : 0;
+uint32_t channel_block_of(const OpInfo& op) { return block_size(op, kChannelBlock).second; }
+
+std::optional<RecordedFilter> filter_of(const OpInfo& op) {
+  const auto [attributes, block] = block_size(op, kFilterBlock);
+  if (block < 2) return std::nullopt;
+  const auto order = attributes.find(kFilterOrder);
+  const std::string name = order != attributes.end() && order->is_string() ? order->get<std::string>() : "";
+  const std::optional<FilterOrder> known = filter_order_named(name);
+  return known.has_value() ? std::optional(RecordedFilter{*known, block}) : std::nullopt;
 }
 
 Result<NodeAttributes> node_attributes(const OpInfo& op, std::string_view bytes) {

@@ -5,17 +5,26 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "tensor/channel_blocks.h"
 #include "trace/op_info.h"
 
 namespace tensortap {
 
 // Channels of a block in the images that the op makes (docs/layouts/tap.md), 0 = they are in no blocks, or the dump does not say.
 uint32_t channel_block_of(const OpInfo& op);
+
+// The blocks in which ONNX Runtime stored a weight; nothing for other ops.
+struct RecordedFilter {
+  FilterOrder order = FilterOrder::kOutputs;
+  uint32_t block = 0;
+};
+std::optional<RecordedFilter> filter_of(const OpInfo& op);
 
 struct NodeAttributes {
   std::vector<std::string> protos;        // AttributeProto

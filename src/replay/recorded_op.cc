@@ -161,6 +161,7 @@ class Finder {
     if (producer < dump_.ops().size()) {
       input.constant = constants_.has(producer);
       if (record.dims_count == kBlockedRank) input.block = blocks_[producer];
+      if (input.constant) input.filter = filter_of(dump_.ops()[producer]);
     }
     op.bytes += record.bytes;
   }

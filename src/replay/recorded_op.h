@@ -10,17 +10,19 @@
 #include <vector>
 
 #include "base/status.h"
+#include "replay/attribute_protos.h"
 #include "trace/dump_index.h"
 
 namespace tensortap {
 
 struct RecordedInput {
-  std::optional<uint32_t> row;          // nothing: the op has no such input. Of a sequence its first element
-  std::vector<uint32_t> elements = {};  // rows of a sequence, in order
-  bool optional = false;                // the op wants an optional that holds this
-  bool constant = false;                // a weight, which kernels may rearrange when they are made
-  uint32_t block = 0;                   // channels of a block as the op read it, 0 = plain order
-  std::string name;                     // by which the op's nested graphs know it; "" for inputs of the op itself
+  std::optional<uint32_t> row;                // nothing: the op has no such input. Of a sequence its first element
+  std::vector<uint32_t> elements = {};        // rows of a sequence, in order
+  bool optional = false;                      // the op wants an optional that holds this
+  bool constant = false;                      // a weight, which kernels may rearrange when they are made
+  uint32_t block = 0;                         // channels of a block as the op read it, 0 = plain order
+  std::optional<RecordedFilter> filter = {};  // a weight that the op read in blocks
+  std::string name;                           // by which the op's nested graphs know it; "" for inputs of the op itself
 };
 
 struct RecordedOutput {

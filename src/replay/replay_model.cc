@@ -1,20 +1,26 @@
 #include "replay/replay_model.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "format/onnx_graph/node_writer.h"
 #include "format/onnx_graph/onnx_fields.h"
 #include "format/onnx_tensor/onnx_tensor_write.h"
 #include "replay/attribute_protos.h"
+#include "tensor/channel_blocks.h"
 
 namespace tensortap {
 namespace {
 
 constexpr uint64_t kMostWeightBytes = (uint64_t{1} << 31) - (uint64_t{1} << 20);  // protobuf takes 2 GiB
+constexpr int64_t kChannelsTogether = 4;
 constexpr std::string_view kReorderDomain = "com.microsoft.nchwc";
 
 class ModelWriter {
@@ -79,10 +85,51 @@ class ModelWriter {
     return onnx_tensor_bytes(name, data.view);
   }
 
+  // A weight as the runtime's own convolutions want it.
+  Result<std::string> filter_bytes(const std::string& name, uint32_t number, const RecordedFilter& stored) const {
+    TENSORTAP_ASSIGN_OR_RETURN(const RecordData data, dump_.data(number));
+    const TensorDesc& desc = data.view.desc;
+    const FilterBlocks filter{stored.order, stored.block, desc.shape, uint64_t{dtype_info(desc.dtype).bits} / 8};
+    const std::optional<uint64_t> count = desc.shape.rank() == 0 ? std::nullopt : filter.filled().numel();
+    if (desc.shape.numel() != dump_.rows()[number].numel) return unsupported(concat(name_of(number), " has only a part of its values"));
+    if (!count || *count == 0 || filter.bytes_each == 0 || *count > kMostWeightBytes / filter.bytes_each) {
+      return unsupported(concat(name_of(number), " cannot be put into blocks of channels"));
+    }
+    std::vector<std::byte> plain(packed_bytes(desc.dtype, *desc.shape.numel()).value_or(0));
+    copy_packed(data.view, plain.data());
+    std::vector<std::byte> blocked(*count * filter.bytes_each);
+    block_filter(filter, plain.data(), blocked.data());
+    return onnx_tensor_bytes(name, {{desc.dtype, filter.filled()}, blocked.data(), nullptr});
+  }
+
+  // The runtime takes channels by fours where it puts an image into blocks, and fills them up itself from there.
+  [[nodiscard]] bool is_to_fill(const RecordedInput& input) const {
+    return input.block != 0 && !input.constant && dump_.rows()[*input.row].shape[1] % kChannelsTogether != 0;
+  }
+  static RecordData filled(const TensorView& view) {
+    const auto dims = view.desc.shape.dims();
+    std::vector<int64_t> more(dims.begin(), dims.end());
+    more[1] = (more[1] + kChannelsTogether - 1) / kChannelsTogether * kChannelsTogether;
+    TensorView whole{{view.desc.dtype, Shape(more)}, nullptr, nullptr};
+    const uint64_t bytes = packed_bytes(view.desc.dtype, view.desc.shape.numel().value_or(0)).value_or(0);
+    std::vector<std::byte> packed(bytes);
+    copy_packed(view, packed.data());
+    const auto memory = std::make_shared<std::vector<std::byte>>(bytes / static_cast<uint64_t>(dims[1]) * static_cast<uint64_t>(more[1]));
+    const auto images = static_cast<uint64_t>(dims[0]);
+    for (uint64_t image = 0; image < images; ++image) {
+      std::copy_n(packed.begin() + static_cast<ptrdiff_t>(image * (bytes / images)), bytes / images,
+                  memory->begin() + static_cast<ptrdiff_t>(image * (memory->size() / images)));
+    }
+    whole.data = memory->data();
+    return {whole, memory};
+  }
+
   // The name of the value that the op reads. Ops that read the same record share it.
   Result<std::string> value_of(const RecordedInput& input) {
     if (!input.row.has_value()) return std::string();
     std::string name = concat("replay/", !input.elements.empty() ? "sequence" : input.constant ? "weight" : "value", *input.row);
+    if (input.filter.has_value()) name += "_in_blocks";
+    if (is_to_fill(input)) name += "_filled";
     TENSORTAP_RETURN_IF_ERROR(input.elements.empty() ? add_value(name, input, false) : add_sequence(name, input));
     if (input.optional) return optional_of(name);
     if (input.block == 0) return name;
@@ -120,7 +167,8 @@ class ModelWriter {
   Status add_value(const std::string& name, const RecordedInput& input, bool has_graphs) {
     if (!values_.insert(name).second) return {};
     if (input.constant) {
-      TENSORTAP_ASSIGN_OR_RETURN(const std::string proto, weight_bytes(name, *input.row));
+      TENSORTAP_ASSIGN_OR_RETURN(const std::string proto,
+                                 input.filter ? filter_bytes(name, *input.row, *input.filter) : weight_bytes(name, *input.row));
       append(onnx_field::graph::kInitializer, proto);
       return {};
     }
@@ -128,10 +176,11 @@ class ModelWriter {
     auto data = dump_.data(*input.row);
     if (!data.ok()) return data.status();
     if (data->view.desc.shape.numel() != row.numel) return unsupported(concat(name_of(*input.row), " has only a part of its values"));
+    if (is_to_fill(input)) *data = filled(data->view);
     TENSORTAP_ASSIGN_OR_RETURN(const int32_t type, onnx_type(row));
     // Branches that are not taken need not fit the sizes of this run: what nested graphs read is left open, as it was in the model.
     const std::vector<int64_t> open(row.desc().shape.dims().size(), -1);
-    append(onnx_field::graph::kInput, has_graphs ? tensor_value_info(name, type, open) : value_info(name, type, row));
+    append(onnx_field::graph::kInput, has_graphs ? tensor_value_info(name, type, open) : value_info(name, type, data->view.desc));
     model_.inputs.push_back({name, *input.row, *std::move(data)});
     return {};
   }
@@ -144,7 +193,7 @@ class ModelWriter {
     }
     TENSORTAP_ASSIGN_OR_RETURN(const int32_t type, onnx_type(row));
     const std::string name = concat(node.outputs[output.slot], output.element < 0 ? "" : concat("_", output.element));
-    append(onnx_field::graph::kOutput, value_info(name, type, row));
+    append(onnx_field::graph::kOutput, value_info(name, type, row.desc()));
     model_.outputs.push_back({name, number, place});
     if (output.element >= 0) return take_element(name, node.outputs[output.slot], output.element);
     if (output.optional) {
@@ -170,8 +219,7 @@ class ModelWriter {
     return {};
   }
 
-  static std::string value_info(std::string_view name, int32_t type, const RecordRow& row) {
-    const TensorDesc desc = row.desc();
+  static std::string value_info(std::string_view name, int32_t type, const TensorDesc& desc) {
     return tensor_value_info(name, type, {desc.shape.dims().begin(), desc.shape.dims().end()});
   }
 

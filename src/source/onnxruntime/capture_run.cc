@@ -108,7 +108,7 @@ Status CaptureRun::open_sessions() {
   if (!sender_) return {};
   if (tapped_ && tensortap_skips_steps(session_.get()) != 0) open_twin();
   if (tapped_) report_untapped(session_.get(), *model_, *tapped_, sender_->ids());
-  send_weights(session_.get(), model_->ops(), sender_->ids(), model_->external_folder());
+  send_weights(session_.get(), model_->ops(), sender_->ids(), model_->external_folder(), model_->author_weights());
   return {};
 }
 

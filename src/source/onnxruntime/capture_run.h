@@ -35,7 +35,7 @@ class CaptureRun {
   Status prepare();
   Status open_capture();
   Status open_sessions();
-  [[nodiscard]] SenderOptions sender_options() const { return {request_.threads != 1, model_->channel_block()}; }
+  [[nodiscard]] SenderOptions sender_options() const { return {request_.threads != 1, model_->blocks().block}; }
   void open_twin();
   Status run_steps();
   Status run_step(int64_t step);

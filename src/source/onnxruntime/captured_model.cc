@@ -80,19 +80,18 @@ Status PreparedModel::read_executed() {
 }
 
 Status PreparedModel::trace() {
-  if (has_blocked_convolutions(executed_)) {
-    Result<uint32_t> block = channel_block_of(library_);
-    if (!block.ok()) return block.status().with_context("this library's convolutions with channels in blocks");
-    channel_block_ = *block;
-  }
-  const auto optimise = [this](int32_t level) -> Result<std::string> {
+  LowerLevels levels(options_.as_written ? abi::kOptimizeNone : options_.level, [this](int32_t level) -> Result<std::string> {
     TENSORTAP_ASSIGN_OR_RETURN(
         OptimizedModel lower, optimize_model(library_, file_, {level, options_.threads, options_.extras, author_graph_.weights_dropped()}));
     return std::move(lower.bytes);
-  };
-  const int32_t level = options_.as_written ? abi::kOptimizeNone : options_.level;
-  const std::vector<NodeOrigin> origins = find_origins(executed_, author(), level, optimise);
-  ops_ = build_op_table(executed_, origins, channel_block_);
+  });
+  if (has_blocked_images(executed_)) {
+    Result<uint32_t> block = channel_block_of(library_);
+    if (!block.ok()) return block.status().with_context("this library's convolutions with channels in blocks");
+    blocks_ = find_blocks(executed_, author(), levels, *block);
+  }
+  const std::vector<NodeOrigin> origins = find_origins(executed_, author(), levels);
+  ops_ = build_op_table(executed_, origins, &blocks_);
   mark_constants(author(), origins, ops_);
   return {};
 }
@@ -127,7 +126,8 @@ Result<std::unique_ptr<TappedSession>> TappedSession::open(const PreparedModel& 
   tapped->output_names_ = model.output_names();
   TypeRemedies remedies;
   for (int attempt = 0; attempt < kMaxRemedies; ++attempt) {
-    TENSORTAP_ASSIGN_OR_RETURN(TappedModel edited, add_taps(model.executed(), remedies, {.style = style, .reads = reads}));
+    TENSORTAP_ASSIGN_OR_RETURN(TappedModel edited,
+                               add_taps(model.executed(), remedies, {.style = style, .reads = reads, .blocks = &model.blocks()}));
     tapped->untapped_ = std::move(edited.untapped);
     tapped->shown_inputs_ = std::move(edited.shown_inputs);
     TENSORTAP_ASSIGN_OR_RETURN(tapped->operators_, TapOperators::create(model.library()->api(), std::move(edited.taps)));

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "source/onnxruntime/author_weights.h"
+#include "source/onnxruntime/blocked_graph.h"
 #include "source/onnxruntime/executed_graph.h"
 #include "source/onnxruntime/inference_session.h"
 #include "source/onnxruntime/model_file.h"
@@ -39,8 +41,8 @@ class PreparedModel {
   [[nodiscard]] const Model& author() const { return author_graph_.model; }
   [[nodiscard]] const Model& executed() const { return executed_; }
   [[nodiscard]] const OpTable& ops() const { return ops_; }
-  // Channels of a block in what blocked convolutions make; 0 when the graph has none.
-  [[nodiscard]] uint32_t channel_block() const { return channel_block_; }
+  [[nodiscard]] const BlockedGraph& blocks() const { return blocks_; }
+  [[nodiscard]] AuthorWeights author_weights() const { return {file_.bytes(), file_.folder()}; }
   [[nodiscard]] const std::string& external_folder() const { return external_folder_; }
   // Inputs that a run must be given: those of the graph without the ones that have a value already.
   [[nodiscard]] const std::vector<ValueInfo>& inputs() const { return inputs_; }
@@ -64,8 +66,8 @@ class PreparedModel {
   OptimizedModel executed_pass_;
   std::string external_folder_;
   Model executed_;
+  BlockedGraph blocks_;
   OpTable ops_;
-  uint32_t channel_block_ = 0;
   std::vector<ValueInfo> inputs_;
   std::vector<std::string> output_names_;
 };

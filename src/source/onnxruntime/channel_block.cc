@@ -6,49 +6,25 @@
 #include "base/text.h"
 #include "format/onnx_graph/node_writer.h"
 #include "format/onnx_graph/onnx_fields.h"
+#include "source/onnxruntime/fusion_rules.h"
 #include "source/onnxruntime/inference_session.h"
-#include "source/onnxruntime/name_scope.h"
 
 namespace tensortap::onnxruntime {
 namespace {
 
-constexpr std::string_view kDomain = "com.microsoft.nchwc";
 constexpr int64_t kChannels = 128;  // more than any block has
 constexpr int64_t kPositions = 2;
 static_assert(kChannels * kPositions == kReorderedNumbers);
 
-using BlockedScope = NameScope<bool>;
-
-// What reads a blocked image and is none of the runtime's own operators works element by element, so its result is also blocked.
-bool makes_blocked(const Node& node, const BlockedScope& scope) {
-  if (node.domain == kDomain) return node.type != "ReorderOutput";
-  return std::ranges::any_of(node.inputs, [&](std::string_view input) { return scope.find(input, false); });
-}
-
-void mark(const Graph& graph, const BlockedScope* outer, std::vector<bool>& blocked) {
-  BlockedScope scope(outer);
-  for (const Node& node : graph.nodes) {
-    for (const Subgraph& body : node.subgraphs) mark(*body.graph, &scope, blocked);
-    blocked[node.index] = makes_blocked(node, scope);
-    for (const std::string_view output : node.outputs) scope.set(output, blocked[node.index]);
-  }
-}
-
 }  // namespace
-
-std::vector<bool> nodes_with_blocked_outputs(const Model& executed) {
-  std::vector<bool> blocked(executed.node_count);
-  mark(executed.graph, nullptr, blocked);
-  return blocked;
-}
 
 std::string reordering_model() {
   const std::vector<int64_t> dims = {1, kChannels, 1, kPositions};
-  std::string graph = as_field(onnx_field::graph::kNode, node_bytes({"ReorderInput", "reorder", {"x"}, {"y"}, {}, kDomain}));
+  std::string graph = as_field(onnx_field::graph::kNode, node_bytes({"ReorderInput", "reorder", {"x"}, {"y"}, {}, kBlockedDomain}));
   graph += as_field(onnx_field::graph::kName, "reorder");
   graph += as_field(onnx_field::graph::kInput, tensor_value_info("x", onnx_type::kFloat, dims));
   graph += as_field(onnx_field::graph::kOutput, tensor_value_info("y", onnx_type::kFloat, dims));
-  const OperatorSet sets[] = {{"", 13}, {kDomain, 1}};
+  const OperatorSet sets[] = {{"", 13}, {kBlockedDomain, 1}};
   return model_bytes(graph, sets);
 }
 

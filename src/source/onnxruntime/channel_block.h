@@ -8,15 +8,10 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
-#include "source/onnxruntime/onnx_model.h"
 #include "source/onnxruntime/runtime_library.h"
 
 namespace tensortap::onnxruntime {
-
-// By Node::index, whether the images that a node of an executed graph makes have their channels in blocks.
-std::vector<bool> nodes_with_blocked_outputs(const Model& executed);
 
 // A model that puts the channels of its input "x", float[1, 128, 1, 2], into blocks, and how many channels are a block by its output "y",
 // when "x" is

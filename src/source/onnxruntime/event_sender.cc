@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "source/onnxruntime/element_types.h"
+#include "source/onnxruntime/plain_image.h"
 #include "tensor/number_formats.h"
 
 namespace tensortap::onnxruntime {
 namespace {
-
-constexpr uint32_t kBlockedRank = 4;  // the runtime blocks images only
 
 // What tensortap_parallel_for gets as its pool.
 struct Pool {
@@ -27,11 +26,13 @@ struct EventScratch {
   std::vector<tensortap_tensor> tensors;
   std::vector<TensorScratch> views;
   std::vector<std::vector<unsigned char>> repacked;
+  std::vector<PlainImage> images;
 
   void reserve(size_t count) {
     tensors.resize(count);
     if (views.size() < count) views.resize(count);
     if (repacked.size() < count) repacked.resize(count);
+    if (images.size() < count) images.resize(count);
   }
 };
 
@@ -46,12 +47,14 @@ struct Reads {
   uint32_t channel_block;
   std::vector<tensortap_tensor> tensors{};
   std::vector<TensorScratch> views{};
+  std::vector<PlainImage> images{};
 };
 
 uint64_t tell_reads(Reads& reads) {
   const FiredTap& fired = reads.fired;
   const size_t count = fired.tap.reads.size();
   reads.views.resize(count);
+  reads.images.resize(count);
   auto* get_input = fired.api.find(ort::kKernelContextGetInput);
   for (size_t i = 0; i < count; ++i) {
     const abi::Value* value = nullptr;
@@ -62,7 +65,7 @@ uint64_t tell_reads(Reads& reads) {
     }
     if (value == nullptr || !view_tensor(fired.api, value, reads.views[i], tensor).ok()) continue;
     const TapRead& read = fired.tap.reads[i];
-    if (read.blocked && tensor.rank == kBlockedRank) tensor.flags = TENSORTAP_TENSOR_CHANNEL_BLOCK(reads.channel_block);
+    reads.images[i].describe(read.channels, reads.channel_block, tensor);
     tensor.slot_kind = TENSORTAP_SLOT_INPUT;
     tensor.slot_index = read.input;
     reads.tensors.push_back(tensor);
@@ -164,7 +167,7 @@ void EventSender::on_tap(const FiredTap& fired, const Run& run) {
     if (fired.values[i] == nullptr || !view_tensor(fired.api, fired.values[i], memory.views[i], tensor).ok()) continue;
     const TapSlot& slot = fired.tap.slots[i];
     if (slot.element_type != 0) repack(slot.element_type, memory.repacked[i], tensor);
-    if (slot.blocked && tensor.rank == kBlockedRank) tensor.flags = TENSORTAP_TENSOR_CHANNEL_BLOCK(channel_block_);
+    memory.images[i].describe(slot.channels, channel_block_, tensor);
     if (slot.shown_again) tensor.flags |= TENSORTAP_TENSOR_SHOWN_AGAIN;
     tensor.slot_kind = TENSORTAP_SLOT_OUTPUT;
     tensor.slot_index = slot.output;
@@ -217,13 +220,15 @@ void EventSender::send_inputs(const Api& api, const std::vector<NamedValue>& inp
   }
 }
 
-void EventSender::send_failure(const Api& api, uint32_t entry, const std::vector<const abi::Value*>& inputs, const Run& run,
+void EventSender::send_failure(const Api& api, uint32_t entry, const std::vector<ReadValue>& inputs, const Run& run,
                                const std::string& message) {
   std::vector<TensorScratch> views(inputs.size());
+  std::vector<PlainImage> images(inputs.size());
   std::vector<tensortap_tensor> tensors;
   for (size_t i = 0; i < inputs.size(); ++i) {
     tensortap_tensor tensor{};
-    if (inputs[i] == nullptr || !view_tensor(api, inputs[i], views[i], tensor).ok()) continue;
+    if (inputs[i].value == nullptr || !view_tensor(api, inputs[i].value, views[i], tensor).ok()) continue;
+    images[i].describe(inputs[i].channels, channel_block_, tensor);
     tensor.slot_kind = TENSORTAP_SLOT_INPUT;
     tensor.slot_index = static_cast<uint32_t>(i);
     tensors.push_back(tensor);

@@ -19,6 +19,12 @@ struct SenderOptions {
   uint32_t channel_block = 0;  // of the library (channel_block.h)
 };
 
+// What an op read.
+struct ReadValue {
+  const abi::Value* value = nullptr;  // null = not known
+  int64_t channels = kNotBlocked;     // of an image in blocks: how many are the author's
+};
+
 // `tensor` holds int8, uint8 (for 2 and 4 bit integers) or float32 (for float8_e8m0) elements cast from ONNX's `element_type`. Makes it the
 // original type again, with its bits in `memory`. Leaves it as it is when the original type is none of these.
 void repack(int32_t element_type, std::vector<unsigned char>& memory, tensortap_tensor& tensor);
@@ -38,9 +44,8 @@ class EventSender : public TapListener {
   // The inputs of a run, reported as outputs of the pseudo-ops "Input". `tapped` is the session that runs, null = one without taps.
   void send_inputs(const Api& api, const std::vector<NamedValue>& inputs, const Run& run, const TappedSession* tapped);
 
-  // An op that failed with the inputs that it had; null values are unknown.
-  void send_failure(const Api& api, uint32_t entry, const std::vector<const abi::Value*>& inputs, const Run& run,
-                    const std::string& message);
+  // An op that failed with the inputs that it had; unknown values are left out.
+  void send_failure(const Api& api, uint32_t entry, const std::vector<ReadValue>& inputs, const Run& run, const std::string& message);
 
   [[nodiscard]] tensortap_session* session() const { return session_; }
   [[nodiscard]] const OpIds& ids() const { return ids_; }

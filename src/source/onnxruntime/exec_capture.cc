@@ -97,7 +97,8 @@ Result<OwnedSession> ExecCapture::open_session(const DumpRequest& request) {
 Result<std::shared_ptr<ModelDump>> ExecCapture::dump_of(const OpTable& ops, const DumpRequest& request) {
   const std::lock_guard lock(mutex_);
   for (const Known& known : known_) {
-    if (known.model == request.model && known.runtime == request.runtime && known.dump->has_ops(ops)) return known.dump;
+    const bool same = known.model == request.model && known.runtime == request.runtime && known.weights == request.weights;
+    if (same && known.dump->has_ops(ops)) return known.dump;
   }
   TENSORTAP_RETURN_IF_ERROR(choose_place());
   TENSORTAP_ASSIGN_OR_RETURN(OwnedSession session, open_session(request));
@@ -107,9 +108,9 @@ Result<std::shared_ptr<ModelDump>> ExecCapture::dump_of(const OpTable& ops, cons
     dump->close();
     return status_from(code, message.data());
   }
-  if (request.weights) dump->send_weights(ops, request.weights_folder);
+  if (request.sends_weights) dump->send_weights(ops, request.weights_folder, AuthorWeights(request.author, request.author_folder));
   process_folder_used_ = true;
-  known_.push_back({request.model, request.runtime, dump});
+  known_.push_back({request.model, request.runtime, request.weights, dump});
   return dump;
 }
 

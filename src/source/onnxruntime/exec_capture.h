@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -18,10 +19,13 @@ namespace tensortap::onnxruntime {
 struct DumpRequest {
   std::string model;    // the file's path, "" = it came as bytes
   std::string runtime;  // "1.31.1"
+  std::string weights;  // weights_key() of the executed graph, "" = not known
   std::string weights_folder;
+  std::string_view author;  // the model as the program gave it
+  std::string author_folder;
   uint32_t channel_block = 0;
   RuntimeFacts facts;
-  bool weights = true;  // whether they are captured
+  bool sends_weights = true;
 };
 
 // Thread-safe. Lives until the process ends: its dumps are closed then. A child of fork() begins anew.
@@ -30,8 +34,9 @@ class ExecCapture {
   // Null when this process was not started by `tensortap exec`, or when what it asks for cannot be read, which is said once.
   static ExecCapture* of_process();
 
-  // The dump of a model whose op table is `ops`: that of an equal model, or a new one with the model's weights in it. The first has the
-  // folder of the process, others are in it. Errors: those of opening and binding a session; the place is free again then.
+  // The dump of a model whose op table is `ops`: that of an equal model with equal weights, or a new one with the model's weights in it.
+  // The first has the folder of the process, others are in it. Errors: those of opening and binding a session; the place is free again
+  // then.
   Result<std::shared_ptr<ModelDump>> dump_of(const OpTable& ops, const DumpRequest& request);
 
   [[nodiscard]] const ExecRequest& request() const { return request_; }
@@ -40,6 +45,7 @@ class ExecCapture {
   struct Known {
     std::string model;
     std::string runtime;
+    std::string weights;
     std::shared_ptr<ModelDump> dump;
   };
   explicit ExecCapture(ExecRequest request) : request_(std::move(request)) {}

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "source/onnxruntime/element_types.h"
+#include "source/onnxruntime/plain_image.h"
 #include "source/onnxruntime/weight_reader.h"
 
 namespace tensortap::onnxruntime {
@@ -40,9 +41,11 @@ class OutputKeeper : public TapListener {
   std::map<std::pair<uint32_t, uint32_t>, OwnedValue> kept_;
 };
 
-Result<OwnedValue> weight_value(const PreparedModel& model, const Initializer& initializer) {
+Result<OwnedValue> weight_value(const PreparedModel& model, const OpEntry& entry) {
   WeightReader reader(model.external_folder());
-  TENSORTAP_ASSIGN_OR_RETURN(const TensorProto data, reader.read(initializer));
+  TENSORTAP_ASSIGN_OR_RETURN(TensorProto data, reader.read(*entry.initializer));
+  std::string plain;
+  if (entry.blocked != nullptr) TENSORTAP_RETURN_IF_ERROR(put_in_order(*entry.blocked, entry.channel_block, plain, data));
   if (data.element_type == kElementString) return unsupported("strings are not copied");
   tensortap_tensor tensor{};
   tensor.size = sizeof(tensor);
@@ -91,7 +94,7 @@ FailedOp collect_failed_inputs(const PreparedModel& model, const TappedSession& 
   const OpEntry& op = ops.entries[entry];
   FailedOp failed;
   failed.entry = entry;
-  failed.inputs.assign(op.node->inputs.size(), nullptr);
+  failed.inputs.resize(op.node->inputs.size());
   failed.copies.resize(op.node->inputs.size());
   OutputKeeper keeper;
   for (size_t i = 0; i < op.producers.size(); ++i) {
@@ -104,16 +107,17 @@ FailedOp collect_failed_inputs(const PreparedModel& model, const TappedSession& 
   for (size_t i = 0; i < op.producers.size(); ++i) {
     const OpEntry* producer = op.producers[i] == kNoEntry ? nullptr : &ops.entries[op.producers[i]];
     if (producer == nullptr) continue;
+    failed.inputs[i].channels = channels_read(model.blocks(), *op.node, i);
     if (producer->role == OpRole::kNode) {
       failed.copies[i] = keeper.take(producer->node->index, op.producer_slots[i]);
     } else if (producer->role == OpRole::kInitializer) {
-      auto weight = weight_value(model, *producer->initializer);
+      auto weight = weight_value(model, *producer);
       if (weight.ok()) failed.copies[i] = *std::move(weight);
     } else {
       const auto input = std::ranges::find(inputs, producer->value, &NamedValue::name);
-      if (input != inputs.end()) failed.inputs[i] = input->value;
+      if (input != inputs.end()) failed.inputs[i].value = input->value;
     }
-    if (failed.copies[i]) failed.inputs[i] = failed.copies[i].get();
+    if (failed.copies[i]) failed.inputs[i].value = failed.copies[i].get();
   }
   return failed;
 }
@@ -122,10 +126,12 @@ Json describe_failure(const PreparedModel& model, const FailedOp& failed, const 
   const OpEntry& op = model.ops().entries[failed.entry];
   Json inputs = Json::array();
   for (size_t i = 0; i < failed.inputs.size(); ++i) {
-    Json input = {{"name", std::string(op.node->inputs[i])}, {"dtype", nullptr}, {"shape", nullptr}};
+    Json input = {{"name", std::string(op.inputs[i])}, {"dtype", nullptr}, {"shape", nullptr}};
     TensorScratch scratch;
     tensortap_tensor tensor{};
-    if (failed.inputs[i] != nullptr && view_tensor(model.library()->api(), failed.inputs[i], scratch, tensor).ok()) {
+    if (failed.inputs[i].value != nullptr && view_tensor(model.library()->api(), failed.inputs[i].value, scratch, tensor).ok()) {
+      PlainImage image;
+      image.describe(failed.inputs[i].channels, model.blocks().block, tensor);
       input["dtype"] = element_type(onnx_type_of(tensor.dtype)).name;
       input["shape"] = std::vector<int64_t>(tensor.dims, tensor.dims + tensor.rank);
     }

@@ -21,9 +21,9 @@ struct NamedNode {
 NamedNode node_in_message(std::string_view message);
 
 struct FailedOp {
-  uint32_t entry = kNoEntry;              // in the op table
-  std::vector<OwnedValue> copies;         // inputs made by other nodes
-  std::vector<const abi::Value*> inputs;  // as many as the node has; null = not known
+  uint32_t entry = kNoEntry;       // in the op table
+  std::vector<OwnedValue> copies;  // inputs made by other nodes
+  std::vector<ReadValue> inputs;   // as many as the node has
 };
 
 // The entry of the op that failed, by the runtime's message and the last tap that fired; kNoEntry when they do not show it.

@@ -15,12 +15,17 @@
 #include "source/onnxruntime/runtime_library.h"
 #include "source/onnxruntime/session_facts.h"
 #include "source/onnxruntime/tapped_model.h"
+#include "source/onnxruntime/weights_key.h"
 
 namespace tensortap::onnxruntime {
 namespace {
 
 // Each failing load names one more value whose type a tap cannot take.
 constexpr int kMaxForeignRemedies = 200;
+constexpr const char* kNoTaps = "the runtime made no session with taps of the model";
+constexpr const char* kCompiled = "an execution provider compiled ops of the model: use CPUExecutionProvider alone to capture them";
+
+const char* reason_of(const Status& failure) { return failure.message().find("compiled nodes") == std::string::npos ? kNoTaps : kCompiled; }
 
 // The graph that runs and what its ops are called. The models are views into the bytes.
 struct ExecutedGraph {
@@ -28,8 +33,8 @@ struct ExecutedGraph {
   AuthorGraph author;
   std::string folder;  // of weights that are not in the bytes; "" = there are none
   Model executed;
+  BlockedGraph blocks;
   OpTable ops;
-  uint32_t channel_block = 0;
 };
 
 // Older releases find files only beside a model file, and the tapped model is none.
@@ -68,15 +73,16 @@ Status read_graphs(SessionMaker& maker, const ForeignModel& model, ExecutedGraph
 }
 
 Status name_ops(SessionMaker& maker, ExecutedGraph& graph) {
-  if (has_blocked_convolutions(graph.executed)) {
-    TENSORTAP_ASSIGN_OR_RETURN(graph.channel_block, maker.channel_block());
-  }
-  const auto lower = [&](int32_t level) -> Result<std::string> {
+  LowerLevels levels(kProgramLevel, [&](int32_t level) -> Result<std::string> {
     TENSORTAP_ASSIGN_OR_RETURN(OptimizedModel pass, optimise(maker, level, graph.author.weights_dropped()));
     return std::move(pass.bytes);
-  };
-  const std::vector<NodeOrigin> origins = find_origins(graph.executed, graph.author.model, kProgramLevel, lower);
-  graph.ops = build_op_table(graph.executed, origins, graph.channel_block);
+  });
+  if (has_blocked_images(graph.executed)) {
+    TENSORTAP_ASSIGN_OR_RETURN(const uint32_t block, maker.channel_block());
+    graph.blocks = find_blocks(graph.executed, graph.author.model, levels, block);
+  }
+  const std::vector<NodeOrigin> origins = find_origins(graph.executed, graph.author.model, levels);
+  graph.ops = build_op_table(graph.executed, origins, &graph.blocks);
   mark_constants(graph.author.model, origins, graph.ops);
   return {};
 }
@@ -88,8 +94,8 @@ Result<std::shared_ptr<TapGraph>> load_with_taps(SessionMaker& maker, const Exec
   TypeRemedies remedies;
   for (int attempt = 0; attempt < kMaxForeignRemedies; ++attempt) {
     const int64_t number = PublishedGraph::next_number();
-    TENSORTAP_ASSIGN_OR_RETURN(TappedModel tapped,
-                               add_taps(executed.executed, remedies, {.inputs = true, .graph = number, .reads = reads}));
+    TENSORTAP_ASSIGN_OR_RETURN(TappedModel tapped, add_taps(executed.executed, remedies,
+                                                            {.inputs = true, .graph = number, .reads = reads, .blocks = &executed.blocks}));
     auto graph = std::make_shared<TapGraph>(std::move(tapped.taps));
     const PublishedGraph published(number, graph);
     const Status loaded = maker.load(tapped.bytes, folder);
@@ -129,15 +135,18 @@ Result<std::shared_ptr<ForeignSession>> ForeignSession::try_to_make(SessionMaker
   TENSORTAP_RETURN_IF_ERROR(name_ops(maker, graph));
   release_free_memory();
   DumpRequest request = dump_request(model);
+  request.weights = weights_key(graph.executed, graph.folder);
   request.weights_folder = graph.folder;
-  request.channel_block = graph.channel_block;
+  request.author = model.bytes;
+  request.author_folder = model.folder;
+  request.channel_block = graph.blocks.block;
   request.facts = runtime_facts(graph.executed, loaded_runtime_path(), {});
   TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<ModelDump> dump, capture->dump_of(graph.ops, request));
   if (!dump->wants_anything()) return std::shared_ptr<ForeignSession>();
   std::vector<UntappedValue> untapped;
   auto taps = load_with_taps(maker, graph, tensortap_wants_reads(dump->session()) != 0, untapped);
   if (!taps.ok()) {
-    dump->nothing_captured();
+    dump->nothing_captured(reason_of(taps.status()));
     why.counted = true;
     return taps.status();
   }
@@ -191,15 +200,16 @@ void ForeignSession::AnnouncedRun::failed(std::string_view message) {
 
 void account_for_uncaptured(const ForeignModel& model, const Uncaptured& why) {
   if (why.reason.ok()) return;
-  say(concat(model.name(), " runs uncaptured: ", why.reason.message()));
+  const char* const reason = reason_of(why.reason);
+  say(concat(model.name(), " runs uncaptured: ", reason == kCompiled ? reason : why.reason.message()));
   ExecCapture* capture = ExecCapture::of_process();
   const auto author = read_model(model.bytes, model.name());
   if (capture == nullptr || why.counted || !author.ok()) return;
   const OpTable ops = build_op_table(*author, trace_origins(*author, *author));
   DumpRequest request = dump_request(model);
-  request.weights = false;
+  request.sends_weights = false;
   const auto dump = capture->dump_of(ops, request);
-  if (dump.ok()) (*dump)->nothing_captured();
+  if (dump.ok()) (*dump)->nothing_captured(reason);
 }
 
 }  // namespace tensortap::onnxruntime

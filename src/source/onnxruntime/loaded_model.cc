@@ -127,12 +127,12 @@ Status LoadedModel::open_capture(const tensortap_onnxruntime_model_options& opti
   TENSORTAP_RETURN_IF_ERROR(bind_capture_session(session_.get()));
   const bool wanted = wants_any_node(session_.get(), prepared_->ops(), ids);
   sender_ = std::make_unique<EventSender>(session_.get(), prepared_->ops(), std::move(ids),
-                                          SenderOptions{request_.threads != 1, prepared_->channel_block()});
+                                          SenderOptions{request_.threads != 1, prepared_->blocks().block});
   if (wanted) {
     TENSORTAP_ASSIGN_OR_RETURN(tapped_, TappedSession::open(*prepared_, style_, "", tensortap_wants_reads(session_.get()) != 0));
     report_untapped(session_.get(), *prepared_, *tapped_, sender_->ids());
   }
-  send_weights(session_.get(), prepared_->ops(), sender_->ids(), prepared_->external_folder());
+  send_weights(session_.get(), prepared_->ops(), sender_->ids(), prepared_->external_folder(), prepared_->author_weights());
   output_names_ = prepared_->output_names();
   return {};
 }

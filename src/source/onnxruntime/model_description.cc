@@ -26,7 +26,7 @@ Json describe_op(const OpEntry& entry) {
   Json inputs = Json::array();
   Json outputs = Json::array();
   if (entry.node != nullptr) {
-    for (const auto input : entry.node->inputs) inputs.push_back(std::string(input));
+    for (const auto input : entry.inputs) inputs.push_back(std::string(input));
     for (const auto output : entry.node->outputs) outputs.push_back(std::string(output));
     op["domain"] = std::string(entry.node->domain);
     op["inserted"] = entry.inserted;

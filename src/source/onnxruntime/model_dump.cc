@@ -1,6 +1,7 @@
 #include "source/onnxruntime/model_dump.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "base/wait.h"
@@ -9,8 +10,6 @@
 
 namespace tensortap::onnxruntime {
 namespace {
-
-constexpr const char* kNoTaps = "the runtime made no session with taps of the model";
 
 std::string key_of(const OpEntry& entry) { return concat(entry.name, "\n", entry.type); }
 
@@ -62,16 +61,16 @@ bool ModelDump::wants_anything() const {
   return std::ranges::any_of(ids(), [this](tensortap_op_id id) { return tensortap_wants_op(session(), id) != 0; });
 }
 
-void ModelDump::nothing_captured() {
-  for (const NodeOp& node : parts_->nodes) tensortap_not_captured(session(), node.id, kNoTaps);
+void ModelDump::nothing_captured(const std::string& why) {
+  for (const NodeOp& node : parts_->nodes) tensortap_not_captured(session(), node.id, why.c_str());
 }
 
 void ModelDump::value_not_captured(const UntappedValue& value) {
   tensortap_not_captured(session(), ids()[parts_->numbers.by_node[value.node]], value.reason.c_str());
 }
 
-void ModelDump::send_weights(const OpTable& ops, const std::string& external_folder) {
-  onnxruntime::send_weights(session(), ops, ids(), external_folder);
+void ModelDump::send_weights(const OpTable& ops, const std::string& external_folder, AuthorWeights author) {
+  onnxruntime::send_weights(session(), ops, ids(), external_folder, std::move(author));
 }
 
 Status ModelDump::set_dump(std::string_view name, bool enabled) {

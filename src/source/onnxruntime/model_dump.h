@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "source/onnxruntime/author_weights.h"
 #include "source/onnxruntime/event_sender.h"
 #include "source/onnxruntime/named_ops.h"
 #include "source/onnxruntime/plain_twin.h"
@@ -27,10 +28,11 @@ class ModelDump final : public EventSender {
   // Whether a model has the same ops in the same places, so that its taps can report here.
   [[nodiscard]] bool has_ops(const OpTable& ops) const;
   [[nodiscard]] bool wants_anything() const;
-  void nothing_captured();
+  // `why`: a short class of reasons.
+  void nothing_captured(const std::string& why);
   void value_not_captured(const UntappedValue& value);
   // Sends the weights of the executed graph, once, from the bytes that the table is made of.
-  void send_weights(const OpTable& ops, const std::string& external_folder);
+  void send_weights(const OpTable& ops, const std::string& external_folder, AuthorWeights author);
 
   bool wants(const Tap& tap, const Run& run) override;
   void on_tap(const FiredTap& fired, const Run& run) override;

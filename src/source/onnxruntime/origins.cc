@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "source/onnxruntime/fusion_rules.h"
-#include "source/onnxruntime/model_editor.h"
 #include "source/onnxruntime/ort_interface.h"
 #include "source/onnxruntime/value_match.h"
 
@@ -77,32 +76,9 @@ class OriginTracer {
   std::vector<NodeOrigin>& origins_;
 };
 
-bool has_blocked(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes, [](const Node& node) {
-    return node.domain == kBlockedDomain ||
-           std::ranges::any_of(node.subgraphs, [](const Subgraph& body) { return has_blocked(*body.graph); });
-  });
-}
-
 size_t count_unknown(const std::vector<NodeOrigin>& origins) {
   return static_cast<size_t>(
       std::ranges::count_if(origins, [](const NodeOrigin& origin) { return origin.nodes.empty() && !origin.inserted; }));
-}
-
-// A lower level's graph. The model is a view into the bytes.
-struct Level {
-  std::string bytes;
-  Model model;
-};
-
-Result<std::unique_ptr<Level>> load_level(const OptimiseTo& optimise, int32_t level) {
-  auto loaded = std::make_unique<Level>();
-  {
-    TENSORTAP_ASSIGN_OR_RETURN(const std::string bytes, optimise(level));
-    TENSORTAP_ASSIGN_OR_RETURN(loaded->bytes, without_weights(bytes));
-  }
-  TENSORTAP_ASSIGN_OR_RETURN(loaded->model, read_model(loaded->bytes, "the optimised model"));
-  return loaded;
 }
 
 }  // namespace
@@ -126,22 +102,17 @@ std::vector<NodeOrigin> trace_origins(const Model& executed, const Model& author
   return origins;
 }
 
-std::vector<NodeOrigin> find_origins(const Model& executed, const Model& author, int32_t level, const OptimiseTo& optimise) {
+std::vector<NodeOrigin> find_origins(const Model& executed, const Model& author, LowerLevels& levels) {
   std::vector<NodeOrigin> best = trace_origins(executed, author);
-  std::vector<std::unique_ptr<Level>> loaded;
   std::vector<const Model*> between;
   for (const int32_t lower : {abi::kOptimizeBasic, abi::kOptimizeExtended}) {
-    if (count_unknown(best) == 0 || (level >= 0 && level <= lower)) break;
-    auto state = load_level(optimise, lower);
-    if (!state.ok()) break;
-    loaded.push_back(*std::move(state));
-    between.push_back(&loaded.back()->model);
+    const Model* state = count_unknown(best) == 0 ? nullptr : levels.at(lower);
+    if (state == nullptr) break;
+    between.push_back(state);
     std::vector<NodeOrigin> traced = trace_origins(executed, author, between);
     if (count_unknown(traced) <= count_unknown(best)) best = std::move(traced);
   }
   return best;
 }
-
-bool has_blocked_convolutions(const Model& model) { return has_blocked(model.graph); }
 
 }  // namespace tensortap::onnxruntime

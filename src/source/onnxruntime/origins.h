@@ -4,12 +4,9 @@
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_ORIGINS_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_ORIGINS_H_
 
-#include <cstdint>
-#include <functional>
-#include <string>
 #include <vector>
 
-#include "base/status.h"
+#include "source/onnxruntime/lower_levels.h"
 #include "source/onnxruntime/onnx_model.h"
 
 namespace tensortap::onnxruntime {
@@ -26,15 +23,8 @@ struct NodeOrigin {
 // `between`: states of the graph between the author's and the executed one, the least optimised first.
 std::vector<NodeOrigin> trace_origins(const Model& executed, const Model& author, const std::vector<const Model*>& between = {});
 
-// Gives the graph that the runtime makes of the model at a level, as ONNX.
-using OptimiseTo = std::function<Result<std::string>(int32_t level)>;
-
-// Traces directly; where nodes stay unknown, again through what the runtime makes of the model at lower levels, as far as `level` (below
-// zero: not known) is above them. Those loads take place only then. What fails there leaves unknown what was.
-std::vector<NodeOrigin> find_origins(const Model& executed, const Model& author, int32_t level, const OptimiseTo& optimise);
-
-// Whether a model has convolutions with blocked channels, whose outputs have invented names.
-bool has_blocked_convolutions(const Model& model);
+// Traces directly; where nodes stay unknown, again through what the runtime makes of the model at lower levels.
+std::vector<NodeOrigin> find_origins(const Model& executed, const Model& author, LowerLevels& levels);
 
 }  // namespace tensortap::onnxruntime
 

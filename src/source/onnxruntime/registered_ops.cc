@@ -18,6 +18,8 @@ constexpr std::string_view kGraphOutputs = "graph_outputs";
 constexpr std::string_view kChannelBlock = "channel_block";
 constexpr std::string_view kOverridable = "overridable";
 constexpr std::string_view kConstant = "constant";
+constexpr std::string_view kFilterOrder = "filter_order";
+constexpr std::string_view kFilterBlock = "filter_block";
 constexpr int64_t kFirstIrWithConstants = 4;  // before it, weights have to be listed as inputs
 
 struct Producer {
@@ -28,8 +30,8 @@ using ProducerScope = NameScope<Producer>;
 
 class Builder {
  public:
-  Builder(const std::vector<NodeOrigin>& origins, bool inputs_are_overridable, OpTable& table)
-      : origins_(origins), inputs_are_overridable_(inputs_are_overridable), table_(table) {}
+  Builder(const std::vector<NodeOrigin>& origins, const BlockedGraph* blocks, bool inputs_are_overridable, OpTable& table)
+      : origins_(origins), blocks_(blocks), inputs_are_overridable_(inputs_are_overridable), table_(table) {}
 
   // What people call the author's node, "" when it has no name or shares it with another.
   void count_names(const Model& executed) {
@@ -55,7 +57,10 @@ class Builder {
       if (!is_weight) scope.set(input.name, producer);
     }
     for (const Initializer& initializer : graph.initializers) {
-      const uint32_t entry = pseudo(OpRole::kInitializer, initializer.name, path, parent);
+      const BlockedWeight* blocked = blocked_weight(initializer);
+      const bool renamed = blocked != nullptr && !blocked->name.empty();
+      const uint32_t entry = pseudo(OpRole::kInitializer, renamed ? blocked->name : initializer.name, path, parent);
+      table_.entries[entry].blocked = blocked;
       table_.entries[entry].initializer = &initializer;
       table_.entries[entry].overridable = inputs_are_overridable_ && parent == kNoEntry && inputs.contains(initializer.name);
       scope.set(initializer.name, {entry, 0});
@@ -103,6 +108,12 @@ class Builder {
     return node.name.empty() ? node.type : node.name;
   }
 
+  const BlockedWeight* blocked_weight(const Initializer& initializer) const {
+    if (blocks_ == nullptr) return nullptr;
+    const auto found = blocks_->weights.find(&initializer);
+    return found == blocks_->weights.end() ? nullptr : &found->second;
+  }
+
   uint32_t pseudo(OpRole role, std::string_view value, const std::string& path, uint32_t parent) {
     OpEntry entry;
     entry.role = role;
@@ -133,6 +144,8 @@ class Builder {
       const Producer producer = input.empty() ? Producer{} : scope.find(input, {});
       entry.producers.push_back(producer.entry);
       entry.producer_slots.push_back(producer.slot);
+      const bool weight = producer.entry != kNoEntry && table_.entries[producer.entry].role == OpRole::kInitializer;
+      entry.inputs.push_back(weight ? table_.entries[producer.entry].value : input);
     }
     table_.by_node[node.index] = number;
     table_.entries.push_back(std::move(entry));
@@ -141,6 +154,7 @@ class Builder {
   }
 
   const std::vector<NodeOrigin>& origins_;
+  const BlockedGraph* const blocks_;
   const bool inputs_are_overridable_;
   OpTable& table_;
   std::vector<std::string> names_;  // by Node::index
@@ -195,7 +209,7 @@ std::vector<std::string> hand_over_attributes(tensortap_session* session, const 
 
 tensortap_op_id register_node(tensortap_session* session, const OpEntry& entry, const OpIds& ids, const std::string& attributes,
                               uint32_t flags) {
-  const auto inputs = copies(entry.node->inputs);
+  const auto inputs = copies(entry.inputs);
   const auto outputs = copies(entry.node->outputs);
   const auto input_names = pointers(inputs);
   const auto output_names = pointers(outputs);
@@ -230,6 +244,10 @@ std::string pseudo_attributes(const OpEntry& entry) {
   Json attributes = Json::object();
   if (entry.overridable) attributes[std::string(kOverridable)] = true;
   if (entry.constant) attributes[std::string(kConstant)] = true;
+  if (entry.blocked != nullptr) {
+    attributes[std::string(kFilterOrder)] = to_text(entry.blocked->order);
+    attributes[std::string(kFilterBlock)] = entry.channel_block;
+  }
   return attributes.empty() ? "" : to_json_text(attributes);
 }
 
@@ -258,22 +276,28 @@ tensortap_op_id register_pseudo(tensortap_session* session, const OpEntry& entry
 
 }  // namespace
 
-OpTable build_op_table(const Model& executed, const std::vector<NodeOrigin>& origins, uint32_t channel_block) {
+OpTable build_op_table(const Model& executed, const std::vector<NodeOrigin>& origins, const BlockedGraph* blocks) {
   OpTable table;
   table.by_node.assign(executed.node_count, kNoEntry);
-  Builder builder(origins, executed.ir_version >= kFirstIrWithConstants, table);
+  Builder builder(origins, blocks, executed.ir_version >= kFirstIrWithConstants, table);
   builder.count_names(executed);
   builder.graph(executed.graph, "", kNoEntry, nullptr);
-  if (channel_block == 0) return table;
-  const std::vector<bool> blocked = nodes_with_blocked_outputs(executed);
-  for (size_t i = 0; i < blocked.size(); ++i) {
-    if (blocked[i]) table.entries[table.by_node[i]].channel_block = channel_block;
+  if (blocks == nullptr) return table;
+  table.unknown_channels = blocks->unknown;
+  for (OpEntry& entry : table.entries) {
+    const bool in_blocks = entry.node == nullptr ? entry.blocked != nullptr : is_blocked(*blocks, *entry.node);
+    if (in_blocks) entry.channel_block = blocks->block;
   }
   return table;
 }
 
 OpIds register_ops(tensortap_session* session, const OpTable& table, uint32_t flags) {
   const std::vector<std::string> attributes = hand_over_attributes(session, table);
+  if (table.unknown_channels > 0) {
+    tensortap_note(session, concat("the number of channels is not known of the images that ", table.unknown_channels,
+                                   " ops make in blocks of channels: their records also hold what fills up the blocks")
+                                .c_str());
+  }
   OpIds ids;
   ids.reserve(table.entries.size());
   for (const OpEntry& entry : table.entries) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "source/onnxruntime/blocked_graph.h"
 #include "source/onnxruntime/onnx_model.h"
 #include "source/onnxruntime/origins.h"
 #include "tensortap/capture.h"
@@ -26,10 +27,12 @@ struct OpEntry {
   const Node* node = nullptr;                // of a kNode
   const Initializer* initializer = nullptr;  // of a kInitializer
   std::string_view value;                    // made by a kInput or kInitializer
+  const BlockedWeight* blocked = nullptr;    // of a kInitializer that the runtime has put into blocks; `value` is its name before that
+  std::vector<std::string_view> inputs;      // names of what the node reads, weights as their entries call them
   std::vector<std::string> originals;        // NodeOrigin
   std::vector<std::string> original_types;
   bool inserted = false;
-  uint32_t channel_block = 0;           // channels of a block in the images that the node makes, 0 = they are in no blocks
+  uint32_t channel_block = 0;           // channels of a block in the images that the node makes, or in the weight; 0 = in no blocks
   bool overridable = false;             // of a kInitializer: a run may give another value
   bool constant = false;                // of a kInitializer: no weight, but a constant of the author's graph (graph_constants.h)
   std::vector<uint32_t> graph_outputs;  // numbers of the outputs that the graph hands out
@@ -42,11 +45,12 @@ struct OpEntry {
 struct OpTable {
   std::vector<OpEntry> entries;
   std::vector<uint32_t> by_node;   // number of a node's entry, by Node::index
+  uint32_t unknown_channels = 0;   // BlockedGraph::unknown
   std::vector<uint32_t> by_input;  // number of an entry, by place in the main graph's inputs; kNoEntry for weights
 };
 
-// `channel_block` is that of the library (channel_block.h), 0 where the graph has no blocks.
-OpTable build_op_table(const Model& executed, const std::vector<NodeOrigin>& origins, uint32_t channel_block = 0);
+// `blocks`: of the executed graph, borrowed as the models are; null = it has none.
+OpTable build_op_table(const Model& executed, const std::vector<NodeOrigin>& origins, const BlockedGraph* blocks = nullptr);
 
 // Numbers that a session gave to the entries of a table.
 using OpIds = std::vector<tensortap_op_id>;

@@ -4,16 +4,15 @@
 
 namespace tensortap::onnxruntime {
 
-ShownReads::ShownReads(const Model& model, const TypeRemedies& remedies, const std::vector<bool>& blocked) : remedies_(&remedies) {
-  collect(model.graph, blocked);
+ShownReads::ShownReads(const Model& model, const TypeRemedies& remedies) : remedies_(&remedies) {
+  collect(model.graph);
   find_kept(model.graph);
 }
 
-void ShownReads::collect(const Graph& graph, const std::vector<bool>& blocked) {
+void ShownReads::collect(const Graph& graph) {
   for (const Initializer& initializer : graph.initializers) weights_.insert(initializer.name);
   for (const Node& node : graph.nodes) {
-    for (const Subgraph& body : node.subgraphs) collect(*body.graph, blocked);
-    if (blocked[node.index]) blocked_.insert(node.outputs.begin(), node.outputs.end());
+    for (const Subgraph& body : node.subgraphs) collect(*body.graph);
   }
 }
 

@@ -17,25 +17,21 @@ class ShownReads {
  public:
   // Nothing is shown.
   ShownReads() = default;
-  // `blocked`: nodes_with_blocked_outputs().
-  ShownReads(const Model& model, const TypeRemedies& remedies, const std::vector<bool>& blocked);
+  ShownReads(const Model& model, const TypeRemedies& remedies);
 
   // Numbers of the inputs that the tap of a node gets, each value once.
   [[nodiscard]] std::vector<uint32_t> of(const Node& node) const;
   // Whether every node that reads the value has it from its tap. A name that several values in nested graphs have counts as one.
   [[nodiscard]] bool always(std::string_view value) const { return remedies_ != nullptr && !kept_.contains(value); }
-  // Whether the value has its channels in blocks.
-  [[nodiscard]] bool blocked(std::string_view value) const { return blocked_.contains(value); }
 
  private:
-  void collect(const Graph& graph, const std::vector<bool>& blocked);
+  void collect(const Graph& graph);
   void find_kept(const Graph& graph);
   [[nodiscard]] bool shows(const Node& node, size_t input) const;
   [[nodiscard]] bool has_tap(const Node& node) const;
 
   const TypeRemedies* remedies_ = nullptr;
   std::unordered_set<std::string_view> weights_;
-  std::unordered_set<std::string_view> blocked_;
   std::unordered_set<std::string_view> kept_;  // some reader does not show them
 };
 

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "format/onnx_graph/node_writer.h"
 #include "format/onnx_graph/onnx_fields.h"
-#include "source/onnxruntime/channel_block.h"
 #include "source/onnxruntime/element_types.h"
 #include "source/onnxruntime/moving_operators.h"
 #include "source/onnxruntime/shown_values.h"
@@ -25,8 +24,8 @@ std::string node_field(const NodeText& node) { return as_field(onnx_field::graph
 // Rewrites graphs by copying: every field as it is, except nodes that hold nested graphs.
 class Editor {
  public:
-  Editor(const TypeRemedies& remedies, const TapOptions& options, std::vector<bool> blocked, const ShownReads& shown, TappedModel& result)
-      : remedies_(remedies), options_(options), blocked_(std::move(blocked)), shown_(shown), result_(result) {}
+  Editor(const TypeRemedies& remedies, const TapOptions& options, const ShownReads& shown, TappedModel& result)
+      : remedies_(remedies), options_(options), shown_(shown), result_(result) {}
 
   std::string graph(const Graph& graph, int depth) {
     std::string bytes;
@@ -99,6 +98,11 @@ class Editor {
     return bytes;
   }
 
+  [[nodiscard]] int64_t channels_of(const Node& node) const {
+    return options_.blocks == nullptr || node.index >= options_.blocks->nodes.size() ? kNotBlocked
+                                                                                     : options_.blocks->nodes[node.index].outputs;
+  }
+
   uint32_t new_tap(const Node& node, TapKind kind, int depth) {
     result_.taps.push_back({node.index, kind, static_cast<uint8_t>(depth), !node.subgraphs.empty(), false, {}, {}, false});
     return static_cast<uint32_t>(result_.taps.size() - 1);
@@ -149,7 +153,7 @@ class Editor {
 
   std::string alias_tap(const Node& node, int depth) {
     const uint32_t id = new_tap(node, TapKind::kOutputs, depth);
-    result_.taps[id].slots = {{0, 0, blocked_[node.index], false}};
+    result_.taps[id].slots = {{0, 0, channels_of(node), false}};
     const std::string output(node.outputs[0]);
     return node_field({kAliasTap, tap_name(id, "tap"), {raw_name(output)}, {output}, attributes(id), kTapDomain});
   }
@@ -179,12 +183,12 @@ class Editor {
       if (node.outputs[i].empty() || node.output_kinds[i] != ValueKind::kTensor) continue;
       const auto remedy = remedies_.find(node.outputs[i]);
       if (remedy == remedies_.end()) {
-        slots.push_back({i, 0, blocked_[node.index], shown_.always(node.outputs[i])});
+        slots.push_back({i, 0, channels_of(node), shown_.always(node.outputs[i])});
         inputs.emplace_back(node.outputs[i]);
       } else if (remedy->second.cast_to == 0) {
         result_.untapped.push_back({node.index, concat(element_type(remedy->second.element_type).name, " output")});
       } else {
-        slots.push_back({i, remedy->second.element_type, blocked_[node.index], shown_.always(node.outputs[i])});
+        slots.push_back({i, remedy->second.element_type, channels_of(node), shown_.always(node.outputs[i])});
         inputs.push_back(cast_name(id, i));
         casts += cast_node(node.outputs[i], id, i, remedy->second.cast_to);
       }
@@ -194,7 +198,7 @@ class Editor {
     result_.taps[id].no_news = depth == 0 && makes_no_values(node) && std::ranges::all_of(slots, &TapSlot::shown_again);
     result_.taps[id].slots = std::move(slots);
     for (const uint32_t input : shown_.of(node)) {
-      result_.taps[id].reads.push_back({input, shown_.blocked(node.inputs[input])});
+      result_.taps[id].reads.push_back({input, options_.blocks == nullptr ? kNotBlocked : channels_read(*options_.blocks, node, input)});
       inputs.emplace_back(node.inputs[input]);
     }
     return casts + tap_node(id, std::move(inputs));
@@ -242,7 +246,6 @@ class Editor {
 
   const TypeRemedies& remedies_;
   const TapOptions& options_;
-  const std::vector<bool> blocked_;  // by node
   const ShownReads& shown_;
   TappedModel& result_;
 };
@@ -296,13 +299,12 @@ Result<TappedModel> add_taps(const Model& model, const TypeRemedies& remedies, c
   return onnx_field::guarded("the model", [&]() -> Result<TappedModel> {
     if (uses_our_names(model.graph)) return invalid_argument("the model uses names that begin with \"tensortap/\": it has taps already");
     TappedModel result;
-    const std::vector<bool> blocked = nodes_with_blocked_outputs(model);
     const bool reads = options.reads && options.style == TapStyle::kSide;
-    const ShownReads shown = reads ? ShownReads(model, remedies, blocked) : ShownReads();
+    const ShownReads shown = reads ? ShownReads(model, remedies) : ShownReads();
     for (const ValueInfo& input : model.graph.inputs) {
       if (shown.always(input.name)) result.shown_inputs.emplace(input.name);
     }
-    Editor editor(remedies, options, blocked, shown, result);
+    Editor editor(remedies, options, shown, result);
     std::string bytes;
     bytes.reserve(model.bytes.size() + 65536);
     pbf_reader reader(onnx_field::view(model.bytes));

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "source/onnxruntime/blocked_graph.h"
 #include "source/onnxruntime/onnx_model.h"
 
 namespace tensortap::onnxruntime {
@@ -34,14 +35,14 @@ enum class TapKind : uint8_t {
 struct TapSlot {
   uint32_t output = 0;       // number among the node's outputs
   int32_t element_type = 0;  // ONNX's number of the type before a Cast that the tap needed; 0 = no Cast
-  bool blocked = false;      // channels in blocks
+  int64_t channels = -1;     // of an image in blocks: how many are the author's (blocked_graph.h)
   bool shown_again = false;  // by the taps of all nodes that read it
 };
 
 // What a node read, behind what it made.
 struct TapRead {
-  uint32_t input = 0;  // number among the node's inputs
-  bool blocked = false;
+  uint32_t input = 0;     // number among the node's inputs
+  int64_t channels = -1;  // as in TapSlot
 };
 
 struct Tap {
@@ -93,6 +94,7 @@ struct TapOptions {
   int64_t graph = 0;
   // Side taps also get the tensors that their node read, except for weights: the runtime then keeps what it read until the tap has fired.
   bool reads = false;
+  const BlockedGraph* blocks = nullptr;  // of the model; null = it has none
 };
 
 // Errors: kCorrupt, kInvalidArgument (the model uses our names).

@@ -3,6 +3,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <utility>
+
+#include "tensor/channel_blocks.h"
+
 namespace tensortap::onnxruntime {
 
 Result<TensorProto> WeightReader::read(const Initializer& initializer) {
@@ -30,6 +34,20 @@ void WeightReader::release_memory(const TensorProto& tensor) const {
   const auto address = reinterpret_cast<uintptr_t>(tensor.raw.data());
   const uintptr_t begin = address / page * page;
   madvise(reinterpret_cast<void*>(begin), address + tensor.raw.size() - begin, MADV_DONTNEED);
+}
+
+Status put_in_order(const BlockedWeight& weight, uint32_t block, std::string& memory, TensorProto& tensor) {
+  const FilterBlocks filter{weight.order, block, Shape(weight.dims), uint64_t{dtype_info(dtype_from_onnx(tensor.element_type)).bits} / 8};
+  const bool is_filter = block > 1 && !weight.dims.empty() && weight.dims.size() <= kMaxRank && filter.bytes_each > 0;
+  const uint64_t stored = is_filter ? filter.filled().numel().value_or(0) * filter.bytes_each : 0;
+  if (stored == 0 || stored != tensor.raw.size()) return unsupported("the weight is in an unknown order");
+  std::string plain(element_count(weight.dims).value_or(0) * filter.bytes_each, '\0');
+  if (!unblock_filter(filter, reinterpret_cast<const std::byte*>(tensor.raw.data()), reinterpret_cast<std::byte*>(plain.data())))
+    return unsupported("the weight is in an unknown order");
+  memory = std::move(plain);
+  tensor.raw = memory;
+  tensor.dims = weight.dims;
+  return {};
 }
 
 }  // namespace tensortap::onnxruntime

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "format/onnx_tensor/tensor_proto.h"
+#include "source/onnxruntime/blocked_graph.h"
 #include "source/onnxruntime/onnx_model.h"
 
 namespace tensortap::onnxruntime {
@@ -31,6 +32,10 @@ class WeightReader {
   std::string storage_;
   std::map<std::string, MappedFile, std::less<>> maps_;
 };
+
+// Puts a weight of the executed graph back into the order that it had before the runtime put it into blocks of `block` channels: `tensor`
+// becomes a view of `memory`. Errors: kUnsupported when it is in another order.
+Status put_in_order(const BlockedWeight& weight, uint32_t block, std::string& memory, TensorProto& tensor);
 
 }  // namespace tensortap::onnxruntime
 
