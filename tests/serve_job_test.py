@@ -78,7 +78,7 @@ def test_mistakes_are_said(server: Server) -> None:
     ):
         found, sentence = server.error(target)
         assert (found, words in sentence) == (status, True), (target, sentence)
-    assert server.ask("/dump/3/api/dump", headers={"Cookie": ""})[0] == 401
+    assert server.ask("/dump/3/api/dump", headers={"Authorization": ""})[0] == 401
     assert server.ask("/dump/3/api/live/set", "POST", {"X-Tensortap": "1", "Origin": server.address.partition("/?")[0]}, "{}")[0] == 404
 
 

@@ -18,7 +18,7 @@ from serve_test import Server, serving
 def events_of(server: Server) -> Iterator[tuple[str, dict[str, Any]]]:
     """Read the event stream until it ends."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
-    connection.request("GET", "/api/live", headers={"Cookie": server.cookie})
+    connection.request("GET", "/api/live", headers=server.authorization)
     answer = connection.getresponse()
     assert answer.status == 200 and answer.headers["Content-Type"] == "text/event-stream"
     name = ""
@@ -69,6 +69,8 @@ def wait_for_capture(dump: Path, environment: dict[str, str]) -> None:
 def watch_and_tell(dump: Path, program: subprocess.Popen[bytes], environment: dict[str, str]) -> None:
     with serving(dump, "--no-open", environment=environment) as server:
         assert server.json("/api/dump")["dumps"][0]["live"] is True
+        now = server.json("/api/live/state")
+        assert now["records"] > 0 and now["state"]["pid"] == program.pid
         events = events_of(server)
         totals: list[int] = []
         while len(totals) < 3:
@@ -90,5 +92,6 @@ def watch_and_tell(dump: Path, program: subprocess.Popen[bytes], environment: di
         assert (name, last["state"]) == ("state", "ended")
         info = server.json("/api/dump")["dumps"][0]
         assert info["live"] is False
+        assert server.json("/api/live/state")["state"]["state"] == "ended"
         assert info["steps"][-1] < paused["from_step"], "a pause holds from the step on that was named"
         assert server.error("/api/live")[0] == 404

@@ -39,13 +39,13 @@ class Server:
         return port
 
     @property
-    def cookie(self) -> str:
-        return f"tensortap_{self.port}={self.address.partition('=')[2]}"
+    def authorization(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.address.partition('=')[2]}"}
 
     def ask(self, target: str, method: str = "GET", headers: dict[str, str] | None = None, body: str | None = None) -> tuple[int, bytes]:
-        """Ask with the cookie; `headers` win over ours."""
+        """Ask with the token; `headers` win over ours."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
-        connection.request(method, target, body, {"Cookie": self.cookie, **(headers or {})})
+        connection.request(method, target, body, {**self.authorization, **(headers or {})})
         answer = connection.getresponse()
         return answer.status, answer.read()
 
@@ -153,10 +153,11 @@ def test_a_nan_leads_to_the_program(server: Server) -> None:
 
 def test_strangers_are_kept_out(server: Server) -> None:
     port = server.port
-    other = {"Cookie": f"tensortap_{port}={'0' * 32}"}
+    token = server.address.partition("=")[2]
     refused: list[tuple[str, dict[str, str], int]] = [
-        ("GET", {"Cookie": ""}, 401),
-        ("GET", other, 401),
+        ("GET", {"Authorization": ""}, 401),
+        ("GET", {"Authorization": f"Bearer {'0' * 32}"}, 401),
+        ("GET", {"Authorization": "", "Cookie": f"tensortap_{port}={token}"}, 401),
         ("GET", {"Host": f"evil.example:{port}"}, 403),
         ("GET", {"Origin": "http://evil.example"}, 403),
         ("HEAD", {}, 405),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from typing import Any, cast
 
 from tensortap import _core
@@ -15,6 +16,7 @@ def report(
     reference: Dump | str | os.PathLike[str] | None = None,
     *,
     out: str | os.PathLike[str] = "report.html",
+    source_roots: Iterable[str | os.PathLike[str]] = (),
 ) -> dict[str, Any]:
     """Write what a dump says, or two with their differences, as one HTML file that opens from disk in any browser.
 
@@ -26,11 +28,14 @@ def report(
         The dump that it is judged by.
     out : str or path
         The file, of at most 20 MB. One that is there is replaced.
+    source_roots : iterable of str or path
+        Lines of source files are read below these folders and below the current one, and nowhere else.
 
     Returns
     -------
     dict
-        What ``tensortap report --json`` prints: ``report``, ``bytes``, ``answers``, and ``left_out``, a list of sentences.
+        What ``tensortap report --json`` prints: ``report``, ``bytes``, ``answers``, ``left_out``, a list of sentences, and
+        ``sources``, the files that lines were read from.
 
     Raises
     ------
@@ -38,4 +43,5 @@ def report(
         When a dump cannot be read, the two cannot be compared, or the file cannot be written; then nothing is written.
     """
     a, b = (b"" if one is None else os.fsencode(one.path if isinstance(one, Dump) else one) for one in (dump, reference))
-    return cast("dict[str, Any]", json.loads(_core.report(a, b, os.fsencode(out))))
+    roots = [os.fsencode(root) for root in source_roots]
+    return cast("dict[str, Any]", json.loads(_core.report(a, b, os.fsencode(out), roots)))

@@ -20,6 +20,8 @@ constexpr int64_t kWaitForAnswer = 5'000'000'000;
 
 std::string event(std::string_view name, const Json& data) { return concat("event: ", name, "\ndata: ", to_json_text(data), "\n\n"); }
 
+Json ended_state() { return {{"state", "ended"}, {"on", false}}; }
+
 // As the page reads it: what became of a change in all processes of the program.
 Json reply_json(const std::vector<ControlAnswer>& answers) {
   Json json = {{"accepted", true}, {"reason", nullptr}, {"from_step", nullptr}};
@@ -39,10 +41,11 @@ Json reply_json(const std::vector<ControlAnswer>& answers) {
 
 }  // namespace
 
-Result<std::unique_ptr<LiveAnswers>> LiveAnswers::open(const std::string& a, const std::string& b) {
-  auto live = std::unique_ptr<LiveAnswers>(new LiveAnswers(a, b));
+Result<std::unique_ptr<LiveAnswers>> LiveAnswers::open(const std::string& a, const std::string& b, const SourceFiles& sources) {
+  auto live = std::unique_ptr<LiveAnswers>(new LiveAnswers(a, b, sources));
   live->is_live_ = b.empty() && !sessions_in(a).empty();
-  TENSORTAP_ASSIGN_OR_RETURN(live->answers_, live->is_live_ ? WebAnswers::open_growing(a) : WebAnswers::open(a, b));
+  live->was_live_ = live->is_live_;
+  TENSORTAP_ASSIGN_OR_RETURN(live->answers_, live->is_live_ ? WebAnswers::open_growing(a, sources) : WebAnswers::open(a, b, sources));
   live->looked_ns_ = monotonic_ns();
   return live;
 }
@@ -63,7 +66,8 @@ std::shared_ptr<const WebAnswers> LiveAnswers::newest() {
   const bool runs = !sessions_in(a_).empty();
   if (!runs || answers_->dumps().front()->changed()) {
     // What cannot be opened at the moment stays as it was.
-    if (auto opened = runs ? WebAnswers::open_growing(a_) : WebAnswers::open(a_, b_); opened.ok()) answers_ = *std::move(opened);
+    if (auto opened = runs ? WebAnswers::open_growing(a_, sources_) : WebAnswers::open(a_, b_, sources_); opened.ok())
+      answers_ = *std::move(opened);
   }
   is_live_ = runs;
   looked_ns_ = monotonic_ns();
@@ -99,12 +103,23 @@ WebService::Events LiveAnswers::events() {
     sent->records = records;
     std::optional<Json> now = state(*answers);
     sent->has_ended = !now && !is_live();
-    if (sent->has_ended) now = Json({{"state", "ended"}, {"on", false}});
+    if (sent->has_ended) now = ended_state();
     const std::string state_text = now ? event("state", *now) : std::string();
     if (now && state_text != sent->state) text += state_text;
     sent->state = state_text;
     return text;
   };
+}
+
+Answer LiveAnswers::state_now() {
+  if (!was_live_) return error_answer(404, "nothing here is live");
+  const auto answers = newest();
+  const std::optional<Json> now = state(*answers);
+  const bool has_ended = !now && !is_live();
+  return json_answer({{"records", answers->dumps().front()->rows().size()},
+                      {"state", now         ? *now
+                                : has_ended ? ended_state()
+                                            : Json(nullptr)}});
 }
 
 Answer LiveAnswers::set(std::string_view body) {
@@ -124,7 +139,7 @@ Answer LiveAnswers::set(std::string_view body) {
 
 WebService LiveAnswers::service() {
   WebService service;
-  service.get = [this](std::string_view target) { return newest()->get(target); };
+  service.get = [this](std::string_view target) { return target == "/api/live/state" ? state_now() : newest()->get(target); };
   service.post = [this](std::string_view /*target*/, std::string_view body) { return set(body); };
   service.events = [this](std::string_view target) { return target == "/api/live" && is_live() ? events() : nullptr; };
   return service;

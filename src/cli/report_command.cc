@@ -3,12 +3,14 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/dump_access.h"
 #include "cli/report_file.h"
+#include "cli/source_roots.h"
 #include "report/write_report.h"
 #include "serve/web_answers.h"
 
@@ -19,11 +21,13 @@ struct ReportOptions {
   std::string a;
   std::string b;
   std::string out = "report.html";
+  std::vector<std::string> source_roots;
 };
 
 Result<ExitCode> report(const ReportOptions& options, Terminal& terminal) {
   TENSORTAP_RETURN_IF_ERROR(check_report_path(options.out).with_context("--out"));
-  TENSORTAP_ASSIGN_OR_RETURN(const auto answers, WebAnswers::open(options.a, options.b));
+  TENSORTAP_ASSIGN_OR_RETURN(const SourceFiles sources, source_files(options.source_roots));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto answers, WebAnswers::open(options.a, options.b, sources));
   AnsweredDumps dumps;
   for (const auto& dump : answers->dumps()) {
     warn_of_problems(terminal, dump->index(), dump->path());
@@ -47,6 +51,7 @@ Action declare_report(CLI::App& app) {
   app.add_option("dump", options->a, "Folder of the dump; of two, the one that is judged")->type_name(kDump)->required();
   app.add_option("reference", options->b, "Folder of the dump that is the reference")->type_name(kDump);
   app.add_option("--out", options->out, "The file to write (report.html); one that is there is replaced")->type_name(kFile);
+  add_source_roots(app, options->source_roots);
   return [options](Terminal& terminal) { return report(*options, terminal); };
 }
 

@@ -15,6 +15,7 @@ Result<Json> write_report_file(const WebAnswers& answers, const std::string& pat
   progress.finish();
   if (!done.ok()) return done;
   for (const Json& sentence : done->at("left_out")) terminal.note(sentence.get<std::string>());
+  for (const Json& file : done->at("sources")) terminal.note(concat("lines of source were read from ", file.get<std::string>()));
   return done;
 }
 

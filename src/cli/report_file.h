@@ -12,7 +12,8 @@
 
 namespace tensortap::cli {
 
-// write_report(), with its progress; then a line on stderr for each part that was left out.
+// write_report(), with its progress; then a line on stderr for each part that was left out, and for each file
+// that lines of source were read from.
 Result<Json> write_report_file(const WebAnswers& answers, const std::string& path, const Terminal& terminal);
 
 // "report.html: 146 kB", of what that gave.

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "cli/arguments.h"
@@ -16,6 +17,7 @@
 #include "cli/dump_access.h"
 #include "cli/live_answers.h"
 #include "cli/open_browser.h"
+#include "cli/source_roots.h"
 #include "cli/web_job.h"
 #include "serve/http_server.h"
 
@@ -26,6 +28,7 @@ struct ServeOptions {
   std::string a;
   std::string b;
   uint16_t port = 0;
+  std::vector<std::string> source_roots;
   bool no_open = false;
 };
 
@@ -82,13 +85,14 @@ Result<ExitCode> answer_until_ended(const WebService& service, const std::functi
 }
 
 Result<ExitCode> serve(const ServeOptions& options, Terminal& terminal) {
+  TENSORTAP_ASSIGN_OR_RETURN(const SourceFiles sources, source_files(options.source_roots));
   if (options.b.empty() && WebJob::is_job(options.a)) {
     const EndSignals signals;
-    TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<WebJob> job, WebJob::open(options.a));
+    TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<WebJob> job, WebJob::open(options.a, sources));
     return answer_until_ended(
         job->service(), [] {}, options, signals, terminal);
   }
-  TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<LiveAnswers> answers, LiveAnswers::open(options.a, options.b));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<LiveAnswers> answers, LiveAnswers::open(options.a, options.b, sources));
   warn_of_problems(terminal, *answers->answers());
   const EndSignals signals;
   return answer_until_ended(
@@ -102,6 +106,7 @@ Action declare_serve(CLI::App& app) {
   app.add_option("A", options->a, "Folder of the dump, or of a job with the dumps of its ranks")->type_name(kDump)->required();
   app.add_option("B", options->b, "Folder of a dump to compare it with: the reference")->type_name(kDump);
   app.add_option("--port", options->port, "Listen on this port (default: one that is free)")->type_name("N")->check(in_range(0, 65535));
+  add_source_roots(app, options->source_roots);
   app.add_flag("--no-open", options->no_open, "Print the address, and leave the browser alone");
   return [options](Terminal& terminal) { return serve(*options, terminal); };
 }

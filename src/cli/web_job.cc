@@ -45,14 +45,15 @@ bool WebJob::is_job(const std::string& path) {
   return ranks.size() > 1;
 }
 
-Result<std::unique_ptr<WebJob>> WebJob::open(const std::string& path) {
+Result<std::unique_ptr<WebJob>> WebJob::open(const std::string& path, const SourceFiles& sources) {
   TENSORTAP_ASSIGN_OR_RETURN(auto dumps, find_job_dumps(std::span(&path, 1)));
-  return std::unique_ptr<WebJob>(new WebJob(path, std::move(dumps)));
+  return std::unique_ptr<WebJob>(new WebJob(path, std::move(dumps), sources));
 }
 
-WebJob::WebJob(std::string path, std::vector<JobDump> dumps)
+WebJob::WebJob(std::string path, std::vector<JobDump> dumps, SourceFiles sources)
     : path_(std::move(path)),
       dumps_(std::move(dumps)),
+      sources_(std::move(sources)),
       opened_(dumps_.size()),
       report_(std::async(std::launch::async, [this] { return look(); }).share()) {}
 
@@ -74,7 +75,7 @@ const Result<Json>* WebJob::report() const {
 }
 
 const WebJob::Opened& WebJob::dump(size_t number) const {
-  return opened_[number].get([&] { return WebAnswers::open(dumps_[number].path, ""); });
+  return opened_[number].get([&] { return WebAnswers::open(dumps_[number].path, "", sources_); });
 }
 
 std::vector<size_t> WebJob::dumps_of(const Json& report, int64_t rank) const {

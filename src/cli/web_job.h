@@ -27,7 +27,7 @@ class WebJob {
   // Whether dumps of several ranks, in folders of their own, lie at this path or below it.
   static bool is_job(const std::string& path);
   // Errors: those of find_job_dumps().
-  static Result<std::unique_ptr<WebJob>> open(const std::string& path);
+  static Result<std::unique_ptr<WebJob>> open(const std::string& path, const SourceFiles& sources = {});
   // Ends the look at the ranks.
   ~WebJob();
   WebJob(const WebJob&) = delete;
@@ -41,7 +41,7 @@ class WebJob {
  private:
   using Opened = Result<std::unique_ptr<WebAnswers>>;
 
-  WebJob(std::string path, std::vector<JobDump> dumps);
+  WebJob(std::string path, std::vector<JobDump> dumps, SourceFiles sources);
   [[nodiscard]] Result<Json> look() const;
   // Null while the ranks are being looked through.
   [[nodiscard]] const Result<Json>* report() const;
@@ -56,6 +56,7 @@ class WebJob {
 
   const std::string path_;
   const std::vector<JobDump> dumps_;
+  const SourceFiles sources_;
   const std::vector<MadeOnce<Opened>> opened_;  // by number of the dump
   MadeOnce<Json> sentences_;
   mutable std::atomic<bool> stop_ = false;

@@ -18,7 +18,9 @@ Result<Report> make_report(const AskServer& ask, const std::string& made, const 
   if (bundle >= kMostReportBytes) return internal_error("the page of the report is too large");
   EmbeddedAnswers answers(kMostReportBytes - bundle);
   Report report;
-  TENSORTAP_ASSIGN_OR_RETURN(report.left_out, add_report_answers(ask, made, progress, answers));
+  TENSORTAP_ASSIGN_OR_RETURN(AddedAnswers added, add_report_answers(ask, made, progress, answers));
+  report.left_out = std::move(added.left_out);
+  report.sources = std::move(added.sources);
   report.answers = answers.count();
   TENSORTAP_ASSIGN_OR_RETURN(report.page, report_page(parts, answers.text()));
   if (report.page.size() > kMostReportBytes) return internal_error("the report is too large");

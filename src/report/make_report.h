@@ -19,6 +19,7 @@ struct Report {
   std::string page;                   // HTML, of at most kMostReportBytes
   size_t answers = 0;                 // of the server, that are in it
   std::vector<std::string> left_out;  // one sentence each
+  std::vector<std::string> sources;   // the files of this machine that lines were read from
 };
 
 // `made` is a sentence on who made the report. Errors: those of add_report_answers(), and kExhausted when not even the start page fits.

@@ -66,7 +66,7 @@ class ReportAnswers {
     each_dump("records", [this](ReportedDump& dump) { fill_records(dump); });
     return start;
   }
-  [[nodiscard]] const std::vector<std::string>& notes() const { return collector_.notes(); }
+  [[nodiscard]] const ReportCollector& collector() const { return collector_; }
 
  private:
   [[nodiscard]] bool is_pair() const { return dumps_.size() > 1; }
@@ -283,11 +283,12 @@ void ReportAnswers::fill_records(const ReportedDump& dump) {
 
 }  // namespace
 
-Result<std::vector<std::string>> add_report_answers(const AskServer& ask, const std::string& made, const ReportProgress& progress,
-                                                    EmbeddedAnswers& answers) {
+Result<AddedAnswers> add_report_answers(const AskServer& ask, const std::string& made, const ReportProgress& progress,
+                                        EmbeddedAnswers& answers) {
   ReportAnswers report(ask, progress, answers);
   TENSORTAP_ASSIGN_OR_RETURN(Json start, report.add());
-  std::vector<std::string> notes = report.notes();
+  std::vector<std::string> notes = report.collector().notes();
+  std::vector<std::string> sources(report.collector().sources().begin(), report.collector().sources().end());
   if (notes.size() > kMostNotes) {
     const size_t more = notes.size() - kMostNotes;
     notes.resize(kMostNotes);
@@ -295,10 +296,10 @@ Result<std::vector<std::string>> add_report_answers(const AskServer& ask, const 
   }
   const std::string cut = join(notes, " ");
   for (Json& dump : start["dumps"]) dump.update({{"changed", false}, {"live", false}});  // nobody looks at its files any more
-  start["report"] = {{"made", made}, {"cut", cut.empty() ? Json(nullptr) : Json(cut)}};
+  start["report"] = {{"made", made}, {"cut", cut.empty() ? Json(nullptr) : Json(cut)}, {"sources", sources}};
   answers.hold_back(0);
   if (!answers.add_json(kStartPage, to_json_text(start))) return exhausted("the start page of the report does not fit");
-  return notes;
+  return AddedAnswers{std::move(notes), std::move(sources)};
 }
 
 }  // namespace tensortap

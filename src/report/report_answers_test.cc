@@ -33,6 +33,7 @@ class FakeServer {
   size_t whole_graph = 1000;      // bytes of the graph with everything open
   int answers_until_ready = 0;    // of the comparison
   std::string failure;            // of the comparison
+  std::string source;             // the file that lines of ops were read from
   std::vector<std::string> seen;  // what was asked
 
   Answer get(std::string_view target) {
@@ -80,7 +81,10 @@ class FakeServer {
     for (uint64_t i = 0; i < std::min<uint64_t>(ops, 300); ++i) nodes.push_back({{"kind", "op"}, {"op", i}});
     return {{"nodes", nodes}, {"padding", std::string(open == "all" ? whole_graph : 0, 'g')}};
   }
-  [[nodiscard]] Json one() const { return {{"has_data", has_data}, {"shape", {side, side}}, {"padding", std::string(padding, 'p')}}; }
+  [[nodiscard]] Json one() const {
+    const Json lines = source.empty() ? Json(nullptr) : Json({{"file", "net.py"}, {"read", source}});
+    return {{"has_data", has_data}, {"shape", {side, side}}, {"source_lines", lines}, {"padding", std::string(padding, 'p')}};
+  }
   [[nodiscard]] std::string slice() const {
     const std::array<uint32_t, 10> header = {0x534c4943, side, side, 1, 1, side, side, 0, 0, 0};
     std::string bytes(sizeof header + sizeof(float) * side * side, '\0');
@@ -90,7 +94,7 @@ class FakeServer {
 };
 
 struct Made {
-  Result<std::vector<std::string>> notes = std::vector<std::string>();
+  Result<AddedAnswers> notes = AddedAnswers();
   std::string text;
   Json kept;
 };
@@ -109,7 +113,7 @@ TEST(ReportAnswers, OfASmallDumpEverythingIsThere) {
   FakeServer server;
   const Made report = made(server);
   ASSERT_TRUE(report.notes.ok());
-  EXPECT_EQ(*report.notes, std::vector<std::string>());
+  EXPECT_EQ(report.notes->left_out, std::vector<std::string>());
   EXPECT_EQ(report.kept.at("/api/dump").at("report"), Json({{"made", "Made by a test."}, {"cut", nullptr}}));
   EXPECT_EQ(report.kept.at("/api/records").at("items").size(), 60U);
   for (const char* target : {"/api/graph?open=auto", "/api/heat?by=nonfinite", "/api/op/19", "/api/record/0", "/api/record/59",
@@ -135,11 +139,11 @@ TEST(ReportAnswers, WhatIsLinkedComesFirstAndTheRestIsSaidToBeLeftOut) {
   EXPECT_TRUE(report.kept.contains("/api/record/41"));
   EXPECT_TRUE(report.kept.contains("/api/record/41/slice?at=%3A%2C%3A&rows=0%3A256&cols=0%3A256&reduce=absmax"));
   EXPECT_FALSE(report.kept.contains("/api/graph?open=all"));
-  EXPECT_THAT(*report.notes, Contains("The first 5000 of 6000 records of made are here."));
-  EXPECT_THAT(*report.notes, Contains("Groups of the graph of made do not open here."));
-  EXPECT_THAT(*report.notes, Contains(HasSubstr("of the first ")));
+  EXPECT_THAT(report.notes->left_out, Contains("The first 5000 of 6000 records of made are here."));
+  EXPECT_THAT(report.notes->left_out, Contains("Groups of the graph of made do not open here."));
+  EXPECT_THAT(report.notes->left_out, Contains(HasSubstr("of the first ")));
   const std::string cut = report.kept.at("/api/dump").at("report").at("cut");
-  for (const std::string& note : *report.notes) EXPECT_THAT(cut, HasSubstr(note));
+  for (const std::string& note : report.notes->left_out) EXPECT_THAT(cut, HasSubstr(note));
 }
 
 TEST(ReportAnswers, ValuesAreMissedOnlyWhereADumpHasThem) {
@@ -151,7 +155,7 @@ TEST(ReportAnswers, ValuesAreMissedOnlyWhereADumpHasThem) {
     const Made report = made(server, 500'000);
     ASSERT_TRUE(report.notes.ok());
     const auto of_values = [](const std::string& note) { return note.find(" with their values: ") != std::string::npos; };
-    EXPECT_EQ(std::ranges::count_if(*report.notes, of_values), has_data ? 1 : 0) << testing::PrintToString(*report.notes);
+    EXPECT_EQ(std::ranges::count_if(report.notes->left_out, of_values), has_data ? 1 : 0) << testing::PrintToString(report.notes->left_out);
   }
 }
 
@@ -160,7 +164,7 @@ TEST(ReportAnswers, FitsIntoLittleRoomAndFailsWithoutAny) {
   server.padding = 1000;
   const Made report = made(server, 150'000);
   ASSERT_TRUE(report.notes.ok());
-  EXPECT_FALSE(report.notes->empty());
+  EXPECT_FALSE(report.notes->left_out.empty());
   EXPECT_TRUE(report.kept.contains("/api/dump"));
   EmbeddedAnswers none(100);
   const auto failed = add_report_answers([&server](std::string_view target) { return server.get(target); }, "", nullptr, none);
@@ -194,6 +198,18 @@ TEST(ReportAnswers, WhatTheServerRefusesIsAnError) {
   const Made report = made(server);
   ASSERT_FALSE(report.notes.ok());
   EXPECT_THAT(report.notes.status().message(), HasSubstr("they share nothing"));
+}
+
+TEST(ReportAnswers, FilesThatLinesWereReadFromAreListed) {
+  FakeServer server;
+  const Made without = made(server);
+  ASSERT_TRUE(without.notes.ok());
+  EXPECT_EQ(without.notes->sources, std::vector<std::string>());
+  server.source = "/home/a/net.py";
+  const Made report = made(server);
+  ASSERT_TRUE(report.notes.ok());
+  EXPECT_EQ(report.notes->sources, std::vector<std::string>{server.source});
+  EXPECT_EQ(report.kept.at("/api/dump").at("report").at("sources"), Json({server.source}));
 }
 
 }  // namespace

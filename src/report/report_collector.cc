@@ -29,6 +29,12 @@ size_t shown_ops(const Json& graph) {
   return static_cast<size_t>(std::ranges::count_if(graph.at("nodes"), [](const Json& node) { return node.value("kind", "") == "op"; }));
 }
 
+// The file that the lines of an op or a record were read from, "" = none.
+std::string source_read(const Json& answer) {
+  const Json* lines = answer.is_object() && answer.contains("source_lines") ? &answer.at("source_lines") : nullptr;
+  return lines != nullptr && lines->is_object() && lines->contains("read") && lines->at("read").is_string() ? lines->value("read", "") : "";
+}
+
 }  // namespace
 
 bool ReportCollector::has_room(double share) const {
@@ -58,6 +64,7 @@ std::optional<Json> ReportCollector::keep(const std::string& target, double shar
   if (!is_fine(answer) || taken > share * static_cast<double>(answers_.most_bytes())) return std::nullopt;
   auto json = parse_json(answer.body, target);
   if (!json.ok() || !answers_.add_json(target, answer.body)) return std::nullopt;
+  if (const std::string source = source_read(*json); !source.empty()) sources_.insert(source);
   return *std::move(json);
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -69,6 +70,8 @@ class ReportCollector {
   [[nodiscard]] bool has_room(double share) const;
   void note(std::string sentence);
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  // The files from which the lines of source in the kept answers were read.
+  [[nodiscard]] const std::set<std::string>& sources() const { return sources_; }
 
  private:
   // The parts of a picture: of a record, or of a pair with `of`. False when it does not fit.
@@ -77,6 +80,7 @@ class ReportCollector {
   const AskServer& ask_;
   EmbeddedAnswers& answers_;
   std::vector<std::string> notes_;
+  std::set<std::string> sources_;
   std::unordered_set<std::string> whole_graphs_;  // sides whose first graph shows every op
 };
 

@@ -17,7 +17,11 @@ Result<Json> write_report(const WebAnswers& answers, const std::string& path, co
   const auto ask = [&answers](std::string_view target) { return answers.get(target); };
   TENSORTAP_ASSIGN_OR_RETURN(const Report report, make_report(ask, "Made by tensortap " TENSORTAP_VERSION ".", progress));
   TENSORTAP_RETURN_IF_ERROR(write_file_atomically(path, report.page, Access::kShared));
-  return Json{{"report", path}, {"bytes", report.page.size()}, {"answers", report.answers}, {"left_out", report.left_out}};
+  return Json{{"report", path},
+              {"bytes", report.page.size()},
+              {"answers", report.answers},
+              {"left_out", report.left_out},
+              {"sources", report.sources}};
 }
 
 }  // namespace tensortap

@@ -16,7 +16,7 @@ namespace tensortap {
 // is to lie in is missing.
 Status check_report_path(const std::string& path);
 
-// Writes the file under a temporary name, then renames it. Gives {"report", "bytes", "answers", "left_out"}. Errors: those of
+// Writes the file under a temporary name, then renames it. Gives {"report", "bytes", "answers", "left_out", "sources"}. Errors: those of
 // make_report(), and what the operating system says.
 Result<Json> write_report(const WebAnswers& answers, const std::string& path, const ReportProgress& progress);
 

@@ -14,7 +14,8 @@ namespace tensortap {
 namespace {
 
 constexpr size_t kTokenBytes = 16;
-constexpr std::string_view kEntrance = "/?token=";
+constexpr std::string_view kHeader = "authorization:";
+constexpr std::string_view kScheme = "Bearer ";
 
 // In a time that does not depend on how much of it is right.
 bool is_same_secret(std::string_view given, std::string_view secret) {
@@ -28,8 +29,7 @@ bool is_same_secret(std::string_view given, std::string_view secret) {
 
 }  // namespace
 
-AccessRules::AccessRules(std::string token, uint16_t port)
-    : token_(std::move(token)), cookie_name_(concat("tensortap_", port, "=")), port_(concat(port)) {}
+AccessRules::AccessRules(std::string token, uint16_t port) : token_(std::move(token)), port_(concat(port)) {}
 
 Result<AccessRules> AccessRules::make(uint16_t port) {
   std::array<unsigned char, kTokenBytes> bytes{};
@@ -43,24 +43,24 @@ Result<AccessRules> AccessRules::make(uint16_t port) {
   return AccessRules(std::move(token), port);
 }
 
-std::string AccessRules::entrance() const { return concat(kEntrance, token_); }
-
-std::string AccessRules::cookie() const { return concat(cookie_name_, token_, "; Path=/; HttpOnly; SameSite=Strict"); }
+std::string AccessRules::entrance() const { return concat("/?token=", token_); }
 
 bool AccessRules::knows_host(std::string_view host) const {
   return std::ranges::any_of(std::array<std::string_view, 2>{"127.0.0.1:", "localhost:"},
                              [&](std::string_view name) { return host.starts_with(name) && host.substr(name.size()) == port_; });
 }
 
-bool AccessRules::has_cookie(const std::vector<std::string>& cookies) const {
-  bool found = false;
-  for (const std::string& header : cookies) {
-    for (std::string_view one : split(header, ';')) {
-      one.remove_prefix(std::min(one.find_first_not_of(' '), one.size()));
-      found |= one.starts_with(cookie_name_) && is_same_secret(one.substr(cookie_name_.size()), token_);
-    }
+bool AccessRules::is_authorized(std::string_view authorization) const {
+  return authorization.starts_with(kScheme) && is_same_secret(authorization.substr(kScheme.size()), token_);
+}
+
+bool AccessRules::knows(std::string_view head) const {
+  for (std::string_view line : split(head, '\n')) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.size() <= kHeader.size() || to_lower(line.substr(0, kHeader.size())) != kHeader) continue;
+    if (is_authorized(trim(line.substr(kHeader.size())))) return true;
   }
-  return found;
+  return false;
 }
 
 AccessRules::Decision AccessRules::judge(const AskedBy& asked) const {
@@ -72,11 +72,10 @@ AccessRules::Decision AccessRules::judge(const AskedBy& asked) const {
   if (!is_own) return {403, "Pages of other sites may not ask this server."};
   const bool is_change = asked.method == "POST";
   if (asked.method != "GET" && !is_change) return {405, "Only GET is answered, and POST to /api/live/set."};
-  if (!is_change && asked.target.starts_with(kEntrance)) {
-    if (is_same_secret(asked.target.substr(kEntrance.size()), token_)) return {0, {}, true};
-    return {401, "This token is not the one that `tensortap serve` printed."};
+  if (!is_change && asked.is_page) return {};
+  if (asked.authorizations.size() != 1 || !is_authorized(asked.authorizations.front())) {
+    return {401, "Open the address that `tensortap serve` printed: it has the token."};
   }
-  if (!has_cookie(asked.cookies)) return {401, "Open the address that `tensortap serve` printed: it has the token."};
   if (is_change && (!asked.is_marked || asked.origins.empty())) {
     return {403, "A change needs the headers Origin and X-Tensortap: 1."};
   }

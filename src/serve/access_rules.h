@@ -15,11 +15,11 @@ namespace tensortap {
 // What the rules look at in a request: the headers of these names, each as often as it was sent.
 struct AskedBy {
   std::string_view method;
-  std::string_view target;
   std::vector<std::string> hosts;
   std::vector<std::string> origins;
-  std::vector<std::string> cookies;
+  std::vector<std::string> authorizations;
   bool is_marked = false;  // X-Tensortap: 1, which no form of another site can send
+  bool is_page = false;    // a file of the page, in which nothing is secret
 };
 
 // Immutable.
@@ -32,21 +32,19 @@ class AccessRules {
   struct Decision {
     int status = 0;             // of the refusal; 0 = allowed
     std::string_view sentence;  // why it is refused
-    bool is_entrance = false;   // allowed by the token in the address: the answer is the cookie and the way to "/"
   };
   [[nodiscard]] Decision judge(const AskedBy& asked) const;
+  // Whether the token is among the headers of a request's head. It says who may be waited for; judge() says who gets an answer.
+  [[nodiscard]] bool knows(std::string_view head) const;
 
-  // "/?token=..." of the first address.
+  // "/?token=..." of the first address. The page takes the token from there, and sends it as "Authorization: Bearer TOKEN".
   [[nodiscard]] std::string entrance() const;
-  // Of the header Set-Cookie.
-  [[nodiscard]] std::string cookie() const;
 
  private:
   [[nodiscard]] bool knows_host(std::string_view host) const;
-  [[nodiscard]] bool has_cookie(const std::vector<std::string>& cookies) const;
+  [[nodiscard]] bool is_authorized(std::string_view authorization) const;
 
   std::string token_;
-  std::string cookie_name_;  // cookies are shared between the ports of a host, so each port has its own
   std::string port_;
 };
 

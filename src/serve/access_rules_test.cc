@@ -1,6 +1,5 @@
 #include "serve/access_rules.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -8,15 +7,15 @@
 namespace tensortap {
 namespace {
 
-using testing::HasSubstr;
-
 constexpr std::string_view kToken = "0123456789abcdef0123456789abcdef";
 
-AskedBy allowed() { return {"GET", "/api/dump", {"127.0.0.1:8123"}, {}, {"other=1; tensortap_8123=" + std::string(kToken)}, false}; }
+AskedBy allowed() { return {"GET", {"127.0.0.1:8123"}, {}, {"Bearer " + std::string(kToken)}, false, false}; }
 
-int status_of(const AskedBy& asked) { return AccessRules(std::string(kToken), 8123).judge(asked).status; }
+AccessRules rules() { return {std::string(kToken), 8123}; }
 
-TEST(AccessRules, TheCookieOpens) {
+int status_of(const AskedBy& asked) { return rules().judge(asked).status; }
+
+TEST(AccessRules, TheTokenOpens) {
   EXPECT_EQ(status_of(allowed()), 0);
   AskedBy asked = allowed();
   asked.hosts = {"localhost:8123"};
@@ -24,33 +23,36 @@ TEST(AccessRules, TheCookieOpens) {
   EXPECT_EQ(status_of(asked), 0);
 }
 
-TEST(AccessRules, WithoutItThereIsNothing) {
-  for (const std::string& cookie : {std::string(), std::string("tensortap_8123="), "tensortap_8123=" + std::string(kToken) + "0",
-                                    "tensortap_8124=" + std::string(kToken), "xtensortap_8123=" + std::string(kToken),
-                                    std::string("tensortap_8123=0123456789abcdef0123456789abcdee")}) {
+TEST(AccessRules, WithoutItThereIsThePageAlone) {
+  const std::string right = "Bearer " + std::string(kToken);
+  for (const std::string& wrong : {std::string(), std::string("Bearer "), right + "0", "Basic " + std::string(kToken), std::string(kToken),
+                                   std::string("Bearer 0123456789abcdef0123456789abcdee")}) {
     AskedBy asked = allowed();
-    asked.cookies = {cookie};
-    EXPECT_EQ(status_of(asked), 401) << cookie;
+    asked.authorizations = {wrong};
+    EXPECT_EQ(status_of(asked), 401) << wrong;
+    asked.is_page = true;
+    EXPECT_EQ(status_of(asked), 0) << wrong;
   }
   AskedBy asked = allowed();
-  asked.cookies.clear();
+  asked.authorizations = {right, right};
   EXPECT_EQ(status_of(asked), 401);
+  asked.authorizations.clear();
+  EXPECT_EQ(status_of(asked), 401);
+  asked.is_page = true;
+  EXPECT_EQ(status_of(asked), 0);
+  asked.hosts = {"evil.example:8123"};
+  EXPECT_EQ(status_of(asked), 403) << "not even the page";
 }
 
-TEST(AccessRules, TheTokenInTheAddressIsTheEntrance) {
-  const AccessRules rules(std::string(kToken), 8123);
-  AskedBy asked = allowed();
-  asked.cookies.clear();
-  const std::string entrance = rules.entrance();
-  asked.target = entrance;
-  EXPECT_EQ(rules.judge(asked).status, 0);
-  EXPECT_TRUE(rules.judge(asked).is_entrance);
-  for (const std::string& target : {std::string("/?token="), entrance + "0", entrance + "&a=b", "/api/dump?token=" + std::string(kToken)}) {
-    asked.target = target;
-    EXPECT_EQ(rules.judge(asked).status, 401) << target;
-    EXPECT_FALSE(rules.judge(asked).is_entrance) << target;
-  }
-  EXPECT_THAT(rules.cookie(), HasSubstr("tensortap_8123=" + std::string(kToken) + "; Path=/; HttpOnly; SameSite=Strict"));
+TEST(AccessRules, TheTokenIsSeenInAHead) {
+  const std::string line = "Authorization: Bearer " + std::string(kToken) + "\r\n";
+  EXPECT_TRUE(rules().knows("GET / HTTP/1.1\r\nHost: a\r\n" + line + "\r\n"));
+  EXPECT_TRUE(rules().knows("GET / HTTP/1.1\r\nAUTHORIZATION:Bearer " + std::string(kToken) + "\r\n\r\n"));
+  EXPECT_FALSE(rules().knows("GET / HTTP/1.1\r\nX-" + line + "\r\n"));
+  EXPECT_FALSE(rules().knows("GET / HTTP/1.1\r\nAuthorization: Bearer \r\n\r\n"));
+  EXPECT_FALSE(rules().knows("GET / HTTP/1.1\r\nCookie: tensortap_8123=" + std::string(kToken) + "\r\n\r\n"));
+  EXPECT_FALSE(rules().knows(""));
+  EXPECT_EQ(rules().entrance(), "/?token=" + std::string(kToken));
 }
 
 TEST(AccessRules, OtherNamesOfThisMachineAreRefused) {
@@ -87,7 +89,7 @@ TEST(AccessRules, AChangeNeedsMore) {
   asked.is_marked = false;
   EXPECT_EQ(status_of(asked), 403);
   asked.is_marked = true;
-  asked.cookies.clear();
+  asked.authorizations.clear();
   EXPECT_EQ(status_of(asked), 401);
   for (const char* method : {"PUT", "DELETE", "HEAD", "OPTIONS", "get", ""}) {
     AskedBy other = allowed();

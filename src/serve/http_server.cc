@@ -8,14 +8,14 @@
 #include <arpa/inet.h>
 #include <httplib.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -27,41 +27,50 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "serve/access_rules.h"
+#include "serve/connection.h"
+#include "serve/connection_gate.h"
 #include "serve/page_files.h"
 
 namespace tensortap {
 namespace {
 
-constexpr size_t kThreads = 16;
+constexpr size_t kThreads = 16;                 // for those who sent the token
+constexpr size_t kStrangerThreads = 4;          // for all others, who get the files of the page and refusals
+constexpr size_t kMostStrangers = 64;           // whose requests wait for a thread
+constexpr size_t kRequestsOfConnection = 1000;  // as answers say; they are not counted
+constexpr size_t kMostStreams = 8;              // each takes a thread
 constexpr size_t kMostBodyBytes = size_t{1} << 20;
-constexpr size_t kMostHeadBytes = size_t{64} << 10;
-constexpr int64_t kReadNs = 10'000'000'000;
-constexpr time_t kIdleSeconds = 5;
-constexpr time_t kWriteSeconds = 10;
-constexpr size_t kRequestsOfConnection = 1000;
-constexpr int kWaiting = 64;  // connections
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kReadNs = 10 * kSecond;
+constexpr int64_t kWriteNs = 10 * kSecond;           // for each part of an answer
+constexpr int64_t kWriteToStrangerNs = 2 * kSecond;  // for all of it
+constexpr int kWaiting = 64;                         // connections that the kernel keeps
 
-// What a request reads: so many bytes, within so much time.
-class BoundedStream : public httplib::Stream {
+// A request: reads so many bytes, within so much time, and writes as fast as the client takes it.
+class RequestStream : public httplib::Stream {
  public:
-  explicit BoundedStream(httplib::Stream& inner) : inner_(inner), until_ns_(monotonic_ns() + kReadNs) {}
-  [[nodiscard]] bool is_readable() const override { return inner_.is_readable(); }
-  [[nodiscard]] bool is_writable() const override { return inner_.is_writable(); }
+  RequestStream(Connection& connection, bool is_known)
+      : connection_(connection), is_known_(is_known), began_ns_(monotonic_ns()), left_(connection.head().size() + kMostBodyBytes) {}
+  [[nodiscard]] bool is_readable() const override { return connection_.is_readable(); }
+  [[nodiscard]] bool is_writable() const override { return connection_.is_writable(); }
   ssize_t read(char* ptr, size_t size) override {
-    if (left_ == 0 || monotonic_ns() > until_ns_) return -1;
-    const ssize_t count = inner_.read(ptr, std::min(size, left_));
+    if (left_ == 0) return -1;
+    const ssize_t count = connection_.read(ptr, std::min(size, left_), began_ns_ + kReadNs);
     if (count > 0) left_ -= static_cast<size_t>(count);
     return count;
   }
-  ssize_t write(const char* ptr, size_t size) override { return inner_.write(ptr, size); }
-  void get_remote_ip_and_port(std::string& ip, int& port) const override { inner_.get_remote_ip_and_port(ip, port); }
-  void get_local_ip_and_port(std::string& ip, int& port) const override { inner_.get_local_ip_and_port(ip, port); }
-  [[nodiscard]] socket_t socket() const override { return inner_.socket(); }
+  ssize_t write(const char* ptr, size_t size) override {
+    return connection_.write(ptr, size, is_known_ ? monotonic_ns() + kWriteNs : began_ns_ + kWriteToStrangerNs);
+  }
+  void get_remote_ip_and_port(std::string& ip, int& port) const override { ip.clear(), port = 0; }
+  void get_local_ip_and_port(std::string& ip, int& port) const override { ip.clear(), port = 0; }
+  [[nodiscard]] socket_t socket() const override { return connection_.socket(); }
 
  private:
-  httplib::Stream& inner_;
-  size_t left_ = kMostHeadBytes + kMostBodyBytes;
-  int64_t until_ns_;
+  Connection& connection_;
+  const bool is_known_;
+  const int64_t began_ns_;
+  size_t left_;
 };
 
 std::vector<std::string> values_of(const httplib::Request& request, const std::string& name) {
@@ -74,65 +83,90 @@ std::vector<std::string> values_of(const httplib::Request& request, const std::s
 // The library answers from its own threads, which nothing may throw out of, and reads whatever it is sent: this class sees to both.
 class Listener : public httplib::Server {
  public:
-  explicit Listener(int socket) {
+  // Owns the socket.
+  Listener(int socket, std::function<bool(std::string_view head)> is_known)
+      : is_known_(std::move(is_known)),
+        socket_(socket),
+        gate_(socket, {}, [this](std::shared_ptr<Connection> connection) { begin(std::move(connection)); }),
+        known_(kThreads),
+        strangers_(kStrangerThreads) {
     svr_sock_ = socket;
     set_keep_alive_max_count(kRequestsOfConnection);
-    set_keep_alive_timeout(kIdleSeconds);
-    set_read_timeout(kIdleSeconds);
-    set_write_timeout(kWriteSeconds);
+    set_keep_alive_timeout(static_cast<time_t>(ConnectionGate::Limits().idle_ns / kSecond));
     set_payload_max_length(kMostBodyBytes);
-    new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
   }
-  ~Listener() override { end(); }
+  ~Listener() override {
+    end();
+    join();
+    ::close(socket_);
+  }
 
-  // Also before the library listens, when its own stop() does nothing.
+  void run() {
+    gate_.run();
+    join();
+  }
+  // Also before run().
   void end() {
-    const int listening = svr_sock_.exchange(-1);
-    if (listening < 0) return;
-    ::shutdown(listening, SHUT_RDWR);
-    ::close(listening);
+    gate_.end();
+    svr_sock_ = -1;
     const std::lock_guard lock(mutex_);
-    for (const int socket : connections_) ::shutdown(socket, SHUT_RDWR);
+    for (const int socket : busy_) ::shutdown(socket, SHUT_RDWR);
   }
   [[nodiscard]] bool has_ended() const { return svr_sock_ < 0; }
 
  private:
-  bool process_and_close_socket(socket_t socket) override {
+  void join() {
+    std::call_once(joined_, [this] {
+      known_.shutdown();
+      strangers_.shutdown();
+    });
+  }
+
+  // The connection has a whole head.
+  void begin(std::shared_ptr<Connection> connection) {
+    const bool is_known = is_known_(connection->head());
+    if (!is_known && waiting_strangers_ >= kMostStrangers) return;
+    if (!is_known) ++waiting_strangers_;
+    (is_known ? known_ : strangers_).enqueue([this, is_known, connection = std::move(connection)]() mutable {
+      if (!is_known) --waiting_strangers_;
+      if (answer(*connection, is_known)) gate_.give_back(std::move(connection), is_known);
+    });
+  }
+
+  // Whether another request may follow.
+  bool answer(Connection& connection, bool is_known) {
     {
       const std::lock_guard lock(mutex_);
-      connections_.insert(socket);
+      if (has_ended()) return false;
+      busy_.insert(connection.socket());
     }
-    const int yes = 1;
-    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    RequestStream stream(connection, is_known);
+    bool closed = false;
+    bool ends = true;  // after what is no request
     bool answered = false;
     try {
-      answered = httplib::detail::process_server_socket(
-          svr_sock_, socket, keep_alive_max_count_, keep_alive_timeout_sec_, read_timeout_sec_, read_timeout_usec_, write_timeout_sec_,
-          write_timeout_usec_, [this](httplib::Stream& stream, bool is_last, bool& closed) { return answer(stream, is_last, closed); });
+      answered = process_request(stream, false, closed, [&ends](httplib::Request& request) {
+        request.ranges.clear();  // the library throws for ranges beyond the answer
+        // What follows the head of a refused request must not be read as the next one.
+        ends = request.method != "GET" || request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
+      });
     } catch (const std::exception&) {
       // Memory ran out, or the library stumbled over a request: this connection ends, the others go on.
     }
     const std::lock_guard lock(mutex_);
-    connections_.erase(socket);
-    ::shutdown(socket, SHUT_RDWR);
-    ::close(socket);
-    return answered;
+    busy_.erase(connection.socket());
+    return answered && !closed && !ends;
   }
 
-  bool answer(httplib::Stream& stream, bool is_last, bool& closed) {
-    BoundedStream bounded(stream);
-    bool ends = true;  // after what is no request
-    const bool answered = process_request(bounded, is_last, closed, [&ends](httplib::Request& request) {
-      request.ranges.clear();  // the library throws for ranges beyond the answer
-      // What follows the head of a refused request must not be read as the next one.
-      ends = request.method != "GET" || request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
-    });
-    closed |= ends;
-    return answered;
-  }
-
+  const std::function<bool(std::string_view head)> is_known_;
+  const int socket_;
+  ConnectionGate gate_;
+  std::atomic<size_t> waiting_strangers_ = 0;
   std::mutex mutex_;
-  std::set<int> connections_;
+  std::set<int> busy_;  // sockets of requests that are being answered
+  httplib::ThreadPool known_;
+  httplib::ThreadPool strangers_;
+  std::once_flag joined_;
 };
 
 Answer page_answer(std::string_view path) {
@@ -143,13 +177,23 @@ Answer page_answer(std::string_view path) {
   return {200, concat(type, "; charset=utf-8"), std::string(content)};
 }
 
-// Comes from a page of another site, such as the file that the browser was given: a redirection would go without the cookie then.
-bool is_from_elsewhere(const httplib::Request& request) { return request.get_header_value("Sec-Fetch-Site") == "cross-site"; }
+// Counts an event stream as long as it is open.
+struct OpenStream {
+  explicit OpenStream(std::atomic<size_t>& open) : count(open), number(++open) {}
+  ~OpenStream() { --count; }
+  OpenStream(const OpenStream&) = delete;
+  OpenStream& operator=(const OpenStream&) = delete;
+  std::atomic<size_t>& count;
+  const size_t number;
+};
 
 class WebServer : public HttpServer {
  public:
   WebServer(WebService service, AccessRules rules, int socket, uint16_t port)
-      : service_(std::move(service)), rules_(std::move(rules)), port_(port), listener_(socket) {
+      : service_(std::move(service)),
+        rules_(std::move(rules)),
+        port_(port),
+        listener_(socket, [this](std::string_view head) { return rules_.knows(head); }) {
     listener_.set_default_headers(
         {{"Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
          {"X-Content-Type-Options", "nosniff"},
@@ -177,7 +221,7 @@ class WebServer : public HttpServer {
 
   [[nodiscard]] uint16_t port() const override { return port_; }
   [[nodiscard]] std::string address() const override { return concat("http://127.0.0.1:", port_, rules_.entrance()); }
-  void run() override { listener_.listen_after_bind(); }
+  void run() override { listener_.run(); }
   void stop() override { listener_.end(); }
 
  private:
@@ -190,21 +234,20 @@ class WebServer : public HttpServer {
 
   // Whether the answer is there: everything but what comes with a body, which is read later.
   bool begin(const httplib::Request& request, httplib::Response& response) {
-    const AccessRules::Decision decision =
-        rules_.judge({request.method, request.target, values_of(request, "Host"), values_of(request, "Origin"),
-                      values_of(request, "Cookie"), request.get_header_value("X-Tensortap") == "1"});
     const std::string_view path = path_of_page(std::string_view(request.target).substr(0, request.target.find('?')));
+    const bool is_page = !path.starts_with("/api/");
+    const AccessRules::Decision decision =
+        rules_.judge({request.method, values_of(request, "Host"), values_of(request, "Origin"), values_of(request, "Authorization"),
+                      request.get_header_value("X-Tensortap") == "1", is_page});
     if (decision.status != 0) {
       put(error_answer(decision.status, decision.sentence), response);
-    } else if (decision.is_entrance) {
-      enter(request, response);
     } else if (request.method == "POST") {
       if (path == "/api/live/set") return false;
       put(error_answer(405, concat(quote(path), ": only GET is answered here")), response);
-    } else if (path.starts_with("/api/")) {
-      get(request, response);
-    } else {
+    } else if (is_page) {
       put(page_answer(path), response);
+    } else {
+      get(request, response);
     }
     return true;
   }
@@ -216,24 +259,18 @@ class WebServer : public HttpServer {
     return split_dump_target(path, number, rest) && number < service_.pages ? rest : path;
   }
 
-  void enter(const httplib::Request& request, httplib::Response& response) const {
-    response.set_header("Set-Cookie", rules_.cookie());
-    if (is_from_elsewhere(request)) {
-      put({200, "text/html; charset=utf-8", "<!DOCTYPE html><meta http-equiv=\"refresh\" content=\"0;url=/\"><title>tensortap</title>"},
-          response);
-      return;
-    }
-    response.set_header("Location", "/");
-    put({303, "text/plain; charset=utf-8", "tensortap\n"}, response);
-  }
-
   void get(const httplib::Request& request, httplib::Response& response) {
     const WebService::Events events = service_.events ? service_.events(request.target) : nullptr;
     if (!events) {
       put(service_.get(request.target), response);
       return;
     }
-    response.set_chunked_content_provider("text/event-stream", [this, events](size_t, httplib::DataSink& sink) {
+    const auto stream = std::make_shared<OpenStream>(streams_);
+    if (stream->number > kMostStreams) {
+      put(error_answer(503, concat("at most ", kMostStreams, " event streams are open at a time")), response);
+      return;
+    }
+    response.set_chunked_content_provider("text/event-stream", [this, events, stream](size_t, httplib::DataSink& sink) {
       const auto piece = events();
       if (!piece || listener_.has_ended()) {
         sink.done();
@@ -248,6 +285,7 @@ class WebServer : public HttpServer {
   WebService service_;
   AccessRules rules_;
   uint16_t port_;
+  std::atomic<size_t> streams_ = 0;
   Listener listener_;
 };
 
@@ -274,7 +312,7 @@ bool split_dump_target(std::string_view target, size_t& number, std::string_view
 }
 
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(WebService service, uint16_t port) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket < 0) return errno_status("a socket", errno);
   const int yes = 1;
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);

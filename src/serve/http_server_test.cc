@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "serve/page_files.h"
@@ -53,14 +54,18 @@ class HttpServerTest : public testing::Test {
     thread_.join();
   }
 
-  // Sends bytes and reads until the server closes.
-  [[nodiscard]] std::string exchange(const std::string& bytes) const {
+  [[nodiscard]] int connected() const {
     const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in place{};
     place.sin_family = AF_INET;
     place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     place.sin_port = htons(server_->port());
     EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&place), sizeof place), 0);
+    return socket;
+  }
+  // Sends bytes and reads until the server closes.
+  [[nodiscard]] std::string exchange(const std::string& bytes) const {
+    const int socket = connected();
     for (size_t sent = 0; sent < bytes.size();) {
       const ssize_t count = ::send(socket, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
       if (count <= 0) break;
@@ -72,7 +77,7 @@ class HttpServerTest : public testing::Test {
     ::close(socket);
     return answer;
   }
-  [[nodiscard]] std::string cookie() const { return concat("Cookie: tensortap_", server_->port(), "=", token_, "\r\n"); }
+  [[nodiscard]] std::string token() const { return concat("Authorization: Bearer ", token_, "\r\n"); }
   [[nodiscard]] std::string ask(const std::string& line, const std::string& headers = {}, const std::string& body = {}) const {
     return exchange(concat(line, " HTTP/1.1\r\nHost: ", host_, "\r\nConnection: close\r\n", headers, "\r\n", body));
   }
@@ -86,38 +91,32 @@ class HttpServerTest : public testing::Test {
 
 TEST_F(HttpServerTest, TheAddressLeadsToThePage) {
   EXPECT_EQ(server_->address(), concat("http://", host_, "/?token=", token_));
-  const std::string entered = ask("GET /?token=" + token_);
-  EXPECT_THAT(entered, StartsWith("HTTP/1.1 303"));
-  EXPECT_THAT(entered, HasSubstr("Location: /\r\n"));
-  EXPECT_THAT(entered, HasSubstr("SameSite=Strict\r\n"));
-  const std::string page = ask("GET /", cookie());
-  EXPECT_THAT(page, StartsWith("HTTP/1.1 200"));
-  EXPECT_THAT(page, HasSubstr("Content-Type: text/html; charset=utf-8\r\n"));
-  EXPECT_THAT(page, testing::EndsWith(std::string(page_file("index.html"))));
-  EXPECT_THAT(ask("GET /app.js", cookie()), HasSubstr("Content-Type: text/javascript"));
-  EXPECT_THAT(ask("GET /other.js", cookie()), StartsWith("HTTP/1.1 404"));
+  for (const std::string& target : {std::string("/"), "/?token=" + token_, std::string("/?token=0")}) {
+    const std::string page = ask("GET " + target);
+    EXPECT_THAT(page, StartsWith("HTTP/1.1 200"));
+    EXPECT_THAT(page, HasSubstr("Content-Type: text/html; charset=utf-8\r\n"));
+    EXPECT_THAT(page, testing::EndsWith(std::string(page_file("index.html"))));
+    EXPECT_THAT(page, Not(HasSubstr("Cookie"))) << "which would go to every port of this machine";
+    EXPECT_THAT(page, Not(HasSubstr(token_)));
+  }
+  EXPECT_THAT(ask("GET /app.js"), HasSubstr("Content-Type: text/javascript"));
+  EXPECT_THAT(ask("GET /other.js"), StartsWith("HTTP/1.1 404"));
 }
 
 TEST_F(HttpServerTest, DumpsOfAJobHavePagesOfTheirOwn) {
-  EXPECT_THAT(ask("GET /dump/1/", cookie()), testing::EndsWith(std::string(page_file("index.html"))));
-  EXPECT_THAT(ask("GET /dump/1/app.js", cookie()), HasSubstr("Content-Type: text/javascript"));
-  EXPECT_THAT(ask("GET /dump/1/api/dump?wait=no", cookie()), HasSubstr("\r\n\r\ngot /dump/1/api/dump?wait=no"));
-  EXPECT_THAT(ask("GET /dump/1/"), StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(ask("GET /dump/1/", token()), testing::EndsWith(std::string(page_file("index.html"))));
+  EXPECT_THAT(ask("GET /dump/1/app.js", token()), HasSubstr("Content-Type: text/javascript"));
+  EXPECT_THAT(ask("GET /dump/1/api/dump?wait=no", token()), HasSubstr("\r\n\r\ngot /dump/1/api/dump?wait=no"));
+  EXPECT_THAT(ask("GET /dump/1/"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ask("GET /dump/1/api/dump"), StartsWith("HTTP/1.1 401"));
   for (const char* other : {"/dump/2/", "/dump/1", "/dump/-1/", "/dump//", "/dump/99999999999999999999/", "/dump/1/dump/1/"}) {
-    EXPECT_THAT(ask(concat("GET ", other), cookie()), StartsWith("HTTP/1.1 404")) << other;
+    EXPECT_THAT(ask(concat("GET ", other), token()), StartsWith("HTTP/1.1 404")) << other;
   }
-}
-
-TEST_F(HttpServerTest, APageOfAnotherSiteIsLedByAPage) {
-  const std::string entered = ask("GET /?token=" + token_, "Sec-Fetch-Site: cross-site\r\n");
-  EXPECT_THAT(entered, StartsWith("HTTP/1.1 200"));
-  EXPECT_THAT(entered, HasSubstr("Set-Cookie: "));
-  EXPECT_THAT(entered, HasSubstr("content=\"0;url=/\""));
 }
 
 TEST_F(HttpServerTest, EveryAnswerForbidsWhatThePageDoesNotNeed) {
   for (const std::string& answer :
-       {ask("GET /", cookie()), ask("GET /api/x", cookie()), ask("GET /"), ask("PUT /"), exchange("nonsense\r\n\r\n")}) {
+       {ask("GET /", token()), ask("GET /api/x", token()), ask("GET /"), ask("PUT /"), exchange("nonsense\r\n\r\n")}) {
     EXPECT_THAT(answer, HasSubstr("Content-Security-Policy: default-src 'self';")) << answer;
     EXPECT_THAT(answer, HasSubstr("X-Content-Type-Options: nosniff\r\n"));
     EXPECT_THAT(answer, Not(HasSubstr("Access-Control")));
@@ -125,21 +124,25 @@ TEST_F(HttpServerTest, EveryAnswerForbidsWhatThePageDoesNotNeed) {
 }
 
 TEST_F(HttpServerTest, TheServiceIsAskedByThoseWhoMay) {
-  EXPECT_THAT(ask("GET /api/records?where=nan%20%3E%200", cookie()), HasSubstr("\r\n\r\ngot /api/records?where=nan%20%3E%200"));
-  EXPECT_THAT(ask("GET /api/records"), StartsWith("HTTP/1.1 401"));
-  EXPECT_THAT(ask("GET /api/records", cookie() + "Origin: http://evil.example\r\n"), StartsWith("HTTP/1.1 403"));
-  EXPECT_THAT(exchange(concat("GET /api/records HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n", cookie(), "\r\n")),
+  EXPECT_THAT(ask("GET /api/records?where=nan%20%3E%200", token()), HasSubstr("\r\n\r\ngot /api/records?where=nan%20%3E%200"));
+  for (const std::string& wrong :
+       {std::string(), "Authorization: Bearer 0\r\n" + token(), concat("Cookie: tensortap_", server_->port(), "=", token_, "\r\n")}) {
+    EXPECT_THAT(ask("GET /api/records", wrong), StartsWith("HTTP/1.1 401")) << wrong;
+  }
+  EXPECT_THAT(ask("GET /api/records?token=" + token_), StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(ask("GET /api/records", token() + "Origin: http://evil.example\r\n"), StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(exchange(concat("GET /api/records HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n", token(), "\r\n")),
               StartsWith("HTTP/1.1 403"));
-  EXPECT_THAT(ask("DELETE /api/records", cookie()), StartsWith("HTTP/1.1 405"));
-  EXPECT_THAT(ask("GET /api/records", cookie() + "Range: bytes=99999999999999999999-\r\n"), Not(HasSubstr("got ")));
-  EXPECT_THAT(ask("GET /api/records", cookie() + "Range: bytes=5000-6000\r\n"), HasSubstr("got /api/records"));
+  EXPECT_THAT(ask("DELETE /api/records", token()), StartsWith("HTTP/1.1 405"));
+  EXPECT_THAT(ask("GET /api/records", token() + "Range: bytes=99999999999999999999-\r\n"), Not(HasSubstr("got ")));
+  EXPECT_THAT(ask("GET /api/records", token() + "Range: bytes=5000-6000\r\n"), HasSubstr("got /api/records"));
 }
 
 TEST_F(HttpServerTest, AChangeHasABody) {
-  const std::string may = concat(cookie(), "Origin: http://", host_, "\r\nX-Tensortap: 1\r\n");
+  const std::string may = concat(token(), "Origin: http://", host_, "\r\nX-Tensortap: 1\r\n");
   EXPECT_THAT(ask("POST /api/live/set", may + "Content-Length: 3\r\n", "abc"), HasSubstr("\r\n\r\nput /api/live/set abc"));
   EXPECT_THAT(ask("POST /api/other", may + "Content-Length: 3\r\n", "abc"), StartsWith("HTTP/1.1 405"));
-  EXPECT_THAT(ask("POST /api/live/set", cookie() + "Content-Length: 3\r\n", "abc"), StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(ask("POST /api/live/set", token() + "Content-Length: 3\r\n", "abc"), StartsWith("HTTP/1.1 403"));
   EXPECT_THAT(ask("POST /api/live/set", may + "Content-Length: 2000000\r\n", std::string(2000000, 'a')), Not(HasSubstr("put ")));
 }
 
@@ -150,15 +153,41 @@ TEST_F(HttpServerTest, WhatIsNoRequestEnds) {
     const std::string answer = exchange(bytes + "\r\n\r\n");
     EXPECT_THAT(answer, Not(HasSubstr("200"))) << bytes.substr(0, 40);
   }
-  EXPECT_THAT(ask("GET /api/x", cookie()), HasSubstr("got /api/x")) << "and others are answered";
+  EXPECT_THAT(ask("GET /api/x", token()), HasSubstr("got /api/x")) << "and others are answered";
 }
 
 TEST_F(HttpServerTest, EventsComeInPieces) {
-  const std::string events = ask("GET /api/live", cookie());
+  const std::string events = ask("GET /api/live", token());
   EXPECT_THAT(events, HasSubstr("Content-Type: text/event-stream"));
   EXPECT_THAT(events, HasSubstr("data: 1\n\n"));
   EXPECT_THAT(events, HasSubstr(":\n\n"));
   EXPECT_THAT(events, HasSubstr("data: 3\n\n"));
+}
+
+TEST_F(HttpServerTest, AConnectionTakesSeveralRequests) {
+  const std::string head = concat(" HTTP/1.1\r\nHost: ", host_, "\r\n", token());
+  const std::string may = concat("Origin: http://", host_, "\r\nX-Tensortap: 1\r\nConnection: close\r\nContent-Length: 3\r\n");
+  const std::string answers = exchange("GET /api/1" + head + "\r\nGET /api/2" + head + "\r\nPOST /api/live/set" + head + may + "\r\nabc");
+  EXPECT_THAT(answers, HasSubstr("got /api/1"));
+  EXPECT_THAT(answers, HasSubstr("got /api/2"));
+  EXPECT_THAT(answers, HasSubstr("put /api/live/set abc"));
+}
+
+// Whoever has no token may keep neither threads nor connections from those who have it.
+TEST_F(HttpServerTest, SilentConnectionsHoldNobodyUp) {
+  std::vector<int> silent;
+  for (int i = 0; i < 100; ++i) {
+    silent.push_back(connected());
+    const std::string begun = i % 3 == 0 ? "" : i % 3 == 1 ? "GET / HTTP/1.1\r\nX: a" : concat("POST /api/live/set HTTP/1.1\r\n", token());
+    EXPECT_EQ(::send(silent.back(), begun.data(), begun.size(), MSG_NOSIGNAL), static_cast<ssize_t>(begun.size()));
+  }
+  EXPECT_THAT(ask("GET /api/x", token()), HasSubstr("got /api/x"));
+  EXPECT_THAT(ask("GET /app.js"), StartsWith("HTTP/1.1 200"));
+  for (const int socket : silent) {
+    char end = 0;
+    EXPECT_LE(::recv(socket, &end, 1, 0), 0) << "the server ends connections that send no request";
+    ::close(socket);
+  }
 }
 
 TEST_F(HttpServerTest, ATakenPortIsNamed) {

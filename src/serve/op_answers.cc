@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "base/json_members.h"
 #include "graph/graph_model.h"
-#include "serve/program_lines.h"
 
 namespace tensortap {
 namespace {
@@ -49,7 +48,7 @@ Result<Answer> op_answer(const AskedDump& asked, const std::string& number) {
   json["attributes"] = text_or_null(op.attributes);
   json["phase"] = rows.empty() ? Json(nullptr) : Json(phase_name(static_cast<Phase>(dump.rows()[rows.front()].phase)));
   json["source"] = text_or_null(op.source_location);
-  json["source_lines"] = program_lines_json(op.source_location, dump.written_before_ns());
+  json["source_lines"] = dump.source_lines(op);
   json["captured"] = !rows.empty();
   json["reason"] = dump.graph().reason(id);
   json["forward"] = forward_json(dump, op);

@@ -13,7 +13,6 @@
 #include "query/row_query.h"
 #include "query/sketch_json.h"
 #include "read/record_histogram.h"
-#include "serve/program_lines.h"
 #include "serve/served_comparison.h"
 
 namespace tensortap {
@@ -150,7 +149,7 @@ Json whole_record_json(const ServedDump& dump, size_t row) {
   json["inputs"] = inputs_json(dump, row);
   json["outputs"] = outputs_json(dump, row);
   json["consumers"] = consumers_json(dump, row);
-  json["source_lines"] = program_lines_json(op.source_location, dump.written_before_ns());
+  json["source_lines"] = dump.source_lines(op);
   json["pair"] = nullptr;
   return json;
 }

@@ -23,15 +23,17 @@ ServedDump::ServedDump(std::string path, std::string folder, std::unique_ptr<Dum
   manifest_ = manifest.ok() && manifest->is_object() ? *std::move(manifest) : Json::object();
 }
 
-Result<std::shared_ptr<const ServedDump>> ServedDump::open(const std::string& path, bool is_live) {
+Result<std::shared_ptr<const ServedDump>> ServedDump::open(const std::string& path, bool is_live, const SourceFiles& sources) {
   TENSORTAP_ASSIGN_OR_RETURN(auto index, open_dump(path));
-  return opened(path, std::move(index), is_live);
+  return opened(path, std::move(index), is_live, sources);
 }
 
-std::shared_ptr<const ServedDump> ServedDump::opened(const std::string& path, std::unique_ptr<DumpIndex> index, bool is_live) {
+std::shared_ptr<const ServedDump> ServedDump::opened(const std::string& path, std::unique_ptr<DumpIndex> index, bool is_live,
+                                                     const SourceFiles& sources) {
   const auto found = locate_dump(path);
   std::shared_ptr<ServedDump> dump(new ServedDump(path, found.ok() ? found->folder : path, std::move(index)));
   dump->is_live_ = is_live;
+  dump->sources_ = sources;
   return dump;
 }
 
@@ -65,6 +67,10 @@ int64_t ServedDump::written_before_ns() const {
   int64_t last = 0;
   for (const FileState& file : files_) last = std::max(last, file.changed_ns);
   return last;
+}
+
+Json ServedDump::source_lines(const OpInfo& op) const {
+  return sources_.lines_json(op.source_location, "", written_before_ns());
 }
 
 bool ServedDump::changed() const { return look() != files_; }

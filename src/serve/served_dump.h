@@ -26,6 +26,7 @@
 #include "query/record_lookup.h"
 #include "serve/name_search.h"
 #include "serve/recent_data.h"
+#include "serve/source_files.h"
 #include "trace/dump_index.h"
 
 namespace tensortap {
@@ -54,9 +55,10 @@ class MadeOnce {
 class ServedDump {
  public:
   // As read/open_dump.h opens it. `is_live`: it is still being written.
-  static Result<std::shared_ptr<const ServedDump>> open(const std::string& path, bool is_live = false);
+  static Result<std::shared_ptr<const ServedDump>> open(const std::string& path, bool is_live = false, const SourceFiles& sources = {});
   // Of a dump that was opened as `path`.
-  static std::shared_ptr<const ServedDump> opened(const std::string& path, std::unique_ptr<DumpIndex> index, bool is_live = false);
+  static std::shared_ptr<const ServedDump> opened(const std::string& path, std::unique_ptr<DumpIndex> index, bool is_live = false,
+                                                  const SourceFiles& sources = {});
   // Of a dump that is open, for tests. `name` stands where the path does otherwise.
   static std::shared_ptr<const ServedDump> of(std::string name, std::unique_ptr<DumpIndex> index);
   ServedDump(const ServedDump&) = delete;
@@ -94,8 +96,8 @@ class ServedDump {
   [[nodiscard]] const NameSearch& names() const;
   [[nodiscard]] std::optional<OpId> op_named(std::string_view name) const;
 
-  // When a file of the dump was last written to, as time of day; files that are newer are not what ran. Without files 0.
-  [[nodiscard]] int64_t written_before_ns() const;
+  // The lines of the program around an op, as SourceFiles::lines_json() has them; null where there are none.
+  [[nodiscard]] Json source_lines(const OpInfo& op) const;
   [[nodiscard]] bool is_live() const { return is_live_; }
   // Whether a file of the dump changed, or went away, since it was opened.
   [[nodiscard]] bool changed() const;
@@ -117,12 +119,15 @@ class ServedDump {
 
   ServedDump(std::string path, std::string folder, std::unique_ptr<DumpIndex> index);
   [[nodiscard]] std::vector<FileState> look() const;
+  // When a file of the dump was last written to, as time of day; files that are newer are not what ran. Without files 0.
+  [[nodiscard]] int64_t written_before_ns() const;
   [[nodiscard]] RowsByOp sort_rows() const;
   [[nodiscard]] RowCounts count_rows() const;
 
   std::string path_;
   std::string folder_;  // "" = there are no files
   bool is_live_ = false;
+  SourceFiles sources_;
   std::unique_ptr<DumpIndex> index_;
   Json manifest_;
   std::vector<FileState> files_;

@@ -72,10 +72,10 @@ WebAnswers::WebAnswers(Dump a, Dump b, std::unique_ptr<ServedComparison> compari
     : a_(std::move(a)), b_(std::move(b)), comparison_(std::move(comparison)) {}
 WebAnswers::~WebAnswers() = default;
 
-Result<std::unique_ptr<WebAnswers>> WebAnswers::open(const std::string& a, const std::string& b) {
-  TENSORTAP_ASSIGN_OR_RETURN(Dump first, ServedDump::open(a));
+Result<std::unique_ptr<WebAnswers>> WebAnswers::open(const std::string& a, const std::string& b, const SourceFiles& sources) {
+  TENSORTAP_ASSIGN_OR_RETURN(Dump first, ServedDump::open(a, false, sources));
   if (b.empty()) return of(std::move(first), nullptr);
-  TENSORTAP_ASSIGN_OR_RETURN(Dump second, ServedDump::open(b));
+  TENSORTAP_ASSIGN_OR_RETURN(Dump second, ServedDump::open(b, false, sources));
   std::vector<std::unique_ptr<DumpIndex>> noise;
   ComparisonOptions found;
   for (const auto& [path, side] : {std::pair(&a, NoiseDump::Of::kA), {&b, NoiseDump::Of::kB}}) {
@@ -90,8 +90,8 @@ Result<std::unique_ptr<WebAnswers>> WebAnswers::open(const std::string& a, const
   return answers;
 }
 
-Result<std::unique_ptr<WebAnswers>> WebAnswers::open_growing(const std::string& path) {
-  TENSORTAP_ASSIGN_OR_RETURN(Dump dump, ServedDump::open(path, true));
+Result<std::unique_ptr<WebAnswers>> WebAnswers::open_growing(const std::string& path, const SourceFiles& sources) {
+  TENSORTAP_ASSIGN_OR_RETURN(Dump dump, ServedDump::open(path, true, sources));
   return of(std::move(dump), nullptr);
 }
 

@@ -27,9 +27,9 @@ class WebAnswers {
 
   // `b` "" = one dump. Otherwise `a` is judged and `b` is the reference, as in `tensortap compare A B`, in the background, with the noise
   // that lies in their folders. Errors are those of open_dump().
-  static Result<std::unique_ptr<WebAnswers>> open(const std::string& a, const std::string& b);
+  static Result<std::unique_ptr<WebAnswers>> open(const std::string& a, const std::string& b, const SourceFiles& sources = {});
   // Of a dump that a program is still writing, as it is now.
-  static Result<std::unique_ptr<WebAnswers>> open_growing(const std::string& path);
+  static Result<std::unique_ptr<WebAnswers>> open_growing(const std::string& path, const SourceFiles& sources = {});
   // Of dumps that are open; `b` may be null.
   static std::unique_ptr<WebAnswers> of(Dump a, Dump b, ComparisonOptions options = {});
   // Of two dumps that were compared: `pairs` has run. What its comparison borrows must outlive this.

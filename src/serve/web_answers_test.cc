@@ -13,7 +13,6 @@
 #include "base/json.h"
 #include "base/temporary_folder.h"
 #include "query/query_dump.h"
-#include "serve/program_lines.h"
 
 namespace tensortap {
 namespace {
@@ -103,27 +102,6 @@ TEST(WebAnswers, ARecordHasWhatStandsBesideIt) {
   EXPECT_EQ(record.at("outputs")[0].at("record"), 5);
   EXPECT_EQ(record.at("outputs")[1].at("record"), 6);
   EXPECT_EQ(record.at("source_lines"), nullptr);
-}
-
-TEST(ProgramLines, AreThoseAroundTheLine) {
-  const TemporaryFolder folder;
-  const std::string path = folder.path() + "/train.py";
-  std::ofstream file(path);
-  for (int i = 1; i <= 20; ++i) file << "line " << i << "\n";
-  file.close();
-  const int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  const int64_t later = now + 60'000'000'000;
-  const Json lines = program_lines_json(path + ":10", later);
-  EXPECT_EQ(lines.at("first"), 6);
-  EXPECT_EQ(lines.at("line"), 10);
-  EXPECT_EQ(lines.at("lines").front(), "line 6");
-  EXPECT_EQ(lines.at("lines").size(), 8U);
-  EXPECT_EQ(program_lines_json(path + ":1", later).at("lines").front(), "line 1");
-  EXPECT_EQ(program_lines_json(path + ":10", now - 3'600'000'000'000), nullptr) << "the file is newer than the dump";
-  EXPECT_EQ(program_lines_json(path + ":99", later), nullptr);
-  std::filesystem::copy_file(path, folder.path() + "/secret.txt");
-  EXPECT_EQ(program_lines_json(folder.path() + "/secret.txt:10", later), nullptr) << "no source of a program";
-  EXPECT_EQ(program_lines_json("train.py", later), nullptr);
 }
 
 }  // namespace

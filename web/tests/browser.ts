@@ -16,7 +16,7 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
 ];
-const PATIENCE = Number(process.env.TENSORTAP_TEST_PATIENCE ?? 60_000);
+export const PATIENCE = Number(process.env.TENSORTAP_TEST_PATIENCE ?? 60_000);
 
 export interface Look {
   width: number;

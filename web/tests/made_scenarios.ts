@@ -1,7 +1,7 @@
 // The page before made answers: made_scenarios.ts FOLDER_OF_PICTURES
 
 import { join } from 'node:path';
-import { TestBrowser } from './browser.ts';
+import { PATIENCE, TestBrowser } from './browser.ts';
 import { fly } from './flight.ts';
 import { HOSTILE } from './made_graph.ts';
 import { BAD_OP, MadeServer, RECORDS } from './made_server.ts';
@@ -184,6 +184,36 @@ const live: Scenario = {
   },
 };
 
+const tabs: Scenario = {
+  name: 'the token stays in the tab and goes to tabs of the same server alone; eight tabs of a running program all go on',
+  async run(visitor) {
+    serve(10_000, true);
+    server.isLive = true;
+    const origin = new URL(address).origin;
+    await visitor.open(address + '#live');
+    equal(visitor.page.url(), `${origin}/#live`, 'the address shows the token no more');
+    const context = visitor.page.context();
+    equal(await context.cookies(), [], 'a cookie would go to every server of this machine');
+    for (let i = 0; i < 7; i++) {
+      const page = await context.newPage();
+      page.setDefaultTimeout(PATIENCE);
+      await page.goto(`${origin}/#live`);
+      await page.waitForSelector('.live-records tbody tr');
+    }
+    await visitor.open(`${origin}/#table`);
+    await visitor.page.waitForSelector('.row');
+  },
+};
+
+const unknown: Scenario = {
+  name: 'a page without the token says what the server says',
+  async run(visitor) {
+    serve(10_000, true);
+    await visitor.page.goto(new URL(address).origin);
+    await visitor.until(`document.querySelector('.banner')?.textContent.includes('no token')`);
+  },
+};
+
 const missing: Scenario = {
   name: 'an op that was not captured says why',
   async run(visitor) {
@@ -224,6 +254,8 @@ try {
     keyboard,
     missing,
     live,
+    tabs,
+    unknown,
     gone,
     themes,
   ]);

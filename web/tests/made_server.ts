@@ -9,6 +9,7 @@ import { binaryGraph, HOSTILE, madeGraph, opName } from './made_graph.ts';
 
 const BUNDLE = join(import.meta.dirname, '../dist');
 const KINDS: Record<string, string> = { '/': 'text/html', '/app.js': 'text/javascript', '/app.css': 'text/css' };
+export const TOKEN = 'f00d';
 export const RECORDS = 1_000_000;
 export const BAD_OP = 4321;
 
@@ -34,10 +35,12 @@ export class MadeServer {
       if (KINDS[url.pathname]) {
         response.setHeader('Content-Type', KINDS[url.pathname]);
         response.end(readFileSync(join(BUNDLE, url.pathname === '/' ? 'index.html' : url.pathname)));
-      } else if (url.pathname === '/api/live') {
-        response.setHeader('Content-Type', 'text/event-stream');
-        response.write('event: state\ndata: {"pid": 4711, "on": true, "steps": {"seen": 12, "captured": 3}, "overhead": 1.04}\n\n');
-        response.write(`event: records\ndata: {"from": 0, "to": 10, "total": ${RECORDS}}\n\n`);
+      } else if (request.headers.authorization !== `Bearer ${TOKEN}`) {
+        response.statusCode = 401;
+        response.end(JSON.stringify({ error: 'no token' }));
+      } else if (url.pathname === '/api/live/state') {
+        const state = { pid: 4711, on: true, steps: { seen: 12, captured: 3 }, overhead: 1.04 };
+        response.end(JSON.stringify({ records: RECORDS, state }));
       } else if (request.method === 'POST') {
         let body = '';
         request.on('data', (part: Buffer) => (body += part.toString()));
@@ -181,7 +184,7 @@ export class MadeServer {
 
   async start(): Promise<string> {
     await new Promise<void>((done) => this.server.listen(0, '127.0.0.1', done));
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/`;
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/?token=${TOKEN}`;
   }
 
   stop(): void {

@@ -1,6 +1,7 @@
 // The one way to the data: `get(path)` looks into what is embedded in the page first (a report opened from disk), then asks the server.
 
 import { Report } from './report';
+import { serverToken } from './token';
 
 export class ApiError extends Error {
   readonly status: number;
@@ -48,7 +49,9 @@ async function refusal(response: Response): Promise<ApiError> {
 async function ask(path: string, options: RequestInit): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(DUMP_PAGE + path, { ...options, credentials: 'same-origin' });
+    const headers = { ...options.headers, Authorization: `Bearer ${await serverToken()}` };
+    // No cookies: those of this host belong to servers on other ports.
+    response = await fetch(DUMP_PAGE + path, { ...options, headers, credentials: 'omit' });
   } catch (problem) {
     if (options.signal?.aborted) throw problem;
     throw new ApiError('The server does not answer. Is `tensortap serve` still running?', 0);

@@ -68,7 +68,7 @@ export interface DumpAnswer {
   dumps: DumpInfo[];
   compare: CompareState | null;
   sentences: Sentence[];
-  report?: { made: string; cut: string | null };
+  report?: { made: string; cut: string | null; sources?: string[] };
   // Of a job: `dumps` is empty.
   job?: { name: string; dumps: number };
 }

@@ -10,10 +10,12 @@ import { messageOf } from '../base/use_answer';
 
 const NEWEST = 200;
 
-interface Records {
-  from: number;
-  to: number;
-  total: number;
+const OFTEN = 500;
+const HIDDEN = 5000;
+
+interface LiveAnswer {
+  records: number;
+  state: Record<string, unknown> | null;
 }
 
 interface Reply {
@@ -30,31 +32,40 @@ interface Live {
   error: string | null;
 }
 
+// Asks again and again. An event stream would keep a connection for each tab, of which a browser has six.
 function useLive(): Live {
   const [live, setLive] = useState<Live>({ state: null, total: 0, rows: [], error: null });
   useEffect(() => {
-    const stream = new EventSource('/api/live');
-    let busy = false;
-    const fetchRows = async (total: number) => {
-      if (busy) return;
-      busy = true;
+    const controller = new AbortController();
+    let timer = 0;
+    let shown = -1;
+    const load = async () => {
+      const { records, state } = await get<LiveAnswer>('/api/live/state', controller.signal);
+      if (records !== shown) {
+        const from = Math.max(0, records - NEWEST);
+        const list = await get<List<RecordRow>>(pathOf('/api/records', { from, limit: NEWEST }), controller.signal);
+        setLive({ state, total: list.total, rows: list.items.reverse(), error: null });
+      } else {
+        setLive((old) => ({ ...old, state, error: null }));
+      }
+      shown = records;
+      return state?.state === 'ended';
+    };
+    const ask = async () => {
+      let ended = false;
       try {
-        const list = await get<List<RecordRow>>(pathOf('/api/records', { from: Math.max(0, total - NEWEST), limit: NEWEST }));
-        setLive((old) => ({ ...old, total: list.total, rows: list.items.reverse(), error: null }));
+        ended = await load();
       } catch (problem) {
+        if (controller.signal.aborted) return;
         setLive((old) => ({ ...old, error: messageOf(problem) }));
       }
-      busy = false;
+      if (!ended && !controller.signal.aborted) timer = window.setTimeout(() => void ask(), document.hidden ? HIDDEN : OFTEN);
     };
-    stream.addEventListener('records', (event) => void fetchRows((JSON.parse((event as MessageEvent<string>).data) as Records).total));
-    stream.addEventListener('state', (event) => {
-      const state = JSON.parse((event as MessageEvent<string>).data) as Record<string, unknown>;
-      setLive((old) => ({ ...old, state, error: null }));
-      // The browser would ask again for a stream that ends.
-      if (state.state === 'ended') stream.close();
-    });
-    stream.onerror = () => setLive((old) => ({ ...old, error: 'The program has ended, or the server does not answer.' }));
-    return () => stream.close();
+    void ask();
+    return () => {
+      controller.abort();
+      clearTimeout(timer);
+    };
   }, []);
   return live;
 }

@@ -133,6 +133,7 @@ export function StartView({ answer }: { answer: DumpAnswer }) {
         {answer.report && (
           <p class="report-note">
             {answer.report.made} {answer.report.cut}
+            {answer.report.sources?.length ? ` Lines of source were read from ${answer.report.sources.join(', ')}.` : ''}
           </p>
         )}
         {!answer.complete && (
