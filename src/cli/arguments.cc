@@ -83,7 +83,8 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& val
 CLI::Validator in_range(int64_t least, int64_t most) {
   const auto check = [least, most](const std::string& given) -> std::string {
     int64_t number = 0;
-    if (CLI::detail::lexical_cast(given, number) && number >= least && number <= most) return {};
+    // The parser's own conversion takes what is too large for the largest number.
+    if (parse_integer(given, number) && number >= least && number <= most) return {};
     return fmt::format("{} is no whole number from {} to {}", quote(given), least, most);
   };
   return {check, std::string()};

@@ -57,6 +57,8 @@ std::string usage_message(const CLI::App& program, const DeclaredCommand* chosen
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch)) {
     const std::string name = std::string(error.what()).substr(0, std::string_view(error.what()).find(':'));
     const CLI::Option* lacking = chosen->app->get_option_no_throw(name);
+    const bool is_repeated = lacking != nullptr && lacking->count() > static_cast<size_t>(lacking->get_items_expected_max());
+    if (is_repeated) return fmt::format("{} is given {} times; give it once", name, lacking->count());
     if (lacking != nullptr) return fmt::format("{} needs a value: {} {}", name, name, lacking->get_type_name());
   }
   return error.what();

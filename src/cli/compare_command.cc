@@ -199,12 +199,6 @@ Status add_found_noise(const std::string& path, NoiseDump::Of of, const Terminal
   return {};
 }
 
-// A dump that can not be read is a failure of the dump, not of the command line.
-Status as_failure(const Status& status) {
-  const bool is_usage = status.code() == StatusCode::kNotFound || status.code() == StatusCode::kInvalidArgument;
-  return is_usage ? Status(StatusCode::kIo, status.message()) : status;
-}
-
 Status prepare(const CompareOptions& options, const Terminal& terminal, Prepared& prepared) {
   auto steps = parse_step_pairs(options.steps);
   if (!steps.ok()) return Status(steps.status().code(), "--" + steps.status().message());
@@ -222,7 +216,7 @@ Status prepare(const CompareOptions& options, const Terminal& terminal, Prepared
   if (options.without_noise()) return {};
   for (const std::string& folder : options.noise) {
     auto dump = open_for_reading(terminal, folder);
-    if (!dump.ok()) return as_failure(dump.status());
+    if (!dump.ok()) return dump.status();
     prepared.options.noise.push_back({dump->get(), noise_of(options, folder)});
     prepared.noise.push_back(*std::move(dump));
   }
@@ -261,17 +255,17 @@ Result<ExitCode> compare_part(const CompareOptions& options, const ComparedPart&
                               std::string& csv) {
   AnsweredDumps dumps;
   auto b = open_for_reading(terminal, part.b);
-  if (!b.ok()) return as_failure(b.status());
+  if (!b.ok()) return b.status();
   auto a = part.of_shards ? open_shards(terminal, options.shards, part.a, **b) : open_for_reading(terminal, part.a);
-  if (!a.ok()) return part.of_shards ? a.status() : as_failure(a.status());
+  if (!a.ok()) return a.status();
   dumps.add(part.a, (*a)->completeness());
   dumps.add(part.b, (*b)->completeness());
   Progress progress(terminal);
   ComparisonOptions asked = prepared.options;
   Opened noise;
   if (options.finds_noise()) {
-    TENSORTAP_RETURN_IF_ERROR(as_failure(add_found_noise(part.a, NoiseDump::Of::kA, terminal, noise, asked)));
-    TENSORTAP_RETURN_IF_ERROR(as_failure(add_found_noise(part.b, NoiseDump::Of::kB, terminal, noise, asked)));
+    TENSORTAP_RETURN_IF_ERROR(add_found_noise(part.a, NoiseDump::Of::kA, terminal, noise, asked));
+    TENSORTAP_RETURN_IF_ERROR(add_found_noise(part.b, NoiseDump::Of::kB, terminal, noise, asked));
   }
   asked.progress = [&progress](std::string_view stage, size_t done, size_t all) { progress.update(stage, done, all); };
   auto made = DumpComparison::make(**a, **b, std::move(asked));

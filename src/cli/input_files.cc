@@ -135,11 +135,19 @@ Result<LoadedInputs> load_inputs(const std::vector<std::string>& given, const st
     std::string name;
     std::string path;
     if (one.find('=') == std::string::npos) {
+      if (!loaded.all_from.empty()) {
+        return invalid_argument(fmt::format("--input {}: all inputs come from {} already; give one such file", one, loaded.all_from));
+      }
       TENSORTAP_RETURN_IF_ERROR(load_all(one, loaded));
       continue;
     }
     if (!split_pair(one, name, path)) {
       return invalid_argument(fmt::format("--input {}: write it as NAME=FILE, or as FILE for an npz of all inputs", one));
+    }
+    // What one file holds of all inputs may be replaced, input by input.
+    const auto before = std::ranges::find_if(loaded.inputs, [&](const LoadedInput& other) { return other.name == name && !other.member; });
+    if (before != loaded.inputs.end()) {
+      return invalid_argument(fmt::format("--input {}: {} is given twice, by {} too; give it once", one, quote(name), before->origin));
     }
     auto input = load_file(path);
     if (!input.ok()) return input.status().with_context(fmt::format("--input {}", name));

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include <csignal>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,6 +80,7 @@ Status add_pairs(const std::vector<std::string>& pairs, const char* option, cons
     std::string name;
     std::string value;
     if (!split_pair(pair, name, value)) return invalid_argument(fmt::format("{} {}: write it as {}", option, pair, form));
+    if (object.contains(name)) return invalid_argument(fmt::format("{} {}: {} is given twice; give it once", option, pair, quote(name)));
     object[name] = value;
   }
   return {};
@@ -238,7 +240,10 @@ void add_input_options(CLI::App& app, RunOptions& options) {
   add_repeated(app, "--dim", options.dims, "NAME=N", "Size of a dimension that the model leaves open; repeatable")->group(group);
   add_repeated(app, "--range", options.ranges, "[NAME=]LOW:HIGH", "Inputs not given, or this one, are made of these numbers; repeatable")
       ->group(group);
-  app.add_option("--seed", options.seed, "Inputs not given are made from this number (0)")->type_name("N")->group(group);
+  app.add_option("--seed", options.seed, "Inputs not given are made from this number (0)")
+      ->type_name("N")
+      ->check(in_range(0, std::numeric_limits<int64_t>::max()))
+      ->group(group);
 }
 
 void add_execution_options(CLI::App& app, RunOptions& options) {

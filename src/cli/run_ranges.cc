@@ -45,6 +45,8 @@ Status add_ranges(const std::vector<std::string>& texts, Json& request) {
       return bad(text, "LOW and HIGH must be finite numbers");
     if (low > high) return bad(text, "LOW is greater than HIGH");
     Json range = {std::move(low), std::move(high)};
+    const bool is_repeated = name.empty() ? request.contains("range") : request.contains("ranges") && request["ranges"].contains(name);
+    if (is_repeated) return bad(text, name.empty() ? "a range of all inputs is given twice" : "a range of this input is given twice");
     if (name.empty()) {
       request["range"] = std::move(range);
     } else {

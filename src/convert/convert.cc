@@ -139,6 +139,38 @@ Status check_form_options(const ConvertRequest& request) {
   return {};
 }
 
+// A dump is written into a folder of its own: with what was there it would be a mixture of two.
+Status check_unused(const std::string& target) {
+  if (!is_directory(target)) return {};
+  TENSORTAP_ASSIGN_OR_RETURN(const auto names, list_directory(target));
+  if (names.empty()) return {};
+  return invalid_argument(
+      concat(target, " is not empty (it holds ", quote(names.front()), names.size() > 1 ? ", ..." : "", "). Choose another, or remove it"));
+}
+
+std::string real_path(const std::string& path) {
+  std::error_code error;
+  std::string real = std::filesystem::weakly_canonical(path, error).string();
+  while (real.size() > 1 && real.ends_with('/')) real.pop_back();
+  return error ? path : real;
+}
+
+// The source must not be written to: a file that was just written could be read next.
+Status check_apart(const std::string& source, const std::string& target) {
+  const std::string from = real_path(source);
+  const std::string to = real_path(target);
+  const bool is_inside = is_directory(from) && to.starts_with(concat(from, "/"));
+  if (from != to && !is_inside) return {};
+  return invalid_argument(concat(target, ": ", from == to ? "is what is converted" : concat("lies in ", source, ", which is converted"),
+                                 "; choose another target"));
+}
+
+// A tree of another system, which holds several dumps, is added to. With other files it would be a mixture.
+Status check_tree(const Layout& layout, const std::string& target) {
+  const Status unused = check_unused(target);
+  return unused.ok() || layout.recognise(target) != Confidence::kNo ? Status() : unused;
+}
+
 Status check_request(const ConvertRequest& request) {
   const std::vector<std::string> known = conversion_targets();
   if (request.sources.empty()) return invalid_argument("there is nothing to convert");
@@ -149,20 +181,12 @@ Status check_request(const ConvertRequest& request) {
   TENSORTAP_RETURN_IF_ERROR(check_form_options(request));
   for (const std::string& source : request.sources) {
     if (!path_exists(source)) return not_found(concat(source, ": no such file or folder"));
+    TENSORTAP_RETURN_IF_ERROR(check_apart(source, request.target));
     if (request.sources.size() > 1 && is_directory(source)) {
       return invalid_argument(concat(source, ": a folder is converted by itself, without other sources"));
     }
   }
   return {};
-}
-
-// A dump is written into a folder of its own: with what was there it would be a mixture of two.
-Status check_unused(const std::string& target) {
-  if (!is_directory(target)) return {};
-  TENSORTAP_ASSIGN_OR_RETURN(const auto names, list_directory(target));
-  if (names.empty()) return {};
-  return invalid_argument(
-      concat(target, " is not empty (it holds ", quote(names.front()), names.size() > 1 ? ", ..." : "", "). Choose another, or remove it"));
 }
 
 Status check_values(const DumpIndex& dump, const std::string& source) {
@@ -203,7 +227,7 @@ Status to_layout(const ConvertRequest& request, const Layout& layout, const Conv
     return invalid_argument(concat("a dump, not files, becomes a dump of the layout ", layout.name));
   }
   TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_dump(request.sources[0]));
-  if (!layout.shares_folder) TENSORTAP_RETURN_IF_ERROR(check_unused(request.target));
+  TENSORTAP_RETURN_IF_ERROR(layout.shares_folder ? check_tree(layout, request.target) : check_unused(request.target));
   TENSORTAP_RETURN_IF_ERROR(make_directories(request.target));
   tell_source(*dump, report);
   report.losses = losses_of(*dump, layout);
@@ -259,7 +283,10 @@ Status to_files(const ConvertRequest& request, const ConvertProgress& progress, 
   if (folder) {
     collector.collect(request.sources[0], "", kDeepestFolder);
   } else {
-    for (const std::string& source : request.sources) collector.files.push_back({source, "", file_name(source)});
+    for (const std::string& source : request.sources) {
+      collector.files.push_back({source, "", file_name(source)});
+      target.protect(source);
+    }
   }
   report.failed = std::move(collector.failed);
   std::vector<SourceFile>& files = collector.files;

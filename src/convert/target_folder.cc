@@ -1,6 +1,7 @@
 #include "convert/target_folder.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,6 +46,11 @@ Status TargetFolder::make() {
   return {};
 }
 
+void TargetFolder::protect(const std::string& file) {
+  struct stat facts {};
+  if (::stat(file.c_str(), &facts) == 0) protected_.emplace(facts.st_dev, facts.st_ino);
+}
+
 void TargetFolder::remove_if_unused() {
   if (written_ > 0) return;
   // A folder that somebody else put something into stays.
@@ -70,6 +76,10 @@ Status TargetFolder::write(const std::string& below, const std::string& name, ui
     const size_t dot = given.rfind('.');
     stored = concat(std::hash<std::string>()(given), given.substr(dot == std::string::npos ? given.size() : dot));
     TENSORTAP_RETURN_IF_ERROR(add_mapping(folder, stored, given));
+  }
+  struct stat there {};
+  if (!protected_.empty() && ::fstatat(folder.fd(), stored.c_str(), &there, 0) == 0 && protected_.contains({there.st_dev, there.st_ino})) {
+    return invalid_argument(concat(join_path(folder.path(), stored), ": is what is converted; choose another target"));
   }
   const std::string temporary = concat(".tensortap-", ::getpid(), "-", next_.fetch_add(1));
   TENSORTAP_ASSIGN_OR_RETURN(File file, folder.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL));

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,14 +22,16 @@ class TargetFolder {
  public:
   explicit TargetFolder(std::string path) : path_(std::move(path)) {}
 
+  // This file is not replaced: it is what is converted. Before write().
+  void protect(const std::string& file);
   // Makes the folder and its parents. Errors: kIo.
   Status make();
   // Removes what make() made when nothing was written.
   void remove_if_unused();
 
   // Makes the file `name` in the folder `below` ("" = the target itself) of the `bytes` that `fill` writes. It appears when it is whole,
-  // and replaces an earlier one. Characters that a terminal obeys, and '/', become '_'. A name that is too long is replaced by a
-  // number that mapping.csv explains.
+  // and replaces an earlier one; kInvalidArgument where that one is protected. Characters that a terminal obeys, and '/', become '_'. A
+  // name that is too long is replaced by a number that mapping.csv explains.
   Status write(const std::string& below, const std::string& name, uint64_t bytes, const std::function<Status(File&)>& fill);
   // Bytes of a file whose size was not known when it was begun.
   void count_bytes(uint64_t bytes) { bytes_.fetch_add(bytes); }
@@ -43,7 +46,8 @@ class TargetFolder {
   Status add_mapping(const Folder& folder, const std::string& stored, const std::string& name);
 
   std::string path_;
-  std::vector<std::string> made_;  // folders, the outermost first
+  std::vector<std::string> made_;                      // folders, the outermost first
+  std::set<std::pair<uint64_t, uint64_t>> protected_;  // files, by device and inode
   std::mutex mutex_;
   std::atomic<uint64_t> written_{0};
   std::atomic<uint64_t> bytes_{0};

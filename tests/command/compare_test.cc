@@ -163,12 +163,12 @@ TEST_F(Compare, WhatIsWrongIsSaidInOneSentence) {
   };
   const std::vector<Row> rows = {
       {"compare right", 2, "needs DUMP DUMP"},
-      {"compare right nothing", 3, "nothing"},
-      {"compare right empty", 3, "empty"},
-      {"compare names.txt right", 3, "names.txt: a file, not a dump"},
-      {"compare right names.txt", 3, "names.txt: a file, not a dump"},
-      {"compare right right --noise nothing", 3, "nothing: no such dump"},
-      {"compare right right --noise names.txt", 3, "names.txt: a file, not a dump"},
+      {"compare right nothing", 2, "nothing"},
+      {"compare right empty", 2, "empty"},
+      {"compare names.txt right", 2, "names.txt: a file, not a dump"},
+      {"compare right names.txt", 2, "names.txt: a file, not a dump"},
+      {"compare right right --noise nothing", 2, "nothing: no such dump"},
+      {"compare right right --noise names.txt", 2, "names.txt: a file, not a dump"},
       {"compare right right --map names.txt", 2, "names.txt:1: nothing in A is called \"sofmax_1\". Did you mean \"softmax_1\"?"},
       {"compare right right --map missing.txt", 2, "missing.txt"},
       {"compare right right --tolerance rules.txt", 2, "rules.txt: the last line has to be for everything"},

@@ -53,6 +53,34 @@ TEST_F(Convert, LeavesNothingWhereNothingCouldBeConverted) {
   EXPECT_EQ(read(path("out/convert_failed_file_list.txt")), "bad.npy\n");
 }
 
+TEST_F(Convert, RefusesToWriteIntoWhatItConverts) {
+  std::filesystem::create_directories(path("files/below"));
+  std::filesystem::create_symlink("files", path("link"));
+  for (const char* name : {"x.npy", "files/y.npy", "files/below/z.npy"}) write(path(name), npy({2}, {1, 2}));
+  const auto before = contents(folder_.path());
+  struct Row {
+    std::string words;
+    int code;
+    std::string message;
+  };
+  const std::vector<Row> rows = {{"convert x.npy x.npy", 2, "x.npy: is what is converted"},
+                                 {"convert x.npy .", 3, "x.npy: is what is converted"},
+                                 {"convert files/y.npy x.npy files", 3, "y.npy: is what is converted"},
+                                 {"convert files files --to npz", 2, "files: is what is converted"},
+                                 {"convert files ./link/ --to npz", 2, "is what is converted"},
+                                 {"convert files files/new --to npz", 2, "files/new: lies in files, which is converted"}};
+  for (const Row& row : rows) {
+    const Done done = at(row.words);
+    EXPECT_EQ(done.code, row.code) << row.words << "\n" << done.said();
+    EXPECT_THAT(done.err, HasSubstr(row.message)) << row.words;
+    std::filesystem::remove(path("files/x.npy"));  // the other file of a list
+    std::filesystem::remove(path("convert_failed_file_list.txt"));
+    std::filesystem::remove(path("files/convert_failed_file_list.txt"));
+    EXPECT_EQ(contents(folder_.path()), before) << row.words;
+  }
+  EXPECT_EQ(at("convert files/y.npy .").code, 0) << "beside other files";
+}
+
 TEST_F(Convert, SaysWhichFilesItReplaces) {
   write(path("x.npy"), npy({2}, {1, 2}));
   write(path("y.npy"), npy({1}, {3}));
@@ -85,6 +113,9 @@ TEST_F(Convert, WritesADumpIntoAFolderOfItsOwn) {
   // Trees of other systems hold the dumps of several runs.
   for (const std::string to : {"ge", "mindspore", "msit"}) {
     for (int run = 0; run < 2; ++run) EXPECT_EQ(at("convert dump tree_" + to + " --to " + to).code, 0) << to;
+    const Done mixed = at("convert dump npy --to " + to);
+    EXPECT_EQ(mixed.code, 2) << to;
+    EXPECT_THAT(mixed.err, HasSubstr("npy is not empty (it holds ")) << to;
   }
 }
 

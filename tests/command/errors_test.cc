@@ -99,6 +99,7 @@ TEST_F(Errors, OfInputs) {
       {"run good.onnx --input x=text.npy --out new", {"text\\.npy"}},
       {"run good.onnx --input x=cut.npy --out new", {"cut\\.npy"}},
       {"run good.onnx --input x.npy --out new", {"NAME=x"}},
+      {"run good.onnx --input x=x.npy --input x=shape.npy --out new", {"--input x=shape\\.npy", "given twice", "x\\.npy"}},
       {"run good.onnx --inputs nowhere --out new", {"nowhere"}},
       {"run good.onnx --inputs empty_set --out new", {"input_0"}},
       {"run good.onnx --dim N=x --out new", {"--dim N=x"}},
@@ -125,6 +126,28 @@ TEST_F(Errors, OfSelections) {
           {"--layout tapp", {"tapp", "\\btap\\b"}},
       },
       kRun);
+}
+
+TEST_F(Errors, OfOptionsThatAreGivenTwice) {
+  expect_errors({
+      {"run good.onnx --threads 1 --threads 2 --out new", {"--threads is given 2 times"}},
+      {"run good.onnx --out new --out old", {"--out is given 2 times"}},
+      {"run good.onnx --seed 1 --seed=1 --seed 2 --out new", {"--seed is given 3 times"}},
+      {"run good.onnx --dim N=1 --dim N=2 --out new", {"--dim N=2: \"N\" is given twice"}},
+      {"run good.onnx --range 0:1 --range 0:2 --out new", {"--range 0:2: .*twice"}},
+      {"run good.onnx --range x=0:1 --range x=0:2 --out new", {"--range x=0:2: .*twice"}},
+      {"find full --limit 1 --limit 2", {"--limit is given 2 times"}},
+      {"compare full full --sort own --sort error", {"--sort is given 2 times"}},
+      {"serve full --port 1 --port 2", {"--port is given 2 times"}},
+  });
+}
+
+TEST_F(Errors, OfNumbers) {
+  expect_errors({
+      {"run good.onnx --seed many --out new", {"--seed", "\"many\" is no whole number from 0 to 9223372036854775807"}},
+      {"run good.onnx --seed -1 --out new", {"--seed", "\"-1\" is no whole number"}},
+      {"run good.onnx --seed 99999999999999999999 --out new", {"--seed", "is no whole number"}},
+  });
 }
 
 TEST_F(Errors, OfOutputsAndRuntimes) {
