@@ -301,6 +301,9 @@ TEST(FullDisk, IsKeptFromBeingFilled) {
   EXPECT_EQ(refused.status, TENSORTAP_EXHAUSTED);
   EXPECT_NE(refused.message.find("--keep-free"), std::string::npos) << refused.message;
   EXPECT_FALSE(std::filesystem::exists(out));
+  const toy::Opened statistics = open_session({{"payload", "stats"}, {"limits", {{"keep_free", uint64_t{1} << 40}}}}, out);
+  EXPECT_EQ(statistics.status, TENSORTAP_EXHAUSTED) << "what is asked for holds for statistics, too";
+  EXPECT_FALSE(std::filesystem::exists(out));
   const toy::Opened opened = open_session({{"payload", "full"}, {"limits", {{"keep_free", 2 << 20}}}}, out);
   ASSERT_EQ(opened.status, TENSORTAP_OK) << opened.message;
   const tensortap_op_id op = add_op(opened.session, "op0");

@@ -150,6 +150,14 @@ def test_set_dump_without_its_mode_is_answered_by_a_note(tmp_path: Path) -> None
         assert ("set_dump(), which had no effect" in (folder / "stderr").read_text()) == in_vain
 
 
+def test_set_dump_that_fits_nothing_is_answered_by_a_note(tmp_path: Path) -> None:
+    calls = "tensortap.set_dump('no_such_op')\ntensortap.set_dump(model[2])\ntensortap.set_dump('aten::relu', False)\nx, y ="
+    mindspore(tmp_path, "import tensortap\n" + TRAINING.replace("x, y =", calls), dump_mode=2, iteration="1")
+    said = (tmp_path / "stderr").read_text()
+    assert 'set_dump() was called for "no_such_op", and no operator of this name or type ran' in said
+    assert said.count("set_dump() was called for") == 1
+
+
 # A6
 def test_an_op_that_writes_in_place_has_a_file_before_and_one_after(tmp_path: Path) -> None:
     (tmp_path / "dump").mkdir()

@@ -151,13 +151,13 @@ typedef struct tensortap_op {
   uint64_t input_count;
   const char* const* outputs; /* names of the output values, "" where skipped */
   uint64_t output_count;
-  const char* attributes; /* JSON object text, may be null */
-  tensortap_op_id parent; /* the op whose body holds this one, or TENSORTAP_NO_OP */
-  uint32_t flags;         /* TENSORTAP_OP_* */
-  /* Only where tensortap_identity() asks for it, otherwise 0. */
-  uint32_t occurrence;  /* which call of this op within one call of its parent, from 0 */
-  uint32_t model_phase; /* enum tensortap_model_phase: what the model that runs the op does */
-  const char* id;       /* place in the tree of operations, "3_1" for child 1 of root operation 3; null = the session numbers it */
+  const char* attributes;  /* JSON object text, may be null */
+  tensortap_op_id parent;  /* the op whose body holds this one, or TENSORTAP_NO_OP */
+  uint32_t flags;          /* TENSORTAP_OP_* */
+  uint32_t occurrence;     /* which call of this op within one call of its parent, from 0; only where tensortap_identity() asks for it */
+  uint32_t model_phase;    /* enum tensortap_model_phase: what the model that runs the op does; only where tensortap_identity() asks */
+  const char* id;          /* place in the tree of operations, "3_1" for child 1 of root operation 3; null = the session numbers it */
+  const char* source_text; /* the line at `source_location`, without blanks around it; may be null */
 } tensortap_op;
 
 /* What a model does in one call of it. */

@@ -131,6 +131,7 @@ OpInfo op_info_of(const tensortap_op& op) {
   info.graph = text_of(op.graph);
   info.module = text_of(op.module);
   info.source_location = text_of(op.source_location);
+  info.source_text = text_of(op.source_text);
   info.attributes = text_of(op.attributes);
   info.inserted_by_runtime = (op.flags & TENSORTAP_OP_INSERTED_BY_RUNTIME) != 0;
   info.single = (op.flags & TENSORTAP_OP_SINGLE) != 0;

@@ -266,11 +266,11 @@ Status write_file_atomically(const std::string& path, std::string_view content, 
   struct stat info {};
   if (stat(path.c_str(), &info) == 0 && is_special(info.st_mode)) return special_error(path, info.st_mode);
   const std::string temporary = concat(path, ".tmp-", getpid(), "-", counter.fetch_add(1));
-  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(temporary, O_WRONLY | O_CREAT | O_EXCL, access));
+  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open_at(AT_FDCWD, temporary, path, O_WRONLY | O_CREAT | O_EXCL, access));
   struct stat former {};
   const bool replaces = stat(path.c_str(), &former) == 0 && S_ISREG(former.st_mode);
   Status status;
-  if (replaces && fchmod(file.fd(), former.st_mode & kPermissions) != 0) status = errno_status(temporary, errno);
+  if (replaces && fchmod(file.fd(), former.st_mode & kPermissions) != 0) status = errno_status(path, errno);
   if (status.ok()) status = file.write(content);
   if (status.ok()) status = file.close();
   if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) status = errno_status(path, errno);

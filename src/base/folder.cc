@@ -50,6 +50,10 @@ Result<File> Folder::open_file(std::string_view name, int flags, Access access) 
   return file;
 }
 
+Result<File> Folder::make_temporary(std::string_view temporary, std::string_view name, Access access) const {
+  return File::open_at(fd(), std::string(temporary), join_path(path(), name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, access);
+}
+
 bool Folder::contains(std::string_view name) const {
   struct stat info {};
   return ::fstatat(fd(), std::string(name).c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
@@ -58,7 +62,7 @@ bool Folder::contains(std::string_view name) const {
 Status Folder::replace_file(std::string_view name, std::string_view content, Access access) const {
   static std::atomic<unsigned> counter{0};
   const std::string temporary = concat(name, ".tmp-", ::getpid(), "-", counter.fetch_add(1));
-  TENSORTAP_ASSIGN_OR_RETURN(File file, open_file(temporary, O_WRONLY | O_CREAT | O_EXCL, access));
+  TENSORTAP_ASSIGN_OR_RETURN(File file, make_temporary(temporary, name, access));
   struct stat former {};
   const bool replaces = ::fstatat(fd(), std::string(name).c_str(), &former, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(former.st_mode);
   Status status;
@@ -72,7 +76,7 @@ Status Folder::replace_file(std::string_view name, std::string_view content, Acc
 
 Status Folder::rename(std::string_view from, std::string_view to) const {
   return ::renameat(fd(), std::string(from).c_str(), fd(), std::string(to).c_str()) == 0 ? Status()
-                                                                                         : errno_status(join_path(path(), from), errno);
+                                                                                         : errno_status(join_path(path(), to), errno);
 }
 
 Status Folder::remove(std::string_view name) const {

@@ -28,11 +28,13 @@ class Folder {
   // A regular file that has no other name. `flags` as File::open() has them. Errors: kIo for a link or a file with a second name,
   // kInvalidArgument for what is no file, kNotFound.
   [[nodiscard]] Result<File> open_file(std::string_view name, int flags, Access access = Access::kPrivate) const;
+  // A new file called `temporary` until it is whole and gets the name `name`, which errors have, those of writing included.
+  [[nodiscard]] Result<File> make_temporary(std::string_view temporary, std::string_view name, Access access = Access::kPrivate) const;
   // Whether something has this name, a link included.
   [[nodiscard]] bool contains(std::string_view name) const;
   // Writes under a temporary name, then renames: others see the old file or the whole new one, which has the mode of the old.
   [[nodiscard]] Status replace_file(std::string_view name, std::string_view content, Access access = Access::kPrivate) const;
-  // Gives a file, or a link itself, another name in this folder; what has it is replaced.
+  // Gives a file, or a link itself, another name in this folder, which errors have; what has it is replaced.
   [[nodiscard]] Status rename(std::string_view from, std::string_view to) const;
   // Removes a file, or a link and not what it leads to.
   [[nodiscard]] Status remove(std::string_view name) const;

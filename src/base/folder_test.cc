@@ -57,6 +57,15 @@ TEST_F(FolderTest, ReplacesAndRemovesALinkAndNotItsTarget) {
   expect_theirs();
 }
 
+TEST_F(FolderTest, ErrorsHaveTheNameThatTheFileGets) {
+  const Folder gone = dump();
+  fs::remove(in("dump"));
+  for (const Status& failed : {gone.replace_file("ours", "ours"), gone.rename("temporary", "ours"),
+                               gone.make_temporary("temporary", "ours").status(), write_file_atomically(in("dump/ours"), "ours")}) {
+    EXPECT_THAT(failed.message(), testing::StartsWith(in("dump/ours") + ": ")) << failed.message();
+  }
+}
+
 TEST_F(FolderTest, NoPartOfAPathMayBeALinkOrLeadUp) {
   fs::create_directories(in("outside/deep"));
   fs::create_directories(in("dump/a"));

@@ -109,8 +109,8 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
                              options.layout->shares_folder
                                  ? OutputFolder::share(options.spec.out, options.spec.access)
                                  : OutputFolder::create(options.spec.out, options.rank, options.world_size, options.spec.access));
-  const uint64_t keep_free = options.spec.limits.keep_free;
-  const DiskGuard disk(folder.path(), keeps_tensors(options.spec) ? keep_free : std::min(keep_free, kReserveForRows));
+  const Limits& limits = options.spec.limits;
+  const DiskGuard disk(folder.path(), keeps_tensors(options.spec) ? limits.free_beside_data() : limits.free_beside_rows());
   if (Status status = disk.check(); !status.ok()) {
     folder.discard();
     return status;

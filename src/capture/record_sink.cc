@@ -21,8 +21,8 @@ RecordSink::RecordSink(const Parts& parts, SinkOptions options)
       options_(std::move(options)),
       writes_rows_at_once_(parts_.layout.takes_statistics_on_any_thread()),
       writer_({parts_.layout, parts_.ops, parts_.problems, parts_.contents}, options_.folder, options_.keeps_rows),
-      disk_(options_.folder, options_.limits.keep_free),
-      disk_for_rows_(options_.folder, std::min(options_.limits.keep_free, kReserveForRows)),
+      disk_(options_.folder, options_.limits.free_beside_data()),
+      disk_for_rows_(options_.folder, options_.limits.free_beside_rows()),
       queue_([](void* sink, QueuedRecord& record) { static_cast<RecordSink*>(sink)->write_queued(record); }, this) {}
 
 bool RecordSink::admits(const RecordRow& row) {
@@ -79,7 +79,7 @@ void RecordSink::add_sketch(RecordRow& row, const TensorSketch& sketch) {
     writer_.add_sketch(row, sketch);
   } else {
     row.sketch = static_cast<uint8_t>(SketchState::kNotWritten);
-    writer_.lose_to_full_disk(row, options_.limits.keep_free);
+    writer_.lose_to_full_disk(row, options_.limits.free_beside_rows());
   }
 }
 
@@ -92,7 +92,7 @@ bool RecordSink::room_for_data(const RecordRow& row, uint64_t bytes) {
     return false;
   }
   if (!disk_.allows(bytes, parts_.pool.in_use())) {
-    writer_.lose_to_full_disk(row, options_.limits.keep_free);
+    writer_.lose_to_full_disk(row, options_.limits.free_beside_data());
     return false;
   }
   promised_.fetch_add(bytes, std::memory_order_relaxed);
@@ -213,7 +213,7 @@ void RecordSink::write_at_once(QueuedRecord& record, const TensorView& view) {
 // The same for a record without data of its own.
 bool RecordSink::room_for_row(const RecordRow& row, bool counted) {
   if (!disk_for_rows_.allows(sizeof(RecordRow), 0)) {
-    if (!counted) writer_.lose_to_full_disk(row, options_.limits.keep_free);
+    if (!counted) writer_.lose_to_full_disk(row, options_.limits.free_beside_rows());
     return false;
   }
   return true;

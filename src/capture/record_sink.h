@@ -99,9 +99,6 @@ class RecordSink {
   RecordQueue queue_;
 };
 
-// Free disk that statistics alone leave, at most.
-inline constexpr uint64_t kReserveForRows = uint64_t{64} << 20;
-
 }  // namespace tensortap
 
 #endif  // TENSORTAP_CAPTURE_RECORD_SINK_H_

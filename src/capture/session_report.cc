@@ -128,6 +128,12 @@ void SessionReport::add_steps(Json& json) const {
   }
 }
 
+void SessionReport::add_channels(Json& json) const {
+  const auto axis = parts_.ops.plan().spec.sketch_axis;
+  if (!axis || !parts_.look.found_no_channels()) return;
+  json["notes"].push_back(concat("no tensor has an axis ", *axis, ", so there are no sums of channels; --channels -1 is the last axis"));
+}
+
 void SessionReport::add_triggers(Json& json) const {
   json["trigger"] = parts_.overflow != nullptr ? parts_.overflow->report() : Json(nullptr);
   json["watch"] = parts_.watch != nullptr ? parts_.watch->report() : Json(nullptr);
@@ -156,6 +162,7 @@ Json SessionReport::to_json(bool ended) const {
   json["notes"] = std::move(plan["notes"]);
   for (std::string& note : parts_.problems.notes()) json["notes"].push_back(std::move(note));
   add_steps(json);
+  add_channels(json);
   json["unmatched"] = std::move(plan["unmatched"]);
   const StepGate& steps = parts_.admission.steps();
   json["steps"] = {{"seen", steps.steps_seen()}, {"captured", steps.steps_captured()}};

@@ -61,6 +61,7 @@ class SessionReport {
  private:
   void add_coverage(Json& json) const;
   void add_steps(Json& json) const;
+  void add_channels(Json& json) const;
   void add_triggers(Json& json) const;
 
   const Parts parts_;

@@ -270,6 +270,8 @@ void TensorLook::look_for_nonfinite(TakenEvent& event, const RecordRow& row) {
 std::unique_ptr<SketchBuilder> TensorLook::begin_sketch(const TakenEvent& event, const TensorView& view, RecordRow& row) {
   if (event.decision == nullptr || !event.plan.sketch.asked()) return nullptr;
   SketchState state = sketch_state(view.desc, event.plan.sketch);
+  std::atomic<bool>& seen = state == SketchState::kNoAxis ? without_axis_ : with_axis_;
+  if (event.plan.sketch.axis.has_value() && state != SketchState::kNoNumbers && !seen.load(std::memory_order_relaxed)) seen.store(true);
   if (view.data == nullptr && row.numel > 0) state = SketchState::kNoNumbers;
   if (has_sketch(state) && event.thinning.sample_limit != 0 && row.numel > event.thinning.sample_limit) state = SketchState::kSampled;
   row.sketch = static_cast<uint8_t>(state);

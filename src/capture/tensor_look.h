@@ -62,13 +62,15 @@ class TensorLook {
   [[nodiscard]] const FirstNonFinite& first_nonfinite() const { return first_nonfinite_; }
   // Records that the condition left out.
   [[nodiscard]] uint64_t filtered() const { return filtered_.load(); }
+  // Whether channels were asked for, and every tensor lacked the axis.
+  [[nodiscard]] bool found_no_channels() const { return without_axis_.load() && !with_axis_.load(); }
 
  private:
   static void take_head(const TakenEvent& event, TensorView& view, RecordRow& row);
   KnownContent recall(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, const RecordRow& row);
   bool recall_reordered(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, KnownContent& known);
   void check_content(const TakenEvent& event, const TensorView& view, const RecordRow& row, KnownContent& known);
-  static std::unique_ptr<SketchBuilder> begin_sketch(const TakenEvent& event, const TensorView& view, RecordRow& row);
+  std::unique_ptr<SketchBuilder> begin_sketch(const TakenEvent& event, const TensorView& view, RecordRow& row);
   void look_for_nonfinite(TakenEvent& event, const RecordRow& row);
   static void add_digest(const TakenEvent& event, const TensorView& view, RecordRow& row, KnownContent& known);
   [[nodiscard]] bool passes_condition(const TakenEvent& event, const RecordRow& row) const;
@@ -78,6 +80,8 @@ class TensorLook {
   const bool gated_;
   std::atomic<uint64_t> sequence_{0};
   std::atomic<uint64_t> filtered_{0};
+  std::atomic<bool> with_axis_{false};
+  std::atomic<bool> without_axis_{false};
   FirstNonFinite first_nonfinite_;
 };
 

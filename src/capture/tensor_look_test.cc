@@ -102,6 +102,22 @@ TEST(TensorLook, SketchesGoBeforeTheirRecordsWhichSayWhyThereIsNone) {
   EXPECT_EQ(parts.sink.writer().losses().count("write failed: Input/output error"), 1U);
 }
 
+TEST(TensorLook, SaysWhetherNoTensorHasTheAxis) {
+  CaptureSpec spec = FakeParts::spec();
+  spec.sketch_axis = 1;
+  FakeParts parts(spec);
+  EXPECT_FALSE(parts.look.found_no_channels()) << "no tensor came";
+  const int64_t dims[] = {2, 1};
+  for (const uint32_t rank : {1U, 2U}) {
+    FakeEvent event(parts.add(rank == 1 ? "vector" : "matrix"), {1, 2});
+    event.tensor.dims = dims;
+    event.tensor.rank = rank;
+    TakenEvent taken = parts.taken(event.event);
+    parts.look.take_all(taken);
+    EXPECT_EQ(parts.look.found_no_channels(), rank == 1);
+  }
+}
+
 TEST(TensorLook, AContentThatWasMeasuredBeforeIsSketchedAgain) {
   CaptureSpec spec = FakeParts::spec();
   spec.sketch_block = 16;

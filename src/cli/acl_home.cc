@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 4> kOtherNames = {"latest", "ascend-toolk
 Status make_link(const std::string& target, const std::string& path) {
   const std::string temporary = concat(path, ".tensortap-", getpid());
   (void)unlink(temporary.c_str());
-  if (symlink(target.c_str(), temporary.c_str()) != 0) return errno_status(temporary, errno);
+  if (symlink(target.c_str(), temporary.c_str()) != 0) return errno_status(path, errno);
   if (rename(temporary.c_str(), path.c_str()) == 0) return {};
   const int error = errno;
   (void)unlink(temporary.c_str());

@@ -82,7 +82,9 @@ void add_place_options(CLI::App& app, CaptureOptions& options) {
       ->type_name("PERCENT")
       ->group(group);
   app.add_option("--max-bytes", options.max_bytes, "The most the dump may take, such as 4GiB")->type_name("SIZE")->group(group);
-  app.add_option("--keep-free", options.keep_free, "Leave this much of the disk free (2GiB)")->type_name("SIZE")->group(group);
+  app.add_option("--keep-free", options.keep_free, "Leave this much of the disk free (2GiB; of statistics alone 64MiB)")
+      ->type_name("SIZE")
+      ->group(group);
   app.add_option("--stop-after", options.stop_after, "Capture no more after this many steps")->type_name("STEPS")->group(group);
   app.add_flag("--strict", options.strict, "Exit code 1 when something that was asked for was not captured")->group(group);
 }

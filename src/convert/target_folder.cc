@@ -82,7 +82,7 @@ Status TargetFolder::write(const std::string& below, const std::string& name, ui
     return invalid_argument(concat(join_path(folder.path(), stored), ": is what is converted; choose another target"));
   }
   const std::string temporary = concat(".tensortap-", ::getpid(), "-", next_.fetch_add(1));
-  TENSORTAP_ASSIGN_OR_RETURN(File file, folder.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL));
+  TENSORTAP_ASSIGN_OR_RETURN(File file, folder.make_temporary(temporary, stored));
   Status status = fill(file);
   if (Status closed = file.close(); status.ok()) status = std::move(closed);
   const bool replaces = folder.contains(stored);

@@ -401,7 +401,7 @@ TEST(CapturePlan, ExplainsItselfInSentences) {
   EXPECT_THAT(usual, HasSubstr("Every step is captured."));
   EXPECT_THAT(usual, HasSubstr("all statistics"));
   EXPECT_THAT(usual, HasSubstr("tensortap_dump/TIME"));
-  EXPECT_THAT(usual, HasSubstr("2.15 GB free"));
+  EXPECT_THAT(usual, HasSubstr("less than 64 MiB free"));
   const std::string asked =
       join(explain(*spec_from_json(
                R"({"include": [{"type": "Conv"}], "steps": "2", "payload": "full", "budget": "3%", "where": "nan > 0", "out": "d"})", "c")),
@@ -412,6 +412,22 @@ TEST(CapturePlan, ExplainsItselfInSentences) {
   EXPECT_THAT(asked, HasSubstr("holds for it: nan > 0"));
   EXPECT_THAT(asked, HasSubstr("the folder \"d\""));
   EXPECT_THAT(asked, HasSubstr("the program waits for the disk"));
+  EXPECT_THAT(asked, HasSubstr("less than 2 GiB free"));
+  EXPECT_THAT(asked, HasSubstr("At most 256 MiB of copies"));
+}
+
+TEST(CapturePlan, ExplainsATriggerWithoutContradictingIt) {
+  const auto explained = [](const char* config) { return join(explain(*spec_from_json(config, "c")), "\n"); };
+  const std::string failures = explained(R"({"trigger": "exception", "payload": "full", "limits": {"keep_free": "4 GB"}})");
+  EXPECT_THAT(failures, HasSubstr("Nothing is captured unless an op fails"));
+  EXPECT_THAT(failures, HasSubstr("less than 4 GB free"));
+  for (const char* config : {R"({"trigger": "exception"})", R"({"trigger": "exception", "limits": {"ring_ops": 3}})",
+                             R"({"trigger": "overflow", "include": ["a"], "steps": "2"})", R"({"trigger": "on-request"})"}) {
+    const std::string text = explained(config);
+    for (const char* wrong : {"Every op is captured", "Every step is captured", "These steps are captured", "of ops are captured"})
+      EXPECT_THAT(text, testing::Not(HasSubstr(wrong))) << config;
+  }
+  EXPECT_THAT(failures, testing::Not(HasSubstr("Of each tensor"))) << "the form says nothing about what fails";
 }
 
 TEST(CapturePlan, ExplainsWhatMatches) {

@@ -99,13 +99,19 @@ struct Sampling {
 };
 
 struct Limits {
-  uint64_t max_bytes = 0;                  // of the dump, 0 = none
-  uint64_t keep_free = uint64_t{2} << 30;  // bytes to leave free on the disk
-  int64_t stop_after = -1;                 // steps, -1 = none
+  // The defaults of keep_free: for tensors, and for rows and statistics, which are small.
+  static constexpr uint64_t kFreeBesideData = uint64_t{2} << 30;
+  static constexpr uint64_t kFreeBesideRows = uint64_t{64} << 20;
+
+  uint64_t max_bytes = 0;             // of the dump, 0 = none
+  std::optional<uint64_t> keep_free;  // bytes to leave free on the disk
+  int64_t stop_after = -1;            // steps, -1 = none
   uint64_t max_records = 0;
   uint64_t max_triggers = 0;                  // ops that the trigger lets through, 0 = no limit
   uint64_t ring_ops = 0;                      // > 0: the tensors of the last ops, this many, are written when the trigger fires
   uint64_t pool_bytes = uint64_t{256} << 20;  // memory for copies that wait to be written
+  [[nodiscard]] uint64_t free_beside_data() const { return keep_free.value_or(kFreeBesideData); }
+  [[nodiscard]] uint64_t free_beside_rows() const { return keep_free.value_or(kFreeBesideRows); }
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 

@@ -1,6 +1,7 @@
 // A spec in plain English, one sentence a line.
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "base/counted.h"
@@ -38,10 +39,36 @@ std::string list_selectors(const std::vector<OpSelector>& selectors) {
   return join(texts, "; ");
 }
 
+// Then the selection of ops, steps and form says nothing.
+bool is_about_failures_alone(const CaptureSpec& spec) { return spec.trigger == Trigger::kException && spec.limits.ring_ops == 0; }
+
+// Sizes as people ask for them: 2 GiB, 4 GB.
+std::string size_text(uint64_t bytes) {
+  constexpr std::array<std::string_view, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  uint64_t count = bytes;
+  for (; count >= 1024 && count % 1024 == 0 && unit + 1 < kUnits.size(); ++unit) count /= 1024;
+  return unit == 0 || bytes % 1'000'000 == 0 ? bytes_text(bytes) : concat(count, " ", kUnits[unit]);
+}
+
+// Of which ops the trigger keeps what.
+void say_selection(const CaptureSpec& spec, std::vector<std::string>& lines) {
+  const bool always = spec.trigger == Trigger::kAlways;
+  const std::string slots = spec.inputs && spec.outputs ? "inputs and outputs" : spec.inputs ? "inputs" : "outputs";
+  if (spec.include.empty()) {
+    lines.push_back(concat(always ? "Every op is captured: its " : "This holds for every op; kept are its ", slots, "."));
+  } else if (always) {
+    lines.push_back(concat("The ", slots, " of ops are captured that any of these picks: ", list_selectors(spec.include), "."));
+  } else {
+    lines.push_back(concat("This holds for ops that any of these picks: ", list_selectors(spec.include), ". Kept are their ", slots, "."));
+  }
+}
+
 void say_what(const CaptureSpec& spec, std::vector<std::string>& lines) {
   if (spec.trigger == Trigger::kException)
     lines.push_back(
         concat("Nothing is captured unless an op fails; then ", kLeftBehind[static_cast<size_t>(spec.exception_detail)], " are."));
+  if (is_about_failures_alone(spec)) return lines.push_back("This holds for every op in every step, whatever else is selected.");
   if (spec.trigger == Trigger::kWatch) {
     lines.push_back(concat("Who overwrites a tensor is looked for: after ",
                            spec.watchers.empty() ? "every op" : concat("each op that any of these picks: ", list_selectors(spec.watchers)),
@@ -54,12 +81,7 @@ void say_what(const CaptureSpec& spec, std::vector<std::string>& lines) {
                            "; the records of its inputs come with it."));
     if (spec.limits.max_triggers > 0) lines.push_back(concat("After ", spec.limits.max_triggers, " such ops no more are captured."));
   }
-  const std::string slots = spec.inputs && spec.outputs ? "inputs and outputs" : spec.inputs ? "inputs" : "outputs";
-  if (spec.include.empty()) {
-    lines.push_back(concat("Every op is captured: its ", slots, "."));
-  } else {
-    lines.push_back(concat("The ", slots, " of ops are captured that any of these picks: ", list_selectors(spec.include), "."));
-  }
+  say_selection(spec, lines);
   if (!spec.single_ops) lines.push_back("Only ops of models are captured, none that is called by itself.");
   if (!spec.model_ops) lines.push_back("Only ops that are called by themselves are captured, none of a model.");
   if (spec.levels != CaptureSpec{}.levels) lines.push_back(concat("Captured are the levels ", join(spec.levels, " and "), "."));
@@ -84,6 +106,7 @@ std::string statistics_text(const CaptureSpec& spec) {
 }
 
 void say_form(const CaptureSpec& spec, std::vector<std::string>& lines) {
+  if (is_about_failures_alone(spec)) return;
   const std::string always = "Of each tensor, dtype and shape are kept";
   const bool statistics = spec.payload == Payload::kStatistics || spec.payload == Payload::kFull;
   switch (spec.payload) {
@@ -129,11 +152,15 @@ void say_when(const CaptureSpec& spec, std::vector<std::string>& lines) {
     lines.push_back(concat("Only processes with the local rank ", join(devices, ", "), " are captured; a program by itself has 0."));
   }
   if (spec.idle) lines.push_back("Nothing is captured yet, until `tensortap set` says so; then:");
+  if (is_about_failures_alone(spec)) return;
+  const bool always = spec.trigger == Trigger::kAlways;
   if (spec.steps.is_never()) {
     lines.push_back("No step is captured: the config asks for none that can come.");
+  } else if (spec.steps.is_all()) {
+    lines.push_back(always ? "Every step is captured." : "This holds in every step.");
   } else {
-    lines.push_back(spec.steps.is_all() ? "Every step is captured."
-                                        : concat("These steps are captured, counted from 0: ", spec.steps.to_text(), "."));
+    lines.push_back(
+        concat(always ? "These steps are captured" : "This holds in these steps", ", counted from 0: ", spec.steps.to_text(), "."));
   }
   if (!spec.follow.path.empty()) {
     lines.push_back(concat("The config ", quote(spec.follow.path),
@@ -159,13 +186,14 @@ void say_where_to(const CaptureSpec& spec, std::vector<std::string>& lines) {
 void say_limits(const CaptureSpec& spec, std::vector<std::string>& lines) {
   const Limits& limits = spec.limits;
   const std::string counted = " What is left out is counted in run.json and said at the end.";
-  if (limits.max_bytes > 0) lines.push_back(concat("When the dump has ", bytes_text(limits.max_bytes), ", no more is written.", counted));
+  if (limits.max_bytes > 0) lines.push_back(concat("When the dump has ", size_text(limits.max_bytes), ", no more is written.", counted));
   if (limits.max_records > 0) lines.push_back(concat("After ", limits.max_records, " records no more are written.", counted));
   if (limits.ring_ops > 0) lines.push_back(concat("The tensors of the last ", limits.ring_ops, " ops come with what the trigger keeps."));
-  if (limits.keep_free > 0)
-    lines.push_back(concat("When the disk has less than ", bytes_text(limits.keep_free), " free, no more is written.", counted));
-  if (spec.payload == Payload::kTensor || spec.payload == Payload::kFull) {
-    const std::string full = concat("At most ", bytes_text(limits.pool_bytes), " of copies wait to be written; when that is full, ");
+  const bool has_data = spec.payload == Payload::kTensor || spec.payload == Payload::kFull;
+  const uint64_t kept_free = has_data ? limits.free_beside_data() : limits.free_beside_rows();
+  if (kept_free > 0) lines.push_back(concat("When the disk has less than ", size_text(kept_free), " free, no more is written.", counted));
+  if (has_data && !is_about_failures_alone(spec)) {
+    const std::string full = concat("At most ", size_text(limits.pool_bytes), " of copies wait to be written; when that is full, ");
     if (spec.full_policy == FullPolicy::kBlock) lines.push_back(full + "the program waits for the disk.");
     if (spec.full_policy == FullPolicy::kStatsOnly)
       lines.push_back(full + "the record keeps its statistics and loses its data, which is counted.");
@@ -185,11 +213,13 @@ void say_limits(const CaptureSpec& spec, std::vector<std::string>& lines) {
 void say_defaults(const CaptureSpec& spec, std::vector<std::string>& lines) {
   const CaptureSpec usual;
   std::vector<std::string> added;
-  if (spec.include == usual.include) added.push_back("every op");
-  if (spec.steps == usual.steps) added.push_back("every step");
-  if (spec.inputs == usual.inputs && spec.outputs == usual.outputs) added.push_back("outputs only");
-  if (spec.payload == usual.payload) added.push_back("statistics");
-  if (spec.limits.keep_free == usual.limits.keep_free) added.push_back(concat(bytes_text(usual.limits.keep_free), " of disk left free"));
+  if (!is_about_failures_alone(spec)) {
+    if (spec.include == usual.include) added.push_back("every op");
+    if (spec.steps == usual.steps) added.push_back("every step");
+    if (spec.inputs == usual.inputs && spec.outputs == usual.outputs) added.push_back("outputs only");
+    if (spec.payload == usual.payload) added.push_back("statistics");
+  }
+  if (!spec.limits.keep_free) added.push_back("what is left free on the disk");
   if (!added.empty()) lines.push_back(concat("As without a config: ", join(added, ", "), "."));
 }
 

@@ -161,7 +161,7 @@ Status read_bytes(std::string_view option, const std::optional<std::string>& tex
 
 Status read_limits(const CaptureOptions& options, CaptureSpec& spec) {
   TENSORTAP_RETURN_IF_ERROR(read_bytes("--max-bytes", options.max_bytes, 1, spec.limits.max_bytes));
-  TENSORTAP_RETURN_IF_ERROR(read_bytes("--keep-free", options.keep_free, 0, spec.limits.keep_free));
+  if (options.keep_free) TENSORTAP_RETURN_IF_ERROR(read_bytes("--keep-free", options.keep_free, 0, spec.limits.keep_free.emplace()));
   if (!options.stop_after) return {};
   int64_t steps = 0;
   if (!parse_integer(trim(*options.stop_after), steps) || steps < 1) {

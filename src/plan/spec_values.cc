@@ -145,6 +145,11 @@ Status read_stop_after(const SpecValue& value, CaptureSpec& spec) {
 
 Status read_max_bytes(const SpecValue& value, CaptureSpec& spec) { return value.read_bytes(spec.limits.max_bytes); }
 
+Status read_keep_free(const SpecValue& value, CaptureSpec& spec) {
+  spec.limits.keep_free.reset();
+  return value.json().is_null() ? Status() : value.read_bytes(spec.limits.keep_free.emplace());
+}
+
 Status read_pool_bytes(const SpecValue& value, CaptureSpec& spec) {
   uint64_t bytes = 0;
   TENSORTAP_RETURN_IF_ERROR(value.read_bytes(bytes));

@@ -40,6 +40,7 @@ Status read_where(const SpecValue& value, CaptureSpec& spec);
 Status read_first_step(const SpecValue& value, CaptureSpec& spec);
 Status read_stop_after(const SpecValue& value, CaptureSpec& spec);
 Status read_max_bytes(const SpecValue& value, CaptureSpec& spec);
+Status read_keep_free(const SpecValue& value, CaptureSpec& spec);
 Status read_pool_bytes(const SpecValue& value, CaptureSpec& spec);
 Status read_budget(const SpecValue& value, CaptureSpec& spec);
 Status read_sketch_axis(const SpecValue& value, CaptureSpec& spec);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <climits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,6 +81,19 @@ Status check_profile(const Layout& layout, const std::string& profile, const Con
   return complete.ok() ? Status() : wrong_key(config, "profile", "", complete.status().message());
 }
 
+// Longer ones are refused by the system, but only when the model is loaded and the dump begins.
+Status check_out(const std::string& out, const ConfigText& config) {
+  constexpr size_t kMostPathBytes = PATH_MAX - 2 * NAME_MAX;  // the names of the dump's own files come behind it
+  if (out.size() > kMostPathBytes) {
+    return wrong_key(config, "out", "", concat("a path of ", out.size(), " bytes, and a path has at most ", kMostPathBytes));
+  }
+  for (const std::string_view name : split(out, '/')) {
+    if (name.size() > NAME_MAX)
+      return wrong_key(config, "out", "", concat("a name of ", name.size(), " bytes, and a name has at most ", NAME_MAX));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_target(const CaptureSpec& spec, std::string_view text, std::string_view name) {
@@ -96,6 +110,7 @@ Status check_target(const CaptureSpec& spec, std::string_view text, std::string_
   if (spec.asks_for_sketch() && !layout->keeps.sketches)
     return wrong_key(config, "sketch", "",
                      concat("the layout ", quote(layout->name), " has no place for sketches; use \"tap\", or leave it out"));
+  TENSORTAP_RETURN_IF_ERROR(check_out(spec.out, config));
   return check_profile(*layout, spec.profile, config);
 }
 

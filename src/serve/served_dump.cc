@@ -70,7 +70,7 @@ int64_t ServedDump::written_before_ns() const {
 }
 
 Json ServedDump::source_lines(const OpInfo& op) const {
-  return sources_.lines_json(op.source_location, "", written_before_ns());
+  return sources_.lines_json(op.source_location, op.source_text, written_before_ns());
 }
 
 bool ServedDump::changed() const { return look() != files_; }

@@ -49,6 +49,7 @@ struct OpInfo {
   std::string graph;  // path of the nested graph that holds it, "" for the main graph
   std::string module;
   std::string source_location;  // "train.py:41"
+  std::string source_text;      // that line as it was when it ran, "" = not known
   std::vector<OriginalNode> originals;
   bool inserted_by_runtime = false;
   bool single = false;  // called by itself, outside every model

@@ -42,7 +42,7 @@ Status write_content(File& file, const ExceptionFile& content) {
 
 Status write_exception_file(const std::string& path, const ExceptionFile& content) {
   const std::string temporary = concat(path, ".tensortap-", ::getpid());
-  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(temporary, O_WRONLY | O_CREAT | O_EXCL));
+  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open_at(AT_FDCWD, temporary, path, O_WRONLY | O_CREAT | O_EXCL));
   Status status = write_content(file, content);
   if (status.ok() && ::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {
     status = errno == EEXIST ? unsupported(concat(quote(path), " exists already")) : errno_status(path, errno);

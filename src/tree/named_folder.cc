@@ -132,7 +132,7 @@ Result<File> NamedFolder::open_unnamed(std::string& temporary) {
     without_names_ = false;
   }
   temporary = next_temporary();
-  Result<File> file = folder_.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL, rules_.access);
+  Result<File> file = File::open_at(folder_.fd(), temporary, path(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, rules_.access);
   if (file.ok()) set_mode(*file);
   return file;
 }
@@ -224,7 +224,7 @@ void NamedFolder::cut(const std::string& name, size_t bytes) const {
 
 Status NamedFolder::put_in_place(const std::string& name, std::span<const FilePart> parts, bool sync) {
   const std::string temporary = next_temporary();
-  TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL, rules_.access));
+  TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.make_temporary(temporary, name, rules_.access));
   set_mode(file);
   Status status = write_parts(file.fd(), file.path(), parts);
   if (status.ok() && sync) status = file.sync();

@@ -151,8 +151,14 @@ TEST_F(Errors, OfNumbers) {
 }
 
 TEST_F(Errors, OfOutputsAndRuntimes) {
+  // Before the model is looked at.
+  const std::string long_name = "run text.onnx --out " + std::string(300, 'a');
+  std::string long_path = "run text.onnx --out ";
+  for (int i = 0; i < 1000; ++i) long_path += "five/";
   expect_errors({
       {"run good.onnx --out full", {"full", "empty"}, false},
+      {long_name.c_str(), {"out: a name of 300 bytes, and a name has at most 255"}},
+      {long_path.c_str(), {"out: a path of 5000 bytes, and a path has at most "}},
       {"run good.onnx --out text.onnx/dump", {"text\\.onnx"}, false},
       {"run good.onnx --out /proc/nope/dump", {"/proc/nope"}, false},
       {"run good.onnx --input x=x.npy --out new --save-outputs text.onnx/o", {"text\\.onnx"}, false},

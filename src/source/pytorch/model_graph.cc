@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/wait.h"
 #include "source/pytorch/graph_capture.h"
+#include "source/pytorch/program_text.h"
 #include "source/pytorch/thread_calls.h"
 #include "source/pytorch/torch_session.h"
 
@@ -138,6 +139,8 @@ tensortap_op_id register_op(ModelGraph& graph, const ModelOp& op) {
   described.graph = "";
   described.module = module.c_str();
   described.source_location = op.node.source.empty() ? nullptr : op.node.source.c_str();
+  const std::string line = program_line(op.node.source);
+  described.source_text = line.empty() ? nullptr : line.c_str();
   described.originals = &original;
   described.original_types = &original_type;
   described.original_count = op.original.empty() ? 0 : 1;

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "source/pytorch/program_text.h"
 
 namespace tensortap::pytorch {
 namespace {
@@ -187,12 +188,26 @@ void OpIdentities::request(DumpRequest request) {
   requests_.push_back(std::move(request));
 }
 
-void OpIdentities::apply(const DumpRequest& request, const OpIdentity& identity) {
+std::vector<std::string> OpIdentities::requests_in_vain() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> sentences;
+  for (const DumpRequest& request : requests_) {
+    if (request.fits) continue;
+    const std::string what = request.op.empty() ? concat("the module ", quote(request.module)) : quote(request.op);
+    sentences.push_back(concat("set_dump() was called for ", what, ", and ",
+                               request.op.empty() ? "no op ran in it" : "no operator of this name or type ran"));
+  }
+  return sentences;
+}
+
+void OpIdentities::apply(DumpRequest& request, const OpIdentity& identity) {
   const TorchOperator& op = operators_[identity.op];
   if (!request.op.empty() && request.op != op.type && request.op != op.name) return;
   const std::string module = module_path(identity.module);
   const bool inside = request.module.empty() || module == request.module || module.starts_with(concat(request.module, "."));
-  if (inside) tensortap_request_op(session_, identity.id, request.enabled ? 1 : 0);
+  if (!inside) return;
+  request.fits = true;
+  tensortap_request_op(session_, identity.id, request.enabled ? 1 : 0);
 }
 
 // "Net.norm/pow", of a call of the module "Net.norm", of backward "Net.norm/PowBackward0/mul", of an optimizer "AdamW.step/addcdiv_".
@@ -227,6 +242,8 @@ void OpIdentities::register_op(OpIdentity& identity, const OpKey& key, const Cal
   described.graph = "";
   described.module = module.c_str();
   described.source_location = texts.source.empty() ? nullptr : texts.source.c_str();
+  const std::string line = program_line(texts.source);
+  described.source_text = line.empty() ? nullptr : line.c_str();
   described.inputs = inputs.data();
   described.input_count = inputs.size();
   described.attributes = texts.attributes.empty() ? nullptr : texts.attributes.c_str();
@@ -237,7 +254,7 @@ void OpIdentities::register_op(OpIdentity& identity, const OpKey& key, const Cal
   described.originals = &original;
   described.original_count = 1;
   identity.id = tensortap_register_op(session_, &described);
-  for (const DumpRequest& request : requests_) apply(request, identity);
+  for (DumpRequest& request : requests_) apply(request, identity);
 }
 
 }  // namespace tensortap::pytorch

@@ -125,6 +125,7 @@ struct DumpRequest {
   std::string module;
   std::string op;
   bool enabled = true;
+  bool fits = false;  // an op that ran
 };
 
 // The ops of one session. Thread-safe.
@@ -148,6 +149,8 @@ class OpIdentities {
   OpIdentity& of_node(const OpKey& key, const GraphNode& node, const CallPlace& place = {});
   // Turns ops on and off, those to come too; the last request that fits an op counts.
   void request(DumpRequest request);
+  // A sentence for each request that fitted no op.
+  std::vector<std::string> requests_in_vain();
 
  private:
   struct Call {
@@ -162,7 +165,7 @@ class OpIdentities {
   OpIdentity*& known_of(OpKey key, const CallPlace& place);
   OpIdentity& add(OpIdentity*& known, const OpKey& key);
   std::string name_for(const OpKey& key, const TorchOperator& op);
-  void apply(const DumpRequest& request, const OpIdentity& identity);
+  void apply(DumpRequest& request, const OpIdentity& identity);
   void register_op(OpIdentity& identity, const OpKey& key, const CallPlace& place, const OpDescription& texts);
 
   tensortap_session* const session_;

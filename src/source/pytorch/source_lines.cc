@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "source/pytorch/pointer_table.h"
+#include "source/pytorch/program_text.h"
 #include "source/pytorch/python_api.h"
 
 namespace tensortap::pytorch {
@@ -167,8 +168,8 @@ CodeOwner resolve_code(const void* code) {
   const std::string file = utf8_text_of(name.get());
   // All that may run Python code comes before the lock: it may hand the GIL to a thread that waits for the lock.
   std::unique_ptr<const ProgramCode> program;
-  if (is_program_file(file, *foreign_code))
-    program = std::make_unique<const ProgramCode>(ProgramCode{shown_file(file, current_folder()), lines_of(object), false, {}});
+  if (std::string shown = program_file(file); !shown.empty())
+    program = std::make_unique<const ProgramCode>(ProgramCode{std::move(shown), lines_of(object), false, {}});
   return keep(object, std::move(program));
 }
 
@@ -196,7 +197,10 @@ ModuleId told_module(SourcePosition position) {
 }
 
 std::string program_file(const std::string& file) {
-  return foreign_code != nullptr && is_program_file(file, *foreign_code) ? shown_file(file, current_folder()) : std::string();
+  if (foreign_code == nullptr || !is_program_file(file, *foreign_code)) return {};
+  std::string shown = shown_file(file, current_folder());
+  note_program_file(shown, file);
+  return shown;
 }
 
 }  // namespace tensortap::pytorch

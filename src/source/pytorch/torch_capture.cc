@@ -136,6 +136,7 @@ Status close_capture(std::string* report) {
   capture->steps.end();
   account_for_compiled_graphs(capture->session);
   tell_threads(capture->session);
+  for (const std::string& sentence : capture->identities.requests_in_vain()) tensortap_note(capture->session, sentence.c_str());
   if (report != nullptr) {
     char* text = tensortap_session_report(capture->session);
     *report = text == nullptr ? "{}" : text;

@@ -229,6 +229,7 @@ bool read_member(LineReader& reader, std::string_view key, OpId& id, OpInfo& op)
   if (key == "graph") return reader.string(op.graph);
   if (key == "module") return reader.string(op.module);
   if (key == "source") return reader.string(op.source_location);
+  if (key == "source_text") return reader.string(op.source_text);
   if (key == "inserted") return reader.boolean(op.inserted_by_runtime);
   if (key == "level") return read_level(reader, op);
   if (key == "parent") return reader.id(op.parent);

@@ -114,6 +114,7 @@ std::string op_line(OpId id, const OpInfo& op) {
   append_member("graph", op.graph, line);
   append_member("module", op.module, line);
   append_member("source", op.source_location, line);
+  if (!op.source_text.empty()) append_member("source_text", op.source_text, line);
   append_originals(op, line);
   append_key("inserted", line);
   line += op.inserted_by_runtime ? "true" : "false";

@@ -282,7 +282,7 @@ Status Repair::rewrite_rows() {
   // Of a repair that was interrupted.
   if (folder_.contains(temporary)) TENSORTAP_RETURN_IF_ERROR(folder_.remove(temporary));
   TENSORTAP_ASSIGN_OR_RETURN(File file,
-                             folder_.open_file(temporary, O_WRONLY | O_CREAT | O_EXCL, access_of(join_path(folder_.path(), kRecordsFile))));
+                             folder_.make_temporary(temporary, kRecordsFile, access_of(join_path(folder_.path(), kRecordsFile))));
   TENSORTAP_RETURN_IF_ERROR(file.write(make_records_header(rows_.rows.size())));
   std::vector<RecordRow> block;
   for (size_t i = 0; i < rows_.rows.size(); ++i) {
