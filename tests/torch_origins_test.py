@@ -37,6 +37,7 @@ def begun(origin: dict[str, Any]) -> tuple[str, int]:
 
 def found_in(dump: TorchDump) -> tuple[int, dict[str, Any]]:
     done = tensortap("find", dump.folder, "--limit", "1000", "--json")
+    assert bool(done.code) == (done.object["first_nonfinite"] is not None or bool(done.object["unwritten"]))
     return done.code, done.object
 
 
@@ -143,6 +144,79 @@ def test_gathered_parameters_raise_no_alarm(tmp_path: Path) -> None:
     code, report = found_in(done.dump)
     assert report["first_nonfinite"] is None, report["seen"]
     assert code == 0
+
+
+UNWRITTEN = """
+import torch, torch.nn.functional as F
+torch.manual_seed(0)
+waste = [torch.full((size,), 1e3) for size in (16, 64, 128) for _ in range(20)]; del waste
+x = torch.randn(2, 16)
+layer = torch.nn.Linear(16, 8)
+cache = torch.empty(2, 4, 8)
+for length in range(4):
+    cache[:, length] = layer(x)
+    cache[:, : length + 1].sum().item()
+torch.mm(x, torch.randn(16, 8), out=torch.empty(2, 8)).sum().item()
+torch.zeros_like(torch.empty(3, 3)).sum().item()
+torch.empty(8).normal_().sum().item()
+torch.empty(4, 4).index_fill_(0, torch.arange(4), 1.0).sum().item()
+torch.empty(0).sum().item()
+torch.empty(16, 8).view(8, 16).t().clone()
+loaded = torch.nn.Parameter(torch.empty(16, 8)).to(torch.float64)
+loaded.data.copy_(torch.zeros(16, 8))
+loaded.sum().item()
+(x @ torch.nn.Parameter(torch.empty(16, 8))).sum().item()  # unwritten: mm
+torch.empty(16).double().mul(2).sum().item()  # unwritten: mul
+torch.empty(16).add_(1).sum().item()  # unwritten: add_
+"""
+
+
+def test_ops_that_compute_with_memory_that_nothing_was_written_to_are_named(tmp_path: Path) -> None:
+    program = tmp_path / "unwritten.py"
+    program.write_text(UNWRITTEN)
+    done = capture(tmp_path, program)
+    assert done.code == 0, done.err
+    code, report = found_in(done.dump)
+    assert {(one["type"], int(one["source"].rsplit(":", 1)[1])) for one in report["unwritten"]} == marked(program, "unwritten")
+    assert code == 1
+    assert "read memory that nothing was written to: step 0, in1" in done.err
+    assert "mm (mm, unwritten.py:23) read memory that nothing was written to" in tensortap("find", done.dump.folder).out
+
+
+# `exec` and `find` report the same. Infinities that ops only pass on, and those of a mask, matter where they reach a loss.
+SAID = {
+    "data": "import numpy as np\nx = torch.from_numpy(np.array([1.0, np.inf, 2.0], np.float32))\n(x * 2).sum().item()",
+    "loss": "x = torch.randn(2, 4, requires_grad=True)\nm = torch.tensor([True, False, False, False])\n"
+    "torch.nn.functional.cross_entropy(x.masked_fill(m, -torch.inf), torch.tensor([0, 1])).backward()",
+    "unwritten": "torch.empty(64).mul(2).sum().item()",
+    "swallowed": "x = torch.full((4,), 300.0).half()\n(x * (x * x).rsqrt()).sum().item()",
+    "mask": "torch.zeros(2).index_fill(0, torch.tensor([1]), -torch.inf).softmax(0).sum().item()",
+    "fine": "torch.randn(4).sum().item()",
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_exec_and_find_agree(tmp_path: Path, name: str) -> None:
+    done = capture(tmp_path, f"import torch\n{SAID[name]}\n")
+    code, report = found_in(done.dump)
+    fine = "none seen" in done.err or "none in what the program saw" in done.err
+    assert (code == 0) == (name in ("mask", "fine"))
+    assert ("first at" in done.err) == (report["first_nonfinite"] is not None)
+    assert ("nothing was written to" in done.err) == bool(report["unwritten"])
+    if code == 0:
+        assert fine
+    if name == "swallowed":
+        assert "it overflowed in float16, and rsqrt (rsqrt, program.py:3) turned it into 0" in done.err
+
+
+def test_the_words_fit_on_one_screen_and_say_each_thing_once(tmp_path: Path) -> None:
+    layers = "import torch\nx = torch.zeros(4)\ny = x / x\n" + "".join(f"y = torch.{op}(y)\n" for op in ["sin", "cos", "exp"] * 20)
+    done = capture(tmp_path, layers + "y.sum().item()\n")
+    lines = tensortap("find", done.dump.folder).out.splitlines()
+    assert lines[0].startswith("first non-finite value: step 0, div (div) out0: 4 NaN, the first at [0], ")
+    assert len([line for line in lines if "div" in line and "NaN" in line]) == 1
+    assert len(lines) <= 20
+    assert len(tensortap("find", done.dump.folder, "--all").out.splitlines()) > 60
 
 
 def test_the_words_name_the_op_that_made_it_and_what_it_read(tmp_path: Path) -> None:

@@ -179,6 +179,7 @@ Json SessionReport::to_json(bool ended) const {
   json["content_mismatch"] = parts_.contents.mismatches();
   json["pool_peak_bytes"] = parts_.pool.peak();
   json["first_nonfinite"] = parts_.look.first_nonfinite().to_json(parts_.ops.table());
+  json["to_judge"] = parts_.look.has_news();
   json.update(parts_.failed.report());
   json["first_error"] = text_or_null(parts_.problems.first_error().message());
   json["changes"] = parts_.changes.to_json();

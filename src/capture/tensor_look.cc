@@ -129,6 +129,7 @@ void TensorLook::take(TakenEvent& event, const tensortap_tensor& tensor) {
       row.stats.first_nonfinite = static_cast<int64_t>(unblocked_index(view.desc, block, index));
     }
   }
+  look_for_news(event, row);
   const bool passes = passes_condition(event, row);
   if (parts_.last_ops.has_ring() && event.decision != nullptr && (event.ring_only || gated_ || !passes)) {
     parts_.last_ops.add(row, view, event.plan.digest);
@@ -265,6 +266,17 @@ void TensorLook::look_for_nonfinite(TakenEvent& event, const RecordRow& row) {
   if (first && infinities > 0) event.execution.read_infinity = true;
   // An op that passes on the infinities that it read makes none.
   first_nonfinite_.look(row, !first && !event.execution.read_infinity && !event.op.intended_infinities);
+}
+
+void TensorLook::look_for_news(const TakenEvent& event, const RecordRow& row) {
+  if (has_news_.load(std::memory_order_relaxed) || row.numel == 0) return;
+  const bool counted = (row.stats.valid & kStatNonFinite) == kStatNonFinite && (row.stats.valid & kStatSampled) == 0;
+  const bool unwritten = (row.flags & kRecordUnwritten) != 0;
+  const auto kind = static_cast<SlotKind>(row.slot_kind);
+  const bool news =
+      unwritten ? kind == SlotKind::kInput && event.op.reads(kind, row.slot_index)
+                : is_floating(static_cast<DType>(row.dtype)) && (!counted || row.stats.nan + row.stats.pos_inf + row.stats.neg_inf > 0);
+  if (news) has_news_.store(true, std::memory_order_relaxed);
 }
 
 std::unique_ptr<SketchBuilder> TensorLook::begin_sketch(const TakenEvent& event, const TensorView& view, RecordRow& row) {

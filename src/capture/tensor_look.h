@@ -60,6 +60,9 @@ class TensorLook {
   // For crashes; valid as long as this object.
   [[nodiscard]] std::atomic<uint64_t>* sequence() { return &sequence_; }
   [[nodiscard]] const FirstNonFinite& first_nonfinite() const { return first_nonfinite_; }
+  // Whether any record is one that `find` has to judge: it holds NaN or Inf, wherever they come from, or was not counted, or its op read
+  // memory that nothing was written to. Where there is none, `find` finds none.
+  [[nodiscard]] bool has_news() const { return has_news_.load(std::memory_order_relaxed); }
   // Records that the condition left out.
   [[nodiscard]] uint64_t filtered() const { return filtered_.load(); }
   // Whether channels were asked for, and every tensor lacked the axis.
@@ -72,6 +75,7 @@ class TensorLook {
   void check_content(const TakenEvent& event, const TensorView& view, const RecordRow& row, KnownContent& known);
   std::unique_ptr<SketchBuilder> begin_sketch(const TakenEvent& event, const TensorView& view, RecordRow& row);
   void look_for_nonfinite(TakenEvent& event, const RecordRow& row);
+  void look_for_news(const TakenEvent& event, const RecordRow& row);
   static void add_digest(const TakenEvent& event, const TensorView& view, RecordRow& row, KnownContent& known);
   [[nodiscard]] bool passes_condition(const TakenEvent& event, const RecordRow& row) const;
   void keep(TakenEvent& event, const TensorView& view, RecordRow& row, KnownContent& known);
@@ -82,6 +86,7 @@ class TensorLook {
   std::atomic<uint64_t> filtered_{0};
   std::atomic<bool> with_axis_{false};
   std::atomic<bool> without_axis_{false};
+  std::atomic<bool> has_news_{false};
   FirstNonFinite first_nonfinite_;
 };
 

@@ -11,11 +11,9 @@
 #include <vector>
 
 #include "capture/op_table.h"
+#include "trace/graph_outputs.h"
 
 namespace tensortap {
-
-// Attribute: the numbers of the outputs that the op's graph hands out, which are needed after all its other ops have run.
-inline constexpr std::string_view kGraphOutputs = "graph_outputs";
 
 // The readers of every output of a session's ops. Borrows the table, to which no op may be added meanwhile.
 class WatchedReaders {

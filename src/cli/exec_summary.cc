@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/failure_text.h"
 #include "cli/member_text.h"
-#include "find/find_report.h"
+#include "cli/find_verdict.h"
 #include "read/dump_parts.h"
 #include "read/open_dump.h"
 #include "read/repair_dump.h"
@@ -19,7 +19,6 @@ namespace tensortap::cli {
 namespace {
 
 constexpr uint64_t kMostReportBytes = uint64_t{256} << 20;
-constexpr size_t kOrigins = 3;
 
 // The time of a run in the name of its folder, "20251120200000" or "msit_dump_20251120_200000", as digits; "" of other names.
 std::string time_of_run(std::string_view name) {
@@ -68,31 +67,6 @@ Json copy_of(const Json& object, const char* key) {
   return value == nullptr ? Json() : *value;
 }
 
-// The origin that matters: of the value that the program saw, where find knows it, else the first op that made something of finite values.
-Json chosen_origin(const Json& found) {
-  if (const Json* seen = member(found, "seen")) {
-    if (member(*seen, "chain") != nullptr) return *seen;
-    if (const Json* origin = member(*seen, "origin")) return *origin;
-  }
-  const Json* origins = member(found, "origins");
-  if (origins == nullptr || !origins->is_array() || origins->empty()) return {};
-  const auto op = std::ranges::find_if(*origins, [](const Json& one) { return member_text(one, "kind") == "op"; });
-  return op == origins->end() ? origins->front() : *op;
-}
-
-// The steps of the chain lack what only the table of ops knows.
-void add_places(const DumpIndex& dump, Json& origin) {
-  const auto chain = origin.find("chain");
-  if (chain == origin.end() || !chain->is_array()) return;
-  for (Json& step : *chain) {
-    const std::string name = step.is_object() ? step.value("op", "") : "";
-    const auto op = std::ranges::find(dump.ops(), name, &OpInfo::name);
-    if (name.empty() || op == dump.ops().end()) continue;
-    if (!step.contains("module")) step["module"] = op->module.empty() ? Json() : Json(op->module);
-    if (!step.contains("source")) step["source"] = op->source_location.empty() ? Json() : Json(op->source_location);
-  }
-}
-
 // From the files alone, of a process that did not come to its end.
 void count_rows(const DumpIndex& dump, Json& summary) {
   std::set<int64_t> steps;
@@ -110,12 +84,7 @@ void look_into(const Terminal& terminal, const std::string& folder, Json& summar
   summary["layout"] = std::string((*dump)->layout());
   if (!summary["complete"].get<bool>()) count_rows(**dump, summary);
   if (summary["failed_op"].is_null()) summary["failed_op"] = failed_op(**dump);
-  Json found = find_report(**dump, kOrigins);
-  summary["first_nonfinite"] = copy_of(found, "first_nonfinite");
-  summary["harmless"] = copy_of(found, "harmless");
-  if (summary["first_nonfinite"].is_null()) return;
-  summary["origin"] = chosen_origin(found);
-  if (summary["origin"].is_object()) add_places(**dump, summary["origin"]);
+  add_verdict(**dump, summary);
 }
 
 Json summary_of(const Terminal& terminal, const std::string& dump) {
@@ -128,12 +97,10 @@ Json summary_of(const Terminal& terminal, const std::string& dump) {
   for (const char* key : {"ops", "records", "bytes", "lost", "losses", "governor", "first_nonfinite", "failed_op", "notes", "unmatched"}) {
     summary[key] = copy_of(report, key);
   }
-  summary["origin"] = nullptr;
-  summary["harmless"] = nullptr;
+  for (const char* key : {"origin", "harmless", "unwritten"}) summary[key] = nullptr;
   summary["complete"] = report.is_object() && report.value("complete", false);
-  // A process without anything to look for is not read again.
-  const bool unknown = !summary["complete"].get<bool>() || report.find("first_nonfinite") == report.end();
-  if (unknown || !summary["first_nonfinite"].is_null()) look_into(terminal, folder, summary);
+  // What is wrong is for find to say, here as there. A process without anything to judge is not read again.
+  if (!summary["complete"].get<bool>() || is_to_judge(report)) look_into(terminal, folder, summary);
   return summary;
 }
 
@@ -197,6 +164,16 @@ Json unmatched_by_all(const std::vector<Json>& processes) {
   return unmatched;
 }
 
+// What ops of all of them read although nothing was written to it.
+Json unwritten_by_all(const std::vector<Json>& processes) {
+  Json all = Json::array();
+  for (const Json& process : processes) {
+    const Json* reads = member(process, "unwritten");
+    for (const Json& one : reads != nullptr && reads->is_array() ? *reads : Json::array()) all.push_back(one);
+  }
+  return all;
+}
+
 // The process whose non-finite value comes first in the program's own time.
 const Json* first_bad(const std::vector<Json>& processes) {
   const Json* first = nullptr;
@@ -218,6 +195,7 @@ Json sum_of(const std::vector<Json>& processes, const std::string& out) {
   uint64_t harmless = 0;
   for (const Json& process : processes) harmless += count_in(process, "harmless");
   summary["harmless"] = harmless;
+  summary["unwritten"] = unwritten_by_all(processes);
   for (const Json& process : processes) {
     summary["steps"] = std::max(count_in(summary, "steps"), count_in(process, "steps"));
     summary["complete"] = summary["complete"].get<bool>() && process["complete"].get<bool>();

@@ -16,10 +16,9 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/dump_access.h"
+#include "cli/find_report_text.h"
 #include "cli/find_text.h"
 #include "cli/member_text.h"
-#include "cli/origin_text.h"
-#include "cli/summary_text.h"
 #include "find/find_report.h"
 #include "find/suspects.h"
 #include "find/trends.h"
@@ -45,116 +44,7 @@ struct FindOptions {
 
 constexpr size_t kLimit = 10;
 constexpr size_t kSuspectsLimit = 100;
-constexpr size_t kShownOfList = 3;
-
-bool is_harmless(const Json& origin) { return origin.value("harmless", false); }
-
-bool begin_alike(const Json& a, const Json& b) { return a.at("chain").back() == b.at("chain").back(); }
-
-// What the way to the value that the program saw did not show yet.
-void print_harmful(Terminal& terminal, const Json& report) {
-  const Json& seen = report.at("seen");
-  std::vector<const Json*> shown;
-  for (const Json& origin : report.at("origins")) {
-    if (!is_harmless(origin) && !(seen.is_object() && begin_alike(origin, seen))) shown.push_back(&origin);
-  }
-  if (shown.empty()) return;
-  const char* title = report.at("first_nonfinite").is_null() ? "on purpose, as it seems" : seen.is_object() ? "others" : "where they begin";
-  terminal.line(terminal.out_palette().bold(fmt::format("{}: {}", title, shown.size())));
-  for (const Json* origin : shown) print_origin(terminal, *origin);
-}
-
-// What did no harm takes a line each.
-void print_harmless(Terminal& terminal, const Json& origins) {
-  const auto harmless = std::ranges::count_if(origins, is_harmless);
-  if (harmless == 0) return;
-  terminal.line(terminal.out_palette().bold(
-      fmt::format("harmless: {}, nothing of which reached a value that the program read, a parameter or a result", harmless)));
-  for (const Json& origin : origins) {
-    if (!is_harmless(origin)) continue;
-    const Json& begin = origin.at("chain").back();
-    const std::string place = place_text(begin);
-    terminal.line(fmt::format("  step {}, {}: {}{}{}", member_text(begin, "step"), record_text(begin), counts_text(begin),
-                              place.empty() ? "" : ", ", place));
-  }
-}
-
-// What a healthy dump is greeted with.
-std::string_view healthy_text(const Json& report) {
-  if (count_in(report, "harmless") > 0) return "no NaN and no Inf in what the program saw";
-  return report.at("origins").empty() ? "no NaN and no Inf" : "no NaN and no Inf, but what is there on purpose";
-}
-
-void print_nonfinite(Terminal& terminal, const Json& report) {
-  const Palette& palette = terminal.out_palette();
-  const Json& first = report.at("first_nonfinite");
-  terminal.line(first.is_object() ? palette.red("first non-finite value: ") + nonfinite_text(first) : palette.green(healthy_text(report)));
-  if (first.is_object() && first.contains("told_by"))
-    terminal.line(fmt::format("  told by {}: the record itself is not in the dump", member_text(first, "told_by")));
-  if (first.is_object() && !(first.at("module").is_null() && first.at("forward").is_null())) terminal.line("  " + place_text(first));
-  if (const Json* lead = member(report, "lead"); lead != nullptr) terminal.line("  " + lead_text(*lead, first));
-  if (report.contains("first_in_time") && first.is_object())
-    terminal.line("first in time, but there on purpose or without effect: " + nonfinite_text(report.at("first_in_time")));
-  if (const Json& seen = report.at("seen"); seen.is_object()) {
-    terminal.line(palette.bold("the way from there to what the program saw"));
-    print_origin(terminal, seen);
-  }
-  print_harmful(terminal, report);
-  print_harmless(terminal, report.at("origins"));
-}
-
-std::string absmax_text(const Json& one) {
-  const Json absmax = one.value("absmax", Json());
-  if (absmax.is_number()) return fmt::format("{:.4g}", absmax.get<double>());
-  return one.value("holds_inf", false) ? "inf" : "unknown";
-}
-
-std::string headroom_text(const Json& one, const Palette& palette) {
-  std::string text = fmt::format("{}: absmax {}", record_text(one), absmax_text(one));
-  if (one.value("overflows", false)) {
-    text += ", " + palette.red("overflows");
-  } else if (const Json binades = one.value("binades", Json()); binades.is_number()) {
-    text += fmt::format(", {:.1f} doublings left", binades.get<double>());
-  }
-  if (const Json share = one.value("subnormal_share", Json()); share.is_number() && share.get<double>() > 0) {
-    text += fmt::format(", {:.2g} % subnormal", 100 * share.get<double>());
-  }
-  return text;
-}
-
-void print_headroom(Terminal& terminal, const Json& report, const char* target, bool all) {
-  const Json& list = report.at("headroom").at(target);
-  if (list.empty()) return;
-  const Palette& palette = terminal.out_palette();
-  const std::string title = palette.bold(fmt::format("closest to the limit of {}", target));
-  if (!all) {
-    // Where nothing but Inf is known the type's limit is no matter.
-    const auto first = std::ranges::find_if(list, [](const Json& one) { return one.at("absmax").is_number(); });
-    if (first != list.end()) terminal.line(fmt::format("{}: {}", title, headroom_text(*first, palette)));
-    return;
-  }
-  terminal.line(title);
-  for (const Json& one : list) terminal.line("  " + headroom_text(one, palette));
-}
-
-void print_list(Terminal& terminal, const Json& list, std::string_view title, bool all) {
-  if (!list.is_array() || list.empty()) return;
-  terminal.line(terminal.out_palette().bold(title));
-  const size_t shown = all ? list.size() : std::min(list.size(), kShownOfList);
-  for (size_t i = 0; i < shown; ++i) terminal.line("  " + record_text(list[i]));
-  if (shown < list.size()) terminal.line(fmt::format("  and {} more (--all)", list.size() - shown));
-}
-
-void print_report(Terminal& terminal, const Json& report, bool all) {
-  print_nonfinite(terminal, report);
-  print_headroom(terminal, report, "float16", all);
-  print_headroom(terminal, report, "bfloat16", all);
-  print_list(terminal, report.at("dead_outputs"), "dead outputs: nothing but zeros", all);
-  if (const Json& gradients = report.at("gradients"); gradients.is_object()) {
-    print_list(terminal, gradients.value("exploding", Json()), "exploding gradients", all);
-    print_list(terminal, gradients.value("vanishing", Json()), "vanishing gradients", all);
-  }
-}
+constexpr size_t kAllLimit = 1000;
 
 void print_source(Terminal& terminal, const Json& answer) {
   for (const Json& op : answer.at("ops")) {
@@ -246,10 +136,11 @@ Result<ExitCode> answer(const AskedDump& asked, const FindOptions& options, Term
   if (options.suspects) return suspects(asked, options, terminal);
   if (options.trends) return trends(asked, options, terminal);
   if (!options.watch.conditions.empty()) return watch(asked, options, terminal);
-  Json report = find_report(asked.index, options.limit == 0 ? kLimit : options.limit);
+  const size_t otherwise = options.all ? kAllLimit : kLimit;
+  Json report = find_report(asked.index, options.limit == 0 ? otherwise : options.limit);
   report["dump"] = asked.state.json();
-  terminal.json ? terminal.json_line(report) : print_report(terminal, report, options.all || options.limit > 0);
-  return report.at("first_nonfinite").is_null() ? ExitCode::kFine : ExitCode::kFound;
+  terminal.json ? terminal.json_line(report) : print_find_report(terminal, report, options.all || options.limit > 0);
+  return has_finding(report) ? ExitCode::kFound : ExitCode::kFine;
 }
 
 Result<ExitCode> find(const FindOptions& options, Terminal& terminal) {
@@ -272,7 +163,7 @@ Action declare_find(CLI::App& app) {
   app.add_option("--limit", options->limit, "At most this many of each kind (10), or suspects (100)")
       ->type_name("N")
       ->check(in_range(1, kMostListed));
-  app.add_flag("--all", options->all, "Whole lists of what is close to a limit, dead, exploding or vanishing, not their beginnings");
+  app.add_flag("--all", options->all, "The whole way of each value and whole lists, not what fits on one screen");
   auto* suspects_flag = app.add_flag("--suspects", options->suspects, "The ops worth a full capture, and the config that makes it");
   app.add_option("--dialect", options->dialect, "Language of that config: tensortap, acl or mindspore")
       ->type_name("NAME")

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/counted.h"
 #include "base/json.h"
 #include "cli/member_text.h"
@@ -22,6 +24,12 @@ std::string step_text(const Json& step) {
 std::string made_text(const Json& begin) {
   const bool was_read = member_text(begin, "slot").starts_with("in");
   return fmt::format("{} {} in {}", was_read ? "was given" : "made", counts_text(begin), member_text(begin, "record"));
+}
+
+// ", net.py:9" of an op that the program's text names.
+std::string source_text(const Json& op) {
+  const std::string source = member_text(op, "source");
+  return source.empty() ? "" : ", " + source;
 }
 
 std::string seen_text(const std::string& reached) {
@@ -82,33 +90,55 @@ std::string read_text(const Json& input) {
   return fmt::format("read {}: min {}, max {}", record, min, max);
 }
 
+std::string overflow_text(const Json& origin) {
+  const std::string dtype = member_text(origin, "overflow");
+  if (dtype.empty()) return {};
+  std::string text = fmt::format("overflowed in {}", dtype);
+  const Json* by = member(origin, "swallowed_by");
+  if (by == nullptr) return text;
+  const std::string made = count_in(*by, "zero") > 0 ? "turned it into 0" : "made finite numbers of it";
+  return text + fmt::format(", and {} ({}{}) {}", member_text(*by, "op"), member_text(*by, "type"), source_text(*by), made);
+}
+
+std::vector<std::string> origin_lines(const Json& origin) {
+  const Json& chain = origin.at("chain");
+  const Json& begin = chain.back();
+  std::vector<std::string> lines;
+  const std::string kind = member_text(origin, "kind");
+  if (kind == "uninitialised memory") lines.emplace_back("it worked on memory that nothing was written to");
+  if (kind != "op" && kind != "uninitialised memory") lines.emplace_back(kind_text(kind));
+  if (!origin.value("certain", false)) lines.emplace_back("as far as was captured");
+  if (const std::string overflow = overflow_text(origin); !overflow.empty()) lines.push_back("it " + overflow);
+  const Json inputs = begin.value("inputs", Json::array());
+  for (size_t i = 0; i < std::min(inputs.size(), kMostRead); ++i) lines.push_back(read_text(inputs[i]));
+  if (inputs.size() > kMostRead) lines.push_back(fmt::format("and {} more inputs", inputs.size() - kMostRead));
+  if (chain.size() > 1 && member(origin, "swallowed_by") == nullptr) {
+    lines.push_back(fmt::format("{} {} later, {}", seen_text(member_text(origin, "reached")), counted(chain.size() - 1, "op"),
+                                step_text(chain.front())));
+  }
+  return lines;
+}
+
 std::string origin_text(const Json& summary, const Palette& palette) {
   const Json* origin = member(summary, "origin");
   const Json* chain = origin == nullptr ? nullptr : member(*origin, "chain");
   if (chain == nullptr || !chain->is_array() || chain->empty()) return {};
   const Json& begin = chain->back();
-  std::string text = palette.red(step_text(begin));
-  if (!origin->value("certain", false)) text += ", as far as was captured";
-  text += "\n" + made_text(begin);
-  if (member_text(*origin, "kind") == "uninitialised memory") text += "\nit worked on memory that nothing was written to";
-  if (const Json* inputs = member(begin, "inputs"); inputs != nullptr && inputs->is_array()) {
-    size_t count = 0;
-    for (const Json& input : *inputs) {
-      if (++count <= kMostRead) text += "\n" + read_text(input);
-    }
-    if (count > kMostRead) text += fmt::format("\nand {} more inputs", count - kMostRead);
-  }
-  if (chain->size() > 1) {
-    const size_t later = chain->size() - 1;
-    text += fmt::format("\n{} {} later, {}", seen_text(member_text(*origin, "reached")), counted(later, "op"), step_text(chain->front()));
-  }
+  std::string text = palette.red(step_text(begin)) + "\n" + made_text(begin);
+  for (const std::string& line : origin_lines(*origin)) text += "\n" + line;
   return text;
+}
+
+std::string unwritten_text(const Json& one) {
+  return fmt::format("{} ({}{}) read memory that nothing was written to: step {}, {}", member_text(one, "op"), member_text(one, "type"),
+                     source_text(one), member_text(one, "step"), member_text(one, "slot"));
 }
 
 void print_origin(Terminal& terminal, const Json& origin) {
   const Json& chain = origin.at("chain");
   const std::string certain = origin.value("certain", false) ? "" : ", as far as was captured";
   terminal.line(fmt::format("  {}{}", kind_text(member_text(origin, "kind")), certain));
+  if (const std::string overflow = overflow_text(origin); !overflow.empty()) terminal.line("  " + overflow);
   for (auto step = chain.rbegin(); step != chain.rend(); ++step) {
     terminal.line(
         fmt::format("    step {}, {}: {}{}", member_text(*step, "step"), record_text(*step), counts_text(*step), index_text(*step)));

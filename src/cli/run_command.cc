@@ -23,9 +23,12 @@
 #include "cli/command.h"
 #include "cli/failure_text.h"
 #include "cli/input_files.h"
+#include "cli/member_text.h"
 #include "cli/run_outputs.h"
 #include "cli/run_ranges.h"
 #include "cli/summary_text.h"
+#include "cli/find_verdict.h"
+#include "read/open_dump.h"
 #include "read/repair_dump.h"
 #include "registry/registry.h"
 #include "tensortap/onnxruntime.h"
@@ -159,6 +162,15 @@ Result<ExitCode> report_failure(Terminal& terminal, int code, const Json& report
   return exit_code_of(static_cast<StatusCode>(code));
 }
 
+// What the session met is judged by the rule of find.
+void judge(Json& report) {
+  const bool to_judge = report.is_object() && is_to_judge(report);
+  if (report.is_object()) report.erase("to_judge");
+  const std::string folder = to_judge ? member_text(report, "dump") : "";
+  const auto dump = folder.empty() ? Result<std::unique_ptr<DumpIndex>>(not_found("no dump")) : open_dump(folder);
+  if (dump.ok()) add_verdict(**dump, report);
+}
+
 ExitCode verdict(const RunOptions& options, const Json& report, const Terminal& terminal) {
   if (const std::string failed = failed_losses_text(report); !failed.empty()) {
     terminal.error("records that were asked for are not in the dump: " + failed);
@@ -208,6 +220,7 @@ Result<ExitCode> run_here(const RunOptions& options, const CaptureSpec& spec, Te
   TENSORTAP_ASSIGN_OR_RETURN(Json report, parse_json(report_text, "the report of the run"));
   if (spec.steps.is_never() && report.is_object() && report["notes"].is_array()) report["notes"].push_back(kNothingAsked);
   if (code != TENSORTAP_OK) return report_failure(terminal, code, report);
+  judge(report);
   terminal.note(trim(summary_text(report, terminal.error_palette())));
   if (terminal.json) terminal.json_line(report);
   if (callbacks.outputs) TENSORTAP_RETURN_IF_ERROR(callbacks.outputs->status());

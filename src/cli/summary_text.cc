@@ -152,6 +152,12 @@ void add_checks(const Json& report, const Palette& palette, Lines& lines) {
     lines.add(News::kFact, "noise",
               fmt::format("{} of inputs moved by their last bit, up to {}", counted(noise.size(), "run"), printable(noise.back())));
   }
+  const Json* unwritten = member(report, "unwritten");
+  const bool reads_unwritten = unwritten != nullptr && unwritten->is_array() && !unwritten->empty();
+  if (reads_unwritten) {
+    const std::string more = unwritten->size() > 1 ? fmt::format("\nand {} more, `tensortap find`", unwritten->size() - 1) : "";
+    lines.add(News::kBad, "unwritten", palette.red(unwritten_text(unwritten->front())) + more);
+  }
   if (const Json* first = member(report, "first_nonfinite")) {
     lines.add(News::kBad, "non-finite", palette.red("first at ") + nonfinite_text(*first));
     lines.add(News::kBad, "began at", origin_text(report, palette));

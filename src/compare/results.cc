@@ -1,13 +1,13 @@
 #include "compare/results.h"
 
 #include <algorithm>
-#include <string_view>
+
+#include "trace/graph_outputs.h"
 
 namespace tensortap {
 namespace {
 
-constexpr std::string_view kGraphOutputs = "graph_outputs";  // attribute: numbers of the outputs that the op's graph hands out
-constexpr uint16_t kMostSlots = 64;                          // that the attribute can tell
+constexpr uint16_t kMostSlots = 64;  // that kGraphOutputs can tell
 
 }  // namespace
 

@@ -93,6 +93,12 @@ Json nonfinite_json(const DumpIndex& dump, const NonFiniteRecord& record) {
   return json;
 }
 
+Json unwritten_json(const DumpIndex& dump, size_t row) {
+  Json json = named(dump, row);
+  add_place(dump, dump.rows()[row], json);
+  return json;
+}
+
 Json origin_json(const DumpIndex& dump, const NonFiniteOrigin& origin) {
   Json chain = Json::array();
   for (const OriginStep& step : origin.chain) {
@@ -114,6 +120,15 @@ Json origin_json(const DumpIndex& dump, const NonFiniteOrigin& origin) {
   json["certain"] = origin.certain;
   json["harmless"] = origin.harmless;
   json["reached"] = text_or_null(std::string(origin.reached));
+  const auto dtype = static_cast<DType>(dump.rows()[origin.chain.back().row].dtype);
+  json["overflow"] = origin.overflowed ? Json(dtype_name(dtype)) : Json(nullptr);
+  json["swallowed_by"] = nullptr;
+  if (origin.swallowed_by) {
+    const std::optional<TensorStats> made = stats_with(dump, *origin.swallowed_by, kStatZero);
+    json["swallowed_by"] = named(dump, *origin.swallowed_by);
+    json["swallowed_by"]["zero"] = made ? Json(made->zero) : Json(nullptr);
+    add_place(dump, dump.rows()[*origin.swallowed_by], json["swallowed_by"]);
+  }
   json["chain"] = std::move(chain);
   return json;
 }

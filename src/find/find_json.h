@@ -20,8 +20,12 @@ void add_place(const DumpIndex& dump, const RecordRow& row, Json& json);
 // {"step", "op", "type", "slot", "nan", "pos_inf", "neg_inf", "index", "source", "module", "phase", "forward"}; index, source and module
 // are null when unknown. "forward" is null, or for an op that computes a gradient {"op", "module", "source"} of the op that it belongs to.
 Json nonfinite_json(const DumpIndex& dump, const NonFiniteRecord& record);
-// {"kind", "certain", "chain": [{"record", "op", "type", "slot", "step", "nan", "pos_inf", "neg_inf", "index", "source", "module", "phase",
-// "forward", "inputs": [{"record", "min", "max", "absmax", "nonfinite"}], "missing"}]}; the origin is the last of the chain.
+// named() and add_place() of an input that its op read although nothing was written to its memory.
+Json unwritten_json(const DumpIndex& dump, size_t row);
+// {"kind", "certain", "harmless", "reached", "overflow": dtype or null, "swallowed_by": null or {"record", "op", "type", "slot", "step",
+// "zero", "source", "module", "phase", "forward"}, "chain": [{"record", "op", "type", "slot", "step", "nan", "pos_inf", "neg_inf", "index",
+// "source", "module", "phase", "forward", "inputs": [{"record", "min", "max", "absmax", "nonfinite"}], "missing"}]}; the origin is the last
+// of the chain.
 Json origin_json(const DumpIndex& dump, const NonFiniteOrigin& origin);
 // {"record", "op", "type", "slot", "step", "target", "absmax", "binades", "overflows", "holds_inf", "overflow_share", "subnormal_share",
 // "zero_share", "records"}.

@@ -13,6 +13,7 @@
 #include "find/lead.h"
 #include "find/told_nonfinite.h"
 #include "find/trends_json.h"
+#include "find/unwritten_reads.h"
 
 namespace tensortap {
 namespace {
@@ -73,11 +74,15 @@ Json find_report(const DumpIndex& dump, size_t limit) {
   report["seen"] = seen ? origin_json(dump, *seen) : Json();
   report["harmless"] = static_cast<uint64_t>(std::ranges::count(origins, true, &NonFiniteOrigin::harmless));
   report["origins"] = origin_list(dump, {origins.begin(), origins.begin() + static_cast<ptrdiff_t>(std::min(limit, origins.size()))});
+  report["unwritten"] = Json::array();
+  for (const size_t row : find_unwritten_reads(dump, limit)) report["unwritten"].push_back(unwritten_json(dump, row));
   report["headroom"] = headroom_lists(dump, limit);
   report["dead_outputs"] = dead_list(dump, limit);
   report["gradients"] = gradients_json(dump, find_gradients(dump));
   return report;
 }
+
+bool has_finding(const Json& report) { return !report.at("first_nonfinite").is_null() || !report.at("unwritten").empty(); }
 
 Result<Json> find_source(const DumpIndex& dump, std::string_view text) {
   std::vector<OpId> ops = ops_of_source(dump, text);

@@ -9,10 +9,10 @@ std::optional<NonFiniteRecord> first_to_mend(const DumpIndex& dump, const std::o
   const auto& [seen, origins, judged] = found;
   if (seen) return nonfinite_in(dump, seen->chain.back().row);
   if (judged) return std::nullopt;
-  const bool some_intended = std::ranges::any_of(origins, [](const auto& origin) { return origin.kind == OriginKind::kIntended; });
+  const bool some_intended = std::ranges::any_of(origins, [](const auto& origin) { return origin.meant; });
   if (!some_intended) return first_in_time;
   for (const NonFiniteOrigin& origin : origins) {
-    if (origin.kind != OriginKind::kIntended && origin.kind != OriginKind::kWeight) return nonfinite_in(dump, origin.chain.back().row);
+    if (!origin.meant && origin.kind != OriginKind::kWeight) return nonfinite_in(dump, origin.chain.back().row);
   }
   return std::nullopt;
 }

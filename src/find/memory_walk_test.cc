@@ -326,6 +326,101 @@ TEST(MemoryWalk, UnwrittenMemoryIsNoMissingValue) {
   EXPECT_EQ(report["seen"]["chain"][0]["inputs"][0]["unwritten"], true);
 }
 
+std::vector<std::string> unwritten_of(const DumpIndex& dump) {
+  std::vector<std::string> ops;
+  const Json report = find_report(dump, 10);
+  for (const Json& one : report["unwritten"]) ops.push_back(one["op"].get<std::string>());
+  return ops;
+}
+
+// Each op gets memory that nothing was written to. Only some compute with it.
+TEST(MemoryWalk, OpsThatComputeWithUnwrittenMemoryAreNamed) {
+  struct Case {
+    std::string op;
+    Memory made;
+    std::string attributes;
+    bool is_named;
+  };
+  const std::vector<Case> cases = {{"mm", {2, 1}, "", true},
+                                   {"add_", {1, 2}, "", true},
+                                   {"view", {1, 1}, "", false},
+                                   {"empty_like", {2, 1}, "", false},
+                                   {"clone", {2, 1}, "", false},
+                                   {"index_put_", {1, 2}, "", false},
+                                   {"copy_", {1, 2}, R"({"overwrites": [0]})", false},
+                                   {"mm", {1, 2}, R"({"overwrites": [0]})", false}};
+  for (const Case& one : cases) {
+    MemoryDump dump;
+    const OpId id = dump.op(one.op, one.attributes);
+    dump.all_ops[id].domain = "aten";
+    dump.all_rows[dump.record(id, SlotKind::kInput, 0, {1, 1}, kFine)].flags = kRecordUnwritten;
+    dump.record(id, SlotKind::kOutput, 0, one.made, kFine);
+    EXPECT_EQ(!unwritten_of(dump).empty(), one.is_named) << one.op << one.attributes;
+    EXPECT_EQ(has_finding(find_report(dump, 10)), one.is_named);
+  }
+}
+
+TEST(MemoryWalk, ACopyOfUnwrittenMemoryIsUnwritten) {
+  MemoryDump dump;
+  const OpId copy = dump.op("_to_copy");
+  const OpId mul = dump.op("mul");
+  dump.all_rows[dump.record(copy, SlotKind::kInput, 0, {1, 1}, kFine)].flags = kRecordUnwritten;
+  dump.record(copy, SlotKind::kOutput, 0, {2, 1}, kFine);
+  dump.run(mul, {{{2, 2}, kFine}}, {3, 1}, kFine);
+  EXPECT_THAT(unwritten_of(dump), ElementsAre()) << "an op wrote into the copy";
+  dump.run(mul, {{{2, 1}, kFine}}, {4, 1}, kFine);
+  EXPECT_THAT(unwritten_of(dump), ElementsAre("mul"));
+}
+
+// An operator of others may be given memory for its results.
+TEST(MemoryWalk, ResultsOfOtherPeoplesOperatorsAreNotReadByThem) {
+  MemoryDump dump;
+  const OpId fused = dump.op("onednn_mm");
+  dump.all_ops[fused].domain = "_C";
+  dump.all_rows[dump.record(fused, SlotKind::kInput, 0, {1, 1}, kFine)].flags = kRecordUnwritten;
+  const size_t made = dump.record(fused, SlotKind::kOutput, 0, {1, 2}, kFine);
+  EXPECT_THAT(unwritten_of(dump), ElementsAre());
+  dump.all_rows[made].storage = 2;
+  EXPECT_THAT(unwritten_of(dump), ElementsAre("onednn_mm"));
+}
+
+TEST(MemoryWalk, AFillOfNanThatNothingReadsIsHarmless) {
+  for (const bool is_read : {false, true}) {
+    MemoryDump dump;
+    const OpId full = dump.op("full", R"({"intended_inf": true})");
+    const OpId sum = dump.op("sum");
+    const size_t filled = dump.run(full, {}, {1, 1}, kNan);
+    dump.run(dump.op("linear", R"({"parameters": [0]})"), {{{1, 2}, kFine}}, {3, 1}, kFine);
+    if (is_read) dump.run(sum, {{{1, 1}, kNan}}, {2, 1}, kNan);
+    const NonFiniteFindings found = find_nonfinite(dump);
+    EXPECT_EQ(found.seen.has_value(), is_read);
+    ASSERT_EQ(found.origins.size(), 1U);
+    EXPECT_EQ(found.origins[0].chain.back().row, filled);
+    EXPECT_EQ(found.origins[0].harmless, !is_read);
+  }
+}
+
+// A gradient scaler looks for gradients that overflowed and leaves out their step.
+TEST(MemoryWalk, AGradientThatOverflowedIsNoFindingWhereAScalerLooks) {
+  for (const bool has_scaler : {false, true}) {
+    MemoryDump dump;
+    const OpId scaled = dump.op("_to_copy");
+    const OpId check = dump.op("_amp_foreach_non_finite_check_and_unscale_", R"({"tests_value": true})");
+    const OpId clip = dump.op("reciprocal");
+    dump.phase = Phase::kBackward;
+    const size_t made = dump.run(scaled, {{{1, 1}, kFine}}, {2, 1}, kInfinite);
+    dump.all_rows[made].dtype = static_cast<uint8_t>(DType::kFloat16);
+    dump.phase = Phase::kForward;
+    if (has_scaler) dump.run(check, {{{2, 1}, kInfinite}}, {2, 2}, kInfinite);
+    dump.run(clip, {{{2, has_scaler ? 2U : 1U}, kInfinite}}, {4, 1}, kFine);
+    const auto seen = find_nonfinite(dump).seen;
+    EXPECT_EQ(seen.has_value(), !has_scaler);
+    if (seen) {
+      EXPECT_EQ(seen->reached, "swallowed");
+    }
+  }
+}
+
 TEST(MemoryWalk, ValuesReadAreComputedWhereOnlyTensorsWereKept) {
   MemoryDump dump;
   const OpId log = dump.op("log");

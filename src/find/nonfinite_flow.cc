@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "find/op_semantics.h"
+
 namespace tensortap {
 namespace {
 
-bool is_output(const RecordRow& row) { return row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput); }
 bool is_of(const RecordRow& row, Phase phase) { return row.phase == static_cast<uint8_t>(phase); }
 bool holds_integers(const RecordRow& row) {
   const auto dtype = static_cast<DType>(row.dtype);
@@ -24,6 +25,8 @@ std::string_view sight_name(Sight sight) {
       return "failure";
     case Sight::kParameter:
       return "parameter";
+    case Sight::kSwallowed:
+      return "swallowed";
     case Sight::kResult:
       break;
   }
@@ -31,12 +34,22 @@ std::string_view sight_name(Sight sight) {
 }
 
 NonfiniteFlow::NonfiniteFlow(const DumpIndex& dump, const RecordLookup& lookup, const OpFactsTable& facts,
-                             const std::vector<bool>& nonfinite)
-    : dump_(dump), lookup_(lookup), facts_(facts), nonfinite_(nonfinite) {
-  if (!lookup.knows_memory() || std::ranges::find(nonfinite, true) == nonfinite.end()) return;
+                             const std::vector<bool>& nonfinite, const std::vector<Holding>& holding)
+    : dump_(dump), lookup_(lookup), facts_(facts), nonfinite_(nonfinite), holding_(holding) {
+  knows_graph_ = !lookup.knows_memory() && facts.knows_graph();
+  if (!knows_readers() || std::ranges::find(nonfinite, true) == nonfinite.end()) return;
   const std::vector<size_t> order = rows_in_time_order(dump);
+  if (knows_graph_) {
+    follow_graph(order);
+  } else {
+    follow_memory(order);
+  }
+  find_swallowed();
+}
+
+void NonfiniteFlow::follow_memory(const std::vector<size_t>& order) {
   for (const size_t row : order) {
-    const RecordRow& record = dump.rows()[row];
+    const RecordRow& record = dump_.rows()[row];
     if (is_input(record)) {
       read(row);
     } else if (is_output(record)) {
@@ -120,11 +133,11 @@ void NonfiniteFlow::find_unread(const std::vector<size_t>& order) {
     for (const size_t input : consumer.bad) taken.insert(source_of(input));
     const OpFacts& facts = facts_.of(dump_.rows()[consumer.bad.front()]);
     const bool writes_back = std::ranges::any_of(consumer.outputs, [&](size_t row) { return nonfinite_[row]; });
-    uses_gradients_ = uses_gradients_ || (facts.tests_value && writes_back);
+    checks_gradients_ = checks_gradients_ || (facts.tests_value && writes_back);
     // What became of it was not captured.
     if (!has_outputs && !facts.sees_value) see(consumer.bad.front(), Sight::kResult);
   }
-  uses_gradients_ = uses_gradients_ || std::ranges::any_of(dump_.rows(), [](const RecordRow& row) { return is_of(row, Phase::kUpdate); });
+  uses_gradients_ = checks_gradients_ || std::ranges::any_of(dump_.rows(), [](const RecordRow& row) { return is_of(row, Phase::kUpdate); });
   for (const size_t row : order) {
     const RecordRow& record = dump_.rows()[row];
     if (!nonfinite_[row] || !is_output(record) || record.slot_index != 0 || taken.contains(row) || is_view(row)) continue;
@@ -132,6 +145,26 @@ void NonfiniteFlow::find_unread(const std::vector<size_t>& order) {
     const bool replaced = replaced_.contains({record.storage, record.version});
     if (!for_optimizer && !replaced && !facts_.of(record).tests_value) see(row, Sight::kResult);
   }
+}
+
+// Only ops that give floating numbers swallow. Booleans and integers matter where the program reads them.
+bool NonfiniteFlow::swallows(const Consumer& consumer) const {
+  const std::span<const RecordRow> rows = dump_.rows();
+  if (consumer.bad.empty() || only_shows(consumer)) return false;
+  const auto is_finite = [&](size_t row) { return holding_[row] == Holding::kNone && (rows[row].flags & kRecordUnwritten) == 0; };
+  const auto is_number = [&](size_t row) { return can_hold_nonfinite(rows[row]); };
+  if (std::ranges::none_of(consumer.outputs, is_number) || !std::ranges::all_of(consumer.outputs, is_finite)) return false;
+  return !bounds_or_chooses(op_of(dump_, rows[consumer.outputs.front()]).type);
+}
+
+void NonfiniteFlow::find_swallowed() {
+  const auto first = static_cast<ptrdiff_t>(sightings_.size());
+  for (const auto& [execution, consumer] : consumers_) {
+    if (!swallows(consumer)) continue;
+    for (const size_t input : consumer.bad) sightings_.push_back({input, Sight::kSwallowed, false, consumer.outputs.front()});
+  }
+  std::ranges::sort(sightings_.begin() + first, sightings_.end(), {},
+                    [&](const Sighting& one) { return std::pair(dump_.rows()[one.row].sequence, one.row); });
 }
 
 void NonfiniteFlow::mark_sources(const Sighting& sighting, std::vector<bool>& marked) const {

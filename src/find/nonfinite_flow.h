@@ -1,5 +1,4 @@
-// Where NaN and Inf went in a dump that says which memory tensors are in: to something that the program saw, or nowhere. Private to this
-// folder.
+// Where NaN and Inf went, in a dump that knows who read what: to something that the program saw, or nowhere. Private to this folder.
 
 #ifndef TENSORTAP_FIND_NONFINITE_FLOW_H_
 #define TENSORTAP_FIND_NONFINITE_FLOW_H_
@@ -7,10 +6,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "find/nonfinite_counts.h"
 #include "query/op_facts.h"
 #include "query/record_lookup.h"
 #include "trace/dump_index.h"
@@ -23,28 +24,36 @@ enum class Sight : uint8_t {
   kLoss,       // a backward pass began with it
   kFailure,    // an op that failed read it
   kParameter,  // it was written into a parameter
-  kResult,     // no captured op read it: it may be the program's result
+  kResult,     // the graph hands it out, or no captured op read it: it may be the program's result
+  kSwallowed,  // an op made finite numbers of it, and neither bounds what it reads nor chooses among it
 };
-std::string_view sight_name(Sight sight);  // "host", "loss", "failure", "parameter", "result"
+// "host", "loss", "failure", "parameter", "result", "swallowed"
+std::string_view sight_name(Sight sight);
 
 struct Sighting {
   size_t row = 0;  // of a record that holds NaN or Inf
   Sight sight = Sight::kResult;
-  bool by_test = false;  // of kHost: the program read whether it is finite, or another comparison
+  bool by_test = false;      // of kHost: the program read whether it is finite, or another comparison
+  std::optional<size_t> by;  // of kSwallowed: an output of the op that made finite numbers of it
 };
 
-// Immutable; borrows what it is made of. Linear in the records. A dump without knowledge of memory has no sightings.
+// Immutable; borrows what it is made of. Linear in the records. A dump that does not know who read what has no sightings.
 class NonfiniteFlow {
  public:
-  // `nonfinite`: for each row whether it holds NaN or Inf.
-  NonfiniteFlow(const DumpIndex& dump, const RecordLookup& lookup, const OpFactsTable& facts, const std::vector<bool>& nonfinite);
+  // `nonfinite`: for each row whether it holds NaN or Inf; `holding`: whether that is known.
+  NonfiniteFlow(const DumpIndex& dump, const RecordLookup& lookup, const OpFactsTable& facts, const std::vector<bool>& nonfinite,
+                const std::vector<Holding>& holding);
 
-  // Host, loss and failure in time order, then parameters, then results.
+  // Whether the dump knows who read what: from memory, or from the whole graph.
+  [[nodiscard]] bool knows_readers() const { return lookup_.knows_memory() || knows_graph_; }
+  // Host, loss and failure in time order, then parameters, then results, then what was swallowed.
   [[nodiscard]] const std::vector<Sighting>& sightings() const { return sightings_; }
   // All rows of NaN or Inf that a sighting's row came from, itself among them.
   void mark_sources(const Sighting& sighting, std::vector<bool>& marked) const;
   // Whether gradients go to an optimizer, or to a check that may leave out its step: one that is not finite does no harm by itself then.
   [[nodiscard]] bool uses_gradients() const { return uses_gradients_; }
+  // Whether such a check is there.
+  [[nodiscard]] bool checks_gradients() const { return checks_gradients_; }
   // Whether the op behind an output only shows what it read, as a view does.
   [[nodiscard]] bool is_view(size_t output) const;
 
@@ -57,11 +66,22 @@ class NonfiniteFlow {
   };
   using Consumers = std::unordered_map<RecordLookup::Execution, Consumer, RecordLookup::Hash>;
 
+  // Of dumps that know memory.
+  void follow_memory(const std::vector<size_t>& order);
   void read(size_t row);
   void write(size_t row);
-  void see(size_t row, Sight sight, bool by_test = false) { sightings_.push_back({row, sight, by_test}); }
   void find_unread(const std::vector<size_t>& order);
   void find_parameters(const std::vector<size_t>& order);
+  // Of dumps that know the graph (nonfinite_graph.cc).
+  void follow_graph(const std::vector<size_t>& order);
+  [[nodiscard]] std::vector<bool> ops_to_look_at() const;
+  void read_in_graph(size_t row);
+  void give_to_parent(size_t row, const std::unordered_map<OpId, std::vector<size_t>>& outputs);
+  void find_results(const std::vector<size_t>& order);
+
+  void see(size_t row, Sight sight, bool by_test = false) { sightings_.push_back({row, sight, by_test, {}}); }
+  void find_swallowed();
+  [[nodiscard]] bool swallows(const Consumer& consumer) const;
   [[nodiscard]] size_t source_of(size_t input) const { return lookup_.writer_of(input).value_or(input); }
   [[nodiscard]] bool only_shows(const Consumer& consumer) const;
 
@@ -69,11 +89,14 @@ class NonfiniteFlow {
   const RecordLookup& lookup_;
   const OpFactsTable& facts_;
   const std::vector<bool>& nonfinite_;
+  const std::vector<Holding>& holding_;
+  bool knows_graph_ = false;
   Consumers consumers_;
   std::unordered_map<Content, size_t, RecordLookup::Hash> told_apart_;  // integers and booleans that came of a row of NaN or Inf
   std::unordered_set<Content, RecordLookup::Hash> replaced_;            // contents that an op wrote over unread
   std::vector<Sighting> sightings_;
   bool uses_gradients_ = false;
+  bool checks_gradients_ = false;
 };
 
 }  // namespace tensortap

@@ -7,6 +7,7 @@
 #include "find/nonfinite_counts.h"
 #include "find/nonfinite_flow.h"
 #include "find/nonfinite_origins.h"
+#include "find/op_semantics.h"
 #include "query/op_facts.h"
 #include "query/record_lookup.h"
 #include "trace/scoped_name.h"
@@ -44,10 +45,15 @@ class Origins {
   }
   [[nodiscard]] bool goes_before(size_t row, size_t one, size_t other) const;
   [[nodiscard]] OriginStep look_back(size_t row, std::optional<size_t>& next) const;
+  [[nodiscard]] bool is_mask(size_t row) const;
   [[nodiscard]] bool is_meant(const OriginStep& last) const;
+  [[nodiscard]] bool came_from_outside(const NonFiniteOrigin& origin) const;
   [[nodiscard]] bool worked_on_uninitialised(const OriginStep& step) const;
   [[nodiscard]] OriginKind kind_of_end(const OriginStep& last, bool went_in_a_ring) const;
   void judge_intention(NonFiniteOrigin& origin) const;
+  [[nodiscard]] bool made_pole(const OriginStep& last) const;
+  [[nodiscard]] bool overflowed(const NonFiniteOrigin& origin) const;
+  [[nodiscard]] bool is_wrongly_swallowed(const Sighting& sighting, const NonFiniteOrigin& origin, const NonfiniteFlow& flow) const;
   [[nodiscard]] bool is_own_value(const NonFiniteOrigin& origin, const NonfiniteFlow& flow) const;
   [[nodiscard]] bool alarms(const Sighting& sighting, const NonFiniteOrigin& origin, const NonfiniteFlow& flow) const;
   struct Judged {
@@ -92,28 +98,78 @@ OriginStep Origins::look_back(size_t row, std::optional<size_t>& next) const {
   return step;
 }
 
-// Infinities of an op that is there to make them, or of a number that the program combines with a tensor.
+// Zeros and infinities, as in a mask that is added.
+bool Origins::is_mask(size_t row) const {
+  const std::optional<TensorStats> stats = stats_with(dump_, row, kStatNonFinite | kStatZero);
+  return stats && stats->zero > 0 && stats->zero + stats->neg_inf == record(row).numel;
+}
+
+// Infinities of an op that is there to make them, of a mask, or of a number that the program combines with a tensor.
 bool Origins::is_meant(const OriginStep& last) const {
   const RecordRow& end = record(last.row);
   if (has_nan(last.row)) return false;
   if (facts_.of(end).intended) return true;
-  if (!is_input(end) || end.dims_count != 0 || facts_.of(end).sees_value) return false;
+  if (!is_input(end)) return op_of(dump_, end).type == kInitializerType && (end.numel == 1 || is_mask(last.row));
+  if (facts_.of(end).sees_value) return false;
+  if (end.dims_count != 0) return is_mask(last.row);
   if (facts_.of(end).host_filled) return true;
   return std::ranges::any_of(lookup_.inputs_of(last.row), [&](size_t input) { return record(input).dims_count > 0; });
 }
 
-// What an op that makes infinities on purpose has begun is no fault, unless NaN came of it on the way: then the op that made that is the
-// origin.
+// No captured op made the infinities at the end of the way: they are data, and no fault by themselves.
+bool Origins::came_from_outside(const NonFiniteOrigin& origin) const {
+  const size_t end = origin.chain.back().row;
+  const bool is_data = origin.kind == OriginKind::kWeight || origin.kind == OriginKind::kGraphInput || is_input(record(end));
+  return is_data && !has_nan(end);
+}
+
+// Infinities that came from outside, or that an op made on purpose, are no fault. If NaN came of them on the way, the op that made the NaN
+// is the origin.
 void Origins::judge_intention(NonFiniteOrigin& origin) const {
-  if (!is_meant(origin.chain.back())) return;
+  const bool meant = is_meant(origin.chain.back());
+  if (!meant && !came_from_outside(origin)) return;
   const auto made =
       std::ranges::find_if(origin.chain.rbegin(), origin.chain.rend(), [&](const OriginStep& step) { return has_nan(step.row); });
   if (made == origin.chain.rend()) {
-    origin.kind = OriginKind::kIntended;
+    origin.meant = meant;
+    if (meant && origin.kind != OriginKind::kWeight) origin.kind = OriginKind::kIntended;
     return;
   }
   origin.chain.erase(made.base(), origin.chain.end());
   origin.kind = OriginKind::kOp;
+  origin.certain = origin.chain.back().missing.empty() && (meant || origin.certain);
+}
+
+// Whether the infinities may be those of a division by zero or the like, which every type has.
+bool Origins::made_pole(const OriginStep& last) const {
+  const std::string& type = op_of(dump_, record(last.row)).type;
+  if (has_poles(type)) return true;
+  if (!may_divide(type)) return false;
+  const auto has_no_zero = [&](size_t input) {
+    const std::optional<TensorStats> stats = stats_with(dump_, input, kStatZero);
+    return stats && stats->zero == 0;
+  };
+  if (std::ranges::all_of(last.inputs, has_no_zero)) return false;
+  // A positive power keeps zeros.
+  const std::optional<TensorStats> made = stats_with(dump_, last.row, kStatZero);
+  return last.inputs.size() != 1 || !made || made->zero == 0;
+}
+
+bool Origins::overflowed(const NonFiniteOrigin& origin) const {
+  if (origin.kind != OriginKind::kOp || !origin.certain || has_nan(origin.chain.back().row)) return false;
+  const auto dtype = static_cast<DType>(record(origin.chain.back().row).dtype);
+  const bool is_narrow = dtype == DType::kFloat16 || dtype == DType::kFloat8E5M2;
+  return is_narrow && !made_pole(origin.chain.back());
+}
+
+// The true number is too large for the type, and the op made something of Inf that it would not have made of that number. A gradient
+// scaler finds gradients that overflow, and skips their step.
+bool Origins::is_wrongly_swallowed(const Sighting& sighting, const NonFiniteOrigin& origin, const NonfiniteFlow& flow) const {
+  const bool is_gradient = record(origin.chain.back().row).phase == static_cast<uint8_t>(Phase::kBackward);
+  if (!origin.overflowed || !sighting.by || has_nan(sighting.row) || (is_gradient && flow.checks_gradients())) return false;
+  const std::optional<TensorStats> read = stats_with(dump_, sighting.row, kStatNonFinite);
+  // exp(-Inf) and its like are 0 as they should be; only what divides makes a wrong 0 of -Inf.
+  return (read && read->pos_inf > 0) || may_divide(op_of(dump_, record(*sighting.by)).type);
 }
 
 bool Origins::worked_on_uninitialised(const OriginStep& step) const {
@@ -142,22 +198,27 @@ NonFiniteOrigin Origins::walk_back(size_t row) const {
   origin.kind = kind_of_end(origin.chain.back(), went_in_a_ring);
   origin.certain = origin.chain.back().missing.empty() && !went_in_a_ring && origin.kind != OriginKind::kUnknown;
   judge_intention(origin);
+  origin.overflowed = overflowed(origin);
   return origin;
 }
 
-// A value that no op made, and that came unchanged to where the program reads it.
+// A value of the program's own, given or filled in, that came unchanged to where the program reads it.
 bool Origins::is_own_value(const NonFiniteOrigin& origin, const NonfiniteFlow& flow) const {
-  if (!is_input(record(origin.chain.back().row))) return false;
-  return std::ranges::all_of(origin.chain, [&](const OriginStep& step) { return is_input(record(step.row)) || flow.is_view(step.row); });
+  const RecordRow& end = record(origin.chain.back().row);
+  if (!is_input(end) && !facts_.of(end).intended) return false;
+  return std::ranges::all_of(origin.chain, [&](const OriginStep& step) {
+    return &step == &origin.chain.back() || is_input(record(step.row)) || flow.is_view(step.row);
+  });
 }
 
 bool Origins::alarms(const Sighting& sighting, const NonFiniteOrigin& origin, const NonfiniteFlow& flow) const {
   const RecordRow& end = record(origin.chain.back().row);
-  const bool meant = origin.kind == OriginKind::kIntended;
+  const bool meant = origin.meant;
   switch (sighting.sight) {
     case Sight::kLoss:
-    case Sight::kParameter:
       return true;
+    case Sight::kParameter:
+      return is_input(end) || !is_own_value(origin, flow);
     case Sight::kHost:
     case Sight::kFailure: {
       const bool infinities_found = sighting.by_test && is_input(end) && !has_nan(sighting.row);
@@ -165,6 +226,8 @@ bool Origins::alarms(const Sighting& sighting, const NonFiniteOrigin& origin, co
     }
     case Sight::kResult:
       return !meant && !is_own_value(origin, flow) && !(flow.uses_gradients() && end.phase == static_cast<uint8_t>(Phase::kBackward));
+    case Sight::kSwallowed:
+      return is_wrongly_swallowed(sighting, origin, flow);
   }
   return true;
 }
@@ -181,9 +244,10 @@ void Origins::find_seen(const NonfiniteFlow& flow, NonFiniteFindings& found, Jud
     walked += origin.chain.size();
     if (!alarms(sighting, origin, flow)) continue;
     flow.mark_sources(sighting, judged.matters);
-    if (origin.kind == OriginKind::kIntended) judged.meant_badly.insert(origin.chain.back().row);
+    if (origin.meant) judged.meant_badly.insert(origin.chain.back().row);
     if (found.seen) continue;
     origin.reached = sight_name(sighting.sight);
+    origin.swallowed_by = sighting.by;
     found.seen = std::move(origin);
   }
 }
@@ -208,7 +272,7 @@ void Origins::find_origins(size_t limit, const Judged& judged, NonFiniteFindings
     if ((before == known.end() && found.origins.size() >= limit) || !is_origin(row)) continue;
     if (is_input(here) && here.storage != 0 && !known_memory.insert(here.storage).second) continue;
     NonFiniteOrigin origin = walk_back(row);
-    const bool meant = origin.kind == OriginKind::kIntended && !judged.meant_badly.contains(row);
+    const bool meant = origin.meant && !judged.meant_badly.contains(row);
     origin.harmless = harmless || (found.judged && meant);
     if (before != known.end() && origin.harmless) continue;
     if (before != known.end()) {
@@ -221,8 +285,8 @@ void Origins::find_origins(size_t limit, const Judged& judged, NonFiniteFindings
 }
 
 Origins::Judged Origins::judge(NonFiniteFindings& found) const {
-  found.judged = lookup_.knows_memory();
-  const NonfiniteFlow flow(dump_, lookup_, facts_, nonfinite_);
+  const NonfiniteFlow flow(dump_, lookup_, facts_, nonfinite_, holding_);
+  found.judged = flow.knows_readers();
   Judged judged{std::vector<bool>(dump_.rows().size()), {}};
   find_seen(flow, found, judged);
   return judged;
@@ -244,8 +308,8 @@ std::vector<bool> Origins::harmful(std::span<const size_t> rows) const {
     // NaN is never there on purpose.
     if (harms && !has_nan(row)) {
       const NonFiniteOrigin origin = walk_back(row);
-      const bool is_mask = !found.judged && origin.kind == OriginKind::kWeight && origin.chain.size() == 1;
-      harms = !is_mask && (origin.kind != OriginKind::kIntended || judged.meant_badly.contains(origin.chain.back().row));
+      const bool is_weight = !found.judged && origin.kind == OriginKind::kWeight && origin.chain.size() == 1;
+      harms = !is_weight && (!origin.meant || judged.meant_badly.contains(origin.chain.back().row));
     }
     answers.push_back(harms);
   }

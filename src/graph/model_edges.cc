@@ -7,13 +7,12 @@
 #include <unordered_map>
 
 #include "query/record_lookup.h"
+#include "trace/graph_outputs.h"
 #include "trace/scoped_name.h"
 #include "trace/value_flow.h"
 
 namespace tensortap {
 namespace {
-
-constexpr std::string_view kGraphOutputs = "graph_outputs";  // attribute: numbers of the outputs that the op's graph hands out
 
 // A value's name is its own within one graph.
 struct NamedValue {

@@ -4,11 +4,11 @@
 //   comparison := sum (("<" | "<=" | ">" | ">=" | "==" | "!=") sum)?       sum := product (("+"|"-") product)*
 //   product := unary (("*"|"/") unary)*      unary := "-" unary | number | 'text' | name | function "(" sum ")" | "(" expression ")"
 //
-// Names are the words of a record's JSON: min max mean std l2 absmax nan pos_inf neg_inf zero neg_zero positive negative inf nonfinite numel
-// bytes rank step call element duration (seconds); op type dtype slot phase module (texts, compared with a quoted text by == and != only).
-// `inf` counts infinities of both signs; the number is written `infinity`. `slot == 'out'` means any output. "out." before a name means
-// outputs only, "in." inputs only. Functions: abs, log2. A name whose statistic was not measured makes its comparison false. A comparison
-// left out means "is not 0". What is the same for every record, such as `1 < 2`, is an error.
+// Names are the words of a record's JSON. Numbers: min max mean std l2 absmax nan pos_inf neg_inf zero neg_zero positive negative inf
+// nonfinite numel bytes rank step call element duration (seconds). Texts: op type dtype slot phase module, compared with a quoted text by
+// == and != only. `slot == 'out'` means any output. `inf` counts infinities of both signs; the number is written `infinity`. "out." before
+// a name means outputs only, "in." inputs only. Functions: abs, log2. A name whose statistic was not measured makes its comparison false. A
+// comparison left out means "is not 0". An expression that is the same for every record, such as `1 < 2`, is an error.
 
 #ifndef TENSORTAP_PLAN_WHERE_H_
 #define TENSORTAP_PLAN_WHERE_H_

@@ -1,5 +1,7 @@
 #include "query/op_facts.h"
 
+#include "trace/graph_outputs.h"
+
 namespace tensortap {
 
 OpFactsTable::OpFactsTable(const DumpIndex& dump) {
@@ -15,6 +17,8 @@ OpFactsTable::OpFactsTable(const DumpIndex& dump) {
     facts.intended = attribute_is_set(op, kIntendedInfinities);
     facts.overwrites = attribute_slots(op, kOverwrites);
     facts.parameters = attribute_slots(op, kParameters);
+    facts.handed_out = attribute_slots(op, kGraphOutputs);
+    knows_graph_ = knows_graph_ || has_attribute(op, kGraphOutputs);
     knows_parameters_ = knows_parameters_ || facts.parameters != 0;
   }
 }

@@ -4,7 +4,6 @@
 #include <functional>
 #include <iterator>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -136,18 +135,19 @@ std::optional<size_t> RecordLookup::own_input(const RecordRow& reader, uint32_t 
   return after;
 }
 
+std::optional<std::pair<OpId, uint32_t>> RecordLookup::producer_of(const OpInfo& op, const OpInput& input) const {
+  if (input.producer < dump_.ops().size()) return std::pair(input.producer, input.producer_slot);
+  auto found = makers_.find(value_key(op.graph, input.name));
+  if (found == makers_.end()) found = makers_.find(value_key("", input.name));
+  return found == makers_.end() ? std::nullopt : std::optional(found->second);
+}
+
 std::optional<size_t> RecordLookup::producer_row(const OpInfo& op, const OpInput& input, const RecordRow& reader) const {
-  const std::span<const OpInfo> ops = dump_.ops();
-  OpId producer = input.producer;
-  uint32_t slot = input.producer_slot;
-  if (producer >= ops.size()) {
-    auto found = makers_.find(value_key(op.graph, input.name));
-    if (found == makers_.end()) found = makers_.find(value_key("", input.name));
-    if (found == makers_.end()) return std::nullopt;
-    std::tie(producer, slot) = found->second;
-  }
+  const auto made = producer_of(op, input);
+  if (!made) return std::nullopt;
+  const auto [producer, slot] = *made;
   // Weights are often recorded once, whatever step they are used in.
-  if (is_weight(ops[producer])) {
+  if (is_weight(dump_.ops()[producer])) {
     const auto found = rows_.find(slot_key(producer, SlotKind::kOutput, slot));
     return found == rows_.end() ? std::nullopt : std::optional(found->second.front());
   }

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "query/op_facts.h"
@@ -40,6 +41,8 @@ class RecordLookup {
 
   // Rows of what the execution behind `row` read, where records say which memory a tensor was in.
   [[nodiscard]] std::span<const size_t> inputs_of(size_t row) const;
+  // The op that makes what an op reads, and the number of that output: as the op names it, or the value. Nothing where neither is known.
+  [[nodiscard]] std::optional<std::pair<OpId, uint32_t>> producer_of(const OpInfo& op, const OpInput& input) const;
   // Whether records say which memory a tensor was in.
   [[nodiscard]] bool knows_memory() const { return knows_memory_; }
 

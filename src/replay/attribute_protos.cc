@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "format/onnx_graph/node_writer.h"
 #include "format/onnx_graph/onnx_fields.h"
+#include "trace/graph_outputs.h"
 
 namespace tensortap {
 namespace {
@@ -16,7 +17,6 @@ namespace {
 using protozero::pbf_reader;
 
 // What the source adds to the attributes of the node.
-constexpr std::string_view kGraphOutputs = "graph_outputs";
 constexpr std::string_view kChannelBlock = "channel_block";
 constexpr std::string_view kFilterOrder = "filter_order";
 constexpr std::string_view kFilterBlock = "filter_block";

@@ -48,6 +48,8 @@ class Sentences {
 
  private:
   void add_first(const Json& first, const Json& report);
+  void add_overflow(const Json& seen);
+  void add_unwritten(const Json& report);
 
   const ServedDump& dump_;
   std::string suffix_;
@@ -97,7 +99,9 @@ void Sentences::add_first(const Json& first, const Json& report) {
       concat("The first value that is not finite is of ", text_in(first, "op"), " (", text_in(first, "type"), ") in step ",
              text_in(first, "step"), ", ", text_in(first, "slot"), ": ", counts_of(first), place_of(first), "."),
       graph_link(named, flow));
-  if (const Json* seen = member(report, "seen"); seen != nullptr && seen->at("chain").size() > 1) {
+  const Json* seen = member(report, "seen");
+  if (seen != nullptr) add_overflow(*seen);
+  if (seen != nullptr && seen->at("chain").size() > 1 && member(*seen, "swallowed_by") == nullptr) {
     const Json& end = seen->at("chain").front();
     const std::string how = reached_text(text_in(*seen, "reached"));
     const auto seen_row = row_of(end);
@@ -120,7 +124,30 @@ void Sentences::add_state() {
   if (!text.empty()) add("losses", concat(text, "."));
 }
 
+// "It overflowed in float16, and rsqrt (rsqrt), line net.py:7, made finite numbers of it."
+void Sentences::add_overflow(const Json& seen) {
+  const std::string dtype = text_in(seen, "overflow");
+  if (dtype.empty()) return;
+  std::string text = concat("It overflowed in ", dtype);
+  const Json* by = member(seen, "swallowed_by");
+  if (by != nullptr) {
+    text += concat(", and ", text_in(*by, "op"), " (", text_in(*by, "type"), ")", place_of(*by), ", ",
+                   count_in(*by, "zero") > 0 ? "turned it into 0" : "made finite numbers of it");
+  }
+  add("origin", text + ".", by == nullptr ? "" : graph_link(*by));
+}
+
+void Sentences::add_unwritten(const Json& report) {
+  for (const Json& one : report.at("unwritten")) {
+    add("nonfinite",
+        concat(text_in(one, "op"), " (", text_in(one, "type"), ") read memory that nothing was written to, in step ", text_in(one, "step"),
+               ", ", text_in(one, "slot"), place_of(one), "."),
+        graph_link(one));
+  }
+}
+
 void Sentences::add_nonfinite(const Json& report) {
+  add_unwritten(report);
   if (const Json* first = member(report, "first_nonfinite"); first != nullptr) {
     add_first(*first, report);
   } else if (const uint64_t harmless = count_in(report, "harmless"); harmless > 0) {

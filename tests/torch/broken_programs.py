@@ -111,6 +111,26 @@ def data_with_nan() -> None:
     data.mul(2).sum().item()
 
 
+def norm_that_squares_in_half_precision() -> None:
+    x = torch.full((2, 8), 300.0).half()
+    x.mul(torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)).sum().item()  # broken: pow
+
+
+def softmax_by_hand_in_half_precision() -> None:
+    x = torch.full((4,), 11.5).half().exp()
+    total = x.cumsum(0)  # broken: cumsum
+    (x / total).sum().item()
+
+
+def mask_of_data_over_a_whole_row() -> None:
+    mask = torch.from_numpy(np.full((1, 4), -np.inf, np.float32))
+    (torch.randn(2, 4) + mask).softmax(-1).sum().item()  # broken: _softmax
+
+
+def buffer_of_nan_that_is_read() -> None:
+    torch.full((4,), float("nan")).mean().item()  # broken: full
+
+
 PROGRAMS = [value for value in list(globals().values()) if callable(value) and getattr(value, "__module__", "") == __name__]
 
 if __name__ == "__main__":

@@ -140,6 +140,45 @@ def scaled_gradients_that_overflow() -> None:
         scaler.update()
 
 
+def memory_that_is_marked_and_never_read() -> None:
+    torch.full((4,), float("nan"))  # harmless: full
+    torch.zeros(4).fill_(float("nan"))  # harmless: fill_
+    torch.full((3, 3), -INF)  # harmless: full
+    weight = torch.nn.Parameter(torch.full((4, 4), float("nan")))  # harmless: full
+    weight.data.copy_(torch.eye(4))
+    F.linear(torch.randn(2, 4), weight).sum().item()
+
+
+def cache_that_is_filled_as_it_is_read() -> None:
+    cache = torch.full((2, 8, 4), float("nan"))  # harmless: full
+    for length in range(1, 4):
+        cache[:, length - 1] = torch.randn(2, 4)
+        cache[:, :length].sum().item()
+
+
+def best_scores_in_place() -> None:
+    scores = torch.empty(4).fill_(-INF)  # harmless: fill_
+    scores[1:3] = torch.randn(2)
+    scores.max().item()
+
+
+def scores_masked_twice_in_half_precision() -> None:
+    least = torch.finfo(torch.float16).min
+    mask = torch.tensor([[0.0, least]]).half()
+    (mask + mask).softmax(-1).sum().item()  # harmless: add
+
+
+def overflow_that_saturates() -> None:
+    half = torch.full((4,), 300.0).half()
+    (half * half).tanh().sum().item()  # harmless: mul
+    (half * half).sigmoid().sum().item()  # harmless: mul
+
+
+def division_by_zero_in_half_precision() -> None:
+    degree = torch.tensor([0.0, 2.0]).half()
+    (1 / degree.reciprocal()).sum().item()  # harmless: reciprocal
+
+
 PROGRAMS = [value for value in list(globals().values()) if callable(value) and getattr(value, "__module__", "") == __name__]
 
 if __name__ == "__main__":
