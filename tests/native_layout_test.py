@@ -104,7 +104,11 @@ def test_every_op_is_a_line_of_json(dump: Path) -> None:
     ops = [json.loads(line) for line in (dump / "ops.jsonl").read_text().splitlines()]
     assert [op["name"] for op in ops] == [f"/graph/{name}" for name in DTYPES]
     assert ops[0]["attributes"] == {"number": 1}
-    assert json.loads((dump / "run.json").read_text()) == {"program": "write_dump_program"}
+    run = json.loads((dump / "run.json").read_text())
+    assert run["program"] == "write_dump_program"
+    assert {name: told["bytes"] for name, told in run["files"].items()} == {
+        path.name: path.stat().st_size for path in dump.iterdir() if path.name != "run.json"
+    }
 
 
 def test_numpy_maps_the_records_of_a_program_that_died(tmp_path: Path) -> None:

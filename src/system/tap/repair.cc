@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/files.h"
 #include "base/folder.h"
 #include "base/json.h"
@@ -342,7 +343,10 @@ Status Repair::add_gaps(Json& manifest) const {
   manifest["tensors"] = report_.tensors_kept;
   manifest["tensors_lost"] = report_.tensors_lost;
   if (!manifest.contains(kWrittenMember)) manifest[kWrittenMember] = counts_json(before_.written);
-  manifest[kIncompleteMember] = before_.reasons;
+  Completeness after = before_;
+  if (report_.records_lost > 0) after.lack(concat("repair found ", counted(report_.records_lost, "record"), " lost"));
+  if (report_.tensors_lost > 0) after.lack(concat("repair found the values of ", counted(report_.tensors_lost, "record"), " lost"));
+  manifest[kIncompleteMember] = after.reasons;
   std::vector<File> open;
   std::vector<WrittenFile> files;
   open.reserve(kMendedFiles.size());

@@ -87,7 +87,7 @@ TEST(Tap, ReadsBackRecordsTensorsHistogramsAndManifest) {
   EXPECT_TRUE(dump->histogram(1).empty());
   EXPECT_EQ(dump->file(0), "tensors.npz");
   EXPECT_EQ(dump->file(1), "");
-  EXPECT_EQ(dump->manifest(), "{\"program\": \"test\"}");
+  EXPECT_THAT(dump->manifest(), testing::HasSubstr("\"program\":\"test\""));
 }
 
 TEST(Tap, HoldsStringsWithAnyBytes) {
