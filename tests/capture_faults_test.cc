@@ -301,7 +301,7 @@ TEST(FullDisk, IsKeptFromBeingFilled) {
   EXPECT_EQ(refused.status, TENSORTAP_EXHAUSTED);
   EXPECT_NE(refused.message.find("--keep-free"), std::string::npos) << refused.message;
   EXPECT_FALSE(std::filesystem::exists(out));
-  const toy::Opened statistics = open_session({{"payload", "stats"}, {"limits", {{"keep_free", uint64_t{1} << 40}}}}, out);
+  const toy::Opened statistics = open_session({{"payload", "statistics"}, {"limits", {{"keep_free", uint64_t{1} << 40}}}}, out);
   EXPECT_EQ(statistics.status, TENSORTAP_EXHAUSTED) << "what is asked for holds for statistics, too";
   EXPECT_FALSE(std::filesystem::exists(out));
   const toy::Opened opened = open_session({{"payload", "full"}, {"limits", {{"keep_free", 2 << 20}}}}, out);
