@@ -81,13 +81,16 @@ def blocked_values(graph: Any) -> set[str]:
     return blocked
 
 
+BLOCK = 16 if "avx512f" in Path("/proc/cpuinfo").read_text() else 8
+"""Channels of a block on this machine."""
+
+
 def plain_order(stored: Array) -> Array:
     """Undo the blocks: [N, C / block, H, W, block] back to [N, C, H, W]; with five dims the shape itself says them."""
     if stored.ndim != 4:
         return stored
-    block = 16 if "avx512f" in Path("/proc/cpuinfo").read_text() else 8
     images, channels, height, width = stored.shape
-    turned = stored.reshape(images, channels // block, height, width, block).transpose(0, 1, 4, 2, 3)
+    turned = stored.reshape(images, channels // BLOCK, height, width, BLOCK).transpose(0, 1, 4, 2, 3)
     return np.ascontiguousarray(turned).reshape(stored.shape)
 
 
@@ -124,9 +127,16 @@ def test_captured_tensors_equal_fetched_ones(name: str, tmp_path: Path) -> None:
         captured = sorted(array.tobytes() for array in (tensors[key] for key in tensors.files))
     assert len(records) > 0
     held = set(captured)
-    in_order = {**fetched, **{out: plain_order(fetched[out]) for out in blocked_values(graph.graph)}}
-    missing = [out for out in names if in_order[out].tobytes() not in held]
-    assert missing == []
+    blocked = blocked_values(graph.graph)
+
+    def is_held(out: str) -> bool:
+        if out not in blocked:
+            return fetched[out].tobytes() in held
+        # How many channels are the author's is for onnxruntime_blocks_test.py.
+        in_order = plain_order(fetched[out])
+        return any(np.ascontiguousarray(in_order[:, : in_order.shape[1] - more]).tobytes() in held for more in range(BLOCK))
+
+    assert [out for out in names if not is_held(out)] == []
 
 
 def test_speech_is_found_with_state_carried_from_step_to_step(tmp_path: Path) -> None:
