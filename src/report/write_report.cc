@@ -8,6 +8,10 @@
 namespace tensortap {
 
 Status check_report_path(const std::string& path) {
+  constexpr size_t kMostNameBytes = 200;  // of 255: its temporary name is longer
+  if (const size_t size = file_name(path).size(); size > kMostNameBytes) {
+    return invalid_argument(concat("a name of ", size, " bytes; at most ", kMostNameBytes, " are possible"));
+  }
   if (is_directory(path)) return invalid_argument(concat(path, ": a folder; name a file, such as report.html"));
   const std::string folder = parent_path(path);
   return is_directory(folder) ? Status() : not_found(concat(folder, ": no such folder"));

@@ -12,8 +12,8 @@
 
 namespace tensortap {
 
-// Whether a report can be written there, asked before any work. Errors: kInvalidArgument for a folder, kNotFound when the folder that it
-// is to lie in is missing.
+// Whether a report can be written there, asked before any work. Errors: kInvalidArgument for a folder and for a name that is too long,
+// kNotFound when the folder that it is to lie in is missing.
 Status check_report_path(const std::string& path);
 
 // Writes the file under a temporary name, then renames it. Gives {"report", "bytes", "answers", "left_out", "sources"}. Errors: those of

@@ -91,6 +91,7 @@ TEST_F(Report, WhatIsWrongIsSaidAndNothingIsWritten) {
       {"report dump missing --out x.html", 2, "missing"},
       {"report dump --out no/such/x.html", 2, "no such folder"},
       {"report dump --out no_dump", 2, "a folder; name a file"},
+      {"report dump --out " + std::string(5000, 'a'), 2, "--out: a name of 5000 bytes"},
       {"report dump --oot x.html", 2, "--oot"},
   };
   for (const auto& one : cases) {
