@@ -1,9 +1,11 @@
-"""Kills captured programs with SIGKILL at random moments and counts the complete rows that are missing afterwards; there should be none.
+"""Kills captured programs at random moments and counts the rows that are missing afterwards; there should be none.
 
-usage: kill_programs.py {onnx,torch} [--kills N] [--seed N]; TENSORTAP_COMMAND and, for torch, TENSORTAP_TEST_PYTHON as ./dev sets them.
+usage: kill_programs.py {onnx,torch} [--kills N] [--seed N] [--keep MODE...] [--signal NAME...]; TENSORTAP_COMMAND and, for torch,
+TENSORTAP_TEST_PYTHON as ./dev sets them.
 
-The program runs under `tensortap exec` and counts its finished steps in memory that it shares with this one. After each kill the dump is
-read by `ls` as it was left, then mended and read with NumPy: both must have every op of every finished step. Exit code 1 when they do not.
+The program runs under `tensortap exec`, with the modes and signals in turn, and counts its finished steps in memory that it shares with
+this one. After each kill the dump is read by `ls` as it was left, then mended and read with NumPy. Both must have every op of every finished
+step. A row that was to have values has them or says that they are missing, and `repair` counts these. Exit code 1 when that is not so.
 """
 
 from __future__ import annotations
@@ -27,6 +29,9 @@ PROGRESS = 20
 LONGEST_LIFE = 0.5
 """Seconds from the first finished step to the kill, at most."""
 LONGEST_START = 600.0
+MODES = ("full", "tensors", "stats")
+SIGNALS = ("KILL", "ABRT", "SEGV", "TERM")
+HAS_DATA, DATA_LOST, UNWRITTEN = 1, 2, 32
 COUNT = """
 import os, sys
 import numpy as np
@@ -66,11 +71,17 @@ class Killed:
     """Rows in records.npy after `repair`."""
     fewest: int
     """How often the op ran that has the fewest rows, of those that every step runs."""
+    silent: int
+    """Rows that have neither their values nor the flag that says so, where values were asked for."""
+    without: int
+    """Rows that say that their values are missing."""
+    told: int
+    """Values that `repair` says are lost."""
 
     @property
     def loses_none(self) -> bool:
-        """Whether every row of every finished step is there."""
-        return self.fewest >= self.finished and self.mended == self.listed
+        """Whether every row of every finished step is there, and every value or a word about it."""
+        return self.fewest >= self.finished and self.mended == self.listed and self.silent == 0 and self.without == self.told
 
 
 def save_model(path: Path) -> None:
@@ -84,7 +95,7 @@ def save_model(path: Path) -> None:
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
 
 
-def start(kind: str, folder: Path) -> tuple[subprocess.Popen[bytes], np.memmap[tuple[int], np.dtype[np.int64]]]:
+def start(kind: str, mode: str, folder: Path) -> tuple[subprocess.Popen[bytes], np.memmap[tuple[int], np.dtype[np.int64]]]:
     """Start a program under `exec`; give it and what it shares: its process number and its finished steps."""
     (folder / "program.py").write_text(COUNT + PROGRAMS[kind])
     if kind == "onnx":
@@ -92,30 +103,32 @@ def start(kind: str, folder: Path) -> tuple[subprocess.Popen[bytes], np.memmap[t
     shared = np.memmap(folder / "shared", np.int64, "w+", shape=2)
     python = os.environ.get("TENSORTAP_TEST_PYTHON", sys.executable) if kind == "torch" else sys.executable
     program = [python, "program.py", "shared", "model.onnx"]
-    command = [os.environ["TENSORTAP_COMMAND"], "exec", "--quiet", "--keep-free", "0", "--out", "dump", "--", *program]
+    command = [os.environ["TENSORTAP_COMMAND"], "exec", "--quiet", "--keep-free", "0", f"--{mode}", "--out", "dump", "--", *program]
     with (folder / "said").open("wb") as said:
         process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True)
     return process, shared
 
 
-def read(dump: Path, finished: int) -> Killed:
+def read(dump: Path, mode: str, finished: int) -> Killed:
     """Read what is left of a dump, mend it and read it again."""
     command = os.environ["TENSORTAP_COMMAND"]
     listed = subprocess.run([command, "ls", str(dump), "--json"], capture_output=True, text=True, check=True).stdout.count("\n")
-    subprocess.run([command, "repair", str(dump)], capture_output=True, check=True)
+    told = json.loads(subprocess.run([command, "repair", str(dump), "--json"], capture_output=True, check=True).stdout)
     rows = np.load(dump / "records.npy")
     ops = {op["id"]: op["type"] for op in map(json.loads, (dump / "ops.jsonl").read_text().splitlines())}
     first_outputs = rows[(rows["slot_kind"] == 0) & (rows["slot_index"] == 0)]
     # Once before the loop, by both kinds of programs.
     counts = [int(np.sum(first_outputs["op"] == op)) for op, kind in ops.items() if kind not in ("Input", "Initializer", "ones")]
-    return Killed(finished, listed, len(rows), min(counts, default=0))
+    without = int(np.sum((rows["flags"] & DATA_LOST) != 0))
+    silent = 0 if mode == "stats" else int(np.sum((rows["flags"] & (HAS_DATA | DATA_LOST | UNWRITTEN)) == 0))
+    return Killed(finished, listed, len(rows), min(counts, default=0), silent, without, told["tensors_lost"])
 
 
-def kill_once(kind: str, life: float) -> Killed:
+def kill_once(kind: str, mode: str, by: str, life: float) -> Killed:
     """Kill a program so many seconds after its first finished step. Raises RuntimeError when it does not come that far."""
     with tempfile.TemporaryDirectory(prefix="tensortap-kill-") as name:
         folder = Path(name)
-        process, shared = start(kind, folder)
+        process, shared = start(kind, mode, folder)
         try:
             deadline = time.monotonic() + LONGEST_START
             while shared[1] == 0:
@@ -123,14 +136,14 @@ def kill_once(kind: str, life: float) -> Killed:
                     raise RuntimeError(f"the program did not start: {(folder / 'said').read_text(errors='replace')[-300:]}")
                 time.sleep(0.001)
             time.sleep(life)
-            os.kill(int(shared[0]), signal.SIGKILL)
+            os.kill(int(shared[0]), signal.Signals[f"SIG{by}"])
             process.wait()
         finally:
             # A program that is left writes until the disk is full.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        return read(folder / "dump", int(shared[1]))
+        return read(folder / "dump", mode, int(shared[1]))
 
 
 def main() -> int:
@@ -139,18 +152,26 @@ def main() -> int:
     parser.add_argument("kind", choices=sorted(PROGRAMS))
     parser.add_argument("--kills", type=int, default=200, help="how many programs to kill (200)")
     parser.add_argument("--seed", type=int, default=5, help="of the moments (5)")
+    parser.add_argument("--keep", nargs="+", choices=MODES, default=list(MODES), help="what is kept, in turn (all)")
+    parser.add_argument("--signal", nargs="+", choices=SIGNALS, default=list(SIGNALS), help="what ends the program, in turn (all)")
     arguments = parser.parse_args()
     moments = random.Random(arguments.seed)
-    steps, bad = 0, 0
+    steps, bad, without = 0, 0, 0
+    turns = [(mode, by) for mode in arguments.keep for by in arguments.signal]
     for number in range(arguments.kills):
-        killed = kill_once(arguments.kind, moments.random() * LONGEST_LIFE)
+        mode, by = turns[number % len(turns)]
+        killed = kill_once(arguments.kind, mode, by, moments.random() * LONGEST_LIFE)
         steps += killed.finished
+        without += killed.without
         if not killed.loses_none:
             bad += 1
-            print(f"kill {number}: {killed}", flush=True)
+            print(f"kill {number} of --{mode} by {by}: {killed}", flush=True)
         if (number + 1) % PROGRESS == 0:
             print(f"{number + 1} kills, {steps} finished steps, {bad} dumps that lack a row", file=sys.stderr, flush=True)
-    print(f"{arguments.kind}: {arguments.kills} kills, {steps} finished steps, {bad} dumps that lack a row")
+    print(
+        f"{arguments.kind}: {arguments.kills} kills, {steps} finished steps, {bad} dumps that lack a row or do not say what they lack; "
+        f"{without} values were on their way"
+    )
     return 1 if bad else 0
 
 

@@ -1,5 +1,6 @@
 """A dump whose program was killed is NumPy's to read once `repair` has mended it."""
 
+import json
 import signal
 import subprocess
 import time
@@ -11,6 +12,8 @@ from cli_support import BUILD, COMMAND
 
 WRITER = BUILD / "tests" / "crash_writer_program"
 OPS = 4
+HAS_DATA, DATA_LOST = 1, 2
+ON_THE_WAY = 2**64 - 1
 
 
 def expected_values(step: int, op: int) -> np.ndarray:
@@ -29,14 +32,19 @@ def test_numpy_reads_a_mended_dump(tmp_path: Path, delay: float) -> None:
         assert writer.stdout.readline() == b"started\n"
         time.sleep(delay)
         writer.send_signal(signal.SIGKILL)
-    subprocess.run([COMMAND, "repair", dump], check=True, capture_output=True)
+    done = subprocess.run([COMMAND, "repair", dump, "--json"], check=True, capture_output=True)
     rows = np.load(dump / "records.npy")
     tensors = np.load(dump / "tensors.npz")
     assert len(rows) >= OPS
+    waiting = rows["member"] == ON_THE_WAY
+    assert (rows["flags"][waiting] == DATA_LOST).all()
+    assert (rows["flags"][~waiting] == HAS_DATA).all()
+    assert json.loads(done.stdout)["tensors_on_the_way"] == waiting.sum()
     for row in rows[:200]:
         step, op = int(row["step"]), int(row["op"])
         values = expected_values(step, op)
         assert row["committed"] == 1
         assert row["numel"] == values.size
         assert row["max"] == values.max()
-        np.testing.assert_array_equal(tensors[f"op{op}:out0" + (f"@{step}" if step else "")], values)
+        if row["flags"] & HAS_DATA:
+            np.testing.assert_array_equal(tensors[f"op{op}:out0" + (f"@{step}" if step else "")], values)

@@ -1,4 +1,4 @@
-"""Programs under `exec` that are killed lose no complete row; bench/kill_programs.py does the same as often as one likes."""
+"""Programs under `exec` that are killed lose no row of a finished step; bench/kill_programs.py does the same as often as one likes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,25 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "bench"))
 import kill_programs  # the folder of the bench
 
 
-@each_row(("kind", "life"), [("onnx", 0.0), ("onnx", 0.03), ("onnx", 0.2), ("torch", 0.0), ("torch", 0.1)])
-def test_a_killed_program_loses_no_complete_row(kind: str, life: float, monkeypatch: pytest.MonkeyPatch) -> None:
+@each_row(
+    ("kind", "mode", "by", "life"),
+    [
+        ("onnx", "stats", "KILL", 0.0),
+        ("onnx", "full", "KILL", 0.03),
+        ("onnx", "full", "TERM", 0.2),
+        ("onnx", "tensors", "ABRT", 0.1),
+        ("torch", "stats", "TERM", 0.0),
+        ("torch", "full", "SEGV", 0.1),
+    ],
+)
+def test_a_killed_program_loses_no_row_and_says_which_values_are_missing(
+    kind: str, mode: str, by: str, life: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if kind == "onnx":
         pytest.importorskip("onnxruntime")
     elif not TORCH_PYTHON:
         pytest.skip("no torch: run ./dev setup")
     monkeypatch.setenv("TENSORTAP_COMMAND", str(COMMAND))
-    killed = kill_programs.kill_once(kind, life)
+    killed = kill_programs.kill_once(kind, mode, by, life)
     assert killed.loses_none, killed
     assert killed.finished > 0

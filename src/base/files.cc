@@ -46,6 +46,8 @@ Status open_error(int folder, const std::string& name, const std::string& path, 
   return errno_status(path, error);
 }
 
+constexpr int kWriteTries = 3;  // a device that failed once may go on
+
 }  // namespace
 
 Status other_name_error(std::string_view path) {
@@ -104,9 +106,10 @@ Result<File> File::open_at(int folder, const std::string& name, const std::strin
 }
 
 Status File::write(std::span<const std::byte> bytes) {
+  int tries = kWriteTries;
   while (!bytes.empty()) {
     const ssize_t written = without_size_signal([&] { return ::write(fd_, bytes.data(), bytes.size()); });
-    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && (errno == EINTR || (errno == EIO && --tries > 0))) continue;
     if (written < 0) return errno_status(path_, errno);
     bytes = bytes.subspan(static_cast<size_t>(written));
   }
@@ -116,9 +119,10 @@ Status File::write(std::span<const std::byte> bytes) {
 Status File::write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
 
 Status File::write_at(uint64_t offset, std::span<const std::byte> bytes) {
+  int tries = kWriteTries;
   while (!bytes.empty()) {
     const ssize_t written = without_size_signal([&] { return ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
-    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && (errno == EINTR || (errno == EIO && --tries > 0))) continue;
     if (written < 0) return errno_status(path_, errno);
     offset += static_cast<uint64_t>(written);
     bytes = bytes.subspan(static_cast<size_t>(written));

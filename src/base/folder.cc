@@ -20,6 +20,11 @@ Result<Folder> Folder::open(const std::string& path) {
   return Folder(std::move(folder));
 }
 
+Result<std::shared_ptr<const Folder>> Folder::hold(const std::string& path) {
+  TENSORTAP_ASSIGN_OR_RETURN(Folder folder, open(path));
+  return std::make_shared<const Folder>(std::move(folder));
+}
+
 Result<Folder> Folder::walk(std::string_view relative, mode_t mode) const {
   std::optional<File> below;
   for (const std::string_view part : split(relative, '/')) {

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,9 @@ class Folder {
  public:
   // The folder at `path`, which the caller chose: links on the way to it are followed.
   static Result<Folder> open(const std::string& path);
+
+  // The same, to be held by several.
+  static Result<std::shared_ptr<const Folder>> hold(const std::string& path);
 
   // The folder `relative` ("a/b", "" = this one) below this one. Errors: kIo naming the first part that is a link or no folder; kNotFound.
   [[nodiscard]] Result<Folder> below(std::string_view relative) const;

@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_CAPTURE_FAKE_LAYOUT_H_
 #define TENSORTAP_CAPTURE_FAKE_LAYOUT_H_
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -27,12 +28,15 @@ class FakeLayout : public LayoutWriter {
   Status answer;              // to every record
   bool refuses_data = false;  // `answer` goes to records with data only
   bool rows_anywhere = true;  // takes_statistics_on_any_thread()
+  bool rows_first = false;    // takes_rows_first()
+  Status values_answer;       // to add_values()
   Status sketch_answer;       // to every sketch
   std::vector<TensorSketch> sketches;
   std::vector<std::string> added;
   std::vector<bool> wanted;  // by op_decided()
   std::vector<std::pair<int64_t, uint64_t>> steps;
   int flushed = 0;
+  std::atomic<uint64_t> counted_lost{0};
 
   Status add_op(OpId /*id*/, const OpInfo& op) override {
     added.push_back(op.name);
@@ -52,6 +56,25 @@ class FakeLayout : public LayoutWriter {
     written_.push_back(std::move(one));
     return {};
   }
+  [[nodiscard]] bool takes_rows_first() const override { return rows_first; }
+  Result<uint64_t> add_row_first(RecordRow& row, const ExponentHistogram* histogram) override {
+    row.flags |= kRecordDataLost;
+    TENSORTAP_RETURN_IF_ERROR(add_record(row, nullptr, histogram));
+    const std::lock_guard lock(mutex_);
+    return written_.size() - 1;
+  }
+  Status add_values(uint64_t number, RecordRow& row, const TensorView* data) override {
+    if (!values_answer.ok()) return values_answer;
+    const std::lock_guard lock(mutex_);
+    if (data != nullptr) {
+      const auto* values = static_cast<const float*>(data->data);
+      written_[number].values.assign(values, values + row.numel);
+      row.flags = static_cast<uint8_t>((row.flags & ~kRecordDataLost) | kRecordHasData);
+    }
+    written_[number].row = row;
+    return {};
+  }
+  void count_lost(uint64_t records) override { counted_lost += records; }
   Status add_sketch(const RecordRow& /*row*/, const TensorSketch& sketch) override {
     if (sketch_answer.ok()) sketches.push_back(sketch);
     return sketch_answer;

@@ -29,7 +29,9 @@ struct QueuedRecord {
   ContentKey key{};        // of the data, where later records may share it
   uint64_t number = 0;     // ContentCache::next_data() of this record's data, 0 = not shared
   uint64_t same_as = 0;    // the number of the earlier record whose data this one shares
-  bool counted = false;    // the loss of its data is counted: if the row is lost as well, that is the same loss
+  bool row_first = false;  // the layout has the row already, by the name of `row_number`, and gets the values (LayoutWriter::add_values)
+  uint64_t row_number = 0;
+  bool counted = false;  // the loss of its data is counted: if the row is lost as well, that is the same loss
 };
 
 // Thread-safe. The writer thread starts with the first record and writes without holding the queue's lock.

@@ -117,8 +117,9 @@ void RecordSink::take_data(const RecordRow& row, const TensorView& view, std::un
   const bool waits = blocks && !options_.never_waits;
   PoolBuffer buffer = parts_.pool.acquire(*bytes, waits ? PoolAccount::WhenFull::kWait : PoolAccount::WhenFull::kGiveUp);
   if (!buffer.empty()) {
-    copy_elements(view, row.numel, buffer.data());
     QueuedRecord record{kept, std::move(buffer), std::move(histogram)};
+    if (!writer_.write_row_first(record)) return;
+    copy_elements(view, row.numel, record.data.data());
     share_data(record, TensorView{view.desc, record.data.data(), nullptr}, known);
     queue_.push(std::move(record));
     return;
@@ -156,7 +157,7 @@ void RecordSink::take_reference(const RecordRow& row, std::unique_ptr<ExponentHi
   if (content.written) content.place.put_into(record.row);
   if (content.written && writes_rows_at_once_) {
     writer_.write_reference(record);
-  } else {
+  } else if (writer_.write_row_first(record)) {
     queue_.push(std::move(record));
   }
 }
@@ -183,7 +184,7 @@ void RecordSink::release(QueuedRecord record) {
   }
   if (record.data.empty()) {
     take_row(row, std::move(record.histogram), (row.flags & kRecordDataLost) != 0);
-  } else {
+  } else if (writer_.write_row_first(record)) {
     queue_.push(std::move(record));
   }
 }

@@ -37,6 +37,54 @@ TEST(RecordSink, WritesDataAndHeldRecordsAndSaysWhenAStepEnds) {
   EXPECT_EQ(parts.sink.writer().losses().total(), 0U);
 }
 
+TEST(RecordSink, GivesTheRowToTheLayoutBeforeItsValuesWait) {
+  FakeParts parts(FakeParts::spec());
+  parts.layout.rows_first = true;
+  parts.add("op");
+  const FakeEvent event(0, {1, 2, 3});
+  const TensorView view = view_of(event);
+  RecordRow row = row_of(view);
+  KnownContent known;
+  parts.sink.take(row, &view, nullptr, known);
+  EXPECT_EQ(parts.layout.written().size(), 1U) << "a program that dies now has its row";
+  EXPECT_EQ(parts.sink.writer().records(), 1U);
+  parts.sink.release(parts.sink.hold(row, &view, nullptr));
+  parts.layout.answer = io_error("broken");
+  parts.sink.take(row, &view, nullptr, known);
+  parts.sink.flush();
+  ASSERT_EQ(parts.layout.written().size(), 2U);
+  for (const FakeLayout::Written& one : parts.layout.written()) {
+    EXPECT_EQ(one.values, event.values);
+    EXPECT_EQ(one.row.flags & (kRecordHasData | kRecordDataLost), kRecordHasData);
+  }
+  EXPECT_EQ(parts.sink.writer().records(), 2U);
+  EXPECT_EQ(parts.sink.writer().losses().total(), 1U) << "the row that the layout refused";
+  EXPECT_EQ(parts.layout.counted_lost, 1U);
+}
+
+TEST(RecordSink, CountsValuesThatDoNotArriveOnce) {
+  struct Case {
+    Status answer;
+    uint64_t losses;
+  };
+  // A row that is lost is counted with take_lost().
+  for (const Case& one : {Case{io_error("broken"), 1}, Case{not_found("the row is lost"), 0}}) {
+    FakeParts parts(FakeParts::spec());
+    parts.layout.rows_first = true;
+    parts.layout.values_answer = one.answer;
+    parts.add("op");
+    const FakeEvent event(0, {1, 2, 3});
+    const TensorView view = view_of(event);
+    RecordRow row = row_of(view);
+    KnownContent known;
+    parts.sink.take(row, &view, nullptr, known);
+    parts.sink.flush();
+    EXPECT_EQ(parts.sink.writer().records(), 1U);
+    EXPECT_EQ(parts.sink.writer().losses().total(), one.losses) << one.answer.message();
+    EXPECT_NE(parts.layout.written()[0].row.flags & kRecordDataLost, 0);
+  }
+}
+
 TEST(RecordSink, CountsWhatALimitCutsOff) {
   CaptureSpec spec = FakeParts::spec();
   spec.limits.max_records = 2;

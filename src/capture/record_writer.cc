@@ -63,6 +63,34 @@ void RecordWriter::write_row(RecordRow& row, const TensorView* data, const Expon
   if (row.committed != 0 || (row.flags & kRecordUnwritten) == 0) count(row);
 }
 
+bool RecordWriter::write_row_first(QueuedRecord& record) {
+  if (!parts_.layout.takes_rows_first()) return true;
+  const Result<uint64_t> number = parts_.layout.add_row_first(record.row, record.histogram.get());
+  if (number.ok()) {
+    record.row_first = true;
+    record.row_number = *number;
+    record.histogram.reset();
+    records_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  if (!record.counted) lose(reason_of(number.status()), record.row);
+  lose_earlier(number.status());
+  parts_.problems.note_failure(number.status());
+  return false;
+}
+
+void RecordWriter::write_values(QueuedRecord& record, const TensorView* data) {
+  const Status status = parts_.layout.add_values(record.row_number, record.row, data);
+  if (status.ok()) {
+    if (data != nullptr) bytes_.fetch_add(record.row.data_bytes, std::memory_order_relaxed);
+    return;
+  }
+  // Not of a record that is lost itself: that is one loss.
+  if (status.code() != StatusCode::kNotFound) lose(reason_of(status), record.row);
+  lose_earlier(status);
+  parts_.problems.note_failure(status);
+}
+
 void RecordWriter::add_sketch(RecordRow& row, const TensorSketch& sketch) {
   const Status status = parts_.layout.add_sketch(row, sketch);
   if (status.ok()) return;
@@ -72,7 +100,11 @@ void RecordWriter::add_sketch(RecordRow& row, const TensorSketch& sketch) {
 }
 
 void RecordWriter::write_data(QueuedRecord& record, const TensorView* data) {
-  write_row(record.row, data, record.histogram.get(), record.counted);
+  if (record.row_first) {
+    write_values(record, data);
+  } else {
+    write_row(record.row, data, record.histogram.get(), record.counted);
+  }
   if (record.number == 0) return;
   const bool written = record.row.committed == 1 && (record.row.flags & kRecordHasData) != 0;
   parts_.contents.data_written(record.key, record.number, written ? std::optional(DataPlace::of(record.row)) : std::nullopt);
@@ -86,10 +118,20 @@ void RecordWriter::write_reference(QueuedRecord& record) {
     if (!place.has_value()) {
       lose(loss::kLostWithOther, row);
       row.flags |= kRecordDataLost;
-      write_row(row, nullptr, record.histogram.get(), true);
+      row.member = 0;
+      if (record.row_first) {
+        write_values(record, nullptr);
+      } else {
+        write_row(row, nullptr, record.histogram.get(), true);
+      }
       return;
     }
     place->put_into(row);
+    row.flags &= static_cast<uint8_t>(~kRecordDataLost);
+  }
+  if (record.row_first) {
+    write_values(record, nullptr);
+    return;
   }
   const Status status = parts_.layout.add_reference(row, record.histogram.get());
   if (status.ok()) {
@@ -123,11 +165,13 @@ void RecordWriter::lose_earlier(const Status& status) {
 
 void RecordWriter::lose(std::string_view reason, const RecordRow& row) {
   const OpEntry* op = parts_.ops.find(row.op);
+  parts_.layout.count_lost(1);
   losses_.add(reason, [&row, op] { return record_name(row, op == nullptr ? std::string_view("?") : std::string_view(op->info.name)); });
   if (op != nullptr) parts_.ops.find(row.op)->mark(kOpLost);
 }
 
 void RecordWriter::lose_event(OpId unknown_op) {
+  parts_.layout.count_lost(1);
   losses_.add(loss::kUnknownOp, [unknown_op] { return concat("op ", unknown_op); });
 }
 

@@ -17,8 +17,8 @@
 
 namespace tensortap {
 
-// Borrows its parts. Counting is thread-safe. write() and write_data() are called by one thread at a time; write_row() and
-// write_reference(), too, unless LayoutWriter::takes_statistics_on_any_thread().
+// Borrows its parts. Counting is thread-safe, and so is write_row_first(). write() and write_data() are called by one thread at a time;
+// write_row() and write_reference(), too, unless LayoutWriter::takes_statistics_on_any_thread().
 class RecordWriter {
  public:
   struct Parts {
@@ -35,6 +35,9 @@ class RecordWriter {
   void write(QueuedRecord& record);
   // Flushes the layout.
   void flush();
+  // Gives the layout the row of a record that write(), write_data() or write_reference() gets later with its values, where the layout takes
+  // it first. False when it is lost, and counted.
+  bool write_row_first(QueuedRecord& record);
   // A record with `data`; null: its row alone. Others that wait for this data learn whether it is there.
   void write_data(QueuedRecord& record, const TensorView* data);
   // A record whose elements an earlier one has.
@@ -64,6 +67,7 @@ class RecordWriter {
   void end_step(const RecordRow& row);
   void lose_earlier(const Status& status);
   void count(const RecordRow& row);
+  void write_values(QueuedRecord& record, const TensorView* data);
 
   const Parts parts_;
   const std::string folder_;

@@ -29,6 +29,8 @@ Json report_json(const RepairReport& report, bool dry_run) {
           {"records_lost", report.records_lost},
           {"tensors_kept", report.tensors_kept},
           {"tensors_lost", report.tensors_lost},
+          {"tensors_on_the_way", report.tensors_on_the_way},
+          {"counted_losses", report.counted_losses},
           {"lost", report.lost},
           {"missing", report.missing},
           {"actions", report.actions}};
@@ -45,6 +47,8 @@ RepairReport sum_of(const std::vector<RepairedPart>& parts) {
     sum.tensors_kept += part.report.tensors_kept;
     sum.tensors_lost += part.report.tensors_lost;
     for (const std::string& text : part.report.missing) sum.missing.push_back(fmt::format("{}: {}", part.folder, text));
+    sum.tensors_on_the_way += part.report.tensors_on_the_way;
+    sum.counted_losses += part.report.counted_losses;
     for (const std::string& name : part.report.lost) sum.lost.push_back(fmt::format("{}: {}", part.folder, name));
     for (const std::string& action : part.report.actions) sum.actions.push_back(fmt::format("{}: {}", part.folder, action));
   }

@@ -128,6 +128,27 @@ class LayoutWriter {
     return unsupported("this layout keeps the data of every record by itself");
   }
 
+  // Whether add_row_first() and add_values() may be called.
+  [[nodiscard]] virtual bool takes_rows_first() const { return false; }
+
+  // Adds a record whose values come later: what the program hands over outlives it, however it ends. Until then the row says that its values
+  // are missing (waits_for_values). Any thread at any time. Returns a number for add_values(), and fills `row` as add_record()
+  // does; errors as there.
+  virtual Result<uint64_t> add_row_first(RecordRow& /*row*/, const ExponentHistogram* /*histogram*/) {
+    return unsupported("this layout keeps a record and its values together");
+  }
+
+  // The values of a record that add_row_first() gave `number`, once: `data` as add_record() takes it; null when `row` says by itself where
+  // they are (DataPlace), or that they are lost. One call at a time. After an error the record stays, without values; kNotFound when the
+  // record itself is lost, which take_lost() counts.
+  virtual Status add_values(uint64_t /*number*/, RecordRow& /*row*/, const TensorView* /*data*/) {
+    return unsupported("this layout keeps a record and its values together");
+  }
+
+  // Records that the session has counted as lost. A layout that outlives the process keeps the sum, which run.json gets otherwise. Any
+  // thread at any time.
+  virtual void count_lost(uint64_t /*records*/) {}
+
   // Writes a file that is no tensor, `path` below the folder of the dump: whole, unless one is there; with `append` behind what is there.
   // Any thread at any time. Errors: kInvalidArgument for a path that leads elsewhere; kIo, kExhausted.
   virtual Status add_document(std::string_view /*path*/, std::string_view /*content*/, bool /*append*/) {
@@ -166,6 +187,8 @@ struct RepairReport {
   uint64_t records_lost = 0;  // rows that were begun and never completed, or that are gone from the end of the file
   uint64_t tensors_kept = 0;
   uint64_t tensors_lost = 0;         // of records that are kept with their statistics
+  uint64_t tensors_on_the_way = 0;   // of these: values that the program had handed over and that were not written when it died
+  uint64_t counted_losses = 0;       // losses that the program itself had counted before it died
   std::vector<std::string> lost;     // names of the first of these, and what else nothing brings back
   std::vector<std::string> missing;  // what the dump lacks for good, whether this repair dropped it or an earlier one; sentences
   std::vector<std::string> actions;  // what was mended, one sentence each

@@ -14,7 +14,7 @@
 namespace tensortap::tap {
 namespace {
 
-constexpr std::array kOwnFiles = {kRunFile, kOpsFile, kRecordsFile, kTensorsFile, kHistogramsFile, kSketchesFile, kChannelsFile};
+constexpr std::array kOwnFiles = {kRunFile, kOpsFile, kRecordsFile, kTensorsFile, kHistogramsFile, kSketchesFile, kChannelsFile, kLeftFile};
 
 bool is_document_name(std::string_view name) {
   return is_document_path(name) && name.find('/') == std::string_view::npos && std::ranges::find(kOwnFiles, name) == kOwnFiles.end();
@@ -36,7 +36,7 @@ Status Documents::add(std::string_view name, std::string_view content, bool appe
   }
   TENSORTAP_RETURN_IF_ERROR(room_.take(content.size()));
   if (found == documents_.end()) {
-    auto file = File::open(join_path(folder_, std::string(name)), O_RDWR | O_CREAT | O_EXCL, access_);
+    auto file = folder_.open_file(name, O_RDWR | O_CREAT | O_EXCL, access_);
     if (!file.ok()) {
       room_.give_back(content.size());
       return file.status();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/status.h"
 #include "layout/dump_room.h"
 #include "system/tap/written_files.h"
@@ -21,8 +22,8 @@ namespace tensortap::tap {
 // Thread-safe.
 class Documents {
  public:
-  // `room` lives longer.
-  Documents(std::string folder, Access access, DumpRoom& room) : folder_(std::move(folder)), access_(access), room_(room) {}
+  // `folder` and `room` live longer.
+  Documents(const Folder& folder, Access access, DumpRoom& room) : folder_(folder), access_(access), room_(room) {}
 
   // Writes `content` into the file of that name in the dump's folder: behind what was written there, or as a whole unless the name was
   // written before. Nothing of it is left in the file after an error. Errors: kInvalidArgument for a name that is no document's; kIo;
@@ -40,7 +41,7 @@ class Documents {
   };
   static constexpr size_t kMost = 64;
 
-  const std::string folder_;
+  const Folder& folder_;
   const Access access_;
   DumpRoom& room_;
   std::mutex mutex_;

@@ -7,14 +7,17 @@
 #include <array>
 #include <bit>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <system_error>
 
 #include "base/clock.h"
 #include "base/signals_blocked.h"
+#include "base/spans.h"
 #include "base/text.h"
 #include "format/npy/npy_header.h"
+#include "system/tap/tap_files.h"
 
 namespace tensortap::tap {
 namespace {
@@ -24,6 +27,10 @@ static_assert(std::endian::native == std::endian::little, "rows are written as t
 constexpr uint64_t kReserved = (uint64_t{1} << 20) / sizeof(RecordRow);  // rows for which the disk is asked at a time
 constexpr auto kFlushEvery = std::chrono::milliseconds(50);
 constexpr int64_t kAskAgainAfterNs = 50'000'000;  // allocating from a full disk takes long, and the program waits
+
+// The columns that say where a record's values lie, but for its flags.
+constexpr size_t kPlaceBegin = offsetof(RecordRow, data_offset);
+constexpr size_t kPlaceEnd = offsetof(RecordRow, storage);
 
 }  // namespace
 
@@ -38,9 +45,9 @@ std::string make_records_header(uint64_t rows) {
   return make_npy_header(descr + "]", shape, {.total = kRowsBegin, .count_width = kRowCountWidth});
 }
 
-Result<std::unique_ptr<RecordsFile>> RecordsFile::create(const std::string& path, Access access) {
+Result<std::unique_ptr<RecordsFile>> RecordsFile::create(const Folder& folder, Access access) {
   settle_left_rings();
-  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(path, O_RDWR | O_CREAT | O_EXCL, access));
+  TENSORTAP_ASSIGN_OR_RETURN(File file, folder.open_file(kRecordsFile, O_RDWR | O_CREAT | O_EXCL, access));
   // Says to `repair` that the dump is alive; goes with the process.
   (void)flock(file.fd(), LOCK_EX | LOCK_NB);
   TENSORTAP_ASSIGN_OR_RETURN(RingObject object, RingObject::create(file));
@@ -78,7 +85,7 @@ RecordsFile::~RecordsFile() {
   (void)ring_.write_begun();
 }
 
-Status RecordsFile::append(RecordRow& row) {
+Result<uint64_t> RecordsFile::append(RecordRow& row) {
   std::optional<RowsRing::Place> place = ring_.claim();
   while (!place.has_value()) {
     TENSORTAP_RETURN_IF_ERROR(reserve(ring_.taken() + 1));
@@ -86,9 +93,35 @@ Status RecordsFile::append(RecordRow& row) {
   }
   row.committed = 1;
   std::memcpy(place->row, &row, sizeof(RecordRow));
-  Status status = ring_.complete(*place);
-  if (!status.ok()) row.committed = 0;
-  return status;
+  if (Status status = ring_.complete(*place); !status.ok()) {
+    row.committed = 0;
+    return status;
+  }
+  object_.counts().rows.fetch_add(1, std::memory_order_relaxed);
+  return place->number;
+}
+
+Result<uint64_t> RecordsFile::append_first(RecordRow& row) {
+  // Before the row: a count of values that is too high by those that threads are about to hand over is an upper limit.
+  object_.counts().values.fetch_add(1, std::memory_order_relaxed);
+  Result<uint64_t> number = append(row);
+  if (!number.ok()) object_.counts().settled_values.fetch_add(1, std::memory_order_relaxed);
+  return number;
+}
+
+Status RecordsFile::put_values(uint64_t number, const RecordRow& row) {
+  object_.counts().settled_values.fetch_add(1, std::memory_order_relaxed);
+  if (ring_.put_values(number, row)) return {};
+  {
+    const std::lock_guard lock(mutex_);
+    notice_cut_locked();
+    if (!written_.contains(number)) return not_found("the record was lost before its values came");
+  }
+  // Nobody else writes a row that left the ring: no lock is held meanwhile. The flags come last, for readers.
+  const uint64_t begin = kRowsBegin + number * sizeof(RecordRow);
+  const auto place = *part_of(std::as_bytes(std::span(&row, 1)), kPlaceBegin, kPlaceEnd - kPlaceBegin);
+  TENSORTAP_RETURN_IF_ERROR(file_.write_at(begin + kPlaceBegin, place));
+  return file_.write_at(begin + offsetof(RecordRow, flags), std::as_bytes(std::span(&row.flags, 1)));
 }
 
 Status RecordsFile::write_rows(uint64_t first, std::span<const RecordRow> rows) {

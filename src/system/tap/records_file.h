@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/status.h"
 #include "system/tap/ring_memory.h"
 #include "system/tap/rows_ring.h"
@@ -27,14 +28,21 @@ std::string make_records_header(uint64_t rows);  // kRowsBegin bytes
 
 class RecordsFile {
  public:
-  // Creates the file; it must not exist.
-  static Result<std::unique_ptr<RecordsFile>> create(const std::string& path, Access access);
+  // Creates records.npy; it must not exist.
+  static Result<std::unique_ptr<RecordsFile>> create(const Folder& folder, Access access);
   ~RecordsFile();
   RecordsFile(const RecordsFile&) = delete;
   RecordsFile& operator=(const RecordsFile&) = delete;
 
-  // Appends a row and sets its `committed`. Any thread at any time. kExhausted when the disk is full.
-  Status append(RecordRow& row);
+  // Appends a row and sets its `committed`. Any thread at any time. Returns its number. kExhausted when the disk is full.
+  Result<uint64_t> append(RecordRow& row);
+  // append() of a row whose values follow.
+  Result<uint64_t> append_first(RecordRow& row);
+  // Those values are written, or lost: puts what `row` says of them into the row `number`. Once for each. One call at a time. kNotFound when
+  // that row is lost.
+  Status put_values(uint64_t number, const RecordRow& row);
+  // See LayoutWriter::count_lost().
+  void count_lost(uint64_t records) { object_.counts().lost.fetch_add(records, std::memory_order_relaxed); }
   // Writes the rows that wait, and the number of rows that are complete into the header. Any thread. Also kIo when another program has cut
   // the file since.
   Status flush();

@@ -28,6 +28,7 @@
 #include "system/tap/tap_members.h"
 #include "system/tap/tap_rows.h"
 #include "system/tap/written_files.h"
+#include "trace/waiting_values.h"
 
 namespace tensortap::tap {
 namespace {
@@ -55,13 +56,14 @@ class Repair {
     TENSORTAP_RETURN_IF_ERROR(lock());
     TENSORTAP_RETURN_IF_ERROR(look());
     TENSORTAP_RETURN_IF_ERROR(mend_ops());
-    TENSORTAP_RETURN_IF_ERROR(mend_tensors());
+    // Rows first: what is cut from their file makes room on a full disk.
     TENSORTAP_RETURN_IF_ERROR(mend_rows());
-    if (!dry_run_ && lock_.is_open()) remove_ring(lock_);
+    TENSORTAP_RETURN_IF_ERROR(mend_tensors());
     TENSORTAP_RETURN_IF_ERROR(mend_table({kHistogramsFile, kHistogramsBegin, sizeof(ExponentHistogram), make_histograms_header}));
     TENSORTAP_RETURN_IF_ERROR(mend_table({kSketchesFile, kSketchesBegin, sizeof(SketchRow), make_sketches_header}));
     TENSORTAP_RETURN_IF_ERROR(mend_table({kChannelsFile, kSketchesBegin, sizeof(ChannelSums), make_channels_header}));
     TENSORTAP_RETURN_IF_ERROR(mend_manifest());
+    if (!dry_run_ && lock_.is_open()) remove_ring(lock_);
     if (before_.state == DumpState::kIncomplete) report_.missing = before_.reasons;
     report_.healthy = report_.actions.empty() && report_.lost.empty();
     return report_;
@@ -72,12 +74,14 @@ class Repair {
   Status open_records();
   Status look();
   void tell_of_lost_names();
+  void tell_of_values();
   Status check_tensors();
   void find_members(std::span<const std::byte> bytes);
   Status mend_ops();
   Status mend_tensors();
   Status mend_rows();
   Status rewrite_rows();
+  Status write_mended_rows(File& file) const;
   Status mend_table(const Table& table);
   Status mend_manifest();
   [[nodiscard]] Json short_manifest() const;
@@ -99,6 +103,8 @@ class Repair {
   Completeness before_;
   RepairReport report_;
   File lock_;
+  LeftRing left_;
+  bool has_manifest_ = false;  // one that can be read
   MappedFile records_;
   TapRows rows_;
   std::vector<OpInfo> ops_;
@@ -125,13 +131,15 @@ Status Repair::lock() {
 // With the rows that the program left in its ring; without `dry_run` they go into the file.
 Status Repair::open_records() {
   if (!lock_.is_open()) return {};
-  const std::vector<LeftRow> left = read_left_rows(lock_);
+  left_ = read_left_ring(lock_);
   TENSORTAP_ASSIGN_OR_RETURN(records_, MappedFile::open_with_room(lock_, kRingRows * sizeof(RecordRow)));
-  const uint64_t added = add_left_rows(records_.own_bytes(), left);
-  if (added > 0) {
-    if (!act(concat("records.npy: ", added, added == 1 ? " row that waited" : " rows that waited", " in memory added"))) return {};
+  const uint64_t added = add_left_rows(records_.own_bytes(), left_.rows);
+  const bool changes = added > 0 || !left_.rows.empty();
+  if (added > 0 && !act(concat("records.npy: ", added, added == 1 ? " row that waited" : " rows that waited", " in memory added")))
+    return {};
+  if (changes && !dry_run_) {
     TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(kRecordsFile, O_RDWR));
-    TENSORTAP_RETURN_IF_ERROR(add_left_rows(file, left).status());
+    TENSORTAP_RETURN_IF_ERROR(add_left_rows(file, left_.rows).status());
   }
   TENSORTAP_ASSIGN_OR_RETURN(records_, map_if_there(kRecordsFile));
   return {};
@@ -142,9 +150,14 @@ Status Repair::look() {
   TENSORTAP_ASSIGN_OR_RETURN(const MappedFile ops, map_if_there(kOpsFile));
   std::vector<std::string> ignored;
   ops_ = parse_ops(ops.text(), ignored);
+  TENSORTAP_ASSIGN_OR_RETURN(const MappedFile manifest, map_if_there(kRunFile));
+  has_manifest_ = folder_.contains(kRunFile) && Json::accept(manifest.text());
   TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), folder_.contains(kRunFile)));
   report_.records_kept = rows_.rows.size();
-  report_.records_lost = rows_.gaps + rows_.cut;
+  // What the program had handed over is known of one that died; of one that ended, what the header counts.
+  const uint64_t missing = left_.handed_over - std::min<uint64_t>(left_.handed_over, rows_.rows.size());
+  report_.records_lost = std::max(rows_.gaps + rows_.cut, missing);
+  report_.counted_losses = left_.lost;
   tell_of_lost_names();
   return check_tensors();
 }
@@ -165,6 +178,7 @@ Status Repair::check_tensors() {
   std::unordered_map<uint64_t, bool> members;  // by offset: whole or not
   for (size_t i = 0; i < rows_.rows.size(); ++i) {
     const RecordRow row = rows_.rows[i];
+    if (!has_manifest_ && waits_for_values(row)) ++report_.tensors_on_the_way;
     if ((row.flags & kRecordHasData) == 0) continue;
     const Result<ZipEntry> entry = find_member(tensors.bytes(), row);
     const auto whole = [&] {
@@ -185,7 +199,21 @@ Status Repair::check_tensors() {
     const std::string op = row.op < ops_.size() ? ops_[row.op].name : "";
     if (report_.lost.size() < kMostNames) report_.lost.push_back(record_name(row, op));
   }
+  tell_of_values();
   return {};
+}
+
+// Their rows say that they are lost: nothing is to be changed in them.
+void Repair::tell_of_values() {
+  report_.tensors_lost += report_.tensors_on_the_way;
+  if (report_.tensors_on_the_way > 0) {
+    report_.lost.push_back(concat("the values of ", counted(report_.tensors_on_the_way, "record"),
+                                  ": the program died before they were written; the statistics are kept"));
+  }
+  if (report_.counted_losses > 0) {
+    report_.lost.push_back(concat("the program itself had counted ", report_.counted_losses,
+                                  report_.counted_losses == 1 ? " loss" : " losses", " before it died"));
+  }
 }
 
 // Lines that cannot be read are left out; the ids of the others stay.
@@ -237,7 +265,7 @@ void Repair::find_members(std::span<const std::byte> bytes) {
 Status Repair::mend_tensors() {
   if (!folder_.contains(kTensorsFile)) return {};
   TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, map_if_there(kTensorsFile));
-  if (read_zip_directory(map.bytes()).ok() && report_.tensors_lost == 0) return {};
+  if (read_zip_directory(map.bytes()).ok() && report_.tensors_lost == report_.tensors_on_the_way) return {};
   find_members(map.bytes());
   ZipDirectory directory;
   uint64_t end = 0;
@@ -256,14 +284,20 @@ Status Repair::mend_tensors() {
   if (!act(concat("tensors.npz: the directory is written anew for ", members_.size(), " whole tensors"))) return {};
   TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(kTensorsFile, O_WRONLY));
   TENSORTAP_RETURN_IF_ERROR(file.truncate(end));
-  return file.write_at(end, std::as_bytes(std::span(tail)));
+  Status status = file.write_at(end, std::as_bytes(std::span(tail)));
+  // Half a directory is none, and what stands behind the last member hides how long that is.
+  if (!status.ok()) (void)file.truncate(end);
+  return status;
 }
 
 Status Repair::mend_rows() {
   const bool changed = std::ranges::find(lost_data_, true) != lost_data_.end();
   if (rows_.exact && !changed) return {};
   if (changed) {
-    if (act(concat("records.npy: ", report_.tensors_lost, " records keep their statistics without their values"))) return rewrite_rows();
+    const uint64_t without = report_.tensors_lost - report_.tensors_on_the_way;
+    const char* keep =
+        without == 1 ? " record keeps its statistics without its values" : " records keep their statistics without their values";
+    if (act(concat("records.npy: ", without, keep))) return rewrite_rows();
     return {};
   }
   if (!act(concat("records.npy: cut to its ", rows_.rows.size(), " complete rows"))) return {};
@@ -284,6 +318,14 @@ Status Repair::rewrite_rows() {
   if (folder_.contains(temporary)) TENSORTAP_RETURN_IF_ERROR(folder_.remove(temporary));
   TENSORTAP_ASSIGN_OR_RETURN(File file,
                              folder_.make_temporary(temporary, kRecordsFile, access_of(join_path(folder_.path(), kRecordsFile))));
+  Status status = write_mended_rows(file);
+  if (status.ok()) status = file.close();
+  if (status.ok()) return folder_.rename(temporary, kRecordsFile);
+  (void)folder_.remove(temporary);
+  return status;
+}
+
+Status Repair::write_mended_rows(File& file) const {
   TENSORTAP_RETURN_IF_ERROR(file.write(make_records_header(rows_.rows.size())));
   std::vector<RecordRow> block;
   for (size_t i = 0; i < rows_.rows.size(); ++i) {
@@ -297,8 +339,7 @@ Status Repair::rewrite_rows() {
     TENSORTAP_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(block))));
     block.clear();
   }
-  TENSORTAP_RETURN_IF_ERROR(file.close());
-  return folder_.rename(temporary, kRecordsFile);
+  return {};
 }
 
 Status Repair::mend_table(const Table& table) {
@@ -346,6 +387,9 @@ Status Repair::add_gaps(Json& manifest) const {
   Completeness after = before_;
   if (report_.records_lost > 0) after.lack(concat("repair found ", counted(report_.records_lost, "record"), " lost"));
   if (report_.tensors_lost > 0) after.lack(concat("repair found the values of ", counted(report_.tensors_lost, "record"), " lost"));
+  if (report_.counted_losses > 0) after.lack(concat("the program had counted ", counted(report_.counted_losses, "lost record"), " before it died"));
+  manifest["tensors_on_the_way"] = report_.tensors_on_the_way;
+  manifest["counted_losses"] = report_.counted_losses;
   manifest[kIncompleteMember] = after.reasons;
   std::vector<File> open;
   std::vector<WrittenFile> files;
@@ -393,8 +437,11 @@ Status Repair::mend_manifest() {
 Result<RepairReport> repair_dump(const std::string& folder, bool dry_run) {
   TENSORTAP_ASSIGN_OR_RETURN(Folder held, Folder::open(folder));
   Result<RepairReport> report = Repair(std::move(held), dry_run).run();
-  if (!report.ok()) return report.status().with_context(concat("repairing ", folder));
-  return report;
+  if (report.ok()) return report;
+  const Status status = report.status().with_context(concat("repairing ", folder));
+  if (status.code() != StatusCode::kExhausted) return status;
+  return exhausted(concat(status.message(), ". Nothing was lost: make room on the disk and run `tensortap repair` again"))
+      .with_system_error(status.system_error());
 }
 
 }  // namespace tensortap::tap

@@ -18,9 +18,13 @@
 #include <optional>
 #include <string_view>
 
+#include "base/folder.h"
+#include "base/json.h"
 #include "base/size_signal.h"
 #include "base/text.h"
 #include "system/tap/records_file.h"
+#include "system/tap/tap_files.h"
+#include "trace/waiting_values.h"
 
 namespace tensortap::tap {
 namespace {
@@ -28,7 +32,8 @@ namespace {
 constexpr std::string_view kSharedMemory = "/dev/shm";
 constexpr std::string_view kPrefix = "tensortap-rows-";
 constexpr std::string_view kMagic = "TTRING01";
-constexpr int64_t kKeptSeconds = 3600;  // a ring whose dump is not where it was
+constexpr uint64_t kLargestCounts = 4096;  // of kLeftFile
+constexpr int64_t kKeptSeconds = 3600;     // a ring whose dump is not where it was
 
 // The first page of an object, before the RingMemory.
 struct Header {
@@ -37,7 +42,8 @@ struct Header {
   uint32_t ring_rows;
   uint64_t device;  // of records.npy
   uint64_t inode;
-  std::array<char, 4064> path;  // of records.npy; ends with 0
+  std::array<char, 4032> path;  // of records.npy; ends with 0
+  RingCounts counts;
 };
 constexpr size_t kHeaderBytes = 4096;
 static_assert(sizeof(Header) == kHeaderBytes);
@@ -48,6 +54,8 @@ std::string hex_text(uint64_t number) {
   std::snprintf(text.data(), text.size(), "%llx", static_cast<unsigned long long>(number));
   return text.data();
 }
+
+static_assert(offsetof(Header, counts) == kHeaderBytes - sizeof(RingCounts));
 
 RingMemory* memory_at(void* map) { return reinterpret_cast<RingMemory*>(static_cast<std::byte*>(map) + kHeaderBytes); }
 
@@ -99,7 +107,7 @@ class FoundObject {
   // Whether the process that made it is gone, as far as its lock tells.
   [[nodiscard]] bool is_left() const { return flock(file_.fd(), LOCK_EX | LOCK_NB) == 0; }
   [[nodiscard]] int64_t age_seconds() const { return time(nullptr) - changed_; }
-  [[nodiscard]] std::vector<LeftRow> rows() const;
+  [[nodiscard]] LeftRing content() const;
 
  private:
   FoundObject(File file, MappedFile map, int64_t changed) : file_(std::move(file)), map_(std::move(map)), changed_(changed) {}
@@ -108,30 +116,64 @@ class FoundObject {
   int64_t changed_;
 };
 
-// A row whose state is the same before and after it is copied was whole meanwhile.
-std::vector<LeftRow> FoundObject::rows() const {
+uint8_t flags_now(const RecordRow& row) { return __atomic_load_n(&row.flags, __ATOMIC_ACQUIRE); }
+
+// Copies a row into which a program may put where its values lie: that is whole once the flags are new.
+RecordRow copy_of(const RecordRow& row) {
+  RecordRow copy;
+  uint8_t flags = 0;
+  do {
+    flags = flags_now(row);
+    std::memcpy(&copy, &row, sizeof(RecordRow));
+    finish_reads();
+  } while (copy.flags != flags);
+  return copy;
+}
+
+// A row whose state is the same before and after it is copied was whole meanwhile. Rows come last: what they hold is counted then.
+LeftRing FoundObject::content() const {
   const auto* memory = reinterpret_cast<const RingMemory*>(map_.bytes().data() + kHeaderBytes);
-  std::vector<LeftRow> rows;
+  const RingCounts& counts = header().counts;
+  LeftRing content{true, {}, counts.rows.load(), counts.values.load(), counts.settled_values.load(), counts.lost.load()};
+  std::vector<LeftRow>& rows = content.rows;
   for (uint64_t slot = 0; slot < kRingRows; ++slot) {
     const uint64_t state = memory->states[slot].load(std::memory_order_acquire);
     const uint64_t number = block_of(state) * kBlockRows + slot % kBlockRows;
     if (phase_of(state) != SlotPhase::kComplete || number % kRingRows != slot) continue;
-    LeftRow left{number, {}};
-    std::memcpy(&left.row, &memory->rows[slot], sizeof(RecordRow));
-    finish_reads();
+    const LeftRow left{number, copy_of(memory->rows[slot])};
     if (memory->states[slot].load(std::memory_order_relaxed) == state) rows.push_back(left);
   }
   std::ranges::sort(rows, {}, &LeftRow::number);
-  return rows;
+  return content;
+}
+
+Status keep_counts(const Folder& folder, const LeftRing& left) {
+  const Json counts = {{"rows", left.handed_over}, {"values", left.values}, {"settled_values", left.settled_values}, {"lost", left.lost}};
+  return folder.replace_file(kLeftFile, to_json_text(counts) + "\n");
+}
+
+LeftRing read_counts(const File& records) {
+  LeftRing left;
+  const Result<std::string> text = read_file(join_path(parent_path(records.path()), kLeftFile), kLargestCounts);
+  const Result<Json> counts = text.ok() ? parse_json(*text, kLeftFile) : Result<Json>(text.status());
+  if (!counts.ok() || !counts->is_object()) return left;
+  const auto number = [&](const char* key) {
+    const auto found = counts->find(key);
+    return found != counts->end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
+  };
+  return {true, {}, number("rows"), number("values"), number("settled_values"), number("lost")};
 }
 
 // True when nothing needs the ring any more.
 bool settle(const FoundObject& ring) {
-  Result<File> records = File::open(ring.records_path(), O_RDWR);
+  const std::string path = ring.records_path();
+  const Result<Folder> folder = Folder::open(parent_path(path));
+  Result<File> records = folder.ok() ? folder->open_file(file_name(path), O_RDWR) : Result<File>(folder.status());
   const std::optional<struct stat> facts = records.ok() ? facts_of(records->fd()) : std::nullopt;
   if (!facts || !ring.is_of(*facts)) return ring.age_seconds() > kKeptSeconds;
   if (flock(records->fd(), LOCK_EX | LOCK_NB) != 0) return false;
-  return add_left_rows(*records, ring.rows()).ok();
+  const LeftRing left = ring.content();
+  return add_left_rows(*records, left.rows).ok() && keep_counts(*folder, left).ok();
 }
 
 Result<File> make_object(const struct stat& records) {
@@ -158,6 +200,7 @@ void* map_object(const File& object) {
 
 RingObject& RingObject::operator=(RingObject&& other) noexcept {
   std::swap(memory_, other.memory_);
+  std::swap(counts_, other.counts_);
   std::swap(map_, other.map_);
   std::swap(object_, other.object_);
   return *this;
@@ -178,8 +221,9 @@ Result<RingObject> RingObject::create(const File& records) {
   ring.map_ = map_object(ring.object_);
   if (ring.map_ == nullptr) return exhausted(concat(records.path(), ": no memory"));
   ring.memory_ = memory_at(ring.map_);
-  if (!ring.object_.is_open()) return ring;
   auto* header = static_cast<Header*>(ring.map_);
+  ring.counts_ = &header->counts;
+  if (!ring.object_.is_open()) return ring;
   header->row_bytes = sizeof(RecordRow);
   header->ring_rows = kRingRows;
   header->device = facts->st_dev;
@@ -191,15 +235,23 @@ Result<RingObject> RingObject::create(const File& records) {
   return ring;
 }
 
-std::vector<LeftRow> read_left_rows(const File& records) {
+LeftRing read_left_ring(const File& records) {
   const std::optional<struct stat> facts = facts_of(records.fd());
   if (!facts) return {};
   for (const std::string& path : objects_with(prefix_of(*facts))) {
     const std::optional<FoundObject> ring = FoundObject::open(path, facts->st_uid);
-    if (ring && ring->is_of(*facts)) return ring->rows();
+    if (ring && ring->is_of(*facts)) return ring->content();
   }
-  return {};
+  return read_counts(records);
 }
+
+namespace {
+
+bool knows_more(const RecordRow& left, const RecordRow& there) {
+  return there.committed == 0 || (waits_for_values(there) && !waits_for_values(left));
+}
+
+}  // namespace
 
 uint64_t add_left_rows(std::span<std::byte> records, std::span<const LeftRow> rows) {
   uint64_t added = 0;
@@ -207,9 +259,11 @@ uint64_t add_left_rows(std::span<std::byte> records, std::span<const LeftRow> ro
     const uint64_t end = (records.size() - std::min(records.size(), kRowsBegin)) / sizeof(RecordRow);
     if (left.number >= end) break;
     std::byte* row = records.data() + kRowsBegin + left.number * sizeof(RecordRow);
-    if (row[offsetof(RecordRow, committed)] != std::byte{0}) continue;
+    RecordRow there;
+    std::memcpy(&there, row, sizeof(RecordRow));
+    if (!knows_more(left.row, there)) continue;
     std::memcpy(row, &left.row, sizeof(RecordRow));
-    ++added;
+    if (there.committed == 0) ++added;
   }
   return added;
 }
@@ -224,9 +278,10 @@ Result<uint64_t> add_left_rows(File& records, std::span<const LeftRow> rows) {
     const uint64_t offset = kRowsBegin + left.number * sizeof(RecordRow);
     RecordRow there;
     if (left.number < present) TENSORTAP_RETURN_IF_ERROR(records.read_at(offset, std::as_writable_bytes(std::span(&there, 1))));
-    if (left.number < present && there.committed != 0) continue;
+    const bool is_there = left.number < present && there.committed != 0;
+    if (is_there && !knows_more(left.row, there)) continue;
     TENSORTAP_RETURN_IF_ERROR(records.write_at(offset, std::as_bytes(std::span(&left.row, 1))));
-    ++added;
+    if (!is_there) ++added;
   }
   return added;
 }
@@ -235,6 +290,8 @@ void remove_ring(const File& records) {
   const std::optional<struct stat> facts = facts_of(records.fd());
   if (!facts) return;
   for (const std::string& path : objects_with(prefix_of(*facts))) (void)unlink(path.c_str());
+  const Result<Folder> folder = Folder::open(parent_path(records.path()));
+  if (folder.ok() && folder->contains(kLeftFile)) (void)folder->remove(kLeftFile);
 }
 
 void settle_left_rings() {

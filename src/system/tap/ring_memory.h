@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_SYSTEM_TAP_RING_MEMORY_H_
 #define TENSORTAP_SYSTEM_TAP_RING_MEMORY_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,6 +18,14 @@
 
 namespace tensortap::tap {
 
+// What a program has handed over so far; zeros at first.
+struct RingCounts {
+  std::atomic<uint64_t> rows;            // that append() took
+  std::atomic<uint64_t> values;          // of these: whose values were to follow
+  std::atomic<uint64_t> settled_values;  // of these: that arrived, or were counted as lost
+  std::atomic<uint64_t> lost;            // records and values that the session counted as lost
+};
+
 // Owns the memory, and removes the object when it is destroyed. Move-only.
 class RingObject {
  public:
@@ -30,10 +39,12 @@ class RingObject {
   static Result<RingObject> create(const File& records);
 
   [[nodiscard]] RingMemory& memory() const { return *memory_; }
+  [[nodiscard]] RingCounts& counts() const { return *counts_; }
   [[nodiscard]] bool outlives_process() const { return object_.is_open(); }
 
  private:
   RingMemory* memory_ = nullptr;
+  RingCounts* counts_ = nullptr;
   void* map_ = nullptr;
   File object_;
 };
@@ -43,16 +54,26 @@ struct LeftRow {
   uint64_t number;  // in the file
   RecordRow row;
 };
-// The complete rows in the ring of the file `records`, in order; of a program that still runs, as they are now. None when it has no ring.
-std::vector<LeftRow> read_left_rows(const File& records);
-// Puts the rows that are missing in a records.npy into the file, or into its bytes, which end kRingRows behind it. Returns how many those
-// were.
+// What a program left in a ring, or has in it now.
+struct LeftRing {
+  bool found = false;
+  std::vector<LeftRow> rows;  // the complete ones, in order
+  // RingCounts.
+  uint64_t handed_over = 0;
+  uint64_t values = 0;
+  uint64_t settled_values = 0;
+  uint64_t lost = 0;
+};
+// The ring of the file `records`; of one that settle_left_rings() removed, its counts.
+LeftRing read_left_ring(const File& records);
+// Puts the rows that are missing in a records.npy into the file, or into its bytes, which end kRingRows behind it. A row that is there gets
+// what the ring knows of its values. Returns how many rows those were.
 Result<uint64_t> add_left_rows(File& records, std::span<const LeftRow> rows);
 uint64_t add_left_rows(std::span<std::byte> records, std::span<const LeftRow> rows);
-// Removes the ring of a file whose writer is dead.
+// Removes the ring of a file whose writer is dead, and what settle_left_rings() wrote of it.
 void remove_ring(const File& records);
 // Writes what dead programs of this user left in rings into their dumps, as far as these are where they were, and removes the rings. A ring
-// without its dump is kept for an hour.
+// without its dump is kept for an hour. The counts go into kLeftFile.
 void settle_left_rings();
 
 }  // namespace tensortap::tap

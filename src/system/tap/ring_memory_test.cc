@@ -47,7 +47,7 @@ RecordRow row_of(uint64_t number) {
 void record_and_die(const std::string& folder, uint64_t rows) {
   const pid_t child = fork();
   if (child == 0) {
-    Result<std::unique_ptr<RecordsFile>> records = RecordsFile::create(join_path(folder, kRecordsFile), Access::kPrivate);
+    Result<std::unique_ptr<RecordsFile>> records = RecordsFile::create(*Folder::open(folder), Access::kPrivate);
     for (uint64_t i = 0; i < rows && records.ok(); ++i) {
       RecordRow row = row_of(i);
       (void)(*records)->append(row);
@@ -84,7 +84,7 @@ TEST(RingMemory, TheNextStartWritesWhatADeadProgramLeft) {
   record_and_die(dead.path(), 77);
   const TemporaryFolder next;
   {
-    const auto records = RecordsFile::create(join_path(next.path(), kRecordsFile), Access::kPrivate);
+    const auto records = RecordsFile::create(*Folder::open(next.path()), Access::kPrivate);
     ASSERT_TRUE(records.ok());
     EXPECT_TRUE(has_ring(next.path()));
     EXPECT_FALSE(has_ring(dead.path()));
@@ -95,7 +95,7 @@ TEST(RingMemory, TheNextStartWritesWhatADeadProgramLeft) {
 
 TEST(RingMemory, ARunningProgramsRowsCanBeReadAndItsMemoryStays) {
   const TemporaryFolder folder;
-  const auto records = RecordsFile::create(join_path(folder.path(), kRecordsFile), Access::kPrivate);
+  const auto records = RecordsFile::create(*Folder::open(folder.path()), Access::kPrivate);
   ASSERT_TRUE(records.ok());
   for (uint64_t i = 0; i < 200; ++i) {
     RecordRow row = row_of(i);
@@ -103,7 +103,7 @@ TEST(RingMemory, ARunningProgramsRowsCanBeReadAndItsMemoryStays) {
   }
   expect_rows(folder.path(), 200);
   const TemporaryFolder next;
-  const auto others = RecordsFile::create(join_path(next.path(), kRecordsFile), Access::kPrivate);
+  const auto others = RecordsFile::create(*Folder::open(next.path()), Access::kPrivate);
   EXPECT_TRUE(has_ring(folder.path()));
   EXPECT_FALSE(repair_dump(folder.path(), false).ok()) << "it is alive";
   expect_rows(folder.path(), 200);
@@ -115,7 +115,7 @@ TEST(RingMemory, WithoutSharedMemoryTheFileGetsItsRowsSoon) {
   if (child == 0) {
     const bool alone = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
     if (!alone || mount("none", "/dev/shm", "tmpfs", 0, "size=64k") != 0) _exit(0);
-    const auto records = RecordsFile::create(join_path(folder.path(), kRecordsFile), Access::kPrivate);
+    const auto records = RecordsFile::create(*Folder::open(folder.path()), Access::kPrivate);
     for (uint64_t i = 0; i < 20 && records.ok(); ++i) {
       RecordRow row = row_of(i);
       (void)(*records)->append(row);
@@ -138,7 +138,7 @@ TEST(RingMemory, WithoutSharedMemoryTheFileGetsItsRowsSoon) {
 TEST(RingMemory, AFileThatIsCutEndsNobody) {
   const TemporaryFolder folder;
   const std::string path = join_path(folder.path(), kRecordsFile);
-  const auto records = RecordsFile::create(path, Access::kPrivate);
+  const auto records = RecordsFile::create(*Folder::open(folder.path()), Access::kPrivate);
   ASSERT_TRUE(records.ok());
   // To nothing, to the middle of a row (behind its `committed`), and longer than what is written.
   for (uint64_t i = 0; i < 5000; ++i) {
@@ -168,7 +168,7 @@ TEST(RingMemory, AFileThatIsCutEndsNobody) {
 TEST(RingMemory, WhatIsCutBeforeTheEndIsLostAndTheRestStays) {
   const TemporaryFolder folder;
   const std::string path = join_path(folder.path(), kRecordsFile);
-  const auto records = RecordsFile::create(path, Access::kPrivate);
+  const auto records = RecordsFile::create(*Folder::open(folder.path()), Access::kPrivate);
   ASSERT_TRUE(records.ok());
   for (uint64_t i = 0; i < 1000; ++i) {
     RecordRow row = row_of(i);

@@ -22,6 +22,15 @@ void pause_briefly(int round) {
   nanosleep(&time, nullptr);
 }
 
+// The program may die, and another process may read, between any two of these: the flags come last and say that the others are there.
+void store_values(const RecordRow& from, RecordRow& to) {
+  to.data_offset = from.data_offset;
+  to.data_bytes = from.data_bytes;
+  to.data_header = from.data_header;
+  to.member = from.member;
+  std::atomic_ref<uint8_t>(to.flags).store(from.flags, std::memory_order_release);
+}
+
 }  // namespace
 
 RowsRing::RowsRing(RingMemory& memory, Write write, void* context, int64_t longest_wait_ns)
@@ -83,6 +92,13 @@ Status RowsRing::complete(const Place& place) {
     return io_error("a thread was stopped while it wrote a record, for longer than others could wait");
   }
   return settle(block) ? write_block(block, place.number) : Status();
+}
+
+bool RowsRing::put_values(uint64_t number, const RecordRow& row) {
+  const std::lock_guard lock(writing_);
+  if (state_of(number).load(std::memory_order_acquire) != slot_state(number / kBlockRows, SlotPhase::kComplete)) return false;
+  store_values(row, memory_.rows[number % kRingRows]);
+  return true;
 }
 
 bool RowsRing::settle(uint64_t block) {

@@ -11,8 +11,8 @@
 namespace tensortap::tap {
 namespace {
 
-Result<File> create_table(const std::string& path, Access access, const std::string& header) {
-  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(path, O_RDWR | O_CREAT | O_EXCL, access));
+Result<File> create_table(const Folder& folder, std::string_view name, Access access, const std::string& header) {
+  TENSORTAP_ASSIGN_OR_RETURN(File file, folder.open_file(name, O_RDWR | O_CREAT | O_EXCL, access));
   TENSORTAP_RETURN_IF_ERROR(file.write_at(0, std::as_bytes(std::span(header))));
   return file;
 }
@@ -46,11 +46,11 @@ Status SketchesFile::add(uint64_t sequence, const TensorSketch& sketch) {
 
 Status SketchesFile::add_locked(uint64_t sequence, const TensorSketch& sketch) {
   if (!rows_file_.is_open()) {
-    TENSORTAP_ASSIGN_OR_RETURN(rows_file_, create_table(join_path(folder_, kSketchesFile), access_, make_sketches_header(0)));
+    TENSORTAP_ASSIGN_OR_RETURN(rows_file_, create_table(folder_, kSketchesFile, access_, make_sketches_header(0)));
   }
   if (!sketch.channels.empty()) {
     if (!channels_file_.is_open()) {
-      TENSORTAP_ASSIGN_OR_RETURN(channels_file_, create_table(join_path(folder_, kChannelsFile), access_, make_channels_header(0)));
+      TENSORTAP_ASSIGN_OR_RETURN(channels_file_, create_table(folder_, kChannelsFile, access_, make_channels_header(0)));
     }
     channels_cut_.look(channels_file_, kSketchesBegin + channels_ * sizeof(ChannelSums));
     TENSORTAP_RETURN_IF_ERROR(append_rows(channels_file_, channels_, sizeof(ChannelSums), std::as_bytes(std::span(sketch.channels))));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/status.h"
 #include "layout/dump_room.h"
 #include "system/tap/written_files.h"
@@ -22,8 +23,8 @@ namespace tensortap::tap {
 // Appends sketches; the files are made with the first one. Thread-safe.
 class SketchesFile {
  public:
-  // What is appended is taken from `room`, which outlives this.
-  SketchesFile(std::string folder, Access access, DumpRoom& room) : folder_(std::move(folder)), access_(access), room_(room) {}
+  // What is appended is taken from `room`, which outlives this, as `folder` does.
+  SketchesFile(const Folder& folder, Access access, DumpRoom& room) : folder_(folder), access_(access), room_(room) {}
 
   // After an error nothing of the sketch is left in the files.
   Status add(uint64_t sequence, const TensorSketch& sketch);
@@ -36,7 +37,7 @@ class SketchesFile {
  private:
   Status add_locked(uint64_t sequence, const TensorSketch& sketch);
 
-  const std::string folder_;
+  const Folder& folder_;
   const Access access_;
   DumpRoom& room_;
   std::mutex mutex_;

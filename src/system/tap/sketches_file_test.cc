@@ -100,7 +100,8 @@ TEST(TapSketches, OfAProgramThatDiedAreReadAndMended) {
 TEST(TapSketches, OfManyThreadsKeepTheirChannels) {
   const TemporaryFolder folder;
   DumpRoom room(0);
-  SketchesFile file(folder.path(), Access::kPrivate, room);
+  const Folder held = *Folder::open(folder.path());
+  SketchesFile file(held, Access::kPrivate, room);
   std::vector<std::thread> threads;
   for (uint64_t t = 0; t < 4; ++t) {
     threads.emplace_back([&file, t] {
@@ -120,7 +121,8 @@ TEST(TapSketches, OfManyThreadsKeepTheirChannels) {
 TEST(TapSketches, WhatTheDumpHasNoRoomForLeavesNothing) {
   const TemporaryFolder folder;
   DumpRoom room(DumpRoom::kOfEveryDump + 2 * sizeof(SketchRow) + 4 * sizeof(ChannelSums));
-  SketchesFile file(folder.path(), Access::kPrivate, room);
+  const Folder held = *Folder::open(folder.path());
+  SketchesFile file(held, Access::kPrivate, room);
   ASSERT_TRUE(file.add(0, made_sketch(0, 0)).ok());
   EXPECT_TRUE(DumpRoom::is_no_room(file.add(1, made_sketch(1, 5))));
   ASSERT_TRUE(file.add(2, made_sketch(2, 4)).ok());

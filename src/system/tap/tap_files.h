@@ -18,6 +18,7 @@ inline constexpr std::string_view kOpsFile = "ops.jsonl";
 inline constexpr std::string_view kRecordsFile = "records.npy";
 inline constexpr std::string_view kTensorsFile = "tensors.npz";
 inline constexpr std::string_view kHistogramsFile = "histograms.npy";
+inline constexpr std::string_view kLeftFile = "left.json";  // the counts of a ring that was removed; gone once the dump is mended
 inline constexpr std::string_view kAttributesFile = kAttributesDocument;
 inline constexpr uint64_t kHistogramNumbers = ExponentHistogram::kBins + 3;  // bins, zero, nan, inf
 inline constexpr uint64_t kHistogramsBegin = 128;                            // of histograms.npy: the size of its header

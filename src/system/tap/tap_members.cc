@@ -9,6 +9,7 @@
 #include "base/spans.h"
 #include "base/text.h"
 #include "format/npy/npy_header.h"
+#include "trace/waiting_values.h"
 
 namespace tensortap::tap {
 namespace {
@@ -75,6 +76,9 @@ Result<RecordData> string_tensor(std::span<const std::byte> data, const RecordRo
 
 Result<ZipEntry> find_member(std::span<const std::byte> bytes, const RecordRow& row) {
   if ((row.flags & kRecordHasData) == 0) {
+    if (waits_for_values(row)) {
+      return not_found("the record's values were on their way into the dump when its program died, or still are; it has its statistics");
+    }
     if ((row.flags & kRecordDataLost) != 0) return not_found("the record's values were lost (run.json says why); it has its statistics");
     return not_found("the record has statistics only; capture with --tensors or --full to keep values");
   }

@@ -193,7 +193,7 @@ void Index::read_ops(const std::string& folder) {
 Result<MappedFile> open_records(const std::string& path, bool finished) {
   if (finished) return MappedFile::open_settled(path);
   TENSORTAP_ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY));
-  const std::vector<LeftRow> left = read_left_rows(file);
+  const std::vector<LeftRow> left = read_left_ring(file).rows;
   if (left.empty()) return MappedFile::open_settled(path);
   TENSORTAP_ASSIGN_OR_RETURN(MappedFile map, MappedFile::open_with_room(file, kRingRows * sizeof(RecordRow)));
   add_left_rows(map.own_bytes(), left);
@@ -209,6 +209,9 @@ Status Index::read_records(const std::string& folder) {
   records_ = *std::move(file);
   TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), finished_));
   problems_.insert(problems_.end(), rows_.problems.begin(), rows_.problems.end());
+  if (!finished_ && rows_.on_the_way > 0) {
+    problems_.push_back(concat("tensors.npz: the values of ", counted(rows_.on_the_way, "record"), " have not arrived"));
+  }
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "format/npy/npy_header.h"
 #include "system/tap/records_file.h"
+#include "trace/waiting_values.h"
 
 namespace tensortap::tap {
 namespace {
@@ -91,6 +92,7 @@ Result<TapRows> read_rows(std::span<const std::byte> bytes, bool finished) {
     return result;
   }
   find_committed(data, available, result);
+  result.on_the_way = static_cast<uint64_t>(std::ranges::count_if(result.rows, waits_for_values));
   result.exact = agrees && result.gaps == 0 && result.rows.size() == available;
   if (finished && !result.exact && !begin.damaged) {
     const uint64_t present = result.rows.size() + result.gaps;

@@ -18,6 +18,7 @@ struct TapRows {
   std::span<const RecordRow> rows;  // borrows from the file's bytes, or from `copied`
   std::vector<RecordRow> copied;    // when rows between were not complete
   uint64_t gaps = 0;                // rows that were begun and never completed, with complete ones after them
+  uint64_t on_the_way = 0;          // rows of an unfinished file whose values are still to come, or never will
   uint64_t cut = 0;                 // rows of a finished file that its header counts and that are not in it
   bool exact = false;               // header and size agree: nothing is to be mended
   std::vector<std::string> problems;

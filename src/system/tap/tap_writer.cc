@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "format/npy/npy_header.h"
@@ -17,6 +19,7 @@
 #include "system/tap/tap_files.h"
 #include "system/tap/tensors_file.h"
 #include "system/tap/written_files.h"
+#include "trace/waiting_values.h"
 
 namespace tensortap::tap {
 namespace {
@@ -47,9 +50,19 @@ class Filled {
 
 uint64_t row_bytes(const ExponentHistogram* histogram) { return sizeof(RecordRow) + (histogram == nullptr ? 0 : sizeof(*histogram)); }
 
+void forget_values(RecordRow& row) {
+  row.flags &= static_cast<uint8_t>(~(kRecordHasData | kRecordRaw));
+  row.data_offset = row.data_bytes = row.member = row.data_header = 0;
+}
+
+// Whether there is something to keep; a tensor without elements has values, too.
+bool has_values(const RecordRow& row, const TensorView& data) {
+  return (data.data != nullptr || row.numel == 0) && data.desc.dtype != DType::kUndefined;
+}
+
 class Writer : public LayoutWriter {
  public:
-  Writer(std::string folder, const CaptureSpec& spec, File ops, std::unique_ptr<RecordsFile> records)
+  Writer(Folder folder, const CaptureSpec& spec, File ops, std::unique_ptr<RecordsFile> records)
       : folder_(std::move(folder)),
         access_(spec.access),
         room_(spec.limits.max_bytes),
@@ -62,6 +75,10 @@ class Writer : public LayoutWriter {
   [[nodiscard]] bool takes_statistics_on_any_thread() const override { return true; }
   Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
   [[nodiscard]] bool takes_references() const override { return true; }
+  [[nodiscard]] bool takes_rows_first() const override { return true; }
+  Result<uint64_t> add_row_first(RecordRow& row, const ExponentHistogram* histogram) override;
+  Status add_values(uint64_t number, RecordRow& row, const TensorView* data) override;
+  void count_lost(uint64_t records) override { records_->count_lost(records); }
   uint64_t take_lost() override { return records_->take_lost(); }
   Status add_reference(RecordRow& row, const ExponentHistogram* histogram) override;
   Status add_sketch(const RecordRow& row, const TensorSketch& sketch) override { return sketches_.add(row.sequence, sketch); }
@@ -77,14 +94,16 @@ class Writer : public LayoutWriter {
  private:
   Status write_ops();
   Status add_histogram(RecordRow& row, const ExponentHistogram* histogram);
-  Status add_data(RecordRow& row, const TensorView& data);
+  Status begin_row(RecordRow& row, const ExponentHistogram* histogram);
+  Status count_data(const RecordRow& row);
+  Result<TensorsFile::Place> write_values(RecordRow& row, const TensorView& data);
   Status take_row(const RecordRow& row, uint64_t bytes);
   std::string name_of(OpId op);
   Status update_histograms();
   [[nodiscard]] std::vector<WrittenFile> written_files() const;
   [[nodiscard]] std::string with_files(std::string_view manifest) const;
 
-  const std::string folder_;
+  const Folder folder_;
   const Access access_;
   DumpRoom room_;
   std::mutex ops_mutex_;  // everything about ops
@@ -158,7 +177,7 @@ Status Writer::add_histogram(RecordRow& row, const ExponentHistogram* histogram)
   if (histogram == nullptr) return {};
   const std::lock_guard lock(histograms_mutex_);
   if (!histograms_.is_open()) {
-    TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(join_path(folder_, kHistogramsFile), O_RDWR | O_CREAT | O_EXCL, access_));
+    TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(kHistogramsFile, O_RDWR | O_CREAT | O_EXCL, access_));
     histograms_ = std::move(file);
     const std::string header = make_histograms_header(0);
     TENSORTAP_RETURN_IF_ERROR(histograms_.write_at(0, std::as_bytes(std::span(header))));
@@ -176,9 +195,10 @@ Status Writer::add_histogram(RecordRow& row, const ExponentHistogram* histogram)
   return {};
 }
 
-Status Writer::add_data(RecordRow& row, const TensorView& data) {
+// Fills in where they are.
+Result<TensorsFile::Place> Writer::write_values(RecordRow& row, const TensorView& data) {
   if (tensors_ == nullptr) {
-    TENSORTAP_ASSIGN_OR_RETURN(tensors_, TensorsFile::create(join_path(folder_, kTensorsFile), access_, room_));
+    TENSORTAP_ASSIGN_OR_RETURN(tensors_, TensorsFile::create(folder_, access_, room_));
     tensors_seen_.store(tensors_.get(), std::memory_order_release);
   }
   const DTypeInfo& info = dtype_info(data.desc.dtype);
@@ -197,42 +217,83 @@ Status Writer::add_data(RecordRow& row, const TensorView& data) {
   row.member = place.member;
   row.flags |= kRecordHasData;
   if (info.is_raw_in_numpy || info.kind == DTypeKind::kString) row.flags |= kRecordRaw;
-  if (Status status = records_->append(row); !status.ok()) {
-    tensors_->undo(place);
-    return status;
-  }
-  ++data_rows_;
+  return place;
+}
+
+// Of a row that is taken.
+Status Writer::count_data(const RecordRow& row) {
+  if ((row.flags & kRecordHasData) != 0) ++data_rows_;
   return {};
 }
 
-Status Writer::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) {
-  const uint64_t bytes = row_bytes(histogram);
-  TENSORTAP_RETURN_IF_ERROR(take_row(row, bytes));
-  const Filled before(row);
-  row.flags &= static_cast<uint8_t>(~(kRecordHasData | kRecordRaw));
-  row.data_offset = row.data_bytes = row.member = row.data_header = 0;
-  const bool has_data = data != nullptr && (data->data != nullptr || row.numel == 0) && data->desc.dtype != DType::kUndefined;
+// Takes the room for a row, and writes its histogram.
+Status Writer::begin_row(RecordRow& row, const ExponentHistogram* histogram) {
+  TENSORTAP_RETURN_IF_ERROR(take_row(row, row_bytes(histogram)));
   Status status = add_histogram(row, histogram);
-  if (status.ok()) status = has_data ? add_data(row, *data) : records_->append(row);
-  if (!status.ok()) {
-    before.put_back(row);
-    room_.give_back(bytes);
+  if (!status.ok()) room_.give_back(row_bytes(histogram));
+  return status;
+}
+
+Status Writer::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) {
+  const Filled before(row);
+  TENSORTAP_RETURN_IF_ERROR(begin_row(row, histogram));
+  forget_values(row);
+  std::optional<TensorsFile::Place> place;
+  Status status;
+  if (data != nullptr && has_values(row, *data)) {
+    Result<TensorsFile::Place> written = write_values(row, *data);
+    status = written.status();
+    if (written.ok()) place = *written;
   }
+  if (status.ok()) status = records_->append(row).status();
+  if (status.ok()) return count_data(row);
+  if (place.has_value()) tensors_->undo(*place);
+  before.put_back(row);
+  room_.give_back(row_bytes(histogram));
   return status;
 }
 
 Status Writer::add_reference(RecordRow& row, const ExponentHistogram* histogram) {
-  const uint64_t bytes = row_bytes(histogram);
-  TENSORTAP_RETURN_IF_ERROR(take_row(row, bytes));
   const Filled before(row);
-  Status status = add_histogram(row, histogram);
-  if (status.ok()) status = records_->append(row);
-  if (status.ok()) {
-    data_rows_ += (row.flags & kRecordHasData) != 0 ? 1 : 0;
-  } else {
-    before.put_back(row);
-    room_.give_back(bytes);
+  TENSORTAP_RETURN_IF_ERROR(begin_row(row, histogram));
+  Status status = records_->append(row).status();
+  if (status.ok()) return count_data(row);
+  before.put_back(row);
+  room_.give_back(row_bytes(histogram));
+  return status;
+}
+
+Result<uint64_t> Writer::add_row_first(RecordRow& row, const ExponentHistogram* histogram) {
+  const Filled before(row);
+  TENSORTAP_RETURN_IF_ERROR(begin_row(row, histogram));
+  forget_values(row);
+  row.flags |= kRecordDataLost;
+  row.member = kValuesOnTheWay;
+  Result<uint64_t> number = records_->append_first(row);
+  if (number.ok()) return number;
+  before.put_back(row);
+  room_.give_back(row_bytes(histogram));
+  return number;
+}
+
+Status Writer::add_values(uint64_t number, RecordRow& row, const TensorView* data) {
+  if (data == nullptr) {
+    TENSORTAP_RETURN_IF_ERROR(records_->put_values(number, row));
+    return count_data(row);
   }
+  forget_values(row);
+  if (!has_values(row, *data)) return records_->put_values(number, row);
+  const Result<TensorsFile::Place> place = write_values(row, *data);
+  if (!place.ok()) {
+    (void)records_->put_values(number, row);
+    return place.status();
+  }
+  row.flags &= static_cast<uint8_t>(~kRecordDataLost);
+  Status status = records_->put_values(number, row);
+  if (status.ok()) return count_data(row);
+  tensors_->undo(*place);
+  forget_values(row);
+  row.flags |= kRecordDataLost;
   return status;
 }
 
@@ -285,7 +346,7 @@ std::vector<GoneFile> Writer::end_files() {
   files_ = files_json(files);
   std::vector<GoneFile> gone;
   for (const WrittenFile& one : files) {
-    const std::string_view how = what_became_of(one, folder_);
+    const std::string_view how = what_became_of(one, folder_.path());
     if (!how.empty()) gone.push_back({one.name, how, one.records});
   }
   return gone;
@@ -301,7 +362,7 @@ std::string Writer::with_files(std::string_view manifest) const {
 
 Status Writer::finish(std::string_view manifest) {
   if (!has_ended_) end_files();
-  const Status written = write_file_atomically(join_path(folder_, kRunFile), with_files(manifest), access_);
+  const Status written = folder_.replace_file(kRunFile, with_files(manifest), access_);
   return end_status_.ok() ? written : end_status_;
 }
 
@@ -314,9 +375,10 @@ uint64_t Writer::bytes_written() const {
 }  // namespace
 
 Result<std::unique_ptr<LayoutWriter>> create_dump(const DumpInfo& info, const CaptureSpec& spec) {
-  TENSORTAP_ASSIGN_OR_RETURN(File ops, File::open(join_path(info.folder, kOpsFile), O_RDWR | O_CREAT | O_EXCL, spec.access));
-  TENSORTAP_ASSIGN_OR_RETURN(auto records, RecordsFile::create(join_path(info.folder, kRecordsFile), spec.access));
-  return std::unique_ptr<LayoutWriter>(new Writer(info.folder, spec, std::move(ops), std::move(records)));
+  TENSORTAP_ASSIGN_OR_RETURN(Folder folder, Folder::open(info.folder));
+  TENSORTAP_ASSIGN_OR_RETURN(File ops, folder.open_file(kOpsFile, O_RDWR | O_CREAT | O_EXCL, spec.access));
+  TENSORTAP_ASSIGN_OR_RETURN(auto records, RecordsFile::create(folder, spec.access));
+  return std::unique_ptr<LayoutWriter>(new Writer(std::move(folder), spec, std::move(ops), std::move(records)));
 }
 
 }  // namespace tensortap::tap

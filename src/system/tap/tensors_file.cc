@@ -11,6 +11,7 @@
 #include "base/size_signal.h"
 #include "base/spans.h"
 #include "base/text.h"
+#include "system/tap/tap_files.h"
 
 namespace tensortap::tap {
 namespace {
@@ -25,8 +26,8 @@ constexpr uint64_t kWriteBackAtOnce = uint64_t{16} << 20;
 
 }  // namespace
 
-Result<std::unique_ptr<TensorsFile>> TensorsFile::create(const std::string& path, Access access, DumpRoom& room) {
-  TENSORTAP_ASSIGN_OR_RETURN(File file, File::open(path, O_RDWR | O_CREAT | O_EXCL, access));
+Result<std::unique_ptr<TensorsFile>> TensorsFile::create(const Folder& folder, Access access, DumpRoom& room) {
+  TENSORTAP_ASSIGN_OR_RETURN(File file, folder.open_file(kTensorsFile, O_RDWR | O_CREAT | O_EXCL, access));
   return std::unique_ptr<TensorsFile>(new TensorsFile(std::move(file), room));
 }
 
@@ -48,8 +49,9 @@ Status TensorsFile::write_small(const ZipMember& member, std::string_view npy_he
     written =
         without_size_signal([&] { return pwritev(file_.fd(), parts.data(), data.empty() ? 1 : 2, static_cast<off_t>(member.offset)); });
   } while (written < 0 && errno == EINTR);
-  if (written < 0) return errno_status(file_.path(), errno);
-  const auto done = static_cast<uint64_t>(written);
+  if (written < 0 && errno != EIO) return errno_status(file_.path(), errno);
+  // What is left, which is everything after an error of the device, goes the way that tries again.
+  const auto done = static_cast<uint64_t>(std::max<ssize_t>(written, 0));
   if (done < head.size()) TENSORTAP_RETURN_IF_ERROR(file_.write_at(member.offset + done, after(std::as_bytes(std::span(head)), done)));
   const uint64_t data_done = std::max<uint64_t>(done, head.size()) - head.size();
   return file_.write_at(member.offset + head.size() + data_done, after(data, data_done));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/status.h"
 #include "format/npz/zip_archive.h"
 #include "layout/dump_room.h"
@@ -23,8 +24,8 @@ namespace tensortap::tap {
 // Appends stored members. One thread; bytes_written() from any.
 class TensorsFile {
  public:
-  // Creates the file; it must not exist. What is appended is taken from `room`, which outlives this.
-  static Result<std::unique_ptr<TensorsFile>> create(const std::string& path, Access access, DumpRoom& room);
+  // Creates tensors.npz; it must not exist. What is appended is taken from `room`, which outlives this.
+  static Result<std::unique_ptr<TensorsFile>> create(const Folder& folder, Access access, DumpRoom& room);
 
   // Where a member's content came to lie.
   struct Place {

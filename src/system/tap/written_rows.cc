@@ -14,6 +14,10 @@ void WrittenRows::add(uint64_t first, uint64_t count) {
   runs_.push_back(added);
 }
 
+bool WrittenRows::contains(uint64_t row) const {
+  return std::ranges::any_of(runs_, [row](const Run& run) { return run.begin <= row && row < run.end; });
+}
+
 uint64_t WrittenRows::cut(uint64_t end) {
   uint64_t gone = 0;
   std::erase_if(runs_, [end, &gone](Run& run) {

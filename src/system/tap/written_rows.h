@@ -13,6 +13,8 @@ class WrittenRows {
  public:
   // Rows from number `first` on were written; none of them was there before.
   void add(uint64_t first, uint64_t count);
+  // Whether the row was written and is still there.
+  [[nodiscard]] bool contains(uint64_t row) const;
   // The file ends before the row `end` now. Returns how many rows are gone.
   uint64_t cut(uint64_t end);
 
