@@ -49,10 +49,11 @@ std::unique_ptr<SessionFiles> SessionFiles::create(const SessionFacts& facts, bo
 
 Status SessionFiles::make_folder(bool shared) {
   folder_ = dump_;
+  TENSORTAP_ASSIGN_OR_RETURN(held_, Folder::open(dump_));
   if (!shared) return {};
-  const std::string own = concat(kSessionFolder, ::getpid(), "-", number_);
-  folder_ = join_path(join_path(dump_, kSharedFolder), own);
-  TENSORTAP_RETURN_IF_ERROR(make_directories(folder_, access_));
+  const std::string own = join_path(kSharedFolder, concat(kSessionFolder, ::getpid(), "-", number_));
+  folder_ = join_path(dump_, own);
+  TENSORTAP_ASSIGN_OR_RETURN(held_, held_->make_below(own, folder_mode(access_)));
   shared_ = true;
   return {};
 }
@@ -90,15 +91,18 @@ void SessionFiles::update(const SessionCounts& counts, bool on) {
   const std::string text = concat(head_, ", ", to_json_text(changing).substr(1), "\n");
   if (head_.empty() || text == told_) return;
   // The dump may be gone, or the disk full: whoever looks sees what was there before.
-  if (write_file_atomically(join_path(folder_, kSessionFile), text, access_).ok()) told_ = text;
+  if (held_->replace_file(kSessionFile, text, access_).ok()) told_ = text;
 }
 
-Status SessionFiles::write_reply(std::string_view text) { return write_file_atomically(join_path(folder_, kReplyFile), text, access_); }
+Status SessionFiles::write_reply(std::string_view text) {
+  if (!held_.has_value()) return not_found(concat(folder_, ": could not be opened"));
+  return held_->replace_file(kReplyFile, text, access_);
+}
 
 SessionFiles::~SessionFiles() {
   if (!link_.empty()) ::unlink(link_.c_str());
   if (head_.empty()) return;
-  for (const std::string_view name : {kSessionFile, kControlFile, kReplyFile}) ::unlink(join_path(folder_, name).c_str());
+  for (const std::string_view name : {kSessionFile, kControlFile, kReplyFile}) (void)held_->remove(name);
   if (!shared_) return;
   ::rmdir(folder_.c_str());
   ::rmdir(parent_path(folder_).c_str());

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/json_fwd.h"
 #include "base/status.h"
 #include "capture/session_counts.h"
@@ -50,8 +52,9 @@ class SessionFiles {
 
   std::string dump_;  // absolute
   std::string folder_;
-  unsigned number_ = 0;  // among the sessions of this process
-  bool shared_ = false;  // the folder is ours alone, below the dump's
+  std::optional<Folder> held_;  // that folder
+  unsigned number_ = 0;         // among the sessions of this process
+  bool shared_ = false;         // the folder is ours alone, below the dump's
   Access access_ = Access::kPrivate;
   std::string link_;  // "" = none
   std::string head_;  // the members of session.json that stay, in JSON, without its end

@@ -37,17 +37,17 @@ int64_t clock_ns() {
 
 }  // namespace
 
-CrashRecorder::CrashRecorder(std::string path, int fd, const CrashSources& sources)
-    : path_(std::move(path)), fd_(fd), process_(getpid()), sources_(sources) {}
+CrashRecorder::CrashRecorder(Folder folder, std::string name, File file, const CrashSources& sources)
+    : folder_(std::move(folder)), name_(std::move(name)), file_(std::move(file)), fd_(file_.fd()), process_(getpid()), sources_(sources) {}
 
 Result<std::unique_ptr<CrashRecorder>> CrashRecorder::open(const std::string& folder, const CrashSources& sources) {
+  TENSORTAP_ASSIGN_OR_RETURN(Folder held, Folder::open(folder));
   for (int number = 1; number <= kMostFiles; ++number) {
-    const std::string suffix = number == 1 ? std::string() : concat("-", number);
-    std::string path = join_path(folder, concat(kCrashFilePrefix, getpid(), suffix, kCrashFileSuffix));
-    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, file_mode(sources.access));
-    if (fd < 0 && errno == EEXIST) continue;
-    if (fd < 0) return errno_status(path, errno);
-    std::unique_ptr<CrashRecorder> recorder(new CrashRecorder(std::move(path), fd, sources));
+    std::string name = concat(kCrashFilePrefix, getpid(), number == 1 ? std::string() : concat("-", number), kCrashFileSuffix);
+    Result<File> file = held.open_file(name, O_RDWR | O_CREAT | O_EXCL, sources.access);
+    if (!file.ok() && file.status().system_error() == EEXIST) continue;
+    if (!file.ok()) return file.status();
+    std::unique_ptr<CrashRecorder> recorder(new CrashRecorder(std::move(held), std::move(name), *std::move(file), sources));
     if (!recorder->running.reserve()) return exhausted("no memory to remember what runs, for crashes");
     if (sources.with_stack) {
       // The first walk loads a library, which a handler must not.
@@ -62,9 +62,8 @@ Result<std::unique_ptr<CrashRecorder>> CrashRecorder::open(const std::string& fo
 
 CrashRecorder::~CrashRecorder() {
   remove_crash_listener(this);
-  close(fd_);
   // The program is alive: whatever signal there was, it was no crash.
-  unlink(path_.c_str());
+  (void)folder_.remove(name_);
 }
 
 void CrashRecorder::crashed(int signal, const siginfo_t& info, const void* context) noexcept {

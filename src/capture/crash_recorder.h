@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/status.h"
 #include "capture/op_table.h"
 #include "capture/record_ring.h"
@@ -45,7 +46,7 @@ class CrashRecorder : public CrashListener {
   void survived() noexcept override;
 
  private:
-  CrashRecorder(std::string path, int fd, const CrashSources& sources);
+  CrashRecorder(Folder folder, std::string name, File file, const CrashSources& sources);
 
   // All of this runs in a handler: pwrite() and arithmetic, no lock and no memory.
   void write_all(int signal, const siginfo_t& info, const void* context) noexcept;
@@ -67,8 +68,10 @@ class CrashRecorder : public CrashListener {
   void write_frame(CrashFrameKind kind, const void* bytes, uint64_t size) noexcept;
   bool write_at(uint64_t offset, const void* bytes, uint64_t size) noexcept;
 
-  const std::string path_;
-  const int fd_;
+  const Folder folder_;
+  const std::string name_;
+  const File file_;
+  const int fd_;  // the file's
   const int process_;
   const CrashSources sources_;
   uint64_t end_ = 0;  // of the file

@@ -115,8 +115,8 @@ bool OutputFolder::still_there() const {
 
 void OutputFolder::discard() {
   const Result<std::vector<std::string>> names = list_directory(path_);
-  if (names.ok() && !shared_) {
-    for (const std::string& name : *names) unlink(join_path(path_, name).c_str());
+  if (names.ok() && !shared_ && lock_.is_open() && still_there()) {
+    for (const std::string& name : *names) unlinkat(lock_.fd(), name.c_str(), 0);
   }
   for (const std::string& part : std::views::reverse(created_)) rmdir(part.c_str());
   created_.clear();

@@ -39,6 +39,15 @@ void tell_settled(const CrashSettled& one, bool counted, RepairReport& report) {
       concat(file_name(one.file), ": ", one.content.text, "; ", one.content.tensors, " tensors become files of the tree"));
 }
 
+// Whether a link leads from `top`, which the caller chose, to the part of it in `folder`.
+bool is_behind_link(const std::string& top, const std::string& folder) {
+  std::string place = folder;
+  for (; place.size() > top.size(); place = parent_path(place)) {
+    if (!is_own_directory(place)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 CrashesSettled settle_crashes(const std::string& folder, bool dry_run) {
@@ -83,12 +92,21 @@ Result<RepairReport> repair_dump(const std::string& path, bool dry_run) {
   return report;
 }
 
+namespace {
+
+Result<RepairReport> repair_part(const std::string& top, const std::string& folder, bool dry_run) {
+  if (!is_behind_link(top, folder)) return repair_dump(folder, dry_run);
+  return invalid_argument(concat(quote(folder), ": a link leads there. Repair the dump that it leads to by its own path"));
+}
+
+}  // namespace
+
 Result<std::vector<RepairedPart>> repair_parts(const std::string& path, bool dry_run) {
   std::vector<std::string> folders = dump_parts(path);
   if (folders.empty()) folders.push_back(path);
   std::vector<RepairedPart> parts;
   for (const std::string& folder : folders) {
-    Result<RepairReport> report = repair_dump(folder, dry_run);
+    Result<RepairReport> report = repair_part(path, folder, dry_run);
     if (!report.ok() && folders.size() == 1) return report.status();
     if (!report.ok()) {
       RepairReport unchanged;

@@ -33,8 +33,8 @@ struct RepairedPart {
   std::string folder;
   RepairReport report;
 };
-// Mends every dump_parts() of `path`, or, where there are none, what repair_dump() finds. A part that cannot be mended has the reason among
-// its actions, unless it is the only one. Errors: as repair_dump().
+// Mends every dump_parts() of `path`, or, where there are none, what repair_dump() finds. A part that cannot be mended, or to which a link
+// leads, has the reason among its actions, unless it is the only one. Errors: as repair_dump().
 Result<std::vector<RepairedPart>> repair_parts(const std::string& path, bool dry_run);
 
 }  // namespace tensortap

@@ -98,10 +98,10 @@ AclRequest::AclRequest(const CaptureSpec& spec) : trigger_(spec.trigger) {
   }
 }
 
-Status AclRequest::write(const AsynchronousTree& tree, const std::string& root, int64_t last_step, FolderRules rules) const {
+Status AclRequest::write(const AsynchronousTree& tree, const Folder& root, int64_t last_step, FolderRules rules) const {
   if (!tree.asks_each_step() || last_step < 0) return {};
   TENSORTAP_ASSIGN_OR_RETURN(const auto folder, NamedFolder::create(root, "", rules));
-  return folder->replace(concat("acl_dump_", tree.device, ".json"), text(join_path(root, to_text(last_step))));
+  return folder->replace(concat("acl_dump_", tree.device, ".json"), text(join_path(root.path(), to_text(last_step))));
 }
 
 // For the dump in `folder`.

@@ -71,7 +71,7 @@ class AclRequest {
 
   // Leaves it in `root` as acl_dump_0.json, as the last step asked. Nothing where a form does not ask for each step, and before the first
   // step (-1).
-  [[nodiscard]] Status write(const AsynchronousTree& tree, const std::string& root, int64_t last_step, FolderRules rules) const;
+  [[nodiscard]] Status write(const AsynchronousTree& tree, const Folder& root, int64_t last_step, FolderRules rules) const;
 
  private:
   [[nodiscard]] std::string text(std::string_view folder) const;

@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, NamedFolderTest, testing::Values(kAtOnceRules, k
 
 TEST(SpoolTest, KeepsSmallTensorsInMemoryAndLargeOnesInAFileWithoutAName) {
   TemporaryFolder root;
-  Spool spool(root.path());
+  Spool spool(*Folder::hold(root.path()));
   const std::vector<std::byte> small(16, std::byte{1});
   const std::vector<std::byte> large(kLargestInMemory + 1, std::byte{2});
   const auto kept_small = *spool.keep(small);

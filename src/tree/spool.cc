@@ -16,11 +16,11 @@ constexpr uint64_t kMostInMemory = uint64_t{64} << 20;
 
 Status Spool::open() {
   if (file_ != nullptr) return {};
-  Result<File> file = File::open(folder_, O_RDWR | O_TMPFILE);
+  Result<File> file = File::open_at(folder_->fd(), ".", folder_->path(), O_RDWR | O_TMPFILE);
   if (!file.ok()) {
-    const std::string path = join_path(folder_, concat(kSpoolPrefix, ::getpid()));
-    file = File::open(path, O_RDWR | O_CREAT | O_EXCL);
-    if (file.ok()) (void)::unlink(path.c_str());
+    const std::string name = concat(kSpoolPrefix, ::getpid());
+    file = folder_->open_file(name, O_RDWR | O_CREAT | O_EXCL);
+    if (file.ok()) (void)folder_->remove(name);
   }
   if (!file.ok()) return file.status();
   file_ = std::make_shared<File>(*std::move(file));

@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
+#include <string_view>
 
+#include "base/folder.h"
 #include "tree/file_parts.h"
 
 namespace tensortap {
@@ -21,14 +22,13 @@ inline constexpr std::string_view kSpoolPrefix = ".tensortap-spool-";
 // keep() returned may outlive the spool.
 class Spool {
  public:
-  // `folder` exists.
-  explicit Spool(std::string folder) : folder_(std::move(folder)) {}
+  explicit Spool(std::shared_ptr<const Folder> folder) : folder_(std::move(folder)) {}
   // Keeps a copy of the bytes, small ones in memory. Errors: kIo, kExhausted.
   Result<std::shared_ptr<const KeptBytes>> keep(std::span<const std::byte> bytes);
 
  private:
   Status open();
-  std::string folder_;
+  std::shared_ptr<const Folder> folder_;
   std::shared_ptr<File> file_;
   uint64_t end_ = 0;
   std::shared_ptr<uint64_t> in_memory_ = std::make_shared<uint64_t>(0);

@@ -32,7 +32,7 @@ Result<std::shared_ptr<NamedFolder>> OpFiles::folder_of(const Op& op, const Exec
       execution.failed ? concat(kExceptionFolders, "/", options_.tree.device) : options_.tree.step_folder(step, op.single);
   if (!execution.failed) last_step_ = step;
   if (const auto found = folders_.find(below); found != folders_.end()) return found->second;
-  TENSORTAP_ASSIGN_OR_RETURN(auto folder, NamedFolder::create(options_.root, below, {.access = options_.access}));
+  TENSORTAP_ASSIGN_OR_RETURN(auto folder, NamedFolder::create(*options_.root, below, {.access = options_.access}));
   folders_[below] = folder;
   return folder;
 }

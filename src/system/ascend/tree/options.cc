@@ -74,7 +74,7 @@ Result<Options> writer_options(const DumpInfo& info, const CaptureSpec& spec) {
   if (!options.tensors && !options.statistics) {
     return invalid_argument("the layout ge has no place for descriptions; keep tensors, statistics or both");
   }
-  options.root = info.folder;
+  TENSORTAP_ASSIGN_OR_RETURN(options.root, Folder::hold(info.folder));
   options.model_number = std::max(info.model_id, 1U);
   TENSORTAP_ASSIGN_OR_RETURN(options.portable_names, read_flag(spec, "portable_names"));
   TENSORTAP_ASSIGN_OR_RETURN(options.scoped_names, read_flag(spec, "scoped_names"));

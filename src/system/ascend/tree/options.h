@@ -4,8 +4,10 @@
 #define TENSORTAP_SYSTEM_ASCEND_TREE_OPTIONS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "base/folder.h"
 #include "base/status.h"
 #include "layout/layout.h"
 #include "system/ascend/statistics.h"
@@ -16,7 +18,7 @@ namespace tensortap::ascend {
 enum class TreeScene : uint8_t { kModel, kOverflow, kException, kWatcher };
 
 struct Options {
-  std::string root;
+  std::shared_ptr<const Folder> root;
   AsynchronousTree tree;
   AclRequest request;
   ManifestPlace manifest;  // of the file with what was captured

@@ -206,7 +206,7 @@ class Repair {
     std::vector<FilePart> parts = {{std::as_bytes(std::span(head)), nullptr}};
     for (const auto& payload : payloads) parts.push_back({payload, nullptr});
     TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<NamedFolder> folder,
-                               NamedFolder::create(root_.path(), folder_of(file).relative, {.access = access_of(path_of(file))}));
+                               NamedFolder::create(root_, folder_of(file).relative, {.access = access_of(path_of(file))}));
     return folder->rewrite(std::string(file.stored), parts);
   }
 
@@ -224,7 +224,7 @@ class Repair {
 
   Status replace(const TreeFolder& folder, const std::string& name, std::string_view content) {
     TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<NamedFolder> writer,
-                               NamedFolder::create(root_.path(), folder.relative, {.access = access_of(folder.path)}));
+                               NamedFolder::create(root_, folder.relative, {.access = access_of(folder.path)}));
     return writer->replace(name, content);
   }
 

@@ -330,10 +330,10 @@ Status Writer::finish(std::string_view manifest) {
   inputs_.each_loaded([](Rows::Source& source) { source.place.reset(); });
   // A watch for failures that saw none leaves nothing.
   if (options_.scene != TreeScene::kException || files_.has_written() || !options_.failure.empty()) {
-    const auto folder = NamedFolder::create(options_.root, options_.manifest.folder, {.access = options_.access});
+    const auto folder = NamedFolder::create(*options_.root, options_.manifest.folder, {.access = options_.access});
     noted_.note(folder.ok() ? (*folder)->replace(options_.manifest.file, manifest) : folder.status());
     const FolderRules rules{.access = options_.access, .read_only = true};
-    noted_.note(options_.request.write(options_.tree, options_.root, files_.last_step(), rules));
+    noted_.note(options_.request.write(options_.tree, *options_.root, files_.last_step(), rules));
   }
   files_.close();
   return noted_.take();

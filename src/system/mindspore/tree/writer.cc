@@ -124,7 +124,7 @@ Status Writer::describe_overflow(const Piece& piece, IterationFolder& folder, co
 }
 
 Result<FolderPointer> Writer::make_folder(const std::string& below) const {
-  TENSORTAP_ASSIGN_OR_RETURN(auto files, NamedFolder::create(options_.root, below, tree_rules(options_.access)));
+  TENSORTAP_ASSIGN_OR_RETURN(auto files, NamedFolder::create(*options_.root, below, tree_rules(options_.access)));
   return std::make_shared<IterationFolder>(std::move(files), table_.header());
 }
 

@@ -14,7 +14,7 @@ constexpr std::string_view kGraphs = "graphs";
 }  // namespace
 
 Result<std::shared_ptr<NamedFolder>> Companions::make_folder(std::string_view name) const {
-  return NamedFolder::create(options_.root, concat(options_.rank, "/", name), tree_rules(options_.access));
+  return NamedFolder::create(*options_.root, concat(options_.rank, "/", name), tree_rules(options_.access));
 }
 
 Status Companions::write_metadata() const {
@@ -67,9 +67,9 @@ Status Companions::finish(const Ops& ops, std::string_view manifest) {
 
 Status Companions::finish_tree(const AsynchronousTree& tree, std::string_view manifest) const {
   const auto [below, file] = tree.manifest_above_times(options_.net);
-  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, NamedFolder::create(options_.root, below, {.access = options_.access}));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, NamedFolder::create(*options_.root, below, {.access = options_.access}));
   TENSORTAP_RETURN_IF_ERROR(folder->replace(file, manifest));
-  return options_.request.write(tree, options_.root, last_step_, tree_rules(options_.access));
+  return options_.request.write(tree, *options_.root, last_step_, tree_rules(options_.access));
 }
 
 Status Companions::write_attributes(NamedFolder& folder, const Op& op) const {

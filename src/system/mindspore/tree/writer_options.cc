@@ -61,7 +61,7 @@ Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& sp
     return invalid_argument("the layout mindspore has no place for descriptions; keep tensors, statistics or both");
   }
   TENSORTAP_RETURN_IF_ERROR(set_tree(info, spec, options));
-  options.root = info.folder;
+  TENSORTAP_ASSIGN_OR_RETURN(options.root, Folder::hold(info.folder));
   options.rank = concat("rank_", info.rank);
   options.categories = layout_option(spec, "statistic_category", "max,min,l2norm");
   options.only_with_records = spec.trigger != Trigger::kAlways || !spec.where.empty();

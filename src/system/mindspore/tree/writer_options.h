@@ -4,9 +4,11 @@
 #define TENSORTAP_SYSTEM_MINDSPORE_TREE_WRITER_OPTIONS_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "base/folder.h"
 #include "base/status.h"
 #include "layout/layout.h"
 #include "system/mindspore/release.h"
@@ -16,8 +18,8 @@ namespace tensortap::mindspore {
 
 struct WriterOptions {
   Profile profile;
-  std::string root;  // "…/rank_0" is below it
-  std::string rank;  // "rank_0"
+  std::shared_ptr<const Folder> root;  // "…/rank_0" is below it
+  std::string rank;                    // "rank_0"
   std::string net;
   std::string categories;
   std::string config;  // for .dump_metadata/data_dump.json

@@ -110,7 +110,7 @@ Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& sp
   }
   const int64_t process = info.process != 0 ? info.process : ::getpid();
   const int device = info.device == 0 && info.process == 0 ? job_device() : std::max(info.device, -1);
-  options.root = info.folder;
+  TENSORTAP_ASSIGN_OR_RETURN(options.root, Folder::hold(info.folder));
   options.absolute_root = absolute(info.folder);
   options.links = links == "true";
   options.operation_table = has_word(tables, "op");

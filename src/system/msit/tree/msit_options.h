@@ -4,15 +4,17 @@
 #define TENSORTAP_SYSTEM_MSIT_TREE_MSIT_OPTIONS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "base/folder.h"
 #include "base/status.h"
 #include "layout/layout.h"
 
 namespace tensortap::msit {
 
 struct WriterOptions {
-  std::string root;
+  std::shared_ptr<const Folder> root;
   std::string dump;      // "msit_dump_20251120_200000"
   std::string process;   // "0_22377": of ops that do not tell theirs
   std::string manifest;  // name of the file with what was captured

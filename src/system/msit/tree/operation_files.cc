@@ -36,7 +36,7 @@ Result<std::shared_ptr<const Folder>> OperationFiles::folder_above(const std::st
   const std::string path = end == std::string::npos ? "" : below.substr(0, end);
   if (const auto found = above_.find(path); found != above_.end()) return found->second;
   const auto make = [&]() -> Result<Folder> {
-    if (path.empty()) return Folder::open(options_.root);
+    if (path.empty()) return options_.root->below("");
     TENSORTAP_ASSIGN_OR_RETURN(const auto above, folder_above(path));
     return above->make_below(path.substr(path.rfind('/') + 1), folder_mode(options_.access));
   };

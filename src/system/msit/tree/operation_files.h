@@ -35,7 +35,7 @@ struct FilePlace {
 // replaces one. `options` outlives it.
 class OperationFiles {
  public:
-  explicit OperationFiles(const WriterOptions& options) : options_(options), room_(options.max_bytes), equal_(options.root) {}
+  explicit OperationFiles(const WriterOptions& options) : options_(options), room_(options.max_bytes), equal_(options.root->path()) {}
 
   // Writes one tensor: a header, and its elements where `elements` has any; where the options ask for links and a file of the same bytes is
   // there, a relative link to it. A name that is taken gets the number of a call. Errors:

@@ -48,7 +48,7 @@ Status Tables::write(const std::string& name, Table& table) {
   if (table.waiting.empty()) return {};
   if (table.folder == nullptr) {
     const std::string below = concat(options_.dump, "/", parent_path(name));
-    TENSORTAP_ASSIGN_OR_RETURN(table.folder, NamedFolder::create(options_.root, below, {.access = options_.access}));
+    TENSORTAP_ASSIGN_OR_RETURN(table.folder, NamedFolder::create(*options_.root, below, {.access = options_.access}));
   }
   TENSORTAP_RETURN_IF_ERROR(table.folder->append(file_name(name), table.waiting));
   table.waiting.clear();

@@ -56,7 +56,7 @@ void Times::take_rows(Round& round) {
 
 Status Times::write(const std::string& name, const std::string& rows) {
   const std::string below = concat(options_.dump, "/", parent_path(name));
-  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, NamedFolder::create(options_.root, below, {.access = options_.access}));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto folder, NamedFolder::create(*options_.root, below, {.access = options_.access}));
   TENSORTAP_RETURN_IF_ERROR(folder->append(file_name(name), begun_.contains(name) ? rows : concat(kTimeColumns, rows)));
   begun_.insert(name);
   return {};

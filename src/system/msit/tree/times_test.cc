@@ -13,7 +13,7 @@ constexpr std::string_view kHead = "opname,execute_kernelExecuteTime,execute_lau
 class OperationTimes : public testing::Test {
  protected:
   OperationTimes() {
-    options_.root = folder_.path();
+    options_.root = *Folder::hold(folder_.path());
     options_.dump = "msit_dump_T";
     options_.times = true;
   }

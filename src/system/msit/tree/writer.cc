@@ -53,7 +53,7 @@ class Writer : public LayoutWriter {
         tables_(options_),
         times_(options_),
         launches_(options_.threads),
-        ops_(concat(options_.root, "/", tensors_, "/", options_.process)),
+        ops_(concat(options_.root->path(), "/", tensors_, "/", options_.process)),
         inputs_(options_.only_with_records),
         spool_(options_.root) {}
 
