@@ -92,7 +92,7 @@ def exported_problems(library: Path) -> list[str]:
 
 
 def stub_problems(library: Path) -> list[str]:
-    """Find what the preloaded stub may not have: other exports, libraries besides the C library, work when it is loaded."""
+    """Find what the preloaded stub may not have: other exports, what another C library's loader cannot give it, work when it is loaded."""
     exported = [line.split()[0] for line in symbols(library, "-D", "--defined-only")]
     problems = [f"{library.name} exports {name}" for name in exported if name not in STUB_EXPORTS]
     problems += [f"{library.name} does not export {name}" for name in STUB_EXPORTS if name not in exported]
@@ -100,9 +100,13 @@ def stub_problems(library: Path) -> list[str]:
     problems += [f"{library.name} uses {name}, which {BANNED[name]}" for name in called if name in BANNED and name not in STUB_CALLS]
     dynamic = dynamic_section(library)
     needed = re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic)
-    problems += [f"{library.name} needs {name}" for name in needed if not re.match(r"lib(c|dl)\.so\.|ld-linux", name)]
+    problems += [f"{library.name} needs {name}" for name in needed if not re.match(r"lib(c|dl)\.so\.", name)]
+    problems += [f"{library.name} runs code when it is loaded ({tag})" for tag in re.findall(r"\((INIT|FINI(?:_ARRAY)?)\)", dynamic)]
+    # One function, which looks whether the loader is glibc's.
     problems += [
-        f"{library.name} runs code when it is loaded ({tag})" for tag in re.findall(r"\((INIT(?:_ARRAY)?|FINI(?:_ARRAY)?)\)", dynamic)
+        f"{library.name} runs more than one function when it is loaded"
+        for size in re.findall(r"\(INIT_ARRAYSZ\)\s+(\d+)", dynamic)
+        if size != "8"
     ]
     return problems
 

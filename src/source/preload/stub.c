@@ -1,8 +1,10 @@
 /*
  * libtensortap_preload.so: what `tensortap exec` preloads into a program and, with the environment, into its children.
  *
- * It needs the C library only and does nothing when it is loaded. It defines three functions; a preloaded library comes first in every
- * lookup:
+ * It needs the C library only and does nothing when it is loaded. The loader of another C library (musl) takes it as well, because the
+ * children of a program inherit LD_PRELOAD whatever they are linked to, and a library that a loader cannot take ends such a child before it
+ * starts; nothing is captured there, which is said once for each `tensortap exec`. It defines three functions; a preloaded library comes
+ * first in every lookup:
  *
  *  - at::getStepCallbacksUnlessEmpty(RecordScope), the one exported function of libtorch_cpu that every operator calls through the
  * procedure linkage
@@ -26,6 +28,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <signal.h>
 #include <stddef.h>
@@ -38,6 +41,9 @@
 #include "source/preload/symbol_search.h"
 
 #define SYMBOL "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE"
+
+/* Only glibc's loader has it. Weak, so that another one does not miss it. */
+#pragma weak _r_debug
 
 /* Hidden, but named by the assembler below. */
 __attribute__((visibility("hidden"), used)) void* tensortap_preload_target; /* the real function, once no operator has to stop here */
@@ -246,6 +252,38 @@ static void* function_of_library(const char* variable, const char* function) {
   return address;
 }
 
+/* ---- other C libraries ---- */
+
+static int is_other_loader(void) { return &_r_debug == NULL; }
+
+/* Whether this process is the first of its `tensortap exec` to come here: it makes the mark beside the request. */
+static int makes_mark(const char* request) {
+  static const char mark[] = "other_loader";
+  char path[4096];
+  const char* slash = strrchr(request, '/');
+  const size_t folder = slash == NULL ? 0 : (size_t)(slash - request) + 1;
+  if (folder == 0 || folder + sizeof mark > sizeof path) return 0;
+  memcpy(path, request, folder);
+  memcpy(path + folder, mark, sizeof mark);
+  const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return 0;
+  close(file);
+  return 1;
+}
+
+__attribute__((constructor)) static void tell_of_other_loader(void) {
+  if (!is_other_loader()) return;
+  const int error = errno;
+  const char* request = secure_getenv("TENSORTAP_EXEC");
+  char program[512];
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  program[length < 0 ? 0 : length] = '\0';
+  if (request != NULL && makes_mark(request)) {
+    say("nothing is captured in ", program, ", which uses another C library than glibc, nor in other programs that do");
+  }
+  errno = error;
+}
+
 /* ---- torch ---- */
 
 void* tensortap_preload_resolve(void) {
@@ -334,7 +372,8 @@ struct lookup tensortap_preload_lookup(void* handle, const char* name) {
     /* The loader's own list, and no function of the C library: who asks first may be what stands in front of them, before it is ready. What
      * comes before the C library in the list is there from the beginning. */
     struct search search = {"dlsym", tensortap_preload_dlsym, NULL, 1, 0, NULL, ""};
-    for (const struct link_map* map = _r_debug.r_map; map != NULL; map = map->l_next) {
+    if (is_other_loader()) search = find_function("dlsym", tensortap_preload_dlsym, NULL);
+    for (const struct link_map* map = is_other_loader() ? NULL : _r_debug.r_map; map != NULL; map = map->l_next) {
       if (search_in(&search, map->l_addr, map->l_ld, map->l_name)) break;
     }
     if (search.function == NULL) return (struct lookup){NULL, 1};
