@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tensortap/tensortap.h"
@@ -190,7 +191,7 @@ int run(Program& program, int signal, const std::string& mode) {
   }
   if (mode == "raise" || mode == "survive" || mode == "ignore") {
     raise(signal);
-  } else if (mode == "overflow") {
+  } else if (mode.starts_with("overflow")) {
     return overflow_stack(0);
   } else if (mode == "jump") {
     if (sigsetjmp(recovered, 1) == 0) fault(signal);
@@ -230,5 +231,8 @@ int main(int argc, char** argv) {
   program.first = add_op(program.session, "first");
   program.broken = add_op(program.session, "broken");
   if (mode == "after") set_passing_handler(signal);
-  return run(program, signal, mode);
+  if (!mode.ends_with("-thread")) return run(program, signal, mode);
+  int code = 0;
+  std::thread([&] { code = run(program, signal, mode); }).join();
+  return code;
 }

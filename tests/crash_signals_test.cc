@@ -175,13 +175,16 @@ TEST(Crash, BeyondTheLimitForFilesEndsTheProgramAsItWouldHave) {
   }
 }
 
-TEST(Crash, OfAFullStackIsRecordedOnTheProgramsOwnOtherStack) {
-  const toy::TempFolder folder;
-  const std::string out = folder / "dump";
-  const Ended ended = run_program(exception_config(out), SIGSEGV, "overflow");
-  ASSERT_TRUE(WIFSIGNALED(ended.status));
-  EXPECT_EQ(WTERMSIG(ended.status), SIGSEGV);
-  ASSERT_NO_FATAL_FAILURE(expect_inputs_of_broken_op(*toy::read_dump(out)));
+// On the program's own other stack where it has one.
+TEST(Crash, OfAFullStackIsRecordedOnAnotherStack) {
+  for (const char* mode : {"overflow", "overflow-plain", "overflow-thread"}) {
+    const toy::TempFolder folder;
+    const std::string out = folder / "dump";
+    const Ended ended = run_program(exception_config(out, "detail"), SIGSEGV, mode);
+    ASSERT_TRUE(WIFSIGNALED(ended.status)) << mode;
+    EXPECT_EQ(WTERMSIG(ended.status), SIGSEGV) << mode;
+    ASSERT_NO_FATAL_FAILURE(expect_inputs_of_broken_op(*toy::read_dump(out))) << mode;
+  }
 }
 
 TEST(Crash, MemoryThatIsGoneIsSkippedAndCounted) {

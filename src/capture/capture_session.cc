@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/left_report.h"
 #include "base/text.h"
 #include "capture/event_scope.h"
 #include "capture/event_view.h"
@@ -153,11 +154,11 @@ Status CaptureSession::close() {
   if (bind_failed_) return discard(), Status();
   sink_.stop();
   last_ops_.stop();
-  // The report counts what cannot be written now.
-  sink_.writer().flush();
+  sink_.writer().flush();  // the report counts what cannot be written now
   sink_.writer().end_files(folder_.still_there());
   ops_.decide_rest();
-  problems_.note_error(layout_->finish(to_json_text(manifest(true))));
+  const std::string report = to_json_text(manifest(true));
+  problems_.note_error(tell_exec(layout_->finish(report), folder_.path(), report));
   problems_.switch_off(SessionProblems::kClosed);
   return problems_.first_error();
 }

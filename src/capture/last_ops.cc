@@ -6,6 +6,7 @@
 #include "capture/copy_elements.h"
 #include "capture/event_scope.h"
 #include "capture/event_view.h"
+#include "capture/signal_stack.h"
 
 namespace tensortap {
 
@@ -34,12 +35,14 @@ void LastOps::failed(const RecordRow& row) {
 Status LastOps::record_crashes(const std::string& folder, CrashSources sources) {
   sources.ring = ring_.has_value() ? &*ring_ : nullptr;
   TENSORTAP_ASSIGN_OR_RETURN(crash_, CrashRecorder::open(folder, sources));
+  give_thread_signal_stack();
   return {};
 }
 
 void LastOps::note_running(const tensortap_op_event& event, int64_t step) {
   const EventScope scope;
   if (!scope.entered()) return;
+  give_thread_signal_stack();
   if (reads_first(event)) {
     crash_->running.begin(event, step);
   } else {

@@ -1,4 +1,5 @@
-// A folder for files that live as long as a session: removed, with what is in it, on destruction.
+// A folder for files that live as long as a session: removed, with what is in it, on destruction, and by the next one that is made when the
+// process was killed.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_SCRATCH_FOLDER_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_SCRATCH_FOLDER_H_
@@ -6,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/files.h"
 #include "base/status.h"
 
 namespace tensortap::onnxruntime {
@@ -13,17 +15,19 @@ namespace tensortap::onnxruntime {
 class ScratchFolder {
  public:
   ScratchFolder() = default;
-  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})), held_(std::move(other.held_)) {}
   ScratchFolder& operator=(ScratchFolder&& other) noexcept;
   ~ScratchFolder();
 
-  // A new, empty folder of the user alone under TMPDIR, or /tmp. Its path is absolute and without links.
+  // A new, empty folder of the user alone under TMPDIR, or /tmp. Its path is absolute and without links. Removes those that dead processes
+  // of the user left there.
   static Result<ScratchFolder> create();
 
   [[nodiscard]] const std::string& path() const { return path_; }  // "" = none
 
  private:
   std::string path_;
+  File held_;  // locked: the process lives
 };
 
 }  // namespace tensortap::onnxruntime
