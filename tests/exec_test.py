@@ -98,7 +98,7 @@ def test_death_by_a_signal_is_passed_through(tmp_path: Path, number: signal.Sign
     assert tensortap("exec", "--", "sh", "-c", f"kill -{number.value} $$", cwd=tmp_path).code == 128 + number
 
 
-@each_row("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+@each_row("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGALRM, signal.SIGCONT, signal.SIGWINCH])
 def test_signals_sent_to_the_launcher_reach_the_program(tmp_path: Path, number: signal.Signals) -> None:
     script = f"trap 'echo caught; exit 9' {number.name.removeprefix('SIG')}; echo ready; while :; do sleep 0.05; done"
     # A shell cannot trap what was ignored when it began, as in tests that run in the background of a script.

@@ -48,12 +48,10 @@ AdapterPolicy adapter_policy(const CapturedRun& run) {
   return run.no_build ? AdapterPolicy::kRefuse : AdapterPolicy::kBuild;
 }
 
-// For a program that can become another user. Whether it does is not known before.
-void note_other_users(const InstalledFiles& installed, const std::string& out, bool admitted, const Terminal& terminal) {
-  if (!can_become_another_user()) return;
-  const std::vector<std::string> obstacles = obstacles_of_other_users(installed, out, admitted);
-  if (obstacles.empty()) return;
-  terminal.note(printable(concat("processes that the program starts as another user are not captured: ", join(obstacles, "; "))));
+// For a program that can become another user: what keeps such processes from being captured.
+std::vector<std::string> obstacles_of(const CapturedRun& run, const InstalledFiles& installed, const std::string& out, Access access) {
+  if (run.own_user_only || !can_become_another_user()) return {};
+  return obstacles_of_other_users(installed, out, access == Access::kShared);
 }
 
 // `spec` is what was asked for: an answer to a question about failures may be that there were none.
@@ -110,7 +108,7 @@ Status tell(const CapturedRun& run, const Json& summary, Terminal& terminal) {
 
 // The summary for people on stderr, and for programs.
 Status report(const CapturedRun& run, const CaptureSpec& spec, const ExecPlace& place, const Json& summary, Terminal& terminal) {
-  if (!is_directory(place.path())) {
+  if (!place.still_there() && summary.at("dump").is_null()) {
     terminal.error(
         fmt::format("output folder {} was removed or renamed while the program ran; the capture is lost", quote(printable(place.path()))));
   } else if (summary.at("dump").is_null()) {
@@ -154,7 +152,7 @@ Result<ExitCode> run_captured(const CapturedRun& run, const FoundProgram& found,
   TENSORTAP_ASSIGN_OR_RETURN(const ExecPlace place, ExecPlace::take(spec));
   spec.out = place.path();
   const Access access = run.own_user_only ? Access::kPrivate : spec.access;
-  if (!run.own_user_only) note_other_users(found.installed, place.path(), access == Access::kShared, terminal);
+  const std::vector<std::string> obstacles = obstacles_of(run, found.installed, place.path(), access);
   TENSORTAP_ASSIGN_OR_RETURN(const ExecFolder folder, ExecFolder::create(make_request(run, spec, found.installed), access));
   InstalledFiles installed = found.installed;
   if (!run.preload.empty()) installed.preload_library = run.preload;
@@ -165,13 +163,22 @@ Result<ExitCode> run_captured(const CapturedRun& run, const FoundProgram& found,
   exec.name = folder.name();
   exec.dump = place.path();
   notice.tell(exec);
-  const auto end = run_program(found.path, run.program, variables);
+  bool other_users = false;
+  const auto look = [&other_users] { return other_users = starts_another_user(); };
+  const auto end = run_program(found.path, run.program, variables, obstacles.empty() ? std::function<bool()>() : look);
   if (!end.ok()) {
     place.give_back();
     return end.status();
   }
-  tell_crashes(settle_crashes(place.path(), false), terminal);
-  Json summary = summarise_dumps(terminal, process_dumps(place.path(), place.shared(), begin, folder.name()), place.path());
+  if (other_users) {
+    terminal.note(printable(concat("processes that ran as another user were not captured: ", join(obstacles, "; "))));
+  }
+  Json summary = {{"dump", nullptr}};
+  if (place.still_ours()) {
+    tell_crashes(settle_crashes(place.path(), false), terminal);
+    const auto dumps = process_dumps(place.path(), place.shared(), begin, folder.name());
+    summary = summarise_dumps(terminal, dumps, place.path(), folder.reports());
+  }
   summary["program"] = join(run.program, " ");
   summary["exit_code"] = end->exit_code;
   if (end->signal != 0) tell_signal(end->signal, summary);

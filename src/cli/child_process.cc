@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -22,9 +24,12 @@ namespace {
 
 constexpr size_t kMostAnswer = size_t{1} << 20;
 constexpr int kSignalBase = 128;
+constexpr int kFirstLookMs = 100;
+constexpr int kLastLookMs = 3000;
 
 // What is passed on to the program. Ctrl-Z and the like stop both, as for every group of processes.
-constexpr std::array kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+constexpr std::array kForwarded = {SIGINT,  SIGTERM, SIGHUP,   SIGQUIT,   SIGUSR1, SIGUSR2, SIGALRM,
+                                   SIGCONT, SIGURG,  SIGWINCH, SIGVTALRM, SIGPROF, SIGIO,   SIGPWR};
 
 volatile pid_t forward_to = 0;
 
@@ -129,6 +134,19 @@ ProgramEnd end_of(pid_t child) {
   return {WEXITSTATUS(status), 0};
 }
 
+// Until the child has ended; it stays there for waitpid().
+void look_meanwhile(pid_t child, const std::function<bool()>& look) {
+  if (!look) return;
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  if (handle < 0) return;
+  pollfd ended{handle, POLLIN, 0};
+  for (int wait = kFirstLookMs;; wait = std::min(2 * wait, kLastLookMs)) {
+    const int found = poll(&ended, 1, wait);
+    if (found > 0 || (found < 0 && errno != EINTR) || look()) break;
+  }
+  close(handle);
+}
+
 // Both ends of a pipe, closed at the end.
 class Pipe {
  public:
@@ -187,7 +205,8 @@ void prepare_process() {
   }
 }
 
-Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::string>& words, const Variables& environment) {
+Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::string>& words, const Variables& environment,
+                               const std::function<bool()>& look) {
   const std::vector<char*> pointers = pointers_to(words);
   Pipe report;
   if (!report.is_open()) return errno_status("pipe", errno);
@@ -211,6 +230,7 @@ Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::s
   ssize_t size = 0;
   while ((size = read(report.reading(), &error, sizeof error)) < 0 && errno == EINTR) {
   }
+  if (size != static_cast<ssize_t>(sizeof error)) look_meanwhile(child, look);
   const ProgramEnd end = end_of(child);
   forward_to = 0;
   if (size != static_cast<ssize_t>(sizeof error)) return end;

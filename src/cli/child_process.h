@@ -29,7 +29,9 @@ using Variables = std::vector<std::pair<std::string, std::optional<std::string>>
 // Runs a program with our stdin, stdout, stderr and working folder until it ends. Signals that somebody sends to us go to it; those that
 // the terminal sends (Ctrl-C) reach it by themselves and do not end us. `environment` is set on top of ours, in its order. Errors:
 // kNotFound, kInvalidArgument when it cannot be started; kIo. Once at a time, no other thread may run.
-Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::string>& words, const Variables& environment);
+// `look` is called from time to time while it runs, ever more rarely, until it returns true; never where the system cannot do both.
+Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::string>& words, const Variables& environment,
+                               const std::function<bool()>& look = nullptr);
 
 // Goes on in a process of its own, which has our terminal: nothing in there; how it ended in the process that was there before and waited
 // for it, with signals passed on as run_program() does it. For work that may crash. Errors: kIo. No other thread may run.

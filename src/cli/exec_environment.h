@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_CLI_EXEC_ENVIRONMENT_H_
 #define TENSORTAP_CLI_EXEC_ENVIRONMENT_H_
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/json_fwd.h"
+#include "base/left_report.h"
 #include "base/status.h"
 #include "cli/child_process.h"
 #include "cli/installed_files.h"
@@ -29,6 +31,8 @@ class ExecFolder {
 
   // As the processes of the program call it (exec_name()).
   [[nodiscard]] std::string name() const;
+  // What processes left here that could not finish their dumps (base/left_report.h).
+  [[nodiscard]] std::map<std::string, LeftReport> reports() const { return left_reports(path_); }
   // The variables to set for the program. Errors: kIo.
   [[nodiscard]] Result<Variables> variables(const InstalledFiles& installed) const;
 

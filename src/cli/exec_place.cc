@@ -1,5 +1,6 @@
 #include "cli/exec_place.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -30,6 +31,7 @@ Result<ExecPlace> ExecPlace::take(const CaptureSpec& spec) {
   for (int attempt = 2; spec.out.empty() && path_exists(place.path_); ++attempt) place.path_ = concat(path, "-", attempt);
   for (std::string part = place.path_; !path_exists(part); part = parent_path(part)) place.made_.push_back(part);
   TENSORTAP_RETURN_IF_ERROR(make_directories(place.path_, spec.access).with_context("output folder"));
+  TENSORTAP_ASSIGN_OR_RETURN(place.folder_, File::open(place.path_, O_RDONLY | O_DIRECTORY));
   if (place.shared_) return place;
   TENSORTAP_RETURN_IF_ERROR(place.hold());
   TENSORTAP_ASSIGN_OR_RETURN(const auto names, list_directory(place.path_));
@@ -37,6 +39,14 @@ Result<ExecPlace> ExecPlace::take(const CaptureSpec& spec) {
   return invalid_argument(fmt::format("output folder {} is not empty (it holds {}{}). Choose another with --out, or remove it",
                                       quote(place.path_), quote(names.front()), names.size() > 1 ? ", ..." : ""));
 }
+
+bool ExecPlace::still_there() const {
+  struct stat held {};
+  struct stat found {};
+  return fstat(folder_.fd(), &held) == 0 && stat(path_.c_str(), &found) == 0 && held.st_dev == found.st_dev && held.st_ino == found.st_ino;
+}
+
+bool ExecPlace::still_ours() const { return still_there() || is_own_directory(path_); }
 
 ExecPlace::~ExecPlace() {
   if (held_ >= 0) close(held_);

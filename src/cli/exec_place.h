@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/files.h"
 #include "base/status.h"
 #include "plan/capture_spec.h"
 
@@ -20,12 +21,21 @@ class ExecPlace {
   // exec` holds it; kIo.
   static Result<ExecPlace> take(const CaptureSpec& spec);
   ExecPlace(ExecPlace&& other) noexcept
-      : path_(std::move(other.path_)), shared_(other.shared_), held_(std::exchange(other.held_, -1)), made_(std::move(other.made_)) {}
+      : path_(std::move(other.path_)),
+        shared_(other.shared_),
+        held_(std::exchange(other.held_, -1)),
+        folder_(std::move(other.folder_)),
+        made_(std::move(other.made_)) {}
   ExecPlace& operator=(ExecPlace&&) = delete;
   ~ExecPlace();
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] bool shared() const { return shared_; }
+  // Whether the path still leads to the folder that take() found or made.
+  [[nodiscard]] bool still_there() const;
+  // Whether what the path leads to was made by the processes of the program: that folder, or one that they made again when it was gone. A link
+  // that somebody put in its place may lead to anybody's dump.
+  [[nodiscard]] bool still_ours() const;
   // Removes what take() made if it was not used.
   void give_back() const;
 
@@ -36,6 +46,7 @@ class ExecPlace {
   std::string path_;
   bool shared_ = false;
   int held_ = -1;                  // the socket whose name represents the folder
+  File folder_;                    // open, so that no other folder gets its number
   std::vector<std::string> made_;  // innermost first
 };
 

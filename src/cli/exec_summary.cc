@@ -87,8 +87,13 @@ void look_into(const Terminal& terminal, const std::string& folder, Json& summar
   add_verdict(**dump, summary);
 }
 
-Json summary_of(const Terminal& terminal, const std::string& dump) {
-  const Json report = report_of(dump);
+Json summary_of(const Terminal& terminal, const std::string& dump, const std::map<std::string, LeftReport>& left) {
+  Json report = report_of(dump);
+  const auto unfinished = report.is_null() ? left.find(dump) : left.end();
+  if (unfinished != left.end()) {
+    Result<Json> told = parse_json(unfinished->second.report, dump);
+    if (told.ok() && told->is_object()) report = *std::move(told);
+  }
   const std::string folder = dump_folder(dump);
   Json summary = {{"dump", folder}};
   for (const char* key : {"layout", "source", "rank"}) summary[key] = copy_of(report, key);
@@ -98,7 +103,8 @@ Json summary_of(const Terminal& terminal, const std::string& dump) {
     summary[key] = copy_of(report, key);
   }
   for (const char* key : {"origin", "harmless", "unwritten"}) summary[key] = nullptr;
-  summary["complete"] = report.is_object() && report.value("complete", false);
+  summary["complete"] = report.is_object() && report.value("complete", false) && unfinished == left.end();
+  if (unfinished != left.end()) summary["unfinished"] = unfinished->second.error;
   // What is wrong is for find to say, here as there. A process without anything to judge is not read again.
   if (!summary["complete"].get<bool>() || is_to_judge(report)) look_into(terminal, folder, summary);
   return summary;
@@ -285,15 +291,23 @@ std::vector<std::string> dumps_in_trees(const std::string& out, const std::strin
 // Of dumps whose processes did not come to their end; repair is proposed where it would do something.
 std::string incomplete_text(const std::vector<Json>& processes, const std::string& out) {
   size_t count = 0;
+  std::vector<std::string> unfinished;
   bool mends = false;
   for (const Json& process : processes) {
     if (process["complete"].get<bool>()) continue;
     ++count;
+    if (const Json* error = member(process, "unfinished")) unfinished.push_back(error->get<std::string>());
     const auto parts = repair_parts(process["dump"].get<std::string>(), true);
     mends = mends || (parts.ok() && std::ranges::any_of(*parts, [](const RepairedPart& part) { return !part.report.actions.empty(); }));
   }
-  std::string text =
-      count == 1 ? "a process did not come to its end, or still runs" : concat(count, " processes did not come to their end, or still run");
+  std::string text;
+  if (unfinished.size() == count) {
+    text =
+        concat(count == 1 ? "a process" : concat(count, " processes"), " ended and could not finish the dump (", unfinished.front(), ")");
+  } else {
+    text = count == 1 ? "a process did not come to its end, or still runs"
+                      : concat(count, " processes did not come to their end, or still run");
+  }
   text += ": what was captured so far is there";
   if (mends) text += concat("; `tensortap repair ", out, "` makes the dump whole");
   return text;
@@ -310,10 +324,11 @@ std::vector<std::string> process_dumps(const std::string& out, bool one_tree, co
   return dumps;
 }
 
-Json summarise_dumps(const Terminal& terminal, const std::vector<std::string>& dumps, const std::string& out) {
+Json summarise_dumps(const Terminal& terminal, const std::vector<std::string>& dumps, const std::string& out,
+                     const std::map<std::string, LeftReport>& left) {
   if (dumps.empty()) return {{"dump", nullptr}};
   std::vector<Json> processes;
-  for (const std::string& dump : dumps) processes.push_back(summary_of(terminal, dump));
+  for (const std::string& dump : dumps) processes.push_back(summary_of(terminal, dump, left));
   Json summary = processes.size() == 1 ? processes.front() : sum_of(processes, out);
   if (processes.size() == 1 && is_report(dumps.front())) summary["dump"] = out;
   if (!summary["complete"].get<bool>()) summary["incomplete"] = incomplete_text(processes, out);

@@ -3,10 +3,12 @@
 #ifndef TENSORTAP_CLI_EXEC_SUMMARY_H_
 #define TENSORTAP_CLI_EXEC_SUMMARY_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "base/left_report.h"
 #include "cli/terminal.h"
 
 namespace tensortap::cli {
@@ -19,7 +21,9 @@ std::vector<std::string> process_dumps(const std::string& out, bool one_tree, co
 // The summary of all dumps: the keys of the summary of `run`, summed over the processes, "origin" (how the first non-finite value came to
 // be, as find has it, or null), "harmless" (how many ops made NaN or Inf that did no harm, or null) and, with several processes,
 // "processes" with the summary of each; "incomplete" is a sentence when a process did not come to its end. With no dump "dump" is null.
-Json summarise_dumps(const Terminal& terminal, const std::vector<std::string>& dumps, const std::string& out);
+// `left`: what processes said that ended and could not finish their dumps, by dump.
+Json summarise_dumps(const Terminal& terminal, const std::vector<std::string>& dumps, const std::string& out,
+                     const std::map<std::string, LeftReport>& left);
 
 }  // namespace tensortap::cli
 
