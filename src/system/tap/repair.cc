@@ -21,6 +21,7 @@
 #include "format/npy/npy_header.h"
 #include "format/npz/zip_archive.h"
 #include "layout/crash_file.h"
+#include "system/tap/mended_files.h"
 #include "system/tap/ops_file.h"
 #include "system/tap/records_file.h"
 #include "system/tap/ring_memory.h"
@@ -34,7 +35,6 @@ namespace tensortap::tap {
 namespace {
 
 constexpr size_t kMostNames = 10;
-constexpr uint64_t kRowsPerWrite = 2048;
 constexpr int kLockTries = 25;
 constexpr std::array kMendedFiles = {kRecordsFile, kOpsFile, kTensorsFile, kHistogramsFile, kSketchesFile, kChannelsFile};
 
@@ -76,12 +76,10 @@ class Repair {
   void tell_of_lost_names();
   void tell_of_values();
   Status check_tensors();
-  void find_members(std::span<const std::byte> bytes);
   Status mend_ops();
   Status mend_tensors();
   Status mend_rows();
-  Status rewrite_rows();
-  Status write_mended_rows(File& file) const;
+  [[nodiscard]] Status rewrite_rows() const;
   Status mend_table(const Table& table);
   Status mend_manifest();
   [[nodiscard]] Json short_manifest() const;
@@ -109,7 +107,6 @@ class Repair {
   TapRows rows_;
   std::vector<OpInfo> ops_;
   std::vector<bool> lost_data_;  // by row
-  std::vector<ZipEntry> members_;
 };
 
 // A writer holds a lock on records.npy for as long as it lives.
@@ -239,37 +236,14 @@ Status Repair::mend_ops() {
   return folder_.replace_file(kOpsFile, kept);
 }
 
-// Every whole member, also those that no row speaks of: from one local header to the next, and, where a header is damaged, on with the
-// next one that a row knows.
-void Repair::find_members(std::span<const std::byte> bytes) {
-  std::vector<uint64_t> known;
-  for (size_t i = 0; i < rows_.rows.size(); ++i) {
-    const RecordRow& row = rows_.rows[i];
-    if ((row.flags & kRecordHasData) != 0 && !lost_data_[i]) known.push_back(row.data_offset - row.data_header);
-  }
-  std::ranges::sort(known);
-  auto next_known = known.begin();
-  for (uint64_t at = 0; at < bytes.size();) {
-    const Result<ZipEntry> entry = read_local_header(bytes, at);
-    std::shared_ptr<const void> owner;
-    const bool whole = entry.ok() && entry->method == 0 && read_member(bytes, *entry, owner).ok();
-    if (whole) members_.push_back(*entry);
-    const uint64_t least = whole ? entry->data_offset + entry->size : at + 1;
-    next_known = std::lower_bound(next_known, known.end(), least);
-    const bool follows = whole && read_local_header(bytes, least).ok();
-    if (!follows && next_known == known.end()) return;
-    at = follows ? least : *next_known;
-  }
-}
-
 Status Repair::mend_tensors() {
   if (!folder_.contains(kTensorsFile)) return {};
   TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, map_if_there(kTensorsFile));
   if (read_zip_directory(map.bytes()).ok() && report_.tensors_lost == report_.tensors_on_the_way) return {};
-  find_members(map.bytes());
+  const std::vector<ZipEntry> members = find_whole_members(map.bytes(), rows_.rows, lost_data_);
   ZipDirectory directory;
   uint64_t end = 0;
-  for (const ZipEntry& entry : members_) {
+  for (const ZipEntry& entry : members) {
     ZipMember member;
     member.name = entry.name;
     member.offset = entry.header_offset;
@@ -281,7 +255,7 @@ Status Repair::mend_tensors() {
   const std::string tail = directory.finish(end);
   const auto present = map.text().substr(std::min<uint64_t>(end, map.text().size()));
   if (present == tail) return {};
-  if (!act(concat("tensors.npz: the directory is written anew for ", members_.size(), " whole tensors"))) return {};
+  if (!act(concat("tensors.npz: the directory is written anew for ", members.size(), " whole tensors"))) return {};
   TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(kTensorsFile, O_WRONLY));
   TENSORTAP_RETURN_IF_ERROR(file.truncate(end));
   Status status = file.write_at(end, std::as_bytes(std::span(tail)));
@@ -312,35 +286,7 @@ Status Repair::mend_rows() {
   return file.truncate(size);
 }
 
-Status Repair::rewrite_rows() {
-  const std::string temporary = concat(kRecordsFile, ".repair");
-  // Of a repair that was interrupted.
-  if (folder_.contains(temporary)) TENSORTAP_RETURN_IF_ERROR(folder_.remove(temporary));
-  TENSORTAP_ASSIGN_OR_RETURN(File file,
-                             folder_.make_temporary(temporary, kRecordsFile, access_of(join_path(folder_.path(), kRecordsFile))));
-  Status status = write_mended_rows(file);
-  if (status.ok()) status = file.close();
-  if (status.ok()) return folder_.rename(temporary, kRecordsFile);
-  (void)folder_.remove(temporary);
-  return status;
-}
-
-Status Repair::write_mended_rows(File& file) const {
-  TENSORTAP_RETURN_IF_ERROR(file.write(make_records_header(rows_.rows.size())));
-  std::vector<RecordRow> block;
-  for (size_t i = 0; i < rows_.rows.size(); ++i) {
-    RecordRow& row = block.emplace_back(rows_.rows[i]);
-    row.committed = 1;
-    if (lost_data_[i]) {
-      row.flags = static_cast<uint8_t>((row.flags & ~kRecordHasData) | kRecordDataLost);
-      row.data_offset = row.data_bytes = row.member = row.data_header = 0;
-    }
-    if (block.size() < kRowsPerWrite && i + 1 < rows_.rows.size()) continue;
-    TENSORTAP_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(block))));
-    block.clear();
-  }
-  return {};
-}
+Status Repair::rewrite_rows() const { return replace_rows(folder_, rows_.rows, lost_data_); }
 
 Status Repair::mend_table(const Table& table) {
   if (!folder_.contains(table.name)) return {};
@@ -387,7 +333,8 @@ Status Repair::add_gaps(Json& manifest) const {
   Completeness after = before_;
   if (report_.records_lost > 0) after.lack(concat("repair found ", counted(report_.records_lost, "record"), " lost"));
   if (report_.tensors_lost > 0) after.lack(concat("repair found the values of ", counted(report_.tensors_lost, "record"), " lost"));
-  if (report_.counted_losses > 0) after.lack(concat("the program had counted ", counted(report_.counted_losses, "lost record"), " before it died"));
+  if (report_.counted_losses > 0)
+    after.lack(concat("the program had counted ", counted(report_.counted_losses, "lost record"), " before it died"));
   manifest["tensors_on_the_way"] = report_.tensors_on_the_way;
   manifest["counted_losses"] = report_.counted_losses;
   manifest[kIncompleteMember] = after.reasons;
