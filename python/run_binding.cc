@@ -188,6 +188,7 @@ std::string capture_config(const nb::dict& given) {
   options.ops = option_list(given, "ops");
   options.types = option_list(given, "types");
   options.steps = option_text(given, "steps");
+  options.step_at = option_text(given, "step_at");
   options.slots = option_text(given, "slots");
   options.where = option_text(given, "where");
   options.stats = option_flag(given, "stats");

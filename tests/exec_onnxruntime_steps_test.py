@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from case_table import each_row
-from cli_support import save, small_model
+from cli_support import save, small_model, tensortap
 from exec_onnxruntime_support import MODEL, compare, write_program
 from onnx import helper, numpy_helper
 
@@ -58,3 +58,6 @@ def test_only_refused_runs_are_no_steps_and_a_run_whose_first_op_fails_is_one(tm
     _, dump = compare(program)
     assert dump.run["steps"] == {"seen": 1, "captured": 1}, "the first was refused, the second failed in its only op"
     assert dump.run["failed_op"]["name"] == "reshape_1"
+    found = tensortap("find", dump.folder)
+    assert found.code == 1, "nothing ran after it"
+    assert "failed op: reshape_1 (Reshape), step 0: " in found.out

@@ -56,6 +56,11 @@ int tensortap_add_document(tensortap_session*, const tensortap_document*) noexce
 int tensortap_wants_arguments(tensortap_session*) noexcept { return 0; }
 int tensortap_add_arguments(tensortap_session*, tensortap_op_id, int64_t, uint32_t, const char*) noexcept { return TENSORTAP_OK; }
 int tensortap_add_fact(tensortap_session*, const char*, const char*) noexcept { return TENSORTAP_OK; }
+void tensortap_failure_was_caught(tensortap_session*) noexcept {}
+int tensortap_program_raised(tensortap_session*, const char*, const char* const*, uint64_t) noexcept { return 0; }
+int tensortap_has_step_modules(tensortap_session*) noexcept { return 0; }
+int tensortap_is_step_module(tensortap_session*, const char*, const char*) noexcept { return 0; }
+void tensortap_step_module_called(tensortap_session*) noexcept {}
 void tensortap_step_end(tensortap_session* session, int64_t step, uint64_t run) noexcept {
   auto& self = fake_capture::self(session);
   const std::lock_guard lock(self.mutex);

@@ -117,9 +117,7 @@ def expected_frame(rows: Rows, ops: Sequence[dict[str, Any]]) -> dict[str, list[
         "phase": lambda row: PHASES[row["phase"]],
         "shape": lambda row: [int(size) for size in row["shape"][: row["dims_count"]]],
     }
-    left_out = (
-        "op slot_kind slot_index shape dims_count digest digest_kind strides strided element_order sketch spare reserved valid committed"
-    )
+    left_out = "op slot_kind slot_index shape dims_count digest digest_kind strides strided element_order sketch value_flags reserved valid committed"
     fields = [name for name in rows.dtype.names or () if name not in f"{left_out} data_header min_integer max_integer".split()]
     columns: dict[str, list[Any] | NDArray[Any]] = {}
     for name in ["op", "type", "slot", *fields, "shape"]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from cli_support import tensortap
 from torch_support import INPUT, OUTPUT, Captured, capture, plain
 
 UNWRITTEN = 32
@@ -201,6 +204,7 @@ for lookup in (
 ):
     with contextlib.suppress(Exception):
         lookup()
+    torch.ones(1)
 """
 
 
@@ -212,8 +216,65 @@ def test_a_lookup_that_fails_names_line_index_and_place(tmp_path: Path) -> None:
     assert "index 12 at [1, 1] of in1 (indices) is outside 0..9" in failed["error"]
     assert "program.py:5" in done.err
     assert "index 12 at [1, 1]" in done.err
-    # Three failures, of which the report keeps the first.
+    # Three failures, all of which the program caught: the report keeps the first.
     assert done.dump.run["failed_ops"] == 3
+    assert failed["caught"] is True
+    assert "the program caught it and went on" in done.err
+    found = tensortap("find", done.dump.folder)
+    assert found.code == 0, found.out
+    assert "failed op: Embedding/embedding (embedding), program.py:5, step 0: the operator raised an exception: index 12 at" in found.out
+
+
+FAILURES = {
+    # How the program goes on after `fail()`, which is called in line 5; whether that is a finding.
+    "fail()": True,
+    "try:\n    fail()\nfinally:\n    torch.save(torch.ones(2) + 1, 'last.pt')": True,
+    "import threading\nthread = threading.Thread(target=fail)\nthread.start()\nthread.join()\ntorch.ones(2) + 1": True,
+    "try:\n    fail()\nexcept IndexError as error:\n    print(error)": True,  # nothing more of the step ran
+    "try:\n    fail()\nexcept IndexError:\n    torch.ones(2) + 1": False,
+    "try:\n    fail()\nexcept IndexError:\n    torch.ones(2) + 1\nraise ValueError('of no op')": False,
+}
+
+
+def test_find_names_the_op_that_ended_the_program(tmp_path: Path) -> None:
+    wrong = []
+    for number, (ending, is_finding) in enumerate(FAILURES.items()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        program = f"import torch\nx = torch.zeros(3)\ndef fail():\n    y = x * 2\n    return y[torch.tensor([1, 7])]\n{ending}\n"
+        done = capture(folder, program, options=["--summary", str(folder / "summary.json")])
+        found = tensortap("find", done.dump.folder)
+        line = next((line for line in found.out.splitlines() if line.startswith("failed op: index (index), program.py:5, step ")), "")
+        failed = json.loads((folder / "summary.json").read_text())["failed_op"]
+        caught = "the program caught it and went on"
+        right = found.code == int(is_finding) and (caught not in line) == is_finding and (caught not in done.err) == is_finding
+        if not (right and "index 7 at [1]" in line and failed["caught"] is not is_finding and done.dump.run["failed_op"] == failed):
+            wrong.append((ending, found.code, found.out, done.err))
+        if ending == "fail()":
+            assert failed["exception"].startswith("IndexError: index 7 is out of bounds")
+            assert failed["exception"] in line
+            assert failed["exception"] in done.err
+    assert not wrong
+
+
+FIRST_OPERATORS = """
+import threading, torch
+def work():
+    torch.full((2,), 2.0)
+first = torch.full((2,), float("nan"))
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+torch.nn.Linear(2, 2)
+print((first + 1).sum().item())
+"""
+
+
+def test_the_first_operators_of_a_process_have_lines(tmp_path: Path) -> None:
+    done = capture(tmp_path, FIRST_OPERATORS)
+    assert all(op["source"] for op in done.dump.ops.values()), {op["name"]: op["source"] for op in done.dump.ops.values()}
+    assert [op["source"] for op in done.dump.ops.values() if op["type"] == "full"] == ["program.py:5", "program.py:4"]
+    assert "began at    step 0, full (full), program.py:5" in done.err
 
 
 def test_an_op_that_raises_leaves_what_it_read(tmp_path: Path) -> None:
@@ -401,3 +462,39 @@ def test_arguments_that_are_no_tensors_are_attributes(tmp_path: Path) -> None:
     assert attributes["native_layer_norm"]["eps"] == 0.25
     assert attributes["sum"]["dim"] == [0, 1]
     assert attributes["sum"]["dtype"] == "Double"
+
+
+SMALL_TYPES = """
+import torch
+base = torch.tensor([[0x12, 0x7F, 0xFF], [0x00, 0x01, 0x80]], dtype=torch.uint8)
+scales = base.view(torch.float8_e8m0fnu).clone()
+fours = base.view(torch.float4_e2m1fn_x2).clone()
+scattered = base.t().view(torch.float4_e2m1fn_x2).clone()
+parts = torch.tensor([[[1.5, -2.0], [4.0, 0.5]], [[0, 1], [2, 3]]], dtype=torch.float16)
+turned = torch.view_as_complex(parts).t()
+pairs = turned.clone()
+scales.float().numpy().astype("<f8").tofile("scales")
+torch.view_as_real(turned).numpy().astype("<f8").tofile("pairs")
+"""
+
+
+def values_of(done: Captured, line: int) -> np.ndarray[Any, Any]:
+    """Give what the op `clone` of a line made, as `show` prints it for programs."""
+    op = next(op["name"] for op in done.dump.ops.values() if op["source"] == f"program.py:{line}" and op["type"] == "clone")
+    shown = tensortap("show", done.dump.folder, f"{op}:out0", "--json").object
+    return np.array([float(value) for value in np.array(shown["values"], object).reshape(-1)])
+
+
+def test_small_and_complex_types_are_captured(tmp_path: Path) -> None:
+    done = capture(tmp_path, SMALL_TYPES, options=["--full"])
+    assert done.code == 0, done.err
+    assert np.array_equal(values_of(done, 4), np.fromfile(tmp_path / "scales"), equal_nan=True)
+    # The first of two is in the low bits: e2m1 has 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives.
+    assert values_of(done, 5).tolist() == [1.0, 0.5, -6.0, 6.0, -6.0, -6.0, 0.0, 0.0, 0.5, 0.0, 0.0, -0.0]
+    assert np.array_equal(values_of(done, 9), np.fromfile(tmp_path / "pairs")), "the parts of complex32 are a dimension"
+    made = done.dump.of_type("clone", OUTPUT)
+    types = {"float8_e8m0": 20, "float4_e2m1": 26, "float16": 10}
+    shapes = {(int(row["dtype"]), *map(int, row["shape"][: row["dims_count"]])) for row in made}
+    assert shapes == {(types["float8_e8m0"], 2, 3), (types["float4_e2m1"], 2, 6), (types["float4_e2m1"], 3, 4), (types["float16"], 2, 2, 2)}
+    reasons = [*done.dump.run["ops"]["not_captured"], *done.dump.run["ops"]["partly"]]
+    assert "float4 tensor that is not contiguous" in {one["reason"] for one in reasons}

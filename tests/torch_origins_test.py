@@ -244,3 +244,58 @@ for size in [6, 60, 1000] * 20:
     done = capture(tmp_path, program)
     assert "it worked on memory that nothing was written to" in done.err
     assert "uninitialised memory" in tensortap("find", done.dump.folder).out
+
+
+PARAMETERS_AND_MASKS = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bias = torch.nn.Parameter(torch.zeros(4))
+        self.register_buffer("mask", torch.full((4, 4), float("-inf")).triu(1))
+    def forward(self, s):
+        for b in (self.bias, self.mask):
+            s = s + b
+        return s.softmax(-1)
+net = Net()
+torch.manual_seed(0); layer = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+causal = torch.nn.Transformer.generate_square_subsequent_mask(7)
+optimizer = torch.optim.SGD([*net.parameters(), *layer.parameters()])
+(net(torch.randn(4, 4)).pow(2).mean() + layer(torch.randn(2, 7, 16), src_mask=causal, is_causal=True).pow(2).mean()).backward()
+optimizer.step()
+"""
+
+
+def test_names_and_roles_are_those_of_the_call(tmp_path: Path) -> None:
+    done = capture(tmp_path, PARAMETERS_AND_MASKS)
+    assert done.code == 0, done.err
+    code, report = found_in(done.dump)
+    assert report["first_nonfinite"] is None, report["seen"]
+    assert code == 0
+    assert "none in what the program saw" in done.err
+    op = next(op["name"] for op in done.dump.ops.values() if op["source"] == "program.py:10")
+    shown = [tensortap("show", done.dump.folder, f"{op}:in1#{call}").out for call in (0, 1)]
+    assert re.search(r"^value +bias$", shown[0], re.MULTILINE)
+    assert "bias" not in shown[1]
+    known, parameter = 1, 2
+    rows = done.dump.rows
+    read = rows[(rows["op"] == next(number for number, one in done.dump.ops.items() if one["name"] == op)) & (rows["slot_kind"] == 1)]
+    roles = {(int(row["call"]), int(row["slot_index"])): int(row["value_flags"]) & (known | parameter) for row in read}
+    assert roles == {(0, 0): known, (0, 1): known | parameter, (1, 0): known, (1, 1): known}
+
+
+def test_the_summary_and_find_agree_on_what_is_wrong(tmp_path: Path) -> None:
+    """Infinities of a mask are no news while the program runs; that they come into a parameter is found afterwards."""
+    program = """
+import torch
+weight = torch.nn.Parameter(torch.zeros(4))
+with torch.no_grad():
+    weight.masked_fill_(torch.tensor([True, False, False, False]), float("-inf"))
+(weight * torch.ones(4)).exp().sum().backward()
+"""
+    done = capture(tmp_path, program)
+    code, report = found_in(done.dump)
+    assert done.dump.run["first_nonfinite"] is None
+    assert code == 1
+    assert report["first_nonfinite"]["type"] == "masked_fill_"
+    assert "non-finite  first at step 0, masked_fill_" in done.err

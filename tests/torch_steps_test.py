@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from torch_support import OUTPUT, Captured, capture
+from cli_support import tensortap
+from torch_support import OUTPUT, Captured, capture, run_program
 
 UPDATE = 3
 TRAINING = """
@@ -80,3 +81,125 @@ def test_a_budget_compares_captured_steps_with_others_that_ran_without_callbacks
     basis = governor["measured_by"]
     assert basis["plain_steps"] > 0
     assert basis["captured_steps"] + basis["by_own_calls"] == governor["captured"]
+
+
+WITHOUT_OPTIMIZER = """
+import torch
+torch.manual_seed(0); model = torch.nn.Linear(2, 1); measure = torch.nn.MSELoss()
+for step in range(5):
+    model.zero_grad()
+    measure(model(torch.ones(1, 2)), torch.ones(1, 1)).backward()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter -= 0.1 * parameter.grad
+"""
+
+
+def test_without_an_optimizer_calls_of_the_model_are_the_steps(tmp_path: Path) -> None:
+    done = capture(tmp_path, WITHOUT_OPTIMIZER)
+    assert done.code == 0, done.err
+    assert steps_of(done, "addmm") == steps_of(done, "mse_loss") == [0, 1, 2, 3, 4]
+    assert done.dump.run["steps"]["captured"] == 5, "the loss is none by itself"
+
+
+FOLDS = """
+import sys, torch
+kept = []
+def train(make):
+    nets = [torch.nn.Linear(4, 4) for _ in make]
+    optimizers = [one(net.parameters(), 0.1) for one, net in zip(make, nets)]
+    for step in range(4):
+        for net, optimizer in zip(nets, optimizers):
+            optimizer.zero_grad()
+            net(torch.randn(2, 4)).sum().backward()
+            optimizer.step()
+    if "keep" in sys.argv:
+        kept.extend(optimizers)
+for fold in range(3):
+    train([torch.optim.SGD, torch.optim.SGD] if "pairs" in sys.argv else [torch.optim.SGD])
+"""
+
+
+def test_each_training_of_a_program_has_its_steps(tmp_path: Path) -> None:
+    wrong = []
+    for words in ((), ("keep",), ("pairs",), ("keep", "pairs")):
+        folder = tmp_path / "_".join(("of", *words))
+        folder.mkdir()
+        done = capture(folder, FOLDS, *words)
+        assert done.code == 0, done.err
+        steps = done.dump.run["steps"]["captured"]
+        # What follows the last step of the first optimizer, the second one's, is a step more.
+        if steps != (13 if "pairs" in words else 12) or set(steps_of(done, "addmm")) != set(range(steps)):
+            wrong.append((words, steps, steps_of(done, "addmm")))
+    assert not wrong
+
+
+ENGINE = """
+import sys, torch
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(8, 8)
+    def forward(self, x):
+        return self.fc(x).relu()
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = torch.nn.Sequential(Block(), Block())
+        if "compiled" in sys.argv:
+            self.blocks.compile(backend="eager")
+    def forward(self, x):
+        return self.blocks(x)
+class Sampler(torch.nn.Module):
+    def forward(self, x):
+        return x.argmax(-1)
+model, sampler = Model(), Sampler()
+runs = torch.compile(model, backend="eager") if "compiled" in sys.argv else model
+with torch.no_grad():
+    for prompt in range(2):
+        for token in range(3):
+            hidden = runs(torch.ones(1, 8))
+            sampler(hidden); sampler(hidden)
+"""
+
+
+def test_the_user_says_which_modules_calls_are_the_steps(tmp_path: Path) -> None:
+    wrong = []
+    # A model and its submodules are one step; that of a block inside of a compiled graph is no call.
+    rows = [("", 12), ("^Model$", 6), ("Model", 6), ("Block", 12), ("[.]fc$", 12), ("Sampler", 12), ("Nothing", 1)]
+    compiled = [("^Model$", 6), ("^Model[.]blocks$", 1)]
+    for number, (expression, expected, *words) in enumerate([*rows, *((*row, "compiled") for row in compiled)]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        options = ["--step-at", expression] if expression else []
+        done = capture(folder, ENGINE, *words, options=options)
+        assert done.code == 0, done.err
+        if done.dump.run["steps"]["captured"] != expected:
+            wrong.append((expression, words, done.dump.run["steps"], expected))
+        said = done.dump.run["unmatched"]
+        if expression == "Nothing":
+            assert "no module has such a path or class. There are, among others, Model (Model)" in said[0]
+            assert "began no step" in done.err
+        elif words and expected == 1:
+            assert "Model.blocks (Sequential) matched, but no call of it was seen" in said[0]
+        else:
+            assert not said
+    assert not wrong
+
+
+def test_step_at_is_a_key_of_the_config_and_is_explained(tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"tensortap": 1, "step_at": "^Sampler$", "steps": "1-2"}))
+    done = capture(tmp_path, ENGINE, options=["--config", str(config)])
+    assert set(done.dump.rows["step"].tolist()) == {1, 2}
+    explained = tensortap("explain", config).out
+    assert 'A step begins with each call of a module whose path or class matches "^Sampler$".' in explained
+    refused = tensortap("exec", "--step-at", "(", "--", "true")
+    assert refused.code == 2
+    assert "--step-at: wrong" in refused.err
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    head, _, tail = ENGINE.partition("with torch.no_grad():")
+    program = f"import tensortap\n{head}with tensortap.capture(out='dump', step_at='Sampler') as capture, torch.no_grad():{tail}"
+    ended = run_program(inside, program + 'print(capture.report["steps"]["captured"])\n')
+    assert ended.stdout == "12\n", ended.stderr

@@ -71,6 +71,22 @@ TENSORTAP_API int tensortap_add_arguments(tensortap_session* session, tensortap_
  * text. */
 TENSORTAP_API int tensortap_add_fact(tensortap_session* session, const char* name, const char* json) TENSORTAP_NOEXCEPT;
 
+/* The calling thread goes on after an op that failed on it: what the op raised was caught. */
+TENSORTAP_API void tensortap_failure_was_caught(tensortap_session* session) TENSORTAP_NOEXCEPT;
+
+/* An exception ended the program: its text, and the lines of the program that it came through, the innermost last, as
+ * tensortap_op::source_location has them. Returns 1 when an op failed at one of them: that op ended the program; otherwise 0. */
+TENSORTAP_API int tensortap_program_raised(tensortap_session* session, const char* text, const char* const* lines,
+                                           uint64_t line_count) TENSORTAP_NOEXCEPT;
+
+/* Whether the calls of some modules are the steps (`step_at` of the config): 0 no, 1 yes. */
+TENSORTAP_API int tensortap_has_step_modules(tensortap_session* session) TENSORTAP_NOEXCEPT;
+/* Whether a module of this path and class is one of them: 0 no, 1 yes. Each module is asked about once; the report lists some of them when
+ * none is one. */
+TENSORTAP_API int tensortap_is_step_module(tensortap_session* session, const char* path, const char* type) TENSORTAP_NOEXCEPT;
+/* One of them is called. */
+TENSORTAP_API void tensortap_step_module_called(tensortap_session* session) TENSORTAP_NOEXCEPT;
+
 #ifdef __cplusplus
 }
 #endif

@@ -30,12 +30,19 @@ _ONNXRUNTIME_SIDE = "_tensortap_onnxruntime"
 
 
 class CaptureOptions(TypedDict, total=False):
-    """What to capture, as in `RunOptions`."""
+    """What to capture, as in `RunOptions`.
+
+    Attributes
+    ----------
+    step_at : str
+        A regular expression: a step begins with each call of a module whose path or class matches.
+    """
 
     payload: Literal["stats", "tensors", "full", "describe"]
     ops: str | Sequence[str]
     types: str | Sequence[str]
     steps: str | int | Sequence[int]
+    step_at: str
     slots: str | Sequence[str]
     where: str
     layout: str
@@ -108,7 +115,10 @@ def capture(
     folder = "" if out is None else os.fspath(out)
     if folder:
         request["out"] = folder
-    text = _core.capture_config(_selection(request))
+    selection = _selection(request)
+    if "step_at" in options:
+        selection["step_at"] = options["step_at"]
+    text = _core.capture_config(selection)
     result = Capture()
     if os.environ.get("TENSORTAP_EXEC"):
         yield result
@@ -117,6 +127,9 @@ def capture(
     _open(library, functions, text, "config", folder)
     try:
         yield result
+    except BaseException as error:
+        importlib.import_module(f"{_SIDE}.endings").tell(functions, error)
+        raise
     finally:
         result.report = _close(library, functions)
 

@@ -77,3 +77,29 @@ int tensortap_add_fact(tensortap_session* session, const char* name, const char*
   if (name == nullptr || json == nullptr) return TENSORTAP_INVALID_ARGUMENT;
   return guarded<int>(open, TENSORTAP_INTERNAL, [=] { return static_cast<int>(open->add_fact(name, json).code()); });
 }
+
+void tensortap_failure_was_caught(tensortap_session* session) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open != nullptr) guarded<int>(open, 0, [=] { return open->failed_ops().caught(), 0; });
+}
+
+int tensortap_program_raised(tensortap_session* session, const char* text, const char* const* lines, uint64_t line_count) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr || text == nullptr || (lines == nullptr && line_count > 0)) return 0;
+  return guarded<bool>(open, false, [=] { return open->failed_ops().program_raised(text, {lines, lines + line_count}); }) ? 1 : 0;
+}
+
+int tensortap_has_step_modules(tensortap_session* session) noexcept {
+  const tensortap::CaptureSession* open = session_of(session);
+  return open != nullptr && open->step_modules().are_asked_for() ? 1 : 0;
+}
+
+int tensortap_is_step_module(tensortap_session* session, const char* path, const char* type) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr || path == nullptr || type == nullptr) return 0;
+  return guarded<bool>(open, false, [=] { return open->step_modules().is_one(path, type); }) ? 1 : 0;
+}
+
+void tensortap_step_module_called(tensortap_session* session) noexcept {
+  if (tensortap::CaptureSession* open = session_of(session); open != nullptr) open->step_modules().called();
+}

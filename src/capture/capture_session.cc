@@ -173,7 +173,7 @@ void CaptureSession::discard() {
 
 Json CaptureSession::manifest(bool ended) const {
   const SessionReport report({origin_, ops_, admission_, sink_, look_, last_ops_, *contents_, pool_, failed_ops_, problems_, changes_,
-                              overflow_.has_value() ? &*overflow_ : nullptr, watch_.has_value() ? &*watch_ : nullptr});
+                              overflow_.has_value() ? &*overflow_ : nullptr, watch_.has_value() ? &*watch_ : nullptr, step_modules_});
   Json json = report.to_json(ended);
   if (asked_ != nullptr) asked_->describe(json);
   return json;
@@ -274,6 +274,7 @@ uint32_t CaptureSession::wanted_reads() const { return overflow_.has_value() && 
 
 bool CaptureSession::step_begin(int64_t step, uint64_t run, uint64_t kind) {
   if (!is_on()) return false;
+  failed_ops_.caught();
   if (ops_.has_waiting()) ops_.apply_waiting(admission_.steps());
   const int64_t number = admission_.number_of(step);
   const bool captured = admission_.begin_step(number, run, monotonic_ns(), kind);

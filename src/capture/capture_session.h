@@ -32,6 +32,7 @@
 #include "capture/session_options.h"
 #include "capture/session_problems.h"
 #include "capture/session_report.h"
+#include "capture/step_modules.h"
 #include "capture/tensor_look.h"
 #include "capture/watch_looks.h"
 #include "layout/layout.h"
@@ -109,6 +110,9 @@ class CaptureSession {
   bool wants(OpId op, int64_t step);
   void on_op(const tensortap_op_event& event);
   void op_failed(const tensortap_op_event& event, std::string_view error);
+  [[nodiscard]] FailedOps& failed_ops() { return failed_ops_; }
+  [[nodiscard]] StepModules& step_modules() { return step_modules_; }
+  [[nodiscard]] const StepModules& step_modules() const { return step_modules_; }
 
  private:
   struct Opened;
@@ -140,6 +144,7 @@ class CaptureSession {
   std::optional<OverflowWatch> overflow_;
   std::optional<WatchLooks> watch_;
   FailedOps failed_ops_;
+  StepModules step_modules_{options_.spec.step_at, options_.modules};
   PlanChanges changes_;
   std::optional<ForkGuard> fork_guard_;
   bool bind_failed_ = false;

@@ -7,9 +7,12 @@
 #include "base/json.h"
 #include "capture/call_stack.h"
 #include "capture/event_view.h"
+#include "capture/thread_number.h"
 
 namespace tensortap {
 namespace {
+
+constexpr size_t kMostLines = 100;
 
 Json text_or_nothing(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
@@ -51,18 +54,51 @@ FailedOps::~FailedOps() = default;
 
 void FailedOps::add(const tensortap_op_event& event, const RecordRow& row, const OpInfo& op, std::string_view error,
                     ExceptionDetail detail) {
+  Json failed{{"name", op.name}, {"type", op.type}, {"error", error}, {"step", row.step}, {"inputs", input_names(event, row, op)}};
+  failed["source"] = text_or_nothing(op.source_location);
+  failed["module"] = text_or_nothing(op.module);
+  failed["exception"] = nullptr;
+  add_details(event, op, detail, failed);
   const std::lock_guard lock(mutex_);
-  if (count_++ > 0) return;
-  first_ = std::make_unique<Json>(
-      Json{{"name", op.name}, {"type", op.type}, {"error", error}, {"step", row.step}, {"inputs", input_names(event, row, op)}});
-  (*first_)["source"] = text_or_nothing(op.source_location);
-  (*first_)["module"] = text_or_nothing(op.module);
-  add_details(event, op, detail, *first_);
+  if (count_++ == 0) first_ = std::make_unique<Json>(failed);
+  if (by_line_.size() < kMostLines || by_line_.contains(op.source_location)) by_line_[op.source_location] = failed;
+  last_thread_ = thread_number();
+  open_[last_thread_] = std::move(failed);
+  open_count_.store(static_cast<uint32_t>(open_.size()), std::memory_order_relaxed);
+}
+
+void FailedOps::caught() {
+  if (open_count_.load(std::memory_order_relaxed) == 0) return;
+  const std::lock_guard lock(mutex_);
+  open_.erase(thread_number());
+  open_count_.store(static_cast<uint32_t>(open_.size()), std::memory_order_relaxed);
+}
+
+bool FailedOps::program_raised(std::string_view text, const std::vector<std::string>& lines) {
+  const std::lock_guard lock(mutex_);
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    const auto failed = by_line_.find(*line);
+    if (failed == by_line_.end()) continue;
+    ending_ = std::make_unique<Json>(failed->second);
+    (*ending_)["exception"] = text;
+    return true;
+  }
+  return false;
 }
 
 Json FailedOps::report() const {
   const std::lock_guard lock(mutex_);
-  return {{"failed_op", first_ == nullptr ? Json() : *first_}, {"failed_ops", count_}};
+  Json failed;
+  if (ending_ != nullptr) {
+    failed = *ending_;
+  } else if (!open_.empty()) {
+    const auto last = open_.find(last_thread_);
+    failed = last == open_.end() ? open_.begin()->second : last->second;
+  } else if (first_ != nullptr) {
+    failed = *first_;
+  }
+  if (!failed.is_null()) failed["caught"] = ending_ == nullptr && open_.empty();
+  return {{"failed_op", failed}, {"failed_ops", count_}};
 }
 
 }  // namespace tensortap

@@ -5,10 +5,14 @@
 
 #include <tensortap/capture.h>
 
+#include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json_fwd.h"
 #include "plan/capture_spec.h"
@@ -17,19 +21,30 @@
 
 namespace tensortap {
 
-// Describes the first one and counts all of them. Thread-safe.
+// Counts all of them and describes the one that counts: the one whose exception ended the program; else the last one after which its thread
+// did nothing more; else, where all were caught, the first one. Thread-safe.
 class FailedOps {
  public:
   FailedOps();
   ~FailedOps();
   // `event` holds the inputs of the op that failed. `row` is what its records share. Reads the event during the call only.
   void add(const tensortap_op_event& event, const RecordRow& row, const OpInfo& op, std::string_view error, ExceptionDetail detail);
-  // The members "failed_op" (the first one, or null) and "failed_ops" (how many) of run.json.
+  // The calling thread goes on: what an op of it raised was caught. One load where none failed.
+  void caught();
+  // An exception ended the program, which came through these lines of it, the innermost last. Whether an op failed at one of them.
+  bool program_raised(std::string_view text, const std::vector<std::string>& lines);
+  // The members "failed_op" (null, or the one that counts) and "failed_ops" (how many) of run.json.
   [[nodiscard]] Json report() const;
 
  private:
   mutable std::mutex mutex_;
-  std::unique_ptr<Json> first_;  // null = none
+  std::atomic<uint32_t> open_count_{0};
+  // Under mutex_.
+  std::unique_ptr<Json> first_;          // null = none
+  std::unique_ptr<Json> ending_;         // the one that ended the program
+  std::map<uint32_t, Json> open_;        // by thread: the last one, if the thread did nothing more
+  std::map<std::string, Json> by_line_;  // the last one of each line of the program, of the first lines
+  uint32_t last_thread_ = 0;
   uint64_t count_ = 0;
 };
 

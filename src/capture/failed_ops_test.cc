@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "base/json.h"
 #include "capture/fake_layout.h"
 
@@ -33,12 +35,47 @@ TEST(FailedOps, SaysNothingOfAProgramThatWorks) {
   EXPECT_EQ(report["failed_ops"], 0);
 }
 
-TEST(FailedOps, DescribesTheFirstAndCountsAll) {
-  FailedOps failed;
+void fail(FailedOps& failed, const char* error, const char* line = "train.py:7") {
+  OpInfo op = op_info();
+  op.source_location = line;
   const FakeEvent event(0, {1});
-  for (const char* error : {"first", "second", "third"}) failed.add(event.event, RecordRow{}, op_info(), error, ExceptionDetail::kBrief);
+  failed.add(event.event, RecordRow{}, op, error, ExceptionDetail::kBrief);
+}
+
+TEST(FailedOps, DescribesTheFirstOfThoseThatWereCaughtAndCountsAll) {
+  FailedOps failed;
+  for (const char* error : {"first", "second", "third"}) {
+    fail(failed, error);
+    failed.caught();
+  }
   EXPECT_EQ(failed.report()["failed_op"]["error"], "first");
+  EXPECT_EQ(failed.report()["failed_op"]["caught"], true);
   EXPECT_EQ(failed.report()["failed_ops"], 3);
+}
+
+TEST(FailedOps, DescribesTheOneAfterWhichNothingMoreRan) {
+  FailedOps failed;
+  fail(failed, "probe");
+  failed.caught();
+  fail(failed, "last");
+  EXPECT_EQ(failed.report()["failed_op"]["error"], "last");
+  EXPECT_EQ(failed.report()["failed_op"]["caught"], false);
+  std::thread([&failed] { failed.caught(); }).join();
+  EXPECT_EQ(failed.report()["failed_op"]["caught"], false) << "another thread goes on in any case";
+}
+
+TEST(FailedOps, DescribesTheOneWhoseExceptionEndedTheProgram) {
+  FailedOps failed;
+  fail(failed, "ended", "train.py:7");
+  failed.caught();
+  fail(failed, "of the clean-up", "train.py:9");
+  failed.caught();
+  EXPECT_FALSE(failed.program_raised("ValueError: of no op", {"train.py:1"}));
+  EXPECT_EQ(failed.report()["failed_op"]["caught"], true);
+  EXPECT_TRUE(failed.program_raised("IndexError: index 5", {"train.py:7", "train.py:20"}));
+  EXPECT_EQ(failed.report()["failed_op"]["error"], "ended");
+  EXPECT_EQ(failed.report()["failed_op"]["caught"], false);
+  EXPECT_EQ(failed.report()["failed_op"]["exception"], "IndexError: index 5");
 }
 
 TEST(FailedOps, SaysAsMuchAsWasAskedFor) {

@@ -30,6 +30,7 @@ Status check_plan_change(const CaptureSpec& opened, const CaptureSpec& next, con
                          {"limits", next.limits == opened.limits},
                          {"full_policy", next.full_policy == opened.full_policy},
                          {"first_step", next.first_step == opened.first_step},
+                         {"step_at", next.step_at == opened.step_at},
                          {"exception_detail", next.exception_detail == opened.exception_detail},
                          {"follow", next.follow.path.empty() || next.follow == opened.follow},
                          {"devices", next.devices.empty() || next.devices == opened.devices},

@@ -117,7 +117,8 @@ void SessionReport::add_coverage(Json& json) const {
   json["weights"] = weights.to_json();
 }
 
-void SessionReport::add_steps(Json& json) const {
+void SessionReport::add_steps(Json& json, bool ended) const {
+  if (std::string problem = parts_.step_modules.problem(); ended && !problem.empty()) json["unmatched"].push_back(std::move(problem));
   const StepGate& steps = parts_.admission.steps();
   const uint64_t seen = steps.steps_seen();
   if (parts_.ops.plan().spec.idle) {
@@ -161,9 +162,9 @@ Json SessionReport::to_json(bool ended) const {
   add_coverage(json);
   json["notes"] = std::move(plan["notes"]);
   for (std::string& note : parts_.problems.notes()) json["notes"].push_back(std::move(note));
-  add_steps(json);
   add_channels(json);
   json["unmatched"] = std::move(plan["unmatched"]);
+  add_steps(json, ended);
   const StepGate& steps = parts_.admission.steps();
   json["steps"] = {{"seen", steps.steps_seen()}, {"captured", steps.steps_captured()}};
   json["records"] = parts_.sink.writer().records();

@@ -18,6 +18,7 @@
 #include "capture/record_sink.h"
 #include "capture/runtime_facts.h"
 #include "capture/session_problems.h"
+#include "capture/step_modules.h"
 #include "capture/tensor_look.h"
 #include "capture/watch_looks.h"
 
@@ -52,6 +53,7 @@ class SessionReport {
     const PlanChanges& changes;
     const OverflowWatch* overflow;  // null without the trigger
     const WatchLooks* watch;
+    const StepModules& step_modules;
   };
   explicit SessionReport(const Parts& parts) : parts_(parts) {}
 
@@ -60,7 +62,7 @@ class SessionReport {
 
  private:
   void add_coverage(Json& json) const;
-  void add_steps(Json& json) const;
+  void add_steps(Json& json, bool ended) const;
   void add_channels(Json& json) const;
   void add_triggers(Json& json) const;
 

@@ -35,6 +35,16 @@ ContentKey key_under(const ActivePlan& plan, const tensortap_tensor& tensor, con
   return key;
 }
 
+// RecordRow::value_flags of what the source says of a tensor.
+uint8_t value_flags_of(uint32_t flags) {
+  uint8_t bits = 0;
+  if ((flags & TENSORTAP_TENSOR_ROLE_KNOWN) != 0) bits |= kValueRoleKnown;
+  if ((flags & TENSORTAP_TENSOR_PARAMETER) != 0) bits |= kValueParameter;
+  if ((flags & TENSORTAP_TENSOR_OWN_NAME) != 0) bits |= kValueOwnName;
+  if ((flags & TENSORTAP_TENSOR_OTHER_NAME) != 0) bits |= kValueOtherName;
+  return bits;
+}
+
 // Whether this is the moment at which a tensor of its kind is wanted.
 bool has_its_moment(const TakenEvent& event, const tensortap_tensor& tensor) {
   if (event.plan.spec.moment != MomentChoice::kInBeforeOutAfter || event.c.phase == TENSORTAP_PHASE_LOAD) return true;
@@ -166,6 +176,7 @@ bool TensorLook::describe(const TakenEvent& event, const tensortap_tensor& tenso
     view.desc.shape = blocked_shape(view.desc.shape, block);
     row.flags |= kRecordBlocked;
   }
+  row.value_flags = value_flags_of(tensor.flags);
   row.element_order = static_cast<uint8_t>(TENSORTAP_TENSOR_ORDER_OF(tensor.flags));
   row.view = tensor.storage == 0 ? 0 : view_number(view);
   if ((tensor.flags & TENSORTAP_TENSOR_UNWRITTEN) != 0) {

@@ -54,6 +54,13 @@ void add_op_options(CLI::App& app, CaptureOptions& options) {
       ->group(group);
 }
 
+void add_step_at_option(CLI::App& app, CaptureOptions& options) {
+  app.add_option("--step-at", options.step_at,
+                 "In PyTorch programs a step begins with each call of a module whose path or class matches this, such as ^Engine[.]model$")
+      ->type_name("REGEX")
+      ->group("Which tensors");
+}
+
 namespace {
 
 void add_choosing_options(CLI::App& app, CaptureOptions& options, const std::string& default_slots) {

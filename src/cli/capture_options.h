@@ -34,6 +34,8 @@ void add_selection_options(CLI::App& app, CaptureArguments& arguments);
 // Some of them, for commands that take no others: what to keep of a tensor, and which ops.
 void add_payload_options(CLI::App& app, CaptureOptions& options);
 void add_op_options(CLI::App& app, CaptureOptions& options);
+// For commands whose programs have modules.
+void add_step_at_option(CLI::App& app, CaptureOptions& options);
 
 // The config file, if there is one, and what the options say on top of it. Without --config it is
 // the file that MINDSPORE_DUMP_CONFIG names. Errors name the option or the variable, or file, line and column.

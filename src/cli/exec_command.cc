@@ -66,6 +66,7 @@ Action declare_exec(CLI::App& app) {
   options->capture.default_slots = "in,out";
   add_words(app, "program", options->run.program, "-- PROGRAM ARG...", "The program and its arguments, behind `--`");
   add_capture_options(app, options->capture);
+  add_step_at_option(app, options->capture.options);
   const char* group = "The program";
   add_choice(app, "--compile", options->run.compile, {"eager", "aot", "inductor", "inductor-nodes"},
              "How torch.compile is treated: run eagerly, the graph before fusion, as it is (inductor), or with every node reported, which "

@@ -86,6 +86,7 @@ Action declare_explain(CLI::App& app) {
   app.add_option("--runtime", options->runtime, "The libonnxruntime to use with --model, or the folder that holds it")->type_name(kPath);
   add_repeated(app, "--custom-ops", options->custom_ops, "LIBRARY", "With --model: a library with custom operators of it; repeatable");
   add_selection_options(app, options->capture);
+  add_step_at_option(app, options->capture.options);
   return [options](Terminal& terminal) { return print_explanation(*options, terminal); };
 }
 

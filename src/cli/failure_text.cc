@@ -5,31 +5,25 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/member_text.h"
+#include "query/failed_op.h"
 
 namespace tensortap::cli {
 namespace {
 
 constexpr size_t kMostInputs = 8;
 
-std::string what_failed(const DumpIndex& dump) {
-  const Json failed = failed_op(dump);
-  if (!failed.is_object()) return {};
-  const std::string source = member_text(failed, "source");
-  return fmt::format("op {} ({}{}) failed in step {}: {}", member_text(failed, "name"), member_text(failed, "type"),
-                     source.empty() ? "" : ", " + source, member_text(failed, "step"), member_text(failed, "error"));
-}
-
 }  // namespace
 
-Json failed_op(const DumpIndex& dump) {
-  const auto manifest = parse_json(dump.manifest(), "the manifest");
-  const Json* failed = manifest.ok() ? member(*manifest, "failed_op") : nullptr;
-  return failed == nullptr ? Json() : *failed;
+std::string failed_op_text(const Json& failed) {
+  if (!failed.is_object()) return {};
+  const std::string source = member_text(failed, "source");
+  return fmt::format("{} ({}){}, step {}: {}", member_text(failed, "name"), member_text(failed, "type"),
+                     source.empty() ? "" : ", " + source, member_text(failed, "step"), failure_reason(failed));
 }
 
 std::vector<std::string> failure_lines(const DumpIndex& dump, const std::string& folder) {
   std::vector<std::string> lines;
-  if (std::string what = what_failed(dump); !what.empty()) lines.push_back(printable(what));
+  if (const std::string what = failed_op_text(failed_op(dump)); !what.empty()) lines.push_back(printable("failed op: " + what));
   size_t inputs = 0;
   for (size_t row = 0; row < dump.rows().size(); ++row) {
     const RecordRow& record = dump.rows()[row];

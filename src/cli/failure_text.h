@@ -13,10 +13,11 @@
 
 namespace tensortap::cli {
 
-// What the manifest says of the op that failed first; null when it says nothing.
-Json failed_op(const DumpIndex& dump);
+// "Net/embedding (embedding), train.py:7, step 3: IndexError: index out of range in self: index 12 at [0, 3] is ..." of what failed_op() of
+// query/failed_op.h gives; "" for null.
+std::string failed_op_text(const Json& failed);
 
-// Of the op that failed first: what happened to it and the inputs that the dump has of failed ops, with their files, one line each.
+// Of the op that failed: what happened to it and the inputs that the dump has of failed ops, with their files, one line each.
 // `folder` is how the user calls the dump. Empty when no op failed.
 std::vector<std::string> failure_lines(const DumpIndex& dump, const std::string& folder);
 

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "base/json.h"
+#include "cli/failure_text.h"
 #include "cli/find_text.h"
 #include "cli/member_text.h"
 #include "cli/origin_text.h"
 #include "cli/summary_text.h"
+#include "query/failed_op.h"
 
 namespace tensortap::cli {
 namespace {
@@ -120,6 +122,14 @@ void print_unwritten(Terminal& terminal, const Json& report, const Json* told, b
   print_more(terminal, lines.size() - shown);
 }
 
+void print_failure(Terminal& terminal, const Json& failed) {
+  const std::string text = printable(failed_op_text(failed));
+  if (text.empty()) return;
+  const bool ended = ended_program(failed);
+  terminal.line(ended ? terminal.out_palette().red("failed op: ") + text
+                      : fmt::format("failed op: {}; the program caught it and went on", text));
+}
+
 std::string absmax_text(const Json& one) {
   const Json absmax = one.value("absmax", Json());
   if (absmax.is_number()) return fmt::format("{:.4g}", absmax.get<double>());
@@ -166,6 +176,7 @@ void print_list(Terminal& terminal, const Json& list, std::string_view title, bo
 
 void print_find_report(Terminal& terminal, const Json& report, bool all) {
   const Json* origin = origin_of_first(report);
+  print_failure(terminal, report.at("failed_op"));
   print_unwritten(terminal, report, origin, all);
   if (report.at("first_nonfinite").is_object()) {
     print_first(terminal, report, origin, all);

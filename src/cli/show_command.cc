@@ -20,6 +20,7 @@
 #include "cli/values_json.h"
 #include "query/record_json.h"
 #include "query/sketch_json.h"
+#include "query/value_name.h"
 #include "read/print_tensor.h"
 #include "read/record_histogram.h"
 #include "read/tensor_file.h"
@@ -56,13 +57,6 @@ std::string originals_text(const DumpIndex& dump, const OpInfo& op) {
   return text;
 }
 
-std::string value_name(const OpInfo& op, const RecordRow& row) {
-  const auto kind = static_cast<SlotKind>(row.slot_kind);
-  if (kind == SlotKind::kOutput && row.slot_index < op.outputs.size()) return op.outputs[row.slot_index];
-  if (kind == SlotKind::kInput && row.slot_index < op.inputs.size()) return op.inputs[row.slot_index].name;
-  return {};
-}
-
 // How a tensor that was not contiguous lay in memory; its values are shown in the order of its dimensions.
 std::string strides_text(const RecordRow& row) {
   if (row.strided == static_cast<uint8_t>(Strided::kNotKept)) return "not contiguous; the strides have no place in a record";
@@ -78,7 +72,7 @@ void print_description(Terminal& terminal, const DumpIndex& dump, size_t index) 
   field(terminal, "graph", op.graph);
   field(terminal, "module", op.module);
   field(terminal, "source", op.source_location);
-  field(terminal, "value", value_name(op, row));
+  field(terminal, "value", value_name(dump, row));
   field(terminal, "attributes", op.attributes == "{}" ? "" : op.attributes);
   field(terminal, "step", fmt::format("{}, call {}, rank {}, {}", row.step, row.call, row.rank, phase_name(static_cast<Phase>(row.phase))));
   if (row.duration_ns >= 0) field(terminal, "duration", fmt::format("{:.3f} ms", static_cast<double>(row.duration_ns) / 1e6));

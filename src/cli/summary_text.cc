@@ -7,8 +7,10 @@
 #include "base/counted.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/failure_text.h"
 #include "cli/member_text.h"
 #include "cli/origin_text.h"
+#include "query/failed_op.h"
 
 namespace tensortap::cli {
 namespace {
@@ -195,10 +197,9 @@ std::string nonfinite_text(const Json& first) {
 std::string summary_text(const Json& report, const Palette& palette) {
   Lines lines(palette);
   if (const Json* failed = member(report, "failed_op"); failed != nullptr && failed->is_object()) {
-    const std::string source = member_text(*failed, "source");
-    lines.add(News::kBad, "failed op",
-              palette.red(fmt::format("{} ({}){}: {}", member_text(*failed, "name"), member_text(*failed, "type"),
-                                      source.empty() ? "" : ", " + source, member_text(*failed, "error"))));
+    const bool ended = ended_program(*failed);
+    const std::string text = failed_op_text(*failed);
+    lines.add(ended ? News::kBad : News::kFact, "failed op", ended ? palette.red(text) : text + "; the program caught it and went on");
   }
   if (const std::string signal = member_text(report, "signal"); !signal.empty()) lines.add(News::kBad, "killed by", palette.red(signal));
   lines.add(News::kBad, "incomplete", member_text(report, "incomplete"));

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/json_members.h"
+#include "query/failed_op.h"
 
 namespace tensortap {
 namespace {
@@ -25,10 +26,12 @@ Json early_end_json(const DumpIndex& dump) {
   const auto parsed = parse_json(dump.manifest(), "the manifest");
   const Json manifest = parsed.ok() && parsed->is_object() ? *parsed : Json::object();
   const Json* failed = member(manifest, "failed_op");
-  const std::string error = failed != nullptr && failed->is_object() ? text_in(*failed, "error") : reason_of(dump, manifest);
+  // A program that caught the exception went on.
+  if (failed != nullptr && !ended_program(*failed)) failed = nullptr;
+  const std::string error = failed != nullptr ? failure_reason(*failed) : reason_of(dump, manifest);
   if (error.empty()) return nullptr;
   Json json = {{"op", nullptr}, {"type", nullptr}, {"step", nullptr}, {"error", error}, {"last_op", nullptr}, {"last_step", nullptr}};
-  if (failed != nullptr && failed->is_object()) {
+  if (failed != nullptr) {
     json["op"] = text_or_null(text_in(*failed, "name"));
     json["type"] = text_or_null(text_in(*failed, "type"));
     if (const Json* step = member(*failed, "step"); step != nullptr && step->is_number_integer()) json["step"] = *step;

@@ -14,6 +14,7 @@
 #include "find/told_nonfinite.h"
 #include "find/trends_json.h"
 #include "find/unwritten_reads.h"
+#include "query/failed_op.h"
 
 namespace tensortap {
 namespace {
@@ -74,6 +75,7 @@ Json find_report(const DumpIndex& dump, size_t limit) {
   report["seen"] = seen ? origin_json(dump, *seen) : Json();
   report["harmless"] = static_cast<uint64_t>(std::ranges::count(origins, true, &NonFiniteOrigin::harmless));
   report["origins"] = origin_list(dump, {origins.begin(), origins.begin() + static_cast<ptrdiff_t>(std::min(limit, origins.size()))});
+  report["failed_op"] = failed_op(dump);
   report["unwritten"] = Json::array();
   for (const size_t row : find_unwritten_reads(dump, limit)) report["unwritten"].push_back(unwritten_json(dump, row));
   report["headroom"] = headroom_lists(dump, limit);
@@ -82,7 +84,9 @@ Json find_report(const DumpIndex& dump, size_t limit) {
   return report;
 }
 
-bool has_finding(const Json& report) { return !report.at("first_nonfinite").is_null() || !report.at("unwritten").empty(); }
+bool has_finding(const Json& report) {
+  return !report.at("first_nonfinite").is_null() || !report.at("unwritten").empty() || ended_program(report.at("failed_op"));
+}
 
 Result<Json> find_source(const DumpIndex& dump, std::string_view text) {
   std::vector<OpId> ops = ops_of_source(dump, text);

@@ -12,8 +12,8 @@
 
 namespace tensortap {
 
-// {"first_nonfinite": {...} or null, "lead": {...} or null, "seen": {...} or null, "harmless": count, "origins": [...], "unwritten":
-// [...], "headroom": {"float16": [...], "bfloat16": [...]}, "dead_outputs": [...], "gradients": {...} or null}; the forms are those of
+// {"first_nonfinite": {...} or null, "lead": {...} or null, "seen": {...} or null, "harmless": count, "origins": [...], "failed_op":
+// as failed_op() of query/failed_op.h, "unwritten": [...], "headroom": {"float16": [...], "bfloat16": [...]}, "dead_outputs": [...], "gradients": {...} or null}; the forms are those of
 // find/find_json.h, at most `limit` of each list. The first non-finite value is one of a run: weights that hold some are listed among the
 // origins only.
 //
@@ -27,8 +27,8 @@ namespace tensortap {
 // intended.
 Json find_report(const DumpIndex& dump, size_t limit);
 
-// Whether the report finds something wrong: a value of NaN or Inf that matters, or memory that was read and never written. The one rule
-// for exit codes and summaries.
+// Whether the report finds something wrong: a value of NaN or Inf that matters, memory that was read and never written, or an op that failed
+// and ended the program. The one rule for exit codes and summaries.
 bool has_finding(const Json& report);
 
 // {"source": text, "ops": [{"op", "type", "source", "originals"}]}: the ops that come from a source line, or the lines that the ops of that

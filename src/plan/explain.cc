@@ -166,6 +166,8 @@ void say_when(const CaptureSpec& spec, std::vector<std::string>& lines) {
     lines.push_back(concat("The config ", quote(spec.follow.path),
                            " is looked at again while the program runs; from the next step on it says which ops and steps are captured."));
   }
+  if (!spec.step_at.empty())
+    lines.push_back(concat("A step begins with each call of a module whose path or class matches ", quote(spec.step_at), "."));
   if (spec.first_step > 0) lines.push_back(concat("The first step has the number ", spec.first_step, "."));
   if (spec.limits.stop_after > 0) lines.push_back(concat("After ", spec.limits.stop_after, " captured steps nothing more is captured."));
   if (spec.moment == MomentChoice::kBefore) lines.push_back("Tensors are looked at before the op runs.");

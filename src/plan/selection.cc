@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "plan/name_pattern.h"
 #include "plan/spec_keys.h"
 #include "plan/where.h"
 #include "tensor/tensor.h"
@@ -55,6 +56,15 @@ Status read_steps(const CaptureOptions& options, CaptureSpec& spec) {
   const Result<StepSet> steps = StepSet::parse(*options.steps);
   if (!steps.ok()) return steps.status().with_context("--steps");
   spec.steps = *steps;
+  return {};
+}
+
+Status read_step_at(const CaptureOptions& options, CaptureSpec& spec) {
+  if (!options.step_at) return {};
+  if (options.step_at->empty())
+    return wrong("--step-at", "the regular expression is empty; leave the option out for the program's own steps");
+  if (const auto pattern = NamePattern::compile(*options.step_at); !pattern.ok()) return pattern.status().with_context("--step-at");
+  spec.step_at = *options.step_at;
   return {};
 }
 
@@ -201,6 +211,7 @@ Result<CaptureSpec> spec_from_options(const CaptureOptions& options) {
   CaptureSpec spec = options.config.value_or(CaptureSpec());
   TENSORTAP_RETURN_IF_ERROR(read_ops(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_steps(options, spec));
+  TENSORTAP_RETURN_IF_ERROR(read_step_at(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_slots(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_levels(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_where(options, spec));

@@ -18,6 +18,7 @@ struct CaptureOptions {
   std::vector<std::string> ops;       // --ops REGEX, may be repeated: any of them
   std::vector<std::string> types;     // --types A,B; with --ops only ops of these types among those
   std::optional<std::string> steps;
+  std::optional<std::string> step_at;  // --step-at REGEX
   std::optional<std::string> slots;
   std::vector<std::string> levels;
   std::optional<std::string> where;

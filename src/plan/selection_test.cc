@@ -71,6 +71,19 @@ TEST(Selection, OptionsWinOverTheConfig) {
   EXPECT_EQ(spec->out, "x");
 }
 
+TEST(Selection, StepsMayBeTheCallsOfModules) {
+  CaptureOptions options;
+  options.config = *spec_from_json(R"({"step_at": "Model"})", "c.json");
+  EXPECT_EQ(spec_from_options(options)->step_at, "Model");
+  options.step_at = "^Engine[.]model$";
+  EXPECT_EQ(spec_from_options(options)->step_at, "^Engine[.]model$");
+  for (const char* wrong : {"", "("}) {
+    options.step_at = wrong;
+    EXPECT_TRUE(spec_from_options(options).status().message().starts_with("--step-at: ")) << wrong;
+  }
+  EXPECT_FALSE(spec_from_json(R"({"step_at": "("})", "c.json").ok());
+}
+
 TEST(Selection, SketchesWinOverTheConfigOneByOne) {
   CaptureOptions options;
   options.config = *spec_from_json(R"({"sketch": {"channels": 3, "blocks": 16}})", "c.json");

@@ -47,6 +47,12 @@ constexpr std::array kRows = {
     KeyRow{{"", "first_step", "whole number", "from 0 to 2^53", "0", "The number that the first step has."},
            spec_values::read_first_step,
            [](Written s) -> Json { return s.first_step; }},
+    KeyRow{
+        {"", "step_at", "text", "a regular expression", "\"\"",
+         "Of PyTorch programs: each call of a module whose path or class matches begins a step; empty = an optimizer's steps, or calls of "
+         "a model."},
+        spec_values::read_step_at,
+        [](Written s) -> Json { return s.step_at; }},
     KeyRow{{"", "slots", "list of texts", "\"in\", \"out\"", "[\"out\"]", "Whether inputs or outputs of an op are kept, or both."},
            spec_values::read_slots,
            spec_values::slots_to_json},

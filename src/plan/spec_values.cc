@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "plan/name_pattern.h"
 #include "plan/spec_keys.h"
 #include "plan/where.h"
 #include "tensor/tensor.h"
@@ -123,6 +124,13 @@ Status read_where(const SpecValue& value, CaptureSpec& spec) {
   if (spec.where.empty()) return {};
   const auto parsed = WhereExpression::parse(spec.where);
   return parsed.ok() ? Status() : value.error(parsed.status().message());
+}
+
+Status read_step_at(const SpecValue& value, CaptureSpec& spec) {
+  TENSORTAP_RETURN_IF_ERROR(value.read_text(spec.step_at));
+  if (spec.step_at.empty()) return {};
+  const auto pattern = NamePattern::compile(spec.step_at);
+  return pattern.ok() ? Status() : value.error(pattern.status().message());
 }
 
 Status read_first_step(const SpecValue& value, CaptureSpec& spec) {

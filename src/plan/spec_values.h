@@ -37,6 +37,7 @@ Status read_devices(const SpecValue& value, CaptureSpec& spec);
 Status read_stats(const SpecValue& value, CaptureSpec& spec);
 Status read_levels(const SpecValue& value, CaptureSpec& spec);
 Status read_where(const SpecValue& value, CaptureSpec& spec);
+Status read_step_at(const SpecValue& value, CaptureSpec& spec);
 Status read_first_step(const SpecValue& value, CaptureSpec& spec);
 Status read_stop_after(const SpecValue& value, CaptureSpec& spec);
 Status read_max_bytes(const SpecValue& value, CaptureSpec& spec);

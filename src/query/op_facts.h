@@ -34,7 +34,12 @@ class OpFactsTable {
   [[nodiscard]] bool is_overwritten(const RecordRow& row) const { return is_input(row) && has_bit(of(row).overwrites, row.slot_index); }
   // An output that its op's graph hands out.
   [[nodiscard]] bool is_result(const RecordRow& row) const { return !is_input(row) && has_bit(of(row).handed_out, row.slot_index); }
-  [[nodiscard]] bool is_parameter(const RecordRow& row) const { return is_input(row) && has_bit(of(row).parameters, row.slot_index); }
+  // By what the record itself says; else by the call by which its op became known.
+  [[nodiscard]] bool is_parameter(const RecordRow& row) const {
+    if (!is_input(row)) return false;
+    if ((row.value_flags & kValueRoleKnown) != 0) return (row.value_flags & kValueParameter) != 0;
+    return has_bit(of(row).parameters, row.slot_index);
+  }
   [[nodiscard]] bool knows_parameters() const { return knows_parameters_; }
   // Whether the dump has every op of its graph, and marks the values that the graph hands out.
   [[nodiscard]] bool knows_graph() const { return knows_graph_; }

@@ -12,6 +12,7 @@
 #include "query/record_json.h"
 #include "query/row_query.h"
 #include "query/sketch_json.h"
+#include "query/value_name.h"
 #include "read/record_histogram.h"
 #include "serve/served_comparison.h"
 
@@ -22,20 +23,13 @@ constexpr size_t kMostBeside = 100;  // inputs, outputs or consumers of one reco
 
 Json op_or_null(const DumpIndex& dump, OpId op) { return op < dump.ops().size() ? Json(op) : Json(nullptr); }
 
-std::string value_name(const OpInfo& op, const RecordRow& row) {
-  const auto kind = static_cast<SlotKind>(row.slot_kind);
-  if (kind == SlotKind::kOutput && row.slot_index < op.outputs.size()) return op.outputs[row.slot_index];
-  if (kind == SlotKind::kInput && row.slot_index < op.inputs.size()) return op.inputs[row.slot_index].name;
-  return {};
-}
-
 // {"record", "slot", "name", "shape", "dtype"}
 Json beside_json(const DumpIndex& dump, size_t row) {
   const RecordRow& record = dump.rows()[row];
   const TensorDesc desc = record.desc();
   return {{"record", row},
           {"slot", slot_name(static_cast<SlotKind>(record.slot_kind), record.slot_index)},
-          {"name", value_name(op_of(dump, record), record)},
+          {"name", value_name(dump, record)},
           {"shape", std::vector<int64_t>(desc.shape.dims().begin(), desc.shape.dims().end())},
           {"dtype", dtype_name(desc.dtype)}};
 }
@@ -83,7 +77,7 @@ Json graph_consumers(const ServedDump& dump, size_t row) {
   Json list = Json::array();
   const RecordRow& made = dump.rows()[row];
   const OpInfo& maker = op_of(dump.index(), made);
-  const std::string name = value_name(maker, made);
+  const std::string name = value_name(dump.index(), made);
   for (OpId id = 0; id < dump.index().ops().size() && list.size() < kMostBeside; ++id) {
     const OpInfo& op = dump.index().ops()[id];
     const bool reads = std::ranges::any_of(op.inputs, [&](const OpInput& input) {
@@ -137,7 +131,7 @@ Json whole_record_json(const ServedDump& dump, size_t row) {
   json["record"] = row;
   json["op_id"] = op_or_null(index, record.op);
   json["record_name"] = record_name(record, op.name);
-  json["value"] = text_or_null(value_name(op, record));
+  json["value"] = text_or_null(value_name(dump.index(), record));
   json["module"] = text_or_null(op.module);
   json["graph"] = text_or_null(op.graph);
   json["attributes"] = text_or_null(op.attributes);

@@ -8,6 +8,7 @@
 #include "base/four_digits.h"
 #include "base/json_members.h"
 #include "base/text.h"
+#include "query/failed_op.h"
 
 namespace tensortap {
 namespace {
@@ -163,9 +164,10 @@ void Sentences::add_failure() {
   const Json* failed = member(dump_.manifest(), "failed_op");
   if (failed == nullptr || !failed->is_object()) return;
   const std::string source = text_in(*failed, "source");
-  add("nonfinite",
-      concat("Op ", text_in(*failed, "name"), " (", text_in(*failed, "type"), ")", source.empty() ? "" : concat(", line ", source),
-             " failed in step ", text_in(*failed, "step"), ": ", text_in(*failed, "error")));
+  const bool ended = ended_program(*failed);
+  add(ended ? "nonfinite" : "plain", concat("Op ", text_in(*failed, "name"), " (", text_in(*failed, "type"), ")",
+                                            source.empty() ? "" : concat(", line ", source), " failed in step ", text_in(*failed, "step"),
+                                            ": ", failure_reason(*failed), ended ? "" : "; the program caught it and went on"));
 }
 
 void Sentences::add_coverage() {

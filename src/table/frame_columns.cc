@@ -15,8 +15,8 @@ namespace {
 
 // Fields of records.npy that are no values of their own, or stand in other columns.
 constexpr std::array<std::string_view, 18> kNotShown = {
-    "op",    "shape",    "dims_count", "digest",    "digest_kind", "strides",     "strided",     "element_order", "sketch",
-    "spare", "reserved", "valid",      "committed", "data_header", "min_integer", "max_integer", "slot_kind",     "slot_index"};
+    "op",          "shape",    "dims_count", "digest",    "digest_kind", "strides",     "strided",     "element_order", "sketch",
+    "value_flags", "reserved", "valid",      "committed", "data_header", "min_integer", "max_integer", "slot_kind",     "slot_index"};
 
 template <class T>
 constexpr ColumnType type_of() {

@@ -73,7 +73,7 @@ constexpr RecordField kFields[] = {
     TENSORTAP_COLUMN(strided, "|u1"),
     TENSORTAP_COLUMN(element_order, "|u1"),
     TENSORTAP_COLUMN(sketch, "|u1"),
-    {"spare", "|u1", offsetof(RecordRow, spare), sizeof(RecordRow::spare)},
+    TENSORTAP_COLUMN(value_flags, "|u1"),
 };
 
 #undef TENSORTAP_COLUMN

@@ -1,5 +1,5 @@
 // RecordRow: one tensor of one execution of one op, as a fixed row. The unit of every layout, reader and comparison, and, byte for byte,
-// the row of records.npy (docs/layouts/tap.md): fields are only ever appended, within `spare` first.
+// the row of records.npy (docs/layouts/tap.md): fields are only ever appended.
 
 #ifndef TENSORTAP_TRACE_RECORD_ROW_H_
 #define TENSORTAP_TRACE_RECORD_ROW_H_
@@ -37,6 +37,14 @@ enum class Strided : uint8_t {
 
 // Dimensions that a row holds as 64-bit numbers.
 inline constexpr int kRowDims = 16;
+
+// RecordRow::value_flags.
+enum ValueFlag : uint8_t {
+  kValueRoleKnown = 1U << 0,  // whether the tensor is a parameter is known, and kValueParameter says it
+  kValueParameter = 1U << 1,
+  kValueOwnName = 1U << 2,    // the name that the op has for the slot is the tensor's own
+  kValueOtherName = 1U << 3,  // it is that of another call's tensor
+};
 
 struct RecordRow {
   uint64_t sequence = 0;  // order in which events were seen, from 0
@@ -76,7 +84,7 @@ struct RecordRow {
   uint8_t strided = 0;             // Strided
   uint8_t element_order = 0;       // 2 + the number by which the runtime calls the order of the elements, 0 = not known
   uint8_t sketch = 0;              // SketchState
-  uint8_t spare[1] = {};
+  uint8_t value_flags = 0;         // ValueFlag bits
 
   // Whether set_desc() keeps every dimension. False only for more than kRowDims of them, one of which needs more than 32 bits.
   [[nodiscard]] static bool holds(const Shape& shape);
@@ -101,7 +109,7 @@ struct RecordField {
   uint32_t count;  // 1 for a scalar
 };
 std::span<const RecordField> record_fields();
-// The first columns, which every version has; those after them lay in `spare` before.
+// The first columns, which every version has; those after them lay in a column `spare` before.
 std::span<const RecordField> first_record_fields();
 
 // "out0", "in1", "weight0", "grad0".

@@ -27,6 +27,8 @@ _DTYPE_NAMES = {
     "complex128": "complex128",
     **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
     **{name: name for name in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")},
+    "float8_e8m0": "float8_e8m0fnu",
+    "float4_e2m1": "float4_e2m1fn_x2",
 }
 # How torch writes the members of its enumerations.
 _ENUMERATORS = {
@@ -255,9 +257,12 @@ class Tensors:
             _, shape, bytes_ = self.dump._core.data(row)
         except Error as error:
             raise SkippedError(f"a tensor cannot be read: {error}") from error
+        shape = list(shape)
+        if DTYPES[int(record["dtype"])][0] == "float4_e2m1":  # of which torch counts pairs
+            shape[-1:] = [size // 2 for size in shape[-1:]]
         if len(bytes_) != math.prod(shape) * dtype.itemsize:
             raise SkippedError("the dump has a sample of a tensor's elements")
-        return dtype, list(shape), bytes_
+        return dtype, shape, bytes_
 
     def strides(self, row: int) -> tuple[int, ...] | None:
         """Give how the tensor lay in memory; None for contiguous.
@@ -320,6 +325,10 @@ def _tensor_argument(call: Call, index: int, argument: Any, make: Callable[[int]
     quantized = call.arguments.get("quantized")
     if isinstance(quantized, list) and index in quantized:
         raise SkippedError("it reads a quantised tensor, whose scale is not in the dump")
+    pairs = call.arguments.get("pairs")
+    if isinstance(pairs, list) and index in pairs:
+        parts = make
+        make = lambda row: torch.view_as_complex(parts(row))  # noqa: E731
     told = call.arguments.get(argument.name)
     if told is not None and "List" not in kind:  # of `x + 2` the 2, which torch makes a tensor of
         return _NUMBERS[told] if isinstance(told, str) and told in _NUMBERS else number_or_object(told, argument.name)

@@ -34,7 +34,7 @@ def install(table: dict[str, Any]) -> None:
     global functions, names, _meshes
     if functions is not None:
         return
-    from . import compile_routes, job_facts, loader_workers, module_calls, module_events, naming, optimizers, source_files
+    from . import compile_routes, endings, job_facts, loader_workers, module_calls, module_events, naming, optimizers, source_files
 
     given = Functions(**table)
     placements = job_facts.Placements(given)
@@ -52,6 +52,7 @@ def install(table: dict[str, Any]) -> None:
     module_calls.wrap(given, events)
     loader_workers.follow(given)
     optimizers.follow(given)
+    endings.follow(given)
     job_facts.tell(given)
     functions = given
     _targets.installed(given)

@@ -120,7 +120,12 @@ class Functions:
     optimizer_steps
         ``optimizer_steps(address)``: the optimizer there begins its step on this thread.
     optimizer_made
-        ``optimizer_made()``: the program made an optimizer.
+        ``optimizer_made(address)``: the program made an optimizer; 0 = its address is not known.
+    optimizer_gone
+        ``optimizer_gone(address)``: the optimizer that was there is gone.
+    program_raised
+        ``program_raised(text, lines)``: an exception ended the program, which came through these lines, "file:line", the innermost last;
+        gives whether an op failed at one of them.
     set_dump
         ``set_dump(number of a module, op, enabled)``: op "" is the module and what it holds, module 0 is any.
     add_fact
@@ -177,7 +182,9 @@ class Functions:
     worker_begins: Callable[[], None]
     step: Callable[[], None]
     optimizer_steps: Callable[[int], None]
-    optimizer_made: Callable[[], None]
+    optimizer_made: Callable[[int], None]
+    optimizer_gone: Callable[[int], None]
+    program_raised: Callable[[str, Sequence[str]], bool]
     set_dump: Callable[[int, str, bool], None]
     add_fact: Callable[[str, str], None]
     names_groups: Callable[[], bool]

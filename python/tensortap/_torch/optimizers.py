@@ -1,8 +1,9 @@
-"""Tells the library which optimizer steps, and whether there is one at all: the steps of a training are those of its first optimizer."""
+"""Tells the library which optimizer steps, and which there are: the steps of a training are those of its first optimizer."""
 
 from __future__ import annotations
 
 import functools
+import weakref
 from typing import Any
 
 import torch
@@ -21,22 +22,36 @@ def follow(functions: Functions) -> None:
     """
     initialize = torch.optim.Optimizer.__init__
     is_compiling = torch.compiler.is_compiling
-    made, steps = functions.optimizer_made, functions.optimizer_steps
+    made, gone, steps = functions.optimizer_made, functions.optimizer_gone, functions.optimizer_steps
+    living: dict[int, weakref.ref[Any]] = {}
+
+    def look_after(optimizer: Any) -> None:
+        address = id(optimizer)
+
+        def end(_reference: Any) -> None:
+            living.pop(address, None)
+            gone(address)
+
+        living[address] = weakref.ref(optimizer, end)
 
     @functools.wraps(initialize)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         initialize(self, *args, **kwargs)
-        made()
+        look_after(self)
+        made(id(self))
 
     # While torch.compile traces a step, it is the step itself.
     def before_step(optimizer: Any, _arguments: Any, _named: Any) -> None:
-        if not is_compiling():
-            steps(id(optimizer))
+        if is_compiling():
+            return
+        if id(optimizer) not in living:
+            look_after(optimizer)
+        steps(id(optimizer))
 
     torch.optim.Optimizer.__init__ = __init__
     register_optimizer_step_pre_hook(before_step)
     if _made_any(torch.optim.Optimizer):
-        made()
+        made(0)
 
 
 def _made_any(kind: type) -> bool:

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* Changes with anything in this file; an adapter of another number is not loaded. */
-#define TENSORTAP_ADAPTER_INTERFACE_VERSION 7
+#define TENSORTAP_ADAPTER_INTERFACE_VERSION 8
 
 /* What an operator is, from its schema; described once. */
 enum {
@@ -61,7 +61,10 @@ enum {
   TENSORTAP_TORCH_TENSOR_WRITTEN = 1u,   /* the operator writes into it */
   TENSORTAP_TORCH_TENSOR_CONJUGATE = 2u, /* bytes are those of the conjugate */
   TENSORTAP_TORCH_TENSOR_NEGATIVE = 4u,
-  TENSORTAP_TORCH_TENSOR_QUANTIZED = 8u
+  TENSORTAP_TORCH_TENSOR_QUANTIZED = 8u,
+  TENSORTAP_TORCH_TENSOR_READ = 16u,      /* an argument of the call; whether it is a parameter of the model is known: the next flag */
+  TENSORTAP_TORCH_TENSOR_PARAMETER = 32u, /* a leaf that requires a gradient */
+  TENSORTAP_TORCH_TENSOR_SCATTERED = 64u  /* elements of less than a byte that are not contiguous */
 };
 
 typedef struct tensortap_torch_tensor {
@@ -69,8 +72,10 @@ typedef struct tensortap_torch_tensor {
   const void* storage_data;
   uint64_t storage_bytes;
   const void* data;
-  const int64_t* dims; /* null when finding them would run code of the program */
-  const int64_t* strides;
+  /* Null when finding them would run code of the program. A pair of torch's float4 elements counts as two, and a complex32 element as two
+   * float16 elements, in a dimension of their own. */
+  const int64_t* dims;
+  const int64_t* strides; /* null = contiguous */
   uint32_t rank;
   uint32_t dtype;  /* enum tensortap_dtype */
   uint32_t kind;   /* enum tensortap_torch_kind */
@@ -155,7 +160,7 @@ typedef struct tensortap_torch_adapter {
   /* Writes the arguments that are no tensors as a JSON object, with a zero at its end, if it is shorter than `capacity`; returns its
    * length, 0 when there are none. During begin(), of its call. Beside the arguments, by their names: "intended_inf": true when a number
    * among them is infinite, "parameters": the slots that hold a leaf that requires a gradient, "quantized": those that hold quantised
-   * tensors, "placements": how those are placed that are parts of DTensors. docs/layouts/tap.md has the forms of values. */
+   * tensors, "pairs": those that hold complex32 tensors, "placements": how those are placed that are parts of DTensors. docs/layouts/tap.md has the forms of values. */
   size_t (*attributes)(const tensortap_torch_call* call, char* text, size_t capacity);
   /* Runs known tensors through the whole adapter; returns null, or what went wrong. Not while operators of the program run. */
   const char* (*self_test)(void);

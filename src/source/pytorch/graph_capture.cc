@@ -248,6 +248,7 @@ void dump(int64_t number, std::span<const tensortap_torch_tensor> tensors) {
   }
   const EnteredCapture capture;
   if (!capture) return;
+  tell_that_it_goes_on(*calls, capture->session);
   if (capture->steps.lingers()) capture->steps.move_on();
   calls->met.now = capture->write_time(calls->optimizer != 0);
   if (!capture->observing.load(std::memory_order_relaxed)) return;
@@ -258,6 +259,7 @@ void dump(int64_t number, std::span<const tensortap_torch_tensor> tensors) {
   const bool begins = (site->role.flags & kDumpFirst) != 0;
   if (operation != nullptr && !begins) place.duration_ns = monotonic_ns() - calls->operations.began_ns();
   dump_into(*capture.get(), *site, place, tensors);
+  calls->has_failed = (site->role.flags & kDumpFailed) != 0;
   // What it took to tell what the module reads is not the module's time.
   if (operation != nullptr && begins) calls->operations.begins_now(monotonic_ns());
 }

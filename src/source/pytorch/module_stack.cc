@@ -10,6 +10,7 @@ constexpr uint32_t kKept = 256;
 // No constructor and no destructor: daemon threads use it while the process ends.
 struct ModuleStack {
   uint32_t depth;
+  uint32_t step_depth;  // 1 + that of the outermost module whose calls are steps, 0 = none runs
   ModuleId modules[kKept];
 };
 
@@ -25,6 +26,17 @@ uint32_t push_module(ModuleId module) {
   return own.depth++;
 }
 
-void pop_modules(uint32_t depth) { stack.depth = std::min(stack.depth, depth); }
+bool begins_step_at(uint32_t depth) {
+  ModuleStack& own = stack;
+  if (own.step_depth != 0) return false;
+  own.step_depth = depth + 1;
+  return true;
+}
+
+void pop_modules(uint32_t depth) {
+  ModuleStack& own = stack;
+  own.depth = std::min(own.depth, depth);
+  if (own.step_depth > depth) own.step_depth = 0;
+}
 
 }  // namespace tensortap::pytorch

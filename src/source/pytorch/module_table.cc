@@ -1,5 +1,7 @@
 #include "source/pytorch/module_table.h"
 
+#include <atomic>
+
 #include "source/pytorch/pointer_table.h"
 #include "source/pytorch/string_table.h"
 
@@ -10,6 +12,9 @@ constexpr size_t kMostEntries = 1u << 20;
 
 constinit StringTable paths;
 constinit PointerTable module_ids{kMostEntries};
+constinit PointerTable step_modules{kMostEntries};  // twice the number of the choice, plus one for a module that is among them
+constinit std::atomic<uint32_t> step_choice{0};     // number of the choice, 0 = none yet
+constinit std::atomic<bool> step_choice_counts{false};
 constinit StringTable parameter_names;
 constinit PointerTable parameters{kMostEntries};
 
@@ -24,7 +29,25 @@ ModuleId bind_module(const void* object, const std::string& path) {
 
 ModuleId number_of_path(const std::string& path) { return path.empty() ? 0 : paths.number(path); }
 
-void unbind_module(const void* object) { module_ids.erase(object); }
+void unbind_module(const void* object) {
+  module_ids.erase(object);
+  step_modules.erase(object);
+}
+
+void choose_step_modules(bool enabled) {
+  step_choice.fetch_add(1);
+  step_choice_counts.store(enabled);
+}
+
+bool has_step_modules() { return step_choice_counts.load(std::memory_order_relaxed); }
+
+std::optional<bool> step_module_at(const void* object) {
+  const uint32_t kept = step_modules.find(object);
+  if (kept / 2 != step_choice.load(std::memory_order_relaxed)) return std::nullopt;
+  return kept % 2 == 1;
+}
+
+void keep_step_module(const void* object, bool is_one) { step_modules.set(object, step_choice.load() * 2 + (is_one ? 1U : 0U)); }
 
 std::string module_path(ModuleId module) { return paths.text(module); }
 
@@ -36,5 +59,7 @@ void name_parameter(const void* storage_data, const std::string& name) {
 void forget_parameter(const void* storage_data) { parameters.erase(storage_data); }
 
 std::string parameter_name(const void* storage_data) { return parameter_names.text(parameters.find(storage_data)); }
+
+uint32_t parameter_name_number(const void* storage_data) { return parameters.find(storage_data); }
 
 }  // namespace tensortap::pytorch

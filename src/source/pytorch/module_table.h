@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_SOURCE_PYTORCH_MODULE_TABLE_H_
 #define TENSORTAP_SOURCE_PYTORCH_MODULE_TABLE_H_
 
+#include <optional>
 #include <string>
 
 #include "source/pytorch/python_bridge.h"
@@ -17,6 +18,15 @@ ModuleId bind_module(const void* object, const std::string& path);
 ModuleId number_of_path(const std::string& path);
 // The object is gone, its address may be used again.
 void unbind_module(const void* object);
+
+// Calls of some modules are the steps from now on, as PythonEvents::is_step_module has it; nothing of an earlier choice counts. `enabled`
+// false: of none.
+void choose_step_modules(bool enabled);
+// Any thread, no lock. False until choose_step_modules().
+bool has_step_modules();
+// Whether the module at an address is one; nothing as long as that was not kept.
+std::optional<bool> step_module_at(const void* object);
+void keep_step_module(const void* object, bool is_one);
 
 // Says what the parameter or buffer in the storage with this data is called.
 void name_parameter(const void* storage_data, const std::string& name);

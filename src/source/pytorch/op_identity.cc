@@ -10,13 +10,16 @@
 namespace tensortap::pytorch {
 namespace {
 
-std::vector<std::string> input_names(const TorchOperator& op, const tensortap_torch_call& call) {
+std::vector<std::string> input_names(const TorchOperator& op, const tensortap_torch_call& call, OpIdentity& identity) {
   std::vector<std::string> names = op.arguments;
   for (uint32_t i = 0; i < call.tensor_count; ++i) {
     const tensortap_torch_tensor& tensor = call.tensors[i];
     if (tensor.slot >= names.size() || tensor.element > 0 || tensor.storage_data == nullptr) continue;
     const std::string parameter = parameter_name(tensor.storage_data);
-    if (!parameter.empty()) names[tensor.slot] = parameter;
+    if (parameter.empty()) continue;
+    names[tensor.slot] = parameter;
+    identity.input_names.resize(names.size());
+    identity.input_names[tensor.slot] = parameter_name_number(tensor.storage_data);
   }
   return names;
 }
@@ -163,7 +166,7 @@ OpIdentity& OpIdentities::of(const OpKey& key, const tensortap_torch_call& call,
   const ToldArguments arguments = told != nullptr ? *told : arguments_of(call, adapter_, true);
   identity.arguments = arguments.digest;
   const OpDescription texts{source_text(identity.position), attributes_of(key, op, place.pass, parsed_arguments(arguments)),
-                            input_names(op, call)};
+                            input_names(op, call, identity)};
   register_op(identity, key, place, texts);
   return identity;
 }

@@ -31,6 +31,7 @@ struct OpIdentity {
   std::string name;
   ModuleId module = 0;
   SourcePosition position;
+  std::vector<uint32_t> input_names;      // by slot: parameter_name_number() of the call that it became known by, 0 = no name of a tensor
   uint64_t arguments = 0;                 // tensortap_torch_adapter::arguments_digest of the call that it became known by, 0 = not known
   bool is_graph = false;                  // no op: the place of a compiled graph, for what its backward node belongs to
   std::atomic<uint64_t> calls{0};         // step in the upper half, calls in it in the lower

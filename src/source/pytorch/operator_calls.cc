@@ -222,6 +222,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
   if (!capture) return nullptr;
   ThreadCalls* calls = thread_calls();
   if (calls == nullptr || calls->compiling > 0) return nullptr;
+  tell_that_it_goes_on(*calls, capture->session);
   try_bootstrap(*capture.get());
   if (capture->steps.lingers() && !reads_lingering_step(*capture.get(), *calls, *call)) capture->steps.move_on();
   if (!capture->step_wanted.load(std::memory_order_relaxed)) return nullptr;
@@ -309,6 +310,7 @@ void report_failure(ThreadCalls& calls, PendingCall& pending, const tensortap_to
   const std::string index = index_out_of_range(pending.capture->runtime.operators[call.op], {call.tensors, call.tensor_count});
   const std::string text = concat("the operator raised an exception", index.empty() ? "" : ": ", index);
   tensortap_op_failed(pending.capture->session, &event, text.c_str());
+  calls.has_failed = true;
 }
 
 // Checkpointing computes a part of the forward pass again inside of a node, and ends that by an exception as soon as it has what it needs.

@@ -18,6 +18,7 @@
 #include "source/pytorch/python_api.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/python_functions.h"
+#include "source/pytorch/source_folders.h"
 
 namespace tensortap::pytorch {
 namespace {
@@ -48,7 +49,6 @@ constinit std::atomic<State> bootstrap_state{State::kIdle};
 constinit std::atomic<int> waited{0};
 constinit std::atomic<bool> thread_started{false};
 constinit std::atomic<bool> installing{false};
-constinit std::atomic<const std::string*> package_folder{nullptr};
 
 bool torch_is_imported() {
   PyObject* const modules = PyImport_GetModuleDict();
@@ -67,7 +67,7 @@ bool run_loader() {
   const PythonReference ran(PyEval_EvalCode(code.get(), globals.get(), globals.get()));
   PyObject* const load = ran ? PyDict_GetItemString(globals.get(), "load") : nullptr;
   if (load == nullptr) return false;
-  const std::string folder = *package_folder.load() + "/tensortap/_torch";
+  const std::string folder = known_package_folder() + "/tensortap/_torch";
   const PythonReference path(PyUnicode_FromStringAndSize(folder.data(), static_cast<ptrdiff_t>(folder.size())));
   const PythonReference functions(python_functions());
   if (!path || !functions) return false;
@@ -85,7 +85,7 @@ void say_exception() {
   const PythonReference owned_traceback(traceback);
   const PythonReference text(value == nullptr ? nullptr : PyObject_Str(value));
   const char* const words = text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
-  say(concat(*package_folder.load(), "/tensortap/_torch: ", words == nullptr ? "cannot be imported" : words,
+  say(concat(known_package_folder(), "/tensortap/_torch: ", words == nullptr ? "cannot be imported" : words,
              ". Modules, parameters and torch.compile are not captured by name; operators are."));
   if (PyErr_Occurred() != nullptr) PyErr_Clear();
 }
@@ -150,12 +150,8 @@ void start_thread() {
 bool bootstrap_python(const std::string& python_package) {
   if (bootstrap_state.load(std::memory_order_acquire) == State::kDone) return true;
   if (Py_IsInitialized == nullptr || python_package.empty()) return true;
+  know_package_folder(python_package);
   if (!python_is_there() || PyGILState_GetThisThreadState() == nullptr) return false;
-  if (package_folder.load() == nullptr) {
-    const std::string* nobody = nullptr;
-    const auto* const folder = new std::string(python_package);
-    if (!package_folder.compare_exchange_strong(nobody, folder)) delete folder;
-  }
   State idle = State::kIdle;
   if (bootstrap_state.compare_exchange_strong(idle, State::kAsked)) {
     if (Py_AddPendingCall(install_when_asked, nullptr) != 0) bootstrap_state = State::kIdle;

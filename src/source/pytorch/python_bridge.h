@@ -21,6 +21,8 @@ std::string module_path(ModuleId module);
 // Name of the parameter or buffer whose storage has this data pointer, "" when it is none, or when several parameters share the storage.
 // Any thread, no lock.
 std::string parameter_name(const void* storage_data);
+// A number for that name, 0 for "". Any thread, no lock.
+uint32_t parameter_name_number(const void* storage_data);
 
 // A place in the program's own code: the innermost frame outside torch and tensortap. Comparable, hashable; 0,0 = none.
 struct SourcePosition {
@@ -52,7 +54,8 @@ struct PythonEvents {
   void (*root_module_ends)(ModuleId module) = nullptr;
   void (*step)() = nullptr;                                                   // tensortap.step()
   void (*optimizer_steps)(const void* optimizer) = nullptr;                   // an optimizer begins its step on this thread
-  void (*optimizer_made)() = nullptr;                                         // the program made one
+  void (*optimizer_made)(const void* optimizer) = nullptr;                    // the program made one; null = its address is not known
+  void (*optimizer_gone)(const void* optimizer) = nullptr;                    // the one that was there is gone
   void (*set_dump)(ModuleId module, const char* op, bool enabled) = nullptr;  // op "" = the module and what it holds; module 0 = any
   // capture() of the package: opens a session in this process with the config text, or ends it. Returns "" or the error. The returned text
   // is borrowed until the next call on the thread.
@@ -63,6 +66,11 @@ struct PythonEvents {
   // Whether torch has the operator tensortap::name_group (adapter_interface.h).
   bool (*names_groups)() = nullptr;
   void (*worker_begins)() = nullptr;  // this process is a worker of a DataLoader
+  // An exception ended the program: tensortap_program_raised().
+  bool (*program_raised)(const char* text, const char* const* lines, size_t line_count) = nullptr;
+  // Whether the calls of a module of this path and class are the steps: tensortap_is_step_module(). Once for each module that is named.
+  bool (*is_step_module)(const char* path, const char* type) = nullptr;
+  void (*step_module_begins)() = nullptr;  // one of them is called, inside of no other one
   const GraphEvents* graphs = nullptr;
   const ModelEvents* models = nullptr;
 };

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -26,11 +27,6 @@ constinit std::atomic<uint64_t> compiled{0};
 constinit PyObject* namer = nullptr;        // names a module that was called, and what it holds
 constinit PyObject* root_called = nullptr;  // looks whether parameters moved
 
-const void* address_of(PyObject* number) {
-  const unsigned long long address = PyLong_AsUnsignedLongLong(number);
-  return reinterpret_cast<const void*>(static_cast<uintptr_t>(address));
-}
-
 // An error of ours in the middle of the program's call is not passed on, but Ctrl-C is. False when the exception has to go on.
 bool forget_exception() {
   if (PyErr_Occurred() == nullptr) return true;
@@ -49,6 +45,28 @@ bool is_event(bool is_root) {
   return events != nullptr && events->level_of_call != nullptr && events->level_of_call(is_root) >= 0;
 }
 
+std::string class_of(PyObject* module) {
+  const PythonReference kind(PyObject_GetAttrString(module, "__class__"));
+  const PythonReference name(kind ? PyObject_GetAttrString(kind.get(), "__name__") : nullptr);
+  const auto text = name ? text_of(name.get()) : std::nullopt;
+  if (PyErr_Occurred() != nullptr) PyErr_Clear();
+  return text.value_or("");
+}
+
+// Whether the calls of a module are steps, where those of some modules are.
+bool is_step_module(PyObject* module, const std::string& path) {
+  if (const std::optional<bool> known = step_module_at(module)) return *known;
+  const auto function = python_events().is_step_module;
+  const bool is_one = function != nullptr && function(path.c_str(), class_of(module).c_str());
+  keep_step_module(module, is_one);
+  return is_one;
+}
+
+void begin_step(PyObject* module, ModuleId id, uint32_t depth) {
+  const auto function = python_events().step_module_begins;
+  if (function != nullptr && is_step_module(module, module_path(id)) && begins_step_at(depth)) function();
+}
+
 // What leave() gets: the depth, or -1 - depth where the end of the call is an event.
 PyObject* mark_of(uint32_t depth) {
   const auto number = static_cast<long>(depth);
@@ -65,6 +83,7 @@ PyObject* enter(PyObject*, Arguments arguments, ptrdiff_t) {
     id = module_at(module);
   }
   const uint32_t depth = push_module(id);
+  if (has_step_modules()) begin_step(module, id, depth);
   if (depth > 0) return mark_of(depth);
   if (root_called != nullptr && !call_quietly(root_called, module, nullptr)) {
     pop_modules(depth);
@@ -108,7 +127,10 @@ PyObject* set_namers(PyObject*, Arguments arguments, ptrdiff_t) {
 PyObject* bind(PyObject*, Arguments arguments, ptrdiff_t) {
   const auto path = text_of(arguments[1]);
   if (!path) return nullptr;
-  return PyLong_FromLong(static_cast<long>(bind_module(arguments[0], *path)));
+  const ModuleId id = bind_module(arguments[0], *path);
+  // Of one that is compiled with others no call is seen.
+  if (has_step_modules()) static_cast<void>(is_step_module(arguments[0], *path));
+  return PyLong_FromLong(static_cast<long>(id));
 }
 
 // unbind(address)
@@ -142,22 +164,10 @@ PyObject* parameter_name_function(PyObject*, Arguments arguments, ptrdiff_t) {
   return python_text(parameter_name(address_of(arguments[0])));
 }
 
-bool add_texts(PyObject* list, std::vector<std::string>& texts) {
-  const PythonReference iterator(PyObject_GetIter(list));
-  while (iterator) {
-    const PythonReference item(PyIter_Next(iterator.get()));
-    if (!item) break;
-    const auto text = text_of(item.get());
-    if (!text) return false;
-    texts.push_back(*text);
-  }
-  return PyErr_Occurred() == nullptr;
-}
-
 // prepare_source(foreign folders, exceptions) -> whether frames are walked without the GIL
 PyObject* prepare_source(PyObject*, Arguments arguments, ptrdiff_t) {
   ForeignCode foreign;
-  if (!add_texts(arguments[0], foreign.folders) || !add_texts(arguments[1], foreign.except)) return nullptr;
+  if (!read_texts(arguments[0], foreign.folders) || !read_texts(arguments[1], foreign.except)) return nullptr;
   set_foreign_code(std::move(foreign));
   return PyBool_FromLong(test_frame_walk() ? 1 : 0);
 }
@@ -256,24 +266,6 @@ PyObject* worker_begins(PyObject*, Arguments, ptrdiff_t) {
   return python_none();
 }
 
-// step()
-PyObject* step(PyObject*, Arguments, ptrdiff_t) {
-  if (const auto function = python_events().step; function != nullptr) without_gil(function);
-  return python_none();
-}
-
-// optimizer_steps(address)
-PyObject* optimizer_steps(PyObject*, Arguments arguments, ptrdiff_t) {
-  if (const auto function = python_events().optimizer_steps; function != nullptr) function(address_of(arguments[0]));
-  return python_none();
-}
-
-// optimizer_made()
-PyObject* optimizer_made(PyObject*, Arguments, ptrdiff_t) {
-  if (const auto function = python_events().optimizer_made; function != nullptr) function();
-  return python_none();
-}
-
 // set_dump(number of a module, op, enabled)
 PyObject* set_dump(PyObject*, Arguments arguments, ptrdiff_t) {
   const auto module = static_cast<ModuleId>(PyLong_AsUnsignedLongLong(arguments[0]));
@@ -323,9 +315,6 @@ constinit std::array methods = {
     python_method<close, 0>("close"),
     python_method<enable, 1>("enable"),
     python_method<worker_begins, 0>("worker_begins"),
-    python_method<step, 0>("step"),
-    python_method<optimizer_steps, 1>("optimizer_steps"),
-    python_method<optimizer_made, 0>("optimizer_made"),
     python_method<set_dump, 3>("set_dump"),
     python_method<add_fact, 2>("add_fact"),
     python_method<names_groups_function, 0>("names_groups"),
@@ -345,7 +334,7 @@ PyObject* python_functions() {
   PythonReference functions(PyDict_New());
   if (!functions) return nullptr;
   const bool added = add_methods(functions.get(), methods) && add_methods(functions.get(), python_graph_methods()) &&
-                     add_methods(functions.get(), python_model_methods());
+                     add_methods(functions.get(), python_model_methods()) && add_methods(functions.get(), python_program_methods());
   return added ? functions.release() : nullptr;
 }
 

@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_SOURCE_PYTORCH_PYTHON_METHODS_H_
 #define TENSORTAP_SOURCE_PYTORCH_PYTHON_METHODS_H_
 
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <span>
@@ -81,9 +82,15 @@ void without_gil(Function function) {
   PyEval_RestoreThread(state);
 }
 
-// The functions for graphs of torch.compile, and for those that have sessions of their own.
+// The number of an object that Python knows by id(), as its address.
+inline const void* address_of(PyObject* number) {
+  return reinterpret_cast<const void*>(static_cast<uintptr_t>(PyLong_AsUnsignedLongLong(number)));
+}
+
+// The functions for graphs of torch.compile, for those that have sessions of their own, and for what the program does by itself.
 std::span<PyMethodDef> python_graph_methods();
 std::span<PyMethodDef> python_model_methods();
+std::span<PyMethodDef> python_program_methods();
 
 }  // namespace tensortap::pytorch
 

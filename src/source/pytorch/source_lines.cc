@@ -15,6 +15,7 @@
 #include "source/pytorch/pointer_table.h"
 #include "source/pytorch/program_text.h"
 #include "source/pytorch/python_api.h"
+#include "source/pytorch/source_folders.h"
 
 namespace tensortap::pytorch {
 namespace {
@@ -162,6 +163,9 @@ CodeOwner code_owner(const void* code) { return owner_of(owners.find(code)); }
 
 CodeOwner resolve_code(const void* code) {
   if (const CodeOwner known = code_owner(code); known != CodeOwner::kUnknown) return known;
+  if (foreign_code == nullptr) {
+    if (auto found = foreign_code_of_interpreter()) set_foreign_code(*std::move(found));
+  }
   if (owners.size() >= kMostCodes || foreign_code == nullptr) return CodeOwner::kUnknown;
   auto* const object = static_cast<PyObject*>(const_cast<void*>(code));
   const PythonReference name(PyObject_GetAttrString(object, "co_filename"));

@@ -16,7 +16,7 @@ struct ForeignCode {
   std::vector<std::string> folders;
   std::vector<std::string> except;
 };
-// Before the first resolve_code().
+// Where this did not happen before the first resolve_code(), foreign_code_of_interpreter() counts until it does.
 void set_foreign_code(ForeignCode foreign);
 // Whether a file, as Python names it, belongs to the program.
 bool is_program_file(const std::string& given, const ForeignCode& foreign);

@@ -4,7 +4,7 @@ namespace tensortap::pytorch {
 
 void StepCounter::tell_begin() {
   wanted_ = tensortap_step_begin(session_, current(), run()) != 0;
-  on_step_(context_, wanted_ || (by_rounds_ && current() == 0));
+  on_step_(context_, wanted_ || (by_ == StepsBy::kRounds && current() == 0));
 }
 
 void StepCounter::begin() { tell_begin(); }
@@ -57,14 +57,10 @@ void StepCounter::pause(bool paused) {
 
 void StepCounter::optimizer_ends(const char* name, const void* optimizer) {
   const std::lock_guard lock(mutex_);
-  if (by_rounds_ || source_ == Source::kProgram) return;
+  if (by_ != StepsBy::kProgram || source_ == Source::kProgram) return;
   settle();
   source_ = Source::kOptimizer;
-  if (optimizer_name_.empty()) {
-    optimizer_name_ = name;
-    optimizer_ = optimizer;
-  }
-  if (optimizer_name_ != name || optimizer_ != optimizer) return;
+  if (!optimizer_.ends_step(name, optimizer)) return;
   // Of a step that is not captured nothing is looked at, so the begin of the next one would go unnoticed.
   if (wanted_ && !paused_) {
     lingers_.store(true, std::memory_order_relaxed);
@@ -73,27 +69,73 @@ void StepCounter::optimizer_ends(const char* name, const void* optimizer) {
   }
 }
 
-void StepCounter::optimizer_made() {
+void StepCounter::optimizer_made(const void* optimizer) {
   const std::lock_guard lock(mutex_);
   if (source_ == Source::kModel) source_ = Source::kOptimizer;
+  optimizer_.made(optimizer);
 }
 
-void StepCounter::root_module_begins() {
+void StepCounter::optimizer_gone(const void* optimizer) {
+  const std::lock_guard lock(mutex_);
+  optimizer_.gone(optimizer);
+}
+
+void StepCounter::root_module_begins(ModuleId module) {
   const std::lock_guard lock(mutex_);
   settle();
   model_runs_.store(true, std::memory_order_relaxed);
-  if (by_rounds_ || source_ != Source::kModel) return;
-  // A backward pass says that an optimizer will come: several calls may make up its step.
-  if (model_ran_ && !backward_ran_.load(std::memory_order_relaxed)) next();
-  model_ran_ = true;
+  if (by_ != StepsBy::kProgram || source_ != Source::kModel) return;
+  if (models_.insert(module).second) return;
+  const bool summed_up = optimizer_may_come_.load(std::memory_order_relaxed) && backward_ran_.load(std::memory_order_relaxed);
+  if (summed_up) return;
+  next();
+  models_ = {module};
+}
+
+void StepCounter::chosen_module_begins() {
+  const std::lock_guard lock(mutex_);
+  if (by_ != StepsBy::kModules) return;
+  model_runs_.store(true, std::memory_order_relaxed);
+  if (chosen_ran_) next();
+  chosen_ran_ = true;
 }
 
 void StepCounter::program_steps() {
   const std::lock_guard lock(mutex_);
-  if (by_rounds_) return;
+  if (by_ != StepsBy::kProgram) return;
   settle();
   source_ = Source::kProgram;
   next();
+}
+
+void PacingOptimizer::made(const void* optimizer) {
+  if (optimizer != nullptr) newcomers_.insert(optimizer);
+}
+
+void PacingOptimizer::gone(const void* optimizer) {
+  newcomers_.erase(optimizer);
+  if (other_ == optimizer) other_ = nullptr;
+  if (optimizer != nullptr && address_ == optimizer) known_ = false;
+}
+
+bool PacingOptimizer::takes_over(const std::string& name, const void* optimizer) {
+  if (!known_) return true;
+  if (optimizer == nullptr) return address_ == nullptr && name_ == name;
+  if (optimizer == address_ || newcomers_.contains(optimizer)) return true;
+  steps_of_other_ = other_ == optimizer ? steps_of_other_ + 1 : 1;
+  other_ = optimizer;
+  return steps_of_other_ > kMostOfAnother;
+}
+
+bool PacingOptimizer::ends_step(const std::string& name, const void* optimizer) {
+  if (!takes_over(name, optimizer)) return false;
+  known_ = true;
+  name_ = name;
+  address_ = optimizer;
+  newcomers_.clear();
+  other_ = nullptr;
+  steps_of_other_ = 0;
+  return true;
 }
 
 }  // namespace tensortap::pytorch

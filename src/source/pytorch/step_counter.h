@@ -1,5 +1,5 @@
-// Which step of the program runs: an optimizer's step, a call of a model where there is no optimizer, or what the program says. Or, for
-// layouts that tell calls apart, which round: a call of a model in its phase.
+// Which step of the program runs: an optimizer's step, a call of a model where there is no optimizer, a call of the modules that the user
+// chose, or what the program says. Or, for layouts that tell calls apart, which round: a call of a model in its phase.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_STEP_COUNTER_H_
 #define TENSORTAP_SOURCE_PYTORCH_STEP_COUNTER_H_
@@ -10,19 +10,51 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
+#include "source/pytorch/python_bridge.h"
 #include "source/pytorch/running_operations.h"
 
 namespace tensortap::pytorch {
 
+// What begins the steps.
+enum class StepsBy : uint8_t {
+  kProgram,  // the program: its optimizer, its models, or what it says
+  kRounds,   // round_begins() alone
+  kModules,  // chosen_module_begins() alone
+};
+
+// Whose steps are those of a training: the optimizer that stepped first. Another one takes over when that one is gone, when it was made
+// since that one last stepped (the next of several trainings), or when that one steps no more. Not thread-safe.
+class PacingOptimizer {
+ public:
+  // `optimizer`: its address.
+  void made(const void* optimizer);
+  void gone(const void* optimizer);
+  // Whether a step of the training ends with this step of an optimizer. `optimizer` is null where only the name is known.
+  bool ends_step(const std::string& name, const void* optimizer);
+
+ private:
+  // So many steps of another optimizer in a row say that the first one is done with.
+  static constexpr int kMostOfAnother = 32;
+  [[nodiscard]] bool takes_over(const std::string& name, const void* optimizer);
+
+  bool known_ = false;
+  std::string name_;
+  const void* address_ = nullptr;
+  std::set<const void*> newcomers_;  // made since its last step
+  const void* other_ = nullptr;      // that stepped last, since its last step
+  int steps_of_other_ = 0;
+};
+
 // Thread-safe.
 class StepCounter {
  public:
-  // `on_step` receives whether anything of the step that begins is to be looked at. `by_rounds`: round_begins() alone begins steps.
-  StepCounter(tensortap_session* session, void (*on_step)(void* context, bool wanted), void* context, bool by_rounds = false)
-      : session_(session), on_step_(on_step), context_(context), by_rounds_(by_rounds) {}
+  // `on_step` receives whether anything of the step that begins is to be looked at.
+  StepCounter(tensortap_session* session, void (*on_step)(void* context, bool wanted), void* context, StepsBy by = StepsBy::kProgram)
+      : session_(session), on_step_(on_step), context_(context), by_(by) {}
   StepCounter(const StepCounter&) = delete;
   StepCounter& operator=(const StepCounter&) = delete;
 
@@ -42,15 +74,21 @@ class StepCounter {
   // Something of the next step runs: begins it if the current one lingers.
   void move_on();
 
-  // Something ran that belongs to the step: without it a call of a model begins no new one.
-  // `optimizer`: its address, null where only the name is known.
+  // An optimizer's step ends. `optimizer`: its address, null where only the name is known.
   void optimizer_ends(const char* name, const void* optimizer);
-  // The program has an optimizer, whose steps are to come: calls of a model are none.
-  void optimizer_made();
+  // The program has an optimizer, whose steps are to come: calls of a model are none. Null = its address is not known.
+  void optimizer_made(const void* optimizer);
+  // The optimizer that was there is gone.
+  void optimizer_gone(const void* optimizer);
+  // An optimizer was made before the capture began: what follows a backward pass may be of its step.
+  void optimizer_may_come() { optimizer_may_come_.store(true, std::memory_order_relaxed); }
   // Whether a model ran yet, or a step has ended.
   [[nodiscard]] bool model_runs() const { return model_runs_.load(std::memory_order_relaxed); }
   void backward_ran() { backward_ran_.store(true, std::memory_order_relaxed); }
-  void root_module_begins();
+  // A module is called while none runs: a step begins when it ran in the current one already. 0 = its path is not known.
+  void root_module_begins(ModuleId module);
+  // One of the modules that the user chose is called, inside of no other one.
+  void chosen_module_begins();
   void program_steps();
   // A model is called in this phase, enum tensortap_model_phase: the step is how often it was before. The first round of each is looked at
   // even when nothing of it is wanted, since operations are numbered in the order in which they first run. Only where steps are rounds.
@@ -68,18 +106,19 @@ class StepCounter {
   tensortap_session* const session_;
   void (*const on_step_)(void* context, bool wanted);
   void* const context_;
-  const bool by_rounds_;
+  const StepsBy by_;
   std::atomic<int64_t> step_{0};
   std::atomic<uint64_t> run_{0};
   std::atomic<uint64_t> count_{0};  // of the steps that began before
   std::atomic<bool> backward_ran_{false};
+  std::atomic<bool> optimizer_may_come_{false};
   std::atomic<bool> lingers_{false};
   std::atomic<bool> model_runs_{false};
   std::mutex mutex_;
   Source source_ = Source::kModel;
-  std::string optimizer_name_;       // whose steps count: the first one seen
-  const void* optimizer_ = nullptr;  // and its address
-  bool model_ran_ = false;
+  PacingOptimizer optimizer_;
+  std::set<ModuleId> models_;  // that ran in the current step, where they begin steps
+  bool chosen_ran_ = false;
   bool paused_ = false;
   bool wanted_ = true;                                       // whether anything of the current step is
   std::map<std::pair<uint32_t, uint32_t>, int64_t> rounds_;  // by model and phase: how many began

@@ -17,10 +17,13 @@ class Steps : public testing::Test {
     counter_.begin();
   }
   void train(const char* name, const void* optimizer = nullptr) {
-    counter_.root_module_begins();
+    counter_.root_module_begins(kModel);
     counter_.backward_ran();
     counter_.optimizer_ends(name, optimizer);
   }
+
+  static constexpr ModuleId kModel = 1;
+  static constexpr ModuleId kLoss = 2;
 
   fake_capture::Session told_;
   int notices_ = 0;
@@ -67,9 +70,61 @@ TEST_F(Steps, OfOptimizersOfOneKindTheFirstCounts) {
   EXPECT_EQ(counter_.current(), 3);
 }
 
+TEST_F(Steps, OfTheNextTrainingAreThoseOfItsOptimizer) {
+  const int optimizers[3] = {};
+  for (const int& one : optimizers) {
+    counter_.optimizer_made(&one);
+    for (int i = 0; i < 4; ++i) train("SGD", &one);
+  }
+  counter_.move_on();
+  EXPECT_EQ(counter_.current(), 12) << "also while the earlier ones are kept";
+}
+
+TEST_F(Steps, OfTheNextTrainingAreThoseOfTheFirstOfItsOptimizers) {
+  for (int fold = 0; fold < 2; ++fold) {
+    const int generator = 0;
+    const int discriminator = 0;
+    counter_.optimizer_made(&generator);
+    counter_.optimizer_made(&discriminator);
+    for (int i = 0; i < 3; ++i) {
+      train("Adam", &generator);
+      train("Adam", &discriminator);
+    }
+    counter_.optimizer_gone(&generator);
+    counter_.optimizer_gone(&discriminator);
+  }
+  EXPECT_EQ(counter_.current(), 6);
+}
+
+TEST_F(Steps, AreTakenOverFromAnOptimizerThatIsGoneOrDoneWith) {
+  const int warm_up = 0;
+  const int main = 0;
+  counter_.optimizer_made(&warm_up);
+  counter_.optimizer_made(&main);
+  train("SGD", &warm_up);
+  for (int i = 0; i < 40; ++i) train("Adam", &main);
+  counter_.move_on();
+  EXPECT_EQ(counter_.current(), 9) << "after 32 in a row it is clear that the first one steps no more";
+  counter_.optimizer_gone(&main);
+  train("SGD", &warm_up);
+  train("SGD", &warm_up);
+  counter_.move_on();
+  EXPECT_EQ(counter_.current(), 11);
+}
+
+TEST_F(Steps, AnOptimizerThatStepsMoreOftenDoesNotTakeOver) {
+  const int generator = 0;
+  const int critic = 0;
+  for (int i = 0; i < 4; ++i) {
+    train("Adam", &generator);
+    for (int n = 0; n < 5; ++n) train("Adam", &critic);
+  }
+  EXPECT_EQ(counter_.current(), 4);
+}
+
 TEST_F(Steps, BeforeTheFirstOneOfAnOptimizerAreNone) {
-  counter_.optimizer_made();
-  for (int i = 0; i < 3; ++i) counter_.root_module_begins();
+  counter_.optimizer_made(nullptr);
+  for (int i = 0; i < 3; ++i) counter_.root_module_begins(kModel);
   EXPECT_EQ(counter_.current(), 0);
   train("Adam");
   counter_.move_on();
@@ -77,13 +132,25 @@ TEST_F(Steps, BeforeTheFirstOneOfAnOptimizerAreNone) {
 }
 
 TEST_F(Steps, OfInferenceAreCallsOfTheModel) {
-  for (int i = 0; i < 3; ++i) counter_.root_module_begins();
+  for (int i = 0; i < 3; ++i) counter_.root_module_begins(kModel);
   EXPECT_EQ(counter_.current(), 2) << "the third call is step 2";
 }
 
+TEST_F(Steps, WithoutAnOptimizerBeginWithTheModelThatRanAlready) {
+  for (int i = 0; i < 3; ++i) {
+    counter_.root_module_begins(kModel);
+    counter_.root_module_begins(kLoss);
+    counter_.backward_ran();
+  }
+  EXPECT_EQ(counter_.current(), 2) << "the loss is of the model's step";
+  for (int token = 0; token < 4; ++token) counter_.root_module_begins(kLoss);
+  EXPECT_EQ(counter_.current(), 6) << "three more calls in a row are three steps more";
+}
+
 TEST_F(Steps, GradientsMayBeSummedOverSeveralCalls) {
+  counter_.optimizer_may_come();
   for (int i = 0; i < 4; ++i) {
-    counter_.root_module_begins();
+    counter_.root_module_begins(kModel);
     counter_.backward_ran();
   }
   counter_.optimizer_ends("SGD", nullptr);
@@ -93,7 +160,7 @@ TEST_F(Steps, GradientsMayBeSummedOverSeveralCalls) {
 
 TEST_F(Steps, EvaluationBetweenTrainingStepsIsNoStep) {
   train("Adam");
-  for (int i = 0; i < 5; ++i) counter_.root_module_begins();
+  for (int i = 0; i < 5; ++i) counter_.root_module_begins(kModel);
   train("Adam");
   counter_.move_on();
   EXPECT_EQ(counter_.current(), 2);
@@ -115,11 +182,27 @@ TEST_F(Steps, ArePassedOverWhileTheCapturePauses) {
 TEST_F(Steps, AreTheProgramsOnceItSaysSo) {
   counter_.program_steps();
   train("Adam");
-  counter_.root_module_begins();
-  counter_.root_module_begins();
+  counter_.root_module_begins(kModel);
+  counter_.root_module_begins(kModel);
   EXPECT_EQ(counter_.current(), 1);
   counter_.program_steps();
   EXPECT_EQ(counter_.current(), 2);
+}
+
+TEST(ChosenModules, AloneBeginSteps) {
+  fake_capture::Session told;
+  StepCounter counter(
+      reinterpret_cast<tensortap_session*>(&told), [](void*, bool) {}, nullptr, StepsBy::kModules);
+  counter.begin();
+  for (int i = 0; i < 3; ++i) {
+    counter.root_module_begins(1);
+    counter.chosen_module_begins();
+    counter.root_module_begins(1);
+    counter.optimizer_made(nullptr);
+    counter.optimizer_ends("Adam", nullptr);
+    counter.program_steps();
+  }
+  EXPECT_EQ(counter.current(), 2) << "what runs before the first call is of its step";
 }
 
 class Rounds : public testing::Test {
@@ -127,7 +210,7 @@ class Rounds : public testing::Test {
   Rounds()
       : counter_(
             reinterpret_cast<tensortap_session*>(&told_), [](void* seen, bool looks) { static_cast<Looks*>(seen)->push_back(looks); },
-            &looks_, true) {
+            &looks_, StepsBy::kRounds) {
     counter_.begin();
   }
   using Looks = std::vector<bool>;
@@ -152,8 +235,9 @@ TEST_F(Rounds, AreCountedForEachModelInEachPhase) {
 }
 
 TEST_F(Rounds, NothingElseBeginsAStep) {
-  counter_.root_module_begins();
-  counter_.root_module_begins();
+  counter_.root_module_begins(1);
+  counter_.root_module_begins(1);
+  counter_.chosen_module_begins();
   counter_.program_steps();
   counter_.optimizer_ends("Adam", nullptr);
   EXPECT_EQ(told_.begun, std::vector<int64_t>{0});

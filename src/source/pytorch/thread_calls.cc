@@ -1,5 +1,7 @@
 #include "source/pytorch/thread_calls.h"
 
+#include <tensortap/asking.h>
+
 #include <new>
 
 namespace tensortap::pytorch {
@@ -28,6 +30,12 @@ ThreadCalls* make_calls() {
 }
 
 }  // namespace
+
+void tell_that_it_goes_on(ThreadCalls& calls, tensortap_session* session) {
+  if (!calls.has_failed) return;
+  calls.has_failed = false;
+  tensortap_failure_was_caught(session);
+}
 
 ThreadCalls* thread_calls() {
   if (own_calls != nullptr) return own_calls;

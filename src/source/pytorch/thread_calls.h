@@ -66,6 +66,7 @@ struct ThreadCalls {
   uint32_t depth = 0;  // pending calls in use; the others keep their memory
   std::vector<std::unique_ptr<PendingCall>> pending;
   std::vector<RunningNode> nodes;
+  bool has_failed = false;            // an operator of this thread raised, and no other one began since
   uint32_t compiling = 0;             // graphs that torch.compile works on: operators that run for that are not the program's
   std::vector<ModuleId> graph_roots;  // what the compiled graphs run for that run now, the innermost last
   std::vector<ModelRun> model_runs;   // the innermost last
@@ -79,6 +80,9 @@ struct ThreadCalls {
   RecentOps recent;
   MetStorages met;
 };
+
+// Before what the thread runs next: says that it goes on, where an operator of it has failed.
+void tell_that_it_goes_on(ThreadCalls& calls, tensortap_session* session);
 
 // Of the calling thread; null while the thread ends, or when there is no memory.
 ThreadCalls* thread_calls();

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/wait.h"
 #include "exec/exec_request.h"
+#include "source/pytorch/module_table.h"
 #include "source/pytorch/python_bridge.h"
 
 namespace tensortap::pytorch {
@@ -122,6 +123,7 @@ Status open_capture(const char* config, const char* config_name, const std::stri
   TENSORTAP_ASSIGN_OR_RETURN(tensortap_session * session, open_session(options, torch_runtime()));
   tell_facts(session);
   auto* capture = new TorchCapture(session, torch_runtime());
+  choose_step_modules(tensortap_has_step_modules(session) != 0);
   active.store(capture);
   capture->steps.begin();
   return {};

@@ -1,5 +1,7 @@
 #include "source/pytorch/torch_session.h"
 
+#include <tensortap/asking.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -15,8 +17,8 @@ std::atomic<uint64_t> generations{0};
 
 void nobody_steps(void* /*context*/, bool /*wanted*/) {}
 
-const char* reason_not_captured(uint32_t kind) {
-  switch (kind) {
+const char* reason_not_captured(const tensortap_torch_tensor& tensor) {
+  switch (tensor.kind) {
     case TENSORTAP_TORCH_SPARSE:
       return "sparse tensor";
     case TENSORTAP_TORCH_NESTED:
@@ -30,7 +32,7 @@ const char* reason_not_captured(uint32_t kind) {
     case TENSORTAP_TORCH_DEVICE:
       return "tensor on a device";
     case TENSORTAP_TORCH_STRIDED:
-      return "conjugate or negative view";
+      return (tensor.flags & TENSORTAP_TORCH_TENSOR_SCATTERED) != 0 ? "float4 tensor that is not contiguous" : "conjugate or negative view";
     default:
       return "tensor without memory of its own";
   }
@@ -74,6 +76,22 @@ const BoundNode* find_bound(const BoundNode* bound, uint64_t generation, ModuleI
   return bound;
 }
 
+// What the call's own tensor is: a later call of an op may be given another one than the call by which the op became known.
+uint32_t role_flags(const OpIdentity& identity, const tensortap_torch_tensor& tensor) {
+  if ((tensor.flags & TENSORTAP_TORCH_TENSOR_READ) == 0) return 0;
+  uint32_t flags = TENSORTAP_TENSOR_ROLE_KNOWN;
+  if ((tensor.flags & TENSORTAP_TORCH_TENSOR_PARAMETER) != 0) flags |= TENSORTAP_TENSOR_PARAMETER;
+  const bool named = tensor.slot < identity.input_names.size() && identity.input_names[tensor.slot] != 0 && tensor.element <= 0;
+  if (!named) return flags;
+  const bool same = parameter_name_number(tensor.storage_data) == identity.input_names[tensor.slot];
+  return flags | (same ? TENSORTAP_TENSOR_OWN_NAME : TENSORTAP_TENSOR_OTHER_NAME);
+}
+
+StepsBy steps_by(tensortap_session* session, const OpIdentities& identities) {
+  if (identities.calls_apart()) return StepsBy::kRounds;
+  return tensortap_has_step_modules(session) != 0 ? StepsBy::kModules : StepsBy::kProgram;
+}
+
 }  // namespace
 
 TorchRuntime& torch_runtime() {
@@ -105,15 +123,15 @@ TorchSession::TorchSession(tensortap_session* opened, TorchRuntime& given, void 
       levels(tensortap_levels(opened)),
       identities(opened, given.adapter, given.operators, given.scopes),
       storages(given.adapter),
-      steps(opened, on_step == nullptr ? nobody_steps : on_step, context, identities.calls_apart()) {}
+      steps(opened, on_step == nullptr ? nobody_steps : on_step, context, steps_by(opened, identities)) {}
 
 bool TorchSession::describe(OpIdentity& identity, const tensortap_torch_tensor& tensor, const StorageContent& content,
                             tensortap_tensor& out) const {
-  const bool changed_by_view = (tensor.flags & (TENSORTAP_TORCH_TENSOR_CONJUGATE | TENSORTAP_TORCH_TENSOR_NEGATIVE)) != 0;
-  const bool has_values = tensor.kind == TENSORTAP_TORCH_STRIDED && !changed_by_view;
+  constexpr uint32_t kNotAsTheyAre = TENSORTAP_TORCH_TENSOR_CONJUGATE | TENSORTAP_TORCH_TENSOR_NEGATIVE | TENSORTAP_TORCH_TENSOR_SCATTERED;
+  const bool has_values = tensor.kind == TENSORTAP_TORCH_STRIDED && (tensor.flags & kNotAsTheyAre) == 0;
   const uint32_t bit = 1U << tensor.kind;
   if (!has_values && (identity.not_captured.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) {
-    tensortap_not_captured(session, identity.id, reason_not_captured(tensor.kind));
+    tensortap_not_captured(session, identity.id, reason_not_captured(tensor));
   }
   const bool described = tensor.kind == TENSORTAP_TORCH_STRIDED || tensor.kind == TENSORTAP_TORCH_DEVICE;
   if (!described || (tensor.dims == nullptr && tensor.rank > 0)) return false;
@@ -126,7 +144,7 @@ bool TorchSession::describe(OpIdentity& identity, const tensortap_torch_tensor& 
   out.rank = tensor.rank;
   out.slot_index = tensor.slot;
   out.element = tensor.element;
-  out.flags = content.unwritten ? TENSORTAP_TENSOR_UNWRITTEN : 0U;
+  out.flags = (content.unwritten ? TENSORTAP_TENSOR_UNWRITTEN : 0U) | role_flags(identity, tensor);
   out.storage = content.storage;
   out.version = content.version;
   return true;

@@ -1,5 +1,8 @@
 #include "source/pytorch/tracker.h"
 
+#include <tensortap/asking.h>
+
+#include <atomic>
 #include <string_view>
 
 #include "base/silenced.h"
@@ -86,11 +89,31 @@ void guarded_collective(void* token, const tensortap_torch_tensor* tensors, uint
   silenced(0, [&] { return collective_done(token, tensors, count), 0; });
 }
 
-void root_module_begins(ModuleId /*module*/, bool /*training*/) {
-  const EnteredCapture capture;
+// Whether an optimizer was ever made in this process.
+constinit std::atomic<bool> has_optimizers{false};
+
+bool recomputes() {
   const ThreadCalls* calls = thread_calls();
-  const bool recomputes = calls != nullptr && !calls->nodes.empty();
-  if (capture && !recomputes) capture->steps.root_module_begins();
+  return calls != nullptr && !calls->nodes.empty();
+}
+
+void root_module_begins(ModuleId module, bool /*training*/) {
+  const EnteredCapture capture;
+  if (!capture || recomputes()) return;
+  if (has_optimizers.load(std::memory_order_relaxed)) capture->steps.optimizer_may_come();
+  capture->steps.root_module_begins(module);
+}
+
+bool is_step_module(const char* path, const char* type) {
+  const EnteredCapture capture;
+  return capture && tensortap_is_step_module(capture->session, path, type) != 0;
+}
+
+void step_module_begins() {
+  const EnteredCapture capture;
+  if (!capture) return;
+  tensortap_step_module_called(capture->session);
+  if (!recomputes()) capture->steps.chosen_module_begins();
 }
 
 // The interpreter reports after the scope began.
@@ -98,9 +121,20 @@ void optimizer_steps(const void* optimizer) {
   if (ThreadCalls* calls = thread_calls()) calls->optimizer_address = optimizer;
 }
 
-void optimizer_made() {
+void optimizer_made(const void* optimizer) {
+  has_optimizers.store(true, std::memory_order_relaxed);
   const EnteredCapture capture;
-  if (capture) capture->steps.optimizer_made();
+  if (capture) capture->steps.optimizer_made(optimizer);
+}
+
+void optimizer_gone(const void* optimizer) {
+  const EnteredCapture capture;
+  if (capture) capture->steps.optimizer_gone(optimizer);
+}
+
+bool program_raised(const char* text, const char* const* lines, size_t line_count) {
+  const EnteredCapture capture;
+  return capture && tensortap_program_raised(capture->session, text, lines, line_count) != 0;
 }
 
 void set_dump(ModuleId module, const char* op, bool enabled) {
@@ -148,6 +182,10 @@ void follow_python(const char* (*open)(const char* config, const char* config_na
   events.step = program_ends_step;
   events.optimizer_steps = optimizer_steps;
   events.optimizer_made = optimizer_made;
+  events.optimizer_gone = optimizer_gone;
+  events.program_raised = program_raised;
+  events.is_step_module = is_step_module;
+  events.step_module_begins = step_module_begins;
   events.set_dump = set_dump;
   events.add_fact = add_fact;
   events.names_groups = names_groups;

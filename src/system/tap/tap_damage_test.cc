@@ -316,7 +316,7 @@ std::string former_header(uint64_t rows, const std::string& former) {
   std::string header = make_records_header(rows);
   const std::string_view now =
       "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('position', '<u4'), ('strides', '<i4', (16,)), "
-      "('strided', '|u1'), ('element_order', '|u1'), ('sketch', '|u1'), ('spare', '|u1')";
+      "('strided', '|u1'), ('element_order', '|u1'), ('sketch', '|u1'), ('value_flags', '|u1')";
   const size_t at = header.find(now);
   EXPECT_NE(at, std::string::npos);
   header.replace(at, now.size(), former);
@@ -333,7 +333,9 @@ TEST(TapDamage, DumpsOfVersionsBeforeHaveColumnsThatAreZero) {
                              "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('spare', '|u1', (72,))",
                              "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('position', '<u4'), ('spare', '|u1', (68,))",
                              "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('position', '<u4'), ('strides', '<i4', (16,)), "
-                             "('strided', '|u1'), ('element_order', '|u1'), ('spare', '|u1', (2,))"}) {
+                             "('strided', '|u1'), ('element_order', '|u1'), ('spare', '|u1', (2,))",
+                             "('storage', '<u8'), ('version', '<u8'), ('view', '<u8'), ('position', '<u4'), ('strides', '<i4', (16,)), "
+                             "('strided', '|u1'), ('element_order', '|u1'), ('sketch', '|u1'), ('spare', '|u1')"}) {
     const TemporaryFolder folder;
     write_dump(folder.path(), true);
     {
@@ -352,6 +354,7 @@ TEST(TapDamage, DumpsOfVersionsBeforeHaveColumnsThatAreZero) {
     EXPECT_EQ((*dump)->rows()[1].view, 0U);
     EXPECT_TRUE((*dump)->rows()[1].strides_of().empty());
     EXPECT_EQ((*dump)->rows()[1].sketch, 0);
+    EXPECT_EQ((*dump)->rows()[1].value_flags, 0);
     const auto report = repair_dump(folder.path(), true);
     ASSERT_TRUE(report.ok());
     EXPECT_TRUE(report->healthy) << testing::PrintToString(report->actions);

@@ -17,17 +17,16 @@ struct Begin {
   bool damaged = false;
 };
 
-// Versions take columns out of `spare`, in order: up to where one of the two has only that, all columns have to be the same. What an older
-// version left in `spare` is 0.
+// Older versions have a last column `spare` in the place of columns that came later: what they left there is 0.
 bool columns_match(std::span<const NpyField> fields) {
   const std::span<const RecordField> ours = record_fields();
   const auto same = [&](size_t i) {
     return fields[i].name == ours[i].name && fields[i].descr == ours[i].numpy_type && fields[i].count == ours[i].count;
   };
   size_t shared = 0;
-  while (shared < fields.size() && shared + 1 < ours.size() && same(shared)) ++shared;
-  if (shared < first_record_fields().size() || shared == fields.size()) return false;
-  return shared + 1 == ours.size() || fields[shared].name == ours.back().name;
+  while (shared < fields.size() && shared < ours.size() && same(shared)) ++shared;
+  if (shared < first_record_fields().size()) return false;
+  return shared == fields.size() ? shared == ours.size() : fields[shared].name == "spare";
 }
 
 Result<Begin> read_begin(std::span<const std::byte> bytes, std::vector<std::string>& problems) {

@@ -227,6 +227,15 @@ bool is_quantized(const CallArguments& arguments, uint32_t slot) {
   return is;
 }
 
+// Of complex32, whose parts are told.
+bool holds_pairs(const CallArguments& arguments, uint32_t slot) {
+  bool does = false;
+  for_each_tensor(arguments.values[slot], [&does](const at::Tensor& tensor, int32_t /*element*/) {
+    does = does || (tensor.defined() && tensor.scalar_type() == c10::ScalarType::ComplexHalf);
+  });
+  return does;
+}
+
 // The slots for which `holds` is true, as a list under a name, if there are any.
 void append_slots(const CallArguments& arguments, std::string_view name, bool (*holds)(const CallArguments& arguments, uint32_t slot),
                   std::string& json) {
@@ -247,6 +256,7 @@ void append_facts(const CallArguments& arguments, std::string& json) {
   }
   append_slots(arguments, "parameters", is_parameter, json);
   append_slots(arguments, "quantized", is_quantized, json);
+  append_slots(arguments, "pairs", holds_pairs, json);
   const std::string placements = placements_of(arguments);
   if (placements.empty()) return;
   if (json.size() > 1) json += ", ";

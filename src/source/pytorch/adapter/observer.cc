@@ -34,7 +34,10 @@ bool wants_level(uint32_t level) { return (levels.load(std::memory_order_relaxed
 
 class Busy {
  public:
-  explicit Busy(ThreadFrames& frames) : frames_(frames) { frames_.busy = true; }
+  explicit Busy(ThreadFrames& frames) : frames_(frames) {
+    frames_.busy = true;
+    frames_.made_sizes.clear();
+  }
   ~Busy() { frames_.busy = false; }
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
@@ -46,12 +49,14 @@ class Busy {
 void gather_arguments(ThreadFrames& frames, Frame& frame, c10::ArrayRef<const c10::IValue> arguments) {
   frames.tensors.clear();
   const OperatorFacts& facts = *frame.facts;
+  const bool roles_known = !is_below_wrapped(frames);
   for (uint32_t slot = 0; slot < arguments.size(); ++slot) {
     const bool written = slot < facts.written.size() && facts.written[slot] != 0;
     for_each_tensor(arguments[slot], [&](const at::Tensor& tensor, int32_t element) {
       tensortap_torch_tensor described = describe(tensor, slot, element);
       if (described.kind == TENSORTAP_TORCH_UNDEFINED) return;
       if (written) described.flags |= TENSORTAP_TORCH_TENSOR_WRITTEN;
+      if (roles_known) described.flags |= role_of(tensor);
       frames.tensors.push_back(described);
       if (written && facts.reads_back) frame.written.push_back({tensor, slot, element});
       frame.read.push_back({WeakTensor(tensor.getIntrusivePtr()), slot, element});
@@ -172,7 +177,9 @@ void gather_returns(ThreadFrames& frames, const Frame& frame, c10::ArrayRef<cons
 }
 
 // The arguments of a call that ended, as far as they are still there. The tensors are handed over, for the pointers to stay valid.
-std::vector<at::Tensor> gather_what_it_read(std::vector<tensortap_torch_tensor>& described, const Frame& frame) {
+std::vector<at::Tensor> gather_what_it_read(const ThreadFrames& frames, std::vector<tensortap_torch_tensor>& described,
+                                            const Frame& frame) {
+  const bool roles_known = !is_below_wrapped(frames);
   described.clear();
   std::vector<at::Tensor> alive;
   for (const KeptArgument<WeakTensor>& kept : frame.read) {
@@ -180,6 +187,7 @@ std::vector<at::Tensor> gather_what_it_read(std::vector<tensortap_torch_tensor>&
     if (!tensor) continue;
     alive.emplace_back(std::move(tensor));
     described.push_back(describe(alive.back(), kept.slot, kept.element));
+    if (roles_known) described.back().flags |= role_of(alive.back());
   }
   return alive;
 }
@@ -194,7 +202,7 @@ struct ShownArguments {
 uint32_t show_arguments(void* arguments, const tensortap_torch_tensor** tensors) {
   auto& shown = *static_cast<ShownArguments*>(arguments);
   try {
-    shown.alive = gather_what_it_read(shown.frames.shown, shown.frame);
+    shown.alive = gather_what_it_read(shown.frames, shown.frames.shown, shown.frame);
   } catch (...) {
     return 0;
   }
@@ -214,7 +222,7 @@ void report_end(ThreadFrames& frames, const Frame& frame, const at::RecordFuncti
   const c10::ArrayRef<const c10::IValue> returns = returns_of(record, *frame.facts);
   if (frame.token == nullptr && !has_raised(frame, returns)) return;
   if (has_raised(frame, returns)) {
-    const std::vector<at::Tensor> alive = gather_what_it_read(frames.tensors, frame);
+    const std::vector<at::Tensor> alive = gather_what_it_read(frames, frames.tensors, frame);
     tensortap_torch_call call = call_of(frames, frame);
     call.flags |= TENSORTAP_TORCH_CALL_RAISED;
     tracker->end(&call);
@@ -232,7 +240,7 @@ void report_end(ThreadFrames& frames, const Frame& frame, const at::RecordFuncti
 void report_kernel(ThreadFrames& frames, const Frame& frame, const at::RecordFunction& record) {
   const c10::ArrayRef<const c10::IValue> returns = returns_of(record, *frame.facts);
   if (has_raised(frame, returns)) return;
-  const std::vector<at::Tensor> alive = gather_what_it_read(frames.tensors, frame);
+  const std::vector<at::Tensor> alive = gather_what_it_read(frames, frames.tensors, frame);
   tensortap_torch_call call = call_of(frames, frame);
   call.flags = TENSORTAP_TORCH_CALL_KERNEL | (at::GradMode::is_enabled() ? TENSORTAP_TORCH_CALL_GRAD_MODE : 0U);
   call.token = tracker->begin(&call, record.threadId());

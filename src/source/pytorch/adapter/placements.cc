@@ -168,6 +168,13 @@ int64_t outer_sequence_number(const OperatorFacts& facts) {
   return outer == nullptr ? -1 : outer->sequence_number;
 }
 
+bool is_below_wrapped(const ThreadFrames& frames) {
+  for (uint32_t i = 0; i < frames.depth; ++i) {
+    if (!frames.stack[i].wrapped.empty()) return true;
+  }
+  return false;
+}
+
 bool holds_parameter(const CallArguments& arguments, uint32_t slot) {
   const Frame* outer = outer_call(arguments.facts);
   if (outer == nullptr) return false;

@@ -27,6 +27,9 @@ std::string placements_of(const CallArguments& arguments);
 // The number by which autograd knows such a call, -1 when there is none: below DTensors it has no other.
 int64_t outer_sequence_number(const OperatorFacts& facts);
 
+// Whether a call that begins or ends on this thread is below one on tensors of a Python class.
+bool is_below_wrapped(const ThreadFrames& frames);
+
 // Whether an argument of such a call is what a parameter holds: a leaf that requires a gradient.
 bool holds_parameter(const CallArguments& arguments, uint32_t slot);
 

@@ -1,6 +1,11 @@
 #include "source/pytorch/adapter/tensor_facts.h"
 
 #include <tensortap/capture.h>
+#include <torch/version.h>
+
+#include <vector>
+
+#include "source/pytorch/adapter/thread_frames.h"
 
 namespace tensortap::torch_adapter {
 namespace {
@@ -48,6 +53,16 @@ uint32_t dtype_of(c10::ScalarType type) {
       return TENSORTAP_FLOAT8_E5M2;
     case c10::ScalarType::Float8_e5m2fnuz:
       return TENSORTAP_FLOAT8_E5M2FNUZ;
+    case c10::ScalarType::ComplexHalf:  // its parts: NumPy has no such type
+      return TENSORTAP_FLOAT16;
+#if TORCH_VERSION_MAJOR * 100 + TORCH_VERSION_MINOR >= 207
+    case c10::ScalarType::Float8_e8m0fnu:
+      return TENSORTAP_FLOAT8_E8M0;
+#endif
+#if TORCH_VERSION_MAJOR * 100 + TORCH_VERSION_MINOR >= 208
+    case c10::ScalarType::Float4_e2m1fn_x2:
+      return TENSORTAP_FLOAT4_E2M1;
+#endif
     default:
       return TENSORTAP_UNDEFINED;
   }
@@ -61,6 +76,49 @@ void describe_sizes(const c10::TensorImpl& impl, tensortap_torch_tensor& facts) 
   facts.dims = impl.sizes().data();
   facts.strides = impl.strides().data();
   facts.rank = static_cast<uint32_t>(impl.sizes().size());
+}
+
+bool is_contiguous(const tensortap_torch_tensor& facts) {
+  int64_t expected = 1;
+  for (uint32_t i = facts.rank; i-- > 0;) {
+    if (facts.dims[i] == 0) return true;
+    if (facts.dims[i] != 1 && facts.strides[i] != expected) return false;
+    expected *= facts.dims[i];
+  }
+  return true;
+}
+
+// The sizes of a tensor as they are told where they are not those of torch, kept until the thread's next call.
+std::vector<int64_t>* new_sizes(const int64_t* sizes, uint32_t rank) {
+  ThreadFrames* frames = thread_frames();
+  return frames == nullptr ? nullptr : &frames->made_sizes.emplace_back(sizes, sizes + rank);
+}
+
+// torch counts pairs: the last dimension has twice as many elements.
+void count_in_halves(tensortap_torch_tensor& facts) {
+  if (facts.dims == nullptr) return;
+  if (!is_contiguous(facts)) facts.flags |= TENSORTAP_TORCH_TENSOR_SCATTERED;
+  std::vector<int64_t>* const dims = new_sizes(facts.dims, facts.rank);
+  if (dims == nullptr) return;
+  if (dims->empty()) dims->push_back(1);
+  dims->back() *= 2;
+  facts.dims = dims->data();
+  facts.rank = static_cast<uint32_t>(dims->size());
+  facts.strides = nullptr;
+}
+
+// The parts of each element are a dimension of their own.
+void count_parts(tensortap_torch_tensor& facts) {
+  if (facts.dims == nullptr) return;
+  std::vector<int64_t>* const dims = new_sizes(facts.dims, facts.rank);
+  std::vector<int64_t>* const strides = new_sizes(facts.strides, facts.rank);
+  if (dims == nullptr || strides == nullptr) return;
+  for (int64_t& stride : *strides) stride *= 2;
+  dims->push_back(2);
+  strides->push_back(1);
+  facts.dims = dims->data();
+  facts.strides = strides->data();
+  ++facts.rank;
 }
 
 void describe_memory(const c10::TensorImpl& impl, tensortap_torch_tensor& facts) {
@@ -103,12 +161,19 @@ tensortap_torch_tensor describe(const at::Tensor& tensor, uint32_t slot, int32_t
   facts.dtype = dtype_of(c10::typeMetaToScalarType(impl.dtype()));
   if (facts.kind == TENSORTAP_TORCH_NESTED || facts.kind == TENSORTAP_TORCH_SPARSE || facts.kind == TENSORTAP_TORCH_MKLDNN) return facts;
   describe_sizes(impl, facts);
+  if (facts.dtype == TENSORTAP_FLOAT4_E2M1) count_in_halves(facts);
+  if (c10::typeMetaToScalarType(impl.dtype()) == c10::ScalarType::ComplexHalf) count_parts(facts);
   if (facts.kind == TENSORTAP_TORCH_META || !impl.has_storage()) return facts;
   if (tensor.is_conj()) facts.flags |= TENSORTAP_TORCH_TENSOR_CONJUGATE;
   if (tensor.is_neg()) facts.flags |= TENSORTAP_TORCH_TENSOR_NEGATIVE;
   if (tensor.is_quantized()) facts.flags |= TENSORTAP_TORCH_TENSOR_QUANTIZED;
   describe_memory(impl, facts);
   return facts;
+}
+
+uint32_t role_of(const at::Tensor& tensor) {
+  const bool is_parameter = tensor.defined() && tensor.requires_grad() && tensor.is_leaf();
+  return TENSORTAP_TORCH_TENSOR_READ | (is_parameter ? TENSORTAP_TORCH_TENSOR_PARAMETER : 0U);
 }
 
 }  // namespace tensortap::torch_adapter

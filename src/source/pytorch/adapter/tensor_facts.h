@@ -17,6 +17,8 @@ tensortap_torch_kind kind_of(const at::Tensor& tensor);
 
 // Describes a tensor; pointers borrow from it.
 tensortap_torch_tensor describe(const at::Tensor& tensor, uint32_t slot, int32_t element);
+// The flags that describe() does not set: of an argument of a call, for which no tensor of a Python class stands.
+uint32_t role_of(const at::Tensor& tensor);
 
 // Calls visit(tensor, element) for each tensor of a value: itself, or those of a list or tuple.
 template <class Visit>

@@ -7,6 +7,7 @@
 #include <c10/util/intrusive_ptr.h>
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "source/pytorch/adapter_interface.h"
@@ -52,6 +53,7 @@ struct ThreadFrames {
   std::vector<Frame> stack;
   std::vector<tensortap_torch_tensor> tensors;  // scratch
   std::vector<tensortap_torch_tensor> shown;    // scratch, of arguments that are reported beside the returns
+  std::deque<std::vector<int64_t>> made_sizes;  // scratch, of described tensors whose dims are not those of torch
 };
 
 // The next frame of the stack, cleared.
