@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "cli/failure_text.h"
 #include "cli/find_text.h"
@@ -87,6 +88,12 @@ void print_other_origins(Terminal& terminal, const Json& report, const Json* tol
 std::string_view healthy_text(const Json& report) {
   if (count_in(report, "harmless") > 0) return "no NaN and no Inf in what the program saw";
   return report.at("origins").empty() ? "no NaN and no Inf" : "no NaN and no Inf, but what is there on purpose";
+}
+
+void print_unknown(Terminal& terminal, const Json& report) {
+  const uint64_t unknown = count_in(report, "unknown");
+  if (unknown == 0) return;
+  terminal.line(fmt::format("not known: {} with neither counts of all elements nor data", counted(unknown, "record")));
 }
 
 void print_first(Terminal& terminal, const Json& report, const Json* origin, bool all) {
@@ -181,8 +188,10 @@ void print_find_report(Terminal& terminal, const Json& report, bool all) {
   if (report.at("first_nonfinite").is_object()) {
     print_first(terminal, report, origin, all);
   } else {
-    terminal.line(terminal.out_palette().green(healthy_text(report)));
+    const std::string_view text = healthy_text(report);
+    terminal.line(count_in(report, "unknown") > 0 ? std::string(text) : terminal.out_palette().green(text));
   }
+  print_unknown(terminal, report);
   print_other_origins(terminal, report, origin, all);
   print_headroom(terminal, report, "float16", all);
   print_headroom(terminal, report, "bfloat16", all);

@@ -78,6 +78,7 @@ Json find_report(const DumpIndex& dump, size_t limit) {
   report["failed_op"] = failed_op(dump);
   report["unwritten"] = Json::array();
   for (const size_t row : find_unwritten_reads(dump, limit)) report["unwritten"].push_back(unwritten_json(dump, row));
+  report["unknown"] = count_unknown(dump);
   report["headroom"] = headroom_lists(dump, limit);
   report["dead_outputs"] = dead_list(dump, limit);
   report["gradients"] = gradients_json(dump, find_gradients(dump));

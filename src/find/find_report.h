@@ -13,9 +13,9 @@
 namespace tensortap {
 
 // {"first_nonfinite": {...} or null, "lead": {...} or null, "seen": {...} or null, "harmless": count, "origins": [...], "failed_op":
-// as failed_op() of query/failed_op.h, "unwritten": [...], "headroom": {"float16": [...], "bfloat16": [...]}, "dead_outputs": [...], "gradients": {...} or null}; the forms are those of
-// find/find_json.h, at most `limit` of each list. The first non-finite value is one of a run: weights that hold some are listed among the
-// origins only.
+// as failed_op() of query/failed_op.h, "unwritten": [...], "unknown": count, "headroom": {"float16": [...], "bfloat16": [...]},
+// "dead_outputs": [...], "gradients": {...} or null}; the forms are those of find/find_json.h, at most `limit` of each list. The first
+// non-finite value is one of a run: weights that hold some are listed among the origins only.
 //
 // In dumps that say which memory tensors are in, or that know their whole graph, "seen" is the way back from the value that matters most
 // (see NonFiniteFindings), as one of the origins, and "first_nonfinite" is where it ends. Both are null when all NaN and Inf was harmless;
@@ -23,6 +23,7 @@ namespace tensortap {
 // "lead" is the trend, of what the op made or of what it read, that the first non-finite value ended, if there was one.
 // When an incomplete dump lacks that record, "first_nonfinite" comes from its manifest (find/told_nonfinite.h).
 // "unwritten" lists what ops read although nothing was written to its memory (find_unwritten_reads()), whatever values it held.
+// "unknown" counts records of which neither counts nor data are there (count_unknown()).
 // "first_in_time" is there when the first record that holds any is another one. In other dumps the first origin counts that is not
 // intended.
 Json find_report(const DumpIndex& dump, size_t limit);

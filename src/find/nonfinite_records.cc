@@ -1,5 +1,7 @@
 #include "find/nonfinite_origins.h"
 
+#include <algorithm>
+
 #include "find/nonfinite_counts.h"
 #include "query/op_facts.h"
 #include "query/record_lookup.h"
@@ -48,6 +50,13 @@ std::optional<NonFiniteRecord> nonfinite_in(const DumpIndex& dump, size_t row) {
   NonFiniteRecord found{row, stats->nan, stats->pos_inf, stats->neg_inf, {}, false};
   found.index_known = unravel(record, stats->first_nonfinite, found.index);
   return found;
+}
+
+size_t count_unknown(const DumpIndex& dump) {
+  return static_cast<size_t>(std::ranges::count_if(dump.rows(), [](const RecordRow& row) {
+    const bool counted = (row.stats.valid & kStatNonFinite) == kStatNonFinite && (row.stats.valid & kStatSampled) == 0;
+    return can_hold_nonfinite(row) && row.numel > 0 && !counted && (row.flags & (kRecordHasData | kRecordUnwritten)) == 0;
+  }));
 }
 
 std::optional<NonFiniteRecord> first_nonfinite(const DumpIndex& dump, bool with_weights) {
