@@ -17,6 +17,7 @@
 #include "api/session_handle.h"
 #include "base/environment.h"
 #include "base/job_rank.h"
+#include "base/json.h"
 #include "base/message.h"
 #include "base/report_status.h"
 #include "base/text.h"
@@ -64,7 +65,7 @@ std::unique_ptr<SessionControl> control_of(CaptureSession& session) {
                            .layout = options.spec.layout,
                            .rank = options.rank,
                            .world_size = options.world_size};
-  auto files = SessionFiles::create(facts, !options.spec.idle, problem);
+  auto files = SessionFiles::create(facts, session.process(), !options.spec.idle, problem);
   if (!problem.ok()) session.state().add_note(concat("`tensortap ps` does not show this capture: ", problem.message()));
   return std::make_unique<SessionControl>(session, std::move(files));
 }
@@ -196,14 +197,19 @@ int tensortap_session_open(const tensortap_session_options* options, tensortap_s
   });
 }
 
-int tensortap_session_close(tensortap_session* session) noexcept {
+int tensortap_session_close(tensortap_session* session) noexcept { return tensortap_session_end(session, nullptr); }
+
+int tensortap_session_end(tensortap_session* session, char** report) noexcept {
+  if (report != nullptr) *report = nullptr;
   tensortap::CaptureSession* open = session_of(session);
   if (open == nullptr) return TENSORTAP_OK;
   // A forked child leaves the parent's session alone: its thread does not exist here, its files are the parent's.
   if (open->state().is_off_for(tensortap::SessionProblems::kForked)) return TENSORTAP_OK;
-  const int status = guarded<int>(open, TENSORTAP_INTERNAL, [open, session] {
+  const int status = guarded<int>(open, TENSORTAP_INTERNAL, [open, session, report] {
     session->control.reset();
-    return static_cast<int>(open->close().code());
+    const int code = static_cast<int>(open->close().code());
+    if (report != nullptr) *report = strdup(open->last_report().c_str());
+    return code;
   });
   guarded<bool>(nullptr, false, [session] {
     delete session;

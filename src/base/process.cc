@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -49,6 +50,15 @@ std::optional<ProcessFacts> process_facts(uint64_t number) {
   facts.ended = fields[kState] == "Z" || fields[kState] == "X";
   facts.owner = info.st_uid;
   return facts;
+}
+
+std::string command_line_of(uint64_t number) {
+  constexpr size_t kMostBytes = 200;
+  const Result<std::string> text = read_file(concat("/proc/", number == 0 ? "self" : to_text(number), "/cmdline"));
+  std::string words = text.ok() ? *text : std::string();
+  std::ranges::replace(words, '\0', ' ');
+  words = std::string(trim(words));
+  return words.size() > kMostBytes ? words.substr(0, kMostBytes) + "..." : words;
 }
 
 ProcessIdentity own_process() {

@@ -35,6 +35,10 @@ struct ProcessFacts {
 };
 std::optional<ProcessFacts> process_facts(uint64_t number);
 
+// The words that a process was started with, or the title that it gave itself since, in one line; a long one is cut. "" when nothing is
+// known. `number` 0 = this process.
+std::string command_line_of(uint64_t number);
+
 }  // namespace tensortap
 
 #endif  // TENSORTAP_BASE_PROCESS_H_

@@ -150,15 +150,20 @@ Status CaptureSession::flush() {
 }
 
 Status CaptureSession::close() {
-  if (problems_.is_off_for(SessionProblems::kLeftAlone)) return {};
+  if (problems_.is_off_for(SessionProblems::kLeftAlone)) {
+    last_report_ = report();
+    return {};
+  }
   if (bind_failed_) return discard(), Status();
   sink_.stop();
   last_ops_.stop();
   sink_.writer().flush();  // the report counts what cannot be written now
   sink_.writer().end_files(folder_.still_there());
   ops_.decide_rest();
-  const std::string report = to_json_text(manifest(true));
-  problems_.note_error(tell_exec(layout_->finish(report), folder_.path(), report));
+  last_report_ = to_json_text(manifest(true));
+  const Status finished = layout_->finish(last_report_);
+  problems_.note_error(tell_exec(finished, folder_.path(), last_report_));
+  if (!finished.ok()) last_report_ = to_json_text(manifest(false));
   problems_.switch_off(SessionProblems::kClosed);
   return problems_.first_error();
 }
@@ -214,6 +219,8 @@ bool CaptureSession::write_last_ops() {
   last_ops_.fire();
   return true;
 }
+
+Json CaptureSession::process() const { return origin_.process(); }
 
 SessionCounts CaptureSession::counts() const {
   const RecordWriter& writer = sink_.writer();

@@ -30,6 +30,13 @@ Json RuntimeFacts::to_json() const {
   return json;
 }
 
+std::string RuntimeFacts::text(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = facts_.find(name);
+  const auto value = found == facts_.end() ? Result<Json>(Json()) : parse_json(found->second, name);
+  return value.ok() && value->is_string() ? value->get<std::string>() : std::string();
+}
+
 Result<std::string> arguments_line(OpId op, int64_t step, uint32_t call, std::string_view json) {
   const auto arguments = parse_json(json, "arguments");
   if (!arguments.ok()) return arguments.status();

@@ -24,6 +24,8 @@ class RuntimeFacts {
   void miss_arguments(int64_t step);
   // An object of all; empty when there is none.
   [[nodiscard]] Json to_json() const;
+  // The one of this name; "" when there is none, or it is no text.
+  [[nodiscard]] std::string text(std::string_view name) const;
 
  private:
   static constexpr size_t kMost = 64;

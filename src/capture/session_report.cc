@@ -7,6 +7,7 @@
 #include "base/job_rank.h"
 #include "base/json.h"
 #include "base/json_members.h"
+#include "base/process_role.h"
 #include "base/text.h"
 
 namespace tensortap {
@@ -95,6 +96,8 @@ void count(const OpEntry& op, bool wanted, bool on_request, const std::string& s
 
 }  // namespace
 
+Json SessionReport::Origin::process() const { return process_json(facts.text("process_name"), command); }
+
 void SessionReport::add_coverage(Json& json) const {
   Counted ops;
   Counted inputs;
@@ -148,6 +151,7 @@ Json SessionReport::to_json(bool ended) const {
   json["complete"] = ended;
   json["program"] = text_or_null(origin.program);
   json["exec"] = text_or_null(exec_name());
+  json["process"] = origin.process();
   json["source"] = text_or_null(origin.source);
   json["runtime"] = origin.facts.to_json();
   json["rank"] = origin.rank;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/json_fwd.h"
+#include "base/process.h"
 #include "capture/admission.h"
 #include "capture/buffer_pool.h"
 #include "capture/content_cache.h"
@@ -38,6 +39,9 @@ class SessionReport {
     std::string started;         // wall_clock_iso()
     std::string why_disabled{};  // of a session that is off from the start
     RuntimeFacts facts{};
+    std::string command = command_line_of(0);  // what the process was started with
+    // process_json() of it.
+    [[nodiscard]] Json process() const;
   };
   struct Parts {
     const Origin& origin;

@@ -42,10 +42,21 @@ def tell_facts(functions: Functions) -> None:
     capability = getattr(torch.backends.cpu, "get_cpu_capability", None)
     if capability is not None:
         functions.add_fact("cpu_capability", json.dumps(capability()))
+    _tell_name(functions)
     _tell_place(functions)
     module: Any = sys.modules.get(GROUPS_MODULE)
     if module is not None:
         _tell_groups(functions, module)
+
+
+def _tell_name(functions: Functions) -> None:
+    """Tell what multiprocessing calls this process, where it started it."""
+    module: Any = sys.modules.get("multiprocessing.process")
+    try:
+        if module is not None and module.parent_process() is not None:
+            functions.add_fact("process_name", json.dumps(str(module.current_process().name)))
+    except Exception:  # a program may put anything there
+        return
 
 
 def _tell_place(functions: Functions) -> None:

@@ -209,10 +209,14 @@ std::string close_graph(uint32_t number) {
   if (graph == nullptr || !is_opener() || !graph->open.exchange(false)) return "";
   // A thread that stays inside keeps the session.
   const bool all_left = wait_for_zero(graph->running);
-  char* text = tensortap_session_report(graph->session);
+  char* text = nullptr;
+  if (all_left) {
+    static_cast<void>(tensortap_session_end(graph->session, &text));
+  } else {
+    text = tensortap_session_report(graph->session);
+  }
   std::string report = text == nullptr ? "{}" : text;
   tensortap_free(text);
-  if (all_left) static_cast<void>(tensortap_session_close(graph->session));
   return report;
 }
 

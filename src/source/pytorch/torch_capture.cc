@@ -139,16 +139,13 @@ Status close_capture(std::string* report) {
   account_for_compiled_graphs(capture->session);
   tell_threads(capture->session);
   for (const std::string& sentence : capture->identities.requests_in_vain()) tensortap_note(capture->session, sentence.c_str());
-  if (report != nullptr) {
-    char* text = tensortap_session_report(capture->session);
-    *report = text == nullptr ? "{}" : text;
-    tensortap_free(text);
-  }
-  if (!all_left) {
-    static_cast<void>(tensortap_session_flush(capture->session));
-    return internal_error("a thread did not leave the capture; the dump lacks its end (tensortap repair)");
-  }
-  const int code = tensortap_session_close(capture->session);
+  char* text = nullptr;
+  const int code = all_left ? tensortap_session_end(capture->session, &text) : 0;
+  // Flushes.
+  if (!all_left) text = tensortap_session_report(capture->session);
+  if (report != nullptr) *report = text == nullptr ? "{}" : text;
+  tensortap_free(text);
+  if (!all_left) return internal_error("a thread did not leave the capture; the dump lacks its end (tensortap repair)");
   return Status(static_cast<StatusCode>(code), "the dump is not complete; its run.json says what is missing");
 }
 

@@ -1,0 +1,30 @@
+#include "base/process_role.h"
+
+#include <unistd.h>
+
+#include "base/json_members.h"
+#include "base/process.h"
+#include "base/text.h"
+
+namespace tensortap {
+
+Json process_json(const std::string& name, const std::string& command) {
+  const std::string now = command_line_of(0);
+  Json json = {{"pid", ::getpid()}, {"parent", ::getppid()}, {"name", text_or_null(name)}, {"command", text_or_null(command)}};
+  json["title"] = now == command ? Json(nullptr) : text_or_null(now);
+  return json;
+}
+
+std::string process_role(const Json& process) {
+  const auto text_of = [&process](const char* key) {
+    const Json* value = member(process, key);
+    return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+  };
+  const std::string name = text_of("name");
+  const std::string title = text_of("title");
+  if (!name.empty() && !title.empty()) return concat(name, ", ", title);
+  if (!name.empty()) return name;
+  return title.empty() ? text_of("command") : title;
+}
+
+}  // namespace tensortap

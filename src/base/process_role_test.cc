@@ -1,0 +1,35 @@
+#include "base/process_role.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/process.h"
+
+namespace tensortap {
+namespace {
+
+TEST(ProcessRoles, AreWhatTheProcessSaysOfItself) {
+  const std::string command = command_line_of(0);
+  EXPECT_NE(command.find("base_test"), std::string::npos) << command;
+  const Json plain = process_json("", command);
+  EXPECT_EQ(plain.at("pid"), getpid());
+  EXPECT_EQ(plain.at("parent"), getppid());
+  EXPECT_TRUE(plain.at("name").is_null());
+  EXPECT_TRUE(plain.at("title").is_null());
+  EXPECT_EQ(process_role(plain), command);
+  // What it was started with is not what it is called now.
+  const Json titled = process_json("SpawnProcess-1", "python -c spawn_main");
+  EXPECT_EQ(titled.at("title"), command);
+  EXPECT_EQ(process_role(titled), "SpawnProcess-1, " + command);
+}
+
+TEST(ProcessRoles, OfDamagedFilesAreNone) {
+  EXPECT_EQ(process_role(Json()), "");
+  EXPECT_EQ(process_role(Json{{"name", 3}, {"command", Json::array()}}), "");
+  EXPECT_EQ(process_role(Json{{"name", "worker"}, {"command", "python x.py"}}), "worker");
+  EXPECT_EQ(process_role(Json{{"title", "VLLM::EngineCore"}, {"command", "python x.py"}}), "VLLM::EngineCore");
+}
+
+}  // namespace
+}  // namespace tensortap
