@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "compare/name_map.h"
 #include "compare/op_edges.h"
 #include "compare/tolerance_rules.h"
+#include "find/ask_parts.h"
 #include "find/find_report.h"
 #include "find/trends.h"
 #include "find/trends_json.h"
@@ -221,11 +223,57 @@ std::string trends_in(const PythonDump& dump, uint64_t last, size_t limit) {
   return with_state(trends_json(dump.index(), find_trends(dump.index(), last), limit), dump);
 }
 
-std::string watch_in(const PythonDump& dump, const nb::list& conditions, const nb::str& ops, const nb::str& steps, size_t limit) {
+WatchQuestion watch_question(const nb::list& conditions, const nb::str& ops, const nb::str& steps) {
   WatchQuestion question{{}, from_str(ops), from_str(steps)};
   for (const nb::handle condition : conditions) question.conditions.push_back(from_str(nb::cast<nb::str>(condition)));
+  return question;
+}
+
+std::string watch_in(const PythonDump& dump, const nb::list& conditions, const nb::str& ops, const nb::str& steps, size_t limit) {
+  const WatchQuestion question = watch_question(conditions, ops, steps);
   const nb::gil_scoped_release release;
   return with_state(value_or_throw(watch_json(dump.index(), question, limit)), dump);
+}
+
+// The answer about the dump at a path, and about all of its parts where it has several; `part` chooses among them.
+std::string answer_of(const nb::bytes& path, const nb::str& part, const std::function<Result<Json>(const DumpIndex&)>& ask,
+                      const std::function<bool(const Json&)>& finds) {
+  const std::string folder(path.c_str(), path.size());
+  const std::string words = from_str(part);
+  const nb::gil_scoped_release release;
+  const std::vector<DumpPart> parts = value_or_throw(find_parts(folder));
+  const std::vector<DumpPart> chosen = value_or_throw(chosen_parts(parts, words));
+  return to_json_text(value_or_throw(answer_json(chosen, parts.size() > 1, {open_dump, ask, finds})));
+}
+
+std::string find_at(const nb::bytes& path, const nb::str& part, const nb::str& source, size_t limit) {
+  const std::string place = from_str(source);
+  if (!place.empty()) {
+    return answer_of(
+        path, part, [&](const DumpIndex& dump) { return find_source(dump, place); }, [](const Json&) { return false; });
+  }
+  return answer_of(
+      path, part, [limit](const DumpIndex& dump) { return Result<Json>(find_report(dump, limit)); }, has_finding);
+}
+
+std::string trends_at(const nb::bytes& path, const nb::str& part, uint64_t last, size_t limit) {
+  const auto ask = [=](const DumpIndex& dump) { return Result<Json>(trends_json(dump, find_trends(dump, last), limit)); };
+  return answer_of(path, part, ask, finds_trend);
+}
+
+std::string watch_at(const nb::bytes& path, const nb::str& part, const nb::tuple& words, size_t limit) {
+  const auto [conditions, ops, steps] = nb::cast<std::tuple<nb::list, nb::str, nb::str>>(words);
+  const WatchQuestion question = watch_question(conditions, ops, steps);
+  return answer_of(
+      path, part, [&](const DumpIndex& dump) { return watch_json(dump, question, limit); }, has_hits);
+}
+
+nb::list parts_at(const nb::bytes& path) {
+  nb::list list;
+  for (const DumpPart& part : value_or_throw(find_parts({path.c_str(), path.size()}))) {
+    list.append(nb::make_tuple(to_str(part.name), to_str(part.role), path_to_str(part.path)));
+  }
+  return list;
 }
 
 // Rows, values without a partner and the summary, as JSON.
@@ -320,6 +368,10 @@ void bind_dump(nb::module_& module) {
       .def("trends_report", trends_in)
       .def("watch_report", watch_in)
       .def("edges", edges_of);
+  module.def("find_report", find_at);
+  module.def("trends_report", trends_at);
+  module.def("watch_report", watch_at);
+  module.def("dump_parts", parts_at);
   module.def("compare", compare_with);
   module.def("join_shards", join_job);
   module.def("noise_dumps", [](const nb::bytes& path) {

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "bindings.h"
 #include "report/write_report.h"
+#include "serve/part_answers.h"
 #include "serve/source_files.h"
 #include "serve/web_answers.h"
 
@@ -28,7 +29,7 @@ std::string report(const nb::bytes& dump, const nb::bytes& reference, const nb::
   const nb::gil_scoped_release release;
   if (const Status status = check_report_path(path); !status.ok()) throw StatusError{status};
   const auto sources = value_or_throw(SourceFiles::with(roots));
-  const auto answers = value_or_throw(WebAnswers::open(a, b, sources));
+  const auto answers = value_or_throw(b.empty() ? open_telling_part(a, sources) : WebAnswers::open(a, b, sources));
   return to_json_text(value_or_throw(write_report(*answers, path, nullptr)));
 }
 

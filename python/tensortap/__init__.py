@@ -55,6 +55,7 @@ __version__ = _core.version()
 def find(
     dump: Dump | str | os.PathLike[str],
     *,
+    part: str = "",
     source: str = "",
     limit: int = 10,
     trends: bool = False,
@@ -68,7 +69,10 @@ def find(
     Parameters
     ----------
     dump : Dump, str or path
-        A dump, or its folder.
+        A dump, or its folder. Where the folder holds the dumps of several processes, ranks or models, all of them are looked at, and
+        the answer has ``parts`` (docs/command_line.md).
+    part : str
+        Only these of them, such as ``"process_4711,rank_1"``; ``"first"`` for the dump in the folder itself.
     source : str
         Only the ops made by this line of the author's program, such as ``train.py:41``; or an op's name, for its line.
     limit : int
@@ -90,11 +94,20 @@ def find(
     """
     if bool(source) + trends + bool(watch) > 1:
         raise ValueError("source, trends and watch are questions of their own: ask one at a time")
-    opened = dump if isinstance(dump, Dump) else open(dump)
-    if trends:
-        text = opened._core.trends_report(last, limit)
+    path = os.fsencode(dump.path if isinstance(dump, Dump) else dump)
+    conditions = [watch] if isinstance(watch, str) else list(watch)
+    if isinstance(dump, Dump) and not part and len(dump.parts) < 2:  # it is open
+        core = dump._core
+        if trends:
+            text = core.trends_report(last, limit)
+        elif watch:
+            text = core.watch_report(conditions, ops, steps, limit)
+        else:
+            text = core.find_report(source, limit)
+    elif trends:
+        text = _core.trends_report(path, part, last, limit)
     elif watch:
-        text = opened._core.watch_report([watch] if isinstance(watch, str) else list(watch), ops, steps, limit)
+        text = _core.watch_report(path, part, (conditions, ops, steps), limit)
     else:
-        text = opened._core.find_report(source, limit)
+        text = _core.find_report(path, part, source, limit)
     return cast("dict[str, Any]", json.loads(text))

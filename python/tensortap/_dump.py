@@ -101,6 +101,15 @@ class Dump:
         return self._core.problems
 
     @functools.cached_property
+    def parts(self) -> dict[str, dict[str, str]]:
+        """The dumps of all processes, ranks and models below this one's folder, itself included.
+
+        The keys are the names that ``tensortap ls --part`` takes. Each value has ``role``, the name, title or command of the process, and
+        ``path``, which `open` takes.
+        """
+        return {name: {"role": role, "path": path} for name, role, path in _core.dump_parts(os.fsencode(self.path))}
+
+    @functools.cached_property
     def records(self) -> NDArray[np.void]:
         """One row for each tensor: a structured array, mapped and read-only. docs/layouts/tap.md lists the columns."""
         return self._core.rows().view(_row_dtype())

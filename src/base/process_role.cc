@@ -15,6 +15,11 @@ Json process_json(const std::string& name, const std::string& command) {
   return json;
 }
 
+Json process_of_session(std::string_view text) {
+  const Result<Json> session = parse_json(text, "session.json");
+  return session.ok() ? member_or_null(*session, "process") : Json(nullptr);
+}
+
 std::string process_role(const Json& process) {
   const auto text_of = [&process](const char* key) {
     const Json* value = member(process, key);

@@ -26,6 +26,9 @@ TEST(ProcessRoles, AreWhatTheProcessSaysOfItself) {
 
 TEST(ProcessRoles, OfDamagedFilesAreNone) {
   EXPECT_EQ(process_role(Json()), "");
+  EXPECT_TRUE(process_of_session("{\"process\": ").is_null());
+  EXPECT_TRUE(process_of_session("[3]").is_null());
+  EXPECT_EQ(process_of_session(R"({"pid": 3, "process": {"name": "a"}})"), Json({{"name", "a"}}));
   EXPECT_EQ(process_role(Json{{"name", 3}, {"command", Json::array()}}), "");
   EXPECT_EQ(process_role(Json{{"name", "worker"}, {"command", "python x.py"}}), "worker");
   EXPECT_EQ(process_role(Json{{"title", "VLLM::EngineCore"}, {"command", "python x.py"}}), "VLLM::EngineCore");

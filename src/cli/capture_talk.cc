@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/process.h"
 #include "base/running_captures.h"
 #include "base/text.h"
 #include "cli/member_text.h"
@@ -23,7 +24,6 @@ namespace {
 
 constexpr int64_t kBetweenLooks = 20'000'000;
 constexpr int kMostAncestors = 64;
-constexpr size_t kLongestCommand = 200;
 
 void rest_a_moment() {
   const timespec between{0, kBetweenLooks};
@@ -42,11 +42,7 @@ bool descends_from(uint64_t process, uint64_t ancestor) {
 
 // The command line of a process, for a shell.
 std::string command_of(uint64_t number) {
-  const auto text = read_file(concat("/proc/", number, "/cmdline"));
-  std::string command = text.ok() ? *text : std::string();
-  while (command.ends_with('\0')) command.pop_back();
-  std::ranges::replace(command, '\0', ' ');
-  if (command.size() > kLongestCommand) command = command.substr(0, kLongestCommand) + "...";
+  const std::string command = command_line_of(number);
   return command.empty() ? "PROGRAM" : printable(command);
 }
 

@@ -307,12 +307,13 @@ Result<ExitCode> compare(const CompareOptions& options, Terminal& terminal) {
   Prepared prepared;
   if (!options.report.empty()) TENSORTAP_RETURN_IF_ERROR(check_report_path(options.report).with_context("--report"));
   TENSORTAP_RETURN_IF_ERROR(prepare(options, terminal, prepared));
-  TENSORTAP_ASSIGN_OR_RETURN(const std::vector<ComparedPart> parts, compared_parts(options.a, options.b, options.shards, terminal));
+  TENSORTAP_ASSIGN_OR_RETURN(const ComparedParts asked, compared_parts(options.a, options.b, options.shards, terminal));
+  const std::vector<ComparedPart>& parts = asked.pairs;
   if (!options.report.empty() && parts.size() > 1) {
     return invalid_argument(fmt::format("--report shows one pair of dumps, and these have {}: compare {} with {}, and so on", parts.size(),
                                         parts.front().a, parts.front().b));
   }
-  ExitCode code = ExitCode::kFine;
+  ExitCode code = asked.has_all ? ExitCode::kFine : ExitCode::kFailed;
   std::string csv;
   for (const ComparedPart& part : parts) {
     TENSORTAP_ASSIGN_OR_RETURN(const ExitCode of_part, compare_part(options, part, prepared, terminal, csv));

@@ -3,40 +3,100 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <string_view>
+#include <utility>
 
+#include "base/text.h"
 #include "read/dump_parts.h"
 
 namespace tensortap::cli {
 namespace {
 
-std::string name_below(const std::string& folder, const std::string& path) {
-  const size_t begin = path.find_first_not_of('/', folder.size());
-  return begin == std::string::npos ? "" : path.substr(begin);
+constexpr std::string_view kProcess = "process_";
+
+// "rank_1/process:SpawnProcess-1/model_x" of "rank_1/process_4711/model_x".
+std::string key_of(const DumpPart& part) {
+  std::vector<std::string> words;
+  for (const std::string_view word : split(part.name, '/')) {
+    words.push_back(word.starts_with(kProcess) ? concat("process:", part.role) : std::string(word));
+  }
+  return join(words, "/");
 }
+
+// By key, and by the place among those of the same key.
+using PartsByKey = std::map<std::pair<std::string, size_t>, DumpPart>;
+PartsByKey parts_by_key(const std::vector<DumpPart>& parts) {
+  std::map<std::string, size_t> counts;
+  PartsByKey keyed;
+  for (const DumpPart& part : parts) {
+    const std::string key = key_of(part);
+    keyed.emplace(std::pair(key, counts[key]++), part);
+  }
+  return keyed;
+}
+
+std::vector<DumpPart> parts_in(const std::string& folder) {
+  std::vector<DumpPart> parts;
+  for (const std::string& path : dump_parts(folder)) parts.push_back(part_at(folder, path));
+  return parts;
+}
+
+// What stands beside the parts of A and B, as it is found.
+class Pairing {
+ public:
+  Pairing(const std::string& a, const std::string& b, const Terminal& terminal) : a_(a), b_(b), terminal_(terminal) {}
+
+  ComparedParts pair() {
+    const std::vector<DumpPart> of_a = parts_in(a_);
+    const std::vector<DumpPart> of_b = parts_in(b_);
+    if (of_a.size() < 2 || of_b.size() < 2) {
+      found_.pairs.push_back({"", a_, b_, false});
+      pass_over(of_a, b_);
+      pass_over(of_b, a_);
+    } else {
+      pair(of_a, parts_by_key(of_b));
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void pass_over(const std::vector<DumpPart>& parts, const std::string& other) {
+    for (const DumpPart& part : parts) {
+      if (parts.size() > 1 && part.name != kFirstPart) tell_alone(part, other);
+    }
+  }
+  void pair(const std::vector<DumpPart>& of_a, PartsByKey of_b) {
+    std::map<std::string, size_t> counts;
+    for (const DumpPart& part : of_a) {
+      const std::string key = key_of(part);
+      const auto other = of_b.find({key, counts[key]++});
+      if (other == of_b.end()) {
+        tell_alone(part, b_);
+        continue;
+      }
+      found_.pairs.push_back({part.name, part.path, other->second.path, false});
+      of_b.erase(other);
+    }
+    for (const auto& [key, part] : of_b) tell_alone(part, a_);
+  }
+  void tell_alone(const DumpPart& part, const std::string& other) {
+    found_.has_all = false;
+    terminal_.warn(printable(
+        fmt::format("{}{} has no counterpart in {}", part.path, part.role.empty() ? "" : fmt::format(" ({})", part.role), other)));
+  }
+
+  const std::string& a_;
+  const std::string& b_;
+  const Terminal& terminal_;
+  ComparedParts found_;
+};
 
 }  // namespace
 
-Result<std::vector<ComparedPart>> compared_parts(const std::string& a, const std::string& b, const ShardOptions& shards,
-                                                 const Terminal& terminal) {
-  if (joins_shards(shards, a, b)) return std::vector<ComparedPart>{{"", a, b, true}};
-  const std::vector<std::string> of_a = dump_parts(a);
-  const std::vector<std::string> of_b = dump_parts(b);
-  if (of_a.size() < 2 || of_b.size() < 2) return std::vector<ComparedPart>{{"", a, b, false}};
-  std::map<std::string, std::string> others;
-  for (const std::string& path : of_b) others[name_below(b, path)] = path;
-  std::vector<ComparedPart> parts;
-  for (const std::string& path : of_a) {
-    const std::string name = name_below(a, path);
-    const auto found = others.find(name);
-    if (found == others.end()) {
-      terminal.warn(fmt::format("{} has no counterpart in {}", path, b));
-      continue;
-    }
-    parts.push_back({name, path, found->second, false});
-    others.erase(found);
-  }
-  for (const auto& [name, path] : others) terminal.warn(fmt::format("{} has no counterpart in {}", path, a));
-  if (parts.empty()) return corrupt(fmt::format("no part of {} is called as one of {}", a, b));
+Result<ComparedParts> compared_parts(const std::string& a, const std::string& b, const ShardOptions& shards, const Terminal& terminal) {
+  if (joins_shards(shards, a, b)) return ComparedParts{{{"", a, b, true}}, true};
+  ComparedParts parts = Pairing(a, b, terminal).pair();
+  if (parts.pairs.empty()) return corrupt(fmt::format("no part of {} is called as one of {}", a, b));
   return parts;
 }
 

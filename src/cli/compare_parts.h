@@ -14,15 +14,21 @@ namespace tensortap::cli {
 
 // Two dumps that stand beside each other: of one rank, process or model.
 struct ComparedPart {
-  std::string name;  // the folder below those that were given, "" of these
+  std::string name;  // of the part in A, its folder below A; "" where A or B has no parts
   std::string a;
   std::string b;
   bool of_shards = false;  // A is the job whose ranks hold parts
 };
 
-// Warns of each part without a counterpart. Errors: kCorrupt when A and B have several parts, and no name is in both.
-Result<std::vector<ComparedPart>> compared_parts(const std::string& a, const std::string& b, const ShardOptions& shards,
-                                                 const Terminal& terminal);
+struct ComparedParts {
+  std::vector<ComparedPart> pairs;
+  bool has_all = true;  // no part of A or B lacks a counterpart
+};
+
+// Parts with equal names belong together. The numbers of processes differ from run to run: these parts belong together when their processes
+// have the same role, and those of one role in their order. A dump without parts stands beside the dump in the other's own folder. Warns of
+// each part without a counterpart. Errors: kCorrupt when A and B have several parts, and none belongs to another.
+Result<ComparedParts> compared_parts(const std::string& a, const std::string& b, const ShardOptions& shards, const Terminal& terminal);
 
 }  // namespace tensortap::cli
 

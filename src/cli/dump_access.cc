@@ -10,10 +10,12 @@
 
 namespace tensortap::cli {
 
-void warn_of_problems(const Terminal& terminal, const DumpIndex& dump, const std::string& folder) {
+void warn_of_problems(const Terminal& terminal, const DumpIndex& dump, const std::string& folder, const std::string& name) {
   constexpr size_t kMostProblems = 5;
   const auto problems = dump.problems();
-  for (size_t i = 0; i < problems.size() && i < kMostProblems; ++i) terminal.warn(printable(problems[i]));
+  for (size_t i = 0; i < problems.size() && i < kMostProblems; ++i) {
+    terminal.warn(printable(name.empty() ? problems[i] : fmt::format("{}: {}", name, problems[i])));
+  }
   if (problems.size() > kMostProblems) {
     terminal.warn(
         fmt::format("and {} more like these; `tensortap repair --dry-run {}` says what is lost", problems.size() - kMostProblems, folder));

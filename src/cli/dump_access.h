@@ -16,8 +16,8 @@
 
 namespace tensortap::cli {
 
-// Says on stderr what was skipped while the dump was opened.
-void warn_of_problems(const Terminal& terminal, const DumpIndex& dump, const std::string& folder);
+// Says on stderr what was skipped while the dump was opened. `name` of the dump, where there are several.
+void warn_of_problems(const Terminal& terminal, const DumpIndex& dump, const std::string& folder, const std::string& name = "");
 
 // The dump in `folder`, of any layout; what was skipped while opening is said on stderr. Errors: kNotFound when there is no such folder,
 // kInvalidArgument when it is no dump, kCorrupt when nothing of it can be read. For a dump that an answer is about: AnsweredDumps::open().

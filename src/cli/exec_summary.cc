@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/find_verdict.h"
 #include "cli/member_text.h"
+#include "cli/running_sessions.h"
 #include "query/failed_op.h"
 #include "read/dump_parts.h"
 #include "read/open_dump.h"
@@ -87,7 +88,8 @@ void look_into(const Terminal& terminal, const std::string& folder, Json& summar
   add_verdict(**dump, summary);
 }
 
-Json summary_of(const Terminal& terminal, const std::string& dump, const std::map<std::string, LeftReport>& left) {
+Json summary_of(const Terminal& terminal, const DumpPart& part, const std::map<std::string, LeftReport>& left) {
+  const std::string& dump = part.path;
   Json report = report_of(dump);
   const auto unfinished = report.is_null() ? left.find(dump) : left.end();
   if (unfinished != left.end()) {
@@ -95,7 +97,7 @@ Json summary_of(const Terminal& terminal, const std::string& dump, const std::ma
     if (told.ok() && told->is_object()) report = *std::move(told);
   }
   const std::string folder = dump_folder(dump);
-  Json summary = {{"dump", folder}};
+  Json summary = {{"dump", folder}, {"part", part.name}, {"role", text_or_null(part.role)}};
   for (const char* key : {"layout", "source", "rank"}) summary[key] = copy_of(report, key);
   const Json* steps = member(report, "steps");
   summary["steps"] = steps != nullptr && steps->is_object() ? copy_of(*steps, "captured") : copy_of(report, "steps");
@@ -110,17 +112,23 @@ Json summary_of(const Terminal& terminal, const std::string& dump, const std::ma
   return summary;
 }
 
+// "process_4711 (SpawnProcess-1)".
+std::string title_of(const Json& process) { return part_title({"", text_in(process, "part"), text_in(process, "role")}); }
+
 void add_note(Json& summary, std::string text) {
   if (!summary["notes"].is_array()) summary["notes"] = Json::array();
   summary["notes"].push_back(std::move(text));
 }
 
-// Counts of ops of several processes; each op is in each of them.
+// Counts of ops of several processes; each op is in each of them. A process that did not come to its end told none: it is among "unknown".
 Json sum_of_ops(const std::vector<Json>& processes) {
-  Json ops = {{"expected", uint64_t{0}}, {"captured", uint64_t{0}}, {"not_captured", Json::array()}};
+  Json ops = {{"expected", uint64_t{0}}, {"captured", uint64_t{0}}, {"not_captured", Json::array()}, {"unknown", Json::array()}};
   for (const Json& process : processes) {
     const Json* one = member(process, "ops");
-    if (one == nullptr) continue;
+    if (one == nullptr) {
+      ops["unknown"].push_back(title_of(process));
+      continue;
+    }
     for (const char* key : {"expected", "captured"}) ops[key] = ops[key].get<uint64_t>() + count_in(*one, key);
     const Json* reasons = member(*one, "not_captured");
     if (reasons == nullptr || !reasons->is_array()) continue;
@@ -209,7 +217,7 @@ Json sum_of(const std::vector<Json>& processes, const std::string& out) {
   const Json* bad = first_bad(processes);
   summary["first_nonfinite"] = bad == nullptr ? Json() : bad->at("first_nonfinite");
   summary["origin"] = bad == nullptr ? Json() : bad->at("origin");
-  if (bad != nullptr) add_note(summary, concat("the non-finite value is in ", bad->at("dump").get<std::string>()));
+  if (bad != nullptr) add_note(summary, concat("the non-finite value is in ", title_of(*bad), ": ", bad->at("dump").get<std::string>()));
   summary["processes"] = processes;
   return summary;
 }
@@ -288,25 +296,37 @@ std::vector<std::string> dumps_in_trees(const std::string& out, const std::strin
   return folders;
 }
 
+// "a", "a and 2 more".
+std::string names_text(const std::vector<std::string>& names) {
+  return names.size() == 1 ? names.front() : concat(names.front(), " and ", names.size() - 1, " more");
+}
+
+// Whether a session still writes the dump in this folder.
+bool runs_in(const std::string& folder) {
+  return std::ranges::any_of(sessions_in(folder), [&folder](const RunningSession& session) { return session.dump == folder; });
+}
+
 // Of dumps whose processes did not come to their end; repair is proposed where it would do something.
 std::string incomplete_text(const std::vector<Json>& processes, const std::string& out) {
-  size_t count = 0;
+  std::vector<std::string> killed;
+  std::vector<std::string> running;
   std::vector<std::string> unfinished;
+  std::string error;
   bool mends = false;
   for (const Json& process : processes) {
     if (process["complete"].get<bool>()) continue;
-    ++count;
-    if (const Json* error = member(process, "unfinished")) unfinished.push_back(error->get<std::string>());
-    const auto parts = repair_parts(process["dump"].get<std::string>(), true);
+    const std::string folder = process["dump"].get<std::string>();
+    const bool ended = member(process, "unfinished") != nullptr;
+    if (ended && error.empty()) error = process["unfinished"].get<std::string>();
+    (ended ? unfinished : runs_in(folder) ? running : killed).push_back(processes.size() == 1 ? "the process" : title_of(process));
+    const auto parts = repair_parts(folder, true);
     mends = mends || (parts.ok() && std::ranges::any_of(*parts, [](const RepairedPart& part) { return !part.report.actions.empty(); }));
   }
   std::string text;
-  if (unfinished.size() == count) {
-    text =
-        concat(count == 1 ? "a process" : concat(count, " processes"), " ended and could not finish the dump (", unfinished.front(), ")");
-  } else {
-    text = count == 1 ? "a process did not come to its end, or still runs"
-                      : concat(count, " processes did not come to their end, or still run");
+  for (const auto& [names, what] : {std::pair{&killed, std::string("did not come to its end")},
+                                    {&running, std::string("still runs")},
+                                    {&unfinished, concat("ended and could not finish the dump (", error, ")")}}) {
+    if (!names->empty()) text += concat(text.empty() ? "" : "; ", names_text(*names), " ", what);
   }
   text += ": what was captured so far is there";
   if (mends) text += concat("; `tensortap repair ", out, "` makes the dump whole");
@@ -328,9 +348,10 @@ Json summarise_dumps(const Terminal& terminal, const std::vector<std::string>& d
                      const std::map<std::string, LeftReport>& left) {
   if (dumps.empty()) return {{"dump", nullptr}};
   std::vector<Json> processes;
-  for (const std::string& dump : dumps) processes.push_back(summary_of(terminal, dump, left));
+  for (const std::string& dump : dumps) processes.push_back(summary_of(terminal, part_at(out, dump), left));
   Json summary = processes.size() == 1 ? processes.front() : sum_of(processes, out);
   if (processes.size() == 1 && is_report(dumps.front())) summary["dump"] = out;
+  for (const char* key : {"part", "role"}) summary.erase(key);
   if (!summary["complete"].get<bool>()) summary["incomplete"] = incomplete_text(processes, out);
   return summary;
 }

@@ -15,10 +15,11 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/dump_access.h"
+#include "cli/find_parts.h"
 #include "cli/find_report_text.h"
 #include "cli/find_text.h"
 #include "cli/member_text.h"
+#include "cli/part_access.h"
 #include "find/find_report.h"
 #include "find/suspects.h"
 #include "find/trends.h"
@@ -31,6 +32,7 @@ namespace {
 
 struct FindOptions {
   std::string dump;
+  std::string part;
   std::string source;
   size_t limit = 0;  // 0 = not given
   bool suspects = false;
@@ -57,7 +59,9 @@ void print_source(Terminal& terminal, const Json& answer) {
 void print_suspects(Terminal& terminal, const Json& answer, const std::string& config_out) {
   const Json& suspects = answer.at("suspects");
   for (const Json& one : suspects) {
-    terminal.line(terminal.out_palette().bold(fmt::format("{} ({})", member_text(one, "op"), member_text(one, "type"))));
+    const std::string part = member_text(one, "part");
+    terminal.line(terminal.out_palette().bold(
+        fmt::format("{} ({}){}", member_text(one, "op"), member_text(one, "type"), part.empty() ? "" : fmt::format(" in {}", part))));
     for (const Json& reason : one.at("reasons")) terminal.line("  " + printable(reason.get<std::string>()));
   }
   if (suspects.empty()) {
@@ -73,7 +77,10 @@ void print_suspects(Terminal& terminal, const Json& answer, const std::string& c
 // Errors: kInvalidArgument for a dialect that does not exist, or that has no full captures.
 Result<Json> full_capture_config(const Json& suspects, const std::string& dialect) {
   std::vector<std::string> ops;
-  for (const Json& one : suspects) ops.push_back(one.at("op").get<std::string>());
+  for (const Json& one : suspects) {
+    std::string op = one.at("op").get<std::string>();
+    if (std::ranges::find(ops, op) == ops.end()) ops.push_back(std::move(op));
+  }
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
   std::vector<std::string> offered;
@@ -87,70 +94,93 @@ Result<Json> full_capture_config(const Json& suspects, const std::string& dialec
   return invalid_argument(fmt::format("--dialect {}: configs are proposed in {} and {}", dialect, join(offered, ", "), last));
 }
 
-// A dump whose questions are answered, and how far the answers hold.
-struct AskedDump {
-  const DumpIndex& index;
-  const AnsweredDumps& state;
-};
+// The suspects of all parts; an op that several have is one to capture.
+Json suspects_of_parts(const Json& answer) {
+  if (!answer.contains("parts")) return answer.at("suspects");
+  Json all = Json::array();
+  for (const Json& part : answer.at("parts")) {
+    const Json* suspects = member(part, "suspects");
+    for (const Json& one : suspects == nullptr ? Json::array() : *suspects) {
+      all.push_back(one);
+      all.back()["part"] = part.at("part");
+    }
+  }
+  return all;
+}
 
-Result<ExitCode> suspects(const AskedDump& asked, const FindOptions& options, Terminal& terminal) {
-  const DumpIndex& dump = asked.index;
-  Json answer = suspects_json(dump, find_suspects(dump, options.limit == 0 ? kSuspectsLimit : options.limit));
-  TENSORTAP_ASSIGN_OR_RETURN(const Json config, full_capture_config(answer.at("suspects"), options.dialect));
+Status propose_config(const FindOptions& options, Json& answer) {
+  answer["suspects"] = suspects_of_parts(answer);
   const bool found = !answer.at("suspects").empty();
+  TENSORTAP_ASSIGN_OR_RETURN(const Json config, full_capture_config(answer.at("suspects"), options.dialect));
   answer["config"] = found ? config : Json(nullptr);
-  answer["dump"] = asked.state.json();
-  if (found && !options.config_out.empty()) {
-    TENSORTAP_RETURN_IF_ERROR(write_file_atomically(options.config_out, config.dump(2) + "\n", Access::kShared));
-  }
-  if (terminal.json) {
-    terminal.json_line(answer);
-  } else {
-    print_suspects(terminal, answer, options.config_out);
-  }
-  return found ? ExitCode::kFound : ExitCode::kFine;
+  if (!found || options.config_out.empty()) return {};
+  return write_file_atomically(options.config_out, config.dump(2) + "\n", Access::kShared);
 }
 
-Result<ExitCode> trends(const AskedDump& asked, const FindOptions& options, Terminal& terminal) {
-  Json report = trends_json(asked.index, find_trends(asked.index, options.last), options.limit == 0 ? kLimit : options.limit);
-  report["dump"] = asked.state.json();
-  terminal.json ? terminal.json_line(report) : print_trends(terminal, report);
-  return report.at("trends").empty() && report.at("depth").is_null() ? ExitCode::kFine : ExitCode::kFound;
+FindQuestion suspects_question(const FindOptions& options, Terminal& terminal) {
+  const auto ask = [&options](const DumpIndex& dump) -> Result<Json> {
+    return suspects_json(dump, find_suspects(dump, options.limit == 0 ? kSuspectsLimit : options.limit));
+  };
+  return {.ask = ask,
+          .finds = [](const Json& answer) { return !answer.at("suspects").empty(); },
+          .print = [&](const Json& answer) { print_suspects(terminal, answer, options.config_out); },
+          .found = "suspects",
+          .none = "no op stands out",
+          .finish = [&options](Json& answer) { return propose_config(options, answer); }};
 }
 
-Result<ExitCode> watch(const AskedDump& asked, const FindOptions& options, Terminal& terminal) {
-  auto report = watch_json(asked.index, options.watch, options.limit == 0 ? kLimit : options.limit);
-  if (!report.ok()) return Status(report.status().code(), concat("--", report.status().message()));
-  (*report)["dump"] = asked.state.json();
-  terminal.json ? terminal.json_line(*report) : print_watch(terminal, *report);
-  return report->at("hits") == 0 ? ExitCode::kFine : ExitCode::kFound;
+FindQuestion trends_question(const FindOptions& options, Terminal& terminal) {
+  const auto ask = [&options](const DumpIndex& dump) -> Result<Json> {
+    return trends_json(dump, find_trends(dump, options.last), options.limit == 0 ? kLimit : options.limit);
+  };
+  return {.ask = ask,
+          .finds = finds_trend,
+          .print = [&terminal](const Json& report) { print_trends(terminal, report); },
+          .found = "trends",
+          .none = "no trend stands out"};
 }
 
-Result<ExitCode> answer(const AskedDump& asked, const FindOptions& options, Terminal& terminal) {
-  if (!options.source.empty()) {
-    TENSORTAP_ASSIGN_OR_RETURN(Json answer, find_source(asked.index, options.source));
-    answer["dump"] = asked.state.json();
-    terminal.json ? terminal.json_line(answer) : print_source(terminal, answer);
-    return ExitCode::kFine;
-  }
-  if (options.suspects) return suspects(asked, options, terminal);
-  if (options.trends) return trends(asked, options, terminal);
-  if (!options.watch.conditions.empty()) return watch(asked, options, terminal);
+FindQuestion watch_question(const FindOptions& options, Terminal& terminal) {
+  const auto ask = [&options](const DumpIndex& dump) -> Result<Json> {
+    auto report = watch_json(dump, options.watch, options.limit == 0 ? kLimit : options.limit);
+    if (!report.ok()) return Status(report.status().code(), concat("--", report.status().message()));
+    return report;
+  };
+  return {.ask = ask,
+          .finds = has_hits,
+          .print = [&terminal](const Json& report) { print_watch(terminal, report); },
+          .found = "hits",
+          .none = "no hit"};
+}
+
+FindQuestion source_question(const FindOptions& options, Terminal& terminal) {
+  return {.ask = [&options](const DumpIndex& dump) { return find_source(dump, options.source); },
+          .finds = nullptr,
+          .print = [&terminal](const Json& answer) { print_source(terminal, answer); },
+          .found = {},
+          .none = {}};
+}
+
+FindQuestion values_question(const FindOptions& options, Terminal& terminal) {
   const size_t otherwise = options.all ? kAllLimit : kLimit;
-  Json report = find_report(asked.index, options.limit == 0 ? otherwise : options.limit);
-  report["dump"] = asked.state.json();
-  terminal.json ? terminal.json_line(report) : print_find_report(terminal, report, options.all || options.limit > 0);
-  return has_finding(report) ? ExitCode::kFound : ExitCode::kFine;
+  const size_t limit = options.limit == 0 ? otherwise : options.limit;
+  return {.ask = [limit](const DumpIndex& dump) -> Result<Json> { return find_report(dump, limit); },
+          .finds = has_finding,
+          .print = [&](const Json& report) { print_find_report(terminal, report, options.all || options.limit > 0); },
+          .found = "findings",
+          .none = "no NaN and no Inf"};
+}
+
+FindQuestion question_of(const FindOptions& options, Terminal& terminal) {
+  if (!options.source.empty()) return source_question(options, terminal);
+  if (options.suspects) return suspects_question(options, terminal);
+  if (options.trends) return trends_question(options, terminal);
+  return options.watch.conditions.empty() ? values_question(options, terminal) : watch_question(options, terminal);
 }
 
 Result<ExitCode> find(const FindOptions& options, Terminal& terminal) {
   if (const Status known = check_conditions(options.watch); !known.ok()) return Status(known.code(), concat("--", known.message()));
-  AnsweredDumps dumps;
-  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, dumps.open(terminal, options.dump));
-  dumps.print_state(terminal);
-  TENSORTAP_ASSIGN_OR_RETURN(const ExitCode code, answer({*dump, dumps}, options, terminal));
-  // Where ops come from is no verdict about their values.
-  return options.source.empty() ? dumps.code_of(code) : code;
+  return ask_find({options.dump, options.part, options.all}, question_of(options, terminal), terminal);
 }
 
 }  // namespace
@@ -158,6 +188,7 @@ Result<ExitCode> find(const FindOptions& options, Terminal& terminal) {
 Action declare_find(CLI::App& app) {
   const auto options = std::make_shared<FindOptions>();
   app.add_option("dump", options->dump, "Folder of the dump")->type_name(kDump)->required();
+  add_part_option(app, options->part);
   app.add_option("--source", options->source, "Only the ops made by this line of the program, such as train.py:41; or an op, for its line")
       ->type_name("FILE:LINE");
   app.add_option("--limit", options->limit, "At most this many of each kind (10), or suspects (100)")

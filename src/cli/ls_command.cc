@@ -14,6 +14,7 @@
 #include "cli/dump_access.h"
 #include "cli/failure_text.h"
 #include "cli/ls_table.h"
+#include "cli/part_access.h"
 #include "query/record_json.h"
 #include "query/row_query.h"
 
@@ -22,6 +23,7 @@ namespace {
 
 struct LsOptions {
   std::string dump;
+  std::string part;
   RowQuery query;
   std::string columns;
 };
@@ -32,26 +34,47 @@ std::string count_text(size_t shown, size_t all, const std::vector<std::string>&
   return text;
 }
 
+// With names where the dump has several parts.
+ListedDumps listed_dumps(const std::vector<OpenPart>& parts, bool are_several) {
+  ListedDumps listed;
+  for (const OpenPart& one : parts) {
+    listed.dumps.push_back(one.dump.get());
+    if (are_several) listed.names.push_back(one.part.name);
+  }
+  return listed;
+}
+
+Json row_json(const ListedDumps& listed, const RowOfDump& row) {
+  Json json = record_json(*listed.dumps[row.dump], row.row);
+  if (!listed.names.empty()) json["part"] = listed.names[row.dump];
+  return json;
+}
+
 Result<ExitCode> list(const LsOptions& options, Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(const auto columns, choose_columns(options.columns, sort_key(options.query.sort)));
+  TENSORTAP_ASSIGN_OR_RETURN(const AskedParts asked, asked_parts(options.dump, options.part));
   AnsweredDumps dumps;
-  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, dumps.open(terminal, options.dump));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::vector<OpenPart> parts, open_parts(terminal, asked, dumps));
   dumps.warn_of_state(terminal);
-  const auto selected = select_rows(*dump, options.query);
+  const ListedDumps listed = listed_dumps(parts, asked.are_several);
+  const auto selected = select_rows(listed.dumps, options.query);
   // The words of a query are the options of this command.
   if (!selected.ok()) return Status(selected.status().code(), concat("--", selected.status().message()));
-  const std::vector<uint32_t>& chosen = *selected;
   std::vector<std::string> left_out;
   if (terminal.json) {
-    for (const uint32_t index : chosen) terminal.json_line(record_json(*dump, index));
+    for (const RowOfDump& row : *selected) terminal.json_line(row_json(listed, row));
     // One line more would be no record: it comes only where the records are not all.
     if (!dumps.hold_all()) terminal.json_line({{"dump", dumps.json()}});
-  } else if (!chosen.empty()) {
-    left_out = print_rows(terminal, *dump, chosen, columns, !options.columns.empty());
+  } else if (!selected->empty()) {
+    left_out = print_rows(terminal, listed, *selected, columns, !options.columns.empty());
   }
   terminal.flush();
-  terminal.note(count_text(chosen.size(), dump->rows().size(), left_out));
-  for (const std::string& line : failure_lines(*dump, options.dump)) terminal.note(line);
+  size_t all = 0;
+  for (const OpenPart& one : parts) all += one.dump->rows().size();
+  terminal.note(count_text(selected->size(), all, left_out));
+  for (const OpenPart& one : parts) {
+    for (const std::string& line : failure_lines(*one.dump, one.part.path)) terminal.note(line);
+  }
   return ExitCode::kFine;
 }
 
@@ -60,6 +83,7 @@ Result<ExitCode> list(const LsOptions& options, Terminal& terminal) {
 Action declare_ls(CLI::App& app) {
   const auto options = std::make_shared<LsOptions>();
   app.add_option("dump", options->dump, "Folder of the dump")->type_name(kDump)->required();
+  add_part_option(app, options->part);
   app.add_option("--op", options->query.op, "Only ops whose name is, or matches, this regular expression")->type_name("REGEX");
   app.add_option("--type", options->query.type, "Only ops of these types, such as Conv,Gemm")->type_name("A,B");
   app.add_option("--step", options->query.step, "Only these steps, such as 0,3-5")->type_name("STEPS");

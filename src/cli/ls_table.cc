@@ -24,8 +24,11 @@ constexpr std::array<std::string_view, 16> kUsual = {"row", "step", "op",  "type
 // What gives way, first to last.
 constexpr std::array<std::string_view, 6> kGiveWay = {"zero", "absmax", "l2", "std", "mean", "dtype"};
 
+// Which of several dumps a row is of. No column of a record.
+constexpr std::string_view kPart = "part";
+
 // A number is at the right of its column.
-bool is_number(std::string_view column) { return find_column(column)->kind == ColumnKind::kNumber; }
+bool is_number(std::string_view column) { return column != kPart && find_column(column)->kind == ColumnKind::kNumber; }
 
 std::vector<std::string> known_columns() {
   std::vector<std::string> names(kUsual.begin(), kUsual.end());
@@ -53,7 +56,10 @@ struct ToCell {
   std::string operator()(std::monostate) const { return "-"; }
 };
 
-std::string cell_text(const DumpIndex& dump, uint32_t index, const std::string& name) {
+std::string cell_text(const ListedDumps& listed, const RowOfDump& place, const std::string& name) {
+  if (name == kPart) return printable(listed.names[place.dump]);
+  const DumpIndex& dump = *listed.dumps[place.dump];
+  const uint32_t index = place.row;
   const RecordRow& row = dump.rows()[index];
   if (name == "slot") return slot_text(row);
   if (name == "min" && (row.flags & kRecordUnwritten) != 0) return "unwritten";
@@ -107,11 +113,11 @@ void remove_column(Sample& sample, std::vector<std::string>& columns, size_t col
   sample.cells.erase(sample.cells.begin() + static_cast<std::ptrdiff_t>(column));
 }
 
-Sample measure(const DumpIndex& dump, std::span<const uint32_t> rows, const std::vector<std::string>& columns) {
+Sample measure(const ListedDumps& listed, std::span<const RowOfDump> rows, const std::vector<std::string>& columns) {
   Sample sample;
   sample.cells.resize(columns.size());
-  for (const uint32_t row : first_of(rows, kRowsToMeasure)) {
-    for (size_t i = 0; i < columns.size(); ++i) sample.cells[i].push_back(cell_text(dump, row, columns[i]));
+  for (const RowOfDump& row : first_of(rows, kRowsToMeasure)) {
+    for (size_t i = 0; i < columns.size(); ++i) sample.cells[i].push_back(cell_text(listed, row, columns[i]));
   }
   return sample;
 }
@@ -166,18 +172,19 @@ Result<std::vector<std::string>> choose_columns(std::string_view text, std::stri
   return columns;
 }
 
-std::vector<std::string> print_rows(Terminal& terminal, const DumpIndex& dump, std::span<const uint32_t> rows,
+std::vector<std::string> print_rows(Terminal& terminal, const ListedDumps& listed, std::span<const RowOfDump> rows,
                                     std::vector<std::string> columns, bool fixed) {
-  const Fit fit = terminal.width() == 0 ? Fit{} : fit_columns(measure(dump, rows, columns), columns, terminal.width(), fixed);
+  if (!listed.names.empty()) columns.insert(columns.begin(), std::string(kPart));
+  const Fit fit = terminal.width() == 0 ? Fit{} : fit_columns(measure(listed, rows, columns), columns, terminal.width(), fixed);
   std::vector<Column> layout;
   for (const std::string& column : columns)
     layout.push_back({column, is_number(column), may_shrink(column), least_width(column), column == "op"});
   TablePrinter table(terminal, layout);
-  for (const uint32_t row : rows) {
+  for (const RowOfDump& row : rows) {
     std::vector<std::string> cells;
     cells.reserve(columns.size());
     for (const std::string& column : columns) {
-      std::string text = cell_text(dump, row, column);
+      std::string text = cell_text(listed, row, column);
       cells.push_back(column == "op" ? without_beginning(text, fit.beginning) : std::move(text));
     }
     table.add(std::move(cells));

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "cli/terminal.h"
+#include "query/row_query.h"
 #include "trace/dump_index.h"
 
 namespace tensortap::cli {
@@ -21,9 +22,15 @@ Result<std::vector<std::string>> choose_columns(std::string_view text, std::stri
 // The names that --columns takes, joined.
 std::string column_names_text();
 
+// The dumps that rows of a table are of. With `names`, one for each, the table begins with the column "part".
+struct ListedDumps {
+  std::vector<const DumpIndex*> dumps;
+  std::vector<std::string> names;
+};
+
 // Prints these rows. On a narrow terminal the shown names lose their common beginning, and where that is not enough the statistics that are
 // asked for least are left out, unless `fixed`. Returns the columns that were left out.
-std::vector<std::string> print_rows(Terminal& terminal, const DumpIndex& dump, std::span<const uint32_t> rows,
+std::vector<std::string> print_rows(Terminal& terminal, const ListedDumps& listed, std::span<const RowOfDump> rows,
                                     std::vector<std::string> columns, bool fixed);
 
 }  // namespace tensortap::cli

@@ -12,6 +12,7 @@
 #include "cli/report_file.h"
 #include "cli/source_roots.h"
 #include "report/write_report.h"
+#include "serve/part_answers.h"
 #include "serve/web_answers.h"
 
 namespace tensortap::cli {
@@ -27,7 +28,8 @@ struct ReportOptions {
 Result<ExitCode> report(const ReportOptions& options, Terminal& terminal) {
   TENSORTAP_RETURN_IF_ERROR(check_report_path(options.out).with_context("--out"));
   TENSORTAP_ASSIGN_OR_RETURN(const SourceFiles sources, source_files(options.source_roots));
-  TENSORTAP_ASSIGN_OR_RETURN(const auto answers, WebAnswers::open(options.a, options.b, sources));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto answers,
+                             options.b.empty() ? open_telling_part(options.a, sources) : WebAnswers::open(options.a, options.b, sources));
   AnsweredDumps dumps;
   for (const auto& dump : answers->dumps()) {
     warn_of_problems(terminal, dump->index(), dump->path());

@@ -69,8 +69,12 @@ ProcessIdentity process_of_link(const std::string& name) {
   return process;
 }
 
+// A dump without a report has its process in the session file alone.
 void remove_left_over(const RunningSession& session) {
-  for (const std::string_view name : {kSessionFile, kControlFile, kReplyFile}) ::unlink(join_path(session.folder, name).c_str());
+  const bool is_told = file_name(session.folder).starts_with(kSessionFolder) || path_exists(join_path(session.folder, "run.json"));
+  for (const std::string_view name : {kSessionFile, kControlFile, kReplyFile}) {
+    if (name != kSessionFile || is_told) ::unlink(join_path(session.folder, name).c_str());
+  }
   if (!file_name(session.folder).starts_with(kSessionFolder)) return;
   ::rmdir(session.folder.c_str());
   ::rmdir(parent_path(session.folder).c_str());

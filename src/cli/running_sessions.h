@@ -46,7 +46,8 @@ struct RunningCaptures {
   std::vector<RunningSession> sessions;  // by process
   std::vector<RunningExec> execs;
 };
-// What the user's folder leads to. What processes left there that were killed is removed, with their files in their dumps.
+// What the user's folder leads to. What processes left there that were killed is removed, with their files in their dumps, except for
+// session.json where a dump has nothing else that tells of its process.
 RunningCaptures running_captures();
 
 // Sessions in a folder: a dump, or one that dumps lie in. Those of other users, too. What was left behind is not listed.

@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/dump_access.h"
 #include "cli/gather.h"
+#include "cli/part_access.h"
 #include "cli/sketch_text.h"
 #include "cli/values_json.h"
 #include "query/record_json.h"
@@ -34,6 +35,7 @@ constexpr size_t kMostJsonValues = 10'000;
 
 struct ShowOptions {
   std::string dump;
+  std::string part;
   std::string record;
   std::string at;
   std::string npy;
@@ -188,21 +190,48 @@ Result<size_t> find_row(const DumpIndex& dump, const std::string& text) {
       fmt::format("{}: write a record as its row in `tensortap ls`, or as OP:SLOT, with @STEP and #CALL when not the first", quote(text)));
 }
 
+// The record of the one part that has it.
+struct FoundRecord {
+  const OpenPart& part;
+  size_t row;
+};
+Result<FoundRecord> find_record_in(const std::vector<OpenPart>& parts, const std::string& text) {
+  std::vector<FoundRecord> found;
+  Status missing;
+  std::vector<std::string> names;
+  for (const OpenPart& part : parts) {
+    const Result<size_t> row = find_row(*part.dump, text);
+    if (!row.ok() && missing.ok()) missing = row.status();
+    if (!row.ok()) continue;
+    found.push_back({part, *row});
+    names.push_back(part_title(part.part));
+  }
+  if (found.empty()) return missing;
+  if (found.size() == 1) return found.front();
+  return invalid_argument(fmt::format("{}: {} parts of the dump have it ({}); choose one with --part",
+                                      text.empty() ? "a record" : quote(text), found.size(), join(names, ", ")));
+}
+
 Result<ExitCode> show(const ShowOptions& options, Terminal& terminal) {
+  TENSORTAP_ASSIGN_OR_RETURN(const AskedParts asked, asked_parts(options.dump, options.part));
   AnsweredDumps dumps;
-  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, dumps.open(terminal, options.dump));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::vector<OpenPart> parts, open_parts(terminal, asked, dumps));
   dumps.warn_of_state(terminal);
-  TENSORTAP_ASSIGN_OR_RETURN(const size_t index, find_row(*dump, options.record));
+  TENSORTAP_ASSIGN_OR_RETURN(const FoundRecord found, find_record_in(parts, options.record));
+  const std::unique_ptr<DumpIndex>& dump = found.part.dump;
+  const size_t index = found.row;
   const Result<RecordData> data = read_values(options, *dump, index);
   const bool values_wanted = !options.at.empty() || !options.npy.empty();
   if (!data.ok() && (values_wanted || data.status().code() != StatusCode::kNotFound)) return data.status();
   if (!options.npy.empty()) TENSORTAP_RETURN_IF_ERROR(write_npy(terminal, options.npy, data->view));
   if (terminal.json) {
     Json answer = answer_json(*dump, index, data);
+    if (asked.are_several) answer["part"] = found.part.part.name;
     answer["dump"] = dumps.json();
     terminal.json_line(answer);
     return ExitCode::kFine;
   }
+  if (asked.are_several) field(terminal, "part", part_title(found.part.part));
   print_description(terminal, *dump, index);
   print_statistics(terminal, dump->rows()[index]);
   for (const auto& [name, text] : sketch_lines(*dump, index)) field(terminal, name, text);
@@ -221,6 +250,7 @@ Action declare_show(CLI::App& app) {
          "record", options->record,
          "Its row in `tensortap ls`, or OP:SLOT, with @STEP and #CALL when not the first; not needed where there is one record only")
       ->type_name("RECORD");
+  add_part_option(app, options->part);
   app.add_option("--at", options->at, "Only this part of the values, as in NumPy: 0,3,: or ...,-1 or ::2")->type_name("INDEX");
   app.add_option("--npy", options->npy, "Also write the values to this NumPy file")->type_name(kFile);
   return [options](Terminal& terminal) { return show(*options, terminal); };

@@ -37,8 +37,18 @@ std::string reason_text(const Json& reason) {
   return fmt::format("{} ({}{})", text, join(names, ", "), more ? ", ..." : "");
 }
 
+// ", unknown of process_4711 (SpawnProcess-1) and 1 more": of processes that did not come to their end.
+std::string unknown_text(const std::vector<std::string>& processes) {
+  if (processes.empty()) return {};
+  return fmt::format("unknown of {}{}, which did not come to {} end", printable(processes.front()),
+                     processes.size() > 1 ? fmt::format(" and {} more", processes.size() - 1) : "", processes.size() > 1 ? "their" : "its");
+}
+
 std::string ops_text(const Json& ops) {
+  const std::string unknown = unknown_text(strings_in(ops, "unknown"));
+  if (count_in(ops, "expected") == 0 && !unknown.empty()) return unknown;
   std::string text = fmt::format("{} of {} captured", count_in(ops, "captured"), count_in(ops, "expected"));
+  if (!unknown.empty()) text += "; " + unknown;
   const Json* reasons = member(ops, "not_captured");
   if (reasons == nullptr || !reasons->is_array()) return text;
   size_t count = 0;
@@ -212,7 +222,7 @@ std::string summary_text(const Json& report, const Palette& palette) {
     lines.add(News::kFact, "inputs", inputs_text(*inputs));
   }
   if (const Json* ops = member(report, "ops")) {
-    const bool all = count_in(*ops, "captured") >= count_in(*ops, "expected");
+    const bool all = count_in(*ops, "captured") >= count_in(*ops, "expected") && strings_in(*ops, "unknown").empty();
     lines.add(all ? News::kFact : News::kMissing, "ops", ops_text(*ops));
   }
   if (const Json* governor = member(report, "governor"); governor != nullptr && governor->is_object())

@@ -9,8 +9,9 @@
 #include "base/json.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/dump_access.h"
+#include "cli/find_parts.h"
 #include "cli/member_text.h"
+#include "cli/part_access.h"
 #include "find/watch_diff.h"
 
 namespace tensortap::cli {
@@ -51,34 +52,32 @@ void print_report(Terminal& terminal, const Json& report) {
   if (report.at("unknown") != 0) terminal.note(fmt::format("{} looks had nothing to compare with", member_text(report, "unknown")));
 }
 
-Result<ExitCode> watch_difference(const std::string& folder, Terminal& terminal) {
-  AnsweredDumps dumps;
-  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, dumps.open(terminal, folder));
-  const WatchReport found = watch_diff(*dump);
-  dumps.print_state(terminal);
-  if (found.looks == 0 && !dumps.hold_all()) {
-    return io_error(fmt::format("{}: the dump is incomplete, and the records that it has hold no look at a watched tensor", folder));
-  }
-  if (found.looks == 0) {
-    return invalid_argument(fmt::format(
-        "{}: no tensor of this dump was looked at again. Capture with \"trigger\": \"watch\", or AscendCL's dump_scene watcher", folder));
-  }
-  Json report = watch_diff_json(*dump, found);
-  report["dump"] = dumps.json();
-  if (terminal.json) {
-    terminal.json_line(report);
-  } else {
-    print_report(terminal, report);
-  }
-  return dumps.code_of(report.at("overwritten").empty() ? ExitCode::kFine : ExitCode::kFound);
+// Errors: kInvalidArgument for a dump without watched tensors, kIo for one that is not complete and may have lost them.
+Result<Json> ask(const DumpIndex& dump) {
+  const WatchReport found = watch_diff(dump);
+  if (found.looks > 0) return watch_diff_json(dump, found);
+  if (!dump.completeness().holds_all())
+    return io_error("the dump is incomplete, and the records that it has hold no look at a watched tensor");
+  return invalid_argument(
+      "no tensor of this dump was looked at again. Capture with \"trigger\": \"watch\", or AscendCL's dump_scene watcher");
+}
+
+Result<ExitCode> watch_difference(const FindTarget& target, Terminal& terminal) {
+  const FindQuestion question = {.ask = ask,
+                                 .finds = [](const Json& report) { return !report.at("overwritten").empty(); },
+                                 .print = [&terminal](const Json& report) { print_report(terminal, report); },
+                                 .found = "overwritten tensors",
+                                 .none = "no watched tensor was overwritten while it was needed"};
+  return ask_find(target, question, terminal);
 }
 
 }  // namespace
 
 Action declare_watch_diff(CLI::App& app) {
-  const auto dump = std::make_shared<std::string>();
-  app.add_option("dump", *dump, "Folder of the dump")->type_name(kDump)->required();
-  return [dump](Terminal& terminal) { return watch_difference(*dump, terminal); };
+  const auto target = std::make_shared<FindTarget>();
+  app.add_option("dump", target->path, "Folder of the dump")->type_name(kDump)->required();
+  add_part_option(app, target->part);
+  return [target](Terminal& terminal) { return watch_difference(*target, terminal); };
 }
 
 }  // namespace tensortap::cli

@@ -9,7 +9,12 @@
 
 #include "base/json_members.h"
 #include "base/text.h"
+#include "cli/running_sessions.h"
+#include "cli/summary_text.h"
+#include "find/ask_parts.h"
+#include "find/find_report.h"
 #include "ranks/ranks_report.h"
+#include "read/open_dump.h"
 #include "trace/record_row.h"
 
 namespace tensortap::cli {
@@ -35,14 +40,34 @@ std::string fragment_of(const ServedDump& dump, const RanksSentence& sentence) {
   return op ? concat("#graph?op=", *op, step) : std::string();
 }
 
+std::vector<DumpPart> parts_of(const std::string& path, const std::vector<JobDump>& dumps) {
+  std::vector<DumpPart> parts;
+  for (const JobDump& dump : dumps) parts.push_back(part_at(path, dump.path));
+  return parts;
+}
+
+bool are_of_ranks(const std::vector<JobDump>& dumps) {
+  std::set<std::optional<int64_t>> ranks;
+  for (const JobDump& dump : dumps) ranks.insert(dump.rank);
+  return ranks.size() > 1;
+}
+
+// What the page says of one process.
+std::string text_of(const Json& part) {
+  const Json* first = member(part, "first_nonfinite");
+  if (const std::string problem = text_in(part, "problem"); !problem.empty()) return problem;
+  std::string text = first != nullptr ? nonfinite_text(*first) : std::string(part.value("finds", false) ? "findings" : "no NaN and no Inf");
+  const Json& reasons = part.at("dump").at("reasons");
+  if (!reasons.empty()) text += concat("; incomplete: ", reasons.front().get<std::string>());
+  return text;
+}
+
 }  // namespace
 
 bool WebJob::is_job(const std::string& path) {
   const auto dumps = find_job_dumps(std::span(&path, 1));
-  if (!dumps.ok()) return false;
-  std::set<std::optional<int64_t>> ranks;
-  for (const JobDump& dump : *dumps) ranks.insert(dump.rank);
-  return ranks.size() > 1;
+  if (!dumps.ok() || dumps->size() < 2) return false;
+  return are_of_ranks(*dumps) || sessions_in(path).empty();
 }
 
 Result<std::unique_ptr<WebJob>> WebJob::open(const std::string& path, const SourceFiles& sources) {
@@ -53,6 +78,8 @@ Result<std::unique_ptr<WebJob>> WebJob::open(const std::string& path, const Sour
 WebJob::WebJob(std::string path, std::vector<JobDump> dumps, SourceFiles sources)
     : path_(std::move(path)),
       dumps_(std::move(dumps)),
+      parts_(parts_of(path_, dumps_)),
+      has_ranks_(are_of_ranks(dumps_)),
       sources_(std::move(sources)),
       opened_(dumps_.size()),
       report_(std::async(std::launch::async, [this] { return look(); }).share()) {}
@@ -62,7 +89,22 @@ WebJob::~WebJob() {
   report_.wait();
 }
 
+Result<Json> WebJob::look_at_parts() const {
+  all_ = dumps_.size();
+  const auto open = [this](const std::string& path) -> Result<std::unique_ptr<DumpIndex>> {
+    if (stop_) return not_found("the server ends");
+    ++done_;
+    return open_dump(path);
+  };
+  const auto ask = [](const DumpIndex& dump) { return Result<Json>(find_report(dump, 1)); };
+  const std::vector<PartAnswer> answers = ask_parts(parts_, {open, ask, has_finding});
+  Json json = parts_answer_json(answers);
+  json["sentence"] = parts_sentence(answers, "Findings", "No NaN and no Inf");
+  return json;
+}
+
 Result<Json> WebJob::look() const {
+  if (!has_ranks_) return look_at_parts();
   return ranks_report({{path_}, {}}, [this](size_t done, size_t all) {
     done_ = done;
     all_ = all;
@@ -115,13 +157,30 @@ Json WebJob::sentences_json(const Json& report) const {
 Json WebJob::dumps_json(const Json* report) const {
   Json list = Json::array();
   for (size_t number = 0; number < dumps_.size(); ++number) {
-    list.push_back({{"number", number}, {"name", dumps_[number].path}, {"ranks", Json::array()}});
+    const DumpPart& part = parts_[number];
+    list.push_back(
+        {{"number", number}, {"name", part.path}, {"ranks", Json::array()}, {"part", part.name}, {"role", text_or_null(part.role)}});
   }
   if (report == nullptr) return list;
   for (const Json& rank : report->at("ranks")) {
     for (const size_t number : dumps_of(*report, rank.at("rank").get<int64_t>())) list[number]["ranks"].push_back(rank.at("rank"));
   }
   return list;
+}
+
+void WebJob::tell_parts(const Json& found, Json& json) const {
+  json["summary"] = found.at("sentence");
+  for (size_t number = 0; number < parts_.size(); ++number) {
+    const Json& part = found.at("parts").at(number);
+    json["parts"].push_back({{"number", number},
+                             {"part", part.at("part")},
+                             {"role", part.at("role")},
+                             {"finds", part.at("finds")},
+                             {"incomplete", part.at("dump").at("complete") == false},
+                             {"records", part.at("dump").at("found").at("records")},
+                             {"text", text_of(part)},
+                             {"link", concat("/dump/", number, "/#start")}});
+  }
 }
 
 Json WebJob::ranks_json() const {
@@ -136,10 +195,15 @@ Json WebJob::ranks_json() const {
                {"report", nullptr},
                {"summary", nullptr},
                {"answers", Json::array()},
-               {"troubles", Json::array()}};
-  json["dumps"] = dumps_json(is_ready ? &**found : nullptr);
+               {"troubles", Json::array()},
+               {"parts", Json::array()}};
+  json["dumps"] = dumps_json(is_ready && has_ranks_ ? &**found : nullptr);
   if (found != nullptr && !found->ok()) json["error"] = found->status().message();
   if (!is_ready) return json;
+  if (!has_ranks_) {
+    tell_parts(**found, json);
+    return json;
+  }
   json["report"] = **found;
   json["summary"] = job_text(**found);
   json["troubles"] = job_troubles(**found);
@@ -164,7 +228,7 @@ Result<tensortap::Answer> WebJob::answer(const WebRequest& request) const {
                       {"dumps", Json::array()},
                       {"compare", nullptr},
                       {"sentences", Json::array()},
-                      {"job", {{"name", path_}, {"dumps", dumps_.size()}}}});
+                      {"job", {{"name", path_}, {"dumps", dumps_.size()}, {"ranks", has_ranks_}}}});
 }
 
 tensortap::Answer WebJob::get(std::string_view target) const {

@@ -1,4 +1,5 @@
-// WebJob: the answers of a web view about a job: what `tensortap ranks` says, and the dumps of its ranks, each with a page of its own.
+// WebJob: the answers of a web view about a job: what `tensortap ranks` says of its ranks or `tensortap find` of its processes, and their dumps,
+// each with a page of its own.
 
 #ifndef TENSORTAP_CLI_WEB_JOB_H_
 #define TENSORTAP_CLI_WEB_JOB_H_
@@ -15,20 +16,21 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "cli/ranks_text.h"
+#include "read/dump_parts.h"
 #include "serve/http_server.h"
 #include "serve/web_answers.h"
 #include "table/job_dumps.h"
 
 namespace tensortap::cli {
 
-// Thread-safe. The ranks are looked through once, in the background; a dump is opened when its page is asked for.
+// Thread-safe. The dumps are looked through once, in the background; a dump is opened when its page is asked for.
 class WebJob {
  public:
-  // Whether dumps of several ranks, in folders of their own, lie at this path or below it.
+  // Whether dumps of several ranks, or of several processes or models that have ended, lie at this path and below it.
   static bool is_job(const std::string& path);
   // Errors: those of find_job_dumps().
   static Result<std::unique_ptr<WebJob>> open(const std::string& path, const SourceFiles& sources = {});
-  // Ends the look at the ranks.
+  // Ends the look at the dumps.
   ~WebJob();
   WebJob(const WebJob&) = delete;
   WebJob& operator=(const WebJob&) = delete;
@@ -43,12 +45,15 @@ class WebJob {
 
   WebJob(std::string path, std::vector<JobDump> dumps, SourceFiles sources);
   [[nodiscard]] Result<Json> look() const;
+  [[nodiscard]] Result<Json> look_at_parts() const;
   // Null while the ranks are being looked through.
   [[nodiscard]] const Result<Json>* report() const;
   [[nodiscard]] const Opened& dump(size_t number) const;
   [[nodiscard]] Result<tensortap::Answer> answer(const WebRequest& request) const;
   [[nodiscard]] Json ranks_json() const;
   [[nodiscard]] Json dumps_json(const Json* report) const;
+  // What was found in each process, and of all together; of a job without ranks.
+  void tell_parts(const Json& found, Json& json) const;
   [[nodiscard]] Json sentences_json(const Json& report) const;
   // Where in the page of a rank's dump something can be looked at; null when no dump has it.
   [[nodiscard]] Json link_to(const Json& report, const RanksSentence& sentence) const;
@@ -56,6 +61,8 @@ class WebJob {
 
   const std::string path_;
   const std::vector<JobDump> dumps_;
+  const std::vector<DumpPart> parts_;  // by number of the dump
+  const bool has_ranks_;
   const SourceFiles sources_;
   const std::vector<MadeOnce<Opened>> opened_;  // by number of the dump
   MadeOnce<Json> sentences_;

@@ -73,4 +73,6 @@ Json lead_json(const DumpIndex& dump, const Trend& lead) {
   return json;
 }
 
+bool finds_trend(const Json& report) { return !report.at("trends").empty() || !report.at("depth").is_null(); }
+
 }  // namespace tensortap

@@ -20,6 +20,9 @@ Json trends_json(const DumpIndex& dump, const TrendReport& report, size_t limit)
 // {"record", "slot", "measure", "since", "steps", "slope", "doubling", "from", "to"} of the trend towards a non-finite value.
 Json lead_json(const DumpIndex& dump, const Trend& lead);
 
+// Whether what trends_json() says is a finding.
+bool finds_trend(const Json& report);
+
 }  // namespace tensortap
 
 #endif  // TENSORTAP_FIND_TRENDS_JSON_H_

@@ -88,4 +88,6 @@ Result<Json> watch_json(const DumpIndex& dump, const WatchQuestion& question, si
   return json;
 }
 
+bool has_hits(const Json& report) { return report.at("hits") != 0; }
+
 }  // namespace tensortap

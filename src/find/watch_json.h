@@ -29,6 +29,9 @@ Result<Json> watch_json(const DumpIndex& dump, const WatchQuestion& question, si
 // Checks what can be checked without a dump. Errors: as above.
 Status check_conditions(const WatchQuestion& question);
 
+// Whether what watch_json() says is a finding.
+bool has_hits(const Json& report);
+
 }  // namespace tensortap
 
 #endif  // TENSORTAP_FIND_WATCH_JSON_H_

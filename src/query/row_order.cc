@@ -11,8 +11,8 @@
 namespace tensortap {
 namespace {
 
-template <class Value, class Less>
-void sort_by(std::vector<uint32_t>& rows, const std::vector<Value>& values, size_t limit, Less less) {
+template <class Row, class Value, class Less>
+void sort_by(std::vector<Row>& rows, const std::vector<Value>& values, size_t limit, Less less) {
   std::vector<uint32_t> places(rows.size());
   std::iota(places.begin(), places.end(), 0U);
   const auto before = [&](uint32_t a, uint32_t b) {
@@ -22,9 +22,27 @@ void sort_by(std::vector<uint32_t>& rows, const std::vector<Value>& values, size
   };
   const size_t kept = std::min(limit, rows.size());
   std::partial_sort(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(kept), places.end(), before);
-  places.resize(kept);
-  for (uint32_t& place : places) place = rows[place];
-  rows = std::move(places);
+  std::vector<Row> sorted;
+  sorted.reserve(kept);
+  for (size_t i = 0; i < kept; ++i) sorted.push_back(rows[places[i]]);
+  rows = std::move(sorted);
+}
+
+// `value_of` gives the value of a row in the column.
+template <class Row, class ValueOf>
+void sort_rows(std::vector<Row>& rows, ColumnKind kind, bool descending, size_t limit, const ValueOf& value_of) {
+  if (kind == ColumnKind::kText) {
+    std::vector<std::string> texts;
+    for (const Row& row : rows) texts.push_back(std::get<std::string>(value_of(row)));
+    sort_by(rows, texts, limit, [descending](const std::string& a, const std::string& b) { return descending ? b < a : a < b; });
+    return;
+  }
+  std::vector<double> numbers;
+  for (const Row& row : rows) numbers.push_back(number_of(value_of(row)));
+  sort_by(rows, numbers, limit, [descending](double a, double b) {
+    if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
+    return descending ? b < a : a < b;
+  });
 }
 
 }  // namespace
@@ -47,18 +65,18 @@ Result<RowOrder> RowOrder::parse(std::string_view text) {
 void RowOrder::sort(const DumpIndex& dump, std::vector<uint32_t>& rows, size_t limit) const {
   if (is_natural()) {
     if (rows.size() > limit) rows.resize(limit);
-  } else if (column_->kind == ColumnKind::kText) {
-    std::vector<std::string> texts;
-    for (const uint32_t row : rows) texts.push_back(std::get<std::string>(column_value(*column_, dump, row)));
-    sort_by(rows, texts, limit, [this](const std::string& a, const std::string& b) { return descending_ ? b < a : a < b; });
-  } else {
-    std::vector<double> numbers;
-    for (const uint32_t row : rows) numbers.push_back(number_of(column_value(*column_, dump, row)));
-    sort_by(rows, numbers, limit, [this](double a, double b) {
-      if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
-      return descending_ ? b < a : a < b;
-    });
+    return;
   }
+  sort_rows(rows, column_->kind, descending_, limit, [&](uint32_t row) { return column_value(*column_, dump, row); });
+}
+
+void RowOrder::sort(std::span<const DumpIndex* const> dumps, std::vector<RowOfDump>& rows, size_t limit) const {
+  if (is_natural()) {
+    if (rows.size() > limit) rows.resize(limit);
+    return;
+  }
+  sort_rows(rows, column_->kind, descending_, limit,
+            [&](const RowOfDump& one) { return column_value(*column_, *dumps[one.dump], one.row); });
 }
 
 }  // namespace tensortap

@@ -5,11 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "query/row_columns.h"
+#include "query/row_query.h"
 
 namespace tensortap {
 
@@ -23,6 +25,8 @@ class RowOrder {
   [[nodiscard]] bool is_natural() const { return column_ == nullptr; }
   // Sorts row numbers, which are in the order of the dump, and keeps the first `limit`.
   void sort(const DumpIndex& dump, std::vector<uint32_t>& rows, size_t limit) const;
+  // The same of rows of several dumps.
+  void sort(std::span<const DumpIndex* const> dumps, std::vector<RowOfDump>& rows, size_t limit) const;
 
  private:
   const RowColumn* column_ = nullptr;

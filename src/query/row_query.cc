@@ -114,4 +114,20 @@ Result<std::vector<uint32_t>> select_rows(const DumpIndex& dump, const RowQuery&
   return chosen;
 }
 
+Result<std::vector<RowOfDump>> select_rows(std::span<const DumpIndex* const> dumps, const RowQuery& query) {
+  TENSORTAP_ASSIGN_OR_RETURN(const RowOrder order, RowOrder::parse(query.sort));
+  RowQuery each = query;
+  each.offset = 0;
+  // Those that are chosen of all are among those of their own dump.
+  each.limit = query.limit == 0 ? 0 : query.offset + query.limit;
+  std::vector<RowOfDump> chosen;
+  for (uint32_t dump = 0; dump < dumps.size(); ++dump) {
+    TENSORTAP_ASSIGN_OR_RETURN(const std::vector<uint32_t> rows, select_rows(*dumps[dump], each));
+    for (const uint32_t row : rows) chosen.push_back({dump, row});
+  }
+  order.sort(dumps, chosen, each.limit == 0 ? chosen.size() : each.limit);
+  chosen.erase(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(std::min(query.offset, chosen.size())));
+  return chosen;
+}
+
 }  // namespace tensortap

@@ -31,6 +31,14 @@ struct RowQuery {
 // Errors: kInvalidArgument; the message begins with the name of the member of RowQuery that is wrong.
 Result<std::vector<uint32_t>> select_rows(const DumpIndex& dump, const RowQuery& query);
 
+// A row of one of several dumps.
+struct RowOfDump {
+  uint32_t dump = 0;  // its place among them
+  uint32_t row = 0;
+};
+// The same of several dumps as if they were one: the rows of each behind those of the one before.
+Result<std::vector<RowOfDump>> select_rows(std::span<const DumpIndex* const> dumps, const RowQuery& query);
+
 // The names that RowQuery::sort accepts, without the "-".
 std::vector<std::string> sort_keys();
 // The column that "absmax" or "-absmax" sorts by. It need not exist.

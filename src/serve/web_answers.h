@@ -9,8 +9,10 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/status.h"
 #include "compare/dump_comparison.h"
 #include "serve/answer.h"
@@ -41,6 +43,9 @@ class WebAnswers {
   // The answer to a GET of "/api/records?where=nan%20%3E%200". What goes wrong is an answer as well.
   [[nodiscard]] Answer get(std::string_view target) const;
 
+  // What the start page says before anything else, as sentences_json() (serve/sentences.h). Before the first question.
+  void begin_with(Json sentences) { beginning_ = std::move(sentences); }
+
   // One, or two.
   [[nodiscard]] std::vector<Dump> dumps() const;
 
@@ -58,6 +63,7 @@ class WebAnswers {
   Dump b_;
   std::vector<std::unique_ptr<DumpIndex>> noise_;  // which the comparison borrows
   std::unique_ptr<ServedComparison> comparison_;   // null where one dump is open
+  Json beginning_ = Json::array();
   mutable std::once_flag begun_;
   mutable std::future<void> looking_;
 };

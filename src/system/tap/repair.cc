@@ -17,6 +17,8 @@
 #include "base/files.h"
 #include "base/folder.h"
 #include "base/json.h"
+#include "base/process_role.h"
+#include "base/running_captures.h"
 #include "base/text.h"
 #include "format/npy/npy_header.h"
 #include "format/npz/zip_archive.h"
@@ -311,6 +313,7 @@ Json Repair::short_manifest() const {
     if (crash.ok() && !manifest.contains("crash")) manifest["crash"] = (*crash)->to_json();
   }
   manifest["records"] = report_.records_kept;
+  if (const auto session = map_if_there(kSessionFile); session.ok()) manifest["process"] = process_of_session(session->text());
   return manifest;
 }
 

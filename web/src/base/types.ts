@@ -106,7 +106,20 @@ export interface RanksAnswer {
   summary: string | null;
   answers: RankAnswer[];
   troubles: string[];
-  dumps: { number: number; name: string; ranks: number[] }[];
+  dumps: { number: number; name: string; ranks: number[]; part: string; role: string | null }[];
+  // Of a job without ranks: what was found in each process. `report` is null.
+  parts: JobPart[];
+}
+
+export interface JobPart {
+  number: number;
+  part: string;
+  role: string | null;
+  finds: boolean;
+  incomplete: boolean;
+  records: number | null;
+  text: string;
+  link: string;
 }
 
 export interface RecordRow {

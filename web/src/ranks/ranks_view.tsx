@@ -1,4 +1,4 @@
-// A job: what is wrong with which rank, in words; ranks by steps as a picture; and the way to each rank.
+// A job: what is wrong with which rank, in words; ranks by steps as a picture; and the way to each rank. Of a job without ranks: its processes.
 
 import { useEffect, useState } from 'preact/hooks';
 import { get } from '../base/api';
@@ -87,7 +87,7 @@ function RankList({ answer, report }: { answer: RanksAnswer; report: RanksReport
               {answer.dumps
                 .filter((dump) => dump.ranks.includes(one.rank))
                 .map((dump, place) => (
-                  <a key={dump.number} href={`/dump/${dump.number}/#start`} title={dump.name}>
+                  <a key={dump.number} href={`/dump/${dump.number}/#start`} title={dump.role ? `${dump.name}: ${dump.role}` : dump.name}>
                     {place === 0 ? `rank ${one.rank}` : `, ${place + 1}`}
                   </a>
                 ))}
@@ -105,12 +105,62 @@ function RankList({ answer, report }: { answer: RanksAnswer; report: RanksReport
   );
 }
 
+function PartsView({ answer, job }: { answer: RanksAnswer; job: string }) {
+  const worst = [...answer.parts].sort((a, b) => Number(b.finds) - Number(a.finds) || Number(b.incomplete) - Number(a.incomplete));
+  return (
+    <div class="start-view ranks-view">
+      <main>
+        <h1>{answer.summary}</h1>
+        <ol class="findings">
+          {worst.map((one) => (
+            <li key={one.number}>
+              <a class={`finding ${one.finds ? 'bad' : one.incomplete ? 'warn' : 'note'}`} href={one.link}>
+                <span class="finding-kind">{one.part}</span>
+                <span class="finding-text">{one.text}</span>
+              </a>
+            </li>
+          ))}
+        </ol>
+      </main>
+      <div class="start-side">
+        <section class="card" aria-label="The processes">
+          <h2>The processes</h2>
+          <p>
+            <span class="path">{job}</span>
+          </p>
+          <table class="records rank-list">
+            <thead>
+              <tr>
+                <th>Part</th>
+                <th>Process</th>
+                <th class="number">Records</th>
+              </tr>
+            </thead>
+            <tbody>
+              {answer.parts.map((one) => (
+                <tr key={one.number}>
+                  <td>
+                    <a href={one.link}>{one.part}</a>
+                  </td>
+                  <td class="path">{one.role ?? '?'}</td>
+                  <td class="number">{one.records === null ? '?' : formatCount(one.records)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      </div>
+    </div>
+  );
+}
+
 export function RanksView({ place, job }: { place: Place; job: string }) {
   const { answer, error } = useRanks();
   if (error) return <Problem text={error} />;
   if (!answer) return <Loading />;
   if (answer.state === 'failed') return <Problem text={answer.error} />;
   const report = answer.report;
+  if (answer.state === 'ready' && answer.parts.length > 0) return <PartsView answer={answer} job={job} />;
   if (!report) {
     return (
       <div class="empty">
