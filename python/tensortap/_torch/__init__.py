@@ -13,6 +13,7 @@ import torch
 
 from ._functions import Functions
 from .dump_targets import DumpTargets, is_target
+from .dynamo_frames import undisturbed
 
 functions: Functions | None = None
 """Of the library, once `install` has run."""
@@ -34,7 +35,7 @@ def install(table: dict[str, Any]) -> None:
     global functions, names, _meshes
     if functions is not None:
         return
-    from . import compile_routes, endings, job_facts, loader_workers, module_calls, module_events, naming, optimizers, source_files
+    from . import compile_routes, endings, job_facts, loader_workers, module_events, naming, optimizers, source_files
 
     given = Functions(**table)
     placements = job_facts.Placements(given)
@@ -45,11 +46,16 @@ def install(table: dict[str, Any]) -> None:
         placements.named(module, names.path_at(id(module)))
 
     names = naming.Names(given, named)
-    given.set_namers(names.name_called, names.root_called)
     source_files.prepare(given)
-    events = module_events.ModuleEvents(given, torch.nn.Module.__call__)
-    compile_routes.install(given, names.path_at, events)
-    module_calls.wrap(given, events)
+    events = module_events.ModuleEvents(given)
+    graphs = compile_routes.install(given, names.path_at, events)
+
+    def root_called(module: torch.nn.Module) -> None:
+        graphs.look()
+        names.root_called(module)
+
+    given.set_namers(undisturbed(names.name_called), undisturbed(root_called))
+    given.follow_modules(torch.nn.Module._call_impl, vars(torch.compiler), events.begin, events.end)
     loader_workers.follow(given)
     optimizers.follow(given)
     endings.follow(given)
@@ -66,6 +72,7 @@ def opened() -> None:
         job_facts.tell_facts(functions)
 
 
+@undisturbed
 def placement_of(tensor: Any) -> str:
     """Tell how a DTensor is placed: what the adapter asks when an op becomes known.
 

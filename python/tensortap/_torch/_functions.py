@@ -13,14 +13,28 @@ class Functions:
 
     Attributes
     ----------
-    enter
-        ``enter(module)``: the module runs on this thread from now on; gives a mark for ``leave``, negative where the end of the call is
-        to be told, -1 of a root. Names a module that is not known.
-    leave
-        ``leave(mark)``: takes off what was put there since.
+    untraced
+        ``untraced(function of one argument)``: the same function, whose calls the program's profilers and tracers do not see.
     set_namers
         ``set_namers(name_called, root_called)``: whom to ask for the names of an unknown module, ``(module, path of the caller)``, and
         whom to notify that a module is called while none runs, ``(module)``.
+    follow_modules
+        ``follow_modules(Module._call_impl, members of torch.compiler, begins, ends)``: follows the calls of modules from now on, but for
+        those that torch.compile works on. Where calls are captured, ``begins(module, whether it is a root, arguments)`` gives what
+        ``ends(that, whether it returned, result)`` gets, or None.
+    follow_graphs
+        ``follow_graphs(function that runs a graph, met)``: follows the runs of compiled graphs from now on, and calls ``met(graph)`` at the
+        first of a graph that ``bind_graph`` did not say anything of.
+    follow_compiler
+        ``follow_compiler(function that gives a graph to Inductor, done)``: what runs inside is the compiler's; then ``done()``.
+    bind_graph
+        ``bind_graph(graph, flags, number of the module that it was compiled for)``: what is known of it: 2 it writes into what it is
+        given, 4 dump nodes tell what it does, 8 it runs backward.
+    unbind_graph
+        ``unbind_graph(address)``: the graph that was there is gone.
+    note_output_argument
+        ``note_output_argument("library::name.overload", slot, is_new)``: whether a compiled graph gives the operator a buffer that it did
+        nothing with, to write into.
     bind
         ``bind(module, path)``: the module has this path; gives its number.
     unbind
@@ -102,7 +116,7 @@ class Functions:
     close_model
         ``close_model(graph)``: it runs no more; gives the report as JSON text.
     note_compiled
-        ``note_compiled(count)``: so many more graphs went to Inductor.
+        ``note_compiled(count)``: so many more graphs ran that Inductor compiled.
     compiled_graphs
         ``compiled_graphs()``: how many did.
     can_open
@@ -134,9 +148,14 @@ class Functions:
         ``names_groups()``: whether the operator ``tensortap::name_group`` is there, which tells the name of a process group.
     """
 
-    enter: Callable[[object], int]
-    leave: Callable[[int], None]
+    untraced: Callable[[Callable[[Any], None]], Callable[[Any], None]]
     set_namers: Callable[[Callable[[Any, str], None], Callable[[Any], None]], None]
+    follow_modules: Callable[[object, dict[str, Any], Callable[[Any, bool, Any], Any], Callable[[Any, bool, Any], None]], None]
+    follow_graphs: Callable[[object, Callable[[Any], None]], None]
+    follow_compiler: Callable[[object, Callable[[], None]], None]
+    bind_graph: Callable[[object, int, int], None]
+    unbind_graph: Callable[[int], None]
+    note_output_argument: Callable[[str, int, bool], None]
     bind: Callable[[object, str], int]
     unbind: Callable[[int], None]
     module_id: Callable[[object], int]

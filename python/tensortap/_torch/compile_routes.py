@@ -6,6 +6,7 @@ whose nodes are operators.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import json
 import os
@@ -17,13 +18,14 @@ import torch
 
 from . import graph_lines
 from ._functions import Functions
+from .compiled_graphs import CompiledGraphs
 from .compiled_modules import CompiledModules
-from .graph_family import Family, NodeTable, compiling
+from .graph_family import Family, NodeTable
 from .graph_runs import GraphRuns
 from .module_events import ModuleEvents
 
 
-def install(table: Functions, path_of: Callable[[int], str], events: ModuleEvents) -> None:
+def install(table: Functions, path_of: Callable[[int], str], events: ModuleEvents) -> CompiledGraphs:
     """Take the route that ``tensortap exec --compile`` asked for.
 
     Parameters
@@ -34,16 +36,26 @@ def install(table: Functions, path_of: Callable[[int], str], events: ModuleEvent
         Gives the path of the module at an address, "" when it has none.
     events : ModuleEvents
         Who tells of calls of modules.
+
+    Returns
+    -------
+    CompiledGraphs
+        Whose ``look`` is to be called now and then.
     """
+    graphs = CompiledGraphs(table)
+    atexit.register(graphs.count_unseen)
+    graphs.look()
     route = _route()
     if route == "eager":
         _run_eagerly()
     elif route == "aot":
         _replace_inductor(_aot_compiler(table, path_of, CompiledModules(table, events, path_of)))
     elif route == "inductor-nodes":
-        _replace_inductor(_dumping_compiler(table, path_of))
-    else:
-        _replace_inductor(_counting_compiler(table))
+        _replace_inductor(_dumping_compiler(table, path_of, graphs))
+    wrapper = getattr(torch, "_TorchCompileInductorWrapper", None)
+    if wrapper is not None:
+        table.follow_compiler(wrapper.__call__, graphs.look)
+    return graphs
 
 
 def _route() -> str:
@@ -90,59 +102,32 @@ def _replace_inductor(compiler: Any) -> None:
 
     @functools.wraps(original)
     def __call__(self: Any, model: Any, inputs: Any, **options: Any) -> Any:  # noqa: N807
-        return compiler(functools.partial(original, self), model, inputs, options)
+        inductor = functools.partial(original, self)
+        if _is_to_be_kept():
+            return inductor(model, inputs, **options)
+        return compiler(inductor, model, inputs, options)
 
     wrapper.__call__ = __call__
 
 
-def _counting_compiler(table: Functions) -> Any:
-    def compile_graph(inductor: Any, model: Any, inputs: Any, options: dict[str, Any]) -> Any:
-        with compiling(table):
-            compiled = inductor(model, inputs, **options)
-        table.note_compiled(1)
-        return _telling_of_writes(compiled, table)
-
-    return compile_graph
+def _is_to_be_kept() -> bool:
+    """Tell whether torch is about to write what it compiles into a file: nothing of ours may be in there."""
+    config = sys.modules.get("torch._functorch.config")
+    return bool(getattr(config, "bundled_autograd_cache", False) or getattr(config, "strict_autograd_cache", False))
 
 
-def _telling_of_writes(compiled: Any, table: Functions) -> Any:
-    """Tell when a compiled graph wrote into what it was given: no operator that could be seen does. Its first run shows whether it does."""
-    writes: bool | None = None
-
-    def run(*arguments: Any) -> Any:
-        nonlocal writes
-        before = _versions(arguments) if writes is None else []
-        try:
-            return compiled(*arguments)
-        finally:
-            if writes is None:
-                writes = _versions(arguments) != before
-            if writes:
-                table.wrote_unseen()
-
-    return run
-
-
-def _versions(values: Any) -> list[float]:
-    """Count the writes into each tensor; those of inference mode are not counted, and unequal to themselves."""
-    tensors = (value for value in values if isinstance(value, torch.Tensor))
-    return [float("nan") if tensor.is_inference() else tensor._version for tensor in tensors]
-
-
-def _dumping_compiler(table: Functions, path_of: Callable[[int], str]) -> Any:
+def _dumping_compiler(table: Functions, path_of: Callable[[int], str], graphs: CompiledGraphs) -> Any:
     nodes = NodeTable(table, path_of)
-    as_it_is = _counting_compiler(table)
 
     def lost(reason: str) -> None:
-        table.note_compiled(1)
         _warn(f"a graph of torch.compile has no dump nodes, what is fused in it is not captured: {reason}")
 
     def compile_graph(inductor: Any, model: Any, inputs: Any, options: dict[str, Any]) -> Any:
         if not table.takes_nodes():
-            return as_it_is(inductor, model, inputs, options)
+            return inductor(model, inputs, **options)
         from .inductor_nodes import compile_with_nodes
 
-        return compile_with_nodes(inductor.args[0], model, inputs, options, Family(nodes, inputs), lost)
+        return compile_with_nodes(inductor.args[0], model, inputs, options, Family(nodes, inputs), graphs, lost)
 
     return compile_graph
 
@@ -167,8 +152,7 @@ def _aot_compiler(table: Functions, path_of: Callable[[int], str], modules: Comp
         def run_backward(graph: Any, _inputs: Any) -> Any:
             return run_graph(graph, True)
 
-        with compiling(table):
-            return aot_autograd(fw_compiler=run_forward, bw_compiler=run_backward)(model, inputs)
+        return aot_autograd(fw_compiler=run_forward, bw_compiler=run_backward)(model, inputs)
 
     return compile_graph
 

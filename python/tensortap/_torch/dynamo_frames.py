@@ -1,10 +1,20 @@
-"""Keeps what ``torch.compile`` traces as it is without us: our own Python is none of the program's."""
+"""Keeps our own Python apart from the program: what compiles, traces or intercepts the program's calls does not meet ours."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+import torch
+
+try:
+    from torch._C._dynamo.eval_frame import set_eval_frame as _set_eval_frame
+except ImportError:  # of this release
+
+    def _set_eval_frame(callback: Any) -> Any:
+        return callback
+
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -30,25 +40,28 @@ def leave_alone(function: Callable[..., Any]) -> None:
 
 
 def undisturbed(function: _Function) -> _Function:
-    """Make a function whose calls run as if nothing were being compiled, with all that they call.
+    """Make a function that neither Dynamo, nor a tracer, nor the program's ``__torch_function__`` and ``__torch_dispatch__`` see.
+
+    That holds for all that it calls, on tensors of any class and inside of any mode.
 
     Parameters
     ----------
     function : callable
         Written in Python; it calls nothing of the program.
     """
-    try:
-        from torch._C._dynamo.eval_frame import set_eval_frame
-    except ImportError:
-        return function
 
     @functools.wraps(function)
     def run(*args: Any) -> Any:
-        before = set_eval_frame(None)
+        frames, trace = _set_eval_frame(None), torch._C._get_tracing_state()
+        if trace is not None:
+            torch._C._set_tracing_state(None)
         try:
-            return function(*args)
+            with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
+                return function(*args)
         finally:
-            set_eval_frame(before)
+            _set_eval_frame(frames)
+            if trace is not None:
+                torch._C._set_tracing_state(trace)
 
     leave_alone(run)
     return run  # type: ignore[return-value]

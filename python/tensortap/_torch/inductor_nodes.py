@@ -6,8 +6,9 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from . import dump_nodes
-from .graph_family import BACKWARD, Family, compiling
+from . import dump_nodes, graph_family
+from .compiled_graphs import BACKWARD, TELLS, CompiledGraphs
+from .graph_family import Family, compiling
 
 try:
     from torch._inductor.custom_graph_pass import CustomGraphPass
@@ -49,7 +50,7 @@ class DumpPass(CustomGraphPass):  # type: ignore[misc]
             return
         try:
             numbers = self._family.numbers(graph, self.is_backward)
-            phase = BACKWARD if self.is_backward else self._family.forward_phase
+            phase = graph_family.BACKWARD if self.is_backward else self._family.forward_phase
             root = self._family.root_number
             self.dumps.append(dump_nodes.Inserted(graph, numbers, phase, root, True, self._family.table.functions))
         except Exception as error:
@@ -67,7 +68,9 @@ class DumpPass(CustomGraphPass):  # type: ignore[misc]
         return
 
 
-def compile_with_nodes(wrapper: Any, model: Any, inputs: Any, options: dict[str, Any], family: Family, lost: Callable[[str], None]) -> Any:
+def compile_with_nodes(
+    wrapper: Any, model: Any, inputs: Any, options: dict[str, Any], family: Family, graphs: CompiledGraphs, lost: Callable[[str], None]
+) -> Any:
     """Compile as ``torch.compile`` does, with dump nodes.
 
     Parameters
@@ -82,6 +85,8 @@ def compile_with_nodes(wrapper: Any, model: Any, inputs: Any, options: dict[str,
         What Dynamo gave.
     family : Family
         Of the graphs.
+    graphs : CompiledGraphs
+        Of the process.
     lost : callable
         Told why a graph has no dump nodes.
 
@@ -109,34 +114,22 @@ def compile_with_nodes(wrapper: Any, model: Any, inputs: Any, options: dict[str,
         except Exception as error:
             if not any(own.dumps):
                 raise
-            lost(f"it does not compile with dump nodes: {error}")
-            own.enabled = False
-            return compile_fx_inner(spare, example_inputs, **settings)
+            return compile_without(f"it does not compile with dump nodes: {error}", spare, example_inputs, settings)
+        graphs.look()
         if own.problem or not own.dumps:
             lost(own.problem or "its passes did not run")
-            return compiled
-        return _run(compiled, own.dumps, family.root_number, own.is_backward)
+        elif not graphs.runs(compiled):
+            return compile_without(f"it became a {type(compiled).__name__}", spare, example_inputs, settings)
+        else:
+            flags = TELLS | (BACKWARD if own.is_backward else 0)
+            graphs.bind(compiled, flags, family.root_number, any(inserted.wrote_unseen for inserted in own.dumps))
+        return compiled
+
+    def compile_without(reason: str, spare: Any, example_inputs: Any, settings: dict[str, Any]) -> Any:
+        lost(reason)
+        own.enabled = False
+        return compile_fx_inner(spare, example_inputs, **settings)
 
     own = DumpPass(family, patches.get(_PASS, getattr(config, _PASS, None)))
     patches[_PASS] = own
-    with compiling(family.table.functions):
-        return compile_fx(model, inputs, inner_compile=inner, config_patches=patches)
-
-
-def _run(compiled: Any, dumps: list[dump_nodes.Inserted], root: int, is_backward: bool) -> Any:
-    """Give a function that runs compiled code, whose operators outside of fused kernels only dump nodes report."""
-    functions = dumps[0].functions
-    wrote_unseen = any(inserted.wrote_unseen for inserted in dumps)
-
-    def run(arguments: Any) -> Any:
-        if functions.graph_begins(root, is_backward) < 0:
-            return compiled(arguments)
-        try:
-            return compiled(arguments)
-        finally:
-            functions.graph_ends()
-            if wrote_unseen:
-                functions.wrote_unseen()
-
-    run._boxed_call = True  # type: ignore[attr-defined]
-    return run
+    return compile_fx(model, inputs, inner_compile=inner, config_patches=patches)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ._functions import Functions
-from .dynamo_frames import leave_alone, undisturbed
+from .dynamo_frames import undisturbed
 from .naming import class_name_of
 from .nested_tensors import tensors_in
 from .rounds import Rounds
@@ -30,20 +30,17 @@ class ModuleEvents:
     ----------
     functions : Functions
         Of the library.
-    call : callable
-        What calls a module: ``torch.nn.Module.__call__`` as it was.
     """
 
-    def __init__(self, functions: Functions, call: Callable[..., Any]) -> None:
+    def __init__(self, functions: Functions) -> None:
         self._functions = functions
-        self._call = call
         self._rounds = Rounds()
         self._nodes: dict[tuple[int, str, int], int] = {}
         self._sites: dict[tuple[int, int, int, tuple[_Row, ...]], int] = {}
-        leave_alone(ModuleEvents.call)
 
-    def call(self, module: Any, is_root: bool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Call a module, and tell of the call. Whatever goes wrong in the telling is not the program's.
+    @undisturbed
+    def begin(self, module: Any, is_root: bool, arguments: tuple[Any, ...]) -> _Begun | None:
+        """Tell that a module is called. Whatever goes wrong in the telling is not the program's.
 
         Parameters
         ----------
@@ -51,25 +48,14 @@ class ModuleEvents:
             That is called.
         is_root : bool
             Whether no other module runs.
-        args, kwargs
-            What it is called with.
+        arguments : tuple
+            What it is called with, what has a name last.
 
         Returns
         -------
-        object
-            What the module gives.
+        _Begun or None
+            What `end` gets when the call ends; None when nothing is told then.
         """
-        begun = self._begin(module, is_root, (*args, *kwargs.values()))
-        try:
-            result = self._call(module, *args, **kwargs)
-            self._tell_result(begun, result)
-            return result
-        finally:
-            if begun.running_before is not None:
-                self._functions.operation_ends(begun.running_before)
-
-    @undisturbed
-    def _begin(self, module: Any, is_root: bool, arguments: tuple[Any, ...]) -> _Begun:
         begun = _Begun()
         try:
             if self._functions.tells_calls_apart():
@@ -82,7 +68,7 @@ class ModuleEvents:
                 self._dump(begun, _FIRST, _INPUT, arguments)
         except Exception:
             begun.node = 0
-        return begun
+        return begun if begun.node or begun.running_before is not None else None
 
     def _begin_operation(self, begun: _Begun, module: Any, is_root: bool, arguments: tuple[Any, ...]) -> None:
         rounds = self._rounds
@@ -94,14 +80,26 @@ class ModuleEvents:
         begun.running_before = self._functions.operation_begins(begun.node, False)
 
     @undisturbed
-    def _tell_result(self, begun: _Begun, result: Any) -> None:
-        if not begun.node:
-            return
+    def end(self, begun: _Begun, returned: bool, result: Any) -> None:
+        """Tell that a call ended.
+
+        Parameters
+        ----------
+        begun : _Begun
+            What `begin` gave.
+        returned : bool
+            Whether it did not raise.
+        result : object
+            What the module gives.
+        """
         try:
-            results = tuple(result.values()) if isinstance(result, Mapping) else result if isinstance(result, (tuple, list)) else (result,)
-            self._dump(begun, _SECOND, _OUTPUT, results)
+            if returned and begun.node:
+                self._dump(begun, _SECOND, _OUTPUT, _results(result))
         except Exception:
             return
+        finally:
+            if begun.running_before is not None:
+                self._functions.operation_ends(begun.running_before)
 
     def _dump(self, begun: _Begun, moment: int, kind: int, values: Iterable[Any]) -> None:
         tensors: list[torch.Tensor] = []
@@ -145,6 +143,12 @@ class ModuleEvents:
         if key not in self._sites:
             self._sites[key] = self._functions.add_site((node, phase, moment), rows)
         return self._sites[key]
+
+
+def _results(result: Any) -> Iterable[Any]:
+    if isinstance(result, Mapping):
+        return tuple(result.values())
+    return result if isinstance(result, (tuple, list)) else (result,)
 
 
 @dataclasses.dataclass

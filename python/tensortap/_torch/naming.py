@@ -78,6 +78,7 @@ class Names:
         self._storages: dict[int, _Storage] = {}
         self._parameters: dict[int, list[_Parameter]] = {}
         self._next_checked = 0
+        self._forget = functions.untraced(self._gone)
 
     def name_called(self, module: Module, caller: str) -> None:
         """Name a module that is called, and what it holds.
@@ -183,7 +184,7 @@ class Names:
         number = self._functions.bind(module, path)
         if not number:
             return None
-        reference = _ModuleReference(module, self._gone, path)
+        reference = _ModuleReference(module, self._forget, path)
         self._modules[reference.address] = reference
         self._named(module, number)
         return reference

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "source/pytorch/call_reads.h"
 #include "source/pytorch/index_arguments.h"
+#include "source/pytorch/output_arguments.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/thread_calls.h"
 #include "source/pytorch/torch_capture.h"
@@ -214,6 +215,16 @@ bool reads_lingering_step(TorchCapture& capture, const ThreadCalls& calls, const
   return reads_some;
 }
 
+// Buffers of compiled code that an operator is given to write into hold nothing that it could read.
+void note_output_buffers(TorchCapture& capture, ThreadCalls& calls, const tensortap_torch_call& call) {
+  const TorchOperator& op = capture.runtime.operators[call.op];
+  const uint64_t outputs = output_arguments(op.name, op.overload);
+  for (uint32_t i = 0; outputs != 0 && i < call.tensor_count; ++i) {
+    const tensortap_torch_tensor& tensor = call.tensors[i];
+    if (tensor.slot < 64 && (outputs >> tensor.slot & 1U) != 0) static_cast<void>(capture.storages.allocated(tensor, calls.met));
+  }
+}
+
 }  // namespace
 
 void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
@@ -248,6 +259,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
   if ((flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_HOST_FILLED) != 0) {
     for (uint32_t i = 0; i < call->tensor_count; ++i) capture->storages.filled(call->tensors[i], calls->met);
   }
+  if (compiled_code_runs()) note_output_buffers(*capture.get(), *calls, *call);
   decide(*calls, pending, *call);
   if (call->sequence_number >= 0) capture->links.note(torch_thread, call->sequence_number, pending.identity);
   if (!pending.wanted && pending.written.empty() && (pending.identity->flags & TENSORTAP_TORCH_OP_UNWRITTEN) == 0) {

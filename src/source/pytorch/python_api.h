@@ -24,6 +24,10 @@ struct PyMethodDef {
   const char* documentation;
 };
 
+// A call: the arguments are those given by position, with a bit in their count that concerns their memory, and then those named in a tuple,
+// which may be null.
+using PythonCall = PyObject* (*)(PyObject* callable, PyObject* const* arguments, size_t counts, PyObject* names);
+
 TENSORTAP_PYTHON int Py_IsInitialized();
 TENSORTAP_PYTHON int Py_IsFinalizing();   // 3.13 and later
 TENSORTAP_PYTHON int _Py_IsFinalizing();  // NOLINT(bugprone-reserved-identifier): before that
@@ -33,6 +37,9 @@ TENSORTAP_PYTHON int Py_AddPendingCall(int (*function)(void*), void* argument);
 TENSORTAP_PYTHON int PyGILState_Ensure();
 TENSORTAP_PYTHON void PyGILState_Release(int state);
 TENSORTAP_PYTHON const char* PyGILState_GetThisThreadState();
+TENSORTAP_PYTHON void* PyThreadState_Get();
+TENSORTAP_PYTHON void PyThreadState_EnterTracing(void* state);  // 3.11 and later
+TENSORTAP_PYTHON void PyThreadState_LeaveTracing(void* state);
 TENSORTAP_PYTHON void* PyEval_SaveThread();
 TENSORTAP_PYTHON void PyEval_RestoreThread(void* state);
 
@@ -62,8 +69,18 @@ TENSORTAP_PYTHON const char* PyUnicode_AsUTF8AndSize(PyObject* object, ptrdiff_t
 TENSORTAP_PYTHON PyObject* PyDict_New();
 TENSORTAP_PYTHON int PyDict_SetItemString(PyObject* dictionary, const char* key, PyObject* value);
 TENSORTAP_PYTHON PyObject* PyDict_GetItemString(PyObject* dictionary, const char* key);  // borrowed
-TENSORTAP_PYTHON PyObject* PyTuple_GetItem(PyObject* tuple, ptrdiff_t index);            // borrowed
-TENSORTAP_PYTHON PyObject* PyImport_GetModuleDict();                                     // borrowed
+TENSORTAP_PYTHON PyObject* PyDict_GetItem(PyObject* dictionary, PyObject* key);          // borrowed
+TENSORTAP_PYTHON PyObject* PyTuple_New(ptrdiff_t size);
+TENSORTAP_PYTHON int PyTuple_SetItem(PyObject* tuple, ptrdiff_t index, PyObject* owned);
+TENSORTAP_PYTHON ptrdiff_t PyTuple_Size(PyObject* tuple);
+TENSORTAP_PYTHON PyObject* PyTuple_GetItem(PyObject* tuple, ptrdiff_t index);  // borrowed
+TENSORTAP_PYTHON PyObject* PyImport_GetModuleDict();                           // borrowed
+TENSORTAP_PYTHON PyObject* PyUnicode_InternFromString(const char* text);
+TENSORTAP_PYTHON PythonCall PyVectorcall_Function(PyObject* callable);                // 3.11 and later
+TENSORTAP_PYTHON void PyFunction_SetVectorcall(PyObject* function, PythonCall call);  // 3.12 and later
+TENSORTAP_PYTHON PyObject* _PyFunction_Vectorcall(PyObject* callable, PyObject* const* arguments,
+                                                  size_t counts,     // NOLINT(bugprone-reserved-identifier)
+                                                  PyObject* names);  // up to 3.12
 TENSORTAP_PYTHON PyObject* PyCFunction_NewEx(PyMethodDef* method, PyObject* self, PyObject* module);
 TENSORTAP_PYTHON PyObject* Py_CompileString(const char* text, const char* file, int start);
 TENSORTAP_PYTHON PyObject* PyEval_EvalCode(PyObject* code, PyObject* globals, PyObject* locals);
@@ -79,6 +96,7 @@ TENSORTAP_PYTHON int PyUnstable_InterpreterFrame_GetLasti(const void* frame);  /
 
 TENSORTAP_PYTHON PyObject _Py_NoneStruct;  // NOLINT(bugprone-reserved-identifier)
 TENSORTAP_PYTHON PyObject* PyExc_KeyboardInterrupt;
+TENSORTAP_PYTHON PyObject* PyExc_RecursionError;
 TENSORTAP_PYTHON PyObject* PyExc_TypeError;
 TENSORTAP_PYTHON char PyCode_Type[];
 TENSORTAP_PYTHON char _PyRuntime[];  // NOLINT(bugprone-reserved-identifier)

@@ -15,6 +15,8 @@
 
 #include "base/message.h"
 #include "base/text.h"
+#include "source/pytorch/followed_function.h"
+#include "source/pytorch/module_calls.h"
 #include "source/pytorch/python_api.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/python_functions.h"
@@ -61,6 +63,7 @@ bool torch_is_imported() {
 }
 
 bool run_loader() {
+  const UntracedPython untraced;
   const PythonReference code(Py_CompileString(kLoader, "<frozen tensortap>", kPythonFileInput));
   const PythonReference globals(PyDict_New());
   if (!code || !globals || PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins()) != 0) return false;
@@ -101,6 +104,9 @@ int install_alone() {
   } else if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0) {
     bootstrap_state = State::kIdle;
     return -1;
+  } else if (PyErr_ExceptionMatches(PyExc_RecursionError) != 0) {  // the program is too deep in its own calls now
+    bootstrap_state = State::kIdle;
+    PyErr_Clear();
   } else {
     bootstrap_state = State::kDone;
     say_exception();

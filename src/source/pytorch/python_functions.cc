@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "source/pytorch/frame_walker.h"
-#include "source/pytorch/graph_events.h"
-#include "source/pytorch/module_stack.h"
+#include "source/pytorch/module_calls.h"
 #include "source/pytorch/module_table.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/python_events.h"
@@ -22,106 +21,7 @@ namespace {
 
 using Arguments = PythonArguments;
 
-constinit std::atomic<bool> installed{false};
 constinit std::atomic<uint64_t> compiled{0};
-constinit PyObject* namer = nullptr;        // names a module that was called, and what it holds
-constinit PyObject* root_called = nullptr;  // looks whether parameters moved
-
-// An error of ours in the middle of the program's call is not passed on, but Ctrl-C is. False when the exception has to go on.
-bool forget_exception() {
-  if (PyErr_Occurred() == nullptr) return true;
-  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0) return false;
-  PyErr_Clear();
-  return true;
-}
-
-bool call_quietly(PyObject* callable, PyObject* first, PyObject* second) {
-  const PythonReference result(PyObject_CallFunctionObjArgs(callable, first, second, nullptr));
-  return result || forget_exception();
-}
-
-bool is_event(bool is_root) {
-  const GraphEvents* events = python_events().graphs;
-  return events != nullptr && events->level_of_call != nullptr && events->level_of_call(is_root) >= 0;
-}
-
-std::string class_of(PyObject* module) {
-  const PythonReference kind(PyObject_GetAttrString(module, "__class__"));
-  const PythonReference name(kind ? PyObject_GetAttrString(kind.get(), "__name__") : nullptr);
-  const auto text = name ? text_of(name.get()) : std::nullopt;
-  if (PyErr_Occurred() != nullptr) PyErr_Clear();
-  return text.value_or("");
-}
-
-// Whether the calls of a module are steps, where those of some modules are.
-bool is_step_module(PyObject* module, const std::string& path) {
-  if (const std::optional<bool> known = step_module_at(module)) return *known;
-  const auto function = python_events().is_step_module;
-  const bool is_one = function != nullptr && function(path.c_str(), class_of(module).c_str());
-  keep_step_module(module, is_one);
-  return is_one;
-}
-
-void begin_step(PyObject* module, ModuleId id, uint32_t depth) {
-  const auto function = python_events().step_module_begins;
-  if (function != nullptr && is_step_module(module, module_path(id)) && begins_step_at(depth)) function();
-}
-
-// What leave() gets: the depth, or -1 - depth where the end of the call is an event.
-PyObject* mark_of(uint32_t depth) {
-  const auto number = static_cast<long>(depth);
-  return PyLong_FromLong(is_event(depth == 0) ? -1 - number : number);
-}
-
-// enter(module) -> mark
-PyObject* enter(PyObject*, Arguments arguments, ptrdiff_t) {
-  PyObject* const module = arguments[0];
-  ModuleId id = module_at(module);
-  if (id == 0 && namer != nullptr) {
-    const PythonReference path(python_text(module_path(current_module())));
-    if (!path || !call_quietly(namer, module, path.get())) return nullptr;
-    id = module_at(module);
-  }
-  const uint32_t depth = push_module(id);
-  if (has_step_modules()) begin_step(module, id, depth);
-  if (depth > 0) return mark_of(depth);
-  if (root_called != nullptr && !call_quietly(root_called, module, nullptr)) {
-    pop_modules(depth);
-    return nullptr;
-  }
-  if (const PythonEvents& events = python_events(); events.root_module_begins != nullptr) {
-    const PythonReference training(PyObject_GetAttrString(module, "training"));
-    const bool trains = training && PyObject_IsTrue(training.get()) == 1;
-    if (PyErr_Occurred() != nullptr) PyErr_Clear();
-    events.root_module_begins(id, trains);
-  }
-  return mark_of(0);
-}
-
-// leave(mark)
-PyObject* leave(PyObject*, Arguments arguments, ptrdiff_t) {
-  const long mark = PyLong_AsLong(arguments[0]);
-  const auto depth = static_cast<uint32_t>(mark < 0 ? -1 - mark : mark);
-  if (depth == 0) {
-    pop_modules(1);
-    const ModuleId root = current_module();
-    pop_modules(0);
-    if (python_events().root_module_ends != nullptr) python_events().root_module_ends(root);
-  } else {
-    pop_modules(depth);
-  }
-  return python_none();
-}
-
-// set_namers(name_module, root_called)
-PyObject* set_namers(PyObject*, Arguments arguments, ptrdiff_t) {
-  Py_IncRef(arguments[0]);
-  Py_IncRef(arguments[1]);
-  namer = arguments[0];
-  root_called = arguments[1];
-  installed = true;
-  return python_none();
-}
 
 // bind(module, path) -> number
 PyObject* bind(PyObject*, Arguments arguments, ptrdiff_t) {
@@ -292,9 +192,6 @@ PyObject* names_groups_function(PyObject*, Arguments, ptrdiff_t) {
 }
 
 constinit std::array methods = {
-    python_method<enter, 1>("enter"),
-    python_method<leave, 1>("leave"),
-    python_method<set_namers, 2>("set_namers"),
     python_method<bind, 2>("bind"),
     python_method<unbind, 1>("unbind"),
     python_method<module_id, 1>("module_id"),
@@ -333,12 +230,12 @@ bool add_methods(PyObject* dictionary, std::span<PyMethodDef> definitions) {
 PyObject* python_functions() {
   PythonReference functions(PyDict_New());
   if (!functions) return nullptr;
-  const bool added = add_methods(functions.get(), methods) && add_methods(functions.get(), python_graph_methods()) &&
-                     add_methods(functions.get(), python_model_methods()) && add_methods(functions.get(), python_program_methods());
+  const bool added = add_methods(functions.get(), methods) && add_methods(functions.get(), python_call_methods()) &&
+                     add_methods(functions.get(), python_followed_graph_methods()) &&
+                     add_methods(functions.get(), python_graph_methods()) && add_methods(functions.get(), python_model_methods()) &&
+                     add_methods(functions.get(), python_program_methods());
   return added ? functions.release() : nullptr;
 }
-
-bool python_side_installed() { return installed; }
 
 uint64_t compiled_graphs() { return compiled; }
 

@@ -10,8 +10,6 @@ namespace tensortap::pytorch {
 // A new dict from their names to built-in functions; null with an exception set. With the GIL. python/tensortap/_torch/_functions.py says
 // what each takes and gives.
 PyObject* python_functions();
-// Whether the Python side has installed itself.
-bool python_side_installed();
 
 }  // namespace tensortap::pytorch
 

@@ -33,6 +33,14 @@ inline std::optional<std::string> text_of(PyObject* object) {
   return std::string(text, static_cast<size_t>(size));
 }
 
+// An error of ours in the middle of the program's call is not passed on, but Ctrl-C is. False when the exception has to go on.
+inline bool forget_exception() {
+  if (PyErr_Occurred() == nullptr) return true;
+  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0) return false;
+  PyErr_Clear();
+  return true;
+}
+
 // Counts the arguments, and lets no C++ exception into the interpreter.
 template <PyObject* (*kFunction)(PyObject*, PythonArguments, ptrdiff_t), ptrdiff_t kCount>
 PyObject* checked_call(PyObject* self, PythonArguments arguments, ptrdiff_t count) {
@@ -87,7 +95,10 @@ inline const void* address_of(PyObject* number) {
   return reinterpret_cast<const void*>(static_cast<uintptr_t>(PyLong_AsUnsignedLongLong(number)));
 }
 
-// The functions for graphs of torch.compile, for those that have sessions of their own, and for what the program does by itself.
+// The functions for calls of modules, for graphs of torch.compile, for runs of those that Inductor compiled, for those that have sessions of
+// their own, and for what the program does by itself.
+std::span<PyMethodDef> python_call_methods();
+std::span<PyMethodDef> python_followed_graph_methods();
 std::span<PyMethodDef> python_graph_methods();
 std::span<PyMethodDef> python_model_methods();
 std::span<PyMethodDef> python_program_methods();

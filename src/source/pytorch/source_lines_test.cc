@@ -16,7 +16,7 @@ TEST(SourceLines, KnowsTheProgramsOwnFiles) {
   EXPECT_TRUE(is_program_file("/usr/lib/python3.11/site-packages/torchvision/models.py", foreign));
   EXPECT_FALSE(is_program_file("/usr/lib/python3.11/site-packages/torch/nn/functional.py", foreign));
   EXPECT_FALSE(is_program_file("/usr/lib/python3.11/contextlib.py", foreign));
-  EXPECT_FALSE(is_program_file("/opt/tensortap/_torch/module_calls.py", foreign));
+  EXPECT_FALSE(is_program_file("/opt/tensortap/_torch/naming.py", foreign));
   EXPECT_FALSE(is_program_file("<frozen importlib._bootstrap>", foreign));
   EXPECT_FALSE(is_program_file("<eval_with_key>.3", foreign));
   EXPECT_FALSE(is_program_file("/tmp/torchinductor_a/us/cuske6a.py", foreign));
@@ -26,8 +26,8 @@ TEST(SourceLines, KnowsTheProgramsOwnFiles) {
 
 TEST(SourceLines, AFolderIsTheSameHoweverItIsWritten) {
   const ForeignCode foreign{{"/opt/tensortap/", "/venv/lib/../site-packages/torch"}, {"/venv//site-packages"}};
-  EXPECT_FALSE(is_program_file("/opt//tensortap/_torch/module_calls.py", foreign));
-  EXPECT_FALSE(is_program_file("/opt/x/../tensortap/_torch/module_calls.py", foreign));
+  EXPECT_FALSE(is_program_file("/opt//tensortap/_torch/naming.py", foreign));
+  EXPECT_FALSE(is_program_file("/opt/x/../tensortap/_torch/naming.py", foreign));
   EXPECT_FALSE(is_program_file("/venv/./site-packages//torch/nn/functional.py", foreign));
   EXPECT_TRUE(is_program_file("/venv/site-packages//timm/layers.py", foreign));
   EXPECT_EQ(shown_file("/home/a//models/../net.py", "/home/a"), "net.py");

@@ -1,0 +1,235 @@
+#include "source/pytorch/module_calls.h"
+
+#include <array>
+#include <atomic>
+#include <exception>
+#include <optional>
+#include <span>
+
+#include "source/pytorch/followed_function.h"
+#include "source/pytorch/graph_events.h"
+#include "source/pytorch/module_stack.h"
+#include "source/pytorch/module_table.h"
+#include "source/pytorch/python_bridge.h"
+#include "source/pytorch/python_events.h"
+#include "source/pytorch/python_methods.h"
+
+namespace tensortap::pytorch {
+namespace {
+
+// What the Python side gave; owned for good, null before. With the GIL.
+struct Listeners {
+  PyObject* name_called = nullptr;  // names a module that was called, and what it holds
+  PyObject* root_called = nullptr;  // looks whether parameters moved
+  PyObject* begins = nullptr;       // the beginning of a call that is an event
+  PyObject* ends = nullptr;
+  PyObject* compiler = nullptr;   // the members of torch.compiler
+  PyObject* compiling = nullptr;  // the name of one: whether torch.compile works on something
+};
+
+constinit Listeners listeners{};
+constinit std::atomic<bool> installed{false};
+constinit PythonCall plain_call = nullptr;
+
+void keep(PyObject*& kept, PyObject* object) {
+  Py_IncRef(object);
+  kept = object;
+}
+
+bool call_quietly(PyObject* callable, PyObject* first, PyObject* second) {
+  const UntracedPython untraced;
+  const PythonReference result(PyObject_CallFunctionObjArgs(callable, first, second, nullptr));
+  return result || forget_exception();
+}
+
+bool is_compiling() {
+  PyObject* const flag = PyDict_GetItem(listeners.compiler, listeners.compiling);
+  return flag != nullptr && PyObject_IsTrue(flag) == 1;
+}
+
+bool is_event(bool is_root) {
+  const GraphEvents* events = python_events().graphs;
+  return events != nullptr && events->level_of_call != nullptr && events->level_of_call(is_root) >= 0;
+}
+
+std::string class_of(PyObject* module) {
+  const PythonReference kind(PyObject_GetAttrString(module, "__class__"));
+  const PythonReference name(kind ? PyObject_GetAttrString(kind.get(), "__name__") : nullptr);
+  const auto text = name ? text_of(name.get()) : std::nullopt;
+  if (PyErr_Occurred() != nullptr) PyErr_Clear();
+  return text.value_or("");
+}
+
+void begin_step(PyObject* module, ModuleId id, uint32_t depth) {
+  const auto function = python_events().step_module_begins;
+  if (function == nullptr) return;
+  try {
+    if (is_step_module(module, module_path(id)) && begins_step_at(depth)) function();
+  } catch (const std::exception&) {
+    return;  // there is no memory for the text of a path
+  }
+}
+
+bool name_module(PyObject* module) {
+  if (listeners.name_called == nullptr) return true;
+  try {
+    const PythonReference path(python_text(module_path(current_module())));
+    return path ? call_quietly(listeners.name_called, module, path.get()) : forget_exception();
+  } catch (const std::exception&) {
+    return true;
+  }
+}
+
+bool begin_root(PyObject* module, ModuleId id) {
+  if (listeners.root_called != nullptr && !call_quietly(listeners.root_called, module, nullptr)) return false;
+  const PythonEvents& events = python_events();
+  if (events.root_module_begins == nullptr) return true;
+  const PythonReference training(PyObject_GetAttrString(module, "training"));
+  const bool trains = training && PyObject_IsTrue(training.get()) == 1;
+  if (PyErr_Occurred() != nullptr) PyErr_Clear();
+  events.root_module_begins(id, trains);
+  return true;
+}
+
+// False with an exception of the program's, a Ctrl-C: nothing has begun then.
+bool begin_call(PyObject* module, uint32_t& depth) {
+  if (module_at(module) == 0 && !name_module(module)) return false;
+  const ModuleId id = module_at(module);
+  depth = push_module(id);
+  if (has_step_modules()) begin_step(module, id, depth);
+  if (depth > 0 || begin_root(module, id)) return true;
+  pop_modules(depth);
+  return false;
+}
+
+void end_call(uint32_t depth) {
+  if (depth > 0) {
+    pop_modules(depth);
+    return;
+  }
+  pop_modules(1);
+  const ModuleId root = current_module();
+  pop_modules(0);
+  if (python_events().root_module_ends != nullptr) python_events().root_module_ends(root);
+}
+
+PyObject* tuple_of(std::span<PyObject* const> objects) {
+  PythonReference tuple(PyTuple_New(static_cast<ptrdiff_t>(objects.size())));
+  for (size_t i = 0; tuple && i < objects.size(); ++i) {
+    Py_IncRef(objects[i]);
+    PyTuple_SetItem(tuple.get(), static_cast<ptrdiff_t>(i), objects[i]);
+  }
+  return tuple.release();
+}
+
+// What the end of the call is told with; null when it is not told, and with an exception set after a Ctrl-C.
+PyObject* tell_begin(PyObject* module, bool is_root, std::span<PyObject* const> values) {
+  const UntracedPython untraced;
+  const PythonReference root(PyBool_FromLong(is_root ? 1 : 0));
+  const PythonReference arguments(tuple_of(values));
+  PythonReference begun;
+  if (root && arguments) begun.reset(PyObject_CallFunctionObjArgs(listeners.begins, module, root.get(), arguments.get(), nullptr));
+  if (!begun) forget_exception();
+  return begun.get() == &_Py_NoneStruct ? nullptr : begun.release();
+}
+
+// Gives what the call gives: `result`, with the exception that it raised when that is null.
+PyObject* tell_end(PyObject* begun, PyObject* result) {
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  const PythonReference returned(PyBool_FromLong(result != nullptr ? 1 : 0));
+  bool goes_on = false;
+  {
+    const UntracedPython untraced;
+    PyObject* const told = result != nullptr ? result : &_Py_NoneStruct;
+    const PythonReference done(PyObject_CallFunctionObjArgs(listeners.ends, begun, returned.get(), told, nullptr));
+    goes_on = done || forget_exception();
+  }
+  if (goes_on) {
+    PyErr_Restore(type, value, traceback);
+    return result;
+  }
+  const PythonReference owned_type(type);
+  const PythonReference owned_value(value);
+  const PythonReference owned_traceback(traceback);
+  const PythonReference owned_result(result);
+  return nullptr;
+}
+
+// Stands where Module._call_impl was called: Module.__call__ calls it for every module.
+PyObject* call_module(PyObject* callable, PythonArguments arguments, size_t counts, PyObject* names) {
+  const size_t given = positional_count(counts);
+  if (given == 0 || is_compiling()) return plain_call(callable, arguments, counts, names);
+  PyObject* const module = arguments[0];
+  uint32_t depth = 0;
+  if (!begin_call(module, depth)) return nullptr;
+  if (!is_event(depth == 0)) {
+    PyObject* const result = plain_call(callable, arguments, counts, names);
+    end_call(depth);
+    return result;
+  }
+  const size_t named = names == nullptr ? 0 : static_cast<size_t>(PyTuple_Size(names));
+  const PythonReference begun(tell_begin(module, depth == 0, {arguments + 1, given - 1 + named}));
+  PyObject* result = nullptr;
+  if (begun || PyErr_Occurred() == nullptr) result = plain_call(callable, arguments, counts, names);
+  if (begun) result = tell_end(begun.get(), result);
+  end_call(depth);
+  return result;
+}
+
+// Calls what it was made with.
+PyObject* call_untraced(PyObject* self, PythonArguments arguments, ptrdiff_t) {
+  const UntracedPython untraced;
+  return PyObject_CallFunctionObjArgs(self, arguments[0], nullptr);
+}
+
+constinit PyMethodDef untraced_method = python_method<call_untraced, 1>("untraced");
+
+// untraced(function of one argument) -> the same function
+PyObject* untraced(PyObject*, PythonArguments arguments, ptrdiff_t) { return PyCFunction_NewEx(&untraced_method, arguments[0], nullptr); }
+
+// set_namers(name_module, root_called)
+PyObject* set_namers(PyObject*, PythonArguments arguments, ptrdiff_t) {
+  keep(listeners.name_called, arguments[0]);
+  keep(listeners.root_called, arguments[1]);
+  installed = true;
+  return python_none();
+}
+
+// follow_modules(Module._call_impl, members of torch.compiler, begins, ends)
+PyObject* follow_modules(PyObject*, PythonArguments arguments, ptrdiff_t) {
+  PyObject* const name = PyUnicode_InternFromString("_is_compiling_flag");
+  const PythonCall before = name == nullptr ? nullptr : call_of_function(arguments[0]);
+  if (before == nullptr) return nullptr;
+  if (before == call_module) return python_none();
+  listeners.compiling = name;
+  keep(listeners.compiler, arguments[1]);
+  keep(listeners.begins, arguments[2]);
+  keep(listeners.ends, arguments[3]);
+  plain_call = before;
+  return follow_function(arguments[0], before, call_module) ? python_none() : nullptr;
+}
+
+constinit std::array call_methods = {
+    python_method<untraced, 1>("untraced"),
+    python_method<set_namers, 2>("set_namers"),
+    python_method<follow_modules, 4>("follow_modules"),
+};
+
+}  // namespace
+
+std::span<PyMethodDef> python_call_methods() { return call_methods; }
+
+bool python_side_installed() { return installed; }
+
+bool is_step_module(PyObject* module, const std::string& path) {
+  if (const std::optional<bool> known = step_module_at(module)) return *known;
+  const auto function = python_events().is_step_module;
+  const bool is_one = function != nullptr && function(path.c_str(), class_of(module).c_str());
+  keep_step_module(module, is_one);
+  return is_one;
+}
+
+}  // namespace tensortap::pytorch

@@ -1,0 +1,199 @@
+"""A captured PyTorch program is as it was: what it sees of its own calls, its depth, its modes and its compiled graphs.
+
+Each program prints what it sees. It runs plainly and under `tensortap exec`, and both print the same.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from case_table import each_row
+from torch_support import Captured, capture, plain
+
+CALLS = """
+import inspect, sys, traceback, types, warnings
+import torch
+class Deep(torch.nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+    def forward(self, x):
+        return x + 1 if self.inner is None else self.inner(x)
+def reached(depth):
+    net = None
+    for _ in range(depth):
+        net = Deep(net)
+    try:
+        return net(torch.zeros(1)).item() == 1
+    except RecursionError:
+        return False
+torch.zeros(1) + 1
+torch.nn.Identity()(torch.zeros(1))
+print("depth", max(depth for depth in range(180, 300, 1) if reached(depth)))
+
+class Looks(torch.nn.Module):
+    def forward(self, x, *, scale=1):
+        warnings.warn("from below", stacklevel=4)
+        print([(frame.filename.rpartition("/")[2], frame.function) for frame in inspect.stack()])
+        if scale == 0:
+            raise ValueError("a scale of 0")
+        return x * scale
+class Overrides(Looks):
+    def __call__(self, x, scale):
+        return super().__call__(x, scale=scale)
+Looks()(torch.ones(1))
+Overrides()(torch.ones(1), 2)
+torch.nn.Module.__call__(Looks(), torch.ones(1))
+Looks().__call__(torch.ones(1))
+for module in (Looks(), torch.nn.Sequential(Looks())):
+    try:
+        module(torch.ones(1), scale=0)
+    except (ValueError, TypeError) as error:
+        print("".join(traceback.format_exception(error)))
+
+seen = []
+def trace(frame, event, _):
+    seen.append((event, frame.f_code.co_filename.rpartition("/")[2], frame.f_code.co_name))
+    return trace
+new = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU())
+sys.settrace(trace)
+new(torch.ones(1))
+sys.settrace(None)
+sys.setprofile(lambda frame, event, argument: seen.append((event, frame.f_code.co_name, getattr(argument, "__name__", ""))))
+new(torch.ones(1))
+torch.nn.Linear(1, 1)(torch.ones(1))
+sys.setprofile(None)
+print(len(seen), seen)
+
+call = torch.nn.Module.__call__
+print(type(call), call.__name__, call.__qualname__, call.__module__, call.__doc__, inspect.signature(call), inspect.getsource(call))
+print(isinstance(call, types.FunctionType), torch.nn.Module.__call__ is vars(torch.nn.Module)["_wrapped_call_impl"])
+"""
+
+MODES = """
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+class Functions(TorchFunctionMode):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+    def __torch_function__(self, function, types, arguments=(), named=None):
+        self.seen.append(getattr(function, "__qualname__", str(function)))
+        return function(*arguments, **(named or {}))
+class Dispatches(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+    def __torch_dispatch__(self, function, types, arguments=(), named=None):
+        self.seen.append(str(function))
+        return function(*arguments, **(named or {}))
+class Refuses(TorchFunctionMode):
+    def __torch_function__(self, function, types, arguments=(), named=None):
+        if getattr(function, "__name__", "") not in ("linear", "relu"):
+            raise RuntimeError(f"not allowed: {function}")
+        return function(*arguments, **(named or {}))
+class Own(torch.Tensor):
+    seen = []
+    @classmethod
+    def __torch_function__(cls, function, types, arguments=(), named=None):
+        cls.seen.append(getattr(function, "__qualname__", str(function)))
+        return super().__torch_function__(function, types, arguments, named or {})
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
+    def forward(self, x):
+        return self.parts(x)
+net, x = Net(), torch.ones(1, 3)
+net(x)
+with Functions() as functions, Dispatches() as dispatches:
+    net(x)
+    Net()(x)  # named inside of the mode
+    net.double().float()
+    net(x)
+print(functions.seen, dispatches.seen)
+net.half().float()
+with Refuses():
+    y = net(x)
+print(y.shape)
+net.parts[0].weight = torch.nn.Parameter(torch.ones(3, 3).as_subclass(Own))
+Own.seen.clear()
+net(x)
+net(x.as_subclass(Own))
+print(Own.seen)
+net = Net()
+print(make_fx(net)(x).code)
+print(torch.jit.trace(net, x).code, torch.jit.trace(net, x).parts.code)
+print(torch.fx.symbolic_trace(net).code)
+print(torch.export.export(net, (x,)).graph)
+"""
+
+
+def captured(folder: Path, program: str, *options: str) -> Captured:
+    """Capture a program in a folder of its own."""
+    folder.mkdir()
+    done = capture(folder, program, options=options)
+    assert done.code == 0, done.err
+    return done
+
+
+@each_row("options", [(), ("--levels", "op,module")])
+def test_the_program_sees_its_own_calls_alone(tmp_path: Path, options: tuple[str, ...]) -> None:
+    expected = plain(tmp_path, CALLS)
+    done = captured(tmp_path / "captured", CALLS, *options)
+    assert done.out.replace("/captured/", "/") == expected
+    assert "program.py:" in done.err and "from below" in done.err
+    assert done.err.count("UserWarning: from below") == 3, "the lines of the program's calls, as without capture"
+    assert any(op["module"] == "Looks" for op in done.dump.ops.values())
+
+
+@each_row("options", [(), ("--levels", "op,module")])
+def test_the_programs_modes_see_its_own_calls_alone(tmp_path: Path, options: tuple[str, ...]) -> None:
+    expected = plain(tmp_path, MODES)
+    done = captured(tmp_path / "captured", MODES, *options)
+    assert done.out == expected
+    assert any(op["module"] == "Net.parts.0" for op in done.dump.ops.values())
+
+
+AHEAD = """
+import sys, torch
+from torch._dynamo.aot_compile_types import SerializableCallable
+def function(x):
+    return torch.relu(x @ x + 1).sum(0)
+x = torch.full((4, 4), 2.0)
+torch.ones(1).sin()
+with torch.no_grad():
+    compiled = torch.compile(function, fullgraph=True).aot_compile(((torch.ones(4, 4),), {}))
+    print(compiled(x).tolist())
+    kept = compiled._artifacts.compiled_fn
+    print(type(kept), type(kept.compiled_fn), isinstance(kept, SerializableCallable), callable(kept.serialize))
+    compiled.save_compiled_function("compiled.bin")
+    print(torch.compile(function)(x).tolist())
+"""
+LOADS = """
+import torch
+torch.ones(1).sin()
+with open("compiled.bin", "rb") as file:
+    compiled = torch.compiler.load_compiled_function(file)
+print(compiled(torch.full((4, 4), 2.0)).tolist())
+"""
+
+
+@each_row("route", ["inductor", "aot", "inductor-nodes", "eager"])
+def test_a_graph_that_is_compiled_ahead_of_time_stays_what_it_is(tmp_path: Path, route: str) -> None:
+    expected = plain(tmp_path, AHEAD).splitlines()
+    (tmp_path / "compiled.bin").unlink()
+    done = captured(tmp_path / "makes", AHEAD, "--compile", route)
+    assert done.out.splitlines() == expected
+    fused = [entry["reason"] for entry in done.dump.run["ops"]["not_captured"]]
+    assert any("fused" in reason for reason in fused) or route == "eager"
+    (tmp_path / "loads").mkdir()
+    (tmp_path / "makes" / "compiled.bin").rename(tmp_path / "loads" / "compiled.bin")
+    assert plain(tmp_path / "loads", LOADS).splitlines() == expected[:1]
+    done = capture(tmp_path / "loads", LOADS, options=["--compile", route])
+    assert (done.code, done.out.splitlines()) == (0, expected[:1])
+    reasons = json.dumps(done.dump.run["ops"]["not_captured"])
+    assert "fused" in reasons, "a graph that another process compiled is one all the same"
