@@ -21,6 +21,15 @@ extern "C" {
 #define TENSORTAP_TENSOR_ORDER(number) (((number) + 2u) * 65536u)
 #define TENSORTAP_TENSOR_ORDER_OF(flags) ((flags) / 65536u % 256u) /* 2 + the number; 0 = not given */
 
+/* Further flags of tensortap_tensor, of what an op reads. Whether the tensor is a parameter of the model is known, and the second flag says
+ * whether it is one. */
+#define TENSORTAP_TENSOR_ROLE_KNOWN 8u
+#define TENSORTAP_TENSOR_PARAMETER 16u
+/* The name that the op's registration has for this slot is the tensor's own, that of a parameter or buffer; or it is that of the tensor of
+ * another call. Neither: it names the slot. */
+#define TENSORTAP_TENSOR_OWN_NAME 32u
+#define TENSORTAP_TENSOR_OTHER_NAME 64u
+
 /* What an engine may ask of such a session. */
 typedef struct tensortap_question {
   uint32_t size;

@@ -189,13 +189,6 @@ enum tensortap_model_phase {
 /* Of a tensor that tensortap_show_reads lists: its memory is gone since the op ran, or holds something else. Counted as a loss if the op is
  * kept. */
 #define TENSORTAP_TENSOR_GONE 4u
-/* The source knows of every tensor that the op reads whether it is a parameter of the model, and the second flag says so. */
-#define TENSORTAP_TENSOR_ROLE_KNOWN 8u
-#define TENSORTAP_TENSOR_PARAMETER 16u
-/* The name that the op's registration has for this slot is the tensor's own, that of a parameter or buffer; or it is that of the tensor of
- * another call. Neither: it names the slot. */
-#define TENSORTAP_TENSOR_OWN_NAME 32u
-#define TENSORTAP_TENSOR_OTHER_NAME 64u
 
 /* One tensor of one event. */
 typedef struct tensortap_tensor {

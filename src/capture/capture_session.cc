@@ -34,7 +34,6 @@ bool is_execution(const tensortap_op_event& event) {
   return event.moment == TENSORTAP_MOMENT_AFTER && event.phase != TENSORTAP_PHASE_LOAD && !reads_first(event);
 }
 
-// Whether the event is for the ring alone.
 bool is_for_ring(const tensortap_op_event& event, const OpEntry& op, const OpDecision& decision, Trigger trigger) {
   switch (trigger) {
     case Trigger::kException:
@@ -177,8 +176,8 @@ void CaptureSession::discard() {
 }
 
 Json CaptureSession::manifest(bool ended) const {
-  const SessionReport report({origin_, ops_, admission_, sink_, look_, last_ops_, *contents_, pool_, failed_ops_, problems_, changes_,
-                              overflow_.has_value() ? &*overflow_ : nullptr, watch_.has_value() ? &*watch_ : nullptr, step_modules_});
+  const SessionReport report({origin_, ops_, admission_, sink_, look_, last_ops_, *contents_, pool_, program_.failed, problems_, changes_,
+                              overflow_.has_value() ? &*overflow_ : nullptr, watch_.has_value() ? &*watch_ : nullptr, program_.steps});
   Json json = report.to_json(ended);
   if (asked_ != nullptr) asked_->describe(json);
   return json;
@@ -281,7 +280,7 @@ uint32_t CaptureSession::wanted_reads() const { return overflow_.has_value() && 
 
 bool CaptureSession::step_begin(int64_t step, uint64_t run, uint64_t kind) {
   if (!is_on()) return false;
-  failed_ops_.caught();
+  program_.failed.caught();
   if (ops_.has_waiting()) ops_.apply_waiting(admission_.steps());
   const int64_t number = admission_.number_of(step);
   const bool captured = admission_.begin_step(number, run, monotonic_ns(), kind);
@@ -399,7 +398,7 @@ void CaptureSession::op_failed(const tensortap_op_event& event, std::string_view
   taken.row.time_ns = monotonic_ns() - origin_.opened_ns;
   taken.row.call = admission_.call_of_failed(event, *op);
   if (overflow_.has_value()) overflow_->failed(taken);
-  failed_ops_.add(event, taken.row, op->info, error, options_.spec.exception_detail);
+  program_.failed.add(event, taken.row, op->info, error, options_.spec.exception_detail);
   look_.take_all(taken);
   if (last_ops_.has_ring()) last_ops_.failed(taken.row);
   if (follows_.executions) sink_.op_ran(taken.row);

@@ -114,9 +114,9 @@ class CaptureSession {
   bool wants(OpId op, int64_t step);
   void on_op(const tensortap_op_event& event);
   void op_failed(const tensortap_op_event& event, std::string_view error);
-  [[nodiscard]] FailedOps& failed_ops() { return failed_ops_; }
-  [[nodiscard]] StepModules& step_modules() { return step_modules_; }
-  [[nodiscard]] const StepModules& step_modules() const { return step_modules_; }
+  [[nodiscard]] FailedOps& failed_ops() { return program_.failed; }
+  [[nodiscard]] StepModules& step_modules() { return program_.steps; }
+  [[nodiscard]] const StepModules& step_modules() const { return program_.steps; }
 
  private:
   struct Opened;
@@ -147,8 +147,10 @@ class CaptureSession {
   TensorLook look_;
   std::optional<OverflowWatch> overflow_;
   std::optional<WatchLooks> watch_;
-  FailedOps failed_ops_;
-  StepModules step_modules_{options_.spec.step_at, options_.modules};
+  struct Program {
+    FailedOps failed;
+    StepModules steps;
+  } program_{{}, {options_.spec.step_at, options_.modules}};
   PlanChanges changes_;
   std::optional<ForkGuard> fork_guard_;
   bool bind_failed_ = false;

@@ -27,8 +27,7 @@ _DTYPE_NAMES = {
     "complex128": "complex128",
     **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
     **{name: name for name in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")},
-    "float8_e8m0": "float8_e8m0fnu",
-    "float4_e2m1": "float4_e2m1fn_x2",
+    **{"float8_e8m0": "float8_e8m0fnu", "float4_e2m1": "float4_e2m1fn_x2"},
 }
 # How torch writes the members of its enumerations.
 _ENUMERATORS = {
@@ -257,9 +256,8 @@ class Tensors:
             _, shape, bytes_ = self.dump._core.data(row)
         except Error as error:
             raise SkippedError(f"a tensor cannot be read: {error}") from error
-        shape = list(shape)
-        if DTYPES[int(record["dtype"])][0] == "float4_e2m1":  # of which torch counts pairs
-            shape[-1:] = [size // 2 for size in shape[-1:]]
+        in_pairs = DTYPES[int(record["dtype"])][0] == "float4_e2m1" and shape  # as torch counts them
+        shape = [*shape[:-1], shape[-1] // 2] if in_pairs else list(shape)
         if len(bytes_) != math.prod(shape) * dtype.itemsize:
             raise SkippedError("the dump has a sample of a tensor's elements")
         return dtype, shape, bytes_
