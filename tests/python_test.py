@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -329,6 +330,26 @@ def test_find_says_what_the_command_says(folder: Path) -> None:
     found = tensortap.find(result.dump)
     assert "div_1" in json.dumps(found["first_nonfinite"])
     assert tensortap.find(folder / "nonfinite") == found
+
+
+def test_a_dump_and_its_answers_know_whether_it_is_complete(folder: Path, result: Any, tmp_path: Path) -> None:
+    whole = tensortap.open(folder / "dump")
+    assert whole.completeness["complete"] is True
+    assert whole.completeness["found"]["records"] == whole.completeness["written"]["records"] == len(whole)
+    damaged = tmp_path / "damaged"
+    shutil.copytree(folder / "dump", damaged)
+    (damaged / "tensors.npz").unlink()
+    dump = tensortap.open(damaged)
+    assert dump.completeness["complete"] is False
+    assert dump.completeness["found"]["tensors"] == 0
+    assert "tensors.npz is missing" in dump.completeness["reasons"]
+    assert tensortap.find(dump)["dump"]["complete"] is False
+    comparison = tensortap.compare(damaged, folder / "dump")
+    assert comparison.summary["dump"]["complete"] is False
+    assert not comparison.within_tolerance
+    arrays = tmp_path / "x.npy"
+    np.save(arrays, np.ones(3, np.float32))
+    assert tensortap.open(arrays).completeness["complete"] is None
 
 
 def test_histogram_is_none_when_none_was_taken(result: Any) -> None:

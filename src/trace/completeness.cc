@@ -31,7 +31,7 @@ Json count_json(const Count& count) { return count ? Json(*count) : Json(nullptr
 
 // "1,945 of 21,961 records". When none is missing, or nothing says how many there were, "1,945 records" with `always` and otherwise "".
 std::string share_text(const Count& found, const Count& written, std::string_view noun, bool always) {
-  if (lacks(found, written)) return concat(grouped(*found), " of ", grouped(*written), " ", noun);
+  if (found && written && *found < *written) return concat(grouped(*found), " of ", grouped(*written), " ", noun);
   return always && found ? concat(grouped(*found), " ", noun) : "";
 }
 
@@ -92,9 +92,9 @@ Completeness sum_of(std::span<const NamedCompleteness> dumps) {
     add_counts(sum.found, one.found);
     add_counts(sum.written, one.written);
     if (!one.step_range) continue;
-    if (!sum.step_range) sum.step_range = one.step_range;
-    sum.step_range->first = std::min(sum.step_range->first, one.step_range->first);
-    sum.step_range->second = std::max(sum.step_range->second, one.step_range->second);
+    const auto [first, last] = *one.step_range;
+    const auto before = sum.step_range.value_or(*one.step_range);
+    sum.step_range.emplace(std::min(before.first, first), std::max(before.second, last));
   }
   return sum;
 }
