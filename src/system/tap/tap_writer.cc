@@ -346,7 +346,7 @@ std::vector<GoneFile> Writer::end_files() {
   files_ = files_json(files);
   std::vector<GoneFile> gone;
   for (const WrittenFile& one : files) {
-    const std::string_view how = what_became_of(one, folder_.path());
+    const std::string_view how = what_became_of(one, folder_);
     if (!how.empty()) gone.push_back({one.name, how, one.records});
   }
   return gone;

@@ -60,11 +60,11 @@ void CutWatch::look(const File& file, uint64_t bytes) {
   seen_ = seen_ || (size.ok() && *size < bytes);
 }
 
-std::string_view what_became_of(const WrittenFile& written, const std::string& folder) {
+std::string_view what_became_of(const WrittenFile& written, const Folder& folder) {
   struct stat open = {};
   struct stat named = {};
   if (::fstat(written.file->fd(), &open) != 0) return "";
-  const bool is_there = ::lstat(join_path(folder, written.name).c_str(), &named) == 0;
+  const bool is_there = ::fstatat(folder.fd(), written.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0;
   if (!is_there) return "removed";
   if (open.st_nlink == 0 || named.st_ino != open.st_ino || named.st_dev != open.st_dev) return "replaced";
   return written.was_cut || static_cast<uint64_t>(open.st_size) < written.bytes ? "cut" : "";

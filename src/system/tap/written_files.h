@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/json_fwd.h"
 #include "trace/completeness.h"
 
@@ -37,8 +38,8 @@ class CutWatch {
   bool seen_ = false;
 };
 
-// What somebody else did to the file since it was made: "" = nothing; "removed", "replaced", "cut".
-std::string_view what_became_of(const WrittenFile& written, const std::string& folder);
+// How another program changed the file in `folder` since it was made: "" = not at all; "removed", "replaced", "cut".
+std::string_view what_became_of(const WrittenFile& written, const Folder& folder);
 
 // {"records.npy": {"bytes", "rows", "digest"}, ...}. The digest covers a file of up to 256 KiB as a whole, and pieces of a longer one. A file
 // that cannot be read is left out.
