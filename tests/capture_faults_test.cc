@@ -262,6 +262,28 @@ TEST(OutputFolder, MayVanishWhileRunning) {
   EXPECT_NE(tensortap_session_close(opened.session), TENSORTAP_OK);
 }
 
+TEST(OutputFolder, ALinkInItsPlaceLeadsNothingElsewhere) {
+  for (const char* layout : {"tap", "ge", "mindspore", "msit"}) {
+    const toy::TempFolder folder;
+    const std::string out = folder / "dump";
+    const toy::Opened opened = open_session({{"payload", "tensor"}, {"layout", layout}}, out);
+    ASSERT_EQ(opened.status, TENSORTAP_OK) << opened.message;
+    const tensortap_op_id first = add_op(opened.session, "op0");
+    for (int64_t step = 0; step < 3; ++step) run_op(opened.session, first, step, crash_pattern::values(step, 0));
+    ASSERT_EQ(tensortap_session_flush(opened.session), TENSORTAP_OK) << layout;
+    std::filesystem::rename(out, folder / "elsewhere");
+    std::filesystem::create_directory(folder / "precious");
+    std::filesystem::create_directory_symlink(folder / "precious", out);
+    const tensortap_op_id second = add_op(opened.session, "op1");
+    for (int64_t step = 3; step < 6; ++step) {
+      run_op(opened.session, first, step, crash_pattern::values(step, 0));
+      run_op(opened.session, second, step, crash_pattern::values(step, 1));
+    }
+    tensortap_session_close(opened.session);
+    EXPECT_TRUE(std::filesystem::is_empty(folder / "precious")) << layout;
+  }
+}
+
 // A file system of a few megabytes; not there without the right to mount one.
 class SmallDisk {
  public:
@@ -280,6 +302,41 @@ class SmallDisk {
   std::string path_;
   bool mounted_;
 };
+
+// Takes every byte that is left on the disk of `path`.
+void fill_disk(const std::string& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const std::vector<char> zeros(4096);
+  while (write(file, zeros.data(), zeros.size()) > 0) {
+  }
+  close(file);
+}
+
+TEST(FullDisk, RepairSaysWhatToDoAndKeepsWhatIsThere) {
+  const toy::TempFolder folder;
+  const SmallDisk disk(folder / "disk");
+  if (!disk.mounted()) GTEST_SKIP() << "needs the right to mount a tmpfs";
+  const std::string out = folder / "disk/dump";
+  ASSERT_NO_FATAL_FAILURE(write_and_kill(out, 0));
+  const auto before = toy::read_dump(out);
+  ASSERT_NE(before, nullptr);
+  const size_t records = before->rows().size();
+  // Room that was reserved for rows would be enough.
+  std::filesystem::resize_file(out + "/records.npy", 4096 + 512 * records);
+  fill_disk(folder / "disk/filler");
+  const auto full = tensortap::repair_dump(out, false);
+  ASSERT_FALSE(full.ok());
+  EXPECT_NE(full.status().message().find("make room on the disk and run `tensortap repair` again"), std::string::npos)
+      << full.status().message();
+  EXPECT_EQ(toy::read_dump(out)->rows().size(), records);
+  std::filesystem::remove(folder / "disk/filler");
+  const auto mended = tensortap::repair_dump(out, false);
+  ASSERT_TRUE(mended.ok()) << mended.status().message();
+  EXPECT_EQ(mended->records_kept, records);
+  uint64_t on_the_way = 0;
+  const auto dump = toy::read_dump(out);
+  ASSERT_NO_FATAL_FAILURE(expect_pattern(*dump, on_the_way));
+}
 
 TEST(FullDisk, CostsRecordsButNeverTheProgram) {
   const toy::TempFolder folder;

@@ -51,6 +51,22 @@ int main(int count, char** words) {
 """
 
 
+RUNS_TWICE = """
+#include <stdio.h>
+#include <sys/stat.h>
+int fake_torch_run(int count);
+/* Runs operators, then more of them when a line comes in; "d" makes a folder where the manifest is to be. */
+int main(void) {
+  char line[8];
+  fake_torch_run(5);
+  puts("ran"), fflush(stdout);
+  if (fgets(line, sizeof line, stdin) == 0) return 9;
+  if (line[0] == 'd' && mkdir("dump/run.json", 0700) != 0) return 8;
+  return fake_torch_run(5) == 5 ? 0 : 1;
+}
+"""
+
+
 @pytest.fixture
 def torch(tmp_path: Path) -> FakeTorch:
     torch = FakeTorch(tmp_path / "torch").build()
@@ -115,6 +131,35 @@ def test_what_another_exec_left_in_the_folder_is_not_reported(torch: FakeTorch) 
     assert summary.get("records") is None
 
 
+def test_nothing_is_written_through_a_link_that_takes_the_place_of_the_folder(torch: FakeTorch) -> None:
+    dump = torch.folder.parent / "dump"
+    precious = torch.folder.parent / "precious"
+    precious.mkdir()
+    (precious / "run.json").write_text('{"mine": 1}')
+    with start(torch, torch.program(RUNS_TWICE), options=("--full",)) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "ran\n"
+        dump.rename(torch.folder.parent / "elsewhere")
+        dump.symlink_to(precious)
+        out, err = running.communicate("go\n", timeout=60)
+    assert running.returncode == 0, err
+    assert [path.name for path in precious.iterdir()] == ["run.json"]
+    assert (precious / "run.json").read_text() == '{"mine": 1}'
+    assert "was removed or renamed while the program ran" in err
+    assert "uses neither" not in err
+    assert json.loads(out)["dump"] is None
+
+
+def test_a_process_that_cannot_write_its_report_tells_exec(torch: FakeTorch) -> None:
+    with start(torch, torch.program(RUNS_TWICE)) as running:
+        out, err = running.communicate("d\n", timeout=60)
+    summary = json.loads(out.removeprefix("ran\n"))
+    assert "ended and could not finish the dump" in summary["incomplete"], err
+    assert summary["records"] > 0
+    assert summary["lost"] == 0
+    assert summary["source"]
+
+
 # ---- repair
 
 
@@ -143,6 +188,20 @@ def test_repair_mends_every_part_of_an_execs_dump(torch: FakeTorch, text: str) -
     assert all((part / "run.json").exists() for part in parts)
     assert tensortap("repair", dump, "--json").object["healthy"] is True
     shutil.rmtree(dump)
+
+
+def test_repair_follows_no_link_out_of_a_run(torch: FakeTorch) -> None:
+    assert torch.exec(torch.program(CHILDREN)).code == 0
+    dump = torch.folder.parent / "dump"
+    other = torch.folder.parent / "other"
+    shutil.copytree(next(dump.rglob("run.json")).parent, other)
+    cut(other)
+    before = {path.name: path.read_bytes() for path in other.iterdir()}
+    (dump / "process_5").symlink_to(other)
+    done = tensortap("repair", dump)
+    assert done.code == 0, done.err
+    assert "a link leads there" in done.out
+    assert {path.name: path.read_bytes() for path in other.iterdir()} == before
 
 
 def test_a_process_that_was_killed_is_told_of_with_what_mends_its_dump(torch: FakeTorch) -> None:
