@@ -28,8 +28,8 @@ namespace tensortap {
 // intended.
 Json find_report(const DumpIndex& dump, size_t limit);
 
-// Whether the report finds something wrong: a value of NaN or Inf that matters, memory that was read and never written, or an op that failed
-// and ended the program. The one rule for exit codes and summaries.
+// Whether the report finds something wrong: a value of NaN or Inf that matters, memory that was read and never written, or an op whose
+// failure ended the program. The one rule for exit codes and summaries.
 bool has_finding(const Json& report);
 
 // {"source": text, "ops": [{"op", "type", "source", "originals"}]}: the ops that come from a source line, or the lines that the ops of that

@@ -160,7 +160,8 @@ typedef struct tensortap_torch_adapter {
   /* Writes the arguments that are no tensors as a JSON object, with a zero at its end, if it is shorter than `capacity`; returns its
    * length, 0 when there are none. During begin(), of its call. Beside the arguments, by their names: "intended_inf": true when a number
    * among them is infinite, "parameters": the slots that hold a leaf that requires a gradient, "quantized": those that hold quantised
-   * tensors, "pairs": those that hold complex32 tensors, "placements": how those are placed that are parts of DTensors. docs/layouts/tap.md has the forms of values. */
+   * tensors, "pairs": those that hold complex32 tensors, "placements": how those are placed that are parts of DTensors.
+   * docs/layouts/tap.md has the forms of values. */
   size_t (*attributes)(const tensortap_torch_call* call, char* text, size_t capacity);
   /* Runs known tensors through the whole adapter; returns null, or what went wrong. Not while operators of the program run. */
   const char* (*self_test)(void);
