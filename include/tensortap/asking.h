@@ -96,6 +96,10 @@ TENSORTAP_API int tensortap_is_step_module(tensortap_session* session, const cha
 /* One of them is called. */
 TENSORTAP_API void tensortap_step_module_called(tensortap_session* session) TENSORTAP_NOEXCEPT;
 
+/* Closes like tensortap_session_close(), and gives the last report as JSON text: what run.json says, or what it would say when it could not
+ * be written. *report is for tensortap_free(); null when there is no session or no memory. */
+TENSORTAP_API int tensortap_session_end(tensortap_session* session, char** report) TENSORTAP_NOEXCEPT;
+
 #ifdef __cplusplus
 }
 #endif

@@ -391,10 +391,6 @@ typedef struct tensortap_exception_file {
  * the path exists. */
 TENSORTAP_API int tensortap_write_exception(const tensortap_exception_file* file, char* message, size_t capacity) TENSORTAP_NOEXCEPT;
 
-/* Closes like tensortap_session_close(), and gives the last report as JSON text: what run.json says, or what it would say when it could not
- * be written. *report is for tensortap_free(); null when there is no session or no memory. */
-TENSORTAP_API int tensortap_session_end(tensortap_session* session, char** report) TENSORTAP_NOEXCEPT;
-
 /* Version of the library, such as "0.1.0". */
 TENSORTAP_API const char* tensortap_version(void) TENSORTAP_NOEXCEPT;
 

@@ -17,7 +17,6 @@
 #include "api/session_handle.h"
 #include "base/environment.h"
 #include "base/job_rank.h"
-#include "base/json.h"
 #include "base/message.h"
 #include "base/report_status.h"
 #include "base/text.h"
@@ -65,7 +64,7 @@ std::unique_ptr<SessionControl> control_of(CaptureSession& session) {
                            .layout = options.spec.layout,
                            .rank = options.rank,
                            .world_size = options.world_size};
-  auto files = SessionFiles::create(facts, session.process(), !options.spec.idle, problem);
+  auto files = SessionFiles::create(facts, session.counts(), !options.spec.idle, problem);
   if (!problem.ok()) session.state().add_note(concat("`tensortap ps` does not show this capture: ", problem.message()));
   return std::make_unique<SessionControl>(session, std::move(files));
 }
@@ -207,8 +206,9 @@ int tensortap_session_end(tensortap_session* session, char** report) noexcept {
   if (open->state().is_off_for(tensortap::SessionProblems::kForked)) return TENSORTAP_OK;
   const int status = guarded<int>(open, TENSORTAP_INTERNAL, [open, session, report] {
     session->control.reset();
-    const int code = static_cast<int>(open->close().code());
-    if (report != nullptr) *report = strdup(open->last_report().c_str());
+    std::string text;
+    const int code = static_cast<int>(open->close(&text).code());
+    if (report != nullptr) *report = strdup(text.c_str());
     return code;
   });
   guarded<bool>(nullptr, false, [session] {

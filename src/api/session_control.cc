@@ -78,7 +78,7 @@ Status SessionControl::carry_out(const ControlRequest& request, std::optional<in
 void SessionControl::answer(uint64_t seq, const Status& status, std::optional<int64_t> from_step) {
   const SessionCounts counts = session_.counts();
   const bool on = session_.is_on() && !session_.asked().idle;
-  files_->update(counts, session_.process(), on);
+  files_->update(counts, on);
   Json reply = counts_to_json(counts);
   reply["seq"] = seq;
   reply["accepted"] = status.ok();
@@ -93,7 +93,7 @@ void SessionControl::answer(uint64_t seq, const Status& status, std::optional<in
 void SessionControl::tell(int64_t now) {
   if (now < next_tell_) return;
   next_tell_ = now + kTellInterval;
-  files_->update(session_.counts(), session_.process(), session_.is_on() && !session_.asked().idle);
+  files_->update(session_.counts(), session_.is_on() && !session_.asked().idle);
 }
 
 }  // namespace tensortap

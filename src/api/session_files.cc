@@ -30,7 +30,7 @@ Json counts_to_json(const SessionCounts& counts) {
           {"lost", counts.lost}};
 }
 
-std::unique_ptr<SessionFiles> SessionFiles::create(const SessionFacts& facts, const Json& process, bool on, Status& problem) {
+std::unique_ptr<SessionFiles> SessionFiles::create(const SessionFacts& facts, const SessionCounts& counts, bool on, Status& problem) {
   std::unique_ptr<SessionFiles> files(new SessionFiles);
   files->number_ = sessions.fetch_add(1) + 1;
   std::error_code error;
@@ -42,7 +42,7 @@ std::unique_ptr<SessionFiles> SessionFiles::create(const SessionFacts& facts, co
   if (!problem.ok()) return files;
   files->head_ = to_json_text(files->head_of(facts));
   files->head_.pop_back();
-  files->update({}, process, on);
+  files->update(counts, on);
   problem = files->link();
   return files;
 }
@@ -85,9 +85,9 @@ Status SessionFiles::link() {
   return {};
 }
 
-void SessionFiles::update(const SessionCounts& counts, const Json& process, bool on) {
+void SessionFiles::update(const SessionCounts& counts, bool on) {
   Json changing = counts_to_json(counts);
-  changing["process"] = process;
+  if (auto process = parse_json(counts.process, "process"); process.ok()) changing["process"] = *std::move(process);
   changing["on"] = on;
   const std::string text = concat(head_, ", ", to_json_text(changing).substr(1), "\n");
   if (head_.empty() || text == told_) return;

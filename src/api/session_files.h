@@ -33,8 +33,7 @@ struct SessionFacts {
 class SessionFiles {
  public:
   // For a session that has just been opened. `problem` gets what keeps the session from being found, which is no reason to fail.
-  // `process` is process_json() of its process.
-  static std::unique_ptr<SessionFiles> create(const SessionFacts& facts, const Json& process, bool on, Status& problem);
+  static std::unique_ptr<SessionFiles> create(const SessionFacts& facts, const SessionCounts& counts, bool on, Status& problem);
   ~SessionFiles();
   SessionFiles(const SessionFiles&) = delete;
   SessionFiles& operator=(const SessionFiles&) = delete;
@@ -42,7 +41,7 @@ class SessionFiles {
   // Where it is told what to do and answers; it may be gone by now.
   [[nodiscard]] const std::string& folder() const { return folder_; }
   // Writes session.json anew where there is something new.
-  void update(const SessionCounts& counts, const Json& process, bool on);
+  void update(const SessionCounts& counts, bool on);
   Status write_reply(std::string_view text);
 
  private:

@@ -148,21 +148,19 @@ Status CaptureSession::flush() {
   return problems_.first_error();
 }
 
-Status CaptureSession::close() {
-  if (problems_.is_off_for(SessionProblems::kLeftAlone)) {
-    last_report_ = report();
-    return {};
-  }
+Status CaptureSession::close(std::string* last_report) {
+  if (last_report != nullptr) *last_report = "{}";
+  if (problems_.is_off_for(SessionProblems::kLeftAlone)) return {};
   if (bind_failed_) return discard(), Status();
   sink_.stop();
   last_ops_.stop();
   sink_.writer().flush();  // the report counts what cannot be written now
   sink_.writer().end_files(folder_.still_there());
   ops_.decide_rest();
-  last_report_ = to_json_text(manifest(true));
-  const Status finished = layout_->finish(last_report_);
-  problems_.note_error(tell_exec(finished, folder_.path(), last_report_));
-  if (!finished.ok()) last_report_ = to_json_text(manifest(false));
+  std::string report = to_json_text(manifest(true));
+  const Status finished = layout_->finish(report);
+  problems_.note_error(tell_exec(finished, folder_.path(), report));
+  if (last_report != nullptr) *last_report = finished.ok() ? std::move(report) : to_json_text(manifest(false));
   problems_.switch_off(SessionProblems::kClosed);
   return problems_.first_error();
 }
@@ -219,12 +217,11 @@ bool CaptureSession::write_last_ops() {
   return true;
 }
 
-Json CaptureSession::process() const { return origin_.process(); }
-
 SessionCounts CaptureSession::counts() const {
   const RecordWriter& writer = sink_.writer();
   const StepGate& steps = admission_.steps();
-  return {steps.steps_seen(), steps.steps_captured(), writer.records(), writer.bytes(), writer.losses().total()};
+  return {steps.steps_seen(), steps.steps_captured(),  writer.records(),
+          writer.bytes(),     writer.losses().total(), to_json_text(origin_.process())};
 }
 
 bool CaptureSession::would_keep(const Question& question) { return asked_ != nullptr && is_on() && asked_->would_keep(question); }

@@ -52,7 +52,8 @@ class CaptureSession {
   CaptureSession& operator=(const CaptureSession&) = delete;
 
   // Once each, and nothing after it. In a forked child both leave everything as it is.
-  Status close();
+  // `last_report`, not null, gets run.json's text; of one that could not be written with "complete" false.
+  Status close(std::string* last_report = nullptr);
   // Ends the session and removes what it wrote.
   void discard();
 
@@ -62,14 +63,10 @@ class CaptureSession {
   Status flush();
   // run.json's text so far. Flushes.
   std::string report();
-  // run.json's text once close() was called; of one that could not be written with "complete" false.
-  [[nodiscard]] const std::string& last_report() const { return last_report_; }
   // Writes the last ops that are kept in memory. False when there are none kept.
   bool write_last_ops();
   [[nodiscard]] SessionCounts counts() const;
   [[nodiscard]] const std::string& folder() const { return folder_.path(); }
-  // What the process is called now: process_json().
-  [[nodiscard]] Json process() const;
 
   // What the session was opened with.
   [[nodiscard]] const SessionOptions& options() const { return options_; }
@@ -154,7 +151,6 @@ class CaptureSession {
   PlanChanges changes_;
   std::optional<ForkGuard> fork_guard_;
   bool bind_failed_ = false;
-  std::string last_report_ = "{}";
 };
 
 // Runs `call` for the C interface: what it throws switches the session off, and `otherwise` is returned.

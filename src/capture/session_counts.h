@@ -1,9 +1,10 @@
-// What a session has done so far.
+// What a session has done so far, and what its process is called.
 
 #ifndef TENSORTAP_CAPTURE_SESSION_COUNTS_H_
 #define TENSORTAP_CAPTURE_SESSION_COUNTS_H_
 
 #include <cstdint>
+#include <string>
 
 namespace tensortap {
 
@@ -13,6 +14,7 @@ struct SessionCounts {
   uint64_t records = 0;
   uint64_t bytes = 0;
   uint64_t lost = 0;
+  std::string process;  // process_json() as text
 };
 
 }  // namespace tensortap

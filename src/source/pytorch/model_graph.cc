@@ -1,6 +1,6 @@
 #include "source/pytorch/model_graph.h"
 
-#include <tensortap/capture.h>
+#include <tensortap/asking.h>
 #include <unistd.h>
 
 #include <array>
