@@ -14,7 +14,7 @@
 namespace tensortap {
 namespace {
 
-constexpr int64_t kMillisecond = 1'000'000;
+constexpr int64_t kNsOfMillisecond = 1'000'000;
 constexpr int kLongestWaitMs = 1000;
 constexpr int kPauseMs = 20;  // where the process has no descriptor for another connection
 
@@ -31,7 +31,9 @@ ConnectionGate::~ConnectionGate() {
 
 void ConnectionGate::wake() const {
   const uint64_t one = 1;
-  static_cast<void>(::write(wakeup_, &one, sizeof one));
+  // A full counter wakes the loop as well.
+  const ssize_t written = ::write(wakeup_, &one, sizeof one);
+  static_cast<void>(written);
 }
 
 void ConnectionGate::give_back(std::shared_ptr<Connection> connection, bool is_trusted) {
@@ -55,7 +57,8 @@ void ConnectionGate::add(std::shared_ptr<Connection> connection, int64_t until_n
 
 void ConnectionGate::take_given_back() {
   uint64_t count = 0;
-  static_cast<void>(::read(wakeup_, &count, sizeof count));
+  const ssize_t taken = ::read(wakeup_, &count, sizeof count);
+  static_cast<void>(taken);
   std::vector<Waiting> back;
   {
     const std::lock_guard lock(mutex_);
@@ -91,9 +94,9 @@ void ConnectionGate::hear(std::list<Waiting>::iterator one) {
 }
 
 int ConnectionGate::wait_ms() const {
-  int64_t until_ns = monotonic_ns() + kLongestWaitMs * kMillisecond;
+  int64_t until_ns = monotonic_ns() + kLongestWaitMs * kNsOfMillisecond;
   for (const Waiting& one : waiting_) until_ns = std::min(until_ns, one.until_ns);
-  return static_cast<int>(std::max<int64_t>(until_ns - monotonic_ns() + kMillisecond - 1, 0) / kMillisecond);
+  return static_cast<int>(std::max<int64_t>(until_ns - monotonic_ns() + kNsOfMillisecond - 1, 0) / kNsOfMillisecond);
 }
 
 void ConnectionGate::run() {
