@@ -9,7 +9,10 @@ import json
 from pathlib import Path
 
 from case_table import each_row
-from torch_support import Captured, capture, plain
+from cli_support import tensortap
+from torch_support import INPUT, Captured, capture, plain
+
+UNWRITTEN = 32  # of a record's flags
 
 CALLS = """
 import inspect, sys, traceback, types, warnings
@@ -176,24 +179,56 @@ with torch.no_grad():
 LOADS = """
 import torch
 torch.ones(1).sin()
-with open("compiled.bin", "rb") as file:
+with open("compiled.bin", "rb") as file, torch.no_grad():
     compiled = torch.compiler.load_compiled_function(file)
-print(compiled(torch.full((4, 4), 2.0)).tolist())
+    print(compiled(torch.full((4, 4), 2.0)).tolist())
 """
 
 
-@each_row("route", ["inductor", "aot", "inductor-nodes", "eager"])
-def test_a_graph_that_is_compiled_ahead_of_time_stays_what_it_is(tmp_path: Path, route: str) -> None:
+def test_a_graph_that_is_compiled_ahead_of_time_stays_what_it_is(tmp_path: Path) -> None:
     expected = plain(tmp_path, AHEAD).splitlines()
-    (tmp_path / "compiled.bin").unlink()
-    done = captured(tmp_path / "makes", AHEAD, "--compile", route)
-    assert done.out.splitlines() == expected
-    fused = [entry["reason"] for entry in done.dump.run["ops"]["not_captured"]]
-    assert any("fused" in reason for reason in fused) or route == "eager"
-    (tmp_path / "loads").mkdir()
-    (tmp_path / "makes" / "compiled.bin").rename(tmp_path / "loads" / "compiled.bin")
-    assert plain(tmp_path / "loads", LOADS).splitlines() == expected[:1]
-    done = capture(tmp_path / "loads", LOADS, options=["--compile", route])
+    for route in ("inductor", "aot", "inductor-nodes", "eager"):
+        done = captured(tmp_path / route, AHEAD, "--compile", route)
+        assert done.out.splitlines() == expected, route
+        assert "fused" in json.dumps(done.dump.run["ops"]["not_captured"]), route
+    folder = tmp_path / "inductor"
+    (folder / "dump").rename(folder / "first")
+    done = capture(folder, LOADS)
     assert (done.code, done.out.splitlines()) == (0, expected[:1])
-    reasons = json.dumps(done.dump.run["ops"]["not_captured"])
-    assert "fused" in reasons, "a graph that another process compiled is one all the same"
+    assert "fused" in json.dumps(done.dump.run["ops"]["not_captured"]), "a graph that another process compiled is one all the same"
+
+
+OUTPUTS = """
+import torch
+@torch.library.custom_op("mine::add_into", mutates_args=("out",))
+def add_into(out: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> None:
+    out.copy_(x.detach() + y.detach())
+@torch.library.custom_op("mine::double", mutates_args=("x",))
+def double(x: torch.Tensor) -> None:
+    x.mul_(2)
+for one in (add_into, double):
+    one.register_fake(lambda *arguments: None)
+def function(x):
+    out = torch.empty_like(x)
+    torch.ops.mine.add_into(out, x.sin(), x)
+    y = out.cos() + 1
+    torch.ops.mine.double(y)
+    return y * 2
+torch.ones(1).sin()
+compiled = torch.compile(function)
+for run in (function, compiled, compiled, compiled):
+    torch.full((100000,), float("nan"))  # what the allocator gives next
+    print(run(torch.ones(100000)).sum().item())
+"""
+
+
+def test_memory_to_write_into_is_no_input_of_a_custom_operator(tmp_path: Path) -> None:
+    done = captured(tmp_path / "captured", OUTPUTS)
+    assert len(set(done.out.splitlines())) == 1
+    read = done.dump.of_type("mine.add_into", INPUT)
+    assert set(read["slot_index"]) == {1, 2}, "what was in the buffer is no input"
+    assert len(read) == 8 and not (read["flags"] & UNWRITTEN).any()
+    changed = done.dump.of_type("mine.double", INPUT)
+    assert len(changed) == 4 and (changed["max"] > 1).all(), "a buffer that the program has filled is one"
+    found = tensortap("find", done.dump.folder)
+    assert found.code == 0, found.out

@@ -41,6 +41,7 @@ typedef struct tensortap_torch_op {
   uint32_t argument_count;
   uint32_t return_count;
   uint64_t overwritten; /* bit n: the operator writes all of argument n and reads nothing of it, as of `out=` */
+  uint64_t written;     /* bit n: the schema says that the operator writes into argument n */
 } tensortap_torch_op;
 
 /* How far a tensor can be looked into. */

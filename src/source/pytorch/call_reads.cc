@@ -44,6 +44,11 @@ void gather_shown(const ShownReads& reads) {
 
 }  // namespace
 
+bool is_output_buffer(const PendingCall& pending, const tensortap_torch_tensor& tensor, const StorageContent& content) {
+  const TorchOperator& op = pending.capture->runtime.operators[pending.identity->op];
+  return content.unwritten && tensor.slot < 64 && (op.written >> tensor.slot & 1U) != 0 && op.name_space != "aten";
+}
+
 void gather_what_it_writes_over(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
   const std::span all(call.tensors, call.tensor_count);
   calls.tensors.clear();
@@ -56,10 +61,12 @@ void gather_what_it_writes_over(ThreadCalls& calls, PendingCall& pending, const 
       static_cast<void>(pending.capture->describe(*pending.identity, tensor, {}, nothing));
       continue;
     }
+    const bool is_written = !pending.written.empty() && calls.written.reaches(tensor);
+    const StorageContent content = is_written ? pending.capture->storages.look(tensor, calls.met) : StorageContent{};
+    if (is_written && is_output_buffer(pending, tensor, content)) continue;
     pending.read.push_back({tensor.storage, tensor.data, tensor.storage_bytes, tensor.slot, tensor.element});
-    if (pending.written.empty() || !calls.written.reaches(tensor)) continue;
+    if (!is_written) continue;
     tensortap_tensor told;
-    const StorageContent content = pending.capture->storages.look(tensor, calls.met);
     if (!pending.capture->describe(*pending.identity, tensor, content, told)) continue;
     told.slot_kind = TENSORTAP_SLOT_INPUT;
     calls.tensors.push_back(told);

@@ -79,6 +79,7 @@ void gather_inputs(ThreadCalls& calls, const PendingCall& pending, const tensort
     const tensortap_torch_tensor& tensor = call.tensors[i];
     tensortap_tensor told;
     const StorageContent content = pending.capture->storages.look(tensor, calls.met);
+    if (is_output_buffer(pending, tensor, content)) continue;
     if (!pending.capture->describe(*pending.identity, tensor, content, told)) continue;
     told.slot_kind = TENSORTAP_SLOT_INPUT;
     calls.tensors.push_back(told);

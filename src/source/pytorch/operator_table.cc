@@ -17,6 +17,7 @@ TorchOperator* make_operator(const tensortap_torch_op& op) {
   described->returns = op.return_count;
   described->flags = op.flags;
   described->overwritten = op.overwritten;
+  described->written = op.written;
   return described;
 }
 

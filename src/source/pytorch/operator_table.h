@@ -24,6 +24,7 @@ struct TorchOperator {
   uint32_t returns = 0;
   uint32_t flags = 0;        // TENSORTAP_TORCH_OP_*
   uint64_t overwritten = 0;  // bit per argument: written and not read
+  uint64_t written = 0;      // bit per argument: the schema says that it is written
 };
 
 // Thread-safe; looking one up takes no lock. References stay valid as long as the table.

@@ -82,6 +82,18 @@ uint64_t overwritten_by(std::string_view name, const c10::FunctionSchema& schema
   return bits;
 }
 
+bool declares_write(const c10::Argument& argument) { return argument.alias_info() != nullptr && argument.alias_info()->isWrite(); }
+
+// Bit n: the schema says that argument n is written.
+uint64_t written_by(const c10::FunctionSchema& schema) {
+  uint64_t bits = 0;
+  const size_t count = std::min<size_t>(schema.arguments().size(), 64);
+  for (size_t i = 0; i < count; ++i) {
+    if (declares_write(schema.arguments()[i])) bits |= uint64_t{1} << i;
+  }
+  return bits;
+}
+
 uint32_t flags_of(std::string_view name, const c10::FunctionSchema& schema) {
   uint32_t flags = 0;
   for (const c10::Argument& argument : schema.returns()) {
@@ -128,6 +140,7 @@ uint32_t describe_schema(const c10::FunctionSchema& schema) {
   op.argument_count = static_cast<uint32_t>(names.size());
   op.return_count = static_cast<uint32_t>(schema.returns().size());
   op.overwritten = overwritten_by(schema.name(), schema);
+  op.written = written_by(schema);
   return describer->describe_op(&op);
 }
 
@@ -147,8 +160,8 @@ void fill_from_schema(const c10::OperatorHandle& handle, OperatorFacts& facts) {
   facts.arguments = static_cast<uint32_t>(schema.arguments().size());
   facts.returns = static_cast<uint32_t>(schema.returns().size());
   for (const c10::Argument& argument : schema.arguments()) {
-    const bool declared = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
-    const bool written = declared || writes_undeclared(facts.name, argument.name()) || is_output_by_name(facts.name, argument.name());
+    const bool written =
+        declares_write(argument) || writes_undeclared(facts.name, argument.name()) || is_output_by_name(facts.name, argument.name());
     facts.written.push_back(written ? 1 : 0);
     if (written && !is_returned(schema, argument)) facts.reads_back = true;
   }
