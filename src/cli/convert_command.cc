@@ -15,6 +15,7 @@
 #include "convert/convert.h"
 #include "convert/layout_losses.h"
 #include "convert/node_data.h"
+#include "read/dump_parts.h"
 #include "registry/registry.h"
 
 namespace tensortap::cli {
@@ -118,6 +119,15 @@ ExitCode print_losses(Terminal& terminal) {
   return ExitCode::kFine;
 }
 
+// One dump is converted at a time.
+void warn_of_other_parts(const std::string& source, const Terminal& terminal) {
+  const auto parts = find_parts(source);
+  if (!parts.ok() || parts->size() < 2) return;
+  terminal.warn(
+      printable(fmt::format("{} is converted alone: {} other parts of the dump are not, such as {}; convert each by its own folder",
+                            part_title(parts->front()), parts->size() - 1, parts->back().path)));
+}
+
 Result<ExitCode> run_convert(const ConvertOptions& options, Terminal& terminal) {
   if (options.losses) return print_losses(terminal);
   TENSORTAP_ASSIGN_OR_RETURN(const ConvertRequest request, read_request(options));
@@ -130,6 +140,7 @@ Result<ExitCode> run_convert(const ConvertOptions& options, Terminal& terminal) 
   dumps.print_state(terminal);
   print_failures(terminal, report);
   for (const std::string& note : report.notes) terminal.note(printable(note));
+  if (report.source) warn_of_other_parts(request.sources.front(), terminal);
   if (terminal.json) {
     terminal.json_line(convert_json(request, report));
   } else {

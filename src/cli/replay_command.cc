@@ -14,6 +14,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/dump_access.h"
+#include "cli/part_access.h"
 #include "cli/replay_runtime.h"
 #include "cli/replay_text.h"
 #include "cli/replay_torch.h"
@@ -29,6 +30,7 @@ constexpr size_t kTableLines = 20;
 
 struct ReplayArguments {
   std::string dump;
+  std::string part;
   std::string op;
   std::string runtime;
   std::string with;
@@ -213,23 +215,64 @@ Result<ExitCode> replay_pytorch(const ReplayArguments& arguments, const Terminal
   return replay_torch(words, arguments.runtime);
 }
 
-Result<ExitCode> replay(const ReplayArguments& arguments, Terminal& terminal) {
-  AnsweredDumps dumps;
-  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, dumps.open(terminal, arguments.dump));
-  const RuntimeOfDump recorded = runtime_of(*dump);
+// `arguments` name the dump that `replayed` is.
+Result<ExitCode> replay_dump(const ReplayArguments& arguments, const ReplayedDump& replayed, Terminal& terminal) {
+  const RuntimeOfDump recorded = runtime_of(replayed.index);
   const bool by_onnxruntime = is_of_onnxruntime(recorded);
   if (!by_onnxruntime && !recorded.source.starts_with("pytorch ")) {
     return io_error(fmt::format("{}: made by {}; only dumps of ONNX Runtime and PyTorch can be replayed", arguments.dump,
                                 recorded.source.empty() ? "a runtime that it does not name" : quote(recorded.source)));
   }
-  dumps.print_state(terminal);
+  replayed.state.print_state(terminal);
   // The other program prints, too.
   if (!by_onnxruntime) terminal.flush();
   // Files that were asked for are no verdict.
   const bool judges = arguments.emit.empty() || arguments.minimize;
-  TENSORTAP_ASSIGN_OR_RETURN(const ExitCode code, by_onnxruntime ? replay_onnx(arguments, {*dump, dumps}, recorded, terminal)
-                                                                 : replay_pytorch(arguments, terminal));
-  return judges ? dumps.code_of(code) : code;
+  TENSORTAP_ASSIGN_OR_RETURN(const ExitCode code,
+                             by_onnxruntime ? replay_onnx(arguments, replayed, recorded, terminal) : replay_pytorch(arguments, terminal));
+  return judges ? replayed.state.code_of(code) : code;
+}
+
+// Those that have the op that is asked for.
+std::vector<OpenPart> parts_with_op(std::vector<OpenPart> parts, const std::string& op) {
+  if (!op.empty()) std::erase_if(parts, [&op](const OpenPart& one) { return !parse_replay_selection(*one.dump, op).ok(); });
+  return parts;
+}
+
+// kFound when an op of one part gives other bits, otherwise kFailed when one part could not be replayed.
+Result<ExitCode> replay_parts(const ReplayArguments& arguments, const std::vector<OpenPart>& parts, Terminal& terminal) {
+  if (parts.size() > 1 && !arguments.emit.empty()) {
+    return invalid_argument(fmt::format("{}: {} parts of the dump have it; choose one with --part", arguments.op, parts.size()));
+  }
+  ExitCode code = ExitCode::kFine;
+  for (const OpenPart& one : parts) {
+    ReplayArguments of_part = arguments;
+    of_part.dump = one.part.path;
+    AnsweredDumps state;
+    state.add(part_title(one.part), one.dump->completeness());
+    terminal.json ? terminal.json_line(part_json(one.part)) : terminal.line(terminal.out_palette().bold(printable(part_title(one.part))));
+    const auto of_one = replay_dump(of_part, {*one.dump, state}, terminal);
+    if (!of_one.ok()) terminal.warn(printable(of_one.status().message()));
+    const ExitCode own = of_one.ok() ? *of_one : ExitCode::kFailed;
+    if (code != ExitCode::kFound && own != ExitCode::kFine) code = own;
+  }
+  return code;
+}
+
+Result<ExitCode> replay(const ReplayArguments& arguments, Terminal& terminal) {
+  TENSORTAP_ASSIGN_OR_RETURN(const AskedParts asked, asked_parts(arguments.dump, arguments.part));
+  AnsweredDumps dumps;
+  TENSORTAP_ASSIGN_OR_RETURN(std::vector<OpenPart> open, open_parts(terminal, asked, dumps));
+  if (asked.parts.size() == 1) {
+    ReplayArguments of_part = arguments;
+    of_part.dump = asked.parts.front().path;
+    return replay_dump(of_part, {*open.front().dump, dumps}, terminal);
+  }
+  const auto missing = arguments.op.empty() ? Status() : parse_replay_selection(*open.front().dump, arguments.op).status();
+  const std::vector<OpenPart> parts = parts_with_op(std::move(open), arguments.op);
+  if (parts.empty()) return missing;
+  TENSORTAP_ASSIGN_OR_RETURN(const ExitCode code, replay_parts(arguments, parts, terminal));
+  return dumps.code_of(code);
 }
 
 }  // namespace
@@ -238,6 +281,7 @@ Action declare_replay(CLI::App& app) {
   const auto arguments = std::make_shared<ReplayArguments>();
   app.add_option("dump", arguments->dump, "Folder of the dump")->type_name(kDump)->required();
   auto* op = app.add_option("op", arguments->op, "The op, as OP, OP@STEP, OP#CALL or OP@STEP#CALL (all ops)")->type_name("OP");
+  add_part_option(app, arguments->part);
   app.add_flag("--all", arguments->all, "Replay all ops and show every output, not only those that differ")->excludes(op);
   auto* runtime =
       app.add_option("--runtime", arguments->runtime,
