@@ -39,8 +39,8 @@ struct PartAnswer {
 // In the order of the parts. A part that cannot be opened or asked keeps the others from nothing.
 std::vector<PartAnswer> ask_parts(std::span<const DumpPart> parts, const PartQuestion& question);
 
-// Of which part an answer speaks first: of those that find something the one whose "first_nonfinite" has the lowest step; where none does the
-// first that could be asked. Null when none could.
+// Of which part an answer speaks first: of those that find something the one whose "first_nonfinite" has the lowest step; where none does
+// the first that could be asked. Null when none could.
 const PartAnswer* first_to_tell(std::span<const PartAnswer> answers);
 
 // "`found` in process_4711 (SpawnProcess-1): 1 of 2 processes", or "`none` in 2 processes", with how many of them could not be read or are
@@ -52,8 +52,8 @@ std::string parts_sentence(std::span<const PartAnswer> answers, std::string_view
 // its members, "part", "role", "path", "finds", "problem" or null, and its own "dump".
 Json parts_answer_json(std::span<const PartAnswer> answers);
 
-// What `tensortap find --json` prints: the answer of one part with "dump", and with its name where the dump has others; or that of all parts.
-// Errors: that of the first part, where none gives an answer.
+// What `tensortap find --json` prints: the answer of one part with "dump", and with its name where the dump has others; or that of all
+// parts. Errors: that of the first part, where none gives an answer.
 Result<Json> answer_json(std::span<const DumpPart> parts, bool are_several, const PartQuestion& question);
 
 // Of each part. One that could not be opened is incomplete.

@@ -34,8 +34,8 @@ Result<std::vector<DumpPart>> find_parts(const std::string& path);
 // The one whose folder, or report in JSON, is at `path`, of a run in `folder`.
 DumpPart part_at(const std::string& folder, const std::string& path);
 
-// The parts among `parts` that `words` name: "process_4711,rank_1", each the name of a part, the name of a folder that holds parts, or a piece
-// of a role. "" = all. Errors: kNotFound naming the parts that there are.
+// The parts among `parts` that `words` name: "process_4711,rank_1", each the name of a part, the name of a folder that holds parts, or a
+// piece of a role. "" = all. Errors: kNotFound naming the parts that there are.
 Result<std::vector<DumpPart>> chosen_parts(std::span<const DumpPart> parts, std::string_view words);
 
 // "process_4711 (SpawnProcess-1)".

@@ -12,8 +12,8 @@
 
 namespace tensortap {
 
-// The answers about the dump at `path`. Of one with several processes, ranks or models those about the part that `find` speaks of first; they
-// begin with what is true of all parts. Errors: those of open_dump(), where no part can be opened that of the first.
+// The answers about the dump at `path`. Of one with several processes, ranks or models those about the part that `find` speaks of first;
+// they begin with what is true of all parts. Errors: those of open_dump(), where no part can be opened that of the first.
 Result<std::unique_ptr<WebAnswers>> open_telling_part(const std::string& path, const SourceFiles& sources);
 
 }  // namespace tensortap
