@@ -127,7 +127,8 @@ def _dumping_compiler(table: Functions, path_of: Callable[[int], str], graphs: C
             return inductor(model, inputs, **options)
         from .inductor_nodes import compile_with_nodes
 
-        return compile_with_nodes(inductor.args[0], model, inputs, options, Family(nodes, inputs), graphs, lost)
+        patches = {**inductor.args[0].config, **(options.get("config_patches") or {})}
+        return compile_with_nodes(model, inputs, patches, Family(nodes, inputs), graphs, lost)
 
     return compile_graph
 

@@ -69,20 +69,18 @@ class DumpPass(CustomGraphPass):  # type: ignore[misc]
 
 
 def compile_with_nodes(
-    wrapper: Any, model: Any, inputs: Any, options: dict[str, Any], family: Family, graphs: CompiledGraphs, lost: Callable[[str], None]
+    model: Any, inputs: Any, patches: dict[str, Any], family: Family, graphs: CompiledGraphs, lost: Callable[[str], None]
 ) -> Any:
     """Compile as ``torch.compile`` does, with dump nodes.
 
     Parameters
     ----------
-    wrapper : torch._TorchCompileInductorWrapper
-        That has the program's options.
     model : torch.fx.GraphModule
         Of Dynamo.
     inputs : sequence
         What it is compiled for.
-    options : dict
-        What Dynamo gave.
+    patches : dict
+        The settings of Inductor that the program asked for.
     family : Family
         Of the graphs.
     graphs : CompiledGraphs
@@ -97,8 +95,6 @@ def compile_with_nodes(
     """
     from torch._inductor import config
     from torch._inductor.compile_fx import compile_fx, compile_fx_inner
-
-    patches = {**wrapper.config, **(options.get("config_patches") or {})}
 
     def inner(graph: Any, example_inputs: Any, **settings: Any) -> Any:
         with compiling(family.table.functions):  # the backward graph's turn comes when it is first needed
@@ -131,5 +127,4 @@ def compile_with_nodes(
         return compile_fx_inner(spare, example_inputs, **settings)
 
     own = DumpPass(family, patches.get(_PASS, getattr(config, _PASS, None)))
-    patches[_PASS] = own
-    return compile_fx(model, inputs, inner_compile=inner, config_patches=patches)
+    return compile_fx(model, inputs, inner_compile=inner, config_patches={**patches, _PASS: own})

@@ -11,8 +11,8 @@
 
 namespace tensortap::pytorch {
 
-// Whether an argument is memory that nobody has written to, given to an operator that is not PyTorch's own and that says it writes there: it
-// reads nothing of it.
+// Whether an argument is memory that nobody has written to, given to an operator that is not PyTorch's own and that says it writes there:
+// it reads nothing of it.
 bool is_output_buffer(const PendingCall& pending, const tensortap_torch_tensor& tensor, const StorageContent& content);
 
 // At its begin: notes in `pending` what a call reads, and gathers in calls.tensors what it may write over.

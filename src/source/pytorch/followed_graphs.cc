@@ -1,5 +1,5 @@
-// Follows the runs of graphs that Inductor compiled, and the compiling of them. The graphs stay the objects that torch made, whatever it may
-// ask of them.
+// Follows the runs of graphs that Inductor compiled, and the compiling of them. The graphs stay the objects that torch made, whatever it
+// may ask of them.
 
 #include <array>
 
