@@ -27,6 +27,7 @@
 #include "read/tensor_file.h"
 #include "stats/digest.h"
 #include "stats/stats.h"
+#include "trace/waiting_values.h"
 
 namespace tensortap::cli {
 namespace {
@@ -83,7 +84,11 @@ void print_description(Terminal& terminal, const DumpIndex& dump, size_t index) 
   field(terminal, "strides", strides_text(row));
   if ((row.flags & kRecordFailedOp) != 0) field(terminal, "note", "an input of an op that failed");
   if ((row.flags & kRecordUnwritten) != 0) field(terminal, "note", "memory that nothing was written to yet: it has no values");
-  if ((row.flags & kRecordDataLost) != 0) field(terminal, "note", "the values were wanted and are not there; run.json says why");
+  if (waits_for_values(row)) {
+    field(terminal, "note", "the values were on their way into the dump when the program died, or still are");
+  } else if ((row.flags & kRecordDataLost) != 0) {
+    field(terminal, "note", "the values were wanted and are not there; run.json says why");
+  }
   if (row.storage != 0) field(terminal, "memory", fmt::format("block {}, version {}", row.storage, row.version));
   field(terminal, "file", dump.file(index));
 }

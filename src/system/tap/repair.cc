@@ -336,8 +336,6 @@ Status Repair::add_gaps(Json& manifest) const {
   Completeness after = before_;
   if (report_.records_lost > 0) after.lack(concat("repair found ", counted(report_.records_lost, "record"), " lost"));
   if (report_.tensors_lost > 0) after.lack(concat("repair found the values of ", counted(report_.tensors_lost, "record"), " lost"));
-  if (report_.counted_losses > 0)
-    after.lack(concat("the program had counted ", counted(report_.counted_losses, "lost record"), " before it died"));
   manifest["tensors_on_the_way"] = report_.tensors_on_the_way;
   manifest["counted_losses"] = report_.counted_losses;
   manifest[kIncompleteMember] = after.reasons;

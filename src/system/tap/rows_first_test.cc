@@ -1,5 +1,6 @@
 // Rows that come before their values: what a program that dies leaves of them.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -144,6 +145,13 @@ TEST(RowsFirst, RowsThatWereCutOffAreCounted) {
   hand_over_and_die(folder.path(), {kBlockRows + 9, 0});
   settle_left_rings();
   std::filesystem::resize_file(join_path(folder.path(), kRecordsFile), 4096 + 100 * sizeof(RecordRow));
+  {
+    const auto dump = open_dump_folder(folder.path());
+    ASSERT_TRUE(dump.ok());
+    EXPECT_EQ((*dump)->completeness().written.records, kBlockRows + 9);
+    EXPECT_THAT((*dump)->completeness().reasons, testing::Contains("records.npy has 100 of 137 records"));
+    EXPECT_THAT((*dump)->completeness().reasons, testing::Contains("the program had counted 3 lost records before it died"));
+  }
   const Result<RepairReport> report = repair_dump(folder.path(), false);
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->records_kept, 100U);

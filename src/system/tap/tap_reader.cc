@@ -190,18 +190,20 @@ void Index::read_ops(const std::string& folder) {
 }
 
 // The rows of a ring are read before the file: they may go into the file meanwhile, and never the other way.
-Result<MappedFile> open_records(const std::string& path, bool finished) {
-  if (finished) return MappedFile::open_settled(path);
+// Without `left` the dump is finished.
+Result<MappedFile> open_records(const std::string& path, LeftRing* left) {
+  if (left == nullptr) return MappedFile::open_settled(path);
   TENSORTAP_ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY));
-  const std::vector<LeftRow> left = read_left_ring(file).rows;
-  if (left.empty()) return MappedFile::open_settled(path);
+  *left = read_left_ring(file);
+  if (left->rows.empty()) return MappedFile::open_settled(path);
   TENSORTAP_ASSIGN_OR_RETURN(MappedFile map, MappedFile::open_with_room(file, kRingRows * sizeof(RecordRow)));
-  add_left_rows(map.own_bytes(), left);
+  add_left_rows(map.own_bytes(), left->rows);
   return map;
 }
 
 Status Index::read_records(const std::string& folder) {
-  Result<MappedFile> file = open_records(join_path(folder, kRecordsFile), finished_);
+  LeftRing left;
+  Result<MappedFile> file = open_records(join_path(folder, kRecordsFile), finished_ ? nullptr : &left);
   if (!file.ok()) {
     problems_.push_back(concat("the records are not known: ", file.status().message()));
     return {};
@@ -209,6 +211,12 @@ Status Index::read_records(const std::string& folder) {
   records_ = *std::move(file);
   TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), finished_));
   problems_.insert(problems_.end(), rows_.problems.begin(), rows_.problems.end());
+  if (left.handed_over > 0) completeness_.written.records = std::max<uint64_t>(left.handed_over, rows_.rows.size());
+  if (!is_running_ && left.handed_over > rows_.rows.size()) {
+    problems_.push_back(concat(kRecordsFile, " has ", grouped(rows_.rows.size()), " of ", grouped(left.handed_over), " records"));
+  }
+  if (!is_running_ && left.lost > 0)
+    problems_.push_back(concat("the program had counted ", counted(left.lost, "lost record"), " before it died"));
   if (!finished_ && rows_.on_the_way > 0) {
     problems_.push_back(concat("tensors.npz: the values of ", counted(rows_.on_the_way, "record"), " have not arrived"));
   }
