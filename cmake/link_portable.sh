@@ -20,7 +20,8 @@ case $kind in
   adapter) exec "$@" "${common[@]}" "$stubs/libstdc++.so.6" "${all[@]}" ;;
   library) exec "$@" "${common[@]}" "${all[@]}" -Wl,-z,defs ;;
   module) exec "$@" "${common[@]}" "${all[@]}" ;;
-  stub) exec "$@" "${common[@]}" -Wl,--as-needed -l:libdl.so.2 -Wl,--no-as-needed -l:libc.so.6 "$loader" ;;
+  # Not the loader: that of another C library, which preloads it as well, has another name.
+  stub) exec "$@" "${common[@]}" -Wl,--as-needed -l:libdl.so.2 -Wl,--no-as-needed -l:libc.so.6 ;;
   program)
     # The start of a program is the old glibc's, too: one of 2.34 or newer leaves the calling of constructors to a young libc.
     compiler=$1
