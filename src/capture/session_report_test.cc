@@ -27,8 +27,9 @@ TEST(SessionReport, CountsOpsByWhatBecameOfThem) {
   parts.sink.flush();
   const SessionReport::Origin origin{.program = "p", .source = "", .folder = "/d", .started = "now"};
   const PlanChanges changes{CaptureSpec()};
+  const StepModules modules("", false);
   const SessionReport report({origin, parts.ops, parts.admission, parts.sink, parts.look, parts.last_ops, parts.contents, parts.pool,
-                              failures, parts.problems, changes, nullptr, nullptr});
+                              failures, parts.problems, changes, nullptr, nullptr, modules});
   const Json json = report.to_json(true);
   EXPECT_EQ(json["ops"]["registered"], 4);
   EXPECT_EQ(json["ops"]["expected"], 3);
@@ -50,8 +51,9 @@ TEST(SessionReport, AnOpThatIsNotDecidedYetCountsAsWanted) {
   const FailedOps none;
   const SessionReport::Origin origin;
   const PlanChanges changes{CaptureSpec()};
+  const StepModules modules("", false);
   const SessionReport report({origin, parts.ops, parts.admission, parts.sink, parts.look, parts.last_ops, parts.contents, parts.pool, none,
-                              parts.problems, changes, nullptr, nullptr});
+                              parts.problems, changes, nullptr, nullptr, modules});
   const Json json = report.to_json(false);
   EXPECT_EQ(json["ops"]["expected"], 1);
   EXPECT_EQ(json["failed_op"], nullptr);
