@@ -227,7 +227,8 @@ class Restorer {
     }
     if (gone == 0) return;
     content_.problems.push_back(concat("the tree has no values of ", gone, " records of the dump that it was converted from"));
-    content_.completeness.lack(content_.problems.back());
+    // The tree may never have had room for them: its types are fewer.
+    content_.completeness.worsen(DumpState::kUnknown);
   }
 
   // What is only in the tree belongs to the run of what follows it there.
