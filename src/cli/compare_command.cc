@@ -260,6 +260,7 @@ Result<ExitCode> compare_part(const CompareOptions& options, const ComparedPart&
   if (!a.ok()) return a.status();
   dumps.add(part.a, (*a)->completeness());
   dumps.add(part.b, (*b)->completeness());
+  dumps.print_state(terminal);
   Progress progress(terminal);
   ComparisonOptions asked = prepared.options;
   Opened noise;
@@ -287,7 +288,6 @@ Result<ExitCode> compare_part(const CompareOptions& options, const ComparedPart&
   if (own) summary["summary"]["replay"] = own->summary();
   summary["summary"]["dump"] = dumps.json();
   if (!part.name.empty()) summary["part"] = part.name;
-  dumps.print_state(terminal);
   if (!terminal.json && !part.name.empty()) terminal.line(terminal.out_palette().bold(part.name));
   if (!terminal.json) print_comparison(terminal, summary.at("summary"));
   chosen.finish();

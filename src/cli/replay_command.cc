@@ -217,13 +217,13 @@ Result<ExitCode> replay_pytorch(const ReplayArguments& arguments, const Terminal
 
 // `arguments` name the dump that `replayed` is.
 Result<ExitCode> replay_dump(const ReplayArguments& arguments, const ReplayedDump& replayed, Terminal& terminal) {
+  replayed.state.print_state(terminal);
   const RuntimeOfDump recorded = runtime_of(replayed.index);
   const bool by_onnxruntime = is_of_onnxruntime(recorded);
   if (!by_onnxruntime && !recorded.source.starts_with("pytorch ")) {
     return io_error(fmt::format("{}: made by {}; only dumps of ONNX Runtime and PyTorch can be replayed", arguments.dump,
                                 recorded.source.empty() ? "a runtime that it does not name" : quote(recorded.source)));
   }
-  replayed.state.print_state(terminal);
   // The other program prints, too.
   if (!by_onnxruntime) terminal.flush();
   // Files that were asked for are no verdict.

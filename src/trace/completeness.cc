@@ -101,11 +101,12 @@ Completeness sum_of(std::span<const NamedCompleteness> dumps) {
 
 void Completeness::count_steps(std::span<const RecordRow> rows) {
   std::set<int64_t> steps;
-  const RecordRow* before = nullptr;
+  std::optional<int64_t> last;
   for (const RecordRow& row : rows) {
     // Weights are recorded when a model is loaded, before any step. Rows of one step mostly lie together.
-    if (row.phase != static_cast<uint8_t>(Phase::kLoad) && (before == nullptr || before->step != row.step)) steps.insert(row.step);
-    before = &row;
+    if (row.phase == static_cast<uint8_t>(Phase::kLoad) || last == row.step) continue;
+    steps.insert(row.step);
+    last = row.step;
   }
   found.steps = steps.size();
   step_range.reset();

@@ -338,6 +338,8 @@ TEST(TapDamage, DumpsOfVersionsBeforeHaveColumnsThatAreZero) {
                              "('strided', '|u1'), ('element_order', '|u1'), ('sketch', '|u1'), ('spare', '|u1')"}) {
     const TemporaryFolder folder;
     write_dump(folder.path(), true);
+    // Their manifests did not describe the files.
+    ASSERT_TRUE(write_file_atomically(join_path(folder.path(), kRunFile), "{}").ok());
     {
       auto file = File::open(join_path(folder.path(), kRecordsFile), O_WRONLY);
       ASSERT_TRUE(file.ok());
