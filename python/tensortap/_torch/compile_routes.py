@@ -20,6 +20,7 @@ from . import graph_lines
 from ._functions import Functions
 from .compiled_graphs import CompiledGraphs
 from .compiled_modules import CompiledModules
+from .dynamo_frames import undisturbed
 from .graph_family import Family, NodeTable
 from .graph_runs import GraphRuns
 from .module_events import ModuleEvents
@@ -54,7 +55,7 @@ def install(table: Functions, path_of: Callable[[int], str], events: ModuleEvent
         _replace_inductor(_dumping_compiler(table, path_of, graphs))
     wrapper = getattr(torch, "_TorchCompileInductorWrapper", None)
     if wrapper is not None:
-        table.follow_compiler(wrapper.__call__, graphs.look)
+        table.follow_compiler(wrapper.__call__, undisturbed(graphs.look))
     return graphs
 
 

@@ -8,6 +8,7 @@ import weakref
 from typing import Any
 
 from ._functions import Functions
+from .dynamo_frames import undisturbed
 from .generated_code import buffers_to_write
 
 _RUNS_GRAPHS = (
@@ -45,7 +46,7 @@ class CompiledGraphs:
             self._to_come.discard((place, name))
             if isinstance(kind, type) and "__call__" in vars(kind):
                 self._kinds.append(kind)
-                self._functions.follow_graphs(vars(kind)["__call__"], self._met)
+                self._functions.follow_graphs(vars(kind)["__call__"], undisturbed(self._met))
 
     def runs(self, compiled: Any) -> bool:
         """Tell whether it will be seen when something runs.
