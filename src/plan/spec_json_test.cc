@@ -103,10 +103,10 @@ std::string document(std::string_view key, std::string_view value, std::string& 
 TEST(SpecJson, EveryKeyOfTheWrongTypeIsRefusedWithItsPlace) {
   const std::vector<std::string> wrong = {"null", "true", "-1", "1.5", "\"~\"", "[1]", "[null]", "{\"a\": 1}", "[[]]", "-9e99", "[\"~\"]"};
   // What is of the right type all the same.
-  const std::set<std::string> fine = {"limits.stop_after null", "profile \"~\"",     "out \"~\"",         "dialect \"~\"",
-                                      "layout \"~\"",           "devices [1]",       "include [\"~\"]",   "exclude [\"~\"]",
-                                      "watchers [\"~\"]",       "follow.path \"~\"", "follow.over \"~\"", "sketch.channels null",
-                                      "sketch.channels -1"};
+  const std::set<std::string> fine = {"limits.stop_after null", "limits.keep_free null", "profile \"~\"",     "out \"~\"",
+                                      "dialect \"~\"",          "layout \"~\"",          "devices [1]",       "include [\"~\"]",
+                                      "exclude [\"~\"]",        "watchers [\"~\"]",      "follow.path \"~\"", "follow.over \"~\"",
+                                      "sketch.channels null",   "sketch.channels -1"};
   for (const ConfigKey& key : spec_keys()) {
     for (const std::string& value : wrong) {
       if (fine.contains(concat(key.name, " ", value)) || (key.type == "true or false" && value == "true")) continue;
