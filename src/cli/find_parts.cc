@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_members.h"
 #include "cli/dump_access.h"
 #include "cli/part_access.h"
 #include "find/ask_parts.h"
@@ -33,7 +33,11 @@ Result<ExitCode> ask_one(const AskedParts& asked, const FindQuestion& question, 
 void print_part(const PartAnswer& one, bool whole, const FindQuestion& question, Terminal& terminal) {
   const std::string title = terminal.out_palette().bold(printable(part_title(one.part)));
   if (!one.status.ok()) return terminal.line(fmt::format("{}: {}", title, printable(one.status.message())));
-  if (!whole) return terminal.line(fmt::format("{}: {}", title, question.none));
+  if (!whole) {
+    const uint64_t unknown = count_in(one.answer, "unknown");
+    const std::string more = unknown == 0 ? "" : fmt::format("; {} not known", unknown);
+    return terminal.line(fmt::format("{}: {}{}", title, question.none, more));
+  }
   terminal.line(title);
   question.print(one.answer);
 }

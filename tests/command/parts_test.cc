@@ -90,7 +90,7 @@ TEST_F(Parts, AChoiceIsByNameFolderOrRole) {
   EXPECT_EQ(at("find bad --part first --json").object().at("part"), "first");
   EXPECT_EQ(at("find bad --part first,process_7 --json").object().at("parts").size(), 2U);
   const Done done = at("find bad --part process_8");
-  EXPECT_EQ(done.code, 3);
+  EXPECT_EQ(done.code, 2);
   EXPECT_THAT(done.err, AllOf(HasSubstr("--part \"process_8\""), HasSubstr("process_7 (SpawnProcess-1)")));
 }
 
