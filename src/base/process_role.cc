@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/json_members.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -20,6 +22,24 @@ Json process_of_session(std::string_view text) {
   return session.ok() ? member_or_null(*session, "process") : Json(nullptr);
 }
 
+namespace {
+
+constexpr size_t kMostOfCommand = 60;
+
+// "python train.py --epochs 3" of a command line: without the folder of the program, and cut where it is long.
+std::string short_command(const std::string& command) {
+  const size_t end = std::min(command.find(' '), command.size());
+  const size_t slash = command.rfind('/', end);
+  const std::string words = slash == std::string::npos || slash >= end ? command : command.substr(slash + 1);
+  if (words.size() <= kMostOfCommand) return words;
+  size_t kept = kMostOfCommand;
+  // Not inside of a character.
+  while (kept > 0 && (static_cast<unsigned char>(words[kept]) & 0xC0U) == 0x80U) --kept;
+  return words.substr(0, kept) + "...";
+}
+
+}  // namespace
+
 std::string process_role(const Json& process) {
   const auto text_of = [&process](const char* key) {
     const Json* value = member(process, key);
@@ -29,7 +49,7 @@ std::string process_role(const Json& process) {
   const std::string title = text_of("title");
   if (!name.empty() && !title.empty()) return concat(name, ", ", title);
   if (!name.empty()) return name;
-  return title.empty() ? text_of("command") : title;
+  return title.empty() ? short_command(text_of("command")) : title;
 }
 
 }  // namespace tensortap

@@ -50,13 +50,14 @@ def tell_facts(functions: Functions) -> None:
 
 
 def _tell_name(functions: Functions) -> None:
-    """Tell what multiprocessing calls this process, where it started it."""
+    """Tell what multiprocessing calls this process; a child has its name before it has a parent."""
     module: Any = sys.modules.get("multiprocessing.process")
     try:
-        if module is not None and module.parent_process() is not None:
-            functions.add_fact("process_name", json.dumps(str(module.current_process().name)))
+        name = "" if module is None else str(module.current_process().name)
     except Exception:  # a program may put anything there
         return
+    if name and name != "MainProcess":
+        functions.add_fact("process_name", json.dumps(name))
 
 
 def _tell_place(functions: Functions) -> None:
