@@ -112,7 +112,8 @@ def start(kind: str, mode: str, folder: Path) -> tuple[subprocess.Popen[bytes], 
 def read(dump: Path, mode: str, finished: int) -> Killed:
     """Read what is left of a dump, mend it and read it again."""
     command = os.environ["TENSORTAP_COMMAND"]
-    listed = subprocess.run([command, "ls", str(dump), "--json"], capture_output=True, text=True, check=True).stdout.count("\n")
+    lines = subprocess.run([command, "ls", str(dump), "--json"], capture_output=True, text=True, check=True).stdout.splitlines()
+    listed = sum("step" in json.loads(line) for line in lines)  # one line is about the dump
     told = json.loads(subprocess.run([command, "repair", str(dump), "--json"], capture_output=True, check=True).stdout)
     rows = np.load(dump / "records.npy")
     ops = {op["id"]: op["type"] for op in map(json.loads, (dump / "ops.jsonl").read_text().splitlines())}

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "format/npy/npy_header.h"
 #include "system/tap/tap_files.h"
+#include "trace/waiting_values.h"
 
 namespace tensortap::tap {
 namespace {
@@ -117,11 +118,19 @@ Status RecordsFile::put_values(uint64_t number, const RecordRow& row) {
     notice_cut_locked();
     if (!written_.contains(number)) return not_found("the record was lost before its values came");
   }
-  // Nobody else writes a row that left the ring: no lock is held meanwhile. The flags come last, for readers.
-  const uint64_t begin = kRowsBegin + number * sizeof(RecordRow);
-  const auto place = *part_of(std::as_bytes(std::span(&row, 1)), kPlaceBegin, kPlaceEnd - kPlaceBegin);
-  TENSORTAP_RETURN_IF_ERROR(file_.write_at(begin + kPlaceBegin, place));
-  return file_.write_at(begin + offsetof(RecordRow, flags), std::as_bytes(std::span(&row.flags, 1)));
+  // Nobody else writes a row that left the ring: no lock is held meanwhile. First the place alone, while the row still says that its values
+  // are on their way; then, in one call, what says that they are there.
+  RecordRow placed = row;
+  placed.member = kValuesOnTheWay;
+  TENSORTAP_RETURN_IF_ERROR(write_columns(number, placed, kPlaceBegin));
+  return write_columns(number, row, offsetof(RecordRow, flags));
+}
+
+// Those from the byte `begin` of the row to the end of its place. A row lies within one page, so that a program that is killed has written
+// all of it or nothing.
+Status RecordsFile::write_columns(uint64_t number, const RecordRow& row, size_t begin) {
+  const auto columns = *part_of(std::as_bytes(std::span(&row, 1)), begin, kPlaceEnd - begin);
+  return file_.write_at(kRowsBegin + number * sizeof(RecordRow) + begin, columns);
 }
 
 Status RecordsFile::write_rows(uint64_t first, std::span<const RecordRow> rows) {

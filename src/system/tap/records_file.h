@@ -59,6 +59,7 @@ class RecordsFile {
  private:
   RecordsFile(File file, RingObject object);
   Status write_rows(uint64_t first, std::span<const RecordRow> rows);
+  Status write_columns(uint64_t number, const RecordRow& row, size_t begin);
   Status reserve(uint64_t rows);
   Status write_header(uint64_t rows);
   Status compact(uint64_t& rows);

@@ -22,13 +22,14 @@ void pause_briefly(int round) {
   nanosleep(&time, nullptr);
 }
 
-// The program may die, and another process may read, between any two of these: the flags come last and say that the others are there.
+// The program may die, and another process may read, between any two of these: the flags say that the values are there, the member that they
+// are on their way where the flags do not.
 void store_values(const RecordRow& from, RecordRow& to) {
   to.data_offset = from.data_offset;
   to.data_bytes = from.data_bytes;
   to.data_header = from.data_header;
-  to.member = from.member;
   std::atomic_ref<uint8_t>(to.flags).store(from.flags, std::memory_order_release);
+  std::atomic_ref<uint64_t>(to.member).store(from.member, std::memory_order_release);
 }
 
 }  // namespace
