@@ -4,8 +4,9 @@ usage: kill_programs.py {onnx,torch} [--kills N] [--seed N] [--keep MODE...] [--
 TENSORTAP_TEST_PYTHON as ./dev sets them.
 
 The program runs under `tensortap exec`, with the modes and signals in turn, and counts its finished steps in memory that it shares with
-this one. After each kill the dump is read by `ls` as it was left, then mended and read with NumPy. Both must have every op of every finished
-step. A row that was to have values has them or says that they are missing, and `repair` counts these. Exit code 1 when that is not so.
+this one. After each kill the dump is read by `ls` as it was left, then mended and read with NumPy. Both must have every op of every
+finished step. A row that was to have values has them or says that they are missing, and `repair` counts these. Exit code 1 when that is
+not so.
 """
 
 from __future__ import annotations
