@@ -99,7 +99,6 @@ PIPES = [
     "export PIPE new",
     "export dump PIPE",
     "find PIPE",
-    "find dump --suspects --config-out PIPE",
     "ls PIPE",
     "ranks PIPE",
     "repair PIPE",
@@ -132,7 +131,7 @@ def test_a_pipe_in_the_place_of_a_file_is_an_error_and_no_wait(tmp_path: Path) -
         except subprocess.TimeoutExpired:
             waited.append(words)
             continue
-        if done.code == 0 and not words.startswith("doctor"):
+        if done.code == 0 and "PIPE" not in done.out + done.err:
             taken.append((words, done.out[-300:]))
         shutil.rmtree(tmp_path / "new", ignore_errors=True)
     assert (waited, taken) == ([], [])

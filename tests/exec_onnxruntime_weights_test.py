@@ -71,11 +71,6 @@ PROGRAMS = {
     "for name in ('one', 'two', 'one'):\n"
     "    shutil.copy(name + '.onnx', 'model.onnx'); sessions.append(ort.InferenceSession('model.onnx'))\n",
     "bytes": "for name in ('one', 'two', 'one'):\n    sessions.append(ort.InferenceSession(open(name + '.onnx', 'rb').read()))\n",
-    "add_initializer": "for value in (1, 2, 1):\n"
-    "    options = ort.SessionOptions()\n"
-    "    kept.append(ort.OrtValue.ortvalue_from_numpy(np.full((4, 4), value, np.float32)))\n"
-    "    if value == 2: options.add_initializer('w', kept[-1])\n"
-    "    sessions.append(ort.InferenceSession('one.onnx', options))\n",
 }
 
 
@@ -98,3 +93,18 @@ def test_sessions_with_other_weights_have_dumps_of_their_own(text: str, tmp_path
         assert set(of_result["max"]) == {4 * of_weight["max"][0]}, "the weight is what the op read"
         held.append((of_weight["max"][0], len(of_result)))
     assert sorted(held) == [(1, 2), (2, 1)], "equal weights share a dump"
+
+
+def test_a_session_whose_options_replace_weights_runs_uncaptured_and_says_so(tmp_path: Path) -> None:
+    scaling_model(tmp_path / "model.onnx", 1)
+    program = write_program(
+        tmp_path,
+        "twos = ort.OrtValue.ortvalue_from_numpy(np.full((4, 4), 2, np.float32))\n"
+        "options = ort.SessionOptions(); options.add_initializer('w', twos)\n"
+        "for given in (None, options):\n"
+        "    show(ort.InferenceSession('model.onnx', given).run(None, {'x': np.ones((1, 4), np.float32)}))\n",
+    )
+    captured, dump = compare(program, options=["--full", "--slots", "in,out"])
+    assert "runs uncaptured: the program replaces weights of the model (add_initializer)" in captured.err
+    assert dump.steps() == [0]
+    assert set(dump.rows["max"]) == {1, 4}

@@ -89,6 +89,8 @@ class SessionMaker:
         return failed
 
     def _optimise(self, level: int, path: bytes, weights: bytes) -> bytes:
+        if self._known.replaces_weights(self._options):
+            raise ValueError("the program replaces weights of the model (add_initializer)")
         changes: dict[str, Any] = {
             "optimized_model_filepath": os.fsdecode(path),
             "enable_profiling": False,
@@ -190,6 +192,17 @@ class KnownOptions:
     def __init__(self) -> None:
         self._with_taps: dict[int, weakref.ref[Any]] = {}
         self._left: dict[int, dict[str, str]] = {}
+        self._replacing: dict[int, weakref.ref[Any]] = {}
+
+    def replace_weights(self, options: Any) -> None:
+        """Remember that sessions with these options have other weights than their model."""
+        number = id(options)
+        self._replacing[number] = weakref.ref(options, lambda _: self._replacing.pop(number, None))
+
+    def replaces_weights(self, options: Any) -> bool:
+        """Say whether `replace_weights` was called for these options."""
+        known = self._replacing.get(id(options))
+        return known is not None and known() is options
 
     def give_taps(self, options: Any, library: str) -> None:
         """Give options the operators of taps, once."""

@@ -58,6 +58,16 @@ class Wrapper:
 
         return create
 
+    def replacing(self, original: Callable[..., None]) -> Callable[..., None]:
+        """Wrap the method that gives options a weight in the place of the model's."""
+
+        @functools.wraps(original)
+        def add_initializer(options: Any, *arguments: Any, **named: Any) -> None:
+            original(options, *arguments, **named)
+            self._known.replace_weights(options)
+
+        return add_initializer
+
     def _captured(self, session: Any, create: Callable[[Any], None]) -> SessionMaker | None:
         """Try to make the session with taps."""
         options = session._sess_options
@@ -218,6 +228,9 @@ def wrap(module: Any, library: Library) -> None:
     wrapper = Wrapper(module, library)
     sessions = module.InferenceSession
     sessions._create_inference_session = wrapper.creating(sessions._create_inference_session)
+    options = module.C.SessionOptions
+    if "add_initializer" in vars(options):
+        options.add_initializer = wrapper.replacing(options.add_initializer)
     for name in RUNS:
         for owner in (sessions, module.Session):
             if name in vars(owner):

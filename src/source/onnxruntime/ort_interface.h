@@ -162,6 +162,7 @@ inline constexpr Function<void(abi::CustomOpDomain*)> kReleaseCustomOpDomain{101
 inline constexpr Function<Status*(abi::Session*, abi::Allocator*, char** path)> kSessionEndProfiling{110, 0};
 inline constexpr Function<Status*(abi::SessionOptions*, const char* key, const char* value)> kAddSessionConfigEntry{130, 0};
 inline constexpr Function<Status*(abi::Session*, const abi::RunOptions*, const abi::IoBinding*)> kRunWithBinding{133, 0};
+inline constexpr Function<Status*(abi::SessionOptions*, const char* name, const abi::Value*)> kAddInitializer{150, 0};
 inline constexpr Function<Status*(const abi::Env*, const char* path, const abi::SessionOptions*, abi::PrepackedWeights*, abi::Session**)>
     kCreateSessionWithPrepackedWeights{168, 0};
 inline constexpr Function<Status*(const abi::Env*, const void* data, size_t size, const abi::SessionOptions*, abi::PrepackedWeights*,

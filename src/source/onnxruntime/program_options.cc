@@ -29,21 +29,21 @@ Status add_entries(const Api& api, abi::SessionOptions* options, const Entries& 
 
 }  // namespace
 
-void WritingOptions::set(const abi::SessionOptions* options, bool writes) {
+void MarkedOptions::set(const abi::SessionOptions* options, bool has_it) {
   const std::lock_guard lock(mutex_);
-  if (writes) {
+  if (has_it) {
     options_.insert(options);
   } else {
     options_.erase(options);
   }
 }
 
-void WritingOptions::copy(const abi::SessionOptions* from, const abi::SessionOptions* to) {
+void MarkedOptions::copy(const abi::SessionOptions* from, const abi::SessionOptions* to) {
   const std::lock_guard lock(mutex_);
   if (options_.contains(from)) options_.insert(to);
 }
 
-bool WritingOptions::has(const abi::SessionOptions* options) const {
+bool MarkedOptions::has(const abi::SessionOptions* options) const {
   const std::lock_guard lock(mutex_);
   return options_.contains(options);
 }

@@ -12,10 +12,10 @@
 
 namespace tensortap::onnxruntime {
 
-// Which options of the program write the optimised model into a file. Thread-safe.
-class WritingOptions {
+// Options of the program that have one property. Thread-safe.
+class MarkedOptions {
  public:
-  void set(const abi::SessionOptions* options, bool writes);
+  void set(const abi::SessionOptions* options, bool has_it);
   void copy(const abi::SessionOptions* from, const abi::SessionOptions* to);
   [[nodiscard]] bool has(const abi::SessionOptions* options) const;
 

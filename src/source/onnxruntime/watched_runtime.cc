@@ -43,7 +43,8 @@ struct WatchedRuntime {
   std::string version;
   Table table;
   std::unique_ptr<TapOperators> operators;
-  WritingOptions writing;
+  MarkedOptions writing;    // the optimised model into a file
+  MarkedOptions replacing;  // weights of the model
   std::mutex mutex;
   std::unordered_map<const abi::Session*, WatchedSession> sessions;  // guarded by mutex
 };
@@ -80,6 +81,7 @@ class CSessionMaker final : public SessionMaker {
   ~CSessionMaker() override = default;
 
   Status optimise(int32_t level, const PassFiles& files) override {
+    if (runtime_.replacing.has(call_.options)) return unsupported("the program replaces weights of the model (AddInitializer)");
     TENSORTAP_ASSIGN_OR_RETURN(const auto options, options_for_pass(runtime_.api, call_.options, level, files));
     SessionCall pass = call_;
     pass.options = options.get();
@@ -288,12 +290,18 @@ abi::Status* watched_set_optimized_path(abi::SessionOptions* options, const char
 
 abi::Status* watched_clone_options(const abi::SessionOptions* options, abi::SessionOptions** copy) {
   abi::Status* status = watched().api.find(ort::kCloneSessionOptions)(options, copy);
-  if (status == nullptr && copy != nullptr) watched().writing.copy(options, *copy);
+  if (status != nullptr || copy == nullptr) return status;
+  for (MarkedOptions* marked : {&watched().writing, &watched().replacing}) marked->copy(options, *copy);
   return status;
 }
 
+abi::Status* watched_add_initializer(abi::SessionOptions* options, const char* name, const abi::Value* value) {
+  watched().replacing.set(options, true);
+  return watched().api.find(ort::kAddInitializer)(options, name, value);
+}
+
 void watched_release_options(abi::SessionOptions* options) {
-  watched().writing.set(options, false);
+  for (MarkedOptions* marked : {&watched().writing, &watched().replacing}) marked->set(options, false);
   watched().api.find(ort::kReleaseSessionOptions)(options);
 }
 
@@ -321,6 +329,7 @@ Result<Table> watched_table(const void* real) {
   replace(table, ort::kReleaseSession, &watched_release_session);
   replace(table, ort::kSetOptimizedModelFilePath, &watched_set_optimized_path);
   replace(table, ort::kCloneSessionOptions, &watched_clone_options);
+  replace(table, ort::kAddInitializer, &watched_add_initializer);
   replace(table, ort::kReleaseSessionOptions, &watched_release_options);
   return table;
 }
