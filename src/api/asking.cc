@@ -9,6 +9,7 @@
 
 #include "api/session_handle.h"
 #include "base/message.h"
+#include "base/process_role.h"
 #include "base/text.h"
 #include "capture/event_view.h"
 
@@ -75,7 +76,11 @@ int tensortap_add_fact(tensortap_session* session, const char* name, const char*
   tensortap::CaptureSession* open = session_of(session);
   if (open == nullptr) return TENSORTAP_OK;
   if (name == nullptr || json == nullptr) return TENSORTAP_INVALID_ARGUMENT;
-  return guarded<int>(open, TENSORTAP_INTERNAL, [=] { return static_cast<int>(open->add_fact(name, json).code()); });
+  return guarded<int>(open, TENSORTAP_INTERNAL, [=] {
+    const tensortap::Status added = open->add_fact(name, json);
+    if (added.ok() && name == tensortap::kProcessNameFact && session->control != nullptr) session->control->tell_now();
+    return static_cast<int>(added.code());
+  });
 }
 
 void tensortap_failure_was_caught(tensortap_session* session) noexcept {

@@ -90,6 +90,13 @@ void SessionControl::answer(uint64_t seq, const Status& status, std::optional<in
   }
 }
 
+void SessionControl::tell_now() {
+  if (session_.state().is_off_for(SessionProblems::kLeftAlone)) return;
+  const std::lock_guard lock(mutex_);
+  next_tell_ = 0;
+  tell(coarse_monotonic_ns());
+}
+
 void SessionControl::tell(int64_t now) {
   if (now < next_tell_) return;
   next_tell_ = now + kTellInterval;

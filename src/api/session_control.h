@@ -36,6 +36,8 @@ class SessionControl {
   void op_begins() {
     if (due()) look(std::nullopt);
   }
+  // Writes session.json anew: a program that is killed leaves nothing else that tells what its process was.
+  void tell_now();
 
  private:
   static constexpr int64_t kTellInterval = 1'000'000'000;

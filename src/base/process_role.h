@@ -10,6 +10,9 @@
 
 namespace tensortap {
 
+// The fact (tensortap_add_fact()) that is the "name" of a process.
+inline constexpr std::string_view kProcessNameFact = "process_name";
+
 // {"pid", "parent", "name", "command", "title"} of this process: what the program calls it ("SpawnProcess-1"; null = it does not say), the
 // words that it was started with, and its title where that is another text now (null otherwise).
 Json process_json(const std::string& name, const std::string& command);

@@ -96,7 +96,7 @@ void count(const OpEntry& op, bool wanted, bool on_request, const std::string& s
 
 }  // namespace
 
-Json SessionReport::Origin::process() const { return process_json(facts.text("process_name"), command); }
+Json SessionReport::Origin::process() const { return process_json(facts.text(kProcessNameFact), command); }
 
 void SessionReport::add_coverage(Json& json) const {
   Counted ops;
