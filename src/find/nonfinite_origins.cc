@@ -98,10 +98,10 @@ OriginStep Origins::look_back(size_t row, std::optional<size_t>& next) const {
   return step;
 }
 
-// Zeros and infinities, as in a mask that is added.
+// Nothing but -Inf and zeros, as in a mask that is added.
 bool Origins::is_mask(size_t row) const {
   const std::optional<TensorStats> stats = stats_with(dump_, row, kStatNonFinite | kStatZero);
-  return stats && stats->zero > 0 && stats->zero + stats->neg_inf == record(row).numel;
+  return stats && stats->neg_inf > 0 && stats->zero + stats->neg_inf == record(row).numel;
 }
 
 // Infinities of an op that is there to make them, of a mask, or of a number that the program combines with a tensor.
