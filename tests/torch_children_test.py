@@ -130,7 +130,7 @@ def test_workers_of_a_pool_are_no_success(tmp_path: Path) -> None:
     assert summary_of(done)["complete"] is False
     found = tensortap("find", done.dump.folder)
     assert found.code == 3, found.out
-    assert "processes" in found.out
+    assert "incomplete" in found.out
 
 
 def test_a_capture_of_the_package_that_ended_is_complete(tmp_path: Path) -> None:

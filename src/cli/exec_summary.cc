@@ -115,6 +115,12 @@ Json summary_of(const Terminal& terminal, const DumpPart& part, const std::map<s
 // "process_4711 (SpawnProcess-1)".
 std::string title_of(const Json& process) { return part_title({"", text_in(process, "part"), text_in(process, "role")}); }
 
+// The same where it is the only one.
+std::string lone_title(const Json& process) {
+  const std::string role = text_in(process, "role");
+  return role.empty() ? "the process" : role;
+}
+
 void add_note(Json& summary, std::string text) {
   if (!summary["notes"].is_array()) summary["notes"] = Json::array();
   summary["notes"].push_back(std::move(text));
@@ -318,7 +324,7 @@ std::string incomplete_text(const std::vector<Json>& processes, const std::strin
     const std::string folder = process["dump"].get<std::string>();
     const bool ended = member(process, "unfinished") != nullptr;
     if (ended && error.empty()) error = process["unfinished"].get<std::string>();
-    (ended ? unfinished : runs_in(folder) ? running : killed).push_back(processes.size() == 1 ? "the process" : title_of(process));
+    (ended ? unfinished : runs_in(folder) ? running : killed).push_back(processes.size() == 1 ? lone_title(process) : title_of(process));
     const auto parts = repair_parts(folder, true);
     mends = mends || (parts.ok() && std::ranges::any_of(*parts, [](const RepairedPart& part) { return !part.report.actions.empty(); }));
   }
