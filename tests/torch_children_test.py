@@ -139,7 +139,9 @@ import json, torch, tensortap
 with tensortap.capture(out="dump") as captured:
     torch.ones(3).sum()
 print(json.dumps([captured.report["complete"], captured.report["ended"] is not None, captured.report["records"]]))
-print(json.dumps(captured.report == json.load(open("dump/run.json"))))
+told = json.load(open("dump/run.json"))
+del told["files"]  # the layout adds how large they are
+print(json.dumps(captured.report == told))
 """
     done = run_program(tmp_path, program)
     assert done.returncode == 0, done.stderr
