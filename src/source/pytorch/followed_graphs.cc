@@ -57,9 +57,10 @@ PyObject* call_graph(PyObject* callable, PythonArguments arguments, size_t count
   const bool begun = tells && events.graph_begins(known >> kFlagBits, (known & kBackward) != 0) >= 0;
   compiled_code_begins();
   PyObject* const result = plain_graph_call(callable, arguments, counts, names);
-  compiled_code_ends();
+  const bool operator_ran = compiled_code_ends();
   if (begun) call(events.graph_ends);
-  if ((known & kWrites) != 0) call(events.wrote_unseen);
+  // What an operator was seen to leave in a buffer may have been written over since.
+  if ((known & kWrites) != 0 || operator_ran) call(events.wrote_unseen);
   return result;
 }
 

@@ -260,7 +260,11 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
   if ((flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_HOST_FILLED) != 0) {
     for (uint32_t i = 0; i < call->tensor_count; ++i) capture->storages.filled(call->tensors[i], calls->met);
   }
-  if (compiled_code_runs()) note_output_buffers(*capture.get(), *calls, *call);
+  if (compiled_code_runs()) {
+    capture->storages.lose_sight();  // kernels that nobody saw ran since the last operator
+    note_operator_in_code();
+    note_output_buffers(*capture.get(), *calls, *call);
+  }
   decide(*calls, pending, *call);
   if (call->sequence_number >= 0) capture->links.note(torch_thread, call->sequence_number, pending.identity);
   if (!pending.wanted && pending.written.empty() && (pending.identity->flags & TENSORTAP_TORCH_OP_UNWRITTEN) == 0) {

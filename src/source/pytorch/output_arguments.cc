@@ -25,12 +25,19 @@ Known& known() {
 
 constinit std::atomic<bool> any_known{false};
 constinit thread_local uint32_t running_code = 0;
+constinit thread_local bool operator_ran = false;
 
 }  // namespace
 
 void compiled_code_begins() { ++running_code; }
 
-void compiled_code_ends() { --running_code; }
+bool compiled_code_ends() {
+  const bool ran = operator_ran;
+  if (--running_code == 0) operator_ran = false;
+  return ran;
+}
+
+void note_operator_in_code() { operator_ran = true; }
 
 bool compiled_code_runs() { return running_code > 0; }
 

@@ -11,10 +11,11 @@
 
 namespace tensortap::pytorch {
 
-// Code that Inductor made runs on this thread until the end. Calls nest. No lock.
+// Code that Inductor made runs on this thread until the end, which tells whether an operator ran in it. Calls nest. No lock.
 void compiled_code_begins();
-void compiled_code_ends();
+bool compiled_code_ends();
 bool compiled_code_runs();
+void note_operator_in_code();
 
 // What a graph does with the argument of an operator, as "library::name.overload": it gives a new buffer, or one with values. An argument
 // counts as an output where all graphs give new buffers. Any thread.

@@ -20,10 +20,13 @@ TEST(OutputArguments, CodeRunsUntilItsOutermostCallEnds) {
   EXPECT_FALSE(compiled_code_runs());
   compiled_code_begins();
   compiled_code_begins();
-  compiled_code_ends();
+  note_operator_in_code();
+  EXPECT_TRUE(compiled_code_ends());
   EXPECT_TRUE(compiled_code_runs());
-  compiled_code_ends();
+  EXPECT_TRUE(compiled_code_ends());
   EXPECT_FALSE(compiled_code_runs());
+  compiled_code_begins();
+  EXPECT_FALSE(compiled_code_ends());
 }
 
 }  // namespace
