@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -87,6 +88,17 @@ void TensorsFile::notice_cut() {
   std::fill(gone_.begin() + first, gone_.end(), true);
 }
 
+// A cut between that look and the end of the write behind it leaves a hole. A member in a hole lacks its header, whose first byte is no zero.
+void TensorsFile::find_holes() {
+  const off_t hole = ::lseek(file_.fd(), 0, SEEK_HOLE);
+  if (hole < 0 || static_cast<uint64_t>(hole) >= end_.load(std::memory_order_relaxed)) return;
+  for (size_t i = 0; i < ends_.size(); ++i) {
+    std::array<std::byte, 1> first{};
+    const Status read = file_.read_at(i == 0 ? 0 : ends_[i - 1], first);
+    if (read.ok() && first[0] == std::byte{0}) gone_[i] = true;
+  }
+}
+
 Result<TensorsFile::Place> TensorsFile::append(std::string_view name, std::string_view npy_header, std::span<const std::byte> data) {
   notice_cut();
   if (has_last_) directory_.add(last_);
@@ -143,6 +155,7 @@ void TensorsFile::undo(const Place& place) {
 
 Status TensorsFile::finish() {
   notice_cut();
+  find_holes();
   if (has_last_) directory_.add(last_);
   has_last_ = false;
   const uint64_t end = end_.load(std::memory_order_relaxed);

@@ -51,6 +51,7 @@ class TensorsFile {
   Status write(ZipMember& member, std::string_view npy_header, std::span<const std::byte> data);
   std::string unique_name(std::string_view name);
   void notice_cut();
+  void find_holes();
   void start_writing_back();
   Status write_small(const ZipMember& member, std::string_view npy_header, std::span<const std::byte> data);
   Status write_large(ZipMember& member, std::string_view npy_header, std::span<const std::byte> data);
