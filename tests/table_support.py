@@ -117,8 +117,9 @@ def expected_frame(rows: Rows, ops: Sequence[dict[str, Any]]) -> dict[str, list[
         "phase": lambda row: PHASES[row["phase"]],
         "shape": lambda row: [int(size) for size in row["shape"][: row["dims_count"]]],
     }
-    left_out = "op slot_kind slot_index shape dims_count digest digest_kind strides strided element_order sketch value_flags reserved valid committed"
-    fields = [name for name in rows.dtype.names or () if name not in f"{left_out} data_header min_integer max_integer".split()]
+    left_out = "op slot_kind slot_index shape dims_count digest digest_kind strides strided element_order sketch value_flags reserved"
+    left_out += " valid committed data_header min_integer max_integer"
+    fields = [name for name in rows.dtype.names or () if name not in left_out.split()]
     columns: dict[str, list[Any] | NDArray[Any]] = {}
     for name in ["op", "type", "slot", *fields, "shape"]:
         if name in texts:

@@ -131,8 +131,8 @@ class LayoutWriter {
   // Whether add_row_first() and add_values() may be called.
   [[nodiscard]] virtual bool takes_rows_first() const { return false; }
 
-  // Adds a record whose values come later: what the program hands over outlives it, however it ends. Until then the row says that its values
-  // are missing (waits_for_values). Any thread at any time. Returns a number for add_values(), and fills `row` as add_record()
+  // Adds a record whose values come later: what the program hands over outlives it, however it ends. Until then the row says that its
+  // values are missing (waits_for_values). Any thread at any time. Returns a number for add_values(), and fills `row` as add_record()
   // does; errors as there.
   virtual Result<uint64_t> add_row_first(RecordRow& /*row*/, const ExponentHistogram* /*histogram*/) {
     return unsupported("this layout keeps a record and its values together");

@@ -70,8 +70,8 @@ std::string completeness_text(const Completeness& completeness, std::string_view
 
 // completeness_json() of sum_of() the dumps; where there are several, with "parts": the same of each, with its "name".
 Json completeness_json(std::span<const NamedCompleteness> dumps);
-// The lines that an answer about these dumps begins with; none when all of them holds_all(). Of many dumps, the first line says how many are
-// not complete, and the first of these follow.
+// The lines that an answer about these dumps begins with; none when all of them holds_all(). Of many dumps, the first line says how many
+// are not complete, and the first of these follow.
 std::vector<std::string> completeness_lines(std::span<const NamedCompleteness> dumps);
 
 // What the manifest of a dump tells, whatever it is: counts of what was written, records that the capture lost to a failure, a capture that

@@ -134,7 +134,7 @@ def _replay(arguments: argparse.Namespace) -> int:
         calls = (call for call in calls if call.step < told.missing_from)
     tensors = Tensors(dump)
     if arguments.minimize:
-        facts = {"runtime": here, "recorded": recorded, "dump": dump.completeness}
+        facts: dict[str, Any] = {"runtime": here, "recorded": recorded, "dump": dump.completeness}
         return _minimize(calls, tensors, arguments, threads, facts)
     if arguments.emit:
         return _emit(list(calls), tensors, arguments, threads, emit)

@@ -38,8 +38,8 @@ class RecordsFile {
   Result<uint64_t> append(RecordRow& row);
   // append() of a row whose values follow.
   Result<uint64_t> append_first(RecordRow& row);
-  // Those values are written, or lost: puts what `row` says of them into the row `number`. Once for each. One call at a time. kNotFound when
-  // that row is lost.
+  // Those values are written, or lost: puts what `row` says of them into the row `number`. Once for each. One call at a time. kNotFound
+  // when that row is lost.
   Status put_values(uint64_t number, const RecordRow& row);
   // See LayoutWriter::count_lost().
   void count_lost(uint64_t records) { object_.counts().lost.fetch_add(records, std::memory_order_relaxed); }

@@ -66,8 +66,8 @@ class RowsRing {
   // How many rows the file has room for.
   void allow(uint64_t rows) { allowed_.store(rows, std::memory_order_release); }
 
-  // Says in a row that complete() accepted where its values lie: `row` is the same row with its final member and flags. False when the row is
-  // not in the ring any more: then it is in the file, or lost.
+  // Says in a row that complete() accepted where its values lie: `row` is the same row with its final member and flags. False when the row
+  // is not in the ring any more: then it is in the file, or lost.
   bool put_values(uint64_t number, const RecordRow& row);
 
   // Writes the complete rows of blocks that are not full yet. What cannot be written is lost, and counted.

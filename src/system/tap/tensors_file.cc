@@ -88,7 +88,7 @@ void TensorsFile::notice_cut() {
   std::fill(gone_.begin() + first, gone_.end(), true);
 }
 
-// A cut between that look and the end of the write behind it leaves a hole. A member in a hole lacks its header, whose first byte is no zero.
+// A cut between that look and the end of the write behind it leaves a hole. A member in a hole lacks its header, whose first byte is not 0.
 void TensorsFile::find_holes() {
   const off_t hole = ::lseek(file_.fd(), 0, SEEK_HOLE);
   if (hole < 0 || static_cast<uint64_t>(hole) >= end_.load(std::memory_order_relaxed)) return;

@@ -41,8 +41,8 @@ class CutWatch {
 // How another program changed the file in `folder` since it was made: "" = not at all; "removed", "replaced", "cut".
 std::string_view what_became_of(const WrittenFile& written, const Folder& folder);
 
-// {"records.npy": {"bytes", "rows", "digest"}, ...}. The digest covers a file of up to 256 KiB as a whole, and pieces of a longer one. A file
-// that cannot be read is left out.
+// {"records.npy": {"bytes", "rows", "digest"}, ...}. The digest covers a file of up to 256 KiB as a whole, and pieces of a longer one. A
+// file that cannot be read is left out.
 Json files_json(std::span<const WrittenFile> files);
 
 // Compares the files in `folder` with what the manifest tells: what is missing, too short or another file is a lack. Takes what was written
