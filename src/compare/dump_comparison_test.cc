@@ -306,6 +306,7 @@ TEST(DumpComparison, CountsWhatHasNoPartnerAndLeadsToNone) {
   b.run({1, 1, 1, 1});
   b.at(4).name = "product";
   b.at(4).type = "ReduceProd";
+  b.at(4).outputs = {"product"};
   b.gives(4, numbers(30, 99));
   const Compared compared(a, b);
   const ComparisonSummary& summary = compared.summary();

@@ -106,7 +106,7 @@ TEST(SpecJson, EveryKeyOfTheWrongTypeIsRefusedWithItsPlace) {
   const std::set<std::string> fine = {"limits.stop_after null", "limits.keep_free null", "profile \"~\"",     "out \"~\"",
                                       "dialect \"~\"",          "layout \"~\"",          "devices [1]",       "include [\"~\"]",
                                       "exclude [\"~\"]",        "watchers [\"~\"]",      "follow.path \"~\"", "follow.over \"~\"",
-                                      "sketch.channels null",   "sketch.channels -1"};
+                                      "sketch.channels null",   "sketch.channels -1",    "step_at \"~\""};
   for (const ConfigKey& key : spec_keys()) {
     for (const std::string& value : wrong) {
       if (fine.contains(concat(key.name, " ", value)) || (key.type == "true or false" && value == "true")) continue;

@@ -114,7 +114,7 @@ TEST(ReportAnswers, OfASmallDumpEverythingIsThere) {
   const Made report = made(server);
   ASSERT_TRUE(report.notes.ok());
   EXPECT_EQ(report.notes->left_out, std::vector<std::string>());
-  EXPECT_EQ(report.kept.at("/api/dump").at("report"), Json({{"made", "Made by a test."}, {"cut", nullptr}}));
+  EXPECT_EQ(report.kept.at("/api/dump").at("report"), Json({{"made", "Made by a test."}, {"cut", nullptr}, {"sources", Json::array()}}));
   EXPECT_EQ(report.kept.at("/api/records").at("items").size(), 60U);
   for (const char* target : {"/api/graph?open=auto", "/api/heat?by=nonfinite", "/api/op/19", "/api/record/0", "/api/record/59",
                              "/api/record/59/histogram?bins=64", "/api/record/59/slice?at=%3A%2C%3A&rows=0%3A4&cols=0%3A4&reduce=absmax",
