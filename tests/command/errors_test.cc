@@ -227,7 +227,9 @@ class DamagedDump : public Errors {
     SCOPED_TRACE(words);
     const Done done = tensortap(words, {folder_.path()});
     EXPECT_TRUE(done.code >= 0 && done.code <= 3) << done.code;
-    if (done.code >= 2) expect_error(done, {}, false);
+    // An answer about an incomplete dump begins with what is missing, and clears nothing.
+    const bool answers = done.code == 3 && (done.out.starts_with("incomplete dump") || done.out.starts_with("{"));
+    if (done.code >= 2 && !answers) expect_error(done, {}, false);
     if (done.out.starts_with("{")) (void)done.objects();
   }
 };

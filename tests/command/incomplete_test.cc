@@ -136,7 +136,7 @@ TEST_F(Incomplete, JsonTellsWhatIsThereAndWhatWasWritten) {
   EXPECT_GT(state.at("found").at("records"), 0);
   EXPECT_LT(state.at("found").at("records"), written);
   EXPECT_FALSE(state.at("reasons").empty());
-  for (const char* words : {"find whole --json", "find whole --trends --json", "show whole matmul:out0 --json"}) {
+  for (const char* words : {"find whole --json", "find whole --trends --json", "show whole 0 --json"}) {
     const Json answer = at(words).object();
     EXPECT_EQ(answer.at("dump").at("complete"), true) << words;
     EXPECT_TRUE(answer.at("dump").at("reasons").empty()) << words;

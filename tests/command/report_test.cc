@@ -59,7 +59,9 @@ TEST_F(Report, CompareWritesWhatItHasFound) {
   const Done done = at("compare few dump --tolerance loose.txt --report c.html --json");
   EXPECT_EQ(done.code, 0) << done.said();
   const Json answers = answers_in("c.html");
-  EXPECT_EQ(answers.at("/api/dump").at("compare").at("summary"), done.objects().back().at("summary"));
+  Json summary = done.objects().back().at("summary");
+  summary.erase("dump");  // a page tells it of each dump
+  EXPECT_EQ(answers.at("/api/dump").at("compare").at("summary"), summary);
   ASSERT_EQ(at("compare dump dump --report c.html").code, 0);
   ASSERT_EQ(at("report dump dump --out r.html").code, 0);
   EXPECT_EQ(read(path("c.html")), read(path("r.html")));
@@ -117,7 +119,8 @@ TEST_F(Report, OfTwoDumpsTheComparisonIsInIt) {
   ASSERT_EQ(at("run m.onnx --full --slots in,out --runs 2 --as-written --out other").code, 0);
   EXPECT_EQ(at("report other dump --out two.html").code, 0);
   const Json answers = answers_in("two.html");
-  const Json summary = at("compare other dump --json").objects().back().at("summary");
+  Json summary = at("compare other dump --json").objects().back().at("summary");
+  summary.erase("dump");  // a page tells it of each dump
   EXPECT_EQ(answers.at("/api/compare").at("summary"), summary);
   EXPECT_EQ(answers.at("/api/dump").at("dumps").size(), 2U);
   EXPECT_EQ(answers.at("/api/pairs?only=all&sort=order").at("pairs").size(), summary.at("records"));
