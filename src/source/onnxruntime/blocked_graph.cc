@@ -269,20 +269,20 @@ class BlocksFinder {
     if (fills_up(outputs, filter.dims[0])) filter.dims[0] = outputs;
     const int64_t inputs = convolution.one_group && reads_blocks ? counts_.of(convolution.input) : kUnknownChannels;
     if (fills_up(inputs, filter.dims[1])) filter.dims[1] = inputs;
-    tell_weight(*convolution.filter, std::move(filter));
+    tell_weight(*convolution.filter, filter);
     if (convolution.bias == nullptr) return;
     BlockedWeight bias;
     bias.dims = tensor_proto_dims(convolution.bias->bytes);
     bias.name = name(2);
     if (bias.dims.size() == 1 && fills_up(outputs, bias.dims[0])) bias.dims[0] = outputs;
-    if (bias.dims.size() == 1) tell_weight(*convolution.bias, std::move(bias));
+    if (bias.dims.size() == 1) tell_weight(*convolution.bias, bias);
   }
 
   // Convolutions that share a weight agree about it.
-  void tell_weight(const Initializer& initializer, BlockedWeight weight) {
+  void tell_weight(const Initializer& initializer, const BlockedWeight& weight) {
     const Initializer* authors = author_.weight(initializer.name);
     if (authors != nullptr && tensor_proto_dims(authors->bytes) == tensor_proto_dims(initializer.bytes)) return;
-    result_.weights.try_emplace(&initializer, std::move(weight));
+    result_.weights.try_emplace(&initializer, weight);
   }
 
   const NamedParts before_;
