@@ -17,6 +17,11 @@ GOLDEN = Path(__file__).resolve().parent / "golden"
 RECORDED = json.loads((GOLDEN / "ls/recorded.json").read_text())
 
 
+def records_of(listed: str) -> list[str]:
+    """Give the lines of records: a damaged dump has one more line, that says what is missing."""
+    return [line for line in listed.splitlines() if not line.startswith('{"dump":')]
+
+
 @each_row("recorded", RECORDED)
 def test_json_is_as_recorded(recorded: dict[str, Any], tmp_path: Path) -> None:
     with tarfile.open(GOLDEN / f"{recorded['archive']}.tar.gz") as archive:
@@ -25,7 +30,7 @@ def test_json_is_as_recorded(recorded: dict[str, Any], tmp_path: Path) -> None:
     (folder,) = tmp_path.glob(f"**/{name}")
     dump = folder.parent if above else folder
     lines = recorded["lines"]
-    assert tensortap("ls", dump, "--json").out.splitlines() == lines
+    assert records_of(tensortap("ls", dump, "--json").out) == lines
     for query in recorded["queries"]:
-        found = tensortap("ls", dump, "--json", *query["words"]).out.splitlines()
+        found = records_of(tensortap("ls", dump, "--json", *query["words"]).out)
         assert found == [lines[row] for row in query["rows"]], query["words"]
