@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,8 +14,10 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "base/size_signal.h"
+#include "base/spans.h"
 #include "base/text.h"
 
 namespace tensortap {
@@ -33,6 +36,18 @@ Status special_error(std::string_view path, mode_t mode) {
 
 bool writes(int flags) { return (flags & O_ACCMODE) != O_RDONLY; }
 bool is_nameless(int flags) { return (flags & O_TMPFILE) == O_TMPFILE; }
+
+// One write at the end of the file, whose new end becomes the file position. The system finds the end and writes in one step; where it
+// cannot (an old kernel, a sandbox), in two.
+ssize_t append_some(int fd, std::span<const std::byte> first, std::span<const std::byte> second) {
+  // writev() takes pointers to non-const and only reads.
+  const auto part = [](std::span<const std::byte> bytes) { return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()}; };
+  const std::array<iovec, 2> parts = {part(first), part(second)};
+  const ssize_t written = ::pwritev2(fd, parts.data(), parts.size(), -1, RWF_APPEND);
+  if (written >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS)) return written;
+  if (::lseek(fd, 0, SEEK_END) < 0) return -1;
+  return ::writev(fd, parts.data(), parts.size());
+}
 
 // Why openat() failed; ELOOP and ENXIO are what it says of links and of pipes without a reader.
 Status open_error(int folder, const std::string& name, const std::string& path, int flags, int error) {
@@ -128,6 +143,28 @@ Status File::write_at(uint64_t offset, std::span<const std::byte> bytes) {
     bytes = bytes.subspan(static_cast<size_t>(written));
   }
   return {};
+}
+
+Result<uint64_t> File::append(std::span<const std::byte> first, std::span<const std::byte> second) {
+  std::optional<uint64_t> begin;
+  uint64_t end = 0;
+  int tries = kWriteTries;
+  while (!first.empty() || !second.empty()) {
+    const ssize_t written = without_size_signal([&] { return append_some(fd_, first, second); });
+    if (written < 0 && (errno == EINTR || (errno == EIO && --tries > 0))) continue;
+    if (written < 0) return errno_status(path_, errno);
+    const off_t position = ::lseek(fd_, 0, SEEK_CUR);
+    if (position < written) return io_error(concat(path_, ": another program changed its size"));
+    const auto count = static_cast<uint64_t>(written);
+    const uint64_t at = static_cast<uint64_t>(position) - count;
+    if (begin.has_value() && at != end) return io_error(concat(path_, ": another program changed its size"));
+    if (!begin.has_value()) begin = at;
+    end = at + count;
+    second = after(second, count - std::min<uint64_t>(count, first.size()));
+    first = after(first, count);
+  }
+  if (begin.has_value()) return *begin;
+  return size();
 }
 
 Status File::read_at(uint64_t offset, std::span<std::byte> bytes) const {

@@ -48,6 +48,9 @@ class File {
   Status write(std::span<const std::byte> bytes);
   Status write(std::string_view text);
   Status write_at(uint64_t offset, std::span<const std::byte> bytes);
+  // Adds `first`, then `second`, at the end of the file and returns where that was: in a file that another program cut, before what was
+  // written last. Moves the file position. After an error a part may be there.
+  Result<uint64_t> append(std::span<const std::byte> first, std::span<const std::byte> second = {});
   // Exactly bytes.size() bytes; kCorrupt when the file ends before.
   Status read_at(uint64_t offset, std::span<std::byte> bytes) const;
   Result<uint64_t> size() const;

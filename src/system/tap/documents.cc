@@ -44,9 +44,7 @@ Status Documents::add(std::string_view name, std::string_view content, bool appe
     found = documents_.emplace(std::string(name), Document{*std::move(file)}).first;
   }
   Document& document = found->second;
-  document.cut.look(document.file, document.bytes);
-  if (Status status = document.file.write_at(document.bytes, std::as_bytes(std::span(content))); !status.ok()) {
-    static_cast<void>(document.file.truncate(document.bytes));
+  if (Status status = document.cut.append(document.file, document.bytes, std::as_bytes(std::span(content))); !status.ok()) {
     room_.give_back(content.size());
     return status;
   }

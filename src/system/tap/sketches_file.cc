@@ -17,14 +17,6 @@ Result<File> create_table(const Folder& folder, std::string_view name, Access ac
   return file;
 }
 
-// Appends behind `rows` rows of `row_bytes`; nothing of a failed one stays.
-Status append_rows(File& file, uint64_t rows, uint64_t row_bytes, std::span<const std::byte> bytes) {
-  const uint64_t offset = kSketchesBegin + rows * row_bytes;
-  Status status = file.write_at(offset, bytes);
-  if (!status.ok()) (void)file.truncate(offset);
-  return status;
-}
-
 uint64_t rows_in(std::span<const std::byte> bytes, uint64_t row_bytes) {
   return bytes.size() < kSketchesBegin ? 0 : (bytes.size() - kSketchesBegin) / row_bytes;
 }
@@ -52,8 +44,8 @@ Status SketchesFile::add_locked(uint64_t sequence, const TensorSketch& sketch) {
     if (!channels_file_.is_open()) {
       TENSORTAP_ASSIGN_OR_RETURN(channels_file_, create_table(folder_, kChannelsFile, access_, make_channels_header(0)));
     }
-    channels_cut_.look(channels_file_, kSketchesBegin + channels_ * sizeof(ChannelSums));
-    TENSORTAP_RETURN_IF_ERROR(append_rows(channels_file_, channels_, sizeof(ChannelSums), std::as_bytes(std::span(sketch.channels))));
+    TENSORTAP_RETURN_IF_ERROR(
+        channels_cut_.append(channels_file_, kSketchesBegin + channels_ * sizeof(ChannelSums), std::as_bytes(std::span(sketch.channels))));
   }
   SketchRow row;
   row.sequence = sequence;
@@ -63,8 +55,7 @@ Status SketchesFile::add_locked(uint64_t sequence, const TensorSketch& sketch) {
   row.axis = sketch.axis;
   row.block = sketch.block;
   row.blocks = sketch.blocks;
-  rows_cut_.look(rows_file_, kSketchesBegin + rows_ * sizeof(SketchRow));
-  Status status = append_rows(rows_file_, rows_, sizeof(SketchRow), std::as_bytes(std::span(&row, 1)));
+  Status status = rows_cut_.append(rows_file_, kSketchesBegin + rows_ * sizeof(SketchRow), std::as_bytes(std::span(&row, 1)));
   if (!status.ok()) {
     if (channels_file_.is_open()) (void)channels_file_.truncate(kSketchesBegin + channels_ * sizeof(ChannelSums));
     return status;

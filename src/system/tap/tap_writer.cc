@@ -147,11 +147,7 @@ Status Writer::add_op(OpId id, const OpInfo& op) {
 
 Status Writer::write_ops() {
   if (ops_waiting_.empty()) return {};
-  ops_cut_.look(ops_, ops_bytes_);
-  if (Status status = ops_.write_at(ops_bytes_, std::as_bytes(std::span(ops_waiting_))); !status.ok()) {
-    (void)ops_.truncate(ops_bytes_);
-    return status;
-  }
+  TENSORTAP_RETURN_IF_ERROR(ops_cut_.append(ops_, ops_bytes_, std::as_bytes(std::span(ops_waiting_))));
   ops_bytes_ += ops_waiting_.size();
   ops_waiting_.clear();
   return {};
@@ -185,11 +181,7 @@ Status Writer::add_histogram(RecordRow& row, const ExponentHistogram* histogram)
   static_assert(sizeof(ExponentHistogram) == kHistogramNumbers * sizeof(uint64_t));
   const uint64_t number = histogram_rows_.load();
   const uint64_t offset = kHistogramsBegin + number * sizeof(ExponentHistogram);
-  histograms_cut_.look(histograms_, offset);
-  if (Status status = histograms_.write_at(offset, std::as_bytes(std::span(histogram, 1))); !status.ok()) {
-    (void)histograms_.truncate(offset);
-    return status;
-  }
+  TENSORTAP_RETURN_IF_ERROR(histograms_cut_.append(histograms_, offset, std::as_bytes(std::span(histogram, 1))));
   histogram_rows_.store(number + 1);
   row.histogram = number + 1;
   return {};

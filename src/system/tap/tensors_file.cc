@@ -1,15 +1,11 @@
 #include "system/tap/tensors_file.h"
 
 #include <fcntl.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <functional>
 
-#include "base/size_signal.h"
 #include "base/spans.h"
 #include "base/text.h"
 #include "system/tap/tap_files.h"
@@ -23,6 +19,7 @@ constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kSmall = uint64_t{256} << 10;         // one system call up to here
 constexpr uint64_t kCheckedBlock = uint64_t{512} << 10;  // still in the cache when it is written after its CRC was computed
 constexpr size_t kExtensionSize = 4;
+constexpr int kTries = 3;
 constexpr uint64_t kWriteBackAtOnce = uint64_t{16} << 20;
 
 }  // namespace
@@ -40,37 +37,45 @@ std::string TensorsFile::unique_name(std::string_view name) {
   return candidate;
 }
 
+// Adds to the file, whose end must be at `at`.
+Status TensorsFile::add(uint64_t at, std::span<const std::byte> first, std::span<const std::byte> second) {
+  TENSORTAP_ASSIGN_OR_RETURN(const uint64_t begin, file_.append(first, second));
+  if (begin == at) return {};
+  was_moved_ = true;
+  put_back_end(begin);
+  return io_error(concat(file_.path(), ": another program changes its size"));
+}
+
 Status TensorsFile::write_small(const ZipMember& member, std::string_view npy_header, std::span<const std::byte> data) {
   const std::string head = make_local_header(member) + std::string(npy_header);
-  // writev() takes pointers to non-const and only reads.
-  std::array<iovec, 2> parts = {iovec{const_cast<char*>(head.data()), head.size()},
-                                iovec{const_cast<std::byte*>(data.data()), data.size()}};
-  ssize_t written = 0;
-  do {
-    written =
-        without_size_signal([&] { return pwritev(file_.fd(), parts.data(), data.empty() ? 1 : 2, static_cast<off_t>(member.offset)); });
-  } while (written < 0 && errno == EINTR);
-  if (written < 0 && errno != EIO) return errno_status(file_.path(), errno);
-  // What is left, which is everything after an error of the device, goes the way that tries again.
-  const auto done = static_cast<uint64_t>(std::max<ssize_t>(written, 0));
-  if (done < head.size()) TENSORTAP_RETURN_IF_ERROR(file_.write_at(member.offset + done, after(std::as_bytes(std::span(head)), done)));
-  const uint64_t data_done = std::max<uint64_t>(done, head.size()) - head.size();
-  return file_.write_at(member.offset + head.size() + data_done, after(data, data_done));
+  return add(member.offset, std::as_bytes(std::span(head)), data);
 }
 
 // Data first, headers last: after a crash a local header never speaks of bytes that are not there.
 Status TensorsFile::write_large(ZipMember& member, std::string_view npy_header, std::span<const std::byte> data) {
-  const uint64_t header_size = local_header_size(member);
-  uint64_t at = member.offset + header_size + npy_header.size();
+  const std::string place(local_header_size(member) + npy_header.size(), '\0');
+  TENSORTAP_RETURN_IF_ERROR(add(member.offset, std::as_bytes(std::span(place)), {}));
+  uint64_t at = member.offset + place.size();
   while (!data.empty()) {
     const std::span<const std::byte> block = first_of(data, kCheckedBlock);
     member.crc = zip_crc(member.crc, block);
-    TENSORTAP_RETURN_IF_ERROR(file_.write_at(at, block));
+    TENSORTAP_RETURN_IF_ERROR(add(at, block, {}));
     at += block.size();
     data = after(data, block.size());
   }
   const std::string head = make_local_header(member) + std::string(npy_header);
   return file_.write_at(member.offset, std::as_bytes(std::span(head)));
+}
+
+// Again where another program changed the file meanwhile, since the file ends at the last member again then.
+Status TensorsFile::write_whole(ZipMember& member, std::string_view npy_header, std::span<const std::byte> data) {
+  Status status;
+  for (int tries = 0; tries < kTries; ++tries) {
+    was_moved_ = false;
+    status = write(member, npy_header, data);
+    if (status.ok() || !was_moved_) break;
+  }
+  return status;
 }
 
 Status TensorsFile::write(ZipMember& member, std::string_view npy_header, std::span<const std::byte> data) {
@@ -80,27 +85,23 @@ Status TensorsFile::write(ZipMember& member, std::string_view npy_header, std::s
   return write_small(member, npy_header, data);
 }
 
-// Called before anything makes the file longer, which would hide that another program cut it.
-void TensorsFile::notice_cut() {
-  const Result<uint64_t> size = file_.size();
-  if (!size.ok() || *size >= end_.load(std::memory_order_relaxed)) return;
-  const auto first = std::ranges::upper_bound(ends_, *size) - ends_.begin();
+// Another program changed the file, so that it ended at `found` and not where the last member does.
+void TensorsFile::put_back_end(uint64_t found) {
+  const uint64_t end = end_.load(std::memory_order_relaxed);
+  const auto first = std::ranges::upper_bound(ends_, found) - ends_.begin();
   std::fill(gone_.begin() + first, gone_.end(), true);
+  // What was written behind a cut must not pass for members before it.
+  if (found < end) (void)file_.truncate(found);
+  (void)file_.truncate(end);
 }
 
-// A cut between that look and the end of the write behind it leaves a hole. A member in a hole lacks its header, whose first byte is not 0.
-void TensorsFile::find_holes() {
-  const off_t hole = ::lseek(file_.fd(), 0, SEEK_HOLE);
-  if (hole < 0 || static_cast<uint64_t>(hole) >= end_.load(std::memory_order_relaxed)) return;
-  for (size_t i = 0; i < ends_.size(); ++i) {
-    std::array<std::byte, 1> first{};
-    const Status read = file_.read_at(i == 0 ? 0 : ends_[i - 1], first);
-    if (read.ok() && first[0] == std::byte{0}) gone_[i] = true;
-  }
+// Makes the file end at the last member again, and notices what it lost.
+void TensorsFile::look_at_end() {
+  const Result<uint64_t> size = file_.size();
+  if (size.ok() && *size != end_.load(std::memory_order_relaxed)) put_back_end(*size);
 }
 
 Result<TensorsFile::Place> TensorsFile::append(std::string_view name, std::string_view npy_header, std::span<const std::byte> data) {
-  notice_cut();
   if (has_last_) directory_.add(last_);
   has_last_ = false;
   last_name_ = unique_name(name);
@@ -114,9 +115,9 @@ Result<TensorsFile::Place> TensorsFile::append(std::string_view name, std::strin
   last_taken_ = content + member.size - begin + ZipDirectory::most_bytes(last_name_);
   Status status = room_.take(last_taken_);
   if (status.ok()) {
-    status = write(member, npy_header, data);
+    status = write_whole(member, npy_header, data);
     if (!status.ok()) {
-      (void)file_.truncate(begin);
+      look_at_end();
       room_.give_back(last_taken_);
     }
   }
@@ -144,9 +145,10 @@ void TensorsFile::start_writing_back() {
 
 void TensorsFile::undo(const Place& place) {
   if (!has_last_ || last_.offset != place.header_offset) return;
-  (void)file_.truncate(place.header_offset);
-  room_.give_back(last_taken_);
+  look_at_end();
   end_.store(place.header_offset, std::memory_order_relaxed);
+  look_at_end();
+  room_.give_back(last_taken_);
   names_.erase(std::hash<std::string_view>{}(last_name_));
   has_last_ = false;
   ends_.pop_back();
@@ -154,14 +156,13 @@ void TensorsFile::undo(const Place& place) {
 }
 
 Status TensorsFile::finish() {
-  notice_cut();
-  find_holes();
+  look_at_end();
   if (has_last_) directory_.add(last_);
   has_last_ = false;
   const uint64_t end = end_.load(std::memory_order_relaxed);
   const std::string text = directory_.finish(end);
-  if (Status status = file_.write_at(end, std::as_bytes(std::span(text))); !status.ok()) {
-    (void)file_.truncate(end);
+  if (Status status = add(end, std::as_bytes(std::span(text)), {}); !status.ok()) {
+    look_at_end();
     return status;
   }
   end_.store(end + text.size(), std::memory_order_relaxed);

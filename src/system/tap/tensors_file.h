@@ -48,10 +48,12 @@ class TensorsFile {
 
  private:
   TensorsFile(File file, DumpRoom& room) : file_(std::move(file)), room_(room) {}
+  Status write_whole(ZipMember& member, std::string_view npy_header, std::span<const std::byte> data);
   Status write(ZipMember& member, std::string_view npy_header, std::span<const std::byte> data);
   std::string unique_name(std::string_view name);
-  void notice_cut();
-  void find_holes();
+  Status add(uint64_t at, std::span<const std::byte> first, std::span<const std::byte> second);
+  void put_back_end(uint64_t found);
+  void look_at_end();
   void start_writing_back();
   Status write_small(const ZipMember& member, std::string_view npy_header, std::span<const std::byte> data);
   Status write_large(ZipMember& member, std::string_view npy_header, std::span<const std::byte> data);
@@ -66,6 +68,7 @@ class TensorsFile {
   uint64_t last_taken_ = 0;    // of the room
   uint64_t written_back_ = 0;  // up to where the disk was asked to write
   bool has_last_ = false;
+  bool was_moved_ = false;      // what was added lies elsewhere, since another program changed the file
   std::vector<uint64_t> ends_;  // of the members, rising
   std::vector<bool> gone_;      // by member
 };

@@ -55,9 +55,18 @@ std::string fault_of(const std::string& folder, const std::string& name, const J
 
 }  // namespace
 
-void CutWatch::look(const File& file, uint64_t bytes) {
-  const Result<uint64_t> size = file.size();
-  seen_ = seen_ || (size.ok() && *size < bytes);
+Status CutWatch::append(File& file, uint64_t bytes, std::span<const std::byte> content) {
+  const Result<uint64_t> begin = file.append(content);
+  if (begin.ok() && *begin == bytes) return {};
+  Status status = begin.status();
+  if (begin.ok()) {
+    seen_ = seen_ || *begin < bytes;
+    // What follows is found by its place.
+    status = file.truncate(std::min(*begin, bytes));
+    if (status.ok()) status = file.write_at(bytes, content);
+  }
+  if (!status.ok()) (void)file.truncate(bytes);
+  return status;
 }
 
 std::string_view what_became_of(const WrittenFile& written, const Folder& folder) {

@@ -27,11 +27,11 @@ struct WrittenFile {
   uint64_t records = 0;  // that have their row, their values or their name in it
 };
 
-// Notices that another program cuts a file which only grows: what is written next would hide it. Thread-compatible.
+// Writes a file that only grows, and notices when another program cuts it. Thread-compatible.
 class CutWatch {
  public:
-  // Before each write to a file that holds `bytes` now.
-  void look(const File& file, uint64_t bytes);
+  // Adds `content` to a file into which `bytes` were written. After an error nothing of it is left.
+  Status append(File& file, uint64_t bytes, std::span<const std::byte> content);
   [[nodiscard]] bool seen() const { return seen_; }
 
  private:

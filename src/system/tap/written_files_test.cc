@@ -4,8 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <numeric>
+#include <random>
+#include <thread>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -126,6 +131,40 @@ TEST_F(WrittenFilesTest, ACutIsNoticedAlsoWhenTheFileGrowsAgain) {
   const std::vector<GoneFile> gone = writer->end_files();
   ASSERT_THAT(gone, SizeIs(1));
   EXPECT_EQ(gone.front().records, kSteps);
+}
+
+// However a cut falls between the writes: no value that went is passed off as there.
+TEST_F(WrittenFilesTest, ACutAtAnyMomentIsNoticed) {
+  const auto writer = begin();
+  constexpr int64_t kMore = 20'000;
+  std::atomic<bool> ends{false};
+  std::thread cutter([&] {
+    std::mt19937 random(1);  // NOLINT(cert-msc51-cpp): the same cuts each time
+    while (!ends) {
+      std::filesystem::resize_file(path(kTensorsFile), random() % std::filesystem::file_size(path(kTensorsFile)));
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 3000));
+    }
+  });
+  for (int64_t step = kSteps; step < kMore; ++step) add(*writer, step, step % 1000 == 0 ? 200'000 : 20);
+  ends = true;
+  cutter.join();
+  const std::vector<GoneFile> gone = writer->end_files();
+  ASSERT_THAT(gone, SizeIs(1));
+  ASSERT_TRUE(writer->finish("{}").ok());
+  const auto dump = open_dump_folder(folder_.path());
+  ASSERT_TRUE(dump.ok()) << dump.status().message();
+  uint64_t wrong = 0;
+  for (uint64_t i = 0; i < (*dump)->rows().size(); ++i) {
+    const Result<RecordData> data = (*dump)->data(i);
+    const RecordRow& row = (*dump)->rows()[i];
+    const auto is_right = [&row, &data](uint64_t element) {
+      const auto expected = static_cast<int32_t>(row.step + static_cast<int64_t>(element));
+      return std::memcmp(static_cast<const std::byte*>(data->view.data) + element * sizeof(expected), &expected, sizeof(expected)) == 0;
+    };
+    if (!data.ok() || !is_right(0) || !is_right(row.numel - 1)) ++wrong;
+  }
+  EXPECT_GT(wrong, 0U);
+  EXPECT_LE(wrong, gone.front().records);
 }
 
 TEST_F(WrittenFilesTest, NamesInAManifestLeadNowhereElse) {
