@@ -47,17 +47,11 @@ Status CaptureRun::run() {
   }
   if (session_) tensortap_note(session_.get(), twin_account_.note().c_str());
   if (request_.overhead && request_.capture) measure();
-  summarise();
-  return end_capture();
-}
-
-// The report is of a session that is open, and the dump is whole only when it has closed.
-Status CaptureRun::end_capture() {
-  const auto code = session_ ? static_cast<StatusCode>(tensortap_session_close(session_.release())) : StatusCode::kOk;
-  // What the layout has no place for is counted.
-  if (code == StatusCode::kOk || code == StatusCode::kUnsupported) return {};
-  const Status status = io_error(first_error_.empty() ? "the dump could not be ended; it is not complete" : first_error_);
-  report_["error"] = status.message();
+  const bool has_session = session_ != nullptr;
+  Json report = Json::object();
+  if (has_session) status = end_session(std::move(session_), report);
+  summarise(std::move(report), has_session);
+  if (!status.ok()) report_["error"] = status.message();
   return status;
 }
 
@@ -268,9 +262,7 @@ void CaptureRun::measure() {
   }
 }
 
-void CaptureRun::summarise() {
-  Json report = session_ ? session_report(session_.get()) : Json::object();
-  if (const auto error = report.find("first_error"); error != report.end() && error->is_string()) first_error_ = error->get<std::string>();
+void CaptureRun::summarise(Json report, bool has_session) {
   SummaryFacts facts;
   facts.source = concat("onnxruntime ", library_->version());
   facts.steps = steps_done_;
@@ -283,7 +275,7 @@ void CaptureRun::summarise() {
     facts.identical = verification_->identical();
     facts.kernels_equal = verification_->kernels_equal();
     facts.notes.insert(facts.notes.end(), verification_->notes().begin(), verification_->notes().end());
-  } else if (request_.verify && session_) {
+  } else if (request_.verify && has_session) {
     facts.identical = true;
     facts.notes.emplace_back("nothing was selected, so no taps were placed: the captured run is the plain run");
   }

@@ -47,8 +47,7 @@ class CaptureRun {
   Status carry_outputs(int64_t step, std::vector<OwnedValue>& outputs);
   void measure();
   Result<Overhead> measure_with(EventSender& sender);
-  void summarise();
-  Status end_capture();
+  void summarise(Json report, bool has_session);
   void describe_failure(const Status& status);
 
   RunRequest request_;
@@ -67,7 +66,6 @@ class CaptureRun {
   TwinAccount twin_account_;
   std::unique_ptr<Verification> verification_;
   std::optional<Overhead> overhead_;
-  std::string first_error_;  // of the session
   std::vector<std::string> notes_;
   int64_t steps_done_ = 0;
   Json failed_op_;

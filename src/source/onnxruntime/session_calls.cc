@@ -5,8 +5,10 @@
 #include <filesystem>
 
 #include "base/json.h"
+#include "base/json_members.h"
 #include "base/text.h"
 #include "source/onnxruntime/session_facts.h"
+#include "tensortap/asking.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -14,6 +16,13 @@ namespace {
 Status status_of(int code, const char* message) {
   if (code == TENSORTAP_OK) return {};
   return {static_cast<StatusCode>(code), *message != '\0' ? message : "the capture session failed"};
+}
+
+// The object of a report, whose text is freed; an empty one when there is none.
+Json taken_report(char* text) {
+  Json report = text != nullptr ? Json::parse(text, nullptr, false) : Json::object();
+  tensortap_free(text);
+  return report.is_object() ? report : Json::object();
 }
 
 }  // namespace
@@ -56,11 +65,16 @@ Status bind_capture_session(tensortap_session* session) {
   return status_of(code, message.data());
 }
 
-Json session_report(tensortap_session* session) {
-  char* text = tensortap_session_report(session);
-  Json report = text != nullptr ? Json::parse(text, nullptr, false) : Json::object();
-  tensortap_free(text);
-  return report.is_object() ? report : Json::object();
+Json session_report(tensortap_session* session) { return taken_report(tensortap_session_report(session)); }
+
+Status end_session(OwnedSession session, Json& report) {
+  char* text = nullptr;
+  const auto code = static_cast<StatusCode>(tensortap_session_end(session.release(), &text));
+  report = taken_report(text);
+  // What the layout has no place for is counted.
+  if (code == StatusCode::kOk || code == StatusCode::kUnsupported) return {};
+  const std::string first_error = text_in(report, "first_error");
+  return io_error(first_error.empty() ? "the dump could not be ended; it is not complete" : first_error);
 }
 
 std::string dump_path(tensortap_session* session) {

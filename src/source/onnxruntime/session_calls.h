@@ -40,6 +40,8 @@ Status bind_capture_session(tensortap_session* session);
 
 // The session's report; an empty object when there is none.
 Json session_report(tensortap_session* session);
+// Closes the session. `report` becomes its last report, which knows how each file ended.
+Status end_session(OwnedSession session, Json& report);
 std::string dump_path(tensortap_session* session);
 uint64_t written_bytes(tensortap_session* session);
 
