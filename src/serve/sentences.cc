@@ -51,6 +51,7 @@ class Sentences {
   void add_first(const Json& first, const Json& report);
   void add_overflow(const Json& seen);
   void add_unwritten(const Json& report);
+  void add_clear(const std::string& text, const std::string& fragment = {});
 
   const ServedDump& dump_;
   std::string suffix_;
@@ -147,16 +148,21 @@ void Sentences::add_unwritten(const Json& report) {
   }
 }
 
+// A dump that lacks records clears only those that it holds.
+void Sentences::add_clear(const std::string& text, const std::string& fragment) {
+  const bool holds_all = dump_.index().completeness().holds_all();
+  add(holds_all ? "plain" : "unsure", holds_all ? text : concat("In the records that the dump holds: ", text), fragment);
+}
+
 void Sentences::add_nonfinite(const Json& report) {
   add_unwritten(report);
   if (const Json* first = member(report, "first_nonfinite"); first != nullptr) {
     add_first(*first, report);
   } else if (const uint64_t harmless = count_in(report, "harmless"); harmless > 0) {
-    add("plain", concat("No NaN and no Inf reached what the program saw; ", counted(harmless, "op"), " made some that did no harm."),
-        "#table?where=nan%20%3E%200%20or%20pos_inf%20%3E%200%20or%20neg_inf%20%3E%200");
+    add_clear(concat("No NaN and no Inf reached what the program saw; ", counted(harmless, "op"), " made some that did no harm."),
+              "#table?where=nan%20%3E%200%20or%20pos_inf%20%3E%200%20or%20neg_inf%20%3E%200");
   } else {
-    add("plain",
-        report.at("origins").empty() ? "No NaN and no Inf was seen." : "No NaN and no Inf was seen, but what is there on purpose.");
+    add_clear(report.at("origins").empty() ? "No NaN and no Inf was seen." : "No NaN and no Inf was seen, but what is there on purpose.");
   }
 }
 

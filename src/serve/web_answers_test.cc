@@ -49,6 +49,32 @@ TEST(WebAnswers, TheDumpIsDescribed) {
   EXPECT_FALSE(answer.at("sentences").empty());
 }
 
+// Without a finding.
+struct CleanDump : VectorDumpIndex {
+  explicit CleanDump(DumpState state) {
+    add_op(QueryDump::op("gemm", "Gemm"));
+    add(QueryDump::record(0, 0, SlotKind::kOutput, 20));
+    completeness_.state = state;
+  }
+  [[nodiscard]] Completeness completeness() const override { return completeness_; }
+
+  Completeness completeness_;
+};
+
+TEST(WebAnswers, AnAllClearOfAnIncompleteDumpLooksLikeAWarning) {
+  const auto clear = [](DumpState state) {
+    const auto answers = WebAnswers::of(ServedDump::of("made", std::make_unique<CleanDump>(state)), nullptr);
+    for (const Json& one : Json::parse(answers->get("/api/dump").body).at("sentences")) {
+      if (one.at("text").get<std::string>().find("No NaN") != std::string::npos) return one;
+    }
+    return Json();
+  };
+  EXPECT_EQ(clear(DumpState::kComplete).at("kind"), "plain");
+  const Json unsure = clear(DumpState::kIncomplete);
+  EXPECT_EQ(unsure.at("kind"), "unsure");
+  EXPECT_THAT(unsure.at("text"), HasSubstr("In the records that the dump holds: No NaN"));
+}
+
 TEST(WebAnswers, WhatIsKnownIsThereBeforeTheRecordsAreLookedThrough) {
   const auto made = answers();
   const Json early = Json::parse(made->get("/api/dump?wait=no").body);

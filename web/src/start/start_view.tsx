@@ -14,6 +14,7 @@ const KINDS: Record<string, { word: string; level: string }> = {
   headroom: { word: 'Headroom', level: 'note' },
   trend: { word: 'Trend', level: 'warn' },
   coverage: { word: 'Coverage', level: 'note' },
+  unsure: { word: 'NaN or Inf', level: 'warn' },
   plain: { word: 'NaN or Inf', level: 'note' },
 };
 
