@@ -179,8 +179,8 @@ def test_ops_that_compute_with_memory_that_nothing_was_written_to_are_named(tmp_
     code, report = found_in(done.dump)
     assert {(one["type"], int(one["source"].rsplit(":", 1)[1])) for one in report["unwritten"]} == marked(program, "unwritten")
     assert code == 1
-    assert "read memory that nothing was written to: step 0, in1" in done.err
-    assert "unwritten.py:20) read memory that nothing was written to: step 0, in1" in tensortap("find", done.dump.folder).out
+    assert "read memory that nothing was written to: step 3, in1" in done.err
+    assert "unwritten.py:20) read memory that nothing was written to: step 3, in1" in tensortap("find", done.dump.folder).out
 
 
 # `exec` and `find` report the same. Infinities that ops only pass on, and those of a mask, matter where they reach a loss.

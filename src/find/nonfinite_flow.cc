@@ -112,11 +112,23 @@ bool NonfiniteFlow::is_view(size_t output) const {
   return found != consumers_.end() && only_shows(found->second);
 }
 
+// Whether an op computes with what it reads, and does not just show it or write over it.
+bool NonfiniteFlow::uses(const RecordRow& input) const {
+  const auto found = consumers_.find(RecordLookup::execution_of(input));
+  return !facts_.is_overwritten(input) && found != consumers_.end() && !only_shows(found->second);
+}
+
+bool NonfiniteFlow::is_read_as_parameter(size_t row) const {
+  return read_parameters_.contains({dump_.rows()[row].storage, dump_.rows()[row].version});
+}
+
 // What an optimizer writes is a parameter where sources do not say which memory parameters are in.
 void NonfiniteFlow::find_parameters(const std::vector<size_t>& order) {
   std::unordered_set<uint64_t> parameters;
   for (const RecordRow& record : dump_.rows()) {
-    if (facts_.is_parameter(record)) parameters.insert(record.storage);
+    if (!facts_.is_parameter(record)) continue;
+    parameters.insert(record.storage);
+    if (uses(record)) read_parameters_.insert({record.storage, record.version});
   }
   for (const size_t row : order) {
     const RecordRow& record = dump_.rows()[row];

@@ -56,6 +56,8 @@ class NonfiniteFlow {
   [[nodiscard]] bool checks_gradients() const { return checks_gradients_; }
   // Whether the op behind an output only shows what it read, as a view does.
   [[nodiscard]] bool is_view(size_t output) const;
+  // Whether an op computes with what this output holds, as with a parameter of the model.
+  [[nodiscard]] bool is_read_as_parameter(size_t row) const;
 
  private:
   using Content = RecordLookup::Content;
@@ -72,6 +74,7 @@ class NonfiniteFlow {
   void write(size_t row);
   void find_unread(const std::vector<size_t>& order);
   void find_parameters(const std::vector<size_t>& order);
+  [[nodiscard]] bool uses(const RecordRow& input) const;
   // Of dumps that know the graph (nonfinite_graph.cc).
   void follow_graph(const std::vector<size_t>& order);
   [[nodiscard]] std::vector<bool> ops_to_look_at() const;
@@ -94,6 +97,7 @@ class NonfiniteFlow {
   Consumers consumers_;
   std::unordered_map<Content, size_t, RecordLookup::Hash> told_apart_;  // integers and booleans that came of a row of NaN or Inf
   std::unordered_set<Content, RecordLookup::Hash> replaced_;            // contents that an op wrote over unread
+  std::unordered_set<Content, RecordLookup::Hash> read_parameters_;     // contents that an op read as a parameter
   std::vector<Sighting> sightings_;
   bool uses_gradients_ = false;
   bool checks_gradients_ = false;

@@ -218,7 +218,7 @@ bool Origins::alarms(const Sighting& sighting, const NonFiniteOrigin& origin, co
     case Sight::kLoss:
       return true;
     case Sight::kParameter:
-      return is_input(end) || !is_own_value(origin, flow);
+      return is_input(end) || !is_own_value(origin, flow) || flow.is_read_as_parameter(sighting.row);
     case Sight::kHost:
     case Sight::kFailure: {
       const bool infinities_found = sighting.by_test && is_input(end) && !has_nan(sighting.row);
