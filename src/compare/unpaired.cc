@@ -15,6 +15,8 @@ namespace {
 // What is drawn at random; a program's inputs may be.
 constexpr std::array<std::string_view, 8> kDrawn = {"rand",    "rand_like", "randn",      "randn_like",
                                                     "randint", "randperm",  "bernoulli_", "random_"};
+// What gives out pieces of its input, or fills them up with zeros.
+constexpr std::array<std::string_view, 7> kCuts = {"split", "split_with_sizes", "chunk", "slice", "narrow", "unbind", "constant_pad_nd"};
 // Namespaces of ops that move tensors between processes.
 constexpr std::array<std::string_view, 3> kBetweenProcesses = {"c10d.", "_c10d_functional.", "_c10d_functional_autograd."};
 // Values on the way to an op of the other dump that are looked at.
@@ -65,12 +67,23 @@ class Explainer {
         }
       }
     }
-    one.is_open_end = one.why == Absence::kUnexplained && (ways_[id].end == kNoValue || is_declared_result(id));
+    one.is_open_end = one.why == Absence::kUnexplained && (is_declared_result(id) || (ways_[id].end == kNoValue && !is_cut_of_known(id)));
     return one;
   }
 
  private:
   [[nodiscard]] bool is_declared_result(ValueId id) const { return results_.are_declared() && results_.contains(id); }
+
+  // Whether the value is a piece of values that have a partner, or are given, as a rank's part of a tensor is: it says nothing new.
+  [[nodiscard]] bool is_cut_of_known(ValueId id) const {
+    if (!is_one_of(kCuts, mine_.table().op(id).type)) return false;
+    const auto is_known = [this](ValueId input) {
+      if (input == kNoValue) return false;
+      return mine_.table().at(input).given || pair_of_mine_[input] != Pairing::kNoPair || is_cut_of_known(input);
+    };
+    const auto& inputs = mine_.inputs(id);
+    return !inputs.empty() && std::ranges::all_of(inputs, is_known);
+  }
 
   // What only such values read that nothing reads, and that no graph hands out. Of a program that does not say what it hands out, what is
   // paired with that of the other.
