@@ -26,11 +26,13 @@ namespace {
 
 constexpr size_t kMostOfCommand = 60;
 
-// "python train.py --epochs 3" of a command line: without the folder of the program, and cut where it is long.
+// "python train.py --epochs 3" of a command line: paths without their folders, and cut where it is long.
 std::string short_command(const std::string& command) {
-  const size_t end = std::min(command.find(' '), command.size());
-  const size_t slash = command.rfind('/', end);
-  const std::string words = slash == std::string::npos || slash >= end ? command : command.substr(slash + 1);
+  std::string words;
+  for (std::string_view word : split(command, ' ')) {
+    if (word.starts_with('/') && word.size() > 1) word = word.substr(word.find_last_of('/', word.size() - 2) + 1);
+    words += concat(words.empty() ? "" : " ", word);
+  }
   if (words.size() <= kMostOfCommand) return words;
   size_t kept = kMostOfCommand;
   // Not inside of a character.
