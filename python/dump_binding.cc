@@ -290,6 +290,8 @@ nb::tuple compare_with(const PythonDump& a, const PythonDump& b, const std::vect
   for (const auto& [one, of] : noise) {
     options.noise.push_back({&one->index(), of == "a" ? NoiseDump::Of::kA : of == "b" ? NoiseDump::Of::kB : NoiseDump::Of::kEither});
   }
+  const std::string name_a = word("a");
+  const std::string name_b = word("b");
   std::vector<std::string> rows;
   std::vector<std::string> unpaired;
   std::string summary;
@@ -300,7 +302,7 @@ nb::tuple compare_with(const PythonDump& a, const PythonDump& b, const std::vect
     for (const Unpaired& one : comparison->unpaired_a()) unpaired.push_back(to_json_text(unpaired_json(*comparison, one, true)));
     for (const Unpaired& one : comparison->unpaired_b()) unpaired.push_back(to_json_text(unpaired_json(*comparison, one, false)));
     Json of_both = summary_json(*comparison);
-    const NamedCompleteness states[] = {{"A", a.index().completeness()}, {"B", b.index().completeness()}};
+    const NamedCompleteness states[] = {{name_a, a.index().completeness()}, {name_b, b.index().completeness()}};
     of_both["summary"]["dump"] = completeness_json(states);
     summary = to_json_text(of_both);
   }

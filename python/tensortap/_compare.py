@@ -188,4 +188,5 @@ def compare(
         places = {os.path.realpath(folder): side for folder, side in found}
         chosen = [(one, places.get(os.path.realpath(one.path if isinstance(one, Dump) else one), "")) for one in noise]
     others = [(_opened(one)._core, side) for one, side in chosen]
+    words |= {"a": os.fspath(judged), "b": os.fspath(second.path)}
     return Comparison(*_core.compare(core_a, second._core, others, words))
