@@ -21,7 +21,12 @@ if(TENSORTAP_SANITIZE)
   endif()
 endif()
 if(TENSORTAP_FUZZ)
-  add_compile_options(-fsanitize=fuzzer-no-link)  # the coverage that guides libFuzzer
+  # The coverage that guides libFuzzer; tests of the same build run with its cheapest kind.
+  if(TENSORTAP_TESTS)
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize-coverage=inline-8bit-counters,pc-table>)
+  else()
+    add_compile_options(-fsanitize=fuzzer-no-link)
+  endif()
 endif()
 target_include_directories(tensortap_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_include_directories(tensortap_flags SYSTEM INTERFACE ${NLOHMANN_JSON_INCLUDE} ${PROTOZERO_INCLUDE} ${HIGHWAY_INCLUDE})
