@@ -38,6 +38,8 @@ BEGIN, END = "<!-- bench/provenance.py writes from here -->", "<!-- to here -->"
 PSEUDO = ("Input", "Initializer")
 CALL = re.compile(r"(?<=:out\d)@.*|(?<=:out\d\d)@.*")  # which step and call, at the end of a record's name
 MOST_AXES = 6
+# Processors without VNNI instructions clip sums of eight-bit products otherwise, and fused ops others than single ones.
+EXACT = {"session.x64quantprecision": "1"}
 EIGHT_BITS = ("MatMulNBits", "DynamicQuantizeMatMul", "MatMulInteger")  # kernels that round what they read to 8 bits
 
 
@@ -149,6 +151,8 @@ def options() -> onnxruntime.SessionOptions:
     plain.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     plain.intra_op_num_threads = 1
     plain.log_severity_level = 4
+    for key, value in EXACT.items():
+        plain.add_session_config_entry(key, value)
     return plain
 
 
@@ -287,7 +291,9 @@ def made_inputs(model: Any) -> Inputs:
 def check(name: str, path: Path, inputs: Inputs, **more: Any) -> Count:
     """Capture a model and check what the dump says about its origins."""
     with tempfile.TemporaryDirectory() as folder:
-        result = tensortap.run(path, inputs, out=Path(folder) / "dump", payload="tensors", threads=1, keep_free=0, **more)
+        result = tensortap.run(
+            path, inputs, out=Path(folder) / "dump", payload="tensors", threads=1, keep_free=0, session_config=EXACT, **more
+        )
         return Checker(onnx.load(str(path)), result.dump, name).run(inputs)
 
 

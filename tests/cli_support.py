@@ -55,6 +55,11 @@ class Done:
         """The JSON objects on standard output, one a line."""
         return [json.loads(line) for line in self.out.splitlines()]
 
+    @property
+    def listed(self) -> list[dict[str, Any]]:
+        """The records that `ls --json` lists; of a dump that is not complete its last line says what is missing."""
+        return [one for one in self.objects if "row" in one]
+
 
 def tensortap(*arguments: str | Path, cwd: Path | None = None, environment: dict[str, str] | None = None, timeout: float = 120) -> Done:
     words = [str(COMMAND), *(str(argument) for argument in arguments)]

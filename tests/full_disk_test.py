@@ -122,7 +122,7 @@ def expect_readable(dump: Path, records: int) -> None:
     assert len(rows) == records
     assert np.all(rows["committed"] == 1)
     assert len(np.unique(rows["sequence"])) == records
-    assert len(tensortap("ls", dump, "--json").objects) == records
+    assert len(tensortap("ls", dump, "--json").listed) == records
     assert np.array_equal(np.sort(reader.open(dump).records["sequence"]), rows["sequence"])
 
 
@@ -141,7 +141,7 @@ def test_run_counts_what_a_full_disk_does_not_take(kind: str, tmp_path: Path) ->
         assert report["records"] + report["lost"] == executed
         assert report["lost"] == sum(loss["count"] for loss in report["losses"])
         tensortap("repair", disk / "dump")
-        assert len(tensortap("ls", disk / "dump", "--json").objects) == report["records"]
+        assert len(tensortap("ls", disk / "dump", "--json").listed) == report["records"]
 
 
 @each_row("kind", ["tmpfs", "btrfs"])
@@ -161,7 +161,7 @@ def test_a_program_outlives_a_disk_that_stays_full(kind: str, tmp_path: Path) ->
         done = run_program(tmp_path, disk / "dump", f"fill={disk}")
         assert "none lost" not in done.err
         assert "no space left" in done.err.lower()
-        listed = tensortap("ls", disk / "dump", "--json").objects
+        listed = tensortap("ls", disk / "dump", "--json").listed
         assert len(reader.open(disk / "dump").records) == len(listed) > 0
         (disk / "filler").unlink()
         tensortap("repair", disk / "dump")

@@ -18,7 +18,7 @@ tensortap = pytest.importorskip("tensortap", reason="the module is not built")
 pytestmark = pytest.mark.skipif(not PYTORCH_LIBRARY.exists(), reason="the PyTorch source is not built")
 
 ROOT = Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"<!-- tested(, exits with 1)? -->\n```(\w+)\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(r"<!-- tested(?:, exits with (\d))? -->\n```(\w+)\n(.*?)```", re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +31,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copyfile(ROOT / "examples/lenet_torch.py", folder / "lenet_torch.py")
     environment = {**os.environ, "PATH": f"{Path(os.environ['TENSORTAP_COMMAND']).parent}{os.pathsep}{os.environ['PATH']}"}
     blocks = BLOCK.findall((ROOT / "docs/migration.md").read_text())
-    assert len(blocks) == 5
-    for fails, language, text in blocks:
+    assert len(blocks) == 6
+    for status, language, text in blocks:
         lines = text.replace("\\\n", "").splitlines()
         commands = [line[2:] for line in lines if line.startswith("$ ")] if language == "console" else [text]
         assert commands
@@ -41,7 +41,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 ["bash", "-c", command.replace("-- python ", f"-- {PYTHON} ")] if language == "console" else [sys.executable, "-c", command]
             )
             done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
-            assert done.returncode == (1 if fails else 0), f"{command}\n{done.stdout}{done.stderr}"
+            assert done.returncode == int(status or 0), f"{command}\n{done.stdout}{done.stderr}"
     return folder
 
 
