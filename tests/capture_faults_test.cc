@@ -63,7 +63,7 @@ void write_and_kill(const std::string& out, int microseconds) {
   close(pipe_ends[0]);
 }
 
-// Every record must be what its step and op imply, with its data unless it says that they were on their way, and stand there once.
+// Every record must occur once and have the values that its step and op imply, unless it is marked as one whose values were on their way.
 void expect_pattern(const tensortap::DumpIndex& dump, uint64_t& on_the_way) {
   std::set<std::pair<int64_t, uint32_t>> seen;
   on_the_way = 0;

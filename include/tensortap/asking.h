@@ -80,7 +80,7 @@ TENSORTAP_API int tensortap_add_arguments(tensortap_session* session, tensortap_
  * text. */
 TENSORTAP_API int tensortap_add_fact(tensortap_session* session, const char* name, const char* json) TENSORTAP_NOEXCEPT;
 
-/* The calling thread goes on after an op that failed on it: what the op raised was caught. */
+/* Reports that the calling thread goes on after an op that failed on it: the exception of the op was caught. */
 TENSORTAP_API void tensortap_failure_was_caught(tensortap_session* session) TENSORTAP_NOEXCEPT;
 
 /* An exception ended the program: its text, and the lines of the program that it came through, the innermost last, as

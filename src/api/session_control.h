@@ -36,7 +36,7 @@ class SessionControl {
   void op_begins() {
     if (due()) look(std::nullopt);
   }
-  // Writes session.json anew: a program that is killed leaves nothing else that tells what its process was.
+  // Writes session.json again: after a kill it is all that describes the process.
   void tell_now();
 
  private:

@@ -38,7 +38,7 @@ class Folder {
   [[nodiscard]] bool contains(std::string_view name) const;
   // Writes under a temporary name, then renames: others see the old file or the whole new one, which has the mode of the old.
   [[nodiscard]] Status replace_file(std::string_view name, std::string_view content, Access access = Access::kPrivate) const;
-  // Gives a file, or a link itself, another name in this folder, which errors have; what has it is replaced.
+  // Renames a file, or a link itself, within this folder. Replaces what has the new name. Errors contain the new name.
   [[nodiscard]] Status rename(std::string_view from, std::string_view to) const;
   // Removes a file, or a link and not what it leads to.
   [[nodiscard]] Status remove(std::string_view name) const;

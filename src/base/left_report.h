@@ -16,11 +16,11 @@ struct LeftReport {
   std::string report;  // JSON text of an object
 };
 
-// Where `finished` is an error, leaves it and the report beside the request of `exec`; without `exec`, or where that is impossible, nothing
-// happens. Returns `finished`.
+// If `finished` is an error, leaves it and the report beside the request of `exec`. Does nothing without `exec`, or where that is
+// impossible. Returns `finished`.
 Status tell_exec(const Status& finished, const std::string& dump, const std::string& report);
 
-// The reports that were left in the folder of a request, by dump. What cannot be read is left out.
+// Reads the reports that were left in the folder of a request, by dump. Skips those that cannot be read.
 std::map<std::string, LeftReport> left_reports(const std::string& folder);
 
 }  // namespace tensortap

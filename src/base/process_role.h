@@ -1,4 +1,4 @@
-// What a process of a captured program is called: "process" in run.json and session.json.
+// The names of a process of a captured program: "process" in run.json and session.json.
 
 #ifndef TENSORTAP_BASE_PROCESS_ROLE_H_
 #define TENSORTAP_BASE_PROCESS_ROLE_H_

@@ -21,7 +21,7 @@ TEST(ProcessRoles, AreWhatTheProcessSaysOfItself) {
   EXPECT_TRUE(plain.at("title").is_null());
   EXPECT_EQ(process_role(Json{{"command", "/usr/bin/python3 /srv/x.py"}}), "python3 x.py");
   EXPECT_EQ(process_role(Json{{"command", "python " + std::string(100, 'x')}}), "python " + std::string(53, 'x') + "...");
-  // What it was started with is not what it is called now.
+  // The command that started the process differs from its present title.
   const Json titled = process_json("SpawnProcess-1", "python -c spawn_main");
   EXPECT_EQ(titled.at("title"), command);
   EXPECT_EQ(process_role(titled), "SpawnProcess-1, " + command);

@@ -29,9 +29,9 @@ class FailedOps {
   ~FailedOps();
   // `event` holds the inputs of the op that failed. `row` is what its records share. Reads the event during the call only.
   void add(const tensortap_op_event& event, const RecordRow& row, const OpInfo& op, std::string_view error, ExceptionDetail detail);
-  // The calling thread goes on: what an op of it raised was caught. One load where none failed.
+  // The calling thread goes on: the exception of its op was caught. Costs one load if no op failed.
   void caught();
-  // An exception ended the program, which came through these lines of it, the innermost last. Whether an op failed at one of them.
+  // An exception that came through these source lines, the innermost last, ended the program. Returns whether an op failed at one of them.
   bool program_raised(std::string_view text, const std::vector<std::string>& lines);
   // The members "failed_op" (null, or the one that counts) and "failed_ops" (how many) of run.json.
   [[nodiscard]] Json report() const;

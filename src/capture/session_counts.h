@@ -1,4 +1,4 @@
-// What a session has done so far, and what its process is called.
+// Counts what a session has done so far. Also has the name of its process.
 
 #ifndef TENSORTAP_CAPTURE_SESSION_COUNTS_H_
 #define TENSORTAP_CAPTURE_SESSION_COUNTS_H_

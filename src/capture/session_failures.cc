@@ -1,4 +1,4 @@
-// Ops that fail: what they read is kept, whatever was asked for.
+// Ops that fail: the session keeps what they read, even if the spec does not ask for it.
 
 #include "base/clock.h"
 #include "capture/capture_session.h"

@@ -39,7 +39,7 @@ class SessionReport {
     std::string started;         // wall_clock_iso()
     std::string why_disabled{};  // of a session that is off from the start
     RuntimeFacts facts{};
-    std::string command = command_line_of(0);  // what the process was started with
+    std::string command = command_line_of(0);  // that started the process
     // process_json() of it.
     [[nodiscard]] Json process() const;
   };

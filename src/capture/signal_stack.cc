@@ -9,8 +9,8 @@
 namespace tensortap {
 namespace {
 
-// For our handler, the C library's walk up a stack, and the program's own handlers, which come after ours. Pages that nobody touches cost
-// nothing.
+// Enough for our handler, the C library's walk up a stack, and the program's own handlers, which run after ours. Untouched pages
+// cost nothing.
 constexpr size_t kStackBytes = size_t{256} << 10;
 
 // The stack of one thread, above a page that nothing may touch.

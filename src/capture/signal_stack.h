@@ -1,13 +1,13 @@
-// A stack of its own for handlers of signals: a program whose stack is full can be told of nothing on that stack.
+// A separate stack for signal handlers: if the stack of a program is full, no handler can run on it.
 
 #ifndef TENSORTAP_CAPTURE_SIGNAL_STACK_H_
 #define TENSORTAP_CAPTURE_SIGNAL_STACK_H_
 
 namespace tensortap {
 
-// Gives this thread a stack for handlers that ask for one (SA_ONSTACK), unless it has one already. It goes when the thread ends. The first
-// call of a thread takes a system call or two, every other one a look at a variable of the thread. Without memory the thread goes on as it
-// was. Any thread at any time, not in a handler.
+// Gives this thread a stack for handlers that ask for one (SA_ONSTACK), unless it has one already. The stack is freed when the thread ends.
+// The first call on a thread makes one or two system calls, every later one only reads a variable of the thread. Without memory, changes
+// nothing. Any thread at any time, not in a handler.
 void give_thread_signal_stack();
 
 }  // namespace tensortap

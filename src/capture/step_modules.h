@@ -33,8 +33,8 @@ class StepModules {
   std::optional<NamePattern> pattern_;
   std::atomic<bool> called_{false};
   mutable std::mutex mutex_;           // guards what follows
-  std::vector<std::string> matching_;  // the first ones
-  std::vector<std::string> others_;    // the first ones that are none of them
+  std::vector<std::string> matching_;  // the first modules that match
+  std::vector<std::string> others_;    // the first modules that do not match
 };
 
 }  // namespace tensortap

@@ -16,10 +16,10 @@
 
 namespace tensortap::cli {
 
-// Says on stderr what was skipped while the dump was opened. `name` of the dump, where there are several.
+// Lists on stderr what was skipped when the dump was opened. `name` is the name of the dump if there are several.
 void warn_of_problems(const Terminal& terminal, const DumpIndex& dump, const std::string& folder, const std::string& name = "");
 
-// The dump in `folder`, of any layout; what was skipped while opening is said on stderr. Errors: kNotFound when there is no such folder,
+// Opens the dump in `folder`, of any layout, and lists on stderr what it skips. Errors: kNotFound when the folder does not exist,
 // kInvalidArgument when it is no dump, kCorrupt when nothing of it can be read. For a dump that an answer is about: AnsweredDumps::open().
 Result<std::unique_ptr<DumpIndex>> open_for_reading(const Terminal& terminal, const std::string& folder);
 

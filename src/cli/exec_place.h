@@ -33,8 +33,8 @@ class ExecPlace {
   [[nodiscard]] bool shared() const { return shared_; }
   // Whether the path still leads to the folder that take() found or made.
   [[nodiscard]] bool still_there() const;
-  // Whether what the path leads to was made by the processes of the program: that folder, or one that they made again when it was gone. A
-  // link that somebody put in its place may lead to anybody's dump.
+  // Whether the path still leads to that folder, or to a new one that processes of the program made after it was gone. False if a link took
+  // its place: it may lead to any dump.
   [[nodiscard]] bool still_ours() const;
   // Removes what take() made if it was not used.
   void give_back() const;

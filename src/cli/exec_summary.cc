@@ -107,7 +107,7 @@ Json summary_of(const Terminal& terminal, const DumpPart& part, const std::map<s
   for (const char* key : {"origin", "harmless", "unwritten"}) summary[key] = nullptr;
   summary["complete"] = report.is_object() && report.value("complete", false) && unfinished == left.end();
   if (unfinished != left.end()) summary["unfinished"] = unfinished->second.error;
-  // What is wrong is for find to say, here as there. A process without anything to judge is not read again.
+  // The rules of `find` decide what is wrong, here, too. A dump with nothing to judge is not read again.
   if (!summary["complete"].get<bool>() || is_to_judge(report)) look_into(terminal, folder, summary);
   return summary;
 }
@@ -184,7 +184,7 @@ Json unmatched_by_all(const std::vector<Json>& processes) {
   return unmatched;
 }
 
-// What ops of all of them read although nothing was written to it.
+// The memory that ops of all processes read although nothing was written to it.
 Json unwritten_by_all(const std::vector<Json>& processes) {
   Json all = Json::array();
   for (const Json& process : processes) {

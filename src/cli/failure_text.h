@@ -13,15 +13,15 @@
 
 namespace tensortap::cli {
 
-// "Net/embedding (embedding), train.py:7, step 3: IndexError: index out of range in self: index 12 at [0, 3] is ..." of what failed_op() of
-// query/failed_op.h gives; "" for null.
+// Describes the result of failed_op() (query/failed_op.h): "Net/embedding (embedding), train.py:7, step 3: IndexError: index out of range
+// in self: index 12 at [0, 3] is ..."; "" for null.
 std::string failed_op_text(const Json& failed);
 
-// Of the op that failed: what happened to it and the inputs that the dump has of failed ops, with their files, one line each.
+// Describes what happened to the op that failed, and lists the inputs that the dump has of failed ops, with their files, one line each.
 // `folder` is how the user calls the dump. Empty when no op failed.
 std::vector<std::string> failure_lines(const DumpIndex& dump, const std::string& folder);
 
-// Says what became of what crashes left.
+// Reports which crash files were settled and which were not.
 void tell_crashes(const CrashesSettled& crashes, const Terminal& terminal);
 
 }  // namespace tensortap::cli

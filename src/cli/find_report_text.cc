@@ -53,7 +53,7 @@ void print_more(Terminal& terminal, uint64_t left_out) {
   if (left_out > 0) terminal.line(fmt::format("  and {} more (--all)", left_out));
 }
 
-// `count` of them are there, of which the report may list the first.
+// Prints the first of `count` origins; the report may list fewer.
 void print_origins(Terminal& terminal, const Origins& origins, uint64_t count, std::string_view title, bool all, bool whole_ways) {
   if (count == 0) return;
   terminal.line(terminal.out_palette().bold(title));
@@ -68,7 +68,7 @@ void print_origins(Terminal& terminal, const Origins& origins, uint64_t count, s
   print_more(terminal, count - shown);
 }
 
-// What is no fault, or was not told yet.
+// Prints the origins that were not printed yet, and those that are harmless.
 void print_other_origins(Terminal& terminal, const Json& report, const Json* told, bool all) {
   Origins others;
   Origins harmless;
@@ -84,7 +84,7 @@ void print_other_origins(Terminal& terminal, const Json& report, const Json* tol
                 false);
 }
 
-// What a healthy dump is greeted with.
+// The answer for a healthy dump.
 std::string_view healthy_text(const Json& report) {
   if (count_in(report, "harmless") > 0) return "no NaN and no Inf in what the program saw";
   return report.at("origins").empty() ? "no NaN and no Inf" : "no NaN and no Inf, but what is there on purpose";

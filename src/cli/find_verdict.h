@@ -1,4 +1,4 @@
-// What `find` says of a dump, in the summary of what made it.
+// Adds the answer of `find` about a dump to the summary of the session that made it.
 
 #ifndef TENSORTAP_CLI_FIND_VERDICT_H_
 #define TENSORTAP_CLI_FIND_VERDICT_H_
@@ -8,11 +8,11 @@
 
 namespace tensortap::cli {
 
-// Whether a session's report leaves open whether `find` has something to say of its dump.
+// Whether `find` may have something to report about the dump of this session's report.
 bool is_to_judge(const Json& report);
 
 // Sets "first_nonfinite", "harmless", "unwritten" and "origin" of a summary to what find_report() says, so that a summary and `find` never
-// disagree. In a layout that does not keep everything that the session saw, what the session met stays where find knows of nothing.
+// disagree. If the layout does not keep all records and find finds nothing, "first_nonfinite" stays as the session saw it.
 void add_verdict(const DumpIndex& dump, Json& summary);
 
 }  // namespace tensortap::cli

@@ -72,7 +72,7 @@ std::string counts_text(uint64_t records, uint64_t tensors) { return concat(coun
 void print_repair(Terminal& terminal, const RepairReport& report, bool dry_run) {
   if (report.healthy) {
     const char* state = report.missing.empty() ? "whole" : "incomplete for good";
-    terminal.line(fmt::format("{}: {}; nothing to mend", state, counts_text(report.records_kept, report.tensors_kept)));
+    terminal.line(fmt::format("{}: {}; nothing to repair", state, counts_text(report.records_kept, report.tensors_kept)));
     for (const std::string& text : report.missing) terminal.line("  " + printable(text));
     return;
   }

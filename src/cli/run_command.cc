@@ -162,7 +162,7 @@ Result<ExitCode> report_failure(Terminal& terminal, int code, const Json& report
   return exit_code_of(static_cast<StatusCode>(code));
 }
 
-// What the session met is judged by the rule of find.
+// Judges what the session saw by the rules of find.
 void judge(Json& report) {
   const bool to_judge = report.is_object() && is_to_judge(report);
   if (report.is_object()) report.erase("to_judge");

@@ -46,22 +46,22 @@ struct RunningCaptures {
   std::vector<RunningSession> sessions;  // by process
   std::vector<RunningExec> execs;
 };
-// What the user's folder leads to. What processes left there that were killed is removed, with their files in their dumps, except for
-// session.json where a dump has nothing else that tells of its process.
+// The captures that the user's folder lists. Removes what killed processes left there and in their dumps, but keeps session.json if nothing
+// else in a dump describes its process.
 RunningCaptures running_captures();
 
-// Sessions in a folder: a dump, or one that dumps lie in. Those of other users, too. What was left behind is not listed.
+// Sessions in a dump, or in a folder of dumps. Includes those of other users. Skips what ended processes left behind.
 std::vector<RunningSession> sessions_in(const std::string& folder);
 
-// The file that tells of a `tensortap exec` while it exists. Move-only.
+// The file that announces a `tensortap exec` as long as this object exists. Move-only.
 class ExecNotice {
  public:
-  // Without the user's folder there is none, which is no failure.
+  // Without the user's folder there is no file, which is not a failure.
   static ExecNotice leave(const RunningExec& exec);
   ExecNotice(ExecNotice&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
   ExecNotice& operator=(ExecNotice&&) = delete;
   ~ExecNotice();
-  // Says something else of it.
+  // Replaces the content of the file.
   void tell(const RunningExec& exec) const;
 
  private:

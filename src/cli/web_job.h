@@ -1,5 +1,5 @@
-// WebJob: the answers of a web view about a job: what `tensortap ranks` says of its ranks or `tensortap find` of its processes, and their
-// dumps, each with a page of its own.
+// WebJob: the answers of a web view about a job: those of `tensortap ranks` for its ranks or of `tensortap find` for its processes, and its
+// dumps, each on its own page.
 
 #ifndef TENSORTAP_CLI_WEB_JOB_H_
 #define TENSORTAP_CLI_WEB_JOB_H_

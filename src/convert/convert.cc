@@ -139,7 +139,7 @@ Status check_form_options(const ConvertRequest& request) {
   return {};
 }
 
-// A dump is written into a folder of its own: with what was there it would be a mixture of two.
+// A dump needs an empty folder: with existing files it would be a mixture of two.
 Status check_unused(const std::string& target) {
   if (!is_directory(target)) return {};
   TENSORTAP_ASSIGN_OR_RETURN(const auto names, list_directory(target));

@@ -65,7 +65,7 @@ size_t incomplete_among(std::span<const PartAnswer> answers) {
       std::ranges::count_if(answers, [](const PartAnswer& one) { return !one.answer.is_null() && !one.completeness.holds_all(); }));
 }
 
-// With what the part is called.
+// The answer, with the name, role and path of the part.
 Json told_by(const PartAnswer& one) {
   Json json = part_json(one.part);
   if (one.answer.is_object()) json.update(one.answer);

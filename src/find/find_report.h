@@ -17,15 +17,15 @@ namespace tensortap {
 // "dead_outputs": [...], "gradients": {...} or null}; the forms are those of find/find_json.h, at most `limit` of each list. The first
 // non-finite value is one of a run: weights that hold some are listed among the origins only.
 //
-// In dumps that say which memory tensors are in, or that know their whole graph, "seen" is the way back from the value that matters most
-// (see NonFiniteFindings), as one of the origins, and "first_nonfinite" is where it ends. Both are null when all NaN and Inf was harmless;
-// "harmless" counts such origins.
+// In dumps that record which memory each tensor uses, or that know their whole graph, "seen" is the way back from the value that matters
+// most (see NonFiniteFindings), as one of the origins, and "first_nonfinite" is where it ends. Both are null when all NaN and Inf was
+// harmless; "harmless" counts such origins.
 // "lead" is the trend, of what the op made or of what it read, that the first non-finite value ended, if there was one.
 // When an incomplete dump lacks that record, "first_nonfinite" comes from its manifest (find/told_nonfinite.h).
-// "unwritten" lists what ops read although nothing was written to its memory (find_unwritten_reads()), whatever values it held.
-// "unknown" counts records of which neither counts nor data are there (count_unknown()).
-// "first_in_time" is there when the first record that holds any is another one. In other dumps the first origin counts that is not
-// intended.
+// "unwritten" lists inputs that ops read although nothing was written to their memory (find_unwritten_reads()), whatever values they held.
+// "unknown" counts records that have neither counts nor data (count_unknown()).
+// "first_in_time" exists when the first record with NaN or Inf is another one. In dumps of the other kind, "first_nonfinite" is the first
+// origin that is not intended.
 Json find_report(const DumpIndex& dump, size_t limit);
 
 // Whether the report finds something wrong: a value of NaN or Inf that matters, memory that was read and never written, or an op whose

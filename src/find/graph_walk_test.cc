@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Counts of a record; what is not counted here is finite.
+// Counts of a record; all other values are finite.
 struct Counts {
   uint64_t nan = 0;
   uint64_t pos_inf = 0;
@@ -252,7 +252,7 @@ TEST(GraphWalk, AnOverflowOfANarrowTypeThatIsDividedByIsWrong) {
   }
 }
 
-// What the op that read Inf is, and whether that is a finding.
+// The type of the op that read Inf, and whether that is a finding.
 TEST(GraphWalk, AnOverflowThatIsBoundedOrChosenAmongIsHarmless) {
   for (const auto& [type, is_wrong] : {std::pair("Clip", false),
                                        {"Tanh", false},

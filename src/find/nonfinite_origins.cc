@@ -104,7 +104,7 @@ bool Origins::is_mask(size_t row) const {
   return stats && stats->neg_inf > 0 && stats->zero + stats->neg_inf == record(row).numel;
 }
 
-// Infinities of an op that is there to make them, of a mask, or of a number that the program combines with a tensor.
+// Whether infinities are intended: of an op that exists to make them, of a mask, or of a number that the program combines with a tensor.
 bool Origins::is_meant(const OriginStep& last) const {
   const RecordRow& end = record(last.row);
   if (has_nan(last.row)) return false;

@@ -53,9 +53,9 @@ struct OriginStep {
 struct NonFiniteOrigin {
   OriginKind kind = OriginKind::kUnknown;
   bool certain = false;      // false when a record that could say otherwise is missing
-  bool harmless = false;     // nothing of it reached what the program saw, by all that was captured
+  bool harmless = false;     // as far as captured, nothing of it reached what the program saw
   std::string_view reached;  // how the chosen record matters: a sight_name() of find/nonfinite_flow.h; "" = unknown
-  bool meant = false;        // infinities that are there on purpose: of the kind kIntended, or of a weight that is a mask or one number
+  bool meant = false;        // intended infinities: of the kind kIntended, or of a weight that is a mask or one number
   bool overflowed = false;   // the op made infinities of finite numbers because its type holds no larger ones, where another would
   std::optional<size_t> swallowed_by;  // an output of the op that made finite numbers of the infinities
   std::vector<OriginStep> chain;       // the chosen record first, the origin last; never empty
@@ -66,10 +66,10 @@ NonFiniteOrigin trace_nonfinite(const DumpIndex& dump, size_t row);
 
 // Where NaN and Inf of a dump began, and what came of them.
 struct NonFiniteFindings {
-  // The way back from the value of NaN or Inf that matters most: one that the program read or began a backward pass with, that a failing op
-  // read, that was written into a parameter, that the graph hands out or no captured op read, or an overflow of a narrow type that an op
-  // made finite numbers of, wrong ones. Nothing where all of it is harmless, or was meant: infinities of a mask that the program reads, its
-  // own numbers that it reads back. Only of dumps that say which memory tensors are in, or that know their whole graph.
+  // The way back from the NaN or Inf that matters most. It matters if the program read it or began a backward pass with it, if a failing op
+  // read it, if it was written into a parameter, if the graph hands it out or no captured op read it, or if an op made wrong finite numbers
+  // of the overflow of a narrow type. Nothing if all is harmless or intended: infinities of a mask that the program reads, its own numbers
+  // that it reads back. Only in dumps that record which memory each tensor uses, or that know their whole graph.
   std::optional<NonFiniteOrigin> seen;
   // Every op that made NaN or Inf from finite inputs, and graph inputs and weights that hold some: its first record each, or the first that
   // is not harmless, in time order.

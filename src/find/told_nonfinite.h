@@ -8,8 +8,8 @@
 
 namespace tensortap {
 
-// As nonfinite_json(), with "told_by": "run.json". Null for a dump that is not incomplete, whose manifest tells of none, or that has the
-// record: its rows tell more then.
+// The first non-finite value that the manifest records: as nonfinite_json(), with "told_by": "run.json". Null if the dump is not
+// incomplete, if the manifest records none, or if the dump has the record, whose rows hold more.
 Json told_nonfinite(const DumpIndex& dump);
 
 }  // namespace tensortap

@@ -10,9 +10,9 @@
 
 namespace tensortap {
 
-// Rows of inputs whose memory nothing was written to since it was allocated, or which are copies of such memory, and which their op read:
-// not only wrote over, showed, copied, or asked for their shape. The first of each op, in time order, at most `limit`. Memory of which a
-// part was written counts as written. Linear in the records; empty for dumps that do not say which memory tensors are in.
+// Finds inputs that an op read although nothing was written to their memory since its allocation, or that copy such memory. Writing over,
+// showing or copying it, or asking for its shape is no reading. Returns the first row of each op, in time order, at most `limit`. Memory
+// written in part counts as written. Linear in the records; empty for dumps that do not record which memory each tensor uses.
 std::vector<size_t> find_unwritten_reads(const DumpIndex& dump, size_t limit);
 
 }  // namespace tensortap

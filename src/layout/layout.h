@@ -131,9 +131,9 @@ class LayoutWriter {
   // Whether add_row_first() and add_values() may be called.
   [[nodiscard]] virtual bool takes_rows_first() const { return false; }
 
-  // Adds a record whose values come later: what the program hands over outlives it, however it ends. Until then the row says that its
-  // values are missing (waits_for_values). Any thread at any time. Returns a number for add_values(), and fills `row` as add_record()
-  // does; errors as there.
+  // Adds a record whose values come later: its row outlives the program, however that ends. Until the values come, the row is marked as one
+  // without them (waits_for_values). Any thread at any time. Returns a number for add_values(), and fills `row` as add_record() does. Has
+  // the errors of add_record().
   virtual Result<uint64_t> add_row_first(RecordRow& /*row*/, const ExponentHistogram* /*histogram*/) {
     return unsupported("this layout keeps a record and its values together");
   }
@@ -187,11 +187,11 @@ struct RepairReport {
   uint64_t records_lost = 0;  // rows that were begun and never completed, or that are gone from the end of the file
   uint64_t tensors_kept = 0;
   uint64_t tensors_lost = 0;         // of records that are kept with their statistics
-  uint64_t tensors_on_the_way = 0;   // of these: values that the program had handed over and that were not written when it died
+  uint64_t tensors_on_the_way = 0;   // of these: values that were captured but not yet written when the program died
   uint64_t counted_losses = 0;       // losses that the program itself had counted before it died
-  std::vector<std::string> lost;     // names of the first of these, and what else nothing brings back
+  std::vector<std::string> lost;     // names of the first of these, and what else is lost for good
   std::vector<std::string> missing;  // what the dump lacks for good, whether this repair dropped it or an earlier one; sentences
-  std::vector<std::string> actions;  // what was mended, one sentence each
+  std::vector<std::string> actions;  // what was repaired, one sentence each
 };
 
 enum class Confidence : uint8_t { kNo, kMaybe, kCertain };

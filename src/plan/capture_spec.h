@@ -142,7 +142,7 @@ struct CaptureSpec {
   std::vector<uint64_t> devices;  // only processes on one of these capture (base/job_rank.h, job_device()); empty = all
   StepSet steps = StepSet::all();
   int64_t first_step = 0;  // number that the first step has
-  std::string step_at;     // RE2: the calls of modules whose path or class it finds are the steps; "" = what the program's steps are
+  std::string step_at;     // RE2: each call of a module whose path or class matches is a step; "" = the program's own steps
   bool inputs = false;     // slots
   bool outputs = true;
   MomentChoice moment = MomentChoice::kAfter;

@@ -216,7 +216,7 @@ Tree random_condition(const RecordRow& row, int depth) {
   }
   if (kind <= 2) {
     Tree a = random_number(row, 2);
-    a.text = concat("(absmax + ", a.text, ")");  // what names nothing of the record is an error
+    a.text = concat("(absmax + ", a.text, ")");  // an expression must use the record
     if (a.number) *a.number += row.stats.absmax;
     const Tree b = random_number(row, 2);
     const std::string sign = *rc::gen::elementOf(std::vector<std::string>{"<", "<=", ">", ">=", "==", "!="});

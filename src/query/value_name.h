@@ -1,4 +1,4 @@
-// What the tensor of a record is called.
+// The name of a record's tensor.
 
 #ifndef TENSORTAP_QUERY_VALUE_NAME_H_
 #define TENSORTAP_QUERY_VALUE_NAME_H_

@@ -24,8 +24,8 @@ struct CrashesSettled {
 // readers take them as they are.
 CrashesSettled settle_crashes(const std::string& folder, bool dry_run);
 
-// Mends the dump that locate_dump() finds at `path`: keeps what is complete and says what is lost. Idempotent; a healthy dump is not
-// touched, nor is anything when `dry_run`. Errors: kUnsupported for layouts that cannot be mended.
+// Repairs the dump that locate_dump() finds at `path`: keeps what is complete and reports what is lost. Idempotent. Changes nothing in a
+// healthy dump or with `dry_run`. Errors: kUnsupported for layouts that cannot be repaired.
 Result<RepairReport> repair_dump(const std::string& path, bool dry_run);
 
 // repair_dump() of one of several dumps.
@@ -33,8 +33,8 @@ struct RepairedPart {
   std::string folder;
   RepairReport report;
 };
-// Mends every dump_parts() of `path`, or, where there are none, what repair_dump() finds. A part that cannot be mended, or to which a link
-// leads, has the reason among its actions, unless it is the only one. Errors: as repair_dump().
+// Repairs every dump_parts() of `path` or, if there are none, what repair_dump() finds. If a part cannot be repaired, or a link leads to
+// it, its actions contain the reason, unless it is the only part. Errors: as repair_dump().
 Result<std::vector<RepairedPart>> repair_parts(const std::string& path, bool dry_run);
 
 }  // namespace tensortap

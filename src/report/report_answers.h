@@ -26,7 +26,7 @@ using ReportProgress = std::function<void(std::string_view stage, uint64_t done,
 // Adds what a reader of the report may look at, the most important first: the start page, graphs and their colours, tables, what sentences
 // link to, tensors with NaN or Inf or the largest values and differences with pictures and histograms, curves; then, as long as there is
 // room, every op and record. `made` is a sentence on who made the report. Waits until the comparison of two dumps is ready.
-// Errors: what the server answers when it is asked for the dump, or the comparison fails.
+// Errors: that of the server's answer about the dump, or that of the comparison.
 struct AddedAnswers {
   std::vector<std::string> left_out;  // what did not fit, one sentence each
   std::vector<std::string> sources;   // the files of this machine that lines were read from, sorted

@@ -41,13 +41,13 @@ struct Completeness {
   std::optional<std::pair<int64_t, int64_t>> step_range;  // first and last step with records, of dumps that are not complete
   std::vector<std::string> reasons;                       // why it is not complete, a sentence each
 
-  // Whether an answer about the records that are there is an answer about the capture, as far as one can know.
+  // Whether an answer about the records in the dump holds for the whole capture, as far as is known.
   [[nodiscard]] bool holds_all() const { return state <= DumpState::kUnknown; }
   // Something is missing, and why.
   void lack(std::string reason);
   // Makes the state at least as bad as `other`.
   void worsen(DumpState other);
-  // Counts the steps of the records that are there.
+  // Counts the steps of the records in the dump.
   void count_steps(std::span<const RecordRow> rows);
 };
 
@@ -56,12 +56,12 @@ struct NamedCompleteness {
   std::string name;
   Completeness completeness;
 };
-// Of all dumps of an answer: the worst state, the sums of what is known of each, and, where there are several, each reason behind the name
-// of its dump.
+// Sums up all dumps of an answer: the worst state, the sums of the known counts and, if there are several dumps, each reason behind the
+// name of its dump.
 Completeness sum_of(std::span<const NamedCompleteness> dumps);
 
 // {"complete": true, false or null (unknown), "state": name, "found": {"records", "tensors", "ops", "steps", "first_step", "last_step"},
-// "written": {"records", "tensors", "ops", "steps"}, "reasons": [...]}; what is not known is null.
+// "written": {"records", "tensors", "ops", "steps"}, "reasons": [...]}; unknown counts are null.
 Json completeness_json(const Completeness& completeness);
 
 // What an answer begins with: "incomplete dump: 1,945 of 21,961 records, steps 0 to 5 of 64; the answer below holds for these only". `name`
@@ -70,15 +70,15 @@ std::string completeness_text(const Completeness& completeness, std::string_view
 
 // completeness_json() of sum_of() the dumps; where there are several, with "parts": the same of each, with its "name".
 Json completeness_json(std::span<const NamedCompleteness> dumps);
-// The lines that an answer about these dumps begins with; none when all of them holds_all(). Of many dumps, the first line says how many
-// are not complete, and the first of these follow.
+// The lines that an answer about these dumps begins with; none when all of them holds_all(). For many dumps, the first line says how
+// many are incomplete, and the first of these follow.
 std::vector<std::string> completeness_lines(std::span<const NamedCompleteness> dumps);
 
-// What the manifest of a dump tells, whatever it is: counts of what was written, records that the capture lost to a failure, a capture that
-// did not come to its end, what `tensortap repair` had to drop. A manifest of a capture that ended makes an unknown state complete.
+// Adds what a manifest reports: counts of what was written, records that the capture lost to a failure, a capture that did not finish, what
+// `tensortap repair` dropped. Accepts any JSON. A manifest of a capture that ended makes an unknown state complete.
 void add_manifest(const Json& manifest, Completeness& completeness);
 
-// Members of a manifest: sentences about what is missing of the dump for good, and the counts of what was written before that was dropped.
+// Members of a manifest: sentences about what the dump lacks for good, and the counts of what was written before anything was dropped.
 inline constexpr const char* kIncompleteMember = "incomplete";
 inline constexpr const char* kWrittenMember = "written";
 Json counts_json(const DumpCounts& counts);

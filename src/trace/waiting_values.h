@@ -9,7 +9,7 @@
 
 namespace tensortap {
 
-// RecordRow::member of a row with kRecordDataLost whose values were handed over and have not arrived: they are on their way, or the program
+// RecordRow::member of a row with kRecordDataLost whose values were captured and have not arrived: they are on their way, or the program
 // died before they were written.
 inline constexpr uint64_t kValuesOnTheWay = UINT64_MAX;
 

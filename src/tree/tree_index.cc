@@ -9,7 +9,7 @@ TreeIndex::TreeIndex(std::string_view layout, TreeContent content) : layout_(lay
   completeness_.found.ops = ops().size();
   for (const std::string& sentence : content_.damage) completeness_.lack(sentence);
   if (const auto manifest = parse_json(content_.manifest, "the manifest"); manifest.ok()) add_manifest(*manifest, completeness_);
-  // The files of a tree hold other records than the capture counts: an op's inputs stand under it, too.
+  // The files of a tree hold other records than the capture counts: for each op also its inputs.
   completeness_.written = {};
   if (completeness_.state == DumpState::kComplete) completeness_.state = DumpState::kUnknown;
   if (!completeness_.holds_all()) completeness_.count_steps(rows());

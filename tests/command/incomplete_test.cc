@@ -53,7 +53,7 @@ class Incomplete : public SuiteFolder<Incomplete> {
     write(*folder_ / "other.npy", npy({2, 3}, {0.25F, -2, 3, 1, 0.5F, -0.5F}));
     write(*folder_ / "zeros.npy", npy({2, 3}, {0, 1, 2, 3, 4, 0}));
     ASSERT_EQ(at("run model.onnx --input x=x.npy --full --runs 4 --out whole").code, kFine);
-    // Of the same model the file of the ops would be the same.
+    // With the same model, the file of the ops would be the same.
     write(*folder_ / "chain.onnx", chain_model());
     ASSERT_EQ(at("run chain.onnx --input x=other.npy --full --runs 4 --out other").code, kFine);
     ASSERT_EQ(at("run model.onnx --input x=other.npy --full --runs 4 --out elsewhere").code, kFine);
@@ -75,7 +75,7 @@ class Incomplete : public SuiteFolder<Incomplete> {
   static void forget(const std::string& name) { fs::remove_all(path(name)); }
 };
 
-// What a command may end with, and where it says that the dump is incomplete.
+// The exit codes that are right for a command, and where it reports that the dump is incomplete.
 struct Asking {
   std::string words;
   std::vector<int> codes;

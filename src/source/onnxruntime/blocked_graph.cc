@@ -65,7 +65,7 @@ class NamedParts {
   std::unordered_map<std::string_view, const Initializer*> weights_;
 };
 
-// Numbers of channels, one for each image. What contradicts itself is not known.
+// Numbers of channels, one for each image. A number counts as unknown if its sources contradict each other.
 class ChannelCounts {
  public:
   uint32_t add() {
@@ -183,7 +183,7 @@ class BlocksFinder {
     }
   }
 
-  // What reads such an image and is none of the runtime's own operators works element by element, so its result is one, too.
+  // If a node reads such an image and is not one of the runtime's own operators, it works element by element, so it makes such an image.
   static bool makes_image(const Node& node, const ImagesOfNode& own) {
     if (is_on_blocks(node)) return node.type != "ReorderOutput";
     return std::ranges::any_of(own.inputs, [](uint32_t input) { return input != kNoImage; });

@@ -1,4 +1,4 @@
-// What of an executed graph has its channels in blocks: images between the runtime's own convolutions, and the weights of these. Where the
+// The parts of an executed graph that have channels in blocks: images between the runtime's own convolutions, and their weights. If the
 // channels fill no whole blocks, the runtime adds some that the author's graph does not have.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_BLOCKED_GRAPH_H_
@@ -16,8 +16,8 @@
 namespace tensortap::onnxruntime {
 
 // The author's number of channels of an image.
-inline constexpr int64_t kNotBlocked = -1;      // its channels are in no blocks
-inline constexpr int64_t kUnknownChannels = 0;  // taken for all of them
+inline constexpr int64_t kNotBlocked = -1;      // its channels are not in blocks
+inline constexpr int64_t kUnknownChannels = 0;  // all its channels count as the author's
 
 struct NodeImages {
   int64_t outputs = kNotBlocked;

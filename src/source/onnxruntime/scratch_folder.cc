@@ -59,7 +59,7 @@ Result<ScratchFolder> ScratchFolder::create() {
   // The runtime refuses weights behind a link that leads out of their folder.
   char real[PATH_MAX];
   folder.path_ = realpath(pattern.c_str(), real) != nullptr ? std::string(real) : pattern;
-  // Where folders cannot be locked, none is ever taken for a left one.
+  // Where folders cannot be locked, remove_left_folders() removes none.
   if (Result<File> held = File::open(folder.path_, O_RDONLY | O_DIRECTORY); held.ok()) {
     folder.held_ = *std::move(held);
     (void)flock(folder.held_.fd(), LOCK_EX | LOCK_NB);

@@ -1,5 +1,5 @@
-// A folder for files that live as long as a session: removed, with what is in it, on destruction, and by the next one that is made when the
-// process was killed.
+// A folder for files that live as long as a session. The destructor removes it with all that is in it. If the process was killed, the next
+// process that makes such a folder removes it.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_SCRATCH_FOLDER_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_SCRATCH_FOLDER_H_

@@ -11,14 +11,14 @@
 
 namespace tensortap::pytorch {
 
-// Whether an argument is memory that nobody has written to, given to an operator that is not PyTorch's own and that says it writes there:
-// it reads nothing of it.
+// Whether an argument is unwritten memory for an operator that is not PyTorch's own and whose schema says that it writes there. Such an
+// operator reads nothing of the memory.
 bool is_output_buffer(const PendingCall& pending, const tensortap_torch_tensor& tensor, const StorageContent& content);
 
-// At its begin: notes in `pending` what a call reads, and gathers in calls.tensors what it may write over.
+// At the begin of a call: notes in `pending` what it reads, and gathers in calls.tensors what it may write over.
 void gather_what_it_writes_over(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call);
 
-// At its end: what tensortap_show_reads gets. Lives as long as the event.
+// At the end of a call: what tensortap_show_reads gets. Lives as long as the event.
 struct ShownReads {
   ThreadCalls& calls;
   const PendingCall& pending;

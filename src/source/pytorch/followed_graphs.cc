@@ -38,7 +38,7 @@ void call(void (*event)()) {
   if (event != nullptr) event();
 }
 
-// What is known of a graph that was not; 0 with an exception set after a Ctrl-C.
+// Asks about an unknown graph and returns what is known of it then; 0 with an exception set after a Ctrl-C.
 uint32_t meet_graph(PyObject* graph) {
   const UntracedPython untraced;
   const PythonReference met(PyObject_CallFunctionObjArgs(graph_met, graph, nullptr));
@@ -59,7 +59,7 @@ PyObject* call_graph(PyObject* callable, PythonArguments arguments, size_t count
   PyObject* const result = plain_graph_call(callable, arguments, counts, names);
   const bool operator_ran = compiled_code_ends();
   if (begun) call(events.graph_ends);
-  // What an operator was seen to leave in a buffer may have been written over since.
+  // The graph may have overwritten what an operator left in a buffer.
   if ((known & kWrites) != 0 || operator_ran) call(events.wrote_unseen);
   return result;
 }
@@ -81,7 +81,7 @@ bool follow(PyObject* function, PythonCall& plain, PythonCall follower) {
   const PythonCall before = call_of_function(function);
   if (before == nullptr || before == follower) return before != nullptr;
   if (plain != nullptr && plain != before) {
-    PyErr_SetString(PyExc_TypeError, "somebody else follows the runs of compiled graphs");
+    PyErr_SetString(PyExc_TypeError, "other code follows the runs of compiled graphs");
     return false;
   }
   plain = before;

@@ -122,7 +122,7 @@ PyObject* tuple_of(std::span<PyObject* const> objects) {
   return tuple.release();
 }
 
-// What the end of the call is told with; null when it is not told, and with an exception set after a Ctrl-C.
+// Reports the begin of a call. Returns what tell_end() gets; null if the end is not reported, and with an exception set after a Ctrl-C.
 PyObject* tell_begin(PyObject* module, bool is_root, std::span<PyObject* const> values) {
   const UntracedPython untraced;
   const PythonReference root(PyBool_FromLong(is_root ? 1 : 0));
@@ -133,7 +133,7 @@ PyObject* tell_begin(PyObject* module, bool is_root, std::span<PyObject* const> 
   return begun.get() == &_Py_NoneStruct ? nullptr : begun.release();
 }
 
-// Gives what the call gives: `result`, with the exception that it raised when that is null.
+// Returns what the call returns: `result`, or null with the exception that the call raised.
 PyObject* tell_end(PyObject* begun, PyObject* result) {
   PyObject* type = nullptr;
   PyObject* value = nullptr;

@@ -1,4 +1,4 @@
-// The calls of modules: each is on the stack of its thread while it runs, and is told to the Python side where calls are captured.
+// The calls of modules. Each is on the stack of its thread while it runs. The Python side is notified if calls are captured.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_MODULE_CALLS_H_
 #define TENSORTAP_SOURCE_PYTORCH_MODULE_CALLS_H_

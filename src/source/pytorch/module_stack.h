@@ -12,9 +12,9 @@ namespace tensortap::pytorch {
 // Puts a module on this thread's stack and returns how deep the stack was. 0 is a module that has no number. Allocates nothing; below
 // 256 modules the innermost that was kept represents those it calls.
 uint32_t push_module(ModuleId module);
-// Of the module that was pushed at this depth, whose calls are steps: whether it runs inside of no other one whose calls are.
+// For a module at this depth whose calls are steps: whether it runs outside of every other module whose calls are steps.
 bool begins_step_at(uint32_t depth);
-// Takes off what lies above `depth`, as push_module() returned it: also what an exception or an abandoned generator left there.
+// Removes what lies above `depth`, as push_module() returned it: also what an exception or an abandoned generator left there.
 void pop_modules(uint32_t depth);
 
 }  // namespace tensortap::pytorch

@@ -261,7 +261,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
     for (uint32_t i = 0; i < call->tensor_count; ++i) capture->storages.filled(call->tensors[i], calls->met);
   }
   if (compiled_code_runs()) {
-    capture->storages.lose_sight();  // kernels that nobody saw ran since the last operator
+    capture->storages.lose_sight();  // kernels ran unseen since the last operator
     note_operator_in_code();
     note_output_buffers(*capture.get(), *calls, *call);
   }

@@ -95,8 +95,8 @@ inline const void* address_of(PyObject* number) {
   return reinterpret_cast<const void*>(static_cast<uintptr_t>(PyLong_AsUnsignedLongLong(number)));
 }
 
-// The functions for calls of modules, for graphs of torch.compile, for runs of those that Inductor compiled, for those that have sessions
-// of their own, and for what the program does by itself.
+// The functions for calls of modules, for runs of graphs that Inductor compiled, for graphs of torch.compile, for graphs that have separate
+// sessions, and for what the program does by itself.
 std::span<PyMethodDef> python_call_methods();
 std::span<PyMethodDef> python_followed_graph_methods();
 std::span<PyMethodDef> python_graph_methods();

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constinit std::atomic<const std::string*> package_folder{nullptr};
 
-// An attribute of a module that was imported, "" where there is no such text.
+// The text of an attribute of an imported module; "" if it does not exist.
 std::string text_of_module(const char* module, const char* name) {
   PyObject* const modules = PyImport_GetModuleDict();
   PyObject* const object = modules == nullptr ? nullptr : PyDict_GetItemString(modules, module);

@@ -1,4 +1,4 @@
-// Whose code is not the program's, found without the package's Python side: the first operators of a process run before that is there.
+// Finds the folders of code that is not the program's, without the package's Python side: the first operators may run before it is loaded.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_SOURCE_FOLDERS_H_
 #define TENSORTAP_SOURCE_PYTORCH_SOURCE_FOLDERS_H_

@@ -76,7 +76,7 @@ const BoundNode* find_bound(const BoundNode* bound, uint64_t generation, ModuleI
   return bound;
 }
 
-// What the call's own tensor is: a later call of an op may be given another one than the call by which the op became known.
+// The role of the call's own tensor: a later call of an op may get another tensor than the call that made the op known.
 uint32_t role_flags(const OpIdentity& identity, const tensortap_torch_tensor& tensor) {
   if ((tensor.flags & TENSORTAP_TORCH_TENSOR_READ) == 0) return 0;
   uint32_t flags = TENSORTAP_TENSOR_ROLE_KNOWN;

@@ -59,7 +59,7 @@ std::vector<ZipEntry> find_whole_members(std::span<const std::byte> bytes, std::
 
 Status replace_rows(const Folder& folder, std::span<const RecordRow> rows, const std::vector<bool>& lost_data) {
   const std::string temporary = concat(kRecordsFile, ".repair");
-  // Of a repair that was interrupted.
+  // A repair that was interrupted left it.
   if (folder.contains(temporary)) TENSORTAP_RETURN_IF_ERROR(folder.remove(temporary));
   TENSORTAP_ASSIGN_OR_RETURN(File file, folder.make_temporary(temporary, kRecordsFile, access_of(join_path(folder.path(), kRecordsFile))));
   Status status = write_mended_rows(file, rows, lost_data);

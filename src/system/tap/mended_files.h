@@ -19,8 +19,8 @@ namespace tensortap::tap {
 std::vector<ZipEntry> find_whole_members(std::span<const std::byte> bytes, std::span<const RecordRow> rows,
                                          const std::vector<bool>& lost_data);
 
-// Puts a records.npy of these rows into the place of the one in `folder`, at once. Rows whose values are lost say so. After an error the
-// former one is there.
+// Replaces records.npy in `folder` by a file with these rows, in one step. Rows whose values are lost are marked. After an error the former
+// file is still in place.
 Status replace_rows(const Folder& folder, std::span<const RecordRow> rows, const std::vector<bool>& lost_data);
 
 }  // namespace tensortap::tap

@@ -29,7 +29,7 @@ constexpr uint64_t kReserved = (uint64_t{1} << 20) / sizeof(RecordRow);  // rows
 constexpr auto kFlushEvery = std::chrono::milliseconds(50);
 constexpr int64_t kAskAgainAfterNs = 50'000'000;  // allocating from a full disk takes long, and the program waits
 
-// The columns that say where a record's values lie, but for its flags.
+// The columns that say where a record's values lie, except for its flags.
 constexpr size_t kPlaceBegin = offsetof(RecordRow, data_offset);
 constexpr size_t kPlaceEnd = offsetof(RecordRow, storage);
 
@@ -118,8 +118,8 @@ Status RecordsFile::put_values(uint64_t number, const RecordRow& row) {
     notice_cut_locked();
     if (!written_.contains(number)) return not_found("the record was lost before its values came");
   }
-  // Nobody else writes a row that left the ring: no lock is held meanwhile. First the place alone, while the row still says that its values
-  // are on their way; then, in one call, what says that they are there.
+  // No other code writes a row that left the ring, so no lock is held here. First write the place alone: the row still marks its values as
+  // on their way. Then write, in one call, the columns that mark them as present.
   RecordRow placed = row;
   placed.member = kValuesOnTheWay;
   TENSORTAP_RETURN_IF_ERROR(write_columns(number, placed, kPlaceBegin));

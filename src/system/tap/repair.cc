@@ -153,7 +153,7 @@ Status Repair::look() {
   has_manifest_ = folder_.contains(kRunFile) && Json::accept(manifest.text());
   TENSORTAP_ASSIGN_OR_RETURN(rows_, read_rows(records_.bytes(), folder_.contains(kRunFile)));
   report_.records_kept = rows_.rows.size();
-  // What the program had handed over is known of one that died; of one that ended, what the header counts.
+  // If the program died, its ring counts the rows that it wrote; if it ended, the header counts them.
   const uint64_t missing = left_.handed_over - std::min<uint64_t>(left_.handed_over, rows_.rows.size());
   report_.records_lost = std::max(rows_.gaps + rows_.cut, missing);
   report_.counted_losses = left_.lost;
@@ -261,7 +261,7 @@ Status Repair::mend_tensors() {
   TENSORTAP_ASSIGN_OR_RETURN(File file, folder_.open_file(kTensorsFile, O_WRONLY));
   TENSORTAP_RETURN_IF_ERROR(file.truncate(end));
   Status status = file.write_at(end, std::as_bytes(std::span(tail)));
-  // Half a directory is none, and what stands behind the last member hides how long that is.
+  // Half a directory is useless, and bytes behind the last member hide the length of that member.
   if (!status.ok()) (void)file.truncate(end);
   return status;
 }
@@ -349,7 +349,7 @@ Status Repair::add_gaps(Json& manifest) const {
     TENSORTAP_ASSIGN_OR_RETURN(const uint64_t rows, rows_of(name, map));
     files.push_back({std::string(name), &open.back(), map.bytes().size(), rows});
   }
-  // Those of documents, which nothing mends, stay as they were told.
+  // The entries of documents stay as they are: repair does not change documents.
   Json told = manifest.value(kFilesMember, Json::object());
   if (!told.is_object()) told = Json::object();
   for (const std::string_view name : kMendedFiles) told.erase(std::string(name));

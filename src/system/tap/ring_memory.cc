@@ -130,7 +130,7 @@ RecordRow copy_of(const RecordRow& row) {
   return copy;
 }
 
-// A row whose state is the same before and after it is copied was whole meanwhile. Rows come last: what they hold is counted then.
+// A row whose state is the same before and after it is copied was whole meanwhile. Counts are read first: every counted row is found then.
 LeftRing FoundObject::content() const {
   const auto* memory = reinterpret_cast<const RingMemory*>(map_.bytes().data() + kHeaderBytes);
   const RingCounts& counts = header().counts;

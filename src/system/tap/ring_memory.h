@@ -18,7 +18,7 @@
 
 namespace tensortap::tap {
 
-// What a program has handed over so far; zeros at first.
+// Counts what a program has captured so far; zeros at first.
 struct RingCounts {
   std::atomic<uint64_t> rows;            // that append() took
   std::atomic<uint64_t> values;          // of these: whose values were to follow
@@ -66,8 +66,8 @@ struct LeftRing {
 };
 // The ring of the file `records`; of one that settle_left_rings() removed, its counts.
 LeftRing read_left_ring(const File& records);
-// Puts the rows that are missing in a records.npy into the file, or into its bytes, which end kRingRows behind it. A row that is there gets
-// what the ring knows of its values. Returns how many rows those were.
+// Adds the rows that a records.npy lacks to the file, or to its bytes, which end kRingRows behind it. A row that is present gets what the
+// ring knows of its values. Returns how many rows were missing.
 Result<uint64_t> add_left_rows(File& records, std::span<const LeftRow> rows);
 uint64_t add_left_rows(std::span<std::byte> records, std::span<const LeftRow> rows);
 // Removes the ring of a file whose writer is dead, and what settle_left_rings() wrote of it.

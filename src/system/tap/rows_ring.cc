@@ -22,8 +22,8 @@ void pause_briefly(int round) {
   nanosleep(&time, nullptr);
 }
 
-// The program may die, and another process may read, between any two of these: the flags say that the values are there, the member that
-// they are on their way where the flags do not.
+// The program may die, and another process may read, between any two of these. The flags say whether the values are present. If they are
+// not, the member says whether they are on their way.
 void store_values(const RecordRow& from, RecordRow& to) {
   to.data_offset = from.data_offset;
   to.data_bytes = from.data_bytes;

@@ -17,7 +17,7 @@ struct Begin {
   bool damaged = false;
 };
 
-// Older versions have a last column `spare` in the place of columns that came later: what they left there is 0.
+// Files of older versions end with a column `spare` where newer ones have more columns; it contains zeros.
 bool columns_match(std::span<const NpyField> fields) {
   const std::span<const RecordField> ours = record_fields();
   const auto same = [&](size_t i) {

@@ -107,7 +107,7 @@ export interface RanksAnswer {
   answers: RankAnswer[];
   troubles: string[];
   dumps: { number: number; name: string; ranks: number[]; part: string; role: string | null }[];
-  // Of a job without ranks: what was found in each process. `report` is null.
+  // For a job without ranks: what was found in each process; `report` is then null.
   parts: JobPart[];
 }
 
