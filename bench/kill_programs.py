@@ -73,9 +73,9 @@ class Killed:
     fewest: int
     """How often the op ran that has the fewest rows, of those that every step runs."""
     silent: int
-    """Rows that have neither their values nor the flag that says so, where values were asked for."""
+    """Rows without their values and without the flag for missing values, in runs that ask for values."""
     without: int
-    """Rows that say that their values are missing."""
+    """Rows with the flag for missing values."""
     told: int
     """Values that `repair` says are lost."""
 

@@ -1,6 +1,6 @@
 """vLLM in its default mode under `tensortap exec`: `./dev test --engines` brings it.
 
-The engine compiles its model with backends of its own and runs it in a process below the program's.
+The engine compiles its model with its own backends and runs it in a subprocess of the program.
 """
 
 from __future__ import annotations

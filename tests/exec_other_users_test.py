@@ -1,4 +1,4 @@
-"""Processes of a captured program that run as another user: what keeps them from being captured is said where there are such processes."""
+"""Processes of a captured program that run as another user: `exec` reports why they are not captured, but only if such processes exist."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from onnx import helper
 OTHER_USER = 4321
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 LONG_ENOUGH = ["sleep", "1"]
-"""A program that is there when `exec` looks at what runs, which it does a tenth of a second after the start for the first time."""
+"""A program that still runs when `exec` first looks at the processes, a tenth of a second after the start."""
 AS_ANOTHER = ["setpriv", f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}", "--clear-groups"]
 
 

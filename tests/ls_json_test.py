@@ -18,7 +18,7 @@ RECORDED = json.loads((GOLDEN / "ls/recorded.json").read_text())
 
 
 def records_of(listed: str) -> list[str]:
-    """Give the lines of records: a damaged dump has one more line, that says what is missing."""
+    """Give the lines of records. For a damaged dump there is one more line, with what is missing."""
     return [line for line in listed.splitlines() if not line.startswith('{"dump":')]
 
 

@@ -11,7 +11,7 @@ import tensortap as package
 from cli_support import tensortap
 from torch_support import Captured, capture, run_program
 
-# The parent is well. Its child makes an Inf, says so, and ends or, with an argument, is killed while it waits for more.
+# The parent makes no fault. Its child makes an Inf, sends the result, and ends. With an argument, the parent kills the child first.
 FAMILY = """
 import multiprocessing, os, signal, sys, time, torch
 
@@ -35,7 +35,7 @@ if __name__ == "__main__":
     process.join()
 """
 
-# The workers of a pool never come to their end: their parent ends them.
+# The workers of a pool never finish by themselves: their parent ends them.
 POOL = """
 import multiprocessing, torch
 

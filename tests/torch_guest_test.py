@@ -138,7 +138,7 @@ print(torch.export.export(net, (x,)).graph)
 
 
 def captured(folder: Path, program: str, *options: str) -> Captured:
-    """Capture a program in a folder of its own."""
+    """Capture a program in a new folder."""
     folder.mkdir()
     done = capture(folder, program, options=options)
     assert done.code == 0, done.err

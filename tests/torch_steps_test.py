@@ -128,7 +128,7 @@ def test_each_training_of_a_program_has_its_steps(tmp_path: Path) -> None:
         done = capture(folder, FOLDS, *words)
         assert done.code == 0, done.err
         steps = done.dump.run["steps"]["captured"]
-        # What follows the last step of the first optimizer, the second one's, is a step more.
+        # The work of the second optimizer after the last step of the first one is one more step.
         if steps != (13 if "pairs" in words else 12) or set(steps_of(done, "addmm")) != set(range(steps)):
             wrong.append((words, steps, steps_of(done, "addmm")))
     assert not wrong

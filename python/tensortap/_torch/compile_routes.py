@@ -32,7 +32,7 @@ def install(table: Functions, path_of: Callable[[int], str], events: ModuleEvent
     Parameters
     ----------
     table : Functions
-        Of the library.
+        The functions of the library.
     path_of : callable
         Gives the path of the module at an address, "" when it has none.
     events : ModuleEvents

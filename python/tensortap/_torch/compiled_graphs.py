@@ -1,4 +1,4 @@
-"""Follows the runs of graphs that Inductor compiled: their fused kernels are no operators, and what they write nobody sees."""
+"""Follows the runs of graphs that Inductor compiled: their fused kernels are not operators, so the capture does not see what they write."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CompiledGraphs:
     Parameters
     ----------
     functions : Functions
-        Of the library.
+        The functions of the library.
     """
 
     def __init__(self, functions: Functions) -> None:
@@ -59,7 +59,7 @@ class CompiledGraphs:
         return type(compiled) in self._kinds
 
     def bind(self, compiled: Any, flags: int, root: int, writes: bool) -> None:
-        """Say what is known of a graph.
+        """Register what is known of a graph.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class CompiledGraphs:
         root : int
             The number of the module that it was compiled for.
         writes : bool
-            Whether it writes into what it is given, so that nobody sees it.
+            Whether it writes into its arguments, which the capture does not see.
         """
         address = id(compiled)
 

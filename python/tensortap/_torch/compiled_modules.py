@@ -23,7 +23,7 @@ class CompiledModules:
     Parameters
     ----------
     functions : Functions
-        Of the library.
+        The functions of the library.
     events : ModuleEvents
         Of the process.
     path_of : callable

@@ -35,7 +35,7 @@ class Inserted:
     fuses : bool
         Whether a compiler gives tensors the memory of others without an operator that says so.
     functions : Functions
-        Of the library.
+        The functions of the library.
     """
 
     def __init__(self, graph: Graph, numbers: Mapping[Node, int], phase: int, root: int, fuses: bool, functions: Functions) -> None:

@@ -56,7 +56,7 @@ class DumpTargets:
         module : torch.nn.Module
             The module.
         functions : Functions
-            Of the library.
+            The functions of the library.
         number : int
             Of the module.
         """
@@ -70,7 +70,7 @@ class DumpTargets:
         Parameters
         ----------
         functions : Functions
-            Of the library.
+            The functions of the library.
         """
         for target, enabled in self._asked:
             if isinstance(target, str):

@@ -18,11 +18,11 @@ def follow(functions: Functions) -> None:
     Parameters
     ----------
     functions : Functions
-        Of the library.
+        The functions of the library.
     """
 
     def at_end() -> None:
-        # Python keeps an exception there that nobody caught.
+        # Python keeps the uncaught exception there.
         error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
         if isinstance(error, BaseException):
             tell(functions, error)
@@ -31,25 +31,25 @@ def follow(functions: Functions) -> None:
 
 
 def tell(functions: Functions, error: BaseException) -> None:
-    """Tell of an exception that the program, or what was captured of it, ended with.
+    """Report the exception that ended the program, or the captured part of it.
 
     Parameters
     ----------
     functions : Functions
-        Of the library.
+        The functions of the library.
     error : BaseException
-        The exception; those that it came of are told, too, until an op is found that raised one.
+        The exception. Its causes are reported, too, until an op is found that raised one of them.
     """
     try:
         for one in _causes(error):
             if functions.program_raised(_text_of(one), _lines_of(functions, one)):
                 return
-    except Exception:  # of the exception's own code: it is not told then
+    except Exception:  # of the exception's own code: it is not reported then
         return
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """List an exception and those that it came of."""
+    """List an exception and its causes."""
     one: BaseException | None = error
     for _ in range(_MOST_CAUSES):
         if one is None:

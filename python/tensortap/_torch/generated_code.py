@@ -42,7 +42,7 @@ def buffers_to_write(code: Any) -> Iterator[tuple[str, int, bool]]:
 
 
 def _gives_values(expression: str) -> bool:
-    """Tell whether what a buffer is made by puts values into it: new memory, and that of a buffer that is done with, has none."""
+    """Tell whether the expression that makes a buffer puts values into it: new memory and that of a dropped buffer have none."""
     return re.match(r"(empty_strided\w*\(|alloc_from_pool\(|buf\d+; del |reinterpret_tensor\(buf\d+, .*\); del )", expression) is None
 
 
@@ -60,7 +60,7 @@ def _written(called: re.Match[str], untouched: set[str]) -> Iterator[tuple[str, 
 
 
 def _arguments(text: str) -> tuple[list[str], dict[str, str]]:
-    """Take apart what stands between the parentheses of a call."""
+    """Split the arguments between the parentheses of a call."""
     parts, depth, begin = [], 0, 0
     for place, sign in enumerate(text):
         depth += (sign in "([{") - (sign in ")]}")

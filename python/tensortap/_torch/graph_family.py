@@ -35,7 +35,7 @@ class NodeTable:
     Parameters
     ----------
     functions : Functions
-        Of the library.
+        The functions of the library.
     path_of : callable
         Gives the path of the module at an address, "" when it has none.
     """

@@ -25,7 +25,7 @@ def rows(graph: Any, root: str, functions: Functions, path_of: Callable[[int], s
     root : str
         Path of the compiled model.
     functions : Functions
-        Of the library.
+        The functions of the library.
     path_of : callable
         Gives the path of the module at an address, "" when it has none.
 

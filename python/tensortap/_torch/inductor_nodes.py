@@ -76,17 +76,17 @@ def compile_with_nodes(
     Parameters
     ----------
     model : torch.fx.GraphModule
-        Of Dynamo.
+        The graph that Dynamo made.
     inputs : sequence
         What it is compiled for.
     patches : dict
         The settings of Inductor that the program asked for.
     family : Family
-        Of the graphs.
+        The family of the graphs.
     graphs : CompiledGraphs
-        Of the process.
+        The compiled graphs of the process.
     lost : callable
-        Told why a graph has no dump nodes.
+        Called with the reason when a graph has no dump nodes.
 
     Returns
     -------

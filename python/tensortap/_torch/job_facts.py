@@ -24,7 +24,7 @@ def tell(functions: Functions) -> None:
     Parameters
     ----------
     functions : Functions
-        Of the library.
+        The functions of the library.
     """
     tell_facts(functions)
     _follow_groups(functions)
@@ -36,7 +36,7 @@ def tell_facts(functions: Functions) -> None:
     Parameters
     ----------
     functions : Functions
-        Of the library.
+        The functions of the library.
     """
     functions.add_fact("python", json.dumps(sys.executable or ""))
     capability = getattr(torch.backends.cpu, "get_cpu_capability", None)
@@ -127,7 +127,7 @@ class Placements:
     Parameters
     ----------
     functions : Functions
-        Of the library.
+        The functions of the library.
     """
 
     MOST_NAMED = 200
@@ -174,7 +174,7 @@ class Meshes:
     Parameters
     ----------
     functions : Functions
-        Of the library.
+        The functions of the library.
     """
 
     MOST = 1000

@@ -17,7 +17,7 @@ def follow(functions: Functions) -> None:
     Parameters
     ----------
     functions : Functions
-        Of the library.
+        The functions of the library.
     """
     module: Any = sys.modules.get(WORKER_MODULE)
     if module is None or not hasattr(module, "_worker_loop"):

@@ -29,7 +29,7 @@ class ModuleEvents:
     Parameters
     ----------
     functions : Functions
-        Of the library.
+        The functions of the library.
     """
 
     def __init__(self, functions: Functions) -> None:

@@ -65,7 +65,7 @@ class Names:
     Parameters
     ----------
     functions : Functions
-        Of the library.
+        The functions of the library.
     named : callable
         Told of each module that got a number.
     """

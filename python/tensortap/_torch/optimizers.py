@@ -18,7 +18,7 @@ def follow(functions: Functions) -> None:
     Parameters
     ----------
     functions : Functions
-        Of the library.
+        The functions of the library.
     """
     initialize = torch.optim.Optimizer.__init__
     is_compiling = torch.compiler.is_compiling

@@ -18,7 +18,7 @@ def prepare(functions: Functions) -> None:
     Parameters
     ----------
     functions : Functions
-        Of the library.
+        The functions of the library.
     """
     torch_folder, own_folder = Path(torch.__file__).parent, Path(__file__).parent
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
