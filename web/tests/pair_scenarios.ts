@@ -32,10 +32,13 @@ const pairs: Scenario = {
   async run(visitor) {
     await visitor.open(pair.at('#pairs?sort=order&only=differing'));
     await visitor.page.waitForSelector('.row');
-    check((await visitor.text('.row')).includes(born), `the first pair that differs is not of ${born}`);
+    // Before it only the weight that has the fault.
+    const place = (await visitor.page.locator('.row').allTextContents()).findIndex((row) => row.includes(born));
+    check(place === 0 || place === 1, `the first pair that differs is not of ${born}`);
     await visitor.picture('pairs');
     await visitor.page.locator('.list').focus();
     await visitor.page.keyboard.press('Home');
+    if (place === 1) await visitor.page.keyboard.press('ArrowDown');
     await visitor.page.keyboard.press('Enter');
     await visitor.page.waitForSelector('.picture');
     await visitor.picture('pair difference');
