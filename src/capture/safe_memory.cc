@@ -11,15 +11,15 @@
 namespace tensortap {
 namespace {
 
-constexpr size_t kPiece = 4096;  // what a pipe takes without waiting
+constexpr size_t kPipeBytes = 4096;  // what a pipe takes without waiting
 
 // For where the system forbids process_vm_readv: what the kernel cannot read, write() refuses.
 bool read_through_pipe(const std::byte* from, size_t bytes, std::byte* to) noexcept {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return false;
   bool read_all = true;
-  for (size_t at = 0; read_all && at < bytes; at += kPiece) {
-    const size_t piece = std::min(kPiece, bytes - at);
+  for (size_t at = 0; read_all && at < bytes; at += kPipeBytes) {
+    const size_t piece = std::min(kPipeBytes, bytes - at);
     read_all = write(ends[1], from + at, piece) == static_cast<ssize_t>(piece) &&  //
                read(ends[0], to + at, piece) == static_cast<ssize_t>(piece);
   }

@@ -14,7 +14,7 @@
 namespace tensortap::cli {
 namespace {
 
-constexpr uint64_t kMostConfigBytes = uint64_t{64} << 20;
+constexpr uint64_t kMostBytesOfConfig = uint64_t{64} << 20;
 
 // The folder itself, or what is there of the path to it.
 std::string nearest_existing(const std::string& path) {
@@ -56,7 +56,7 @@ Status check_disk_room(const std::string& output, uint64_t least) {
 }
 
 Result<std::string> read_llm_config(const std::string& path) {
-  Result<std::string> text = read_file(path, kMostConfigBytes);
+  Result<std::string> text = read_file(path, kMostBytesOfConfig);
   if (!text.ok()) return text.status().with_context("--config-path");
   return text;
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kHarmless = "_\"'><=[])(,}{: /.~-";
 constexpr std::array<std::string_view, 8> kTypes = {"model", "layer", "op", "kernel", "tensor", "cpu_profiling", "onnx", "stats"};
-constexpr std::array<std::string_view, 6> kLevels = {"debug", "info", "warning", "error", "fatal", "critical"};
+constexpr std::array<std::string_view, 6> kLevelValues = {"debug", "info", "warning", "error", "fatal", "critical"};
 
 // As int() of Python reads it: blanks around, a sign.
 bool read_whole(std::string_view text, int64_t& number) {
@@ -89,7 +89,7 @@ Status check_time(std::string& value) { return check_whole(value, 0, 3); }
 Status check_part(std::string& value) { return check_whole(value, 0, 2); }
 Status check_device(std::string& value) { return check_whole(value, 0, std::numeric_limits<int32_t>::max()); }
 Status check_type(std::string& value) { return check_word(value, kTypes); }
-Status check_log_level(std::string& value) { return check_word(value, kLevels); }
+Status check_log_level(std::string& value) { return check_word(value, kLevelValues); }
 
 Status check_safe(std::string& value) {
   const auto wrong =

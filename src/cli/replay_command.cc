@@ -26,7 +26,7 @@
 namespace tensortap::cli {
 namespace {
 
-constexpr size_t kTableLines = 20;
+constexpr size_t kReplayTableLines = 20;
 
 struct ReplayArguments {
   std::string dump;
@@ -178,7 +178,7 @@ Result<ExitCode> replay_onnx(const ReplayArguments& arguments, const ReplayedDum
     summary.add(value);
     if (terminal.json) return terminal.json_line(replayed_json(dump, value));
     const bool is_shown = arguments.all || !arguments.op.empty() || value.outcome == ReplayOutcome::kDiffers;
-    if (is_shown && (arguments.all || table.size() < kTableLines)) {
+    if (is_shown && (arguments.all || table.size() < kReplayTableLines)) {
       table.push_back(replayed_json(dump, value));
     } else if (is_shown) {
       ++left_out;

@@ -18,10 +18,10 @@ namespace {
 constexpr size_t kIndent = 12;
 constexpr size_t kMostLines = 15;
 constexpr size_t kMostReasons = 4;
-constexpr size_t kMostNamed = 2;  // examples of a reason
+constexpr size_t kMostExamples = 2;  // examples of a reason
 constexpr size_t kMostOfName = 40;
 constexpr size_t kMostUnmatched = 3;
-constexpr size_t kMostInputs = 4;
+constexpr size_t kMostShownInputs = 4;
 
 std::string reason_text(const Json& reason) {
   std::string text = fmt::format("{} {}", count_in(reason, "count"), member_text(reason, "reason"));
@@ -31,7 +31,7 @@ std::string reason_text(const Json& reason) {
   for (const Json& example : *examples) {
     if (example.is_string()) names.push_back(shorten_start(printable(example.get<std::string>()), kMostOfName));
   }
-  const size_t named = std::min(names.size(), kMostNamed);
+  const size_t named = std::min(names.size(), kMostExamples);
   const bool more = named < count_in(reason, "count");
   names.resize(named);
   return fmt::format("{} ({}{})", text, join(names, ", "), more ? ", ..." : "");
@@ -64,7 +64,7 @@ std::string inputs_text(const Json& inputs) {
   std::string text;
   size_t count = 0;
   for (const Json& input : inputs) {
-    if (++count > kMostInputs) continue;
+    if (++count > kMostShownInputs) continue;
     const Json* made = member(input, "made");
     const bool is_made = made != nullptr && *made == true;
     const std::string shape = member_text(input, "shape");
@@ -72,7 +72,7 @@ std::string inputs_text(const Json& inputs) {
                         is_made ? "made, " : "", member_text(input, "how"));
     if (is_made) text += fmt::format(", seed {}", member_text(input, "seed"));
   }
-  if (count > kMostInputs) text += fmt::format("\nand {} more", count - kMostInputs);
+  if (count > kMostShownInputs) text += fmt::format("\nand {} more", count - kMostShownInputs);
   return text;
 }
 

@@ -21,7 +21,7 @@ constexpr uint64_t kMostBytes = uint64_t{10} << 30;
 constexpr int64_t kLastOrder = 252;
 
 // Numbers of the runtime's element types.
-constexpr std::array<std::pair<int64_t, uint32_t>, 18> kTypes = {{
+constexpr std::array<std::pair<int64_t, uint32_t>, 18> kElementTypes = {{
     {0, TENSORTAP_FLOAT32},
     {1, TENSORTAP_FLOAT16},
     {2, TENSORTAP_INT8},
@@ -62,8 +62,8 @@ Result<TensorFacts> tensor_facts(const ToldTensor& tensor, uint64_t bytes) {
   int64_t type = 0;
   int64_t order = 0;
   if (!parse_integer(tensor.type, type) || !parse_integer(tensor.format, order)) return unsupported("a type or format that is no number");
-  const auto* known = std::ranges::find(kTypes, type, &std::pair<int64_t, uint32_t>::first);
-  if (known == kTypes.end()) return unsupported(concat("element type ", type));
+  const auto* known = std::ranges::find(kElementTypes, type, &std::pair<int64_t, uint32_t>::first);
+  if (known == kElementTypes.end()) return unsupported(concat("element type ", type));
   if (order < -1 || order > kLastOrder) return unsupported(concat("format ", order));
   TensorFacts facts;
   facts.type = known->second;

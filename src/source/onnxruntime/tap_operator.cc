@@ -143,17 +143,17 @@ abi::Status* make_kernel(TapOperators* owner, const void* table, const abi::Kern
   }
 }
 
-constexpr int32_t kAnyType = 0;
+constexpr int32_t kAnyElementType = 0;
 
 // What both operators have in common: one input of any type, any number of them for side taps.
 abi::CustomOp base_operator(uint32_t release) {
   abi::CustomOp op{};
   op.version = std::min(release, abi::kCustomOpRelease);
   op.get_execution_provider_type = [](const abi::CustomOp*) -> const char* { return nullptr; };  // the CPU
-  op.get_input_type = [](const abi::CustomOp*, size_t) -> int32_t { return kAnyType; };
+  op.get_input_type = [](const abi::CustomOp*, size_t) -> int32_t { return kAnyElementType; };
   op.get_input_type_count = [](const abi::CustomOp*) -> size_t { return 1; };
   op.get_input_memory_type = [](const abi::CustomOp*, size_t) -> int32_t { return 0; };
-  op.get_output_type = [](const abi::CustomOp*, size_t) -> int32_t { return kAnyType; };
+  op.get_output_type = [](const abi::CustomOp*, size_t) -> int32_t { return kAnyElementType; };
   op.get_output_characteristic = [](const abi::CustomOp*, size_t) -> int32_t { return abi::kRequired; };
   op.get_variadic_input_min_arity = [](const abi::CustomOp*) -> int { return 1; };
   op.get_variadic_input_homogeneity = [](const abi::CustomOp*) -> int { return 0; };

@@ -21,7 +21,7 @@ constexpr uint32_t kNodeName = 2;
 constexpr uint32_t kNodeType = 3;
 constexpr uint32_t kNodeFullName = 8;
 constexpr uint32_t kNodeSource = 9;
-constexpr uint32_t kName = 1;  // of an input, a parameter, a constant
+constexpr uint32_t kNameField = 1;  // of an input, a parameter, a constant
 constexpr uint32_t kConstantValue = 2;
 constexpr uint32_t kConstantFullName = 3;
 constexpr uint32_t kValueInt = 3;
@@ -53,7 +53,7 @@ std::string_view text_of(protozero::pbf_reader& reader) {
 
 std::string_view name_of(protozero::pbf_reader message) {
   std::string_view name;
-  while (message.next(kName)) name = text_of(message);
+  while (message.next(kNameField)) name = text_of(message);
   return name;
 }
 
@@ -100,7 +100,7 @@ void read_constant(protozero::pbf_reader message, RawGraph& graph) {
   RawConstant constant;
   while (message.next()) {
     switch (message.tag()) {
-      case kName:
+      case kNameField:
         key = text_of(message);
         break;
       case kConstantValue:
