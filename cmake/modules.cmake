@@ -162,7 +162,11 @@ function(tensortap_add_test name)
   target_link_libraries(${name} PRIVATE tensortap_flags ${arg_LIBRARIES} GTest::gtest_main GTest::gmock rapidcheck rapidcheck_gtest)
   target_compile_definitions(${name} PRIVATE TENSORTAP_TESTDATA="${PROJECT_SOURCE_DIR}/tests")
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # what is tested is optimised; its tests need not be
-  add_test(NAME ${name} COMMAND ${name})
+  if(TENSORTAP_UNIT_TESTS)
+    add_test(NAME ${name} COMMAND ${name})
+  else()
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
 endfunction()
 
 # A test program for each library of a folder.
