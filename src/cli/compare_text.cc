@@ -41,7 +41,7 @@ std::string own_text(const Json& own) {
 }
 
 // "Sqrt.52:out0 (Sqrt)"
-std::string place_text(const Json& place) { return fmt::format("{} ({})", member_text(place, "b"), member_text(place, "type")); }
+std::string named_text(const Json& place) { return fmt::format("{} ({})", member_text(place, "b"), member_text(place, "type")); }
 
 class Printer {
  public:
@@ -145,7 +145,7 @@ class Printer {
     const bool outside = !summary_.at("first_outside").is_null();
     const Json& first = summary_.at(outside ? "first_outside" : "first_differing");
     if (first.is_null()) return;
-    std::string text = fmt::format("{}: relative L2 {}", place_text(first), error_text(first.at("error")));
+    std::string text = fmt::format("{}: relative L2 {}", named_text(first), error_text(first.at("error")));
     if (const Json& place = first.at("first_differing"); !place.is_null()) text += ", first at " + place.dump();
     line("first", text);
   }
@@ -156,12 +156,12 @@ class Printer {
     const uint64_t unknown = number(summary_, "unknown");
     if (born.empty() && heirs == 0 && unknown == 0) return;
     std::vector<std::string> names;
-    for (size_t i = 0; i < born.size() && i < kMostNamed; ++i) names.push_back(place_text(born[i]));
+    for (size_t i = 0; i < born.size() && i < kMostNamed; ++i) names.push_back(named_text(born[i]));
     if (born.size() > kMostNamed) names.push_back(fmt::format("and {} more", born.size() - kMostNamed));
     std::string text = fmt::format("{} {}{}{}", born.size(), born.size() == 1 ? "op" : "ops", names.empty() ? "" : ": ", join(names, ", "));
     if (heirs > 0) text += fmt::format("; {} {}", heirs, heirs == 1 ? "other inherits" : "others inherit");
     if (const Json& growth = summary_.at("largest_growth"); !growth.is_null()) {
-      text += fmt::format(" (largest growth {} times, {})", error_text(growth.at("growth")), place_text(growth));
+      text += fmt::format(" (largest growth {} times, {})", error_text(growth.at("growth")), named_text(growth));
     }
     if (unknown > 0) text += fmt::format("; of {} not all that they read is known", unknown);
     line("born in", text);
