@@ -211,6 +211,7 @@ def models() -> Iterator[tuple[str, onnx.ModelProto]]:
     yield "q-good-seed", quantised(lambda number: SAFE[number], seed=11)
     yield "q-fine", quantised(lambda number: SAFE[number] * 0.95)
     for bad in range(4):
-        yield f"q-bad{bad}", quantised(lambda number, bad=bad: SAFE[number] / 10 if number == bad else SAFE[number])
+        scales = [SAFE[number] / 10 if number == bad else SAFE[number] for number in range(len(SAFE))]
+        yield f"q-bad{bad}", quantised(scales.__getitem__)
     yield "q-weight", quantised(lambda number: SAFE[number], fault="weight")
     yield "q-padding", quantised(lambda number: SAFE[number], fault="padding")

@@ -71,8 +71,8 @@ class Layer(nn.Module):
         self.up, self.down = nn.Linear(WIDTH, 2 * WIDTH), nn.Linear(2 * WIDTH, WIDTH)
         self.drop = nn.Dropout(0.1)
         if self.fault == "dropout":
-            self.drop.eval = lambda: self.drop  # type: ignore[method-assign]
-            self.drop.train = lambda mode=True: self.drop  # type: ignore[method-assign]
+            self.drop.eval = lambda: self.drop
+            self.drop.train = lambda mode=True: self.drop
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Run it."""
