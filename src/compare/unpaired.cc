@@ -74,15 +74,17 @@ class Explainer {
  private:
   [[nodiscard]] bool is_declared_result(ValueId id) const { return results_.are_declared() && results_.contains(id); }
 
-  // Whether the value is a piece of values that have a partner, or are given, as a rank's part of a tensor is: it says nothing new.
+  // Whether the value is a piece of values that have a partner, or that no op made, as a rank's part of a weight is: it says nothing new.
   [[nodiscard]] bool is_cut_of_known(ValueId id) const {
-    if (!is_one_of(kCuts, mine_.table().op(id).type)) return false;
-    const auto is_known = [this](ValueId input) {
-      if (input == kNoValue) return false;
+    const OpInfo& op = mine_.table().op(id);
+    const bool shows = PairingKeys::hands_on(op);
+    if (!shows && !is_one_of(kCuts, op.type)) return false;
+    const auto is_known = [&](ValueId input) {
+      if (input == kNoValue) return shows;
       return mine_.table().at(input).given || pair_of_mine_[input] != Pairing::kNoPair || is_cut_of_known(input);
     };
     const auto& inputs = mine_.inputs(id);
-    return !inputs.empty() && std::ranges::all_of(inputs, is_known);
+    return (shows || !inputs.empty()) && std::ranges::all_of(inputs, is_known);
   }
 
   // What only such values read that nothing reads, and that no graph hands out. Of a program that does not say what it hands out, what is
