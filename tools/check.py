@@ -1,6 +1,6 @@
 """Runs every check and says for each whether it passed; the last line is the count.
 
-usage: check.py [--fast]
+usage: check.py [--fast | --without-lint]
 """
 
 from __future__ import annotations
@@ -90,6 +90,7 @@ def main() -> int:
     ]
     if "--fast" not in sys.argv[1:]:
         checks.append(("symbols", script("check_symbols.py", release)))
+    if not {"--fast", "--without-lint"} & set(sys.argv[1:]):
         checks.append(("lint (clang-tidy)", script("run_clang_tidy.py", ROOT / "build" / "lint", ROOT / "build" / "tidy")))
     failed = run_checks(checks)
     print(f"{len(checks) - failed} passed, {failed} failed")
