@@ -64,7 +64,8 @@ struct CleanDump : VectorDumpIndex {
 TEST(WebAnswers, AnAllClearOfAnIncompleteDumpLooksLikeAWarning) {
   const auto clear = [](DumpState state) {
     const auto answers = WebAnswers::of(ServedDump::of("made", std::make_unique<CleanDump>(state)), nullptr);
-    for (const Json& one : Json::parse(answers->get("/api/dump").body).at("sentences")) {
+    const Json answer = Json::parse(answers->get("/api/dump").body);
+    for (const Json& one : answer.at("sentences")) {
       if (one.at("text").get<std::string>().find("No NaN") != std::string::npos) return one;
     }
     return Json();
