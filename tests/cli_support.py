@@ -57,7 +57,7 @@ class Done:
 
     @property
     def listed(self) -> list[dict[str, Any]]:
-        """The records that `ls --json` lists; of a dump that is not complete its last line says what is missing."""
+        """The records that `ls --json` lists; the last line for an incomplete dump lists what is missing instead."""
         return [one for one in self.objects if "row" in one]
 
 

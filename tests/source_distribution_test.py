@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cli_support import BUILD, ROOT
 
-# What is for tests alone, and what is made or fetched.
+# Folders for tests alone, and the one for files that are made or fetched.
 ELSEWHERE = ("tests/", "examples/", "bench/", "fuzz/", "build/")
 
 

@@ -15,12 +15,14 @@ namespace {
 // What is drawn at random; a program's inputs may be.
 constexpr std::array<std::string_view, 8> kDrawn = {"rand",    "rand_like", "randn",      "randn_like",
                                                     "randint", "randperm",  "bernoulli_", "random_"};
-// What gives out pieces of its input, or fills them up with zeros.
+// Ops that return pieces of their input, or fill it up with zeros.
 constexpr std::array<std::string_view, 7> kCuts = {"split", "split_with_sizes", "chunk", "slice", "narrow", "unbind", "constant_pad_nd"};
 // Namespaces of ops that move tensors between processes.
 constexpr std::array<std::string_view, 3> kBetweenProcesses = {"c10d.", "_c10d_functional.", "_c10d_functional_autograd."};
 // Values on the way to an op of the other dump that are looked at.
 constexpr size_t kMostLooks = 64;
+// Ops before a piece of a tensor that are looked at.
+constexpr size_t kMostCuts = 8;
 
 bool is_one_of(const auto& names, std::string_view type) { return std::ranges::find(names, type) != names.end(); }
 
@@ -75,13 +77,15 @@ class Explainer {
   [[nodiscard]] bool is_declared_result(ValueId id) const { return results_.are_declared() && results_.contains(id); }
 
   // Whether the value is a piece of values that have a partner, or that no op made, as a rank's part of a weight is: it says nothing new.
-  [[nodiscard]] bool is_cut_of_known(ValueId id) const {
+  // Looks back over a few ops only: values of a loop may lead back to themselves.
+  [[nodiscard]] bool is_cut_of_known(ValueId id, size_t looks = kMostCuts) const {
+    if (looks == 0) return false;
     const OpInfo& op = mine_.table().op(id);
     const bool shows = PairingKeys::hands_on(op);
     if (!shows && !is_one_of(kCuts, op.type)) return false;
     const auto is_known = [&](ValueId input) {
       if (input == kNoValue) return shows;
-      return mine_.table().at(input).given || pair_of_mine_[input] != Pairing::kNoPair || is_cut_of_known(input);
+      return mine_.table().at(input).given || pair_of_mine_[input] != Pairing::kNoPair || is_cut_of_known(input, looks - 1);
     };
     const auto& inputs = mine_.inputs(id);
     return (shows || !inputs.empty()) && std::ranges::all_of(inputs, is_known);

@@ -71,7 +71,7 @@ Status end_session(OwnedSession session, Json& report) {
   char* text = nullptr;
   const auto code = static_cast<StatusCode>(tensortap_session_end(session.release(), &text));
   report = taken_report(text);
-  // What the layout has no place for is counted.
+  // The losses count records that the layout cannot store.
   if (code == StatusCode::kOk || code == StatusCode::kUnsupported) return {};
   const std::string first_error = text_in(report, "first_error");
   return io_error(first_error.empty() ? "the dump could not be ended; it is not complete" : first_error);

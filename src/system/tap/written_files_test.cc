@@ -134,7 +134,7 @@ TEST_F(WrittenFilesTest, ACutIsNoticedAlsoWhenTheFileGrowsAgain) {
   EXPECT_EQ(gone.front().records, kSteps);
 }
 
-// However a cut falls between the writes: no value that went is passed off as there.
+// Whenever the file is cut between writes, each value that is lost is counted.
 TEST_F(WrittenFilesTest, ACutAtAnyMomentIsNoticed) {
   const auto writer = begin();
   constexpr int64_t kMore = 20'000;
