@@ -78,8 +78,10 @@ file(GLOB pytorch_sources CONFIGURE_DEPENDS src/source/pytorch/*.cc)
 list(FILTER pytorch_sources EXCLUDE REGEX "_test\\.cc$|/(python_)?entry\\.cc$")
 if(pytorch_sources)
   add_library(tensortap_pytorch_source STATIC ${pytorch_sources})
-  # Who tests a part of it takes that part's objects alone.
-  set_target_properties(tensortap_pytorch_source PROPERTIES UNITY_BUILD OFF)
+  if(TENSORTAP_UNIT_TESTS)
+    # Who tests a part of it takes that part's objects alone.
+    set_target_properties(tensortap_pytorch_source PROPERTIES UNITY_BUILD OFF)
+  endif()
   target_link_libraries(tensortap_pytorch_source PUBLIC tensortap_flags ${tensortap_below_sources} Threads::Threads ${CMAKE_DL_LIBS})
   tensortap_shared_library(tensortap_pytorch SOURCES src/source/pytorch/entry.cc src/source/pytorch/python_entry.cc
     LIBRARIES tensortap_pytorch_source tensortap_capture_library)

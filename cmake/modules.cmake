@@ -77,7 +77,7 @@ endfunction()
 
 # The same with libstdc++'s assertions, linked to the libraries that have them, too.
 function(tensortap_add_checked_module name sources below)
-  if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  if(CMAKE_BUILD_TYPE STREQUAL "Debug" OR NOT TENSORTAP_CHECKED)
     add_library(${name}_checked ALIAS ${name})
     return()
   endif()

@@ -54,6 +54,23 @@ def test_every_stage_runs_and_failures_are_reported_at_the_end() -> None:
     assert results == [("passed", "a good one"), ("FAILED", "a bad one"), ("FAILED", "one that exits"), ("passed", "another good one")]
 
 
+def test_a_stage_that_would_end_too_late_is_skipped_and_reported() -> None:
+    stages = """
+    source ./dev
+    begin() { if is_time_for "$1" "$2"; then stage "$2" true; fi; }
+    unset DEV_STARTED DEV_TIME_LIMIT
+    begin 1000 "without a limit"
+    export DEV_STARTED=$(($(date +%s) - 100)) DEV_TIME_LIMIT=150
+    begin 40 "in time"
+    begin 60 "too late"
+    finish
+    """
+    done = subprocess.run(["bash", "-c", stages], cwd=ROOT, capture_output=True, text=True, timeout=20)
+    assert done.returncode == 0, done.stderr
+    results = re.findall(r"^(passed|FAILED|skipped) +\d+ s  (.+)$", done.stderr, re.MULTILINE)
+    assert results == [("passed", "without a limit"), ("passed", "in time"), ("skipped", "too late: it would end too late")]
+
+
 def test_what_is_needed_ends_the_command_and_is_in_the_table(tmp_path: Path) -> None:
     stages = """
     source ./dev

@@ -19,12 +19,10 @@
 namespace tensortap::pytorch {
 namespace {
 
-using Arguments = PythonArguments;
-
 constinit std::atomic<uint64_t> compiled{0};
 
 // bind(module, path) -> number
-PyObject* bind(PyObject*, Arguments arguments, ptrdiff_t) {
+PyObject* bind(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto path = text_of(arguments[1]);
   if (!path) return nullptr;
   const ModuleId id = bind_module(arguments[0], *path);
@@ -34,19 +32,19 @@ PyObject* bind(PyObject*, Arguments arguments, ptrdiff_t) {
 }
 
 // unbind(address)
-PyObject* unbind(PyObject*, Arguments arguments, ptrdiff_t) {
+PyObject* unbind(PyObject*, PythonArguments arguments, ptrdiff_t) {
   unbind_module(address_of(arguments[0]));
   return python_none();
 }
 
 // module_id(module) -> number
-PyObject* module_id(PyObject*, Arguments arguments, ptrdiff_t) { return PyLong_FromLong(static_cast<long>(module_at(arguments[0]))); }
+PyObject* module_id(PyObject*, PythonArguments arguments, ptrdiff_t) { return PyLong_FromLong(static_cast<long>(module_at(arguments[0]))); }
 
 // current_path() -> path of the module that runs on this thread
-PyObject* current_path(PyObject*, Arguments, ptrdiff_t) { return python_text(module_path(current_module())); }
+PyObject* current_path(PyObject*, PythonArguments, ptrdiff_t) { return python_text(module_path(current_module())); }
 
 // name_parameter(address, name)
-PyObject* name_parameter_function(PyObject*, Arguments arguments, ptrdiff_t) {
+PyObject* name_parameter_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto name = text_of(arguments[1]);
   if (!name) return nullptr;
   name_parameter(address_of(arguments[0]), *name);
@@ -54,18 +52,18 @@ PyObject* name_parameter_function(PyObject*, Arguments arguments, ptrdiff_t) {
 }
 
 // forget_parameter(address)
-PyObject* forget_parameter_function(PyObject*, Arguments arguments, ptrdiff_t) {
+PyObject* forget_parameter_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   forget_parameter(address_of(arguments[0]));
   return python_none();
 }
 
 // parameter_name(address) -> name
-PyObject* parameter_name_function(PyObject*, Arguments arguments, ptrdiff_t) {
+PyObject* parameter_name_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   return python_text(parameter_name(address_of(arguments[0])));
 }
 
 // prepare_source(foreign folders, exceptions) -> whether frames are walked without the GIL
-PyObject* prepare_source(PyObject*, Arguments arguments, ptrdiff_t) {
+PyObject* prepare_source(PyObject*, PythonArguments arguments, ptrdiff_t) {
   ForeignCode foreign;
   if (!read_texts(arguments[0], foreign.folders) || !read_texts(arguments[1], foreign.except)) return nullptr;
   set_foreign_code(std::move(foreign));
@@ -73,13 +71,13 @@ PyObject* prepare_source(PyObject*, Arguments arguments, ptrdiff_t) {
 }
 
 // program_file(file) -> the file as positions name it, "" for one that is not the program's
-PyObject* program_file_function(PyObject*, Arguments arguments, ptrdiff_t) {
+PyObject* program_file_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto file = text_of(arguments[0]);
   return file ? python_text(program_file(*file)) : nullptr;
 }
 
 // describe_code(code object, iterable of (line, "file:line", path of a module))
-PyObject* describe_code_function(PyObject*, Arguments arguments, ptrdiff_t) {
+PyObject* describe_code_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   std::vector<ToldLine> lines;
   const PythonReference iterator(PyObject_GetIter(arguments[1]));
   while (iterator) {
@@ -100,35 +98,35 @@ PyObject* describe_code_function(PyObject*, Arguments arguments, ptrdiff_t) {
 }
 
 // walk_frames(without the GIL) -> whether that is so now
-PyObject* walk_frames(PyObject*, Arguments arguments, ptrdiff_t) {
+PyObject* walk_frames(PyObject*, PythonArguments arguments, ptrdiff_t) {
   use_frame_walk(PyObject_IsTrue(arguments[0]) == 1);
   return PyBool_FromLong(frame_walk_works() ? 1 : 0);
 }
 
 // where() -> "file:line" of the caller
-PyObject* where(PyObject*, Arguments, ptrdiff_t) { return python_text(source_text(source_position(true))); }
+PyObject* where(PyObject*, PythonArguments, ptrdiff_t) { return python_text(source_text(source_position(true))); }
 
 // ends()
-PyObject* ends(PyObject*, Arguments, ptrdiff_t) {
+PyObject* ends(PyObject*, PythonArguments, ptrdiff_t) {
   use_frame_walk(false);  // threads may outlive what Python keeps of them
   python_ends();
   return python_none();
 }
 
 // note_compiled(count)
-PyObject* note_compiled(PyObject*, Arguments arguments, ptrdiff_t) {
+PyObject* note_compiled(PyObject*, PythonArguments arguments, ptrdiff_t) {
   compiled += static_cast<uint64_t>(PyLong_AsUnsignedLongLong(arguments[0]));
   return python_none();
 }
 
 // compiled_graphs() -> count
-PyObject* compiled_graphs_function(PyObject*, Arguments, ptrdiff_t) { return PyLong_FromUnsignedLongLong(compiled.load()); }
+PyObject* compiled_graphs_function(PyObject*, PythonArguments, ptrdiff_t) { return PyLong_FromUnsignedLongLong(compiled.load()); }
 
 // can_open() -> whether a tracker takes open() and close()
-PyObject* can_open(PyObject*, Arguments, ptrdiff_t) { return PyBool_FromLong(python_events().open != nullptr ? 1 : 0); }
+PyObject* can_open(PyObject*, PythonArguments, ptrdiff_t) { return PyBool_FromLong(python_events().open != nullptr ? 1 : 0); }
 
 // open(config, name of the config, folder) -> "" or what went wrong
-PyObject* open(PyObject*, Arguments arguments, ptrdiff_t) {
+PyObject* open(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto config = text_of(arguments[0]);
   const auto name = config ? text_of(arguments[1]) : std::nullopt;
   const auto folder = name ? text_of(arguments[2]) : std::nullopt;
@@ -143,7 +141,7 @@ PyObject* open(PyObject*, Arguments arguments, ptrdiff_t) {
 }
 
 // close() -> the report as JSON text, "" when there is none
-PyObject* close(PyObject*, Arguments, ptrdiff_t) {
+PyObject* close(PyObject*, PythonArguments, ptrdiff_t) {
   std::string report;
   if (const auto function = python_events().close; function != nullptr)
     without_gil([&] {
@@ -154,20 +152,20 @@ PyObject* close(PyObject*, Arguments, ptrdiff_t) {
 }
 
 // enable(on)
-PyObject* enable(PyObject*, Arguments arguments, ptrdiff_t) {
+PyObject* enable(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const bool on = PyObject_IsTrue(arguments[0]) == 1;
   if (const auto function = python_events().enable; function != nullptr) without_gil([&] { function(on); });
   return python_none();
 }
 
 // worker_begins()
-PyObject* worker_begins(PyObject*, Arguments, ptrdiff_t) {
+PyObject* worker_begins(PyObject*, PythonArguments, ptrdiff_t) {
   if (const auto function = python_events().worker_begins; function != nullptr) without_gil(function);
   return python_none();
 }
 
 // set_dump(number of a module, op, enabled)
-PyObject* set_dump(PyObject*, Arguments arguments, ptrdiff_t) {
+PyObject* set_dump(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto module = static_cast<ModuleId>(PyLong_AsUnsignedLongLong(arguments[0]));
   const auto op = text_of(arguments[1]);
   if (!op) return nullptr;
@@ -177,7 +175,7 @@ PyObject* set_dump(PyObject*, Arguments arguments, ptrdiff_t) {
 }
 
 // add_fact(name, JSON text)
-PyObject* add_fact(PyObject*, Arguments arguments, ptrdiff_t) {
+PyObject* add_fact(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto name = text_of(arguments[0]);
   const auto json = text_of(arguments[1]);
   if (!name || !json) return nullptr;
@@ -186,7 +184,7 @@ PyObject* add_fact(PyObject*, Arguments arguments, ptrdiff_t) {
 }
 
 // names_groups() -> whether the operator that names process groups is there
-PyObject* names_groups_function(PyObject*, Arguments, ptrdiff_t) {
+PyObject* names_groups_function(PyObject*, PythonArguments, ptrdiff_t) {
   const auto function = python_events().names_groups;
   return PyBool_FromLong(function != nullptr && function() ? 1 : 0);
 }
