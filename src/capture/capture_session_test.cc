@@ -105,7 +105,7 @@ class ScriptedWriter : public LayoutWriter {
     script->lost += std::exchange(script->lost_with_flush, 0);
     return script->flushed;
   }
-  uint64_t take_lost() override { return std::exchange(script->lost, 0); }
+  LostRecords take_lost() override { return {std::exchange(script->lost, 0), 0}; }
   Status finish(std::string_view manifest) override {
     ++script->finished;
     script->manifest = manifest;

@@ -145,22 +145,22 @@ void RecordWriter::write_reference(QueuedRecord& record) {
 // What a layout writes when a step is over: inputs, parameters, files beside them.
 void RecordWriter::end_step(const RecordRow& row) {
   const Status status = parts_.layout.end_step(row.step, row.run);
-  const uint64_t records = parts_.layout.take_lost();
+  const auto [records, counted] = parts_.layout.take_lost();
   records_.fetch_sub(records, std::memory_order_relaxed);
   if (!status.ok() && (records > 0 || status.code() != StatusCode::kUnsupported)) {
     losses_.add(
-        reason_of(status), [&status] { return status.message(); }, std::max<uint64_t>(records, 1));
+        reason_of(status), [&status] { return status.message(); }, std::max<uint64_t>(records - counted, 1));
   }
   parts_.problems.note_error(status);
 }
 
 // Records in the same file as the one that failed.
 void RecordWriter::lose_earlier(const Status& status) {
-  const uint64_t records = parts_.layout.take_lost();
-  if (records == 0) return;
+  const auto [records, counted] = parts_.layout.take_lost();
   records_.fetch_sub(records, std::memory_order_relaxed);
+  if (records == counted) return;
   losses_.add(
-      reason_of(status), [&status] { return status.message(); }, records);
+      reason_of(status), [&status] { return status.message(); }, records - counted);
 }
 
 void RecordWriter::lose(std::string_view reason, const RecordRow& row) {

@@ -50,6 +50,12 @@ struct GoneFile {
   uint64_t records = 0;  // that lost their row, their values or their name with it
 };
 
+// Records that a layout took and that did not come to be in the dump after all.
+struct LostRecords {
+  uint64_t records = 0;
+  uint64_t counted = 0;  // of them: whose values could not be written before, which their caller counted
+};
+
 // Writes one dump. Created in an existing, empty folder.
 class LayoutWriter {
  public:
@@ -115,9 +121,9 @@ class LayoutWriter {
     return unsupported("this layout has no place for sketches");
   }
 
-  // Records that add_record() took and that did not come to be in the dump after all, since the last call: of an op whose file holds
-  // several. Their failure is that of the call that told one. On the thread of add_record() with data.
-  virtual uint64_t take_lost() { return 0; }
+  // What was lost since the last call: of an op whose file holds several, or of rows that are written together. Their failure is that of
+  // the call that told one. On the thread of add_record() with data.
+  virtual LostRecords take_lost() { return {}; }
 
   // Whether several records may share one record's data. False: each is added with data of its own.
   [[nodiscard]] virtual bool takes_references() const { return false; }

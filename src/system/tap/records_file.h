@@ -54,7 +54,11 @@ class RecordsFile {
   // Rows appended so far.
   [[nodiscard]] uint64_t rows() const { return ring_.taken(); }
   // Rows that append() took and that could not be written later, or that went when the file was cut; counts from 0 again.
-  uint64_t take_lost() { return ring_.take_lost() + gone_.exchange(0); }
+  LostRecords take_lost() {
+    LostRecords lost = ring_.take_lost();
+    lost.records += gone_.exchange(0);
+    return lost;
+  }
 
  private:
   RecordsFile(File file, RingObject object);

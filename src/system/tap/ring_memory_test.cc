@@ -151,11 +151,11 @@ TEST(RingMemory, AFileThatIsCutEndsNobody) {
   }
   const Status flushed = (*records)->flush();
   EXPECT_NE(flushed.message().find("another program made the file shorter"), std::string::npos) << flushed.message();
-  const uint64_t lost = (*records)->take_lost();
+  const uint64_t lost = (*records)->take_lost().records;
   EXPECT_GT(lost, 0U);
   EXPECT_TRUE((*records)->flush().ok()) << "reported once";
   ASSERT_TRUE((*records)->finish().ok());
-  EXPECT_EQ((*records)->take_lost(), 0U);
+  EXPECT_EQ((*records)->take_lost().records, 0U);
   // What is left is whole.
   const auto dump = open_dump_folder(folder.path());
   ASSERT_TRUE(dump.ok()) << dump.status().message();
@@ -177,7 +177,7 @@ TEST(RingMemory, WhatIsCutBeforeTheEndIsLostAndTheRestStays) {
   ASSERT_TRUE((*records)->flush().ok());
   ASSERT_EQ(truncate(path.c_str(), static_cast<off_t>(kRowsBegin + 300 * sizeof(RecordRow) + 1)), 0);
   ASSERT_FALSE((*records)->flush().ok());
-  EXPECT_EQ((*records)->take_lost(), 700U);
+  EXPECT_EQ((*records)->take_lost().records, 700U);
   ASSERT_TRUE((*records)->finish().ok());
   expect_rows(folder.path(), 300);
 }

@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "base/clock.h"
+#include "trace/waiting_values.h"
 
 namespace tensortap::tap {
 namespace {
@@ -132,6 +133,13 @@ void RowsRing::give_up(uint64_t block) {
   (void)write_block(block, kNoRow);
 }
 
+// Rows whose values are lost already were counted with these.
+void RowsRing::count_lost(std::span<const RecordRow> rows) {
+  const auto is_counted = [](const RecordRow& row) { return (row.flags & kRecordDataLost) != 0 && !waits_for_values(row); };
+  lost_.fetch_add(rows.size());
+  lost_counted_.fetch_add(static_cast<uint64_t>(std::ranges::count_if(rows, is_counted)));
+}
+
 // `own`: the number of the caller's row, whose loss it reports itself.
 Status RowsRing::write_block(uint64_t block, uint64_t own) {
   const std::lock_guard lock(writing_);
@@ -156,9 +164,12 @@ Status RowsRing::write_runs_locked(uint64_t block, uint64_t own) {
     const Status status = write_(context_, first, {&memory_.rows[first % kRingRows], last - first});
     if (!status.ok()) {
       first_gap_ = std::min(first_gap_, first);
-      const bool has_own = own >= first && own < last;
-      lost_.fetch_add(last - first - (has_own ? 1 : 0));
-      if (has_own) of_own = status;
+      const uint64_t own_end = own >= first && own < last ? own : last;
+      count_lost({&memory_.rows[first % kRingRows], own_end - first});
+      if (own_end < last) {
+        count_lost({&memory_.rows[(own + 1) % kRingRows], last - own - 1});
+        of_own = status;
+      }
     }
     first = last;
   }
@@ -203,7 +214,7 @@ Status RowsRing::write_begun() {
     mark_locked(number, last, status.ok() ? SlotPhase::kWritten : SlotPhase::kGivenUp);
     if (!status.ok()) {
       first_gap_ = std::min(first_gap_, number);
-      lost_.fetch_add(last - number);
+      count_lost({&memory_.rows[number % kRingRows], last - number});
     }
     if (first_error.ok()) first_error = std::move(status);
     number = last;

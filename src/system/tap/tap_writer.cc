@@ -79,7 +79,7 @@ class Writer : public LayoutWriter {
   Result<uint64_t> add_row_first(RecordRow& row, const ExponentHistogram* histogram) override;
   Status add_values(uint64_t number, RecordRow& row, const TensorView* data) override;
   void count_lost(uint64_t records) override { records_->count_lost(records); }
-  uint64_t take_lost() override { return records_->take_lost(); }
+  LostRecords take_lost() override { return records_->take_lost(); }
   Status add_reference(RecordRow& row, const ExponentHistogram* histogram) override;
   Status add_sketch(const RecordRow& row, const TensorSketch& sketch) override { return sketches_.add(row.sequence, sketch); }
   Status add_document(std::string_view path, std::string_view content, bool append) override {

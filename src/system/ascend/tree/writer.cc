@@ -50,7 +50,7 @@ class Writer : public LayoutWriter {
   Status end_step(int64_t step, uint64_t run) override;
   [[nodiscard]] bool takes_statistics_on_any_thread() const override { return false; }
   Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) override;
-  uint64_t take_lost() override;
+  LostRecords take_lost() override;
   Status flush() override;
   [[nodiscard]] std::vector<std::string> file_names_of(OpId id) override;
   Status finish(std::string_view manifest) override;
@@ -310,9 +310,9 @@ Status Writer::flush() {
   return noted_.take();
 }
 
-uint64_t Writer::take_lost() {
+LostRecords Writer::take_lost() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(lost_, 0);
+  return {std::exchange(lost_, 0), 0};
 }
 
 // Files of tensors hold the op's full name, those of statistics alone have nothing but their own.
