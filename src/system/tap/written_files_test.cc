@@ -142,7 +142,7 @@ TEST_F(WrittenFilesTest, ACutAtAnyMomentIsNoticed) {
   std::thread cutter([&] {
     std::mt19937 random(1);  // NOLINT(cert-msc51-cpp): the same cuts each time
     while (!ends) {
-      std::filesystem::resize_file(path(kTensorsFile), random() % std::filesystem::file_size(path(kTensorsFile)));
+      std::filesystem::resize_file(path(kTensorsFile), random() % (std::filesystem::file_size(path(kTensorsFile)) + 1));
       std::this_thread::sleep_for(std::chrono::microseconds(random() % 3000));
     }
   });
